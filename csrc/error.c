@@ -1,0 +1,102 @@
+#include "error.h"
+
+#include <string.h>
+
+/* No default: the compiler names an enumerator that has no text. */
+#define CODES(X)                                                               \
+  X(FNABI_OK, "ok", "no error")                                                \
+  X(FNABI_MEMORY, "memory", "out of memory")                                   \
+  X(FNABI_DEPTH, "depth", "nested too deeply")                                 \
+  X(FNABI_WORK, "work", "more references than the size allows")                \
+  X(FNABI_MESSAGE, "message", "not a value of the type model")                 \
+  X(FNABI_UNSUPPORTED, "unsupported", "this ABI cannot express it")            \
+  X(FNABI_VERSION, "version", "unknown version of the ABI")                    \
+  X(FNABI_TAG, "tag", "not a component's tag")                                 \
+  X(FNABI_INTEGER, "integer", "digits are missing")                            \
+  X(FNABI_INT32, "int32", "integer outside int32")                             \
+  X(FNABI_LENGTH, "length", "a span's length is at least 1")                   \
+  X(FNABI_SPAN_MARK, "span-mark", "'!' is missing after a span's length")      \
+  X(FNABI_SPAN_END, "span-end", "span runs past the end")                      \
+  X(FNABI_SYNTAX, "syntax", "Syntax error in signature")                       \
+  X(FNABI_UNEXPECTED, "unexpected", "component not allowed here")              \
+  X(FNABI_MISSING, "missing", "component missing")                             \
+  X(FNABI_RAW_INPUTS, "raw-inputs", "Inputs span not found")                   \
+  X(FNABI_RAW_RESULTS, "raw-results", "Results span not found")                \
+  X(FNABI_RAW_TAG, "raw-tag", "Unrecognized raw tag")                          \
+  X(FNABI_RAW_BUFFER_FIELD, "raw-buffer-field",                                \
+    "Unrecognized buffer field tag")                                           \
+  X(FNABI_RAW_SCALAR_FIELD, "raw-scalar-field",                                \
+    "Unrecognized scalar field tag")                                           \
+  X(FNABI_RAW_REF_FIELD, "raw-ref-field",                                      \
+    "Unrecognized ref object field tag")                                       \
+  X(FNABI_RAW_SCALAR_TYPE, "raw-scalar-type", "Illegal ScalarType code")       \
+  X(FNABI_RAW_DIM, "raw-dim", "a dim is -1 or more")                           \
+  X(FNABI_SIP_INPUTS, "sip-inputs", "Inputs struct not found")                 \
+  X(FNABI_SIP_RESULTS, "sip-results", "Results struct not found")              \
+  X(FNABI_SIP_KEY, "sip-key", "Struct key not allowed here")                   \
+  X(FNABI_SIP_VALUE, "sip-value", "Value not allowed here")                    \
+  X(FNABI_SIP_TAG, "sip-tag", "Unrecognized tag")                              \
+  X(FNABI_SIP_NEGATIVE, "sip-negative", "a key or raw index is 0 or more")     \
+  X(FNABI_SIP_DUPLICATE, "sip-duplicate", "key occurs twice")                  \
+  X(FNABI_MODULE_SIZE, "module-size", "the file ends before the module")       \
+  X(FNABI_MODULE_IDENTIFIER, "module-identifier", "not an IREE module")        \
+  X(FNABI_MODULE_OFFSET, "module-offset", "offset leads outside the module")   \
+  X(FNABI_MODULE_ALIGNMENT, "module-alignment", "unaligned offset")            \
+  X(FNABI_MODULE_VTABLE, "module-vtable", "damaged table")                     \
+  X(FNABI_MODULE_STRING, "module-string", "string is not NUL-terminated")      \
+  X(FNABI_MODULE_UNION, "module-union", "union's type and value disagree")     \
+  X(FNABI_MODULE_REQUIRED, "module-required", "required field is absent")      \
+  X(FNABI_MODULE_ORDINAL, "module-ordinal", "ordinal outside its table")
+
+const char *fnabi_code_text(int32_t code) {
+  switch ((fnabi_code)code) {
+#define TEXT(code, name, text) \
+  case code:                   \
+    return text;
+    CODES(TEXT)
+    case FNABI_CODE_COUNT:
+      break;
+  }
+  return NULL;
+}
+
+const char *fnabi_code_name(int32_t code) {
+  switch ((fnabi_code)code) {
+#define NAME(code, name, text) \
+  case code:                   \
+    return name;
+    CODES(NAME)
+    case FNABI_CODE_COUNT:
+      break;
+  }
+  return NULL;
+}
+
+int64_t fnabi_fail(fnabi_error *error, int32_t code, uint64_t offset,
+                   const char *expected) {
+  error->code = code;
+  error->offset = offset;
+  error->expected = expected;
+  error->path[0] = 0;
+  return -1;
+}
+
+void fnabi_path_field(fnabi_error *error, const char *field) {
+  size_t add = strlen(field), have = strlen(error->path);
+  if (add + have >= FNABI_PATH_SIZE) return; /* the end says most */
+  memmove(error->path + add, error->path, have + 1);
+  memcpy(error->path, field, add);
+}
+
+void fnabi_path_index(fnabi_error *error, uint64_t index) {
+  char text[24];
+  char *p = text + sizeof text;
+  *--p = 0;
+  *--p = ']';
+  do {
+    *--p = (char)('0' + index % 10);
+    index /= 10;
+  } while (index != 0);
+  *--p = '[';
+  fnabi_path_field(error, p);
+}

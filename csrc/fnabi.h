@@ -1,0 +1,271 @@
+/* fnabi.h - the function ABIs of ML compilers, read and written.
+ *
+ * This header is the whole contract of the core, and the part between the two
+ * "cdef" marks is also what the Python binding is generated from: nothing in
+ * it is conditional, and nothing is declared anywhere else.
+ *
+ * What every function keeps to
+ * ----------------------------
+ * Input     is a pointer and a length in bytes. No byte is special: embedded
+ *           NULs and bytes over 127 are data. A pointer may be NULL where its
+ *           length is 0. Input is only read, and never read outside
+ *           [data, data + size). It may change while a function runs: the
+ *           answer is then unspecified, but nothing outside is touched.
+ * Output    is the caller's memory: `out` has room for `capacity` bytes. The
+ *           answer is the number of bytes of the whole result. When that is
+ *           more than `capacity`, what was written is to be ignored, and the
+ *           caller calls again with that much room. (NULL, 0) asks for the
+ *           size alone.
+ * Failure   is a negative answer. `error` then says what, where, and in what
+ *           part of the value; on success it is left alone. It is the
+ *           caller's and never NULL.
+ * Hostile   input ends in an error or a whole answer, never in a partial one.
+ * input     Time is linear in the input and the answer, nesting is bounded,
+ *           and every size is checked before it is added to another.
+ * Threads   share nothing here: there is no mutable global, so every function
+ *           may run on every thread at once.
+ * Memory    is not allocated, but where a function says so.
+ *
+ * The message
+ * -----------
+ * Typed values cross to another language as one MessagePack value, the
+ * "message". A typed record is an array whose first element is its tag
+ * (fnabi_type); a sum of records is told apart by it. Text is a MessagePack
+ * string where it is UTF-8 and a MessagePack binary, with the very same
+ * bytes, where it is not. Encoders take the messages that decoders give.
+ *
+ *   dtype      [kind, bits, format]        kind: "signed" "unsigned" "signless"
+ *                                          "float" "bfloat" "complex" "bool"
+ *                                          "index"; bits: width of an element;
+ *                                          format: "" or the name of a float
+ *                                          format, such as "e4m3fn"
+ *   type       [SCALAR, dtype]
+ *            | [BUFFER, dtype, shape]      shape: array of dims, nil: unknown
+ *                                          rank; dim: int, nil: dynamic
+ *            | [REF, name]                 name: string, nil: any object
+ *            | [LIST, [type...]] | [TUPLE, [type...]]
+ *            | [DICT, [[key, type]...]]
+ *            | [HOMOGENEOUS_LIST, type]
+ *            | [NAMED, name, type]
+ *            | [NULL] | [UNKNOWN]
+ *   signature  [[type...], [type...]]      inputs, results
+ */
+#ifndef FNABI_H
+#define FNABI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define FNABI_API __attribute__((visibility("default")))
+#else
+#define FNABI_API
+#endif
+
+/* cdef: begin */
+
+/* -------------------------------------------------------------------- errors
+ *
+ * One enumerator a cause. The texts of the raw and SIP causes are the ones
+ * that the first implementation of these ABIs reported, letter for letter,
+ * because programs compare them. */
+typedef enum fnabi_code {
+  FNABI_OK = 0,
+
+  /* any input */
+  FNABI_MEMORY,      /* an allocation failed */
+  FNABI_DEPTH,       /* nesting deeper than the function's limit */
+  FNABI_WORK,        /* the input refers to itself more often than its size allows */
+  FNABI_MESSAGE,     /* encoding: the message is not a value of the type model */
+  FNABI_UNSUPPORTED, /* encoding: the ABI has no way to say this */
+  FNABI_VERSION,     /* a version of the ABI that is not known */
+
+  /* signature components */
+  FNABI_TAG,         /* no component starts with this byte */
+  FNABI_INTEGER,     /* digits are missing */
+  FNABI_INT32,       /* the integer is outside int32 */
+  FNABI_LENGTH,      /* a span's length is below 1; it counts the '!' */
+  FNABI_SPAN_MARK,   /* '!' is missing after a span's length */
+  FNABI_SPAN_END,    /* the span runs past the end */
+  FNABI_SYNTAX,      /* any of the above, as the drop-in parsers report it */
+  FNABI_UNEXPECTED,  /* a component that may not stand here */
+  FNABI_MISSING,     /* a component that must stand here */
+
+  /* raw ABI */
+  FNABI_RAW_INPUTS,
+  FNABI_RAW_RESULTS,
+  FNABI_RAW_TAG,
+  FNABI_RAW_BUFFER_FIELD,
+  FNABI_RAW_SCALAR_FIELD,
+  FNABI_RAW_REF_FIELD,
+  FNABI_RAW_SCALAR_TYPE,
+  FNABI_RAW_DIM,     /* a dim below -1 has no meaning */
+
+  /* SIP ABI */
+  FNABI_SIP_INPUTS,
+  FNABI_SIP_RESULTS,
+  FNABI_SIP_KEY,
+  FNABI_SIP_VALUE,
+  FNABI_SIP_TAG,
+  FNABI_SIP_NEGATIVE,  /* a key or a raw index below 0 */
+  FNABI_SIP_DUPLICATE, /* the same key twice in one structure */
+
+  /* modules */
+  FNABI_MODULE_SIZE,       /* the file ends before the module does */
+  FNABI_MODULE_IDENTIFIER, /* not an IREE module */
+  FNABI_MODULE_OFFSET,     /* an offset leads outside the module */
+  FNABI_MODULE_ALIGNMENT,  /* an offset leads to an unaligned place */
+  FNABI_MODULE_VTABLE,     /* a table's field list is damaged */
+  FNABI_MODULE_STRING,     /* a string without its terminating NUL */
+  FNABI_MODULE_UNION,      /* a union's type and value do not agree */
+  FNABI_MODULE_REQUIRED,   /* a required field is absent */
+  FNABI_MODULE_ORDINAL,    /* an ordinal outside the table it indexes */
+
+  FNABI_CODE_COUNT
+} fnabi_code;
+
+#define FNABI_PATH_SIZE 128
+
+typedef struct fnabi_error {
+  int32_t code;         /* fnabi_code */
+  uint64_t offset;      /* of the offending byte, from the start of the input;
+                           the input's size where something is missing at its
+                           end; 0 when encoding */
+  const char *expected; /* what may stand there instead, static; or NULL */
+  char path[FNABI_PATH_SIZE]; /* where in the value, such as
+                           "inputs[2].shape[0]"; NUL-terminated, "" at its
+                           root; a path too long keeps its end */
+} fnabi_error;
+
+/* The text of a code, or its name in lower case with dashes ("span-end").
+ * Static; NULL for a number that is no code. */
+FNABI_API const char *fnabi_code_text(int32_t code);
+FNABI_API const char *fnabi_code_name(int32_t code);
+
+/* ----------------------------------------------------------------- signature
+ *
+ * A signature is a sequence of components:
+ *
+ *   component ::= integer-tag integer | span-tag length '!' contents
+ *   integer-tag ::= '_' | [a-z]        integer ::= '-'? [0-9]+   (int32)
+ *   span-tag ::= [A-Z]                 length  ::= [0-9]+        (int32, >= 1)
+ *
+ * `length` counts the '!' and the contents, which may be any bytes. */
+typedef enum fnabi_component_type {
+  FNABI_COMPONENT_END = 0,
+  FNABI_COMPONENT_INTEGER,
+  FNABI_COMPONENT_SPAN,
+  FNABI_COMPONENT_ERROR
+} fnabi_component_type;
+
+typedef struct fnabi_component {
+  int32_t type;    /* fnabi_component_type */
+  int32_t tag;     /* the tag's byte, at an error too; 0 at the end */
+  int32_t ival;    /* an integer's value, the size of a span's contents; at an
+                      error what was parsed of it, INT32_MAX or INT32_MIN when
+                      it is outside int32 */
+  int32_t code;    /* at an error its fnabi_code, else FNABI_OK */
+  uint64_t offset; /* of the tag */
+  uint64_t begin;  /* a span's contents: [begin, end); else where the number  */
+  uint64_t end;    /* begins, and where the component ends; at an error `end`
+                      is the offending byte */
+} fnabi_component;
+
+/* Reads the component at `offset` <= size. Cannot fail: an error is a
+ * component. The next one is at component->end. Reads each byte of the
+ * component's head once and none of a span's contents. */
+FNABI_API void fnabi_signature_read(const char *data, size_t size,
+                                    size_t offset, fnabi_component *component);
+
+/* Reads on from `offset` until a component has `tag`. True when found; false
+ * at the end or at an error, which is then *component; an error never counts
+ * as found. */
+FNABI_API bool fnabi_signature_seek(const char *data, size_t size,
+                                    size_t offset, int32_t tag,
+                                    fnabi_component *component);
+
+/* The message of up to `limit` components from `offset` on, the last of them
+ * an end or an error if it comes within the limit:
+ *   [[type, tag, ival, code, offset, begin, end]...]   tag: one-character string
+ * Cannot fail. */
+FNABI_API int64_t fnabi_signature_decode(const char *data, size_t size,
+                                         size_t offset, size_t limit,
+                                         uint8_t *out, size_t capacity);
+
+/* Writes one component. Fails with FNABI_TAG for a tag that is not the
+ * component's, FNABI_INT32 for a span of INT32_MAX bytes or more. */
+FNABI_API int64_t fnabi_signature_integer(int32_t value, int32_t tag,
+                                          uint8_t *out, size_t capacity,
+                                          fnabi_error *error);
+FNABI_API int64_t fnabi_signature_span(const char *data, size_t size,
+                                       int32_t tag, uint8_t *out,
+                                       size_t capacity, fnabi_error *error);
+
+/* ---------------------------------------------------------------------- types
+ *
+ * Tags of the records of a message. */
+typedef enum fnabi_type {
+  FNABI_TYPE_SCALAR = 1,
+  FNABI_TYPE_BUFFER,
+  FNABI_TYPE_REF,
+  FNABI_TYPE_LIST,
+  FNABI_TYPE_TUPLE,
+  FNABI_TYPE_DICT,
+  FNABI_TYPE_HOMOGENEOUS_LIST,
+  FNABI_TYPE_NAMED,
+  FNABI_TYPE_NULL,
+  FNABI_TYPE_UNKNOWN
+} fnabi_type;
+
+/* ------------------------------------------------------------------------ raw
+ *
+ * The raw function ABI, version 1 (attributes `f`, `fv`). The grammar stands
+ * in raw.c. Scalar types are numbered 0 to 11; the table is theirs. */
+#define FNABI_SCALAR_TYPE_COUNT 12
+
+/* Name ("float32", "sint8"), size of an element in bytes, message of the
+ * dtype. NULL, 0 and -1 for a number outside the table. */
+FNABI_API const char *fnabi_raw_scalar_name(int32_t scalar_type);
+FNABI_API size_t fnabi_raw_scalar_size(int32_t scalar_type);
+FNABI_API int64_t fnabi_raw_scalar_dtype(int32_t scalar_type, uint8_t *out,
+                                         size_t capacity);
+
+/* A whole signature, exactly the grammar, to the message of a signature with
+ * SCALAR, BUFFER, REF and UNKNOWN types. */
+FNABI_API int64_t fnabi_raw_decode(const char *data, size_t size, uint8_t *out,
+                                   size_t capacity, fnabi_error *error);
+
+/* The way back. Fails with FNABI_UNSUPPORTED for a type, a dtype or an unknown
+ * rank that the ABI cannot express, FNABI_INT32 for a dim outside int32. */
+FNABI_API int64_t fnabi_raw_encode(const uint8_t *message, size_t size,
+                                   uint8_t *out, size_t capacity,
+                                   fnabi_error *error);
+
+/* One side ('I' or 'R') as the drop-in parser sees it: components may stand
+ * in any order, the first `side` span counts, a buffer's last scalar type
+ * counts, dims may be any integer. Never fails: the message is
+ *   [[[fnabi_type, [dim...], scalar type]...], code]
+ * with the values before the first error, and its code or FNABI_OK. */
+FNABI_API int64_t fnabi_raw_visit(const char *data, size_t size, int32_t side,
+                                  uint8_t *out, size_t capacity);
+
+/* Writes one buffer, with a dim of any value; one scalar. Fails with
+ * FNABI_RAW_SCALAR_TYPE for a number outside the table. */
+FNABI_API int64_t fnabi_raw_buffer(int32_t scalar_type, const int32_t *dims,
+                                   size_t rank, uint8_t *out, size_t capacity,
+                                   fnabi_error *error);
+FNABI_API int64_t fnabi_raw_scalar(int32_t scalar_type, uint8_t *out,
+                                   size_t capacity, fnabi_error *error);
+
+/* cdef: end */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* FNABI_H */
