@@ -27,8 +27,7 @@
     "Unrecognized buffer field tag")                                           \
   X(FNABI_RAW_SCALAR_FIELD, "raw-scalar-field",                                \
     "Unrecognized scalar field tag")                                           \
-  X(FNABI_RAW_REF_FIELD, "raw-ref-field",                                      \
-    "Unrecognized ref object field tag")                                       \
+  X(FNABI_RAW_REF_FIELD, "raw-ref-field", "Unrecognized ref object field tag") \
   X(FNABI_RAW_SCALAR_TYPE, "raw-scalar-type", "Illegal ScalarType code")       \
   X(FNABI_RAW_DIM, "raw-dim", "a dim is -1 or more")                           \
   X(FNABI_SIP_INPUTS, "sip-inputs", "Inputs struct not found")                 \
@@ -48,7 +47,7 @@
   X(FNABI_MODULE_REQUIRED, "module-required", "required field is absent")      \
   X(FNABI_MODULE_ORDINAL, "module-ordinal", "ordinal outside its table")
 
-const char *fnabi_code_text(int32_t code) {
+const char* fnabi_code_text(int32_t code) {
   switch ((fnabi_code)code) {
 #define TEXT(code, name, text) \
   case code:                   \
@@ -60,7 +59,7 @@ const char *fnabi_code_text(int32_t code) {
   return NULL;
 }
 
-const char *fnabi_code_name(int32_t code) {
+const char* fnabi_code_name(int32_t code) {
   switch ((fnabi_code)code) {
 #define NAME(code, name, text) \
   case code:                   \
@@ -72,8 +71,8 @@ const char *fnabi_code_name(int32_t code) {
   return NULL;
 }
 
-int64_t fnabi_fail(fnabi_error *error, int32_t code, uint64_t offset,
-                   const char *expected) {
+int64_t fnabi_fail(fnabi_error* error, int32_t code, uint64_t offset,
+                   const char* expected) {
   error->code = code;
   error->offset = offset;
   error->expected = expected;
@@ -81,16 +80,16 @@ int64_t fnabi_fail(fnabi_error *error, int32_t code, uint64_t offset,
   return -1;
 }
 
-void fnabi_path_field(fnabi_error *error, const char *field) {
+void fnabi_path_field(fnabi_error* error, const char* field) {
   size_t add = strlen(field), have = strlen(error->path);
   if (add + have >= FNABI_PATH_SIZE) return; /* the end says most */
   memmove(error->path + add, error->path, have + 1);
   memcpy(error->path, field, add);
 }
 
-void fnabi_path_index(fnabi_error *error, uint64_t index) {
+void fnabi_path_index(fnabi_error* error, uint64_t index) {
   char text[24];
-  char *p = text + sizeof text;
+  char* p = text + sizeof text;
   *--p = 0;
   *--p = ']';
   do {

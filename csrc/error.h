@@ -5,12 +5,12 @@
 #include "fnabi.h"
 
 /* Fills in the error and answers -1, so that a function can return it. */
-int64_t fnabi_fail(fnabi_error *error, int32_t code, uint64_t offset,
-                   const char *expected);
+int64_t fnabi_fail(fnabi_error* error, int32_t code, uint64_t offset,
+                   const char* expected);
 
 /* On the way out of a failed function each level puts its own part before the
  * path: a field (".shape" or "inputs"), or an index ("[3]"). */
-void fnabi_path_field(fnabi_error *error, const char *field);
-void fnabi_path_index(fnabi_error *error, uint64_t index);
+void fnabi_path_field(fnabi_error* error, const char* field);
+void fnabi_path_index(fnabi_error* error, uint64_t index);
 
 #endif /* FNABI_ERROR_H */

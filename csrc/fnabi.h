@@ -78,23 +78,23 @@ typedef enum fnabi_code {
   FNABI_OK = 0,
 
   /* any input */
-  FNABI_MEMORY,      /* an allocation failed */
-  FNABI_DEPTH,       /* nesting deeper than the function's limit */
-  FNABI_WORK,        /* the input refers to itself more often than its size allows */
-  FNABI_MESSAGE,     /* encoding: the message is not a value of the type model */
+  FNABI_MEMORY, /* an allocation failed */
+  FNABI_DEPTH,  /* nesting deeper than the function's limit */
+  FNABI_WORK,   /* the input refers to itself more often than its size allows */
+  FNABI_MESSAGE, /* encoding: the message is not a value of the type model */
   FNABI_UNSUPPORTED, /* encoding: the ABI has no way to say this */
   FNABI_VERSION,     /* a version of the ABI that is not known */
 
   /* signature components */
-  FNABI_TAG,         /* no component starts with this byte */
-  FNABI_INTEGER,     /* digits are missing */
-  FNABI_INT32,       /* the integer is outside int32 */
-  FNABI_LENGTH,      /* a span's length is below 1; it counts the '!' */
-  FNABI_SPAN_MARK,   /* '!' is missing after a span's length */
-  FNABI_SPAN_END,    /* the span runs past the end */
-  FNABI_SYNTAX,      /* any of the above, as the drop-in parsers report it */
-  FNABI_UNEXPECTED,  /* a component that may not stand here */
-  FNABI_MISSING,     /* a component that must stand here */
+  FNABI_TAG,        /* no component starts with this byte */
+  FNABI_INTEGER,    /* digits are missing */
+  FNABI_INT32,      /* the integer is outside int32 */
+  FNABI_LENGTH,     /* a span's length is below 1; it counts the '!' */
+  FNABI_SPAN_MARK,  /* '!' is missing after a span's length */
+  FNABI_SPAN_END,   /* the span runs past the end */
+  FNABI_SYNTAX,     /* any of the above, as the drop-in parsers report it */
+  FNABI_UNEXPECTED, /* a component that may not stand here */
+  FNABI_MISSING,    /* a component that must stand here */
 
   /* raw ABI */
   FNABI_RAW_INPUTS,
@@ -104,7 +104,7 @@ typedef enum fnabi_code {
   FNABI_RAW_SCALAR_FIELD,
   FNABI_RAW_REF_FIELD,
   FNABI_RAW_SCALAR_TYPE,
-  FNABI_RAW_DIM,     /* a dim below -1 has no meaning */
+  FNABI_RAW_DIM, /* a dim below -1 has no meaning */
 
   /* SIP ABI */
   FNABI_SIP_INPUTS,
@@ -136,7 +136,7 @@ typedef struct fnabi_error {
   uint64_t offset;      /* of the offending byte, from the start of the input;
                            the input's size where something is missing at its
                            end; 0 when encoding */
-  const char *expected; /* what may stand there instead, static; or NULL */
+  const char* expected; /* what may stand there instead, static; or NULL */
   char path[FNABI_PATH_SIZE]; /* where in the value, such as
                            "inputs[2].shape[0]"; NUL-terminated, "" at its
                            root; a path too long keeps its end */
@@ -144,8 +144,8 @@ typedef struct fnabi_error {
 
 /* The text of a code, or its name in lower case with dashes ("span-end").
  * Static; NULL for a number that is no code. */
-FNABI_API const char *fnabi_code_text(int32_t code);
-FNABI_API const char *fnabi_code_name(int32_t code);
+FNABI_API const char* fnabi_code_text(int32_t code);
+FNABI_API const char* fnabi_code_name(int32_t code);
 
 /* ----------------------------------------------------------------- signature
  *
@@ -179,32 +179,32 @@ typedef struct fnabi_component {
 /* Reads the component at `offset` <= size. Cannot fail: an error is a
  * component. The next one is at component->end. Reads each byte of the
  * component's head once and none of a span's contents. */
-FNABI_API void fnabi_signature_read(const char *data, size_t size,
-                                    size_t offset, fnabi_component *component);
+FNABI_API void fnabi_signature_read(const char* data, size_t size,
+                                    size_t offset, fnabi_component* component);
 
 /* Reads on from `offset` until a component has `tag`. True when found; false
  * at the end or at an error, which is then *component; an error never counts
  * as found. */
-FNABI_API bool fnabi_signature_seek(const char *data, size_t size,
+FNABI_API bool fnabi_signature_seek(const char* data, size_t size,
                                     size_t offset, int32_t tag,
-                                    fnabi_component *component);
+                                    fnabi_component* component);
 
 /* The message of up to `limit` components from `offset` on, the last of them
  * an end or an error if it comes within the limit:
- *   [[type, tag, ival, code, offset, begin, end]...]   tag: one-character string
- * Cannot fail. */
-FNABI_API int64_t fnabi_signature_decode(const char *data, size_t size,
+ *   [[type, tag, ival, code, offset, begin, end]...]   tag: one-character
+ * string Cannot fail. */
+FNABI_API int64_t fnabi_signature_decode(const char* data, size_t size,
                                          size_t offset, size_t limit,
-                                         uint8_t *out, size_t capacity);
+                                         uint8_t* out, size_t capacity);
 
 /* Writes one component. Fails with FNABI_TAG for a tag that is not the
  * component's, FNABI_INT32 for a span of INT32_MAX bytes or more. */
 FNABI_API int64_t fnabi_signature_integer(int32_t value, int32_t tag,
-                                          uint8_t *out, size_t capacity,
-                                          fnabi_error *error);
-FNABI_API int64_t fnabi_signature_span(const char *data, size_t size,
-                                       int32_t tag, uint8_t *out,
-                                       size_t capacity, fnabi_error *error);
+                                          uint8_t* out, size_t capacity,
+                                          fnabi_error* error);
+FNABI_API int64_t fnabi_signature_span(const char* data, size_t size,
+                                       int32_t tag, uint8_t* out,
+                                       size_t capacity, fnabi_error* error);
 
 /* ---------------------------------------------------------------------- types
  *
@@ -230,37 +230,37 @@ typedef enum fnabi_type {
 
 /* Name ("float32", "sint8"), size of an element in bytes, message of the
  * dtype. NULL, 0 and -1 for a number outside the table. */
-FNABI_API const char *fnabi_raw_scalar_name(int32_t scalar_type);
+FNABI_API const char* fnabi_raw_scalar_name(int32_t scalar_type);
 FNABI_API size_t fnabi_raw_scalar_size(int32_t scalar_type);
-FNABI_API int64_t fnabi_raw_scalar_dtype(int32_t scalar_type, uint8_t *out,
+FNABI_API int64_t fnabi_raw_scalar_dtype(int32_t scalar_type, uint8_t* out,
                                          size_t capacity);
 
 /* A whole signature, exactly the grammar, to the message of a signature with
  * SCALAR, BUFFER, REF and UNKNOWN types. */
-FNABI_API int64_t fnabi_raw_decode(const char *data, size_t size, uint8_t *out,
-                                   size_t capacity, fnabi_error *error);
+FNABI_API int64_t fnabi_raw_decode(const char* data, size_t size, uint8_t* out,
+                                   size_t capacity, fnabi_error* error);
 
 /* The way back. Fails with FNABI_UNSUPPORTED for a type, a dtype or an unknown
  * rank that the ABI cannot express, FNABI_INT32 for a dim outside int32. */
-FNABI_API int64_t fnabi_raw_encode(const uint8_t *message, size_t size,
-                                   uint8_t *out, size_t capacity,
-                                   fnabi_error *error);
+FNABI_API int64_t fnabi_raw_encode(const uint8_t* message, size_t size,
+                                   uint8_t* out, size_t capacity,
+                                   fnabi_error* error);
 
 /* One side ('I' or 'R') as the drop-in parser sees it: components may stand
  * in any order, the first `side` span counts, a buffer's last scalar type
  * counts, dims may be any integer. Never fails: the message is
  *   [[[fnabi_type, [dim...], scalar type]...], code]
  * with the values before the first error, and its code or FNABI_OK. */
-FNABI_API int64_t fnabi_raw_visit(const char *data, size_t size, int32_t side,
-                                  uint8_t *out, size_t capacity);
+FNABI_API int64_t fnabi_raw_visit(const char* data, size_t size, int32_t side,
+                                  uint8_t* out, size_t capacity);
 
 /* Writes one buffer, with a dim of any value; one scalar. Fails with
  * FNABI_RAW_SCALAR_TYPE for a number outside the table. */
-FNABI_API int64_t fnabi_raw_buffer(int32_t scalar_type, const int32_t *dims,
-                                   size_t rank, uint8_t *out, size_t capacity,
-                                   fnabi_error *error);
-FNABI_API int64_t fnabi_raw_scalar(int32_t scalar_type, uint8_t *out,
-                                   size_t capacity, fnabi_error *error);
+FNABI_API int64_t fnabi_raw_buffer(int32_t scalar_type, const int32_t* dims,
+                                   size_t rank, uint8_t* out, size_t capacity,
+                                   fnabi_error* error);
+FNABI_API int64_t fnabi_raw_scalar(int32_t scalar_type, uint8_t* out,
+                                   size_t capacity, fnabi_error* error);
 
 /* cdef: end */
 

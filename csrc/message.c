@@ -1,6 +1,6 @@
 #include "message.h"
 
-void fnabi_pack_wide(fnabi_writer *w, uint8_t head, uint64_t value,
+void fnabi_pack_wide(fnabi_writer* w, uint8_t head, uint64_t value,
                      unsigned bytes) {
   uint8_t text[9];
   text[0] = head;
@@ -9,12 +9,12 @@ void fnabi_pack_wide(fnabi_writer *w, uint8_t head, uint64_t value,
   fnabi_put(w, text, 1 + (size_t)bytes);
 }
 
-void fnabi_pack_close(fnabi_writer *w, size_t place, size_t count) {
+void fnabi_pack_close(fnabi_writer* w, size_t place, size_t count) {
   fnabi_writer head = {w->out, w->capacity, place};
   fnabi_pack_wide(&head, 0xDD, count, 4);
 }
 
-static void pack_head(fnabi_writer *w, bool string, size_t size) {
+static void pack_head(fnabi_writer* w, bool string, size_t size) {
   if (string && size < 32)
     fnabi_put_byte(w, (uint8_t)(0xA0 | size));
   else if (size < 256)
@@ -23,7 +23,7 @@ static void pack_head(fnabi_writer *w, bool string, size_t size) {
     fnabi_pack_wide(w, string ? 0xDB : 0xC6, size, 4);
 }
 
-void fnabi_pack_ascii(fnabi_writer *w, const char *text) {
+void fnabi_pack_ascii(fnabi_writer* w, const char* text) {
   size_t size = strlen(text);
   pack_head(w, true, size);
   fnabi_put(w, text, size);
@@ -31,7 +31,7 @@ void fnabi_pack_ascii(fnabi_writer *w, const char *text) {
 
 /* Well-formed as RFC 3629 has it: shortest form, no surrogates, at most
  * U+10FFFF. Eight ASCII bytes at a time. */
-static bool is_utf8(const uint8_t *s, size_t n) {
+static bool is_utf8(const uint8_t* s, size_t n) {
   size_t i = 0;
   while (i < n) {
     uint64_t word;
@@ -65,21 +65,22 @@ static bool is_utf8(const uint8_t *s, size_t n) {
   return true;
 }
 
-void fnabi_pack_text(fnabi_writer *w, const char *data, size_t size) {
-  pack_head(w, is_utf8((const uint8_t *)data, size), size);
+void fnabi_pack_text(fnabi_writer* w, const char* data, size_t size) {
+  pack_head(w, is_utf8((const uint8_t*)data, size), size);
   fnabi_put(w, data, size);
 }
 
 /* Big-endian number of `bytes` bytes behind the head at r->at. */
-static bool unpack_wide(fnabi_reader *r, unsigned bytes, uint64_t *value) {
+static bool unpack_wide(fnabi_reader* r, unsigned bytes, uint64_t* value) {
   if (r->size - r->at <= bytes) return false;
   uint64_t number = 0;
-  for (unsigned i = 1; i <= bytes; i++) number = number << 8 | r->data[r->at + i];
+  for (unsigned i = 1; i <= bytes; i++)
+    number = number << 8 | r->data[r->at + i];
   *value = number;
   return true;
 }
 
-bool fnabi_unpack_array(fnabi_reader *r, size_t *count) {
+bool fnabi_unpack_array(fnabi_reader* r, size_t* count) {
   if (r->at >= r->size) return false;
   uint8_t head = r->data[r->at];
   uint64_t number = head & 0x0F;
@@ -95,13 +96,13 @@ bool fnabi_unpack_array(fnabi_reader *r, size_t *count) {
   return true;
 }
 
-bool fnabi_unpack_nil(fnabi_reader *r) {
+bool fnabi_unpack_nil(fnabi_reader* r) {
   if (r->at >= r->size || r->data[r->at] != 0xC0) return false;
   r->at++;
   return true;
 }
 
-bool fnabi_unpack_integer(fnabi_reader *r, int64_t *value, bool *fits) {
+bool fnabi_unpack_integer(fnabi_reader* r, int64_t* value, bool* fits) {
   if (r->at >= r->size) return false;
   uint8_t head = r->data[r->at];
   uint64_t number = head;
@@ -127,7 +128,7 @@ bool fnabi_unpack_integer(fnabi_reader *r, int64_t *value, bool *fits) {
   return true;
 }
 
-bool fnabi_unpack_int(fnabi_reader *r, int64_t *value) {
+bool fnabi_unpack_int(fnabi_reader* r, int64_t* value) {
   size_t at = r->at;
   bool fits;
   if (fnabi_unpack_integer(r, value, &fits) && fits) return true;
@@ -135,7 +136,7 @@ bool fnabi_unpack_int(fnabi_reader *r, int64_t *value) {
   return false;
 }
 
-bool fnabi_unpack_text(fnabi_reader *r, const char **data, size_t *size) {
+bool fnabi_unpack_text(fnabi_reader* r, const char** data, size_t* size) {
   if (r->at >= r->size) return false;
   uint8_t head = r->data[r->at];
   uint64_t number = head & 0x1F;
@@ -149,7 +150,7 @@ bool fnabi_unpack_text(fnabi_reader *r, const char **data, size_t *size) {
   size_t start = r->at + 1 + bytes;
   if (number > r->size - start) return false;
   r->at = start + (size_t)number;
-  *data = (const char *)r->data + start;
+  *data = (const char*)r->data + start;
   *size = (size_t)number;
   return true;
 }

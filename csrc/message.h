@@ -10,37 +10,37 @@
 #include "fnabi.h"
 
 typedef struct fnabi_writer {
-  uint8_t *out;
+  uint8_t* out;
   size_t capacity;
   size_t size;
 } fnabi_writer;
 
-static inline void fnabi_put(fnabi_writer *w, const void *bytes, size_t n) {
+static inline void fnabi_put(fnabi_writer* w, const void* bytes, size_t n) {
   if (n <= w->capacity && w->size <= w->capacity - n && n != 0)
     memcpy(w->out + w->size, bytes, n);
   w->size += n;
 }
 
-static inline void fnabi_put_byte(fnabi_writer *w, uint8_t byte) {
+static inline void fnabi_put_byte(fnabi_writer* w, uint8_t byte) {
   if (w->size < w->capacity) w->out[w->size] = byte;
   w->size++;
 }
 
-static inline void fnabi_pack_nil(fnabi_writer *w) { fnabi_put_byte(w, 0xC0); }
+static inline void fnabi_pack_nil(fnabi_writer* w) { fnabi_put_byte(w, 0xC0); }
 
-static inline void fnabi_pack_bool(fnabi_writer *w, bool value) {
+static inline void fnabi_pack_bool(fnabi_writer* w, bool value) {
   fnabi_put_byte(w, value ? 0xC3 : 0xC2);
 }
 
 /* The head of an array of less than 16 elements. */
-static inline void fnabi_pack_array(fnabi_writer *w, unsigned count) {
+static inline void fnabi_pack_array(fnabi_writer* w, unsigned count) {
   fnabi_put_byte(w, (uint8_t)(0x90 | count));
 }
 
-void fnabi_pack_wide(fnabi_writer *w, uint8_t head, uint64_t value,
+void fnabi_pack_wide(fnabi_writer* w, uint8_t head, uint64_t value,
                      unsigned bytes);
 
-static inline void fnabi_pack_uint(fnabi_writer *w, uint64_t value) {
+static inline void fnabi_pack_uint(fnabi_writer* w, uint64_t value) {
   if (value < 128)
     fnabi_put_byte(w, (uint8_t)value);
   else if (value <= UINT32_MAX)
@@ -49,7 +49,7 @@ static inline void fnabi_pack_uint(fnabi_writer *w, uint64_t value) {
     fnabi_pack_wide(w, 0xCF, value, 8);
 }
 
-static inline void fnabi_pack_int(fnabi_writer *w, int64_t value) {
+static inline void fnabi_pack_int(fnabi_writer* w, int64_t value) {
   if (value >= 0)
     fnabi_pack_uint(w, (uint64_t)value);
   else if (value >= -32)
@@ -60,33 +60,33 @@ static inline void fnabi_pack_int(fnabi_writer *w, int64_t value) {
 
 /* An array whose count is known only at its end: `open` leaves room for the
  * head and gives its place, `close` fills it in. */
-static inline size_t fnabi_pack_open(fnabi_writer *w) {
+static inline size_t fnabi_pack_open(fnabi_writer* w) {
   size_t place = w->size;
   fnabi_pack_wide(w, 0xDD, 0, 4);
   return place;
 }
-void fnabi_pack_close(fnabi_writer *w, size_t place, size_t count);
+void fnabi_pack_close(fnabi_writer* w, size_t place, size_t count);
 
 /* ASCII that the program itself knows. */
-void fnabi_pack_ascii(fnabi_writer *w, const char *text);
+void fnabi_pack_ascii(fnabi_writer* w, const char* text);
 
 /* Text of the input: a string where it is UTF-8, a binary where it is not. */
-void fnabi_pack_text(fnabi_writer *w, const char *data, size_t size);
+void fnabi_pack_text(fnabi_writer* w, const char* data, size_t size);
 
 /* A reader goes forward over a message. Every `unpack` answers false, and
  * reads nothing, when what stands there is something else. */
 typedef struct fnabi_reader {
-  const uint8_t *data;
+  const uint8_t* data;
   size_t size;
   size_t at;
 } fnabi_reader;
 
-bool fnabi_unpack_array(fnabi_reader *r, size_t *count);
-bool fnabi_unpack_nil(fnabi_reader *r);
-bool fnabi_unpack_int(fnabi_reader *r, int64_t *value);
+bool fnabi_unpack_array(fnabi_reader* r, size_t* count);
+bool fnabi_unpack_nil(fnabi_reader* r);
+bool fnabi_unpack_int(fnabi_reader* r, int64_t* value);
 /* An integer of any size: false in *fits when it is outside int64. */
-bool fnabi_unpack_integer(fnabi_reader *r, int64_t *value, bool *fits);
+bool fnabi_unpack_integer(fnabi_reader* r, int64_t* value, bool* fits);
 /* A string or a binary; the bytes stay in the message. */
-bool fnabi_unpack_text(fnabi_reader *r, const char **data, size_t *size);
+bool fnabi_unpack_text(fnabi_reader* r, const char** data, size_t* size);
 
 #endif /* FNABI_MESSAGE_H */

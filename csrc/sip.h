@@ -6,7 +6,7 @@
 
 /* fnabi_sip_decode into a message that is being written. On failure answers
  * false, and what it wrote is to be dropped by resetting w->size. */
-bool fnabi_sip_write(const char *data, size_t size, fnabi_writer *w,
-                     fnabi_error *error);
+bool fnabi_sip_write(const char* data, size_t size, fnabi_writer* w,
+                     fnabi_error* error);
 
 #endif /* FNABI_SIP_H */

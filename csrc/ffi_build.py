@@ -1,0 +1,21 @@
+"""The cffi recipe. The declarations are the fenced part of fnabi.h, word for word."""
+
+import re
+from pathlib import Path
+
+from cffi import FFI
+
+HERE = Path(__file__).parent
+HEADER = (HERE / "fnabi.h").read_text()
+CDEF = HEADER.split("/* cdef: begin */")[1].split("/* cdef: end */")[0]
+
+ffibuilder = FFI()
+ffibuilder.cdef(re.sub(r"\bFNABI_API ", "", CDEF))
+ffibuilder.set_source(
+    "fnabi._fnabi",
+    '#include "fnabi.h"',
+    sources=[f"csrc/{path.name}" for path in sorted(HERE.glob("*.c"))],
+    depends=[f"csrc/{path.name}" for path in sorted(HERE.glob("*.h"))],
+    include_dirs=["csrc"],
+    extra_compile_args=["-std=c11", "-O2", "-fvisibility=hidden"],
+)

@@ -1,0 +1,185 @@
+"""The border to the C core: one crossing a value, and C errors as exceptions.
+
+Every decoder of the core has the same form (``fnabi.h`` gives the contract), so one function
+calls them all; the same holds for the encoders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from fnabi._fnabi import ffi, lib
+from fnabi.errors import CallError, FormatError, RangeError, excerpt
+
+T = TypeVar("T")
+
+_Scratch = tuple[Any, int, Any, memoryview]
+
+_ROOM = 1 << 14
+_ROOM_KEPT = 1 << 20
+_CODE_INT32: int = lib.FNABI_INT32
+
+# Scratch memory that no thread is using; list.pop and list.append are atomic.
+_pool: list[_Scratch] = []
+
+
+def _scratch(room: int = _ROOM) -> _Scratch:
+    out = ffi.new("uint8_t[]", room)
+    return out, room, ffi.new("fnabi_error *"), memoryview(ffi.buffer(out)).toreadonly()
+
+
+def data_bytes(data: object, function: str, argument: str = "data") -> bytes:
+    """The bytes of a signature given as bytes, bytearray, memoryview or ASCII str."""
+    if isinstance(data, bytes):
+        return data
+    if isinstance(data, str):
+        if not data.isascii():
+            raise CallError(f"{function}: {argument} must be ASCII when it is a str, or bytes")
+        return data.encode("ascii")
+    if isinstance(data, (bytearray, memoryview)):
+        return bytes(data)
+    raise CallError(
+        f"{function}: {argument} must be bytes, bytearray, memoryview or str,"
+        f" not {type(data).__name__}"
+    )
+
+
+def text_bytes(text: str | bytes) -> bytes:
+    """The bytes of a text as they stand in a signature: UTF-8, other bytes surrogate-escaped."""
+    return text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
+
+
+def format_error(error: Any, data: bytes) -> FormatError:
+    """The exception for a C error."""
+    expected = ffi.NULL != error.expected and ffi.string(error.expected).decode()
+    return FormatError(
+        code_name(error.code),
+        error.offset,
+        ffi.string(error.path).decode("utf-8", "replace"),
+        reason=code_text(error.code),
+        expected=expected or None,
+        excerpt=excerpt(data, error.offset),
+    )
+
+
+def code_name(code: int) -> str:
+    """The name of a ``fnabi_code``, such as ``"span-end"``."""
+    name: str = ffi.string(lib.fnabi_code_name(code)).decode()
+    return name
+
+
+def code_text(code: int) -> str:
+    """The text of a ``fnabi_code``."""
+    text: str = ffi.string(lib.fnabi_code_text(code)).decode()
+    return text
+
+
+def decode(
+    read: Callable[..., int], decoder: msgspec.msgpack.Decoder[T], data: bytes, *arguments: object
+) -> T:
+    """Call ``read(data, size, *arguments, out, capacity, error)``; build what it answers.
+
+    Raises:
+        FormatError: when the core refuses `data`.
+
+    """
+    try:
+        scratch = _pool.pop()
+    except IndexError:
+        scratch = _scratch()
+    out, room, error, view = scratch
+    size = read(data, len(data), *arguments, out, room, error)
+    if size > room:
+        out, room, error, view = scratch = _scratch(size)
+        size = read(data, len(data), *arguments, out, room, error)
+    if size < 0:
+        problem = format_error(error, data)
+        _pool.append(scratch)
+        raise problem
+    message = view[:size]
+    try:
+        value = decoder.decode(message)
+    except msgspec.ValidationError:
+        value = msgspec.convert(_escaped(msgspec.msgpack.decode(message)), decoder.type)
+    if room <= _ROOM_KEPT:
+        _pool.append(scratch)
+    return value
+
+
+def encode(write: Callable[..., int], value: object, function: str) -> bytes:
+    """Call ``write(message, size, out, capacity, error)`` on the message of `value`.
+
+    Raises:
+        CallError: when the ABI cannot express `value`, naming the part of it.
+        RangeError: when an integer is outside int32.
+
+    """
+    try:
+        message = _pack(value)
+    except OverflowError as problem:
+        raise RangeError(f"{function}: an integer is outside int32") from problem
+    except TypeError as problem:
+        raise CallError(f"{function}: {problem}") from problem
+    return fill(write, function, message, len(message))
+
+
+def fill(write: Callable[..., int], function: str, *arguments: object) -> bytes:
+    """Call ``write(*arguments, out, capacity, error)`` and give the bytes that it wrote.
+
+    Raises:
+        CallError: when the core refuses the arguments; RangeError for its int32.
+
+    """
+    try:
+        scratch = _pool.pop()
+    except IndexError:
+        scratch = _scratch()
+    out, room, error, view = scratch
+    try:
+        size = write(*arguments, out, room, error)
+        if size > room:
+            out, room, error, view = scratch = _scratch(size)
+            size = write(*arguments, out, room, error)
+    except OverflowError as problem:
+        raise RangeError(f"{function}: {problem}") from problem
+    if size >= 0:
+        written = bytes(view[:size])
+        if room <= _ROOM_KEPT:
+            _pool.append(scratch)
+        return written
+    place = ffi.string(error.path).decode("utf-8", "replace")
+    text = f"{function}: {place + ': ' if place else ''}{code_text(error.code)}"
+    if error.expected != ffi.NULL:
+        text += f", expected {ffi.string(error.expected).decode()}"
+    kind = RangeError if error.code == _CODE_INT32 else CallError
+    _pool.append(scratch)
+    raise kind(text)
+
+
+_encoder = msgspec.msgpack.Encoder()
+
+
+def _pack(value: object) -> bytes:
+    try:
+        return _encoder.encode(value)
+    except UnicodeEncodeError:
+        return _encoder.encode(_unescaped(msgspec.to_builtins(value, order=None)))
+
+
+# Text that is not UTF-8 crosses as a binary, which no typed decoder takes: only then, and only
+# for that value, the message is built untyped and its binaries become escaped strings.
+
+
+def _escaped(value: object) -> object:
+    if isinstance(value, list):
+        return [_escaped(item) for item in value]
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+
+
+def _unescaped(value: object) -> object:
+    if isinstance(value, (list, tuple)):
+        return [_unescaped(item) for item in value]
+    return text_bytes(value) if isinstance(value, str) else value

@@ -1,0 +1,296 @@
+"""The raw function ABI, version 1: attributes ``f``, ``fv`` and ``fbr`` of an exported function.
+
+`parse` and `encode` are strict: exactly the grammar of IREE's ``function_abi.md``. The classes
+`RawSignatureMangler` and `RawSignatureParser` stand in for the C++ classes of the same names and
+take what those take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import IntEnum
+from functools import cache
+
+import msgspec
+
+from fnabi import _core
+from fnabi._core import lib
+from fnabi.errors import CallError
+from fnabi.signature import SignatureBuilder
+from fnabi.types import DType, Signature, shape_text
+
+__all__ = [
+    "Description",
+    "RawSignatureMangler",
+    "RawSignatureParser",
+    "ScalarType",
+    "encode",
+    "parse",
+    "to_string",
+]
+
+_signature = msgspec.msgpack.Decoder(Signature)
+_dtype = msgspec.msgpack.Decoder(DType)
+
+
+class ScalarType(IntEnum):
+    """The twelve element types of the raw ABI and their numbers."""
+
+    IEEE_FLOAT32 = 0
+    IEEE_FLOAT16 = 1
+    IEEE_FLOAT64 = 2
+    GOOGLE_BFLOAT16 = 3
+    SINT8 = 4
+    SINT16 = 5
+    SINT32 = 6
+    SINT64 = 7
+    UINT8 = 8
+    UINT16 = 9
+    UINT32 = 10
+    UINT64 = 11
+
+    @property
+    def itemsize(self) -> int:
+        """Size of an element in bytes."""
+        size: int = lib.fnabi_raw_scalar_size(self)
+        return size
+
+    @property
+    def dtype(self) -> DType:
+        """The same as a type of the type model."""
+        return _scalar_dtype(self)
+
+    def __str__(self) -> str:
+        name: str = _core.ffi.string(lib.fnabi_raw_scalar_name(self)).decode()
+        return name
+
+
+@cache
+def _scalar_dtype(scalar_type: ScalarType) -> DType:
+    return _dtype.decode(
+        _core.fill(
+            lambda out, room, _: lib.fnabi_raw_scalar_dtype(scalar_type, out, room), "ScalarType"
+        )
+    )
+
+
+def parse(data: bytes | bytearray | memoryview | str) -> Signature:
+    """Decode a raw signature (the value of ``f``).
+
+    Returns:
+        A signature whose types are Buffer, Scalar, Ref and Unknown.
+
+    Raises:
+        FormatError: when `data` is not exactly the grammar.
+        CallError: when `data` is of another type.
+
+    """
+    if data.__class__ is not bytes:
+        data = _core.data_bytes(data, "raw.parse")
+    return _core.decode(lib.fnabi_raw_decode, _signature, data)  # type: ignore[arg-type]
+
+
+def encode(signature: Signature) -> bytes:
+    """Encode a signature; the default element type, float32, is not written.
+
+    Raises:
+        CallError: when the raw ABI cannot express a part of it: a type other than Buffer,
+            Scalar, Ref and Unknown, an element type other than the twelve, an unknown rank, a
+            named Ref.
+        RangeError: when a dim is outside int32.
+
+    """
+    return _core.encode(lib.fnabi_raw_encode, signature, "raw.encode")
+
+
+def to_string(data: bytes | bytearray | memoryview | str) -> str:
+    """Give a signature's text: ``(Buffer<float32[?x128x64]>, sint32) -> (RefObject<?>)``.
+
+    Raises:
+        FormatError: when `data` is not exactly the grammar.
+
+    """
+    data = _core.data_bytes(data, "raw.to_string")
+    parse(data)
+    text = RawSignatureParser().function_signature_to_string(data)
+    assert text is not None, "the lenient parser takes what the strict one takes"
+    return text
+
+
+class RawSignatureMangler:
+    """Builds one side of a signature, value by value."""
+
+    __slots__ = ("_builder",)
+
+    def __init__(self) -> None:
+        self._builder = SignatureBuilder()
+
+    @staticmethod
+    def to_function_signature(
+        inputs: RawSignatureMangler, results: RawSignatureMangler
+    ) -> SignatureBuilder:
+        """Combine both sides to a function's signature."""
+        function = SignatureBuilder()
+        inputs._builder.append_to(function, "I")
+        results._builder.append_to(function, "R")
+        return function
+
+    def add_any_reference(self) -> None:
+        """Add a reference to any object."""
+        self._builder.span(b"", "O")
+
+    def add_unrecognized(self) -> None:
+        """Add a value of a type that has no encoding."""
+        self._builder.span(b"", "U")
+
+    def add_scalar(self, type: ScalarType | int) -> None:
+        """Add a scalar.
+
+        Raises:
+            CallError: when `type` is not a scalar type.
+
+        """
+        self._builder._append(
+            _core.fill(lib.fnabi_raw_scalar, "RawSignatureMangler.add_scalar", type)
+        )
+
+    def add_shaped_nd_buffer(self, element_type: ScalarType | int, shape: Iterable[int]) -> None:
+        """Add a buffer; a dynamic dim is -1.
+
+        Raises:
+            CallError: when `element_type` is not a scalar type.
+            RangeError: when a dim is outside int32.
+
+        """
+        function = "RawSignatureMangler.add_shaped_nd_buffer"
+        try:
+            dims = _core.ffi.new("int32_t[]", list(shape))
+        except OverflowError as problem:
+            raise _core.RangeError(f"{function}: shape: {problem}") from problem
+        except TypeError as problem:
+            raise CallError(f"{function}: shape: expected ints, {problem}") from problem
+        self._builder._append(
+            _core.fill(lib.fnabi_raw_buffer, function, element_type, dims, len(dims))
+        )
+
+    @property
+    def builder(self) -> SignatureBuilder:
+        """The builder that holds what was added."""
+        return self._builder
+
+
+class _Visited(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    items: list[tuple[int, list[int], int]]
+    code: int
+
+
+_visited = msgspec.msgpack.Decoder(_Visited)
+
+
+class Description:
+    """One argument or result, as `RawSignatureParser` hands it to a visitor.
+
+    Attributes:
+        type: What it is.
+        dims: The dims of a buffer; any negative one is dynamic.
+        scalar_type: The element type of a buffer, the type of a scalar, else None.
+
+    """
+
+    __slots__ = ("dims", "scalar_type", "type")
+
+    class Type(IntEnum):
+        """What a description describes."""
+
+        BUFFER = lib.FNABI_TYPE_BUFFER
+        SCALAR = lib.FNABI_TYPE_SCALAR
+        REF_OBJECT = lib.FNABI_TYPE_REF
+        UNRECOGNIZED = lib.FNABI_TYPE_UNKNOWN
+
+    def __init__(self, type: Type, dims: list[int], scalar_type: ScalarType | None) -> None:
+        self.type = type
+        self.dims = dims
+        self.scalar_type = scalar_type
+
+    def to_string(self) -> str:
+        """Give the text: ``Buffer<float32[?x128]>``, ``sint32``, ``RefObject<?>``."""
+        if self.type is Description.Type.BUFFER:
+            shape = shape_text(tuple(None if dim < 0 else dim for dim in self.dims))
+            return f"Buffer<{self.scalar_type}[{shape}]>"
+        if self.type is Description.Type.SCALAR:
+            return str(self.scalar_type)
+        return "RefObject<?>" if self.type is Description.Type.REF_OBJECT else "!UNKNOWN!"
+
+    def __repr__(self) -> str:
+        return f"<Description {self.to_string()}>"
+
+
+class RawSignatureParser:
+    """Hands the values of a signature to a visitor, one by one.
+
+    The parser takes what the C++ class takes: components in any order, the first ``I`` and the
+    first ``R``, a buffer's last element type. It stops at the first error, which `error` then
+    tells; values before it have been visited. Its first error stays, and a parser with an error
+    visits nothing.
+    """
+
+    __slots__ = ("_error",)
+
+    Type = Description.Type
+
+    def __init__(self) -> None:
+        self._error: str | None = None
+
+    def visit_inputs(
+        self,
+        signature: bytes | bytearray | memoryview | str,
+        visitor: Callable[[Description], object],
+    ) -> None:
+        """Call `visitor` with a `Description` of each input."""
+        self._visit(signature, "I", visitor)
+
+    def visit_results(
+        self,
+        signature: bytes | bytearray | memoryview | str,
+        visitor: Callable[[Description], object],
+    ) -> None:
+        """Call `visitor` with a `Description` of each result."""
+        self._visit(signature, "R", visitor)
+
+    def function_signature_to_string(
+        self, signature: bytes | bytearray | memoryview | str
+    ) -> str | None:
+        """Give the whole signature's text, or None on an error."""
+        sides: list[list[str]] = [[], []]
+        self.visit_inputs(signature, lambda d: sides[0].append(d.to_string()))
+        self.visit_results(signature, lambda d: sides[1].append(d.to_string()))
+        if self._error is not None:
+            return None
+        return f"({', '.join(sides[0])}) -> ({', '.join(sides[1])})"
+
+    @property
+    def error(self) -> str | None:
+        """The first error's text, or None."""
+        return self._error
+
+    def _visit(
+        self,
+        signature: bytes | bytearray | memoryview | str,
+        side: str,
+        visitor: Callable[[Description], object],
+    ) -> None:
+        if self._error is not None:
+            return
+        data = _core.data_bytes(signature, "RawSignatureParser", "signature")
+        visited = _core.decode(_read_visited, _visited, data, ord(side))
+        for number, dims, scalar_type in visited.items:
+            type = Description.Type(number)
+            typed = type in (Description.Type.BUFFER, Description.Type.SCALAR)
+            visitor(Description(type, dims, ScalarType(scalar_type) if typed else None))
+        if visited.code != lib.FNABI_OK:
+            self._error = _core.code_text(visited.code)
+
+
+def _read_visited(data: bytes, size: int, side: int, out: object, room: int, error: object) -> int:
+    answer: int = lib.fnabi_raw_visit(data, size, side, out, room)
+    return answer

@@ -1,0 +1,239 @@
+"""Signatures as plain text: tagged integers and spans.
+
+`SignatureBuilder` and `SignatureParser` are IREE's classes of the same names
+(``iree/base/signature_mangle.h``), methods in snake case and getters as properties. The grammar
+stands in ``fnabi.h``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import NamedTuple
+
+import msgspec
+
+from fnabi import _core
+from fnabi._core import lib
+from fnabi.errors import CallError
+
+__all__ = ["Component", "ComponentType", "SignatureBuilder", "SignatureParser"]
+
+_CHUNK = 256
+"""Components read in one crossing: a whole signature, but for the largest."""
+
+
+class ComponentType(IntEnum):
+    """What a parser stands on."""
+
+    END = lib.FNABI_COMPONENT_END
+    INTEGER = lib.FNABI_COMPONENT_INTEGER
+    SPAN = lib.FNABI_COMPONENT_SPAN
+    ERROR = lib.FNABI_COMPONENT_ERROR
+
+
+class Component(NamedTuple):
+    """One component: an integer with its value, or a span with its contents."""
+
+    type: ComponentType
+    tag: str
+    ival: int
+    sval: bytes
+
+
+class SignatureBuilder:
+    """Builds a signature, component by component."""
+
+    __slots__ = ("_encoded",)
+
+    def __init__(self) -> None:
+        self._encoded = bytearray()
+
+    def integer(self, value: int, tag: str = "_") -> SignatureBuilder:
+        """Append an integer.
+
+        Args:
+            value: An int32.
+            tag: ``_`` or ``a`` to ``z``.
+
+        Returns:
+            The builder itself.
+
+        Raises:
+            RangeError: (an `OverflowError`) when `value` is outside int32.
+            CallError: when `tag` is no integer tag.
+
+        """
+        return self._append(
+            _core.fill(lib.fnabi_signature_integer, "SignatureBuilder.integer", value, _byte(tag))
+        )
+
+    def span(self, contents: bytes | str, tag: str) -> SignatureBuilder:
+        """Append a span.
+
+        Args:
+            contents: Any bytes, fewer than 2**31 - 1; a str is written as UTF-8.
+            tag: ``A`` to ``Z``.
+
+        Returns:
+            The builder itself.
+
+        Raises:
+            RangeError: (an `OverflowError`) when `contents` is too long for an int32 length.
+            CallError: when `tag` is no span tag.
+
+        """
+        data = _core.text_bytes(contents)
+        return self._append(
+            _core.fill(
+                lib.fnabi_signature_span, "SignatureBuilder.span", data, len(data), _byte(tag)
+            )
+        )
+
+    def append_to(self, other: SignatureBuilder, tag: str) -> None:
+        """Append everything built so far to `other`, as one span with `tag`."""
+        other.span(bytes(self._encoded), tag)
+
+    @property
+    def encoded(self) -> bytes:
+        """The signature built so far."""
+        return bytes(self._encoded)
+
+    def _append(self, component: bytes) -> SignatureBuilder:
+        self._encoded += component
+        return self
+
+    def __repr__(self) -> str:
+        return f"<SignatureBuilder {self.encoded!r}>"
+
+
+class _Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    type: ComponentType
+    tag: str
+    ival: int
+    code: int
+    offset: int
+    begin: int
+    end: int
+
+
+_records = msgspec.msgpack.Decoder(list[_Record])
+
+
+class SignatureParser:
+    """Stands on one component of a signature after the other, from the first one on.
+
+    At the end `next` repeats END, and at an error it repeats ERROR: nothing raises while
+    parsing by hand. Iterating gives the components from the current one on, and raises
+    `FormatError` at an error.
+
+    Args:
+        data: The signature; a str must be ASCII.
+
+    Raises:
+        CallError: when `data` is of another type.
+
+    """
+
+    __slots__ = ("_at", "_current", "_data", "_records", "_size")
+
+    def __init__(self, data: bytes | bytearray | memoryview | str) -> None:
+        self._stand(_core.data_bytes(data, "SignatureParser"), 0, None)
+
+    def _stand(self, data: bytes, begin: int, end: int | None) -> None:
+        self._data = data
+        self._size = len(data) if end is None else end
+        self._read(begin)
+
+    def _read(self, offset: int) -> None:
+        self._records = _core.decode(_read_records, _records, self._data, self._size, offset)
+        self._at = 0
+        self._current = self._records[0]
+
+    @property
+    def type(self) -> ComponentType:
+        """What the parser stands on."""
+        return self._current.type
+
+    @property
+    def tag(self) -> str:
+        """The component's tag, one character; at an error the byte found, at the end NUL."""
+        return self._current.tag
+
+    @property
+    def ival(self) -> int:
+        """An integer's value, or the size of a span's contents in bytes."""
+        return self._current.ival
+
+    @property
+    def sval(self) -> bytes:
+        """A span's contents; empty for anything else."""
+        current = self._current
+        if current.type is not ComponentType.SPAN:
+            return b""
+        return self._data[current.begin : current.end]
+
+    @property
+    def offset(self) -> int:
+        """Where the component begins, in bytes from the start of the data."""
+        return self._current.offset
+
+    @property
+    def end_or_error(self) -> bool:
+        """Whether there is no component here."""
+        return self._current.type in (ComponentType.END, ComponentType.ERROR)
+
+    def next(self) -> ComponentType:
+        """Go to the next component and answer its type."""
+        if not self.end_or_error:
+            if self._at + 1 == len(self._records):
+                self._read(self._current.end)
+            else:
+                self._at += 1
+                self._current = self._records[self._at]
+        return self._current.type
+
+    def seek_tag(self, tag: str) -> bool:
+        """Go to the next component with `tag`, beginning with the current one.
+
+        Answers False, standing at the end or the error, when there is none.
+        """
+        component = _core.ffi.new("fnabi_component *")
+        found: bool = lib.fnabi_signature_seek(
+            self._data, self._size, self._current.offset, _byte(tag), component
+        )
+        self._read(component.offset)
+        return found
+
+    def nested(self) -> SignatureParser:
+        """A parser of the current span's contents; of nothing where there is no span."""
+        current = self._current
+        begin = current.begin if current.type is ComponentType.SPAN else current.end
+        parser = SignatureParser.__new__(SignatureParser)
+        parser._stand(self._data, begin, max(begin, current.end))
+        return parser
+
+    def __iter__(self) -> Iterator[Component]:
+        while not self.end_or_error:
+            yield Component(self.type, self.tag, self.ival, self.sval)
+            self.next()
+        if self._current.type is ComponentType.ERROR:
+            error = _core.ffi.new("fnabi_error *")
+            error.code, error.offset = self._current.code, self._current.end
+            raise _core.format_error(error, self._data)
+
+    def __repr__(self) -> str:
+        return f"<SignatureParser {self.type.name} {self.tag!r} at byte {self.offset}>"
+
+
+def _read_records(
+    data: bytes, _: int, size: int, offset: int, out: object, room: int, error: object
+) -> int:
+    answer: int = lib.fnabi_signature_decode(data, size, offset, _CHUNK, out, room)
+    return answer
+
+
+def _byte(tag: str) -> int:
+    if isinstance(tag, str) and len(tag) == 1 and ord(tag) < 256:
+        return ord(tag)
+    raise CallError(f"tag: expected a character of one byte, not {tag!r}")
