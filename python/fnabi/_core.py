@@ -54,7 +54,7 @@ def text_bytes(text: str | bytes) -> bytes:
 
 def format_error(error: Any, data: bytes) -> FormatError:
     """The exception for a C error."""
-    expected = ffi.NULL != error.expected and ffi.string(error.expected).decode()
+    expected = error.expected != ffi.NULL and ffi.string(error.expected).decode()
     return FormatError(
         code_name(error.code),
         error.offset,

@@ -14,8 +14,8 @@ from functools import cache
 import msgspec
 
 from fnabi import _core
-from fnabi._core import lib
-from fnabi.errors import CallError
+from fnabi._fnabi import ffi, lib
+from fnabi.errors import CallError, RangeError
 from fnabi.signature import SignatureBuilder
 from fnabi.types import DType, Signature, shape_text
 
@@ -61,7 +61,7 @@ class ScalarType(IntEnum):
         return _scalar_dtype(self)
 
     def __str__(self) -> str:
-        name: str = _core.ffi.string(lib.fnabi_raw_scalar_name(self)).decode()
+        name: str = ffi.string(lib.fnabi_raw_scalar_name(self)).decode()
         return name
 
 
@@ -87,7 +87,7 @@ def parse(data: bytes | bytearray | memoryview | str) -> Signature:
     """
     if data.__class__ is not bytes:
         data = _core.data_bytes(data, "raw.parse")
-    return _core.decode(lib.fnabi_raw_decode, _signature, data)  # type: ignore[arg-type]
+    return _core.decode(lib.fnabi_raw_decode, _signature, data)
 
 
 def encode(signature: Signature) -> bytes:
@@ -164,9 +164,9 @@ class RawSignatureMangler:
         """
         function = "RawSignatureMangler.add_shaped_nd_buffer"
         try:
-            dims = _core.ffi.new("int32_t[]", list(shape))
+            dims = ffi.new("int32_t[]", list(shape))
         except OverflowError as problem:
-            raise _core.RangeError(f"{function}: shape: {problem}") from problem
+            raise RangeError(f"{function}: shape: {problem}") from problem
         except TypeError as problem:
             raise CallError(f"{function}: shape: expected ints, {problem}") from problem
         self._builder._append(

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from fnabi import _core
-from fnabi._core import lib
+from fnabi._fnabi import ffi, lib
 from fnabi.errors import CallError
 
 __all__ = ["Component", "ComponentType", "SignatureBuilder", "SignatureParser"]
@@ -198,7 +198,7 @@ class SignatureParser:
 
         Answers False, standing at the end or the error, when there is none.
         """
-        component = _core.ffi.new("fnabi_component *")
+        component = ffi.new("fnabi_component *")
         found: bool = lib.fnabi_signature_seek(
             self._data, self._size, self._current.offset, _byte(tag), component
         )
@@ -218,7 +218,7 @@ class SignatureParser:
             yield Component(self.type, self.tag, self.ival, self.sval)
             self.next()
         if self._current.type is ComponentType.ERROR:
-            error = _core.ffi.new("fnabi_error *")
+            error = ffi.new("fnabi_error *")
             error.code, error.offset = self._current.code, self._current.end
             raise _core.format_error(error, self._data)
 

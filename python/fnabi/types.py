@@ -52,7 +52,7 @@ class _Record(
     """What all records have in common; without cycles, so the garbage collector can pass by."""
 
 
-class DType(_Record):
+class DType(_Record, frozen=True):
     """The type of an element.
 
     Attributes:
@@ -75,7 +75,7 @@ class DType(_Record):
         return f"{text}_{self.format}" if self.format else text
 
 
-class Scalar(_Record, tag_field="tag", tag=lib.FNABI_TYPE_SCALAR):
+class Scalar(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_SCALAR):
     """One value, passed as it is."""
 
     dtype: DType
@@ -84,7 +84,7 @@ class Scalar(_Record, tag_field="tag", tag=lib.FNABI_TYPE_SCALAR):
         return str(self.dtype)
 
 
-class Buffer(_Record, tag_field="tag", tag=lib.FNABI_TYPE_BUFFER):
+class Buffer(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_BUFFER):
     """An N-dimensional array.
 
     Attributes:
@@ -100,7 +100,7 @@ class Buffer(_Record, tag_field="tag", tag=lib.FNABI_TYPE_BUFFER):
         return f"{self.dtype}[{shape_text(self.shape)}]"
 
 
-class Ref(_Record, tag_field="tag", tag=lib.FNABI_TYPE_REF):
+class Ref(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_REF):
     """A reference to an object; `name` is its type's name, None for any object."""
 
     name: str | None = None
@@ -109,7 +109,7 @@ class Ref(_Record, tag_field="tag", tag=lib.FNABI_TYPE_REF):
         return f"ref<{'?' if self.name is None else self.name}>"
 
 
-class List(_Record, tag_field="tag", tag=lib.FNABI_TYPE_LIST):
+class List(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_LIST):
     """A list of fixed length with a type for each slot."""
 
     items: tuple[Type, ...]
@@ -118,7 +118,7 @@ class List(_Record, tag_field="tag", tag=lib.FNABI_TYPE_LIST):
         return f"[{_join(self.items)}]"
 
 
-class Tuple(_Record, tag_field="tag", tag=lib.FNABI_TYPE_TUPLE):
+class Tuple(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_TUPLE):
     """A tuple with a type for each slot."""
 
     items: tuple[Type, ...]
@@ -127,7 +127,7 @@ class Tuple(_Record, tag_field="tag", tag=lib.FNABI_TYPE_TUPLE):
         return f"({_join(self.items)}{',' if len(self.items) == 1 else ''})"
 
 
-class Dict(_Record, tag_field="tag", tag=lib.FNABI_TYPE_DICT):
+class Dict(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_DICT):
     """A structure with named slots, in their order: pairs of key and type."""
 
     items: tuple[tuple[str, Type], ...]
@@ -136,7 +136,7 @@ class Dict(_Record, tag_field="tag", tag=lib.FNABI_TYPE_DICT):
         return "{" + ", ".join(f"{key}: {item}" for key, item in self.items) + "}"
 
 
-class HomogeneousList(_Record, tag_field="tag", tag=lib.FNABI_TYPE_HOMOGENEOUS_LIST):
+class HomogeneousList(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_HOMOGENEOUS_LIST):
     """A list of any length whose elements share one type."""
 
     element: Type
@@ -145,7 +145,7 @@ class HomogeneousList(_Record, tag_field="tag", tag=lib.FNABI_TYPE_HOMOGENEOUS_L
         return f"list<{self.element}>"
 
 
-class Named(_Record, tag_field="tag", tag=lib.FNABI_TYPE_NAMED):
+class Named(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_NAMED):
     """A type with the name of the argument that it belongs to."""
 
     name: str
@@ -155,14 +155,14 @@ class Named(_Record, tag_field="tag", tag=lib.FNABI_TYPE_NAMED):
         return f"{self.name}: {self.type}"
 
 
-class Null(_Record, tag_field="tag", tag=lib.FNABI_TYPE_NULL):
+class Null(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_NULL):
     """An empty slot."""
 
     def __str__(self) -> str:
         return "null"
 
 
-class Unknown(_Record, tag_field="tag", tag=lib.FNABI_TYPE_UNKNOWN):
+class Unknown(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_UNKNOWN):
     """A type that the text does not tell."""
 
     def __str__(self) -> str:
@@ -174,7 +174,7 @@ Type: TypeAlias = (
 )
 
 
-class Signature(_Record):
+class Signature(_Record, frozen=True):
     """What a function takes and what it gives: a type for each argument and each result."""
 
     inputs: tuple[Type, ...]
