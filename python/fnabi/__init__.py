@@ -1,6 +1,6 @@
 """Read, write and call the function ABIs of ML compilers."""
 
-from fnabi import raw, types
+from fnabi import raw, types, vmfb
 from fnabi.errors import CallError, FnabiError, FormatError, LibraryError, RangeError
 from fnabi.signature import Component, ComponentType, SignatureBuilder, SignatureParser
 
@@ -16,6 +16,7 @@ __all__ = [
     "SignatureParser",
     "raw",
     "types",
+    "vmfb",
 ]
 
 __version__ = "0.1.0"

@@ -52,8 +52,8 @@ def text_bytes(text: str | bytes) -> bytes:
     return text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
 
 
-def format_error(error: Any, data: bytes) -> FormatError:
-    """The exception for a C error."""
+def format_error(error: Any, data: Any) -> FormatError:
+    """The exception for a C error; only bytes are shown, other buffers are not text."""
     expected = error.expected != ffi.NULL and ffi.string(error.expected).decode()
     return FormatError(
         code_name(error.code),
@@ -61,7 +61,7 @@ def format_error(error: Any, data: bytes) -> FormatError:
         ffi.string(error.path).decode("utf-8", "replace"),
         reason=code_text(error.code),
         expected=expected or None,
-        excerpt=excerpt(data, error.offset),
+        excerpt=excerpt(data, error.offset) if isinstance(data, bytes) else None,
     )
 
 
@@ -78,9 +78,11 @@ def code_text(code: int) -> str:
 
 
 def decode(
-    read: Callable[..., int], decoder: msgspec.msgpack.Decoder[T], data: bytes, *arguments: object
+    read: Callable[..., int], decoder: msgspec.msgpack.Decoder[T], data: Any, *arguments: object
 ) -> T:
     """Call ``read(data, size, *arguments, out, capacity, error)``; build what it answers.
+
+    `data` is bytes, or what ``ffi.from_buffer`` gave.
 
     Raises:
         FormatError: when the core refuses `data`.
