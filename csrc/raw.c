@@ -191,21 +191,16 @@ static int64_t read_values(const char* data, const fnabi_component* side,
 
 static bool write_side(const char* data, size_t size, size_t* at, int32_t tag,
                        fnabi_writer* w, fnabi_error* error) {
+  bool inputs = tag == 'I';
   fnabi_component c;
-  fnabi_signature_read(data, size, *at, &c);
-  if (c.type == FNABI_COMPONENT_ERROR && c.tag == tag) {
-    fnabi_fail(error, c.code, c.end, NULL);
+  if (!fnabi_read_side(data, size, *at, tag,
+                       inputs ? FNABI_RAW_INPUTS : FNABI_RAW_RESULTS, &c,
+                       error))
     return false;
-  }
-  if (c.type != FNABI_COMPONENT_SPAN || c.tag != tag) {
-    fnabi_fail(error, tag == 'I' ? FNABI_RAW_INPUTS : FNABI_RAW_RESULTS,
-               c.offset, tag == 'I' ? "'I'" : "'R'");
-    return false;
-  }
   size_t place = fnabi_pack_open(w), good, count;
   if (read_values(data, &c, true, w, &good, &count, error) < 0) {
     fnabi_path_index(error, count);
-    fnabi_path_field(error, tag == 'I' ? "inputs" : "results");
+    fnabi_path_field(error, inputs ? "inputs" : "results");
     return false;
   }
   fnabi_pack_close(w, place, count);
@@ -217,12 +212,9 @@ bool fnabi_raw_write(const char* data, size_t size, fnabi_writer* w,
                      fnabi_error* error) {
   size_t at = 0;
   fnabi_pack_array(w, 2);
-  if (!write_side(data, size, &at, 'I', w, error) ||
-      !write_side(data, size, &at, 'R', w, error))
-    return false;
-  if (at == size) return true;
-  fnabi_fail(error, FNABI_UNEXPECTED, at, "the end");
-  return false;
+  return write_side(data, size, &at, 'I', w, error) &&
+         write_side(data, size, &at, 'R', w, error) &&
+         fnabi_read_end(size, at, error);
 }
 
 int64_t fnabi_raw_decode(const char* data, size_t size, uint8_t* out,
