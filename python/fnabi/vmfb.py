@@ -7,7 +7,7 @@ it is first asked for, in one crossing to the C core::
     >>> from fnabi import vmfb
     >>> with vmfb.open("model.vmfb") as module:
     ...     print(module.exports["conv"].signature)
-    (float32[10x128x64]) -> (sint32[32x8x64])
+    (float32[10x128x64]) -> (int32[32x8x64])
 
 Text is UTF-8; other bytes come as surrogate escapes. Text that a module leaves out is ``""``.
 """
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 import msgspec
 
 from fnabi import _core
-from fnabi._core import ffi, lib
+from fnabi._fnabi import ffi, lib
 from fnabi.errors import CallError, FormatError, excerpt
 from fnabi.sip import Signature as SipSignature
 from fnabi.types import Signature
@@ -88,7 +88,7 @@ class _Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A record of the message; its fields stand in the order of the message."""
 
 
-class Layout(_Record):
+class Layout(_Record, frozen=True):
     """Where the parts of a file are, in bytes from its start.
 
     Attributes:
@@ -107,7 +107,7 @@ class Layout(_Record):
     file_size: int
 
 
-class _Problem(_Record):
+class _Problem(_Record, frozen=True):
     code: int
     offset: int
     expected: str | None
@@ -115,7 +115,7 @@ class _Problem(_Record):
     key: str
 
 
-class Export(_Record):
+class Export(_Record, frozen=True):
     """A function that a module exports.
 
     Attributes:
@@ -219,7 +219,7 @@ class Exports(tuple[Export, ...]):
         return super().__contains__(key)
 
 
-class _Head(_Record):
+class _Head(_Record, frozen=True):
     layout: Layout
     name: str
     version: int
@@ -282,7 +282,9 @@ class Module:
             CallError: when the module is closed.
 
         """
-        return Exports(_core.decode(lib.fnabi_module_exports, _exports, self._opened("exports")))
+        view = self._opened("exports")
+        exports = _core.decode(lib.fnabi_module_exports, _exports, view)
+        return Exports(exports)
 
     def close(self) -> None:
         """Let go of the file or buffer; it is freed when nothing else uses it."""
