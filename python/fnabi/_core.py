@@ -111,6 +111,24 @@ def decode(
     return value
 
 
+def check(read: Callable[..., int], data: Any) -> None:
+    """Call ``read(data, size, error)``, which has nothing to tell but an error.
+
+    Raises:
+        FormatError: when the core refuses `data`.
+
+    """
+    try:
+        scratch = _pool.pop()
+    except IndexError:
+        scratch = _scratch()
+    error = scratch[2]
+    problem = format_error(error, data) if read(data, len(data), error) < 0 else None
+    _pool.append(scratch)
+    if problem is not None:
+        raise problem
+
+
 def encode(write: Callable[..., int], value: object, function: str) -> bytes:
     """Call ``write(message, size, out, capacity, error)`` on the message of `value`.
 

@@ -44,6 +44,12 @@ static void check_error(const fnabi_error* error, size_t size) {
 typedef int64_t decoder(const char* data, size_t size, int32_t id, uint8_t* out,
                         size_t capacity, fnabi_error* error);
 
+static int64_t head(const char* data, size_t size, int32_t id, uint8_t* out,
+                    size_t capacity, fnabi_error* error) {
+  (void)id;
+  return fnabi_module_head(data, size, out, capacity, error);
+}
+
 static int64_t exports(const char* data, size_t size, int32_t id, uint8_t* out,
                        size_t capacity, fnabi_error* error) {
   (void)id;
@@ -67,16 +73,18 @@ static int64_t decode(decoder* read, const char* data, size_t size, int32_t id,
 
 static void check(const char* data, size_t size) {
   fnabi_error error;
-  if (fnabi_module_open(data, size, NULL, 0, &error) < 0) {
+  if (fnabi_module_verify(data, size, &error) != 0) {
     check_error(&error, size);
     refused++;
     /* nothing relies on having been verified */
+    fnabi_module_head(data, size, NULL, 0, &error);
     fnabi_module_exports(data, size, NULL, 0, &error);
     for (int32_t id = 0; id < FIELDS; id++)
       fnabi_module_field(data, size, id, NULL, 0, &error);
     return;
   }
   opened++;
+  assert(decode(head, data, size, 0, &error) > 0);
   for (int32_t id = 0; id < FIELDS; id++)
     assert(decode(fnabi_module_field, data, size, id, &error) > 0);
   if (decode(exports, data, size, 0, &error) < 0) {
@@ -137,7 +145,7 @@ static void check_edits(const char* path) {
 
 int main(int argc, char** argv) {
   fnabi_error error;
-  assert(fnabi_module_open(NULL, 0, NULL, 0, &error) == -1);
+  assert(fnabi_module_verify(NULL, 0, &error) == -1);
   assert(error.code == FNABI_MODULE_SIZE && error.offset == 0);
   assert(fnabi_module_field(NULL, 0, FIELDS, NULL, 0, &error) == -1);
   assert(error.code == FNABI_UNSUPPORTED);
