@@ -4,7 +4,6 @@ import subprocess
 import sys
 
 import pytest
-
 from fnabi import CallError
 from fnabi.types import DType
 
