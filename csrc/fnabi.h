@@ -262,6 +262,67 @@ FNABI_API int64_t fnabi_raw_buffer(int32_t scalar_type, const int32_t* dims,
 FNABI_API int64_t fnabi_raw_scalar(int32_t scalar_type, uint8_t* out,
                                    size_t capacity, fnabi_error* error);
 
+/* ------------------------------------------------------------------------ SIP
+ *
+ * The Structured Index Path ABI, version 1 (attributes `sip`, `sipv`): a flat
+ * list of values as a nest of sequences and dicts. The grammar stands in
+ * sip.c.
+ *
+ *   sip signature  [node, node]             inputs, results; nil: no values
+ *   node           [LEAF, index]
+ *                | [SEQUENCE, [[key, node]...]]     key: int
+ *                | [DICT, [[key, node]...]]         key: text */
+#define FNABI_DEPTH_MAX 128
+#define FNABI_SIP_EVENT_DEPTH_MAX 16384
+
+typedef enum fnabi_sip_node {
+  FNABI_SIP_LEAF = 1,
+  FNABI_SIP_SEQUENCE,
+  FNABI_SIP_DICT
+} fnabi_sip_node;
+
+/* A whole signature, exactly the grammar; keys may stand in any order, but not
+ * twice in one structure. Nesting is limited to FNABI_DEPTH_MAX. Where the
+ * keys of a structure do not ascend, memory for sorting them is allocated and
+ * freed again: at most 8 bytes a byte of input. */
+FNABI_API int64_t fnabi_sip_decode(const char* data, size_t size, uint8_t* out,
+                                   size_t capacity, fnabi_error* error);
+
+/* The way back, children in the order of the message. Fails with
+ * FNABI_SIP_NEGATIVE and FNABI_INT32 for keys and indexes, and FNABI_DEPTH.
+ * That keys differ is the caller's to see to. */
+FNABI_API int64_t fnabi_sip_encode(const uint8_t* message, size_t size,
+                                   uint8_t* out, size_t capacity,
+                                   fnabi_error* error);
+
+/* The same structures as a flat list of events, for visitors and for nesting
+ * up to FNABI_SIP_EVENT_DEPTH_MAX. */
+typedef enum fnabi_sip_event {
+  FNABI_SIP_OPEN_SEQUENCE = 1,
+  FNABI_SIP_OPEN_DICT,
+  FNABI_SIP_INTEGER_KEY,
+  FNABI_SIP_STRING_KEY,
+  FNABI_SIP_INDEX,
+  FNABI_SIP_CLOSE
+} fnabi_sip_event;
+
+/* One side ('I' or 'R') as the drop-in parser sees it: the first `side` span
+ * counts, keys need no value, may repeat and be of either kind, integers may
+ * be negative, several values may stand at the root. Never fails but for
+ * FNABI_MEMORY: the message is
+ *   [[[event, key, index, or nil]...], code]
+ * with the events before the first error, a close for every structure that
+ * was open, and its code or FNABI_OK. Allocates 8 bytes a level. */
+FNABI_API int64_t fnabi_sip_visit(const char* data, size_t size, int32_t side,
+                                  uint8_t* out, size_t capacity,
+                                  fnabi_error* error);
+
+/* Writes the structure of well-nested events [[event, ...]...]. Allocates
+ * 8 bytes a level. */
+FNABI_API int64_t fnabi_sip_mangle(const uint8_t* message, size_t size,
+                                   uint8_t* out, size_t capacity,
+                                   fnabi_error* error);
+
 /* cdef: end */
 
 #ifdef __cplusplus

@@ -12,21 +12,28 @@
  * 'S' and 'U' are not in the published grammar, but the mangler writes them. */
 #include "raw.h"
 
+#include "dtype.h"
 #include "error.h"
 #include "signature.h"
 
 typedef struct scalar_type {
-  const char *name, *kind;
-  uint8_t bits;
+  const char* name;
+  fnabi_dtype dtype;
 } scalar_type;
 
 static const scalar_type scalar_types[FNABI_SCALAR_TYPE_COUNT] = {
-    {"float32", "float", 32},   {"float16", "float", 16},
-    {"float64", "float", 64},   {"bfloat16", "bfloat", 16},
-    {"sint8", "signed", 8},     {"sint16", "signed", 16},
-    {"sint32", "signed", 32},   {"sint64", "signed", 64},
-    {"uint8", "unsigned", 8},   {"uint16", "unsigned", 16},
-    {"uint32", "unsigned", 32}, {"uint64", "unsigned", 64},
+    {"float32", {FNABI_DTYPE_FLOAT, 32, "", 0}},
+    {"float16", {FNABI_DTYPE_FLOAT, 16, "", 0}},
+    {"float64", {FNABI_DTYPE_FLOAT, 64, "", 0}},
+    {"bfloat16", {FNABI_DTYPE_BFLOAT, 16, "", 0}},
+    {"sint8", {FNABI_DTYPE_SIGNED, 8, "", 0}},
+    {"sint16", {FNABI_DTYPE_SIGNED, 16, "", 0}},
+    {"sint32", {FNABI_DTYPE_SIGNED, 32, "", 0}},
+    {"sint64", {FNABI_DTYPE_SIGNED, 64, "", 0}},
+    {"uint8", {FNABI_DTYPE_UNSIGNED, 8, "", 0}},
+    {"uint16", {FNABI_DTYPE_UNSIGNED, 16, "", 0}},
+    {"uint32", {FNABI_DTYPE_UNSIGNED, 32, "", 0}},
+    {"uint64", {FNABI_DTYPE_UNSIGNED, 64, "", 0}},
 };
 
 static bool is_scalar_type(int64_t number) {
@@ -38,20 +45,13 @@ const char* fnabi_raw_scalar_name(int32_t number) {
 }
 
 size_t fnabi_raw_scalar_size(int32_t number) {
-  return is_scalar_type(number) ? scalar_types[number].bits / 8u : 0;
-}
-
-static void pack_dtype(fnabi_writer* w, int32_t number) {
-  fnabi_pack_array(w, 3);
-  fnabi_pack_ascii(w, scalar_types[number].kind);
-  fnabi_pack_uint(w, scalar_types[number].bits);
-  fnabi_pack_ascii(w, "");
+  return is_scalar_type(number) ? scalar_types[number].dtype.bits / 8u : 0;
 }
 
 int64_t fnabi_raw_scalar_dtype(int32_t number, uint8_t* out, size_t capacity) {
   if (!is_scalar_type(number)) return -1;
   fnabi_writer w = {out, capacity, 0};
-  pack_dtype(&w, number);
+  fnabi_pack_dtype(&w, &scalar_types[number].dtype);
   return (int64_t)w.size;
 }
 
@@ -83,7 +83,7 @@ static bool read_fields(const char* data, const fnabi_component* value,
       }
       fnabi_signature_read(data, end, (size_t)c.end, &c);
     }
-    pack_dtype(w, type);
+    fnabi_pack_dtype(w, &scalar_types[type].dtype);
   }
   if (buffer || !strict) place = fnabi_pack_open(w);
   while (c.type != FNABI_COMPONENT_END) {
@@ -191,21 +191,16 @@ static int64_t read_values(const char* data, const fnabi_component* side,
 
 static bool write_side(const char* data, size_t size, size_t* at, int32_t tag,
                        fnabi_writer* w, fnabi_error* error) {
+  bool inputs = tag == 'I';
   fnabi_component c;
-  fnabi_signature_read(data, size, *at, &c);
-  if (c.type == FNABI_COMPONENT_ERROR && c.tag == tag) {
-    fnabi_fail(error, c.code, c.end, NULL);
+  if (!fnabi_read_side(data, size, *at, tag,
+                       inputs ? FNABI_RAW_INPUTS : FNABI_RAW_RESULTS, &c,
+                       error))
     return false;
-  }
-  if (c.type != FNABI_COMPONENT_SPAN || c.tag != tag) {
-    fnabi_fail(error, tag == 'I' ? FNABI_RAW_INPUTS : FNABI_RAW_RESULTS,
-               c.offset, tag == 'I' ? "'I'" : "'R'");
-    return false;
-  }
   size_t place = fnabi_pack_open(w), good, count;
   if (read_values(data, &c, true, w, &good, &count, error) < 0) {
     fnabi_path_index(error, count);
-    fnabi_path_field(error, tag == 'I' ? "inputs" : "results");
+    fnabi_path_field(error, inputs ? "inputs" : "results");
     return false;
   }
   fnabi_pack_close(w, place, count);
@@ -217,12 +212,9 @@ bool fnabi_raw_write(const char* data, size_t size, fnabi_writer* w,
                      fnabi_error* error) {
   size_t at = 0;
   fnabi_pack_array(w, 2);
-  if (!write_side(data, size, &at, 'I', w, error) ||
-      !write_side(data, size, &at, 'R', w, error))
-    return false;
-  if (at == size) return true;
-  fnabi_fail(error, FNABI_UNEXPECTED, at, "the end");
-  return false;
+  return write_side(data, size, &at, 'I', w, error) &&
+         write_side(data, size, &at, 'R', w, error) &&
+         fnabi_read_end(size, at, error);
 }
 
 int64_t fnabi_raw_decode(const char* data, size_t size, uint8_t* out,
@@ -279,25 +271,18 @@ int64_t fnabi_raw_scalar(int32_t scalar_type, uint8_t* out, size_t capacity,
   return (int64_t)w.size;
 }
 
-static bool equals(const char* data, size_t size, const char* text) {
-  return strlen(text) == size && memcmp(data, text, size) == 0;
-}
-
 /* The dtype that stands next in the message, as a scalar type. */
 static bool encode_dtype(fnabi_reader* r, fnabi_writer* w, fnabi_error* error) {
-  size_t count, kind_size, format_size;
-  const char *kind, *format;
-  int64_t bits;
-  if (!fnabi_unpack_array(r, &count) || count != 3 ||
-      !fnabi_unpack_text(r, &kind, &kind_size) || !fnabi_unpack_int(r, &bits) ||
-      !fnabi_unpack_text(r, &format, &format_size)) {
+  fnabi_dtype dtype;
+  if (!fnabi_unpack_dtype(r, &dtype)) {
     fnabi_fail(error, FNABI_MESSAGE, 0, "a DType");
     fnabi_path_field(error, ".dtype");
     return false;
   }
   for (int32_t i = 0; i < FNABI_SCALAR_TYPE_COUNT; i++) {
-    if (bits == scalar_types[i].bits && format_size == 0 &&
-        equals(kind, kind_size, scalar_types[i].kind)) {
+    const fnabi_dtype* known = &scalar_types[i].dtype;
+    if (dtype.kind == known->kind && dtype.bits == known->bits &&
+        dtype.format_size == 0) {
       if (i != 0) fnabi_put_integer(w, 't', i);
       return true;
     }

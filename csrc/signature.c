@@ -83,6 +83,25 @@ void fnabi_signature_read(const char* data, size_t size, size_t offset,
   }
 }
 
+bool fnabi_read_side(const char* data, size_t size, size_t at, int32_t tag,
+                     int32_t missing, fnabi_component* side,
+                     fnabi_error* error) {
+  fnabi_signature_read(data, size, at, side);
+  if (side->tag != tag)
+    fnabi_fail(error, missing, side->offset, tag == 'I' ? "'I'" : "'R'");
+  else if (side->type == FNABI_COMPONENT_ERROR)
+    fnabi_fail(error, side->code, side->end, NULL);
+  else
+    return true;
+  return false;
+}
+
+bool fnabi_read_end(size_t size, size_t at, fnabi_error* error) {
+  if (at == size) return true;
+  fnabi_fail(error, FNABI_UNEXPECTED, at, "the end");
+  return false;
+}
+
 bool fnabi_signature_seek(const char* data, size_t size, size_t offset,
                           int32_t tag, fnabi_component* c) {
   for (;; offset = (size_t)c->end) {

@@ -16,4 +16,11 @@ static inline size_t fnabi_span_open(fnabi_writer* w, char tag) {
 }
 bool fnabi_span_close(fnabi_writer* w, size_t place);
 
+/* The span with `tag` ('I' or 'R') that must stand at `at`; fails with the code
+ * `missing` where something else stands. And the end that must follow. */
+bool fnabi_read_side(const char* data, size_t size, size_t at, int32_t tag,
+                     int32_t missing, fnabi_component* side,
+                     fnabi_error* error);
+bool fnabi_read_end(size_t size, size_t at, fnabi_error* error);
+
 #endif /* FNABI_SIGNATURE_H */

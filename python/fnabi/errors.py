@@ -75,12 +75,13 @@ class LibraryError(FnabiError, OSError):
 
 
 def excerpt(data: bytes, offset: int) -> str | None:
-    """The text around `offset` and a caret under it, or None when it is not printable ASCII."""
+    """The text around `offset` and a caret under it; None where most of it cannot be printed."""
     start = max(0, min(offset - _WINDOW // 2, len(data) - _WINDOW))
     window = data[start : start + _WINDOW]
-    if not (window.isascii() and window.decode("ascii").isprintable()):
+    shown = [chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in window]
+    if 2 * sum(len(text) == 1 for text in shown) < len(shown):
         return None
     before = "..." if start else ""
     after = "..." if start + _WINDOW < len(data) else ""
-    caret = " " * (2 + len(before) + offset - start) + "^"
-    return f"  {before}{window.decode('ascii')}{after}\n{caret}"
+    column = 2 + len(before) + sum(map(len, shown[: offset - start]))
+    return f"  {before}{''.join(shown)}{after}\n{' ' * column}^"

@@ -279,6 +279,11 @@ class RawSignatureParser:
         """The first error's text, or None."""
         return self._error
 
+    def set_error(self, error: str) -> None:
+        """Stop with an error, unless there is one already; for visitors."""
+        if self._error is None:
+            self._error = error
+
     def _visit(
         self,
         signature: bytes | bytearray | memoryview | str,
@@ -293,8 +298,10 @@ class RawSignatureParser:
             type = Description.Type(number)
             typed = type in (Description.Type.BUFFER, Description.Type.SCALAR)
             visitor(Description(type, dims, ScalarType(scalar_type) if typed else None))
+            if self._error is not None:
+                return
         if visited.code != lib.FNABI_OK:
-            self._error = _core.code_text(visited.code)
+            self.set_error(_core.code_text(visited.code))
 
 
 def _read_visited(data: bytes, size: int, side: int, out: object, room: int, error: object) -> int:
