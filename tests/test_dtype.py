@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+
 from fnabi import CallError
 from fnabi.types import DType
 
@@ -15,7 +16,7 @@ PAIRS = [
     *((DType("unsigned", bits), f"uint{bits}") for bits in (8, 16, 32, 64)),
     *((DType("float", bits), f"float{bits}") for bits in (16, 32, 64)),
     *((DType("complex", bits), f"complex{bits}") for bits in (64, 128)),
-    (DType("bool", 8), "bool"),
+    (DType("bool", 1), "bool"),
     (DType("bfloat", 16), ml_dtypes.bfloat16),
     (DType("float", 8, "e4m3fn"), ml_dtypes.float8_e4m3fn),
     (DType("float", 8, "e5m2"), ml_dtypes.float8_e5m2),
@@ -37,10 +38,6 @@ def test_signless_integers_become_signed_ones(bits):
     assert DType("signless", bits).to_numpy() == np.dtype(f"int{bits}")
 
 
-def test_the_bits_of_a_bool_do_not_matter_to_numpy():
-    assert DType("bool", 1).to_numpy() == DType("bool", 8).to_numpy() == np.dtype(bool)
-
-
 @pytest.mark.parametrize(
     "dtype",
     [
@@ -48,7 +45,7 @@ def test_the_bits_of_a_bool_do_not_matter_to_numpy():
         DType("signed", 128),
         DType("float", 128),
         DType("complex", 256),
-        DType("float", 32, "tf32"),
+        DType("float", 19, "tf32"),
         DType("float", 8, "e1m6"),
     ],
     ids=str,
@@ -91,7 +88,7 @@ def test_missing_packages_are_named(monkeypatch):
 
 @pytest.mark.parametrize(("dtype", "numpy_dtype"), PAIRS, ids=str)
 def test_itemsize(dtype, numpy_dtype):
-    if dtype.bits < 8:
+    if dtype.bits == 4:
         with pytest.raises(CallError, match=r"^DType\.itemsize: an element of u?int4 is not"):
             _ = dtype.itemsize
     else:
@@ -102,10 +99,6 @@ def test_itemsize(dtype, numpy_dtype):
 def test_no_itemsize(dtype):
     with pytest.raises(CallError, match=r"^DType\.itemsize: "):
         _ = dtype.itemsize
-
-
-def test_a_bool_takes_a_byte():
-    assert DType("bool", 1).itemsize == DType("bool", 8).itemsize == 1
 
 
 @pytest.mark.parametrize("order", ["", "@", "=", "<" if sys.byteorder == "little" else ">"])

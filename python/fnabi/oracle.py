@@ -74,7 +74,8 @@ class BufferDescription(msgspec.Struct, frozen=True, gc=False):
         """Describe dense memory, row-major (``"C"``) or column-major (``"F"``).
 
         Raises:
-            CallError: when an argument is of another type, or an element is not whole bytes.
+            CallError: when an argument is of another type, an element is not whole bytes, or the
+                machine cannot address that many.
 
         """
         with _naming("BufferDescription.contiguous"):
@@ -105,8 +106,11 @@ class BufferDescription(msgspec.Struct, frozen=True, gc=False):
         there are no elements.
         """
         dims, strides = self._dims(), _specified(self.strides, "strides")
-        dense = _dense_strides(self.itemsize, dims, order)
-        return 0 in dims or all(
+        if 0 in dims:
+            return True
+        with _naming("BufferDescription.is_contiguous"):
+            dense = _dense_strides(self.itemsize, dims, order)
+        return all(
             dim == 1 or stride == wanted
             for dim, stride, wanted in zip(dims, strides, dense, strict=True)
         )
@@ -165,8 +169,8 @@ def oracle(buffer_type: Buffer, description: BufferDescription) -> BufferDescrip
         everything specified, of dense row-major memory that holds its converted copy.
 
     Raises:
-        CallError: when the ranks differ, a static dim differs, the values do not convert, or a
-            dim is specified neither here nor there.
+        CallError: when the ranks differ, a static dim differs, the values do not convert, a dim
+            is specified neither here nor there, or the machine cannot address that many bytes.
 
     """
     with _naming("raw.oracle"):
@@ -239,23 +243,22 @@ def allocate_results(
     """
     with _naming("raw.allocate_results"):
         _expect(signature, Signature, "signature")
-        buffers = {
-            place: type for place, type in enumerate(signature.results) if isinstance(type, Buffer)
-        }
-        dynamic = [
-            place for place, type in buffers.items() if type.shape is None or None in type.shape
-        ]
+        static: dict[int, Buffer] = {}
+        dynamic: dict[int, Buffer] = {}
+        for place, type in enumerate(signature.results):
+            if isinstance(type, Buffer):
+                (dynamic if type.shape is None or None in type.shape else static)[place] = type
         if dynamic and not callable(allocator):
+            place, type = next(iter(dynamic.items()))
             raise CallError(
-                f"results[{dynamic[0]}] is {buffers[dynamic[0]]}: pass allocator, the function"
-                " that attribute fbr names, and dims, the answer of raw.dynamic_dims"
+                f"results[{place}] is {type}: pass allocator, the function that attribute fbr"
+                " names, and dims, the answer of raw.dynamic_dims"
             )
         taken = _allocator_dims(signature, dims) if dynamic else ()
         results: list[Any] = [None] * len(signature.results)
-        for place, type in buffers.items():
-            if place not in dynamic:
-                with _naming(f"results[{place}]"):
-                    results[place] = _allocate(_complete(type, BufferDescription()))
+        for place, type in static.items():
+            with _naming(f"results[{place}]"):
+                results[place] = _allocate(_complete(type, BufferDescription()))
     if allocator is None or not dynamic:
         return results
     given = allocator(taken)
@@ -266,10 +269,10 @@ def allocate_results(
                 f"the allocator's answer: expected {len(dynamic)} buffers, a slot for each result"
                 f" with dynamic dims, got {len(given)}"
             )
-        for place, buffer in zip(dynamic, given, strict=True):
+        for (place, type), buffer in zip(dynamic.items(), given, strict=True):
             if buffer is not None:
                 with _naming(f"results[{place}]"):
-                    _check_result(buffers[place], buffer)
+                    _check_result(type, buffer)
                 results[place] = buffer
     return results
 
@@ -330,8 +333,8 @@ _RANKS = {
 
 
 def _same_bits(given: DType, wanted: DType) -> bool:
-    """Whether values need no conversion; the bits of a bool are a matter of the document."""
-    if given.kind == wanted.kind == "bool" or given == wanted:
+    """Whether values need no conversion."""
+    if given == wanted:
         return True
     integers = _RANKS.get(given.kind) == _RANKS.get(wanted.kind) == 1
     return integers and given.bits == wanted.bits and "signless" in (given.kind, wanted.kind)
@@ -367,16 +370,15 @@ def _allocator_dims(signature: Signature, dims: Sequence[int]) -> tuple[int, ...
 def _allocate(description: BufferDescription) -> Any:
     """Zeroed memory for a dense row-major description."""
     dtype, dims = _specified(description.dtype, "dtype"), description._dims()
-    if description.nbytes > sys.maxsize:
-        raise CallError(f"{description.nbytes} bytes are more than this machine can address")
     try:
         import numpy as np
     except ImportError:
-        # What memoryview.cast takes: neither float16 nor complex, and no dim of 0.
+        # What memoryview.cast takes: neither float16 nor complex, no dim of 0, a rank up to 64.
         codes: tuple[Literal["?", "b", "h", "i", "q", "B", "H", "I", "Q", "f", "d"], ...]
         codes = ("?", "b", "h", "i", "q", "B", "H", "I", "Q", "f", "d")
         for code in codes:
-            if _same_bits(DType.from_format(code), dtype) and 0 not in dims:
+            same = _same_bits(DType.from_format(code), dtype)
+            if same and 0 not in dims and len(dims) <= 64:
                 return memoryview(bytearray(description.nbytes)).cast(code, dims)
         raise CallError(
             f"memory for {dtype}[{shape_text(dims)}] needs NumPy (pip install numpy)"
@@ -435,6 +437,8 @@ def _dense_strides(itemsize: int, dims: tuple[int, ...], order: str) -> tuple[in
     for dim in reversed(dims) if order == "C" else dims:
         strides.append(step)
         step *= dim
+        if step > sys.maxsize:
+            raise CallError("more bytes than this machine can address")
     return tuple(reversed(strides) if order == "C" else strides)
 
 

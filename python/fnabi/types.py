@@ -64,12 +64,6 @@ _NUMPY_KINDS: dict[str, Kind] = {
 
 # A buffer's format: the codes of the struct module, and those of complex numbers.
 _FORMAT = re.compile(r"([@=<>!]?)(?:(Z[fd]|[FD])|([bhilqnBHILQNefd?]))")
-_FORMAT_CODES: dict[Kind, str] = {
-    "signed": "bhilqn",
-    "unsigned": "BHILQN",
-    "float": "efd",
-    "bool": "?",
-}
 _FOREIGN = ("<",) if sys.byteorder == "big" else (">", "!")
 
 
@@ -89,7 +83,8 @@ class DType(_Record, frozen=True):
     Attributes:
         kind: What the bits mean. Signless integers are those of MLIR's ``i8``: the text did not
             say whether they are signed.
-        bits: Width of an element in bits; of both parts together for complex numbers.
+        bits: Width of an element in bits; of both parts together for complex numbers; 1 for a
+            bool, which takes a whole byte in memory.
         format: For floats that are neither IEEE nor bfloat, the name of the format, such as
             ``"e4m3fn"``; else empty.
 
@@ -101,7 +96,7 @@ class DType(_Record, frozen=True):
 
     @property
     def itemsize(self) -> int:
-        """Size of an element in memory, in bytes; a bool takes a whole one.
+        """Size of an element in memory, in bytes.
 
         Raises:
             CallError: when an element has no such size: elements narrower than a byte, which
@@ -172,7 +167,7 @@ class DType(_Record, frozen=True):
         match = _NUMPY_NAME.fullmatch(given.name)
         if match:
             prefix, bits, format = match.groups()
-            found = cls(_NUMPY_KINDS[prefix], int(bits or 8), format or "")
+            found = cls(_NUMPY_KINDS[prefix], int(bits or 1), format or "")
             if _NUMPY_OWN.fullmatch(given.name) or given.type.__module__ == "ml_dtypes":
                 return found
         raise CallError(f"DType.from_numpy: dtype: no DType for {given}")
@@ -205,7 +200,10 @@ class DType(_Record, frozen=True):
             )
         if pair:
             return cls("complex", 2 * 8 * size)
-        return cls(next(kind for kind, codes in _FORMAT_CODES.items() if code in codes), 8 * size)
+        if code == "?":
+            return cls("bool", 1)
+        integer: Kind = "signed" if code.islower() else "unsigned"
+        return cls("float" if code in "efd" else integer, 8 * size)
 
     def __str__(self) -> str:
         if self.kind in ("bool", "index"):
