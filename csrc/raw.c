@@ -12,21 +12,28 @@
  * 'S' and 'U' are not in the published grammar, but the mangler writes them. */
 #include "raw.h"
 
+#include "dtype.h"
 #include "error.h"
 #include "signature.h"
 
 typedef struct scalar_type {
-  const char *name, *kind;
-  uint8_t bits;
+  const char* name;
+  fnabi_dtype dtype;
 } scalar_type;
 
 static const scalar_type scalar_types[FNABI_SCALAR_TYPE_COUNT] = {
-    {"float32", "float", 32},   {"float16", "float", 16},
-    {"float64", "float", 64},   {"bfloat16", "bfloat", 16},
-    {"sint8", "signed", 8},     {"sint16", "signed", 16},
-    {"sint32", "signed", 32},   {"sint64", "signed", 64},
-    {"uint8", "unsigned", 8},   {"uint16", "unsigned", 16},
-    {"uint32", "unsigned", 32}, {"uint64", "unsigned", 64},
+    {"float32", {FNABI_DTYPE_FLOAT, 32, "", 0}},
+    {"float16", {FNABI_DTYPE_FLOAT, 16, "", 0}},
+    {"float64", {FNABI_DTYPE_FLOAT, 64, "", 0}},
+    {"bfloat16", {FNABI_DTYPE_BFLOAT, 16, "", 0}},
+    {"sint8", {FNABI_DTYPE_SIGNED, 8, "", 0}},
+    {"sint16", {FNABI_DTYPE_SIGNED, 16, "", 0}},
+    {"sint32", {FNABI_DTYPE_SIGNED, 32, "", 0}},
+    {"sint64", {FNABI_DTYPE_SIGNED, 64, "", 0}},
+    {"uint8", {FNABI_DTYPE_UNSIGNED, 8, "", 0}},
+    {"uint16", {FNABI_DTYPE_UNSIGNED, 16, "", 0}},
+    {"uint32", {FNABI_DTYPE_UNSIGNED, 32, "", 0}},
+    {"uint64", {FNABI_DTYPE_UNSIGNED, 64, "", 0}},
 };
 
 static bool is_scalar_type(int64_t number) {
@@ -38,21 +45,30 @@ const char* fnabi_raw_scalar_name(int32_t number) {
 }
 
 size_t fnabi_raw_scalar_size(int32_t number) {
-  return is_scalar_type(number) ? scalar_types[number].bits / 8u : 0;
-}
-
-static void pack_dtype(fnabi_writer* w, int32_t number) {
-  fnabi_pack_array(w, 3);
-  fnabi_pack_ascii(w, scalar_types[number].kind);
-  fnabi_pack_uint(w, scalar_types[number].bits);
-  fnabi_pack_ascii(w, "");
+  return is_scalar_type(number) ? scalar_types[number].dtype.bits / 8u : 0;
 }
 
 int64_t fnabi_raw_scalar_dtype(int32_t number, uint8_t* out, size_t capacity) {
   if (!is_scalar_type(number)) return -1;
   fnabi_writer w = {out, capacity, 0};
-  pack_dtype(&w, number);
+  fnabi_pack_dtype(&w, &scalar_types[number].dtype);
   return (int64_t)w.size;
+}
+
+/* How many elements the record of a type has, its tag included; 0: no type of
+ * the raw ABI. */
+static unsigned elements(int64_t type) {
+  switch (type) {
+    case FNABI_TYPE_BUFFER:
+      return 3;
+    case FNABI_TYPE_SCALAR:
+    case FNABI_TYPE_REF:
+      return 2;
+    case FNABI_TYPE_UNKNOWN:
+      return 1;
+    default:
+      return 0;
+  }
 }
 
 /* ------------------------------------------------------------------- reading
@@ -83,7 +99,7 @@ static bool read_fields(const char* data, const fnabi_component* value,
       }
       fnabi_signature_read(data, end, (size_t)c.end, &c);
     }
-    pack_dtype(w, type);
+    fnabi_pack_dtype(w, &scalar_types[type].dtype);
   }
   if (buffer || !strict) place = fnabi_pack_open(w);
   while (c.type != FNABI_COMPONENT_END) {
@@ -172,9 +188,7 @@ static int64_t read_values(const char* data, const fnabi_component* side,
     bool fields = type == FNABI_TYPE_BUFFER || type == FNABI_TYPE_SCALAR;
     int32_t scalar_type = 0;
     if (strict) {
-      fnabi_pack_array(w, type == FNABI_TYPE_BUFFER    ? 3
-                          : type == FNABI_TYPE_UNKNOWN ? 1
-                                                       : 2);
+      fnabi_pack_array(w, elements(type));
       fnabi_pack_int(w, type);
       if (type == FNABI_TYPE_REF) fnabi_pack_nil(w);
     } else {
@@ -271,25 +285,18 @@ int64_t fnabi_raw_scalar(int32_t scalar_type, uint8_t* out, size_t capacity,
   return (int64_t)w.size;
 }
 
-static bool equals(const char* data, size_t size, const char* text) {
-  return strlen(text) == size && memcmp(data, text, size) == 0;
-}
-
 /* The dtype that stands next in the message, as a scalar type. */
 static bool encode_dtype(fnabi_reader* r, fnabi_writer* w, fnabi_error* error) {
-  size_t count, kind_size, format_size;
-  const char *kind, *format;
-  int64_t bits;
-  if (!fnabi_unpack_array(r, &count) || count != 3 ||
-      !fnabi_unpack_text(r, &kind, &kind_size) || !fnabi_unpack_int(r, &bits) ||
-      !fnabi_unpack_text(r, &format, &format_size)) {
+  fnabi_dtype dtype;
+  if (!fnabi_unpack_dtype(r, &dtype)) {
     fnabi_fail(error, FNABI_MESSAGE, 0, "a DType");
     fnabi_path_field(error, ".dtype");
     return false;
   }
   for (int32_t i = 0; i < FNABI_SCALAR_TYPE_COUNT; i++) {
-    if (bits == scalar_types[i].bits && format_size == 0 &&
-        equals(kind, kind_size, scalar_types[i].kind)) {
+    const fnabi_dtype* known = &scalar_types[i].dtype;
+    if (dtype.kind == known->kind && dtype.bits == known->bits &&
+        dtype.format_size == 0) {
       if (i != 0) fnabi_put_integer(w, 't', i);
       return true;
     }
@@ -339,7 +346,8 @@ static bool encode_value(fnabi_reader* r, fnabi_writer* w, fnabi_error* error) {
   size_t count;
   int64_t type;
   if (!fnabi_unpack_array(r, &count) || count == 0 ||
-      !fnabi_unpack_int(r, &type)) {
+      !fnabi_unpack_int(r, &type) ||
+      (elements(type) != 0 && count != elements(type))) {
     fnabi_fail(error, FNABI_MESSAGE, 0, "a type of fnabi.types");
     return false;
   }
