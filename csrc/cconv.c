@@ -27,9 +27,20 @@ static const register_type register_types[] = {
 
 /* NULL for a byte that is no register. */
 static const register_type* type_of(char letter) {
-  for (size_t i = 0; i < REGISTER_TYPE_COUNT; i++)
-    if (register_types[i].letter == letter) return &register_types[i];
-  return NULL;
+  switch (letter) {
+    case 'i':
+      return &register_types[0];
+    case 'I':
+      return &register_types[1];
+    case 'f':
+      return &register_types[2];
+    case 'F':
+      return &register_types[3];
+    case 'r':
+      return &register_types[4];
+    default:
+      return NULL;
+  }
 }
 
 /* The text of one side, without the 'v'. */
@@ -77,8 +88,10 @@ static bool read_side(const char* data, size_t size, size_t at, int which,
   for (;; at++) {
     bool end = at == size || (which == ARGUMENTS && data[at] == '_');
     if (end && !in.span) break;
-    if (end)
+    if (end) {
+      in.span = false; /* it is the span that is incomplete */
       return side_fail(error, FNABI_CCONV_SPAN_END, at, "'D'", which, &in);
+    }
     char letter = data[at];
     if (type_of(letter) != NULL) {
       if (in.span)
@@ -283,7 +296,7 @@ static void lay_offset(layout* l) {
 
 static void lay_align(layout* l, uint64_t alignment) {
   if (l->alignment < alignment) l->alignment = alignment;
-  l->at = (l->at + alignment - 1) / alignment * alignment;
+  l->at = (l->at + alignment - 1) & ~(alignment - 1);
 }
 
 static void lay_register(layout* l, char letter) {
@@ -308,11 +321,12 @@ static bool lay_elements(layout* l, const char* data, side span,
    * end, and the others begin, where the first one ends, modulo 8. */
   layout first = {.wide = l->wide, .alignment = 4};
   lay_element(&first, data, span);
-  uint64_t phase = first.at % 8;
-  layout next = {.wide = l->wide, .alignment = 4, .at = phase};
-  lay_element(&next, data, span);
-  uint64_t stride = next.at - phase;
-
+  uint64_t stride = first.at, phase = first.at % 8;
+  if (phase != 0) {
+    layout next = {.wide = l->wide, .alignment = 4, .at = phase};
+    lay_element(&next, data, span);
+    stride = next.at - phase;
+  }
   if (count == 0) {
     if (l->alignment < first.alignment) l->alignment = first.alignment;
     return true;

@@ -372,9 +372,10 @@ typedef enum fnabi_cconv_buffer {
  * elements as `span_counts` says. Time does not depend on the counts. Fails as
  * the decoder does, and with FNABI_CCONV_COUNT and FNABI_CCONV_SIZE.
  *
- * This covers every offset that fnabi_cconv_offsets gives. IREE's own sum does
- * not where the registers of a span end off their alignment ("0CrfD"): it
- * leaves out the padding between elements. */
+ * This covers every offset that fnabi_cconv_offsets gives. IREE's own sum takes
+ * all elements of a span to be as long as the first, and aligns where there is
+ * none: it differs where elements end off a multiple of 8 ("0CrfD", for which
+ * it is too small) and for spans that are empty. */
 FNABI_API int64_t fnabi_cconv_size(const char* data, size_t size,
                                    int32_t buffer, const int32_t* span_counts,
                                    size_t spans, fnabi_error* error);

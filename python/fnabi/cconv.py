@@ -89,7 +89,7 @@ class CallingConvention(_Record, frozen=True):
         of its elements.
 
         Raises:
-            CallError: as for `argument_size`; RangeError as well.
+            CallError, RangeError: as for `argument_size`.
 
         """
         return _offsets(self, _ARGUMENTS, span_counts, packed)
@@ -117,9 +117,9 @@ def parse(text: bytes | bytearray | memoryview | str) -> CallingConvention:
         CallError: when `text` is of another type.
 
     """
-    return _core.decode(
-        lib.fnabi_cconv_decode, _convention, _core.data_bytes(text, "cconv.parse", "text")
-    )
+    if text.__class__ is not bytes:
+        text = _core.data_bytes(text, "cconv.parse", "text")
+    return _core.decode(lib.fnabi_cconv_decode, _convention, text)
 
 
 def encode(convention: CallingConvention) -> str:
