@@ -17,17 +17,28 @@
 
 typedef struct scalar_type {
   const char *name, *kind;
-  uint8_t bits;
+  unsigned bits;
+  char dtype[13]; /* its message */
+  size_t dtype_size;
 } scalar_type;
 
+#define SCALAR_TYPE(name, kind, bits, message) \
+  {name, kind, bits, message, sizeof message - 1}
 static const scalar_type scalar_types[FNABI_SCALAR_TYPE_COUNT] = {
-    {"float32", "float", 32},   {"float16", "float", 16},
-    {"float64", "float", 64},   {"bfloat16", "bfloat", 16},
-    {"sint8", "signed", 8},     {"sint16", "signed", 16},
-    {"sint32", "signed", 32},   {"sint64", "signed", 64},
-    {"uint8", "unsigned", 8},   {"uint16", "unsigned", 16},
-    {"uint32", "unsigned", 32}, {"uint64", "unsigned", 64},
+    SCALAR_TYPE("float32", "float", 32, "\223\245float\040\240"),
+    SCALAR_TYPE("float16", "float", 16, "\223\245float\020\240"),
+    SCALAR_TYPE("float64", "float", 64, "\223\245float\100\240"),
+    SCALAR_TYPE("bfloat16", "bfloat", 16, "\223\246bfloat\020\240"),
+    SCALAR_TYPE("sint8", "signed", 8, "\223\246signed\010\240"),
+    SCALAR_TYPE("sint16", "signed", 16, "\223\246signed\020\240"),
+    SCALAR_TYPE("sint32", "signed", 32, "\223\246signed\040\240"),
+    SCALAR_TYPE("sint64", "signed", 64, "\223\246signed\100\240"),
+    SCALAR_TYPE("uint8", "unsigned", 8, "\223\250unsigned\010\240"),
+    SCALAR_TYPE("uint16", "unsigned", 16, "\223\250unsigned\020\240"),
+    SCALAR_TYPE("uint32", "unsigned", 32, "\223\250unsigned\040\240"),
+    SCALAR_TYPE("uint64", "unsigned", 64, "\223\250unsigned\100\240"),
 };
+#undef SCALAR_TYPE
 
 static bool is_scalar_type(int64_t number) {
   return number >= 0 && number < FNABI_SCALAR_TYPE_COUNT;
@@ -42,10 +53,8 @@ size_t fnabi_raw_scalar_size(int32_t number) {
 }
 
 static void pack_dtype(fnabi_writer* w, int32_t number) {
-  fnabi_pack_array(w, 3);
-  fnabi_pack_ascii(w, scalar_types[number].kind);
-  fnabi_pack_uint(w, scalar_types[number].bits);
-  fnabi_pack_ascii(w, "");
+  const scalar_type* type = &scalar_types[number];
+  fnabi_put(w, type->dtype, type->dtype_size);
 }
 
 int64_t fnabi_raw_scalar_dtype(int32_t number, uint8_t* out, size_t capacity) {
