@@ -25,8 +25,9 @@ static const register_type register_types[] = {
 
 #define REGISTER_TYPE_COUNT (sizeof register_types / sizeof *register_types)
 
-/* NULL for a byte that is no register. */
+/* A byte that is no register has the size 0. */
 static const register_type* type_of(char letter) {
+  static const register_type none = {0, 0, ""};
   switch (letter) {
     case 'i':
       return &register_types[0];
@@ -39,7 +40,7 @@ static const register_type* type_of(char letter) {
     case 'r':
       return &register_types[4];
     default:
-      return NULL;
+      return &none;
   }
 }
 
@@ -93,7 +94,7 @@ static bool read_side(const char* data, size_t size, size_t at, int which,
       return side_fail(error, FNABI_CCONV_SPAN_END, at, "'D'", which, &in);
     }
     char letter = data[at];
-    if (type_of(letter) != NULL) {
+    if (type_of(letter)->size != 0) {
       if (in.span)
         in.element++;
       else
@@ -128,7 +129,8 @@ static bool read_side(const char* data, size_t size, size_t at, int which,
   return true;
 }
 
-/* Checks the whole text; what reads the sides after it cannot fail. */
+/* Checks the whole text. What reads the sides after it cannot fail, and stays
+ * inside them even where the text has changed meanwhile. */
 static bool read_sides(const char* data, size_t size, side sides[2],
                        fnabi_error* error) {
   sides[ARGUMENTS] = sides[RESULTS] = (side){size, size};
@@ -148,20 +150,27 @@ static bool read_sides(const char* data, size_t size, side sides[2],
          read_side(data, size, end + 1, RESULTS, &sides[RESULTS], error);
 }
 
-/* Where the span that begins behind `at` ends. */
-static size_t span_end(const char* data, size_t at) {
-  while (data[at] != 'D') at++;
-  return at;
+/* The elements of the span whose 'C' stands at `at`. */
+static side read_span(const char* data, size_t at, side s) {
+  side span = {at + 1, at + 1};
+  while (span.end < s.end && data[span.end] != 'D') span.end++;
+  return span;
 }
 
-/* Goes one level deep: a span has no spans. */
-static void write_items(const char* data, side s, fnabi_writer* w) {
+static void write_registers(const char* data, side s, fnabi_writer* w) {
+  size_t head = fnabi_pack_open(w);
+  for (size_t at = s.begin; at < s.end; at++)
+    fnabi_pack_ascii(w, type_of(data[at])->name);
+  fnabi_pack_close(w, head, s.end - s.begin);
+}
+
+static void write_arguments(const char* data, side s, fnabi_writer* w) {
   size_t head = fnabi_pack_open(w), count = 0;
   for (size_t at = s.begin; at < s.end; at++, count++) {
     if (data[at] == 'C') {
-      side span = {at + 1, span_end(data, at)};
+      side span = read_span(data, at, s);
       fnabi_pack_array(w, 1);
-      write_items(data, span, w);
+      write_registers(data, span, w);
       at = span.end;
     } else {
       fnabi_pack_ascii(w, type_of(data[at])->name);
@@ -175,8 +184,8 @@ bool fnabi_cconv_write(const char* data, size_t size, fnabi_writer* w,
   side sides[2];
   if (!read_sides(data, size, sides, error)) return false;
   fnabi_pack_array(w, 3);
-  write_items(data, sides[ARGUMENTS], w);
-  write_items(data, sides[RESULTS], w);
+  write_arguments(data, sides[ARGUMENTS], w);
+  write_registers(data, sides[RESULTS], w);
   fnabi_pack_int(w, 0);
   return true;
 }
@@ -372,7 +381,7 @@ static bool lay_out(const char* data, size_t size, int32_t buffer,
       return span_fail(error, FNABI_CCONV_COUNT, at, "a count", span);
     if (span_counts[span] < 0)
       return span_fail(error, FNABI_CCONV_COUNT, at, "0 or more", span);
-    side elements = {at + 1, span_end(data, at)};
+    side elements = read_span(data, at, s);
     lay_register(l, 'i');
     if (!lay_elements(l, data, elements, (uint64_t)span_counts[span]))
       return span_fail(error, FNABI_CCONV_SIZE, at, "a smaller count", span);
