@@ -29,6 +29,7 @@ __all__ = [
     "to_string",
 ]
 
+_read = lib.fnabi_raw_decode
 _signature = msgspec.msgpack.Decoder(Signature)
 _dtype = msgspec.msgpack.Decoder(DType)
 
@@ -87,7 +88,7 @@ def parse(data: bytes | bytearray | memoryview | str) -> Signature:
     """
     if data.__class__ is not bytes:
         data = _core.data_bytes(data, "raw.parse")
-    return _core.decode(lib.fnabi_raw_decode, _signature, data)
+    return _core.decode(_read, _signature, data)
 
 
 def encode(signature: Signature) -> bytes:
