@@ -12,33 +12,29 @@
  * 'S' and 'U' are not in the published grammar, but the mangler writes them. */
 #include "raw.h"
 
+#include "dtype.h"
 #include "error.h"
 #include "signature.h"
 
 typedef struct scalar_type {
-  const char *name, *kind;
-  unsigned bits;
-  char dtype[13]; /* its message */
-  size_t dtype_size;
+  const char* name;
+  fnabi_dtype dtype;
 } scalar_type;
 
-#define SCALAR_TYPE(name, kind, bits, message) \
-  {name, kind, bits, message, sizeof message - 1}
 static const scalar_type scalar_types[FNABI_SCALAR_TYPE_COUNT] = {
-    SCALAR_TYPE("float32", "float", 32, "\223\245float\040\240"),
-    SCALAR_TYPE("float16", "float", 16, "\223\245float\020\240"),
-    SCALAR_TYPE("float64", "float", 64, "\223\245float\100\240"),
-    SCALAR_TYPE("bfloat16", "bfloat", 16, "\223\246bfloat\020\240"),
-    SCALAR_TYPE("sint8", "signed", 8, "\223\246signed\010\240"),
-    SCALAR_TYPE("sint16", "signed", 16, "\223\246signed\020\240"),
-    SCALAR_TYPE("sint32", "signed", 32, "\223\246signed\040\240"),
-    SCALAR_TYPE("sint64", "signed", 64, "\223\246signed\100\240"),
-    SCALAR_TYPE("uint8", "unsigned", 8, "\223\250unsigned\010\240"),
-    SCALAR_TYPE("uint16", "unsigned", 16, "\223\250unsigned\020\240"),
-    SCALAR_TYPE("uint32", "unsigned", 32, "\223\250unsigned\040\240"),
-    SCALAR_TYPE("uint64", "unsigned", 64, "\223\250unsigned\100\240"),
+    {"float32", {FNABI_DTYPE_FLOAT, 32, "", 0}},
+    {"float16", {FNABI_DTYPE_FLOAT, 16, "", 0}},
+    {"float64", {FNABI_DTYPE_FLOAT, 64, "", 0}},
+    {"bfloat16", {FNABI_DTYPE_BFLOAT, 16, "", 0}},
+    {"sint8", {FNABI_DTYPE_SIGNED, 8, "", 0}},
+    {"sint16", {FNABI_DTYPE_SIGNED, 16, "", 0}},
+    {"sint32", {FNABI_DTYPE_SIGNED, 32, "", 0}},
+    {"sint64", {FNABI_DTYPE_SIGNED, 64, "", 0}},
+    {"uint8", {FNABI_DTYPE_UNSIGNED, 8, "", 0}},
+    {"uint16", {FNABI_DTYPE_UNSIGNED, 16, "", 0}},
+    {"uint32", {FNABI_DTYPE_UNSIGNED, 32, "", 0}},
+    {"uint64", {FNABI_DTYPE_UNSIGNED, 64, "", 0}},
 };
-#undef SCALAR_TYPE
 
 static bool is_scalar_type(int64_t number) {
   return number >= 0 && number < FNABI_SCALAR_TYPE_COUNT;
@@ -49,18 +45,13 @@ const char* fnabi_raw_scalar_name(int32_t number) {
 }
 
 size_t fnabi_raw_scalar_size(int32_t number) {
-  return is_scalar_type(number) ? scalar_types[number].bits / 8u : 0;
-}
-
-static void pack_dtype(fnabi_writer* w, int32_t number) {
-  const scalar_type* type = &scalar_types[number];
-  fnabi_put(w, type->dtype, type->dtype_size);
+  return is_scalar_type(number) ? scalar_types[number].dtype.bits / 8u : 0;
 }
 
 int64_t fnabi_raw_scalar_dtype(int32_t number, uint8_t* out, size_t capacity) {
   if (!is_scalar_type(number)) return -1;
   fnabi_writer w = {out, capacity, 0};
-  pack_dtype(&w, number);
+  fnabi_pack_dtype(&w, &scalar_types[number].dtype);
   return (int64_t)w.size;
 }
 
@@ -108,7 +99,7 @@ static bool read_fields(const char* data, const fnabi_component* value,
       }
       fnabi_signature_read(data, end, (size_t)c.end, &c);
     }
-    pack_dtype(w, type);
+    fnabi_pack_dtype(w, &scalar_types[type].dtype);
   }
   if (buffer || !strict) place = fnabi_pack_open(w);
   while (c.type != FNABI_COMPONENT_END) {
@@ -294,25 +285,18 @@ int64_t fnabi_raw_scalar(int32_t scalar_type, uint8_t* out, size_t capacity,
   return (int64_t)w.size;
 }
 
-static bool equals(const char* data, size_t size, const char* text) {
-  return strlen(text) == size && memcmp(data, text, size) == 0;
-}
-
 /* The dtype that stands next in the message, as a scalar type. */
 static bool encode_dtype(fnabi_reader* r, fnabi_writer* w, fnabi_error* error) {
-  size_t count, kind_size, format_size;
-  const char *kind, *format;
-  int64_t bits;
-  if (!fnabi_unpack_array(r, &count) || count != 3 ||
-      !fnabi_unpack_text(r, &kind, &kind_size) || !fnabi_unpack_int(r, &bits) ||
-      !fnabi_unpack_text(r, &format, &format_size)) {
+  fnabi_dtype dtype;
+  if (!fnabi_unpack_dtype(r, &dtype)) {
     fnabi_fail(error, FNABI_MESSAGE, 0, "a DType");
     fnabi_path_field(error, ".dtype");
     return false;
   }
   for (int32_t i = 0; i < FNABI_SCALAR_TYPE_COUNT; i++) {
-    if (bits == scalar_types[i].bits && format_size == 0 &&
-        equals(kind, kind_size, scalar_types[i].kind)) {
+    const fnabi_dtype* known = &scalar_types[i].dtype;
+    if (dtype.kind == known->kind && dtype.bits == known->bits &&
+        dtype.format_size == 0) {
       if (i != 0) fnabi_put_integer(w, 't', i);
       return true;
     }

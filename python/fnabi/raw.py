@@ -16,15 +16,21 @@ import msgspec
 from fnabi import _core
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import CallError, RangeError
+from fnabi.oracle import BufferDescription, allocate_results, describe, dynamic_dims, oracle
 from fnabi.signature import SignatureBuilder
 from fnabi.types import DType, Signature, shape_text
 
 __all__ = [
+    "BufferDescription",
     "Description",
     "RawSignatureMangler",
     "RawSignatureParser",
     "ScalarType",
+    "allocate_results",
+    "describe",
+    "dynamic_dims",
     "encode",
+    "oracle",
     "parse",
     "to_string",
 ]
