@@ -47,9 +47,14 @@ def data_bytes(data: object, function: str, argument: str = "data") -> bytes:
     )
 
 
-def text_bytes(text: str | bytes) -> bytes:
+def text_bytes(text: object, function: str = "fnabi", argument: str = "text") -> bytes:
     """The bytes of a text as they stand in a signature: UTF-8, other bytes surrogate-escaped."""
-    return text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
+    if not isinstance(text, str):
+        return data_bytes(text, function, argument)
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as problem:
+        raise CallError(f"{function}: {argument}: {problem}") from problem
 
 
 def format_error(error: Any, data: bytes) -> FormatError:
@@ -121,7 +126,7 @@ def encode(write: Callable[..., int], value: object, function: str) -> bytes:
         message = _pack(value)
     except OverflowError as problem:
         raise RangeError(f"{function}: an integer is outside int32") from problem
-    except TypeError as problem:
+    except (TypeError, UnicodeEncodeError) as problem:
         raise CallError(f"{function}: {problem}") from problem
     return fill(write, function, message, len(message))
 
@@ -145,6 +150,8 @@ def fill(write: Callable[..., int], function: str, *arguments: object) -> bytes:
             size = write(*arguments, out, room, error)
     except OverflowError as problem:
         raise RangeError(f"{function}: {problem}") from problem
+    except TypeError as problem:
+        raise CallError(f"{function}: {problem}") from problem
     if size >= 0:
         written = bytes(view[:size])
         if room <= _ROOM_KEPT:
@@ -182,4 +189,4 @@ def _escaped(value: object) -> object:
 def _unescaped(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return [_unescaped(item) for item in value]
-    return text_bytes(value) if isinstance(value, str) else value
+    return value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value

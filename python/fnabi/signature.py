@@ -68,7 +68,7 @@ class SignatureBuilder:
             _core.fill(lib.fnabi_signature_integer, "SignatureBuilder.integer", value, _byte(tag))
         )
 
-    def span(self, contents: bytes | str, tag: str) -> SignatureBuilder:
+    def span(self, contents: bytes | bytearray | memoryview | str, tag: str) -> SignatureBuilder:
         """Append a span.
 
         Args:
@@ -80,10 +80,10 @@ class SignatureBuilder:
 
         Raises:
             RangeError: (an `OverflowError`) when `contents` is too long for an int32 length.
-            CallError: when `tag` is no span tag.
+            CallError: when `tag` is no span tag or `contents` of another type.
 
         """
-        data = _core.text_bytes(contents)
+        data = _core.text_bytes(contents, "SignatureBuilder.span", "contents")
         return self._append(
             _core.fill(
                 lib.fnabi_signature_span, "SignatureBuilder.span", data, len(data), _byte(tag)

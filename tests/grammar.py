@@ -1,0 +1,332 @@
+"""The grammars, read the slow and obvious way.
+
+The tests compare the core with this, answer by answer and offset by offset, and the benchmarks
+time it beside the core: it is what one would write in Python alone. It shares nothing with the
+core but the types that both build and the names of the error codes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from fnabi.types import Buffer, DType, Ref, Scalar, Signature, Type, Unknown
+
+INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
+
+
+class GrammarError(Exception):
+    """What is wrong (the name of a ``fnabi_code``), at which byte, in which part."""
+
+    def __init__(self, code: str, offset: int, path: str = "") -> None:
+        super().__init__(code, offset, path)
+        self.code = code
+        self.offset = offset
+        self.path = path
+
+    def within(self, part: str) -> GrammarError:
+        return GrammarError(self.code, self.offset, part + self.path)
+
+
+# ------------------------------------------------------------------------------------ signature
+#
+#   component ::= integer-tag integer | span-tag length '!' contents
+
+INTEGER_TAGS = b"_abcdefghijklmnopqrstuvwxyz"
+SPAN_TAGS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+NUMBER = re.compile(rb"(-?)([0-9]*)")
+
+
+@dataclass(slots=True)
+class Component:
+    """One component; `begin` to `end` are a span's contents.
+
+    At an error, `code` says what is wrong and `end` where.
+    """
+
+    kind: str
+    tag: int
+    ival: int
+    offset: int
+    begin: int
+    end: int
+    code: str = "ok"
+
+
+def read(data: bytes, at: int, end: int) -> Component:
+    """Read the component at `at` of ``data[:end]``."""
+    if at == end:
+        return Component("end", 0, 0, at, at, at)
+    tag = data[at]
+    number = NUMBER.match(data, at + 1, end)
+    assert number is not None
+    sign, digits = number.groups()
+    ival, fits = to_int32(sign, digits)
+    begin, after = number.span()
+
+    if tag not in INTEGER_TAGS and tag not in SPAN_TAGS:
+        return Component("error", tag, ival, at, begin, at, "tag")
+    if not digits:
+        return Component("error", tag, ival, at, begin, after, "integer")
+    if not fits:
+        return Component("error", tag, ival, at, begin, begin, "int32")
+    if tag in INTEGER_TAGS:
+        return Component("int", tag, ival, at, begin, after)
+    if ival < 1:
+        return Component("error", tag, ival, at, begin, begin, "length")
+    if after == end or data[after] != ord("!"):
+        return Component("error", tag, ival, at, begin, after, "span-mark")
+    if after + ival > end:
+        return Component("error", tag, ival, at, begin, begin, "span-end")
+    return Component("span", tag, ival - 1, at, after + 1, after + ival)
+
+
+def to_int32(sign: bytes, digits: bytes) -> tuple[int, bool]:
+    """The value, saturated, and whether it fits."""
+    digits = digits.lstrip(b"0")
+    value = int(digits[:11] or b"0")
+    if sign:
+        value = -value
+    if value < INT32_MIN:
+        return INT32_MIN, False
+    if value > INT32_MAX:
+        return INT32_MAX, False
+    return value, True
+
+
+def tokens(data: bytes) -> tuple[list[Component], Component]:
+    """All components, and the end or the error behind them."""
+    components = []
+    component = read(data, 0, len(data))
+    while component.kind in ("int", "span"):
+        components.append(component)
+        component = read(data, component.end, len(data))
+    return components, component
+
+
+def seek(data: bytes, at: int, tag: int) -> Component:
+    """The first component from `at` on that has `tag`, or the end or error before it."""
+    component = read(data, at, len(data))
+    while component.kind in ("int", "span") and component.tag != tag:
+        component = read(data, component.end, len(data))
+    return component
+
+
+# ------------------------------------------------------------------------------------------ raw
+#
+#   signature   ::= 'I' length-prefixed(value*) 'R' length-prefixed(value*)
+#   value       ::= buffer | scalar | ref | unknown
+#   buffer      ::= 'B' length-prefixed(scalar-type? dim*)
+#   scalar      ::= 'S' length-prefixed(scalar-type?)
+#   ref         ::= 'O' length-prefixed()
+#   unknown     ::= 'U' length-prefixed()
+#   scalar-type ::= 't' ('0' | '1' | ... | '11')
+#   dim         ::= 'd' integer
+
+SCALAR_TYPES = [
+    ("float32", DType("float", 32)),
+    ("float16", DType("float", 16)),
+    ("float64", DType("float", 64)),
+    ("bfloat16", DType("bfloat", 16)),
+    ("sint8", DType("signed", 8)),
+    ("sint16", DType("signed", 16)),
+    ("sint32", DType("signed", 32)),
+    ("sint64", DType("signed", 64)),
+    ("uint8", DType("unsigned", 8)),
+    ("uint16", DType("unsigned", 16)),
+    ("uint32", DType("unsigned", 32)),
+    ("uint64", DType("unsigned", 64)),
+]
+DTYPES = [dtype for _, dtype in SCALAR_TYPES]
+NAMES = {dtype: name for name, dtype in SCALAR_TYPES}
+LITERALS = {b"%d" % number: dtype for number, dtype in enumerate(DTYPES)}
+
+
+def raw_parse(data: bytes) -> Signature:
+    """Read a whole signature, exactly the grammar."""
+    inputs, at = raw_side(data, 0, b"I", "inputs")
+    results, at = raw_side(data, at, b"R", "results")
+    if at != len(data):
+        raise GrammarError("unexpected", at)
+    return Signature(inputs, results)
+
+
+def raw_side(data: bytes, at: int, tag: bytes, name: str) -> tuple[tuple[Type, ...], int]:
+    component = read(data, at, len(data))
+    if component.tag != tag[0] or component.kind == "end":
+        raise GrammarError(f"raw-{name}", at)
+    if component.kind == "error":
+        raise GrammarError(component.code, component.end)
+    values: list[Type] = []
+    at = component.begin
+    while at < component.end:
+        try:
+            value, at = raw_value(data, at, component.end)
+        except GrammarError as error:
+            raise error.within(f"{name}[{len(values)}]") from None
+        values.append(value)
+    return tuple(values), component.end
+
+
+def raw_value(data: bytes, at: int, end: int) -> tuple[Type, int]:
+    component = expect(data, at, end)
+    if component.tag == ord("B"):
+        return raw_buffer(data, component), component.end
+    if component.tag == ord("S"):
+        dtype, at = raw_dtype(data, component.begin, component.end)
+        expect_end(data, at, component.end, "raw-scalar-field")
+        return Scalar(dtype), component.end
+    if component.tag == ord("O"):
+        expect_end(data, component.begin, component.end, "raw-ref-field")
+        return Ref(), component.end
+    if component.tag == ord("U"):
+        expect_end(data, component.begin, component.end, "unexpected")
+        return Unknown(), component.end
+    raise GrammarError("raw-tag", at)
+
+
+def raw_buffer(data: bytes, span: Component) -> Buffer:
+    dtype, at = raw_dtype(data, span.begin, span.end)
+    shape: list[int | None] = []
+    while at < span.end:
+        dim = expect(data, at, span.end)
+        if dim.tag != ord("d"):
+            raise GrammarError("raw-buffer-field", at)
+        if dim.ival < -1:
+            raise GrammarError("raw-dim", dim.begin, f".shape[{len(shape)}]")
+        shape.append(None if dim.ival == -1 else dim.ival)
+        at = dim.end
+    return Buffer(dtype, tuple(shape))
+
+
+def raw_dtype(data: bytes, at: int, end: int) -> tuple[DType, int]:
+    if at == end or data[at] != ord("t"):
+        return DTYPES[0], at
+    component = expect(data, at, end)
+    literal = data[component.begin : component.end]
+    if literal not in LITERALS:
+        raise GrammarError("raw-scalar-type", component.begin, ".dtype")
+    return LITERALS[literal], component.end
+
+
+def expect(data: bytes, at: int, end: int) -> Component:
+    component = read(data, at, end)
+    if component.kind == "error":
+        raise GrammarError(component.code, component.end)
+    return component
+
+
+def expect_end(data: bytes, at: int, end: int, code: str) -> None:
+    if at < end:
+        expect(data, at, end)
+        raise GrammarError(code, at)
+
+
+def raw_encode(signature: Signature) -> bytes:
+    """Write a signature."""
+    return span("I", raw_values(signature.inputs)) + span("R", raw_values(signature.results))
+
+
+def span(tag: str, contents: str) -> bytes:
+    return f"{tag}{len(contents) + 1}!{contents}".encode("ascii")
+
+
+def raw_values(values: tuple[Type, ...]) -> str:
+    parts = []
+    for value in values:
+        match value:
+            case Buffer(dtype, shape) if shape is not None:
+                dims = "".join(f"d{-1 if dim is None else dim}" for dim in shape)
+                contents = raw_type_text(dtype) + dims
+                parts.append(f"B{len(contents) + 1}!{contents}")
+            case Scalar(dtype):
+                contents = raw_type_text(dtype)
+                parts.append(f"S{len(contents) + 1}!{contents}")
+            case Ref(None):
+                parts.append("O1!")
+            case Unknown():
+                parts.append("U1!")
+            case _:
+                raise TypeError(f"the raw ABI cannot express {value!r}")
+    return "".join(parts)
+
+
+def raw_type_text(dtype: DType) -> str:
+    number = DTYPES.index(dtype)
+    return f"t{number}" if number else ""
+
+
+def raw_to_string(data: bytes) -> str:
+    """The text of a signature."""
+    signature = raw_parse(data)
+    inputs = ", ".join(map(raw_text, signature.inputs))
+    results = ", ".join(map(raw_text, signature.results))
+    return f"({inputs}) -> ({results})"
+
+
+def raw_text(value: Type) -> str:
+    match value:
+        case Buffer(dtype, shape) if shape is not None:
+            return (
+                f"Buffer<{NAMES[dtype]}[{'x'.join('?' if d is None else str(d) for d in shape)}]>"
+            )
+        case Scalar(dtype):
+            return NAMES[dtype]
+        case Ref():
+            return "RefObject<?>"
+        case _:
+            return "!UNKNOWN!"
+
+
+# The drop-in parser's reading: components in any order, the first span of a side counts.
+
+RAW_ERRORS = {
+    "I": "Inputs span not found",
+    "R": "Results span not found",
+    "item": "Unrecognized raw tag",
+    "B": "Unrecognized buffer field tag",
+    "S": "Unrecognized scalar field tag",
+    "O": "Unrecognized ref object field tag",
+    "dtype": "Illegal ScalarType code",
+    "syntax": "Syntax error in signature",
+}
+
+
+def raw_visit(data: bytes, side: str) -> tuple[list[list[object]], str | None]:
+    """The values before the first error, as the golden vectors write them, and its text."""
+    items: list[list[object]] = []
+    component = seek(data, 0, ord(side))
+    if component.kind != "span":
+        return items, RAW_ERRORS[side]
+    at = component.begin
+    while at < component.end:
+        value = read(data, at, component.end)
+        if value.kind == "error":
+            return items, RAW_ERRORS["syntax"]
+        if value.kind != "span" or chr(value.tag) not in "BSOU":
+            return items, RAW_ERRORS["item"]
+        item, error = raw_visit_value(data, value)
+        if error:
+            return items, error
+        items.append(item)
+        at = value.end
+    return items, None
+
+
+def raw_visit_value(data: bytes, value: Component) -> tuple[list[object], str | None]:
+    kind = chr(value.tag)
+    scalar_type, dims, at = 0, [], value.begin
+    while at < value.end:
+        field = read(data, at, value.end)
+        if field.kind == "error":
+            return [], RAW_ERRORS["syntax"]
+        if field.tag == ord("t") and kind in "BS":
+            scalar_type = field.ival
+            if not 0 <= scalar_type < len(SCALAR_TYPES):
+                return [], RAW_ERRORS["dtype"]
+        elif field.tag == ord("d") and kind == "B":
+            dims.append(field.ival)
+        else:
+            return [], RAW_ERRORS.get(kind, "component not allowed here")
+        at = field.end
+    return {"B": [kind, scalar_type, dims], "S": [kind, scalar_type]}.get(kind, [kind]), None

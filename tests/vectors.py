@@ -1,0 +1,54 @@
+"""The golden vectors: see data/vectors/README.md."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FOLDER = Path(__file__).parent / "data" / "vectors"
+
+
+@cache
+def load(name: str) -> list[dict[str, Any]]:
+    with gzip.open(FOLDER / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def cases(name: str, *ops: str) -> list[Any]:
+    """The cases with one of `ops`, as parameters of a test."""
+    chosen = [case for case in load(name) if case["op"] in ops]
+    assert chosen, f"no case with {ops} in {name}"
+    return [pytest.param(case, id=case["id"]) for case in chosen]
+
+
+def inputs(*names: str) -> list[bytes]:
+    """Every text that the cases read."""
+    return [bytes_of(case["in"]) for name in names for case in load(name)]
+
+
+def bytes_of(text: str) -> bytes:
+    return text.encode("latin-1")
+
+
+def abridged(answer: Any) -> Any:
+    """An answer as the vectors write it: bytes as text, long texts and lists as their hash."""
+    if isinstance(answer, bytes):
+        answer = answer.decode("latin-1")
+    if isinstance(answer, str) and len(answer) > 2000:
+        return {"len": len(answer), "sha256": _sha256(answer)}
+    if isinstance(answer, list) and len(answer) > 400:
+        text = json.dumps(answer, separators=(",", ":"))
+        return {"len": len(text), "sha256": _sha256(text), "n": len(answer)}
+    if isinstance(answer, list):
+        return [abridged(item) for item in answer]
+    return answer
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("latin-1")).hexdigest()
