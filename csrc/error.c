@@ -40,6 +40,7 @@
   X(FNABI_MODULE_SIZE, "module-size", "the file ends before the module")       \
   X(FNABI_MODULE_IDENTIFIER, "module-identifier", "not an IREE module")        \
   X(FNABI_MODULE_OFFSET, "module-offset", "offset leads outside the module")   \
+  X(FNABI_MODULE_LENGTH, "module-length", "string or vector past the end")     \
   X(FNABI_MODULE_ALIGNMENT, "module-alignment", "unaligned offset")            \
   X(FNABI_MODULE_VTABLE, "module-vtable", "damaged table")                     \
   X(FNABI_MODULE_STRING, "module-string", "string is not NUL-terminated")      \

@@ -1,6 +1,6 @@
 """Read, write and call the function ABIs of ML compilers."""
 
-from fnabi import raw, sip, types
+from fnabi import raw, sip, types, vmfb
 from fnabi.errors import CallError, FnabiError, FormatError, LibraryError, RangeError
 from fnabi.signature import Component, ComponentType, SignatureBuilder, SignatureParser
 
@@ -17,6 +17,7 @@ __all__ = [
     "raw",
     "sip",
     "types",
+    "vmfb",
 ]
 
 __version__ = "0.1.0"

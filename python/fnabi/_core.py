@@ -57,8 +57,8 @@ def text_bytes(text: object, function: str = "fnabi", argument: str = "text") ->
         raise CallError(f"{function}: {argument}: {problem}") from problem
 
 
-def format_error(error: Any, data: bytes) -> FormatError:
-    """The exception for a C error."""
+def format_error(error: Any, data: Any) -> FormatError:
+    """The exception for a C error; only bytes are shown, other buffers are not text."""
     expected = error.expected != ffi.NULL and ffi.string(error.expected).decode()
     return FormatError(
         code_name(error.code),
@@ -66,7 +66,7 @@ def format_error(error: Any, data: bytes) -> FormatError:
         ffi.string(error.path).decode("utf-8", "replace"),
         reason=code_text(error.code),
         expected=expected or None,
-        excerpt=excerpt(data, error.offset),
+        excerpt=excerpt(data, error.offset) if isinstance(data, bytes) else None,
     )
 
 
@@ -83,9 +83,11 @@ def code_text(code: int) -> str:
 
 
 def decode(
-    read: Callable[..., int], decoder: msgspec.msgpack.Decoder[T], data: bytes, *arguments: object
+    read: Callable[..., int], decoder: msgspec.msgpack.Decoder[T], data: Any, *arguments: object
 ) -> T:
     """Call ``read(data, size, *arguments, out, capacity, error)``; build what it answers.
+
+    `data` is bytes, or what ``ffi.from_buffer`` gave.
 
     Raises:
         FormatError: when the core refuses `data`.
