@@ -55,6 +55,22 @@ int64_t fnabi_raw_scalar_dtype(int32_t number, uint8_t* out, size_t capacity) {
   return (int64_t)w.size;
 }
 
+/* How many elements the record of a type has, its tag included; 0: no type of
+ * the raw ABI. */
+static unsigned elements(int64_t type) {
+  switch (type) {
+    case FNABI_TYPE_BUFFER:
+      return 3;
+    case FNABI_TYPE_SCALAR:
+    case FNABI_TYPE_REF:
+      return 2;
+    case FNABI_TYPE_UNKNOWN:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
 /* ------------------------------------------------------------------- reading
  */
 
@@ -172,9 +188,7 @@ static int64_t read_values(const char* data, const fnabi_component* side,
     bool fields = type == FNABI_TYPE_BUFFER || type == FNABI_TYPE_SCALAR;
     int32_t scalar_type = 0;
     if (strict) {
-      fnabi_pack_array(w, type == FNABI_TYPE_BUFFER    ? 3
-                          : type == FNABI_TYPE_UNKNOWN ? 1
-                                                       : 2);
+      fnabi_pack_array(w, elements(type));
       fnabi_pack_int(w, type);
       if (type == FNABI_TYPE_REF) fnabi_pack_nil(w);
     } else {
@@ -332,7 +346,8 @@ static bool encode_value(fnabi_reader* r, fnabi_writer* w, fnabi_error* error) {
   size_t count;
   int64_t type;
   if (!fnabi_unpack_array(r, &count) || count == 0 ||
-      !fnabi_unpack_int(r, &type)) {
+      !fnabi_unpack_int(r, &type) ||
+      (elements(type) != 0 && count != elements(type))) {
     fnabi_fail(error, FNABI_MESSAGE, 0, "a type of fnabi.types");
     return false;
   }

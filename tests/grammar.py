@@ -292,8 +292,11 @@ RAW_ERRORS = {
 }
 
 
-def raw_visit(data: bytes, side: str) -> tuple[list[list[object]], str | None]:
-    """The values before the first error, as the golden vectors write them, and its text."""
+def raw_visit(data: bytes, side: str, kinds: str = "BSOU") -> tuple[list[list[object]], str | None]:
+    """The values before the first error, as the golden vectors write them, and its text.
+
+    The C++ reference knows the `kinds` B, S and O only.
+    """
     items: list[list[object]] = []
     component = seek(data, 0, ord(side))
     if component.kind != "span":
@@ -303,7 +306,7 @@ def raw_visit(data: bytes, side: str) -> tuple[list[list[object]], str | None]:
         value = read(data, at, component.end)
         if value.kind == "error":
             return items, RAW_ERRORS["syntax"]
-        if value.kind != "span" or chr(value.tag) not in "BSOU":
+        if value.kind != "span" or chr(value.tag) not in kinds:
             return items, RAW_ERRORS["item"]
         item, error = raw_visit_value(data, value)
         if error:

@@ -1,0 +1,137 @@
+"""The header, the binding that is made from it, and the Python names beside its numbers."""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+from pathlib import Path
+
+import pytest
+
+import grammar
+from fnabi import ComponentType, _core, types
+from fnabi._fnabi import ffi, lib
+from fnabi.raw import Description, ScalarType
+
+HEADER = (Path(__file__).parents[1] / "csrc" / "fnabi.h").read_text()
+FENCED = HEADER.split("/* cdef: begin */")[1].split("/* cdef: end */")[0]
+CODE = re.sub(r"/\*.*?\*/", "", FENCED, flags=re.DOTALL)
+
+STRUCT_SIZES = {"fnabi_error": 4 + 4 + 8 + 8 + 128, "fnabi_component": 4 * 4 + 3 * 8}
+
+CODES: dict[str, int] = {name: number for number, name in ffi.typeof("fnabi_code").elements.items()}
+COUNT = CODES.pop("FNABI_CODE_COUNT")
+
+
+def test_every_declared_function_is_there() -> None:
+    declared = re.findall(r"FNABI_API [^;()]*?(\w+)\(", CODE)
+    assert len(declared) == len(set(declared)) == CODE.count("FNABI_API")
+    functions = [name for name in dir(lib) if callable(getattr(lib, name))]
+    assert sorted(functions) == sorted(declared)
+
+
+def test_nothing_is_declared_without_its_prefix() -> None:
+    assert re.findall(r"^\w.*\w+\(", CODE, flags=re.MULTILINE) == re.findall(
+        r"^FNABI_API .*\w+\(", CODE, flags=re.MULTILINE
+    )
+    for name in dir(lib):
+        assert re.fullmatch(r"fnabi_\w+|FNABI_[A-Z0-9_]+", name)
+
+
+def test_structs_have_their_sizes() -> None:
+    # A struct that is added to the header is added here: its size is part of the contract.
+    assert set(re.findall(r"typedef struct (\w+) \{", CODE)) == set(STRUCT_SIZES)
+    for name, size in STRUCT_SIZES.items():
+        assert ffi.sizeof(name) == size
+        assert bytes(ffi.buffer(ffi.new(f"{name} *"))) == bytes(size)
+    error = ffi.new("fnabi_error *")
+    assert ffi.sizeof(error.path) == lib.FNABI_PATH_SIZE
+    assert error.expected == ffi.NULL
+
+
+def enumerators(enum: str, prefix: str) -> dict[str, int]:
+    elements = ffi.typeof(enum).elements
+    assert all(name.startswith(prefix) for name in elements.values())
+    return {name.removeprefix(prefix): number for number, name in elements.items()}
+
+
+def members(enum: type[IntEnum]) -> dict[str, int]:
+    return {member.name: member.value for member in enum}
+
+
+def test_component_types() -> None:
+    assert members(ComponentType) == enumerators("fnabi_component_type", "FNABI_COMPONENT_")
+
+
+def test_types_have_the_tags_of_the_core() -> None:
+    tags = {
+        name: item.__struct_config__.tag
+        for name, item in vars(types).items()
+        if name in types.__all__ and getattr(item, "__struct_config__", None)
+    }
+    assert tags.pop("DType") is None
+    assert tags.pop("Signature") is None
+    in_c = {re.sub("(?<=[a-z])(?=[A-Z])", "_", name).upper(): tag for name, tag in tags.items()}
+    assert in_c == enumerators("fnabi_type", "FNABI_TYPE_")
+
+
+def test_description_types() -> None:
+    tags = enumerators("fnabi_type", "FNABI_TYPE_")
+    assert members(Description.Type) == {
+        "BUFFER": tags["BUFFER"],
+        "SCALAR": tags["SCALAR"],
+        "REF_OBJECT": tags["REF"],
+        "UNRECOGNIZED": tags["UNKNOWN"],
+    }
+
+
+def test_scalar_types() -> None:
+    assert len(ScalarType) == lib.FNABI_SCALAR_TYPE_COUNT == len(grammar.SCALAR_TYPES)
+    assert [int(item) for item in ScalarType] == list(range(12))
+    assert [item.name.split("_")[-1].lower() for item in ScalarType] == [
+        name for name, _ in grammar.SCALAR_TYPES
+    ]
+    assert [str(item) for item in ScalarType] == [name for name, _ in grammar.SCALAR_TYPES]
+    assert [item.dtype for item in ScalarType] == grammar.DTYPES
+    assert [item.itemsize for item in ScalarType] == [4, 2, 8, 2, 1, 2, 4, 8, 1, 2, 4, 8]
+
+
+@pytest.mark.parametrize("number", [-1, 12, 2**31 - 1, -(2**31)])
+def test_no_other_scalar_types(number: int) -> None:
+    assert lib.fnabi_raw_scalar_name(number) == ffi.NULL
+    assert lib.fnabi_raw_scalar_size(number) == 0
+    assert lib.fnabi_raw_scalar_dtype(number, ffi.NULL, 0) == -1
+
+
+def test_codes_have_names_and_texts() -> None:
+    assert sorted(CODES.values()) == list(range(COUNT))
+    for name, number in CODES.items():
+        assert _core.code_name(number) == name.removeprefix("FNABI_").lower().replace("_", "-")
+        assert _core.code_text(number)
+    texts = [_core.code_text(number) for number in range(COUNT)]
+    assert len(set(texts)) == COUNT
+    for number in (-1, COUNT, 2**31 - 1, -(2**31)):
+        assert lib.fnabi_code_name(number) == ffi.NULL
+        assert lib.fnabi_code_text(number) == ffi.NULL
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("FNABI_SYNTAX", "Syntax error in signature"),
+        ("FNABI_RAW_INPUTS", "Inputs span not found"),
+        ("FNABI_RAW_RESULTS", "Results span not found"),
+        ("FNABI_RAW_TAG", "Unrecognized raw tag"),
+        ("FNABI_RAW_BUFFER_FIELD", "Unrecognized buffer field tag"),
+        ("FNABI_RAW_SCALAR_FIELD", "Unrecognized scalar field tag"),
+        ("FNABI_RAW_REF_FIELD", "Unrecognized ref object field tag"),
+        ("FNABI_RAW_SCALAR_TYPE", "Illegal ScalarType code"),
+        ("FNABI_SIP_INPUTS", "Inputs struct not found"),
+        ("FNABI_SIP_RESULTS", "Results struct not found"),
+        ("FNABI_SIP_KEY", "Struct key not allowed here"),
+        ("FNABI_SIP_VALUE", "Value not allowed here"),
+        ("FNABI_SIP_TAG", "Unrecognized tag"),
+    ],
+)
+def test_texts_that_programs_compare(name: str, text: str) -> None:
+    assert _core.code_text(CODES[name]) == text

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import copy
+import pickle
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fnabi import types
+from fnabi.types import (
+    Buffer,
+    Dict,
+    DType,
+    HomogeneousList,
+    List,
+    Named,
+    Null,
+    Ref,
+    Scalar,
+    Signature,
+    Tuple,
+    Type,
+    Unknown,
+)
+
+F32 = DType("float", 32)
+I8 = DType("signless", 8)
+
+EXAMPLES = [
+    (F32, "float32"),
+    (DType("signed", 4), "int4"),
+    (DType("unsigned", 64), "uint64"),
+    (I8, "i8"),
+    (DType("bfloat", 16), "bfloat16"),
+    (DType("complex", 64), "complex64"),
+    (DType("bool", 8), "bool"),
+    (DType("index", 64), "index"),
+    (DType("float", 8, "e4m3fn"), "float8_e4m3fn"),
+    (Scalar(F32), "float32"),
+    (Buffer(F32, (None, 128, 0)), "float32[?x128x0]"),
+    (Buffer(F32, ()), "float32[]"),
+    (Buffer(F32, None), "float32[*]"),
+    (Ref(), "ref<?>"),
+    (Ref("vm.list"), "ref<vm.list>"),
+    (List(()), "[]"),
+    (List((Ref(), Null())), "[ref<?>, null]"),
+    (Tuple(()), "()"),
+    (Tuple((Unknown(),)), "(?,)"),
+    (Tuple((Unknown(), Null())), "(?, null)"),
+    (Dict((("a", Ref()),)), "{a: ref<?>}"),
+    (HomogeneousList(Ref()), "list<ref<?>>"),
+    (Named("x", Scalar(I8)), "x: i8"),
+    (Null(), "null"),
+    (Unknown(), "?"),
+    (Signature((Ref(), Null()), (Unknown(),)), "(ref<?>, null) -> (?)"),
+    (Signature((), ()), "() -> ()"),
+]
+
+dtypes = st.builds(
+    DType,
+    st.sampled_from(["signed", "unsigned", "signless", "float", "bfloat", "complex"]),
+    st.integers(1, 128),
+    st.sampled_from(["", "e4m3fn"]),
+)
+values = st.recursive(
+    st.builds(Scalar, dtypes)
+    | st.builds(Buffer, dtypes, st.none() | st.lists(st.none() | st.integers(0)).map(tuple))
+    | st.builds(Ref, st.none() | st.text())
+    | st.builds(Null)
+    | st.builds(Unknown),
+    lambda inner: (
+        st.builds(List, st.lists(inner, max_size=3).map(tuple))
+        | st.builds(Tuple, st.lists(inner, max_size=3).map(tuple))
+        | st.builds(Dict, st.lists(st.tuples(st.text(), inner), max_size=3).map(tuple))
+        | st.builds(HomogeneousList, inner)
+        | st.builds(Named, st.text(), inner)
+    ),
+    max_leaves=8,
+)
+signatures = st.builds(
+    Signature, st.lists(values, max_size=3).map(tuple), st.lists(values, max_size=3).map(tuple)
+)
+
+
+@pytest.mark.parametrize(("value", "text"), EXAMPLES)
+def test_str(value: object, text: str) -> None:
+    assert str(value) == text
+    assert f"{value}" == text
+
+
+def test_repr() -> None:
+    assert repr(Buffer(F32, (None, 2))) == (
+        "Buffer(dtype=DType(kind='float', bits=32), shape=(None, 2))"
+    )
+    assert repr(Ref()) == "Ref()"
+    assert repr(Signature((), (Unknown(),))) == "Signature(inputs=(), results=(Unknown(),))"
+
+
+@given(signatures)
+def test_values_behave_as_values(signature: Signature) -> None:
+    again = eval(repr(signature), vars(types))
+    for other in (again, pickle.loads(pickle.dumps(signature)), copy.deepcopy(signature)):
+        assert other == signature
+        assert type(other) is Signature
+        assert hash(other) == hash(signature)
+        assert str(other) == str(signature)
+    assert len({signature, again}) == 1
+
+
+def test_values_that_differ() -> None:
+    distinct = [value for value, _ in EXAMPLES]
+    assert len(set(distinct)) == len(distinct)
+    for i, value in enumerate(distinct):
+        assert [j for j, other in enumerate(distinct) if value == other] == [i]
+    assert List(()) != Tuple(())
+    assert Null() != Unknown()
+    assert Buffer(F32, ()) != Buffer(F32, None)
+
+
+@pytest.mark.parametrize("value", [value for value, _ in EXAMPLES], ids=repr)
+def test_values_are_frozen(value: msgspec.Struct) -> None:
+    with pytest.raises(AttributeError):
+        value.anything = 1  # type: ignore[attr-defined]
+    for field in value.__struct_fields__:
+        with pytest.raises(AttributeError):
+            setattr(value, field, None)
+
+
+def describe(value: Type) -> str:
+    match value:
+        case Buffer(DType("float", bits), None):
+            return f"float{bits}, any rank"
+        case Buffer(dtype, (None, *rest)):
+            return f"{dtype}, dynamic first, then {rest}"
+        case Buffer(shape=(first, *_)):
+            return f"first {first}"
+        case Buffer():
+            return "rank 0"
+        case Scalar(DType(kind="signless")):
+            return "signless"
+        case Ref(None):
+            return "any object"
+        case Ref(name):
+            return f"a {name}"
+        case List((first, *_)) | Tuple((first, *_)):
+            return f"of {describe(first)}"
+        case Dict(((key, Named(name, _)), *_)):
+            return f"{key} is named {name}"
+        case HomogeneousList(element):
+            return f"many of {describe(element)}"
+        case Null() | Unknown():
+            return "nothing"
+    return "other"
+
+
+def test_pattern_matching() -> None:
+    assert describe(Buffer(F32, None)) == "float32, any rank"
+    assert describe(Buffer(I8, (None, 3, None))) == "i8, dynamic first, then [3, None]"
+    assert describe(Buffer(I8, (0, 3))) == "first 0"
+    assert describe(Buffer(I8, ())) == "rank 0"
+    assert describe(Scalar(I8)) == "signless"
+    assert describe(Scalar(F32)) == "other"
+    assert describe(Ref()) == "any object"
+    assert describe(Ref("x")) == "a x"
+    assert describe(List((Null(), Ref()))) == "of nothing"
+    assert describe(Tuple((Unknown(),))) == "of nothing"
+    assert describe(Dict((("k", Named("n", Null())),))) == "k is named n"
+    assert describe(HomogeneousList(Ref())) == "many of any object"
+
+
+def test_kinds_are_checked_when_read() -> None:
+    decoder = msgspec.msgpack.Decoder(DType)
+    assert decoder.decode(msgspec.msgpack.encode(["index", 64, ""])) == DType("index", 64)
+    with pytest.raises(msgspec.ValidationError, match="Invalid enum value 'floaty'"):
+        decoder.decode(msgspec.msgpack.encode(["floaty", 64, ""]))
+
+
+def test_all_is_complete() -> None:
+    records = {
+        name
+        for name, item in vars(types).items()
+        if isinstance(item, type) and issubclass(item, msgspec.Struct) and name[0] != "_"
+    }
+    assert records | {"Kind", "Type"} == set(types.__all__)
+    assert set(Type.__args__) == {vars(types)[n] for n in records} - {DType, Signature}  # type: ignore[attr-defined]
