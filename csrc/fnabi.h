@@ -140,7 +140,7 @@ typedef struct fnabi_error {
   const char* expected; /* what may stand there instead, static; or NULL */
   char path[FNABI_PATH_SIZE]; /* where in the value, such as
                            "inputs[2].shape[0]"; NUL-terminated, "" at its
-                           root; a path too long keeps its end */
+                           root; of a path too long the end, after "..." */
 } fnabi_error;
 
 /* The text of a code, or its name in lower case with dashes ("span-end").
