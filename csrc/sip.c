@@ -208,6 +208,12 @@ static bool read_value(const char* data, const fnabi_component* side,
     if (k.depth == 0 && !k.value && c.type == FNABI_COMPONENT_END) return true;
     good = k.value ? take_value(&k, &c) : take_key_or_end(&k, &c);
   }
+  /* a key that an open structure has twice stands before what was found */
+  for (size_t i = 0; i < k.depth; i++)
+    if (!k.frames[i].ascending && !keys_differ(&k, &k.frames[i])) {
+      k.depth = i + 1;
+      k.value = false;
+    }
   /* the innermost key is part of the path when its value is at fault */
   for (size_t i = k.depth; i > 0; i--)
     if (i < k.depth || k.value) path_key(&k.frames[i - 1].last, error);
