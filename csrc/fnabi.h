@@ -290,8 +290,9 @@ FNABI_API int64_t fnabi_sip_decode(const char* data, size_t size, uint8_t* out,
                                    size_t capacity, fnabi_error* error);
 
 /* The way back, children in the order of the message. Fails with
- * FNABI_SIP_NEGATIVE and FNABI_INT32 for keys and indexes, and FNABI_DEPTH.
- * That keys differ is the caller's to see to. */
+ * FNABI_SIP_NEGATIVE and FNABI_INT32 for keys and indexes, and FNABI_DEPTH;
+ * when the answer fits, with FNABI_SIP_DUPLICATE for a key that a structure
+ * has twice. Allocates as fnabi_sip_decode does. */
 FNABI_API int64_t fnabi_sip_encode(const uint8_t* message, size_t size,
                                    uint8_t* out, size_t capacity,
                                    fnabi_error* error);

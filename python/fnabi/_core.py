@@ -128,7 +128,7 @@ def encode(write: Callable[..., int], value: object, function: str) -> bytes:
         message = _pack(value)
     except OverflowError as problem:
         raise RangeError(f"{function}: an integer is outside int32") from problem
-    except (TypeError, UnicodeEncodeError) as problem:
+    except (TypeError, UnicodeEncodeError, RecursionError) as problem:
         raise CallError(f"{function}: {problem}") from problem
     return fill(write, function, message, len(message))
 
