@@ -175,7 +175,7 @@ def _pack(value: object) -> bytes:
     try:
         return _encoder.encode(value)
     except UnicodeEncodeError:
-        return _encoder.encode(_unescaped(msgspec.to_builtins(value, order=None)))
+        return _encoder.encode(_unescaped(msgspec.to_builtins(value, builtin_types=(bytes,))))
 
 
 # Text that is not UTF-8 crosses as a binary, which no typed decoder takes: only then, and only
