@@ -5,12 +5,23 @@
 /* An element passed over costs as much as this many bytes written. */
 #define ELEMENT_WORK 32
 
-/* Compilers make one load of these, and no alignment is asked of the data. */
-static inline uint16_t read16(const uint8_t* p) {
-  return (uint16_t)(p[0] | p[1] << 8);
-}
+/* Inlined where a compiler alone would not: the time of opening a module goes
+ * into a few dozen instructions a table and a string. */
+#if defined(__GNUC__)
+#define HOT static inline __attribute__((always_inline))
+#define COLD static __attribute__((noinline, cold))
+#else
+#define HOT static inline
+#define COLD static
+#endif
 
-static inline uint32_t read32(const uint8_t* p) {
+/* No table's vtable: its own place less 31 bits is more than this. */
+#define NO_VTABLE INT64_MIN
+
+/* Compilers make one load of these, and no alignment is asked of the data. */
+HOT uint16_t read16(const uint8_t* p) { return (uint16_t)(p[0] | p[1] << 8); }
+
+HOT uint32_t read32(const uint8_t* p) {
   return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
          (uint32_t)p[3] << 24;
 }
@@ -48,11 +59,15 @@ void fnabi_fb_open(fnabi_fb* fb, const uint8_t* data, size_t size,
   fb->work = (uint64_t)size * ELEMENT_WORK;
   fb->writer = writer;
   fb->error = error;
-  for (size_t i = 0; i < FNABI_FB_SLOTS; i++) fb->shapes[i].vtable = SIZE_MAX;
+  for (size_t i = 0; i < FNABI_FB_SLOTS; i++) fb->shapes[i].vtable = NO_VTABLE;
 }
 
-static bool fail(fnabi_fb* fb, int32_t code, size_t place) {
+COLD void report(fnabi_fb* fb, int32_t code, size_t place) {
   fnabi_fail(fb->error, code, fb->origin + place, NULL);
+}
+
+HOT bool fail(fnabi_fb* fb, int32_t code, size_t place) {
+  report(fb, code, place);
   return false;
 }
 
@@ -69,7 +84,7 @@ bool fnabi_fb_in_element(fnabi_fb* fb, const char* name, size_t index) {
   return fnabi_fb_in_field(fb, name);
 }
 
-static inline bool spend(fnabi_fb* fb, uint64_t work, size_t place) {
+HOT bool spend(fnabi_fb* fb, uint64_t work, size_t place) {
   if (work > fb->work) return fail(fb, FNABI_WORK, place);
   fb->work -= work;
   return true;
@@ -77,9 +92,10 @@ static inline bool spend(fnabi_fb* fb, uint64_t work, size_t place) {
 
 /* Follows the offset at `from`, which is aligned and inside, to a place that
  * is aligned and has four bytes. A null offset leads nowhere. */
-static inline bool follow(fnabi_fb* fb, size_t from, size_t* place) {
+HOT bool follow(fnabi_fb* fb, size_t from, size_t* place) {
   uint32_t offset = read32(fb->data + from);
-  if (offset == 0 || offset > fb->size - 4 - from)
+  /* one comparison for both: a null offset becomes the largest number */
+  if ((size_t)offset - 1 >= fb->size - 4 - from)
     return fail(fb, FNABI_MODULE_OFFSET, from);
   if (offset & 3) return fail(fb, FNABI_MODULE_ALIGNMENT, from);
   *place = from + offset;
@@ -102,6 +118,33 @@ static bool load_entry(fnabi_fb* fb, fnabi_fb_shape* shape, size_t vtable,
   return true;
 }
 
+/* A union without a value may still have a type. */
+static bool is_present(const fnabi_fb_shape* shape,
+                       const fnabi_fb_field* field) {
+  bool type = field->kind == FNABI_FB_UNION || field->kind == FNABI_FB_UNIONS;
+  return shape->at[field->id] != 0 || (type && shape->at[field->id - 1] != 0);
+}
+
+static void add_check(fnabi_fb_shape* shape, size_t field, unsigned id) {
+  shape->checks[shape->check_count].at = shape->at[id];
+  shape->checks[shape->check_count++].field = (uint8_t)field;
+}
+
+static void list_checks(const fnabi_fb_table* table, fnabi_fb_shape* shape) {
+  shape->check_count = 0;
+  for (size_t i = 0; i < table->count; i++)
+    if (table->fields[i].kind == FNABI_FB_STRING &&
+        shape->at[table->fields[i].id] != 0)
+      add_check(shape, i, table->fields[i].id);
+  shape->string_count = shape->check_count;
+  for (size_t i = 0; i < table->count; i++) {
+    const fnabi_fb_field* field = &table->fields[i];
+    bool settled = field->kind == FNABI_FB_STRING ||
+                   (field->kind == FNABI_FB_SCALAR && (field->scalar & 8) == 0);
+    if (!settled && is_present(shape, field)) add_check(shape, i, field->id);
+  }
+}
+
 /* Everything that a vtable alone decides is decided here, once for all the
  * tables that use it. `vtable` has room for its two sizes. */
 static bool load_shape(fnabi_fb* fb, const fnabi_fb_table* table, size_t vtable,
@@ -109,7 +152,7 @@ static bool load_shape(fnabi_fb* fb, const fnabi_fb_table* table, size_t vtable,
   size_t vtable_size = read16(fb->data + vtable);
   if (vtable_size < 4 || vtable_size & 1 || vtable_size > fb->size - vtable)
     return fail(fb, FNABI_MODULE_VTABLE, vtable);
-  shape->vtable = SIZE_MAX; /* not to be used again if this fails */
+  shape->vtable = NO_VTABLE; /* not to be used again if this fails */
   shape->size = read16(fb->data + vtable + 2);
   for (size_t i = 0; i < table->count; i++) {
     const fnabi_fb_field* field = &table->fields[i];
@@ -132,22 +175,25 @@ static bool load_shape(fnabi_fb* fb, const fnabi_fb_table* table, size_t vtable,
       return fnabi_fb_in_field(fb, field->name);
     }
   }
-  shape->vtable = vtable;
+  list_checks(table, shape);
+  shape->vtable = (int64_t)vtable;
   return true;
 }
 
-static inline bool enter(fnabi_fb* fb, const fnabi_fb_table* table, size_t from,
-                         fnabi_fb_view* view) {
-  size_t place;
-  if (!follow(fb, from, &place)) return false;
-  int64_t vtable =
-      (int64_t)place - (int32_t)read32(fb->data + place); /* goes backwards */
+static bool load_vtable(fnabi_fb* fb, const fnabi_fb_table* table,
+                        int64_t vtable, size_t place, fnabi_fb_shape* shape) {
   if (vtable < 4 || vtable > (int64_t)(fb->size - 4))
     return fail(fb, FNABI_MODULE_OFFSET, place);
   if (vtable & 1) return fail(fb, FNABI_MODULE_ALIGNMENT, place);
-  fnabi_fb_shape* shape = &fb->shapes[table->slot];
-  if (shape->vtable != (size_t)vtable &&
-      !load_shape(fb, table, (size_t)vtable, place, shape))
+  return load_shape(fb, table, (size_t)vtable, place, shape);
+}
+
+HOT bool enter(fnabi_fb* fb, const fnabi_fb_table* table, fnabi_fb_shape* shape,
+               size_t from, fnabi_fb_view* view) {
+  size_t place;
+  if (!follow(fb, from, &place)) return false;
+  int64_t vtable = (int64_t)place - (int32_t)read32(fb->data + place);
+  if (vtable != shape->vtable && !load_vtable(fb, table, vtable, place, shape))
     return false;
   if (shape->size > fb->size - place)
     return fail(fb, FNABI_MODULE_VTABLE, place);
@@ -158,11 +204,10 @@ static inline bool enter(fnabi_fb* fb, const fnabi_fb_table* table, size_t from,
 
 bool fnabi_fb_enter(fnabi_fb* fb, const fnabi_fb_table* table, size_t from,
                     fnabi_fb_view* view) {
-  return enter(fb, table, from, view);
+  return enter(fb, table, &fb->shapes[table->slot], from, view);
 }
 
-static inline bool string_at(fnabi_fb* fb, size_t from, size_t* place,
-                             size_t* size) {
+HOT bool string_at(fnabi_fb* fb, size_t from, size_t* place, size_t* size) {
   size_t head;
   if (!follow(fb, from, &head)) return false;
   size_t count = read32(fb->data + head), start = head + 4;
@@ -190,8 +235,8 @@ bool fnabi_fb_string(fnabi_fb* fb, const fnabi_fb_view* view,
 
 /* A vector of elements of `bytes` bytes. An empty one need not be aligned to
  * elements that it does not have: some writers leave it so. */
-static inline bool vector_at(fnabi_fb* fb, size_t from, size_t bytes,
-                             size_t align, size_t* place, size_t* count) {
+HOT bool vector_at(fnabi_fb* fb, size_t from, size_t bytes, size_t align,
+                   size_t* place, size_t* count) {
   size_t head;
   if (!follow(fb, from, &head)) return false;
   size_t number = read32(fb->data + head), start = head + 4;
@@ -204,8 +249,7 @@ static inline bool vector_at(fnabi_fb* fb, size_t from, size_t bytes,
   return true;
 }
 
-static inline bool offsets_at(fnabi_fb* fb, size_t from, size_t* place,
-                              size_t* count) {
+HOT bool offsets_at(fnabi_fb* fb, size_t from, size_t* place, size_t* count) {
   return vector_at(fb, from, 4, 4, place, count) &&
          spend(fb, (uint64_t)*count * ELEMENT_WORK, from);
 }
@@ -339,75 +383,91 @@ static bool walk_unions(fnabi_fb* fb, const fnabi_fb_view* view,
   return true;
 }
 
-/* What is neither a string nor a scalar. */
-static bool walk_other(fnabi_fb* fb, const fnabi_fb_view* view,
-                       const fnabi_fb_field* field, size_t from) {
-  size_t place, count;
+static bool walk_scalar(fnabi_fb* fb, const fnabi_fb_field* field,
+                        size_t from) {
+  if ((field->scalar & 8) != 0 && (from & 7) != 0)
+    return fail(fb, FNABI_MODULE_ALIGNMENT, from);
+  if (fb->writer != NULL)
+    pack_scalar(fb->writer, field->scalar,
+                read_scalar(fb->data + from, field->scalar));
+  return true;
+}
+
+HOT bool walk_string(fnabi_fb* fb, size_t from) {
+  size_t place, size;
+  if (!string_at(fb, from, &place, &size)) return false;
+  return fb->writer == NULL ||
+         fnabi_fb_pack_text(fb, (const char*)fb->data + place, size);
+}
+
+static bool walk_tables(fnabi_fb* fb, const fnabi_fb_table* table, size_t from);
+
+static bool walk_present(fnabi_fb* fb, const fnabi_fb_view* view,
+                         const fnabi_fb_field* field) {
+  size_t from = view->place + view->shape->at[field->id];
   switch ((fnabi_fb_kind)field->kind) {
-    case FNABI_FB_TABLE:
-      return fnabi_fb_walk(fb, field->table, from);
-    case FNABI_FB_TABLES:
-      if (!offsets_at(fb, from, &place, &count)) return false;
-      if (fb->writer != NULL) pack_count(fb->writer, count);
-      for (size_t i = 0; i < count; i++)
-        if (!fnabi_fb_walk(fb, field->table, place + 4 * i))
-          return fnabi_fb_in_element(fb, "", i);
-      return true;
+    case FNABI_FB_SCALAR:
+      return walk_scalar(fb, field, from);
+    case FNABI_FB_STRING:
+      return walk_string(fb, from);
     case FNABI_FB_BYTES:
     case FNABI_FB_SCALARS:
     case FNABI_FB_STRUCTS:
       return walk_flat(fb, field, from);
+    case FNABI_FB_TABLE:
+      return fnabi_fb_walk(fb, field->table, from);
+    case FNABI_FB_TABLES:
+      return walk_tables(fb, field->table, from);
     case FNABI_FB_UNION:
       return walk_union(fb, view, field);
     case FNABI_FB_UNIONS:
       return walk_unions(fb, view, field);
-    case FNABI_FB_SCALAR:
-    case FNABI_FB_STRING:
-      break;
   }
   return true;
 }
 
-/* Strings and scalars, which most fields are, take a short way. */
-static inline bool walk_field(fnabi_fb* fb, const fnabi_fb_view* view,
-                              const fnabi_fb_field* field) {
-  fnabi_writer* w = fb->writer;
-  uint16_t at = view->shape->at[field->id];
-  size_t from = view->place + at, place, size;
-  bool ok = true;
-  if (at == 0) {
-    /* A union without a value may still have a type. */
-    if ((field->kind == FNABI_FB_UNION || field->kind == FNABI_FB_UNIONS) &&
-        view->shape->at[field->id - 1] != 0)
-      ok = walk_other(fb, view, field, from);
-    else if (w != NULL)
-      pack_absent(w, field);
-  } else if (field->kind == FNABI_FB_STRING) {
-    ok = string_at(fb, from, &place, &size);
-    if (ok && w != NULL)
-      ok = fnabi_fb_pack_text(fb, (const char*)fb->data + place, size);
-  } else if (field->kind == FNABI_FB_SCALAR) {
-    if ((field->scalar & 8) != 0 && (from & 7) != 0)
-      ok = fail(fb, FNABI_MODULE_ALIGNMENT, from);
-    else if (w != NULL)
-      pack_scalar(w, field->scalar,
-                  read_scalar(fb->data + from, field->scalar));
-  } else {
-    ok = walk_other(fb, view, field, from);
-  }
-  return ok || fnabi_fb_in_field(fb, field->name);
-}
-
 bool fnabi_fb_walk_field(fnabi_fb* fb, const fnabi_fb_view* view,
                          const fnabi_fb_field* field) {
-  return walk_field(fb, view, field);
+  if (is_present(view->shape, field))
+    return walk_present(fb, view, field) || fnabi_fb_in_field(fb, field->name);
+  if (fb->writer != NULL) pack_absent(fb->writer, field);
+  return true;
+}
+
+/* Writing goes through all fields in order; checking only to those that the
+ * vtable has left open, strings by the shortest way. */
+HOT bool walk_table(fnabi_fb* fb, const fnabi_fb_table* table,
+                    fnabi_fb_shape* shape, size_t from) {
+  fnabi_fb_view view;
+  if (!enter(fb, table, shape, from, &view)) return false;
+  if (fb->writer != NULL) {
+    pack_count(fb->writer, table->count);
+    for (size_t i = 0; i < table->count; i++)
+      if (!fnabi_fb_walk_field(fb, &view, &table->fields[i])) return false;
+    return true;
+  }
+  size_t i = 0, place, size;
+  for (; i < shape->string_count; i++)
+    if (!string_at(fb, view.place + shape->checks[i].at, &place, &size))
+      return fnabi_fb_in_field(fb, table->fields[shape->checks[i].field].name);
+  for (; i < shape->check_count; i++)
+    if (!fnabi_fb_walk_field(fb, &view, &table->fields[shape->checks[i].field]))
+      return false;
+  return true;
 }
 
 bool fnabi_fb_walk(fnabi_fb* fb, const fnabi_fb_table* table, size_t from) {
-  fnabi_fb_view view;
-  if (!enter(fb, table, from, &view)) return false;
-  if (fb->writer != NULL) pack_count(fb->writer, table->count);
-  for (size_t i = 0; i < table->count; i++)
-    if (!walk_field(fb, &view, &table->fields[i])) return false;
+  return walk_table(fb, table, &fb->shapes[table->slot], from);
+}
+
+static bool walk_tables(fnabi_fb* fb, const fnabi_fb_table* table,
+                        size_t from) {
+  size_t place, count;
+  if (!offsets_at(fb, from, &place, &count)) return false;
+  if (fb->writer != NULL) pack_count(fb->writer, count);
+  fnabi_fb_shape* shape = &fb->shapes[table->slot];
+  for (size_t i = 0; i < count; i++)
+    if (!walk_table(fb, table, shape, place + 4 * i))
+      return fnabi_fb_in_element(fb, "", i);
   return true;
 }

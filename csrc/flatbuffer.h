@@ -80,9 +80,16 @@ struct fnabi_fb_table {
  * share one vtable, so the last one of each type is kept, as a copy: it stays
  * true to itself if the buffer changes. */
 typedef struct fnabi_fb_shape {
-  size_t vtable;
+  int64_t vtable; /* its place */
   uint16_t size;
   uint16_t at[FNABI_FB_IDS];
+  /* What each table of the shape has to be looked at for, by its place in the
+   * schema: first the strings, then the others. The vtable settles the rest. */
+  uint8_t string_count, check_count;
+  struct {
+    uint16_t at;
+    uint8_t field;
+  } checks[FNABI_FB_IDS];
 } fnabi_fb_shape;
 
 /* A place is counted from the size prefix, which is also what alignment is

@@ -346,15 +346,19 @@ FNABI_API int64_t fnabi_sip_mangle(const uint8_t* message, size_t size,
 
 /* Verifies the whole FlatBuffer: that it fits the schema and lies inside. What
  * its numbers refer to is not looked at: an ordinal or a range of read-only
- * data may be outside. The message, with (NULL, 0) not even written, is
+ * data may be outside. Answers 0. */
+FNABI_API int64_t fnabi_module_verify(const char* data, size_t size,
+                                      fnabi_error* error);
+
+/* What stands at the root. The message is
  *   [[zip_header_bytes, flatbuffer_offset, flatbuffer_size, rodata_base,
  *     file_size],
  *    name, version, requirements, [major, minor], [[key, value]...]]
  * where the layout is in bytes; zip_header_bytes is 0 without a ZIP header,
  * flatbuffer_offset is behind the size prefix, and rodata_base is what the
- * offsets of external read-only data are relative to. Then come the fields of
- * the root, with bytecode_version taken apart, and attrs in their order. */
-FNABI_API int64_t fnabi_module_open(const char* data, size_t size, uint8_t* out,
+ * offsets of external read-only data are relative to. Then come fields of the
+ * root, with bytecode_version taken apart, and attrs in their order. */
+FNABI_API int64_t fnabi_module_head(const char* data, size_t size, uint8_t* out,
                                     size_t capacity, fnabi_error* error);
 
 /* All exports with what belongs to them. The message is

@@ -245,29 +245,42 @@ static void pack_layout(const fnabi_fb* fb, size_t file_size, fnabi_writer* w) {
   fnabi_pack_uint(w, file_size);
 }
 
-int64_t fnabi_module_open(const char* data, size_t size, uint8_t* out,
+int64_t fnabi_module_verify(const char* data, size_t size, fnabi_error* error) {
+  fnabi_fb fb;
+  if (!begin(data, size, &fb, NULL, error)) return -1;
+  return fnabi_fb_walk(&fb, &module, ROOT) ? 0 : -1;
+}
+
+/* Begins a walk that writes, at the root. */
+static bool begin_root(const char* data, size_t size, fnabi_fb* fb,
+                       fnabi_fb_view* root, fnabi_writer* w,
+                       fnabi_error* error) {
+  return begin(data, size, fb, w, error) &&
+         fnabi_fb_enter(fb, &module, ROOT, root);
+}
+
+static bool write_field(fnabi_fb* fb, const fnabi_fb_view* root, int32_t id) {
+  return fnabi_fb_walk_field(fb, root, &module_fields[id]);
+}
+
+int64_t fnabi_module_head(const char* data, size_t size, uint8_t* out,
                           size_t capacity, fnabi_error* error) {
   fnabi_fb fb;
   fnabi_fb_view root;
   fnabi_writer w = {out, capacity, 0};
-  if (!begin(data, size, &fb, NULL, error) ||
-      !fnabi_fb_walk(&fb, &module, ROOT))
-    return -1;
-  fb.writer = &w;
+  if (!begin_root(data, size, &fb, &root, &w, error)) return -1;
+  uint64_t bytecode = (uint64_t)fnabi_fb_int(
+      &fb, &root, &module_fields[MODULE_BYTECODE_VERSION]);
   fnabi_pack_array(&w, 6);
   pack_layout(&fb, size, &w);
-  if (!fnabi_fb_enter(&fb, &module, ROOT, &root) ||
-      !fnabi_fb_walk_field(&fb, &root, &module_fields[MODULE_NAME]) ||
-      !fnabi_fb_walk_field(&fb, &root, &module_fields[MODULE_VERSION]) ||
-      !fnabi_fb_walk_field(&fb, &root, &module_fields[MODULE_REQUIREMENTS]))
+  if (!write_field(&fb, &root, MODULE_NAME) ||
+      !write_field(&fb, &root, MODULE_VERSION) ||
+      !write_field(&fb, &root, MODULE_REQUIREMENTS))
     return -1;
-  uint64_t version = (uint64_t)fnabi_fb_int(
-      &fb, &root, &module_fields[MODULE_BYTECODE_VERSION]);
   fnabi_pack_array(&w, 2);
-  fnabi_pack_uint(&w, version >> 16);
-  fnabi_pack_uint(&w, version & 0xFFFF);
-  if (!fnabi_fb_walk_field(&fb, &root, &module_fields[MODULE_ATTRS])) return -1;
-  return (int64_t)w.size;
+  fnabi_pack_uint(&w, bytecode >> 16);
+  fnabi_pack_uint(&w, bytecode & 0xFFFF);
+  return write_field(&fb, &root, MODULE_ATTRS) ? (int64_t)w.size : -1;
 }
 
 int64_t fnabi_module_field(const char* data, size_t size, int32_t id,
@@ -277,9 +290,8 @@ int64_t fnabi_module_field(const char* data, size_t size, int32_t id,
   fnabi_writer w = {out, capacity, 0};
   if (id < 0 || id >= (int32_t)COUNT(module_fields))
     return fnabi_fail(error, FNABI_UNSUPPORTED, 0, "an id of 0 to 15");
-  if (!begin(data, size, &fb, &w, error) ||
-      !fnabi_fb_enter(&fb, &module, ROOT, &root) ||
-      !fnabi_fb_walk_field(&fb, &root, &module_fields[id]))
+  if (!begin_root(data, size, &fb, &root, &w, error) ||
+      !write_field(&fb, &root, id))
     return -1;
   return (int64_t)w.size;
 }
@@ -436,8 +448,7 @@ int64_t fnabi_module_exports(const char* data, size_t size, uint8_t* out,
   fnabi_writer w = {out, capacity, 0};
   signatures all;
   size_t place, count;
-  if (!begin(data, size, &fb, &w, error) ||
-      !fnabi_fb_enter(&fb, &module, ROOT, &root) ||
+  if (!begin_root(data, size, &fb, &root, &w, error) ||
       !fnabi_fb_tables(&fb, &root, &module_fields[MODULE_SIGNATURES],
                        &all.place, &all.count) ||
       !fnabi_fb_tables(&fb, &root, &module_fields[MODULE_EXPORTS], &place,

@@ -16,19 +16,26 @@ import msgspec
 from fnabi import _core
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import CallError, RangeError
+from fnabi.oracle import BufferDescription, allocate_results, describe, dynamic_dims, oracle
 from fnabi.signature import SignatureBuilder
 from fnabi.types import DType, Signature, shape_text
 
 __all__ = [
+    "BufferDescription",
     "Description",
     "RawSignatureMangler",
     "RawSignatureParser",
     "ScalarType",
+    "allocate_results",
+    "describe",
+    "dynamic_dims",
     "encode",
+    "oracle",
     "parse",
     "to_string",
 ]
 
+_read = lib.fnabi_raw_decode
 _signature = msgspec.msgpack.Decoder(Signature)
 _dtype = msgspec.msgpack.Decoder(DType)
 
@@ -87,7 +94,7 @@ def parse(data: bytes | bytearray | memoryview | str) -> Signature:
     """
     if data.__class__ is not bytes:
         data = _core.data_bytes(data, "raw.parse")
-    return _core.decode(lib.fnabi_raw_decode, _signature, data)
+    return _core.decode(_read, _signature, data)
 
 
 def encode(signature: Signature) -> bytes:

@@ -12,11 +12,19 @@ A record is an array in the message that crosses from the C core; its tag is the
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+import re
+import struct
+import sys
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
 from fnabi._fnabi import lib
+from fnabi.errors import CallError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 __all__ = [
     "Buffer",
@@ -41,6 +49,23 @@ Kind: TypeAlias = Literal[
 
 _PREFIX = {"signed": "int", "unsigned": "uint", "signless": "i"}
 
+# How NumPy and ml_dtypes name a dtype. NumPy's own are listed, for its other widths are not what
+# their names say: the float128 of many machines is the x87 format of 80 bits.
+_NUMPY_OWN = re.compile(r"u?int(8|16|32|64)|float(16|32|64)|complex(64|128)|bool")
+_NUMPY_NAME = re.compile(r"(int|uint|float|bfloat|complex|bool)(\d*)(?:_(\w+))?")
+_NUMPY_KINDS: dict[str, Kind] = {
+    "int": "signed",
+    "uint": "unsigned",
+    "float": "float",
+    "bfloat": "bfloat",
+    "complex": "complex",
+    "bool": "bool",
+}
+
+# A buffer's format: the codes of the struct module, and those of complex numbers.
+_FORMAT = re.compile(r"([@=<>!]?)(?:(Z[fd]|[FD])|([bhilqnBHILQNefd?]))")
+_FOREIGN = ("<",) if sys.byteorder == "big" else (">", "!")
+
 
 class _Record(
     msgspec.Struct,
@@ -58,7 +83,8 @@ class DType(_Record, frozen=True):
     Attributes:
         kind: What the bits mean. Signless integers are those of MLIR's ``i8``: the text did not
             say whether they are signed.
-        bits: Width of an element in bits; of both parts together for complex numbers.
+        bits: Width of an element in bits; of both parts together for complex numbers; 1 for a
+            bool, which takes a whole byte in memory.
         format: For floats that are neither IEEE nor bfloat, the name of the format, such as
             ``"e4m3fn"``; else empty.
 
@@ -67,6 +93,117 @@ class DType(_Record, frozen=True):
     kind: Kind
     bits: int
     format: str = ""
+
+    @property
+    def itemsize(self) -> int:
+        """Size of an element in memory, in bytes.
+
+        Raises:
+            CallError: when an element has no such size: elements narrower than a byte, which
+                are packed, and index, whose width is the target's.
+
+        """
+        if self.kind == "bool":
+            return 1
+        if self.kind == "index" or self.bits <= 0 or self.bits % 8:
+            raise CallError(f"DType.itemsize: an element of {self} is not a number of bytes")
+        return self.bits // 8
+
+    def to_numpy(self) -> np.dtype[Any]:
+        """The NumPy dtype of these elements, in the machine's byte order.
+
+        bfloat, 8-bit floats and integers narrower than a byte are those of ml_dtypes. NumPy has
+        no signless integers: they become signed ones.
+
+        Raises:
+            CallError: when there is no such dtype, or the package that has it is not installed.
+
+        """
+        numpy = load_numpy("DType.to_numpy")
+        name = f"int{self.bits}" if self.kind == "signless" else str(self)
+        scalar: Any = name if _NUMPY_OWN.fullmatch(name) else self._ml_dtypes_scalar(name)
+        dtype: np.dtype[Any] = numpy.dtype(scalar)
+        return dtype
+
+    def _ml_dtypes_scalar(self, name: str) -> Any:
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise CallError(
+                f"DType.to_numpy: NumPy has no {self}, and ml_dtypes is not installed"
+                " (pip install ml_dtypes)"
+            ) from None
+        scalar = getattr(ml_dtypes, name, None)
+        if scalar is None:
+            raise CallError(
+                f"DType.to_numpy: neither NumPy nor ml_dtypes {ml_dtypes.__version__} has {self}"
+            )
+        return scalar
+
+    @classmethod
+    def from_numpy(cls, dtype: npt.DTypeLike) -> DType:
+        """The type of the elements of a NumPy dtype.
+
+        Args:
+            dtype: Anything that ``np.dtype`` takes, but None.
+
+        Raises:
+            CallError: when `dtype` is no dtype, is one that DType cannot express, or is not in
+                the machine's byte order.
+
+        """
+        numpy = load_numpy("DType.from_numpy")
+        if dtype is None:
+            raise CallError("DType.from_numpy: dtype: expected a NumPy dtype, not None")
+        try:
+            given = numpy.dtype(dtype)
+        except (TypeError, ValueError) as problem:
+            raise CallError(f"DType.from_numpy: dtype: {problem}") from problem
+        if not given.isnative:
+            raise CallError(
+                f"DType.from_numpy: dtype: {given.str} is not in the byte order of this machine;"
+                ' convert with array.astype(array.dtype.newbyteorder("="))'
+            )
+        match = _NUMPY_NAME.fullmatch(given.name)
+        if match:
+            prefix, bits, format = match.groups()
+            found = cls(_NUMPY_KINDS[prefix], int(bits or 1), format or "")
+            if _NUMPY_OWN.fullmatch(given.name) or given.type.__module__ == "ml_dtypes":
+                return found
+        raise CallError(f"DType.from_numpy: dtype: no DType for {given}")
+
+    @classmethod
+    def from_format(cls, format: str) -> DType:
+        """The type of a buffer's elements, from its format (see Python's module `struct`).
+
+        Args:
+            format: One code of ``bBhHiIlLqQnNefd?``, or ``Zf``, ``Zd``, ``F``, ``D`` for complex
+                numbers, after ``@`` or nothing for the machine's own sizes, ``=`` or the
+                machine's byte order for the standard ones.
+
+        Raises:
+            CallError: when `format` is anything else, or not in the machine's byte order.
+
+        """
+        match = _FORMAT.fullmatch(format) if isinstance(format, str) else None
+        if not match:
+            raise CallError(f"DType.from_format: format: no DType for {format!r}")
+        order, pair, code = match.groups()
+        try:
+            size = struct.calcsize(order + (code or pair[-1].lower()))
+        except struct.error as problem:
+            raise CallError(f"DType.from_format: format: {format!r}: {problem}") from problem
+        if order in _FOREIGN and size > 1:
+            raise CallError(
+                f"DType.from_format: format: {format!r} is not in the byte order of this machine;"
+                " convert the elements first"
+            )
+        if pair:
+            return cls("complex", 2 * 8 * size)
+        if code == "?":
+            return cls("bool", 1)
+        integer: Kind = "signed" if code.islower() else "unsigned"
+        return cls("float" if code in "efd" else integer, 8 * size)
 
     def __str__(self) -> str:
         if self.kind in ("bool", "index"):
@@ -182,6 +319,15 @@ class Signature(_Record, frozen=True):
 
     def __str__(self) -> str:
         return f"({_join(self.inputs)}) -> ({_join(self.results)})"
+
+
+def load_numpy(purpose: str) -> Any:
+    """The module `numpy`, which is only imported where it is needed."""
+    try:
+        import numpy as np
+    except ImportError:
+        raise CallError(f"{purpose}: NumPy is not installed (pip install numpy)") from None
+    return np
 
 
 def shape_text(shape: tuple[int | None, ...] | None) -> str:

@@ -20,7 +20,7 @@ import os
 from collections.abc import Iterator, Mapping
 from enum import KEEP, IntFlag
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
 
 import msgspec
 
@@ -44,6 +44,11 @@ __all__ = [
     "open",
     "verify",
 ]
+
+_T = TypeVar("_T")
+
+_READ_AT_ONCE = 1 << 18
+"""Files up to this many bytes are read; mapping and unmapping takes longer."""
 
 _Pairs = tuple[tuple[str, str], ...]
 
@@ -236,12 +241,16 @@ class Module:
     """An opened module; made by `open` and `from_buffer`.
 
     It keeps what it reads from until it is closed or dropped, and works as a context manager.
-    What was read before stays valid after that.
+    What was read before stays valid after that; to read more raises CallError.
     """
 
     def __init__(self, data: ReadableBuffer, function: str) -> None:
         self._view: Any = _view(data, function)
-        self._head = _core.decode(lib.fnabi_module_open, _head, self._view)
+        _core.check(lib.fnabi_module_verify, self._view)
+
+    @cached_property
+    def _head(self) -> _Head:
+        return self._decode(lib.fnabi_module_head, _head)
 
     @property
     def name(self) -> str:
@@ -279,11 +288,9 @@ class Module:
 
         Raises:
             FormatError: when an export refers to a function that the module does not have.
-            CallError: when the module is closed.
 
         """
-        view = self._opened("exports")
-        exports = _core.decode(lib.fnabi_module_exports, _exports, view)
+        exports = self._decode(lib.fnabi_module_exports, _exports)
         return Exports(exports)
 
     def close(self) -> None:
@@ -297,25 +304,27 @@ class Module:
         self.close()
 
     def __repr__(self) -> str:
-        state = "" if self._view is not None else ", closed"
+        if self._view is None:
+            return "<Module closed>"
         major, minor = self.bytecode_version
         return (
             f"<Module {self.name!r} version {self.version}, bytecode {major}.{minor},"
-            f" {self.layout.file_size} bytes{state}>"
+            f" {self.layout.file_size} bytes>"
         )
 
-    def _opened(self, what: str) -> Any:
+    def _decode(self, read: Any, decoder: msgspec.msgpack.Decoder[_T]) -> _T:
         # A call that is running has its own reference, so closing cannot pull the memory away.
-        if self._view is None:
-            raise CallError(f"Module.{what}: the module is closed")
-        return self._view
+        view = self._view
+        if view is None:
+            raise CallError("vmfb.Module: the module is closed")
+        return _core.decode(read, decoder, view)
 
 
 def open(path: str | os.PathLike[str]) -> Module:
-    """Open a module in a file, which is mapped and not read.
+    """Open a module in a file. A small one is read, a larger one mapped.
 
-    Nothing may shorten the file while it is open; what the operating system does then to a
-    mapped file ends the process.
+    Nothing may shorten a mapped file while its module is open: systems end a process that reads
+    behind the new end.
 
     Raises:
         FormatError: when the file is no module or damaged; its offset is in the file, its path
@@ -323,10 +332,10 @@ def open(path: str | os.PathLike[str]) -> Module:
         OSError: when the file cannot be read.
 
     """
-    with builtins.open(path, "rb") as file:
-        # Pipes and empty files cannot be mapped; their size is 0.
-        mapped = os.fstat(file.fileno()).st_size != 0
-        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if mapped else file.read()
+    with builtins.open(path, "rb", buffering=0) as file:
+        # The size of what cannot be mapped, such as a pipe, is 0.
+        small = os.fstat(file.fileno()).st_size <= _READ_AT_ONCE
+        data = file.readall() if small else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     return Module(data, "vmfb.open")
 
 
@@ -355,7 +364,7 @@ def verify(data: ReadableBuffer) -> None:
         CallError: when `data` has no contiguous buffer.
 
     """
-    _core.decode(lib.fnabi_module_open, _head, _view(data, "vmfb.verify"))
+    _core.check(lib.fnabi_module_verify, _view(data, "vmfb.verify"))
 
 
 def _view(data: ReadableBuffer, function: str) -> Any:
