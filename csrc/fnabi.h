@@ -362,7 +362,7 @@ FNABI_API int64_t fnabi_module_head(const char* data, size_t size, uint8_t* out,
                                     size_t capacity, fnabi_error* error);
 
 /* All exports with what belongs to them. The message is
- *   [[name, internal_ordinal, calling_convention, [[key, value]...],
+ *   [[name, internal_ordinal, calling_convention, [key, value, key, value...],
  *     signature, problem, sip_signature, problem]...]
  * where `signature` is that of the raw ABI when there is an attribute `f`
  * whose version `fv` is absent or "1", and `sip_signature` that of the SIP ABI
