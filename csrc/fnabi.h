@@ -290,9 +290,9 @@ FNABI_API int64_t fnabi_sip_decode(const char* data, size_t size, uint8_t* out,
                                    size_t capacity, fnabi_error* error);
 
 /* The way back, children in the order of the message. Fails with
- * FNABI_SIP_NEGATIVE and FNABI_INT32 for keys and indexes, and FNABI_DEPTH;
- * when the answer fits, with FNABI_SIP_DUPLICATE for a key that a structure
- * has twice. Allocates as fnabi_sip_decode does. */
+ * FNABI_SIP_NEGATIVE and FNABI_INT32 for keys and indexes, FNABI_DEPTH, and
+ * FNABI_SIP_DUPLICATE for a key that a structure has twice. Where keys do not
+ * ascend, allocates and frees at most 8 bytes a byte of the answer. */
 FNABI_API int64_t fnabi_sip_encode(const uint8_t* message, size_t size,
                                    uint8_t* out, size_t capacity,
                                    fnabi_error* error);
@@ -314,13 +314,14 @@ typedef enum fnabi_sip_event {
  * FNABI_MEMORY: the message is
  *   [[[event, key, index, or nil]...], code]
  * with the events before the first error, a close for every structure that
- * was open, and its code or FNABI_OK. Allocates 8 bytes a level. */
+ * was open, and its code or FNABI_OK. Allocates from 64 levels on, at most
+ * 16 bytes a level. */
 FNABI_API int64_t fnabi_sip_visit(const char* data, size_t size, int32_t side,
                                   uint8_t* out, size_t capacity,
                                   fnabi_error* error);
 
-/* Writes the structure of well-nested events [[event, ...]...]. Allocates
- * 8 bytes a level. */
+/* Writes the structure of well-nested events [[event, ...]...]. Allocates from
+ * 64 levels on, at most 16 bytes a level. */
 FNABI_API int64_t fnabi_sip_mangle(const uint8_t* message, size_t size,
                                    uint8_t* out, size_t capacity,
                                    fnabi_error* error);

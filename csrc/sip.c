@@ -258,18 +258,31 @@ int64_t fnabi_sip_decode(const char* data, size_t size, uint8_t* out,
 
 /* Places in the input or output, one for each open structure. */
 typedef struct stack {
-  uint64_t* places;
+  uint64_t* places; /* `few`, or allocated */
   size_t depth, room;
+  uint64_t few[64];
 } stack;
+
+static void stack_init(stack* s) {
+  s->places = s->few;
+  s->depth = 0;
+  s->room = sizeof s->few / sizeof *s->few;
+}
+
+static void stack_free(stack* s) {
+  if (s->places != s->few) free(s->places);
+}
 
 static int32_t push(stack* s, uint64_t place) {
   if (s->depth == FNABI_SIP_EVENT_DEPTH_MAX) return FNABI_DEPTH;
   if (s->depth == s->room) {
-    size_t room = s->room == 0 ? 64 : s->room * 2;
-    uint64_t* places = realloc(s->places, room * sizeof *places);
+    bool first = s->places == s->few;
+    size_t bytes = 2 * s->room * sizeof *s->places;
+    uint64_t* places = realloc(first ? NULL : s->places, bytes);
     if (places == NULL) return FNABI_MEMORY;
+    if (first) memcpy(places, s->few, sizeof s->few);
     s->places = places;
-    s->room = room;
+    s->room *= 2;
   }
   s->places[s->depth++] = place;
   return FNABI_OK;
@@ -332,7 +345,8 @@ int64_t fnabi_sip_visit(const char* data, size_t size, int32_t side,
                         uint8_t* out, size_t capacity, fnabi_error* error) {
   fnabi_writer w = {out, capacity, 0};
   fnabi_component c;
-  stack open = {NULL, 0, 0};
+  stack open;
+  stack_init(&open);
   size_t count = 0;
   int32_t code = side == 'I' ? FNABI_SIP_INPUTS : FNABI_SIP_RESULTS;
   fnabi_pack_array(&w, 2);
@@ -344,7 +358,7 @@ int64_t fnabi_sip_visit(const char* data, size_t size, int32_t side,
     pack_event(&w, FNABI_SIP_CLOSE);
     fnabi_pack_nil(&w);
   }
-  free(open.places);
+  stack_free(&open);
   fnabi_pack_close(&w, place, count);
   fnabi_pack_int(&w, code);
   if (code == FNABI_MEMORY) return fnabi_fail(error, code, 0, NULL);
@@ -471,9 +485,18 @@ int64_t fnabi_sip_encode(const uint8_t* message, size_t size, uint8_t* out,
   if (!encode_side(&e, 'I') || !encode_side(&e, 'R')) return -1;
   if (e.r.at != size)
     return fnabi_fail(error, FNABI_MESSAGE, 0, "a Signature of fnabi.sip");
-  if (!e.ascending && e.w.size <= capacity &&
-      fnabi_sip_decode((const char*)out, e.w.size, NULL, 0, error) < 0) {
-    error->offset = 0; /* a key occurs twice, but not in the input's bytes */
+  if (e.ascending) return (int64_t)e.w.size;
+
+  /* whether keys that do not ascend differ shows when the text is read */
+  if (e.w.size > capacity) {
+    uint8_t* text = malloc(e.w.size);
+    if (text == NULL) return fnabi_fail(error, FNABI_MEMORY, 0, NULL);
+    int64_t answer = fnabi_sip_encode(message, size, text, e.w.size, error);
+    free(text);
+    return answer;
+  }
+  if (fnabi_sip_decode((const char*)out, e.w.size, NULL, 0, error) < 0) {
+    error->offset = 0;
     return -1;
   }
   return (int64_t)e.w.size;
@@ -516,19 +539,20 @@ int64_t fnabi_sip_mangle(const uint8_t* message, size_t size, uint8_t* out,
                          size_t capacity, fnabi_error* error) {
   fnabi_reader r = {message, size, 0};
   fnabi_writer w = {out, capacity, 0};
-  stack open = {NULL, 0, 0};
+  stack open;
+  stack_init(&open);
   size_t count, i = 0;
   bool good = fnabi_unpack_array(&r, &count);
   if (good) {
     while (i < count && mangle_event(&r, &w, &open, error)) i++;
     if (i < count) {
-      free(open.places);
+      stack_free(&open);
       fnabi_path_index(error, i);
       return -1;
     }
     good = open.depth == 0 && r.at == size;
   }
-  free(open.places);
+  stack_free(&open);
   if (!good) return fnabi_fail(error, FNABI_MESSAGE, 0, "well-nested events");
   return (int64_t)w.size;
 }
