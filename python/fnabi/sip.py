@@ -130,23 +130,23 @@ def to_string(
 
 def paths(structure: Node | None) -> tuple[tuple[Path, int], ...]:
     """Give every leaf of a structure: the path to it and its place in the flat list."""
-    return tuple(_leaves(structure, "sip.paths"))
-
-
-def _leaves(structure: Node | None, function: str) -> Iterator[tuple[Path, int]]:
-    """Every leaf, in order, without recursion."""
+    found = []
     stack: list[tuple[Path, Node]] = [] if structure is None else [((), structure)]
     while stack:
         path, node = stack.pop()
         if isinstance(node, Leaf):
-            yield path, node.index
-        elif isinstance(node, (Sequence, Dict)):
-            children: tuple[tuple[Any, Node], ...] = node.children
-            stack.extend(((*path, key), child) for key, child in reversed(children))
+            found.append((path, node.index))
         else:
-            raise CallError(
-                f"{function}: structure: expected Leaf, Sequence, Dict or None, not {_kind(node)}"
-            )
+            stack += [((*path, key), child) for key, child in _children(node, "sip.paths")[::-1]]
+    return tuple(found)
+
+
+def _children(node: Sequence | Dict, function: str) -> tuple[tuple[Any, Node], ...]:
+    if isinstance(node, (Sequence, Dict)):
+        return node.children
+    raise CallError(
+        f"{function}: structure: expected Leaf, Sequence, Dict or None, not {_kind(node)}"
+    )
 
 
 def flatten(structure: Node | None, values: object) -> list[Any]:
@@ -165,35 +165,51 @@ def flatten(structure: Node | None, values: object) -> list[Any]:
     """
     places = _places(structure, "sip.flatten")
     flat: dict[int, Any] = {}
-    _flatten(structure, values, "values", flat)
+    try:
+        _flatten(structure, values, flat)
+    except _Misfit as misfit:
+        where = "".join(f"[{key!r}]" for key in reversed(misfit.keys))
+        raise CallError(f"sip.flatten: values{where}: {misfit.reason}") from None
     return [flat[index] for index in places]
 
 
-def _flatten(node: Node | None, values: Any, where: str, flat: dict[int, Any]) -> None:
-    if node is None:
-        if values is not None:
-            raise CallError(f"sip.flatten: {where}: expected None, for there are no values")
-        return
+class _Misfit(Exception):
+    """Values that do not fit; on the way out every level adds its key."""
+
+    def __init__(self, reason: str, *keys: object) -> None:
+        self.reason = reason
+        self.keys = list(keys)
+
+
+def _flatten(node: Node | None, values: Any, flat: dict[int, Any]) -> None:
     if isinstance(node, Leaf):
         if flat.setdefault(node.index, values) is not values:
-            raise CallError(f"sip.flatten: {where}: another value is mapped to {node.index} too")
+            raise _Misfit(f"another value is mapped to {node.index} too")
+        return
+    if node is None:
+        if values is not None:
+            raise _Misfit("expected None, for there are no values")
         return
     if _is_dense(node):
         if not isinstance(values, SequenceABC) or isinstance(values, (str, bytes, bytearray)):
-            raise CallError(f"sip.flatten: {where}: expected a list or tuple, not {_kind(values)}")
+            raise _Misfit(f"expected a list or tuple, not {_kind(values)}")
         given: Any = range(len(values))
     elif isinstance(values, Mapping):
         given = values.keys()
     else:
-        raise CallError(f"sip.flatten: {where}: expected a mapping, not {_kind(values)}")
+        raise _Misfit(f"expected a mapping, not {_kind(values)}")
     for key, child in node.children:
         if key not in given:
-            raise CallError(f"sip.flatten: {where}[{key!r}]: missing")
-        _flatten(child, values[key], f"{where}[{key!r}]", flat)
+            raise _Misfit("missing", key)
+        try:
+            _flatten(child, values[key], flat)
+        except _Misfit as misfit:
+            misfit.keys.append(key)
+            raise
     if len(given) > len(node.children):
         known = {key for key, _ in node.children}
         surplus = next(key for key in given if key not in known)
-        raise CallError(f"sip.flatten: {where}[{surplus!r}]: the structure has no such key")
+        raise _Misfit("the structure has no such key", surplus)
 
 
 def unflatten(structure: Node | None, flat: Iterable[Any]) -> Any:
@@ -229,19 +245,27 @@ def _unflatten(node: Node, flat: list[Any]) -> Any:
 
 def _places(structure: Node | None, function: str) -> range:
     """The range of indexes that a structure's leaves fill without a gap."""
-    used = {index for _, index in _leaves(structure, function)}
+    used = set()
+    stack = [] if structure is None else [structure]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Leaf):
+            used.add(node.index)
+        else:
+            stack += [child for _, child in _children(node, function)]
     places = range(len(used))
-    for index in places:
-        if index not in used:
-            raise CallError(f"{function}: structure: no leaf has the index {index}")
+    if not used.issuperset(places):
+        index = next(index for index in places if index not in used)
+        raise CallError(f"{function}: structure: no leaf has the index {index}")
     return places
 
 
 def _is_dense(node: Sequence | Dict) -> bool:
     """Whether the node is a sequence whose keys are 0, 1, 2, ... in any order."""
-    return isinstance(node, Sequence) and {key for key, _ in node.children} == set(
-        range(len(node.children))
-    )
+    if not isinstance(node, Sequence):
+        return False
+    keys = [key for key, _ in node.children]
+    return keys == list(range(len(keys))) or set(keys) == set(range(len(keys)))
 
 
 def _kind(value: object) -> str:
@@ -288,26 +312,26 @@ class SipSignatureMangler:
         """
         function = "SipSignatureMangler.set_raw_signature_index"
         index = _int32(index, function, "index")
-        if isinstance(path, (str, bytes, bytearray)) or not isinstance(path, Iterable):
+        if isinstance(path, (str, bytes, bytearray)) or not hasattr(path, "__iter__"):
             raise CallError(f"{function}: path: expected ints and strings, not {_kind(path)}")
         keys = [_key(part, function) for part in path]
-        if index < 0 or any(isinstance(key, int) and key < 0 for key in keys):
-            return False
         level, depth = self._root, 0
         for key in keys:
-            if level.index is not None:
-                return False
-            if level.children and isinstance(next(iter(level.children)), int) != isinstance(
-                key, int
-            ):
-                return False
-            if key not in level.children:
+            child = level.children.get(key)
+            if child is None:
                 break
-            level, depth = level.children[key], depth + 1
-        if depth == len(keys) and (level.index is not None or level.children):
+            level, depth = child, depth + 1
+        rest = keys[depth:]
+        if index < 0 or level.index is not None:
             return False
-        for key in keys[depth:]:
-            level = level.children.setdefault(key, _Level())
+        if level.children and not (rest and type(rest[0]) is type(next(iter(level.children)))):
+            return False
+        for key in rest:
+            if isinstance(key, int) and key < 0:
+                return False
+        for key in rest:
+            child = level.children[key] = _Level()
+            level = child
         level.index = index
         return True
 
@@ -351,7 +375,7 @@ class SipSignatureMangler:
             elif level.children:
                 children: list[Any] = sorted(level.children.items(), reverse=True, key=_first)
                 integers = isinstance(children[0][0], int)
-                yield (StructType.SEQUENCE if integers else StructType.DICT), None
+                yield _OPEN_SEQUENCE if integers else _OPEN_DICT, None
                 stack.append(None)
                 stack.extend(children)
 
@@ -370,7 +394,7 @@ def _first(item: tuple[Any, Any]) -> Any:
 
 def _int32(value: Any, function: str, argument: str, expected: str = "an int") -> int:
     try:
-        number = int(operator.index(value))
+        number = value if type(value) is int else int(operator.index(value))
     except TypeError:
         raise CallError(
             f"{function}: {argument}: expected {expected}, not {_kind(value)}"
@@ -381,7 +405,9 @@ def _int32(value: Any, function: str, argument: str, expected: str = "an int") -
 
 
 def _key(part: object, function: str) -> int | bytes:
-    if isinstance(part, (str, bytes)):
+    if isinstance(part, bytes):
+        return part
+    if isinstance(part, str):
         return _core.text_bytes(part, function, "path")
     return _int32(part, function, "path", "ints and strings")
 
@@ -412,6 +438,8 @@ class Visitor(Protocol):
         """Take a value: its place in the flat list."""
 
 
+_OPEN_SEQUENCE: int = lib.FNABI_SIP_OPEN_SEQUENCE
+_OPEN_DICT: int = lib.FNABI_SIP_OPEN_DICT
 _CLOSE: int = lib.FNABI_SIP_CLOSE
 _INDEX: int = lib.FNABI_SIP_INDEX
 _INTEGER_KEY: int = lib.FNABI_SIP_INTEGER_KEY
