@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from random import Random
 
 SIZE = 2000
@@ -39,6 +40,39 @@ def _raw_signature(random: Random, dim: Callable[[], int]) -> bytes:
 
     inputs = b"".join(value() for _ in range(random.randint(1, 6)))
     results = b"".join(value() for _ in range(random.randint(1, 3)))
+    return _span("I", inputs) + _span("R", results)
+
+
+NAMES = (
+    *("x", "y", "a", "b", "kwargs", "kernel", "bias", "inputs", "training", "state", "mask"),
+    *("layer_1", "layer_2", "output", "logits", "gamma", "beta", "ids", "token_type", "dense"),
+)
+
+
+def sip(size: int = SIZE) -> list[bytes]:
+    """SIP signatures as functions have them: nested arguments, some 67 bytes on average."""
+    random = Random(3)
+    return [_sip_signature(random) for _ in range(size)]
+
+
+def _sip_signature(random: Random) -> bytes:
+    def node(depth: int) -> bytes:
+        if depth == 0 or random.random() < 0.54:
+            return b"_%d" % next(indexes)
+        children = random.randint(1, 3)
+        if random.random() < 0.5:
+            return _span("S", b"".join(b"k%d" % key + node(depth - 1) for key in range(children)))
+        names = sorted(random.sample(NAMES, children))
+        return _span("D", b"".join(_span("K", name.encode()) + node(depth - 1) for name in names))
+
+    def side(most: int, depth: int) -> bytes:
+        children = range(random.randint(1, most))
+        return _span("S", b"".join(b"k%d" % key + node(depth) for key in children))
+
+    indexes = count()
+    inputs = side(4, 2)
+    indexes = count()
+    results = node(0) if random.random() < 0.5 else side(2, 1)
     return _span("I", inputs) + _span("R", results)
 
 

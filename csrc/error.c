@@ -89,7 +89,11 @@ int64_t fnabi_fail(fnabi_error* error, int32_t code, uint64_t offset,
 
 void fnabi_path_field(fnabi_error* error, const char* field) {
   size_t add = strlen(field), have = strlen(error->path);
-  if (add + have >= FNABI_PATH_SIZE) return; /* the end says most */
+  if (strncmp(error->path, "...", 3) == 0) return; /* cut already */
+  if (add + have + 3 >= FNABI_PATH_SIZE) {         /* the end says most */
+    field = "...";
+    add = 3;
+  }
   memmove(error->path + add, error->path, have + 1);
   memcpy(error->path, field, add);
 }

@@ -148,7 +148,7 @@ typedef struct fnabi_error {
   const char* expected; /* what may stand there instead, static; or NULL */
   char path[FNABI_PATH_SIZE]; /* where in the value, such as
                            "inputs[2].shape[0]"; NUL-terminated, "" at its
-                           root; a path too long keeps its end */
+                           root; of a path too long the end, after "..." */
 } fnabi_error;
 
 /* The text of a code, or its name in lower case with dashes ("span-end").
@@ -298,8 +298,9 @@ FNABI_API int64_t fnabi_sip_decode(const char* data, size_t size, uint8_t* out,
                                    size_t capacity, fnabi_error* error);
 
 /* The way back, children in the order of the message. Fails with
- * FNABI_SIP_NEGATIVE and FNABI_INT32 for keys and indexes, and FNABI_DEPTH.
- * That keys differ is the caller's to see to. */
+ * FNABI_SIP_NEGATIVE and FNABI_INT32 for keys and indexes, FNABI_DEPTH, and
+ * FNABI_SIP_DUPLICATE for a key that a structure has twice. Where keys do not
+ * ascend, allocates and frees at most 8 bytes a byte of the answer. */
 FNABI_API int64_t fnabi_sip_encode(const uint8_t* message, size_t size,
                                    uint8_t* out, size_t capacity,
                                    fnabi_error* error);
@@ -321,13 +322,14 @@ typedef enum fnabi_sip_event {
  * FNABI_MEMORY: the message is
  *   [[[event, key, index, or nil]...], code]
  * with the events before the first error, a close for every structure that
- * was open, and its code or FNABI_OK. Allocates 8 bytes a level. */
+ * was open, and its code or FNABI_OK. Allocates from 64 levels on, at most
+ * 16 bytes a level. */
 FNABI_API int64_t fnabi_sip_visit(const char* data, size_t size, int32_t side,
                                   uint8_t* out, size_t capacity,
                                   fnabi_error* error);
 
-/* Writes the structure of well-nested events [[event, ...]...]. Allocates
- * 8 bytes a level. */
+/* Writes the structure of well-nested events [[event, ...]...]. Allocates from
+ * 64 levels on, at most 16 bytes a level. */
 FNABI_API int64_t fnabi_sip_mangle(const uint8_t* message, size_t size,
                                    uint8_t* out, size_t capacity,
                                    fnabi_error* error);

@@ -159,7 +159,7 @@ def encode(write: Callable[..., int], value: object, function: str) -> bytes:
         message = _pack(value)
     except OverflowError as problem:
         raise RangeError(f"{function}: an integer is outside int32") from problem
-    except (TypeError, UnicodeEncodeError) as problem:
+    except (TypeError, UnicodeEncodeError, RecursionError) as problem:
         raise CallError(f"{function}: {problem}") from problem
     return fill(write, function, message, len(message))
 
@@ -202,7 +202,7 @@ def _pack(value: object) -> bytes:
     try:
         return _encoder.encode(value)
     except UnicodeEncodeError:
-        return _encoder.encode(_unescaped(msgspec.to_builtins(value, order=None)))
+        return _encoder.encode(_unescaped(msgspec.to_builtins(value, builtin_types=(bytes,))))
 
 
 # Text that is not UTF-8 crosses as a binary, which no typed decoder takes: only then, and only
