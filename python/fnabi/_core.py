@@ -114,19 +114,21 @@ def decode(
     return value
 
 
-def encode(write: Callable[..., int], value: object, function: str) -> bytes:
+def encode(
+    write: Callable[..., int], value: object, function: str, *, integers: str = "int32"
+) -> bytes:
     """Call ``write(message, size, out, capacity, error)`` on the message of `value`.
 
     Raises:
         CallError: when the ABI cannot express `value`, naming the part of it.
-        RangeError: when an integer is outside int32.
+        RangeError: when an integer is outside the type that the ABI has for `integers`.
 
     """
     try:
         message = _pack(value)
     except OverflowError as problem:
-        raise RangeError(f"{function}: an integer is outside int32") from problem
-    except (TypeError, UnicodeEncodeError) as problem:
+        raise RangeError(f"{function}: an integer is outside {integers}") from problem
+    except (TypeError, UnicodeEncodeError, RecursionError) as problem:
         raise CallError(f"{function}: {problem}") from problem
     return fill(write, function, message, len(message))
 
