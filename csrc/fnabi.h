@@ -37,8 +37,8 @@
  *   dtype      [kind, bits, format]        kind: "signed" "unsigned" "signless"
  *                                          "float" "bfloat" "complex" "bool"
  *                                          "index"; bits: width of an element;
- *                                          format: "" or the name of a float
- *                                          format, such as "e4m3fn"
+ *                                          format: the name of a float format,
+ *                                          such as "e4m3fn"; absent or ""
  *   type       [SCALAR, dtype]
  *            | [BUFFER, dtype, shape]      shape: array of dims, nil: unknown
  *                                          rank; dim: int, nil: dynamic

@@ -23,92 +23,91 @@
 static const char* const EXPECT_DEPTH = "at most 128 levels";
 
 /* ---------------------------------------------------------------------- JSON
- */
+ *
+ * Each reader takes the place where it begins and answers where it ends; NULL
+ * when it has failed. */
 
 typedef struct json {
-  const char* data;
-  size_t size, at;
+  const char *data, *end;
   fnabi_writer* w;
   fnabi_error* error;
 } json;
 
-static bool fail(json* j, int32_t code, size_t offset, const char* expected) {
-  fnabi_fail(j->error, code, offset, expected);
-  return false;
+static const char* fail(json* j, int32_t code, const char* p,
+                        const char* expected) {
+  fnabi_fail(j->error, code, (uint64_t)(p - j->data), expected);
+  return NULL;
 }
 
 /* On the way out of element `index` of an array. */
-static bool within(json* j, size_t index) {
+static const char* within(json* j, size_t index) {
   fnabi_path_index(j->error, index);
-  return false;
+  return NULL;
 }
 
-/* The next byte; -1 at the end. */
-static int peek(const json* j) {
-  return j->at < j->size ? (uint8_t)j->data[j->at] : -1;
+/* The byte at p; -1 at the end. */
+static inline int peek(const json* j, const char* p) {
+  return p < j->end ? (uint8_t)*p : -1;
 }
 
-static bool is_digit(int c) { return c >= '0' && c <= '9'; }
+static inline bool is_digit(int c) { return c >= '0' && c <= '9'; }
 
-/* Refuses what stands here: JSON of another kind, or no JSON at all. */
-static bool refuse(json* j, int32_t code, const char* expected) {
-  int c = peek(j);
+/* Refuses what stands at p: JSON of another kind, or no JSON at all. */
+static const char* refuse(json* j, int32_t code, const char* p,
+                          const char* expected) {
+  int c = peek(j, p);
   bool value = c == '"' || c == '[' || c == '{' || c == '-' || c == 't' ||
                c == 'f' || c == 'n' || is_digit(c);
-  return fail(j, value ? code : (int32_t)FNABI_JSON, j->at, expected);
+  return fail(j, value ? code : (int32_t)FNABI_JSON, p, expected);
 }
 
-static void skip_space(json* j) {
-  for (; j->at < j->size; j->at++) {
-    char c = j->data[j->at];
-    if (c != ' ' && c != '\n' && c != '\r' && c != '\t') return;
-  }
+static inline const char* skip_space(const json* j, const char* p) {
+  while (p < j->end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
+    p++;
+  return p;
 }
 
-static bool read_word(json* j, const char* word) {
-  for (const char* c = word; *c != 0; c++, j->at++)
-    if (peek(j) != *c) return fail(j, FNABI_JSON, j->at, word);
-  return true;
+static const char* read_word(json* j, const char* p, const char* word) {
+  for (const char* c = word; *c != 0; c++, p++)
+    if (peek(j, p) != *c) return fail(j, FNABI_JSON, p, word);
+  return p;
+}
+
+static const char* read_digits(json* j, const char* p) {
+  if (!is_digit(peek(j, p))) return fail(j, FNABI_JSON_NUMBER, p, "a digit");
+  while (is_digit(peek(j, p))) p++;
+  return p;
 }
 
 /* number ::= '-'? ('0' | [1-9][0-9]*) ('.' [0-9]+)? ([eE] [+-]? [0-9]+)?
  *
  * *value saturates. *natural: without sign, fraction and exponent. */
-static bool read_digits(json* j) {
-  if (!is_digit(peek(j))) return fail(j, FNABI_JSON_NUMBER, j->at, "a digit");
-  while (is_digit(peek(j))) j->at++;
-  return true;
-}
-
-static bool read_number(json* j, uint64_t* value, bool* natural) {
-  *natural = peek(j) != '-';
-  if (!*natural) j->at++;
-  size_t begin = j->at;
-  *value = 0;
-  if (peek(j) == '0')
-    j->at++;
-  else if (!read_digits(j))
-    return false;
-  for (size_t i = begin; i < j->at; i++) {
-    unsigned digit = (uint8_t)j->data[i] - (unsigned)'0';
-    if (*value > (UINT64_MAX - digit) / 10) {
-      *value = UINT64_MAX;
-      break;
-    }
-    *value = *value * 10 + digit;
+static const char* read_number(json* j, const char* p, uint64_t* value,
+                               bool* natural) {
+  *natural = peek(j, p) != '-';
+  if (!*natural) p++;
+  int c = peek(j, p);
+  if (!is_digit(c)) return fail(j, FNABI_JSON_NUMBER, p, "a digit");
+  uint64_t number = (unsigned)c - '0';
+  c = peek(j, ++p);
+  for (; number != 0 && is_digit(c); c = peek(j, ++p)) {
+    unsigned digit = (unsigned)c - '0';
+    number =
+        number > (UINT64_MAX - digit) / 10 ? UINT64_MAX : number * 10 + digit;
   }
-  if (peek(j) == '.') {
+  *value = number;
+  if (c == '.') {
     *natural = false;
-    j->at++;
-    if (!read_digits(j)) return false;
+    if ((p = read_digits(j, p + 1)) == NULL) return NULL;
+    c = peek(j, p);
   }
-  if (peek(j) == 'e' || peek(j) == 'E') {
+  if (c == 'e' || c == 'E') {
     *natural = false;
-    j->at++;
-    if (peek(j) == '+' || peek(j) == '-') j->at++;
-    if (!read_digits(j)) return false;
+    p++;
+    if (peek(j, p) == '+' || peek(j, p) == '-') p++;
+    p = read_digits(j, p);
   }
-  return true;
+  return p;
 }
 
 /* Four hex digits at s[at]; false, with *bad where one is missing. */
@@ -180,31 +179,36 @@ typedef struct text {
   size_t raw_size, size;
 } text;
 
-static bool read_string(json* j, text* t) {
-  size_t begin = j->at + 1, i = begin, saved = 0;
+static inline bool is_plain(char c) {
+  return c >= ' ' && c < 0x7F && c != '"' && c != '\\';
+}
+
+static const char* read_string(json* j, const char* p, text* t) {
+  const char* begin = ++p;
+  size_t saved = 0;
   for (;;) {
-    if (i >= j->size) return fail(j, FNABI_JSON_STRING, j->size, "'\"'");
-    uint8_t c = (uint8_t)j->data[i];
+    while (p < j->end && is_plain(*p)) p++;
+    if (p >= j->end) return fail(j, FNABI_JSON_STRING, j->end, "'\"'");
+    uint8_t c = (uint8_t)*p;
     if (c == '"') break;
     if (c == '\\') {
       char utf8[4];
-      size_t end, made = unescape(j->data + i, j->size - i, utf8, &end);
+      size_t end, made = unescape(p, (size_t)(j->end - p), utf8, &end);
       if (made == 0)
         return fail(j, end == 0 ? FNABI_JSON_SURROGATE : FNABI_JSON_ESCAPE,
-                    i + end, NULL);
-      i += end;
+                    p + end, NULL);
+      p += end;
       saved += end - made;
     } else if (c < ' ') {
-      return fail(j, FNABI_JSON_CONTROL, i, "an escape");
+      return fail(j, FNABI_JSON_CONTROL, p, "an escape");
     } else {
-      size_t n = fnabi_utf8_size((const uint8_t*)j->data + i, j->size - i);
-      if (n == 0) return fail(j, FNABI_JSON_UTF8, i, NULL);
-      i += n;
+      size_t n = fnabi_utf8_size((const uint8_t*)p, (size_t)(j->end - p));
+      if (n == 0) return fail(j, FNABI_JSON_UTF8, p, NULL);
+      p += n;
     }
   }
-  *t = (text){j->data + begin, i - begin, i - begin - saved};
-  j->at = i + 1;
-  return true;
+  *t = (text){begin, (size_t)(p - begin), (size_t)(p - begin) - saved};
+  return p + 1;
 }
 
 static void put_unescaped(fnabi_writer* w, const text* t) {
@@ -239,80 +243,68 @@ typedef struct word {
   size_t size;
 } word;
 
-static word word_of(const text* t, char memory[WORD_SIZE]) {
+static inline word word_of(const text* t, char memory[WORD_SIZE]) {
   if (t->size == t->raw_size) return (word){t->data, t->size};
   fnabi_writer w = {(uint8_t*)memory, WORD_SIZE, 0};
   put_unescaped(&w, t);
   return (word){memory, w.size <= WORD_SIZE ? w.size : 0};
 }
 
-static bool is_word(word w, const char* name) {
-  return w.size == strlen(name) && memcmp(w.data, name, w.size) == 0;
-}
+#define IS_WORD(w, name)           \
+  ((w).size == sizeof(name) - 1 && \
+   memcmp((w).data, name, sizeof(name) - 1) == 0)
 
-/* Steps to the next element of an array or object. It stands then at the
- * element, which is still to be looked at, or behind the closing bracket. */
-typedef enum step { ELEMENT, CLOSED, BROKEN } step;
-
-static step next(json* j, size_t index, char closing) {
-  skip_space(j);
-  int c = peek(j);
-  if (c == closing) {
-    j->at++;
-    return CLOSED;
-  }
-  if (index == 0) return ELEMENT;
-  if (c != ',') {
-    fail(j, FNABI_JSON, j->at, closing == ']' ? "',' or ']'" : "',' or '}'");
-    return BROKEN;
-  }
-  j->at++;
-  skip_space(j);
-  return ELEMENT;
+/* Steps on to element `index` of an array or object: *more, and it is still to
+ * be looked at; or else past the closing bracket. */
+static inline const char* next(json* j, const char* p, size_t index,
+                               char closing, bool* more) {
+  p = skip_space(j, p);
+  int c = peek(j, p);
+  *more = c != closing;
+  if (!*more) return p + 1;
+  if (index == 0) return p;
+  if (c == ',') return skip_space(j, p + 1);
+  return fail(j, FNABI_JSON, p, closing == ']' ? "',' or ']'" : "',' or '}'");
 }
 
 /* A key and its ':', up to the value. */
-static bool read_key(json* j, text* key) {
-  if (peek(j) != '"') return fail(j, FNABI_JSON, j->at, "a key");
-  if (!read_string(j, key)) return false;
-  skip_space(j);
-  if (peek(j) != ':') return fail(j, FNABI_JSON, j->at, "':'");
-  j->at++;
-  skip_space(j);
-  return true;
+static const char* read_key(json* j, const char* p, text* key) {
+  if (peek(j, p) != '"') return fail(j, FNABI_JSON, p, "a key");
+  if ((p = read_string(j, p, key)) == NULL) return NULL;
+  p = skip_space(j, p);
+  if (peek(j, p) != ':') return fail(j, FNABI_JSON, p, "':'");
+  return skip_space(j, p + 1);
 }
 
 /* Any value inside `depth` arrays and objects. */
-static bool skip_value(json* j, unsigned depth) {
+static const char* skip_value(json* j, const char* p, unsigned depth) {
   text t;
   uint64_t number;
-  bool natural;
-  int c = peek(j);
+  bool natural, more;
+  int c = peek(j, p);
   switch (c) {
     case '"':
-      return read_string(j, &t);
+      return read_string(j, p, &t);
     case 't':
-      return read_word(j, "true");
+      return read_word(j, p, "true");
     case 'f':
-      return read_word(j, "false");
+      return read_word(j, p, "false");
     case 'n':
-      return read_word(j, "null");
+      return read_word(j, p, "null");
     case '[':
     case '{':
       break;
     default:
-      if (c != '-' && !is_digit(c))
-        return fail(j, FNABI_JSON, j->at, "a value");
-      return read_number(j, &number, &natural);
+      if (c != '-' && !is_digit(c)) return fail(j, FNABI_JSON, p, "a value");
+      return read_number(j, p, &number, &natural);
   }
-  if (depth == FNABI_DEPTH_MAX)
-    return fail(j, FNABI_DEPTH, j->at, EXPECT_DEPTH);
-  j->at++;
+  if (depth == FNABI_DEPTH_MAX) return fail(j, FNABI_DEPTH, p, EXPECT_DEPTH);
+  p++;
   for (size_t i = 0;; i++) {
-    step s = next(j, i, c == '[' ? ']' : '}');
-    if (s != ELEMENT) return s == CLOSED;
-    if ((c == '{' && !read_key(j, &t)) || !skip_value(j, depth + 1))
-      return false;
+    p = next(j, p, i, c == '[' ? ']' : '}', &more);
+    if (p == NULL || !more) return p;
+    if (c == '{' && (p = read_key(j, p, &t)) == NULL) return NULL;
+    if ((p = skip_value(j, p, depth + 1)) == NULL) return NULL;
   }
 }
 
@@ -323,43 +315,47 @@ static const char* const EXPECT_RECORD = "a type record";
 
 static const char* const side_names[] = {"a", "r"};
 
-static bool read_record(json* j, unsigned depth, bool argument);
+static const char* read_record(json* j, const char* p, unsigned depth,
+                               bool argument);
 
-/* A field of a compound type that must be there; and their end. */
-static bool read_field(json* j, size_t index, const char* expected) {
-  step s = next(j, index, ']');
-  if (s == CLOSED) return fail(j, FNABI_IREE_ABI_FIELD, j->at - 1, expected);
-  return s == ELEMENT;
+/* Up to a field of a compound type, which must be there; past their end. */
+static const char* read_field(json* j, const char* p, size_t index,
+                              const char* expected) {
+  bool more;
+  p = next(j, p, index, ']', &more);
+  if (p == NULL || more) return p;
+  return fail(j, FNABI_IREE_ABI_FIELD, p - 1, expected);
 }
 
-static bool read_end(json* j, size_t index) {
-  step s = next(j, index, ']');
-  if (s != ELEMENT) return s == CLOSED;
-  refuse(j, FNABI_IREE_ABI_FIELD, "']'");
+static const char* read_end(json* j, const char* p, size_t index) {
+  bool more;
+  p = next(j, p, index, ']', &more);
+  if (p == NULL || !more) return p;
+  refuse(j, FNABI_IREE_ABI_FIELD, p, "']'");
   return within(j, index);
 }
 
-static bool read_record_field(json* j, size_t index, unsigned depth) {
-  return read_field(j, index, EXPECT_RECORD) &&
-         (read_record(j, depth, false) || within(j, index));
+static const char* read_record_field(json* j, const char* p, size_t index,
+                                     unsigned depth) {
+  if ((p = read_field(j, p, index, EXPECT_RECORD)) == NULL) return NULL;
+  p = read_record(j, p, depth, false);
+  return p != NULL ? p : within(j, index);
 }
 
 /* A name or key, field `index` of its array. */
-static bool read_name(json* j, size_t index) {
+static const char* read_name(json* j, const char* p, size_t index) {
   text t;
-  if (!read_field(j, index, "a string")) return false;
-  if (peek(j) != '"')
-    refuse(j, FNABI_IREE_ABI_NAME, "a string");
-  else if (read_string(j, &t)) {
-    pack_text(j, &t);
-    return true;
-  }
-  return within(j, index);
+  if ((p = read_field(j, p, index, "a string")) == NULL) return NULL;
+  p = peek(j, p) == '"' ? read_string(j, p, &t)
+                        : refuse(j, FNABI_IREE_ABI_NAME, p, "a string");
+  if (p == NULL) return within(j, index);
+  pack_text(j, &t);
+  return p;
 }
 
 static bool parse_primitive(word w, fnabi_dtype* dtype) {
   *dtype = (fnabi_dtype){FNABI_DTYPE_BFLOAT, 16, "", 0};
-  if (is_word(w, "bf16")) return true;
+  if (IS_WORD(w, "bf16")) return true;
   if (w.size < 2 || w.size > 9 || (w.data[0] != 'i' && w.data[0] != 'f') ||
       w.data[1] == '0')
     return false;
@@ -375,85 +371,86 @@ static bool parse_primitive(word w, fnabi_dtype* dtype) {
   return bits <= FNABI_DTYPE_BITS_MAX;
 }
 
-/* The string that stands here: a primitive type, or *unknown. */
-static bool read_type_name(json* j, fnabi_dtype* dtype, bool* unknown) {
-  size_t at = j->at;
+/* A string: a primitive type, or *unknown. */
+static const char* read_type_name(json* j, const char* p, fnabi_dtype* dtype,
+                                  bool* unknown) {
   text t;
   char memory[WORD_SIZE];
-  if (!read_string(j, &t)) return false;
+  const char* end = read_string(j, p, &t);
+  if (end == NULL) return NULL;
   word w = word_of(&t, memory);
-  *unknown = is_word(w, "unknown");
-  return *unknown || parse_primitive(w, dtype) ||
-         fail(j, FNABI_IREE_ABI_PRIMITIVE, at,
+  *unknown = IS_WORD(w, "unknown");
+  if (*unknown || parse_primitive(w, dtype)) return end;
+  return fail(j, FNABI_IREE_ABI_PRIMITIVE, p,
               "\"i32\", \"f32\", \"bf16\", \"unknown\" or the like");
 }
 
-static bool read_dim(json* j) {
-  int c = peek(j);
+static const char* read_dim(json* j, const char* p) {
+  static const char* const expected = "null, or 0 to 9223372036854775807";
+  int c = peek(j, p);
   if (c == 'n') {
     fnabi_pack_nil(j->w);
-    return read_word(j, "null");
+    return read_word(j, p, "null");
   }
-  static const char* const expected = "null, or 0 to 9223372036854775807";
-  if (c != '-' && !is_digit(c)) return refuse(j, FNABI_IREE_ABI_DIM, expected);
-  size_t at = j->at;
+  if (c != '-' && !is_digit(c))
+    return refuse(j, FNABI_IREE_ABI_DIM, p, expected);
   uint64_t dim;
   bool natural;
-  if (!read_number(j, &dim, &natural)) return false;
+  const char* end = read_number(j, p, &dim, &natural);
+  if (end == NULL) return NULL;
   if (!natural || dim > INT64_MAX)
-    return fail(j, FNABI_IREE_ABI_DIM, at, expected);
+    return fail(j, FNABI_IREE_ABI_DIM, p, expected);
   fnabi_pack_uint(j->w, dim);
-  return true;
+  return end;
 }
 
-/* The rank and the dims, from field 2 of the record on. */
-static bool read_rank(json* j, bool* known, uint64_t* rank) {
+static const char* read_rank(json* j, const char* p, bool* known,
+                             uint64_t* rank) {
   static const char* const expected = "null, or 0 or more";
-  int c = peek(j);
+  int c = peek(j, p);
   *rank = 0;
   *known = c != 'n';
-  if (!*known) return read_word(j, "null");
-  if (c != '-' && !is_digit(c)) return refuse(j, FNABI_IREE_ABI_RANK, expected);
-  size_t at = j->at;
+  if (!*known) return read_word(j, p, "null");
+  if (c != '-' && !is_digit(c))
+    return refuse(j, FNABI_IREE_ABI_RANK, p, expected);
   bool natural;
-  return read_number(j, rank, &natural) &&
-         (natural || fail(j, FNABI_IREE_ABI_RANK, at, expected));
+  const char* end = read_number(j, p, rank, &natural);
+  if (end == NULL || natural) return end;
+  return fail(j, FNABI_IREE_ABI_RANK, p, expected);
 }
 
-static bool read_shape(json* j) {
-  bool known;
+/* The rank and the dims, from field 2 of the record to its end. */
+static const char* read_shape(json* j, const char* p) {
+  bool known, more;
   uint64_t rank;
-  if (!read_field(j, 2, "a rank")) return false;
-  if (!read_rank(j, &known, &rank)) return within(j, 2);
+  if ((p = read_field(j, p, 2, "a rank")) == NULL) return NULL;
+  if ((p = read_rank(j, p, &known, &rank)) == NULL) return within(j, 2);
   size_t place = j->w->size, i = 0;
   if (known)
     fnabi_pack_open(j->w);
   else
     fnabi_pack_nil(j->w);
   for (;; i++) {
-    step s = next(j, 3 + i, ']');
-    if (s == BROKEN) return false;
-    if (s == CLOSED) break;
-    if (i == rank) {
-      refuse(j, FNABI_IREE_ABI_DIMS, "']'");
-      return within(j, 3 + i);
-    }
-    if (!read_dim(j)) return within(j, 3 + i);
+    if ((p = next(j, p, 3 + i, ']', &more)) == NULL) return NULL;
+    if (!more) break;
+    p = i == rank ? refuse(j, FNABI_IREE_ABI_DIMS, p, "']'") : read_dim(j, p);
+    if (p == NULL) return within(j, 3 + i);
   }
-  if (i != rank) return fail(j, FNABI_IREE_ABI_DIMS, j->at - 1, "a dim");
+  if (i != rank) return fail(j, FNABI_IREE_ABI_DIMS, p - 1, "a dim");
   if (known) fnabi_pack_close(j->w, place, i);
-  return true;
+  return p;
 }
 
-static bool read_element(json* j, unsigned depth) {
+/* The element type of an ndarray, with the head of its message. */
+static const char* read_element(json* j, const char* p, unsigned depth) {
   fnabi_dtype dtype;
   bool unknown;
   fnabi_pack_array(j->w, 3);
-  if (peek(j) != '"') {
+  if (peek(j, p) != '"') {
     fnabi_pack_int(j->w, FNABI_TYPE_REF_ARRAY);
-    return read_record(j, depth, false);
+    return read_record(j, p, depth, false);
   }
-  if (!read_type_name(j, &dtype, &unknown)) return false;
+  if ((p = read_type_name(j, p, &dtype, &unknown)) == NULL) return NULL;
   if (unknown) {
     fnabi_pack_int(j->w, FNABI_TYPE_REF_ARRAY);
     fnabi_pack_array(j->w, 1);
@@ -462,203 +459,218 @@ static bool read_element(json* j, unsigned depth) {
     fnabi_pack_int(j->w, FNABI_TYPE_BUFFER);
     fnabi_pack_dtype(j->w, &dtype);
   }
-  return true;
+  return p;
+}
+
+static const char* read_ndarray(json* j, const char* p, unsigned depth) {
+  if ((p = read_field(j, p, 1, EXPECT_RECORD)) == NULL) return NULL;
+  if ((p = read_element(j, p, depth)) == NULL) return within(j, 1);
+  return read_shape(j, p);
+}
+
+static const char* read_named(json* j, const char* p, unsigned depth) {
+  if ((p = read_name(j, p, 1)) == NULL) return NULL;
+  if ((p = read_record_field(j, p, 2, depth)) == NULL) return NULL;
+  return read_end(j, p, 3);
 }
 
 /* [key, record] */
-static bool read_slot(json* j, unsigned depth) {
-  if (peek(j) != '[') return refuse(j, FNABI_IREE_ABI_SLOT, "'['");
-  if (depth == FNABI_DEPTH_MAX)
-    return fail(j, FNABI_DEPTH, j->at, EXPECT_DEPTH);
-  j->at++;
+static const char* read_slot(json* j, const char* p, unsigned depth) {
+  if (peek(j, p) != '[') return refuse(j, FNABI_IREE_ABI_SLOT, p, "'['");
+  if (depth == FNABI_DEPTH_MAX) return fail(j, FNABI_DEPTH, p, EXPECT_DEPTH);
   fnabi_pack_array(j->w, 2);
-  return read_name(j, 0) && read_record_field(j, 1, depth + 1) &&
-         read_end(j, 2);
+  if ((p = read_name(j, p + 1, 0)) == NULL) return NULL;
+  if ((p = read_record_field(j, p, 1, depth + 1)) == NULL) return NULL;
+  return read_end(j, p, 2);
 }
 
-/* The slots from field 1 of the record on. */
-static bool read_slots(json* j, bool keys, unsigned depth) {
+/* The slots, from field 1 of the record to its end. */
+static const char* read_slots(json* j, const char* p, bool keys,
+                              unsigned depth) {
   size_t place = fnabi_pack_open(j->w);
   for (size_t i = 1;; i++) {
-    step s = next(j, i, ']');
-    if (s == BROKEN) return false;
-    if (s == CLOSED) {
+    bool more;
+    if ((p = next(j, p, i, ']', &more)) == NULL) return NULL;
+    if (!more) {
       fnabi_pack_close(j->w, place, i - 1);
-      return true;
+      return p;
     }
-    if (!(keys ? read_slot(j, depth) : read_record(j, depth, false)))
-      return within(j, i);
+    p = keys ? read_slot(j, p, depth) : read_record(j, p, depth, false);
+    if (p == NULL) return within(j, i);
   }
 }
 
-typedef struct compound {
-  const char* name;
-  fnabi_type type;
-} compound;
+/* 0: no compound type. */
+static int64_t compound_type(word w) {
+  if (IS_WORD(w, "ndarray")) return FNABI_TYPE_BUFFER;
+  if (IS_WORD(w, "named")) return FNABI_TYPE_NAMED;
+  if (IS_WORD(w, "slist")) return FNABI_TYPE_LIST;
+  if (IS_WORD(w, "stuple")) return FNABI_TYPE_TUPLE;
+  if (IS_WORD(w, "sdict")) return FNABI_TYPE_DICT;
+  if (IS_WORD(w, "py_homogeneous_list")) return FNABI_TYPE_HOMOGENEOUS_LIST;
+  return 0;
+}
 
-static const compound compounds[] = {
-    {"ndarray", FNABI_TYPE_BUFFER},
-    {"named", FNABI_TYPE_NAMED},
-    {"slist", FNABI_TYPE_LIST},
-    {"stuple", FNABI_TYPE_TUPLE},
-    {"sdict", FNABI_TYPE_DICT},
-    {"py_homogeneous_list", FNABI_TYPE_HOMOGENEOUS_LIST},
-};
-#define COMPOUND_COUNT (sizeof compounds / sizeof compounds[0])
-
-/* NULL when it fails. */
-static const compound* read_compound_name(json* j) {
+static const char* read_compound_name(json* j, const char* p, int64_t* type) {
   static const char* const expected = "\"ndarray\", \"slist\" or the like";
-  size_t at = j->at;
   text t;
   char memory[WORD_SIZE];
-  if (peek(j) != '"') {
-    refuse(j, FNABI_IREE_ABI_COMPOUND, expected);
-    return NULL;
-  }
-  if (!read_string(j, &t)) return NULL;
-  word w = word_of(&t, memory);
-  for (size_t i = 0; i < COMPOUND_COUNT; i++)
-    if (is_word(w, compounds[i].name)) return &compounds[i];
-  fail(j, FNABI_IREE_ABI_COMPOUND, at, expected);
-  return NULL;
+  if (peek(j, p) != '"') return refuse(j, FNABI_IREE_ABI_COMPOUND, p, expected);
+  const char* end = read_string(j, p, &t);
+  if (end == NULL) return NULL;
+  *type = compound_type(word_of(&t, memory));
+  return *type != 0 ? end : fail(j, FNABI_IREE_ABI_COMPOUND, p, expected);
 }
 
 /* An array, inside `depth` others. */
-static bool read_compound(json* j, unsigned depth, bool argument) {
-  size_t at = j->at;
-  if (depth == FNABI_DEPTH_MAX) return fail(j, FNABI_DEPTH, at, EXPECT_DEPTH);
-  j->at++;
+static const char* read_compound(json* j, const char* p, unsigned depth,
+                                 bool argument) {
+  const char* begin = p;
+  int64_t type = 0;
+  if (depth == FNABI_DEPTH_MAX) return fail(j, FNABI_DEPTH, p, EXPECT_DEPTH);
   depth++;
-  if (!read_field(j, 0, "the name of a compound type")) return false;
-  const compound* found = read_compound_name(j);
-  if (found == NULL) return within(j, 0);
-  if (found->type == FNABI_TYPE_BUFFER)
-    return read_field(j, 1, EXPECT_RECORD) &&
-           (read_element(j, depth) || within(j, 1)) && read_shape(j);
-  fnabi_pack_array(j->w, found->type == FNABI_TYPE_NAMED ? 3 : 2);
-  fnabi_pack_int(j->w, found->type);
-  switch (found->type) {
-    case FNABI_TYPE_NAMED:
-      if (!argument) return fail(j, FNABI_IREE_ABI_NAMED, at, NULL);
-      return read_name(j, 1) && read_record_field(j, 2, depth) &&
-             read_end(j, 3);
-    case FNABI_TYPE_HOMOGENEOUS_LIST:
-      return read_record_field(j, 1, depth) && read_end(j, 2);
-    default:
-      return read_slots(j, found->type == FNABI_TYPE_DICT, depth);
-  }
+  p = read_field(j, p + 1, 0, "the name of a compound type");
+  if (p == NULL) return NULL;
+  if ((p = read_compound_name(j, p, &type)) == NULL) return within(j, 0);
+  if (type == FNABI_TYPE_BUFFER) return read_ndarray(j, p, depth);
+  if (type == FNABI_TYPE_NAMED && !argument)
+    return fail(j, FNABI_IREE_ABI_NAMED, begin, NULL);
+  fnabi_pack_array(j->w, type == FNABI_TYPE_NAMED ? 3 : 2);
+  fnabi_pack_int(j->w, type);
+  if (type == FNABI_TYPE_NAMED) return read_named(j, p, depth);
+  if (type != FNABI_TYPE_HOMOGENEOUS_LIST)
+    return read_slots(j, p, type == FNABI_TYPE_DICT, depth);
+  p = read_record_field(j, p, 1, depth);
+  return p == NULL ? NULL : read_end(j, p, 2);
 }
 
-static bool read_record(json* j, unsigned depth, bool argument) {
+static const char* read_record(json* j, const char* p, unsigned depth,
+                               bool argument) {
   fnabi_dtype dtype;
   bool unknown;
-  switch (peek(j)) {
+  switch (peek(j, p)) {
     case '[':
-      return read_compound(j, depth, argument);
+      return read_compound(j, p, depth, argument);
     case 'n':
       fnabi_pack_array(j->w, 1);
       fnabi_pack_int(j->w, FNABI_TYPE_NULL);
-      return read_word(j, "null");
+      return read_word(j, p, "null");
     case '"':
-      if (!read_type_name(j, &dtype, &unknown)) return false;
+      if ((p = read_type_name(j, p, &dtype, &unknown)) == NULL) return NULL;
       fnabi_pack_array(j->w, unknown ? 1 : 2);
       fnabi_pack_int(j->w, unknown ? FNABI_TYPE_UNKNOWN : FNABI_TYPE_SCALAR);
       if (!unknown) fnabi_pack_dtype(j->w, &dtype);
-      return true;
+      return p;
     default:
-      return refuse(j, FNABI_IREE_ABI_RECORD, EXPECT_RECORD);
+      return refuse(j, FNABI_IREE_ABI_RECORD, p, EXPECT_RECORD);
   }
 }
 
-static bool read_side(json* j, unsigned side) {
-  size_t place = fnabi_pack_open(j->w), i = 0;
-  step s = BROKEN;
-  if (peek(j) != '[') {
-    refuse(j, FNABI_IREE_ABI_SIDE, "'['");
-  } else {
-    j->at++;
-    while ((s = next(j, i, ']')) == ELEMENT && read_record(j, 2, side == 0))
-      i++;
-    fnabi_pack_close(j->w, place, i);
-    if (s == CLOSED) return true;
-    if (s == ELEMENT) within(j, i);
+static const char* read_records(json* j, const char* p, bool arguments) {
+  if (peek(j, p) != '[') return refuse(j, FNABI_IREE_ABI_SIDE, p, "'['");
+  size_t place = fnabi_pack_open(j->w);
+  p++;
+  for (size_t i = 0;; i++) {
+    bool more;
+    if ((p = next(j, p, i, ']', &more)) == NULL) return NULL;
+    if (!more) {
+      fnabi_pack_close(j->w, place, i);
+      return p;
+    }
+    if ((p = read_record(j, p, 2, arguments)) == NULL) return within(j, i);
   }
-  fnabi_path_field(j->error, side_names[side]);
-  return false;
+}
+
+static const char* read_side(json* j, const char* p, unsigned side) {
+  p = read_records(j, p, side == 0);
+  if (p == NULL) fnabi_path_field(j->error, side_names[side]);
+  return p;
 }
 
 /* Which side a key means; 2: none. */
 static unsigned side_of(const text* key) {
   char memory[WORD_SIZE];
   word w = word_of(key, memory);
-  return is_word(w, "a") ? 0 : is_word(w, "r") ? 1 : 2;
+  return IS_WORD(w, "a") ? 0 : IS_WORD(w, "r") ? 1 : 2;
 }
 
-/* The members of the object, of which `sides` are known: all are sound. */
-static void pack_others(json* j) {
+/* The members from p on that are no sides. All members are known to be sound.
+ */
+static void pack_others(json* j, const char* p) {
   text key;
-  for (size_t i = 0; next(j, i, '}') == ELEMENT; i++) {
-    if (!read_key(j, &key)) return; /* changed while read */
-    size_t value = j->at;
-    if (!skip_value(j, 1)) return;
+  for (size_t i = 0;; i++) {
+    bool more;
+    const char* value;
+    if ((p = next(j, p, i, '}', &more)) == NULL || !more ||
+        (value = read_key(j, p, &key)) == NULL ||
+        (p = skip_value(j, value, 1)) == NULL)
+      return; /* the end, or changed while read */
     if (side_of(&key) < 2) continue;
     fnabi_pack_array(j->w, 2);
     pack_text(j, &key);
-    fnabi_pack_string(j->w, j->at - value);
-    fnabi_put(j->w, j->data + value, j->at - value);
+    fnabi_pack_string(j->w, (size_t)(p - value));
+    fnabi_put(j->w, value, (size_t)(p - value));
   }
+}
+
+/* The members of the object from p on. "r" before "a" is read at once for its
+ * errors, and read again to be written behind "a". Where there are `others`
+ * is looked at once more too. */
+static const char* read_members(json* j, const char* p) {
+  const char* members = p;
+  const char* sides[2] = {NULL, NULL}; /* where their values stand */
+  fnabi_writer* w = j->w;
+  unsigned written = 0;
+  size_t others = 0;
+  for (size_t i = 0;; i++) {
+    bool more;
+    text key;
+    if ((p = next(j, p, i, '}', &more)) == NULL) return NULL;
+    if (!more) break;
+    const char* begin = p;
+    if ((p = read_key(j, p, &key)) == NULL) return NULL;
+    unsigned side = side_of(&key);
+    if (side == 2) {
+      others++;
+      p = skip_value(j, p, 1);
+    } else if (sides[side] != NULL) {
+      return fail(j, FNABI_IREE_ABI_DUPLICATE, begin, "another key");
+    } else {
+      fnabi_writer nowhere = {NULL, 0, 0};
+      sides[side] = p;
+      if (side == written)
+        written++;
+      else
+        j->w = &nowhere;
+      p = read_side(j, p, side);
+      j->w = w;
+    }
+    if (p == NULL) return NULL;
+  }
+  for (unsigned side = 0; side < 2; side++)
+    if (sides[side] == NULL)
+      return fail(j, FNABI_IREE_ABI_MISSING, p - 1,
+                  side == 0 ? "\"a\"" : "\"r\"");
+  if (written == 1 && read_side(j, sides[1], 1) == NULL) return NULL;
+  size_t place = fnabi_pack_open(w);
+  if (others > 0) pack_others(j, members);
+  fnabi_pack_close(w, place, others);
+  return p;
 }
 
 bool fnabi_iree_abi_write(const char* data, size_t size, fnabi_writer* w,
                           fnabi_error* error) {
-  json j = {data, size, 0, w, error};
-  if ((uint64_t)size > UINT32_MAX) return fail(&j, FNABI_JSON_SIZE, 0, NULL);
+  if (size == 0) data = ""; /* not NULL, which is failure */
+  json j = {data, data + size, w, error};
+  if ((uint64_t)size > UINT32_MAX)
+    return fail(&j, FNABI_JSON_SIZE, data, NULL) != NULL;
   fnabi_pack_array(w, 3);
-  skip_space(&j);
-  if (peek(&j) != '{') return refuse(&j, FNABI_IREE_ABI_OBJECT, "'{'");
-  size_t members = ++j.at;
-
-  size_t sides[2] = {0, 0}; /* where they stand */
-  unsigned written = 0;
-  size_t others = 0;
-  step s;
-  for (size_t i = 0; (s = next(&j, i, '}')) == ELEMENT; i++) {
-    size_t at = j.at;
-    text key;
-    if (!read_key(&j, &key)) return false;
-    unsigned side = side_of(&key);
-    if (side == 2) {
-      others++;
-      if (!skip_value(&j, 1)) return false;
-      continue;
-    }
-    if (sides[side] != 0)
-      return fail(&j, FNABI_IREE_ABI_DUPLICATE, at, "another key");
-    sides[side] = j.at;
-    /* "r" before "a" is read now for its errors, and later to be written */
-    fnabi_writer nowhere = {NULL, 0, 0};
-    bool in_order = side == written;
-    j.w = in_order ? w : &nowhere;
-    written += in_order;
-    if (!read_side(&j, side)) return false;
-  }
-  if (s == BROKEN) return false;
-  for (unsigned side = 0; side < 2; side++)
-    if (sides[side] == 0)
-      return fail(&j, FNABI_IREE_ABI_MISSING, j.at - 1,
-                  side == 0 ? "\"a\"" : "\"r\"");
-  skip_space(&j);
-  if (j.at != size) return fail(&j, FNABI_JSON, j.at, "the end");
-
-  j.w = w;
-  j.at = sides[1];
-  if (written == 1 && !read_side(&j, 1)) return false;
-  size_t place = fnabi_pack_open(w);
-  j.at = members;
-  if (others > 0) pack_others(&j);
-  fnabi_pack_close(w, place, others);
-  return true;
+  const char* p = skip_space(&j, data);
+  p = peek(&j, p) == '{' ? read_members(&j, p + 1)
+                         : refuse(&j, FNABI_IREE_ABI_OBJECT, p, "'{'");
+  if (p == NULL) return false;
+  p = skip_space(&j, p);
+  return p == j.end || fail(&j, FNABI_JSON, p, "the end") != NULL;
 }
 
 int64_t fnabi_iree_abi_decode(const char* data, size_t size, uint8_t* out,
@@ -948,18 +960,19 @@ static bool encode_other(fnabi_reader* r, fnabi_writer* w, fnabi_error* error) {
   if (side_of(&t) < 2)
     return refuse_part(error, FNABI_IREE_ABI_DUPLICATE, "another key", "[0]");
 
-  json j = {NULL, 0, 0, w, error};
-  if (!fnabi_unpack_text(r, &j.data, &size))
+  const char* data;
+  if (!fnabi_unpack_text(r, &data, &size))
     return refuse_part(error, FNABI_MESSAGE, "a str of JSON", "[1]");
-  j.size = size;
-  if (!skip_value(&j, 1) ||
-      (j.at != size && !fail(&j, FNABI_JSON, j.at, "the end"))) {
+  json j = {data, data + size, w, error};
+  const char* end = skip_value(&j, data, 1);
+  if (end != NULL && end != j.end) end = fail(&j, FNABI_JSON, end, "the end");
+  if (end == NULL) {
     error->offset = 0;
     fnabi_path_index(error, 1);
     return false;
   }
   fnabi_put_byte(w, ':');
-  fnabi_put(w, j.data, size);
+  fnabi_put(w, data, size);
   return true;
 }
 

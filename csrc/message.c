@@ -9,11 +9,6 @@ void fnabi_pack_wide(fnabi_writer* w, uint8_t head, uint64_t value,
   fnabi_put(w, text, 1 + (size_t)bytes);
 }
 
-void fnabi_pack_close(fnabi_writer* w, size_t place, size_t count) {
-  fnabi_writer head = {w->out, w->capacity, place};
-  fnabi_pack_wide(&head, 0xDD, count, 4);
-}
-
 static void pack_head(fnabi_writer* w, bool string, size_t size) {
   if (string && size < 32)
     fnabi_put_byte(w, (uint8_t)(0xA0 | size));

@@ -61,11 +61,19 @@ static inline void fnabi_pack_int(fnabi_writer* w, int64_t value) {
 /* An array whose count is known only at its end: `open` leaves room for the
  * head and gives its place, `close` fills it in. */
 static inline size_t fnabi_pack_open(fnabi_writer* w) {
+  static const uint8_t head[5] = {0xDD};
   size_t place = w->size;
-  fnabi_pack_wide(w, 0xDD, 0, 4);
+  fnabi_put(w, head, sizeof head);
   return place;
 }
-void fnabi_pack_close(fnabi_writer* w, size_t place, size_t count);
+
+static inline void fnabi_pack_close(fnabi_writer* w, size_t place,
+                                    size_t count) {
+  uint8_t number[4] = {(uint8_t)(count >> 24), (uint8_t)(count >> 16),
+                       (uint8_t)(count >> 8), (uint8_t)count};
+  fnabi_writer head = {w->out, w->capacity, place + 1};
+  fnabi_put(&head, number, sizeof number);
+}
 
 /* ASCII that the program itself knows. */
 void fnabi_pack_ascii(fnabi_writer* w, const char* text);

@@ -96,9 +96,14 @@ def decode(
     except IndexError:
         scratch = _scratch()
     out, room, error, view = scratch
-    size = read(data, len(data), *arguments, out, room, error)
+    if arguments:
+        size = read(data, len(data), *arguments, out, room, error)
+    else:  # unpacking nothing costs as much as a call
+        size = read(data, len(data), out, room, error)
     if size > room:
-        out, room, error, view = scratch = _scratch(size)
+        out, room, error, view = larger = _scratch(size)
+        if room <= _ROOM_KEPT:
+            scratch = larger
         size = read(data, len(data), *arguments, out, room, error)
     if size < 0:
         problem = format_error(error, data)
@@ -109,8 +114,7 @@ def decode(
         value = decoder.decode(message)
     except msgspec.ValidationError:
         value = msgspec.convert(_escaped(msgspec.msgpack.decode(message)), decoder.type)
-    if room <= _ROOM_KEPT:
-        _pool.append(scratch)
+    _pool.append(scratch)
     return value
 
 

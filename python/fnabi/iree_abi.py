@@ -89,8 +89,10 @@ def parse(text: str | bytes | bytearray | memoryview) -> Signature:
 
     """
     if text.__class__ is str:
-        # half a surrogate pair becomes bytes that the core refuses
-        data = text.encode("utf-8", "surrogatepass")
+        try:
+            data = text.encode()
+        except UnicodeEncodeError:  # half a surrogate pair, which the core refuses
+            data = text.encode("utf-8", "surrogatepass")
     else:
         data = _core.data_bytes(text, "iree_abi.parse", "text")
     return _core.decode(lib.fnabi_iree_abi_decode, _signature, data)
