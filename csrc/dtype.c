@@ -1,17 +1,18 @@
 #include "dtype.h"
 
-/* The kinds as they stand in a message: strings of less than 32 bytes. */
-typedef struct packed_kind {
-  const char* bytes;
-  size_t size;
-} packed_kind;
+/* The message of a kind: a head of 0xA0 and its size, and its name. */
+typedef struct kind_text {
+  char text[10];
+  uint8_t size;
+} kind_text;
 
-#define KIND(head, name) {head name, sizeof(head name) - 1}
-static const packed_kind kinds[FNABI_DTYPE_KIND_COUNT] = {
-    KIND("\xA6", "signed"), KIND("\xA8", "unsigned"), KIND("\xA8", "signless"),
-    KIND("\xA5", "float"),  KIND("\xA6", "bfloat"),   KIND("\xA7", "complex"),
-    KIND("\xA4", "bool"),   KIND("\xA5", "index"),
+#define KIND(head, name) {head name, sizeof name}
+static const kind_text kinds[FNABI_DTYPE_KIND_COUNT] = {
+    KIND("\246", "signed"), KIND("\250", "unsigned"), KIND("\250", "signless"),
+    KIND("\245", "float"),  KIND("\246", "bfloat"),   KIND("\247", "complex"),
+    KIND("\244", "bool"),   KIND("\245", "index"),
 };
+#undef KIND
 
 /* Every element type with a name of its own; integers are read by rule. */
 typedef struct named_dtype {
@@ -50,28 +51,25 @@ static bool equals(const char* data, size_t size, const char* text) {
 }
 
 void fnabi_pack_dtype(fnabi_writer* w, const fnabi_dtype* dtype) {
-  bool format = dtype->format_size > 0;
-  fnabi_pack_array(w, format ? 3 : 2);
-  fnabi_put(w, kinds[dtype->kind].bytes, kinds[dtype->kind].size);
+  fnabi_pack_array(w, 3);
+  fnabi_put(w, kinds[dtype->kind].text, kinds[dtype->kind].size);
   fnabi_pack_uint(w, dtype->bits);
-  if (format) fnabi_pack_text(w, dtype->format, dtype->format_size);
+  fnabi_pack_text(w, dtype->format, dtype->format_size);
 }
 
 bool fnabi_unpack_dtype(fnabi_reader* r, fnabi_dtype* dtype) {
   size_t count, size;
   const char* kind;
   int64_t bits;
-  if (!fnabi_unpack_array(r, &count) || (count != 2 && count != 3) ||
+  if (!fnabi_unpack_array(r, &count) || count != 3 ||
       !fnabi_unpack_text(r, &kind, &size) || !fnabi_unpack_int(r, &bits) ||
-      bits < 1 || bits > FNABI_DTYPE_BITS_MAX)
+      bits < 1 || bits > FNABI_DTYPE_BITS_MAX ||
+      !fnabi_unpack_text(r, &dtype->format, &dtype->format_size))
     return false;
   dtype->bits = (uint32_t)bits;
-  dtype->format = "";
-  dtype->format_size = 0;
-  if (count == 3 && !fnabi_unpack_text(r, &dtype->format, &dtype->format_size))
-    return false;
   for (int k = 0; k < FNABI_DTYPE_KIND_COUNT; k++)
-    if (equals(kind, size, kinds[k].bytes + 1)) {
+    if (size == kinds[k].size - 1u &&
+        memcmp(kind, kinds[k].text + 1, size) == 0) {
       dtype->kind = (fnabi_dtype_kind)k;
       return true;
     }

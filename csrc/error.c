@@ -65,12 +65,19 @@
   X(FNABI_MODULE_SIZE, "module-size", "the file ends before the module")       \
   X(FNABI_MODULE_IDENTIFIER, "module-identifier", "not an IREE module")        \
   X(FNABI_MODULE_OFFSET, "module-offset", "offset leads outside the module")   \
+  X(FNABI_MODULE_LENGTH, "module-length", "string or vector past the end")     \
   X(FNABI_MODULE_ALIGNMENT, "module-alignment", "unaligned offset")            \
   X(FNABI_MODULE_VTABLE, "module-vtable", "damaged table")                     \
   X(FNABI_MODULE_STRING, "module-string", "string is not NUL-terminated")      \
   X(FNABI_MODULE_UNION, "module-union", "union's type and value disagree")     \
   X(FNABI_MODULE_REQUIRED, "module-required", "required field is absent")      \
-  X(FNABI_MODULE_ORDINAL, "module-ordinal", "ordinal outside its table")
+  X(FNABI_MODULE_ORDINAL, "module-ordinal", "ordinal outside its table")       \
+  X(FNABI_CCONV_REGISTER, "cconv-register", "not a register type")             \
+  X(FNABI_CCONV_VOID, "cconv-void", "'v' stands alone on its side")            \
+  X(FNABI_CCONV_SPAN, "cconv-span", "a span may not stand here")               \
+  X(FNABI_CCONV_SPAN_END, "cconv-span-end", "span is not closed")              \
+  X(FNABI_CCONV_COUNT, "cconv-count", "each span needs one count")             \
+  X(FNABI_CCONV_SIZE, "cconv-size", "too large")
 
 const char* fnabi_code_text(int32_t code) {
   switch ((fnabi_code)code) {

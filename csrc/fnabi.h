@@ -37,8 +37,8 @@
  *   dtype      [kind, bits, format]        kind: "signed" "unsigned" "signless"
  *                                          "float" "bfloat" "complex" "bool"
  *                                          "index"; bits: width of an element;
- *                                          format: the name of a float format,
- *                                          such as "e4m3fn"; absent or ""
+ *                                          format: "" or the name of a float
+ *                                          format, such as "e4m3fn"
  *   type       [SCALAR, dtype]
  *            | [BUFFER, dtype, shape]      shape: array of dims, nil: unknown
  *                                          rank; dim: int, nil: dynamic
@@ -146,12 +146,21 @@ typedef enum fnabi_code {
   FNABI_MODULE_SIZE,       /* the file ends before the module does */
   FNABI_MODULE_IDENTIFIER, /* not an IREE module */
   FNABI_MODULE_OFFSET,     /* an offset leads outside the module */
+  FNABI_MODULE_LENGTH,     /* a string or vector runs past the module's end */
   FNABI_MODULE_ALIGNMENT,  /* an offset leads to an unaligned place */
   FNABI_MODULE_VTABLE,     /* a table's field list is damaged */
   FNABI_MODULE_STRING,     /* a string without its terminating NUL */
   FNABI_MODULE_UNION,      /* a union's type and value do not agree */
   FNABI_MODULE_REQUIRED,   /* a required field is absent */
   FNABI_MODULE_ORDINAL,    /* an ordinal outside the table it indexes */
+
+  /* calling conventions */
+  FNABI_CCONV_REGISTER, /* not a register type */
+  FNABI_CCONV_VOID,     /* 'v' beside something else */
+  FNABI_CCONV_SPAN,     /* a span in a span or among results */
+  FNABI_CCONV_SPAN_END, /* a span that is not closed */
+  FNABI_CCONV_COUNT,    /* as many counts, of 0 or more, as there are spans */
+  FNABI_CCONV_SIZE,     /* a text of 4 GiB, or a buffer's size outside int64 */
 
   FNABI_CODE_COUNT
 } fnabi_code;
@@ -381,6 +390,152 @@ FNABI_API int64_t fnabi_iree_abi_decode(const char* data, size_t size,
 FNABI_API int64_t fnabi_iree_abi_encode(const uint8_t* message, size_t size,
                                         uint8_t* out, size_t capacity,
                                         fnabi_error* error);
+
+/* ---------------------------------------------------------------------- cconv
+ *
+ * The VM calling convention, version 0: the registers that a function of a
+ * module takes and gives, such as "0rIi_r". The grammar stands in cconv.c.
+ *
+ *   convention  [[argument...], [register...], version]
+ *   argument    register | [[register...]]      the latter a span: a variadic
+ *                                               list of tuples of registers
+ *   register    "i32" "i64" "f32" "f64" "ref" */
+
+/* A whole convention, exactly the grammar. Every spelling of an empty side
+ * gives the same message. */
+FNABI_API int64_t fnabi_cconv_decode(const char* data, size_t size,
+                                     uint8_t* out, size_t capacity,
+                                     fnabi_error* error);
+
+/* The way back, to the spelling of the compilers: an empty side is 'v'. Fails
+ * with FNABI_CCONV_REGISTER, FNABI_CCONV_SPAN and FNABI_VERSION. */
+FNABI_API int64_t fnabi_cconv_encode(const uint8_t* message, size_t size,
+                                     uint8_t* out, size_t capacity,
+                                     fnabi_error* error);
+
+/* A caller and a callee hand each other arguments and results in a buffer
+ * each, one value behind the other: a register in 4 bytes (i32, f32), 8 (i64,
+ * f64) or 16 (ref, on a machine of 64 bits); a span as the number of its
+ * elements in 4 bytes and then their registers.
+ *
+ * Since IREE 3.10 what takes 8 or 16 bytes is aligned to 8, and so is the first
+ * element of a span that contains such a register; the buffer itself is, and
+ * its size is a multiple of its largest alignment. Before, all was packed. */
+typedef enum fnabi_cconv_buffer {
+  FNABI_CCONV_ARGUMENTS = 0,
+  FNABI_CCONV_RESULTS = 1,
+  FNABI_CCONV_PACKED = 2 /* added to either: the layout before IREE 3.10 */
+} fnabi_cconv_buffer;
+
+/* The size of a buffer in bytes, where the arguments' spans have as many
+ * elements as `span_counts` says. Time does not depend on the counts. Fails as
+ * the decoder does, and with FNABI_CCONV_COUNT and FNABI_CCONV_SIZE.
+ *
+ * This covers every offset that fnabi_cconv_offsets gives. IREE's own sum takes
+ * all elements of a span to be as long as the first, and aligns where there is
+ * none: it differs where elements end off a multiple of 8 ("0CrfD", for which
+ * it is too small) and for spans that are empty. */
+FNABI_API int64_t fnabi_cconv_size(const char* data, size_t size,
+                                   int32_t buffer, const int32_t* span_counts,
+                                   size_t spans, fnabi_error* error);
+
+/* The offset of each value in its buffer, as IREE's interpreter writes them:
+ * of a register, or of a span's count and each register of each element.
+ * `offsets` has room for `capacity` of them, not bytes; the answer is how many
+ * there are. Fails as fnabi_cconv_size does. */
+FNABI_API int64_t fnabi_cconv_offsets(const char* data, size_t size,
+                                      int32_t buffer,
+                                      const int32_t* span_counts, size_t spans,
+                                      int64_t* offsets, size_t capacity,
+                                      fnabi_error* error);
+
+/* --------------------------------------------------------------------- module
+ *
+ * A VM bytecode module (.vmfb) is a FlatBuffer with the table
+ * BytecodeModuleDef at its root, the identifier "IREE" and a size prefix. It
+ * stands at the start of the file or behind one ZIP local file header. The
+ * file continues with read-only data that the FlatBuffer refers to.
+ *
+ * Each function takes the whole file and trusts nothing from an earlier call.
+ * Their errors have offsets in the file, and paths in the schema's names, such
+ * as "exported_functions[3].local_name". FNABI_WORK comes where tables refer
+ * to the same parts over and over: elements of vectors are passed over at
+ * most as often as the FlatBuffer has bytes, and text and numbers make at
+ * most 32 times its size. A file written without such sharing stays below a
+ * quarter of the one, and below once the other.
+ *
+ * Alignment is relative to the size prefix; the file may be anywhere in
+ * memory. Bytes behind the FlatBuffer are free, and so are ZIP fields other
+ * than the two lengths. */
+
+/* Verifies the whole FlatBuffer: that it fits the schema and lies inside. What
+ * its numbers refer to is not looked at: an ordinal or a range of read-only
+ * data may be outside. Answers 0. */
+FNABI_API int64_t fnabi_module_verify(const char* data, size_t size,
+                                      fnabi_error* error);
+
+/* What stands at the root. The message is
+ *   [[zip_header_bytes, flatbuffer_offset, flatbuffer_size, rodata_base,
+ *     file_size],
+ *    name, version, requirements, [major, minor], [[key, value]...]]
+ * where the layout is in bytes; zip_header_bytes is 0 without a ZIP header,
+ * flatbuffer_offset is behind the size prefix, and rodata_base is what the
+ * offsets of external read-only data are relative to. Then come fields of the
+ * root, with bytecode_version taken apart, and attrs in their order. */
+FNABI_API int64_t fnabi_module_head(const char* data, size_t size, uint8_t* out,
+                                    size_t capacity, fnabi_error* error);
+
+/* All exports with what belongs to them. The message is
+ *   [[name, internal_ordinal, calling_convention, [key, value, key, value...],
+ *     signature, problem, sip_signature, problem]...]
+ * where `signature` is that of the raw ABI when there is an attribute `f`
+ * whose version `fv` is absent or "1", and `sip_signature` that of the SIP ABI
+ * when there is an attribute `sip` whose version `sipv`, or else `abiv` beside
+ * an `abi` of "sip", is absent or "1". Of attributes with the same key the
+ * last one counts. Both are nil where there is no such attribute, and where it
+ * is malformed; then the `problem` behind it, else nil, is
+ *   [code, offset, expected, path, key]
+ * as in fnabi_error, but that the offset is in the value of the attribute
+ * `key`. The path is complete: "exports[2].attrs["f"].inputs[0]".
+ * Fails with FNABI_MODULE_ORDINAL when an export has no function signature.
+ * Allocates as fnabi_sip_decode does. */
+FNABI_API int64_t fnabi_module_exports(const char* data, size_t size,
+                                       uint8_t* out, size_t capacity,
+                                       fnabi_error* error);
+
+/* One field of the root, by its id in the schema. The message is
+ *   0 name            text
+ *   1 version         int
+ *   2 requirements    int
+ *   3 attrs           [[key, value]...]
+ *   4 types           [[full_name]...]
+ *   5 dependencies    [[name, minimum_version, flags]...]
+ *   6 imported_functions  [[full_name, signature, flags]...]
+ *                         signature: [calling_convention, attrs] or nil
+ *   7 exported_functions  [[local_name, internal_ordinal]...]
+ *   8 function_signatures [[calling_convention, attrs]...]
+ *   9 rodata_segments [[compression, [offset, size], external_data_offset,
+ *                       external_data_length]...]
+ *                     compression: [1, []], nil; embedded data as its range
+ *                     in the file, nil when it is external
+ *  10 rwdata_segments [[byte_size]...]
+ *  11 module_state    [global_bytes_capacity, global_ref_count] or nil
+ *  12 function_descriptors [[bytecode_offset, bytecode_length, requirements,
+ *                       reserved, block_count, i32_register_count,
+ *                       ref_register_count]...]
+ *  13 bytecode_version    int
+ *  14 bytecode_data   [offset, size] in the file, nil when absent
+ *  15 debug_database  [[location...], [[local_name,
+ *                       [[bytecode_offset, location]...]]...]] or nil
+ *                     location: nil, or [member, table] with
+ *                       1 [callee, caller]      2 [filename, line, column]
+ *                       3 [metadata, [location...]]  4 [name, child_location]
+ * Absent strings and vectors are empty, absent numbers the schema's default.
+ * A union of a member that is not listed is [member, nil], and so is one
+ * without its table. Fails with FNABI_UNSUPPORTED for another id. */
+FNABI_API int64_t fnabi_module_field(const char* data, size_t size, int32_t id,
+                                     uint8_t* out, size_t capacity,
+                                     fnabi_error* error);
 
 /* cdef: end */
 

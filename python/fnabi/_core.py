@@ -57,8 +57,8 @@ def text_bytes(text: object, function: str = "fnabi", argument: str = "text") ->
         raise CallError(f"{function}: {argument}: {problem}") from problem
 
 
-def format_error(error: Any, data: bytes) -> FormatError:
-    """The exception for a C error."""
+def format_error(error: Any, data: Any) -> FormatError:
+    """The exception for a C error; only bytes are shown, other buffers are not text."""
     expected = error.expected != ffi.NULL and ffi.string(error.expected).decode()
     return FormatError(
         code_name(error.code),
@@ -66,8 +66,18 @@ def format_error(error: Any, data: bytes) -> FormatError:
         ffi.string(error.path).decode("utf-8", "replace"),
         reason=code_text(error.code),
         expected=expected or None,
-        excerpt=excerpt(data, error.offset),
+        excerpt=excerpt(data, error.offset) if isinstance(data, bytes) else None,
     )
+
+
+def call_error(error: Any, function: str) -> CallError:
+    """The exception for a C error about an argument of `function`."""
+    place = ffi.string(error.path).decode("utf-8", "replace")
+    text = f"{function}: {place + ': ' if place else ''}{code_text(error.code)}"
+    if error.expected != ffi.NULL:
+        text += f", expected {ffi.string(error.expected).decode()}"
+    kind = RangeError if error.code == _CODE_INT32 else CallError
+    return kind(text)
 
 
 def code_name(code: int) -> str:
@@ -83,9 +93,11 @@ def code_text(code: int) -> str:
 
 
 def decode(
-    read: Callable[..., int], decoder: msgspec.msgpack.Decoder[T], data: bytes, *arguments: object
+    read: Callable[..., int], decoder: msgspec.msgpack.Decoder[T], data: Any, *arguments: object
 ) -> T:
     """Call ``read(data, size, *arguments, out, capacity, error)``; build what it answers.
+
+    `data` is bytes, or what ``ffi.from_buffer`` gave.
 
     Raises:
         FormatError: when the core refuses `data`.
@@ -98,12 +110,10 @@ def decode(
     out, room, error, view = scratch
     if arguments:
         size = read(data, len(data), *arguments, out, room, error)
-    else:  # unpacking nothing costs as much as a call
+    else:  # a call without unpacking is 80 ns shorter
         size = read(data, len(data), out, room, error)
     if size > room:
-        out, room, error, view = larger = _scratch(size)
-        if room <= _ROOM_KEPT:
-            scratch = larger
+        out, room, error, view = scratch = _scratch(size)
         size = read(data, len(data), *arguments, out, room, error)
     if size < 0:
         problem = format_error(error, data)
@@ -114,8 +124,27 @@ def decode(
         value = decoder.decode(message)
     except msgspec.ValidationError:
         value = msgspec.convert(_escaped(msgspec.msgpack.decode(message)), decoder.type)
-    _pool.append(scratch)
+    if room <= _ROOM_KEPT:
+        _pool.append(scratch)
     return value
+
+
+def check(read: Callable[..., int], data: Any) -> None:
+    """Call ``read(data, size, error)``, which has nothing to tell but an error.
+
+    Raises:
+        FormatError: when the core refuses `data`.
+
+    """
+    try:
+        scratch = _pool.pop()
+    except IndexError:
+        scratch = _scratch()
+    error = scratch[2]
+    problem = format_error(error, data) if read(data, len(data), error) < 0 else None
+    _pool.append(scratch)
+    if problem is not None:
+        raise problem
 
 
 def encode(
@@ -125,7 +154,7 @@ def encode(
 
     Raises:
         CallError: when the ABI cannot express `value`, naming the part of it.
-        RangeError: when an integer is outside the type that the ABI has for `integers`.
+        RangeError: when an integer is outside `integers`, the type that the ABI has for it.
 
     """
     try:
@@ -163,13 +192,9 @@ def fill(write: Callable[..., int], function: str, *arguments: object) -> bytes:
         if room <= _ROOM_KEPT:
             _pool.append(scratch)
         return written
-    place = ffi.string(error.path).decode("utf-8", "replace")
-    text = f"{function}: {place + ': ' if place else ''}{code_text(error.code)}"
-    if error.expected != ffi.NULL:
-        text += f", expected {ffi.string(error.expected).decode()}"
-    kind = RangeError if error.code == _CODE_INT32 else CallError
+    refused = call_error(error, function)
     _pool.append(scratch)
-    raise kind(text)
+    raise refused
 
 
 _encoder = msgspec.msgpack.Encoder()

@@ -1,0 +1,81 @@
+/* check.h - what the C tests share. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fnabi.h"
+
+#define CHECK(condition)                                              \
+  do {                                                                \
+    if (!(condition)) {                                               \
+      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+      abort();                                                        \
+    }                                                                 \
+  } while (0)
+
+/* A copy that ends with its memory, so that the sanitizer sees a read or a
+ * write behind it, of no bytes too. `release` frees it. */
+static inline void* exact(const void* data, size_t size) {
+  char* block = malloc(size + 1);
+  CHECK(block != NULL);
+  if (size != 0 && data != NULL) memcpy(block + 1, data, size);
+  return block + 1;
+}
+
+static inline void release(void* copy) { free((char*)copy - 1); }
+
+static inline uint32_t next_random(uint32_t* state) {
+  *state ^= *state << 13;
+  *state ^= *state >> 17;
+  *state ^= *state << 5;
+  return *state;
+}
+
+/* An error says what, and where inside the input. */
+static inline void check_error(const fnabi_error* error, uint64_t size) {
+  CHECK(error->code > FNABI_OK && error->code < FNABI_CODE_COUNT);
+  CHECK(error->offset <= size);
+  CHECK(memchr(error->path, 0, sizeof error->path) != NULL);
+}
+
+/* One call of a function that writes: its arguments, and how it is called. */
+typedef struct call {
+  int64_t (*run)(const struct call* call, uint8_t* out, size_t capacity,
+                 fnabi_error* error);
+  const void* data;
+  size_t size;
+  int64_t number;
+  int32_t tag;
+} call;
+
+/* What a call writes, in memory of exactly that size; NULL when it fails. */
+static inline uint8_t* answer(const call* c, size_t* size, fnabi_error* error) {
+  int64_t needed = c->run(c, NULL, 0, error);
+  if (needed < 0) return NULL;
+  uint8_t* out = exact(NULL, (size_t)needed);
+  CHECK(c->run(c, out, (size_t)needed, error) == needed);
+  *size = (size_t)needed;
+  return out;
+}
+
+/* The call answers the same size with any room, writes nothing outside it, and
+ * writes the same bytes once there is room enough. */
+static inline void check_capacities(const call* c) {
+  size_t size;
+  fnabi_error error = {0};
+  uint8_t* whole = answer(c, &size, &error);
+  CHECK(whole != NULL);
+  CHECK(error.code == FNABI_OK); /* left alone on success */
+  for (size_t capacity = 0; capacity <= size + 2; capacity++) {
+    uint8_t* out = exact(NULL, capacity);
+    CHECK(c->run(c, out, capacity, &error) == (int64_t)size);
+    CHECK(capacity < size || memcmp(out, whole, size) == 0);
+    release(out);
+  }
+  release(whole);
+}
+
+#endif /* CHECK_H */
