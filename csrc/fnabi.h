@@ -48,6 +48,7 @@
  *            | [HOMOGENEOUS_LIST, type]
  *            | [NAMED, name, type]
  *            | [NULL] | [UNKNOWN]
+ *            | [REF_ARRAY, type, shape]   elements are references
  *   signature  [[type...], [type...]]      inputs, results
  */
 #ifndef FNABI_H
@@ -114,6 +115,32 @@ typedef enum fnabi_code {
   FNABI_SIP_TAG,
   FNABI_SIP_NEGATIVE,  /* a key or a raw index below 0 */
   FNABI_SIP_DUPLICATE, /* the same key twice in one structure */
+
+  /* JSON, as RFC 8259 has it */
+  FNABI_JSON, /* something else must stand here, or nothing */
+  FNABI_JSON_STRING,
+  FNABI_JSON_CONTROL,
+  FNABI_JSON_UTF8,
+  FNABI_JSON_ESCAPE,
+  FNABI_JSON_SURROGATE, /* an escape that is no character by itself */
+  FNABI_JSON_NUMBER,
+  FNABI_JSON_SIZE, /* more than a message can hold */
+
+  /* IREE ABI; the JSON is well-formed up to the offset */
+  FNABI_IREE_ABI_OBJECT,
+  FNABI_IREE_ABI_DUPLICATE,
+  FNABI_IREE_ABI_MISSING,
+  FNABI_IREE_ABI_SIDE,
+  FNABI_IREE_ABI_RECORD,
+  FNABI_IREE_ABI_PRIMITIVE,
+  FNABI_IREE_ABI_COMPOUND,
+  FNABI_IREE_ABI_FIELD,
+  FNABI_IREE_ABI_NAMED, /* "named" stands elsewhere than as an argument */
+  FNABI_IREE_ABI_NAME,  /* a name or a key that is not a string */
+  FNABI_IREE_ABI_SLOT,
+  FNABI_IREE_ABI_RANK,
+  FNABI_IREE_ABI_DIM,
+  FNABI_IREE_ABI_DIMS,
 
   /* modules */
   FNABI_MODULE_SIZE,       /* the file ends before the module does */
@@ -228,7 +255,8 @@ typedef enum fnabi_type {
   FNABI_TYPE_HOMOGENEOUS_LIST,
   FNABI_TYPE_NAMED,
   FNABI_TYPE_NULL,
-  FNABI_TYPE_UNKNOWN
+  FNABI_TYPE_UNKNOWN,
+  FNABI_TYPE_REF_ARRAY
 } fnabi_type;
 
 /* ------------------------------------------------------------------------ raw
@@ -333,6 +361,37 @@ FNABI_API int64_t fnabi_sip_visit(const char* data, size_t size, int32_t side,
 FNABI_API int64_t fnabi_sip_mangle(const uint8_t* message, size_t size,
                                    uint8_t* out, size_t capacity,
                                    fnabi_error* error);
+
+/* ------------------------------------------------------------------- IREE ABI
+ *
+ * The JSON of the attribute `iree.abi`, version 1: type records for arguments
+ * and results. The grammar stands in iree_abi.c.
+ *
+ *   IREE ABI signature  [[type...], [type...], [[key, json]...]]
+ *
+ * The types are all but REF; NAMED stands only at the root of the inputs, and
+ * SCALAR and BUFFER have the dtypes bool, signless, float and bfloat. An
+ * "ndarray" whose elements are not of a primitive type is a REF_ARRAY. Then
+ * follow the object's other keys in their order with the text of their values
+ * as it stands in the input. */
+
+/* A whole text, exactly the grammar; "a" and "r" in any order. An error's path
+ * leads through the JSON: "a[1][3]". Strings must be UTF-8 and not escape half
+ * a surrogate pair; objects and arrays nest up to FNABI_DEPTH_MAX; a dim is at
+ * most INT64_MAX. Fails with FNABI_JSON_SIZE for 4 GiB or more. */
+FNABI_API int64_t fnabi_iree_abi_decode(const char* data, size_t size,
+                                        uint8_t* out, size_t capacity,
+                                        fnabi_error* error);
+
+/* The way back, without whitespace; also from a signature without the third
+ * element. Fails with FNABI_UNSUPPORTED for a type or a dtype that the ABI
+ * cannot express, FNABI_IREE_ABI_NAMED and FNABI_IREE_ABI_DIM, FNABI_JSON_UTF8
+ * for text that is not, FNABI_DEPTH for what cannot be decoded again, and as
+ * the decoder does for another key's JSON; FNABI_IREE_ABI_DUPLICATE when such
+ * a key is "a" or "r". */
+FNABI_API int64_t fnabi_iree_abi_encode(const uint8_t* message, size_t size,
+                                        uint8_t* out, size_t capacity,
+                                        fnabi_error* error);
 
 /* ---------------------------------------------------------------------- cconv
  *

@@ -147,18 +147,20 @@ def check(read: Callable[..., int], data: Any) -> None:
         raise problem
 
 
-def encode(write: Callable[..., int], value: object, function: str) -> bytes:
+def encode(
+    write: Callable[..., int], value: object, function: str, *, integers: str = "int32"
+) -> bytes:
     """Call ``write(message, size, out, capacity, error)`` on the message of `value`.
 
     Raises:
         CallError: when the ABI cannot express `value`, naming the part of it.
-        RangeError: when an integer is outside int32.
+        RangeError: when an integer is outside `integers`, the type that the ABI has for it.
 
     """
     try:
         message = _pack(value)
     except OverflowError as problem:
-        raise RangeError(f"{function}: an integer is outside int32") from problem
+        raise RangeError(f"{function}: an integer is outside {integers}") from problem
     except (TypeError, UnicodeEncodeError, RecursionError) as problem:
         raise CallError(f"{function}: {problem}") from problem
     return fill(write, function, message, len(message))
