@@ -37,6 +37,11 @@
   X(FNABI_SIP_TAG, "sip-tag", "Unrecognized tag")                              \
   X(FNABI_SIP_NEGATIVE, "sip-negative", "a key or raw index is 0 or more")     \
   X(FNABI_SIP_DUPLICATE, "sip-duplicate", "key occurs twice")                  \
+  X(FNABI_DECLARATION_HEAD, "declaration-head", "not a declaration")           \
+  X(FNABI_DECLARATION_LISTS, "declaration-lists",                              \
+    "no list of arguments and list of results")                                \
+  X(FNABI_DECLARATION_VALUE, "declaration-value",                              \
+    "no argument or result can be read")                                       \
   X(FNABI_MODULE_SIZE, "module-size", "the file ends before the module")       \
   X(FNABI_MODULE_IDENTIFIER, "module-identifier", "not an IREE module")        \
   X(FNABI_MODULE_OFFSET, "module-offset", "offset leads outside the module")   \
