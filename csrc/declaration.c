@@ -48,6 +48,7 @@ typedef struct reading {
   bool several;     /* another choice of values would have been as good */
   bool odd_type;    /* a word stands for a type, but is none */
   bool results_tried;
+  bool ascii;   /* the whole text */
   bool deep;    /* `stuck` is where nesting became too deep */
   size_t stuck; /* the last value that could not be read */
   size_t stuck_index;
@@ -64,15 +65,11 @@ static bool stands_at(const reading* r, size_t at, const char* text,
 }
 #define AT(r, at, text) stands_at(r, at, text, sizeof(text) - 1)
 
-static bool is(const char* data, size_t size, const char* text) {
-  return strlen(text) == size && memcmp(data, text, size) == 0;
-}
-
+#define IS(data, size, text) \
+  ((size) == sizeof(text) - 1 && memcmp(data, text, sizeof(text) - 1) == 0)
 /* `text` and more. */
-static bool begins(const char* data, size_t size, const char* text) {
-  size_t n = strlen(text);
-  return n < size && memcmp(data, text, n) == 0;
-}
+#define BEGINS(data, size, text) \
+  ((size) > sizeof(text) - 1 && memcmp(data, text, sizeof(text) - 1) == 0)
 
 /* The first `byte` in [at, end), or `end`. */
 static size_t find(const reading* r, size_t at, size_t end, char byte) {
@@ -119,13 +116,15 @@ static size_t skip_brackets(reading* r, size_t at) {
   return 0;
 }
 
+static bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
+
 static bool is_letter(char byte) {
   return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
 }
 
 static bool is_word(char byte) {
-  return is_letter(byte) || (byte >= '0' && byte <= '9') || byte == '_' ||
-         byte == '$' || byte == '.' || byte == '-';
+  return is_letter(byte) || is_digit(byte) || byte == '_' || byte == '$' ||
+         byte == '.' || byte == '-';
 }
 
 /* '!'? [A-Za-z] [A-Za-z0-9_$.-]* ('<' text '>')? */
@@ -149,23 +148,37 @@ static size_t skip_type(reading* r, size_t at) {
 /* ---------------------------------------------------------------------- types
  */
 
+/* fnabi_pack_text, quicker for the short ones. */
+static void write_text(reading* r, size_t at, size_t end) {
+  size_t size = end - at;
+  if (r->ascii && size < 32) {
+    fnabi_put_byte(r->w, (uint8_t)(0xA0 | size));
+    fnabi_put(r->w, r->data + at, size);
+  } else {
+    fnabi_pack_text(r->w, r->data + at, size);
+  }
+}
+
 static int64_t write_unknown(fnabi_writer* w) {
   fnabi_pack_array(w, 1);
   fnabi_pack_int(w, FNABI_TYPE_UNKNOWN);
   return FNABI_TYPE_UNKNOWN;
 }
 
-/* (('?' | [0-9]+) 'x')* in exactly [at, end), as an array of dims. */
-static bool write_dims(reading* r, size_t at, size_t end) {
-  size_t place = fnabi_pack_open(r->w), rank = 0;
-  while (at < end) {
+/* (('?' | [0-9]+) 'x')* in exactly [at, end), as an array of `rank` dims. */
+static bool write_dims(reading* r, size_t at, size_t end, size_t rank) {
+  if (rank < 16)
+    fnabi_pack_array(r->w, (unsigned)rank);
+  else
+    fnabi_pack_wide(r->w, 0xDD, rank, 4);
+  for (; at < end; at++) {
     if (r->data[at] == '?') {
       fnabi_pack_nil(r->w);
       at++;
     } else {
       size_t start = at;
       int64_t dim = 0;
-      for (; at < end && r->data[at] >= '0' && r->data[at] <= '9'; at++) {
+      for (; at < end && is_digit(r->data[at]); at++) {
         int64_t digit = r->data[at] - '0';
         if (dim > (INT64_MAX - digit) / 10) return false;
         dim = 10 * dim + digit;
@@ -173,34 +186,34 @@ static bool write_dims(reading* r, size_t at, size_t end) {
       if (at == start) return false;
       fnabi_pack_int(r->w, dim);
     }
-    rank++;
-    if (at == end || r->data[at++] != 'x') return false;
+    if (at == end || r->data[at] != 'x') return false;
+    rank--;
   }
-  fnabi_pack_close(r->w, place, rank);
-  return true;
-}
-
-static bool is_of_dims(char byte) {
-  return (byte >= '0' && byte <= '9') || byte == '?' || byte == 'x' ||
-         byte == '*';
+  return rank == 0;
 }
 
 /* tensor ::= 'tensor<' ('*x' | dim*) element (', ' encoding)? '>'
  * [at, end) is what stands between the angle brackets. */
 static int64_t write_tensor(reading* r, size_t at, size_t end) {
   fnabi_dtype dtype;
-  size_t start = r->w->size, element = at;
-  while (element < end && is_of_dims(r->data[element])) element++;
+  size_t start = r->w->size, element = at, rank = 0;
+  for (; element < end; element++) {
+    char byte = r->data[element];
+    if (byte == 'x')
+      rank++;
+    else if (!is_digit(byte) && byte != '?' && byte != '*')
+      break;
+  }
   size_t comma = find(r, element, end, ',');
   if (fnabi_read_dtype(r->data + element, comma - element, &dtype)) {
     fnabi_pack_array(r->w, 3);
     fnabi_pack_int(r->w, FNABI_TYPE_BUFFER);
     fnabi_pack_dtype(r->w, &dtype);
-    if (is(r->data + at, element - at, "*x")) {
+    if (IS(r->data + at, element - at, "*x")) {
       fnabi_pack_nil(r->w);
       return FNABI_TYPE_BUFFER;
     }
-    if (write_dims(r, at, element)) return FNABI_TYPE_BUFFER;
+    if (write_dims(r, at, element, rank)) return FNABI_TYPE_BUFFER;
     r->w->size = start;
   }
   return write_unknown(r->w);
@@ -209,12 +222,10 @@ static int64_t write_tensor(reading* r, size_t at, size_t end) {
 /* Writes the type [at, end) and answers its fnabi_type. Recurs once a
  * bracket, of which there are at most FNABI_DEPTH_MAX in one another. */
 static int64_t write_type(reading* r, size_t at, size_t end) {
-  static const char list[] = "!util.list<", tensor[] = "tensor<";
   const char* text = r->data + at;
   size_t size = end - at;
   fnabi_dtype dtype;
-  if (begins(text, size, tensor))
-    return write_tensor(r, at + sizeof tensor - 1, end - 1);
+  if (BEGINS(text, size, "tensor<")) return write_tensor(r, at + 7, end - 1);
   if (fnabi_read_dtype(text, size, &dtype)) {
     fnabi_pack_array(r->w, 2);
     fnabi_pack_int(r->w, FNABI_TYPE_SCALAR);
@@ -223,9 +234,9 @@ static int64_t write_type(reading* r, size_t at, size_t end) {
   }
   if (*text != '!') return write_unknown(r->w);
   fnabi_pack_array(r->w, 2);
-  if (begins(text, size, list)) {
-    size_t element = at + sizeof list - 1;
-    bool any = is(r->data + element, end - 1 - element, "?");
+  if (BEGINS(text, size, "!util.list<")) {
+    size_t element = at + 11;
+    bool any = IS(r->data + element, end - 1 - element, "?");
     if (any || skip_type(r, element) == end - 1) {
       fnabi_pack_int(r->w, FNABI_TYPE_HOMOGENEOUS_LIST);
       if (any)
@@ -236,10 +247,10 @@ static int64_t write_type(reading* r, size_t at, size_t end) {
     }
   }
   fnabi_pack_int(r->w, FNABI_TYPE_REF);
-  if (is(text, size, "!vm.ref<?>"))
+  if (IS(text, size, "!vm.ref<?>"))
     fnabi_pack_nil(r->w);
   else
-    fnabi_pack_text(r->w, text, size);
+    write_text(r, at, end);
   return FNABI_TYPE_REF;
 }
 
@@ -247,19 +258,12 @@ static int64_t write_type(reading* r, size_t at, size_t end) {
 static char letter_of(const reading* r, size_t at, size_t end) {
   const char* text = r->data + at;
   fnabi_dtype dtype;
-  if (*text == '!' || begins(text, end - at, "tensor<")) return 'r';
+  if (*text == '!' || BEGINS(text, end - at, "tensor<")) return 'r';
   if (!fnabi_read_dtype(text, end - at, &dtype)) return 0;
-  switch (dtype.kind) {
-    case FNABI_DTYPE_INDEX:
-      return 'I';
-    case FNABI_DTYPE_COMPLEX:
-      return 0;
-    case FNABI_DTYPE_FLOAT:
-      if (dtype.bits >= 32) return dtype.bits == 32 ? 'f' : 'F';
-      return 'i'; /* narrow floats travel as integers */
-    default:
-      return dtype.bits <= 32 ? 'i' : 'I';
-  }
+  if (dtype.kind == FNABI_DTYPE_COMPLEX || dtype.bits > 64) return 0;
+  if (dtype.kind == FNABI_DTYPE_FLOAT && dtype.bits >= 32)
+    return dtype.bits == 32 ? 'f' : 'F';
+  return dtype.bits <= 32 ? 'i' : 'I'; /* narrow floats too */
 }
 
 /* --------------------------------------------------------------------- values
@@ -323,7 +327,7 @@ static bool find_encoding(reading* r, const value* v, attribute* encoding) {
   size_t at = v->attributes + 1, end = v->end - 1;
   while (at < end) {
     at = next_attribute(r, at, end, encoding);
-    if (is(r->data + encoding->key, encoding->key_end - encoding->key,
+    if (IS(r->data + encoding->key, encoding->key_end - encoding->key,
            "iree.abi.encoding"))
       return skip_type(r, encoding->text) == encoding->end;
   }
@@ -337,8 +341,8 @@ static void write_attributes(reading* r, const value* v) {
   for (; at < end; count++) {
     at = next_attribute(r, at, end, &a);
     fnabi_pack_array(r->w, 2);
-    fnabi_pack_text(r->w, r->data + a.key, a.key_end - a.key);
-    fnabi_pack_text(r->w, r->data + a.text, a.end - a.text);
+    write_text(r, a.key, a.key_end);
+    write_text(r, a.text, a.end);
   }
   fnabi_pack_close(r->w, place, count);
 }
@@ -348,14 +352,14 @@ static bool is_odd_type(const reading* r, const value* v, int64_t type) {
   const char* text = r->data + v->type;
   size_t size = v->type_end - v->type;
   return type == FNABI_TYPE_UNKNOWN && *text != '(' && text[size - 1] != '>' &&
-         !is(text, size, "none");
+         !IS(text, size, "none");
 }
 
 /* [name, type, attributes, text, declared] */
 static void write_value(reading* r, const value* v) {
   attribute encoding;
   fnabi_pack_array(r->w, 5);
-  fnabi_pack_text(r->w, r->data + v->begin + 1, v->colon - v->begin - 1);
+  write_text(r, v->begin + 1, v->colon);
   size_t place = r->w->size;
   int64_t type = write_type(r, v->type, v->type_end);
   if (is_odd_type(r, v, type)) r->odd_type = true;
@@ -374,7 +378,7 @@ static void write_value(reading* r, const value* v) {
     }
     write_attributes(r, v);
   }
-  fnabi_pack_text(r->w, r->data + v->begin, v->end - v->begin);
+  write_text(r, v->begin, v->end);
   if (encoded)
     write_type(r, v->type, v->type_end);
   else
@@ -384,13 +388,16 @@ static void write_value(reading* r, const value* v) {
 /* Whether the value has the name that the compiler makes up for its place. */
 static bool is_numbered(const reading* r, const value* v, int side,
                         size_t index) {
-  const char* prefix = side == INPUTS ? "input" : "output";
   const char* name = r->data + v->begin + 1;
-  size_t size = v->colon - v->begin - 1, n = strlen(prefix);
-  if (!begins(name, size, prefix)) return false;
-  for (; size > n; size--, index /= 10)
-    if (name[size - 1] != (char)('0' + index % 10)) return false;
-  return index == 0;
+  size_t size = v->colon - v->begin - 1, n = side == INPUTS ? 5 : 6;
+  if (side == INPUTS ? !BEGINS(name, size, "input")
+                     : !BEGINS(name, size, "output"))
+    return false;
+  do {
+    if (name[--size] != (char)('0' + index % 10)) return false;
+    index /= 10;
+  } while (index != 0 && size > n);
+  return index == 0 && size == n;
 }
 
 /* ---------------------------------------------------------------------- lists
@@ -434,7 +441,7 @@ static bool may_end(reading* r, int side, const value* v, size_t index,
 }
 
 static void note_stuck(reading* r, int side, const value* v, size_t index) {
-  if (v->begin < r->stuck) return;
+  if (v->begin <= r->stuck) return;
   r->stuck = v->begin;
   r->stuck_side = side;
   r->stuck_index = index;
@@ -510,7 +517,7 @@ static bool read_function(reading* r, size_t name, const char* model) {
     r->starts = 0;
     r->several = r->odd_type = false;
     fnabi_pack_array(r->w, 6);
-    fnabi_pack_text(r->w, r->data + name, at - name);
+    write_text(r, name, at);
     if (model == NULL)
       fnabi_pack_nil(r->w);
     else
@@ -559,10 +566,21 @@ static bool refuse(const reading* r, fnabi_error* error) {
   return false;
 }
 
+static bool is_ascii(const char* data, size_t size) {
+  uint64_t word, all = 0;
+  for (; size >= sizeof word; data += sizeof word, size -= sizeof word) {
+    memcpy(&word, data, sizeof word);
+    all |= word;
+  }
+  for (; size > 0; data++, size--) all |= (uint8_t)*data;
+  return (all & UINT64_C(0x8080808080808080)) == 0;
+}
+
 bool fnabi_declaration_write(const char* data, size_t size, fnabi_known inputs,
                              fnabi_known results, fnabi_writer* w,
                              fnabi_error* error) {
-  reading r = {.data = data, .size = size, .w = w};
+  reading r = {
+      .data = data, .size = size, .w = w, .ascii = is_ascii(data, size)};
   fnabi_known known[] = {inputs, results};
   const char* model = NULL;
   size_t name = 0, start = w->size;

@@ -440,7 +440,7 @@ FNABI_API int64_t fnabi_module_field(const char* data, size_t size, int32_t id,
  *             the type in the text is; that one is then `declared`, else nil
  *     text    all of `data`
  *     doubt   why what was printed may have been another reading, or nil:
- *             "arity"  there is no reading with the numbers that are known
+ *             "arity"  no reading with the numbers that are known was found
  *             "names"  there are several; names that the compiler makes up
  *                      ("input1") count as such where they have the right
  *                      number
@@ -453,9 +453,12 @@ FNABI_API int64_t fnabi_module_field(const char* data, size_t size, int32_t id,
  * `inputs` and `results` are how many values the calling convention has,
  * negative where that is not known; an async function has two inputs more than
  * its declaration. The letters are those of the calling convention (of
- * "iIfFr"), as many, or NULL: they help to find the reading. Fails with
- * FNABI_DECLARATION_* for a text that has no reading at all, and FNABI_DEPTH.
- * Each byte is read at most FNABI_DEPTH_MAX times, in practice twice. */
+ * "iIfFr"), as many, or NULL: they help to find the reading. Without doubt
+ * there is no other reading that has the known numbers.
+ * Fails with FNABI_DECLARATION_* for a text without a reading, or with none but
+ * such that begin a value within quotes; and with FNABI_DEPTH. No byte is read
+ * more than a few times FNABI_DEPTH_MAX, and in texts that compilers print
+ * each is read about twice. */
 FNABI_API int64_t fnabi_declaration_decode(
     const char* data, size_t size, int64_t inputs, const char* input_letters,
     int64_t results, const char* result_letters, uint8_t* out, size_t capacity,
