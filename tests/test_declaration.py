@@ -273,7 +273,7 @@ def test_types(
     assert read.certain
     assert read.doubt is None
     assert read.model == text.split()[0]
-    assert read.text == str(read) == text
+    assert read.text == text
     assert read.signature == Signature(
         tuple(Named(*pair) for pair in types), tuple(Named(*pair) for pair in result_types)
     )
@@ -802,6 +802,8 @@ def test_records() -> None:
     )
     assert str(read.signature) == "(a: i32, b: float32) -> (c: float64[?])"
     assert str(read.inputs[0]) == "a: i32"
+    assert str(read) == "sync f(a: i32, b: float32) -> (c: float64[?]) (in doubt: names)"
+    assert str(declaration.parse("func @f() -> ()")) == "f() -> ()"
     assert eval(repr(read)) == read
     assert pickle.loads(pickle.dumps(read)) == read
     assert copy.deepcopy(read) == read

@@ -3,8 +3,8 @@
 Compilers leave it for people to read, and it is the only typed text that most modules carry::
 
     >>> from fnabi import declaration
-    >>> print(declaration.parse("sync func @f(%a: tensor<?x8xf32>) -> (%b: i32)").signature)
-    (a: float32[?x8]) -> (b: i32)
+    >>> print(declaration.parse("sync func @f(%a: tensor<?x8xf32>) -> (%b: i32)"))
+    sync f(a: float32[?x8]) -> (b: i32)
 
 Its names are not escaped, so a text may have several readings, and a frontend may have put any
 text in its place. `parse` reads all that the compilers print, keeps the whole text, and says when
@@ -90,8 +90,13 @@ class Declaration(msgspec.Struct, frozen=True, array_like=True, gc=False, repr_o
         )
 
     def __str__(self) -> str:
-        return self.text
+        model = "" if self.model is None else f"{self.model} "
+        doubt = "" if self.doubt is None else f" (in doubt: {self.doubt})"
+        return f"{model}{self.name}{self.signature}{doubt}"
 
+
+_UNKNOWN: tuple[int, object] = (-1, ffi.NULL)
+_NOTHING_KNOWN = (*_UNKNOWN, *_UNKNOWN)
 
 _declaration = msgspec.msgpack.Decoder(Declaration)
 
@@ -119,17 +124,17 @@ def parse(
 
     """
     data = text if text.__class__ is bytes else _core.text_bytes(text, "declaration.parse")
-    return _core.decode(
-        lib.fnabi_declaration_decode,
-        _declaration,
-        data,
-        *((-1, ffi.NULL) if inputs is None else _known(inputs, "inputs")),
-        *((-1, ffi.NULL) if results is None else _known(results, "results")),
-    )
+    if inputs is None and results is None:
+        known = _NOTHING_KNOWN
+    else:
+        known = (*_known(inputs, "inputs"), *_known(results, "results"))
+    return _core.decode(lib.fnabi_declaration_decode, _declaration, data, *known)
 
 
-def _known(values: int | str, argument: str) -> tuple[int, object]:
+def _known(values: int | str | None, argument: str) -> tuple[int, object]:
     """How many values there are, and their letters."""
+    if values is None:
+        return _UNKNOWN
     if isinstance(values, str):
         letters = "" if values == "v" else values
         if letters.strip("iIfFr"):
@@ -138,7 +143,7 @@ def _known(values: int | str, argument: str) -> tuple[int, object]:
             )
         return len(letters), letters.encode()
     if isinstance(values, int) and 0 <= values < 1 << 63:
-        return values, ffi.NULL
+        return values, _UNKNOWN[1]
     raise CallError(
         f"declaration.parse: {argument}: expected an int of 0 or more, a str or None,"
         f" not {values!r}"
