@@ -14,10 +14,10 @@
  *
  * Names are printed as they are, so that a text may have several readings. The
  * one taken ends every name as early as it can. It is the only one with that
- * many values when each ", %" and "(%" of the text begins a value: another
- * reading would have to begin its values at other places. Then the readings
- * with fewer values are those in which some of the values between two commas
- * are part of the next one's name.
+ * many values when each ", %" and "(%" of the text begins a value in it:
+ * another reading would have to begin its values at other places. In the
+ * readings with fewer values then, some values with the commas behind them are
+ * part of the name of the next one.
  *
  * Time: a type that is tried inside another lies one bracket deeper, and at
  * most FNABI_DEPTH_MAX lie in one another, so a byte is read no more often
@@ -579,6 +579,10 @@ static bool is_ascii(const char* data, size_t size) {
 bool fnabi_declaration_write(const char* data, size_t size, fnabi_known inputs,
                              fnabi_known results, fnabi_writer* w,
                              fnabi_error* error) {
+  if (size > UINT32_MAX) {
+    fnabi_fail(error, FNABI_DECLARATION_SIZE, 0, "less");
+    return false;
+  }
   reading r = {
       .data = data, .size = size, .w = w, .ascii = is_ascii(data, size)};
   fnabi_known known[] = {inputs, results};

@@ -1,7 +1,5 @@
 #include "dtype.h"
 
-#define BITS_MAX 16777215 /* MLIR's widest integer */
-
 /* The message of a kind: a head of 0xA0 and its size, and its name. */
 typedef struct kind_text {
   char text[10];
@@ -81,7 +79,7 @@ bool fnabi_unpack_dtype(fnabi_reader* r, fnabi_dtype* dtype) {
   int64_t bits;
   if (!fnabi_unpack_array(r, &count) || count != 3 ||
       !fnabi_unpack_text(r, &kind, &size) || !fnabi_unpack_int(r, &bits) ||
-      bits < 1 || bits > BITS_MAX ||
+      bits < 1 || bits > FNABI_DTYPE_BITS_MAX ||
       !fnabi_unpack_text(r, &dtype->format, &dtype->format_size))
     return false;
   dtype->bits = (uint32_t)bits;
@@ -113,7 +111,7 @@ static bool read_integer(const char* text, size_t size, fnabi_dtype* dtype) {
   for (size_t i = 1; i < size; i++) {
     if (text[i] < '0' || text[i] > '9') return false;
     bits = bits * 10 + (uint32_t)(text[i] - '0');
-    if (bits > BITS_MAX) return false;
+    if (bits > FNABI_DTYPE_BITS_MAX) return false;
   }
   return set(dtype, kind, bits, "", 0);
 }
@@ -137,7 +135,8 @@ bool fnabi_read_dtype(const char* text, size_t size, fnabi_dtype* dtype) {
   fnabi_dtype part;
   text += 8;
   size -= 9;
-  if (!read_part(text, size, &part) || part.bits > BITS_MAX / 2) return false;
+  if (!read_part(text, size, &part) || part.bits > FNABI_DTYPE_BITS_MAX / 2)
+    return false;
   /* IEEE parts are told by the width; others keep their name */
   bool ieee = part.kind == FNABI_DTYPE_FLOAT && part.format_size == 0;
   return set(dtype, FNABI_DTYPE_COMPLEX, 2 * part.bits, ieee ? "" : text,

@@ -323,15 +323,15 @@ static bool walk_flat(fnabi_fb* fb, const fnabi_fb_field* field, size_t from) {
   return true;
 }
 
-/* A member whose number the schema does not know is left alone: a later
- * version of the schema may have it. */
+/* `from` is 0 for a union without a value. A member whose number the schema
+ * does not know is left alone: a later version of the schema may have it. */
 static bool walk_member(fnabi_fb* fb, const fnabi_fb_union* members,
                         uint8_t member, size_t from) {
   if (fb->writer != NULL) {
     fnabi_pack_array(fb->writer, 2);
     fnabi_pack_uint(fb->writer, member);
   }
-  if (member <= members->count)
+  if (from != 0 && member <= members->count)
     return fnabi_fb_walk(fb, members->members[member - 1], from);
   if (fb->writer != NULL) fnabi_pack_nil(fb->writer);
   return true;
@@ -341,18 +341,11 @@ static bool walk_union(fnabi_fb* fb, const fnabi_fb_view* view,
                        const fnabi_fb_field* field) {
   uint16_t type_at = view->shape->at[field->id - 1];
   uint16_t at = view->shape->at[field->id];
+  size_t from = at != 0 ? view->place + at : 0;
   uint8_t member = type_at != 0 ? fb->data[view->place + type_at] : 0;
-  if (member == 0 && at != 0)
-    return fail(fb, FNABI_MODULE_UNION, view->place + at);
-  if (at != 0) return walk_member(fb, field->members, member, view->place + at);
-  if (fb->writer == NULL) return true;
-  if (member == 0) {
-    fnabi_pack_nil(fb->writer);
-  } else {
-    fnabi_pack_array(fb->writer, 2);
-    fnabi_pack_uint(fb->writer, member);
-    fnabi_pack_nil(fb->writer);
-  }
+  if (member != 0) return walk_member(fb, field->members, member, from);
+  if (from != 0) return fail(fb, FNABI_MODULE_UNION, from);
+  if (fb->writer != NULL) fnabi_pack_nil(fb->writer);
   return true;
 }
 

@@ -48,6 +48,7 @@
  *            | [HOMOGENEOUS_LIST, type]
  *            | [NAMED, name, type]
  *            | [NULL] | [UNKNOWN]
+ *            | [REF_ARRAY, type, shape]   elements are references
  *   signature  [[type...], [type...]]      inputs, results
  */
 #ifndef FNABI_H
@@ -115,10 +116,37 @@ typedef enum fnabi_code {
   FNABI_SIP_NEGATIVE,  /* a key or a raw index below 0 */
   FNABI_SIP_DUPLICATE, /* the same key twice in one structure */
 
+  /* JSON, as RFC 8259 has it */
+  FNABI_JSON, /* something else must stand here, or nothing */
+  FNABI_JSON_STRING,
+  FNABI_JSON_CONTROL,
+  FNABI_JSON_UTF8,
+  FNABI_JSON_ESCAPE,
+  FNABI_JSON_SURROGATE, /* an escape that is no character by itself */
+  FNABI_JSON_NUMBER,
+  FNABI_JSON_SIZE, /* more than a message can hold */
+
+  /* IREE ABI; the JSON is well-formed up to the offset */
+  FNABI_IREE_ABI_OBJECT,
+  FNABI_IREE_ABI_DUPLICATE,
+  FNABI_IREE_ABI_MISSING,
+  FNABI_IREE_ABI_SIDE,
+  FNABI_IREE_ABI_RECORD,
+  FNABI_IREE_ABI_PRIMITIVE,
+  FNABI_IREE_ABI_COMPOUND,
+  FNABI_IREE_ABI_FIELD,
+  FNABI_IREE_ABI_NAMED, /* "named" stands elsewhere than as an argument */
+  FNABI_IREE_ABI_NAME,  /* a name or a key that is not a string */
+  FNABI_IREE_ABI_SLOT,
+  FNABI_IREE_ABI_RANK,
+  FNABI_IREE_ABI_DIM,
+  FNABI_IREE_ABI_DIMS,
+
   /* declarations */
   FNABI_DECLARATION_HEAD,  /* the text does not begin as a declaration */
   FNABI_DECLARATION_LISTS, /* no place where the argument list could begin */
   FNABI_DECLARATION_VALUE, /* no argument or result can be read here */
+  FNABI_DECLARATION_SIZE,  /* more than a message can hold */
 
   /* modules */
   FNABI_MODULE_SIZE,       /* the file ends before the module does */
@@ -131,6 +159,14 @@ typedef enum fnabi_code {
   FNABI_MODULE_UNION,      /* a union's type and value do not agree */
   FNABI_MODULE_REQUIRED,   /* a required field is absent */
   FNABI_MODULE_ORDINAL,    /* an ordinal outside the table it indexes */
+
+  /* calling conventions */
+  FNABI_CCONV_REGISTER, /* not a register type */
+  FNABI_CCONV_VOID,     /* 'v' beside something else */
+  FNABI_CCONV_SPAN,     /* a span in a span or among results */
+  FNABI_CCONV_SPAN_END, /* a span that is not closed */
+  FNABI_CCONV_COUNT,    /* as many counts, of 0 or more, as there are spans */
+  FNABI_CCONV_SIZE,     /* a text of 4 GiB, or a buffer's size outside int64 */
 
   FNABI_CODE_COUNT
 } fnabi_code;
@@ -145,7 +181,7 @@ typedef struct fnabi_error {
   const char* expected; /* what may stand there instead, static; or NULL */
   char path[FNABI_PATH_SIZE]; /* where in the value, such as
                            "inputs[2].shape[0]"; NUL-terminated, "" at its
-                           root; a path too long keeps its end */
+                           root; of a path too long the end, after "..." */
 } fnabi_error;
 
 /* The text of a code, or its name in lower case with dashes ("span-end").
@@ -225,7 +261,8 @@ typedef enum fnabi_type {
   FNABI_TYPE_HOMOGENEOUS_LIST,
   FNABI_TYPE_NAMED,
   FNABI_TYPE_NULL,
-  FNABI_TYPE_UNKNOWN
+  FNABI_TYPE_UNKNOWN,
+  FNABI_TYPE_REF_ARRAY
 } fnabi_type;
 
 /* ------------------------------------------------------------------------ raw
@@ -295,8 +332,9 @@ FNABI_API int64_t fnabi_sip_decode(const char* data, size_t size, uint8_t* out,
                                    size_t capacity, fnabi_error* error);
 
 /* The way back, children in the order of the message. Fails with
- * FNABI_SIP_NEGATIVE and FNABI_INT32 for keys and indexes, and FNABI_DEPTH.
- * That keys differ is the caller's to see to. */
+ * FNABI_SIP_NEGATIVE and FNABI_INT32 for keys and indexes, FNABI_DEPTH, and
+ * FNABI_SIP_DUPLICATE for a key that a structure has twice. Where keys do not
+ * ascend, allocates and frees at most 8 bytes a byte of the answer. */
 FNABI_API int64_t fnabi_sip_encode(const uint8_t* message, size_t size,
                                    uint8_t* out, size_t capacity,
                                    fnabi_error* error);
@@ -318,16 +356,106 @@ typedef enum fnabi_sip_event {
  * FNABI_MEMORY: the message is
  *   [[[event, key, index, or nil]...], code]
  * with the events before the first error, a close for every structure that
- * was open, and its code or FNABI_OK. Allocates 8 bytes a level. */
+ * was open, and its code or FNABI_OK. Allocates from 64 levels on, at most
+ * 16 bytes a level. */
 FNABI_API int64_t fnabi_sip_visit(const char* data, size_t size, int32_t side,
                                   uint8_t* out, size_t capacity,
                                   fnabi_error* error);
 
-/* Writes the structure of well-nested events [[event, ...]...]. Allocates
- * 8 bytes a level. */
+/* Writes the structure of well-nested events [[event, ...]...]. Allocates from
+ * 64 levels on, at most 16 bytes a level. */
 FNABI_API int64_t fnabi_sip_mangle(const uint8_t* message, size_t size,
                                    uint8_t* out, size_t capacity,
                                    fnabi_error* error);
+
+/* ------------------------------------------------------------------- IREE ABI
+ *
+ * The JSON of the attribute `iree.abi`, version 1: type records for arguments
+ * and results. The grammar stands in iree_abi.c.
+ *
+ *   IREE ABI signature  [[type...], [type...], [[key, json]...]]
+ *
+ * The types are all but REF; NAMED stands only at the root of the inputs, and
+ * SCALAR and BUFFER have the dtypes bool, signless, float and bfloat. An
+ * "ndarray" whose elements are not of a primitive type is a REF_ARRAY. Then
+ * follow the object's other keys in their order with the text of their values
+ * as it stands in the input. */
+
+/* A whole text, exactly the grammar; "a" and "r" in any order. An error's path
+ * leads through the JSON: "a[1][3]". Strings must be UTF-8 and not escape half
+ * a surrogate pair; objects and arrays nest up to FNABI_DEPTH_MAX; a dim is at
+ * most INT64_MAX. Fails with FNABI_JSON_SIZE for 4 GiB or more. */
+FNABI_API int64_t fnabi_iree_abi_decode(const char* data, size_t size,
+                                        uint8_t* out, size_t capacity,
+                                        fnabi_error* error);
+
+/* The way back, without whitespace; also from a signature without the third
+ * element. Fails with FNABI_UNSUPPORTED for a type or a dtype that the ABI
+ * cannot express, FNABI_IREE_ABI_NAMED and FNABI_IREE_ABI_DIM, FNABI_JSON_UTF8
+ * for text that is not, FNABI_DEPTH for what cannot be decoded again, and as
+ * the decoder does for another key's JSON; FNABI_IREE_ABI_DUPLICATE when such
+ * a key is "a" or "r". */
+FNABI_API int64_t fnabi_iree_abi_encode(const uint8_t* message, size_t size,
+                                        uint8_t* out, size_t capacity,
+                                        fnabi_error* error);
+
+/* ---------------------------------------------------------------------- cconv
+ *
+ * The VM calling convention, version 0: the registers that a function of a
+ * module takes and gives, such as "0rIi_r". The grammar stands in cconv.c.
+ *
+ *   convention  [[argument...], [register...], version]
+ *   argument    register | [[register...]]      the latter a span: a variadic
+ *                                               list of tuples of registers
+ *   register    "i32" "i64" "f32" "f64" "ref" */
+
+/* A whole convention, exactly the grammar. Every spelling of an empty side
+ * gives the same message. */
+FNABI_API int64_t fnabi_cconv_decode(const char* data, size_t size,
+                                     uint8_t* out, size_t capacity,
+                                     fnabi_error* error);
+
+/* The way back, to the spelling of the compilers: an empty side is 'v'. Fails
+ * with FNABI_CCONV_REGISTER, FNABI_CCONV_SPAN and FNABI_VERSION. */
+FNABI_API int64_t fnabi_cconv_encode(const uint8_t* message, size_t size,
+                                     uint8_t* out, size_t capacity,
+                                     fnabi_error* error);
+
+/* A caller and a callee hand each other arguments and results in a buffer
+ * each, one value behind the other: a register in 4 bytes (i32, f32), 8 (i64,
+ * f64) or 16 (ref, on a machine of 64 bits); a span as the number of its
+ * elements in 4 bytes and then their registers.
+ *
+ * Since IREE 3.10 what takes 8 or 16 bytes is aligned to 8, and so is the first
+ * element of a span that contains such a register; the buffer itself is, and
+ * its size is a multiple of its largest alignment. Before, all was packed. */
+typedef enum fnabi_cconv_buffer {
+  FNABI_CCONV_ARGUMENTS = 0,
+  FNABI_CCONV_RESULTS = 1,
+  FNABI_CCONV_PACKED = 2 /* added to either: the layout before IREE 3.10 */
+} fnabi_cconv_buffer;
+
+/* The size of a buffer in bytes, where the arguments' spans have as many
+ * elements as `span_counts` says. Time does not depend on the counts. Fails as
+ * the decoder does, and with FNABI_CCONV_COUNT and FNABI_CCONV_SIZE.
+ *
+ * This covers every offset that fnabi_cconv_offsets gives. IREE's own sum takes
+ * all elements of a span to be as long as the first, and aligns where there is
+ * none: it differs where elements end off a multiple of 8 ("0CrfD", for which
+ * it is too small) and for spans that are empty. */
+FNABI_API int64_t fnabi_cconv_size(const char* data, size_t size,
+                                   int32_t buffer, const int32_t* span_counts,
+                                   size_t spans, fnabi_error* error);
+
+/* The offset of each value in its buffer, as IREE's interpreter writes them:
+ * of a register, or of a span's count and each register of each element.
+ * `offsets` has room for `capacity` of them, not bytes; the answer is how many
+ * there are. Fails as fnabi_cconv_size does. */
+FNABI_API int64_t fnabi_cconv_offsets(const char* data, size_t size,
+                                      int32_t buffer,
+                                      const int32_t* span_counts, size_t spans,
+                                      int64_t* offsets, size_t capacity,
+                                      fnabi_error* error);
 
 /* --------------------------------------------------------------------- module
  *
@@ -366,7 +494,7 @@ FNABI_API int64_t fnabi_module_head(const char* data, size_t size, uint8_t* out,
                                     size_t capacity, fnabi_error* error);
 
 /* All exports with what belongs to them. The message is
- *   [[name, internal_ordinal, calling_convention, [[key, value]...],
+ *   [[name, internal_ordinal, calling_convention, [key, value, key, value...],
  *     signature, problem, sip_signature, problem]...]
  * where `signature` is that of the raw ABI when there is an attribute `f`
  * whose version `fv` is absent or "1", and `sip_signature` that of the SIP ABI

@@ -329,16 +329,16 @@ static bool write_text(fnabi_fb* fb, const fnabi_fb_view* view,
          fnabi_fb_in_field(fb, field->name);
 }
 
-/* Writes the attributes as pairs; answers those that it knows in `noted`. */
+/* Writes keys and values in turn, which reads faster than pairs would; answers
+ * the attributes that it knows in `noted`. */
 static bool write_attrs(fnabi_fb* fb, const fnabi_fb_view* view, text* noted) {
   const fnabi_fb_field* field = &signature_fields[SIGNATURE_ATTRS];
   size_t place, count;
   if (!fnabi_fb_tables(fb, view, field, &place, &count)) return false;
-  fnabi_pack_wide(fb->writer, 0xDD, count, 4);
+  fnabi_pack_wide(fb->writer, 0xDD, 2 * (uint64_t)count, 4);
   for (size_t i = 0; i < count; i++) {
     fnabi_fb_view pair;
     text key, value;
-    fnabi_pack_array(fb->writer, 2);
     if (!fnabi_fb_enter(fb, &attr, place + 4 * i, &pair) ||
         !write_text(fb, &pair, &attr_fields[ATTR_KEY], &key) ||
         !write_text(fb, &pair, &attr_fields[ATTR_VALUE], &value))

@@ -13,15 +13,16 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-import fnabi
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fnabi
 from flatbuffer import Numbers, String, Table, Vector, module
 from fnabi import CallError, FormatError, raw, sip, vmfb
 from fnabi._core import decode
 from fnabi._fnabi import ffi, lib
-from hypothesis import given
-from hypothesis import strategies as st
 
 DATA = Path(__file__).parent / "data" / "vmfb"
 GOLDEN: dict[str, Any] = json.loads((DATA / "golden.json").read_text())

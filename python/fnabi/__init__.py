@@ -1,6 +1,6 @@
 """Read, write and call the function ABIs of ML compilers."""
 
-from fnabi import declaration, raw, sip, types, vmfb
+from fnabi import cconv, declaration, iree_abi, raw, sip, types, vmfb
 from fnabi.errors import CallError, FnabiError, FormatError, LibraryError, RangeError
 from fnabi.signature import Component, ComponentType, SignatureBuilder, SignatureParser
 
@@ -14,7 +14,9 @@ __all__ = [
     "RangeError",
     "SignatureBuilder",
     "SignatureParser",
+    "cconv",
     "declaration",
+    "iree_abi",
     "raw",
     "sip",
     "types",

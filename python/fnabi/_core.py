@@ -70,6 +70,16 @@ def format_error(error: Any, data: Any) -> FormatError:
     )
 
 
+def call_error(error: Any, function: str) -> CallError:
+    """The exception for a C error about an argument of `function`."""
+    place = ffi.string(error.path).decode("utf-8", "replace")
+    text = f"{function}: {place + ': ' if place else ''}{code_text(error.code)}"
+    if error.expected != ffi.NULL:
+        text += f", expected {ffi.string(error.expected).decode()}"
+    kind = RangeError if error.code == _CODE_INT32 else CallError
+    return kind(text)
+
+
 def code_name(code: int) -> str:
     """The name of a ``fnabi_code``, such as ``"span-end"``."""
     name: str = ffi.string(lib.fnabi_code_name(code)).decode()
@@ -98,7 +108,10 @@ def decode(
     except IndexError:
         scratch = _scratch()
     out, room, error, view = scratch
-    size = read(data, len(data), *arguments, out, room, error)
+    if arguments:
+        size = read(data, len(data), *arguments, out, room, error)
+    else:  # a call without unpacking is 80 ns shorter
+        size = read(data, len(data), out, room, error)
     if size > room:
         out, room, error, view = scratch = _scratch(size)
         size = read(data, len(data), *arguments, out, room, error)
@@ -134,19 +147,21 @@ def check(read: Callable[..., int], data: Any) -> None:
         raise problem
 
 
-def encode(write: Callable[..., int], value: object, function: str) -> bytes:
+def encode(
+    write: Callable[..., int], value: object, function: str, *, integers: str = "int32"
+) -> bytes:
     """Call ``write(message, size, out, capacity, error)`` on the message of `value`.
 
     Raises:
         CallError: when the ABI cannot express `value`, naming the part of it.
-        RangeError: when an integer is outside int32.
+        RangeError: when an integer is outside `integers`, the type that the ABI has for it.
 
     """
     try:
         message = _pack(value)
     except OverflowError as problem:
-        raise RangeError(f"{function}: an integer is outside int32") from problem
-    except (TypeError, UnicodeEncodeError) as problem:
+        raise RangeError(f"{function}: an integer is outside {integers}") from problem
+    except (TypeError, UnicodeEncodeError, RecursionError) as problem:
         raise CallError(f"{function}: {problem}") from problem
     return fill(write, function, message, len(message))
 
@@ -177,13 +192,9 @@ def fill(write: Callable[..., int], function: str, *arguments: object) -> bytes:
         if room <= _ROOM_KEPT:
             _pool.append(scratch)
         return written
-    place = ffi.string(error.path).decode("utf-8", "replace")
-    text = f"{function}: {place + ': ' if place else ''}{code_text(error.code)}"
-    if error.expected != ffi.NULL:
-        text += f", expected {ffi.string(error.expected).decode()}"
-    kind = RangeError if error.code == _CODE_INT32 else CallError
+    refused = call_error(error, function)
     _pool.append(scratch)
-    raise kind(text)
+    raise refused
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -193,7 +204,7 @@ def _pack(value: object) -> bytes:
     try:
         return _encoder.encode(value)
     except UnicodeEncodeError:
-        return _encoder.encode(_unescaped(msgspec.to_builtins(value, order=None)))
+        return _encoder.encode(_unescaped(msgspec.to_builtins(value, builtin_types=(bytes,))))
 
 
 # Text that is not UTF-8 crosses as a binary, which no typed decoder takes: only then, and only

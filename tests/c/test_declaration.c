@@ -166,11 +166,21 @@ static void test_depth(void) {
   }
 }
 
+/* Refused before it is read. */
+static void test_size(void) {
+  fnabi_error error;
+  if (SIZE_MAX == UINT32_MAX) return;
+  CHECK(fnabi_declaration_decode("func", (size_t)UINT32_MAX + 1, -1, NULL, -1,
+                                 NULL, NULL, 0, &error) == -1);
+  CHECK(error.code == FNABI_DECLARATION_SIZE && error.offset == 0);
+}
+
 int main(void) {
   test_decode();
   test_letters();
   test_errors();
   test_damage();
   test_depth();
+  test_size();
   return 0;
 }
