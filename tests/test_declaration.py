@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
 import pickle
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -752,6 +754,21 @@ def test_errors(text: str, code: str, offset: int, path: str) -> None:
     assert error.expected
     if code != "depth":
         assert not list(readings.readings(text.encode()))
+
+
+def test_an_error_goes_with_its_last_reference() -> None:
+    def fail() -> weakref.ref[FormatError]:
+        try:
+            declaration.parse("mine")
+        except FormatError as error:
+            return weakref.ref(error)
+        raise AssertionError
+
+    gc.disable()
+    try:
+        assert fail()() is None
+    finally:
+        gc.enable()
 
 
 def test_depth() -> None:
