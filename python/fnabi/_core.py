@@ -130,6 +130,34 @@ def decode(
     return value
 
 
+def reader(read: Callable[..., int], decoder: msgspec.msgpack.Decoder[T]) -> Callable[[bytes], T]:
+    """Give a function that does what `decode` does for one `read` without more arguments.
+
+    It is 70 ns shorter, as long as nothing unusual happens; then `decode` does it all over.
+    """
+    build, take, give = decoder.decode, _pool.pop, _pool.append
+
+    def run(data: bytes) -> T:
+        try:
+            scratch = take()
+        except IndexError:
+            return decode(read, decoder, data)
+        out, room, error, view = scratch
+        size = read(data, len(data), out, room, error)
+        if 0 <= size <= room:
+            try:
+                return build(view[:size])
+            except msgspec.ValidationError:
+                pass
+            finally:
+                give(scratch)
+        else:
+            give(scratch)
+        return decode(read, decoder, data)
+
+    return run
+
+
 def check(read: Callable[..., int], data: Any) -> None:
     """Call ``read(data, size, error)``, which has nothing to tell but an error.
 

@@ -73,7 +73,7 @@ class Signature(types.Signature, frozen=True):
         return hash((plain, self.extra)) if self.extra else plain
 
 
-_signature = msgspec.msgpack.Decoder(Signature)
+_parse = _core.reader(lib.fnabi_iree_abi_decode, msgspec.msgpack.Decoder(Signature))
 
 
 def parse(text: str | bytes | bytearray | memoryview) -> Signature:
@@ -95,7 +95,7 @@ def parse(text: str | bytes | bytearray | memoryview) -> Signature:
             data = text.encode("utf-8", "surrogatepass")
     else:
         data = _core.data_bytes(text, "iree_abi.parse", "text")
-    return _core.decode(lib.fnabi_iree_abi_decode, _signature, data)
+    return _parse(data)
 
 
 def encode(signature: types.Signature) -> str:
