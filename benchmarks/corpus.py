@@ -95,3 +95,32 @@ def cconv(size: int = SIZE) -> list[str]:
         return f"0{arguments or 'v'}_{registers(0, 3) or 'v'}"
 
     return [convention() for _ in range(size)]
+
+
+DTYPES = ("f32", "f32", "f32", "f16", "bf16", "f64", "i8", "i32", "i64", "i1", "f8E4M3FN")
+
+
+def declarations(size: int = SIZE) -> list[bytes]:
+    """Declarations as compilers print them: 1-6 inputs, 1-3 results, mostly tensors."""
+    random = Random(5)
+
+    def value(name: str) -> str:
+        kind = random.choices(("tensor", "scalar", "ref"), (17, 2, 1))[0]
+        if kind == "ref":
+            return f"%{name}: !hal.buffer {{iree.abi.output = 0 : index}}"
+        dtype = random.choice(DTYPES)
+        if kind == "scalar":
+            return f"%{name}: {dtype}"
+        dims = (random.choice(DIMS) for _ in range(random.randint(0, 4)))
+        shape = "".join("?x" if dim < 0 else f"{dim}x" for dim in dims)
+        text = f"%{name}: tensor<{shape}{dtype}>"
+        if dtype == "i8" and random.random() < 0.5:
+            text += f" {{iree.abi.encoding = tensor<{shape}ui8>}}"
+        return text
+
+    def declaration(index: int) -> bytes:
+        inputs = ", ".join(value(f"input{i}") for i in range(random.randint(1, 6)))
+        results = ", ".join(value(f"output{i}") for i in range(random.randint(1, 3)))
+        return f"sync func @function_{index}({inputs}) -> ({results})".encode()
+
+    return [declaration(index) for index in range(size)]

@@ -62,6 +62,12 @@
   X(FNABI_IREE_ABI_RANK, "iree-abi-rank", "not a rank")                        \
   X(FNABI_IREE_ABI_DIM, "iree-abi-dim", "not a dim")                           \
   X(FNABI_IREE_ABI_DIMS, "iree-abi-dims", "rank and number of dims disagree")  \
+  X(FNABI_DECLARATION_HEAD, "declaration-head", "not a declaration")           \
+  X(FNABI_DECLARATION_LISTS, "declaration-lists",                              \
+    "no list of arguments and list of results")                                \
+  X(FNABI_DECLARATION_VALUE, "declaration-value",                              \
+    "no argument or result can be read")                                       \
+  X(FNABI_DECLARATION_SIZE, "declaration-size", "4 GiB or more")               \
   X(FNABI_MODULE_SIZE, "module-size", "the file ends before the module")       \
   X(FNABI_MODULE_IDENTIFIER, "module-identifier", "not an IREE module")        \
   X(FNABI_MODULE_OFFSET, "module-offset", "offset leads outside the module")   \

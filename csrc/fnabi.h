@@ -142,6 +142,12 @@ typedef enum fnabi_code {
   FNABI_IREE_ABI_DIM,
   FNABI_IREE_ABI_DIMS,
 
+  /* declarations */
+  FNABI_DECLARATION_HEAD,  /* the text does not begin as a declaration */
+  FNABI_DECLARATION_LISTS, /* no place where the argument list could begin */
+  FNABI_DECLARATION_VALUE, /* no argument or result can be read here */
+  FNABI_DECLARATION_SIZE,  /* more than a message can hold */
+
   /* modules */
   FNABI_MODULE_SIZE,       /* the file ends before the module does */
   FNABI_MODULE_IDENTIFIER, /* not an IREE module */
@@ -357,7 +363,7 @@ FNABI_API int64_t fnabi_sip_visit(const char* data, size_t size, int32_t side,
                                   fnabi_error* error);
 
 /* Writes the structure of well-nested events [[event, ...]...]. Allocates from
- * 64 levels on, at most 16 bytes a level. */
+ * 64 structures on, at most 32 bytes a structure. */
 FNABI_API int64_t fnabi_sip_mangle(const uint8_t* message, size_t size,
                                    uint8_t* out, size_t capacity,
                                    fnabi_error* error);
@@ -538,6 +544,53 @@ FNABI_API int64_t fnabi_module_exports(const char* data, size_t size,
 FNABI_API int64_t fnabi_module_field(const char* data, size_t size, int32_t id,
                                      uint8_t* out, size_t capacity,
                                      fnabi_error* error);
+
+/* ---------------------------------------------------------------- declaration
+ *
+ * The text that compilers leave for people to read (attribute
+ * `iree.abi.declaration`), such as
+ *
+ *   sync func @f(%a: tensor<?x8xf32>, %b: i32 {k = 1}) -> (%c: tensor<?xi8>)
+ *
+ * The grammar stands in declaration.c. Names are printed as they are, so a
+ * text may have several readings: `%x: i64, %y: i32` may be one argument. The
+ * reading given is the one with the most and shortest names, or where that has
+ * other numbers of values than are known, one that has these. */
+
+/* The message is
+ *   [name, model, inputs, results, text, doubt]
+ *     model   "sync", "async", or nil when the text does not say
+ *     inputs, results
+ *             [[name, type, [[key, text]...], text, declared]...]
+ *             name: without '%'; the pairs are the attributes; text: the whole
+ *             value as it stands there. `type` is that of the attribute
+ *             iree.abi.encoding, if there is one that is a SCALAR or BUFFER as
+ *             the type in the text is; that one is then `declared`, else nil
+ *     text    all of `data`
+ *     doubt   why what was printed may have been another reading, or nil:
+ *             "arity"  no reading with the numbers that are known was found
+ *             "names"  there are several; names that the compiler makes up
+ *                      ("input1") count as such where they have the right
+ *                      number
+ *             "type"   a word stands for a type but is none that is known
+ *
+ * Types are SCALAR, BUFFER, HOMOGENEOUS_LIST (!util.list<...>), REF for any
+ * other '!...', with its whole text as its name, nil for !vm.ref<?>, and
+ * UNKNOWN.
+ *
+ * `inputs` and `results` are how many values the calling convention has,
+ * negative where that is not known; an async function has two inputs more than
+ * its declaration. The letters are those of the calling convention (of
+ * "iIfFr"), as many, or NULL: they help to find the reading. Without doubt
+ * there is no other reading that has the known numbers.
+ * Fails with FNABI_DECLARATION_* for a text without a reading, or with none but
+ * such that begin a value within quotes; and with FNABI_DEPTH. No byte is read
+ * more than a few times FNABI_DEPTH_MAX, and in texts that compilers print
+ * each is read about twice. */
+FNABI_API int64_t fnabi_declaration_decode(
+    const char* data, size_t size, int64_t inputs, const char* input_letters,
+    int64_t results, const char* result_letters, uint8_t* out, size_t capacity,
+    fnabi_error* error);
 
 /* cdef: end */
 

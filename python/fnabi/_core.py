@@ -116,9 +116,10 @@ def decode(
         out, room, error, view = scratch = _scratch(size)
         size = read(data, len(data), *arguments, out, room, error)
     if size < 0:
-        problem = format_error(error, data)
-        _pool.append(scratch)
-        raise problem
+        try:  # no variable holds the error, whose traceback would then hold itself and the data
+            raise format_error(error, data)
+        finally:
+            _pool.append(scratch)
     message = view[:size]
     try:
         value = decoder.decode(message)
@@ -141,10 +142,11 @@ def check(read: Callable[..., int], data: Any) -> None:
     except IndexError:
         scratch = _scratch()
     error = scratch[2]
-    problem = format_error(error, data) if read(data, len(data), error) < 0 else None
-    _pool.append(scratch)
-    if problem is not None:
-        raise problem
+    try:
+        if read(data, len(data), error) < 0:
+            raise format_error(error, data)
+    finally:
+        _pool.append(scratch)
 
 
 def encode(
