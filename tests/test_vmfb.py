@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import mmap
@@ -13,41 +14,24 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-import fnabi
 import msgspec
 import pytest
-from flatbuffer import Numbers, String, Table, Vector, module
-from fnabi import CallError, FormatError, raw, sip, vmfb
-from fnabi._core import decode
-from fnabi._fnabi import ffi, lib
 from hypothesis import given
 from hypothesis import strategies as st
 
+import fnabi
+from flatbuffer import Numbers, String, Table, Vector, module
+from fnabi import CallError, FormatError, debug, raw, sip, vmfb
+from fnabi._core import decode
+from fnabi._fnabi import ffi, lib
+
 DATA = Path(__file__).parent / "data" / "vmfb"
 GOLDEN: dict[str, Any] = json.loads((DATA / "golden.json").read_text())
+OFFICIAL: dict[str, Any] = json.loads(gzip.decompress((DATA / "official.json.gz").read_bytes()))
 MALFORMED: dict[str, bool] = json.loads((DATA / "malformed" / "expected.json").read_text())
 VALID = [name for name, golden in GOLDEN.items() if golden["valid"]]
 SMALL = ["debug_kept", "std_llvmcpu", "raw_v0", "module_attrs", "vm_globals", "rodata_mixed"]
 
-FIELDS = (
-    "name",
-    "version",
-    "requirements",
-    "attrs",
-    "types",
-    "dependencies",
-    "imports",
-    "exports",
-    "signatures",
-    "rodata",
-    "rwdata",
-    "module_state",
-    "functions",
-    "bytecode_version",
-    "bytecode",
-    "debug",
-)
-LOCATIONS = {1: "callsite", 2: "file", 3: "fused", 4: "name"}
 untyped = msgspec.msgpack.Decoder()
 
 
@@ -67,8 +51,8 @@ def escaped(value: Any) -> Any:
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
 
 
-def every_field(data: bytes) -> dict[str, Any]:
-    return {name: escaped(field(data, number)) for number, name in enumerate(FIELDS)}
+def every_field(data: bytes) -> list[Any]:
+    return [escaped(field(data, number)) for number in range(16)]
 
 
 def abridged(value: Any) -> Any:
@@ -82,111 +66,220 @@ def abridged(value: Any) -> Any:
 # ------------------------------------------------------------------------------- golden files
 
 
-@pytest.mark.parametrize("name", VALID)
-def test_head_as_the_independent_reader_finds_it(name: str) -> None:
-    golden = GOLDEN[name]["decoded"]
-    opened = vmfb.open(DATA / f"{name}.vmfb")
-    assert msgspec.structs.asdict(opened.layout) == golden["layout"]
-    assert opened.name == golden["name"]
-    assert opened.version == golden["version"]
-    assert opened.requirements == golden["requirements"]
-    assert list(opened.bytecode_version) == golden["bytecode_version"]
-    assert [list(pair) for pair in opened.attrs.pairs] == (golden["attrs"] or [])
+LOCATIONS: dict[type, str] = {
+    debug.Unknown: "NONE",
+    debug.CallSite: "callsite",
+    debug.FileLineCol: "file",
+    debug.Fused: "fused",
+    debug.Name: "name",
+}
 
 
-@pytest.mark.parametrize("name", VALID)
-def test_exports_as_the_independent_reader_finds_them(name: str) -> None:
-    golden = GOLDEN[name]["decoded"]
-    exports = vmfb.from_buffer(read(name)).exports
-    found = [{"local_name": e.name, "internal_ordinal": e.ordinal} for e in exports]
-    assert abridged(found) == golden["exports"]
-    signatures = golden["signatures"]
-    if isinstance(signatures, dict):  # of the large modules, which export every function in order
-        whole = [
-            {
-                "calling_convention": e.calling_convention,
-                "attrs": [list(pair) for pair in e.attrs.pairs] or None,
-            }
-            for e in exports
-        ]
-        assert abridged(whole) == signatures
-        return
-    for export in exports:
-        signature = signatures[export.ordinal]
-        assert export.calling_convention == (signature["calling_convention"] or "")
-        assert [list(pair) for pair in export.attrs.pairs] == (signature["attrs"] or [])
+def struct_fields(value: Any) -> dict[str, Any]:
+    """A Struct as JSON has it."""
+    return json.loads(msgspec.json.encode(msgspec.structs.asdict(value)))  # type: ignore[no-any-return]
 
 
-def located(location: list[Any] | None) -> dict[str, Any] | None:
-    if location is None:
+def digest(data: memoryview) -> dict[str, Any]:
+    return {"len": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def attr_pairs(value: Any) -> list[list[str]] | None:
+    return [list(pair) for pair in value.attrs.pairs] or None
+
+
+def called(value: Any) -> dict[str, Any]:
+    return {"calling_convention": value.calling_convention, "attrs": attr_pairs(value)}
+
+
+def segment(value: vmfb.RodataSegment) -> dict[str, Any]:
+    kind: dict[str, Any] = {"kind": "embedded", "compression": value.compression}
+    if value.external:
+        kind |= {
+            "kind": "external",
+            "offset": value.external_offset,
+            "file_offset": value.offset,
+        }
+    return kind | digest(value.data)
+
+
+def location(value: debug.Location) -> dict[str, Any]:
+    if isinstance(value, debug.Unknown):
         return {"type": "NONE"}
-    member, values = location
-    names = {1: ("callee", "caller"), 2: ("filename", "line", "column")} | {
-        3: ("metadata", "locations"),
-        4: ("name", "child_location"),
+    return {"type": LOCATIONS[type(value)], **struct_fields(value)}
+
+
+def descriptor(value: vmfb.Function) -> list[int]:
+    requirements = int(value.requirements)
+    first = [value.bytecode_offset, value.bytecode_length, requirements, value.reserved]
+    return [*first, value.block_count, value.i32_register_count, value.ref_register_count]
+
+
+def decoded(opened: vmfb.Module) -> dict[str, Any]:
+    """Everything in a module in the words of golden.json."""
+    found = {
+        "layout": struct_fields(opened.layout),
+        "name": opened.name,
+        "version": opened.version,
+        "requirements": int(opened.requirements),
+        "bytecode_version": list(opened.bytecode_version),
+        "attrs": attr_pairs(opened),
+        "types": list(opened.types),
+        "dependencies": [
+            {"name": d.name, "minimum_version": d.minimum_version, "flags": int(d.flags)}
+            for d in opened.dependencies
+        ],
+        "imports": [
+            {"full_name": i.full_name, "flags": int(i.flags), "signature": called(i)}
+            for i in opened.imports
+        ],
+        "exports": [{"local_name": e.name, "internal_ordinal": e.ordinal} for e in opened.exports],
+        "signatures": [called(signature) for signature in opened.signatures],
+        "rodata": [segment(each) for each in opened.rodata],
+        "rwdata": [each.byte_size for each in opened.rwdata],
+        "module_state": opened.state and struct_fields(opened.state),
+        "functions": [descriptor(function) for function in opened.functions],
+        "bytecode": digest(opened.bytecode),
+        "debug": opened.debug
+        and {
+            "locations": [location(each) for each in opened.debug.locations],
+            "functions": [
+                {
+                    "local_name": f.local_name,
+                    "locations": [[o.bytecode_offset, o.location] for o in f.locations],
+                }
+                for f in opened.debug.functions
+            ],
+        },
     }
-    return {"type": LOCATIONS[member], **dict(zip(names[member], values, strict=True))}
-
-
-def plain(data: bytes) -> dict[str, Any]:
-    """Every field in the words of golden.json."""
-    found = every_field(data)
-    version = found["bytecode_version"]
-    found["bytecode_version"] = [version >> 16, version & 0xFFFF]
-    found["attrs"] = found["attrs"] or None
-    found["types"] = [name for (name,) in found["types"]]
-    names = ("name", "minimum_version", "flags")
-    found["dependencies"] = [dict(zip(names, d, strict=True)) for d in found["dependencies"]]
-    found["imports"] = [
-        {
-            "full_name": name,
-            "flags": flags,
-            "signature": signature
-            and {"calling_convention": signature[0], "attrs": signature[1] or None},
-        }
-        for name, signature, flags in found["imports"]
-    ]
-    names = ("local_name", "internal_ordinal")
-    found["exports"] = [dict(zip(names, e, strict=True)) for e in found["exports"]]
-    found["signatures"] = [
-        {"calling_convention": convention, "attrs": attrs or None}
-        for convention, attrs in found["signatures"]
-    ]
-    names = ("global_bytes_capacity", "global_ref_count")
-    state = found["module_state"]
-    found["module_state"] = state and dict(zip(names, state, strict=True))
-    if found["debug"] is not None:
-        locations, functions = found["debug"]
-        found["debug"] = {
-            "locations": [located(location) for location in locations],
-            "functions": [{"local_name": n, "locations": ops} for n, ops in functions],
-        }
-    base = vmfb.from_buffer(data).layout.rodata_base
-    segments = []
-    for compression, embedded, offset, length in found["rodata"]:
-        kind = {"compression": compression[0] if compression else 0}
-        if embedded is None:
-            kind |= {"kind": "external", "offset": offset, "file_offset": base + offset}
-            embedded = [base + offset, length]
-        else:
-            kind |= {"kind": "embedded"}
-        segments.append(kind | {"len": embedded[1], "sha256": hashed(data, embedded)})
-    found["rodata"] = segments
-    if found["bytecode"] is not None:
-        place = found["bytecode"]
-        found["bytecode"] = {"len": place[1], "sha256": hashed(data, place)}
     return {name: abridged(value) for name, value in found.items()}
 
 
-def hashed(data: bytes, place: list[int]) -> str:
-    offset, size = place
-    return hashlib.sha256(data[offset : offset + size]).hexdigest()
-
-
 @pytest.mark.parametrize("name", VALID)
-def test_every_field_as_the_independent_reader_finds_it(name: str) -> None:
-    golden = {key: value for key, value in GOLDEN[name]["decoded"].items() if key != "layout"}
-    assert plain(read(name)) == golden
+def test_every_table_as_the_independent_reader_finds_it(name: str) -> None:
+    opened = vmfb.open(DATA / f"{name}.vmfb")
+    assert decoded(opened) == GOLDEN[name]["decoded"]
+    assert [called(function) for function in opened.functions] == [
+        called(signature) for signature in opened.signatures
+    ]
+
+
+# ------------------------------------------------------------------------ the official tools
+
+KINDS = {
+    "NONE": "NONE",
+    "callsite": "CallSiteLocDef",
+    "file": "FileLineColLocDef",
+    "fused": "FusedLocDef",
+    "name": "NameLocDef",
+}
+
+
+def lean(**fields: Any) -> dict[str, Any]:
+    """A table as the dump tool prints it: without defaults, but for the fields of structs."""
+    return {name: value for name, value in fields.items() if value not in (None, 0, "", [], {})}
+
+
+def bit_names(bits: Any) -> Any:
+    return " ".join(bit.name for bit in bits) or 0
+
+
+def link_flags(flags: Any) -> str | None:
+    return None if flags == type(flags).REQUIRED else bit_names(flags)
+
+
+def official_attrs(value: Any) -> list[dict[str, str]]:
+    return [{"key": key, "value": text} for key, text in value.attrs.pairs]
+
+
+def official_signature(value: Any) -> dict[str, Any]:
+    return lean(calling_convention=value.calling_convention, attrs=official_attrs(value))
+
+
+def official_segment(value: vmfb.RodataSegment) -> dict[str, Any]:
+    if not value.external:
+        return {"embedded_data": digest(value.data)}
+    return lean(external_data_offset=value.external_offset, external_data_length=value.size)
+
+
+def official_descriptor(value: vmfb.Function) -> dict[str, Any]:
+    names = ("bytecode_offset", "bytecode_length", "requirements", "reserved", "block_count")
+    found = dict(
+        zip((*names, "i32_register_count", "ref_register_count"), descriptor(value), strict=True)
+    )
+    return found | {"requirements": bit_names(value.requirements)}
+
+
+def official_debug(value: debug.Database) -> dict[str, Any]:
+    rows = [location(each) for each in value.locations]
+    kinds = [KINDS[row.pop("type")] for row in rows]
+    return lean(
+        location_table_type=kinds,
+        location_table=[
+            None if kind == "NONE" else lean(**row) for kind, row in zip(kinds, rows, strict=True)
+        ],
+        functions=[
+            lean(
+                local_name=each.local_name,
+                locations=[struct_fields(operation) for operation in each.locations],
+            )
+            for each in value.functions
+        ],
+    )
+
+
+@pytest.mark.parametrize("name", OFFICIAL)
+def test_every_table_as_the_dump_tool_prints_it(name: str) -> None:
+    opened = vmfb.open(DATA / f"{name}.vmfb")
+    major, minor = opened.bytecode_version
+    found = lean(
+        name=opened.name,
+        version=opened.version,
+        requirements=bit_names(opened.requirements),
+        attrs=official_attrs(opened),
+        types=[{"full_name": each} for each in opened.types],
+        dependencies=[
+            lean(name=d.name, minimum_version=d.minimum_version, flags=link_flags(d.flags))
+            for d in opened.dependencies
+        ],
+        imported_functions=[
+            lean(full_name=i.full_name, signature=official_signature(i), flags=link_flags(i.flags))
+            for i in opened.imports
+        ],
+        exported_functions=[
+            lean(local_name=e.name, internal_ordinal=e.ordinal) for e in opened.exports
+        ],
+        function_signatures=[official_signature(each) for each in opened.signatures],
+        rodata_segments=[official_segment(each) for each in opened.rodata],
+        rwdata_segments=[struct_fields(each) for each in opened.rwdata],
+        module_state=opened.state and lean(**struct_fields(opened.state)),
+        function_descriptors=[official_descriptor(each) for each in opened.functions],
+        bytecode_version=major << 16 | minor,
+        bytecode_data=digest(opened.bytecode),
+        debug_database=opened.debug and official_debug(opened.debug),
+    )
+    golden = OFFICIAL[name]["flatbuffer_json"]
+    assert {key: abridged(value) for key, value in found.items()} == golden
+
+
+@pytest.mark.parametrize("name", [name for name in OFFICIAL if OFFICIAL[name]["runtime"]])
+def test_functions_as_the_runtime_reports_them(name: str) -> None:
+    opened = vmfb.open(DATA / f"{name}.vmfb")
+    golden = OFFICIAL[name]["runtime"]
+    assert (opened.name, opened.version) == (golden["name"], golden["version"])
+    functions = [opened.functions[export.ordinal] for export in opened.exports]
+    found = [
+        {
+            "name": export.name,
+            "module_name": opened.name,
+            "linkage": 2,
+            "ordinal": index,  # which is the export's
+            "reflection": dict(function.attrs),
+            "calling_convention": function.calling_convention,
+        }
+        for index, (export, function) in enumerate(zip(opened.exports, functions, strict=True))
+    ]
+    assert abridged(found) == golden["functions"]
 
 
 # ---------------------------------------------------------------------------- damaged modules
@@ -393,7 +486,7 @@ def test_numbers_that_are_referred_to_over_and_over_do_not_multiply() -> None:
         field(data, 15)
     assert caught.value.code == "work"
     once = Table({0: Numbers(b"\3"), 1: Vector([fused])})
-    assert field(module(Table({0: NAME, 15: once})), 15) == [[[3, [None, [1] * 5000]]], []]
+    assert field(module(Table({0: NAME, 15: once})), 15) == [[[3, None, [1] * 5000]], []]
 
 
 def test_text_shared_as_writers_share_it_is_read() -> None:
@@ -402,12 +495,12 @@ def test_text_shared_as_writers_share_it_is_read() -> None:
     debug = Table({0: Numbers(b"\2" * 3000), 1: Vector(location)})
     data = module(Table({0: NAME, 15: debug}))
     locations, functions = field(data, 15)
-    assert locations[2999] == [2, [path.data.decode(), 2999, 1]]
+    assert locations[2999] == [2, path.data.decode(), 2999, 1]
     assert functions == []
 
 
 def test_unions() -> None:
-    def debug(types: bytes | None, *values: Table | None) -> bytes:
+    def database(types: bytes | None, *values: Table | None) -> bytes:
         fields: dict[int, Any] = {1: Vector(list(values))}
         if types is not None:
             fields[0] = Numbers(types)
@@ -415,10 +508,10 @@ def test_unions() -> None:
 
     none = Table()
     call = Table({0: u32(1), 1: u32(2)})
-    assert field(debug(b"\1\0", call, None), 15) == [[[1, [1, 2]], None], []]
-    assert field(debug(b"\1\x07", call, none), 15) == [[[1, [1, 2]], [7, None]], []]
-    assert field(debug(None, call), 15) == [[], []]  # as the official reader has it
-    for bad in (debug(b"\0", call), debug(b"\1", None), debug(b"\1\1", call)):
+    assert field(database(b"\1\0", call, None), 15) == [[[1, 1, 2], [0, 0]], []]
+    assert field(database(b"\1\x07", call, none), 15) == [[[1, 1, 2], [0, 7]], []]
+    assert field(database(None, call), 15) == [[], []]  # as the official reader has it
+    for bad in (database(b"\0", call), database(b"\1", None), database(b"\1\1", call)):
         with pytest.raises(FormatError) as caught:
             vmfb.verify(bad)
         assert caught.value.code == "module-union"
@@ -427,9 +520,9 @@ def test_unions() -> None:
     def rodata(fields: dict[int, Any]) -> bytes:
         return module(Table({0: NAME, 9: Vector([Table(fields)])}))
 
-    assert field(rodata({0: b"\1", 1: none}), 9) == [[[1, []], None, 0, 0]]
-    assert field(rodata({0: b"\1"}), 9) == [[[1, None], None, 0, 0]]
-    assert field(rodata({0: b"\x09", 1: none}), 9) == [[[9, None], None, 0, 0]]
+    assert field(rodata({0: b"\1", 1: none}), 9) == [[[1], None, 0, 0]]
+    assert field(rodata({0: b"\1"}), 9) == [[[0, 1], None, 0, 0]]
+    assert field(rodata({0: b"\x09", 1: none}), 9) == [[[0, 9], None, 0, 0]]
     for fields in ({0: b"\0", 1: none}, {1: none}):
         with pytest.raises(FormatError) as caught:
             vmfb.verify(rodata(fields))

@@ -116,8 +116,8 @@ def decode(
     return value
 
 
-def check(read: Callable[..., int], data: Any) -> None:
-    """Call ``read(data, size, error)``, which has nothing to tell but an error.
+def check(read: Callable[..., int], data: Any, *arguments: object) -> None:
+    """Call ``read(data, size, *arguments, error)``, which has nothing to tell but an error.
 
     Raises:
         FormatError: when the core refuses `data`.
@@ -128,7 +128,7 @@ def check(read: Callable[..., int], data: Any) -> None:
     except IndexError:
         scratch = _scratch()
     error = scratch[2]
-    problem = format_error(error, data) if read(data, len(data), error) < 0 else None
+    problem = format_error(error, data) if read(data, len(data), *arguments, error) < 0 else None
     _pool.append(scratch)
     if problem is not None:
         raise problem
