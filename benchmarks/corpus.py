@@ -44,3 +44,20 @@ def _raw_signature(random: Random, dim: Callable[[], int]) -> bytes:
 
 def _span(tag: str, contents: bytes) -> bytes:
     return b"%s%d!%s" % (tag.encode(), len(contents) + 1, contents)
+
+
+def cconv(size: int = SIZE) -> list[str]:
+    """Calling conventions: 0-8 arguments, one in ten a span, and 0-3 results."""
+    random = Random(3)
+
+    def registers(low: int, high: int) -> str:
+        return "".join(random.choices("rIifF", (12, 4, 4, 1, 1), k=random.randint(low, high)))
+
+    def argument() -> str:
+        return f"C{registers(1, 5)}D" if random.random() < 0.1 else registers(1, 1)
+
+    def convention() -> str:
+        arguments = "".join(argument() for _ in range(random.randint(0, 8)))
+        return f"0{arguments or 'v'}_{registers(0, 3) or 'v'}"
+
+    return [convention() for _ in range(size)]

@@ -2,6 +2,7 @@
  * texts refer to. */
 #include <stdlib.h>
 
+#include "cconv.h"
 #include "error.h"
 #include "vmfb.h"
 
@@ -162,9 +163,27 @@ static bool check_dependency(check* c, const fnabi_fb_view* view,
          check_bits(c, view, &fields[DEPENDENCY_FLAGS], FLAGS);
 }
 
+static bool check_cconv(check* c, const fnabi_fb_view* view,
+                        const fnabi_fb_field* field) {
+  fnabi_writer nowhere = {NULL, 0, 0};
+  fnabi_error problem;
+  const char* text;
+  size_t size;
+  if (!fnabi_fb_string(&c->fb, view, field, &text, &size)) return false;
+  size_t place = place_of(view, field);
+  if (!fnabi_fb_spend(&c->fb, size, place)) return false;
+  if (fnabi_cconv_write(text, size, &nowhere, &problem)) return true;
+  if (text != NULL) place = (size_t)((const uint8_t*)text - c->fb.data);
+  problem.offset += c->fb.origin + place;
+  if (problem.path[0] != 0) fnabi_path_field(&problem, ".");
+  fnabi_path_field(&problem, field->name);
+  return write_finding(c, &problem, place);
+}
+
 static bool check_signature(check* c, const fnabi_fb_view* view,
                             const fnabi_fb_field* fields) {
-  return check_tables(c, view, &fields[SIGNATURE_ATTRS], check_attr);
+  return check_cconv(c, view, &fields[SIGNATURE_CCONV]) &&
+         check_tables(c, view, &fields[SIGNATURE_ATTRS], check_attr);
 }
 
 static bool check_import(check* c, const fnabi_fb_view* view,

@@ -2,10 +2,19 @@
 
 #define BITS_MAX 16777215 /* MLIR's widest integer */
 
-static const char* const kinds[FNABI_DTYPE_KIND_COUNT] = {
-    "signed", "unsigned", "signless", "float",
-    "bfloat", "complex",  "bool",     "index",
+/* The message of a kind: a head of 0xA0 and its size, and its name. */
+typedef struct kind_text {
+  char text[10];
+  uint8_t size;
+} kind_text;
+
+#define KIND(head, name) {head name, sizeof name}
+static const kind_text kinds[FNABI_DTYPE_KIND_COUNT] = {
+    KIND("\246", "signed"), KIND("\250", "unsigned"), KIND("\250", "signless"),
+    KIND("\245", "float"),  KIND("\246", "bfloat"),   KIND("\247", "complex"),
+    KIND("\244", "bool"),   KIND("\245", "index"),
 };
+#undef KIND
 
 /* Every element type with a name of its own; integers are read by rule. */
 typedef struct named_dtype {
@@ -45,7 +54,7 @@ static bool equals(const char* data, size_t size, const char* text) {
 
 void fnabi_pack_dtype(fnabi_writer* w, const fnabi_dtype* dtype) {
   fnabi_pack_array(w, 3);
-  fnabi_pack_ascii(w, kinds[dtype->kind]);
+  fnabi_put(w, kinds[dtype->kind].text, kinds[dtype->kind].size);
   fnabi_pack_uint(w, dtype->bits);
   fnabi_pack_text(w, dtype->format, dtype->format_size);
 }
@@ -61,7 +70,8 @@ bool fnabi_unpack_dtype(fnabi_reader* r, fnabi_dtype* dtype) {
     return false;
   dtype->bits = (uint32_t)bits;
   for (int k = 0; k < FNABI_DTYPE_KIND_COUNT; k++)
-    if (equals(kind, size, kinds[k])) {
+    if (size == kinds[k].size - 1u &&
+        memcmp(kind, kinds[k].text + 1, size) == 0) {
       dtype->kind = (fnabi_dtype_kind)k;
       return true;
     }

@@ -54,7 +54,13 @@
   X(FNABI_MODULE_DUPLICATE, "module-duplicate", "name occurs again")           \
   X(FNABI_MODULE_FLAGS, "module-flags", "unknown bits")                        \
   X(FNABI_MODULE_KIND, "module-kind", "unknown kind")                          \
-  X(FNABI_MODULE_ORDINAL, "module-ordinal", "ordinal outside its table")
+  X(FNABI_MODULE_ORDINAL, "module-ordinal", "ordinal outside its table")       \
+  X(FNABI_CCONV_REGISTER, "cconv-register", "not a register type")             \
+  X(FNABI_CCONV_VOID, "cconv-void", "'v' stands alone on its side")            \
+  X(FNABI_CCONV_SPAN, "cconv-span", "a span may not stand here")               \
+  X(FNABI_CCONV_SPAN_END, "cconv-span-end", "span is not closed")              \
+  X(FNABI_CCONV_COUNT, "cconv-count", "each span needs one count")             \
+  X(FNABI_CCONV_SIZE, "cconv-size", "too large")
 
 const char* fnabi_code_text(int32_t code) {
   switch ((fnabi_code)code) {

@@ -135,6 +135,14 @@ typedef enum fnabi_code {
   FNABI_MODULE_KIND,       /* a union's member that the schema does not name */
   FNABI_MODULE_ORDINAL,    /* an ordinal outside the table it indexes */
 
+  /* calling conventions */
+  FNABI_CCONV_REGISTER, /* not a register type */
+  FNABI_CCONV_VOID,     /* 'v' beside something else */
+  FNABI_CCONV_SPAN,     /* a span in a span or among results */
+  FNABI_CCONV_SPAN_END, /* a span that is not closed */
+  FNABI_CCONV_COUNT,    /* as many counts, of 0 or more, as there are spans */
+  FNABI_CCONV_SIZE,     /* a text of 4 GiB, or a buffer's size outside int64 */
+
   FNABI_CODE_COUNT
 } fnabi_code;
 
@@ -332,6 +340,64 @@ FNABI_API int64_t fnabi_sip_mangle(const uint8_t* message, size_t size,
                                    uint8_t* out, size_t capacity,
                                    fnabi_error* error);
 
+/* ---------------------------------------------------------------------- cconv
+ *
+ * The VM calling convention, version 0: the registers that a function of a
+ * module takes and gives, such as "0rIi_r". The grammar stands in cconv.c.
+ *
+ *   convention  [[argument...], [register...], version]
+ *   argument    register | [[register...]]      the latter a span: a variadic
+ *                                               list of tuples of registers
+ *   register    "i32" "i64" "f32" "f64" "ref" */
+
+/* A whole convention, exactly the grammar. Every spelling of an empty side
+ * gives the same message. */
+FNABI_API int64_t fnabi_cconv_decode(const char* data, size_t size,
+                                     uint8_t* out, size_t capacity,
+                                     fnabi_error* error);
+
+/* The way back, to the spelling of the compilers: an empty side is 'v'. Fails
+ * with FNABI_CCONV_REGISTER, FNABI_CCONV_SPAN and FNABI_VERSION. */
+FNABI_API int64_t fnabi_cconv_encode(const uint8_t* message, size_t size,
+                                     uint8_t* out, size_t capacity,
+                                     fnabi_error* error);
+
+/* A caller and a callee hand each other arguments and results in a buffer
+ * each, one value behind the other: a register in 4 bytes (i32, f32), 8 (i64,
+ * f64) or 16 (ref, on a machine of 64 bits); a span as the number of its
+ * elements in 4 bytes and then their registers.
+ *
+ * Since IREE 3.10 what takes 8 or 16 bytes is aligned to 8, and so is the first
+ * element of a span that contains such a register; the buffer itself is, and
+ * its size is a multiple of its largest alignment. Before, all was packed. */
+typedef enum fnabi_cconv_buffer {
+  FNABI_CCONV_ARGUMENTS = 0,
+  FNABI_CCONV_RESULTS = 1,
+  FNABI_CCONV_PACKED = 2 /* added to either: the layout before IREE 3.10 */
+} fnabi_cconv_buffer;
+
+/* The size of a buffer in bytes, where the arguments' spans have as many
+ * elements as `span_counts` says. Time does not depend on the counts. Fails as
+ * the decoder does, and with FNABI_CCONV_COUNT and FNABI_CCONV_SIZE.
+ *
+ * This covers every offset that fnabi_cconv_offsets gives. IREE's own sum takes
+ * all elements of a span to be as long as the first, and aligns where there is
+ * none: it differs where elements end off a multiple of 8 ("0CrfD", for which
+ * it is too small) and for spans that are empty. */
+FNABI_API int64_t fnabi_cconv_size(const char* data, size_t size,
+                                   int32_t buffer, const int32_t* span_counts,
+                                   size_t spans, fnabi_error* error);
+
+/* The offset of each value in its buffer, as IREE's interpreter writes them:
+ * of a register, or of a span's count and each register of each element.
+ * `offsets` has room for `capacity` of them, not bytes; the answer is how many
+ * there are. Fails as fnabi_cconv_size does. */
+FNABI_API int64_t fnabi_cconv_offsets(const char* data, size_t size,
+                                      int32_t buffer,
+                                      const int32_t* span_counts, size_t spans,
+                                      int64_t* offsets, size_t capacity,
+                                      fnabi_error* error);
+
 /* --------------------------------------------------------------------- module
  *
  * A VM bytecode module (.vmfb) is a FlatBuffer with the table
@@ -374,7 +440,7 @@ FNABI_API int64_t fnabi_module_head(const char* data, size_t size, uint8_t* out,
                                     size_t capacity, fnabi_error* error);
 
 /* All exports with what belongs to them. The message is
- *   [[name, internal_ordinal, calling_convention, [[key, value]...],
+ *   [[name, internal_ordinal, calling_convention, [key, value, key, value...],
  *     signature, problem, sip_signature, problem]...]
  * where `signature` is that of the raw ABI when there is an attribute `f`
  * whose version `fv` is absent or "1", and `sip_signature` that of the SIP ABI
@@ -432,7 +498,8 @@ FNABI_API int64_t fnabi_module_field(const char* data, size_t size, int32_t id,
  * with the name and the text of a fnabi_code, in the order of the schema:
  *   "error"   ordinals and indexes outside their tables, ranges outside the
  *             file or the bytecode, tables of functions that differ in length,
- *             empty names, negative sizes, null attributes
+ *             empty names, negative sizes, null attributes, calling
+ *             conventions that fnabi_cconv_decode refuses
  *   "notice"  what this version of the schema does not know, and names that
  *             occur again among the imports or the exports
  * Linear in the size of the module, but for sorting names. Allocates 10 bytes a

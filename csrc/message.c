@@ -1,19 +1,5 @@
 #include "message.h"
 
-void fnabi_pack_wide(fnabi_writer* w, uint8_t head, uint64_t value,
-                     unsigned bytes) {
-  uint8_t text[9];
-  text[0] = head;
-  for (unsigned i = 0; i < bytes; i++)
-    text[1 + i] = (uint8_t)(value >> (8 * (bytes - 1 - i)));
-  fnabi_put(w, text, 1 + (size_t)bytes);
-}
-
-void fnabi_pack_close(fnabi_writer* w, size_t place, size_t count) {
-  fnabi_writer head = {w->out, w->capacity, place};
-  fnabi_pack_wide(&head, 0xDD, count, 4);
-}
-
 static void pack_head(fnabi_writer* w, bool string, size_t size) {
   if (string && size < 32)
     fnabi_put_byte(w, (uint8_t)(0xA0 | size));

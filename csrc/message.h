@@ -37,8 +37,21 @@ static inline void fnabi_pack_array(fnabi_writer* w, unsigned count) {
   fnabi_put_byte(w, (uint8_t)(0x90 | count));
 }
 
-void fnabi_pack_wide(fnabi_writer* w, uint8_t head, uint64_t value,
-                     unsigned bytes);
+/* A head and a big-endian number of `bytes` bytes behind it. */
+static inline void fnabi_pack_wide(fnabi_writer* w, uint8_t head,
+                                   uint64_t value, unsigned bytes) {
+  uint64_t v = value << (64 - 8 * bytes);
+  uint8_t text[9] = {head,
+                     (uint8_t)(v >> 56),
+                     (uint8_t)(v >> 48),
+                     (uint8_t)(v >> 40),
+                     (uint8_t)(v >> 32),
+                     (uint8_t)(v >> 24),
+                     (uint8_t)(v >> 16),
+                     (uint8_t)(v >> 8),
+                     (uint8_t)v};
+  fnabi_put(w, text, 1 + (size_t)bytes);
+}
 
 static inline void fnabi_pack_uint(fnabi_writer* w, uint64_t value) {
   if (value < 128)
@@ -65,7 +78,12 @@ static inline size_t fnabi_pack_open(fnabi_writer* w) {
   fnabi_pack_wide(w, 0xDD, 0, 4);
   return place;
 }
-void fnabi_pack_close(fnabi_writer* w, size_t place, size_t count);
+
+static inline void fnabi_pack_close(fnabi_writer* w, size_t place,
+                                    size_t count) {
+  fnabi_writer head = {w->out, w->capacity, place};
+  fnabi_pack_wide(&head, 0xDD, count, 4);
+}
 
 /* ASCII that the program itself knows. */
 void fnabi_pack_ascii(fnabi_writer* w, const char* text);

@@ -118,6 +118,7 @@ int64_t fnabi_signature_decode(const char* data, size_t size, size_t offset,
   size_t place = fnabi_pack_open(&w);
   size_t count = 0;
   bool more = true;
+  if (limit > UINT32_MAX) limit = UINT32_MAX; /* what an array can hold */
   while (more && count < limit) {
     fnabi_component c;
     fnabi_signature_read(data, size, offset, &c);

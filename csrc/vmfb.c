@@ -324,7 +324,8 @@ static bool write_text(fnabi_fb* fb, const fnabi_fb_view* view,
          fnabi_fb_in_field(fb, field->name);
 }
 
-/* Writes the attributes as pairs; answers those that it knows in `noted`. */
+/* Writes keys and values in turn, which reads faster than pairs would; answers
+ * the attributes that it knows in `noted`. */
 static bool write_attrs(fnabi_fb* fb, const fnabi_fb_view* view, text* noted) {
   const fnabi_fb_field* field = &signature_fields[SIGNATURE_ATTRS];
   size_t place, count, kept = 0;
@@ -335,14 +336,13 @@ static bool write_attrs(fnabi_fb* fb, const fnabi_fb_view* view, text* noted) {
     text key, value;
     if (fnabi_fb_is_null(fb, place + 4 * i)) continue;
     kept++;
-    fnabi_pack_array(fb->writer, 2);
     if (!fnabi_fb_enter(fb, &attr, place + 4 * i, &pair) ||
         !write_text(fb, &pair, &attr_fields[ATTR_KEY], &key) ||
         !write_text(fb, &pair, &attr_fields[ATTR_VALUE], &value))
       return fnabi_fb_in_element(fb, field->name, i);
     note_attr(noted, key, value);
   }
-  fnabi_pack_close(fb->writer, head, kept);
+  fnabi_pack_close(fb->writer, head, 2 * kept);
   return true;
 }
 

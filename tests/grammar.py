@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
+from fnabi.cconv import CallingConvention, Register, Span
 from fnabi.types import Buffer, DType, Ref, Scalar, Signature, Type, Unknown
 
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
@@ -333,3 +335,117 @@ def raw_visit_value(data: bytes, value: Component) -> tuple[list[object], str | 
             return [], RAW_ERRORS.get(kind, "component not allowed here")
         at = field.end
     return {"B": [kind, scalar_type, dims], "S": [kind, scalar_type]}.get(kind, [kind]), None
+
+
+# ---------------------------------------------------------------------------------------- cconv
+#
+#   convention ::= '' | '0' arguments ('_' results)?
+#   arguments  ::= 'v' | (register | span)*
+#   results    ::= 'v' | register*
+#   span       ::= 'C' register* 'D'
+
+REGISTERS: dict[str, Register] = {"i": "i32", "I": "i64", "f": "f32", "F": "f64", "r": "ref"}
+REGISTER_SIZES = {"i32": 4, "i64": 8, "f32": 4, "f64": 8, "ref": 16}
+
+
+def cconv_parse(text: bytes) -> CallingConvention:
+    """Read a calling convention."""
+    if not text:
+        return CallingConvention((), ())
+    if text[:1] != b"0":
+        raise GrammarError("version", 0)
+    arguments, at = cconv_side(text, 1, "arguments")
+    results, _ = cconv_side(text, at + 1, "results")
+    return CallingConvention(arguments, results)
+
+
+def cconv_side(text: bytes, at: int, name: str) -> tuple[tuple[Any, ...], int]:
+    end = len(text)
+    if name == "arguments" and b"_" in text:
+        end = text.index(b"_")
+    if text[at : at + 1] == b"v":
+        if at + 1 < end:
+            raise GrammarError("cconv-void", at + 1, f"{name}[0]")
+        return (), end
+    items: list[Register | Span] = []
+    while at < end:
+        try:
+            if name == "arguments" and text[at] == ord("C"):
+                close = text.find(b"D", at, end)
+                registers = [
+                    cconv_register(text, i, f".items[{i - at - 1}]")
+                    for i in range(at + 1, end if close < 0 else close)
+                ]
+                if close < 0:
+                    raise GrammarError("cconv-span-end", end)
+                items.append(Span(tuple(registers)))
+                at = close
+            else:
+                items.append(cconv_register(text, at))
+        except GrammarError as error:
+            raise error.within(f"{name}[{len(items)}]") from None
+        at += 1
+    return tuple(items), end
+
+
+def cconv_register(text: bytes, at: int, path: str = "") -> Register:
+    letter = chr(text[at])
+    if letter in REGISTERS:
+        return REGISTERS[letter]
+    raise GrammarError(
+        {"C": "cconv-span", "v": "cconv-void"}.get(letter, "cconv-register"), at, path
+    )
+
+
+def cconv_encode(convention: CallingConvention) -> str:
+    """Write a calling convention."""
+    letters = {name: letter for letter, name in REGISTERS.items()}
+
+    def side(items: tuple[Register | Span, ...]) -> str:
+        return "".join(
+            f"C{''.join(letters[register] for register in item.items)}D"
+            if isinstance(item, Span)
+            else letters[item]
+            for item in items
+        )
+
+    return f"0{side(convention.arguments) or 'v'}_{side(convention.results) or 'v'}"
+
+
+def cconv_layout(
+    items: tuple[Register | Span, ...], span_counts: list[int], packed: bool
+) -> tuple[list[int], int]:
+    """The offset of each value in a buffer, and the buffer's size: value by value."""
+    offsets: list[int] = []
+    at, largest, counts = 0, 4, iter(span_counts)
+
+    def alignment(register: Register) -> int:
+        return 4 if packed or REGISTER_SIZES[register] == 4 else 8
+
+    def align(to: int) -> None:
+        nonlocal at
+        while at % to:
+            at += 1
+
+    def place(register: Register) -> None:
+        nonlocal at
+        align(alignment(register))
+        offsets.append(at)
+        at += REGISTER_SIZES[register]
+
+    for item in items:
+        if isinstance(item, Span):
+            count = next(counts)
+            place("i32")
+            widest = max(map(alignment, item.items), default=4)
+            largest = max(largest, widest)
+            if count:
+                align(widest)
+            for _ in range(count):
+                for register in item.items:
+                    place(register)
+        else:
+            largest = max(largest, alignment(item))
+            place(item)
+    align(largest)
+    return offsets, at

@@ -6,8 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from fnabi.cconv import CallingConvention, Span
 from fnabi.types import Buffer, DType, Ref, Scalar, Signature, Unknown
-from grammar import DTYPES, INT32_MAX, INT32_MIN, INTEGER_TAGS, SPAN_TAGS
+from grammar import DTYPES, INT32_MAX, INT32_MIN, INTEGER_TAGS, REGISTER_SIZES, SPAN_TAGS
 
 int32 = st.integers(INT32_MIN, INT32_MAX)
 integer_tags = st.sampled_from([chr(tag) for tag in INTEGER_TAGS])
@@ -74,3 +75,16 @@ def nearly_raw(draw: Any) -> bytes:
     if draw(st.integers(0, 4)) == 0:
         sides.insert(draw(st.integers(0, 2)), some(b"_1", b"I1!", b"R1!", b"Z1!", b"!"))
     return b"".join(sides)
+
+
+registers = st.sampled_from(list(REGISTER_SIZES))
+_registers = st.lists(registers, max_size=6).map(tuple)
+spans = st.builds(Span, _registers)
+conventions = st.builds(
+    CallingConvention, st.lists(registers | spans, max_size=6).map(tuple), _registers
+)
+nearly_cconv = st.builds(
+    lambda version, text: version + text.encode(),
+    st.sampled_from([b"0", b"0", b"0", b"0", b"", b"1"]),
+    st.text("iIfFrvCD_x\0", max_size=12),
+)

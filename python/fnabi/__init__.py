@@ -1,6 +1,6 @@
 """Read, write and call the function ABIs of ML compilers."""
 
-from fnabi import raw, sip, types, vmfb
+from fnabi import cconv, raw, sip, types, vmfb
 from fnabi.errors import CallError, FnabiError, FormatError, LibraryError, RangeError
 from fnabi.signature import Component, ComponentType, SignatureBuilder, SignatureParser
 
@@ -14,6 +14,7 @@ __all__ = [
     "RangeError",
     "SignatureBuilder",
     "SignatureParser",
+    "cconv",
     "raw",
     "sip",
     "types",

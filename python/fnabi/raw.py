@@ -18,7 +18,7 @@ from fnabi._fnabi import ffi, lib
 from fnabi.errors import CallError, RangeError
 from fnabi.oracle import BufferDescription, allocate_results, describe, dynamic_dims, oracle
 from fnabi.signature import SignatureBuilder
-from fnabi.types import DType, Signature, shape_text
+from fnabi.types import Buffer, DType, Ref, Scalar, Signature, Type, shape_text
 
 __all__ = [
     "BufferDescription",
@@ -35,6 +35,7 @@ __all__ = [
     "to_string",
 ]
 
+_read = lib.fnabi_raw_decode
 _signature = msgspec.msgpack.Decoder(Signature)
 _dtype = msgspec.msgpack.Decoder(DType)
 
@@ -67,8 +68,13 @@ class ScalarType(IntEnum):
         return _scalar_dtype(self)
 
     def __str__(self) -> str:
-        name: str = ffi.string(lib.fnabi_raw_scalar_name(self)).decode()
-        return name
+        return _scalar_name(self)
+
+
+@cache
+def _scalar_name(scalar_type: ScalarType) -> str:
+    name: str = ffi.string(lib.fnabi_raw_scalar_name(scalar_type)).decode()
+    return name
 
 
 @cache
@@ -93,7 +99,7 @@ def parse(data: bytes | bytearray | memoryview | str) -> Signature:
     """
     if data.__class__ is not bytes:
         data = _core.data_bytes(data, "raw.parse")
-    return _core.decode(lib.fnabi_raw_decode, _signature, data)
+    return _core.decode(_read, _signature, data)
 
 
 def encode(signature: Signature) -> bytes:
@@ -117,10 +123,23 @@ def to_string(data: bytes | bytearray | memoryview | str) -> str:
 
     """
     data = _core.data_bytes(data, "raw.to_string")
-    parse(data)
-    text = RawSignatureParser().function_signature_to_string(data)
-    assert text is not None, "the lenient parser takes what the strict one takes"
-    return text
+    signature = _core.decode(_read, _signature, data)
+    inputs = ", ".join(map(_text, signature.inputs))
+    results = ", ".join(map(_text, signature.results))
+    return f"({inputs}) -> ({results})"
+
+
+def _text(type: Type) -> str:
+    if isinstance(type, Buffer):
+        return f"Buffer<{_scalar_names()[type.dtype]}[{shape_text(type.shape)}]>"
+    if isinstance(type, Scalar):
+        return _scalar_names()[type.dtype]
+    return "RefObject<?>" if isinstance(type, Ref) else "!UNKNOWN!"
+
+
+@cache
+def _scalar_names() -> dict[DType, str]:
+    return {scalar_type.dtype: str(scalar_type) for scalar_type in ScalarType}
 
 
 class RawSignatureMangler:
@@ -185,14 +204,6 @@ class RawSignatureMangler:
         return self._builder
 
 
-class _Visited(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    items: list[tuple[int, list[int], int]]
-    code: int
-
-
-_visited = msgspec.msgpack.Decoder(_Visited)
-
-
 class Description:
     """One argument or result, as `RawSignatureParser` hands it to a visitor.
 
@@ -229,6 +240,15 @@ class Description:
 
     def __repr__(self) -> str:
         return f"<Description {self.to_string()}>"
+
+
+class _Visited(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    items: list[tuple[Description.Type, list[int], ScalarType]]
+    code: int
+
+
+_visited = msgspec.msgpack.Decoder(_Visited)
+_TYPED = (Description.Type.BUFFER, Description.Type.SCALAR)
 
 
 class RawSignatureParser:
@@ -294,10 +314,8 @@ class RawSignatureParser:
             return
         data = _core.data_bytes(signature, "RawSignatureParser", "signature")
         visited = _core.decode(_read_visited, _visited, data, ord(side))
-        for number, dims, scalar_type in visited.items:
-            type = Description.Type(number)
-            typed = type in (Description.Type.BUFFER, Description.Type.SCALAR)
-            visitor(Description(type, dims, ScalarType(scalar_type) if typed else None))
+        for type, dims, scalar_type in visited.items:
+            visitor(Description(type, dims, scalar_type if type in _TYPED else None))
             if self._error is not None:
                 return
         if visited.code != lib.FNABI_OK:

@@ -32,6 +32,9 @@ class ComponentType(IntEnum):
     ERROR = lib.FNABI_COMPONENT_ERROR
 
 
+_STOPS = (ComponentType.END, ComponentType.ERROR)
+
+
 class Component(NamedTuple):
     """One component: an integer with its value, or a span with its contents."""
 
@@ -181,16 +184,16 @@ class SignatureParser:
     @property
     def end_or_error(self) -> bool:
         """Whether there is no component here."""
-        return self._current.type in (ComponentType.END, ComponentType.ERROR)
+        return self._current.type in _STOPS
 
     def next(self) -> ComponentType:
         """Go to the next component and answer its type."""
-        if not self.end_or_error:
-            if self._at + 1 == len(self._records):
-                self._read(self._current.end)
-            else:
-                self._at += 1
-                self._current = self._records[self._at]
+        at = self._at + 1
+        if at < len(self._records):  # an end or an error is the last record
+            self._at = at
+            self._current = self._records[at]
+        elif self._current.type not in _STOPS:
+            self._read(self._current.end)
         return self._current.type
 
     def seek_tag(self, tag: str) -> bool:
@@ -214,8 +217,8 @@ class SignatureParser:
         return parser
 
     def __iter__(self) -> Iterator[Component]:
-        while not self.end_or_error:
-            yield Component(self.type, self.tag, self.ival, self.sval)
+        while (current := self._current).type not in _STOPS:
+            yield Component(current.type, current.tag, current.ival, self.sval)
             self.next()
         if self._current.type is ComponentType.ERROR:
             error = ffi.new("fnabi_error *")

@@ -392,7 +392,7 @@ class Export(_Record, frozen=True):
     name: str
     ordinal: int
     calling_convention: str
-    _pairs: _Pairs
+    _texts: tuple[str, ...]  # keys and values in turn
     _signature: Signature | None
     _signature_problem: _Problem | None
     _sip: SipSignature | None
@@ -401,7 +401,8 @@ class Export(_Record, frozen=True):
     @property
     def attrs(self) -> Attributes:
         """The reflection attributes of the function."""
-        return Attributes(self._pairs)
+        texts = iter(self._texts)
+        return Attributes(tuple(zip(texts, texts, strict=True)))
 
     @property
     def signature(self) -> Signature | None:

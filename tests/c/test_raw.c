@@ -117,6 +117,8 @@ static const struct {
     {TEXT("I6!O3!d1R1!"), FNABI_RAW_REF_FIELD, 6, "inputs[0]"},
     {TEXT("I6!U3!d1R1!"), FNABI_UNEXPECTED, 6, "inputs[0]"},
     {TEXT("I7!B4!t12R1!"), FNABI_RAW_SCALAR_TYPE, 7, "inputs[0].dtype"},
+    {TEXT("I7!S4!t01R1!"), FNABI_RAW_SCALAR_TYPE, 7, "inputs[0].dtype"},
+    {TEXT("I7!S4!t-0R1!"), FNABI_RAW_SCALAR_TYPE, 7, "inputs[0].dtype"},
     {TEXT("I9!B6!d1d-2R1!"), FNABI_RAW_DIM, 9, "inputs[0].shape[1]"},
 };
 
@@ -151,6 +153,7 @@ static const struct {
     {TEXT("I7!S4!t12"), 'I', FNABI_RAW_SCALAR_TYPE, 0},
     {TEXT("I6!B3!t-"), 'I', FNABI_SYNTAX, 0},
     {TEXT("I5!O1!!"), 'I', FNABI_SYNTAX, 1},
+    {TEXT("I7!O1!O2!"), 'I', FNABI_SYNTAX, 1},
 };
 
 static void test_visit(void) {
