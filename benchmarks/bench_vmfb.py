@@ -176,7 +176,7 @@ def work(what: str, who: str, name: str) -> Callable[[], Any]:
         "open": lambda: vmfb.open(path),
         "exports": lambda: vmfb.from_buffer(data).exports,
         "tables": lambda: fnabi_tables(data),
-        "attributes": lambda: [dict(each.attrs) for each in vmfb.from_buffer(data).signatures],
+        "attributes": lambda: [dict(s.attrs.pairs) for s in vmfb.from_buffer(data).signatures],
         "check": opened.check,
     }[what]
 

@@ -190,12 +190,14 @@ class Import(_Record, frozen=True):
     @property
     def module(self) -> str:
         """The other module's name, what stands before the first dot; ``""`` without a dot."""
-        return self.full_name.partition(".")[0] if "." in self.full_name else ""
+        module, dot, _ = self.full_name.partition(".")
+        return module if dot else ""
 
     @property
     def name(self) -> str:
         """The name in the other module, what stands behind the first dot."""
-        return self.full_name[len(self.module) + 1 :] if "." in self.full_name else self.full_name
+        _, dot, name = self.full_name.partition(".")
+        return name if dot else self.full_name
 
     @property
     def flags(self) -> ImportFlags:
@@ -660,9 +662,16 @@ class Module:
 
         Errors are ordinals and indexes outside their tables, ranges outside the file or the
         bytecode, tables of functions that differ in length, empty names, negative sizes, what a
-        lenient reading has passed over, and signatures in attributes that cannot be read. Notices
-        are bits and kinds that the schema does not know, and names that occur again among the
-        imports or the exports. Bytecode is not looked at. Takes time linear in the module's size.
+        lenient reading has passed over, and calling conventions and signatures in attributes that
+        cannot be read. Notices are bits and kinds that the schema does not know, and names that
+        occur again among the imports or the exports. Bytecode is not looked at. The time it takes
+        is linear in the module's size, but for sorting names.
+
+        Raises:
+            FormatError: when parts refer to the same names more often than the module's size
+                allows (``work``), or the file has changed.
+            CallError: when the module is closed.
+
         """
         found = self._decode(lib.fnabi_module_check, _findings)
         findings = list(found)
