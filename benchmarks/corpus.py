@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from random import Random
 
 SIZE = 2000
@@ -42,6 +43,39 @@ def _raw_signature(random: Random, dim: Callable[[], int]) -> bytes:
     return _span("I", inputs) + _span("R", results)
 
 
+NAMES = (
+    *("x", "y", "a", "b", "kwargs", "kernel", "bias", "inputs", "training", "state", "mask"),
+    *("layer_1", "layer_2", "output", "logits", "gamma", "beta", "ids", "token_type", "dense"),
+)
+
+
+def sip(size: int = SIZE) -> list[bytes]:
+    """SIP signatures as functions have them: nested arguments, some 67 bytes on average."""
+    random = Random(3)
+    return [_sip_signature(random) for _ in range(size)]
+
+
+def _sip_signature(random: Random) -> bytes:
+    def node(depth: int) -> bytes:
+        if depth == 0 or random.random() < 0.54:
+            return b"_%d" % next(indexes)
+        children = random.randint(1, 3)
+        if random.random() < 0.5:
+            return _span("S", b"".join(b"k%d" % key + node(depth - 1) for key in range(children)))
+        names = sorted(random.sample(NAMES, children))
+        return _span("D", b"".join(_span("K", name.encode()) + node(depth - 1) for name in names))
+
+    def side(most: int, depth: int) -> bytes:
+        children = range(random.randint(1, most))
+        return _span("S", b"".join(b"k%d" % key + node(depth) for key in children))
+
+    indexes = count()
+    inputs = side(4, 2)
+    indexes = count()
+    results = node(0) if random.random() < 0.5 else side(2, 1)
+    return _span("I", inputs) + _span("R", results)
+
+
 def _span(tag: str, contents: bytes) -> bytes:
     return b"%s%d!%s" % (tag.encode(), len(contents) + 1, contents)
 
@@ -61,3 +95,32 @@ def cconv(size: int = SIZE) -> list[str]:
         return f"0{arguments or 'v'}_{registers(0, 3) or 'v'}"
 
     return [convention() for _ in range(size)]
+
+
+DTYPES = ("f32", "f32", "f32", "f16", "bf16", "f64", "i8", "i32", "i64", "i1", "f8E4M3FN")
+
+
+def declarations(size: int = SIZE) -> list[bytes]:
+    """Declarations as compilers print them: 1-6 inputs, 1-3 results, mostly tensors."""
+    random = Random(5)
+
+    def value(name: str) -> str:
+        kind = random.choices(("tensor", "scalar", "ref"), (17, 2, 1))[0]
+        if kind == "ref":
+            return f"%{name}: !hal.buffer {{iree.abi.output = 0 : index}}"
+        dtype = random.choice(DTYPES)
+        if kind == "scalar":
+            return f"%{name}: {dtype}"
+        dims = (random.choice(DIMS) for _ in range(random.randint(0, 4)))
+        shape = "".join("?x" if dim < 0 else f"{dim}x" for dim in dims)
+        text = f"%{name}: tensor<{shape}{dtype}>"
+        if dtype == "i8" and random.random() < 0.5:
+            text += f" {{iree.abi.encoding = tensor<{shape}ui8>}}"
+        return text
+
+    def declaration(index: int) -> bytes:
+        inputs = ", ".join(value(f"input{i}") for i in range(random.randint(1, 6)))
+        results = ", ".join(value(f"output{i}") for i in range(random.randint(1, 3)))
+        return f"sync func @function_{index}({inputs}) -> ({results})".encode()
+
+    return [declaration(index) for index in range(size)]

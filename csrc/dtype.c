@@ -1,7 +1,5 @@
 #include "dtype.h"
 
-#define BITS_MAX 16777215 /* MLIR's widest integer */
-
 /* The message of a kind: a head of 0xA0 and its size, and its name. */
 typedef struct kind_text {
   char text[10];
@@ -19,33 +17,37 @@ static const kind_text kinds[FNABI_DTYPE_KIND_COUNT] = {
 /* Every element type with a name of its own; integers are read by rule. */
 typedef struct named_dtype {
   const char* name;
+  size_t size; /* of the name */
   fnabi_dtype_kind kind;
   uint32_t bits;
   const char* format;
 } named_dtype;
 
+#define NAMED(name, kind, bits, format) \
+  {name, sizeof name - 1, FNABI_DTYPE_##kind, bits, format}
 static const named_dtype named[] = {
-    {"f32", FNABI_DTYPE_FLOAT, 32, ""},
-    {"f16", FNABI_DTYPE_FLOAT, 16, ""},
-    {"f64", FNABI_DTYPE_FLOAT, 64, ""},
-    {"bf16", FNABI_DTYPE_BFLOAT, 16, ""},
-    {"i1", FNABI_DTYPE_BOOL, 1, ""},
-    {"index", FNABI_DTYPE_INDEX, 64, ""},
-    {"f80", FNABI_DTYPE_FLOAT, 80, ""},
-    {"f128", FNABI_DTYPE_FLOAT, 128, ""},
-    {"tf32", FNABI_DTYPE_FLOAT, 19, "tf32"},
-    {"f8E5M2", FNABI_DTYPE_FLOAT, 8, "e5m2"},
-    {"f8E4M3", FNABI_DTYPE_FLOAT, 8, "e4m3"},
-    {"f8E4M3FN", FNABI_DTYPE_FLOAT, 8, "e4m3fn"},
-    {"f8E5M2FNUZ", FNABI_DTYPE_FLOAT, 8, "e5m2fnuz"},
-    {"f8E4M3FNUZ", FNABI_DTYPE_FLOAT, 8, "e4m3fnuz"},
-    {"f8E4M3B11FNUZ", FNABI_DTYPE_FLOAT, 8, "e4m3b11fnuz"},
-    {"f8E3M4", FNABI_DTYPE_FLOAT, 8, "e3m4"},
-    {"f8E8M0FNU", FNABI_DTYPE_FLOAT, 8, "e8m0fnu"},
-    {"f6E2M3FN", FNABI_DTYPE_FLOAT, 6, "e2m3fn"},
-    {"f6E3M2FN", FNABI_DTYPE_FLOAT, 6, "e3m2fn"},
-    {"f4E2M1FN", FNABI_DTYPE_FLOAT, 4, "e2m1fn"},
+    NAMED("f32", FLOAT, 32, ""),
+    NAMED("f16", FLOAT, 16, ""),
+    NAMED("f64", FLOAT, 64, ""),
+    NAMED("bf16", BFLOAT, 16, ""),
+    NAMED("i1", BOOL, 1, ""),
+    NAMED("index", INDEX, 64, ""),
+    NAMED("f80", FLOAT, 80, ""),
+    NAMED("f128", FLOAT, 128, ""),
+    NAMED("tf32", FLOAT, 19, "tf32"),
+    NAMED("f8E5M2", FLOAT, 8, "e5m2"),
+    NAMED("f8E4M3", FLOAT, 8, "e4m3"),
+    NAMED("f8E4M3FN", FLOAT, 8, "e4m3fn"),
+    NAMED("f8E5M2FNUZ", FLOAT, 8, "e5m2fnuz"),
+    NAMED("f8E4M3FNUZ", FLOAT, 8, "e4m3fnuz"),
+    NAMED("f8E4M3B11FNUZ", FLOAT, 8, "e4m3b11fnuz"),
+    NAMED("f8E3M4", FLOAT, 8, "e3m4"),
+    NAMED("f8E8M0FNU", FLOAT, 8, "e8m0fnu"),
+    NAMED("f6E2M3FN", FLOAT, 6, "e2m3fn"),
+    NAMED("f6E3M2FN", FLOAT, 6, "e3m2fn"),
+    NAMED("f4E2M1FN", FLOAT, 4, "e2m1fn"),
 };
+#undef NAMED
 #define NAMED_COUNT (sizeof named / sizeof named[0])
 
 static bool equals(const char* data, size_t size, const char* text) {
@@ -53,8 +55,20 @@ static bool equals(const char* data, size_t size, const char* text) {
 }
 
 void fnabi_pack_dtype(fnabi_writer* w, const fnabi_dtype* dtype) {
-  fnabi_pack_array(w, 3);
-  fnabi_put(w, kinds[dtype->kind].text, kinds[dtype->kind].size);
+  enum { THREE = 0x93, EMPTY = 0xA0, MOST = 1 + sizeof kinds->text + 2 };
+  const kind_text* kind = &kinds[dtype->kind];
+  if (dtype->bits < 128 && dtype->format_size == 0 && w->size <= w->capacity &&
+      w->capacity - w->size >= MOST) {
+    uint8_t* out = w->out + w->size;
+    out[0] = THREE;
+    memcpy(out + 1, kind->text, sizeof kind->text);
+    out[1 + kind->size] = (uint8_t)dtype->bits;
+    out[2 + kind->size] = EMPTY;
+    w->size += 3u + kind->size;
+    return;
+  }
+  fnabi_put_byte(w, THREE);
+  fnabi_put(w, kind->text, kind->size);
   fnabi_pack_uint(w, dtype->bits);
   fnabi_pack_text(w, dtype->format, dtype->format_size);
 }
@@ -65,7 +79,7 @@ bool fnabi_unpack_dtype(fnabi_reader* r, fnabi_dtype* dtype) {
   int64_t bits;
   if (!fnabi_unpack_array(r, &count) || count != 3 ||
       !fnabi_unpack_text(r, &kind, &size) || !fnabi_unpack_int(r, &bits) ||
-      bits < 1 || bits > BITS_MAX ||
+      bits < 1 || bits > FNABI_DTYPE_BITS_MAX ||
       !fnabi_unpack_text(r, &dtype->format, &dtype->format_size))
     return false;
   dtype->bits = (uint32_t)bits;
@@ -97,29 +111,36 @@ static bool read_integer(const char* text, size_t size, fnabi_dtype* dtype) {
   for (size_t i = 1; i < size; i++) {
     if (text[i] < '0' || text[i] > '9') return false;
     bits = bits * 10 + (uint32_t)(text[i] - '0');
-    if (bits > BITS_MAX) return false;
+    if (bits > FNABI_DTYPE_BITS_MAX) return false;
   }
   return set(dtype, kind, bits, "", 0);
 }
 
-bool fnabi_read_dtype(const char* text, size_t size, fnabi_dtype* dtype) {
+static bool read_part(const char* text, size_t size, fnabi_dtype* dtype) {
+  if (read_integer(text, size, dtype)) {
+    if (dtype->kind == FNABI_DTYPE_SIGNLESS && dtype->bits == 1)
+      dtype->kind = FNABI_DTYPE_BOOL;
+    return true;
+  }
   for (size_t i = 0; i < NAMED_COUNT; i++)
-    if (equals(text, size, named[i].name))
+    if (size == named[i].size && memcmp(text, named[i].name, size) == 0)
       return set(dtype, named[i].kind, named[i].bits, named[i].format,
                  strlen(named[i].format));
-  if (size > 9 && memcmp(text, "complex<", 8) == 0 && text[size - 1] == '>') {
-    fnabi_dtype part;
-    text += 8;
-    size -= 9;
-    if (!fnabi_read_dtype(text, size, &part) ||
-        part.kind == FNABI_DTYPE_COMPLEX || part.bits > BITS_MAX / 2)
-      return false;
-    /* IEEE parts are told by the width; others keep their name */
-    bool ieee = part.kind == FNABI_DTYPE_FLOAT && part.format_size == 0;
-    return set(dtype, FNABI_DTYPE_COMPLEX, 2 * part.bits, ieee ? "" : text,
-               ieee ? 0 : size);
-  }
-  return read_integer(text, size, dtype);
+  return false;
+}
+
+bool fnabi_read_dtype(const char* text, size_t size, fnabi_dtype* dtype) {
+  if (size <= 9 || memcmp(text, "complex<", 8) != 0 || text[size - 1] != '>')
+    return read_part(text, size, dtype);
+  fnabi_dtype part;
+  text += 8;
+  size -= 9;
+  if (!read_part(text, size, &part) || part.bits > FNABI_DTYPE_BITS_MAX / 2)
+    return false;
+  /* IEEE parts are told by the width; others keep their name */
+  bool ieee = part.kind == FNABI_DTYPE_FLOAT && part.format_size == 0;
+  return set(dtype, FNABI_DTYPE_COMPLEX, 2 * part.bits, ieee ? "" : text,
+             ieee ? 0 : size);
 }
 
 static void put_width(fnabi_writer* w, uint32_t bits) {
@@ -133,7 +154,7 @@ bool fnabi_put_dtype(fnabi_writer* w, const fnabi_dtype* dtype) {
   for (size_t i = 0; i < NAMED_COUNT; i++)
     if (dtype->kind == named[i].kind && dtype->bits == named[i].bits &&
         equals(dtype->format, dtype->format_size, named[i].format)) {
-      fnabi_put(w, named[i].name, strlen(named[i].name));
+      fnabi_put(w, named[i].name, named[i].size);
       return true;
     }
   if (dtype->kind == FNABI_DTYPE_COMPLEX && dtype->bits % 2 == 0) {

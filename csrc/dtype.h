@@ -5,6 +5,8 @@
 
 #include "message.h"
 
+#define FNABI_DTYPE_BITS_MAX 16777215 /* MLIR's widest integer */
+
 typedef enum fnabi_dtype_kind {
   FNABI_DTYPE_SIGNED,
   FNABI_DTYPE_UNSIGNED,

@@ -37,6 +37,37 @@
   X(FNABI_SIP_TAG, "sip-tag", "Unrecognized tag")                              \
   X(FNABI_SIP_NEGATIVE, "sip-negative", "a key or raw index is 0 or more")     \
   X(FNABI_SIP_DUPLICATE, "sip-duplicate", "key occurs twice")                  \
+  X(FNABI_JSON, "json", "not well-formed JSON")                                \
+  X(FNABI_JSON_STRING, "json-string", "string has no end")                     \
+  X(FNABI_JSON_CONTROL, "json-control", "control character in a string")       \
+  X(FNABI_JSON_UTF8, "json-utf8", "not UTF-8")                                 \
+  X(FNABI_JSON_ESCAPE, "json-escape", "no such escape")                        \
+  X(FNABI_JSON_SURROGATE, "json-surrogate", "half of a surrogate pair")        \
+  X(FNABI_JSON_NUMBER, "json-number", "digits of a number are missing")        \
+  X(FNABI_JSON_SIZE, "json-size", "text of 4 GiB or more")                     \
+  X(FNABI_IREE_ABI_OBJECT, "iree-abi-object", "not an object")                 \
+  X(FNABI_IREE_ABI_DUPLICATE, "iree-abi-duplicate",                            \
+    "\"a\" and \"r\" occur once")                                              \
+  X(FNABI_IREE_ABI_MISSING, "iree-abi-missing", "\"a\" or \"r\" is missing")   \
+  X(FNABI_IREE_ABI_SIDE, "iree-abi-side",                                      \
+    "arguments and results are arrays of type records")                        \
+  X(FNABI_IREE_ABI_RECORD, "iree-abi-record", "not a type record")             \
+  X(FNABI_IREE_ABI_PRIMITIVE, "iree-abi-primitive", "no such primitive type")  \
+  X(FNABI_IREE_ABI_COMPOUND, "iree-abi-compound", "no such compound type")     \
+  X(FNABI_IREE_ABI_FIELD, "iree-abi-field", "too many or too few fields")      \
+  X(FNABI_IREE_ABI_NAMED, "iree-abi-named", "only an argument is named")       \
+  X(FNABI_IREE_ABI_NAME, "iree-abi-name", "a name is a string")                \
+  X(FNABI_IREE_ABI_SLOT, "iree-abi-slot",                                      \
+    "a slot is a pair of key and type record")                                 \
+  X(FNABI_IREE_ABI_RANK, "iree-abi-rank", "not a rank")                        \
+  X(FNABI_IREE_ABI_DIM, "iree-abi-dim", "not a dim")                           \
+  X(FNABI_IREE_ABI_DIMS, "iree-abi-dims", "rank and number of dims disagree")  \
+  X(FNABI_DECLARATION_HEAD, "declaration-head", "not a declaration")           \
+  X(FNABI_DECLARATION_LISTS, "declaration-lists",                              \
+    "no list of arguments and list of results")                                \
+  X(FNABI_DECLARATION_VALUE, "declaration-value",                              \
+    "no argument or result can be read")                                       \
+  X(FNABI_DECLARATION_SIZE, "declaration-size", "4 GiB or more")               \
   X(FNABI_MODULE_SIZE, "module-size", "the file ends before the module")       \
   X(FNABI_MODULE_IDENTIFIER, "module-identifier", "not an IREE module")        \
   X(FNABI_MODULE_OFFSET, "module-offset", "offset leads outside the module")   \
@@ -97,7 +128,11 @@ int64_t fnabi_fail(fnabi_error* error, int32_t code, uint64_t offset,
 
 void fnabi_path_field(fnabi_error* error, const char* field) {
   size_t add = strlen(field), have = strlen(error->path);
-  if (add + have >= FNABI_PATH_SIZE) return; /* the end says most */
+  if (strncmp(error->path, "...", 3) == 0) return; /* cut already */
+  if (add + have + 3 >= FNABI_PATH_SIZE) {         /* the end says most */
+    field = "...";
+    add = 3;
+  }
   memmove(error->path + add, error->path, have + 1);
   memcpy(error->path, field, add);
 }

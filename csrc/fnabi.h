@@ -48,6 +48,7 @@
  *            | [HOMOGENEOUS_LIST, type]
  *            | [NAMED, name, type]
  *            | [NULL] | [UNKNOWN]
+ *            | [REF_ARRAY, type, shape]   elements are references
  *   signature  [[type...], [type...]]      inputs, results
  */
 #ifndef FNABI_H
@@ -115,6 +116,38 @@ typedef enum fnabi_code {
   FNABI_SIP_NEGATIVE,  /* a key or a raw index below 0 */
   FNABI_SIP_DUPLICATE, /* the same key twice in one structure */
 
+  /* JSON, as RFC 8259 has it */
+  FNABI_JSON, /* something else must stand here, or nothing */
+  FNABI_JSON_STRING,
+  FNABI_JSON_CONTROL,
+  FNABI_JSON_UTF8,
+  FNABI_JSON_ESCAPE,
+  FNABI_JSON_SURROGATE, /* an escape that is no character by itself */
+  FNABI_JSON_NUMBER,
+  FNABI_JSON_SIZE, /* more than a message can hold */
+
+  /* IREE ABI; the JSON is well-formed up to the offset */
+  FNABI_IREE_ABI_OBJECT,
+  FNABI_IREE_ABI_DUPLICATE,
+  FNABI_IREE_ABI_MISSING,
+  FNABI_IREE_ABI_SIDE,
+  FNABI_IREE_ABI_RECORD,
+  FNABI_IREE_ABI_PRIMITIVE,
+  FNABI_IREE_ABI_COMPOUND,
+  FNABI_IREE_ABI_FIELD,
+  FNABI_IREE_ABI_NAMED, /* "named" stands elsewhere than as an argument */
+  FNABI_IREE_ABI_NAME,  /* a name or a key that is not a string */
+  FNABI_IREE_ABI_SLOT,
+  FNABI_IREE_ABI_RANK,
+  FNABI_IREE_ABI_DIM,
+  FNABI_IREE_ABI_DIMS,
+
+  /* declarations */
+  FNABI_DECLARATION_HEAD,  /* the text does not begin as a declaration */
+  FNABI_DECLARATION_LISTS, /* no place where the argument list could begin */
+  FNABI_DECLARATION_VALUE, /* no argument or result can be read here */
+  FNABI_DECLARATION_SIZE,  /* more than a message can hold */
+
   /* modules */
   FNABI_MODULE_SIZE,       /* the file ends before the module does */
   FNABI_MODULE_IDENTIFIER, /* not an IREE module */
@@ -156,7 +189,7 @@ typedef struct fnabi_error {
   const char* expected; /* what may stand there instead, static; or NULL */
   char path[FNABI_PATH_SIZE]; /* where in the value, such as
                            "inputs[2].shape[0]"; NUL-terminated, "" at its
-                           root; a path too long keeps its end */
+                           root; of a path too long the end, after "..." */
 } fnabi_error;
 
 /* The text of a code, or its name in lower case with dashes ("span-end").
@@ -236,7 +269,8 @@ typedef enum fnabi_type {
   FNABI_TYPE_HOMOGENEOUS_LIST,
   FNABI_TYPE_NAMED,
   FNABI_TYPE_NULL,
-  FNABI_TYPE_UNKNOWN
+  FNABI_TYPE_UNKNOWN,
+  FNABI_TYPE_REF_ARRAY
 } fnabi_type;
 
 /* ------------------------------------------------------------------------ raw
@@ -306,8 +340,9 @@ FNABI_API int64_t fnabi_sip_decode(const char* data, size_t size, uint8_t* out,
                                    size_t capacity, fnabi_error* error);
 
 /* The way back, children in the order of the message. Fails with
- * FNABI_SIP_NEGATIVE and FNABI_INT32 for keys and indexes, and FNABI_DEPTH.
- * That keys differ is the caller's to see to. */
+ * FNABI_SIP_NEGATIVE and FNABI_INT32 for keys and indexes, FNABI_DEPTH, and
+ * FNABI_SIP_DUPLICATE for a key that a structure has twice. Where keys do not
+ * ascend, allocates and frees at most 8 bytes a byte of the answer. */
 FNABI_API int64_t fnabi_sip_encode(const uint8_t* message, size_t size,
                                    uint8_t* out, size_t capacity,
                                    fnabi_error* error);
@@ -329,16 +364,48 @@ typedef enum fnabi_sip_event {
  * FNABI_MEMORY: the message is
  *   [[[event, key, index, or nil]...], code]
  * with the events before the first error, a close for every structure that
- * was open, and its code or FNABI_OK. Allocates 8 bytes a level. */
+ * was open, and its code or FNABI_OK. Allocates from 64 levels on, at most
+ * 16 bytes a level. */
 FNABI_API int64_t fnabi_sip_visit(const char* data, size_t size, int32_t side,
                                   uint8_t* out, size_t capacity,
                                   fnabi_error* error);
 
-/* Writes the structure of well-nested events [[event, ...]...]. Allocates
- * 8 bytes a level. */
+/* Writes the structure of well-nested events [[event, ...]...]. Allocates from
+ * 64 structures on, at most 32 bytes a structure. */
 FNABI_API int64_t fnabi_sip_mangle(const uint8_t* message, size_t size,
                                    uint8_t* out, size_t capacity,
                                    fnabi_error* error);
+
+/* ------------------------------------------------------------------- IREE ABI
+ *
+ * The JSON of the attribute `iree.abi`, version 1: type records for arguments
+ * and results. The grammar stands in iree_abi.c.
+ *
+ *   IREE ABI signature  [[type...], [type...], [[key, json]...]]
+ *
+ * The types are all but REF; NAMED stands only at the root of the inputs, and
+ * SCALAR and BUFFER have the dtypes bool, signless, float and bfloat. An
+ * "ndarray" whose elements are not of a primitive type is a REF_ARRAY. Then
+ * follow the object's other keys in their order with the text of their values
+ * as it stands in the input. */
+
+/* A whole text, exactly the grammar; "a" and "r" in any order. An error's path
+ * leads through the JSON: "a[1][3]". Strings must be UTF-8 and not escape half
+ * a surrogate pair; objects and arrays nest up to FNABI_DEPTH_MAX; a dim is at
+ * most INT64_MAX. Fails with FNABI_JSON_SIZE for 4 GiB or more. */
+FNABI_API int64_t fnabi_iree_abi_decode(const char* data, size_t size,
+                                        uint8_t* out, size_t capacity,
+                                        fnabi_error* error);
+
+/* The way back, without whitespace; also from a signature without the third
+ * element. Fails with FNABI_UNSUPPORTED for a type or a dtype that the ABI
+ * cannot express, FNABI_IREE_ABI_NAMED and FNABI_IREE_ABI_DIM, FNABI_JSON_UTF8
+ * for text that is not, FNABI_DEPTH for what cannot be decoded again, and as
+ * the decoder does for another key's JSON; FNABI_IREE_ABI_DUPLICATE when such
+ * a key is "a" or "r". */
+FNABI_API int64_t fnabi_iree_abi_encode(const uint8_t* message, size_t size,
+                                        uint8_t* out, size_t capacity,
+                                        fnabi_error* error);
 
 /* ---------------------------------------------------------------------- cconv
  *
@@ -507,6 +574,53 @@ FNABI_API int64_t fnabi_module_field(const char* data, size_t size, int32_t id,
 FNABI_API int64_t fnabi_module_check(const char* data, size_t size,
                                      uint8_t* out, size_t capacity,
                                      fnabi_error* error);
+
+/* ---------------------------------------------------------------- declaration
+ *
+ * The text that compilers leave for people to read (attribute
+ * `iree.abi.declaration`), such as
+ *
+ *   sync func @f(%a: tensor<?x8xf32>, %b: i32 {k = 1}) -> (%c: tensor<?xi8>)
+ *
+ * The grammar stands in declaration.c. Names are printed as they are, so a
+ * text may have several readings: `%x: i64, %y: i32` may be one argument. The
+ * reading given is the one with the most and shortest names, or where that has
+ * other numbers of values than are known, one that has these. */
+
+/* The message is
+ *   [name, model, inputs, results, text, doubt]
+ *     model   "sync", "async", or nil when the text does not say
+ *     inputs, results
+ *             [[name, type, [[key, text]...], text, declared]...]
+ *             name: without '%'; the pairs are the attributes; text: the whole
+ *             value as it stands there. `type` is that of the attribute
+ *             iree.abi.encoding, if there is one that is a SCALAR or BUFFER as
+ *             the type in the text is; that one is then `declared`, else nil
+ *     text    all of `data`
+ *     doubt   why what was printed may have been another reading, or nil:
+ *             "arity"  no reading with the numbers that are known was found
+ *             "names"  there are several; names that the compiler makes up
+ *                      ("input1") count as such where they have the right
+ *                      number
+ *             "type"   a word stands for a type but is none that is known
+ *
+ * Types are SCALAR, BUFFER, HOMOGENEOUS_LIST (!util.list<...>), REF for any
+ * other '!...', with its whole text as its name, nil for !vm.ref<?>, and
+ * UNKNOWN.
+ *
+ * `inputs` and `results` are how many values the calling convention has,
+ * negative where that is not known; an async function has two inputs more than
+ * its declaration. The letters are those of the calling convention (of
+ * "iIfFr"), as many, or NULL: they help to find the reading. Without doubt
+ * there is no other reading that has the known numbers.
+ * Fails with FNABI_DECLARATION_* for a text without a reading, or with none but
+ * such that begin a value within quotes; and with FNABI_DEPTH. No byte is read
+ * more than a few times FNABI_DEPTH_MAX, and in texts that compilers print
+ * each is read about twice. */
+FNABI_API int64_t fnabi_declaration_decode(
+    const char* data, size_t size, int64_t inputs, const char* input_letters,
+    int64_t results, const char* result_letters, uint8_t* out, size_t capacity,
+    fnabi_error* error);
 
 /* cdef: end */
 

@@ -15,8 +15,30 @@ void fnabi_pack_ascii(fnabi_writer* w, const char* text) {
   fnabi_put(w, text, size);
 }
 
-/* Well-formed as RFC 3629 has it: shortest form, no surrogates, at most
- * U+10FFFF. Eight ASCII bytes at a time. */
+void fnabi_pack_string(fnabi_writer* w, size_t size) {
+  pack_head(w, true, size);
+}
+
+size_t fnabi_utf8_size(const uint8_t* s, size_t n) {
+  uint8_t lead = s[0];
+  if (lead < 0x80) return 1;
+  size_t more = lead >= 0xC2 && lead <= 0xDF   ? 1
+                : (lead & 0xF0) == 0xE0        ? 2
+                : lead >= 0xF0 && lead <= 0xF4 ? 3
+                                               : 0;
+  if (more == 0 || n <= more) return 0;
+  uint8_t low = 0x80, high = 0xBF;
+  if (lead == 0xE0) low = 0xA0;
+  if (lead == 0xED) high = 0x9F;
+  if (lead == 0xF0) low = 0x90;
+  if (lead == 0xF4) high = 0x8F;
+  if (s[1] < low || s[1] > high) return 0;
+  for (size_t k = 2; k <= more; k++)
+    if ((s[k] & 0xC0) != 0x80) return 0;
+  return more + 1;
+}
+
+/* Eight ASCII bytes at a time. */
 static bool is_utf8(const uint8_t* s, size_t n) {
   size_t i = 0;
   while (i < n) {
@@ -28,25 +50,9 @@ static bool is_utf8(const uint8_t* s, size_t n) {
         continue;
       }
     }
-    uint8_t lead = s[i];
-    if (lead < 0x80) {
-      i++;
-      continue;
-    }
-    size_t more = lead >= 0xC2 && lead <= 0xDF   ? 1
-                  : (lead & 0xF0) == 0xE0        ? 2
-                  : lead >= 0xF0 && lead <= 0xF4 ? 3
-                                                 : 0;
-    if (more == 0 || n - i <= more) return false;
-    uint8_t low = 0x80, high = 0xBF;
-    if (lead == 0xE0) low = 0xA0;
-    if (lead == 0xED) high = 0x9F;
-    if (lead == 0xF0) low = 0x90;
-    if (lead == 0xF4) high = 0x8F;
-    if (s[i + 1] < low || s[i + 1] > high) return false;
-    for (size_t k = 2; k <= more; k++)
-      if ((s[i + k] & 0xC0) != 0x80) return false;
-    i += more + 1;
+    size_t size = fnabi_utf8_size(s + i, n - i);
+    if (size == 0) return false;
+    i += size;
   }
   return true;
 }

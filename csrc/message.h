@@ -91,6 +91,14 @@ void fnabi_pack_ascii(fnabi_writer* w, const char* text);
 /* Text of the input: a string where it is UTF-8, a binary where it is not. */
 void fnabi_pack_text(fnabi_writer* w, const char* data, size_t size);
 
+/* The head of a string, whose `size` bytes of UTF-8 are to follow. */
+void fnabi_pack_string(fnabi_writer* w, size_t size);
+
+/* The size of the character that stands at s, of n > 0 bytes; 0 when it is not
+ * well-formed UTF-8 as RFC 3629 has it: shortest form, no surrogates, at most
+ * U+10FFFF. */
+size_t fnabi_utf8_size(const uint8_t* s, size_t n);
+
 /* A reader goes forward over a message. Every `unpack` answers false, and
  * reads nothing, when what stands there is something else. */
 typedef struct fnabi_reader {

@@ -208,6 +208,12 @@ static bool read_value(const char* data, const fnabi_component* side,
     if (k.depth == 0 && !k.value && c.type == FNABI_COMPONENT_END) return true;
     good = k.value ? take_value(&k, &c) : take_key_or_end(&k, &c);
   }
+  /* a key that an open structure has twice stands before what was found */
+  for (size_t i = 0; i < k.depth; i++)
+    if (!k.frames[i].ascending && !keys_differ(&k, &k.frames[i])) {
+      k.depth = i + 1;
+      k.value = false;
+    }
   /* the innermost key is part of the path when its value is at fault */
   for (size_t i = k.depth; i > 0; i--)
     if (i < k.depth || k.value) path_key(&k.frames[i - 1].last, error);
@@ -250,22 +256,35 @@ int64_t fnabi_sip_decode(const char* data, size_t size, uint8_t* out,
 /* -------------------------------------------------------------------- events
  */
 
-/* Places in the input or output, one for each open structure. */
+/* Numbers, one for each structure, or for each open one. */
 typedef struct stack {
-  uint64_t* places;
+  uint64_t* places; /* `few`, or allocated */
   size_t depth, room;
+  uint64_t few[64];
 } stack;
 
-static int32_t push(stack* s, uint64_t place) {
-  if (s->depth == FNABI_SIP_EVENT_DEPTH_MAX) return FNABI_DEPTH;
+static void stack_init(stack* s) {
+  s->places = s->few;
+  s->depth = 0;
+  s->room = sizeof s->few / sizeof *s->few;
+}
+
+static void stack_free(stack* s) {
+  if (s->places != s->few) free(s->places);
+}
+
+static int32_t push(stack* s, uint64_t number, size_t limit) {
+  if (s->depth == limit) return FNABI_DEPTH;
   if (s->depth == s->room) {
-    size_t room = s->room == 0 ? 64 : s->room * 2;
-    uint64_t* places = realloc(s->places, room * sizeof *places);
+    bool first = s->places == s->few;
+    size_t bytes = 2 * s->room * sizeof *s->places;
+    uint64_t* places = realloc(first ? NULL : s->places, bytes);
     if (places == NULL) return FNABI_MEMORY;
+    if (first) memcpy(places, s->few, sizeof s->few);
     s->places = places;
-    s->room = room;
+    s->room *= 2;
   }
-  s->places[s->depth++] = place;
+  s->places[s->depth++] = number;
   return FNABI_OK;
 }
 
@@ -310,7 +329,7 @@ static int32_t visit_value(const char* data, const fnabi_component* side,
       fnabi_pack_int(w, c.ival);
       value = open->depth == 0;
     } else {
-      int32_t code = push(open, end);
+      int32_t code = push(open, end, FNABI_SIP_EVENT_DEPTH_MAX);
       if (code != FNABI_OK) return code;
       bool dict = c.tag == 'D';
       pack_event(w, dict ? FNABI_SIP_OPEN_DICT : FNABI_SIP_OPEN_SEQUENCE);
@@ -326,7 +345,8 @@ int64_t fnabi_sip_visit(const char* data, size_t size, int32_t side,
                         uint8_t* out, size_t capacity, fnabi_error* error) {
   fnabi_writer w = {out, capacity, 0};
   fnabi_component c;
-  stack open = {NULL, 0, 0};
+  stack open;
+  stack_init(&open);
   size_t count = 0;
   int32_t code = side == 'I' ? FNABI_SIP_INPUTS : FNABI_SIP_RESULTS;
   fnabi_pack_array(&w, 2);
@@ -338,7 +358,7 @@ int64_t fnabi_sip_visit(const char* data, size_t size, int32_t side,
     pack_event(&w, FNABI_SIP_CLOSE);
     fnabi_pack_nil(&w);
   }
-  free(open.places);
+  stack_free(&open);
   fnabi_pack_close(&w, place, count);
   fnabi_pack_int(&w, code);
   if (code == FNABI_MEMORY) return fnabi_fail(error, code, 0, NULL);
@@ -349,7 +369,7 @@ int64_t fnabi_sip_visit(const char* data, size_t size, int32_t side,
  */
 
 /* The int32 >= 0 that stands next in the message, as a component. */
-static bool put_int(fnabi_reader* r, fnabi_writer* w, char tag,
+static bool put_int(fnabi_reader* r, fnabi_writer* w, char tag, int32_t* number,
                     fnabi_error* error) {
   int64_t value;
   bool fits;
@@ -361,6 +381,7 @@ static bool put_int(fnabi_reader* r, fnabi_writer* w, char tag,
     fnabi_fail(error, FNABI_INT32, 0, "at most 2147483647");
   else {
     fnabi_put_integer(w, tag, value);
+    *number = (int32_t)value;
     return true;
   }
   return false;
@@ -372,88 +393,153 @@ static bool close_span(fnabi_writer* w, size_t place, fnabi_error* error) {
   return false;
 }
 
-static bool put_text_key(fnabi_reader* r, fnabi_writer* w, fnabi_error* error) {
-  const char* data;
+/* The key that stands next in the message, as a component. */
+static bool put_key(fnabi_reader* r, fnabi_writer* w, bool dict, key* now,
+                    fnabi_error* error) {
+  now->text = NULL;
+  if (!dict) return put_int(r, w, 'k', &now->ival, error);
   size_t size;
-  if (!fnabi_unpack_text(r, &data, &size)) {
+  if (!fnabi_unpack_text(r, &now->text, &size)) {
     fnabi_fail(error, FNABI_MESSAGE, 0, "a str");
     return false;
   }
+  now->ival = (int32_t)size; /* or else the span does not close */
   size_t place = fnabi_span_open(w, 'K');
-  fnabi_put(w, data, size);
+  fnabi_put(w, now->text, size);
   return close_span(w, place, error);
 }
 
-static bool encode_node(fnabi_reader* r, fnabi_writer* w, unsigned depth,
-                        fnabi_error* error);
+/* From a message to its text. */
+typedef struct encoder {
+  fnabi_reader r;
+  fnabi_writer w;
+  fnabi_error* error;
+  bool ascending; /* the keys of every structure so far */
+} encoder;
 
-static bool encode_child(fnabi_reader* r, fnabi_writer* w, bool dict,
-                         unsigned depth, fnabi_error* error) {
-  size_t count;
-  if (!fnabi_unpack_array(r, &count) || count != 2) {
-    fnabi_fail(error, FNABI_MESSAGE, 0, "a pair of key and node");
-    return false;
-  }
-  return (dict ? put_text_key(r, w, error) : put_int(r, w, 'k', error)) &&
-         encode_node(r, w, depth, error);
+static bool refuse_message(encoder* e, const char* expected) {
+  fnabi_fail(e->error, FNABI_MESSAGE, 0, expected);
+  return false;
 }
 
-static bool encode_node(fnabi_reader* r, fnabi_writer* w, unsigned depth,
-                        fnabi_error* error) {
+static bool encode_node(encoder* e, unsigned depth);
+
+/* A pair of key and node; *last is the key before it. */
+static bool encode_child(encoder* e, bool dict, key* last, unsigned depth) {
+  size_t count;
+  key now;
+  if (!fnabi_unpack_array(&e->r, &count) || count != 2)
+    return refuse_message(e, "a pair of key and node");
+  if (!put_key(&e->r, &e->w, dict, &now, e->error)) return false;
+  if (compare_keys(last, &now) >= 0) e->ascending = false;
+  *last = now;
+  return encode_node(e, depth);
+}
+
+static bool encode_node(encoder* e, unsigned depth) {
   size_t count;
   int64_t node;
-  if (!fnabi_unpack_array(r, &count) || count != 2 ||
-      !fnabi_unpack_int(r, &node) || node < FNABI_SIP_LEAF ||
-      node > FNABI_SIP_DICT) {
-    fnabi_fail(error, FNABI_MESSAGE, 0, "Leaf, Sequence or Dict");
-    return false;
-  }
-  if (node == FNABI_SIP_LEAF) return put_int(r, w, '_', error);
+  int32_t index;
+  if (!fnabi_unpack_array(&e->r, &count) || count != 2 ||
+      !fnabi_unpack_int(&e->r, &node) || node < FNABI_SIP_LEAF ||
+      node > FNABI_SIP_DICT)
+    return refuse_message(e, "Leaf, Sequence or Dict");
+  if (node == FNABI_SIP_LEAF)
+    return put_int(&e->r, &e->w, '_', &index, e->error);
   if (depth == FNABI_DEPTH_MAX) {
-    fnabi_fail(error, FNABI_DEPTH, 0, "at most 128 levels");
+    fnabi_fail(e->error, FNABI_DEPTH, 0, "at most 128 levels");
     return false;
   }
   bool dict = node == FNABI_SIP_DICT;
-  size_t place = fnabi_span_open(w, dict ? 'D' : 'S');
-  if (!fnabi_unpack_array(r, &count)) {
-    fnabi_fail(error, FNABI_MESSAGE, 0, "a tuple of children");
-    fnabi_path_field(error, ".children");
+  size_t place = fnabi_span_open(&e->w, dict ? 'D' : 'S');
+  if (!fnabi_unpack_array(&e->r, &count)) {
+    refuse_message(e, "a tuple of children");
+    fnabi_path_field(e->error, ".children");
     return false;
   }
+  key last = {NULL, -1, 0}; /* ascends to any other */
   for (size_t i = 0; i < count; i++)
-    if (!encode_child(r, w, dict, depth + 1, error)) {
-      fnabi_path_index(error, i);
-      fnabi_path_field(error, ".children");
+    if (!encode_child(e, dict, &last, depth + 1)) {
+      fnabi_path_index(e->error, i);
+      fnabi_path_field(e->error, ".children");
       return false;
     }
-  return close_span(w, place, error);
+  return close_span(&e->w, place, e->error);
 }
 
-static bool encode_side(fnabi_reader* r, fnabi_writer* w, char tag,
-                        fnabi_error* error) {
-  size_t place = fnabi_span_open(w, tag);
-  if ((fnabi_unpack_nil(r) || encode_node(r, w, 0, error)) &&
-      close_span(w, place, error))
+static bool encode_side(encoder* e, char tag) {
+  size_t place = fnabi_span_open(&e->w, tag);
+  if ((fnabi_unpack_nil(&e->r) || encode_node(e, 0)) &&
+      close_span(&e->w, place, e->error))
     return true;
-  fnabi_path_field(error, tag == 'I' ? "inputs" : "results");
+  fnabi_path_field(e->error, tag == 'I' ? "inputs" : "results");
   return false;
 }
 
 int64_t fnabi_sip_encode(const uint8_t* message, size_t size, uint8_t* out,
                          size_t capacity, fnabi_error* error) {
-  fnabi_reader r = {message, size, 0};
-  fnabi_writer w = {out, capacity, 0};
+  encoder e = {{message, size, 0}, {out, capacity, 0}, error, true};
   size_t count;
-  if (!fnabi_unpack_array(&r, &count) || count != 2)
+  if (!fnabi_unpack_array(&e.r, &count) || count != 2)
     return fnabi_fail(error, FNABI_MESSAGE, 0, "a Signature of fnabi.sip");
-  if (!encode_side(&r, &w, 'I', error) || !encode_side(&r, &w, 'R', error))
+  if (!encode_side(&e, 'I') || !encode_side(&e, 'R')) return -1;
+  if (e.r.at != size)
+    return fnabi_fail(error, FNABI_MESSAGE, 0, "a Signature of fnabi.sip");
+  if (e.ascending) return (int64_t)e.w.size;
+
+  /* whether keys that do not ascend differ shows when the text is read */
+  if (e.w.size > capacity) {
+    uint8_t* text = malloc(e.w.size);
+    if (text == NULL) return fnabi_fail(error, FNABI_MEMORY, 0, NULL);
+    int64_t answer = fnabi_sip_encode(message, size, text, e.w.size, error);
+    free(text);
+    return answer;
+  }
+  if (fnabi_sip_decode((const char*)out, e.w.size, NULL, 0, error) < 0) {
+    error->offset = 0;
     return -1;
-  if (r.at != size)
-    return fnabi_fail(error, FNABI_MESSAGE, 0, "a Signature of fnabi.sip");
-  return (int64_t)w.size;
+  }
+  return (int64_t)e.w.size;
 }
 
-static bool mangle_event(fnabi_reader* r, fnabi_writer* w, stack* open,
+/* A structure's length stands before it. So the events are gone through twice,
+ * which stays linear however deep they nest: first to measure the structures,
+ * in the order in which they open, then to write. */
+typedef struct plan {
+  stack sizes; /* of the contents; while one is open, where they begin */
+  stack open;  /* numbers of the open structures */
+  size_t next;
+  bool measured;
+} plan;
+
+static bool open_struct(plan* p, fnabi_writer* w, char tag,
+                        fnabi_error* error) {
+  if (p->measured) {
+    if (p->next == p->sizes.depth) { /* the message changed meanwhile */
+      fnabi_fail(error, FNABI_MESSAGE, 0, "well-nested events");
+      return false;
+    }
+    fnabi_put_integer(w, tag, (int64_t)p->sizes.places[p->next++] + 1);
+    fnabi_put_byte(w, '!');
+    return true;
+  }
+  int32_t code = push(&p->open, p->sizes.depth, FNABI_SIP_EVENT_DEPTH_MAX);
+  if (code == FNABI_OK)
+    code = push(&p->sizes, fnabi_span_open(w, tag), SIZE_MAX);
+  if (code == FNABI_OK) return true;
+  fnabi_fail(error, code, 0, NULL);
+  return false;
+}
+
+static bool close_struct(plan* p, fnabi_writer* w, fnabi_error* error) {
+  if (p->measured) return true;
+  uint64_t* number = &p->sizes.places[p->open.places[--p->open.depth]];
+  size_t place = (size_t)*number;
+  *number = w->size - place;
+  return close_span(w, place, error);
+}
+
+static bool mangle_event(fnabi_reader* r, fnabi_writer* w, plan* p,
                          fnabi_error* error) {
   size_t count;
   int64_t event;
@@ -463,46 +549,54 @@ static bool mangle_event(fnabi_reader* r, fnabi_writer* w, stack* open,
   bool plain = event == FNABI_SIP_OPEN_SEQUENCE ||
                event == FNABI_SIP_OPEN_DICT || event == FNABI_SIP_CLOSE;
   if (plain && !fnabi_unpack_nil(r)) event = 0;
-  int32_t code;
+  int32_t number;
+  key name;
   switch (event) {
     case FNABI_SIP_OPEN_SEQUENCE:
+      return open_struct(p, w, 'S', error);
     case FNABI_SIP_OPEN_DICT:
-      code = push(open,
-                  fnabi_span_open(w, event == FNABI_SIP_OPEN_DICT ? 'D' : 'S'));
-      if (code == FNABI_OK) return true;
-      fnabi_fail(error, code, 0, NULL);
-      return false;
+      return open_struct(p, w, 'D', error);
     case FNABI_SIP_INTEGER_KEY:
-      return put_int(r, w, 'k', error);
     case FNABI_SIP_STRING_KEY:
-      return put_text_key(r, w, error);
+      return put_key(r, w, event == FNABI_SIP_STRING_KEY, &name, error);
     case FNABI_SIP_INDEX:
-      return put_int(r, w, '_', error);
+      return put_int(r, w, '_', &number, error);
     case FNABI_SIP_CLOSE:
-      if (open->depth > 0)
-        return close_span(w, (size_t)open->places[--open->depth], error);
+      if (p->measured || p->open.depth > 0) return close_struct(p, w, error);
   }
+  fnabi_fail(error, FNABI_MESSAGE, 0, "well-nested events");
+  return false;
+}
+
+static bool mangle_events(const uint8_t* message, size_t size, fnabi_writer* w,
+                          plan* p, fnabi_error* error) {
+  fnabi_reader r = {message, size, 0};
+  size_t count;
+  bool good = fnabi_unpack_array(&r, &count);
+  for (size_t i = 0; good && i < count; i++)
+    if (!mangle_event(&r, w, p, error)) {
+      fnabi_path_index(error, i);
+      return false;
+    }
+  if (good && p->open.depth == 0 && r.at == size) return true;
   fnabi_fail(error, FNABI_MESSAGE, 0, "well-nested events");
   return false;
 }
 
 int64_t fnabi_sip_mangle(const uint8_t* message, size_t size, uint8_t* out,
                          size_t capacity, fnabi_error* error) {
-  fnabi_reader r = {message, size, 0};
-  fnabi_writer w = {out, capacity, 0};
-  stack open = {NULL, 0, 0};
-  size_t count, i = 0;
-  bool good = fnabi_unpack_array(&r, &count);
-  if (good) {
-    while (i < count && mangle_event(&r, &w, &open, error)) i++;
-    if (i < count) {
-      free(open.places);
-      fnabi_path_index(error, i);
-      return -1;
-    }
-    good = open.depth == 0 && r.at == size;
+  fnabi_writer measure = {NULL, 0, 0}, w = {out, capacity, 0};
+  plan p;
+  stack_init(&p.sizes);
+  stack_init(&p.open);
+  p.next = 0;
+  p.measured = false;
+  bool good = mangle_events(message, size, &measure, &p, error);
+  if (good && measure.size <= capacity) {
+    p.measured = true;
+    good = mangle_events(message, size, &w, &p, error);
   }
-  free(open.places);
-  if (!good) return fnabi_fail(error, FNABI_MESSAGE, 0, "well-nested events");
-  return (int64_t)w.size;
+  stack_free(&p.sizes);
+  stack_free(&p.open);
+  return good ? (int64_t)measure.size : -1;
 }

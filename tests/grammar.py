@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from fnabi import sip
 from fnabi.cconv import CallingConvention, Register, Span
 from fnabi.types import Buffer, DType, Ref, Scalar, Signature, Type, Unknown
 
@@ -27,6 +28,11 @@ class GrammarError(Exception):
         self.path = path
 
     def within(self, part: str) -> GrammarError:
+        """The same, a level further out. Of a path over 124 characters the end is kept."""
+        if self.path.startswith("..."):
+            return self
+        if len(part + self.path) > 124:
+            part = "..."
         return GrammarError(self.code, self.offset, part + self.path)
 
 
@@ -449,3 +455,235 @@ def cconv_layout(
             place(item)
     align(largest)
     return offsets, at
+
+
+# ------------------------------------------------------------------------------------------ sip
+#
+#   signature ::= 'I' length-prefixed(node?) 'R' length-prefixed(node?)
+#   node      ::= index | sequence | dict
+#   index     ::= '_' integer
+#   sequence  ::= 'S' length-prefixed(('k' integer node)*)
+#   dict      ::= 'D' length-prefixed(('K' length-prefixed(bytes) node)*)
+
+SIP_DEPTH = 128
+SIP_EVENT_DEPTH = 16384
+
+
+def sip_parse(data: bytes) -> sip.Signature:
+    """Read a whole signature, exactly the grammar: what the first byte at fault is, in order."""
+    inputs, at = sip_side(data, 0, b"I", "inputs")
+    results, at = sip_side(data, at, b"R", "results")
+    if at != len(data):
+        raise GrammarError("unexpected", at)
+    return sip.Signature(inputs, results)
+
+
+def sip_side(data: bytes, at: int, tag: bytes, name: str) -> tuple[sip.Node | None, int]:
+    component = read(data, at, len(data))
+    if component.tag != tag[0] or component.kind == "end":
+        raise GrammarError(f"sip-{name}", at)
+    if component.kind == "error":
+        raise GrammarError(component.code, component.end)
+    if component.begin == component.end:
+        return None, component.end
+    try:
+        node, at = sip_node(data, component.begin, component.end, 0)
+        if at < component.end:
+            raise sip_misplaced(expect(data, at, component.end))
+    except GrammarError as error:
+        raise error.within(name) from None
+    return node, at
+
+
+def sip_misplaced(component: Component) -> GrammarError:
+    code = {"k": "sip-key", "K": "sip-key", "_": "sip-value", "S": "sip-value", "D": "sip-value"}
+    return GrammarError(code.get(chr(component.tag), "sip-tag"), component.offset)
+
+
+def sip_node(data: bytes, at: int, end: int, depth: int) -> tuple[sip.Node, int]:
+    if at == end:
+        raise GrammarError("missing", at)
+    component = expect(data, at, end)
+    if component.tag == ord("_"):
+        return sip.Leaf(natural(component)), component.end
+    if component.tag not in b"SD":
+        raise sip_misplaced(component)
+    if depth == SIP_DEPTH:
+        raise GrammarError("depth", at)
+    if component.tag == ord("S"):
+        return sip.Sequence(sip_children(data, component, b"k", depth)), component.end
+    return sip.Dict(sip_children(data, component, b"K", depth)), component.end
+
+
+def sip_children(
+    data: bytes, structure: Component, key_tag: bytes, depth: int
+) -> tuple[tuple[Any, sip.Node], ...]:
+    children: dict[int | str, sip.Node] = {}
+    at = structure.begin
+    while at < structure.end:
+        component = expect(data, at, structure.end)
+        if component.tag != key_tag[0]:
+            raise sip_misplaced(component)
+        key: int | str
+        if component.kind == "int":
+            key, part = natural(component), f"[{component.ival}]"
+        else:
+            text = data[component.begin : component.end]
+            key, part = text.decode("utf-8", "surrogateescape"), sip_path_part(text)
+        if key in children:
+            raise GrammarError("sip-duplicate", at)
+        try:
+            children[key], at = sip_node(data, component.end, structure.end, depth + 1)
+        except GrammarError as error:
+            raise error.within(part) from None
+    return tuple(children.items())
+
+
+def natural(component: Component) -> int:
+    if component.ival < 0:
+        raise GrammarError("sip-negative", component.begin)
+    return component.ival
+
+
+def sip_path_part(key: bytes) -> str:
+    shown = "".join(chr(c) if 32 <= c < 127 and c != ord('"') else "?" for c in key[:34])
+    return f'["{shown}"]'
+
+
+def sip_encode(signature: sip.Signature) -> bytes:
+    """Write a signature."""
+    inputs, results = map(sip_node_text, (signature.inputs, signature.results))
+    return sip_span(b"I", inputs) + sip_span(b"R", results)
+
+
+def sip_span(tag: bytes, contents: bytes) -> bytes:
+    return b"%s%d!%s" % (tag, len(contents) + 1, contents)
+
+
+def sip_node_text(node: sip.Node | None) -> bytes:
+    match node:
+        case None:
+            return b""
+        case sip.Leaf(index):
+            return b"_%d" % index
+        case sip.Sequence(children):
+            parts = [b"k%d%s" % (key, sip_node_text(child)) for key, child in children]
+            return sip_span(b"S", b"".join(parts))
+        case sip.Dict(children):
+            parts = [
+                sip_span(b"K", key.encode("utf-8", "surrogateescape")) + sip_node_text(child)
+                for key, child in children
+            ]
+            return sip_span(b"D", b"".join(parts))
+
+
+# The drop-in parser's reading: any keys, any number of values at the root, the first span of a
+# side counts. Events as the golden vectors write them.
+
+SIP_ERRORS = {
+    "I": "Inputs struct not found",
+    "R": "Results struct not found",
+    "key": "Struct key not allowed here",
+    "value": "Value not allowed here",
+    "tag": "Unrecognized tag",
+    "syntax": "Syntax error in signature",
+    "depth": "nested too deeply",
+}
+
+
+def sip_visit(data: bytes, side: str) -> tuple[list[list[Any]], str | None]:
+    """The events before the first error, the closes that it leaves to do, and its text."""
+    component = seek(data, 0, ord(side))
+    if component.kind != "span":
+        return [], SIP_ERRORS[side]
+    events: list[list[Any]] = []
+    ends = [component.end]  # of the side and of every open structure
+    at, error, keyed = component.begin, None, True
+    while error is None:
+        component = read(data, at, ends[-1])
+        tag, at = chr(component.tag), component.end
+        inside = len(ends) > 1
+        if component.kind == "error":
+            error = "syntax"
+        elif component.kind == "end" and not inside:
+            return events, None
+        elif component.kind == "end":
+            events.append(["c"])
+            at, keyed = ends.pop(), len(ends) == 1
+        elif tag not in "kK_SD":
+            error = "tag"
+        elif tag in "kK":
+            if not inside or keyed:
+                error = "key"
+            elif tag == "k":
+                events.append(["k", component.ival])
+            else:
+                events.append(["K", data[component.begin : component.end].decode("latin-1")])
+            keyed = True
+        elif not keyed:
+            error = "value"
+        elif tag == "_":
+            events.append(["r", component.ival])
+            keyed = not inside
+        elif len(ends) > SIP_EVENT_DEPTH:
+            error = "depth"
+        else:
+            events.append(["o", tag])
+            ends.append(component.end)
+            at, keyed = component.begin, False
+    return events + [["c"]] * (len(ends) - 1), SIP_ERRORS[error]
+
+
+def sip_text(events: list[list[Any]]) -> str:
+    """The text of a structure."""
+    lines, closers = [], []
+    for event in events:
+        indent = "  " * len(closers)
+        match event:
+            case ["k" | "K", key]:
+                lines.append(f"{indent}{key}")
+            case ["r", index]:
+                lines.append(f"=raw({index}),\n")
+            case ["o", tag]:
+                lines.append({"S": ":[\n", "D": ":{\n"}[tag])
+                closers.append({"S": "],\n", "D": "},\n"}[tag])
+            case ["c"]:
+                closer = closers.pop()
+                lines.append("  " * len(closers) + closer)
+    return "".join(lines)
+
+
+def sip_mangle(calls: list[tuple[int, list[int | bytes]]]) -> tuple[list[bool], bytes]:
+    """What the drop-in mangler answers to each call, and the structure it then writes."""
+    leaves: dict[tuple[int | bytes, ...], int] = {}
+    answers = []
+    for index, path in calls:
+        new = tuple(path)
+        good = index >= 0 and not any(isinstance(key, int) and key < 0 for key in new)
+        for other in leaves:
+            common = 0
+            while common < min(len(new), len(other)) and new[common] == other[common]:
+                common += 1
+            through = common in (len(new), len(other))  # one leads through the other's place
+            if through or isinstance(new[common], int) != isinstance(other[common], int):
+                good = False
+        if good:
+            leaves[new] = index
+        answers.append(good)
+    return answers, sip_mangled(leaves)
+
+
+def sip_mangled(leaves: dict[tuple[int | bytes, ...], int]) -> bytes:
+    if not leaves:
+        return b""
+    if () in leaves:
+        return b"_%d" % leaves[()]
+    children: dict[Any, dict[tuple[int | bytes, ...], int]] = {}
+    for path, index in leaves.items():
+        children.setdefault(path[0], {})[path[1:]] = index
+    integers = isinstance(next(iter(children)), int)
+    parts = [
+        (b"k%d" % key if integers else sip_span(b"K", key)) + sip_mangled(children[key])
+        for key in sorted(children)
+    ]
+    return sip_span(b"S" if integers else b"D", b"".join(parts))

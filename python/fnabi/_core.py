@@ -116,9 +116,10 @@ def decode(
         out, room, error, view = scratch = _scratch(size)
         size = read(data, len(data), *arguments, out, room, error)
     if size < 0:
-        problem = format_error(error, data)
-        _pool.append(scratch)
-        raise problem
+        try:  # no variable holds the error, whose traceback would then hold itself and the data
+            raise format_error(error, data)
+        finally:
+            _pool.append(scratch)
     message = view[:size]
     try:
         value = decoder.decode(message)
@@ -141,25 +142,28 @@ def check(read: Callable[..., int], data: Any, *arguments: object) -> None:
     except IndexError:
         scratch = _scratch()
     error = scratch[2]
-    problem = format_error(error, data) if read(data, len(data), *arguments, error) < 0 else None
-    _pool.append(scratch)
-    if problem is not None:
-        raise problem
+    try:
+        if read(data, len(data), *arguments, error) < 0:
+            raise format_error(error, data)
+    finally:
+        _pool.append(scratch)
 
 
-def encode(write: Callable[..., int], value: object, function: str) -> bytes:
+def encode(
+    write: Callable[..., int], value: object, function: str, *, integers: str = "int32"
+) -> bytes:
     """Call ``write(message, size, out, capacity, error)`` on the message of `value`.
 
     Raises:
         CallError: when the ABI cannot express `value`, naming the part of it.
-        RangeError: when an integer is outside int32.
+        RangeError: when an integer is outside `integers`, the type that the ABI has for it.
 
     """
     try:
         message = _pack(value)
     except OverflowError as problem:
-        raise RangeError(f"{function}: an integer is outside int32") from problem
-    except (TypeError, UnicodeEncodeError) as problem:
+        raise RangeError(f"{function}: an integer is outside {integers}") from problem
+    except (TypeError, UnicodeEncodeError, RecursionError) as problem:
         raise CallError(f"{function}: {problem}") from problem
     return fill(write, function, message, len(message))
 
@@ -202,7 +206,7 @@ def _pack(value: object) -> bytes:
     try:
         return _encoder.encode(value)
     except UnicodeEncodeError:
-        return _encoder.encode(_unescaped(msgspec.to_builtins(value, order=None)))
+        return _encoder.encode(_unescaped(msgspec.to_builtins(value, builtin_types=(bytes,))))
 
 
 # Text that is not UTF-8 crosses as a binary, which no typed decoder takes: only then, and only

@@ -8,7 +8,8 @@ the C++ classes of the same names and take what those take.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import operator
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Sequence as SequenceABC
 from enum import IntEnum
 from typing import Any, Literal, Protocol, TypeAlias
@@ -100,8 +101,8 @@ def encode(signature: Signature) -> bytes:
     """Encode a signature, the children of every structure in their order.
 
     Raises:
-        CallError: when `signature` is something else, holds a negative key or index, or nests
-            more than 128 levels.
+        CallError: when `signature` is something else, holds a negative key or index, has a key
+            twice in one structure or nests more than 128 levels.
         RangeError: when a key or an index is outside int32.
 
     """
@@ -129,15 +130,23 @@ def to_string(
 
 def paths(structure: Node | None) -> tuple[tuple[Path, int], ...]:
     """Give every leaf of a structure: the path to it and its place in the flat list."""
-    return tuple(_leaves(structure, ()))
+    found = []
+    stack: list[tuple[Path, Node]] = [] if structure is None else [((), structure)]
+    while stack:
+        path, node = stack.pop()
+        if isinstance(node, Leaf):
+            found.append((path, node.index))
+        else:
+            stack += [((*path, key), child) for key, child in _children(node, "sip.paths")[::-1]]
+    return tuple(found)
 
 
-def _leaves(node: Node | None, path: Path) -> Iterator[tuple[Path, int]]:
-    if isinstance(node, Leaf):
-        yield path, node.index
-    elif node is not None:
-        for key, child in node.children:
-            yield from _leaves(child, (*path, key))
+def _children(node: Sequence | Dict, function: str) -> tuple[tuple[Any, Node], ...]:
+    if isinstance(node, (Sequence, Dict)):
+        return node.children
+    raise CallError(
+        f"{function}: structure: expected Leaf, Sequence, Dict or None, not {_kind(node)}"
+    )
 
 
 def flatten(structure: Node | None, values: object) -> list[Any]:
@@ -154,38 +163,56 @@ def flatten(structure: Node | None, values: object) -> list[Any]:
             is named; when a value has two places that differ, or a place has no value.
 
     """
+    places = _places(structure, "sip.flatten")
     flat: dict[int, Any] = {}
-    _flatten(structure, values, "values", flat)
-    return [flat[index] for index in _places(structure, "flatten")]
+    try:
+        _flatten(structure, values, flat)
+    except _Misfit as misfit:
+        where = "".join(f"[{key!r}]" for key in reversed(misfit.keys))
+        raise CallError(f"sip.flatten: values{where}: {misfit.reason}") from None
+    return [flat[index] for index in places]
 
 
-def _flatten(node: Node | None, values: Any, where: str, flat: dict[int, Any]) -> None:
-    if node is None:
-        if values is not None:
-            raise CallError(f"sip.flatten: {where}: expected None, for there are no values")
-        return
+class _Misfit(Exception):
+    """Values that do not fit; on the way out every level adds its key."""
+
+    def __init__(self, reason: str, *keys: object) -> None:
+        self.reason = reason
+        self.keys = list(keys)
+
+
+def _flatten(node: Node | None, values: Any, flat: dict[int, Any]) -> None:
     if isinstance(node, Leaf):
         if flat.setdefault(node.index, values) is not values:
-            raise CallError(f"sip.flatten: {where}: another value is mapped to {node.index} too")
+            raise _Misfit(f"another value is mapped to {node.index} too")
+        return
+    if node is None:
+        if values is not None:
+            raise _Misfit("expected None, for there are no values")
         return
     if _is_dense(node):
         if not isinstance(values, SequenceABC) or isinstance(values, (str, bytes, bytearray)):
-            raise CallError(f"sip.flatten: {where}: expected a list or tuple, not {_kind(values)}")
+            raise _Misfit(f"expected a list or tuple, not {_kind(values)}")
         given: Any = range(len(values))
     elif isinstance(values, Mapping):
         given = values.keys()
     else:
-        raise CallError(f"sip.flatten: {where}: expected a mapping, not {_kind(values)}")
+        raise _Misfit(f"expected a mapping, not {_kind(values)}")
     for key, child in node.children:
         if key not in given:
-            raise CallError(f"sip.flatten: {where}[{key!r}]: missing")
-        _flatten(child, values[key], f"{where}[{key!r}]", flat)
+            raise _Misfit("missing", key)
+        try:
+            _flatten(child, values[key], flat)
+        except _Misfit as misfit:
+            misfit.keys.append(key)
+            raise
     if len(given) > len(node.children):
-        surplus = next(iter(set(given) - {key for key, _ in node.children}))
-        raise CallError(f"sip.flatten: {where}[{surplus!r}]: the structure has no such key")
+        known = {key for key, _ in node.children}
+        surplus = next(key for key in given if key not in known)
+        raise _Misfit("the structure has no such key", surplus)
 
 
-def unflatten(structure: Node | None, flat: SequenceABC[Any]) -> Any:
+def unflatten(structure: Node | None, flat: Iterable[Any]) -> Any:
     """Nest the flat list that the raw function gives.
 
     Args:
@@ -200,13 +227,16 @@ def unflatten(structure: Node | None, flat: SequenceABC[Any]) -> Any:
         CallError: when the structure's indexes are not just those of `flat`.
 
     """
-    places = _places(structure, "unflatten")
-    if len(places) != len(flat):
-        raise CallError(f"sip.unflatten: flat: expected {len(places)} values, not {len(flat)}")
-    return None if structure is None else _unflatten(structure, flat)
+    places = _places(structure, "sip.unflatten")
+    if isinstance(flat, (str, bytes, bytearray, Mapping)) or not hasattr(flat, "__iter__"):
+        raise CallError(f"sip.unflatten: flat: expected a list or tuple, not {_kind(flat)}")
+    values = list(flat)
+    if len(places) != len(values):
+        raise CallError(f"sip.unflatten: flat: expected {len(places)} values, not {len(values)}")
+    return None if structure is None else _unflatten(structure, values)
 
 
-def _unflatten(node: Node, flat: SequenceABC[Any]) -> Any:
+def _unflatten(node: Node, flat: list[Any]) -> Any:
     if isinstance(node, Leaf):
         return flat[node.index]
     values: dict[Any, Any] = {key: _unflatten(child, flat) for key, child in node.children}
@@ -215,19 +245,27 @@ def _unflatten(node: Node, flat: SequenceABC[Any]) -> Any:
 
 def _places(structure: Node | None, function: str) -> range:
     """The range of indexes that a structure's leaves fill without a gap."""
-    used = {index for _, index in paths(structure)}
+    used = set()
+    stack = [] if structure is None else [structure]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Leaf):
+            used.add(node.index)
+        else:
+            stack += [child for _, child in _children(node, function)]
     places = range(len(used))
-    for index in places:
-        if index not in used:
-            raise CallError(f"sip.{function}: structure: no leaf has the index {index}")
+    if not used.issuperset(places):
+        index = next(index for index in places if index not in used)
+        raise CallError(f"{function}: structure: no leaf has the index {index}")
     return places
 
 
 def _is_dense(node: Sequence | Dict) -> bool:
     """Whether the node is a sequence whose keys are 0, 1, 2, ... in any order."""
-    return isinstance(node, Sequence) and {key for key, _ in node.children} == set(
-        range(len(node.children))
-    )
+    if not isinstance(node, Sequence):
+        return False
+    keys = [key for key, _ in node.children]
+    return keys == list(range(len(keys))) or set(keys) == set(range(len(keys)))
 
 
 def _kind(value: object) -> str:
@@ -239,12 +277,19 @@ def _text(node: Node | None) -> str:
         return "()"
     if isinstance(node, Leaf):
         return f"${node.index}"
-    parts = ", ".join(f"{key}: {_text(child)}" for key, child in node.children)
     if isinstance(node, Dict):
-        return f"{{{parts}}}"
+        return (
+            "{" + ", ".join(f"{_key_text(k)}: {_text(child)}" for k, child in node.children) + "}"
+        )
+    parts = ", ".join(f"{key}: {_text(child)}" for key, child in node.children)
     if _is_dense(node):
         parts = ", ".join(_text(child) for _, child in sorted(node.children, key=_first))
     return f"[{parts}]"
+
+
+def _key_text(key: str) -> str:
+    """A key as it is where that is clear, else quoted."""
+    return key if key.replace("/", "_").replace(".", "_").isidentifier() else repr(key)
 
 
 class SipSignatureMangler:
@@ -255,7 +300,7 @@ class SipSignatureMangler:
     def __init__(self) -> None:
         self._root: _Level = _Level()
 
-    def set_raw_signature_index(self, index: int, path: SequenceABC[int | str | bytes]) -> bool:
+    def set_raw_signature_index(self, index: int, path: Iterable[int | str | bytes]) -> bool:
         """Map a raw value to the place where `path` leads.
 
         Args:
@@ -273,25 +318,27 @@ class SipSignatureMangler:
 
         """
         function = "SipSignatureMangler.set_raw_signature_index"
-        _check_int32(index, function, "index")
+        index = _int32(index, function, "index")
+        if isinstance(path, (str, bytes, bytearray)) or not hasattr(path, "__iter__"):
+            raise CallError(f"{function}: path: expected ints and strings, not {_kind(path)}")
         keys = [_key(part, function) for part in path]
-        if index < 0 or any(isinstance(key, int) and key < 0 for key in keys):
-            return False
         level, depth = self._root, 0
         for key in keys:
-            if level.index is not None:
-                return False
-            if level.children and isinstance(next(iter(level.children)), int) != isinstance(
-                key, int
-            ):
-                return False
-            if key not in level.children:
+            child = level.children.get(key)
+            if child is None:
                 break
-            level, depth = level.children[key], depth + 1
-        if depth == len(keys) and (level.index is not None or level.children):
+            level, depth = child, depth + 1
+        rest = keys[depth:]
+        if index < 0 or level.index is not None:
             return False
-        for key in keys[depth:]:
-            level = level.children.setdefault(key, _Level())
+        if level.children and not (rest and type(rest[0]) is type(next(iter(level.children)))):
+            return False
+        for key in rest:
+            if isinstance(key, int) and key < 0:
+                return False
+        for key in rest:
+            child = level.children[key] = _Level()
+            level = child
         level.index = index
         return True
 
@@ -323,19 +370,19 @@ class SipSignatureMangler:
         while stack:
             entry = stack.pop()
             if entry is None:
-                yield lib.FNABI_SIP_CLOSE, None
+                yield _CLOSE, None
                 continue
             key, level = entry
             if isinstance(key, int):
-                yield lib.FNABI_SIP_INTEGER_KEY, key
+                yield _INTEGER_KEY, key
             elif key is not None:
-                yield lib.FNABI_SIP_STRING_KEY, key
+                yield _STRING_KEY, key
             if level.index is not None:
-                yield lib.FNABI_SIP_INDEX, level.index
+                yield _INDEX, level.index
             elif level.children:
                 children: list[Any] = sorted(level.children.items(), reverse=True, key=_first)
                 integers = isinstance(children[0][0], int)
-                yield lib.FNABI_SIP_OPEN_SEQUENCE if integers else lib.FNABI_SIP_OPEN_DICT, None
+                yield _OPEN_SEQUENCE if integers else _OPEN_DICT, None
                 stack.append(None)
                 stack.extend(children)
 
@@ -352,19 +399,24 @@ def _first(item: tuple[Any, Any]) -> Any:
     return item[0]
 
 
-def _check_int32(value: object, function: str, argument: str) -> None:
-    if not isinstance(value, int):
-        raise CallError(f"{function}: {argument}: expected an int, not {_kind(value)}")
-    if not -(2**31) <= value < 2**31:
-        raise RangeError(f"{function}: {argument}: {value} is outside int32")
+def _int32(value: Any, function: str, argument: str, expected: str = "an int") -> int:
+    try:
+        number = value if type(value) is int else int(operator.index(value))
+    except TypeError:
+        raise CallError(
+            f"{function}: {argument}: expected {expected}, not {_kind(value)}"
+        ) from None
+    if not -(2**31) <= number < 2**31:
+        raise RangeError(f"{function}: {argument}: {number} is outside int32")
+    return number
 
 
 def _key(part: object, function: str) -> int | bytes:
-    if isinstance(part, (str, bytes)):
-        return _core.text_bytes(part)
-    _check_int32(part, function, "path")
-    assert isinstance(part, int)
-    return part
+    if isinstance(part, bytes):
+        return part
+    if isinstance(part, str):
+        return _core.text_bytes(part, function, "path")
+    return _int32(part, function, "path", "ints and strings")
 
 
 class StructType(IntEnum):
@@ -391,6 +443,15 @@ class Visitor(Protocol):
 
     def map_to_raw_signature_index(self, parser: SipSignatureParser, index: int, /) -> object:
         """Take a value: its place in the flat list."""
+
+
+_OPEN_SEQUENCE: int = lib.FNABI_SIP_OPEN_SEQUENCE
+_OPEN_DICT: int = lib.FNABI_SIP_OPEN_DICT
+_CLOSE: int = lib.FNABI_SIP_CLOSE
+_INDEX: int = lib.FNABI_SIP_INDEX
+_INTEGER_KEY: int = lib.FNABI_SIP_INTEGER_KEY
+_STRING_KEY: int = lib.FNABI_SIP_STRING_KEY
+_STRUCT_TYPES = {int(struct_type): struct_type for struct_type in StructType}
 
 
 class _Visited(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -445,24 +506,22 @@ class SipSignatureParser:
         data = _core.data_bytes(signature, "SipSignatureParser", "signature")
         visited = _core.decode(lib.fnabi_sip_visit, _visited, data, ord(side))
         depth = 0
+        value: Any  # what the event has
         for event, value in visited.events:
             if self._error is not None:  # the visitor's: only leave what is open
                 break
-            if event == lib.FNABI_SIP_CLOSE:
+            if event == _CLOSE:
                 depth -= 1
                 visitor.close_struct(self)
-            elif event in (lib.FNABI_SIP_OPEN_SEQUENCE, lib.FNABI_SIP_OPEN_DICT):
-                depth += 1
-                visitor.open_struct(self, StructType(event))
-            elif event == lib.FNABI_SIP_STRING_KEY:
-                assert isinstance(value, str)
+            elif event == _INDEX:
+                visitor.map_to_raw_signature_index(self, value)
+            elif event == _INTEGER_KEY:
+                visitor.integer_key(self, value)
+            elif event == _STRING_KEY:
                 visitor.string_key(self, value)
             else:
-                assert isinstance(value, int)
-                if event == lib.FNABI_SIP_INTEGER_KEY:
-                    visitor.integer_key(self, value)
-                else:
-                    visitor.map_to_raw_signature_index(self, value)
+                depth += 1
+                visitor.open_struct(self, _STRUCT_TYPES[event])
         for _ in range(depth):
             visitor.close_struct(self)
         if visited.code != lib.FNABI_OK:
@@ -472,39 +531,33 @@ class SipSignatureParser:
         """Collects the text of a structure in `s`."""
 
         def __init__(self) -> None:
-            self._parts: list[str] = []
+            self._parts: list[tuple[int, str]] = []  # levels of indentation, text
             self._closers: list[str] = []
 
         @property
         def s(self) -> str:
-            """The text so far."""
-            return "".join(self._parts)
+            """The text so far; of deep structures most of it is indentation."""
+            return "".join("  " * level + text for level, text in self._parts)
 
         def integer_key(self, parser: SipSignatureParser, k: int) -> None:
             """Write a position."""
-            self._parts += (self._indent, str(k))
+            self._parts.append((len(self._closers), str(k)))
 
         def string_key(self, parser: SipSignatureParser, k: str) -> None:
             """Write a key."""
-            self._parts += (self._indent, k)
+            self._parts.append((len(self._closers), k))
 
         def open_struct(self, parser: SipSignatureParser, struct_type: StructType) -> None:
             """Open a bracket."""
-            opener, closer = (
-                (":[\n", "],\n") if struct_type is StructType.SEQUENCE else (":{\n", "},\n")
-            )
-            self._parts.append(opener)
-            self._closers.append(closer)
+            sequence = struct_type is StructType.SEQUENCE
+            self._parts.append((0, ":[\n" if sequence else ":{\n"))
+            self._closers.append("],\n" if sequence else "},\n")
 
         def close_struct(self, parser: SipSignatureParser) -> None:
             """Close the last bracket."""
             closer = self._closers.pop()
-            self._parts += (self._indent, closer)
+            self._parts.append((len(self._closers), closer))
 
         def map_to_raw_signature_index(self, parser: SipSignatureParser, index: int) -> None:
             """Write a value."""
-            self._parts.append(f"=raw({index}),\n")
-
-        @property
-        def _indent(self) -> str:
-            return "  " * len(self._closers)
+            self._parts.append((0, f"=raw({index}),\n"))

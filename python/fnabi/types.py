@@ -36,6 +36,7 @@ __all__ = [
     "Named",
     "Null",
     "Ref",
+    "RefArray",
     "Scalar",
     "Signature",
     "Tuple",
@@ -246,6 +247,22 @@ class Ref(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_REF):
         return f"ref<{'?' if self.name is None else self.name}>"
 
 
+class RefArray(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_REF_ARRAY):
+    """An N-dimensional array whose elements are references: its values cannot be in one buffer.
+
+    Attributes:
+        element: The type of each element.
+        shape: As of a Buffer.
+
+    """
+
+    element: Type
+    shape: tuple[int | None, ...] | None
+
+    def __str__(self) -> str:
+        return f"array<{self.element}>[{shape_text(self.shape)}]"
+
+
 class List(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_LIST):
     """A list of fixed length with a type for each slot."""
 
@@ -307,7 +324,17 @@ class Unknown(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_UNKNOWN)
 
 
 Type: TypeAlias = (
-    Scalar | Buffer | Ref | List | Tuple | Dict | HomogeneousList | Named | Null | Unknown
+    Scalar
+    | Buffer
+    | Ref
+    | RefArray
+    | List
+    | Tuple
+    | Dict
+    | HomogeneousList
+    | Named
+    | Null
+    | Unknown
 )
 
 

@@ -30,7 +30,7 @@ static void test_path(void) {
 }
 
 static void test_a_long_path_keeps_its_end(void) {
-  for (size_t size = 1; size < 20; size++) {
+  for (size_t size = 2; size < 20; size++) {
     char field[21] = ".abcdefghijklmnopqrst";
     field[size] = 0;
     fnabi_error error;
@@ -40,7 +40,10 @@ static void test_a_long_path_keeps_its_end(void) {
     size_t length = strlen(error.path);
     CHECK(length < FNABI_PATH_SIZE && length + size >= FNABI_PATH_SIZE);
     CHECK(strcmp(error.path + length - 4, ".end") == 0);
-    CHECK(strncmp(error.path, field, size) == 0);
+    CHECK(strncmp(error.path, "...", 3) == 0);
+    CHECK(strncmp(error.path + 3, field, size) == 0);
+    fnabi_path_field(&error, "x"); /* what is missing stays missing */
+    CHECK(strlen(error.path) == length && error.path[0] == '.');
   }
 }
 

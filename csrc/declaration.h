@@ -1,0 +1,19 @@
+/* declaration.h - declarations for the other parts of the core. Private. */
+#ifndef FNABI_DECLARATION_H
+#define FNABI_DECLARATION_H
+
+#include "message.h"
+
+/* What the calling convention says of the arguments or of the results. */
+typedef struct fnabi_known {
+  int64_t count;       /* how many; negative: not known */
+  const char* letters; /* `count` of them; NULL: not known */
+} fnabi_known;
+
+/* fnabi_declaration_decode into a message that is being written. On failure
+ * answers false, and what it wrote is to be dropped by resetting w->size. */
+bool fnabi_declaration_write(const char* data, size_t size, fnabi_known inputs,
+                             fnabi_known results, fnabi_writer* w,
+                             fnabi_error* error);
+
+#endif /* FNABI_DECLARATION_H */

@@ -1,0 +1,471 @@
+"""IREE's ABI, version 1: the attribute ``iree.abi``, and how Python values are passed by it.
+
+`parse` and `encode` read and write the JSON of type records. `flatten` and `unflatten` follow the
+conventions that go with it: a value for each argument, a list for each structure::
+
+    >>> from fnabi import iree_abi
+    >>> signature = iree_abi.parse('{"a":[["named","x",["sdict",["k","i32"]]]],"r":["f32"]}')
+    >>> print(signature)
+    (x: {k: i32}) -> (float32)
+    >>> iree_abi.flatten(signature, [], {"x": {"k": 3}})
+    [[3]]
+    >>> iree_abi.unflatten(signature, [0.5])
+    0.5
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import count, product, repeat
+from math import prod
+from operator import index
+from typing import Any, TypeAlias
+
+import msgspec
+
+from fnabi import _core, types
+from fnabi._fnabi import lib
+from fnabi.errors import CallError
+from fnabi.types import (
+    Dict,
+    HomogeneousList,
+    List,
+    Named,
+    Null,
+    RefArray,
+    Scalar,
+    Tuple,
+    Type,
+    Unknown,
+)
+
+__all__ = ["Signature", "encode", "flatten", "parse", "unflatten"]
+
+
+class Signature(types.Signature, frozen=True):
+    """A signature with what else stands in its JSON object.
+
+    It equals a `types.Signature` of the same types when there is nothing else.
+
+    Attributes:
+        extra: The object's other keys in their order, each with the JSON text of its value.
+
+    """
+
+    extra: tuple[tuple[str, str], ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, types.Signature):
+            return NotImplemented
+        return (
+            self.inputs == other.inputs
+            and self.results == other.results
+            and self.extra == getattr(other, "extra", ())
+        )
+
+    def __ne__(self, other: object) -> bool:
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
+
+    def __hash__(self) -> int:
+        plain = hash(types.Signature(self.inputs, self.results))
+        return hash((plain, self.extra)) if self.extra else plain
+
+
+_signature = msgspec.msgpack.Decoder(Signature)
+
+
+def parse(text: str | bytes | bytearray | memoryview) -> Signature:
+    """Decode the JSON of a signature (the value of ``iree.abi``).
+
+    Returns:
+        A signature of any types but Ref; Named stands only in its inputs, at the root.
+
+    Raises:
+        FormatError: when `text` is not well-formed JSON of exactly the grammar. Its path leads
+            through the JSON: ``a[1][3]`` is the first dim of the second argument's record.
+        CallError: when `text` is of another type.
+
+    """
+    if text.__class__ is str:
+        try:
+            data = text.encode()
+        except UnicodeEncodeError:  # half a surrogate pair, which the core refuses
+            data = text.encode("utf-8", "surrogatepass")
+    else:
+        data = _core.data_bytes(text, "iree_abi.parse", "text")
+    return _core.decode(lib.fnabi_iree_abi_decode, _signature, data)
+
+
+def encode(signature: types.Signature) -> str:
+    """Encode a signature as JSON without whitespace; ``parse`` gives an equal one again.
+
+    Raises:
+        CallError: when ``iree.abi`` cannot express a part of it: a Ref; a Named elsewhere than
+            at the root of the inputs; elements that are signed, unsigned, complex, index, of a
+            special float format, or of one bit but not bool; a negative dim; text that is not
+            UTF-8; a key ``a`` or ``r``, or a value that is not JSON, among the extra keys.
+        RangeError: when an integer is outside int64.
+
+    """
+    return _core.encode(
+        lib.fnabi_iree_abi_encode, signature, "iree_abi.encode", integers="int64"
+    ).decode()
+
+
+# ---------------------------------------------------------------------------------- passing values
+
+
+def flatten(
+    signature: types.Signature,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+) -> list[Any]:
+    """Give the list of values that the native function takes, one for each argument.
+
+    ==================  ===========================  =======================================
+    type                takes                        gives
+    ==================  ===========================  =======================================
+    List, Tuple         a sequence                   the list of its slots
+    Dict                a mapping with its keys      the list of its slots, in the type's
+                                                     order; the keys are not passed
+    HomogeneousList     a sequence                   the list of its elements
+    ... of 8-bit ints   also str or bytes            bytes; a str as UTF-8
+    RefArray            sequences nested as deep as  ``[values, dims]``, the values in C order
+                        its rank, a NumPy array
+    Null                None                         None
+    Unknown             anything                     a mapping as the list of its values in the
+                                                     order of their sorted keys, a list or
+                                                     tuple as a list, all else as it is
+    all others          anything                     the very same object
+    ==================  ===========================  =======================================
+
+    Args:
+        signature: Whose inputs are to be passed.
+        args: The arguments from the first one on.
+        kwargs: Arguments with names, which may be passed either way.
+
+    Raises:
+        CallError: when an argument is missing, surplus or given twice, or is not what its type
+            takes; the message names it.
+
+    """
+    inputs = _types(signature, "flatten").inputs
+    values = _bind(inputs, args, {} if kwargs is None else kwargs)
+    return [
+        _convert(_flatten, type, value, f"iree_abi.flatten: argument {_label(type, place)}")
+        for place, (type, value) in enumerate(zip(inputs, values, strict=True))
+    ]
+
+
+def unflatten(signature: types.Signature, results: Sequence[Any]) -> Any:
+    """Give the result of a function from the list of values that the native function gave.
+
+    The reverse of what `flatten` does, for the results. When a List, Tuple or Dict is the only
+    result, its slots are the function's results. The elements of a HomogeneousList stay bytes
+    where they come as bytes; a RefArray becomes nested lists, and the value itself at rank 0.
+
+    Returns:
+        None for no results, the result itself for one, a tuple for several.
+
+    Raises:
+        CallError: when there are more or less `results` than the signature has, or one is not
+            what its type gives; the message says which.
+
+    """
+    given = _types(signature, "unflatten").results
+    if not _is_list(results):
+        raise CallError(
+            f"iree_abi.unflatten: results: expected a list or tuple, not {_kind(results)}"
+        )
+    only = given[0] if len(given) == 1 else None
+    if isinstance(only, (List, Tuple, Dict)):
+        if len(results) != len(only.items):
+            raise CallError(_arity("results", len(only.items), len(results)))
+        return _convert(_unflatten, only, results, "iree_abi.unflatten: result 0")
+    if len(results) != len(given):
+        raise CallError(_arity("results", len(given), len(results)))
+    values = tuple(
+        _convert(_unflatten, type, value, f"iree_abi.unflatten: result {place}")
+        for place, (type, value) in enumerate(zip(given, results, strict=True))
+    )
+    return None if not values else values if len(values) > 1 else values[0]
+
+
+def _types(signature: object, function: str) -> types.Signature:
+    if isinstance(signature, types.Signature):
+        return signature
+    raise CallError(f"iree_abi.{function}: signature: expected a Signature, not {_kind(signature)}")
+
+
+def _bind(inputs: Sequence[Type], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+    """The value of each argument, be it given by position or by keyword."""
+    if not _is_list(args):
+        raise CallError(f"iree_abi.flatten: args: expected a list or tuple, not {_kind(args)}")
+    if not isinstance(kwargs, Mapping):
+        raise CallError(f"iree_abi.flatten: kwargs: expected a mapping, not {_kind(kwargs)}")
+    if len(args) > len(inputs):
+        raise CallError(
+            f"iree_abi.flatten: argument {len(inputs)}: surplus,"
+            f" the function takes {len(inputs)}, not {len(args)}"
+        )
+    bound = dict(enumerate(args))
+    for name, value in kwargs.items():
+        places = [
+            place
+            for place, type in enumerate(inputs)
+            if isinstance(type, Named) and type.name == name
+        ]
+        if len(places) != 1:
+            many = "more than one has this name" if places else "the function has none of this name"
+            raise CallError(f"iree_abi.flatten: argument {name!r}: {many}")
+        if places[0] in bound:
+            raise CallError(
+                f"iree_abi.flatten: argument {name!r}: given by position and by keyword"
+            )
+        bound[places[0]] = value
+    for place, type in enumerate(inputs):
+        if place not in bound:
+            raise CallError(f"iree_abi.flatten: argument {_label(type, place)}: missing")
+    return [bound[place] for place in range(len(inputs))]
+
+
+def _label(type: Type, place: int) -> str:
+    return repr(type.name) if isinstance(type, Named) else str(place)
+
+
+def _arity(what: str, expected: int, given: int) -> str:
+    return f"iree_abi.unflatten: {what}: expected {expected}, not {given}"
+
+
+class _Misfit(Exception):
+    """A value that is not what its type takes; each level puts its own key before the path."""
+
+    def __init__(self, text: str, *path: object) -> None:
+        super().__init__(text)
+        self.path: list[Any] = list(path)
+
+
+_Converter: TypeAlias = Callable[[Any, Any], Any]
+
+
+def _convert(convert: _Converter, type: Type, value: Any, where: str) -> Any:
+    try:
+        return convert(type, value)
+    except _Misfit as problem:
+        path = "".join(f"[{key!r}]" for key in problem.path)
+        raise CallError(f"{where}: {path and path + ': '}{problem}") from None
+
+
+def _flatten(type: Type, value: Any) -> Any:
+    convert = _FLATTEN.get(type.__class__)
+    return value if convert is None else convert(type, value)
+
+
+def _unflatten(type: Type, value: Any) -> Any:
+    convert = _UNFLATTEN.get(type.__class__)
+    return value if convert is None else convert(type, value)
+
+
+def _each(
+    convert: _Converter, keys: Iterable[object], slots: Iterable[Type], values: Iterable[Any]
+) -> list[Any]:
+    converted = []
+    for key, type, value in zip(keys, slots, values, strict=False):
+        try:
+            converted.append(convert(type, value))
+        except _Misfit as problem:
+            problem.path.insert(0, key)
+            raise
+    return converted
+
+
+def _null(type: Null, value: Any) -> None:
+    if value is not None:
+        raise _Misfit(f"expected None, not {_kind(value)}")
+
+
+def _slots(convert: _Converter, type: List | Tuple, value: Any) -> list[Any]:
+    _check_list(value)
+    if len(value) != len(type.items):
+        raise _Misfit(f"expected {len(type.items)} values, not {len(value)}")
+    return _each(convert, count(), type.items, value)
+
+
+def _keys(type: Dict) -> dict[str, Type]:
+    slots = dict(type.items)
+    if len(slots) != len(type.items):
+        raise _Misfit("the type has a key twice")
+    return slots
+
+
+def _flatten_dict(type: Dict, value: Any) -> list[Any]:
+    slots = _keys(type)
+    if not isinstance(value, Mapping):
+        raise _Misfit(f"expected a mapping, not {_kind(value)}")
+    for key in slots:
+        if key not in value:
+            raise _Misfit("missing", key)
+    for key in value:
+        if key not in slots:
+            raise _Misfit("the type has no such key", key)
+    return _each(_flatten, slots, slots.values(), (value[key] for key in slots))
+
+
+def _unflatten_dict(type: Dict, value: Any) -> dict[str, Any]:
+    slots = _keys(type)
+    _check_list(value)
+    if len(value) != len(slots):
+        raise _Misfit(f"expected {len(slots)} values, not {len(value)}")
+    return dict(zip(slots, _each(_unflatten, slots, slots.values(), value), strict=True))
+
+
+def _elements(convert: _Converter, type: HomogeneousList, value: Any) -> list[Any] | bytes:
+    if isinstance(value, (bytes, bytearray, memoryview)) and _is_byte(type.element):
+        return bytes(value)
+    _check_list(value)
+    return _each(convert, count(), repeat(type.element), value)
+
+
+def _flatten_elements(type: HomogeneousList, value: Any) -> list[Any] | bytes:
+    if isinstance(value, str) and _is_byte(type.element):
+        try:
+            return value.encode()
+        except UnicodeEncodeError as problem:
+            raise _Misfit(str(problem)) from None
+    return _elements(_flatten, type, value)
+
+
+def _is_byte(type: Type) -> bool:
+    return (
+        isinstance(type, Scalar)
+        and type.dtype.bits == 8
+        and type.dtype.kind in ("signless", "signed", "unsigned")
+    )
+
+
+def _natural(type: Unknown, value: Any) -> Any:
+    """Pass a value of no declared type: a mapping has no order but that of its keys."""
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise _Misfit(f"expected keys that are str, not {_kind(key)}")
+        keys = sorted(value)
+        return _each(_natural, keys, repeat(type), (value[key] for key in keys))
+    if isinstance(value, (list, tuple)):
+        return _each(_natural, count(), repeat(type), value)
+    return value
+
+
+def _flatten_array(type: RefArray, value: Any) -> list[Any]:
+    if hasattr(value, "shape") and hasattr(value, "flat"):
+        dims, values = _dims(value.shape), list(value.flat)
+    elif type.shape is None:
+        raise _Misfit(f"expected a NumPy array, for its rank is unknown, not {_kind(value)}")
+    else:
+        dims, values = _unnest(value, type.shape)
+    _check_shape(type, dims)
+    return [_array_elements(_flatten, type, dims, values), dims]
+
+
+def _unflatten_array(type: RefArray, value: Any) -> Any:
+    _check_list(value)
+    if len(value) != 2:
+        raise _Misfit(f"expected a pair of values and dims, not {len(value)} values")
+    values, dims = value
+    _check_list(values)
+    _check_list(dims)
+    dims = _dims(dims)
+    if prod(dims) != len(values):
+        raise _Misfit(f"{len(values)} values do not fill the shape {dims}")
+    _check_shape(type, dims)
+    return _nest(iter(_array_elements(_unflatten, type, dims, values)), dims)
+
+
+def _array_elements(
+    convert: _Converter, type: RefArray, dims: list[int], values: Sequence[Any]
+) -> list[Any]:
+    try:
+        return _each(convert, product(*map(range, dims)), repeat(type.element), values)
+    except _Misfit as problem:
+        problem.path[:1] = problem.path[0]  # an index for each dim
+        raise
+
+
+def _dims(values: Iterable[Any]) -> list[int]:
+    dims = []
+    for place, value in enumerate(values):
+        if not hasattr(value, "__index__") or index(value) < 0:
+            raise _Misfit(f"expected dim {place} to be an int of 0 or more, not {value!r}")
+        dims.append(index(value))
+    return dims
+
+
+def _check_shape(type: RefArray, dims: list[int]) -> None:
+    if type.shape is None:
+        return
+    fits = len(dims) == len(type.shape) and all(
+        expected in (None, dim) for expected, dim in zip(type.shape, dims, strict=True)
+    )
+    if not fits:
+        raise _Misfit(f"expected the shape {types.shape_text(type.shape)}, not {dims}")
+
+
+def _unnest(value: Any, shape: Sequence[int | None]) -> tuple[list[int], list[Any]]:
+    """The dims and the values of sequences nested as deep as `shape`."""
+    dims: list[int] = []
+    values = [value]
+    for expected in shape:
+        for row in values:
+            _check_list(row)
+        sizes = {len(row) for row in values}
+        if len(sizes) > 1:
+            raise _Misfit(f"dim {len(dims)} has {min(sizes)} and {max(sizes)} values")
+        # below a dim of 0 there is nothing to be counted
+        dims.append(sizes.pop() if sizes else expected or 0)
+        values = [item for row in values for item in row]
+    return dims, values
+
+
+def _nest(values: Iterator[Any], dims: list[int]) -> Any:
+    if not dims:
+        return next(values)
+    return [_nest(values, dims[1:]) for _ in range(dims[0])]
+
+
+_FLATTEN: dict[type, _Converter] = {
+    Named: lambda type, value: _flatten(type.type, value),
+    Null: _null,
+    List: partial(_slots, _flatten),
+    Tuple: partial(_slots, _flatten),
+    Dict: _flatten_dict,
+    HomogeneousList: _flatten_elements,
+    RefArray: _flatten_array,
+    Unknown: _natural,
+}
+
+_UNFLATTEN: dict[type, _Converter] = {
+    Named: lambda type, value: _unflatten(type.type, value),
+    Null: _null,
+    List: partial(_slots, _unflatten),
+    Tuple: lambda type, value: tuple(_slots(_unflatten, type, value)),
+    Dict: _unflatten_dict,
+    HomogeneousList: partial(_elements, _unflatten),
+    RefArray: _unflatten_array,
+}
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(
+        value, (str, bytes, bytearray, memoryview)
+    )
+
+
+def _check_list(value: object) -> None:
+    if not _is_list(value):
+        raise _Misfit(f"expected a list or tuple, not {_kind(value)}")
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__
