@@ -363,7 +363,7 @@ FNABI_API int64_t fnabi_sip_visit(const char* data, size_t size, int32_t side,
                                   fnabi_error* error);
 
 /* Writes the structure of well-nested events [[event, ...]...]. Allocates from
- * 64 levels on, at most 16 bytes a level. */
+ * 64 structures on, at most 32 bytes a structure. */
 FNABI_API int64_t fnabi_sip_mangle(const uint8_t* message, size_t size,
                                    uint8_t* out, size_t capacity,
                                    fnabi_error* error);

@@ -256,7 +256,7 @@ int64_t fnabi_sip_decode(const char* data, size_t size, uint8_t* out,
 /* -------------------------------------------------------------------- events
  */
 
-/* Places in the input or output, one for each open structure. */
+/* Numbers, one for each structure, or for each open one. */
 typedef struct stack {
   uint64_t* places; /* `few`, or allocated */
   size_t depth, room;
@@ -273,8 +273,8 @@ static void stack_free(stack* s) {
   if (s->places != s->few) free(s->places);
 }
 
-static int32_t push(stack* s, uint64_t place) {
-  if (s->depth == FNABI_SIP_EVENT_DEPTH_MAX) return FNABI_DEPTH;
+static int32_t push(stack* s, uint64_t number, size_t limit) {
+  if (s->depth == limit) return FNABI_DEPTH;
   if (s->depth == s->room) {
     bool first = s->places == s->few;
     size_t bytes = 2 * s->room * sizeof *s->places;
@@ -284,7 +284,7 @@ static int32_t push(stack* s, uint64_t place) {
     s->places = places;
     s->room *= 2;
   }
-  s->places[s->depth++] = place;
+  s->places[s->depth++] = number;
   return FNABI_OK;
 }
 
@@ -329,7 +329,7 @@ static int32_t visit_value(const char* data, const fnabi_component* side,
       fnabi_pack_int(w, c.ival);
       value = open->depth == 0;
     } else {
-      int32_t code = push(open, end);
+      int32_t code = push(open, end, FNABI_SIP_EVENT_DEPTH_MAX);
       if (code != FNABI_OK) return code;
       bool dict = c.tag == 'D';
       pack_event(w, dict ? FNABI_SIP_OPEN_DICT : FNABI_SIP_OPEN_SEQUENCE);
@@ -502,7 +502,44 @@ int64_t fnabi_sip_encode(const uint8_t* message, size_t size, uint8_t* out,
   return (int64_t)e.w.size;
 }
 
-static bool mangle_event(fnabi_reader* r, fnabi_writer* w, stack* open,
+/* A structure's length stands before it. So the events are gone through twice,
+ * which stays linear however deep they nest: first to measure the structures,
+ * in the order in which they open, then to write. */
+typedef struct plan {
+  stack sizes; /* of the contents; while one is open, where they begin */
+  stack open;  /* numbers of the open structures */
+  size_t next;
+  bool measured;
+} plan;
+
+static bool open_struct(plan* p, fnabi_writer* w, char tag,
+                        fnabi_error* error) {
+  if (p->measured) {
+    if (p->next == p->sizes.depth) { /* the message changed meanwhile */
+      fnabi_fail(error, FNABI_MESSAGE, 0, "well-nested events");
+      return false;
+    }
+    fnabi_put_integer(w, tag, (int64_t)p->sizes.places[p->next++] + 1);
+    fnabi_put_byte(w, '!');
+    return true;
+  }
+  int32_t code = push(&p->open, p->sizes.depth, FNABI_SIP_EVENT_DEPTH_MAX);
+  if (code == FNABI_OK)
+    code = push(&p->sizes, fnabi_span_open(w, tag), SIZE_MAX);
+  if (code == FNABI_OK) return true;
+  fnabi_fail(error, code, 0, NULL);
+  return false;
+}
+
+static bool close_struct(plan* p, fnabi_writer* w, fnabi_error* error) {
+  if (p->measured) return true;
+  uint64_t* number = &p->sizes.places[p->open.places[--p->open.depth]];
+  size_t place = (size_t)*number;
+  *number = w->size - place;
+  return close_span(w, place, error);
+}
+
+static bool mangle_event(fnabi_reader* r, fnabi_writer* w, plan* p,
                          fnabi_error* error) {
   size_t count;
   int64_t event;
@@ -512,47 +549,54 @@ static bool mangle_event(fnabi_reader* r, fnabi_writer* w, stack* open,
   bool plain = event == FNABI_SIP_OPEN_SEQUENCE ||
                event == FNABI_SIP_OPEN_DICT || event == FNABI_SIP_CLOSE;
   if (plain && !fnabi_unpack_nil(r)) event = 0;
-  int32_t code, number;
+  int32_t number;
   key name;
   switch (event) {
     case FNABI_SIP_OPEN_SEQUENCE:
+      return open_struct(p, w, 'S', error);
     case FNABI_SIP_OPEN_DICT:
-      code = push(open,
-                  fnabi_span_open(w, event == FNABI_SIP_OPEN_DICT ? 'D' : 'S'));
-      if (code == FNABI_OK) return true;
-      fnabi_fail(error, code, 0, NULL);
-      return false;
+      return open_struct(p, w, 'D', error);
     case FNABI_SIP_INTEGER_KEY:
     case FNABI_SIP_STRING_KEY:
       return put_key(r, w, event == FNABI_SIP_STRING_KEY, &name, error);
     case FNABI_SIP_INDEX:
       return put_int(r, w, '_', &number, error);
     case FNABI_SIP_CLOSE:
-      if (open->depth > 0)
-        return close_span(w, (size_t)open->places[--open->depth], error);
+      if (p->measured || p->open.depth > 0) return close_struct(p, w, error);
   }
+  fnabi_fail(error, FNABI_MESSAGE, 0, "well-nested events");
+  return false;
+}
+
+static bool mangle_events(const uint8_t* message, size_t size, fnabi_writer* w,
+                          plan* p, fnabi_error* error) {
+  fnabi_reader r = {message, size, 0};
+  size_t count;
+  bool good = fnabi_unpack_array(&r, &count);
+  for (size_t i = 0; good && i < count; i++)
+    if (!mangle_event(&r, w, p, error)) {
+      fnabi_path_index(error, i);
+      return false;
+    }
+  if (good && p->open.depth == 0 && r.at == size) return true;
   fnabi_fail(error, FNABI_MESSAGE, 0, "well-nested events");
   return false;
 }
 
 int64_t fnabi_sip_mangle(const uint8_t* message, size_t size, uint8_t* out,
                          size_t capacity, fnabi_error* error) {
-  fnabi_reader r = {message, size, 0};
-  fnabi_writer w = {out, capacity, 0};
-  stack open;
-  stack_init(&open);
-  size_t count, i = 0;
-  bool good = fnabi_unpack_array(&r, &count);
-  if (good) {
-    while (i < count && mangle_event(&r, &w, &open, error)) i++;
-    if (i < count) {
-      stack_free(&open);
-      fnabi_path_index(error, i);
-      return -1;
-    }
-    good = open.depth == 0 && r.at == size;
+  fnabi_writer measure = {NULL, 0, 0}, w = {out, capacity, 0};
+  plan p;
+  stack_init(&p.sizes);
+  stack_init(&p.open);
+  p.next = 0;
+  p.measured = false;
+  bool good = mangle_events(message, size, &measure, &p, error);
+  if (good && measure.size <= capacity) {
+    p.measured = true;
+    good = mangle_events(message, size, &w, &p, error);
   }
-  stack_free(&open);
-  if (!good) return fnabi_fail(error, FNABI_MESSAGE, 0, "well-nested events");
-  return (int64_t)w.size;
+  stack_free(&p.sizes);
+  stack_free(&p.open);
+  return good ? (int64_t)measure.size : -1;
 }

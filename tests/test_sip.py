@@ -684,6 +684,9 @@ def test_records() -> None:
     assert str(signature) == "[$0, {a: $1, b: $2}] -> [1: $0, 5: $1]"
     assert str(Signature(None, Leaf(0))) == "() -> $0"
     assert str(Signature(Sequence(()), Dict(()))) == "[] -> {}"
+    keys = ["a/b.c_1", "", "a b", "0", "a: $1, b", "\udcff"]
+    text = r"{a/b.c_1: $0, '': $0, 'a b': $0, '0': $0, 'a: $1, b': $0, '\udcff': $0} -> ()"
+    assert str(Signature(Dict(tuple((key, Leaf(0)) for key in keys)), None)) == text
     assert str(Signature(Sequence(((1, Leaf(0)), (0, Leaf(1)))), None)) == "[$1, $0] -> ()"
     assert pickle.loads(pickle.dumps(signature)) == signature
     assert hash(pickle.loads(pickle.dumps(signature))) == hash(signature)

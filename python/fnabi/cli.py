@@ -1,11 +1,12 @@
-"""The command ``fnabi``.
+"""The command ``fnabi``: show the function ABIs of ML compilers.
 
-Exit status: 0 good, 1 bad input, 2 wrong usage.
+What is shown may come from anywhere, so control characters and the like are escaped.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import sys
@@ -31,7 +32,11 @@ _PARSERS: dict[str, Callable[[bytes], Any]] = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and give its exit status."""
-    parser = argparse.ArgumentParser(prog="fnabi", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="fnabi",
+        description="Show the function ABIs of ML compilers.",
+        epilog="Exit status: 0 good, 1 bad input, 2 wrong usage.",
+    )
     parser.add_argument("--version", action="version", version=f"fnabi {__version__}")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
 
@@ -40,7 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     inspect.set_defaults(run=_inspect)
 
     decode = verbs.add_parser("decode", help="decode signatures, one a line")
-    decode.add_argument("--abi", choices=list(_PARSERS), default="raw", help="default: raw")
+    decode.add_argument(
+        "--abi", choices=list(_PARSERS), default="raw", help="how to read them; raw unless given"
+    )
     decode.add_argument("text", metavar="TEXT", help="a signature; - for lines of standard input")
     decode.set_defaults(run=_decode)
 
@@ -48,19 +55,56 @@ def main(argv: Sequence[str] | None = None) -> int:
         verb.add_argument("--json", action="store_true", help="write JSON, with its schema's name")
 
     arguments = parser.parse_args(argv)
-    for stream in (sys.stdout, sys.stderr):  # names may hold any bytes
-        if hasattr(stream, "reconfigure"):
+    for stream in (sys.stdout, sys.stderr):  # their encoding may lack characters
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
         status: int = arguments.run(arguments)
-        sys.stdout.flush()
+        print(end="", flush=True)
     except BrokenPipeError:  # the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 1
-    except (FnabiError, OSError) as problem:
-        print(f"fnabi: {problem}", file=sys.stderr)
+    except FnabiError as problem:
+        file = getattr(arguments, "file", "-")
+        _complain("" if file == "-" else f"{file}: ", problem)
         return 1
+    except OSError as problem:
+        _complain(f"{problem.filename}: " if problem.filename else "", problem.strerror or problem)
+        _drop_output()
+        return 1
+    except KeyboardInterrupt:
+        _drop_output()
+        return 130
     return status
+
+
+def _drop_output() -> None:
+    """Let the interpreter not fail once more when it ends."""
+    try:
+        print(end="", flush=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _complain(where: str, problem: object) -> None:
+    print(f"fnabi: {_line(where)}{_plain(str(problem))}", file=sys.stderr)
+
+
+def _plain(text: str) -> str:
+    """Text with everything that cannot be printed escaped, but for the ends of lines."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else _escape(c) for c in text)
+
+
+def _line(text: str) -> str:
+    """The same on one line."""
+    return _plain(text).replace("\n", "\\n")
+
+
+def _escape(character: str) -> str:
+    byte = ord(character) - 0xDC00  # of text that is not UTF-8
+    return f"\\x{byte:02x}" if 128 <= byte < 256 else ascii(character)[1:-1]
 
 
 # --------------------------------------------------------------------------------- decode
@@ -73,13 +117,12 @@ def _decode(arguments: argparse.Namespace) -> int:
             value = _PARSERS[arguments.abi](line)
         except FormatError as problem:
             status = 1
-            where = "" if number is None else f"line {number}: "
-            print(f"fnabi: {where}{problem}", file=sys.stderr)
+            _complain("" if number is None else f"line {number}: ", problem)
             result: dict[str, Any] = {"error": _error(problem)}
         else:
             result = {"value": _builtins(value)}
             if not arguments.json:
-                print(_tokens(value) if isinstance(value, list) else value)
+                print(_tokens(value) if isinstance(value, list) else _line(str(value)))
         if arguments.json:
             text = line.decode("utf-8", "surrogateescape")
             head = {"schema": _DECODE_SCHEMA, "abi": arguments.abi, "input": text}
@@ -100,9 +143,16 @@ def _tokens(components: list[Component]) -> str:
     return " ".join(
         f"{c.tag}{c.ival}"
         if c.type is ComponentType.INTEGER
-        else f"{c.tag}{json.dumps(c.sval.decode('latin-1'))}"
+        else f'{c.tag}"{"".join(map(_character, c.sval))}"'
         for c in components
     )
+
+
+def _character(byte: int) -> str:
+    """A byte between quotes."""
+    if chr(byte) in '"\\':
+        return "\\" + chr(byte)
+    return chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}"
 
 
 # -------------------------------------------------------------------------------- inspect
@@ -119,7 +169,7 @@ def _inspect(arguments: argparse.Namespace) -> int:
         print(json.dumps(_module_json(module, exports), indent=2))
     else:
         for line in _module_lines(module, exports):
-            print(line)
+            print(line.rstrip())
     return 1 if bad else 0
 
 
@@ -142,21 +192,26 @@ def _module_lines(
 ) -> Iterator[str]:
     major, minor = module.bytecode_version
     count = f"{len(exports)} function{'' if len(exports) == 1 else 's'}"
-    yield f"module {module.name}, version {module.version}, bytecode {major}.{minor}, {count}"
+    name = _line(module.name)
+    yield f"module {name}, version {module.version}, bytecode {major}.{minor}, {count}"
     for key, value in module.attrs.pairs:
-        yield f"  {key} = {value}"
-    name_width = max((len(export.name) for export, _ in exports), default=0)
-    convention_width = max((len(export.calling_convention) for export, _ in exports), default=0)
-    for export, found in exports:
-        head = f"  {export.name:{name_width}}  {export.calling_convention:{convention_width}}"
-        texts = [
-            f"{name:3} {result['value'] if 'value' in result else result['error']}"
-            for name, result in found.items()
-        ]
+        yield f"  {_line(key)} = {_line(value)}"
+    heads = [(_line(export.name), _line(export.calling_convention)) for export, _ in exports]
+    name_width = max((len(name) for name, _ in heads), default=0)
+    convention_width = max((len(convention) for _, convention in heads), default=0)
+    indent = " " * (name_width + convention_width + 6)
+    for (name, convention), (export, found) in zip(heads, exports, strict=True):
+        lines: list[str] = []
+        for attribute, result in found.items():
+            text = (
+                _line(str(result["value"])) if "value" in result else _plain(str(result["error"]))
+            )
+            lines += f"{attribute:3} {text}".split("\n")
         if export.result_allocator is not None:
-            texts.append(f"fbr {export.result_allocator}")
-        indent = "\n" + " " * (len(head) + 2)
-        yield f"{head}  {indent.join(text.replace(chr(10), indent) for text in texts)}".rstrip()
+            lines.append(f"fbr {_line(export.result_allocator)}")
+        first, *rest = lines or [""]
+        yield f"  {name:{name_width}}  {convention:{convention_width}}  {first}"
+        yield from (indent + line for line in rest)
 
 
 def _module_json(

@@ -277,12 +277,19 @@ def _text(node: Node | None) -> str:
         return "()"
     if isinstance(node, Leaf):
         return f"${node.index}"
-    parts = ", ".join(f"{key}: {_text(child)}" for key, child in node.children)
     if isinstance(node, Dict):
-        return f"{{{parts}}}"
+        return (
+            "{" + ", ".join(f"{_key_text(k)}: {_text(child)}" for k, child in node.children) + "}"
+        )
+    parts = ", ".join(f"{key}: {_text(child)}" for key, child in node.children)
     if _is_dense(node):
         parts = ", ".join(_text(child) for _, child in sorted(node.children, key=_first))
     return f"[{parts}]"
+
+
+def _key_text(key: str) -> str:
+    """A key as it is where that is clear, else quoted."""
+    return key if key.replace("/", "_").replace(".", "_").isidentifier() else repr(key)
 
 
 class SipSignatureMangler:
