@@ -158,8 +158,8 @@ def reader(read: Callable[..., int], decoder: msgspec.msgpack.Decoder[T]) -> Cal
     return run
 
 
-def check(read: Callable[..., int], data: Any) -> None:
-    """Call ``read(data, size, error)``, which has nothing to tell but an error.
+def check(read: Callable[..., int], data: Any, *arguments: object) -> None:
+    """Call ``read(data, size, *arguments, error)``, which has nothing to tell but an error.
 
     Raises:
         FormatError: when the core refuses `data`.
@@ -171,7 +171,7 @@ def check(read: Callable[..., int], data: Any) -> None:
         scratch = _scratch()
     error = scratch[2]
     try:
-        if read(data, len(data), error) < 0:
+        if read(data, len(data), *arguments, error) < 0:
             raise format_error(error, data)
     finally:
         _pool.append(scratch)
