@@ -2,7 +2,10 @@
 
 `verify` and `open` are the same work for fnabi and the runtime, from memory and from a file; the
 FlatBuffers package does not verify, so its walk over all functions stands in. `exports` is
-opening and every function: typed at fnabi, name and attributes as strings at the peers.
+opening and every function: typed at fnabi, name and attributes as strings at the peers. `tables`
+is opening and every table, which the runtime does not show. `attributes` is every function's
+attributes as strings: at the peers of a module that is open, with its functions looked up; fnabi
+opens it again, for it keeps what it has read. `check` is fnabi's alone.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from fnabi import vmfb
 
 DATA = Path(__file__).parent.parent / "tests" / "data" / "vmfb"
-MODULES = {"raw_v0": 7, "std_llvmcpu": 3, "many_300": 300, "many_vm_2000": 2000}
+MODULES = {"elem_ints": 5, "std_llvmcpu": 3, "many_300": 300, "many_vm_2000": 2000}
 PEERS = {"fnabi": "fnabi", "iree": "iree.runtime", "flatbuffers": "flatbuffers"}
 
 Found = list[tuple[str, dict[str, str]]]
@@ -29,36 +32,104 @@ def fnabi_exports(data: bytes) -> Found:
     return [(export.name, dict(export.attrs)) for export in exports]
 
 
-def flatbuffers_exports(data: bytes) -> Found:
-    from flatbuffers import encode, number_types
-    from flatbuffers.table import Table
+TABLES = ("types", "dependencies", "imports", "exports", "signatures", "functions", "rodata")
 
-    def offset(table: Table, id: int) -> int:
-        return int(table.Offset(4 + 2 * id))
 
-    def text(table: Table, id: int) -> str:
-        at = offset(table, id)
+def fnabi_tables(data: bytes) -> list[int]:
+    opened = vmfb.from_buffer(data)
+    locations = opened.debug.locations if opened.debug else ()
+    return [*(len(getattr(opened, name)) for name in TABLES), len(locations)]
+
+
+class FlatBuffer:
+    """What generated code of the FlatBuffers package does, without classes for the tables."""
+
+    def __init__(self, data: bytes) -> None:
+        from flatbuffers import encode, number_types, table
+
+        self.types = number_types
+        self.table = table.Table
+        start = 64 + 4  # behind the ZIP header and the size prefix
+        root = encode.Get(number_types.UOffsetTFlags.packer_type, data, start)
+        self.root = self.table(data, start + root)
+
+    def vector(self, table: Any, id: int) -> tuple[int, int]:
+        at = int(table.Offset(4 + 2 * id))
+        return (table.Vector(at), table.VectorLen(at)) if at else (0, 0)
+
+    def text(self, table: Any, id: int) -> str:
+        at = int(table.Offset(4 + 2 * id))
         return table.String(at + table.Pos).decode() if at else ""
 
-    def tables(table: Table, id: int) -> list[Table]:
-        at = offset(table, id)
-        if not at:
+    def number(self, table: Any, id: int, kind: str = "Int32", default: int = 0) -> int:
+        at = int(table.Offset(4 + 2 * id))
+        flags = getattr(self.types, kind + "Flags")
+        return int(table.Get(flags, at + table.Pos)) if at else default
+
+    def numbers(self, table: Any, id: int, stride: int = 4) -> list[list[int]]:
+        start, count = self.vector(table, id)
+        get, flags = table.Get, self.types.Int32Flags
+        places = range(start, start + stride * count, stride)
+        return [[get(flags, place + at) for at in range(0, stride, 4)] for place in places]
+
+    def one(self, table: Any, id: int) -> Any:
+        at = int(table.Offset(4 + 2 * id))
+        return self.table(table.Bytes, table.Indirect(at + table.Pos)) if at else None
+
+    def tables(self, table: Any, id: int) -> list[Any]:
+        start, count = self.vector(table, id)
+        places = range(start, start + 4 * count, 4)
+        return [self.table(table.Bytes, table.Indirect(place)) for place in places]
+
+    def signature(self, table: Any) -> tuple[str, dict[str, str]]:
+        attrs = {self.text(attr, 0): self.text(attr, 1) for attr in self.tables(table, 1)}
+        return self.text(table, 0), attrs
+
+    def location(self, table: Any, member: int) -> tuple[Any, ...]:
+        if member == 2:
+            return self.text(table, 0), self.number(table, 1), self.number(table, 2)
+        if member == 3:
+            return self.text(table, 0), self.numbers(table, 1)
+        first = self.number(table, 0) if member == 1 else self.text(table, 0)
+        return first, self.number(table, 1)
+
+    def all(self) -> list[int]:
+        root = self.root
+        types = [self.text(each, 0) for each in self.tables(root, 4)]
+        dependencies = [
+            (self.text(each, 0), self.number(each, 1), self.number(each, 2, "Uint32", 1))
+            for each in self.tables(root, 5)
+        ]
+        imports = [
+            (self.text(each, 0), self.signature(self.one(each, 1)), self.number(each, 2))
+            for each in self.tables(root, 6)
+        ]
+        exports = [(self.text(each, 0), self.number(each, 1)) for each in self.tables(root, 7)]
+        signatures = [self.signature(each) for each in self.tables(root, 8)]
+        functions = self.numbers(root, 12, 20)
+        rodata = [
+            (self.vector(each, 2), self.number(each, 3, "Uint64"), self.number(each, 4, "Uint64"))
+            for each in self.tables(root, 9)
+        ]
+        locations = self.locations(self.one(root, 15))
+        found = (types, dependencies, imports, exports, signatures, functions, rodata, locations)
+        return [*map(len, found)]
+
+    def locations(self, debug: Any) -> list[Any]:
+        if debug is None:
             return []
-        start = table.Vector(at)
-        places = range(start, start + 4 * table.VectorLen(at), 4)
-        return [Table(table.Bytes, table.Indirect(place)) for place in places]
+        for each in self.tables(debug, 2):
+            self.text(each, 0), self.numbers(each, 1, 8)
+        members, count = self.vector(debug, 0)
+        rows = zip(debug.Bytes[members : members + count], self.tables(debug, 1), strict=True)
+        return [self.location(row, member) if member else None for member, row in rows]
 
-    def ordinal(table: Table) -> int:
-        at = offset(table, 1)
-        return int(table.Get(number_types.Int32Flags, at + table.Pos)) if at else 0
 
-    start = 64 + 4  # behind the ZIP header and the size prefix
-    root = Table(data, start + encode.Get(number_types.UOffsetTFlags.packer_type, data, start))
-    functions = [
-        {text(attr, 0): text(attr, 1) for attr in tables(function, 1)}
-        for function in tables(root, 8)
-    ]
-    return [(text(export, 0), functions[ordinal(export)]) for export in tables(root, 7)]
+def flatbuffers_exports(data: bytes) -> Found:
+    read = FlatBuffer(data)
+    functions = [read.signature(each)[1] for each in read.tables(read.root, 8)]
+    exports = read.tables(read.root, 7)
+    return [(read.text(each, 0), functions[read.number(each, 1)]) for each in exports]
 
 
 def iree_work(what: str, path: Path) -> Callable[[], Any]:
@@ -71,7 +142,11 @@ def iree_work(what: str, path: Path) -> Callable[[], Any]:
     # Looking a function up is linear in their number: not what is measured here.
     functions = [module.lookup_function(name) for name in module.function_names]
 
-    def exports(kept: object = module) -> Found:  # functions do not keep their module alive
+    # Functions do not keep their module alive.
+    def attributes(kept: object = module) -> list[dict[str, str]]:
+        return [function.reflection for function in functions]
+
+    def exports(kept: object = module) -> Found:
         VmModule.from_buffer(instance, data)
         return [(function.name, function.reflection) for function in functions]
 
@@ -79,6 +154,7 @@ def iree_work(what: str, path: Path) -> Callable[[], Any]:
         "verify": lambda: VmModule.from_buffer(instance, data),
         "open": lambda: VmModule.mmap(instance, str(path)),
         "exports": exports,
+        "attributes": attributes,
     }[what]
 
 
@@ -88,21 +164,52 @@ def work(what: str, who: str, name: str) -> Callable[[], Any]:
     if who == "iree":
         return iree_work(what, path)
     if who == "flatbuffers":
-        return lambda: flatbuffers_exports(path.read_bytes() if what == "open" else data)
+        read = FlatBuffer(data)
+        return {
+            "open": lambda: flatbuffers_exports(path.read_bytes()),
+            "tables": lambda: FlatBuffer(data).all(),
+            "attributes": lambda: [read.signature(each)[1] for each in read.tables(read.root, 8)],
+        }.get(what, lambda: flatbuffers_exports(data))
+    opened = vmfb.from_buffer(data)
     return {
         "verify": lambda: vmfb.from_buffer(data),
         "open": lambda: vmfb.open(path),
         "exports": lambda: vmfb.from_buffer(data).exports,
+        "tables": lambda: fnabi_tables(data),
+        "attributes": lambda: [dict(s.attrs.pairs) for s in vmfb.from_buffer(data).signatures],
+        "check": opened.check,
     }[what]
 
 
-@pytest.mark.parametrize("who", PEERS)
+WORK = {
+    "verify": [*PEERS],
+    "open": [*PEERS],
+    "exports": [*PEERS],
+    "attributes": [*PEERS],
+    "tables": ["fnabi", "flatbuffers"],
+    "check": ["fnabi"],
+}
+
+
+def same(what: str, who: str, answer: Any, data: bytes) -> bool:
+    """Whether a peer has found what fnabi finds, as far as it tells."""
+    if what == "tables":
+        return bool(answer == fnabi_tables(data))
+    if what == "exports" or (who == "flatbuffers" and what in ("verify", "open")):
+        return bool(answer == fnabi_exports(data))
+    if what == "attributes":
+        opened = vmfb.from_buffer(data)
+        of = opened.signatures if who == "flatbuffers" else opened.exports
+        return bool(answer == [dict(each.attrs) for each in of])
+    return True
+
+
+@pytest.mark.parametrize(("what", "who"), [(what, who) for what in WORK for who in WORK[what]])
 @pytest.mark.parametrize("name", MODULES)
-@pytest.mark.parametrize("what", ["verify", "open", "exports"])
 def test_vmfb(benchmark: BenchmarkFixture, what: str, name: str, who: str) -> None:
     pytest.importorskip(PEERS[who])
     run = work(what, who, name)
-    if who == "flatbuffers" or (who, what) == ("iree", "exports"):
-        assert run() == fnabi_exports((DATA / f"{name}.vmfb").read_bytes())
+    if who != "fnabi":
+        assert same(what, who, run(), (DATA / f"{name}.vmfb").read_bytes())
     benchmark.group = f"module {what}, {MODULES[name]} functions ({name})"
     benchmark(run)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from itertools import count
 from random import Random
+from typing import Any
 
 SIZE = 2000
 
@@ -124,3 +126,39 @@ def declarations(size: int = SIZE) -> list[bytes]:
         return f"sync func @function_{index}({inputs}) -> ({results})".encode()
 
     return [declaration(index) for index in range(size)]
+
+
+def iree_abi(size: int = SIZE) -> list[str]:
+    """Values of `iree.abi` as `json.dumps` writes them, some 180 bytes on average.
+
+    1-4 arguments, a third of them named, and 1-2 results; mostly arrays.
+    """
+    random = Random(4)
+    dtypes = ("f32",) * 6 + ("f16", "bf16", "f64", "i1", "i8", "i32", "i64")
+
+    def dims() -> list[int | None]:
+        rank = random.randint(0, 4)
+        return [rank, *(None if (dim := random.choice(DIMS)) < 0 else dim for _ in range(rank))]
+
+    def array() -> list[Any]:
+        return ["ndarray", random.choice(dtypes), *dims()]
+
+    def record() -> Any:
+        match random.choices(("array", "scalar", "slist", "stuple", "sdict"), (14, 3, 1, 1, 1))[0]:
+            case "array":
+                return array()
+            case "scalar":
+                return random.choice(dtypes)
+            case "sdict":
+                return ["sdict", ["input_ids", array()], ["mask", array()]]
+            case kind:
+                return [kind, array(), array()]
+
+    def signature() -> str:
+        arguments = [record() for _ in range(random.randint(1, 4))]
+        for i, argument in enumerate(arguments):
+            if random.random() < 0.33:
+                arguments[i] = ["named", f"arg{i}", argument]
+        return json.dumps({"a": arguments, "r": [record() for _ in range(random.randint(1, 2))]})
+
+    return [signature() for _ in range(size)]

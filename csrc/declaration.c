@@ -47,6 +47,7 @@ typedef struct reading {
   bool numbered[2]; /* all values but the first have the compiler's own name */
   bool several;     /* another choice of values would have been as good */
   bool odd_type;    /* a word stands for a type, but is none */
+  bool types_only;  /* the signature alone is written */
   bool results_tried;
   bool ascii;   /* the whole text */
   bool deep;    /* `stuck` is where nesting became too deep */
@@ -355,29 +356,31 @@ static bool is_odd_type(const reading* r, const value* v, int64_t type) {
          !IS(text, size, "none");
 }
 
-/* [name, type, attributes, text, declared] */
+/* [name, type, attributes, text, declared], or of that a NAMED type */
 static void write_value(reading* r, const value* v) {
   attribute encoding;
-  fnabi_pack_array(r->w, 5);
+  fnabi_pack_array(r->w, r->types_only ? 3 : 5);
+  if (r->types_only) fnabi_pack_int(r->w, FNABI_TYPE_NAMED);
   write_text(r, v->begin + 1, v->colon);
   size_t place = r->w->size;
   int64_t type = write_type(r, v->type, v->type_end);
   if (is_odd_type(r, v, type)) r->odd_type = true;
   bool encoded = false;
-  if (v->attributes == 0) {
-    fnabi_pack_array(r->w, 0);
-  } else {
-    if ((type == FNABI_TYPE_BUFFER || type == FNABI_TYPE_SCALAR) &&
-        find_encoding(r, v, &encoding)) {
+  if (v->attributes != 0 &&
+      (type == FNABI_TYPE_BUFFER || type == FNABI_TYPE_SCALAR) &&
+      find_encoding(r, v, &encoding)) {
+    r->w->size = place;
+    encoded = write_type(r, encoding.text, encoding.end) == type;
+    if (!encoded) {
       r->w->size = place;
-      encoded = write_type(r, encoding.text, encoding.end) == type;
-      if (!encoded) {
-        r->w->size = place;
-        write_type(r, v->type, v->type_end);
-      }
+      write_type(r, v->type, v->type_end);
     }
-    write_attributes(r, v);
   }
+  if (r->types_only) return;
+  if (v->attributes == 0)
+    fnabi_pack_array(r->w, 0);
+  else
+    write_attributes(r, v);
   write_text(r, v->begin, v->end);
   if (encoded)
     write_type(r, v->type, v->type_end);
@@ -516,12 +519,14 @@ static bool read_function(reading* r, size_t name, const char* model) {
     r->w->size = start;
     r->starts = 0;
     r->several = r->odd_type = false;
-    fnabi_pack_array(r->w, 6);
-    write_text(r, name, at);
-    if (model == NULL)
-      fnabi_pack_nil(r->w);
-    else
-      fnabi_pack_ascii(r->w, model);
+    fnabi_pack_array(r->w, r->types_only ? 2 : 6);
+    if (!r->types_only) {
+      write_text(r, name, at);
+      if (model == NULL)
+        fnabi_pack_nil(r->w);
+      else
+        fnabi_pack_ascii(r->w, model);
+    }
     if (read_list(r, INPUTS, at + 1)) return true;
     if (r->deep) return false;
   }
@@ -576,15 +581,20 @@ static bool is_ascii(const char* data, size_t size) {
   return (all & UINT64_C(0x8080808080808080)) == 0;
 }
 
-bool fnabi_declaration_write(const char* data, size_t size, fnabi_known inputs,
-                             fnabi_known results, fnabi_writer* w,
+/* Writes what `types_only` says, but neither the text nor the doubt. */
+static bool read_declaration(const char* data, size_t size, fnabi_known inputs,
+                             fnabi_known results, bool types_only,
+                             fnabi_writer* w, const char** doubt,
                              fnabi_error* error) {
   if (size > UINT32_MAX) {
     fnabi_fail(error, FNABI_DECLARATION_SIZE, 0, "less");
     return false;
   }
-  reading r = {
-      .data = data, .size = size, .w = w, .ascii = is_ascii(data, size)};
+  reading r = {.data = data,
+               .size = size,
+               .w = w,
+               .ascii = is_ascii(data, size),
+               .types_only = types_only};
   fnabi_known known[] = {inputs, results};
   const char* model = NULL;
   size_t name = 0, start = w->size;
@@ -617,13 +627,14 @@ bool fnabi_declaration_write(const char* data, size_t size, fnabi_known inputs,
       if (!read_function(&r, name, model)) return refuse(&r, error);
     }
   }
-  fnabi_pack_text(w, data, size);
-  const char* doubt = fits ? doubt_of(&r, known, name) : "arity";
-  if (doubt == NULL)
-    fnabi_pack_nil(w);
-  else
-    fnabi_pack_ascii(w, doubt);
+  *doubt = fits ? doubt_of(&r, known, name) : "arity";
   return true;
+}
+
+bool fnabi_declaration_write(const char* data, size_t size, fnabi_known inputs,
+                             fnabi_known results, fnabi_writer* w,
+                             const char** doubt, fnabi_error* error) {
+  return read_declaration(data, size, inputs, results, true, w, doubt, error);
 }
 
 int64_t fnabi_declaration_decode(const char* data, size_t size, int64_t inputs,
@@ -633,7 +644,14 @@ int64_t fnabi_declaration_decode(const char* data, size_t size, int64_t inputs,
   fnabi_writer w = {out, capacity, 0};
   fnabi_known arguments = {inputs, input_letters};
   fnabi_known others = {results, result_letters};
-  return fnabi_declaration_write(data, size, arguments, others, &w, error)
-             ? (int64_t)w.size
-             : -1;
+  const char* doubt;
+  if (!read_declaration(data, size, arguments, others, false, &w, &doubt,
+                        error))
+    return -1;
+  fnabi_pack_text(&w, data, size);
+  if (doubt == NULL)
+    fnabi_pack_nil(&w);
+  else
+    fnabi_pack_ascii(&w, doubt);
+  return (int64_t)w.size;
 }

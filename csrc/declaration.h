@@ -10,10 +10,12 @@ typedef struct fnabi_known {
   const char* letters; /* `count` of them; NULL: not known */
 } fnabi_known;
 
-/* fnabi_declaration_decode into a message that is being written. On failure
- * answers false, and what it wrote is to be dropped by resetting w->size. */
+/* The signature of a declaration into a message that is being written: its
+ * values as NAMED types. *doubt is as fnabi_declaration_decode has it, static,
+ * or NULL. On failure answers false, and what it wrote is to be dropped by
+ * resetting w->size. */
 bool fnabi_declaration_write(const char* data, size_t size, fnabi_known inputs,
                              fnabi_known results, fnabi_writer* w,
-                             fnabi_error* error);
+                             const char** doubt, fnabi_error* error);
 
 #endif /* FNABI_DECLARATION_H */

@@ -77,6 +77,14 @@
   X(FNABI_MODULE_STRING, "module-string", "string is not NUL-terminated")      \
   X(FNABI_MODULE_UNION, "module-union", "union's type and value disagree")     \
   X(FNABI_MODULE_REQUIRED, "module-required", "required field is absent")      \
+  X(FNABI_MODULE_CHANGED, "module-changed", "the file changed while open")     \
+  X(FNABI_MODULE_RANGE, "module-range", "range outside its data")              \
+  X(FNABI_MODULE_COUNT, "module-count", "tables differ in length")             \
+  X(FNABI_MODULE_NAME, "module-name", "empty name")                            \
+  X(FNABI_MODULE_NEGATIVE, "module-negative", "negative size or count")        \
+  X(FNABI_MODULE_DUPLICATE, "module-duplicate", "name occurs again")           \
+  X(FNABI_MODULE_FLAGS, "module-flags", "unknown bits")                        \
+  X(FNABI_MODULE_KIND, "module-kind", "unknown kind")                          \
   X(FNABI_MODULE_ORDINAL, "module-ordinal", "ordinal outside its table")       \
   X(FNABI_CCONV_REGISTER, "cconv-register", "not a register type")             \
   X(FNABI_CCONV_VOID, "cconv-void", "'v' stands alone on its side")            \

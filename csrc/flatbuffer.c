@@ -52,11 +52,13 @@ static void pack_count(fnabi_writer* w, size_t count) {
 }
 
 void fnabi_fb_open(fnabi_fb* fb, const uint8_t* data, size_t size,
-                   uint64_t origin, fnabi_writer* writer, fnabi_error* error) {
+                   uint64_t origin, bool lenient, fnabi_writer* writer,
+                   fnabi_error* error) {
   fb->data = data;
   fb->size = size;
   fb->origin = origin;
   fb->work = (uint64_t)size * ELEMENT_WORK;
+  fb->lenient = lenient;
   fb->writer = writer;
   fb->error = error;
   for (size_t i = 0; i < FNABI_FB_SLOTS; i++) fb->shapes[i].vtable = NO_VTABLE;
@@ -88,6 +90,10 @@ HOT bool spend(fnabi_fb* fb, uint64_t work, size_t place) {
   if (work > fb->work) return fail(fb, FNABI_WORK, place);
   fb->work -= work;
   return true;
+}
+
+bool fnabi_fb_spend(fnabi_fb* fb, uint64_t bytes, size_t place) {
+  return spend(fb, bytes, place);
 }
 
 /* Follows the offset at `from`, which is aligned and inside, to a place that
@@ -264,6 +270,39 @@ bool fnabi_fb_tables(fnabi_fb* fb, const fnabi_fb_view* view,
          fnabi_fb_in_field(fb, field->name);
 }
 
+bool fnabi_fb_is_null(const fnabi_fb* fb, size_t from) {
+  return read32(fb->data + from) == 0;
+}
+
+/* Members and offsets agree: an element has both or neither. */
+static bool unions_at(fnabi_fb* fb, const fnabi_fb_view* view,
+                      const fnabi_fb_field* field, size_t* members,
+                      size_t* place, size_t* count) {
+  size_t members_from = view->place + view->shape->at[field->id - 1];
+  size_t from = view->place + view->shape->at[field->id];
+  size_t member_count;
+  *place = *count = 0;
+  if (!vector_at(fb, members_from, 1, 1, members, &member_count)) return false;
+  if (from == view->place) return true;
+  if (!offsets_at(fb, from, place, count)) return false;
+  if (*count != member_count) return fail(fb, FNABI_MODULE_UNION, from);
+  for (size_t i = 0; i < *count; i++)
+    if ((fb->data[*members + i] == 0) != fnabi_fb_is_null(fb, *place + 4 * i)) {
+      fail(fb, FNABI_MODULE_UNION, *place + 4 * i);
+      return fnabi_fb_in_element(fb, "", i);
+    }
+  return true;
+}
+
+bool fnabi_fb_unions(fnabi_fb* fb, const fnabi_fb_view* view,
+                     const fnabi_fb_field* field, size_t* members,
+                     size_t* place, size_t* count) {
+  *members = *place = *count = 0;
+  if (!is_present(view->shape, field)) return true;
+  return unions_at(fb, view, field, members, place, count) ||
+         fnabi_fb_in_field(fb, field->name);
+}
+
 int64_t fnabi_fb_int(const fnabi_fb* fb, const fnabi_fb_view* view,
                      const fnabi_fb_field* field) {
   uint16_t at = view->shape->at[field->id];
@@ -278,27 +317,72 @@ bool fnabi_fb_pack_text(fnabi_fb* fb, const char* text, size_t size) {
   return true;
 }
 
+static void pack_no_table(fnabi_writer* w, uint8_t member) {
+  fnabi_pack_array(w, 2);
+  fnabi_pack_uint(w, 0);
+  fnabi_pack_uint(w, member);
+}
+
 static void pack_absent(fnabi_writer* w, const fnabi_fb_field* field) {
   if (field->kind == FNABI_FB_SCALAR)
     fnabi_pack_int(w, field->fallback);
-  else if (field->optional || field->kind == FNABI_FB_TABLE ||
-           field->kind == FNABI_FB_UNION)
+  else if (field->optional || field->kind == FNABI_FB_TABLE)
     fnabi_pack_nil(w);
+  else if (field->kind == FNABI_FB_UNION)
+    pack_no_table(w, 0);
   else if (field->kind == FNABI_FB_STRING)
     fnabi_pack_ascii(w, "");
   else
     pack_count(w, 0);
 }
 
+/* What an element of a flat vector is: a struct, or a scalar as one of a single
+ * member, whose kind is then at `one`. */
+HOT fnabi_fb_struct element_of(const fnabi_fb_field* field, uint8_t* one) {
+  *one = field->kind == FNABI_FB_BYTES ? FNABI_FB_U8 : field->scalar;
+  if (field->kind == FNABI_FB_STRUCTS) return *field->structure;
+  return (fnabi_fb_struct){*one & 15, *one & 15, 1, one};
+}
+
+HOT void read_element(const fnabi_fb* fb, const fnabi_fb_struct* element,
+                      size_t place, uint64_t* values) {
+  for (size_t i = 0; i < element->count; i++) {
+    size_t bytes = element->members[i] & 15;
+    place = (place + bytes - 1) & ~(bytes - 1);
+    values[i] = read_scalar(fb->data + place, element->members[i]);
+    place += bytes;
+  }
+}
+
+bool fnabi_fb_flat(fnabi_fb* fb, const fnabi_fb_view* view,
+                   const fnabi_fb_field* field, size_t* place, size_t* count) {
+  uint16_t at = view->shape->at[field->id];
+  uint8_t one;
+  fnabi_fb_struct element = element_of(field, &one);
+  size_t from = view->place + at;
+  *place = *count = 0;
+  if (at == 0) return true;
+  return (vector_at(fb, from, element.size, element.align, place, count) &&
+          (field->kind == FNABI_FB_BYTES ||
+           spend(fb, (uint64_t)*count * element.size, from))) ||
+         fnabi_fb_in_field(fb, field->name);
+}
+
+void fnabi_fb_element(const fnabi_fb* fb, const fnabi_fb_field* field,
+                      size_t place, size_t index, uint64_t* values) {
+  uint8_t one;
+  fnabi_fb_struct element = element_of(field, &one);
+  read_element(fb, &element, place + index * element.size, values);
+}
+
 /* Vectors whose elements refer to nothing: one check, however many. */
 static bool walk_flat(fnabi_fb* fb, const fnabi_fb_field* field, size_t from) {
   fnabi_writer* w = fb->writer;
-  uint8_t one = field->kind == FNABI_FB_BYTES ? FNABI_FB_U8 : field->scalar;
-  fnabi_fb_struct scalar = {one & 15, one & 15, 1, &one};
-  bool structs = field->kind == FNABI_FB_STRUCTS;
-  const fnabi_fb_struct* element = structs ? field->structure : &scalar;
+  uint64_t values[FNABI_FB_MEMBERS];
+  uint8_t one;
+  fnabi_fb_struct element = element_of(field, &one);
   size_t place, count;
-  if (!vector_at(fb, from, element->size, element->align, &place, &count))
+  if (!vector_at(fb, from, element.size, element.align, &place, &count))
     return false;
   if (w == NULL) return true;
   if (field->kind == FNABI_FB_BYTES) {
@@ -307,33 +391,27 @@ static bool walk_flat(fnabi_fb* fb, const fnabi_fb_field* field, size_t from) {
     fnabi_pack_uint(w, count);
     return true;
   }
-  if (!spend(fb, (uint64_t)count * element->size, from)) return false;
+  if (!spend(fb, (uint64_t)count * element.size, from)) return false;
   pack_count(w, count);
-  for (size_t i = 0; i < count; i++, place += element->size) {
-    if (structs) pack_count(w, element->count);
-    size_t at = 0;
-    for (size_t k = 0; k < element->count; k++) {
-      uint8_t member = element->members[k];
-      size_t bytes = member & 15;
-      at = (at + bytes - 1) & ~(bytes - 1);
-      pack_scalar(w, member, read_scalar(fb->data + place + at, member));
-      at += bytes;
-    }
+  for (size_t i = 0; i < count; i++, place += element.size) {
+    if (field->kind == FNABI_FB_STRUCTS) pack_count(w, element.count);
+    read_element(fb, &element, place, values);
+    for (size_t k = 0; k < element.count; k++)
+      pack_scalar(w, element.members[k], values[k]);
   }
   return true;
 }
 
-/* `from` is 0 for a union without a value. A member whose number the schema
- * does not know is left alone: a later version of the schema may have it. */
+static bool walk_as(fnabi_fb* fb, const fnabi_fb_table* table, uint8_t member,
+                    size_t from);
+
+/* A member whose number the schema does not know is left alone: a later
+ * version of the schema may have it. */
 static bool walk_member(fnabi_fb* fb, const fnabi_fb_union* members,
                         uint8_t member, size_t from) {
-  if (fb->writer != NULL) {
-    fnabi_pack_array(fb->writer, 2);
-    fnabi_pack_uint(fb->writer, member);
-  }
-  if (from != 0 && member <= members->count)
-    return fnabi_fb_walk(fb, members->members[member - 1], from);
-  if (fb->writer != NULL) fnabi_pack_nil(fb->writer);
+  if (member != 0 && member <= members->count)
+    return walk_as(fb, members->members[member - 1], member, from);
+  if (fb->writer != NULL) pack_no_table(fb->writer, member);
   return true;
 }
 
@@ -341,38 +419,22 @@ static bool walk_union(fnabi_fb* fb, const fnabi_fb_view* view,
                        const fnabi_fb_field* field) {
   uint16_t type_at = view->shape->at[field->id - 1];
   uint16_t at = view->shape->at[field->id];
-  size_t from = at != 0 ? view->place + at : 0;
   uint8_t member = type_at != 0 ? fb->data[view->place + type_at] : 0;
-  if (member != 0) return walk_member(fb, field->members, member, from);
-  if (from != 0) return fail(fb, FNABI_MODULE_UNION, from);
-  if (fb->writer != NULL) fnabi_pack_nil(fb->writer);
+  if (member == 0 && at != 0)
+    return fail(fb, FNABI_MODULE_UNION, view->place + at);
+  if (at != 0) return walk_member(fb, field->members, member, view->place + at);
+  if (fb->writer != NULL) pack_no_table(fb->writer, member);
   return true;
 }
 
 static bool walk_unions(fnabi_fb* fb, const fnabi_fb_view* view,
                         const fnabi_fb_field* field) {
-  size_t types_from = view->place + view->shape->at[field->id - 1];
-  size_t from = view->place + view->shape->at[field->id];
-  size_t types, place, type_count, count;
-  if (!vector_at(fb, types_from, 1, 1, &types, &type_count)) return false;
-  if (from == view->place) {
-    if (fb->writer != NULL) pack_absent(fb->writer, field);
-    return true;
-  }
-  if (!offsets_at(fb, from, &place, &count)) return false;
-  if (count != type_count) return fail(fb, FNABI_MODULE_UNION, from);
+  size_t members, place, count;
+  if (!unions_at(fb, view, field, &members, &place, &count)) return false;
   if (fb->writer != NULL) pack_count(fb->writer, count);
-  for (size_t i = 0; i < count; i++, place += 4) {
-    uint8_t member = fb->data[types + i];
-    bool ok = true;
-    if ((read32(fb->data + place) == 0) != (member == 0))
-      ok = fail(fb, FNABI_MODULE_UNION, place);
-    else if (member != 0)
-      ok = walk_member(fb, field->members, member, place);
-    else if (fb->writer != NULL)
-      fnabi_pack_nil(fb->writer);
-    if (!ok) return fnabi_fb_in_element(fb, "", i);
-  }
+  for (size_t i = 0; i < count; i++)
+    if (!walk_member(fb, field->members, fb->data[members + i], place + 4 * i))
+      return fnabi_fb_in_element(fb, "", i);
   return true;
 }
 
@@ -393,7 +455,7 @@ HOT bool walk_string(fnabi_fb* fb, size_t from) {
          fnabi_fb_pack_text(fb, (const char*)fb->data + place, size);
 }
 
-static bool walk_tables(fnabi_fb* fb, const fnabi_fb_table* table, size_t from);
+static bool walk_tables(fnabi_fb* fb, const fnabi_fb_field* field, size_t from);
 
 static bool walk_present(fnabi_fb* fb, const fnabi_fb_view* view,
                          const fnabi_fb_field* field) {
@@ -410,7 +472,7 @@ static bool walk_present(fnabi_fb* fb, const fnabi_fb_view* view,
     case FNABI_FB_TABLE:
       return fnabi_fb_walk(fb, field->table, from);
     case FNABI_FB_TABLES:
-      return walk_tables(fb, field->table, from);
+      return walk_tables(fb, field, from);
     case FNABI_FB_UNION:
       return walk_union(fb, view, field);
     case FNABI_FB_UNIONS:
@@ -427,14 +489,16 @@ bool fnabi_fb_walk_field(fnabi_fb* fb, const fnabi_fb_view* view,
   return true;
 }
 
-/* Writing goes through all fields in order; checking only to those that the
+/* Writing goes through all fields in order, behind the member that the table
+ * is of a union, 0 for none; checking only to those that the
  * vtable has left open, strings by the shortest way. */
 HOT bool walk_table(fnabi_fb* fb, const fnabi_fb_table* table,
-                    fnabi_fb_shape* shape, size_t from) {
+                    fnabi_fb_shape* shape, uint8_t member, size_t from) {
   fnabi_fb_view view;
   if (!enter(fb, table, shape, from, &view)) return false;
   if (fb->writer != NULL) {
-    pack_count(fb->writer, table->count);
+    pack_count(fb->writer, table->count + (member != 0));
+    if (member != 0) fnabi_pack_uint(fb->writer, member);
     for (size_t i = 0; i < table->count; i++)
       if (!fnabi_fb_walk_field(fb, &view, &table->fields[i])) return false;
     return true;
@@ -449,18 +513,31 @@ HOT bool walk_table(fnabi_fb* fb, const fnabi_fb_table* table,
   return true;
 }
 
-bool fnabi_fb_walk(fnabi_fb* fb, const fnabi_fb_table* table, size_t from) {
-  return walk_table(fb, table, &fb->shapes[table->slot], from);
+static bool walk_as(fnabi_fb* fb, const fnabi_fb_table* table, uint8_t member,
+                    size_t from) {
+  return walk_table(fb, table, &fb->shapes[table->slot], member, from);
 }
 
-static bool walk_tables(fnabi_fb* fb, const fnabi_fb_table* table,
+bool fnabi_fb_walk(fnabi_fb* fb, const fnabi_fb_table* table, size_t from) {
+  return walk_as(fb, table, 0, from);
+}
+
+static bool walk_tables(fnabi_fb* fb, const fnabi_fb_field* field,
                         size_t from) {
-  size_t place, count;
+  fnabi_fb_shape* shape = &fb->shapes[field->table->slot];
+  bool passes = fb->lenient && field->nullable;
+  size_t place, count, head = 0, kept = 0;
   if (!offsets_at(fb, from, &place, &count)) return false;
-  if (fb->writer != NULL) pack_count(fb->writer, count);
-  fnabi_fb_shape* shape = &fb->shapes[table->slot];
-  for (size_t i = 0; i < count; i++)
-    if (!walk_table(fb, table, shape, place + 4 * i))
+  if (fb->writer != NULL && passes)
+    head = fnabi_pack_open(fb->writer);
+  else if (fb->writer != NULL)
+    pack_count(fb->writer, count);
+  for (size_t i = 0; i < count; i++) {
+    if (passes && fnabi_fb_is_null(fb, place + 4 * i)) continue;
+    if (!walk_table(fb, field->table, shape, 0, place + 4 * i))
       return fnabi_fb_in_element(fb, "", i);
+    kept++;
+  }
+  if (fb->writer != NULL && passes) fnabi_pack_close(fb->writer, head, kept);
   return true;
 }

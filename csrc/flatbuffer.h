@@ -35,8 +35,9 @@ typedef enum fnabi_fb_kind {
   FNABI_FB_STRUCTS, /* [[int...]...] */
   FNABI_FB_TABLE,   /* [field...], in the order of the schema */
   FNABI_FB_TABLES,  /* [table...] */
-  FNABI_FB_UNION,   /* [member, table], nil for an unknown member or no table */
-  FNABI_FB_UNIONS   /* [union...], nil for an element without a value */
+  FNABI_FB_UNION,   /* [member, field...], [0, member] for an unknown member or
+                       without a table */
+  FNABI_FB_UNIONS   /* [union...] */
 } fnabi_fb_kind;
 
 typedef struct fnabi_fb_table fnabi_fb_table;
@@ -58,6 +59,7 @@ typedef struct fnabi_fb_field {
   uint8_t scalar; /* SCALAR, SCALARS: fnabi_fb_scalar */
   bool required;  /* not for unions */
   bool optional;  /* absent is nil, and not an empty string or vector */
+  bool nullable;  /* TABLES: a lenient walk passes over null elements */
   int32_t fallback;
   union {
     const fnabi_fb_table* table;
@@ -74,6 +76,7 @@ struct fnabi_fb_table {
 
 #define FNABI_FB_SLOTS 17
 #define FNABI_FB_IDS 16
+#define FNABI_FB_MEMBERS 7 /* of a struct */
 
 /* What a vtable says, checked: the size of the tables that use it, and where
  * in them each field stands, 0 where it does not. Tables of one type mostly
@@ -99,6 +102,7 @@ typedef struct fnabi_fb {
   size_t size;          /* with the size prefix */
   uint64_t origin;      /* of the size prefix in the file */
   uint64_t work;        /* what may still be spent */
+  bool lenient;         /* passes over null elements where a field says so */
   fnabi_writer* writer; /* NULL: check only */
   fnabi_error* error;
   fnabi_fb_shape shapes[FNABI_FB_SLOTS];
@@ -116,7 +120,8 @@ typedef struct fnabi_fb_view {
  * bytes: four times what fits in without sharing. Of text and numbers it may
  * give 32 times its own size. Beyond either, FNABI_WORK. */
 void fnabi_fb_open(fnabi_fb* fb, const uint8_t* data, size_t size,
-                   uint64_t origin, fnabi_writer* writer, fnabi_error* error);
+                   uint64_t origin, bool lenient, fnabi_writer* writer,
+                   fnabi_error* error);
 
 /* All of these answer false after filling in the error, whose offset is in
  * the file and whose path is complete below the field or the table. */
@@ -135,9 +140,32 @@ bool fnabi_fb_string(fnabi_fb* fb, const fnabi_fb_view* view,
 bool fnabi_fb_tables(fnabi_fb* fb, const fnabi_fb_view* view,
                      const fnabi_fb_field* field, size_t* place, size_t* count);
 
-/* The value of a scalar that is no u64. */
+/* Whether the offset at `from`, of an element of a vector, is null. */
+bool fnabi_fb_is_null(const fnabi_fb* fb, size_t from);
+
+/* The elements of a vector of unions: the member of element i is at
+ * *members + i, the offset of its table at *place + 4 * i; they agree. Counts
+ * as fnabi_fb_tables does. */
+bool fnabi_fb_unions(fnabi_fb* fb, const fnabi_fb_view* view,
+                     const fnabi_fb_field* field, size_t* members,
+                     size_t* place, size_t* count);
+
+/* The elements of a vector of bytes, scalars or structs, which stand behind
+ * each other from *place on. Counts all but bytes as looked at. */
+bool fnabi_fb_flat(fnabi_fb* fb, const fnabi_fb_view* view,
+                   const fnabi_fb_field* field, size_t* place, size_t* count);
+
+/* Element `index` of such a vector: its value, or those of its members; the
+ * signed ones with their sign extended. */
+void fnabi_fb_element(const fnabi_fb* fb, const fnabi_fb_field* field,
+                      size_t place, size_t index, uint64_t* values);
+
+/* The value of a scalar, a u64 as the int64 of the same bits. */
 int64_t fnabi_fb_int(const fnabi_fb* fb, const fnabi_fb_view* view,
                      const fnabi_fb_field* field);
+
+/* Counts bytes that are looked at or written as work. */
+bool fnabi_fb_spend(fnabi_fb* fb, uint64_t bytes, size_t place);
 
 /* The walk: of one field, and of all fields of the table that the offset at
  * `from` leads to. */

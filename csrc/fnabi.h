@@ -158,6 +158,14 @@ typedef enum fnabi_code {
   FNABI_MODULE_STRING,     /* a string without its terminating NUL */
   FNABI_MODULE_UNION,      /* a union's type and value do not agree */
   FNABI_MODULE_REQUIRED,   /* a required field is absent */
+  FNABI_MODULE_CHANGED,    /* the file is not what it was when it was opened */
+  FNABI_MODULE_RANGE,      /* a range outside the data that it is of */
+  FNABI_MODULE_COUNT,      /* tables of different lengths that are parallel */
+  FNABI_MODULE_NAME,       /* an empty name */
+  FNABI_MODULE_NEGATIVE,   /* a size or a count below 0 */
+  FNABI_MODULE_DUPLICATE,  /* a name that another one has */
+  FNABI_MODULE_FLAGS,      /* bits that the schema does not name */
+  FNABI_MODULE_KIND,       /* a union's member that the schema does not name */
   FNABI_MODULE_ORDINAL,    /* an ordinal outside the table it indexes */
 
   /* calling conventions */
@@ -478,9 +486,14 @@ FNABI_API int64_t fnabi_cconv_offsets(const char* data, size_t size,
 
 /* Verifies the whole FlatBuffer: that it fits the schema and lies inside. What
  * its numbers refer to is not looked at: an ordinal or a range of read-only
- * data may be outside. Answers 0. */
+ * data may be outside. Answers 0.
+ *
+ * Compilers up to 3.10 wrote a null offset for an attribute whose value is
+ * empty, which no FlatBuffer may have. It is refused, with FNABI_MODULE_OFFSET,
+ * unless `lenient`. The functions below pass over such an attribute, whose key
+ * is lost with it; fnabi_module_check finds it. */
 FNABI_API int64_t fnabi_module_verify(const char* data, size_t size,
-                                      fnabi_error* error);
+                                      bool lenient, fnabi_error* error);
 
 /* What stands at the root. The message is
  *   [[zip_header_bytes, flatbuffer_offset, flatbuffer_size, rodata_base,
@@ -524,8 +537,9 @@ FNABI_API int64_t fnabi_module_exports(const char* data, size_t size,
  *   8 function_signatures [[calling_convention, attrs]...]
  *   9 rodata_segments [[compression, [offset, size], external_data_offset,
  *                       external_data_length]...]
- *                     compression: [1, []], nil; embedded data as its range
- *                     in the file, nil when it is external
+ *                     compression: union of 1 []
+ *                     embedded data as its range in the file, nil when it is
+ *                     external
  *  10 rwdata_segments [[byte_size]...]
  *  11 module_state    [global_bytes_capacity, global_ref_count] or nil
  *  12 function_descriptors [[bytecode_offset, bytecode_length, requirements,
@@ -535,13 +549,29 @@ FNABI_API int64_t fnabi_module_exports(const char* data, size_t size,
  *  14 bytecode_data   [offset, size] in the file, nil when absent
  *  15 debug_database  [[location...], [[local_name,
  *                       [[bytecode_offset, location]...]]...]] or nil
- *                     location: nil, or [member, table] with
+ *                     location: union of
  *                       1 [callee, caller]      2 [filename, line, column]
  *                       3 [metadata, [location...]]  4 [name, child_location]
- * Absent strings and vectors are empty, absent numbers the schema's default.
- * A union of a member that is not listed is [member, nil], and so is one
- * without its table. Fails with FNABI_UNSUPPORTED for another id. */
+ * A union is [member, field...]; one without a table, or of a member that is
+ * not listed, is [0, member]. Absent strings and vectors are empty, but for
+ * metadata, which is nil; absent numbers are the schema's default. Fails with
+ * FNABI_UNSUPPORTED for another id. */
 FNABI_API int64_t fnabi_module_field(const char* data, size_t size, int32_t id,
+                                     uint8_t* out, size_t capacity,
+                                     fnabi_error* error);
+
+/* What is wrong with a module that verifies. The message is
+ *   [[code, offset, path, text, severity]...]
+ * with the name and the text of a fnabi_code, in the order of the schema:
+ *   "error"   ordinals and indexes outside their tables, ranges outside the
+ *             file or the bytecode, tables of functions that differ in length,
+ *             empty names, negative sizes, null attributes, calling
+ *             conventions that fnabi_cconv_decode refuses
+ *   "notice"  what this version of the schema does not know, and names that
+ *             occur again among the imports or the exports
+ * Linear in the size of the module, but for sorting names. Allocates 10 bytes a
+ * byte of the vectors of imports and exports. */
+FNABI_API int64_t fnabi_module_check(const char* data, size_t size,
                                      uint8_t* out, size_t capacity,
                                      fnabi_error* error);
 

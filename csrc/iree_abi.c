@@ -515,6 +515,13 @@ static const char* read_compound_name(json* j, const char* p, int64_t* type) {
   static const char* const expected = "\"ndarray\", \"slist\" or the like";
   text t;
   char memory[WORD_SIZE];
+  /* most records have this name, hardly one escapes a letter of it */
+  static const char ndarray[] = "\"ndarray\"";
+  size_t n = sizeof ndarray - 1;
+  if ((size_t)(j->end - p) >= n && memcmp(p, ndarray, n) == 0) {
+    *type = FNABI_TYPE_BUFFER;
+    return p + n;
+  }
   if (peek(j, p) != '"') return refuse(j, FNABI_IREE_ABI_COMPOUND, p, expected);
   const char* end = read_string(j, p, &t);
   if (end == NULL) return NULL;
@@ -866,6 +873,14 @@ static unsigned elements(int64_t type) {
   }
 }
 
+/* Whether a Scalar stands next. */
+static bool is_scalar(fnabi_reader r) {
+  size_t count;
+  int64_t type;
+  return fnabi_unpack_array(&r, &count) && fnabi_unpack_int(&r, &type) &&
+         type == FNABI_TYPE_SCALAR;
+}
+
 static bool encode_fields(fnabi_reader* r, fnabi_writer* w, int64_t type,
                           unsigned depth, fnabi_error* error) {
   switch (type) {
@@ -874,6 +889,9 @@ static bool encode_fields(fnabi_reader* r, fnabi_writer* w, int64_t type,
       return encode_dtype(r, w, error) && encode_shape(r, w, error);
     case FNABI_TYPE_REF_ARRAY:
       put_ascii(w, "[\"ndarray\"");
+      if (is_scalar(*r)) /* would be read as a Buffer */
+        return refuse_part(error, FNABI_UNSUPPORTED, "a type of references",
+                           ".element");
       return encode_inner(r, w, depth, ".element", error) &&
              encode_shape(r, w, error);
     case FNABI_TYPE_NAMED:

@@ -1,7 +1,8 @@
 /* VM bytecode modules. The schema is that of IREE's bytecode module, with ids
  * and defaults as they have been since compiler 3.2. */
+#include "vmfb.h"
+
 #include "error.h"
-#include "flatbuffer.h"
 #include "raw.h"
 #include "sip.h"
 
@@ -35,6 +36,8 @@ _Static_assert(SLOTS <= FNABI_FB_SLOTS, "a slot for each table");
   {name, id, .kind = FNABI_FB_SCALAR, .scalar = type, .fallback = value}
 #define TABLE(id, name, of) {name, id, .kind = FNABI_FB_TABLE, .table = &of}
 #define TABLES(id, name, of) {name, id, .kind = FNABI_FB_TABLES, .table = &of}
+#define ATTRS(id, name) \
+  {name, id, .kind = FNABI_FB_TABLES, .nullable = true, .table = &attr}
 #define STRUCTS(id, name, of) \
   {name, id, .kind = FNABI_FB_STRUCTS, .structure = &of}
 #define BYTES(id, name) {name, id, .kind = FNABI_FB_BYTES, .optional = true}
@@ -42,7 +45,6 @@ _Static_assert(SLOTS <= FNABI_FB_SLOTS, "a slot for each table");
 #define DEFINE(table, slot, fields) \
   static const fnabi_fb_table table = {slot, COUNT(fields), fields}
 
-enum { ATTR_KEY, ATTR_VALUE };
 static const fnabi_fb_field attr_fields[] = {
     STRING(0, "key"),
     STRING(1, "value"),
@@ -52,10 +54,9 @@ DEFINE(attr, ATTR, attr_fields);
 static const fnabi_fb_field type_fields[] = {STRING(0, "full_name")};
 DEFINE(type, TYPE, type_fields);
 
-enum { SIGNATURE_CCONV, SIGNATURE_ATTRS };
 static const fnabi_fb_field signature_fields[] = {
     STRING(0, "calling_convention"),
-    TABLES(1, "attrs", attr),
+    ATTRS(1, "attrs"),
 };
 DEFINE(signature, SIGNATURE, signature_fields);
 
@@ -74,7 +75,6 @@ static const fnabi_fb_field import_fields[] = {
 };
 DEFINE(import, IMPORT, import_fields);
 
-enum { EXPORT_NAME, EXPORT_ORDINAL };
 static const fnabi_fb_field export_fields[] = {
     STRING(0, "local_name"),
     SCALAR(1, "internal_ordinal", FNABI_FB_I32, 0),
@@ -157,21 +157,11 @@ static const fnabi_fb_field debug_fields[] = {
 };
 DEFINE(debug, DEBUG, debug_fields);
 
-/* In the order of their ids, none left out: an id is also an index. */
-enum {
-  MODULE_NAME,
-  MODULE_VERSION,
-  MODULE_REQUIREMENTS,
-  MODULE_ATTRS,
-  MODULE_EXPORTS = 7,
-  MODULE_SIGNATURES,
-  MODULE_BYTECODE_VERSION = 13,
-};
 static const fnabi_fb_field module_fields[] = {
     {"name", 0, .kind = FNABI_FB_STRING, .required = true},
     SCALAR(1, "version", FNABI_FB_U32, 0),
     SCALAR(2, "requirements", FNABI_FB_U32, 0),
-    TABLES(3, "attrs", attr),
+    ATTRS(3, "attrs"),
     TABLES(4, "types", type),
     TABLES(5, "dependencies", dependency),
     TABLES(6, "imported_functions", import),
@@ -185,7 +175,8 @@ static const fnabi_fb_field module_fields[] = {
     BYTES(14, "bytecode_data"),
     TABLE(15, "debug_database", debug),
 };
-DEFINE(module, MODULE, module_fields);
+const fnabi_fb_table fnabi_module_table = {MODULE, COUNT(module_fields),
+                                           module_fields};
 _Static_assert(COUNT(module_fields) <= FNABI_FB_IDS, "the root has most ids");
 
 /* ---------------------------------------------------------------------- file
@@ -204,7 +195,7 @@ static uint64_t little(const char* data, unsigned bytes) {
 }
 
 /* Finds the FlatBuffer and begins a walk. */
-static bool begin(const char* data, size_t size, fnabi_fb* fb,
+static bool begin(const char* data, size_t size, bool lenient, fnabi_fb* fb,
                   fnabi_writer* writer, fnabi_error* error) {
   size_t start = 0;
   if (size >= 4 && memcmp(data, "PK\x03\x04", 4) == 0) {
@@ -231,32 +222,36 @@ static bool begin(const char* data, size_t size, fnabi_fb* fb,
     return false;
   }
   fnabi_fb_open(fb, (const uint8_t*)data + start, (size_t)flatbuffer + 4, start,
-                writer, error);
+                lenient, writer, error);
   return true;
 }
 
-static void pack_layout(const fnabi_fb* fb, size_t file_size, fnabi_writer* w) {
+uint64_t fnabi_module_rodata_base(const fnabi_fb* fb) {
   uint64_t end = fb->origin + fb->size;
+  return (end + RODATA_ALIGN - 1) / RODATA_ALIGN * RODATA_ALIGN;
+}
+
+static void pack_layout(const fnabi_fb* fb, size_t file_size, fnabi_writer* w) {
   fnabi_pack_array(w, 5);
   fnabi_pack_uint(w, fb->origin);
   fnabi_pack_uint(w, fb->origin + 4);
   fnabi_pack_uint(w, fb->size - 4);
-  fnabi_pack_uint(w, (end + RODATA_ALIGN - 1) / RODATA_ALIGN * RODATA_ALIGN);
+  fnabi_pack_uint(w, fnabi_module_rodata_base(fb));
   fnabi_pack_uint(w, file_size);
 }
 
-int64_t fnabi_module_verify(const char* data, size_t size, fnabi_error* error) {
+int64_t fnabi_module_verify(const char* data, size_t size, bool lenient,
+                            fnabi_error* error) {
   fnabi_fb fb;
-  if (!begin(data, size, &fb, NULL, error)) return -1;
-  return fnabi_fb_walk(&fb, &module, ROOT) ? 0 : -1;
+  if (!begin(data, size, lenient, &fb, NULL, error)) return -1;
+  return fnabi_fb_walk(&fb, &fnabi_module_table, ROOT) ? 0 : -1;
 }
 
-/* Begins a walk that writes, at the root. */
-static bool begin_root(const char* data, size_t size, fnabi_fb* fb,
-                       fnabi_fb_view* root, fnabi_writer* w,
-                       fnabi_error* error) {
-  return begin(data, size, fb, w, error) &&
-         fnabi_fb_enter(fb, &module, ROOT, root);
+bool fnabi_module_begin(const char* data, size_t size, fnabi_fb* fb,
+                        fnabi_fb_view* root, fnabi_writer* w,
+                        fnabi_error* error) {
+  return begin(data, size, true, fb, w, error) &&
+         fnabi_fb_enter(fb, &fnabi_module_table, ROOT, root);
 }
 
 static bool write_field(fnabi_fb* fb, const fnabi_fb_view* root, int32_t id) {
@@ -268,7 +263,7 @@ int64_t fnabi_module_head(const char* data, size_t size, uint8_t* out,
   fnabi_fb fb;
   fnabi_fb_view root;
   fnabi_writer w = {out, capacity, 0};
-  if (!begin_root(data, size, &fb, &root, &w, error)) return -1;
+  if (!fnabi_module_begin(data, size, &fb, &root, &w, error)) return -1;
   uint64_t bytecode = (uint64_t)fnabi_fb_int(
       &fb, &root, &module_fields[MODULE_BYTECODE_VERSION]);
   fnabi_pack_array(&w, 6);
@@ -290,7 +285,7 @@ int64_t fnabi_module_field(const char* data, size_t size, int32_t id,
   fnabi_writer w = {out, capacity, 0};
   if (id < 0 || id >= (int32_t)COUNT(module_fields))
     return fnabi_fail(error, FNABI_UNSUPPORTED, 0, "an id of 0 to 15");
-  if (!begin_root(data, size, &fb, &root, &w, error) ||
+  if (!fnabi_module_begin(data, size, &fb, &root, &w, error) ||
       !write_field(&fb, &root, id))
     return -1;
   return (int64_t)w.size;
@@ -333,18 +328,21 @@ static bool write_text(fnabi_fb* fb, const fnabi_fb_view* view,
  * the attributes that it knows in `noted`. */
 static bool write_attrs(fnabi_fb* fb, const fnabi_fb_view* view, text* noted) {
   const fnabi_fb_field* field = &signature_fields[SIGNATURE_ATTRS];
-  size_t place, count;
+  size_t place, count, kept = 0;
   if (!fnabi_fb_tables(fb, view, field, &place, &count)) return false;
-  fnabi_pack_wide(fb->writer, 0xDD, 2 * (uint64_t)count, 4);
+  size_t head = fnabi_pack_open(fb->writer);
   for (size_t i = 0; i < count; i++) {
     fnabi_fb_view pair;
     text key, value;
+    if (fnabi_fb_is_null(fb, place + 4 * i)) continue;
+    kept++;
     if (!fnabi_fb_enter(fb, &attr, place + 4 * i, &pair) ||
         !write_text(fb, &pair, &attr_fields[ATTR_KEY], &key) ||
         !write_text(fb, &pair, &attr_fields[ATTR_VALUE], &value))
       return fnabi_fb_in_element(fb, field->name, i);
     note_attr(noted, key, value);
   }
+  fnabi_pack_close(fb->writer, head, 2 * kept);
   return true;
 }
 
@@ -448,7 +446,7 @@ int64_t fnabi_module_exports(const char* data, size_t size, uint8_t* out,
   fnabi_writer w = {out, capacity, 0};
   signatures all;
   size_t place, count;
-  if (!begin_root(data, size, &fb, &root, &w, error) ||
+  if (!fnabi_module_begin(data, size, &fb, &root, &w, error) ||
       !fnabi_fb_tables(&fb, &root, &module_fields[MODULE_SIGNATURES],
                        &all.place, &all.count) ||
       !fnabi_fb_tables(&fb, &root, &module_fields[MODULE_EXPORTS], &place,

@@ -7,13 +7,30 @@ core but the types that both build and the names of the error codes.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
-from fnabi import sip
+from fnabi import iree_abi, sip
 from fnabi.cconv import CallingConvention, Register, Span
-from fnabi.types import Buffer, DType, Ref, Scalar, Signature, Type, Unknown
+from fnabi.types import (
+    Buffer,
+    Dict,
+    DType,
+    HomogeneousList,
+    List,
+    Named,
+    Null,
+    Ref,
+    RefArray,
+    Scalar,
+    Signature,
+    Tuple,
+    Type,
+    Unknown,
+)
 
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 
@@ -687,3 +704,295 @@ def sip_mangled(leaves: dict[tuple[int | bytes, ...], int]) -> bytes:
         for key in sorted(children)
     ]
     return sip_span(b"S" if integers else b"D", b"".join(parts))
+
+
+# ------------------------------------------------------------------------------------- IREE ABI
+#
+#   signature ::= {"a": [argument...], "r": [record...], key: value, ...}
+#   argument  ::= record | ["named", name, record]
+#   record    ::= primitive | null | "unknown"
+#               | ["ndarray", record, rank, dim...]
+#               | ["slist", record...] | ["stuple", record...]
+#               | ["sdict", [key, record]...]
+#               | ["py_homogeneous_list", record]
+#   primitive ::= "iN" | "fN" | "bf16"
+#   rank, dim ::= null | integer
+
+DEPTH_MAX = 128
+PRIMITIVE = re.compile(r"([if])([1-9][0-9]{0,7})")
+SPACE = re.compile(r"[ \t\n\r]*")
+
+
+@dataclass(slots=True)
+class Node:
+    """A value of JSON; `begin` and `end` are characters, `value` is that of a plain value."""
+
+    kind: str
+    begin: int
+    end: int
+    value: Any = None
+    items: list[Node] | None = None
+    members: list[tuple[Node, Node]] | None = None
+
+
+class JsonTree:
+    """A text that `json` has read before, with where everything stands in it."""
+
+    def __init__(self, data: bytes) -> None:
+        self.text = data.decode()
+        json.loads(self.text, parse_constant=self.refuse, parse_int=str, parse_float=str)
+        self.offsets = [0, *accumulate(len(char.encode()) for char in self.text)]
+        self.root = self.node(0)
+
+    @staticmethod
+    def refuse(text: str) -> None:
+        raise ValueError(text)
+
+    def space(self, at: int) -> int:
+        match = SPACE.match(self.text, at)
+        assert match is not None
+        return match.end()
+
+    def node(self, at: int) -> Node:
+        begin = self.space(at)
+        opening = self.text[begin]
+        if opening not in "[{":
+            value, end = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode(
+                self.text, begin
+            )
+            if opening == '"':
+                value.encode()  # half a surrogate pair is no character
+            kind = {'"': "string", "n": "null", "t": "bool", "f": "bool"}.get(opening, "number")
+            return Node(kind, begin, end, value)
+        items, members = [], []
+        at = self.space(begin + 1)
+        while self.text[at] not in "]}":
+            if opening == "[":
+                items.append(self.node(at))
+                at = items[-1].end
+            else:
+                key = self.node(at)
+                members.append((key, self.node(self.text.index(":", key.end) + 1)))
+                at = members[-1][1].end
+            at = self.space(at)
+            if self.text[at] == ",":
+                at = self.space(at + 1)
+        if opening == "[":
+            return Node("array", begin, at + 1, items=items)
+        return Node("object", begin, at + 1, members=members)
+
+
+def iree_abi_parse(data: bytes) -> iree_abi.Signature:
+    """Read a whole text; an error of the JSON itself is just "json", with no place."""
+    try:
+        tree = JsonTree(data)
+    except ValueError as problem:
+        raise GrammarError("json", 0) from problem
+    reader = IreeAbiReader(tree)
+    try:
+        return reader.signature(tree.root)
+    except GrammarError as error:
+        raise GrammarError(error.code, tree.offsets[error.offset], error.path) from None
+
+
+class IreeAbiReader:
+    def __init__(self, tree: JsonTree) -> None:
+        self.tree = tree
+
+    def text(self, node: Node) -> str:
+        return self.tree.text[node.begin : node.end]
+
+    def signature(self, root: Node) -> iree_abi.Signature:
+        if root.members is None:
+            raise GrammarError("iree-abi-object", root.begin)
+        sides: dict[str, tuple[Type, ...]] = {}
+        extra = []
+        for key, value in root.members:
+            if key.value not in ("a", "r"):
+                self.check_depth(value, 1)
+                extra.append((key.value, self.text(value)))
+            elif key.value in sides:
+                raise GrammarError("iree-abi-duplicate", key.begin)
+            else:
+                try:
+                    sides[key.value] = self.side(value, key.value == "a")
+                except GrammarError as error:
+                    raise error.within(key.value) from None
+        if len(sides) != 2:
+            raise GrammarError("iree-abi-missing", root.end - 1)
+        return iree_abi.Signature(sides["a"], sides["r"], tuple(extra))
+
+    def check_depth(self, node: Node, depth: int) -> None:
+        if node.items is None and node.members is None:
+            return
+        if depth == DEPTH_MAX:
+            raise GrammarError("depth", node.begin)
+        for child in node.items or [value for _, value in node.members or []]:
+            self.check_depth(child, depth + 1)
+
+    def side(self, node: Node, arguments: bool) -> tuple[Type, ...]:
+        if node.items is None:
+            raise GrammarError("iree-abi-side", node.begin)
+        return self.records(node.items, 0, 2, arguments)
+
+    def records(
+        self, items: list[Node], first: int, depth: int, argument: bool = False
+    ) -> tuple[Type, ...]:
+        return tuple(self.at(items, i, depth, argument) for i in range(first, len(items)))
+
+    def at(self, items: list[Node], i: int, depth: int, argument: bool = False) -> Type:
+        try:
+            return self.record(items[i], depth, argument)
+        except GrammarError as error:
+            raise error.within(f"[{i}]") from None
+
+    def record(self, node: Node, depth: int, argument: bool = False) -> Type:
+        if node.kind == "null":
+            return Null()
+        if node.kind == "string":
+            return Unknown() if node.value == "unknown" else Scalar(self.primitive(node))
+        if node.items is None:
+            raise GrammarError("iree-abi-record", node.begin)
+        if depth == DEPTH_MAX:
+            raise GrammarError("depth", node.begin)
+        return self.compound(node, node.items, depth + 1, argument)
+
+    def primitive(self, node: Node) -> DType:
+        if node.value == "bf16":
+            return DType("bfloat", 16)
+        match = PRIMITIVE.fullmatch(node.value)
+        if not match or int(match[2]) > 16777215:
+            raise GrammarError("iree-abi-primitive", node.begin)
+        bits = int(match[2])
+        return DType("float" if match[1] == "f" else "bool" if bits == 1 else "signless", bits)
+
+    def compound(self, node: Node, items: list[Node], depth: int, argument: bool) -> Type:
+        def need(count: int) -> None:
+            if len(items) < count:
+                raise GrammarError("iree-abi-field", node.end - 1)
+
+        def end(count: int) -> None:
+            if len(items) > count:
+                raise GrammarError("iree-abi-field", items[count].begin, f"[{count}]")
+
+        need(1)
+        match items[0].value if items[0].kind == "string" else None:
+            case "named":
+                if not argument:
+                    raise GrammarError("iree-abi-named", node.begin)
+                need(2)
+                name = self.name(items, 1)
+                need(3)
+                named = Named(name, self.at(items, 2, depth))
+                end(3)
+                return named
+            case "ndarray":
+                need(2)
+                element = self.at(items, 1, depth)
+                need(3)
+                shape = self.shape(node, items)
+                if isinstance(element, Scalar):
+                    return Buffer(element.dtype, shape)
+                return RefArray(element, shape)
+            case "slist":
+                return List(self.records(items, 1, depth))
+            case "stuple":
+                return Tuple(self.records(items, 1, depth))
+            case "sdict":
+                return Dict(tuple(self.slot(items, i, depth) for i in range(1, len(items))))
+            case "py_homogeneous_list":
+                need(2)
+                element = self.at(items, 1, depth)
+                end(2)
+                return HomogeneousList(element)
+        raise GrammarError("iree-abi-compound", items[0].begin, "[0]")
+
+    def name(self, items: list[Node], i: int) -> str:
+        if items[i].kind != "string":
+            raise GrammarError("iree-abi-name", items[i].begin, f"[{i}]")
+        return str(items[i].value)
+
+    def slot(self, items: list[Node], i: int, depth: int) -> tuple[str, Type]:
+        pair = items[i].items
+        try:
+            if pair is None:
+                raise GrammarError("iree-abi-slot", items[i].begin)
+            if depth == DEPTH_MAX:
+                raise GrammarError("depth", items[i].begin)
+            if not pair:
+                raise GrammarError("iree-abi-field", items[i].end - 1)
+            key = self.name(pair, 0)
+            if len(pair) < 2:
+                raise GrammarError("iree-abi-field", items[i].end - 1)
+            slot = self.at(pair, 1, depth + 1)
+            if len(pair) > 2:
+                raise GrammarError("iree-abi-field", pair[2].begin, "[2]")
+        except GrammarError as error:
+            raise error.within(f"[{i}]") from None
+        return key, slot
+
+    def shape(self, node: Node, items: list[Node]) -> tuple[int | None, ...] | None:
+        rank = 0
+        if items[2].kind != "null":
+            if not re.fullmatch("[0-9]+", self.text(items[2])):
+                raise GrammarError("iree-abi-rank", items[2].begin, "[2]")
+            rank = int(self.text(items[2])[:20])
+        dims: list[int | None] = []
+        for i, item in enumerate(items[3:], 3):
+            if len(dims) == rank:
+                raise GrammarError("iree-abi-dims", item.begin, f"[{i}]")
+            if item.kind == "null":
+                dims.append(None)
+                continue
+            text = self.text(item)
+            if not re.fullmatch("[0-9]{1,19}", text) or int(text) >= 2**63:
+                raise GrammarError("iree-abi-dim", item.begin, f"[{i}]")
+            dims.append(int(text))
+        if len(dims) != rank:
+            raise GrammarError("iree-abi-dims", node.end - 1)
+        return None if items[2].kind == "null" else tuple(dims)
+
+
+def iree_abi_encode(signature: Signature) -> str:
+    """Write a signature."""
+
+    def primitive(dtype: DType) -> str:
+        if dtype.kind == "bfloat":
+            return "bf16"
+        return f"{'f' if dtype.kind == 'float' else 'i'}{dtype.bits}"
+
+    def shape(dims: tuple[int | None, ...] | None) -> list[int | None]:
+        return [None] if dims is None else [len(dims), *dims]
+
+    def record(type: Type) -> Any:
+        match type:
+            case Scalar(dtype):
+                return primitive(dtype)
+            case Buffer(dtype, dims):
+                return ["ndarray", primitive(dtype), *shape(dims)]
+            case RefArray(element, dims):
+                return ["ndarray", record(element), *shape(dims)]
+            case List(items):
+                return ["slist", *map(record, items)]
+            case Tuple(items):
+                return ["stuple", *map(record, items)]
+            case Dict(items):
+                return ["sdict", *([key, record(item)] for key, item in items)]
+            case HomogeneousList(element):
+                return ["py_homogeneous_list", record(element)]
+            case Named(name, item):
+                return ["named", name, record(item)]
+            case Unknown():
+                return "unknown"
+        assert type == Null()
+        return None
+
+    def compact(value: Any) -> str:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+    members = [
+        f'"a":{compact([*map(record, signature.inputs)])}',
+        f'"r":{compact([*map(record, signature.results)])}',
+        *(f"{compact(key)}:{value}" for key, value in getattr(signature, "extra", ())),
+    ]
+    return f"{{{','.join(members)}}}"

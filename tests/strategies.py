@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from hypothesis import strategies as st
 
-from fnabi import sip
+from fnabi import iree_abi, sip
 from fnabi.cconv import CallingConvention, Span
-from fnabi.types import Buffer, DType, Ref, Scalar, Signature, Unknown
+from fnabi.types import (
+    Buffer,
+    Dict,
+    DType,
+    HomogeneousList,
+    List,
+    Named,
+    Null,
+    Ref,
+    RefArray,
+    Scalar,
+    Signature,
+    Tuple,
+    Unknown,
+)
 from grammar import DTYPES, INT32_MAX, INT32_MIN, INTEGER_TAGS, REGISTER_SIZES, SPAN_TAGS
 
 int32 = st.integers(INT32_MIN, INT32_MAX)
@@ -28,13 +43,13 @@ raw_signatures = st.builds(Signature, _sides, _sides)
 
 
 @st.composite
-def mutated(draw: Any, texts: st.SearchStrategy[bytes]) -> bytes:
+def mutated(draw: Any, texts: st.SearchStrategy[bytes], pieces: list[bytes] | None = None) -> bytes:
     """A text with a few bytes changed, taken out or put in."""
     text = bytearray(draw(texts))
     for _ in range(draw(st.integers(0, 3))):
         at = draw(st.integers(0, len(text)))
         end = at + draw(st.integers(0, 2))
-        text[at:end] = draw(st.sampled_from(PIECES))
+        text[at:end] = draw(st.sampled_from(pieces or PIECES))
     return bytes(text)
 
 
@@ -147,3 +162,142 @@ def nearly_sip(draw: Any) -> bytes:
     if rarely():
         sides.insert(draw(st.integers(0, 2)), some(b"_1", b"I1!", b"R1!", b"Z1!", b"!"))
     return b"".join(sides)
+
+
+iree_abi_dtypes = st.one_of(
+    st.sampled_from([DType("bool", 1), DType("bfloat", 16), DType("float", 32)]),
+    st.builds(DType, st.just("signless"), st.integers(2, 16777215)),
+    st.builds(DType, st.just("float"), st.integers(1, 16777215)),
+)
+_shapes = st.none() | st.lists(st.none() | st.integers(0, 2**63 - 1), max_size=4).map(tuple)
+_names = st.text(max_size=5) | st.text('a"\\/\b\f\n\r\t\0\x1f\x7f\xe9\u20ac\U0001f600', max_size=5)
+iree_abi_types = st.recursive(
+    st.one_of(
+        st.builds(Scalar, iree_abi_dtypes),
+        st.builds(Buffer, iree_abi_dtypes, _shapes),
+        st.just(Null()),
+        st.just(Unknown()),
+    ),
+    lambda inner: st.one_of(
+        st.builds(List, st.lists(inner, max_size=3).map(tuple)),
+        st.builds(Tuple, st.lists(inner, max_size=3).map(tuple)),
+        st.builds(Dict, st.lists(st.tuples(_names, inner), max_size=3).map(tuple)),
+        st.builds(HomogeneousList, inner),
+        st.builds(RefArray, inner.filter(lambda type: not isinstance(type, Scalar)), _shapes),
+    ),
+    max_leaves=6,
+)
+json_values: st.SearchStrategy[Any] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False).filter(lambda number: abs(number) != float("inf"))
+    | _names,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_names, inner, max_size=3),
+    max_leaves=5,
+)
+iree_abi_signatures = st.builds(
+    iree_abi.Signature,
+    st.lists(iree_abi_types | st.builds(Named, _names, iree_abi_types), max_size=4).map(tuple),
+    st.lists(iree_abi_types, max_size=3).map(tuple),
+    st.lists(
+        st.tuples(_names.filter(lambda key: key not in ("a", "r")), json_values.map(json.dumps)),
+        max_size=2,
+    ).map(tuple),
+)
+
+
+@st.composite
+def nearly_iree_abi(draw: Any) -> bytes:
+    """Well-formed JSON whose records are mostly right, spaced and escaped in any way."""
+
+    def some(*choices: Any) -> Any:
+        return draw(st.sampled_from(choices))
+
+    def odd() -> Any:
+        return some(None, True, -1, 0, 1.5, 10**20, "", "named", "i0", "x", [], ["slist"], {}, [{}])
+
+    def fields(depth: int) -> list[Any]:
+        kind = some(
+            "named", "ndarray", "ndarray", "slist", "stuple", "sdict", "py_homogeneous_list"
+        )
+        rank = some(None, 0, 1, 2)
+        match kind:
+            case "named":
+                return [kind, some("x", "\xe9"), record(depth + 1)]
+            case "ndarray":
+                return [kind, record(3), rank, *(some(None, 0, 7) for _ in range(rank or 0))]
+            case "py_homogeneous_list":
+                return [kind, record(depth + 1)]
+            case "sdict":
+                return [kind, *([some("k", "l"), record(depth + 1)] for _ in range(some(0, 1, 2)))]
+        return [kind, *(record(depth + 1) for _ in range(some(0, 1, 2)))]
+
+    def record(depth: int) -> Any:
+        if depth > 2 or some(0, 1):
+            return some("i32", "f32", "bf16", "i1", "unknown", None)
+        value = fields(depth)
+        if some(*range(8)) == 0:
+            value[draw(st.integers(0, len(value) - 1))] = odd()
+        if some(*range(12)) == 0:
+            value.insert(draw(st.integers(0, len(value))), odd())
+        if some(*range(12)) == 0:
+            del value[draw(st.integers(0, len(value) - 1))]
+        return value
+
+    def side() -> Any:
+        return odd() if some(*range(12)) == 0 else [record(0) for _ in range(some(0, 1, 2))]
+
+    members = [("a", side()), ("r", side())]
+    if some(*range(6)) == 0:
+        members.insert(some(0, 1, 2), (some("a", "r", "v", ""), odd()))
+    if some(*range(12)) == 0:
+        del members[some(0, 1)]
+    if some(*range(3)) == 0:
+        members.reverse()
+    separators = some((",", ":"), (", ", ": "), ("\n,\t", " : "))
+    ascii = some(True, False)
+    parts = [
+        json.dumps(part, ensure_ascii=ascii, separators=separators)
+        for pair in members
+        for part in pair
+    ]
+    pairs = [separators[1].join(pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
+    return f"{some('', ' ')}{{{separators[0].join(pairs)}}}{some('', ' ')}".encode()
+
+
+def mutated_json(texts: st.SearchStrategy[bytes]) -> st.SearchStrategy[bytes]:
+    """A text with a few bytes changed, taken out or put in."""
+    return mutated(texts, JSON_PIECES)
+
+
+JSON_PIECES = [
+    b"",
+    b"\0",
+    b"\x1f",
+    b"\xff",
+    b"\xc3",
+    b"\xc3\xa9",
+    b"\xed\xa0\x80",
+    b" ",
+    b"\n",
+    b",",
+]
+JSON_PIECES += [b'"', b"\\", b"\\n", b"\\u", b"\\u0061", b"\\ud83d", b"\\ude00", b"\\ud83d\\ude00"]
+JSON_PIECES += [
+    b"[",
+    b"]",
+    b"{",
+    b"}",
+    b":",
+    b"-",
+    b"+",
+    b".",
+    b"e",
+    b"E1",
+    b"0",
+    b"1",
+    b"1.0",
+    b"null",
+]
+JSON_PIECES += [b"true", b"nul", b"NaN", b'"a"', b'"r"', b'"v"', b'"named"', b'"i32"', b"[]", b"/"]

@@ -18,6 +18,7 @@ from fnabi.types import (
     Named,
     Null,
     Ref,
+    RefArray,
     Scalar,
     Signature,
     Tuple,
@@ -44,6 +45,8 @@ EXAMPLES = [
     (Buffer(F32, None), "float32[*]"),
     (Ref(), "ref<?>"),
     (Ref("vm.list"), "ref<vm.list>"),
+    (RefArray(Ref(), (None, 2)), "array<ref<?>>[?x2]"),
+    (RefArray(List((Unknown(),)), None), "array<[?]>[*]"),
     (List(()), "[]"),
     (List((Ref(), Null())), "[ref<?>, null]"),
     (Tuple(()), "()"),
@@ -76,6 +79,7 @@ values = st.recursive(
         | st.builds(Dict, st.lists(st.tuples(st.text(), inner), max_size=3).map(tuple))
         | st.builds(HomogeneousList, inner)
         | st.builds(Named, st.text(), inner)
+        | st.builds(RefArray, inner, st.none() | st.lists(st.none() | st.integers(0)).map(tuple))
     ),
     max_leaves=8,
 )

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gc
+import gzip
 import hashlib
 import json
 import mmap
@@ -8,6 +10,7 @@ import pickle
 import random
 import struct
 import threading
+import time
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
@@ -20,35 +23,17 @@ from hypothesis import strategies as st
 
 import fnabi
 from flatbuffer import Numbers, String, Table, Vector, module
-from fnabi import CallError, FormatError, raw, sip, vmfb
+from fnabi import CallError, FormatError, debug, raw, sip, vmfb
 from fnabi._core import decode
 from fnabi._fnabi import ffi, lib
 
 DATA = Path(__file__).parent / "data" / "vmfb"
 GOLDEN: dict[str, Any] = json.loads((DATA / "golden.json").read_text())
+OFFICIAL: dict[str, Any] = json.loads(gzip.decompress((DATA / "official.json.gz").read_bytes()))
 MALFORMED: dict[str, bool] = json.loads((DATA / "malformed" / "expected.json").read_text())
 VALID = [name for name, golden in GOLDEN.items() if golden["valid"]]
 SMALL = ["debug_kept", "std_llvmcpu", "raw_v0", "module_attrs", "vm_globals", "rodata_mixed"]
 
-FIELDS = (
-    "name",
-    "version",
-    "requirements",
-    "attrs",
-    "types",
-    "dependencies",
-    "imports",
-    "exports",
-    "signatures",
-    "rodata",
-    "rwdata",
-    "module_state",
-    "functions",
-    "bytecode_version",
-    "bytecode",
-    "debug",
-)
-LOCATIONS = {1: "callsite", 2: "file", 3: "fused", 4: "name"}
 untyped = msgspec.msgpack.Decoder()
 
 
@@ -68,8 +53,8 @@ def escaped(value: Any) -> Any:
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
 
 
-def every_field(data: bytes) -> dict[str, Any]:
-    return {name: escaped(field(data, number)) for number, name in enumerate(FIELDS)}
+def every_field(data: bytes) -> list[Any]:
+    return [escaped(field(data, number)) for number in range(16)]
 
 
 def abridged(value: Any) -> Any:
@@ -83,111 +68,220 @@ def abridged(value: Any) -> Any:
 # ------------------------------------------------------------------------------- golden files
 
 
-@pytest.mark.parametrize("name", VALID)
-def test_head_as_the_independent_reader_finds_it(name: str) -> None:
-    golden = GOLDEN[name]["decoded"]
-    opened = vmfb.open(DATA / f"{name}.vmfb")
-    assert msgspec.structs.asdict(opened.layout) == golden["layout"]
-    assert opened.name == golden["name"]
-    assert opened.version == golden["version"]
-    assert opened.requirements == golden["requirements"]
-    assert list(opened.bytecode_version) == golden["bytecode_version"]
-    assert [list(pair) for pair in opened.attrs.pairs] == (golden["attrs"] or [])
+LOCATIONS: dict[type, str] = {
+    debug.Unknown: "NONE",
+    debug.CallSite: "callsite",
+    debug.FileLineCol: "file",
+    debug.Fused: "fused",
+    debug.Name: "name",
+}
 
 
-@pytest.mark.parametrize("name", VALID)
-def test_exports_as_the_independent_reader_finds_them(name: str) -> None:
-    golden = GOLDEN[name]["decoded"]
-    exports = vmfb.from_buffer(read(name)).exports
-    found = [{"local_name": e.name, "internal_ordinal": e.ordinal} for e in exports]
-    assert abridged(found) == golden["exports"]
-    signatures = golden["signatures"]
-    if isinstance(signatures, dict):  # of the large modules, which export every function in order
-        whole = [
-            {
-                "calling_convention": e.calling_convention,
-                "attrs": [list(pair) for pair in e.attrs.pairs] or None,
-            }
-            for e in exports
-        ]
-        assert abridged(whole) == signatures
-        return
-    for export in exports:
-        signature = signatures[export.ordinal]
-        assert export.calling_convention == (signature["calling_convention"] or "")
-        assert [list(pair) for pair in export.attrs.pairs] == (signature["attrs"] or [])
+def struct_fields(value: Any) -> dict[str, Any]:
+    """A Struct as JSON has it."""
+    return json.loads(msgspec.json.encode(msgspec.structs.asdict(value)))  # type: ignore[no-any-return]
 
 
-def located(location: list[Any] | None) -> dict[str, Any] | None:
-    if location is None:
+def digest(data: memoryview) -> dict[str, Any]:
+    return {"len": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def attr_pairs(value: Any) -> list[list[str]] | None:
+    return [list(pair) for pair in value.attrs.pairs] or None
+
+
+def called(value: Any) -> dict[str, Any]:
+    return {"calling_convention": value.calling_convention, "attrs": attr_pairs(value)}
+
+
+def segment(value: vmfb.RodataSegment) -> dict[str, Any]:
+    kind: dict[str, Any] = {"kind": "embedded", "compression": value.compression}
+    if value.external:
+        kind |= {
+            "kind": "external",
+            "offset": value.external_offset,
+            "file_offset": value.offset,
+        }
+    return kind | digest(value.data)
+
+
+def location(value: debug.Location) -> dict[str, Any]:
+    if isinstance(value, debug.Unknown):
         return {"type": "NONE"}
-    member, values = location
-    names = {1: ("callee", "caller"), 2: ("filename", "line", "column")} | {
-        3: ("metadata", "locations"),
-        4: ("name", "child_location"),
+    return {"type": LOCATIONS[type(value)], **struct_fields(value)}
+
+
+def descriptor(value: vmfb.Function) -> list[int]:
+    requirements = int(value.requirements)
+    first = [value.bytecode_offset, value.bytecode_length, requirements, value.reserved]
+    return [*first, value.block_count, value.i32_register_count, value.ref_register_count]
+
+
+def decoded(opened: vmfb.Module) -> dict[str, Any]:
+    """Everything in a module in the words of golden.json."""
+    found = {
+        "layout": struct_fields(opened.layout),
+        "name": opened.name,
+        "version": opened.version,
+        "requirements": int(opened.requirements),
+        "bytecode_version": list(opened.bytecode_version),
+        "attrs": attr_pairs(opened),
+        "types": list(opened.types),
+        "dependencies": [
+            {"name": d.name, "minimum_version": d.minimum_version, "flags": int(d.flags)}
+            for d in opened.dependencies
+        ],
+        "imports": [
+            {"full_name": i.full_name, "flags": int(i.flags), "signature": called(i)}
+            for i in opened.imports
+        ],
+        "exports": [{"local_name": e.name, "internal_ordinal": e.ordinal} for e in opened.exports],
+        "signatures": [called(signature) for signature in opened.signatures],
+        "rodata": [segment(each) for each in opened.rodata],
+        "rwdata": [each.byte_size for each in opened.rwdata],
+        "module_state": opened.state and struct_fields(opened.state),
+        "functions": [descriptor(function) for function in opened.functions],
+        "bytecode": digest(opened.bytecode),
+        "debug": opened.debug
+        and {
+            "locations": [location(each) for each in opened.debug.locations],
+            "functions": [
+                {
+                    "local_name": f.local_name,
+                    "locations": [[o.bytecode_offset, o.location] for o in f.locations],
+                }
+                for f in opened.debug.functions
+            ],
+        },
     }
-    return {"type": LOCATIONS[member], **dict(zip(names[member], values, strict=True))}
-
-
-def plain(data: bytes) -> dict[str, Any]:
-    """Every field in the words of golden.json."""
-    found = every_field(data)
-    version = found["bytecode_version"]
-    found["bytecode_version"] = [version >> 16, version & 0xFFFF]
-    found["attrs"] = found["attrs"] or None
-    found["types"] = [name for (name,) in found["types"]]
-    names = ("name", "minimum_version", "flags")
-    found["dependencies"] = [dict(zip(names, d, strict=True)) for d in found["dependencies"]]
-    found["imports"] = [
-        {
-            "full_name": name,
-            "flags": flags,
-            "signature": signature
-            and {"calling_convention": signature[0], "attrs": signature[1] or None},
-        }
-        for name, signature, flags in found["imports"]
-    ]
-    names = ("local_name", "internal_ordinal")
-    found["exports"] = [dict(zip(names, e, strict=True)) for e in found["exports"]]
-    found["signatures"] = [
-        {"calling_convention": convention, "attrs": attrs or None}
-        for convention, attrs in found["signatures"]
-    ]
-    names = ("global_bytes_capacity", "global_ref_count")
-    state = found["module_state"]
-    found["module_state"] = state and dict(zip(names, state, strict=True))
-    if found["debug"] is not None:
-        locations, functions = found["debug"]
-        found["debug"] = {
-            "locations": [located(location) for location in locations],
-            "functions": [{"local_name": n, "locations": ops} for n, ops in functions],
-        }
-    base = vmfb.from_buffer(data).layout.rodata_base
-    segments = []
-    for compression, embedded, offset, length in found["rodata"]:
-        kind = {"compression": compression[0] if compression else 0}
-        if embedded is None:
-            kind |= {"kind": "external", "offset": offset, "file_offset": base + offset}
-            embedded = [base + offset, length]
-        else:
-            kind |= {"kind": "embedded"}
-        segments.append(kind | {"len": embedded[1], "sha256": hashed(data, embedded)})
-    found["rodata"] = segments
-    if found["bytecode"] is not None:
-        place = found["bytecode"]
-        found["bytecode"] = {"len": place[1], "sha256": hashed(data, place)}
     return {name: abridged(value) for name, value in found.items()}
 
 
-def hashed(data: bytes, place: list[int]) -> str:
-    offset, size = place
-    return hashlib.sha256(data[offset : offset + size]).hexdigest()
-
-
 @pytest.mark.parametrize("name", VALID)
-def test_every_field_as_the_independent_reader_finds_it(name: str) -> None:
-    golden = {key: value for key, value in GOLDEN[name]["decoded"].items() if key != "layout"}
-    assert plain(read(name)) == golden
+def test_every_table_as_the_independent_reader_finds_it(name: str) -> None:
+    opened = vmfb.open(DATA / f"{name}.vmfb")
+    assert decoded(opened) == GOLDEN[name]["decoded"]
+    assert [called(function) for function in opened.functions] == [
+        called(signature) for signature in opened.signatures
+    ]
+
+
+# ------------------------------------------------------------------------ the official tools
+
+KINDS = {
+    "NONE": "NONE",
+    "callsite": "CallSiteLocDef",
+    "file": "FileLineColLocDef",
+    "fused": "FusedLocDef",
+    "name": "NameLocDef",
+}
+
+
+def lean(**fields: Any) -> dict[str, Any]:
+    """A table as the dump tool prints it: without defaults, but for the fields of structs."""
+    return {name: value for name, value in fields.items() if value not in (None, 0, "", [], {})}
+
+
+def bit_names(bits: Any) -> Any:
+    return " ".join(bit.name for bit in bits) or 0
+
+
+def link_flags(flags: Any) -> str | None:
+    return None if flags == type(flags).REQUIRED else bit_names(flags)
+
+
+def official_attrs(value: Any) -> list[dict[str, str]]:
+    return [{"key": key, "value": text} for key, text in value.attrs.pairs]
+
+
+def official_signature(value: Any) -> dict[str, Any]:
+    return lean(calling_convention=value.calling_convention, attrs=official_attrs(value))
+
+
+def official_segment(value: vmfb.RodataSegment) -> dict[str, Any]:
+    if not value.external:
+        return {"embedded_data": digest(value.data)}
+    return lean(external_data_offset=value.external_offset, external_data_length=value.size)
+
+
+def official_descriptor(value: vmfb.Function) -> dict[str, Any]:
+    names = ("bytecode_offset", "bytecode_length", "requirements", "reserved", "block_count")
+    found = dict(
+        zip((*names, "i32_register_count", "ref_register_count"), descriptor(value), strict=True)
+    )
+    return found | {"requirements": bit_names(value.requirements)}
+
+
+def official_debug(value: debug.Database) -> dict[str, Any]:
+    rows = [location(each) for each in value.locations]
+    kinds = [KINDS[row.pop("type")] for row in rows]
+    return lean(
+        location_table_type=kinds,
+        location_table=[
+            None if kind == "NONE" else lean(**row) for kind, row in zip(kinds, rows, strict=True)
+        ],
+        functions=[
+            lean(
+                local_name=each.local_name,
+                locations=[struct_fields(operation) for operation in each.locations],
+            )
+            for each in value.functions
+        ],
+    )
+
+
+@pytest.mark.parametrize("name", OFFICIAL)
+def test_every_table_as_the_dump_tool_prints_it(name: str) -> None:
+    opened = vmfb.open(DATA / f"{name}.vmfb")
+    major, minor = opened.bytecode_version
+    found = lean(
+        name=opened.name,
+        version=opened.version,
+        requirements=bit_names(opened.requirements),
+        attrs=official_attrs(opened),
+        types=[{"full_name": each} for each in opened.types],
+        dependencies=[
+            lean(name=d.name, minimum_version=d.minimum_version, flags=link_flags(d.flags))
+            for d in opened.dependencies
+        ],
+        imported_functions=[
+            lean(full_name=i.full_name, signature=official_signature(i), flags=link_flags(i.flags))
+            for i in opened.imports
+        ],
+        exported_functions=[
+            lean(local_name=e.name, internal_ordinal=e.ordinal) for e in opened.exports
+        ],
+        function_signatures=[official_signature(each) for each in opened.signatures],
+        rodata_segments=[official_segment(each) for each in opened.rodata],
+        rwdata_segments=[struct_fields(each) for each in opened.rwdata],
+        module_state=opened.state and lean(**struct_fields(opened.state)),
+        function_descriptors=[official_descriptor(each) for each in opened.functions],
+        bytecode_version=major << 16 | minor,
+        bytecode_data=digest(opened.bytecode),
+        debug_database=opened.debug and official_debug(opened.debug),
+    )
+    golden = OFFICIAL[name]["flatbuffer_json"]
+    assert {key: abridged(value) for key, value in found.items()} == golden
+
+
+@pytest.mark.parametrize("name", [name for name in OFFICIAL if OFFICIAL[name]["runtime"]])
+def test_functions_as_the_runtime_reports_them(name: str) -> None:
+    opened = vmfb.open(DATA / f"{name}.vmfb")
+    golden = OFFICIAL[name]["runtime"]
+    assert (opened.name, opened.version) == (golden["name"], golden["version"])
+    functions = [opened.functions[export.ordinal] for export in opened.exports]
+    found = [
+        {
+            "name": export.name,
+            "module_name": opened.name,
+            "linkage": 2,
+            "ordinal": index,  # which is the export's
+            "reflection": dict(function.attrs),
+            "calling_convention": function.calling_convention,
+        }
+        for index, (export, function) in enumerate(zip(opened.exports, functions, strict=True))
+    ]
+    assert abridged(found) == golden["functions"]
 
 
 # ---------------------------------------------------------------------------- damaged modules
@@ -285,8 +379,10 @@ def outcome(data: bytes) -> str:
         return error.code
     every_field(data)  # whatever was verified can be read
     opened = vmfb.from_buffer(data)
+    findings = opened.check()
     error = error_of(lambda: opened.exports)
     if error is not None:
+        assert error.code in [finding.code for finding in findings]
         return error.code
     for export in opened.exports:
         assert export.attrs.keys() == {key for key, _ in export.attrs.pairs}
@@ -394,7 +490,7 @@ def test_numbers_that_are_referred_to_over_and_over_do_not_multiply() -> None:
         field(data, 15)
     assert caught.value.code == "work"
     once = Table({0: Numbers(b"\3"), 1: Vector([fused])})
-    assert field(module(Table({0: NAME, 15: once})), 15) == [[[3, [None, [1] * 5000]]], []]
+    assert field(module(Table({0: NAME, 15: once})), 15) == [[[3, None, [1] * 5000]], []]
 
 
 def test_text_shared_as_writers_share_it_is_read() -> None:
@@ -403,12 +499,12 @@ def test_text_shared_as_writers_share_it_is_read() -> None:
     debug = Table({0: Numbers(b"\2" * 3000), 1: Vector(location)})
     data = module(Table({0: NAME, 15: debug}))
     locations, functions = field(data, 15)
-    assert locations[2999] == [2, [path.data.decode(), 2999, 1]]
+    assert locations[2999] == [2, path.data.decode(), 2999, 1]
     assert functions == []
 
 
 def test_unions() -> None:
-    def debug(types: bytes | None, *values: Table | None) -> bytes:
+    def database(types: bytes | None, *values: Table | None) -> bytes:
         fields: dict[int, Any] = {1: Vector(list(values))}
         if types is not None:
             fields[0] = Numbers(types)
@@ -416,10 +512,10 @@ def test_unions() -> None:
 
     none = Table()
     call = Table({0: u32(1), 1: u32(2)})
-    assert field(debug(b"\1\0", call, None), 15) == [[[1, [1, 2]], None], []]
-    assert field(debug(b"\1\x07", call, none), 15) == [[[1, [1, 2]], [7, None]], []]
-    assert field(debug(None, call), 15) == [[], []]  # as the official reader has it
-    for bad in (debug(b"\0", call), debug(b"\1", None), debug(b"\1\1", call)):
+    assert field(database(b"\1\0", call, None), 15) == [[[1, 1, 2], [0, 0]], []]
+    assert field(database(b"\1\x07", call, none), 15) == [[[1, 1, 2], [0, 7]], []]
+    assert field(database(None, call), 15) == [[], []]  # as the official reader has it
+    for bad in (database(b"\0", call), database(b"\1", None), database(b"\1\1", call)):
         with pytest.raises(FormatError) as caught:
             vmfb.verify(bad)
         assert caught.value.code == "module-union"
@@ -428,9 +524,9 @@ def test_unions() -> None:
     def rodata(fields: dict[int, Any]) -> bytes:
         return module(Table({0: NAME, 9: Vector([Table(fields)])}))
 
-    assert field(rodata({0: b"\1", 1: none}), 9) == [[[1, []], None, 0, 0]]
-    assert field(rodata({0: b"\1"}), 9) == [[[1, None], None, 0, 0]]
-    assert field(rodata({0: b"\x09", 1: none}), 9) == [[[9, None], None, 0, 0]]
+    assert field(rodata({0: b"\1", 1: none}), 9) == [[[1], None, 0, 0]]
+    assert field(rodata({0: b"\1"}), 9) == [[[0, 1], None, 0, 0]]
+    assert field(rodata({0: b"\x09", 1: none}), 9) == [[[0, 9], None, 0, 0]]
     for fields in ({0: b"\0", 1: none}, {1: none}):
         with pytest.raises(FormatError) as caught:
             vmfb.verify(rodata(fields))
@@ -709,3 +805,566 @@ def test_an_unknown_field_is_refused() -> None:
         with pytest.raises(fnabi.FormatError) as caught:
             field(read("raw_v0"), number)
         assert caught.value.code == "unsupported"
+
+
+# -------------------------------------------------------------------------- the other tables
+
+
+def test_absent_tables_are_empty() -> None:
+    opened = vmfb.from_buffer(module(Table({0: NAME})))
+    for part in ("types", "dependencies", "imports", "signatures", "functions", "rodata", "rwdata"):
+        assert getattr(opened, part) == ()
+    assert (opened.state, opened.debug, opened.bytecode.nbytes) == (None, None, 0)
+    assert opened.check() == []
+    assert opened.skipped == ()
+
+
+def test_each_table_is_decoded_once_and_kept() -> None:
+    opened = vmfb.open(DATA / "std_llvmcpu.vmfb")
+    parts = ("types", "dependencies", "imports", "signatures", "functions", "rodata", "rwdata")
+    found = {part: getattr(opened, part) for part in (*parts, "state", "bytecode", "debug")}
+    opened.close()
+    for part, value in found.items():
+        assert getattr(opened, part) is value
+    for part in (*parts, "state", "bytecode", "debug"):
+        closed = vmfb.open(DATA / "std_llvmcpu.vmfb")
+        closed.close()
+        with pytest.raises(CallError, match="the module is closed"):
+            getattr(closed, part)
+    with pytest.raises(CallError, match="the module is closed"):
+        opened.check()
+
+
+def test_parts_of_the_names_of_imports() -> None:
+    def imported(name: bytes) -> tuple[str, str]:
+        (found,) = vmfb.from_buffer(
+            module(Table({0: NAME, 6: Vector([Table({0: String(name)})])}))
+        ).imports
+        assert (found.calling_convention, found.attrs.pairs) == ("", ())
+        assert found.flags is vmfb.ImportFlags.REQUIRED
+        return found.module, found.name
+
+    assert imported(b"hal.buffer_view.create") == ("hal", "buffer_view.create")
+    assert imported(b"unscoped") == ("", "unscoped")
+    assert imported(b".x") == ("", "x")
+    assert imported(b"x.") == ("x", "")
+    assert imported(b"") == ("", "")
+    first = vmfb.open(DATA / "vm_imports_plain.vmfb").imports[2]
+    assert (first.full_name, first.module, first.name) == ("maybe.fn", "maybe", "fn")
+    assert first.flags == vmfb.ImportFlags.OPTIONAL
+
+
+def test_functions_without_signatures() -> None:
+    functions = Numbers(struct.pack("<iiIhhhh", 0, 4, 1 << 9, 0, 1, 2, 3) * 3, 20)
+    one = Vector([Table({0: String(b"0v_v")})])
+    opened = vmfb.from_buffer(module(Table({0: NAME, 8: one, 12: functions})))
+    first, second, _ = opened.functions
+    assert (first.signature, first.calling_convention) == (opened.signatures[0], "0v_v")
+    assert (second.signature, second.calling_convention, second.attrs) == (None, "", {})
+    assert int(second.requirements) == 1 << 9
+    fewer = vmfb.from_buffer(module(Table({0: NAME, 8: one})))
+    assert (fewer.functions, len(fewer.signatures)) == ((), 1)
+
+
+# ----------------------------------------------------------------------------- read-only data
+
+
+def rodata_module(*segments: dict[int, Any], behind: bytes = b"") -> bytes:
+    data = module(Table({0: NAME, 9: Vector([Table(fields) for fields in segments])}))
+    return data + b"\0" * (-len(data) % 64) + behind
+
+
+def u64(value: int) -> bytes:
+    return struct.pack("<Q", value)
+
+
+def test_rodata_is_not_copied_and_stays(tmp_path: Path) -> None:
+    buffer = bytearray(read("rodata_mixed"))
+    segments = vmfb.from_buffer(buffer).rodata
+    data = segments[2].data
+    assert data.readonly
+    buffer[segments[2].offset] ^= 0xFF
+    assert data[0] == buffer[segments[2].offset]
+    path = tmp_path / "big.vmfb"
+    path.write_bytes(read("rodata_mixed") + b"\0" * (1 << 19))
+    with vmfb.open(path) as opened:
+        views = [segment.data for segment in opened.rodata] + [opened.bytecode]
+    path.unlink()
+    del opened
+    gc.collect()
+    golden = GOLDEN["rodata_mixed"]["decoded"]
+    found = [hashlib.sha256(view).hexdigest() for view in views]
+    assert found == [part["sha256"] for part in (*golden["rodata"], golden["bytecode"])]
+
+
+def test_kinds_of_rodata() -> None:
+    opened = vmfb.from_buffer(
+        rodata_module(
+            {2: Numbers(b"abc")},
+            {2: Numbers(b"")},
+            {},
+            {3: u64(1), 4: u64(2)},
+            {0: b"\1", 1: Table(), 4: u64(3)},
+            {0: b"\x63", 1: Table(), 3: u64(3)},
+            {0: b"\1", 2: Numbers(b"x"), 3: u64(1 << 63), 4: u64(9)},
+            behind=b"xyz",
+        )
+    )
+    found = [
+        (bytes(each.data), each.external, each.compression, each.size) for each in opened.rodata
+    ]
+    assert found == [
+        (b"abc", False, 0, 3),
+        (b"", False, 0, 0),
+        (b"", True, 0, 0),
+        (b"yz", True, 0, 2),
+        (b"xyz", True, 1, 3),
+        (b"", True, 0x63, 0),
+        (b"x", False, 1, 1),
+    ]
+    assert repr(opened.rodata[3]) == "<RodataSegment rodata_segments[3] external, 2 bytes>"
+    assert [finding.code for finding in opened.check()] == ["module-kind"]
+
+
+@pytest.mark.parametrize(
+    ("offset", "size"), [(0, 4), (4, 0), (1, 3), (1 << 63, 1), (1, (1 << 64) - 1), (3, 1)]
+)
+def test_rodata_outside_the_file(offset: int, size: int) -> None:
+    inside: dict[int, Any] = {3: u64(0), 4: u64(3)}
+    data = rodata_module(inside, {3: u64(offset), 4: u64(size)}, behind=b"xyz")
+    segment = vmfb.from_buffer(data).rodata[1]
+    assert (segment.external_offset, segment.size) == (offset, size)
+    for part in ("offset", "data"):
+        with pytest.raises(FormatError) as caught:
+            getattr(segment, part)
+        assert (caught.value.code, caught.value.path) == ("module-range", "rodata_segments[1]")
+        assert caught.value.offset == len(data)
+    (finding,) = vmfb.from_buffer(data).check()
+    assert (finding.code, finding.path, finding.severity) == (
+        "module-range",
+        "rodata_segments[1]",
+        "error",
+    )
+    assert struct.unpack_from("<Q", data, finding.offset) == (offset,)
+
+
+def test_rodata_cut_off() -> None:
+    whole = read("rodata_mixed")
+    cut = [vmfb.from_buffer(whole[:size]) for size in (18648, 13568, 5440)]
+    outside = [[each.path for each in opened.check()] for opened in cut]
+    names = [f"rodata_segments[{index}]" for index in (2, 3, 4)]
+    assert outside == [names[2:], names[1:], names]
+
+
+# ---------------------------------------------------------------------------- lenient reading
+
+
+INVALID = [name for name in GOLDEN if name not in VALID]
+
+
+@pytest.mark.parametrize("name", INVALID)
+def test_lenient_reading_says_what_it_passed_over(name: str) -> None:
+    path = DATA / f"{name}.vmfb"
+    opened = vmfb.open(path, lenient=True)
+    assert vmfb.from_buffer(read(name), lenient=True).skipped == opened.skipped
+    with pytest.raises(FormatError) as caught:
+        vmfb.open(path)
+    (skipped,) = opened.skipped
+    strict = caught.value
+    assert (skipped.code, skipped.offset, skipped.path) == (
+        strict.code,
+        strict.offset,
+        strict.path,
+    )
+    assert skipped in opened.check()
+    assert decoded(opened)["name"] == opened.name
+    newer = vmfb.open(DATA / f"{name.split('@')[0]}.vmfb")
+    table, _, index = skipped.path.rpartition("attrs")
+    if table:  # but for the attribute all is there
+        function = int(table.split("[")[1].split("]")[0])
+        pairs = list(newer.signatures[function].attrs.pairs)
+        assert opened.signatures[function].attrs.pairs == (
+            *pairs[: int(index[1:-1])],
+            *pairs[int(index[1:-1]) + 1 :],
+        )
+        assert opened.exports[function].attrs == opened.functions[function].attrs
+        assert [e.name for e in opened.exports] == [e.name for e in newer.exports]
+    else:
+        assert len(opened.attrs.pairs) == len(newer.attrs.pairs) - 1
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_lenient_reading_of_what_is_valid_is_the_same(name: str) -> None:
+    opened = vmfb.from_buffer(read(name), lenient=True)
+    assert decoded(opened) == decoded(vmfb.from_buffer(read(name)))
+    assert opened.skipped == ()
+
+
+def test_lenient_reading_passes_over_attributes_only() -> None:
+    attr = Table({0: String(b"k"), 1: String(b"v")})
+    attrs = Vector([None, attr, None])
+    function = Table({0: String(b"0v_v"), 1: attrs})
+    imported = Table({0: String(b"a.b"), 1: function})
+    data = module(
+        Table(
+            {
+                0: NAME,
+                3: attrs,
+                6: Vector([imported]),
+                7: Vector([Table({0: String(b"go")})]),
+                8: Vector([function]),
+                12: Numbers(b"\0" * 20, 20),
+            }
+        )
+    )
+    opened = vmfb.from_buffer(data, lenient=True)
+    pairs = (("k", "v"),)
+    for each in (opened, *opened.imports, *opened.exports, *opened.signatures, *opened.functions):
+        assert each.attrs.pairs == pairs
+    assert [skipped.path for skipped in opened.skipped] == [
+        f"{place}attrs[{index}]"
+        for place in ("", "imported_functions[0].signature.", "function_signatures[0].")
+        for index in (0, 2)
+    ]
+    for skipped in opened.skipped:
+        assert struct.unpack_from("<I", data, skipped.offset) == (0,)
+    for fields in ({4: Vector([None])}, {8: Vector([None])}, {3: Vector([Table({0: Table()})])}):
+        with pytest.raises(FormatError):
+            vmfb.from_buffer(module(Table({0: NAME, **fields})), lenient=True)
+
+
+# ------------------------------------------------------------------------- files that change
+
+
+def big(tmp_path: Path, name: str = "many_vm_2000") -> Path:
+    path = tmp_path / "big.vmfb"
+    path.write_bytes(read(name) + b"\0" * (1 << 19))
+    return path
+
+
+PARTS = ("name", "exports", "types", "imports", "functions", "rodata", "debug", "bytecode")
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_file_that_was_cut_is_noticed(tmp_path: Path, part: str) -> None:
+    path = big(tmp_path)
+    opened = vmfb.open(path)
+    os.truncate(path, 100)
+    with pytest.raises(FormatError) as caught:
+        getattr(opened, part)
+    assert (caught.value.code, caught.value.offset) == ("module-changed", 100)
+    with pytest.raises(FormatError, match="the file changed while open"):
+        opened.check()
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_file_that_was_written_to_is_noticed(tmp_path: Path, part: str) -> None:
+    path = big(tmp_path)
+    opened = vmfb.open(path)
+    functions = opened.functions
+    with path.open("r+b") as file:
+        file.write(b"XX")
+    os.utime(path, ns=(0, os.stat(path).st_mtime_ns + 10_000_000))  # clocks may be coarse
+    if part == "functions":
+        assert opened.functions is functions  # what was read stays
+        return
+    with pytest.raises(FormatError) as caught:
+        getattr(opened, part)
+    assert (caught.value.code, caught.value.offset) == ("module-changed", 0)
+
+
+def test_rodata_of_a_file_that_was_cut(tmp_path: Path) -> None:
+    path = big(tmp_path, "rodata_mixed")
+    opened = vmfb.open(path)
+    segments = opened.rodata
+    assert segments[2].data[0] == read("rodata_mixed")[segments[2].offset]
+    os.truncate(path, 6000)
+    for segment in segments:
+        with pytest.raises(FormatError) as caught:
+            _ = segment.data
+        assert caught.value.code == "module-changed"
+
+
+def test_files_that_are_replaced_or_small_may_change(tmp_path: Path) -> None:
+    path = big(tmp_path)
+    opened = vmfb.open(path)
+    other = tmp_path / "other"
+    other.write_bytes(read("raw_v0"))
+    other.replace(path)
+    assert len(opened.exports) == 2000
+    small = vmfb.open(path)
+    os.truncate(path, 3)
+    assert len(small.exports) == 7
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="of Linux")
+def test_files_are_let_go_of(tmp_path: Path) -> None:
+    path = big(tmp_path)
+    before = os.listdir("/proc/self/fd")
+    opened = [vmfb.open(path) for _ in range(20)]
+    assert opened[0].name
+    for each in opened[:10]:
+        each.close()
+    del opened, each
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) == len(before)
+
+
+def resident() -> int:
+    """The bytes of this process that are in memory, mapped files too."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="of Linux")
+def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "huge.vmfb"
+    segments = Vector([Table({3: u64(1 << 31), 4: u64(1 << 31)}), Table({3: u64(0), 4: u64(64)})])
+    data = module(Table({0: NAME, 9: segments}))
+    path.write_bytes(data)
+    os.truncate(path, (1 << 32) + (1 << 20))
+    before, started = resident(), time.process_time()
+    opened = vmfb.open(path)
+    whole = opened.rodata[0].data
+    assert (opened.check(), len(whole), whole[-1]) == ([], 1 << 31, 0)
+    assert opened.rodata[0].offset == opened.layout.rodata_base + (1 << 31)
+    assert resident() - before < 4 << 20
+    assert time.process_time() - started < 0.2
+
+
+# ----------------------------------------------------------------------- what check() finds
+
+BROKEN = {"raw_v0": 3, **dict.fromkeys(INVALID, 1)}
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_nothing_is_found_in_what_compilers_write(name: str) -> None:
+    opened = vmfb.from_buffer(read(name), lenient=True)
+    findings = opened.check()
+    assert len(findings) == BROKEN.get(name, BROKEN.get(name.split("@")[0], 0))
+    if name.startswith("raw_v0"):
+        assert [(finding.code, finding.path) for finding in findings] == [
+            ("version", 'exports[3].attrs["fv"]'),
+            ("span-end", 'exports[4].attrs["f"]'),
+            ("span-end", 'exports[5].attrs["f"]'),
+        ]
+
+
+def descriptors(*rows: tuple[int, ...]) -> Numbers:
+    return Numbers(b"".join(struct.pack("<iiIhhhh", *row) for row in rows), 20)
+
+
+def whole_module() -> dict[int, Any]:
+    """A module with everything and without findings."""
+    function = Table({0: String(b"0i_i")})
+    locations = [
+        Table({0: u32(1), 1: u32(0)}),
+        Table({0: String(b"f"), 1: u32(1)}),
+        Table({1: Numbers(u32(0) + u32(3), 4)}),
+        Table({0: String(b"n"), 1: u32(1)}),
+    ]
+    operations = Numbers(u32(0) + u32(0) + u32(7) + u32(3), 8)
+    return {
+        0: NAME,
+        2: u32(15),
+        4: Vector([Table({0: String(b"i32")})]),
+        5: Vector([Table({0: String(b"hal"), 2: u32(3)})]),
+        6: Vector([Table({0: String(b"hal.a"), 1: function}), Table({0: String(b"hal.b")})]),
+        7: Vector([Table({0: String(b"a")}), Table({0: String(b"b"), 1: u32(1)})]),
+        8: Vector([function, function]),
+        9: Vector([Table({2: Numbers(b"x")})]),
+        10: Vector([Table({0: u32(5)})]),
+        11: Table({0: u32(1), 1: u32(2)}),
+        12: descriptors((0, 4, 3, 0, 1, 2, 3), (4, 4, 0, 0, 0, 0, 0)),
+        14: Numbers(b"\0" * 8),
+        15: Table(
+            {
+                0: Numbers(b"\1\2\3\4"),
+                1: Vector([*locations]),
+                2: Vector([Table({0: String(b"a"), 1: operations})]),
+            }
+        ),
+    }
+
+
+def findings_of(fields: dict[int, Any]) -> list[tuple[str, str, int]]:
+    """Code, path and the 32 bits at the offset of each finding."""
+    data = module(Table(fields))
+    found = vmfb.from_buffer(data).check()
+    assert all(finding.severity == "error" or finding.code in NOTICES for finding in found)
+    return [(f.code, f.path, *struct.unpack_from("<i", data, f.offset)) for f in found]
+
+
+NOTICES = ("module-duplicate", "module-flags", "module-kind")
+NEGATIVE = 0xFFFFFFFF
+CHANGES: list[tuple[Callable[[dict[int, Any]], object], list[tuple[str, str]]]] = [
+    (lambda m: None, []),
+    (lambda m: m.update({0: String(b"")}), [("name", "name")]),
+    (lambda m: m.update({2: u32(1 << 20)}), [("flags", "requirements")]),
+    (lambda m: m.update({3: Vector([Table()])}), [("name", "attrs[0].key")]),
+    (lambda m: m.update({4: Vector([Table()])}), [("name", "types[0].full_name")]),
+    (
+        lambda m: m.update({5: Vector([Table({2: u32(4)})])}),
+        [("name", "dependencies[0].name"), ("flags", "dependencies[0].flags")],
+    ),
+    (
+        lambda m: m.update({6: Vector([Table({2: u32(8)})])}),
+        [("name", "imported_functions[0].full_name"), ("flags", "imported_functions[0].flags")],
+    ),
+    (
+        lambda m: m[6].items.append(Table({0: String(b"hal.a")})),
+        [("duplicate", "imported_functions[2].full_name")],
+    ),
+    (lambda m: m[7].items.append(Table()), [("name", "exported_functions[2].local_name")]),
+    (
+        lambda m: m[7].items.extend([Table({0: String(b"b")}), Table({0: String(b"b")})]),
+        [
+            ("duplicate", "exported_functions[2].local_name"),
+            ("duplicate", "exported_functions[3].local_name"),
+        ],
+    ),
+    (
+        lambda m: m[7].items.append(Table({0: String(b"c"), 1: u32(2)})),
+        [("ordinal", "exported_functions[2].internal_ordinal")],
+    ),
+    (
+        lambda m: m[7].items.append(Table({0: String(b"c"), 1: u32(NEGATIVE)})),
+        [("ordinal", "exported_functions[2].internal_ordinal")],
+    ),
+    (lambda m: m[8].items.append(Table()), [("count", "function_descriptors")]),
+    (
+        lambda m: m[8].items.pop(),
+        [("ordinal", "exported_functions[1].internal_ordinal"), ("count", "function_descriptors")],
+    ),
+    (
+        lambda m: m.update({10: Vector([Table({0: u32(NEGATIVE)})])}),
+        [("negative", "rwdata_segments[0].byte_size")],
+    ),
+    (
+        lambda m: m.update({11: Table({0: u32(1 << 31), 1: u32(NEGATIVE)})}),
+        [
+            ("negative", "module_state.global_bytes_capacity"),
+            ("negative", "module_state.global_ref_count"),
+        ],
+    ),
+    (
+        lambda m: m.update({12: descriptors((4, 5, 0, 0, 0, 0, 0), (-1, 4, 0, 0, 0, 0, 0))}),
+        [("range", "function_descriptors[0]"), ("range", "function_descriptors[1]")],
+    ),
+    (
+        lambda m: m.update({12: descriptors((0, -1, 0, 0, 0, 0, 0), (8, 0, 0, 0, 0, 0, 0))}),
+        [("range", "function_descriptors[0]")],
+    ),
+    (
+        lambda m: m.update({12: descriptors((0, 1, 16, 0, -1, 0, 0), (1, 0, 0, 1, 0, -1, -2))}),
+        [
+            ("flags", "function_descriptors[0].requirements"),
+            ("negative", "function_descriptors[0].block_count"),
+            ("flags", "function_descriptors[1].reserved"),
+            ("negative", "function_descriptors[1].i32_register_count"),
+            ("negative", "function_descriptors[1].ref_register_count"),
+        ],
+    ),
+    (
+        lambda m: m[15].fields[1].items.__setitem__(0, Table({0: u32(4), 1: u32(NEGATIVE)})),
+        [
+            ("ordinal", "debug_database.location_table[0].callee"),
+            ("ordinal", "debug_database.location_table[0].caller"),
+        ],
+    ),
+    (
+        lambda m: m[15].fields[1].items.__setitem__(2, Table({1: Numbers(u32(0) + u32(4), 4)})),
+        [("ordinal", "debug_database.location_table[2].locations[1]")],
+    ),
+    (
+        lambda m: m[15].fields[1].items.__setitem__(3, Table({1: u32(4)})),
+        [("ordinal", "debug_database.location_table[3].child_location")],
+    ),
+    (
+        lambda m: m[15].fields.update({0: Numbers(b"\1\2\3\5")}),
+        [("kind", "debug_database.location_table[3]")],
+    ),
+    (
+        lambda m: m[15].fields[2].items.append(Table({1: Numbers(u32(8) + u32(4), 8)})),
+        [
+            ("name", "debug_database.functions[1].local_name"),
+            ("range", "debug_database.functions[1].locations[0].bytecode_offset"),
+            ("ordinal", "debug_database.functions[1].locations[0].location"),
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "expected"), CHANGES)
+def test_what_is_found(
+    change: Callable[[dict[int, Any]], object], expected: list[tuple[str, str]]
+) -> None:
+    fields = whole_module()
+    change(fields)
+    found = [(code, path) for code, path, _ in findings_of(fields)]
+    assert found == [(f"module-{code}", path) for code, path in expected]
+
+
+def test_findings_are_where_they_say() -> None:
+    fields = whole_module()
+    fields[7].items.append(Table({0: String(b"c"), 1: u32(77)}))
+    fields[10] = Vector([Table({0: u32(NEGATIVE)})])
+    fields[12] = descriptors((0, 1, 1 << 30, 0, 0, 0, 0), (-5, 4, 0, 0, 0, 0, 0))
+    fields[15].fields[1].items[3] = Table({1: u32(-6 & NEGATIVE)})
+    fields[15].fields[1].items[2] = Table({1: Numbers(u32(0) + u32(99), 4)})
+    assert [bits for _, _, bits in findings_of(fields)] == [77, -1, 1 << 30, -5, 99, -6]
+
+
+def test_calling_conventions_that_cannot_be_read() -> None:
+    table = signatures()
+    table.fields[6] = Vector([Table({0: NAME, 1: Table({0: String(b"9i_i")})})])
+    table.fields[8] = Vector([Table({0: String(b"0iq_i")})])
+    table.fields[12] = descriptors((0,) * 7)
+    data = module(table)
+    first, second = vmfb.from_buffer(data).check()
+    assert (first.code, first.path) == (
+        "version",
+        "imported_functions[0].signature.calling_convention",
+    )
+    assert data[first.offset : first.offset + 4] == b"9i_i"
+    assert second.code == "cconv-register"
+    assert second.path.startswith("function_signatures[0].calling_convention")
+    assert data[second.offset : second.offset + 1] == b"q"
+    assert str(second) == (f"error: not a register type at byte {second.offset} in {second.path}")
+
+
+@pytest.mark.parametrize("name", [name for name, valid in MALFORMED.items() if valid])
+def test_damage_that_the_verifier_does_not_see(name: str) -> None:
+    opened = vmfb.open(DATA / "malformed" / f"{name}.vmfb")
+    findings = opened.check()
+    paths = [finding.path for finding in findings]
+    if name.startswith("crash_"):
+        assert findings
+    if name.startswith("ro_trunc"):
+        assert any(path.startswith("rodata_segments[") for path in paths)
+    if name == "import_dup":
+        assert [finding.severity for finding in findings] == ["notice"]
+    for finding in findings:
+        assert 0 <= finding.offset <= opened.layout.file_size
+        assert "\n" not in str(finding)
+
+
+def test_many_names_take_no_longer_than_they_are() -> None:
+    same = String(b"same" * 1000)
+    many = [Table({0: same}) for _ in range(20_000)]
+    data = module(Table({0: NAME, 6: Vector([*many])}))
+    with pytest.raises(FormatError) as caught:  # 80 MB of names in 400 KB
+        vmfb.from_buffer(data).check()
+    assert (caught.value.code, len(data) < 500_000) == ("work", True)
+    names = [Table({0: String(b"%d" % number)}) for number in range(20_000)]
+    few = vmfb.from_buffer(module(Table({0: NAME, 6: Vector([*names, *names])}))).check()
+    assert [finding.path for finding in few] == [
+        f"imported_functions[{index}].full_name" for index in range(20_000, 40_000)
+    ]
+
+
+def test_a_changing_buffer_is_checked_again() -> None:
+    data = bytearray(read("raw_v0"))
+    opened = vmfb.from_buffer(data)
+    data[76] ^= 0xFF
+    with pytest.raises(FormatError):
+        opened.check()

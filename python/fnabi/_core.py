@@ -130,8 +130,8 @@ def decode(
     return value
 
 
-def check(read: Callable[..., int], data: Any) -> None:
-    """Call ``read(data, size, error)``, which has nothing to tell but an error.
+def check(read: Callable[..., int], data: Any, *arguments: object) -> None:
+    """Call ``read(data, size, *arguments, error)``, which has nothing to tell but an error.
 
     Raises:
         FormatError: when the core refuses `data`.
@@ -143,7 +143,7 @@ def check(read: Callable[..., int], data: Any) -> None:
         scratch = _scratch()
     error = scratch[2]
     try:
-        if read(data, len(data), error) < 0:
+        if read(data, len(data), *arguments, error) < 0:
             raise format_error(error, data)
     finally:
         _pool.append(scratch)

@@ -17,15 +17,18 @@ from __future__ import annotations
 import builtins
 import mmap
 import os
+import weakref
 from collections.abc import Iterator, Mapping
 from enum import KEEP, IntFlag
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
+from io import FileIO
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeVar, overload
 
 import msgspec
 
 from fnabi import _core
 from fnabi._fnabi import ffi, lib
+from fnabi.debug import Database
 from fnabi.errors import CallError, FormatError, excerpt
 from fnabi.sip import Signature as SipSignature
 from fnabi.types import Signature
@@ -35,11 +38,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Attributes",
+    "Dependency",
+    "DependencyFlags",
     "Export",
     "Exports",
     "Features",
+    "Finding",
+    "Function",
+    "FunctionSignature",
+    "Import",
+    "ImportFlags",
     "Layout",
     "Module",
+    "RodataSegment",
+    "RwdataSegment",
+    "State",
     "from_buffer",
     "open",
     "verify",
@@ -60,6 +73,20 @@ class Features(IntFlag, boundary=KEEP):
     EXT_F64 = 1 << 1
     YIELD = 1 << 2
     UNWIND = 1 << 3
+
+
+class DependencyFlags(IntFlag, boundary=KEEP):
+    """How a dependency is resolved, as bits; unknown bits are kept."""
+
+    REQUIRED = 1 << 0
+    OPTIONAL = 1 << 1
+
+
+class ImportFlags(IntFlag, boundary=KEEP):
+    """How an import is resolved, as bits; unknown bits are kept."""
+
+    REQUIRED = 1 << 0
+    OPTIONAL = 1 << 1
 
 
 class Attributes(Mapping[str, str]):
@@ -110,6 +137,240 @@ class Layout(_Record, frozen=True):
     flatbuffer_size: int
     rodata_base: int
     file_size: int
+
+
+class Dependency(_Record, frozen=True):
+    """Another module that a module needs.
+
+    Attributes:
+        name: Its name.
+        minimum_version: The lowest version of it that will do; unsigned.
+
+    """
+
+    name: str
+    minimum_version: int
+    _flags: int
+
+    @property
+    def flags(self) -> DependencyFlags:
+        """Whether the module can do without it."""
+        return DependencyFlags(self._flags)
+
+
+class FunctionSignature(_Record, frozen=True):
+    """What a module says of how a function is called; by index, one for each function.
+
+    Attributes:
+        calling_convention: The VM calling convention, such as ``"0rIi_r"``.
+
+    """
+
+    calling_convention: str = ""
+    _pairs: _Pairs = ()
+
+    @property
+    def attrs(self) -> Attributes:
+        """The reflection attributes of the function."""
+        return Attributes(self._pairs)
+
+
+class Import(_Record, frozen=True):
+    """A function that a module takes from another one.
+
+    Attributes:
+        full_name: Its name with the other module's, such as ``"hal.buffer_view.create"``.
+
+    """
+
+    full_name: str
+    _signature: FunctionSignature | None
+    _flags: int
+
+    @property
+    def module(self) -> str:
+        """The other module's name, what stands before the first dot; ``""`` without a dot."""
+        module, dot, _ = self.full_name.partition(".")
+        return module if dot else ""
+
+    @property
+    def name(self) -> str:
+        """The name in the other module, what stands behind the first dot."""
+        _, dot, name = self.full_name.partition(".")
+        return name if dot else self.full_name
+
+    @property
+    def flags(self) -> ImportFlags:
+        """Whether the module can do without it."""
+        return ImportFlags(self._flags)
+
+    @property
+    def calling_convention(self) -> str:
+        """The VM calling convention that the function must have, such as ``"0rIi_r"``."""
+        return (self._signature or _NO_SIGNATURE).calling_convention
+
+    @property
+    def attrs(self) -> Attributes:
+        """The reflection attributes of the import."""
+        return (self._signature or _NO_SIGNATURE).attrs
+
+
+class Function(msgspec.Struct, frozen=True, gc=False):
+    """A function of a module, exported or not; an export's `ordinal` is its index.
+
+    Attributes:
+        bytecode_offset: Where its code begins, in bytes from the start of the module's bytecode.
+        bytecode_length: Size of its code in bytes.
+        reserved: 0 in every known version.
+        block_count: How many blocks its code has.
+        i32_register_count: How many 32-bit registers it uses.
+        ref_register_count: How many registers for references it uses.
+        signature: That of the same index, or None where the module has none.
+
+    """
+
+    bytecode_offset: int
+    bytecode_length: int
+    _requirements: int
+    reserved: int
+    block_count: int
+    i32_register_count: int
+    ref_register_count: int
+    signature: FunctionSignature | None
+
+    @property
+    def requirements(self) -> Features:
+        """What the function asks of a runtime."""
+        return Features(self._requirements)
+
+    @property
+    def calling_convention(self) -> str:
+        """The VM calling convention, such as ``"0rIi_r"``."""
+        return (self.signature or _NO_SIGNATURE).calling_convention
+
+    @property
+    def attrs(self) -> Attributes:
+        """The reflection attributes of the function."""
+        return (self.signature or _NO_SIGNATURE).attrs
+
+
+_NO_SIGNATURE = FunctionSignature()
+
+
+class _Segment(_Record, frozen=True):
+    compression: tuple[int, ...]
+    embedded: tuple[int, int] | None
+    external_offset: int
+    external_length: int
+
+
+class RodataSegment:
+    """A segment of read-only data, inside the FlatBuffer or behind it in the file.
+
+    Attributes:
+        external: Whether it stands behind the FlatBuffer.
+        external_offset: For an external segment, its offset from ``layout.rodata_base``, in
+            bytes; else None.
+        compression: 0 for data as it is, 1 for data that is said to be uncompressed; the schema
+            has no other.
+        size: Size in bytes, as it is stored.
+
+    """
+
+    __slots__ = (
+        "_embedded",
+        "_module",
+        "_path",
+        "compression",
+        "external",
+        "external_offset",
+        "size",
+    )
+
+    def __init__(self, module: Module, index: int, segment: _Segment) -> None:
+        self._module = module
+        self._path = f"rodata_segments[{index}]"
+        self._embedded = segment.embedded
+        self.external = segment.embedded is None
+        self.external_offset = segment.external_offset if self.external else None
+        self.size = segment.embedded[1] if segment.embedded else segment.external_length
+        self.compression = segment.compression[-1]
+
+    @property
+    def offset(self) -> int:
+        """Where the segment is, in bytes from the start of the file.
+
+        Raises:
+            FormatError: when a part of it is outside the file.
+
+        """
+        if self._embedded is not None:
+            return self._embedded[0]
+        layout = self._module.layout
+        offset = layout.rodata_base + (self.external_offset or 0)
+        if offset + self.size > layout.file_size:
+            raise _error(lib.FNABI_MODULE_RANGE, layout.file_size, self._path)
+        return offset
+
+    @property
+    def data(self) -> memoryview:
+        """The bytes as they are stored, read-only and not copied.
+
+        They keep the file or buffer alive, after the module was closed too. Nothing may shorten
+        a mapped file while they are used, and what changes in the file changes in them.
+
+        Raises:
+            FormatError: when a part of it is outside the file, or the file has changed.
+            CallError: when the module is closed.
+
+        """
+        return self._module._bytes(self.offset, self.size)
+
+    def __repr__(self) -> str:
+        kind = "external" if self.external else "embedded"
+        return f"<RodataSegment {self._path} {kind}, {self.size} bytes>"
+
+
+class RwdataSegment(_Record, frozen=True):
+    """Memory that a module wants zeroed; `byte_size` is its size in bytes."""
+
+    byte_size: int
+
+
+class State(_Record, frozen=True):
+    """What a module keeps for each context that it is loaded into.
+
+    Attributes:
+        global_bytes_capacity: Bytes for its global numbers.
+        global_ref_count: How many global references it has.
+
+    """
+
+    global_bytes_capacity: int
+    global_ref_count: int
+
+
+class Finding(_Record, frozen=True):
+    """Something about a module that is wrong, or worth a look.
+
+    Attributes:
+        code: What, a short fixed name such as ``"module-ordinal"``, as in FormatError.
+        offset: Where, in bytes from the start of the file; for an attribute that cannot be read,
+            from the start of its value.
+        path: In which part, such as ``exported_functions[3].internal_ordinal``.
+        text: The same as `code`, in words.
+        severity: ``"error"``, or ``"notice"`` for what may be meant so.
+
+    """
+
+    code: str
+    offset: int
+    path: str
+    text: str
+    severity: Literal["error", "notice"]
+
+    def __str__(self) -> str:
+        return f"{self.severity}: {self.text} at byte {self.offset} in {self.path}"
 
 
 class _Problem(_Record, frozen=True):
@@ -236,18 +497,54 @@ class _Head(_Record, frozen=True):
 
 _head = msgspec.msgpack.Decoder(_Head)
 _exports = msgspec.msgpack.Decoder(tuple[Export, ...])
+_types = msgspec.msgpack.Decoder(tuple[tuple[str], ...])
+_dependencies = msgspec.msgpack.Decoder(tuple[Dependency, ...])
+_imports = msgspec.msgpack.Decoder(tuple[Import, ...])
+_signatures = msgspec.msgpack.Decoder(tuple[FunctionSignature, ...])
+_segments = msgspec.msgpack.Decoder(tuple[_Segment, ...])
+_rwdata = msgspec.msgpack.Decoder(tuple[RwdataSegment, ...])
+_state: msgspec.msgpack.Decoder[State | None] = msgspec.msgpack.Decoder(State | None)
+_descriptors = msgspec.msgpack.Decoder(tuple[tuple[int, int, int, int, int, int, int], ...])
+_range = msgspec.msgpack.Decoder(tuple[int, int] | None)
+_debug: msgspec.msgpack.Decoder[Database | None] = msgspec.msgpack.Decoder(Database | None)
+_findings = msgspec.msgpack.Decoder(tuple[Finding, ...])
+
+# Fields of the root by their ids in the schema.
+_TYPES, _DEPENDENCIES, _IMPORTS, _SIGNATURES, _RODATA = 4, 5, 6, 8, 9
+_RWDATA, _STATE, _FUNCTIONS, _BYTECODE, _DEBUG = 10, 11, 12, 14, 15
+
+
+class _Mapped:
+    """A mapped file, and whether it is still what it was."""
+
+    def __init__(self, file: FileIO) -> None:
+        self._file = os.dup(file.fileno())
+        weakref.finalize(self, os.close, self._file)
+        status = os.fstat(self._file)
+        self._size, self._time = status.st_size, status.st_mtime_ns
+
+    def check(self) -> None:
+        status = os.fstat(self._file)
+        if (status.st_size, status.st_mtime_ns) != (self._size, self._time):
+            cut = status.st_size < self._size
+            raise _error(lib.FNABI_MODULE_CHANGED, status.st_size if cut else 0, "")
 
 
 class Module:
     """An opened module; made by `open` and `from_buffer`.
 
-    It keeps what it reads from until it is closed or dropped, and works as a context manager.
-    What was read before stays valid after that; to read more raises CallError.
+    Each table is decoded when it is first asked for, and kept. A module keeps what it reads from
+    until it is closed or dropped, and works as a context manager. What was read before stays
+    valid after that; to read more raises CallError, and FormatError where the file has changed.
     """
 
-    def __init__(self, data: ReadableBuffer, function: str) -> None:
+    def __init__(
+        self, data: ReadableBuffer, function: str, lenient: bool, mapped: _Mapped | None = None
+    ) -> None:
+        self._lenient = lenient
+        self._mapped = mapped
         self._view: Any = _view(data, function)
-        _core.check(lib.fnabi_module_verify, self._view)
+        _core.check(lib.fnabi_module_verify, self._view, lenient)
 
     @cached_property
     def _head(self) -> _Head:
@@ -294,9 +591,108 @@ class Module:
         exports = self._decode(lib.fnabi_module_exports, _exports)
         return Exports(exports)
 
+    @cached_property
+    def types(self) -> tuple[str, ...]:
+        """The full names of the types that the module uses, such as ``"!hal.buffer_view"``."""
+        return tuple(name for (name,) in self._field(_TYPES, _types))
+
+    @cached_property
+    def dependencies(self) -> tuple[Dependency, ...]:
+        """The modules that the imports come from."""
+        return self._field(_DEPENDENCIES, _dependencies)
+
+    @cached_property
+    def imports(self) -> tuple[Import, ...]:
+        """The functions that the module takes from others, in its order."""
+        return self._field(_IMPORTS, _imports)
+
+    @cached_property
+    def signatures(self) -> tuple[FunctionSignature, ...]:
+        """What the module says of how its functions are called, in the order of `functions`."""
+        return self._field(_SIGNATURES, _signatures)
+
+    @cached_property
+    def functions(self) -> tuple[Function, ...]:
+        """All functions of the module, exported or not; an export's `ordinal` is an index."""
+        signatures = self.signatures
+        rows = self._field(_FUNCTIONS, _descriptors)
+        missing = (None,) * (len(rows) - len(signatures))
+        return tuple(
+            Function(*row, signature)
+            for row, signature in zip(rows, signatures + missing, strict=False)
+        )
+
+    @cached_property
+    def rodata(self) -> tuple[RodataSegment, ...]:
+        """The segments of read-only data, such as constants and executables."""
+        segments = self._field(_RODATA, _segments)
+        return tuple(RodataSegment(self, index, each) for index, each in enumerate(segments))
+
+    @cached_property
+    def rwdata(self) -> tuple[RwdataSegment, ...]:
+        """The segments of memory that the module wants zeroed."""
+        return self._field(_RWDATA, _rwdata)
+
+    @cached_property
+    def state(self) -> State | None:
+        """What the module keeps for each context, or None."""
+        return self._field(_STATE, _state)
+
+    @cached_property
+    def bytecode(self) -> memoryview:
+        """The code of all functions, read-only and not copied; as for `RodataSegment.data`."""
+        return self._bytes(*(self._field(_BYTECODE, _range) or (0, 0)))
+
+    @cached_property
+    def debug(self) -> Database | None:
+        """The debug database, or None where it was stripped."""
+        return self._field(_DEBUG, _debug)
+
+    @cached_property
+    def skipped(self) -> tuple[Finding, ...]:
+        """What a lenient reading has passed over; empty unless the module was opened so."""
+        if not self._lenient:
+            return ()
+        null = _core.code_name(lib.FNABI_MODULE_OFFSET)
+        findings = self._decode(lib.fnabi_module_check, _findings)
+        return tuple(finding for finding in findings if finding.code == null)
+
+    def check(self) -> list[Finding]:
+        """Look for what is wrong with the module beyond its structure.
+
+        Errors are ordinals and indexes outside their tables, ranges outside the file or the
+        bytecode, tables of functions that differ in length, empty names, negative sizes, what a
+        lenient reading has passed over, and calling conventions and signatures in attributes that
+        cannot be read. Notices are bits and kinds that the schema does not know, and names that
+        occur again among the imports or the exports. Bytecode is not looked at. The time it takes
+        is linear in the module's size, but for sorting names.
+
+        Raises:
+            FormatError: when parts refer to the same names more often than the module's size
+                allows (``work``), or the file has changed.
+            CallError: when the module is closed.
+
+        """
+        found = self._decode(lib.fnabi_module_check, _findings)
+        findings = list(found)
+        try:
+            exports = self.exports
+        except FormatError as problem:
+            if problem.code != _core.code_name(lib.FNABI_MODULE_ORDINAL):
+                raise
+            return findings  # which say so
+        for export in exports:
+            for part in ("signature", "sip"):
+                try:
+                    getattr(export, part)
+                except FormatError as problem:
+                    where = problem.code, problem.offset, problem.path
+                    findings.append(Finding(*where, problem.reason, "error"))
+        return findings
+
     def close(self) -> None:
         """Let go of the file or buffer; it is freed when nothing else uses it."""
-        self._view = None
+        self._view = self._mapped = None
 
     def __enter__(self) -> Module:
         return self
@@ -313,19 +709,40 @@ class Module:
             f" {self.layout.file_size} bytes>"
         )
 
-    def _decode(self, read: Any, decoder: msgspec.msgpack.Decoder[_T]) -> _T:
+    def _source(self) -> Any:
         # A call that is running has its own reference, so closing cannot pull the memory away.
-        view = self._view
+        view, mapped = self._view, self._mapped
         if view is None:
             raise CallError("vmfb.Module: the module is closed")
-        return _core.decode(read, decoder, view)
+        if mapped is not None:
+            mapped.check()
+        return view
+
+    def _decode(self, read: Any, decoder: msgspec.msgpack.Decoder[_T], *arguments: object) -> _T:
+        return _core.decode(read, decoder, self._source(), *arguments)
+
+    def _field(self, number: int, decoder: msgspec.msgpack.Decoder[_T]) -> _T:
+        return self._decode(lib.fnabi_module_field, decoder, number)
+
+    def _bytes(self, offset: int, size: int) -> memoryview:
+        return memoryview(ffi.buffer(self._source())).toreadonly()[offset : offset + size]
 
 
-def open(path: str | os.PathLike[str]) -> Module:
+def open(path: str | os.PathLike[str], *, lenient: bool = False) -> Module:
     """Open a module in a file. A small one is read, a larger one mapped.
 
-    Nothing may shorten a mapped file while its module is open: systems end a process that reads
-    behind the new end.
+    A small file may change afterwards. When a mapped one does, its size or its time of last
+    change, whatever is read later raises FormatError. A change is not noticed while a read is
+    under way, nor where the file system's clock does not tell it from the opening; what is read
+    then is either of the new contents or an error. But when the file is cut in such a moment, or
+    while bytes of `RodataSegment.data` are used, systems end a process that reads behind the new
+    end. Replacing a file, rather than writing to it, is always safe.
+
+    Args:
+        path: Of the file.
+        lenient: Whether to read files that compilers up to 3.10 wrote for attributes whose value
+            is empty, which are no FlatBuffers. Such an attribute is passed over, its key being
+            lost too; `Module.skipped` says where.
 
     Raises:
         FormatError: when the file is no module or damaged; its offset is in the file, its path
@@ -335,37 +752,43 @@ def open(path: str | os.PathLike[str]) -> Module:
     """
     with builtins.open(path, "rb", buffering=0) as file:
         # The size of what cannot be mapped, such as a pipe, is 0.
-        small = os.fstat(file.fileno()).st_size <= _READ_AT_ONCE
-        data = file.readall() if small else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return Module(data, "vmfb.open")
+        if os.fstat(file.fileno()).st_size <= _READ_AT_ONCE:
+            return Module(file.readall(), "vmfb.open", lenient)
+        mapped = _Mapped(file)
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return Module(data, "vmfb.open", lenient, mapped)
 
 
-def from_buffer(data: ReadableBuffer) -> Module:
+def from_buffer(data: ReadableBuffer, *, lenient: bool = False) -> Module:
     """Open a module in memory, in any object with the buffer protocol; it is not copied.
 
     The module keeps `data` alive. If `data` changes meanwhile, what is read later is checked
     again and is either of the new contents or an error.
+
+    Args:
+        data: The whole file.
+        lenient: As for `open`.
 
     Raises:
         FormatError: as for `open`.
         CallError: when `data` has no contiguous buffer.
 
     """
-    return Module(data, "vmfb.from_buffer")
+    return Module(data, "vmfb.from_buffer", lenient)
 
 
 def verify(data: ReadableBuffer) -> None:
     """Verify a module in memory against the schema.
 
     Every table, string and vector is checked to fit the schema and to lie inside. Bytecode and
-    what numbers refer to are not.
+    what numbers refer to are not; `Module.check` looks at the latter.
 
     Raises:
         FormatError: as for `open`.
         CallError: when `data` has no contiguous buffer.
 
     """
-    _core.check(lib.fnabi_module_verify, _view(data, "vmfb.verify"))
+    _core.check(lib.fnabi_module_verify, _view(data, "vmfb.verify"), False)
 
 
 def _view(data: ReadableBuffer, function: str) -> Any:
@@ -373,3 +796,7 @@ def _view(data: ReadableBuffer, function: str) -> Any:
         return ffi.from_buffer(data)
     except (TypeError, ValueError, BufferError) as problem:
         raise CallError(f"{function}: data must be a contiguous buffer: {problem}") from problem
+
+
+def _error(code: int, offset: int, path: str) -> FormatError:
+    return FormatError(_core.code_name(code), offset, path, reason=_core.code_text(code))

@@ -22,38 +22,58 @@ static int64_t module_field(const call* c, uint8_t* out, size_t capacity,
                             error);
 }
 
+static int64_t module_check(const call* c, uint8_t* out, size_t capacity,
+                            fnabi_error* error) {
+  return fnabi_module_check(c->data, c->size, out, capacity, error);
+}
+
 /* Decodes, or answers the code of an error that lies inside the input. */
-static int32_t module_decode(const call* c) {
+static int32_t module_decode(const call* c, size_t* size) {
   fnabi_error error;
-  size_t size;
-  uint8_t* message = answer(c, &size, &error);
+  uint8_t* message = answer(c, size, &error);
   if (message == NULL) {
     check_error(&error, c->size);
     return error.code;
   }
-  CHECK(size > 0);
+  CHECK(*size > 0);
   release(message);
   return FNABI_OK;
 }
 
-/* True for a module. What was verified decodes, but for ordinals outside and
- * for more text than its size allows; what was not may be tried all the same.
- */
-static bool check_module(const void* data, size_t size) {
+/* True for a module, where `lenient` also for one with null attributes. */
+static bool module_verify(const void* data, size_t size, bool lenient) {
   fnabi_error error;
-  int64_t verified = fnabi_module_verify(data, size, &error);
+  int64_t verified = fnabi_module_verify(data, size, lenient, &error);
   CHECK(verified == 0 || verified == -1);
   if (verified < 0) check_error(&error, size);
+  return verified == 0;
+}
+
+enum { MODULE_INVALID, MODULE_LENIENT, MODULE_VALID };
+
+/* What was verified decodes, but for ordinals outside and for more text than
+ * its size allows; what was not may be tried all the same. What is passed over,
+ * and ordinals outside, are among the findings. */
+static int check_module(const void* data, size_t size) {
+  bool lenient = module_verify(data, size, true);
+  bool valid = module_verify(data, size, false);
+  CHECK(lenient || !valid);
+  size_t answered;
+  call findings = {module_check, data, size, 0, 0};
+  int32_t checked = module_decode(&findings, &answered);
+  bool found = checked != FNABI_OK || answered > 5; /* bytes of an empty list */
+  CHECK(!lenient || checked == FNABI_OK || checked == FNABI_WORK);
+  CHECK(!lenient || valid || found);
   for (int i = -2; i < MODULE_FIELDS; i++) {
     call c = {i == -2   ? module_exports
               : i == -1 ? module_head
                         : module_field,
               data, size, i, 0};
-    int32_t code = module_decode(&c);
-    CHECK(verified < 0 || code == FNABI_OK || code == FNABI_WORK ||
-          (code == FNABI_MODULE_ORDINAL && i == -2));
+    int32_t code = module_decode(&c, &answered);
+    bool outside = code == FNABI_MODULE_ORDINAL && i == -2 && found;
+    CHECK(!lenient || code == FNABI_OK || code == FNABI_WORK || outside);
   }
-  return verified == 0;
+  return valid ? MODULE_VALID : lenient ? MODULE_LENIENT : MODULE_INVALID;
 }
 
 #endif /* MODULE_H */
