@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import struct
 from dataclasses import dataclass, field
 from functools import cache
@@ -32,6 +33,7 @@ from fnabi.types import (
 )
 from fnabi.vmfb import Attributes
 from strategies import iree_abi_signatures, raw_signatures, sip_signatures
+from test_cli import Run, run
 
 DATA = Path(__file__).parent / "data" / "vmfb"
 
@@ -788,3 +790,114 @@ def test_compiled_asynchronous_functions() -> None:
             "calling_convention",
             'attrs["iree.abi.model"]',
         ]
+
+
+# ------------------------------------------------------------------------------- the command
+
+
+def test_diff(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.vmfb", tmp_path / "new.vmfb"
+    one: Pairs = [("f", F)]
+    old.write_bytes(crafted(("go", "0r_f", one), ("gone", "0v_v", [])))
+    new.write_bytes(crafted(("go", "0r_f", [("f", F_WIDER)]), ("b\n\x1b", "0v_v", []), version=1))
+    shown = (
+        "notice    version changed: 0 => 1\n"
+        "widening  go: inputs[0].shape[0] widened: float32[4] => float32[?]\n"
+        'breaking  gone: removed: "0v_v"\n'
+        'widening  b\\n\\x1b: added: "0v_v"\n'
+        "incompatible: 1 breaking, 2 widening, 1 notice\n"
+    )
+    assert run("diff", old, new) == Run(1, shown, "")
+    assert run("diff", "-", new, stdin=old.read_bytes()) == Run(1, shown, "")
+    assert run("diff", old, "-", stdin=new.read_bytes()) == Run(1, shown, "")
+    same = "compatible: 0 breaking, 0 widening, 0 notice\n"
+    assert run("diff", old, old) == Run(0, same, "")
+    found = json.loads(run("diff", "--json", old, old).out)
+    assert (found["compatible"], found["changes"]) == (True, [])
+
+
+def test_diff_without_breaking_changes_is_good() -> None:
+    done = run("diff", DATA / "std_llvmcpu@2.9.0.vmfb", DATA / "std_llvmcpu.vmfb")
+    assert (done.status, done.err) == (0, "")
+    assert done.out.endswith("\ncompatible: 0 breaking, 0 widening, 3 notice\n")
+
+
+def test_diff_json(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.vmfb", tmp_path / "new.vmfb"
+    pairs: Pairs = [("f", F)]
+    old.write_bytes(crafted(("go", "0r_f", pairs), ("bad", "0v_v", pairs)))
+    malformed: Pairs = [("f", "I1!")]
+    new.write_bytes(
+        crafted(("go", "0r_f", [("f", F_WIDER)]), ("bad", "0v_v", malformed), requirements=12)
+    )
+    done = run("diff", "--json", old, new)
+    assert (done.status, done.err) == (1, "")
+    found = json.loads(done.out)
+    requirements, widened, unreadable, text = found.pop("changes")
+    assert found == {
+        "schema": "fnabi.diff/1",
+        "compatible": False,
+        "counts": {"breaking": 1, "widening": 1, "notice": 2},
+    }
+    assert requirements["old"] == {"text": "0", "value": 0}
+    assert requirements["new"] == {"text": "YIELD|UNWIND", "value": 12}
+    assert requirements["function"] is None
+    assert widened == {
+        "severity": "widening",
+        "kind": "widened",
+        "function": "go",
+        "path": "inputs[0].shape[0]",
+        "old": {
+            "text": "float32[4]",
+            "value": {"type": "buffer", "dtype": "float32", "shape": [4]},
+        },
+        "new": {
+            "text": "float32[?]",
+            "value": {"type": "buffer", "dtype": "float32", "shape": [None]},
+        },
+    }
+    assert unreadable["new"]["value"] == {
+        "type": "error",
+        "code": "raw-results",
+        "offset": 3,
+        "path": 'exports[1].attrs["f"]',
+        "reason": "Results span not found",
+        "expected": "'R'",
+    }
+    assert (text["path"], text["new"]) == ('attrs["f"]', {"text": '"I1!"', "value": "I1!"})
+    removed = json.loads(run("diff", "--json", "-", new, stdin=crafted()).out)["changes"][-1]
+    assert (removed["kind"], removed["old"]) == ("added", None)
+
+
+def test_diff_of_bad_input(tmp_path: Path) -> None:
+    good, bad = DATA / "std_llvmcpu.vmfb", tmp_path / "bad.vmfb"
+    bad.write_bytes(b"")
+    for argv in ([good, bad], [bad, good]):
+        done = run("diff", *argv)
+        assert (done.status, done.out) == (1, "")
+        assert done.err.startswith(f"fnabi: {bad}: the file ends before the module at byte 0")
+    done = run("diff", "-", good)
+    assert done.err.startswith("fnabi: the file ends before the module at byte 0")
+    missing = tmp_path / "missing.vmfb"
+    assert run("diff", good, missing) == Run(
+        1, "", f"fnabi: {missing}: No such file or directory\n"
+    )
+    # An export of a function that the module does not have.
+    bad.write_bytes(module(Table({0: String(b"m"), 7: Vector([Table({0: String(b"go")})])})))
+    done = run("diff", good, bad)
+    assert (done.status, done.out) == (1, "")
+    assert done.err.startswith(f"fnabi: {bad}: ")
+
+
+@pytest.mark.parametrize("argv", [["diff"], ["diff", "a"], ["diff", "a", "b", "c"]])
+def test_diff_wrong_usage(argv: list[str]) -> None:
+    done = run(*argv)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith("usage: fnabi ")
+
+
+def test_diff_has_one_standard_input() -> None:
+    done = run("diff", "-", "-")
+    assert (done.status, done.out) == (2, "")
+    assert done.err.endswith("error: only one of OLD and NEW can be standard input\n")
+    assert run("diff", "--help").status == 0
