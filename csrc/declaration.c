@@ -123,9 +123,13 @@ static bool is_letter(char byte) {
   return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
 }
 
+/* [A-Za-z0-9_$.-], a bit a byte. */
+static const uint64_t words[4] = {UINT64_C(0x03FF601000000000),
+                                  UINT64_C(0x07FFFFFE87FFFFFE), 0, 0};
+
 static bool is_word(char byte) {
-  return is_letter(byte) || is_digit(byte) || byte == '_' || byte == '$' ||
-         byte == '.' || byte == '-';
+  uint8_t place = (uint8_t)byte;
+  return (words[place / 64] >> (place % 64) & 1) != 0;
 }
 
 /* '!'? [A-Za-z] [A-Za-z0-9_$.-]* ('<' text '>')? */
@@ -149,14 +153,12 @@ static size_t skip_type(reading* r, size_t at) {
 /* ---------------------------------------------------------------------- types
  */
 
-/* fnabi_pack_text, quicker for the short ones. */
 static void write_text(reading* r, size_t at, size_t end) {
-  size_t size = end - at;
-  if (r->ascii && size < 32) {
-    fnabi_put_byte(r->w, (uint8_t)(0xA0 | size));
-    fnabi_put(r->w, r->data + at, size);
+  if (r->ascii) {
+    fnabi_pack_string(r->w, end - at);
+    fnabi_put(r->w, r->data + at, end - at);
   } else {
-    fnabi_pack_text(r->w, r->data + at, size);
+    fnabi_pack_text(r->w, r->data + at, end - at);
   }
 }
 

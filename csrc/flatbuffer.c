@@ -524,20 +524,24 @@ bool fnabi_fb_walk(fnabi_fb* fb, const fnabi_fb_table* table, size_t from) {
 
 static bool walk_tables(fnabi_fb* fb, const fnabi_fb_field* field,
                         size_t from) {
-  fnabi_fb_shape* shape = &fb->shapes[field->table->slot];
+  const fnabi_fb_table* table = field->table;
+  fnabi_fb_shape* shape = &fb->shapes[table->slot];
   bool passes = fb->lenient && field->nullable;
-  size_t place, count, head = 0, kept = 0;
+  size_t place, count, head = 0, nulls = 0;
   if (!offsets_at(fb, from, &place, &count)) return false;
   if (fb->writer != NULL && passes)
     head = fnabi_pack_open(fb->writer);
   else if (fb->writer != NULL)
     pack_count(fb->writer, count);
   for (size_t i = 0; i < count; i++) {
-    if (passes && fnabi_fb_is_null(fb, place + 4 * i)) continue;
-    if (!walk_table(fb, field->table, shape, 0, place + 4 * i))
+    if (passes && fnabi_fb_is_null(fb, place + 4 * i)) {
+      nulls++;
+      continue;
+    }
+    if (!walk_table(fb, table, shape, 0, place + 4 * i))
       return fnabi_fb_in_element(fb, "", i);
-    kept++;
   }
-  if (fb->writer != NULL && passes) fnabi_pack_close(fb->writer, head, kept);
+  if (fb->writer != NULL && passes)
+    fnabi_pack_close(fb->writer, head, count - nulls);
   return true;
 }

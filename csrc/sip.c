@@ -44,13 +44,19 @@ static key key_of(const char* data, const fnabi_component* c) {
 }
 
 /* Integers by value, texts bytewise. */
-static int compare_keys(const void* left, const void* right) {
-  const key *a = left, *b = right;
+static int compare_keys(const key* a, const key* b) {
   int order = (a->ival > b->ival) - (a->ival < b->ival);
   if (a->text == NULL || b->text == NULL) return order;
   size_t common = (size_t)(order < 0 ? a->ival : b->ival);
   int bytes = memcmp(a->text, b->text, common);
   return bytes != 0 ? bytes : order;
+}
+
+/* Equal keys in the order of the text: qsort may turn them around. */
+static int compare_places(const void* left, const void* right) {
+  const key *a = left, *b = right;
+  int order = compare_keys(a, b);
+  return order != 0 ? order : (a->offset > b->offset) - (a->offset < b->offset);
 }
 
 /* One open structure on the way through a side. */
@@ -128,14 +134,11 @@ static bool keys_differ(walk* k, const frame* f) {
     if (c.type == FNABI_COMPONENT_ERROR) break; /* changed while read */
     if (is_key(&c)) keys[n++] = key_of(k->data, &c);
   }
-  qsort(keys, n, sizeof *keys, compare_keys);
+  qsort(keys, n, sizeof *keys, compare_places);
   uint64_t twice = UINT64_MAX;
-  for (size_t i = 1; i < n; i++) {
-    if (compare_keys(&keys[i - 1], &keys[i]) != 0) continue;
-    uint64_t a = keys[i - 1].offset, b = keys[i].offset;
-    uint64_t later = a > b ? a : b;
-    if (later < twice) twice = later;
-  }
+  for (size_t i = 1; i < n; i++)
+    if (keys[i].offset < twice && compare_keys(&keys[i - 1], &keys[i]) == 0)
+      twice = keys[i].offset;
   free(keys);
   return twice == UINT64_MAX ||
          refuse(k, FNABI_SIP_DUPLICATE, twice, "another key");
@@ -298,7 +301,7 @@ static int32_t visit_value(const char* data, const fnabi_component* side,
                            fnabi_writer* w, stack* open, size_t* count) {
   size_t at = (size_t)side->begin;
   uint64_t end = side->end;
-  bool value = true; /* inside a structure a value needs a key before it */
+  bool value = true; /* may come: at the root always, else after a key */
   for (;; ++*count) {
     fnabi_component c;
     fnabi_signature_read(data, (size_t)end, at, &c);
@@ -312,7 +315,7 @@ static int32_t visit_value(const char* data, const fnabi_component* side,
       end = open->places[--open->depth];
       value = open->depth == 0;
     } else if (is_key(&c)) {
-      if (open->depth == 0 || value) return FNABI_SIP_KEY;
+      if (value) return FNABI_SIP_KEY;
       bool text = c.tag == 'K';
       pack_event(w, text ? FNABI_SIP_STRING_KEY : FNABI_SIP_INTEGER_KEY);
       if (text)

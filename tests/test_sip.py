@@ -397,6 +397,15 @@ ERRORS = [
     ("I14!S10!k1_1k01_1R1!", "            ^", "sip-duplicate", "inputs", "another key"),
     ("I17!S13!k1_0k0_0k1_1R1!", "                ^", "sip-duplicate", "inputs", "another key"),
     ("I21!S17!k1_0k0_0k1_1k1_2R1!", "                ^", "sip-duplicate", "inputs", "another key"),
+    ("I21!S17!k1_0k5_0k1_1k5_2R1!", "                ^", "sip-duplicate", "inputs", "another key"),
+    (
+        "I25!S21!k1_0k0_0k1_1k2_2k1_3R1!",
+        "                ^",
+        "sip-duplicate",
+        "inputs",
+        "another key",
+    ),
+    ("I21!S17!k1_0k0_0k1_1k9x0R1!", "                ^", "sip-duplicate", "inputs", "another key"),
     ("I18!S14!k1_0k0_0k1_1xR1!", "                ^", "sip-duplicate", "inputs", "another key"),
     (
         "I26!S22!k1_0k0_0k1S9!k0_0k0_1R1!",

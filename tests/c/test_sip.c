@@ -184,6 +184,10 @@ static const struct {
     {TEXT("I17!S13!k1_0k0_0k1_1R1!"), FNABI_SIP_DUPLICATE, 16, "inputs"},
     /* the first of several, also where an inner structure has one too */
     {TEXT("I21!S17!k1_0k0_0k1_1k1_2R1!"), FNABI_SIP_DUPLICATE, 16, "inputs"},
+    {TEXT("I21!S17!k1_0k5_0k1_1k5_2R1!"), FNABI_SIP_DUPLICATE, 16, "inputs"},
+    {TEXT("I25!S21!k1_0k0_0k1_1k2_2k1_3R1!"), FNABI_SIP_DUPLICATE, 16,
+     "inputs"},
+    {TEXT("I21!S17!k1_0k0_0k1_1k9x0R1!"), FNABI_SIP_DUPLICATE, 16, "inputs"},
     {TEXT("I18!S14!k1_0k0_0k1_1xR1!"), FNABI_SIP_DUPLICATE, 16, "inputs"},
     {TEXT("I26!S22!k1_0k0_0k1S9!k0_0k0_1R1!"), FNABI_SIP_DUPLICATE, 16,
      "inputs"},
