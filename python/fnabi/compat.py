@@ -8,8 +8,8 @@ old one's functions by their names::
     >>> found.compatible
     False
     >>> print(*found.changes, sep="\n")
-    breaking  mm: inputs[1].shape[0] narrowed: float32[?x8] => float32[4x8]
     notice    bytecode_version changed: 15.0 => 17.0
+    breaking  mm: inputs[1].shape[0] narrowed: float32[?x8] => float32[4x8]
 
 A change is *breaking* when a caller may fail or misread results, *widening* when all that was
 accepted still is and nothing new is given, and else a *notice*: it does not concern callers, or
