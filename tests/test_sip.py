@@ -691,6 +691,9 @@ def test_records() -> None:
     assert eval(repr(signature)) == signature
     assert repr(Leaf(1)) == "Leaf(index=1)"
     assert str(signature) == "[$0, {a: $1, b: $2}] -> [1: $0, 5: $1]"
+    assert [str(side) for side in (signature.inputs, signature.results)] == str(signature).split(
+        " -> "
+    )
     assert str(Signature(None, Leaf(0))) == "() -> $0"
     assert str(Signature(Sequence(()), Dict(()))) == "[] -> {}"
     keys = ["a/b.c_1", "", "a b", "0", "a: $1, b", "\udcff"]

@@ -1,6 +1,6 @@
 """Read, write and call the function ABIs of ML compilers."""
 
-from fnabi import cconv, declaration, iree_abi, raw, sip, types, vmfb
+from fnabi import cconv, compat, declaration, iree_abi, raw, sip, types, vmfb
 from fnabi.errors import CallError, FnabiError, FormatError, LibraryError, RangeError
 from fnabi.signature import Component, ComponentType, SignatureBuilder, SignatureParser
 
@@ -15,6 +15,7 @@ __all__ = [
     "SignatureBuilder",
     "SignatureParser",
     "cconv",
+    "compat",
     "declaration",
     "iree_abi",
     "raw",

@@ -15,13 +15,14 @@ from typing import Any
 
 import msgspec
 
-from fnabi import __version__, raw, sip, vmfb
+from fnabi import __version__, compat, raw, sip, vmfb
 from fnabi.errors import FnabiError, FormatError
 from fnabi.signature import Component, ComponentType, SignatureParser
 from fnabi.types import DType
 
 _DECODE_SCHEMA = "fnabi.decode/1"
 _INSPECT_SCHEMA = "fnabi.inspect/1"
+_DIFF_SCHEMA = "fnabi.diff/1"
 
 _PARSERS: dict[str, Callable[[bytes], Any]] = {
     "raw": raw.parse,
@@ -51,7 +52,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     decode.add_argument("text", metavar="TEXT", help="a signature; - for lines of standard input")
     decode.set_defaults(run=_decode)
 
-    for verb in (inspect, decode):
+    diff = verbs.add_parser(
+        "diff",
+        help="tell whether callers of one module are served by another",
+        epilog="Exit status: 0 when they are, 1 for a breaking change or bad input, 2 wrong usage.",
+    )
+    diff.add_argument("old", metavar="OLD", help="the module that callers were made for")
+    diff.add_argument(
+        "new", metavar="NEW", help="the other one; either may be - for standard input"
+    )
+    diff.set_defaults(run=_diff, usage=diff.error)
+
+    for verb in (inspect, decode, diff):
         verb.add_argument("--json", action="store_true", help="write JSON, with its schema's name")
 
     arguments = parser.parse_args(argv)
@@ -159,10 +171,7 @@ def _character(byte: int) -> str:
 
 
 def _inspect(arguments: argparse.Namespace) -> int:
-    if arguments.file == "-":
-        module = vmfb.from_buffer(sys.stdin.buffer.read())
-    else:
-        module = vmfb.open(arguments.file)
+    module = _open(arguments.file)
     exports = [_export(export) for export in module.exports]
     bad = any("error" in signature for _, found in exports for signature in found.values())
     if arguments.json:
@@ -171,6 +180,10 @@ def _inspect(arguments: argparse.Namespace) -> int:
         for line in _module_lines(module, exports):
             print(line.rstrip())
     return 1 if bad else 0
+
+
+def _open(file: str) -> vmfb.Module:
+    return vmfb.from_buffer(sys.stdin.buffer.read()) if file == "-" else vmfb.open(file)
 
 
 def _export(export: vmfb.Export) -> tuple[vmfb.Export, dict[str, dict[str, Any]]]:
@@ -243,6 +256,47 @@ def _module_json(
     }
 
 
+# ----------------------------------------------------------------------------------- diff
+
+
+def _diff(arguments: argparse.Namespace) -> int:
+    if arguments.old == arguments.new == "-":
+        arguments.usage("only one of OLD and NEW can be standard input")
+    modules = []
+    for file in (arguments.old, arguments.new):
+        arguments.file = file  # for the message of an error
+        modules.append(_open(file))
+        _ = modules[-1].exports
+    found = compat.compare(*modules)
+    severities: tuple[compat.Severity, ...] = ("breaking", "widening", "notice")
+    counts = {severity: len(found.of(severity)) for severity in severities}
+    if arguments.json:
+        head = {"schema": _DIFF_SCHEMA, "compatible": found.compatible, "counts": counts}
+        changes = [_change_json(change) for change in found.changes]
+        print(json.dumps(head | {"changes": changes}, indent=2))
+    else:
+        for change in found.changes:
+            print(_line(str(change)))
+        verdict = "compatible" if found.compatible else "incompatible"
+        print(f"{verdict}: {', '.join(f'{count} {name}' for name, count in counts.items())}")
+    return 0 if found.compatible else 1
+
+
+def _change_json(change: compat.Change) -> dict[str, Any]:
+    return {
+        "severity": change.severity,
+        "kind": change.kind,
+        "function": change.function,
+        "path": change.path,
+        "old": _side_json(change.old, change.old_text),
+        "new": _side_json(change.new, change.new_text),
+    }
+
+
+def _side_json(value: object, text: str) -> dict[str, Any] | None:
+    return None if value is None else {"text": text, "value": _builtins(value)}
+
+
 # ----------------------------------------------------------------------------------- JSON
 
 
@@ -264,6 +318,8 @@ def _builtins(value: Any) -> Any:
         return {"type": value.type.name.lower(), "tag": value.tag, **content}
     if isinstance(value, DType):
         return str(value)
+    if isinstance(value, FormatError):
+        return {"type": "error", **_error(value)}
     if isinstance(value, msgspec.Struct):
         fields = {name: _builtins(getattr(value, name)) for name in value.__struct_fields__}
         kind = type(value).__name__

@@ -52,11 +52,17 @@ class Leaf(_Node, frozen=True, tag=lib.FNABI_SIP_LEAF):
 
     index: int
 
+    def __str__(self) -> str:
+        return _text(self)
+
 
 class Sequence(_Node, frozen=True, tag=lib.FNABI_SIP_SEQUENCE):
     """A sequence: pairs of position and node, in the order of the text."""
 
     children: tuple[tuple[int, Node], ...]
+
+    def __str__(self) -> str:
+        return _text(self)
 
 
 class Dict(_Node, frozen=True, tag=lib.FNABI_SIP_DICT):
@@ -67,6 +73,9 @@ class Dict(_Node, frozen=True, tag=lib.FNABI_SIP_DICT):
     """
 
     children: tuple[tuple[str, Node], ...]
+
+    def __str__(self) -> str:
+        return _text(self)
 
 
 Node: TypeAlias = Leaf | Sequence | Dict

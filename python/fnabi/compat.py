@@ -1,0 +1,535 @@
+r"""Whether callers of a module are still served by another one in its place.
+
+`compare` tells what differs between two modules, and how much that matters to whoever calls the
+old one's functions by their names::
+
+    >>> from fnabi import compat, vmfb
+    >>> found = compat.compare(vmfb.open("old.vmfb"), vmfb.open("new.vmfb"))
+    >>> found.compatible
+    False
+    >>> print(*found.changes, sep="\n")
+    notice    bytecode_version changed: 15.0 => 17.0
+    breaking  mm: inputs[1].shape[0] narrowed: float32[?x8] => float32[4x8]
+
+A change is *breaking* when a caller may fail or misread results, *widening* when all that was
+accepted still is and nothing new is given, and else a *notice*: it does not concern callers, or
+nobody can tell from the modules whether it does.
+
+Types
+    A dynamic dim is wider than a static one, an unknown rank wider than a known one, a reference
+    to any object wider than one to a named type. Inputs may become wider and results narrower;
+    the reverse is breaking. So it is for whatever a List, a Tuple, a Dict, a HomogeneousList or a
+    RefArray holds. All other changes are breaking: of the dtype, the rank, a static dim, the sort
+    of type, the number of values, the keys of a Dict or their order, in which values are passed.
+
+    What is not told cannot be compared and is a notice in both directions: Unknown, and integers
+    of the same width that are signless on one side, for their bits are the same. From signed to
+    unsigned is breaking.
+
+    The name of an argument is a promise where the signature was read from ``iree.abi``, for there
+    it may be passed as a keyword: to change or lose it is breaking, to get one is widening.
+    Elsewhere, and for results, names are notices. They are not compared when the signatures were
+    read from different texts.
+
+Functions
+    A removed function is breaking, an added one widening. Of several exports of one name the first
+    counts, as it does for callers; that there are more or fewer of them is a notice. Functions
+    whose names begin with two underscores, such as ``__init``, are the runtime's to call, and
+    everything about them is a notice. The order of functions does not count.
+
+    A change of the calling convention is breaking, whatever else is found. So is one of
+    ``iree.abi.model``, for asynchronous functions take two fences more.
+
+    Typed signatures are compared when both modules have one; one that was read from nothing but
+    the calling convention tells no types. To lose the text that it was read from is breaking where
+    callers convert values by it: ``iree.abi`` and ``f``. The structures of ``sip`` must be equal:
+    kinds, keys, the order of a dict's keys, and indexes.
+
+    A signature or structure that cannot be read any more is breaking. When it could not be read
+    before, that is a notice, and the calling convention alone decides.
+
+    All other attributes are notices. Those that hold a signature are not told when the signature's
+    own differences are.
+
+Modules
+    The module's name is breaking, for functions are looked up by it too, and so is a lower
+    version, for others may ask for the old one. Notices are a higher version, attributes, and
+    what the file asks of whoever loads it: the version of the bytecode, features, dependencies,
+    and imports where the version of the dependency they come from is the same. An older runtime
+    may refuse the new file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import IntFlag
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+
+import msgspec
+
+from fnabi import cconv, sip
+from fnabi.errors import FormatError
+from fnabi.types import (
+    Buffer,
+    Dict,
+    DType,
+    HomogeneousList,
+    List,
+    Named,
+    Ref,
+    RefArray,
+    Scalar,
+    Signature,
+    Tuple,
+    Type,
+    Unknown,
+)
+from fnabi.vmfb import DependencyFlags, Export, ImportFlags, Module
+
+__all__ = ["Change", "Comparison", "Kind", "Severity", "compare", "compare_signatures"]
+
+Kind: TypeAlias = Literal[
+    "added",
+    "removed",
+    "changed",
+    "widened",
+    "narrowed",
+    "renamed",
+    "reordered",
+    "untold",
+    "unreadable",
+]
+Severity: TypeAlias = Literal["breaking", "widening", "notice"]
+
+_TYPED = ("iree.abi", "iree.abi.declaration", "f", "fv")
+"""Attributes that a signature is read from."""
+
+_CONVERTED_BY = ("iree.abi", "f")
+"""Those of them by which callers convert their values."""
+
+_SIP = ("sip", "sipv", "abi", "abiv")
+_MODEL = "iree.abi.model"
+
+_Shape: TypeAlias = tuple[int | None, ...] | None
+_Key = TypeVar("_Key", int, str)
+_T = TypeVar("_T")
+
+
+class Change(msgspec.Struct, frozen=True):
+    """Something that differs.
+
+    Attributes:
+        kind: What happened. ``"widened"`` and ``"narrowed"`` say which of two types holds all
+            values of the other; ``"untold"``, that one side does not tell what the other does;
+            ``"unreadable"``, that a side is malformed; ``"reordered"``, that the keys are the
+            same in another order.
+        severity: What it means to callers; the module's text has the rules.
+        path: Where, such as ``inputs[1].shape[0]``, ``results[0]["logits"].dtype``,
+            ``calling_convention``, ``attrs["fbr"]`` or ``dependencies["hal"].minimum_version``;
+            empty for a function as a whole.
+        old: What stood there, None for nothing. For a part of a type it is the innermost type
+            that the part belongs to, an argument's with its name; for a signature that cannot be
+            read, the FormatError; for a whole function, its signature or calling convention.
+        new: What stands there now.
+        function: The function's name, or None for the module itself.
+
+    """
+
+    kind: Kind
+    severity: Severity
+    path: str
+    old: Any
+    new: Any
+    function: str | None = None
+
+    @property
+    def old_text(self) -> str:
+        """What stood there as text; empty for nothing."""
+        return _text(self.old)
+
+    @property
+    def new_text(self) -> str:
+        """The same of what stands there now."""
+        return _text(self.new)
+
+    def __str__(self) -> str:
+        function = "" if self.function is None else f"{self.function}: "
+        where = f"{self.path} " if self.path else ""
+        if self.kind in ("added", "removed"):
+            texts = self.old_text or self.new_text
+        else:
+            texts = f"{self.old_text or 'nothing'} => {self.new_text or 'nothing'}"
+        return f"{self.severity:8}  {function}{where}{self.kind}: {texts}"
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """What `compare` found.
+
+    Attributes:
+        changes: Of the module first, then of its functions: in the order of the old module, and
+            in that of the new one where they were added.
+
+    """
+
+    changes: tuple[Change, ...]
+
+    @property
+    def compatible(self) -> bool:
+        """Whether no change is breaking."""
+        return not self.of("breaking")
+
+    def of(self, severity: Severity) -> tuple[Change, ...]:
+        """Give the changes of one severity."""
+        return tuple(change for change in self.changes if change.severity == severity)
+
+
+def compare(old: Module, new: Module) -> Comparison:
+    """Compare two modules by what their callers rely on; the module's text has the rules.
+
+    Raises:
+        FormatError: when an export refers to a function that its module does not have.
+        CallError: when a module is closed.
+
+    """
+    changes = list(_modules(old, new))
+    old_counts, new_counts = (Counter(e.name for e in module.exports) for module in (old, new))
+    for name in old_counts | new_counts:
+        if name not in new_counts:
+            found = [Change("removed", "breaking", "", _shown(old.exports[name]), None)]
+        elif name not in old_counts:
+            found = [Change("added", "widening", "", None, _shown(new.exports[name]))]
+        else:
+            found = list(_functions(old.exports[name], new.exports[name]))
+            counts = old_counts[name], new_counts[name]
+            if counts[0] != counts[1]:
+                found.append(Change("changed", "notice", "exports", *counts))
+        changes += _of_function(name, found)
+    return Comparison(tuple(changes))
+
+
+def compare_signatures(
+    old: Signature, new: Signature, *, keywords: bool = False
+) -> tuple[Change, ...]:
+    """Compare two signatures; the module's text has the rules.
+
+    Args:
+        old: What callers were made for.
+        new: What they would call.
+        keywords: Whether callers may pass arguments by their names.
+
+    """
+    inputs = _slots(_items(old.inputs), _items(new.inputs), "inputs", _types)
+    results = _slots(_items(old.results), _items(new.results), "results", _types)
+    return tuple(
+        [Change(d.kind, _of_input(d, keywords), d.path, d.old, d.new) for d in inputs]
+        + [Change(d.kind, _of_result(d), d.path, d.old, d.new) for d in results]
+    )
+
+
+# ----------------------------------------------------------------------------------- modules
+
+
+def _modules(old: Module, new: Module) -> Iterator[Change]:
+    if old.name != new.name:
+        yield Change("changed", "breaking", "name", old.name, new.name)
+    if old.version != new.version:
+        severity: Severity = "breaking" if new.version < old.version else "notice"
+        yield Change("changed", severity, "version", old.version, new.version)
+    dependencies = [{(d.name, d.minimum_version) for d in m.dependencies} for m in (old, new)]
+    moved = {name for name, _ in dependencies[0] ^ dependencies[1]}
+    yield from _notices(_demands(old, moved), _demands(new, moved))
+
+
+def _demands(module: Module, moved: set[str]) -> dict[str, Any]:
+    """What a module asks of whoever loads it, and its attributes, by path.
+
+    Imports from modules that have `moved` to another version are left out.
+    """
+    found: dict[str, Any] = {
+        "bytecode_version": module.bytecode_version,
+        "requirements": module.requirements,
+    }
+    for dependency in module.dependencies:
+        path = f"dependencies[{_quoted(dependency.name)}]"
+        found[f"{path}.minimum_version"] = dependency.minimum_version
+        if dependency.flags != DependencyFlags.REQUIRED:
+            found[f"{path}.flags"] = dependency.flags
+    for imported in module.imports:
+        if imported.module in moved:
+            continue
+        path = f"imports[{_quoted(imported.full_name)}]"
+        found[f"{path}.calling_convention"] = imported.calling_convention
+        if imported.flags != ImportFlags.REQUIRED:
+            found[f"{path}.flags"] = imported.flags
+    return found | _attributes(module.attrs)
+
+
+def _attributes(attrs: Mapping[str, str]) -> dict[str, str]:
+    return {f"attrs[{_quoted(key)}]": value for key, value in attrs.items()}
+
+
+def _notices(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    """The differences of values by path."""
+    for path, value in old.items():
+        if path not in new:
+            yield Change("removed", "notice", path, value, None)
+        elif new[path] != value:
+            yield Change("changed", "notice", path, value, new[path])
+    for path, value in new.items():
+        if path not in old:
+            yield Change("added", "notice", path, None, value)
+
+
+# --------------------------------------------------------------------------------- functions
+
+
+def _of_function(name: str, changes: Iterable[Change]) -> Iterator[Change]:
+    for change in changes:
+        severity = "notice" if name.startswith("__") else change.severity
+        yield msgspec.structs.replace(change, function=name, severity=severity)
+
+
+def _shown(export: Export) -> Signature | str:
+    signature = _read(export, "signature")
+    return signature if isinstance(signature, Signature) else export.calling_convention
+
+
+def _functions(old: Export, new: Export) -> Iterator[Change]:
+    conventions = old.calling_convention, new.calling_convention
+    if _registers(conventions[0]) != _registers(conventions[1]):
+        yield Change("changed", "breaking", "calling_convention", *conventions)
+    before, after = dict(old.attrs), dict(new.attrs)
+    models = before.pop(_MODEL, None), after.pop(_MODEL, None)
+    if models[0] != models[1]:
+        yield Change("changed", "breaking", f"attrs[{_quoted(_MODEL)}]", *models)
+    source = old.source
+    if source in _CONVERTED_BY and source not in after:
+        text = before.pop(source)
+        yield Change("removed", "breaking", f"attrs[{_quoted(source)}]", text, None)
+    for part, keys, differences in _PARTS:
+        found = list(_part(old, new, part, keys, differences))
+        yield from found
+        if found and found[0].kind != "unreadable":  # else the texts are all there is to show
+            for key in keys:
+                before.pop(key, None)
+                after.pop(key, None)
+    yield from _notices(_attributes(before), _attributes(after))
+
+
+def _registers(convention: str) -> cconv.CallingConvention | str:
+    """What a calling convention says, for there are several spellings of no values."""
+    try:
+        return cconv.parse(convention)
+    except FormatError:
+        return convention
+
+
+def _read(export: Export, part: str) -> Any:
+    """What an export says, None for nothing, or the FormatError of a malformed text."""
+    try:
+        return getattr(export, part)
+    except FormatError as problem:
+        return problem
+
+
+def _part(
+    old: Export,
+    new: Export,
+    part: str,
+    keys: tuple[str, ...],
+    differences: Callable[[Export, Export], Iterable[Change]],
+) -> Iterator[Change]:
+    """The differences of what the attributes `keys` say, where they can be read."""
+    before, after = _read(old, part), _read(new, part)
+    if not isinstance(before, FormatError) and not isinstance(after, FormatError):
+        yield from differences(old, new)
+    elif any(old.attrs.get(key) != new.attrs.get(key) for key in keys):
+        lost = before is not None and not isinstance(before, FormatError)
+        yield Change("unreadable", "breaking" if lost else "notice", part, before, after)
+
+
+def _signatures(old: Export, new: Export) -> Iterable[Change]:
+    before, after = old.signature, new.signature
+    if before is None or after is None or "cconv" in (old.source, new.source):
+        return ()
+    if old.source == new.source:
+        return compare_signatures(before, after, keywords=old.source == "iree.abi")
+    return compare_signatures(_nameless(before), _nameless(after))
+
+
+def _nameless(signature: Signature) -> Signature:
+    """A signature without names, which are only comparable where they are from the same text."""
+    return Signature(
+        tuple([_unnamed(type)[1] for type in signature.inputs]),
+        tuple([_unnamed(type)[1] for type in signature.results]),
+    )
+
+
+def _structures(old: Export, new: Export) -> Iterator[Change]:
+    before, after = old.sip or _NO_STRUCTURES, new.sip or _NO_STRUCTURES
+    for side in ("inputs", "results"):
+        for d in _nodes(getattr(before, side), getattr(after, side), f"sip.{side}"):
+            yield Change(d.kind, "breaking", d.path, d.old, d.new)
+
+
+_NO_STRUCTURES = sip.Signature(None, None)
+_PARTS = (("signature", _TYPED, _signatures), ("sip", _SIP, _structures))
+
+
+# ------------------------------------------------------------------------------------- types
+
+
+class _Difference(NamedTuple):
+    """As a Change, before it is known on which side of a function it is."""
+
+    kind: Kind
+    path: str
+    old: Any
+    new: Any
+
+
+def _of_input(difference: _Difference, keywords: bool) -> Severity:
+    if difference.kind == "renamed" and keywords:
+        return "breaking" if isinstance(difference.old, Named) else "widening"
+    if difference.kind in ("renamed", "untold"):
+        return "notice"
+    return "widening" if difference.kind == "widened" else "breaking"
+
+
+def _of_result(difference: _Difference) -> Severity:
+    if difference.kind in ("renamed", "untold"):
+        return "notice"
+    return "widening" if difference.kind == "narrowed" else "breaking"
+
+
+def _types(old: Type, new: Type, path: str) -> Iterator[_Difference]:
+    def differ(kind: Kind, part: str = "") -> _Difference:
+        return _Difference(kind, path + part, *shown)
+
+    shown = old, new
+    old_name, old = _unnamed(old)
+    new_name, new = _unnamed(new)
+    if old_name != new_name:
+        yield differ("renamed")
+    if old == new:
+        return
+    if isinstance(old, Unknown) or isinstance(new, Unknown):
+        yield differ("untold")
+    elif isinstance(old, Scalar) and isinstance(new, Scalar):
+        yield differ(_dtypes(old.dtype, new.dtype), ".dtype")
+    elif isinstance(old, Buffer) and isinstance(new, Buffer):
+        if old.dtype != new.dtype:
+            yield differ(_dtypes(old.dtype, new.dtype), ".dtype")
+        for kind, part in _shapes(old.shape, new.shape):
+            yield differ(kind, part)
+    elif isinstance(old, RefArray) and isinstance(new, RefArray):
+        yield from _types(old.element, new.element, f"{path}.element")
+        for kind, part in _shapes(old.shape, new.shape):
+            yield differ(kind, part)
+    elif isinstance(old, HomogeneousList) and isinstance(new, HomogeneousList):
+        yield from _types(old.element, new.element, f"{path}.element")
+    elif (isinstance(old, List) and isinstance(new, List)) or (
+        isinstance(old, Tuple) and isinstance(new, Tuple)
+    ):
+        yield from _slots(_items(old.items), _items(new.items), path, _types)
+    elif isinstance(old, Dict) and isinstance(new, Dict):
+        before, after = dict(old.items), dict(new.items)
+        if (len(before), len(after)) != (len(old.items), len(new.items)):  # a key twice
+            yield differ("changed")
+            return
+        yield from _slots(before, after, path, _types)
+        if _reordered(before, after):
+            yield differ("reordered")
+    elif isinstance(old, Ref) and isinstance(new, Ref):
+        yield differ(_direction(old.name, new.name), ".name")
+    else:
+        yield differ("changed")
+
+
+def _unnamed(type: Type) -> tuple[str | None, Type]:
+    return (type.name, type.type) if isinstance(type, Named) else (None, type)
+
+
+def _dtypes(old: DType, new: DType) -> Kind:
+    kinds = {old.kind, new.kind}
+    integers = "signless" in kinds and kinds <= {"signless", "signed", "unsigned"}
+    return "untold" if integers and old.bits == new.bits else "changed"
+
+
+def _shapes(old: _Shape, new: _Shape) -> Iterator[tuple[Kind, str]]:
+    """How shapes differ, and in which part."""
+    if old is None or new is None or len(old) != len(new):
+        if old != new:
+            yield _direction(old, new), ".shape"
+        return
+    for axis, (old_dim, new_dim) in enumerate(zip(old, new, strict=True)):
+        if old_dim != new_dim:
+            yield _direction(old_dim, new_dim), f".shape[{axis}]"
+
+
+def _direction(old: object | None, new: object | None) -> Kind:
+    """How a thing changed that is wider when it is None."""
+    return "widened" if new is None else "narrowed" if old is None else "changed"
+
+
+# -------------------------------------------------------------------------------- structures
+
+_Walk: TypeAlias = Callable[[_T, _T, str], Iterator[_Difference]]
+
+
+def _slots(
+    old: Mapping[_Key, _T], new: Mapping[_Key, _T], path: str, walk: _Walk[_T]
+) -> Iterator[_Difference]:
+    """The differences of what stands under the same key, and the keys of one side only."""
+    for key, value in old.items():
+        if key in new:
+            yield from walk(value, new[key], f"{path}[{_quoted(key)}]")
+        else:
+            yield _Difference("removed", f"{path}[{_quoted(key)}]", value, None)
+    for key, value in new.items():
+        if key not in old:
+            yield _Difference("added", f"{path}[{_quoted(key)}]", None, value)
+
+
+def _items(values: tuple[_T, ...]) -> dict[int, _T]:
+    return dict(enumerate(values))
+
+
+def _reordered(old: Mapping[_Key, object], new: Mapping[_Key, object]) -> bool:
+    """Whether the keys of both sides are in another order."""
+    return [key for key in old if key in new] != [key for key in new if key in old]
+
+
+def _nodes(old: sip.Node | None, new: sip.Node | None, path: str) -> Iterator[_Difference]:
+    if isinstance(old, sip.Sequence) and isinstance(new, sip.Sequence):
+        yield from _slots(dict(old.children), dict(new.children), path, _nodes)
+    elif isinstance(old, sip.Dict) and isinstance(new, sip.Dict):
+        before, after = dict(old.children), dict(new.children)
+        yield from _slots(before, after, path, _nodes)
+        if _reordered(before, after):
+            yield _Difference("reordered", path, old, new)
+    elif old != new:
+        yield _Difference("changed", path, old, new)
+
+
+# -------------------------------------------------------------------------------------- text
+
+
+def _quoted(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, IntFlag):
+        return value.name or str(int(value))
+    if isinstance(value, tuple):
+        return ".".join(map(str, value))
+    if isinstance(value, FormatError):
+        return str(value).partition("\n")[0]
+    return str(value)
