@@ -6,7 +6,7 @@ import pickle
 from collections import OrderedDict, deque
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -485,9 +485,9 @@ SIZE = 100_000_000
 )
 def test_long_input(start: bytes, piece: bytes, code: str) -> None:
     text = start + piece * (SIZE // len(piece))
-    began = perf_counter()
+    began = process_time()
     assert outcome(text)[0] == code  # type: ignore[index]
-    assert perf_counter() - began < 10
+    assert process_time() - began < 10
 
 
 def test_long_values() -> None:

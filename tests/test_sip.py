@@ -256,12 +256,12 @@ def test_defect_length_overflow() -> None:
 def test_defect_nesting_without_limit() -> None:
     """A million levels end in an error, in time that grows with the depth only."""
     data = function(nested(1_000_000))
-    started = time.perf_counter()
+    started = time.process_time()
     events, error = visit(data, "I")
     assert error == "nested too deeply"
     assert len(events) == 3 * SIP_EVENT_DEPTH
     assert outcome(data)[0] == "depth"  # type: ignore[index]
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_defect_leaf_overwritten() -> None:
@@ -1203,9 +1203,9 @@ def test_many_long_keys_that_differ_late() -> None:
     keys = [("x" * 10_000) + f"{number:04}" for number in range(2000)]
     signature = Signature(None, Dict(tuple((key, Leaf(0)) for key in reversed(keys))))
     data = sip.encode(signature)
-    started = time.perf_counter()
+    started = time.process_time()
     assert sip.parse(data) == signature
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_a_million_nested_spans_are_refused() -> None:
@@ -1220,9 +1220,9 @@ def test_a_million_nested_spans_are_refused() -> None:
 def best_of_three(work: Callable[[], object]) -> float:
     times = []
     for _ in range(3):
-        started = time.perf_counter()
+        started = time.process_time()
         work()
-        times.append(time.perf_counter() - started)
+        times.append(time.process_time() - started)
     return min(times)
 
 
@@ -1230,7 +1230,7 @@ def test_time_is_linear_in_the_nesting() -> None:
     """Four times the depth costs no more than about four times as much."""
     texts = [function(nested(depth)) for depth in (4_000, 16_000)]
     small, large = (best_of_three(lambda data=data: visit(data, "I")) for data in texts)  # type: ignore[misc]
-    assert large < 12 * small
+    assert large < 10 * small
     levels = []
     for depth in (4_000, 16_000):
         mangler = SipSignatureMangler()
@@ -1240,7 +1240,7 @@ def test_time_is_linear_in_the_nesting() -> None:
         best_of_three(lambda mangler=mangler: mangler.to_structure_signature())  # type: ignore[misc]
         for mangler in levels
     )
-    assert large < 12 * small
+    assert large < 10 * small
 
 
 def test_threads() -> None:

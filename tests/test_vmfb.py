@@ -1128,7 +1128,7 @@ def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
     assert (opened.check(), len(whole), whole[-1]) == ([], 1 << 31, 0)
     assert opened.rodata[0].offset == opened.layout.rodata_base + (1 << 31)
     assert resident() - before < 4 << 20
-    assert time.process_time() - started < 0.2
+    assert time.process_time() - started < 0.5
 
 
 # ----------------------------------------------------------------------- what check() finds
