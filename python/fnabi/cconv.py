@@ -103,7 +103,7 @@ class CallingConvention(_Record, frozen=True):
         return _offsets(self, _RESULTS, (), packed)
 
 
-_convention = msgspec.msgpack.Decoder(CallingConvention)
+_parse = _core.reader(lib.fnabi_cconv_decode, msgspec.msgpack.Decoder(CallingConvention))
 
 
 def parse(text: bytes | bytearray | memoryview | str) -> CallingConvention:
@@ -119,7 +119,7 @@ def parse(text: bytes | bytearray | memoryview | str) -> CallingConvention:
     """
     if text.__class__ is not bytes:
         text = _core.data_bytes(text, "cconv.parse", "text")
-    return _core.decode(lib.fnabi_cconv_decode, _convention, text)
+    return _parse(text)
 
 
 def encode(convention: CallingConvention) -> str:

@@ -35,8 +35,7 @@ __all__ = [
     "to_string",
 ]
 
-_read = lib.fnabi_raw_decode
-_signature = msgspec.msgpack.Decoder(Signature)
+_parse = _core.reader(lib.fnabi_raw_decode, msgspec.msgpack.Decoder(Signature))
 _dtype = msgspec.msgpack.Decoder(DType)
 
 
@@ -99,7 +98,7 @@ def parse(data: bytes | bytearray | memoryview | str) -> Signature:
     """
     if data.__class__ is not bytes:
         data = _core.data_bytes(data, "raw.parse")
-    return _core.decode(_read, _signature, data)
+    return _parse(data)
 
 
 def encode(signature: Signature) -> bytes:
@@ -122,8 +121,7 @@ def to_string(data: bytes | bytearray | memoryview | str) -> str:
         FormatError: when `data` is not exactly the grammar.
 
     """
-    data = _core.data_bytes(data, "raw.to_string")
-    signature = _core.decode(_read, _signature, data)
+    signature = _parse(_core.data_bytes(data, "raw.to_string"))
     inputs = ", ".join(map(_text, signature.inputs))
     results = ", ".join(map(_text, signature.results))
     return f"({inputs}) -> ({results})"

@@ -91,7 +91,7 @@ class Signature(_Node, frozen=True):
         return f"{_text(self.inputs)} -> {_text(self.results)}"
 
 
-_signature = msgspec.msgpack.Decoder(Signature)
+_parse = _core.reader(lib.fnabi_sip_decode, msgspec.msgpack.Decoder(Signature))
 
 
 def parse(data: bytes | bytearray | memoryview | str) -> Signature:
@@ -103,7 +103,9 @@ def parse(data: bytes | bytearray | memoryview | str) -> Signature:
         CallError: when `data` is of another type.
 
     """
-    return _core.decode(lib.fnabi_sip_decode, _signature, _core.data_bytes(data, "sip.parse"))
+    if data.__class__ is not bytes:
+        data = _core.data_bytes(data, "sip.parse")
+    return _parse(data)
 
 
 def encode(signature: Signature) -> bytes:
