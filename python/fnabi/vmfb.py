@@ -461,12 +461,13 @@ class Export(_Record, frozen=True):
         text = self.attrs.get("iree.abi.declaration")
         if text is None:
             return None
+        known = self.calling_convention.startswith("0")
         arguments, _, results = self.calling_convention[1:].partition("_")
-        sides = [
-            None if self.calling_convention[:1] != "0" or side.strip("viIfFr") else side
+        inputs, outputs = (
+            side if known and (side == "v" or not side.strip("iIfFr")) else None
             for side in (arguments, results)
-        ]
-        return parse_declaration(text, inputs=sides[0], results=sides[1])
+        )
+        return parse_declaration(text, inputs=inputs, results=outputs)
 
     @property
     def problem(self) -> FormatError | None:
@@ -508,7 +509,7 @@ class Export(_Record, frozen=True):
                 expected='"1"',
             )
         try:
-            return parse_raw(attrs["f"])
+            return parse_raw(_core.text_bytes(attrs["f"]))
         except FormatError as problem:
             problem.path = f'attrs["f"].{problem.path}'.rstrip(".")
             raise
@@ -569,7 +570,7 @@ def _disagreements(export: Export) -> Iterator[str]:
     if export._source in (None, "cconv"):
         return
     try:
-        convention = cconv.parse(export.calling_convention)
+        convention = cconv.parse(_core.text_bytes(export.calling_convention))
     except FormatError:
         return
     inputs, results = export.signature.inputs, export.signature.results
