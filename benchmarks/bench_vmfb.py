@@ -5,7 +5,9 @@ FlatBuffers package does not verify, so its walk over all functions stands in. `
 opening and every function: typed at fnabi, name and attributes as strings at the peers. `tables`
 is opening and every table, which the runtime does not show. `attributes` is every function's
 attributes as strings: at the peers of a module that is open, with its functions looked up; fnabi
-opens it again, for it keeps what it has read. `check` is fnabi's alone.
+opens it again, for it keeps what it has read. `signatures` is opening and every function: its
+typed signature at fnabi, its attributes at the runtime, which has no types. `check` is fnabi's
+alone.
 """
 
 from __future__ import annotations
