@@ -5,7 +5,9 @@ FlatBuffers package does not verify, so its walk over all functions stands in. `
 opening and every function: typed at fnabi, name and attributes as strings at the peers. `tables`
 is opening and every table, which the runtime does not show. `attributes` is every function's
 attributes as strings: at the peers of a module that is open, with its functions looked up; fnabi
-opens it again, for it keeps what it has read. `check` is fnabi's alone.
+opens it again, for it keeps what it has read. `signatures` is opening and every function: its
+typed signature at fnabi, its attributes at the runtime, which has no types. `check` is fnabi's
+alone.
 """
 
 from __future__ import annotations
@@ -154,6 +156,7 @@ def iree_work(what: str, path: Path) -> Callable[[], Any]:
         "verify": lambda: VmModule.from_buffer(instance, data),
         "open": lambda: VmModule.mmap(instance, str(path)),
         "exports": exports,
+        "signatures": exports,
         "attributes": attributes,
     }[what]
 
@@ -175,6 +178,7 @@ def work(what: str, who: str, name: str) -> Callable[[], Any]:
         "verify": lambda: vmfb.from_buffer(data),
         "open": lambda: vmfb.open(path),
         "exports": lambda: vmfb.from_buffer(data).exports,
+        "signatures": lambda: [e.signature for e in vmfb.from_buffer(data).exports],
         "tables": lambda: fnabi_tables(data),
         "attributes": lambda: [dict(s.attrs.pairs) for s in vmfb.from_buffer(data).signatures],
         "check": opened.check,
@@ -185,6 +189,7 @@ WORK = {
     "verify": [*PEERS],
     "open": [*PEERS],
     "exports": [*PEERS],
+    "signatures": ["fnabi", "iree"],
     "attributes": [*PEERS],
     "tables": ["fnabi", "flatbuffers"],
     "check": ["fnabi"],
@@ -195,7 +200,7 @@ def same(what: str, who: str, answer: Any, data: bytes) -> bool:
     """Whether a peer has found what fnabi finds, as far as it tells."""
     if what == "tables":
         return bool(answer == fnabi_tables(data))
-    if what == "exports" or (who == "flatbuffers" and what in ("verify", "open")):
+    if what in ("exports", "signatures") or (who == "flatbuffers" and what in ("verify", "open")):
         return bool(answer == fnabi_exports(data))
     if what == "attributes":
         opened = vmfb.from_buffer(data)

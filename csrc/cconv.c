@@ -10,6 +10,7 @@
  * the encoder: "0v_v" has no arguments and no results. */
 #include "cconv.h"
 
+#include "dtype.h"
 #include "error.h"
 
 typedef struct register_type {
@@ -157,43 +158,77 @@ static side read_span(const char* data, size_t at, side s) {
   return span;
 }
 
-static void write_registers(const char* data, side s, fnabi_writer* w) {
+/* How registers stand in the message: by name, or as types. */
+typedef void write_register(char letter, fnabi_writer* w);
+
+static void write_name(char letter, fnabi_writer* w) {
+  fnabi_pack_ascii(w, type_of(letter)->name);
+}
+
+static void write_type(char letter, fnabi_writer* w) {
+  bool integer = letter == 'i' || letter == 'I';
+  fnabi_dtype dtype = {integer ? FNABI_DTYPE_SIGNLESS : FNABI_DTYPE_FLOAT,
+                       8u * type_of(letter)->size, "", 0};
+  fnabi_pack_array(w, 2);
+  if (letter == 'r') {
+    fnabi_pack_int(w, FNABI_TYPE_REF);
+    fnabi_pack_nil(w);
+  } else {
+    fnabi_pack_int(w, FNABI_TYPE_SCALAR);
+    fnabi_pack_dtype(w, &dtype);
+  }
+}
+
+static void write_registers(const char* data, side s, fnabi_writer* w,
+                            write_register* write) {
   size_t head = fnabi_pack_open(w);
-  for (size_t at = s.begin; at < s.end; at++)
-    fnabi_pack_ascii(w, type_of(data[at])->name);
+  for (size_t at = s.begin; at < s.end; at++) write(data[at], w);
   fnabi_pack_close(w, head, s.end - s.begin);
 }
 
-static void write_arguments(const char* data, side s, fnabi_writer* w) {
+static void write_arguments(const char* data, side s, fnabi_writer* w,
+                            write_register* write) {
   size_t head = fnabi_pack_open(w), count = 0;
   for (size_t at = s.begin; at < s.end; at++, count++) {
-    if (data[at] == 'C') {
-      side span = read_span(data, at, s);
-      fnabi_pack_array(w, 1);
-      write_registers(data, span, w);
-      at = span.end;
-    } else {
-      fnabi_pack_ascii(w, type_of(data[at])->name);
+    if (data[at] != 'C') {
+      write(data[at], w);
+      continue;
     }
+    side span = read_span(data, at, s);
+    if (write == write_type) {
+      fnabi_pack_array(w, 2);
+      fnabi_pack_int(w, FNABI_TYPE_HOMOGENEOUS_LIST);
+      fnabi_pack_array(w, 2);
+      fnabi_pack_int(w, FNABI_TYPE_TUPLE);
+    } else {
+      fnabi_pack_array(w, 1);
+    }
+    write_registers(data, span, w, write);
+    at = span.end;
   }
   fnabi_pack_close(w, head, count);
 }
 
-bool fnabi_cconv_write(const char* data, size_t size, fnabi_writer* w,
-                       fnabi_error* error) {
+bool fnabi_cconv_write_signature(const char* data, size_t size, fnabi_writer* w,
+                                 fnabi_error* error) {
   side sides[2];
   if (!read_sides(data, size, sides, error)) return false;
-  fnabi_pack_array(w, 3);
-  write_arguments(data, sides[ARGUMENTS], w);
-  write_registers(data, sides[RESULTS], w);
-  fnabi_pack_int(w, 0);
+  fnabi_pack_array(w, 2);
+  write_arguments(data, sides[ARGUMENTS], w, write_type);
+  write_registers(data, sides[RESULTS], w, write_type);
   return true;
 }
 
 int64_t fnabi_cconv_decode(const char* data, size_t size, uint8_t* out,
                            size_t capacity, fnabi_error* error) {
   fnabi_writer w = {out, capacity, 0};
-  return fnabi_cconv_write(data, size, &w, error) ? (int64_t)w.size : -1;
+  side sides[2];
+  if (!read_sides(data, size, sides, error)) return -1;
+  fnabi_pack_array(&w, 3);
+  write_arguments(data, sides[ARGUMENTS], &w, write_name);
+  write_registers(data, sides[RESULTS], &w, write_name);
+  fnabi_pack_int(&w, 0);
+  return (int64_t)w.size;
 }
 
 /* ------------------------------------------------------------------- writing

@@ -5,9 +5,10 @@
 
 #include "message.h"
 
-/* fnabi_cconv_decode into a message that is being written. On failure answers
- * false and has written nothing. */
-bool fnabi_cconv_write(const char* data, size_t size, fnabi_writer* w,
-                       fnabi_error* error);
+/* The registers of a calling convention as the message of a signature: SCALAR,
+ * with signless integers; REF; and for a span a HOMOGENEOUS_LIST of TUPLEs. On
+ * failure, as fnabi_cconv_decode, answers false and has written nothing. */
+bool fnabi_cconv_write_signature(const char* data, size_t size, fnabi_writer* w,
+                                 fnabi_error* error);
 
 #endif /* FNABI_CCONV_H */

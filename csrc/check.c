@@ -172,7 +172,7 @@ static bool check_cconv(check* c, const fnabi_fb_view* view,
   if (!fnabi_fb_string(&c->fb, view, field, &text, &size)) return false;
   size_t place = place_of(view, field);
   if (!fnabi_fb_spend(&c->fb, size, place)) return false;
-  if (fnabi_cconv_write(text, size, &nowhere, &problem)) return true;
+  if (fnabi_cconv_write_signature(text, size, &nowhere, &problem)) return true;
   if (text != NULL) place = (size_t)((const uint8_t*)text - c->fb.data);
   problem.offset += c->fb.origin + place;
   if (problem.path[0] != 0) fnabi_path_field(&problem, ".");

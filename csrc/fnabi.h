@@ -291,8 +291,9 @@ FNABI_API int64_t fnabi_raw_scalar_dtype(int32_t scalar_type, uint8_t* out,
 FNABI_API int64_t fnabi_raw_decode(const char* data, size_t size, uint8_t* out,
                                    size_t capacity, fnabi_error* error);
 
-/* The way back. Fails with FNABI_UNSUPPORTED for a type, a dtype or an unknown
- * rank that the ABI cannot express, FNABI_INT32 for a dim outside int32. */
+/* The way back, also from the signature of an iree.abi object that has no other
+ * keys. Fails with FNABI_UNSUPPORTED for a type, a dtype or an unknown rank
+ * that the ABI cannot express, FNABI_INT32 for a dim outside int32. */
 FNABI_API int64_t fnabi_raw_encode(const uint8_t* message, size_t size,
                                    uint8_t* out, size_t capacity,
                                    fnabi_error* error);
@@ -508,16 +509,24 @@ FNABI_API int64_t fnabi_module_head(const char* data, size_t size, uint8_t* out,
 
 /* All exports with what belongs to them. The message is
  *   [[name, internal_ordinal, calling_convention, [key, value, key, value...],
- *     signature, problem, sip_signature, problem]...]
- * where `signature` is that of the raw ABI when there is an attribute `f`
- * whose version `fv` is absent or "1", and `sip_signature` that of the SIP ABI
- * when there is an attribute `sip` whose version `sipv`, or else `abiv` beside
- * an `abi` of "sip", is absent or "1". Of attributes with the same key the
- * last one counts. Both are nil where there is no such attribute, and where it
- * is malformed; then the `problem` behind it, else nil, is
+ *     source, signature, doubt, problem, sip_signature, sip_problem]...]
+ * The signature is read from the best text that the function has, whose name
+ * is `source`: the attribute
+ *   "iree.abi"              as fnabi_iree_abi_decode reads it
+ *   "iree.abi.declaration"  its values as NAMED types; `doubt` is as
+ *                           fnabi_declaration_decode has it, else nil
+ *   "f"                     of the raw ABI, with `fv` absent or "1"
+ * or else the calling convention, "cconv", with its registers as types. A
+ * declaration that cannot be read is passed over, for it may be any text; when
+ * another text cannot be read, source and signature are nil. Either way
+ * `problem` then tells, else nil,
  *   [code, offset, expected, path, key]
  * as in fnabi_error, but that the offset is in the value of the attribute
- * `key`. The path is complete: "exports[2].attrs["f"].inputs[0]".
+ * `key`, or in the calling convention for nil. The path is complete, such as
+ * "exports[2].attrs["f"].inputs[0]". So it is with `sip_signature`, nil where
+ * there is no attribute `sip`, whose version `sipv`, or else `abiv` beside an
+ * `abi` of "sip", is absent or "1". Of attributes with the same key the last
+ * one counts.
  * Fails with FNABI_MODULE_ORDINAL when an export has no function signature.
  * Allocates as fnabi_sip_decode does. */
 FNABI_API int64_t fnabi_module_exports(const char* data, size_t size,

@@ -405,11 +405,16 @@ int64_t fnabi_raw_encode(const uint8_t* message, size_t size, uint8_t* out,
                          size_t capacity, fnabi_error* error) {
   fnabi_reader r = {message, size, 0};
   fnabi_writer w = {out, capacity, 0};
-  size_t count;
-  if (!fnabi_unpack_array(&r, &count) || count != 2)
+  size_t count, extra;
+  if (!fnabi_unpack_array(&r, &count) || (count != 2 && count != 3))
     return fnabi_fail(error, FNABI_MESSAGE, 0, "a Signature");
   if (!encode_side(&r, &w, 'I', error) || !encode_side(&r, &w, 'R', error))
     return -1;
+  if (count == 3 && fnabi_unpack_array(&r, &extra) && extra != 0) {
+    fnabi_fail(error, FNABI_UNSUPPORTED, 0, "no keys of an iree.abi object");
+    fnabi_path_field(error, "extra");
+    return -1;
+  }
   if (r.at != size) return fnabi_fail(error, FNABI_MESSAGE, 0, "a Signature");
   return (int64_t)w.size;
 }

@@ -2,7 +2,10 @@
  * and defaults as they have been since compiler 3.2. */
 #include "vmfb.h"
 
+#include "cconv.h"
+#include "declaration.h"
 #include "error.h"
+#include "iree_abi.h"
 #include "raw.h"
 #include "sip.h"
 
@@ -303,14 +306,22 @@ static bool equals(text a, const char* b) {
   return a.size == strlen(b) && memcmp(a.data, b, a.size) == 0;
 }
 
-/* The attributes that say something of the signature. */
-enum { ABI, ABIV, F, FV, SIP, SIPV, KEYS };
-static const char* const keys[KEYS] = {"abi", "abiv", "f", "fv", "sip", "sipv"};
+/* The texts that say something of the signature: the attributes with these
+ * keys, and the calling convention, which has none. */
+enum { ABI, ABIV, F, FV, IREE_ABI, DECLARATION, SIP, SIPV, KEYS };
+enum { CCONV = KEYS, NO_TEXT };
+static const text keys[] = {
+#define KEY(key) {key, sizeof key - 1}
+    KEY("abi"), KEY("abiv"),     KEY("f"),
+    KEY("fv"),  KEY("iree.abi"), KEY("iree.abi.declaration"),
+    KEY("sip"), KEY("sipv"),     {NULL, 0},
+#undef KEY
+};
 
 static void note_attr(text* noted, text key, text value) {
-  if (key.size == 0 || key.size > 4) return; /* as most are */
   for (int i = 0; i < KEYS; i++)
-    if (equals(key, keys[i])) {
+    if (key.size == keys[i].size &&
+        memcmp(key.data, keys[i].data, key.size) == 0) {
       noted[i] = value;
       if (value.data == NULL) noted[i].data = "";
     }
@@ -346,12 +357,18 @@ static bool write_attrs(fnabi_fb* fb, const fnabi_fb_view* view, text* noted) {
   return true;
 }
 
-static void pack_problem(fnabi_writer* w, size_t export_index, const char* key,
+/* What is wrong with a text of an export. */
+static void pack_problem(fnabi_writer* w, size_t export_index, int at_fault,
                          fnabi_error* problem) {
+  const char* key = keys[at_fault].data;
   if (problem->path[0] != 0) fnabi_path_field(problem, ".");
-  fnabi_path_field(problem, "\"]");
-  fnabi_path_field(problem, key);
-  fnabi_path_field(problem, ".attrs[\"");
+  if (at_fault == CCONV) {
+    fnabi_path_field(problem, ".calling_convention");
+  } else {
+    fnabi_path_field(problem, "\"]");
+    fnabi_path_field(problem, key);
+    fnabi_path_field(problem, ".attrs[\"");
+  }
   fnabi_path_index(problem, export_index);
   fnabi_path_field(problem, "exports");
   fnabi_pack_array(w, 5);
@@ -362,39 +379,122 @@ static void pack_problem(fnabi_writer* w, size_t export_index, const char* key,
   else
     fnabi_pack_nil(w);
   fnabi_pack_text(w, problem->path, strlen(problem->path));
-  fnabi_pack_ascii(w, key);
+  if (at_fault == CCONV)
+    fnabi_pack_nil(w);
+  else
+    fnabi_pack_ascii(w, key);
 }
 
-typedef bool write_signature(const char* data, size_t size, fnabi_writer* w,
-                             fnabi_error* error);
+/* Whether an attribute's version is one that is known; absent, it is 1. */
+static bool known_version(text version, fnabi_error* problem) {
+  if (version.data == NULL || equals(version, "1")) return true;
+  fnabi_fail(problem, FNABI_VERSION, 0, "\"1\"");
+  return false;
+}
 
-/* The signature in one attribute, or nil, and what is wrong with it, or nil.
- * `version` is the number of the attribute that has the version. */
-static void write_abi(fnabi_writer* w, size_t export_index, const text* noted,
-                      int value, int version, write_signature* write) {
+/* The registers of one side of a calling convention. A side with a span has no
+ * count that is known. */
+static fnabi_known known_side(const char* data, size_t size) {
+  fnabi_known side = {(int64_t)size, data};
+  if (size == 1 && *data == 'v') side.count = 0;
+  for (int64_t i = 0; i < side.count; i++)
+    if (memchr("iIfFr", data[i], 5) == NULL) return (fnabi_known){-1, NULL};
+  return side;
+}
+
+static bool write_declaration(text declaration, text cconv, fnabi_writer* w,
+                              const char** doubt, fnabi_error* problem) {
+  fnabi_known sides[2] = {{-1, NULL}, {-1, NULL}};
+  if (cconv.size > 0 && *cconv.data == '0') {
+    const char* end = cconv.data + cconv.size;
+    const char* arguments = cconv.data + 1;
+    const char* results = memchr(arguments, '_', cconv.size - 1);
+    if (results == NULL) results = end;
+    sides[0] = known_side(arguments, (size_t)(results - arguments));
+    if (results != end) results++;
+    sides[1] = known_side(results, (size_t)(end - results));
+  }
+  return fnabi_declaration_write(declaration.data, declaration.size, sides[0],
+                                 sides[1], w, doubt, problem);
+}
+
+/* [..., source, signature, doubt, problem, ...]: the signature in the best of
+ * the texts that there are. A declaration is no format, and a frontend may have
+ * put any text there: where it cannot be read, the next best text is. */
+static void write_signature(fnabi_writer* w, size_t export_index,
+                            const text* noted, text cconv) {
+  fnabi_error problem, other;
+  const char *source = NULL, *doubt = NULL;
+  int at_fault = NO_TEXT;
+  size_t start = w->size;
+  if (noted[IREE_ABI].data != NULL) {
+    fnabi_pack_ascii(w, source = keys[IREE_ABI].data);
+    if (!fnabi_iree_abi_write(noted[IREE_ABI].data, noted[IREE_ABI].size, w,
+                              &problem))
+      at_fault = IREE_ABI;
+  }
+  if (source == NULL && noted[DECLARATION].data != NULL) {
+    fnabi_pack_ascii(w, source = keys[DECLARATION].data);
+    if (!write_declaration(noted[DECLARATION], cconv, w, &doubt, &problem)) {
+      at_fault = DECLARATION;
+      w->size = start;
+      source = NULL;
+    }
+  }
+  bool readable = at_fault != IREE_ABI;
+  if (source == NULL && noted[F].data != NULL) {
+    fnabi_pack_ascii(w, source = keys[F].data);
+    readable = known_version(noted[FV], &other);
+    if (!readable)
+      at_fault = FV;
+    else if (!(readable =
+                   fnabi_raw_write(noted[F].data, noted[F].size, w, &other)))
+      at_fault = F;
+    if (!readable) problem = other;
+  }
+  if (source == NULL) {
+    fnabi_pack_ascii(w, "cconv");
+    readable = fnabi_cconv_write_signature(cconv.data, cconv.size, w, &other);
+    if (!readable) {
+      at_fault = CCONV;
+      problem = other;
+    }
+  }
+  if (!readable) {
+    w->size = start;
+    fnabi_pack_nil(w);
+    fnabi_pack_nil(w);
+  }
+  if (doubt == NULL)
+    fnabi_pack_nil(w);
+  else
+    fnabi_pack_ascii(w, doubt);
+  if (at_fault == NO_TEXT)
+    fnabi_pack_nil(w);
+  else
+    pack_problem(w, export_index, at_fault, &problem);
+}
+
+/* [..., sip_signature, problem] */
+static void write_sip(fnabi_writer* w, size_t export_index, const text* noted) {
   fnabi_error problem;
   size_t start = w->size;
-  const char* key = keys[value];
-  bool ok = true;
-  if (noted[value].data == NULL) {
+  bool old = noted[SIPV].data == NULL && noted[ABI].data != NULL &&
+             equals(noted[ABI], "sip");
+  int version = old ? ABIV : SIPV, at_fault = NO_TEXT;
+  if (noted[SIP].data == NULL)
     fnabi_pack_nil(w);
+  else if (!known_version(noted[version], &problem))
+    at_fault = version;
+  else if (!fnabi_sip_write(noted[SIP].data, noted[SIP].size, w, &problem))
+    at_fault = SIP;
+  if (at_fault == NO_TEXT) {
     fnabi_pack_nil(w);
     return;
   }
-  if (noted[version].data != NULL && !equals(noted[version], "1")) {
-    fnabi_fail(&problem, FNABI_VERSION, 0, "\"1\"");
-    key = keys[version];
-    ok = false;
-  } else {
-    ok = write(noted[value].data, noted[value].size, w, &problem);
-  }
-  if (!ok) {
-    w->size = start;
-    fnabi_pack_nil(w);
-    pack_problem(w, export_index, key, &problem);
-  } else {
-    fnabi_pack_nil(w);
-  }
+  w->size = start;
+  fnabi_pack_nil(w);
+  pack_problem(w, export_index, at_fault, &problem);
 }
 
 /* The signatures of all functions, as place and count of the vector. */
@@ -409,10 +509,8 @@ static bool write_function(fnabi_fb* fb, size_t from, size_t export_index) {
       !write_text(fb, &view, &signature_fields[SIGNATURE_CCONV], &cconv) ||
       !write_attrs(fb, &view, noted))
     return false;
-  bool old = noted[ABI].data != NULL && equals(noted[ABI], "sip");
-  write_abi(fb->writer, export_index, noted, F, FV, fnabi_raw_write);
-  write_abi(fb->writer, export_index, noted, SIP,
-            noted[SIPV].data == NULL && old ? ABIV : SIPV, fnabi_sip_write);
+  write_signature(fb->writer, export_index, noted, cconv);
+  write_sip(fb->writer, export_index, noted);
   return true;
 }
 
@@ -422,7 +520,7 @@ static bool write_export(fnabi_fb* fb, size_t from, size_t index,
   const fnabi_fb_field* field = &export_fields[EXPORT_ORDINAL];
   fnabi_fb_view view;
   text name;
-  fnabi_pack_array(fb->writer, 8);
+  fnabi_pack_array(fb->writer, 10);
   if (!fnabi_fb_enter(fb, &export, from, &view) ||
       !write_text(fb, &view, &export_fields[EXPORT_NAME], &name))
     return fnabi_fb_in_element(fb, exports, index);

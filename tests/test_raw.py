@@ -9,7 +9,7 @@ from hypothesis import example, given
 
 import grammar
 import vectors
-from fnabi import CallError, FormatError, RangeError, SignatureParser, raw
+from fnabi import CallError, FormatError, RangeError, SignatureParser, iree_abi, raw
 from fnabi.raw import Description, RawSignatureMangler, RawSignatureParser, ScalarType
 from fnabi.types import (
     Buffer,
@@ -473,10 +473,21 @@ def test_encode_refuses_dims_outside_int32(dim: int) -> None:
         raw.encode(Signature((Buffer(FLOAT32, (dim,)),), ()))
 
 
-@pytest.mark.parametrize("value", [None, 5, (), ((),), ((), (), ()), "I1!R1!", object(), Ref()])
+@pytest.mark.parametrize(
+    "value",
+    [None, 5, (), ((),), ((), (), 5), ((), (), (), ()), "I1!R1!", object(), Ref()],
+)
 def test_encode_takes_signatures_only(value: Any) -> None:
     with pytest.raises(CallError, match=r"^raw\.encode: "):
         raw.encode(value)
+
+
+def test_encode_takes_signatures_of_iree_abi() -> None:
+    types = (Buffer(FLOAT32, (1, None)),)
+    plain = Signature(types, types)
+    assert raw.encode(iree_abi.Signature(types, types)) == raw.encode(plain)
+    with pytest.raises(CallError, match=r"^raw\.encode: extra: .*no keys of an iree\.abi object"):
+        raw.encode(iree_abi.Signature(types, types, (("k", "1"),)))
 
 
 @pytest.mark.parametrize(

@@ -22,16 +22,20 @@ from collections.abc import Iterator, Mapping
 from enum import KEEP, IntFlag
 from functools import cached_property
 from io import FileIO
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, TypeVar, overload
 
 import msgspec
 
-from fnabi import _core
+from fnabi import _core, cconv
 from fnabi._fnabi import ffi, lib
 from fnabi.debug import Database
+from fnabi.declaration import Declaration
+from fnabi.declaration import parse as parse_declaration
 from fnabi.errors import CallError, FormatError, excerpt
+from fnabi.iree_abi import Signature as IreeAbiSignature
+from fnabi.raw import parse as parse_raw
 from fnabi.sip import Signature as SipSignature
-from fnabi.types import Signature
+from fnabi.types import Dict, List, Named, Null, Scalar, Signature, Tuple, Type, Unknown
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -52,6 +56,7 @@ __all__ = [
     "Module",
     "RodataSegment",
     "RwdataSegment",
+    "Source",
     "State",
     "from_buffer",
     "open",
@@ -59,6 +64,9 @@ __all__ = [
 ]
 
 _T = TypeVar("_T")
+
+Source: TypeAlias = Literal["iree.abi", "iree.abi.declaration", "f", "cconv"]
+"""The texts that a signature is read from, the best one first."""
 
 _READ_AT_ONCE = 1 << 18
 """Files up to this many bytes are read; mapping and unmapping takes longer."""
@@ -378,7 +386,7 @@ class _Problem(_Record, frozen=True):
     offset: int
     expected: str | None
     path: str
-    key: str
+    key: str | None  # None: the calling convention
 
 
 class Export(_Record, frozen=True):
@@ -388,6 +396,8 @@ class Export(_Record, frozen=True):
         name: Its name, without the module's.
         ordinal: Its index among the functions of the module.
         calling_convention: The VM calling convention, such as ``"0rIi_r"``.
+        doubt: Where `signature` was read from a declaration, why it may have another reading,
+            as in `declaration.Declaration.doubt`; else None.
 
     """
 
@@ -395,8 +405,10 @@ class Export(_Record, frozen=True):
     ordinal: int
     calling_convention: str
     _texts: tuple[str, ...]  # keys and values in turn
-    _signature: Signature | None
-    _signature_problem: _Problem | None
+    _source: Source | None
+    _signature: IreeAbiSignature | None
+    doubt: Literal["arity", "names", "type"] | None
+    _problem: _Problem | None
     _sip: SipSignature | None
     _sip_problem: _Problem | None
 
@@ -407,17 +419,100 @@ class Export(_Record, frozen=True):
         return Attributes(tuple(zip(texts, texts, strict=True)))
 
     @property
-    def signature(self) -> Signature | None:
-        """The typed signature, read from the raw ABI's ``f`` (version ``fv``); None without one.
+    def signature(self) -> Signature:
+        """The typed signature, from the best text that the module has for this function.
+
+        That is the first of ``iree.abi``, ``iree.abi.declaration``, ``f`` (the raw ABI) and the
+        calling convention, which there always is; `source` says which. The texts are not merged,
+        and may differ: see `disagreements`. A declaration that cannot be read is passed over, for
+        frontends may put any text there.
 
         Raises:
-            FormatError: when the attribute is malformed or of another version. Its offset is in
-                the attribute's value, its path such as ``exports[2].attrs["f"].inputs[0]``.
+            FormatError: when that text is malformed or of another version. Its offset is in the
+                attribute's value, its path such as ``exports[2].attrs["f"].inputs[0]``.
 
         """
-        if self._signature_problem is not None:
-            raise self._error(self._signature_problem)
+        if self._signature is None:
+            assert self._problem is not None
+            raise self._error(self._problem)
         return self._signature
+
+    @property
+    def source(self) -> Source:
+        """Which text `signature` was read from.
+
+        Raises:
+            FormatError: as for `signature`.
+
+        """
+        if self._source is None:
+            assert self._problem is not None
+            raise self._error(self._problem)
+        return self._source
+
+    @property
+    def declaration(self) -> Declaration | None:
+        """All that ``iree.abi.declaration`` says, its attributes too; None without it.
+
+        Raises:
+            FormatError: when it cannot be read as a declaration.
+
+        """
+        text = self.attrs.get("iree.abi.declaration")
+        if text is None:
+            return None
+        known = self.calling_convention.startswith("0")
+        arguments, _, results = self.calling_convention[1:].partition("_")
+        inputs, outputs = (
+            side if known and (side == "v" or not side.strip("iIfFr")) else None
+            for side in (arguments, results)
+        )
+        return parse_declaration(text, inputs=inputs, results=outputs)
+
+    @property
+    def problem(self) -> FormatError | None:
+        """What is wrong with a text that `signature` would have been read from, or None."""
+        return None if self._problem is None else self._error(self._problem)
+
+    @property
+    def disagreements(self) -> tuple[str, ...]:
+        """In what `signature` and the calling convention differ: counts, and types of registers.
+
+        An async function has two references more than its text tells, the fences that it waits
+        for and signals. A type whose register is not known agrees with any. Nothing is compared
+        where a text cannot be read.
+        """
+        return tuple(_disagreements(self))
+
+    @property
+    def raw(self) -> Signature | None:
+        """The signature of the raw ABI, in ``f`` (version ``fv``), also where `source` is another.
+
+        Raises:
+            FormatError: when the attribute is malformed or of another version, as for `signature`.
+
+        """
+        if self._source == "f":
+            return self._signature
+        if self._source is None and self._problem is not None and self._problem.key in ("f", "fv"):
+            raise self._error(self._problem)
+        attrs = self.attrs
+        if "f" not in attrs:
+            return None
+        if attrs.get("fv", "1") != "1":
+            code = lib.FNABI_VERSION
+            raise FormatError(
+                _core.code_name(code),
+                0,
+                'attrs["fv"]',
+                reason=_core.code_text(code),
+                expected='"1"',
+            )
+        try:
+            return parse_raw(_core.text_bytes(attrs["f"]))
+        except FormatError as problem:
+            problem.path = f'attrs["f"].{problem.path}'.rstrip(".")
+            raise
 
     @property
     def sip(self) -> SipSignature | None:
@@ -434,28 +529,80 @@ class Export(_Record, frozen=True):
         return self._sip
 
     @property
-    def source(self) -> str | None:
-        """Which attribute `signature` was read from: ``"f"``, or None without a signature."""
-        return None if self._signature is None else "f"
-
-    @property
     def result_allocator(self) -> str | None:
         """Name of the function that allocates results of dynamic shape (``fbr``), or None."""
         return self.attrs.get("fbr")
 
     def _error(self, problem: _Problem) -> FormatError:
+        text = self.calling_convention if problem.key is None else self.attrs[problem.key]
         return FormatError(
             _core.code_name(problem.code),
             problem.offset,
             problem.path,
             reason=_core.code_text(problem.code),
             expected=problem.expected,
-            excerpt=excerpt(_core.text_bytes(self.attrs[problem.key]), problem.offset),
+            excerpt=excerpt(_core.text_bytes(text), problem.offset),
         )
 
     def __repr__(self) -> str:
         shown = self.calling_convention if self._signature is None else self._signature
         return f"<Export {self.name!r} {shown}>"
+
+
+_REGISTERS = {"float32": "f32", "float64": "f64", "index": "i64"}
+
+
+def _register(type: Type) -> str | None:
+    """The register that a value of the type travels in; None where that is not known."""
+    if isinstance(type, Named):
+        return _register(type.type)
+    if isinstance(type, (Null, Unknown)):
+        return None
+    if not isinstance(type, Scalar):
+        return "ref"
+    dtype = type.dtype
+    if dtype.kind in ("signed", "unsigned", "signless") and dtype.bits > 32:
+        return "i64" if dtype.bits <= 64 else None
+    return _REGISTERS.get(str(dtype), None if dtype.kind == "complex" else "i32")
+
+
+def _disagreements(export: Export) -> Iterator[str]:
+    if export._source in (None, "cconv"):
+        return
+    try:
+        convention = cconv.parse(_core.text_bytes(export.calling_convention))
+    except FormatError:
+        return
+    inputs, results = export.signature.inputs, export.signature.results
+    if export.source == "iree.abi" and len(results) == 1:
+        match results[0]:  # a structure alone is spread over the results
+            case List(items) | Tuple(items):
+                results = items
+            case Dict(items):
+                results = tuple(type for _, type in items)
+    arguments = convention.arguments
+    attrs = export.attrs
+    is_async = attrs.get("iree.abi.model") == "coarse-fences" or attrs.get(
+        "iree.abi.declaration", ""
+    ).startswith("async ")
+    if is_async and arguments[-2:] == ("ref", "ref"):
+        arguments = arguments[:-2]
+    for side, types, registers in (
+        ("inputs", inputs, arguments),
+        ("results", results, convention.results),
+    ):
+        if len(types) != len(registers):
+            yield (
+                f"{side}: {len(types)} in {export.source}, {len(registers)} in the calling"
+                f" convention {export.calling_convention}"
+            )
+            continue
+        for index, (type, register) in enumerate(zip(types, registers, strict=True)):
+            if _register(type) not in (None, register):
+                yield (
+                    f"{side}[{index}]: {type} in {export.source}, {register} in the calling"
+                    f" convention {export.calling_convention}"
+                )
 
 
 class Exports(tuple[Export, ...]):
@@ -681,13 +828,26 @@ class Module:
             if problem.code != _core.code_name(lib.FNABI_MODULE_ORDINAL):
                 raise
             return findings  # which say so
-        for export in exports:
-            for part in ("signature", "sip"):
-                try:
-                    getattr(export, part)
-                except FormatError as problem:
-                    where = problem.code, problem.offset, problem.path
-                    findings.append(Finding(*where, problem.reason, "error"))
+        for index, export in enumerate(exports):
+            for text_problem in (export._problem, export._sip_problem):
+                if text_problem is not None and text_problem.key is not None:  # else: found above
+                    passed_over = text_problem is export._problem and export._source is not None
+                    findings.append(
+                        Finding(
+                            _core.code_name(text_problem.code),
+                            text_problem.offset,
+                            text_problem.path,
+                            _core.code_text(text_problem.code),
+                            "notice" if passed_over else "error",
+                        )
+                    )
+            where = f"exports[{index}]"
+            findings += [
+                Finding("disagreement", 0, where, text, "notice") for text in export.disagreements
+            ]
+            if export.doubt is not None:
+                text = f"the declaration may have another reading: {export.doubt}"
+                findings.append(Finding("doubt", 0, where, text, "notice"))
         return findings
 
     def close(self) -> None:
