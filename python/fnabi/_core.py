@@ -162,7 +162,7 @@ def check(read: Callable[..., int], data: Any, *arguments: object) -> None:
     """Call ``read(data, size, *arguments, error)``, which has nothing to tell but an error.
 
     Raises:
-        FormatError: when the core refuses `data`.
+        FormatError: when the core refuses `data`, of which it shows nothing.
 
     """
     try:
@@ -172,7 +172,7 @@ def check(read: Callable[..., int], data: Any, *arguments: object) -> None:
     error = scratch[2]
     try:
         if read(data, len(data), *arguments, error) < 0:
-            raise format_error(error, data)
+            raise format_error(error, None)
     finally:
         _pool.append(scratch)
 

@@ -879,13 +879,19 @@ class Module:
         return view
 
     def _decode(self, read: Any, decoder: msgspec.msgpack.Decoder[_T], *arguments: object) -> _T:
-        return _core.decode(read, decoder, self._source(), *arguments)
+        try:
+            return _core.decode(read, decoder, self._source(), *arguments)
+        except FormatError as problem:
+            problem.excerpt = None  # a module is no text to show
+            raise
 
     def _field(self, number: int, decoder: msgspec.msgpack.Decoder[_T]) -> _T:
         return self._decode(lib.fnabi_module_field, decoder, number)
 
     def _bytes(self, offset: int, size: int) -> memoryview:
-        return memoryview(ffi.buffer(self._source())).toreadonly()[offset : offset + size]
+        source = self._source()
+        view = memoryview(source if isinstance(source, bytes) else ffi.buffer(source))
+        return view.toreadonly()[offset : offset + size]
 
 
 def open(path: str | os.PathLike[str], *, lenient: bool = False) -> Module:
@@ -952,6 +958,8 @@ def verify(data: ReadableBuffer) -> None:
 
 
 def _view(data: ReadableBuffer, function: str) -> Any:
+    if data.__class__ is bytes:  # crosses as it is
+        return data
     try:
         return ffi.from_buffer(data)
     except (TypeError, ValueError, BufferError) as problem:
