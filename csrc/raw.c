@@ -203,32 +203,21 @@ static int64_t read_values(const char* data, const fnabi_component* side,
   }
 }
 
-static bool write_side(const char* data, size_t size, size_t* at, int32_t tag,
+static bool write_side(const char* data, const fnabi_component* side,
                        fnabi_writer* w, fnabi_error* error) {
-  bool inputs = tag == 'I';
-  fnabi_component c;
-  if (!fnabi_read_side(data, size, *at, tag,
-                       inputs ? FNABI_RAW_INPUTS : FNABI_RAW_RESULTS, &c,
-                       error))
-    return false;
   size_t place = fnabi_pack_open(w), good, count;
-  if (read_values(data, &c, true, w, &good, &count, error) < 0) {
+  if (read_values(data, side, true, w, &good, &count, error) < 0) {
     fnabi_path_index(error, count);
-    fnabi_path_field(error, inputs ? "inputs" : "results");
     return false;
   }
   fnabi_pack_close(w, place, count);
-  *at = (size_t)c.end;
   return true;
 }
 
 bool fnabi_raw_write(const char* data, size_t size, fnabi_writer* w,
                      fnabi_error* error) {
-  size_t at = 0;
-  fnabi_pack_array(w, 2);
-  return write_side(data, size, &at, 'I', w, error) &&
-         write_side(data, size, &at, 'R', w, error) &&
-         fnabi_read_end(size, at, error);
+  return fnabi_write_sides(data, size, FNABI_RAW_INPUTS, FNABI_RAW_RESULTS,
+                           write_side, w, error);
 }
 
 int64_t fnabi_raw_decode(const char* data, size_t size, uint8_t* out,

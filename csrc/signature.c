@@ -83,9 +83,9 @@ void fnabi_signature_read(const char* data, size_t size, size_t offset,
   }
 }
 
-bool fnabi_read_side(const char* data, size_t size, size_t at, int32_t tag,
-                     int32_t missing, fnabi_component* side,
-                     fnabi_error* error) {
+static bool read_side(const char* data, size_t size, size_t at, int32_t tag,
+                      int32_t missing, fnabi_component* side,
+                      fnabi_error* error) {
   fnabi_signature_read(data, size, at, side);
   if (side->tag != tag)
     fnabi_fail(error, missing, side->offset, tag == 'I' ? "'I'" : "'R'");
@@ -96,7 +96,22 @@ bool fnabi_read_side(const char* data, size_t size, size_t at, int32_t tag,
   return false;
 }
 
-bool fnabi_read_end(size_t size, size_t at, fnabi_error* error) {
+bool fnabi_write_sides(const char* data, size_t size, int32_t no_inputs,
+                       int32_t no_results, fnabi_side_writer* write,
+                       fnabi_writer* w, fnabi_error* error) {
+  size_t at = 0;
+  fnabi_pack_array(w, 2);
+  for (int i = 0; i < 2; i++) {
+    fnabi_component side;
+    if (!read_side(data, size, at, "IR"[i], i == 0 ? no_inputs : no_results,
+                   &side, error))
+      return false;
+    if (!write(data, &side, w, error)) {
+      fnabi_path_field(error, i == 0 ? "inputs" : "results");
+      return false;
+    }
+    at = (size_t)side.end;
+  }
   if (at == size) return true;
   fnabi_fail(error, FNABI_UNEXPECTED, at, "the end");
   return false;

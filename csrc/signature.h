@@ -16,11 +16,15 @@ static inline size_t fnabi_span_open(fnabi_writer* w, char tag) {
 }
 bool fnabi_span_close(fnabi_writer* w, size_t place);
 
-/* The span with `tag` ('I' or 'R') that must stand at `at`; fails with the code
- * `missing` where something else stands. And the end that must follow. */
-bool fnabi_read_side(const char* data, size_t size, size_t at, int32_t tag,
-                     int32_t missing, fnabi_component* side,
-                     fnabi_error* error);
-bool fnabi_read_end(size_t size, size_t at, fnabi_error* error);
+/* Writes the message of the span of one side; its error's path begins inside
+ * the side. */
+typedef bool fnabi_side_writer(const char* data, const fnabi_component* side,
+                               fnabi_writer* w, fnabi_error* error);
+
+/* Writes [inputs, results] of a text that is an I span, an R span and nothing
+ * else; fails with `no_inputs` or `no_results` where another tag stands. */
+bool fnabi_write_sides(const char* data, size_t size, int32_t no_inputs,
+                       int32_t no_results, fnabi_side_writer* write,
+                       fnabi_writer* w, fnabi_error* error);
 
 #endif /* FNABI_SIGNATURE_H */

@@ -223,31 +223,17 @@ static bool read_value(const char* data, const fnabi_component* side,
   return false;
 }
 
-static bool write_side(const char* data, size_t size, size_t* at, int32_t tag,
+static bool write_side(const char* data, const fnabi_component* side,
                        fnabi_writer* w, fnabi_error* error) {
-  bool inputs = tag == 'I';
-  fnabi_component c;
-  if (!fnabi_read_side(data, size, *at, tag,
-                       inputs ? FNABI_SIP_INPUTS : FNABI_SIP_RESULTS, &c,
-                       error))
-    return false;
-  *at = (size_t)c.end;
-  if (c.begin == c.end) {
-    fnabi_pack_nil(w);
-    return true;
-  }
-  if (read_value(data, &c, w, error)) return true;
-  fnabi_path_field(error, inputs ? "inputs" : "results");
-  return false;
+  if (side->begin != side->end) return read_value(data, side, w, error);
+  fnabi_pack_nil(w);
+  return true;
 }
 
 bool fnabi_sip_write(const char* data, size_t size, fnabi_writer* w,
                      fnabi_error* error) {
-  size_t at = 0;
-  fnabi_pack_array(w, 2);
-  return write_side(data, size, &at, 'I', w, error) &&
-         write_side(data, size, &at, 'R', w, error) &&
-         fnabi_read_end(size, at, error);
+  return fnabi_write_sides(data, size, FNABI_SIP_INPUTS, FNABI_SIP_RESULTS,
+                           write_side, w, error);
 }
 
 int64_t fnabi_sip_decode(const char* data, size_t size, uint8_t* out,

@@ -16,6 +16,9 @@
     }                                                                 \
   } while (0)
 
+/* A literal and its size. */
+#define TEXT(text) text, sizeof(text) - 1
+
 /* A copy that ends with its memory, so that the sanitizer sees a read or a
  * write behind it, of no bytes too. `release` frees it. */
 static inline void* exact(const void* data, size_t size) {
@@ -41,15 +44,49 @@ static inline void check_error(const fnabi_error* error, uint64_t size) {
   CHECK(memchr(error->path, 0, sizeof error->path) != NULL);
 }
 
+/* That error and no other. */
+static inline void check_error_is(const fnabi_error* error, int32_t code,
+                                  uint64_t offset, const char* path) {
+  CHECK(error->code == code && error->offset == offset);
+  CHECK(strcmp(error->path, path) == 0);
+}
+
+/* A text that is refused, and its error. */
+typedef struct bad_text {
+  const char* text;
+  size_t size;
+  int32_t code;
+  uint64_t offset;
+  const char* path;
+} bad_text;
+
+/* A message that is refused, and its error; MessagePack by hand. */
+typedef struct bad_message {
+  const char* message;
+  size_t size;
+  int32_t code;
+  const char* path;
+} bad_message;
+
+struct call;
+typedef int64_t writer(const struct call* call, uint8_t* out, size_t capacity,
+                       fnabi_error* error);
+
 /* One call of a function that writes: its arguments, and how it is called. */
 typedef struct call {
-  int64_t (*run)(const struct call* call, uint8_t* out, size_t capacity,
-                 fnabi_error* error);
+  writer* run;
   const void* data;
   size_t size;
   int64_t number;
   int32_t tag;
 } call;
+
+/* Defines a writer whose arguments are data and their size. */
+#define DEFINE_WRITER(name, function)                               \
+  static int64_t name(const call* c, uint8_t* out, size_t capacity, \
+                      fnabi_error* error) {                         \
+    return function(c->data, c->size, out, capacity, error);        \
+  }
 
 /* What a call writes, in memory of exactly that size; NULL when it fails. */
 static inline uint8_t* answer(const call* c, size_t* size, fnabi_error* error) {
@@ -76,6 +113,24 @@ static inline void check_capacities(const call* c) {
     release(out);
   }
   release(whole);
+}
+
+/* The same of a call that answers these bytes. */
+static inline void check_answer(const call* c, const void* bytes, size_t size) {
+  fnabi_error error;
+  size_t written;
+  check_capacities(c);
+  uint8_t* out = answer(c, &written, &error);
+  CHECK(written == size && (size == 0 || memcmp(out, bytes, size) == 0));
+  release(out);
+}
+
+/* Writes a span; gives its size. */
+static inline size_t put_span(char* out, char tag, const void* contents,
+                              size_t size) {
+  int head = sprintf(out, "%c%zu!", tag, size + 1);
+  if (size != 0) memcpy(out + head, contents, size);
+  return (size_t)head + size;
 }
 
 #endif /* CHECK_H */

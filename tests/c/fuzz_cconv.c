@@ -1,19 +1,12 @@
 /* A text decodes to a message that encodes to a text of the same message, and
  * its buffers can be laid out, or its error lies inside it; a message encodes
  * to a text that decodes. */
-#include "check.h"
+#include "codec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size);
 
-static int64_t decode(const call* c, uint8_t* out, size_t capacity,
-                      fnabi_error* error) {
-  return fnabi_cconv_decode(c->data, c->size, out, capacity, error);
-}
-
-static int64_t encode(const call* c, uint8_t* out, size_t capacity,
-                      fnabi_error* error) {
-  return fnabi_cconv_encode(c->data, c->size, out, capacity, error);
-}
+DEFINE_WRITER(decode, fnabi_cconv_decode)
+DEFINE_WRITER(encode, fnabi_cconv_encode)
 
 /* The offsets ascend and lie inside the buffer. */
 static void check_layout(const char* text, size_t size, int32_t buffer) {
@@ -40,42 +33,16 @@ static void check_layout(const char* text, size_t size, int32_t buffer) {
   free(counts);
 }
 
-/* The message of a text, and the message of the text of that message. */
-static void check_text(const uint8_t* text, size_t size, bool must) {
-  size_t message_size, text_size, again_size;
-  fnabi_error error;
-  call first = {decode, text, size, 0, 0};
-  uint8_t* message = answer(&first, &message_size, &error);
-  if (message == NULL) {
-    CHECK(!must);
-    check_error(&error, size);
-    return;
-  }
-  call second = {encode, message, message_size, 0, 0};
-  uint8_t* canonical = answer(&second, &text_size, &error);
-  CHECK(canonical != NULL);
-  call third = {decode, canonical, text_size, 0, 0};
-  uint8_t* again = answer(&third, &again_size, &error);
-  CHECK(again != NULL && again_size == message_size);
-  CHECK(memcmp(again, message, message_size) == 0);
+static void check_layouts(const char* text, size_t size) {
   for (int32_t buffer = 0; buffer < 4; buffer++)
-    check_layout((const char*)text, size, buffer);
-  release(again);
-  release(canonical);
-  release(message);
+    check_layout(text, size, buffer);
 }
 
+static const codec format = {decode, encode, 4, check_layouts};
+
 int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
-  size_t text_size;
   fnabi_error error;
-  check_text(bytes, size, false);
-  call message = {encode, bytes, size, 0, 0};
-  uint8_t* text = answer(&message, &text_size, &error);
-  if (text == NULL) {
-    check_error(&error, 0);
-  } else {
-    check_text(text, text_size, true);
-    release(text);
-  }
+  round_trip(&format, bytes, size, &error);
+  takes_message(&format, bytes, size, &error);
   return 0;
 }

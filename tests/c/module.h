@@ -6,15 +6,8 @@
 
 enum { MODULE_FIELDS = 16 };
 
-static int64_t module_head(const call* c, uint8_t* out, size_t capacity,
-                           fnabi_error* error) {
-  return fnabi_module_head(c->data, c->size, out, capacity, error);
-}
-
-static int64_t module_exports(const call* c, uint8_t* out, size_t capacity,
-                              fnabi_error* error) {
-  return fnabi_module_exports(c->data, c->size, out, capacity, error);
-}
+DEFINE_WRITER(module_head, fnabi_module_head)
+DEFINE_WRITER(module_exports, fnabi_module_exports)
 
 static int64_t module_field(const call* c, uint8_t* out, size_t capacity,
                             fnabi_error* error) {
@@ -22,10 +15,7 @@ static int64_t module_field(const call* c, uint8_t* out, size_t capacity,
                             error);
 }
 
-static int64_t module_check(const call* c, uint8_t* out, size_t capacity,
-                            fnabi_error* error) {
-  return fnabi_module_check(c->data, c->size, out, capacity, error);
-}
+DEFINE_WRITER(module_check, fnabi_module_check)
 
 /* Decodes, or answers the code of an error that lies inside the input. */
 static int32_t module_decode(const call* c, size_t* size) {

@@ -1,56 +1,16 @@
-#include "check.h"
+#include "codec.h"
 
-#define TEXT(text) text, sizeof(text) - 1
+DEFINE_WRITER(decode, fnabi_cconv_decode)
+DEFINE_WRITER(encode, fnabi_cconv_encode)
 
-static int64_t decode(const call* c, uint8_t* out, size_t capacity,
-                      fnabi_error* error) {
-  return fnabi_cconv_decode(c->data, c->size, out, capacity, error);
-}
-
-static int64_t encode(const call* c, uint8_t* out, size_t capacity,
-                      fnabi_error* error) {
-  return fnabi_cconv_encode(c->data, c->size, out, capacity, error);
-}
+static const codec format = {decode, encode, 4, NULL};
 
 static const char good[] = "0riCIfDFCDI_ifIFr";
 
-/* Text to message to text; false with an error inside when it is refused. */
-static bool round_trip(const char* bytes, size_t size, fnabi_error* error) {
-  char* text = exact(bytes, size);
-  size_t message_size, canonical_size, again_size;
-  call first = {decode, text, size, 0, 0};
-  uint8_t* message = answer(&first, &message_size, error);
-  release(text);
-  if (message == NULL) {
-    check_error(error, size);
-    return false;
-  }
-  call second = {encode, message, message_size, 0, 0};
-  uint8_t* canonical = answer(&second, &canonical_size, error);
-  CHECK(canonical != NULL && canonical_size <= size + 4);
-  call third = {decode, canonical, canonical_size, 0, 0};
-  uint8_t* again = answer(&third, &again_size, error);
-  CHECK(again != NULL && again_size == message_size);
-  CHECK(memcmp(again, message, message_size) == 0);
-  release(again);
-  release(canonical);
-  release(message);
-  return true;
-}
-
-static void check_answer(const call* c, const void* bytes, size_t size) {
-  fnabi_error error;
-  size_t written;
-  check_capacities(c);
-  uint8_t* out = answer(c, &written, &error);
-  CHECK(written == size && memcmp(out, bytes, size) == 0);
-  release(out);
-}
-
 static void test_decode(void) {
   fnabi_error error;
-  CHECK(round_trip(good, sizeof good - 1, &error));
-  CHECK(round_trip(NULL, 0, &error));
+  CHECK(round_trip(&format, TEXT(good), &error));
+  CHECK(round_trip(&format, NULL, 0, &error));
 
   /* [["i32", [["ref"]]], ["f64"], 0] */
   static const uint8_t message[] = {0x93,                                   //
@@ -71,13 +31,7 @@ static void test_decode(void) {
   check_answer(&(call){encode, empty, sizeof empty, 0, 0}, TEXT("0v_v"));
 }
 
-static const struct {
-  const char* text;
-  size_t size;
-  int32_t code;
-  uint64_t offset;
-  const char* path;
-} errors[] = {
+static const bad_text errors[] = {
     {TEXT("1"), FNABI_VERSION, 0, ""},
     {TEXT("\0"), FNABI_VERSION, 0, ""},
     {TEXT("i_i"), FNABI_VERSION, 0, ""},
@@ -99,9 +53,8 @@ static const struct {
 static void test_errors(void) {
   fnabi_error error;
   for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
-    CHECK(!round_trip(errors[i].text, errors[i].size, &error));
-    CHECK(error.code == errors[i].code && error.offset == errors[i].offset);
-    CHECK(strcmp(error.path, errors[i].path) == 0);
+    CHECK(!round_trip(&format, errors[i].text, errors[i].size, &error));
+    check_error_is(&error, errors[i].code, errors[i].offset, errors[i].path);
     CHECK(error.expected != NULL);
     CHECK(fnabi_cconv_size(errors[i].text, errors[i].size,
                            FNABI_CCONV_ARGUMENTS, NULL, 0, &error) == -1);
@@ -115,12 +68,7 @@ static void test_errors(void) {
 }
 
 /* What an encoder is given and refuses: code and path. MessagePack by hand. */
-static const struct {
-  const char* message;
-  size_t size;
-  int32_t code;
-  const char* path;
-} refused[] = {
+static const bad_message refused[] = {
     {TEXT(""), FNABI_MESSAGE, ""},
     {TEXT("\xC0"), FNABI_MESSAGE, ""},
     {TEXT("\x92\x90\x90"), FNABI_MESSAGE, ""},
@@ -148,50 +96,16 @@ static const struct {
 
 static void test_encode_refuses(void) {
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-    char* message = exact(refused[i].message, refused[i].size);
-    size_t size;
     fnabi_error error;
-    call c = {encode, message, refused[i].size, 0, 0};
-    CHECK(answer(&c, &size, &error) == NULL);
-    check_error(&error, 0);
-    CHECK(error.code == refused[i].code);
-    CHECK(strcmp(error.path, refused[i].path) == 0);
-    release(message);
+    CHECK(!takes_message(&format, refused[i].message, refused[i].size, &error));
+    check_error_is(&error, refused[i].code, 0, refused[i].path);
   }
 }
 
 /* Every truncation and every change of one byte of a good message gives an
  * error, or a text that decodes. */
 static void test_damaged_messages(void) {
-  size_t size, text_size, taken = 0;
-  fnabi_error error;
-  call first = {decode, good, sizeof good - 1, 0, 0};
-  uint8_t* message = answer(&first, &size, &error);
-  for (size_t cut = 0; cut < size; cut++) {
-    uint8_t* part = exact(message, cut);
-    call c = {encode, part, cut, 0, 0};
-    CHECK(answer(&c, &text_size, &error) == NULL);
-    check_error(&error, 0);
-    release(part);
-  }
-  for (size_t at = 0; at < size; at++) {
-    for (unsigned byte = 0; byte < 256; byte++) {
-      uint8_t* changed = exact(message, size);
-      changed[at] = (uint8_t)byte;
-      call c = {encode, changed, size, 0, 0};
-      uint8_t* text = answer(&c, &text_size, &error);
-      if (text == NULL) {
-        check_error(&error, 0);
-      } else {
-        taken++;
-        CHECK(round_trip((char*)text, text_size, &error));
-        release(text);
-      }
-      release(changed);
-    }
-  }
-  CHECK(taken > size); /* among them the message itself */
-  release(message);
+  check_damaged_message(&format, TEXT(good));
 }
 
 static int64_t size_of(const char* text, int32_t buffer, const int32_t* counts,
@@ -299,7 +213,7 @@ static void test_all_of_four_bytes(void) {
   for (size_t i = 0; i < n * n * n * n; i++) {
     char text[5] = {'0', letters[i % n], letters[i / n % n],
                     letters[i / n / n % n], letters[i / n / n / n]};
-    taken += round_trip(text, 5, &error);
+    taken += round_trip(&format, text, 5, &error);
   }
   CHECK(taken > 0 && taken < n * n * n * n);
 }
@@ -333,7 +247,7 @@ static void test_random(void) {
     if (next_random(&random) % 2 == 0)
       text[next_random(&random) % size] =
           "iIfFrvCD_0x"[next_random(&random) % 11];
-    taken += round_trip(text, size, &error);
+    taken += round_trip(&format, text, size, &error);
   }
   CHECK(taken > 25000 && taken < 50000);
 }

@@ -1,7 +1,5 @@
 #include "check.h"
 
-#define TEXT(text) text, sizeof(text) - 1
-
 /* `number` is the count of inputs, `tag` that of results. */
 static int64_t decode(const call* c, uint8_t* out, size_t capacity,
                       fnabi_error* error) {
@@ -30,13 +28,7 @@ static void test_decode(void) {
       "a\x93\2\x93\xA5"
       "float\x20\xA0\x91\xC0\x90\xB1%a: tensor<?xf32>\xC0\xDD\0\0\0\0"
       "\xD9\x25sync func @f(%a: tensor<?xf32>) -> ()\xC0";
-  fnabi_error error;
-  size_t size;
-  call c = {decode, TEXT(text), -1, -1};
-  uint8_t* out = answer(&c, &size, &error);
-  CHECK(out != NULL && size == sizeof message - 1);
-  CHECK(memcmp(out, message, size) == 0);
-  release(out);
+  check_answer(&(call){decode, TEXT(text), -1, -1}, TEXT(message));
 }
 
 /* The text of the doubt stands at the end of the message. */
@@ -73,13 +65,7 @@ static void test_letters(void) {
   release(letters);
 }
 
-static const struct {
-  const char* text;
-  size_t size;
-  int32_t code;
-  uint64_t offset;
-  const char* path;
-} errors[] = {
+static const bad_text errors[] = {
     {NULL, 0, FNABI_DECLARATION_HEAD, 0, ""},
     {TEXT("sync"), FNABI_DECLARATION_HEAD, 0, ""},
     {TEXT("sync \0unc @f() -> ()"), FNABI_DECLARATION_HEAD, 5, ""},
@@ -99,8 +85,7 @@ static void test_errors(void) {
     call c = {decode, text, errors[i].size, -1, -1};
     CHECK(answer(&c, &size, &error) == NULL);
     check_error(&error, errors[i].size);
-    CHECK(error.code == errors[i].code && error.offset == errors[i].offset);
-    CHECK(strcmp(error.path, errors[i].path) == 0);
+    check_error_is(&error, errors[i].code, errors[i].offset, errors[i].path);
     release(text);
   }
 }

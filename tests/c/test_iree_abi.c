@@ -1,16 +1,9 @@
-#include "check.h"
+#include "codec.h"
 
-#define TEXT(text) text, sizeof(text) - 1
+DEFINE_WRITER(decode, fnabi_iree_abi_decode)
+DEFINE_WRITER(encode, fnabi_iree_abi_encode)
 
-static int64_t decode(const call* c, uint8_t* out, size_t capacity,
-                      fnabi_error* error) {
-  return fnabi_iree_abi_decode(c->data, c->size, out, capacity, error);
-}
-
-static int64_t encode(const call* c, uint8_t* out, size_t capacity,
-                      fnabi_error* error) {
-  return fnabi_iree_abi_encode(c->data, c->size, out, capacity, error);
-}
+static const codec format = {decode, encode, 0, NULL};
 
 /* Every record, every kind of JSON in another key, and every escape. */
 static const char good[] =
@@ -21,43 +14,10 @@ static const char good[] =
     "[\"ndarray\",[\"sdict\",[\"k\\u0000\",\"i1\"]],1,9223372036854775807],"
     "[\"py_homogeneous_list\",\"i16777215\"]]} ";
 
-/* Text to message to text; false with an error inside when it is refused. */
-static bool round_trip(const char* bytes, size_t size, fnabi_error* error) {
-  char* text = exact(bytes, size);
-  size_t message_size, canonical_size, again_size;
-  call first = {decode, text, size, 0, 0};
-  uint8_t* message = answer(&first, &message_size, error);
-  release(text);
-  if (message == NULL) {
-    check_error(error, size);
-    return false;
-  }
-  call second = {encode, message, message_size, 0, 0};
-  uint8_t* canonical = answer(&second, &canonical_size, error);
-  CHECK(canonical != NULL && canonical_size <= size);
-  call third = {decode, canonical, canonical_size, 0, 0};
-  uint8_t* again = answer(&third, &again_size, error);
-  CHECK(again != NULL && again_size == message_size);
-  CHECK(memcmp(again, message, message_size) == 0);
-  release(again);
-  release(canonical);
-  release(message);
-  return true;
-}
-
-static void check_answer(const call* c, const void* bytes, size_t size) {
-  fnabi_error error;
-  size_t written;
-  check_capacities(c);
-  uint8_t* out = answer(c, &written, &error);
-  CHECK(written == size && memcmp(out, bytes, size) == 0);
-  release(out);
-}
-
 static void test_decode(void) {
   fnabi_error error;
-  CHECK(round_trip(good, sizeof good - 1, &error));
-  check_capacities(&(call){decode, good, sizeof good - 1, 0, 0});
+  CHECK(round_trip(&format, TEXT(good), &error));
+  check_capacities(&(call){decode, TEXT(good), 0, 0});
 
   static const uint8_t message[] = {
       0x93,                             //
@@ -80,13 +40,7 @@ static void test_decode(void) {
                TEXT("{\"a\":[],\"r\":[null]}"));
 }
 
-static const struct {
-  const char* text;
-  size_t size;
-  int32_t code;
-  uint64_t offset;
-  const char* path;
-} errors[] = {
+static const bad_text errors[] = {
     {TEXT(""), FNABI_JSON, 0, ""},
     {TEXT("\0"), FNABI_JSON, 0, ""},
     {TEXT("[]"), FNABI_IREE_ABI_OBJECT, 0, ""},
@@ -123,9 +77,8 @@ static const struct {
 static void test_errors(void) {
   fnabi_error error;
   for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
-    CHECK(!round_trip(errors[i].text, errors[i].size, &error));
-    CHECK(error.code == errors[i].code && error.offset == errors[i].offset);
-    CHECK(strcmp(error.path, errors[i].path) == 0);
+    CHECK(!round_trip(&format, errors[i].text, errors[i].size, &error));
+    check_error_is(&error, errors[i].code, errors[i].offset, errors[i].path);
   }
   CHECK(fnabi_iree_abi_decode(NULL, 0, NULL, 0, &error) == -1);
   CHECK(error.code == FNABI_JSON && error.offset == 0);
@@ -153,7 +106,7 @@ static void test_depth(void) {
     size += 4 + levels;
     memcpy(text + size, tail, sizeof tail);
     size += sizeof tail - 1;
-    CHECK(round_trip(text, size, &error) == (levels < LEVELS));
+    CHECK(round_trip(&format, text, size, &error) == (levels < LEVELS));
   }
   CHECK(error.code == FNABI_DEPTH);
   CHECK(error.offset == sizeof head - 1 + (LEVELS - 1) * (sizeof level - 1));
@@ -161,12 +114,7 @@ static void test_depth(void) {
 
 /* What an encoder is given and refuses: code and path. MessagePack by hand. */
 #define INPUT(type) TEXT("\x93\x91" type "\x90\x90")
-static const struct {
-  const char* message;
-  size_t size;
-  int32_t code;
-  const char* path;
-} refused[] = {
+static const bad_message refused[] = {
     {TEXT(""), FNABI_MESSAGE, ""},
     {TEXT("\xC0"), FNABI_MESSAGE, ""},
     {TEXT("\x91\x90"), FNABI_MESSAGE, ""},
@@ -230,65 +178,21 @@ static const struct {
 
 static void test_encode_refuses(void) {
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-    char* message = exact(refused[i].message, refused[i].size);
-    size_t size;
     fnabi_error error;
-    call c = {encode, message, refused[i].size, 0, 0};
-    CHECK(answer(&c, &size, &error) == NULL);
-    check_error(&error, 0);
-    CHECK(error.code == refused[i].code);
-    CHECK(strcmp(error.path, refused[i].path) == 0);
-    release(message);
+    CHECK(!takes_message(&format, refused[i].message, refused[i].size, &error));
+    check_error_is(&error, refused[i].code, 0, refused[i].path);
   }
 }
 
 /* Every truncation and every change of one byte of a good text and of a good
  * message gives an error, or what can be read again. */
 static void test_damaged_texts(void) {
-  fnabi_error error;
-  size_t size = sizeof good - 1, taken = 0;
-  for (size_t cut = 0; cut < size; cut++)
-    CHECK(round_trip(good, cut, &error) == (cut == size - 1));
-  char changed[sizeof good];
-  for (size_t at = 0; at < size; at++)
-    for (unsigned byte = 0; byte < 256; byte++) {
-      memcpy(changed, good, size);
-      changed[at] = (char)byte;
-      taken += round_trip(changed, size, &error);
-    }
-  CHECK(taken > size); /* among them the text itself */
+  size_t size = sizeof good - 1; /* of which the last is a space */
+  check_damage(round_trip, &format, good, size, size - 1);
 }
 
 static void test_damaged_messages(void) {
-  size_t size, text_size, taken = 0;
-  fnabi_error error;
-  call first = {decode, good, sizeof good - 1, 0, 0};
-  uint8_t* message = answer(&first, &size, &error);
-  for (size_t cut = 0; cut < size; cut++) {
-    uint8_t* part = exact(message, cut);
-    call c = {encode, part, cut, 0, 0};
-    CHECK(answer(&c, &text_size, &error) == NULL);
-    check_error(&error, 0);
-    release(part);
-  }
-  for (size_t at = 0; at < size; at++) {
-    for (unsigned byte = 0; byte < 256; byte++) {
-      uint8_t* changed = exact(message, size);
-      changed[at] = (uint8_t)byte;
-      call c = {encode, changed, size, 0, 0};
-      uint8_t* text = answer(&c, &text_size, &error);
-      if (text == NULL) {
-        check_error(&error, 0);
-      } else {
-        taken++;
-        CHECK(round_trip((char*)text, text_size, &error));
-        release(text);
-      }
-      release(changed);
-    }
-  }
-  CHECK(taken > size); /* among them the message itself */
-  release(message);
+  check_damaged_message(&format, TEXT(good));
 }
 
 /* Tokens in any order; in a frame, to come further. */
@@ -331,7 +235,7 @@ static void test_random(void) {
     for (unsigned n = next_random(&random) % 8; n > 0; n--)
       strcat(text, tokens[next_random(&random) % count]);
     strcat(text, "]}");
-    taken += round_trip(text, strlen(text), &error);
+    taken += round_trip(&format, text, strlen(text), &error);
   }
   CHECK(taken > 1000 && taken < 90000);
 }

@@ -1,16 +1,9 @@
-#include "check.h"
+#include "codec.h"
 
-#define TEXT(text) text, sizeof(text) - 1
+DEFINE_WRITER(decode, fnabi_raw_decode)
+DEFINE_WRITER(encode, fnabi_raw_encode)
 
-static int64_t decode(const call* c, uint8_t* out, size_t capacity,
-                      fnabi_error* error) {
-  return fnabi_raw_decode(c->data, c->size, out, capacity, error);
-}
-
-static int64_t encode(const call* c, uint8_t* out, size_t capacity,
-                      fnabi_error* error) {
-  return fnabi_raw_encode(c->data, c->size, out, capacity, error);
-}
+static const codec format = {decode, encode, 0, NULL};
 
 static int64_t visit(const call* c, uint8_t* out, size_t capacity,
                      fnabi_error* error) {
@@ -38,46 +31,13 @@ static int64_t dtype(const call* c, uint8_t* out, size_t capacity,
 static const char good[] =
     "I36!O1!B11!d-1d128d64S3!t6U1!B8!t9d-1d0R17!B13!t11d32d-1d64";
 
-/* Text to message to text; false with an error inside when it is refused. */
-static bool round_trip(const char* bytes, size_t size, fnabi_error* error) {
-  char* text = exact(bytes, size);
-  size_t message_size, canonical_size, again_size;
-  call first = {decode, text, size, 0, 0};
-  uint8_t* message = answer(&first, &message_size, error);
-  release(text);
-  if (message == NULL) {
-    check_error(error, size);
-    return false;
-  }
-  call second = {encode, message, message_size, 0, 0};
-  uint8_t* canonical = answer(&second, &canonical_size, error);
-  CHECK(canonical != NULL && canonical_size <= size);
-  call third = {decode, canonical, canonical_size, 0, 0};
-  uint8_t* again = answer(&third, &again_size, error);
-  CHECK(again != NULL && again_size == message_size);
-  CHECK(memcmp(again, message, message_size) == 0);
-  release(again);
-  release(canonical);
-  release(message);
-  return true;
-}
-
-static void check_answer(const call* c, const void* bytes, size_t size) {
-  fnabi_error error;
-  size_t written;
-  check_capacities(c);
-  uint8_t* out = answer(c, &written, &error);
-  CHECK(written == size && memcmp(out, bytes, size) == 0);
-  release(out);
-}
-
 static void test_decode(void) {
   fnabi_error error;
-  call c = {decode, good, sizeof good - 1, 0, 0};
+  call c = {decode, TEXT(good), 0, 0};
   check_capacities(&c);
-  CHECK(round_trip(good, sizeof good - 1, &error));
-  CHECK(round_trip(TEXT("I1!R1!"), &error));
-  CHECK(!round_trip(NULL, 0, &error));
+  CHECK(round_trip(&format, TEXT(good), &error));
+  CHECK(round_trip(&format, TEXT("I1!R1!"), &error));
+  CHECK(!round_trip(&format, NULL, 0, &error));
 
   /* [[[BUFFER, ["float", 32, ""], [nil, 200]]], [[REF, nil], [UNKNOWN]]] */
   static const uint8_t message[] = {
@@ -91,13 +51,7 @@ static void test_decode(void) {
   check_answer(&back, TEXT("I11!B8!d-1d200R7!O1!U1!"));
 }
 
-static const struct {
-  const char* text;
-  size_t size;
-  int32_t code;
-  uint64_t offset;
-  const char* path;
-} errors[] = {
+static const bad_text errors[] = {
     {TEXT(""), FNABI_RAW_INPUTS, 0, ""},
     {TEXT("\0"), FNABI_RAW_INPUTS, 0, ""},
     {TEXT("_1I1!R1!"), FNABI_RAW_INPUTS, 0, ""},
@@ -125,9 +79,8 @@ static const struct {
 static void test_errors(void) {
   for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
     fnabi_error error;
-    CHECK(!round_trip(errors[i].text, errors[i].size, &error));
-    CHECK(error.code == errors[i].code && error.offset == errors[i].offset);
-    CHECK(strcmp(error.path, errors[i].path) == 0);
+    CHECK(!round_trip(&format, errors[i].text, errors[i].size, &error));
+    check_error_is(&error, errors[i].code, errors[i].offset, errors[i].path);
   }
 }
 
@@ -207,12 +160,7 @@ static void test_build(void) {
   "float"    \
   "\x20\xA0"
 
-static const struct {
-  const char* message;
-  size_t size;
-  int32_t code;
-  const char* path;
-} refused[] = {
+static const bad_message refused[] = {
     {TEXT(""), FNABI_MESSAGE, ""},
     {TEXT("\x90"), FNABI_MESSAGE, ""},
     {TEXT("\x93\x90\x90\x90"), FNABI_MESSAGE, ""},
@@ -249,15 +197,9 @@ static const struct {
 
 static void test_encode_refuses(void) {
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-    char* message = exact(refused[i].message, refused[i].size);
-    size_t size;
     fnabi_error error;
-    call c = {encode, message, refused[i].size, 0, 0};
-    CHECK(answer(&c, &size, &error) == NULL);
-    check_error(&error, 0);
-    CHECK(error.code == refused[i].code);
-    CHECK(strcmp(error.path, refused[i].path) == 0);
-    release(message);
+    CHECK(!takes_message(&format, refused[i].message, refused[i].size, &error));
+    check_error_is(&error, refused[i].code, 0, refused[i].path);
   }
 }
 
@@ -297,50 +239,12 @@ static void test_encode_takes_all_widths(void) {
 /* Every truncation and every change of one byte of a good message gives an
  * error, or a text that decodes. */
 static void test_damaged_messages(void) {
-  size_t size, text_size;
-  fnabi_error error;
-  call first = {decode, good, sizeof good - 1, 0, 0};
-  uint8_t* message = answer(&first, &size, &error);
-  for (size_t cut = 0; cut < size; cut++) {
-    uint8_t* part = exact(message, cut);
-    call c = {encode, part, cut, 0, 0};
-    CHECK(answer(&c, &text_size, &error) == NULL);
-    check_error(&error, 0);
-    release(part);
-  }
-  size_t taken = 0;
-  for (size_t at = 0; at < size; at++) {
-    for (unsigned byte = 0; byte < 256; byte++) {
-      uint8_t* changed = exact(message, size);
-      changed[at] = (uint8_t)byte;
-      call c = {encode, changed, size, 0, 0};
-      uint8_t* text = answer(&c, &text_size, &error);
-      if (text == NULL) {
-        check_error(&error, 0);
-      } else {
-        taken++;
-        CHECK(round_trip((char*)text, text_size, &error));
-        release(text);
-      }
-      release(changed);
-    }
-  }
-  CHECK(taken > size); /* among them the message itself */
-  release(message);
+  check_damaged_message(&format, TEXT(good));
 }
 
 static void test_damaged_texts(void) {
-  fnabi_error error;
   size_t size = sizeof good - 1;
-  for (size_t cut = 0; cut < size; cut++) CHECK(!round_trip(good, cut, &error));
-  for (size_t at = 0; at < size; at++) {
-    for (unsigned byte = 0; byte < 256; byte++) {
-      char text[sizeof good];
-      memcpy(text, good, size);
-      text[at] = (char)byte;
-      round_trip(text, size, &error);
-    }
-  }
+  check_damage(round_trip, &format, good, size, size);
 }
 
 static void test_all_of_two_bytes(void) {
@@ -348,18 +252,12 @@ static void test_all_of_two_bytes(void) {
   for (unsigned i = 0; i < 1u << 16; i++) {
     char text[10] = {'I', '3', '!', (char)(i & 0xFF), (char)(i >> 8),
                      'R', '1', '!'};
-    CHECK(!round_trip(text + 3, 2, &error));
-    CHECK(!round_trip(text, 8, &error)); /* no value has two bytes */
+    CHECK(!round_trip(&format, text + 3, 2, &error));
+    CHECK(!round_trip(&format, text, 8, &error)); /* no value has two bytes */
   }
 }
 
 /* Random texts whose lengths are right, so that they get past the spans. */
-static size_t put_span(char* out, char tag, const char* contents, size_t size) {
-  int head = sprintf(out, "%c%zu!", tag, size + 1);
-  memcpy(out + head, contents, size);
-  return (size_t)head + size;
-}
-
 static void test_random(void) {
   static const char* const fields[] = {"t0", "t3",  "t11", "t12", "d1", "d-1",
                                        "d7", "d64", "d-2", "d01", "x1", "d"};
@@ -386,7 +284,7 @@ static void test_random(void) {
     if (next_random(&random) % 8 == 0)
       text[next_random(&random) % size] = (char)next_random(&random);
     fnabi_error error;
-    taken += round_trip(text, size, &error);
+    taken += round_trip(&format, text, size, &error);
     check_capacities(&(call){visit, text, size, 0, "IR"[i & 1]});
   }
   CHECK(taken > 10000);

@@ -6,8 +6,6 @@ typedef struct expected {
   fnabi_component component;
 } expected;
 
-#define TEXT(text) text, sizeof(text) - 1
-
 static const expected components[] = {
     /* type, tag, ival, code, offset, begin, end */
     {TEXT(""), 0, {0, 0, 0, FNABI_OK, 0, 0, 0}},
@@ -120,34 +118,18 @@ static void test_decode(void) {
       0x97, 1, 0xA1, '_',  0xFB, 0, 0,         1, 3,  //
       0x97, 2, 0xA1, 'A',  2,    0, 3,         6, 8,  //
       0x97, 3, 0xA2, 0xC3, 0xBF, 0, FNABI_TAG, 8, 9, 8};
-  call c = {decode, text, sizeof text - 1, 100, 0};
-  size_t size;
-  fnabi_error error;
-  uint8_t* out = answer(&c, &size, &error);
-  CHECK(size == sizeof message && memcmp(out, message, size) == 0);
-  release(out);
-}
-
-static void check_written(const call* c, const char* text, size_t size) {
-  size_t written;
-  fnabi_error error;
-  check_capacities(c);
-  uint8_t* out = answer(c, &written, &error);
-  CHECK(written == size && memcmp(out, text, size) == 0);
-  release(out);
+  check_answer(&(call){decode, TEXT(text), 100, 0}, message, sizeof message);
 }
 
 static void test_write(void) {
-  check_written(&(call){integer, NULL, 0, 0, '_'}, TEXT("_0"));
-  check_written(&(call){integer, NULL, 0, -1, 'a'}, TEXT("a-1"));
-  check_written(&(call){integer, NULL, 0, INT32_MAX, 'z'}, TEXT("z2147483647"));
-  check_written(&(call){integer, NULL, 0, INT32_MIN, 'z'},
-                TEXT("z-2147483648"));
-  check_written(&(call){span, NULL, 0, 0, 'A'}, TEXT("A1!"));
-  check_written(&(call){span, TEXT("\0!\xFF"), 0, 'Z'}, TEXT("Z4!\0!\xFF"));
-  check_written(&(call){span, TEXT("12345678"), 0, 'B'}, TEXT("B9!12345678"));
-  check_written(&(call){span, TEXT("123456789"), 0, 'B'},
-                TEXT("B10!123456789"));
+  check_answer(&(call){integer, NULL, 0, 0, '_'}, TEXT("_0"));
+  check_answer(&(call){integer, NULL, 0, -1, 'a'}, TEXT("a-1"));
+  check_answer(&(call){integer, NULL, 0, INT32_MAX, 'z'}, TEXT("z2147483647"));
+  check_answer(&(call){integer, NULL, 0, INT32_MIN, 'z'}, TEXT("z-2147483648"));
+  check_answer(&(call){span, NULL, 0, 0, 'A'}, TEXT("A1!"));
+  check_answer(&(call){span, TEXT("\0!\xFF"), 0, 'Z'}, TEXT("Z4!\0!\xFF"));
+  check_answer(&(call){span, TEXT("12345678"), 0, 'B'}, TEXT("B9!12345678"));
+  check_answer(&(call){span, TEXT("123456789"), 0, 'B'}, TEXT("B10!123456789"));
 
   fnabi_error error;
   for (int32_t tag = -300; tag < 600; tag++) {

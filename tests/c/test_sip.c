@@ -1,6 +1,4 @@
-#include "check.h"
-
-#define TEXT(text) text, sizeof(text) - 1
+#include "codec.h"
 
 /* ---------------------------------------------------------------- allocations
  *
@@ -35,62 +33,21 @@ void* __wrap_realloc(void* block, size_t size) {
 /* ---------------------------------------------------------------------- calls
  */
 
-static int64_t decode(const call* c, uint8_t* out, size_t capacity,
-                      fnabi_error* error) {
-  return fnabi_sip_decode(c->data, c->size, out, capacity, error);
-}
-
-static int64_t encode(const call* c, uint8_t* out, size_t capacity,
-                      fnabi_error* error) {
-  return fnabi_sip_encode(c->data, c->size, out, capacity, error);
-}
+DEFINE_WRITER(decode, fnabi_sip_decode)
+DEFINE_WRITER(encode, fnabi_sip_encode)
 
 static int64_t visit(const call* c, uint8_t* out, size_t capacity,
                      fnabi_error* error) {
   return fnabi_sip_visit(c->data, c->size, c->tag, out, capacity, error);
 }
 
-static int64_t mangle(const call* c, uint8_t* out, size_t capacity,
-                      fnabi_error* error) {
-  return fnabi_sip_mangle(c->data, c->size, out, capacity, error);
-}
+DEFINE_WRITER(mangle, fnabi_sip_mangle)
+
+static const codec format = {decode, encode, 0, NULL};
 
 static const char good[] =
     "I59!D55!K2!x_0K2!\xFF_1K1!S36!k1D20!K4!key_200K5!name_3k0_4k200_5"
     "R12!S9!k0_0k1_1";
-
-static void check_answer(const call* c, const void* bytes, size_t size) {
-  fnabi_error error;
-  size_t written;
-  check_capacities(c);
-  uint8_t* out = answer(c, &written, &error);
-  CHECK(written == size && (size == 0 || memcmp(out, bytes, size) == 0));
-  release(out);
-}
-
-/* Text to message to text; false with an error inside when it is refused. */
-static bool round_trip(const void* bytes, size_t size, fnabi_error* error) {
-  char* text = exact(bytes, size);
-  size_t message_size, canonical_size, again_size;
-  call first = {decode, text, size, 0, 0};
-  uint8_t* message = answer(&first, &message_size, error);
-  release(text);
-  if (message == NULL) {
-    check_error(error, size);
-    return false;
-  }
-  call second = {encode, message, message_size, 0, 0};
-  uint8_t* canonical = answer(&second, &canonical_size, error);
-  CHECK(canonical != NULL && canonical_size <= size);
-  call third = {decode, canonical, canonical_size, 0, 0};
-  uint8_t* again = answer(&third, &again_size, error);
-  CHECK(again != NULL && again_size == message_size);
-  CHECK(memcmp(again, message, message_size) == 0);
-  release(again);
-  release(canonical);
-  release(message);
-  return true;
-}
 
 /* The events of a side; gives how many there are, and the code behind them. */
 static uint8_t* events_of(const void* bytes, size_t size, int32_t side,
@@ -114,11 +71,11 @@ static uint8_t* events_of(const void* bytes, size_t size, int32_t side,
 
 static void test_decode(void) {
   fnabi_error error;
-  call c = {decode, good, sizeof good - 1, 0, 0};
+  call c = {decode, TEXT(good), 0, 0};
   check_capacities(&c);
-  CHECK(round_trip(good, sizeof good - 1, &error));
-  CHECK(round_trip(TEXT("I1!R1!"), &error));
-  CHECK(!round_trip(NULL, 0, &error));
+  CHECK(round_trip(&format, TEXT(good), &error));
+  CHECK(round_trip(&format, TEXT("I1!R1!"), &error));
+  CHECK(!round_trip(&format, NULL, 0, &error));
 
   /* [[DICT, [["x", [LEAF, 200]], [b"\xFF", [SEQUENCE, []]]]], nil] */
   static const uint8_t message[] = {
@@ -149,13 +106,7 @@ static void test_visit_and_mangle(void) {
 /* --------------------------------------------------------------------- errors
  */
 
-static const struct {
-  const char* text;
-  size_t size;
-  int32_t code;
-  uint64_t offset;
-  const char* path;
-} errors[] = {
+static const bad_text errors[] = {
     {TEXT(""), FNABI_SIP_INPUTS, 0, ""},
     {TEXT("\0"), FNABI_SIP_INPUTS, 0, ""},
     {TEXT("_1I1!R1!"), FNABI_SIP_INPUTS, 0, ""},
@@ -199,9 +150,8 @@ static const struct {
 static void test_errors(void) {
   for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
     fnabi_error error;
-    CHECK(!round_trip(errors[i].text, errors[i].size, &error));
-    CHECK(error.code == errors[i].code && error.offset == errors[i].offset);
-    CHECK(strcmp(error.path, errors[i].path) == 0);
+    CHECK(!round_trip(&format, errors[i].text, errors[i].size, &error));
+    check_error_is(&error, errors[i].code, errors[i].offset, errors[i].path);
   }
 }
 
@@ -248,7 +198,7 @@ static void test_visit(void) {
 #define LEAF "\x92\x01\x05"
 
 static const struct {
-  int64_t (*run)(const call*, uint8_t*, size_t, fnabi_error*);
+  writer* write;
   const char* message;
   size_t size;
   int32_t code;
@@ -311,15 +261,11 @@ static const struct {
 
 static void test_writers_refuse(void) {
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-    char* message = exact(refused[i].message, refused[i].size);
     size_t size;
     fnabi_error error;
-    call c = {refused[i].run, message, refused[i].size, 0, 0};
-    CHECK(answer(&c, &size, &error) == NULL);
-    check_error(&error, 0);
-    CHECK(error.code == refused[i].code);
-    CHECK(strcmp(error.path, refused[i].path) == 0);
-    release(message);
+    CHECK(write_message(refused[i].write, refused[i].message, refused[i].size,
+                        &size, &error) == NULL);
+    check_error_is(&error, refused[i].code, 0, refused[i].path);
   }
 }
 
@@ -361,13 +307,9 @@ static bool check_mangled(const uint8_t* text, size_t size) {
   fnabi_error error;
   size_t message_size, count, again_size;
   int32_t code;
-  char head[32];
-  int head_size = sprintf(head, "I%zu!", size + 1);
-  uint8_t* function = exact(NULL, (size_t)head_size + size);
-  memcpy(function, head, (size_t)head_size);
-  if (size != 0) memcpy(function + head_size, text, size);
-  uint8_t* message = events_of(function, (size_t)head_size + size, 'I',
-                               &message_size, &count, &code);
+  char* function = exact(NULL, size + 32);
+  uint8_t* message = events_of(function, put_span(function, 'I', text, size),
+                               'I', &message_size, &count, &code);
   release(function);
   CHECK(code == FNABI_OK || code == FNABI_SIP_KEY || code == FNABI_SIP_VALUE);
   if (code == FNABI_OK) {
@@ -381,85 +323,42 @@ static bool check_mangled(const uint8_t* text, size_t size) {
   return code == FNABI_OK;
 }
 
-/* Whether a message is taken; then what was written is good. */
-static bool check_message(const call* shape, const uint8_t* message,
-                          size_t size) {
-  fnabi_error error;
+/* Whether a message of events is taken; then its text is good. */
+static bool takes_events(const codec* f, const void* bytes, size_t size,
+                         fnabi_error* error) {
+  (void)f;
   size_t text_size;
-  uint8_t* copy = exact(message, size);
-  call c = {shape->run, copy, size, 0, 0};
-  uint8_t* text = answer(&c, &text_size, &error);
-  release(copy);
-  if (text == NULL) {
-    check_error(&error, 0);
-    return false;
-  }
-  if (shape->run == encode)
-    CHECK(round_trip(text, text_size, &error));
-  else
-    check_mangled(text, text_size);
+  uint8_t* text = write_message(mangle, bytes, size, &text_size, error);
+  if (text == NULL) return false;
+  check_mangled(text, text_size);
   release(text);
   return true;
 }
 
-/* Every truncation and every change of one byte of a good message gives an
- * error, or a good text. */
-static void check_damaged(const call* shape, uint8_t* message, size_t size) {
-  size_t taken = 0;
-  CHECK(check_message(shape, message, size));
-  for (size_t cut = 0; cut < size; cut++)
-    CHECK(!check_message(shape, message, cut));
-  for (size_t at = 0; at < size; at++) {
-    uint8_t kept = message[at];
-    for (unsigned byte = 0; byte < 256; byte++) {
-      message[at] = (uint8_t)byte;
-      taken += check_message(shape, message, size);
-    }
-    message[at] = kept;
-  }
-  CHECK(taken > size); /* among them the message itself */
-}
-
 static void test_damaged_messages(void) {
-  fnabi_error error;
   size_t size, count;
   int32_t code;
-  call first = {decode, good, sizeof good - 1, 0, 0};
-  uint8_t* message = answer(&first, &size, &error);
-  check_damaged(&(call){encode, NULL, 0, 0, 0}, message, size);
-  release(message);
-
-  message = events_of(good, sizeof good - 1, 'I', &size, &count, &code);
+  check_damaged_message(&format, TEXT(good));
+  uint8_t* message = events_of(TEXT(good), 'I', &size, &count, &code);
   CHECK(code == FNABI_OK && count > 0);
-  check_damaged(&(call){mangle, NULL, 0, 0, 0}, message + 1, size - 2);
+  check_damage(takes_events, &format, message + 1, size - 2, size - 2);
   release(message);
 }
 
-static void check_text(const char* text, size_t size) {
-  fnabi_error error;
-  round_trip(text, size, &error);
+/* Whether a text is taken; its events can be visited in any case. */
+static bool check_text(const codec* f, const void* text, size_t size,
+                       fnabi_error* error) {
   for (int i = 0; i < 2; i++) {
     size_t message_size, count;
     int32_t code;
     release(events_of(text, size, "IR"[i], &message_size, &count, &code));
   }
+  return round_trip(f, text, size, error);
 }
 
 static void test_damaged_texts(void) {
-  fnabi_error error;
   size_t size = sizeof good - 1;
-  for (size_t cut = 0; cut < size; cut++) {
-    CHECK(!round_trip(good, cut, &error));
-    check_text(good, cut);
-  }
-  for (size_t at = 0; at < size; at++) {
-    for (unsigned byte = 0; byte < 256; byte++) {
-      char text[sizeof good];
-      memcpy(text, good, size);
-      text[at] = (char)byte;
-      check_text(text, size);
-    }
-  }
+  check_damage(check_text, &format, good, size, size);
 }
 
 static void test_all_of_two_bytes(void) {
@@ -468,21 +367,14 @@ static void test_all_of_two_bytes(void) {
   for (unsigned i = 0; i < 1u << 16; i++) {
     char text[10] = {'I', '3', '!', (char)(i & 0xFF), (char)(i >> 8),
                      'R', '1', '!'};
-    CHECK(!round_trip(text + 3, 2, &error));
-    taken += round_trip(text, 8, &error);
-    check_text(text, 8);
+    CHECK(!round_trip(&format, text + 3, 2, &error));
+    taken += check_text(&format, text, 8, &error);
   }
   CHECK(taken == 10); /* _0 to _9 */
 }
 
 /* Random structures whose lengths are right, so that they get past the spans.
  */
-static size_t put_span(char* out, char tag, const char* contents, size_t size) {
-  int head = sprintf(out, "%c%zu!", tag, size + 1);
-  memcpy(out + head, contents, size);
-  return (size_t)head + size;
-}
-
 static size_t put_node(char* out, unsigned depth, uint32_t* random) {
   char contents[4000];
   size_t size = 0;
@@ -516,8 +408,7 @@ static void test_random(void) {
     if (next_random(&random) % 8 == 0)
       text[next_random(&random) % size] = (char)next_random(&random);
     fnabi_error error;
-    taken += round_trip(text, size, &error);
-    check_text(text, size);
+    taken += check_text(&format, text, size, &error);
   }
   CHECK(taken > 3000);
 }
@@ -555,7 +446,7 @@ static void test_depth(void) {
     int32_t code;
     char* text = nested(depth, &size);
     bool shallow = depth <= FNABI_DEPTH_MAX;
-    CHECK(round_trip(text, size, &error) == shallow);
+    CHECK(round_trip(&format, text, size, &error) == shallow);
     CHECK(shallow || error.code == FNABI_DEPTH);
 
     uint8_t* message = events_of(text, size, 'I', &message_size, &count, &code);
@@ -693,7 +584,8 @@ static void test_many_keys(void) {
     memcpy(begin, head, (size_t)outer);
     memcpy(contents + size, "R1!", 3);
     fnabi_error error;
-    CHECK(round_trip(begin, (size_t)outer + size + 3, &error) == !twice);
+    CHECK(round_trip(&format, begin, (size_t)outer + size + 3, &error) ==
+          !twice);
     if (twice) {
       CHECK(error.code == FNABI_SIP_DUPLICATE);
       CHECK(error.offset == (size_t)outer + place);
