@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fnabi import types
+from fnabi import CallError, iree_abi, raw, types
 from fnabi.types import (
     Buffer,
     Dict,
@@ -189,3 +189,22 @@ def test_all_is_complete() -> None:
     }
     assert records | {"Kind", "Type"} == set(types.__all__)
     assert set(Type.__args__) == {vars(types)[n] for n in records} - {DType, Signature}  # type: ignore[attr-defined]
+
+
+def test_a_signature_without_names_is_one_of_the_raw_abi() -> None:
+    f32 = DType("float", 32)
+    named = Signature((Named("x", Buffer(f32, (None, 2))), Scalar(f32)), (Named("y", Ref()),))
+    plain = Signature((Buffer(f32, (None, 2)), Scalar(f32)), (Ref(),))
+    with pytest.raises(CallError, match=r"inputs\[0\]"):
+        raw.encode(named)
+    assert named.without_names() == plain
+    assert raw.parse(raw.encode(named.without_names())) == plain
+    typed = iree_abi.parse('{"a":[["named","x",["ndarray","f32",1,null]]],"r":["f32"]}')
+    assert raw.encode(typed.without_names()) == b"I8!B4!d-1R4!S1!"
+    assert iree_abi.encode(raw.parse(b"I8!B4!d-1R4!S1!")) == (
+        '{"a":[["ndarray","f32",1,null]],"r":["f32"]}'
+    )
+    with pytest.raises(CallError, match=r"inputs\[0\]\.dtype"):  # neither signed nor unsigned
+        raw.encode(iree_abi.parse('{"a":["i8"],"r":[]}'))
+    with pytest.raises(CallError, match=r"inputs\[0\]"):
+        iree_abi.encode(raw.parse(b"I6!S3!t8R1!"))

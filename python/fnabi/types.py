@@ -344,8 +344,16 @@ class Signature(_Record, frozen=True):
     inputs: tuple[Type, ...]
     results: tuple[Type, ...]
 
+    def without_names(self) -> Signature:
+        """The same types without the names of arguments and results, which the raw ABI lacks."""
+        return Signature(_unnamed(self.inputs), _unnamed(self.results))
+
     def __str__(self) -> str:
         return f"({_join(self.inputs)}) -> ({_join(self.results)})"
+
+
+def _unnamed(types: tuple[Type, ...]) -> tuple[Type, ...]:
+    return tuple(type.type if isinstance(type, Named) else type for type in types)
 
 
 def load_numpy(purpose: str) -> Any:
