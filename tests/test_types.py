@@ -200,8 +200,8 @@ def test_a_signature_without_names_is_one_of_the_raw_abi() -> None:
     assert named.without_names() == plain
     assert raw.parse(raw.encode(named.without_names())) == plain
     typed = iree_abi.parse('{"a":[["named","x",["ndarray","f32",1,null]]],"r":["f32"]}')
-    assert raw.encode(typed.without_names()) == b"I8!B4!d-1R4!S1!"
-    assert iree_abi.encode(raw.parse(b"I8!B4!d-1R4!S1!")) == (
+    assert raw.encode(typed.without_names()) == b"I7!B4!d-1R4!S1!"
+    assert iree_abi.encode(raw.parse(b"I7!B4!d-1R4!S1!")) == (
         '{"a":[["ndarray","f32",1,null]],"r":["f32"]}'
     )
     with pytest.raises(CallError, match=r"inputs\[0\]\.dtype"):  # neither signed nor unsigned

@@ -163,7 +163,9 @@ static void test_build(void) {
 static const bad_message refused[] = {
     {TEXT(""), FNABI_MESSAGE, ""},
     {TEXT("\x90"), FNABI_MESSAGE, ""},
-    {TEXT("\x93\x90\x90\x90"), FNABI_MESSAGE, ""},
+    {TEXT("\x94\x90\x90\x90\x90"), FNABI_MESSAGE, ""},
+    {TEXT("\x93\x90\x90\xC0"), FNABI_MESSAGE, ""},
+    {TEXT("\x93\x90\x90\x91\x92\xA1x\xA1y"), FNABI_UNSUPPORTED, "extra"},
     {TEXT("\x92\x90\x90\x90"), FNABI_MESSAGE, ""},
     {TEXT("\x92\x90"), FNABI_MESSAGE, "results"},
     {TEXT("\x92\xC0\x90"), FNABI_MESSAGE, "inputs"},
