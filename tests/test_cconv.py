@@ -14,28 +14,22 @@ import grammar
 from fnabi import CallError, FormatError, RangeError, cconv
 from fnabi.cconv import CallingConvention, Span
 from grammar import INT32_MAX
+from outcomes import Place, outcome_of
 from strategies import conventions, mutated, nearly_cconv
 
 OFFICIAL: dict[str, Any] = json.loads(
     (Path(__file__).parent / "data" / "cconv" / "official.json").read_text()
 )
 
-Outcome = CallingConvention | tuple[str, int, str]
+Outcome = CallingConvention | Place
 
 
 def outcome(text: bytes) -> Outcome:
-    """What `cconv.parse` answers, or its error's code, offset and path."""
-    try:
-        return cconv.parse(text)
-    except FormatError as error:
-        return error.code, error.offset, error.path
+    return outcome_of(cconv.parse, text)
 
 
 def grammar_outcome(text: bytes) -> Outcome:
-    try:
-        return grammar.cconv_parse(text)
-    except grammar.GrammarError as error:
-        return error.code, error.offset, error.path
+    return outcome_of(grammar.cconv_parse, text)
 
 
 # ------------------------------------------------------------------------------- official answers

@@ -32,6 +32,7 @@ from fnabi.types import (
     Type,
     Unknown,
 )
+from outcomes import Place, outcome_of
 from strategies import iree_abi_signatures, iree_abi_types, mutated_json, nearly_iree_abi
 
 OFFICIAL: dict[str, list[str]] = json.loads(
@@ -42,22 +43,15 @@ F32 = DType("float", 32)
 I32 = DType("signless", 32)
 I8 = DType("signless", 8)
 
-Outcome = iree_abi.Signature | tuple[str, int, str]
+Outcome = iree_abi.Signature | Place
 
 
 def outcome(text: str | bytes) -> Outcome:
-    """What `iree_abi.parse` answers, or its error's code, offset and path."""
-    try:
-        return iree_abi.parse(text)
-    except FormatError as error:
-        return error.code, error.offset, error.path
+    return outcome_of(iree_abi.parse, text)
 
 
 def grammar_outcome(text: bytes) -> Outcome:
-    try:
-        return grammar.iree_abi_parse(text)
-    except grammar.GrammarError as error:
-        return error.code, error.offset, error.path
+    return outcome_of(grammar.iree_abi_parse, text)
 
 
 def agree(text: bytes) -> None:

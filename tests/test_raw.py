@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pickle
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -26,27 +25,29 @@ from fnabi.types import (
     Unknown,
 )
 from grammar import INT32_MAX, INT32_MIN
+from outcomes import (
+    Place,
+    check_changes,
+    check_pickled,
+    check_shown,
+    check_truncations,
+    error_of,
+    outcome_of,
+)
 from strategies import mutated, nearly_raw, raw_signatures
 
 FLOAT32 = DType("float", 32)
 SINT32 = DType("signed", 32)
 
-Outcome = Signature | tuple[str, int, str]
+Outcome = Signature | Place
 
 
 def outcome(data: bytes) -> Outcome:
-    """What `raw.parse` answers, or its error's code, offset and path."""
-    try:
-        return raw.parse(data)
-    except FormatError as error:
-        return error.code, error.offset, error.path
+    return outcome_of(raw.parse, data)
 
 
 def grammar_outcome(data: bytes) -> Outcome:
-    try:
-        return grammar.raw_parse(data)
-    except grammar.GrammarError as error:
-        return error.code, error.offset, error.path
+    return outcome_of(grammar.raw_parse, data)
 
 
 def item(d: Description) -> list[Any]:
@@ -347,18 +348,10 @@ ERRORS = [
 
 @pytest.mark.parametrize(("data", "caret", "code", "path", "expected"), ERRORS)
 def test_error(data: str, caret: str, code: str, path: str, expected: str | None) -> None:
-    with pytest.raises(FormatError) as caught:
-        raw.parse(data)
-    error = caught.value
+    error = error_of(raw.parse, data)
     assert (error.code, error.offset, error.path) == (code, len(caret) - 1, path)
     assert error.expected == expected
-    first = f"{error.reason} at byte {error.offset}"
-    first += f" in {path}" if path else ""
-    first += f", expected {expected}" if expected else ""
-    shown, column = data, caret
-    if data.endswith("\n"):
-        shown = data[:-1] + "\\x0a"
-    assert str(error).split("\n") == [first, "  " + shown, "  " + column]
+    check_shown(error, data)
     assert grammar_outcome(data.encode()) == (code, error.offset, path)
     with pytest.raises(FormatError) as again:
         raw.to_string(data)
@@ -366,12 +359,7 @@ def test_error(data: str, caret: str, code: str, path: str, expected: str | None
 
 
 def test_error_can_be_pickled() -> None:
-    with pytest.raises(FormatError) as caught:
-        raw.parse("I9!B6!d1d-2R1!")
-    error = pickle.loads(pickle.dumps(caught.value))
-    assert type(error) is FormatError
-    assert str(error) == str(caught.value)
-    assert vars(error) == vars(caught.value)
+    check_pickled(error_of(raw.parse, "I9!B6!d1d-2R1!"))
 
 
 @given(raw_signatures)
@@ -395,20 +383,15 @@ def test_any_text_is_read_as_in_the_grammar(data: bytes) -> None:
         assert text(data) == (raw.to_string(data), None)
 
 
+SAMPLE = function(b"O1!B11!d-1d128d64S3!t6U1!", b"B13!t11d32d-1d64")
+
+
 def test_every_truncation_is_an_error() -> None:
-    data = function(b"O1!B11!d-1d128d64S3!t6U1!", b"B13!t11d32d-1d64")
-    for size in range(len(data)):
-        answer = outcome(data[:size])
-        assert isinstance(answer, tuple)
-        assert answer == grammar_outcome(data[:size])
+    check_truncations(outcome, grammar_outcome, SAMPLE)
 
 
 def test_every_change_of_a_byte_is_read_as_in_the_grammar() -> None:
-    data = function(b"O1!B11!d-1d128d64S3!t6U1!", b"B13!t11d32d-1d64")
-    for at in range(len(data)):
-        for byte in range(256):
-            changed = data[:at] + bytes([byte]) + data[at + 1 :]
-            assert outcome(changed) == grammar_outcome(changed), changed
+    check_changes(outcome, grammar_outcome, SAMPLE)
 
 
 # --------------------------------------------------------------------------------------- encoding

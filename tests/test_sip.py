@@ -26,24 +26,26 @@ from fnabi.sip import (
     StructType,
 )
 from grammar import INT32_MAX, INT32_MIN, SIP_DEPTH, SIP_EVENT_DEPTH, sip_span
+from outcomes import (
+    Place,
+    check_changes,
+    check_pickled,
+    check_shown,
+    check_truncations,
+    error_of,
+    outcome_of,
+)
 from strategies import mutated, naturals, nearly_sip, sip_keys, sip_nodes, sip_signatures
 
-Outcome = Signature | tuple[str, int, str]
+Outcome = Signature | Place
 
 
 def outcome(data: bytes) -> Outcome:
-    """What `sip.parse` answers, or its error's code, offset and path."""
-    try:
-        return sip.parse(data)
-    except FormatError as error:
-        return error.code, error.offset, error.path
+    return outcome_of(sip.parse, data)
 
 
 def grammar_outcome(data: bytes) -> Outcome:
-    try:
-        return grammar.sip_parse(data)
-    except grammar.GrammarError as error:
-        return error.code, error.offset, error.path
+    return outcome_of(grammar.sip_parse, data)
 
 
 class Recorder:
@@ -449,18 +451,11 @@ ERRORS = [
 
 @pytest.mark.parametrize(("data", "caret", "code", "path", "expected"), ERRORS)
 def test_error(data: str, caret: str, code: str, path: str, expected: str | None) -> None:
-    with pytest.raises(FormatError) as caught:
-        sip.parse(data)
-    error = caught.value
-    offset = len(caret) - 1
-    assert (error.code, error.offset, error.path) == (code, offset, path)
+    error = error_of(sip.parse, data)
+    assert (error.code, error.offset, error.path) == (code, len(caret) - 1, path)
     assert error.expected == expected
-    first = f"{error.reason} at byte {offset}"
-    first += f" in {path}" if path else ""
-    first += f", expected {expected}" if expected else ""
-    shown, before = (part.replace("\n", "\\x0a") for part in (data, data[:offset]))
-    assert str(error).split("\n") == [first, "  " + shown, " " * (2 + len(before)) + "^"]
-    assert grammar_outcome(data.encode()) == (code, offset, path)
+    check_shown(error, data)
+    assert grammar_outcome(data.encode()) == (code, error.offset, path)
     for side in ("inputs", "results"):
         with pytest.raises(FormatError) as again:
             sip.to_string(data, side)  # type: ignore[arg-type]
@@ -483,12 +478,7 @@ def test_a_long_path_keeps_its_end() -> None:
 
 
 def test_error_can_be_pickled() -> None:
-    with pytest.raises(FormatError) as caught:
-        sip.parse("I1!R17!S13!k3D8!K2!a_-1")
-    error = pickle.loads(pickle.dumps(caught.value))
-    assert type(error) is FormatError
-    assert str(error) == str(caught.value)
-    assert vars(error) == vars(caught.value)
+    check_pickled(error_of(sip.parse, "I1!R17!S13!k3D8!K2!a_-1"))
 
 
 def test_depth() -> None:
@@ -573,18 +563,11 @@ SAMPLE = function(seq(b"k1_0k0", dic(b"K2!b_1K1!_3K2!a_2")), seq(b"k2_0k0_1"))
 
 
 def test_every_truncation_is_an_error() -> None:
-    assert isinstance(outcome(SAMPLE), Signature)
-    for size in range(len(SAMPLE)):
-        answer = outcome(SAMPLE[:size])
-        assert isinstance(answer, tuple)
-        assert answer == grammar_outcome(SAMPLE[:size])
+    check_truncations(outcome, grammar_outcome, SAMPLE)
 
 
 def test_every_change_of_a_byte_is_read_as_in_the_grammar() -> None:
-    for at in range(len(SAMPLE)):
-        for byte in range(256):
-            changed = SAMPLE[:at] + bytes([byte]) + SAMPLE[at + 1 :]
-            assert outcome(changed) == grammar_outcome(changed), changed
+    check_changes(outcome, grammar_outcome, SAMPLE)
 
 
 # --------------------------------------------------------------------------------------- encoding
