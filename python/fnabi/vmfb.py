@@ -438,16 +438,8 @@ class Export(_Record, frozen=True):
         return self._signature
 
     @property
-    def source(self) -> Source:
-        """Which text `signature` was read from.
-
-        Raises:
-            FormatError: as for `signature`.
-
-        """
-        if self._source is None:
-            assert self._problem is not None
-            raise self._error(self._problem)
+    def source(self) -> Source | None:
+        """Which text `signature` was read from; None where it is malformed."""
         return self._source
 
     @property
