@@ -240,7 +240,20 @@ def _add_lenient(verb: argparse.ArgumentParser) -> None:
 def _open(file: str, lenient: bool) -> vmfb.Module:
     if file == "-":
         return vmfb.from_buffer(sys.stdin.buffer.read(), lenient=lenient)
-    return vmfb.open(file, lenient=lenient)
+    try:
+        return vmfb.open(file, lenient=lenient)
+    except FormatError as problem:
+        if not lenient and _opens_leniently(file):
+            problem.expected = "an offset inside (--lenient passes over it)"
+        raise
+
+
+def _opens_leniently(file: str) -> bool:
+    try:
+        vmfb.open(file, lenient=True)
+    except (FormatError, OSError):
+        return False
+    return True
 
 
 def _inspect(arguments: argparse.Namespace) -> int:
@@ -781,8 +794,8 @@ def _findings(file: str, lenient: bool) -> list[vmfb.Finding]:
                 for each in module.check()
             ]
     except FormatError as problem:
-        text = problem.reason + (f", expected {problem.expected}" if problem.expected else "")
-        return [vmfb.Finding(problem.code, problem.offset, problem.path, text, "error")]
+        where = problem.offset, problem.path
+        return [vmfb.Finding(problem.code, *where, problem.reason, "error")]
 
 
 # ----------------------------------------------------------------------------------- JSON
