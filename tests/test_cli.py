@@ -316,7 +316,7 @@ state 0 bytes, 2 references
       sip    {params: {bias: $2, kernel: $1}, x: $0} -> {logits: $0}
   version    () -> (output0: i32)  [iree.abi.declaration]
   __init     () -> ()  [cconv]
-"""
+"""  # noqa: E501
 
 
 def test_inspect() -> None:
@@ -447,7 +447,7 @@ state 0 bytes, 2 references
                                                            ^
   version    () -> (output0: i32)  [iree.abi.declaration]
   __init     () -> ()  [cconv]
-""",
+""",  # noqa: E501
         "",
     )
     done = run("inspect", "--json", malformed)
@@ -593,7 +593,7 @@ function scalar_in, ordinal 4
   bytecode 116 bytes at 1056, 1 block
   uses 8 32-bit registers, 5 reference registers
   requires UNWIND
-""",
+""",  # noqa: E501
         "",
     )
 

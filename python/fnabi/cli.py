@@ -264,7 +264,7 @@ def _inspect(arguments: argparse.Namespace) -> int:
         exports = [export for export in exports if export.name == name]
         if not exports:
             where = "" if arguments.file == "-" else f"{arguments.file}: "
-            _complain(where, f"no function is named {name}")
+            _complain(where, f"no function is named {_line(name)}")
             return 1
     found = [(export, _texts(export)) for export in exports]
     if arguments.json:
@@ -521,7 +521,9 @@ def _row(side: str, index: int, export: vmfb.Export, spoken: Any) -> tuple[str, 
     name = f"{side}[{index}]"
     if isinstance(type, Named):
         name, type = f"{name} {_line(type.name)}", type.type
-    dtype = _numpy_name(type.dtype) if isinstance(type, (Buffer, Scalar)) else ""
+    dtype = ""
+    if isinstance(type, (Buffer, Scalar)) and _source(export) != "cconv":  # a register is no dtype
+        dtype = _numpy_name(type.dtype)
     attributes = ""
     if isinstance(spoken, declaration.Declaration):
         value = getattr(spoken, side)[index]
@@ -617,7 +619,8 @@ def _place(module: vmfb.Module, function: str) -> debug.Place | None:
     first = [operation for each in maps for operation in each.locations]
     if module.debug is None or not first:
         return None
-    return module.debug.resolve(min(first, key=lambda each: each.bytecode_offset).location)
+    place = module.debug.resolve(min(first, key=lambda each: each.bytecode_offset).location)
+    return None if isinstance(place.location, debug.Unknown) else place
 
 
 def _module_json(module: vmfb.Module, found: list[tuple[vmfb.Export, _Texts]]) -> dict[str, Any]:
@@ -732,6 +735,7 @@ def _debug_json(database: debug.Database) -> dict[str, Any]:
 
 
 def _fields(record: msgspec.Struct) -> dict[str, Any]:
+    """A record of numbers and texts as an object."""
     return {name: getattr(record, name) for name in record.__struct_fields__}
 
 
