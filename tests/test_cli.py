@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -32,7 +33,7 @@ def run(*argv: str | bytes | Path, stdin: bytes = b"", encoding: str = "utf-8") 
         [sys.executable, "-W", "error", "-m", "fnabi", *argv],
         input=stdin,
         capture_output=True,
-        env=os.environ | {"PYTHONIOENCODING": encoding, "COLUMNS": "80"},
+        env=os.environ | {"PYTHONIOENCODING": encoding, "COLUMNS": "80", "FORCE_COLOR": ""},
         timeout=60,
     )
     return Run(done.returncode, done.stdout.decode(encoding), done.stderr.decode(encoding))
@@ -57,6 +58,12 @@ def lines_of(text: str) -> list[dict[str, Any]]:
         (["--abi", "sip", "I1!R1!"], "() -> ()"),
         (["--abi", "tokens", "_5d-1A7!foobar"], '_5 d-1 A"foobar"'),
         (["--abi", "tokens", ""], ""),
+        (["--abi", "cconv", "0iCiID_r"], "(i32, tuple<i32, i64>...) -> (!vm.ref<?>)"),
+        (["--abi", "iree.abi", '{"a":["i32"],"r":["f32"]}'], "(i32) -> (float32)"),
+        (
+            ["--abi", "declaration", "sync func @f(%a: tensor<?x8xf32>) -> (%b: i32)"],
+            "sync f(a: float32[?x8]) -> (b: i32)",
+        ),
         (["--abi=tokens", b'A6!\\"\t\xc3\xa9'], r'A"\\\"\x09\xc3\xa9"'),
     ],
 )
@@ -91,6 +98,14 @@ def test_decode(argv: list[str | bytes], shown: str) -> None:
 )
 def test_decode_shows_where_the_error_is(abi: str, text: str, shown: str) -> None:
     assert run("decode", "--abi", abi, text) == Run(1, "", shown)
+
+
+@pytest.mark.parametrize(("abi", "good"), [("cconv", b"0r_r"), ("iree.abi", b'{"a":[],"r":[]}')])
+def test_decode_lines_of_other_texts(abi: str, good: bytes) -> None:
+    done = run("decode", "--abi", abi, "-", stdin=good + b"\n\xff\n" + good + b"\n")
+    assert done.status == 1
+    assert len(done.out.splitlines()) == 2
+    assert done.err.startswith("fnabi: line 2: ")
 
 
 def test_decode_lines() -> None:
@@ -150,6 +165,53 @@ def test_decode_lines() -> None:
             ],
         ),
         ("tokens", "", []),
+        (
+            "cconv",
+            "0iCiID_r",
+            {
+                "arguments": ["i32", {"type": "span", "items": ["i32", "i64"]}],
+                "results": ["ref"],
+                "version": 0,
+            },
+        ),
+        (
+            "iree.abi",
+            '{"a":[["named","x",["py_homogeneous_list","i32"]]],"r":["f32"],"z":1}',
+            {
+                "inputs": [
+                    {
+                        "type": "named",
+                        "name": "x",
+                        "of": {
+                            "type": "homogeneous_list",
+                            "element": {"type": "scalar", "dtype": "i32"},
+                        },
+                    }
+                ],
+                "results": [{"type": "scalar", "dtype": "float32"}],
+                "extra": [["z", "1"]],
+            },
+        ),
+        (
+            "declaration",
+            "sync func @f(%a: tensor<?xf32>) -> ()",
+            {
+                "name": "f",
+                "model": "sync",
+                "inputs": [
+                    {
+                        "name": "a",
+                        "type": {"type": "buffer", "dtype": "float32", "shape": [None]},
+                        "attributes": [],
+                        "text": "%a: tensor<?xf32>",
+                        "declared": None,
+                    }
+                ],
+                "results": [],
+                "text": "sync func @f(%a: tensor<?xf32>) -> ()",
+                "doubt": None,
+            },
+        ),
     ],
 )
 def test_decode_json(abi: str, text: str, value: Any) -> None:
@@ -240,15 +302,21 @@ def test_decode_golden_vectors(name: str) -> None:
 # -------------------------------------------------------------------------------- inspect
 
 INSPECTED = """\
-module classifier, version 0, bytecode 17.0, 4 functions
-  normalize  0rf_r   f   (uint8[?x64], float32) -> (float32[?x64])
-                     sip [$0, $1] -> $0
-                     fbr normalize$allocate
-  dense      0rrr_r  f   (float32[?x64], float32[64x10], float32[10]) -> (float32[?x10])
-                     sip {params: {bias: $2, kernel: $1}, x: $0} -> {logits: $0}
-  version    0v_i
-  __init     0v_v
-"""
+module classifier, version 0, bytecode 17.0
+requires EXT_F32, YIELD, UNWIND
+depends on hal, version 7 or newer
+size 8510 bytes, 2560 of bytecode, 2257 in 11 read-only segments
+state 0 bytes, 2 references
+4 functions
+  normalize  (input0: i8[?x64], input1: float32) -> (output0: float32[?x64])  [iree.abi.declaration]
+      f      (uint8[?x64], float32) -> (float32[?x64])
+      sip    [$0, $1] -> $0
+      fbr    normalize$allocate
+  dense      (input0: float32[?x64], input1: float32[64x10], input2: float32[10]) -> (output0: float32[?x10])  [iree.abi.declaration]
+      sip    {params: {bias: $2, kernel: $1}, x: $0} -> {logits: $0}
+  version    () -> (output0: i32)  [iree.abi.declaration]
+  __init     () -> ()  [cconv]
+"""  # noqa: E501
 
 
 def test_inspect() -> None:
@@ -259,12 +327,16 @@ def test_inspect() -> None:
 def test_inspect_one_function_and_attributes() -> None:
     assert run("inspect", MODULES / "module_attrs.vmfb") == Run(
         0,
-        "module carrier, version 42, bytecode 17.0, 1 function\n"
-        "  build = 2026\n"
-        "  empty =\n"
-        "  lang = ünïcode\n"
-        "  num = 3\n"
-        "  go  0v_v\n",
+        """\
+module carrier, version 42, bytecode 17.0
+size 757 bytes, 8 of bytecode
+attribute build = 2026
+attribute empty =
+attribute lang = ünïcode
+attribute num = 3
+1 function
+  go  () -> ()  [cconv]
+""",
         "",
     )
 
@@ -273,53 +345,71 @@ def test_inspect_json() -> None:
     done = run("inspect", "--json", CLASSIFIER)
     assert (done.status, done.err) == (0, "")
     found = json.loads(done.out)
-    exports = found.pop("exports")
-    assert found == {
-        "schema": "fnabi.inspect/1",
-        "name": "classifier",
-        "version": 0,
-        "bytecode_version": [17, 0],
-        "requirements": 13,
-        "attrs": [],
-    }
     module = vmfb.open(CLASSIFIER)
+    assert found["schema"] == "fnabi.inspect/1"
+    assert (found["name"], found["version"]) == ("classifier", 0)
+    assert (found["bytecode_version"], found["requirements"]) == ([17, 0], 13)
+    assert found["features"] == ["EXT_F32", "YIELD", "UNWIND"]
+    assert found["layout"]["file_size"] == CLASSIFIER.stat().st_size
+    assert found["bytecode_size"] == len(module.bytecode)
+    assert found["types"] == list(module.types)
+    assert found["dependencies"] == [{"name": "hal", "minimum_version": 7, "flags": ["REQUIRED"]}]
+    assert [each["full_name"] for each in found["imports"]] == [e.full_name for e in module.imports]
+    assert [each["offset"] for each in found["rodata"]] == [s.offset for s in module.rodata]
+    assert len(found["functions"]) == len(module.functions)
+    assert found["state"] == {"global_bytes_capacity": 0, "global_ref_count": 2}
+    assert (found["attrs"], found["rwdata"], found["debug"], found["skipped"]) == ([], [], None, [])
+    exports = found["exports"]
     assert [export["name"] for export in exports] == ["normalize", "dense", "version", "__init"]
-    assert [export["ordinal"] for export in exports] == [e.ordinal for e in module.exports]
     assert exports[3] == {
         "name": "__init",
-        "ordinal": exports[3]["ordinal"],
+        "ordinal": module.exports[3].ordinal,
         "calling_convention": "0v_v",
+        "buffer_sizes": {"arguments": 0, "results": 0},
         "attrs": [],
         "result_allocator": None,
-        "signatures": {},
+        "async": False,
+        "source": "cconv",
+        "signature": {"inputs": [], "results": []},
+        "problem": None,
+        "doubt": None,
+        "disagreements": [],
+        "texts": {"cconv": {"value": {"arguments": [], "results": [], "version": 0}}},
+        "location": None,
     }
     first = exports[0]
-    assert first["calling_convention"] == "0rf_r"
+    assert first["source"] == "iree.abi.declaration"
+    assert first["buffer_sizes"] == {"arguments": 24, "results": 16}
     assert first["result_allocator"] == "normalize$allocate"
     assert dict(map(tuple, first["attrs"])) == dict(module.exports["normalize"].attrs)
-    assert first["signatures"] == {
-        "f": {
-            "value": {
-                "inputs": [
-                    {"type": "buffer", "dtype": "uint8", "shape": [None, 64]},
-                    {"type": "scalar", "dtype": "float32"},
-                ],
-                "results": [{"type": "buffer", "dtype": "float32", "shape": [None, 64]}],
-            }
-        },
-        "sip": {
-            "value": {
-                "inputs": {
-                    "type": "sequence",
-                    "children": [
-                        [0, {"type": "leaf", "index": 0}],
-                        [1, {"type": "leaf", "index": 1}],
-                    ],
-                },
-                "results": {"type": "leaf", "index": 0},
-            }
-        },
+    assert first["signature"]["inputs"][1] == {
+        "type": "named",
+        "name": "input1",
+        "of": {"type": "scalar", "dtype": "float32"},
     }
+    texts = first["texts"]
+    assert list(texts) == ["iree.abi.declaration", "f", "sip", "cconv"]
+    assert texts["f"]["value"] == {
+        "inputs": [
+            {"type": "buffer", "dtype": "uint8", "shape": [None, 64]},
+            {"type": "scalar", "dtype": "float32"},
+        ],
+        "results": [{"type": "buffer", "dtype": "float32", "shape": [None, 64]}],
+    }
+    assert texts["sip"]["value"]["results"] == {"type": "leaf", "index": 0}
+    one = json.loads(run("inspect", "--json", "--function=dense", CLASSIFIER).out)
+    assert one == found | {"exports": [exports[1]]}
+
+
+def test_inspect_json_has_the_debug_database() -> None:
+    database = vmfb.open(MODULES / "debug_kept.vmfb").debug
+    assert database is not None
+    found = json.loads(run("inspect", "--json", MODULES / "debug_kept.vmfb").out)["debug"]
+    assert len(found["locations"]) == len(database.locations)
+    assert {"file_line_col"} <= {location["type"] for location in found["locations"]}
+    assert [each["local_name"] for each in found["functions"]] == [
+        each.local_name for each in database.functions
+    ]
 
 
 @pytest.fixture
@@ -339,35 +429,63 @@ def test_inspect_malformed_attributes(malformed: Path) -> None:
     assert run("inspect", malformed) == Run(
         1,
         """\
-module classifier, version 0, bytecode 17.0, 4 functions
-  normalize  0rf_r   f   digits are missing at byte 31 in exports[0].attrs["f"].results[0]
-                       I15!B9!t8d-1d64S1!R10!B7!d-1d6x
-                                                      ^
-                     sip [$0, $1] -> $0
-                     fbr normalize$allocate
-  dense      0rrr_r  f   (float32[?x64], float32[64x10], float32[10]) -> (float32[?x10])
-                     sip digits are missing at byte 47 in exports[1].attrs["sip"].inputs["x"]
-                       ...0!K7!paramsD21!K5!bias_2K7!kernel_1K2!x_-R16!D12!K7!logits_0
-                                                                   ^
-  version    0v_i
-  __init     0v_v
-""",
+module classifier, version 0, bytecode 17.0
+requires EXT_F32, YIELD, UNWIND
+depends on hal, version 7 or newer
+size 8510 bytes, 2560 of bytecode, 2257 in 11 read-only segments
+state 0 bytes, 2 references
+4 functions
+  normalize  (input0: i8[?x64], input1: float32) -> (output0: float32[?x64])  [iree.abi.declaration]
+      f      digits are missing at byte 31 in attrs["f"].results[0]
+               I15!B9!t8d-1d64S1!R10!B7!d-1d6x
+                                              ^
+      sip    [$0, $1] -> $0
+      fbr    normalize$allocate
+  dense      (input0: float32[?x64], input1: float32[64x10], input2: float32[10]) -> (output0: float32[?x10])  [iree.abi.declaration]
+      sip    digits are missing at byte 47 in exports[1].attrs["sip"].inputs["x"]
+               ...0!K7!paramsD21!K5!bias_2K7!kernel_1K2!x_-R16!D12!K7!logits_0
+                                                           ^
+  version    () -> (output0: i32)  [iree.abi.declaration]
+  __init     () -> ()  [cconv]
+""",  # noqa: E501
         "",
     )
     done = run("inspect", "--json", malformed)
     assert (done.status, done.err) == (1, "")
     exports = json.loads(done.out)["exports"]
-    assert exports[0]["signatures"]["f"] == {
+    assert exports[0]["texts"]["f"] == {
         "error": {
             "code": "integer",
             "offset": 31,
-            "path": 'exports[0].attrs["f"].results[0]',
+            "path": 'attrs["f"].results[0]',
             "reason": "digits are missing",
             "expected": None,
         }
     }
-    assert "value" in exports[0]["signatures"]["sip"]
-    assert exports[1]["signatures"]["sip"]["error"]["offset"] == 47
+    assert "value" in exports[0]["texts"]["sip"]
+    assert exports[1]["texts"]["sip"]["error"]["offset"] == 47
+    one = run("inspect", "--function=normalize", malformed)
+    assert one.status == 1
+    assert '      digits are missing at byte 31 in attrs["f"].results[0]\n' in one.out
+    assert run("inspect", "--function=version", malformed).status == 0
+
+
+def test_inspect_signatures_that_cannot_be_read() -> None:
+    done = run("inspect", MODULES / "raw_v0.vmfb")
+    assert (done.status, done.err) == (1, "")
+    assert (
+        "  truncated     ?\n"
+        '      error  span runs past the end at byte 1 in exports[4].attrs["f"]\n'
+        "               I15!B11!d10d128\n"
+        "                ^\n"
+        "      cconv  0i_i\n"
+    ) in done.out
+    assert (
+        "      notice inputs[0]: float32[10x128x64] in f, i32 in the calling convention 0i_i\n"
+    ) in done.out
+    one = run("inspect", "--function=truncated", MODULES / "raw_v0.vmfb")
+    assert one.status == 1
+    assert "  signature ?\n    error  span runs past the end at byte 1 in " in one.out
 
 
 def test_inspect_escapes_what_cannot_be_printed(tmp_path: Path) -> None:
@@ -382,8 +500,8 @@ def test_inspect_escapes_what_cannot_be_printed(tmp_path: Path) -> None:
     assert (done.status, done.err) == (0, "")
     assert all(line.isprintable() for line in done.out.splitlines())
     assert done.out.startswith(r"module a\nb\x1b[31m\xff\x7f, version 0, ")
-    assert r"  ver\tio\x9b  0v_i" in done.out
-    assert r"fbr normalize\x1b]0;ocate" in done.out
+    assert r"  ver\tio\x9b  () -> (output0: i32)  [iree.abi.declaration]" in done.out
+    assert r"fbr    normalize\x1b]0;ocate" in done.out
     name = json.loads(run("inspect", "--json", path).out)["name"]
     assert name.encode("utf-8", "surrogateescape") == b"a\nb\x1b[31m\xff\x7f"
 
@@ -421,11 +539,18 @@ def test_inspect_every_module(path: Path, capsys: pytest.CaptureFixture[str]) ->
     try:
         exports = len(vmfb.open(path).exports)
     except fnabi.FormatError as error:
-        problem = f"fnabi: {path}: {error}\n"
+        problem = f"fnabi: {path}: {error}"
     if problem is not None:
         assert main(["inspect", str(path)]) == 1
         assert main(["inspect", "--json", str(path)]) == 1
-        assert capsys.readouterr() == ("", problem * 2)
+        out, err = capsys.readouterr()
+        assert out == ""
+        first, second = err.splitlines()
+        hinted = first == f"{problem}, expected an offset inside (--lenient passes over it)"
+        assert first == second
+        assert hinted or first == problem
+        main(["inspect", "--lenient", str(path)])
+        assert bool(capsys.readouterr().out) == hinted
         return
 
     status = main(["inspect", str(path)])
@@ -435,7 +560,239 @@ def test_inspect_every_module(path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert main(["inspect", "--json", str(path)]) == status
     found = json.loads(capsys.readouterr().out)["exports"]
     assert len(found) == exports
-    assert status == any("error" in s for export in found for s in export["signatures"].values())
+    assert status == any(
+        export["source"] is None
+        or any("error" in t for s, t in export["texts"].items() if s != "iree.abi.declaration")
+        for export in found
+    )
+    sections = ["--imports", "--rodata", "--debug"]
+    for name in sorted({export["name"] for export in found})[:20]:
+        assert main(["inspect", *sections, f"--function={name}", str(path)]) <= status
+    assert main(["inspect", *sections, str(path)]) == status
+    assert capsys.readouterr().err == ""
+
+
+def test_inspect_a_function() -> None:
+    assert run("inspect", "--function=scalar_in", MODULES / "async_fences.vmfb") == Run(
+        0,
+        """\
+function scalar_in, ordinal 4
+  signature [iree.abi.declaration, async]
+    inputs[0] input0    i32[4]   numpy.int32
+    inputs[1] input1    index
+    inputs[2] input2    float32  numpy.float32
+    results[0] output0  i32[4]   numpy.int32
+  calling convention 0rIfrr_r
+    (!vm.ref<?>, i64, f32, !vm.ref<?>, !vm.ref<?>) -> (!vm.ref<?>)
+    arguments in 64 bytes, results in 16 bytes
+    async: the last two arguments are fences, to wait for and to signal
+  attributes
+    iree.abi.declaration = async func @scalar_in(%input0: tensor<4xi32>, %input1: index, %input2: f32) -> (%output0: tensor<4xi32>)
+      async scalar_in(input0: i32[4], input1: index, input2: float32) -> (output0: i32[4])
+    iree.abi.model = coarse-fences
+  bytecode 116 bytes at 1056, 1 block
+  uses 8 32-bit registers, 5 reference registers
+  requires UNWIND
+""",  # noqa: E501
+        "",
+    )
+
+
+def test_inspect_attributes_of_arguments() -> None:
+    done = run("inspect", "--function=typed", MODULES / "decl_named.vmfb")
+    assert done.status == 0
+    assert re.search(r"  inputs\[0\] input0 +i32\[4\]  numpy\.int32  iree\.abi\.\w+ = ", done.out)
+
+
+def test_inspect_no_such_function() -> None:
+    done = run("inspect", "--function=a\nb", CLASSIFIER)
+    assert done == Run(1, "", f"fnabi: {CLASSIFIER}: no function is named a\\nb\n")
+    assert run("inspect", "--function=x", "-", stdin=CLASSIFIER.read_bytes()) == Run(
+        1, "", "fnabi: no function is named x\n"
+    )
+
+
+def test_inspect_sections() -> None:
+    plain = run("inspect", CLASSIFIER).out
+    done = run("inspect", "--imports", "--rodata", "--debug", CLASSIFIER)
+    assert (done.status, done.err) == (0, "")
+    assert done.out.startswith(plain)
+    lines = done.out[len(plain) :].splitlines()
+    assert lines[0] == "19 imports"
+    assert lines[4].split() == [
+        "hal.buffer_view.buffer",
+        "(!vm.ref<?>)",
+        "->",
+        "(!vm.ref<?>)",
+        "[0r_r]",
+    ]
+    assert lines[20:22] == ["11 read-only segments", "     0  embedded  13 bytes at byte 2952"]
+    assert lines[-1] == "no debug database"
+    optional = run("inspect", "--imports", MODULES / "vm_imports_plain.vmfb").out
+    assert "  maybe.fn  () -> (i32)  [0v_i, optional]\n" in optional
+    assert "depends on maybe, version 0 or newer, optional\n" in optional
+
+
+def test_inspect_debug() -> None:
+    path = MODULES / "debug_kept.vmfb"
+    database = vmfb.open(path).debug
+    assert database is not None
+    function = database.functions[0]
+    one = run("inspect", "--debug", f"--function={function.local_name}", path).out
+    shown = one[one.index("debug database, ") :].splitlines()
+    assert len(shown) == 2 + len(function.locations)
+    first = function.locations[0]
+    assert shown[2].split(maxsplit=1) == [
+        str(first.bytecode_offset),
+        str(database.resolve(first.location)),
+    ]
+    everything = run("inspect", "--debug", path).out
+    assert f"  {function.local_name}  {len(function.locations)} operation" in everything
+
+
+def test_inspect_lenient() -> None:
+    path = MODULES / "abi_broken@2.9.0.vmfb"
+    where = "offset leads outside the module at byte 4248 in function_signatures[0].attrs[0]"
+    hint = "expected an offset inside (--lenient passes over it)"
+    assert run("inspect", path) == Run(1, "", f"fnabi: {path}: {where}, {hint}\n")
+    done = run("inspect", "--lenient", path)
+    assert f"\nskipped {where}\n" in done.out
+    (skipped,) = json.loads(run("inspect", "--json", "--lenient", path).out)["skipped"]
+    assert skipped["offset"] == 4248
+
+
+# --------------------------------------------------------------------------------- colour
+
+
+def colours(monkeypatch: pytest.MonkeyPatch, **environment: str) -> None:
+    for name in ("FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "20")
+
+
+@pytest.mark.parametrize("verb", [["inspect"], ["inspect", "--function=dense"], ["verify"]])
+def test_a_terminal_shows_the_same_in_colour(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], verb: list[str]
+) -> None:
+    pytest.importorskip("rich")
+    for path in (CLASSIFIER, MODULES / "raw_v0.vmfb", MODULES / "many_300.vmfb"):
+        colours(monkeypatch)
+        status = main([*verb, str(path)])
+        plain = capsys.readouterr().out
+        assert "\x1b" not in plain
+        colours(monkeypatch, FORCE_COLOR="1")
+        assert main([*verb, str(path)]) == status
+        shown = capsys.readouterr().out
+        assert re.sub(r"\x1b\[[\d;]*m", "", shown) == plain
+        assert ("\x1b[" in shown) == bool(plain)
+        colours(monkeypatch, FORCE_COLOR="1", NO_COLOR="1")
+        main([*verb, str(path)])
+        assert capsys.readouterr().out == plain
+        with monkeypatch.context() as without:  # as if it were not installed
+            colours(without, FORCE_COLOR="1")
+            without.setitem(sys.modules, "rich.console", None)
+            main([*verb, str(path)])
+        assert capsys.readouterr().out == plain
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+def test_a_real_terminal() -> None:
+    pytest.importorskip("rich")
+    import pty
+
+    main_end, terminal = pty.openpty()
+    environment = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")}
+    done = subprocess.run(
+        [sys.executable, "-m", "fnabi", "verify", CLASSIFIER],
+        stdout=terminal,
+        env=environment | {"TERM": "xterm"},
+        timeout=60,
+    )
+    os.close(terminal)
+    shown = os.read(main_end, 10_000).decode()
+    os.close(main_end)
+    assert done.returncode == 0
+    assert shown == f"{CLASSIFIER}: \x1b[32mok\x1b[0m\r\n"
+
+
+# --------------------------------------------------------------------------------- verify
+
+
+def test_verify() -> None:
+    notice = MODULES / "malformed" / "import_dup.vmfb"
+    assert run("verify", CLASSIFIER) == Run(0, f"{CLASSIFIER}: ok\n", "")
+    assert run("verify", "-", stdin=CLASSIFIER.read_bytes()) == Run(0, "-: ok\n", "")
+    assert run("verify", notice) == Run(
+        0,
+        f"{notice}: notice: name occurs again at byte 1112 in imported_functions[1].full_name\n",
+        "",
+    )
+
+
+def test_verify_goes_on_after_bad_files(tmp_path: Path) -> None:
+    damaged = MODULES / "malformed" / "trunc_100.vmfb"
+    broken = MODULES / "malformed" / "flip_36_vm_imports.vmfb"
+    missing = tmp_path / "missing.vmfb"
+    done = run("verify", damaged, missing, tmp_path, broken, __file__, CLASSIFIER)
+    assert done == Run(
+        1,
+        f"{damaged}: error: the file ends before the module at byte 100\n"
+        f"{broken}: error: ordinal outside its table at byte 368 in"
+        " debug_database.functions[0].locations[13].location\n"
+        f"{__file__}: error: not an IREE module at byte 8\n"
+        f"{CLASSIFIER}: ok\n",
+        f"fnabi: {missing}: No such file or directory\nfnabi: {tmp_path}: Is a directory\n",
+    )
+    for each in (damaged, missing, broken):
+        assert run("verify", each).status == 1
+
+
+def test_verify_json(tmp_path: Path) -> None:
+    damaged = MODULES / "malformed" / "trunc_100.vmfb"
+    missing = tmp_path / "missing.vmfb"
+    done = run("verify", "--json", damaged, missing, CLASSIFIER)
+    assert done.status == 1
+    finding = {
+        "code": "module-size",
+        "offset": 100,
+        "path": "",
+        "text": "the file ends before the module",
+        "severity": "error",
+    }
+    head = {"schema": "fnabi.verify/1"}
+    no_file = "No such file or directory"
+    assert lines_of(done.out) == [
+        head | {"file": str(damaged), "good": False, "unread": None, "findings": [finding]},
+        head | {"file": str(missing), "good": False, "unread": no_file, "findings": []},
+        head | {"file": str(CLASSIFIER), "good": True, "unread": None, "findings": []},
+    ]
+
+
+def test_verify_lenient() -> None:
+    path = MODULES / "module_attrs@2.9.0.vmfb"
+    text = "offset leads outside the module at byte 264 in attrs[1]"
+    strict = run("verify", path)
+    assert (strict.status, strict.out.splitlines()[0]) == (1, f"{path}: error: {text}")
+    assert run("verify", "--lenient", path) == Run(0, f"{path}: notice: {text}\n", "")
+
+
+def test_verify_every_module(capsys: pytest.CaptureFixture[str]) -> None:
+    paths = sorted(map(str, MODULES.rglob("*.vmfb")))
+    assert main(["verify", "--json", *paths]) == 1
+    for path, record in zip(paths, lines_of(capsys.readouterr().out), strict=True):
+        good = True
+        try:
+            good = all(each.severity == "notice" for each in vmfb.open(path).check())
+        except fnabi.FormatError:
+            good = False
+        assert (record["file"], record["good"]) == (path, good)
+        assert main(["verify", path]) == (0 if good else 1)
+        shown = capsys.readouterr()
+        assert shown.err == ""
+        assert len(shown.out.splitlines()) == max(1, len(record["findings"]))
 
 
 # ------------------------------------------------------------------------------ the command
@@ -452,6 +809,8 @@ def test_inspect_every_module(path: Path, capsys: pytest.CaptureFixture[str]) ->
         ["decode", "--no-option", "I1!R1!"],
         ["inspect"],
         ["inspect", "a", "b"],
+        ["inspect", "--function"],
+        ["verify"],
     ],
 )
 def test_wrong_usage(argv: list[str]) -> None:
@@ -461,7 +820,9 @@ def test_wrong_usage(argv: list[str]) -> None:
     assert done.err.splitlines()[-1].startswith("fnabi ") or "fnabi: error: " in done.err
 
 
-@pytest.mark.parametrize("argv", [["--help"], ["decode", "--help"], ["inspect", "--help"]])
+@pytest.mark.parametrize(
+    "argv", [["--help"], ["decode", "--help"], ["inspect", "--help"], ["verify", "--help"]]
+)
 def test_help(argv: list[str]) -> None:
     done = run(*argv)
     assert (done.status, done.err) == (0, "")

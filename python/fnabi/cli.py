@@ -241,7 +241,20 @@ def _add_lenient(verb: argparse.ArgumentParser) -> None:
 def _open(file: str, lenient: bool) -> vmfb.Module:
     if file == "-":
         return vmfb.from_buffer(sys.stdin.buffer.read(), lenient=lenient)
-    return vmfb.open(file, lenient=lenient)
+    try:
+        return vmfb.open(file, lenient=lenient)
+    except FormatError as problem:
+        if not lenient and _opens_leniently(file):
+            problem.expected = "an offset inside (--lenient passes over it)"
+        raise
+
+
+def _opens_leniently(file: str) -> bool:
+    try:
+        vmfb.open(file, lenient=True)
+    except (FormatError, OSError):
+        return False
+    return True
 
 
 def _inspect(arguments: argparse.Namespace) -> int:
@@ -252,7 +265,7 @@ def _inspect(arguments: argparse.Namespace) -> int:
         exports = [export for export in exports if export.name == name]
         if not exports:
             where = "" if arguments.file == "-" else f"{arguments.file}: "
-            _complain(where, f"no function is named {name}")
+            _complain(where, f"no function is named {_line(name)}")
             return 1
     found = [(export, _texts(export)) for export in exports]
     if arguments.json:
@@ -509,7 +522,9 @@ def _row(side: str, index: int, export: vmfb.Export, spoken: Any) -> tuple[str, 
     name = f"{side}[{index}]"
     if isinstance(type, Named):
         name, type = f"{name} {_line(type.name)}", type.type
-    dtype = _numpy_name(type.dtype) if isinstance(type, (Buffer, Scalar)) else ""
+    dtype = ""
+    if isinstance(type, (Buffer, Scalar)) and _source(export) != "cconv":  # a register is no dtype
+        dtype = _numpy_name(type.dtype)
     attributes = ""
     if isinstance(spoken, declaration.Declaration):
         value = getattr(spoken, side)[index]
@@ -605,7 +620,8 @@ def _place(module: vmfb.Module, function: str) -> debug.Place | None:
     first = [operation for each in maps for operation in each.locations]
     if module.debug is None or not first:
         return None
-    return module.debug.resolve(min(first, key=lambda each: each.bytecode_offset).location)
+    place = module.debug.resolve(min(first, key=lambda each: each.bytecode_offset).location)
+    return None if isinstance(place.location, debug.Unknown) else place
 
 
 def _module_json(module: vmfb.Module, found: list[tuple[vmfb.Export, _Texts]]) -> dict[str, Any]:
@@ -720,6 +736,7 @@ def _debug_json(database: debug.Database) -> dict[str, Any]:
 
 
 def _fields(record: msgspec.Struct) -> dict[str, Any]:
+    """A record of numbers and texts as an object."""
     return {name: getattr(record, name) for name in record.__struct_fields__}
 
 
@@ -782,8 +799,8 @@ def _findings(file: str, lenient: bool) -> list[vmfb.Finding]:
                 for each in module.check()
             ]
     except FormatError as problem:
-        text = problem.reason + (f", expected {problem.expected}" if problem.expected else "")
-        return [vmfb.Finding(problem.code, problem.offset, problem.path, text, "error")]
+        where = problem.offset, problem.path
+        return [vmfb.Finding(problem.code, *where, problem.reason, "error")]
 
 
 # ----------------------------------------------------------------------------------- diff
