@@ -396,7 +396,7 @@ def outcome(data: bytes) -> str:
         return error.code
     for export in opened.exports:
         assert export.attrs.keys() == {key for key, _ in export.attrs.pairs}
-        for part in ("signature", "source", "sip"):
+        for part in ("signature", "sip"):
             error = error_of(partial(getattr, export, part))
             assert error is None or error.path.startswith("exports[")
         for part in ("raw", "declaration", "disagreements"):
@@ -605,7 +605,7 @@ def test_raw_signatures() -> None:
         assert caught.value.path == f'exports[{index}].attrs["{key}"]'
         assert caught.value.excerpt is not None
         assert exports[name].attrs[key] in caught.value.excerpt
-        for part in ("source", "raw"):
+        for part in ("signature", "raw"):
             again = error_of(partial(getattr, exports[name], part))
             assert again is not None
             assert str(again) == str(caught.value)
@@ -779,11 +779,11 @@ def test_every_signature_is_that_of_the_best_text(name: str) -> None:
         if expected is None:
             assert (export.source, export.signature, export.doubt) == expecting()
             continue
-        for part in ("signature", "source"):
-            caught = error_of(partial(getattr, export, part))
-            assert caught is not None
-            assert (caught.code, caught.offset) == (expected.code, expected.offset)
-            assert caught.path.startswith(f"exports[{index}].attrs[")
+        caught = error_of(lambda export=export: export.signature)
+        assert caught is not None
+        assert export.source is None
+        assert (caught.code, caught.offset) == (expected.code, expected.offset)
+        assert caught.path.startswith(f"exports[{index}].attrs[")
 
 
 TEXTS = [
@@ -846,7 +846,7 @@ def test_a_declaration_that_cannot_be_read_is_passed_over(
 
 def test_what_is_malformed_behind_a_declaration_that_is_passed_over() -> None:
     export = only_export((b"iree.abi.declaration", b"any"), (b"f", b"broken"))
-    for part in ("signature", "source", "raw"):
+    for part in ("signature", "raw"):
         error = error_of(partial(getattr, export, part))
         assert error is not None
         assert error.path == 'exports[0].attrs["f"]'
@@ -860,13 +860,13 @@ def test_a_malformed_iree_abi_is_the_error_of_its_parse(text: bytes) -> None:
         iree_abi.parse(text)
     opened = vmfb.from_buffer(module(signatures((b"iree.abi", text), TEXTS[1][1], TEXTS[2][1])))
     export = opened.exports[0]
-    for part in ("signature", "source"):
-        error = error_of(partial(getattr, export, part))
-        assert error is not None
-        inner = f".{expected.value.path}" if expected.value.path else ""
-        assert error.path == f'exports[0].attrs["iree.abi"]{inner}'
-        for same in ("code", "offset", "reason", "expected", "excerpt"):
-            assert getattr(error, same) == getattr(expected.value, same)
+    assert export.source is None
+    error = error_of(lambda: export.signature)
+    assert error is not None
+    inner = f".{expected.value.path}" if expected.value.path else ""
+    assert error.path == f'exports[0].attrs["iree.abi"]{inner}'
+    for same in ("code", "offset", "reason", "expected", "excerpt"):
+        assert getattr(error, same) == getattr(expected.value, same)
     assert (export.disagreements, export.raw) == ((), raw.parse(RAW))
     (finding,) = (each for each in opened.check() if "attrs" in each.path)
     assert (finding.path, finding.severity) == (error.path, "error")

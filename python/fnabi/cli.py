@@ -890,6 +890,8 @@ def _builtins(value: Any) -> Any:
         return {"type": value.type.name.lower(), "tag": value.tag, **content}
     if isinstance(value, DType):
         return str(value)
+    if isinstance(value, FormatError):
+        return {"type": "error", **_error(value)}
     if isinstance(value, Named):
         return {"type": "named", "name": value.name, "of": _builtins(value.type)}
     if isinstance(value, msgspec.Struct):

@@ -327,7 +327,12 @@ def _registers(convention: str) -> cconv.CallingConvention | str:
 
 
 def _read(export: Export, part: str) -> Any:
-    """What an export says, None for nothing, or the FormatError of a malformed text."""
+    """What an export says, None for nothing, or the FormatError of a malformed text.
+
+    A calling convention says nothing of types.
+    """
+    if part == "signature" and export.source == "cconv":
+        return None
     try:
         return getattr(export, part)
     except FormatError as problem:
@@ -351,20 +356,12 @@ def _part(
 
 
 def _signatures(old: Export, new: Export) -> Iterable[Change]:
-    before, after = old.signature, new.signature
-    if before is None or after is None or "cconv" in (old.source, new.source):
+    if "cconv" in (old.source, new.source):
         return ()
+    before, after = old.signature, new.signature
     if old.source == new.source:
         return compare_signatures(before, after, keywords=old.source == "iree.abi")
-    return compare_signatures(_nameless(before), _nameless(after))
-
-
-def _nameless(signature: Signature) -> Signature:
-    """A signature without names, which are only comparable where they are from the same text."""
-    return Signature(
-        tuple([_unnamed(type)[1] for type in signature.inputs]),
-        tuple([_unnamed(type)[1] for type in signature.results]),
-    )
+    return compare_signatures(before.without_names(), after.without_names())
 
 
 def _structures(old: Export, new: Export) -> Iterator[Change]:
