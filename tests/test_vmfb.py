@@ -1644,7 +1644,7 @@ def test_damage_that_the_verifier_does_not_see(name: str) -> None:
     if name == "import_dup":
         assert [finding.severity for finding in findings] == ["notice"]
     for finding in findings:
-        assert 0 <= finding.offset <= opened.layout.file_size
+        assert finding.offset is None or 0 <= finding.offset <= opened.layout.file_size
         assert "\n" not in str(finding)
 
 
@@ -1668,3 +1668,20 @@ def test_a_changing_buffer_is_checked_again() -> None:
     data[76] ^= 0xFF
     with pytest.raises(FormatError):
         opened.check()
+
+
+def test_a_malformed_raw_signature_is_found_behind_a_better_text() -> None:
+    opened = vmfb.from_buffer(module(signatures((b"iree.abi", ABI), (b"f", b"I1!"))))
+    assert opened.exports[0].source == "iree.abi"
+    found = [each for each in opened.check() if each.code.startswith("raw-")]
+    assert [(each.code, each.offset, each.path, each.severity) for each in found] == [
+        ("raw-results", 3, 'exports[0].attrs["f"]', "error")
+    ]
+
+
+def test_a_disagreement_is_at_no_one_place() -> None:
+    opened = vmfb.from_buffer(module(signatures((b"iree.abi", b'{"a":["i32"],"r":[]}'))))
+    (finding,) = [each for each in opened.check() if each.code == "disagreement"]
+    assert finding.offset is None
+    assert str(finding).startswith("notice: inputs: 1 in iree.abi, ")
+    assert str(finding).endswith(" in exports[0]")

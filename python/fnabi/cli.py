@@ -785,8 +785,7 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _finding(finding: vmfb.Finding) -> str:
-    where = f" in {finding.path}" if finding.path else ""
-    return _line(f"{finding.text} at byte {finding.offset}{where}")
+    return _line(str(finding).removeprefix(f"{finding.severity}: "))
 
 
 def _findings(file: str, lenient: bool) -> list[vmfb.Finding]:

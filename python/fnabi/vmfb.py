@@ -364,7 +364,7 @@ class Finding(_Record, frozen=True):
     Attributes:
         code: What, a short fixed name such as ``"module-ordinal"``, as in FormatError.
         offset: Where, in bytes from the start of the file; for an attribute that cannot be read,
-            from the start of its value.
+            from the start of its value; None for what is not at one place.
         path: In which part, such as ``exported_functions[3].internal_ordinal``.
         text: The same as `code`, in words.
         severity: ``"error"``, or ``"notice"`` for what may be meant so.
@@ -372,13 +372,15 @@ class Finding(_Record, frozen=True):
     """
 
     code: str
-    offset: int
+    offset: int | None
     path: str
     text: str
     severity: Literal["error", "notice"]
 
     def __str__(self) -> str:
-        return f"{self.severity}: {self.text} at byte {self.offset} in {self.path}"
+        place = "" if self.offset is None else f" at byte {self.offset}"
+        part = f" in {self.path}" if self.path else ""
+        return f"{self.severity}: {self.text}{place}{part}"
 
 
 class _Problem(_Record, frozen=True):
@@ -505,6 +507,13 @@ class Export(_Record, frozen=True):
         except FormatError as problem:
             problem.path = f'attrs["f"].{problem.path}'.rstrip(".")
             raise
+
+    def _raw_problem(self) -> FormatError | None:
+        try:
+            _ = self.raw
+        except FormatError as problem:
+            return problem
+        return None
 
     @property
     def sip(self) -> SipSignature | None:
@@ -821,6 +830,7 @@ class Module:
                 raise
             return findings  # which say so
         for index, export in enumerate(exports):
+            where = f"exports[{index}]"
             for text_problem in (export._problem, export._sip_problem):
                 if text_problem is not None and text_problem.key is not None:  # else: found above
                     passed_over = text_problem is export._problem and export._source is not None
@@ -833,13 +843,18 @@ class Module:
                             "notice" if passed_over else "error",
                         )
                     )
-            where = f"exports[{index}]"
+            if export._source != "f" and "f" in export._texts[::2]:
+                fault = export._raw_problem()
+                if fault is not None and not fault.path.startswith(where):  # else: told
+                    place = fault.offset, f"{where}.{fault.path}"
+                    findings.append(Finding(fault.code, *place, fault.reason, "error"))
             findings += [
-                Finding("disagreement", 0, where, text, "notice") for text in export.disagreements
+                Finding("disagreement", None, where, text, "notice")
+                for text in export.disagreements
             ]
             if export.doubt is not None:
                 text = f"the declaration may have another reading: {export.doubt}"
-                findings.append(Finding("doubt", 0, where, text, "notice"))
+                findings.append(Finding("doubt", None, where, text, "notice"))
         return findings
 
     def close(self) -> None:
