@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from enum import IntEnum
 from pathlib import Path
 
@@ -135,3 +137,18 @@ def test_codes_have_names_and_texts() -> None:
 )
 def test_texts_that_programs_compare(name: str, text: str) -> None:
     assert _core.code_text(CODES[name]) == text
+
+
+def test_importing_loads_nothing_that_is_not_used() -> None:
+    code = (
+        "import sys, fnabi\n"
+        "assert not {'msgspec', 'numpy', 'fnabi._fnabi'} & set(sys.modules)\n"
+        "assert set(fnabi.__all__) <= set(dir(fnabi))\n"
+        "for name in fnabi.__all__: getattr(fnabi, name)\n"
+        "assert fnabi.FormatError is fnabi.errors.FormatError\n"
+        "assert 'numpy' not in sys.modules and 'ml_dtypes' not in sys.modules\n"
+        "try: fnabi.nothing\n"
+        "except AttributeError: pass\n"
+        "else: raise AssertionError\n"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)

@@ -1,8 +1,17 @@
-"""Read, write and call the function ABIs of ML compilers."""
+"""Read, write and call the function ABIs of ML compilers.
 
-from fnabi import cconv, compat, declaration, iree_abi, raw, sip, types, vmfb
-from fnabi.errors import CallError, FnabiError, FormatError, LibraryError, RangeError
-from fnabi.signature import Component, ComponentType, SignatureBuilder, SignatureParser
+A module is imported when it is first used: ``import fnabi`` alone costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+TYPE_CHECKING = False  # as in typing, whose import takes longer than all of this
+if TYPE_CHECKING:
+    from fnabi import cconv, compat, debug, declaration, iree_abi, raw, sip, types, vmfb
+    from fnabi.errors import CallError, FnabiError, FormatError, LibraryError, RangeError
+    from fnabi.signature import Component, ComponentType, SignatureBuilder, SignatureParser
 
 __all__ = [
     "CallError",
@@ -16,6 +25,7 @@ __all__ = [
     "SignatureParser",
     "cconv",
     "compat",
+    "debug",
     "declaration",
     "iree_abi",
     "raw",
@@ -25,3 +35,19 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+_SIGNATURE = ("Component", "ComponentType", "SignatureBuilder", "SignatureParser")
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name[0].islower():
+        return import_module(f"{__name__}.{name}")
+    home = import_module(f"{__name__}.{'signature' if name in _SIGNATURE else 'errors'}")
+    value = globals()[name] = getattr(home, name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]
