@@ -466,7 +466,7 @@ FNABI_API int64_t fnabi_cconv_offsets(const char* data, size_t size,
                                       int64_t* offsets, size_t capacity,
                                       fnabi_error* error);
 
-/* --------------------------------------------------------------------- module
+/* ----------------------------------------------------------------------- vmfb
  *
  * A VM bytecode module (.vmfb) is a FlatBuffer with the table
  * BytecodeModuleDef at its root, the identifier "IREE" and a size prefix. It
@@ -492,9 +492,9 @@ FNABI_API int64_t fnabi_cconv_offsets(const char* data, size_t size,
  * Compilers up to 3.10 wrote a null offset for an attribute whose value is
  * empty, which no FlatBuffer may have. It is refused, with FNABI_MODULE_OFFSET,
  * unless `lenient`. The functions below pass over such an attribute, whose key
- * is lost with it; fnabi_module_check finds it. */
-FNABI_API int64_t fnabi_module_verify(const char* data, size_t size,
-                                      bool lenient, fnabi_error* error);
+ * is lost with it; fnabi_vmfb_check finds it. */
+FNABI_API int64_t fnabi_vmfb_verify(const char* data, size_t size, bool lenient,
+                                    fnabi_error* error);
 
 /* What stands at the root. The message is
  *   [[zip_header_bytes, flatbuffer_offset, flatbuffer_size, rodata_base,
@@ -504,8 +504,8 @@ FNABI_API int64_t fnabi_module_verify(const char* data, size_t size,
  * flatbuffer_offset is behind the size prefix, and rodata_base is what the
  * offsets of external read-only data are relative to. Then come fields of the
  * root, with bytecode_version taken apart, and attrs in their order. */
-FNABI_API int64_t fnabi_module_head(const char* data, size_t size, uint8_t* out,
-                                    size_t capacity, fnabi_error* error);
+FNABI_API int64_t fnabi_vmfb_head(const char* data, size_t size, uint8_t* out,
+                                  size_t capacity, fnabi_error* error);
 
 /* All exports with what belongs to them. The message is
  *   [[name, internal_ordinal, calling_convention, [key, value, key, value...],
@@ -529,9 +529,9 @@ FNABI_API int64_t fnabi_module_head(const char* data, size_t size, uint8_t* out,
  * one counts.
  * Fails with FNABI_MODULE_ORDINAL when an export has no function signature.
  * Allocates as fnabi_sip_decode does. */
-FNABI_API int64_t fnabi_module_exports(const char* data, size_t size,
-                                       uint8_t* out, size_t capacity,
-                                       fnabi_error* error);
+FNABI_API int64_t fnabi_vmfb_exports(const char* data, size_t size,
+                                     uint8_t* out, size_t capacity,
+                                     fnabi_error* error);
 
 /* One field of the root, by its id in the schema. The message is
  *   0 name            text
@@ -565,9 +565,9 @@ FNABI_API int64_t fnabi_module_exports(const char* data, size_t size,
  * not listed, is [0, member]. Absent strings and vectors are empty, but for
  * metadata, which is nil; absent numbers are the schema's default. Fails with
  * FNABI_UNSUPPORTED for another id. */
-FNABI_API int64_t fnabi_module_field(const char* data, size_t size, int32_t id,
-                                     uint8_t* out, size_t capacity,
-                                     fnabi_error* error);
+FNABI_API int64_t fnabi_vmfb_field(const char* data, size_t size, int32_t id,
+                                   uint8_t* out, size_t capacity,
+                                   fnabi_error* error);
 
 /* What is wrong with a module that verifies. The message is
  *   [[code, offset, path, text, severity]...]
@@ -580,9 +580,8 @@ FNABI_API int64_t fnabi_module_field(const char* data, size_t size, int32_t id,
  *             occur again among the imports or the exports
  * Linear in the size of the module, but for sorting names. Allocates 10 bytes a
  * byte of the vectors of imports and exports. */
-FNABI_API int64_t fnabi_module_check(const char* data, size_t size,
-                                     uint8_t* out, size_t capacity,
-                                     fnabi_error* error);
+FNABI_API int64_t fnabi_vmfb_check(const char* data, size_t size, uint8_t* out,
+                                   size_t capacity, fnabi_error* error);
 
 /* ---------------------------------------------------------------- declaration
  *

@@ -178,8 +178,8 @@ static const fnabi_fb_field module_fields[] = {
     BYTES(14, "bytecode_data"),
     TABLE(15, "debug_database", debug),
 };
-const fnabi_fb_table fnabi_module_table = {MODULE, COUNT(module_fields),
-                                           module_fields};
+const fnabi_fb_table fnabi_vmfb_table = {MODULE, COUNT(module_fields),
+                                         module_fields};
 _Static_assert(COUNT(module_fields) <= FNABI_FB_IDS, "the root has most ids");
 
 /* ---------------------------------------------------------------------- file
@@ -229,7 +229,7 @@ static bool begin(const char* data, size_t size, bool lenient, fnabi_fb* fb,
   return true;
 }
 
-uint64_t fnabi_module_rodata_base(const fnabi_fb* fb) {
+uint64_t fnabi_vmfb_rodata_base(const fnabi_fb* fb) {
   uint64_t end = fb->origin + fb->size;
   return (end + RODATA_ALIGN - 1) / RODATA_ALIGN * RODATA_ALIGN;
 }
@@ -239,34 +239,34 @@ static void pack_layout(const fnabi_fb* fb, size_t file_size, fnabi_writer* w) {
   fnabi_pack_uint(w, fb->origin);
   fnabi_pack_uint(w, fb->origin + 4);
   fnabi_pack_uint(w, fb->size - 4);
-  fnabi_pack_uint(w, fnabi_module_rodata_base(fb));
+  fnabi_pack_uint(w, fnabi_vmfb_rodata_base(fb));
   fnabi_pack_uint(w, file_size);
 }
 
-int64_t fnabi_module_verify(const char* data, size_t size, bool lenient,
-                            fnabi_error* error) {
+int64_t fnabi_vmfb_verify(const char* data, size_t size, bool lenient,
+                          fnabi_error* error) {
   fnabi_fb fb;
   if (!begin(data, size, lenient, &fb, NULL, error)) return -1;
-  return fnabi_fb_walk(&fb, &fnabi_module_table, ROOT) ? 0 : -1;
+  return fnabi_fb_walk(&fb, &fnabi_vmfb_table, ROOT) ? 0 : -1;
 }
 
-bool fnabi_module_begin(const char* data, size_t size, fnabi_fb* fb,
-                        fnabi_fb_view* root, fnabi_writer* w,
-                        fnabi_error* error) {
+bool fnabi_vmfb_begin(const char* data, size_t size, fnabi_fb* fb,
+                      fnabi_fb_view* root, fnabi_writer* w,
+                      fnabi_error* error) {
   return begin(data, size, true, fb, w, error) &&
-         fnabi_fb_enter(fb, &fnabi_module_table, ROOT, root);
+         fnabi_fb_enter(fb, &fnabi_vmfb_table, ROOT, root);
 }
 
 static bool write_field(fnabi_fb* fb, const fnabi_fb_view* root, int32_t id) {
   return fnabi_fb_walk_field(fb, root, &module_fields[id]);
 }
 
-int64_t fnabi_module_head(const char* data, size_t size, uint8_t* out,
-                          size_t capacity, fnabi_error* error) {
+int64_t fnabi_vmfb_head(const char* data, size_t size, uint8_t* out,
+                        size_t capacity, fnabi_error* error) {
   fnabi_fb fb;
   fnabi_fb_view root;
   fnabi_writer w = {out, capacity, 0};
-  if (!fnabi_module_begin(data, size, &fb, &root, &w, error)) return -1;
+  if (!fnabi_vmfb_begin(data, size, &fb, &root, &w, error)) return -1;
   uint64_t bytecode = (uint64_t)fnabi_fb_int(
       &fb, &root, &module_fields[MODULE_BYTECODE_VERSION]);
   fnabi_pack_array(&w, 6);
@@ -281,14 +281,14 @@ int64_t fnabi_module_head(const char* data, size_t size, uint8_t* out,
   return write_field(&fb, &root, MODULE_ATTRS) ? (int64_t)w.size : -1;
 }
 
-int64_t fnabi_module_field(const char* data, size_t size, int32_t id,
-                           uint8_t* out, size_t capacity, fnabi_error* error) {
+int64_t fnabi_vmfb_field(const char* data, size_t size, int32_t id,
+                         uint8_t* out, size_t capacity, fnabi_error* error) {
   fnabi_fb fb;
   fnabi_fb_view root;
   fnabi_writer w = {out, capacity, 0};
   if (id < 0 || id >= (int32_t)COUNT(module_fields))
     return fnabi_fail(error, FNABI_UNSUPPORTED, 0, "an id of 0 to 15");
-  if (!fnabi_module_begin(data, size, &fb, &root, &w, error) ||
+  if (!fnabi_vmfb_begin(data, size, &fb, &root, &w, error) ||
       !write_field(&fb, &root, id))
     return -1;
   return (int64_t)w.size;
@@ -537,14 +537,14 @@ static bool write_export(fnabi_fb* fb, size_t from, size_t index,
                              (size_t)ordinal);
 }
 
-int64_t fnabi_module_exports(const char* data, size_t size, uint8_t* out,
-                             size_t capacity, fnabi_error* error) {
+int64_t fnabi_vmfb_exports(const char* data, size_t size, uint8_t* out,
+                           size_t capacity, fnabi_error* error) {
   fnabi_fb fb;
   fnabi_fb_view root;
   fnabi_writer w = {out, capacity, 0};
   signatures all;
   size_t place, count;
-  if (!fnabi_module_begin(data, size, &fb, &root, &w, error) ||
+  if (!fnabi_vmfb_begin(data, size, &fb, &root, &w, error) ||
       !fnabi_fb_tables(&fb, &root, &module_fields[MODULE_SIGNATURES],
                        &all.place, &all.count) ||
       !fnabi_fb_tables(&fb, &root, &module_fields[MODULE_EXPORTS], &place,

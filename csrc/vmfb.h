@@ -52,15 +52,14 @@ enum {
   FUNCTION_REF_REGISTERS
 };
 
-extern const fnabi_fb_table fnabi_module_table;
+extern const fnabi_fb_table fnabi_vmfb_table;
 
 /* What the offsets of external read-only data are relative to. */
-uint64_t fnabi_module_rodata_base(const fnabi_fb* fb);
+uint64_t fnabi_vmfb_rodata_base(const fnabi_fb* fb);
 
 /* Finds the FlatBuffer and begins a walk at the root, a lenient one: it reads
- * what fnabi_module_verify lets pass. */
-bool fnabi_module_begin(const char* data, size_t size, fnabi_fb* fb,
-                        fnabi_fb_view* root, fnabi_writer* w,
-                        fnabi_error* error);
+ * what fnabi_vmfb_verify lets pass. */
+bool fnabi_vmfb_begin(const char* data, size_t size, fnabi_fb* fb,
+                      fnabi_fb_view* root, fnabi_writer* w, fnabi_error* error);
 
 #endif /* FNABI_VMFB_H */

@@ -54,7 +54,7 @@ def read(name: str) -> bytes:
 
 def field(data: bytes, number: int) -> Any:
     """A field of the root as the core gives it."""
-    return decode(lib.fnabi_module_field, untyped, ffi.from_buffer(data), number)
+    return decode(lib.fnabi_vmfb_field, untyped, ffi.from_buffer(data), number)
 
 
 def escaped(value: Any) -> Any:
@@ -1000,7 +1000,7 @@ def test_exports_are_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert opened.exports is opened.exports
     for export in opened.exports:
         assert export.signature is export.signature
-    assert crossings == [lib.fnabi_module_exports]
+    assert crossings == [lib.fnabi_vmfb_exports]
 
 
 # ------------------------------------------------------------------------------------ opening

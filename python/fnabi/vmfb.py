@@ -692,11 +692,11 @@ class Module:
         self._lenient = lenient
         self._mapped = mapped
         self._view: Any = _view(data, function)
-        _core.check(lib.fnabi_module_verify, self._view, lenient)
+        _core.check(lib.fnabi_vmfb_verify, self._view, lenient)
 
     @cached_property
     def _head(self) -> _Head:
-        return self._decode(lib.fnabi_module_head, _head)
+        return self._decode(lib.fnabi_vmfb_head, _head)
 
     @property
     def name(self) -> str:
@@ -736,7 +736,7 @@ class Module:
             FormatError: when an export refers to a function that the module does not have.
 
         """
-        exports = self._decode(lib.fnabi_module_exports, _exports)
+        exports = self._decode(lib.fnabi_vmfb_exports, _exports)
         return Exports(exports)
 
     @cached_property
@@ -802,7 +802,7 @@ class Module:
         if not self._lenient:
             return ()
         null = _core.code_name(lib.FNABI_MODULE_OFFSET)
-        findings = self._decode(lib.fnabi_module_check, _findings)
+        findings = self._decode(lib.fnabi_vmfb_check, _findings)
         return tuple(finding for finding in findings if finding.code == null)
 
     def check(self) -> list[Finding]:
@@ -821,7 +821,7 @@ class Module:
             CallError: when the module is closed.
 
         """
-        found = self._decode(lib.fnabi_module_check, _findings)
+        found = self._decode(lib.fnabi_vmfb_check, _findings)
         findings = list(found)
         try:
             exports = self.exports
@@ -893,7 +893,7 @@ class Module:
             raise
 
     def _field(self, number: int, decoder: msgspec.msgpack.Decoder[_T]) -> _T:
-        return self._decode(lib.fnabi_module_field, decoder, number)
+        return self._decode(lib.fnabi_vmfb_field, decoder, number)
 
     def _bytes(self, offset: int, size: int) -> memoryview:
         source = self._source()
@@ -961,7 +961,7 @@ def verify(data: ReadableBuffer) -> None:
         CallError: when `data` has no contiguous buffer.
 
     """
-    _core.check(lib.fnabi_module_verify, _view(data, "vmfb.verify"), False)
+    _core.check(lib.fnabi_vmfb_verify, _view(data, "vmfb.verify"), False)
 
 
 def _view(data: ReadableBuffer, function: str) -> Any:

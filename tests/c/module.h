@@ -6,16 +6,16 @@
 
 enum { MODULE_FIELDS = 16 };
 
-DEFINE_WRITER(module_head, fnabi_module_head)
-DEFINE_WRITER(module_exports, fnabi_module_exports)
+DEFINE_WRITER(module_head, fnabi_vmfb_head)
+DEFINE_WRITER(module_exports, fnabi_vmfb_exports)
 
 static int64_t module_field(const call* c, uint8_t* out, size_t capacity,
                             fnabi_error* error) {
-  return fnabi_module_field(c->data, c->size, (int32_t)c->number, out, capacity,
-                            error);
+  return fnabi_vmfb_field(c->data, c->size, (int32_t)c->number, out, capacity,
+                          error);
 }
 
-DEFINE_WRITER(module_check, fnabi_module_check)
+DEFINE_WRITER(module_check, fnabi_vmfb_check)
 
 /* Decodes, or answers the code of an error that lies inside the input. */
 static int32_t module_decode(const call* c, size_t* size) {
@@ -33,7 +33,7 @@ static int32_t module_decode(const call* c, size_t* size) {
 /* True for a module, where `lenient` also for one with null attributes. */
 static bool module_verify(const void* data, size_t size, bool lenient) {
   fnabi_error error;
-  int64_t verified = fnabi_module_verify(data, size, lenient, &error);
+  int64_t verified = fnabi_vmfb_verify(data, size, lenient, &error);
   CHECK(verified == 0 || verified == -1);
   if (verified < 0) check_error(&error, size);
   return verified == 0;

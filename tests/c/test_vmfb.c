@@ -89,9 +89,9 @@ static void check_messages(const char* path) {
 int main(int count, char** names) {
   fnabi_error error;
   bool all = count == 2 && strcmp(names[1], "edits") == 0;
-  CHECK(fnabi_module_verify(NULL, 0, false, &error) == -1);
+  CHECK(fnabi_vmfb_verify(NULL, 0, false, &error) == -1);
   CHECK(error.code == FNABI_MODULE_SIZE && error.offset == 0);
-  CHECK(fnabi_module_field(NULL, 0, MODULE_FIELDS, NULL, 0, &error) == -1);
+  CHECK(fnabi_vmfb_field(NULL, 0, MODULE_FIELDS, NULL, 0, &error) == -1);
   CHECK(error.code == FNABI_UNSUPPORTED);
   if (count > 1 && !all) {
     for (int i = 1; i < count; i++) check_file(names[i]);

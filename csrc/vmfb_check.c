@@ -450,8 +450,8 @@ static bool check_duplicates(check* c, const fnabi_fb_field* field) {
  */
 
 static bool check_module(check* c, size_t file_size) {
-  const fnabi_fb_field* fields = fnabi_module_table.fields;
-  uint64_t base = fnabi_module_rodata_base(&c->fb);
+  const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
+  uint64_t base = fnabi_vmfb_rodata_base(&c->fb);
   size_t place;
   c->rodata_room = file_size > base ? file_size - base : 0;
   if (!fnabi_fb_tables(&c->fb, &c->root, &fields[MODULE_SIGNATURES], &place,
@@ -480,11 +480,11 @@ static bool check_module(check* c, size_t file_size) {
          check_debug(c, &fields[MODULE_DEBUG]);
 }
 
-int64_t fnabi_module_check(const char* data, size_t size, uint8_t* out,
-                           size_t capacity, fnabi_error* error) {
+int64_t fnabi_vmfb_check(const char* data, size_t size, uint8_t* out,
+                         size_t capacity, fnabi_error* error) {
   fnabi_writer w = {out, capacity, 0};
   check c = {.w = &w};
-  if (!fnabi_module_begin(data, size, &c.fb, &c.root, &w, error)) return -1;
+  if (!fnabi_vmfb_begin(data, size, &c.fb, &c.root, &w, error)) return -1;
   size_t head = fnabi_pack_open(&w);
   if (!check_module(&c, size)) {
     complete_path(&c, error);
