@@ -55,14 +55,16 @@ def test_unmappable_dtypes_are_named(dtype):
         dtype.to_numpy()
 
 
+# Where a long double is a double, it is one that DType can express.
+LONG_DOUBLES = ("g", "G") if np.dtype("g") != "f8" else ()
+
+
 @pytest.mark.parametrize(
     "dtype",
-    [None, "foo", {}, "O", "U3", "M8[s]", "V4", [("x", "f4")], ("f4", (2,)), "g", "G"],
+    [None, "foo", {}, "O", "U3", "M8[s]", "V4", [("x", "f4")], ("f4", (2,)), *LONG_DOUBLES],
     ids=str,
 )
 def test_from_numpy_refuses_what_dtype_cannot_express(dtype):
-    if dtype in ("g", "G") and np.dtype(dtype).itemsize in (8, 16) and np.dtype("g") == "f8":
-        pytest.skip("long double is double here")
     with pytest.raises(CallError, match=r"^DType\.from_numpy: dtype: "):
         DType.from_numpy(dtype)
 
