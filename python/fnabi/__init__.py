@@ -9,12 +9,14 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # as in typing, whose import takes longer than all of this
 if TYPE_CHECKING:
-    from fnabi import cconv, compat, debug, declaration, iree_abi, raw, sip, types, vmfb
+    from fnabi import cconv, columns, compat, debug, declaration, iree_abi, raw, sip, types, vmfb
+    from fnabi.columns import Columns, decode_columns, encode_columns, iter_columns
     from fnabi.errors import CallError, FnabiError, FormatError, LibraryError, RangeError
     from fnabi.signature import Component, ComponentType, SignatureBuilder, SignatureParser
 
 __all__ = [
     "CallError",
+    "Columns",
     "Component",
     "ComponentType",
     "FnabiError",
@@ -24,10 +26,14 @@ __all__ = [
     "SignatureBuilder",
     "SignatureParser",
     "cconv",
+    "columns",
     "compat",
     "debug",
     "declaration",
+    "decode_columns",
+    "encode_columns",
     "iree_abi",
+    "iter_columns",
     "raw",
     "sip",
     "types",
@@ -36,15 +42,20 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_SIGNATURE = ("Component", "ComponentType", "SignatureBuilder", "SignatureParser")
+_HOMES = {
+    **dict.fromkeys(
+        ("Component", "ComponentType", "SignatureBuilder", "SignatureParser"), "signature"
+    ),
+    **dict.fromkeys(("Columns", "decode_columns", "encode_columns", "iter_columns"), "columns"),
+}
 
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name[0].islower():
+    if name[0].islower() and name not in _HOMES:
         return import_module(f"{__name__}.{name}")
-    home = import_module(f"{__name__}.{'signature' if name in _SIGNATURE else 'errors'}")
+    home = import_module(f"{__name__}.{_HOMES.get(name, 'errors')}")
     value = globals()[name] = getattr(home, name)
     return value
 
