@@ -774,6 +774,63 @@ FNABI_API int64_t fnabi_columns_encode(const fnabi_columns* columns,
 FNABI_API fnabi_columns* fnabi_columns_join(fnabi_columns* const* parts,
                                             size_t count);
 
+/* Arrow data, in the structures of the Arrow C data and stream interfaces. What
+ * is exported owns the columns as well, and may be released after them and on
+ * any thread. The schema follows from the ABI alone: a struct of
+ *
+ *   status         dictionary of the names of fnabi_code
+ *   error_offset   int64, null where there is no error
+ *   inputs         list of struct:
+ *     kind         dictionary of names ("buffer")
+ *     dtype        T dictionary of names ("float32"); null: none
+ *     shape        T list of int64; null: no shape, or an unknown rank; null
+ *                  dims are dynamic
+ *     depth        N S uint8
+ *     name, ref    N string; null where there is none
+ *     name_bytes, ref_bytes    N binary; where it is not UTF-8, instead
+ *     index, position          S int32; null where there is none
+ *     key, key_bytes           S as a name
+ *   results        the same
+ *   doubt          dictionary of names, of declarations only
+ *
+ * A row without a text is null in each of these; the struct itself has no
+ * nulls, so that it is a record batch too. They answer 0, or -1 when there is
+ * no memory. Exporting an array allocates its validity bitmaps, and 8 bytes a row;
+ * all else is where it was. */
+struct ArrowSchema;
+struct ArrowArray;
+struct ArrowArrayStream;
+FNABI_API int64_t fnabi_columns_schema(int32_t abi, struct ArrowSchema* out);
+FNABI_API int64_t fnabi_columns_array(fnabi_columns* columns,
+                                      struct ArrowArray* out);
+/* An array for each of the `count` columns, 1 or more of one ABI. */
+FNABI_API int64_t fnabi_columns_stream(fnabi_columns* const* columns,
+                                       size_t count,
+                                       struct ArrowArrayStream* out);
+
+/* Adds rows as fnabi_columns_decode does: texts first to first + count of an
+ * array of strings, binaries, large ones or views, or a struct of one such
+ * array. What Arrow data says of itself is believed. */
+FNABI_API int64_t fnabi_columns_decode_arrow(fnabi_columns* columns,
+                                             const struct ArrowSchema* schema,
+                                             const struct ArrowArray* array,
+                                             size_t first, size_t count,
+                                             fnabi_error* error);
+
+/* An empty structure, by the name that capsules give it: "arrow_schema",
+ * "arrow_array" or "arrow_array_stream". Freeing releases what it then holds. */
+FNABI_API void* fnabi_arrow_new(const char* kind);
+FNABI_API void fnabi_arrow_free(const char* kind, void* object);
+
+/* Gets the schema of a stream, where there is room for one, or the next array.
+ * NULL, or what the stream says is wrong. */
+FNABI_API const char* fnabi_arrow_next(struct ArrowArrayStream* stream,
+                                       struct ArrowSchema* schema,
+                                       struct ArrowArray* array);
+
+/* The length of an array; -1 for one that is released: the end of a stream. */
+FNABI_API int64_t fnabi_arrow_length(const struct ArrowArray* array);
+
 /* cdef: end */
 
 #ifdef __cplusplus

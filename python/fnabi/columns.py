@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import operator
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
@@ -47,6 +47,9 @@ _CHUNK = 1 << 16
 
 _LINES = 1 << 24
 """How many bytes of a file are decoded at once."""
+
+_ARROW_ROWS = 1 << 20
+"""How many rows of an Arrow stream threads share at once."""
 
 _FORMATS = {
     (1, True): "int8",
@@ -98,8 +101,7 @@ class _Handle:
     __slots__ = ("__weakref__", "columns")
 
     def __init__(self, columns: Any) -> None:
-        if columns == ffi.NULL:
-            raise MemoryError
+        _check_memory(columns == ffi.NULL)
         self.columns = ffi.gc(columns, lib.fnabi_columns_free)
 
     def add(self, read: Callable[..., int], *arguments: object, first: int = 0) -> None:
@@ -127,6 +129,70 @@ class _Handle:
             del handle
 
         return memoryview(ffi.buffer(ffi.gc(data[0], owner), size[0])).toreadonly()
+
+
+def _check_memory(failed: int) -> None:
+    if failed:
+        raise MemoryError("fnabi.columns: out of memory")
+
+
+# Arrow data crosses in capsules; of Python's interface no more is needed than these two.
+
+
+@cache
+def _capsule_functions() -> tuple[Callable[..., Any], Callable[..., Any]]:
+    import ctypes
+
+    make = ctypes.PYFUNCTYPE(
+        ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
+    )(("PyCapsule_New", ctypes.pythonapi))
+    read = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", ctypes.pythonapi)
+    )
+    return make, read
+
+
+# A capsule keeps the pointer to its name.
+_CAPSULE_NAMES = {
+    name: ffi.new("char[]", name.encode())
+    for name in ("arrow_schema", "arrow_array", "arrow_array_stream")
+}
+_STRUCTS = {
+    "arrow_schema": "struct ArrowSchema *",
+    "arrow_array": "struct ArrowArray *",
+    "arrow_array_stream": "struct ArrowArrayStream *",
+}
+
+
+def _new_capsule(kind: str) -> tuple[object, Any]:
+    """A capsule, and the empty structure that it owns."""
+    address, destructor = (
+        int(ffi.cast("uintptr_t", pointer))
+        for pointer in (_CAPSULE_NAMES[kind], ffi.addressof(lib, "fnabi_pycapsule_free"))
+    )
+    pointer = lib.fnabi_arrow_new(_CAPSULE_NAMES[kind])
+    _check_memory(pointer == ffi.NULL)
+    capsule = _capsule_functions()[0](int(ffi.cast("uintptr_t", pointer)), address, destructor)
+    return capsule, ffi.cast(_STRUCTS[kind], pointer)
+
+
+def _open_capsule(capsule: object, kind: str) -> Any:
+    """What a capsule of another library holds."""
+    try:
+        address = _capsule_functions()[1](capsule, kind.encode())
+    except ValueError as problem:
+        raise CallError(f"decode_columns: strings: {problem}") from None
+    return ffi.cast(_STRUCTS[kind], address)
+
+
+def _new_struct(kind: str) -> Any:
+    """An empty structure that is released and freed when nothing refers to it any more."""
+    name = _CAPSULE_NAMES[kind]
+    pointer = lib.fnabi_arrow_new(name)
+    _check_memory(pointer == ffi.NULL)
+    return ffi.gc(
+        ffi.cast(_STRUCTS[kind], pointer), lambda struct: lib.fnabi_arrow_free(name, struct)
+    )
 
 
 class Columns:
@@ -225,6 +291,27 @@ class Columns:
             ]
             before += lib.fnabi_columns_rows(part.columns)
         return found
+
+    # -------------------------------------------------------------------------------------- Arrow
+
+    def __arrow_c_schema__(self) -> object:
+        """The Arrow type of the columns, a struct; it depends on the ABI alone."""
+        capsule, schema = _new_capsule("arrow_schema")
+        _check_memory(lib.fnabi_columns_schema(_ABIS[self._abi], schema))
+        return capsule
+
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
+        """The columns as one Arrow struct array, which may outlive them. Nothing is cast."""
+        capsule, array = _new_capsule("arrow_array")
+        _check_memory(lib.fnabi_columns_array(self._whole().columns, array))
+        return self.__arrow_c_schema__(), capsule
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The columns as a stream of Arrow struct arrays, one for each part. Nothing is cast."""
+        capsule, stream = _new_capsule("arrow_array_stream")
+        parts = ffi.new("fnabi_columns *[]", [part.columns for part in self._parts])
+        _check_memory(lib.fnabi_columns_stream(parts, len(parts), stream))
+        return capsule
 
     # -------------------------------------------------------------------------------------- NumPy
 
@@ -417,10 +504,11 @@ def decode_columns(
     if not isinstance(threads, int) or threads < 1:
         raise CallError(f"decode_columns: threads must be an int of 1 or more, not {threads!r}")
     if offsets is not None:
-        return Columns(abi, _run(_split_buffer(strings, offsets, threads), abi))
+        return Columns(abi, _collect([_split_buffer(strings, offsets, threads)], abi))
+    if hasattr(strings, "__arrow_c_stream__") or hasattr(strings, "__arrow_c_array__"):
+        return Columns(abi, _collect(_split_arrow(strings, threads), abi))
     if hasattr(strings, "read"):
-        parts = [_run(readers, abi) for readers in _split_file(strings, threads, _LINES)]
-        return Columns(abi, [part for batch in parts for part in batch] or [_new(abi)])
+        return Columns(abi, _collect(_split_file(strings, threads, _LINES), abi))
     if isinstance(strings, (str, bytes, bytearray, memoryview)):
         raise CallError("decode_columns: strings: one buffer needs offsets")
     if not isinstance(strings, (list, tuple)):
@@ -431,15 +519,26 @@ def decode_columns(
                 "decode_columns: strings: expected strings, Arrow data, a binary file or a buffer"
                 f" with offsets, not {type(strings).__name__}"
             ) from None
-    return Columns(abi, _run(_split_list(strings, abi, threads), abi))
+    return Columns(abi, _collect([_split_list(strings, abi, threads)], abi))
 
 
 def _new(abi: Abi) -> _Handle:
     return _Handle(lib.fnabi_columns_new(_ABIS[abi], 0))
 
 
+def _collect(batches: Iterable[list[Reader]], abi: Abi) -> list[_Handle]:
+    """Run batches of readers, one after the other. One reader alone adds to what is there."""
+    parts: list[_Handle] = []
+    for readers in batches:
+        if len(readers) == 1 and parts:
+            readers[0](parts[-1])
+        else:
+            parts += _run(readers, abi)
+    return parts or [_new(abi)]
+
+
 def _run(readers: Sequence[Reader], abi: Abi) -> list[_Handle]:
-    """Run every reader on columns of its own."""
+    """Run readers at once, each on columns of its own."""
 
     def run(read: Reader) -> _Handle:
         handle = _new(abi)
@@ -530,6 +629,60 @@ def _buffer(data: Any, argument: str) -> Any:
         raise CallError(
             f"decode_columns: {argument}: expected a contiguous buffer, not {type(data).__name__}"
         ) from None
+
+
+def _split_arrow(data: Any, threads: int) -> Iterator[list[Reader]]:
+    """Read the arrays of a stream, some at a time, or the one that there is."""
+    if not hasattr(data, "__arrow_c_stream__"):
+        capsules = data.__arrow_c_array__()
+        schema = _open_capsule(capsules[0], "arrow_schema")
+        yield _split_arrays(schema, [_open_capsule(capsules[1], "arrow_array")], threads, capsules)
+        return
+    capsule = data.__arrow_c_stream__()
+    stream, schema = _open_capsule(capsule, "arrow_array_stream"), _new_struct("arrow_schema")
+    _next_arrow(stream, schema, ffi.NULL)
+    arrays: list[Any] = []
+    while True:
+        array = _new_struct("arrow_array")
+        _next_arrow(stream, ffi.NULL, array)
+        if lib.fnabi_arrow_length(array) < 0:
+            break
+        arrays.append(array)
+        if threads == 1 or sum(map(lib.fnabi_arrow_length, arrays)) >= _ARROW_ROWS:
+            yield _split_arrays(schema, arrays, threads, capsule)
+            arrays = []
+    yield _split_arrays(schema, arrays, threads, capsule)
+
+
+def _next_arrow(stream: Any, schema: Any, array: Any) -> None:
+    problem = lib.fnabi_arrow_next(stream, schema, array)
+    if problem != ffi.NULL:
+        text = ffi.string(problem).decode("utf-8", "replace")
+        raise CallError(f"decode_columns: strings: the Arrow stream failed: {text}")
+
+
+def _split_arrays(schema: Any, arrays: list[Any], threads: int, owner: object) -> list[Reader]:
+    """Equal shares of all rows; `owner` is what the arrays belong to."""
+    lengths = [lib.fnabi_arrow_length(array) for array in arrays]
+    starts = [0, *accumulate(lengths)]
+
+    def reader(begin: int, end: int) -> Reader:
+        def read(handle: _Handle, _owner: object = owner) -> None:
+            for array, start, length in zip(arrays, starts, lengths, strict=False):
+                first, last = max(begin - start, 0), min(end - start, length)
+                if first < last:
+                    handle.add(
+                        lib.fnabi_columns_decode_arrow,
+                        schema,
+                        array,
+                        first,
+                        last - first,
+                        first=start + first,
+                    )
+
+        return read
+
+    return [reader(begin, end) for begin, end in _shares(starts[-1], threads)]
 
 
 def _split_file(file: IO[bytes], threads: int, room: int) -> Iterator[list[Reader]]:
