@@ -795,8 +795,8 @@ FNABI_API fnabi_columns* fnabi_columns_join(fnabi_columns* const* parts,
  *
  * A row without a text is null in each of these; the struct itself has no
  * nulls, so that it is a record batch too. They answer 0, or -1 when there is
- * no memory. Exporting an array allocates its validity bitmaps, and 8 bytes a row;
- * all else is where it was. */
+ * no memory. Exporting an array allocates its validity bitmaps, and 8 bytes a
+ * row; all else is where it was. */
 struct ArrowSchema;
 struct ArrowArray;
 struct ArrowArrayStream;
@@ -818,7 +818,8 @@ FNABI_API int64_t fnabi_columns_decode_arrow(fnabi_columns* columns,
                                              fnabi_error* error);
 
 /* An empty structure, by the name that capsules give it: "arrow_schema",
- * "arrow_array" or "arrow_array_stream". Freeing releases what it then holds. */
+ * "arrow_array" or "arrow_array_stream". Freeing releases what it then holds.
+ */
 FNABI_API void* fnabi_arrow_new(const char* kind);
 FNABI_API void fnabi_arrow_free(const char* kind, void* object);
 
