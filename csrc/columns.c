@@ -703,22 +703,43 @@ enum { BATCH = 1024 };
 typedef struct batch {
   fnabi_columns* columns;
   fnabi_error* error;
-  size_t before; /* rows that there were */
+  size_t before;      /* rows that there were */
+  size_t total, used; /* bytes of all texts, and of those that are rows */
   size_t count;
   fnabi_text texts[BATCH];
 } batch;
 
-static void open_batch(batch* b, fnabi_columns* columns, fnabi_error* error) {
+static void open_batch(batch* b, fnabi_columns* columns, size_t total,
+                       fnabi_error* error) {
   b->columns = columns;
   b->error = error;
   b->before = columns->rows;
-  b->count = 0;
+  b->total = total;
+  b->used = b->count = 0;
+}
+
+/* Room for all texts, if they are as the first ones were: growing step by step
+ * would touch twice the memory. What is not needed is never touched. */
+static void foresee(batch* b, const size_t before[FNABI_COLUMN_COUNT]) {
+  if (b->used == 0 || b->total / b->used < 2) return;
+  double factor = 1.03 * ((double)b->total / (double)b->used - 1);
+  for (int i = 0; i < FNABI_COLUMN_COUNT; i++) {
+    fnabi_vector* v = &b->columns->vectors[i];
+    reserve(v, (size_t)((double)(v->size - before[i]) * factor));
+  }
 }
 
 static bool flush(batch* b) {
-  size_t count = b->count;
+  size_t count = b->count, before[FNABI_COLUMN_COUNT];
+  bool first = b->used == 0;
   b->count = 0;
-  if (fnabi_columns_add(b->columns, b->texts, count, true)) return true;
+  for (int i = 0; i < FNABI_COLUMN_COUNT && first; i++)
+    before[i] = b->columns->vectors[i].size;
+  for (size_t i = 0; i < count; i++) b->used += b->texts[i].size;
+  if (fnabi_columns_add(b->columns, b->texts, count, true)) {
+    if (first) foresee(b, before);
+    return true;
+  }
   fnabi_fail(b->error, FNABI_MEMORY, b->columns->rows - b->before, NULL);
   return false;
 }
@@ -753,7 +774,11 @@ int64_t fnabi_columns_decode(fnabi_columns* columns, const char* data,
                              size_t count, fnabi_error* error) {
   static const char nothing[1];
   batch b;
-  open_batch(&b, columns, error);
+  bool known = count > 0 && (width == 4 || width == 8);
+  uint64_t total = known ? (uint64_t)offset_at(offsets, width, first + count) -
+                               (uint64_t)offset_at(offsets, width, first)
+                         : 0;
+  open_batch(&b, columns, total <= size ? (size_t)total : 0, error);
   if (data == NULL) data = nothing;
   if (width != 4 && width != 8)
     return close_batch(&b, "offsets of 4 or 8 bytes");
@@ -775,7 +800,7 @@ int64_t fnabi_columns_decode_list(fnabi_columns* columns,
                                   fnabi_error* error) {
   fnabi_reader r = {message, size, 0};
   batch b;
-  open_batch(&b, columns, error);
+  open_batch(&b, columns, size, error);
   size_t count;
   if (!fnabi_unpack_array(&r, &count)) return close_batch(&b, "an array");
   for (; count > 0; count--) {
@@ -792,7 +817,7 @@ int64_t fnabi_columns_decode_lines(fnabi_columns* columns, const char* data,
                                    size_t size, bool whole, size_t* used,
                                    fnabi_error* error) {
   batch b;
-  open_batch(&b, columns, error);
+  open_batch(&b, columns, size, error);
   size_t at = 0;
   *used = 0;
   while (at < size) {

@@ -162,6 +162,14 @@ static void test_changed(int32_t abi, const char* const* texts, size_t count,
   free(data);
 }
 
+/* A length below 0 leads back, to where the fast decoder has been. */
+static void test_negative_lengths(void) {
+  static const char text[] =
+      "I13!O1!O1!O-7!R1!\nI10!O1!O-!O1!R1!\nI7!O-3!O!R1!";
+  check_lines(FNABI_ABI_RAW, TEXT(text));
+  check_lines(FNABI_ABI_SIP, TEXT("I7!S-3!k0R1!\nI7!D4!K-3R1!\nI-3!R1!"));
+}
+
 int main(int count, char** arguments) {
   static const char* const raw[] = {
       "I36!O1!B11!d-1d128d64S3!t6U1!B8!t9d-1d0R17!B13!t11d32d-1d64",
@@ -189,6 +197,7 @@ int main(int count, char** arguments) {
   test_sip();
   test_iree_abi();
   test_inputs();
+  test_negative_lengths();
   test_changed(FNABI_ABI_RAW, raw, sizeof raw / sizeof *raw, rounds);
   test_changed(FNABI_ABI_SIP, sip, sizeof sip / sizeof *sip, rounds);
   return 0;
