@@ -1,4 +1,4 @@
-"""The cffi recipe. The declarations are the fenced parts of fnabi.h and pycapsule.h, word for word."""
+"""The cffi recipe. The declarations are the fenced parts of two headers, word for word."""
 
 import re
 from pathlib import Path

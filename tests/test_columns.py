@@ -364,7 +364,7 @@ def test_batches_of_a_file() -> None:
         )
         assert sum(map(len, batches)) == len(texts)
         assert [row for batch in batches for row in batch] == [raw.parse(text) for text in texts]
-        assert (len(batches) > 1) == (size < 1 << 24)
+        assert (len(batches) > 2) == (size < 1 << 24)  # the last line has no end
 
 
 def test_text_of_every_sort() -> None:
@@ -372,7 +372,7 @@ def test_text_of_every_sort() -> None:
     assert str(columns[1]) == "(\xe9: i8) -> ()"
     text = "sync func @f(%a\udcff: i8) -> ()"
     assert fnabi.decode_columns([text], "declaration")[0] == declaration.parse(text)
-    assert outcomes(fnabi.decode_columns(["\ud800"], "iree_abi")) == [("json-utf8", 0, "")]
+    assert outcomes(fnabi.decode_columns(["\ud800"], "iree_abi")) == [("json", 0, "")]
     with pytest.raises(CallError, match=r"^decode_columns: strings: row 1: .*surrogates"):
         fnabi.decode_columns(["", "\ud800"])
 

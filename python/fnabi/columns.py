@@ -143,9 +143,9 @@ def _check_memory(failed: int) -> None:
 def _capsule_functions() -> tuple[Callable[..., Any], Callable[..., Any]]:
     import ctypes
 
-    make = ctypes.PYFUNCTYPE(
-        ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
-    )(("PyCapsule_New", ctypes.pythonapi))
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(
+        ("PyCapsule_New", ctypes.pythonapi)
+    )
     read = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
         ("PyCapsule_GetPointer", ctypes.pythonapi)
     )
@@ -698,6 +698,8 @@ def _split_file(file: IO[bytes], threads: int, room: int) -> Iterator[list[Reade
         rest = data[end:]
         if end > 0:
             yield _split_lines(data[:end], threads)
+        else:
+            room *= 2  # a long line is not gone through again and again
         if whole:
             return
 
