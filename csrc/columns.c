@@ -552,7 +552,7 @@ static bool reserve_block(fnabi_columns* columns, size_t size, size_t rows) {
                 (i - FNABI_COLUMN_OFFSETS) % FNABI_COLUMN_SIDE != 0;
     fnabi_vector* v = &columns->vectors[i];
     if (v->size / l->width + size > INT32_MAX ||
-        !reserve(v, (node ? size + 8 : rows) * l->width))
+        !reserve(v, (node ? size + FNABI_BLOCK_PAD : rows) * l->width))
       return false;
   }
   return true;

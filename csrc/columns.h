@@ -57,7 +57,8 @@ static inline size_t fnabi_dtype_count(const fnabi_columns* columns) {
 /* --------------------------------------------------------------- fast decoders
  *
  * They read short texts, behind which they may read FNABI_BLOCK_PAD bytes, and
- * write into arrays that have room for whatever such a text can hold. */
+ * write into arrays that have room for whatever such a text can hold, and
+ * FNABI_BLOCK_PAD elements more. */
 #define FNABI_BLOCK_SIZE 16384
 #define FNABI_BLOCK_PAD 32
 

@@ -99,7 +99,9 @@ static inline bool read_side(const uint8_t* text, size_t at, size_t end,
            !ascend(text, in->name, in->name_end, at, name_end)))
         return false;
       size_t size = name_end - at;
-      memcpy(out->names + name_size, text + at, size);
+      /* most are short, and a copy of a fixed size is no call */
+      memcpy(out->names + name_size, text + at, 16);
+      if (size > 16) memcpy(out->names + name_size, text + at, size);
       name_size += size;
       in->name = at;
       in->name_end = name_end;
