@@ -650,11 +650,14 @@ FNABI_API int64_t fnabi_declaration_decode(
  * its program headers and dynamic section. Where these are silent the section
  * headers count, which may be missing.
  *
- *   library   [bits, order, type, machine, bind_now, soname, runpath,
+ *   library   [bits, order, type, machine, bind_now, early, soname, runpath,
  *              [needed...], [[name, kind, value]...], [[name, weak]...]]
  *     bits      32 or 64; order: "little" or "big"
  *     type      e_type, 3 for shared libraries; machine: e_machine
  *     bind_now  whether all symbols are looked up when it is loaded
+ *     early     whether it refers to one of the symbols that it wants, and not
+ *               weakly, elsewhere than in calls: that one is looked up when it
+ *               is loaded in any case (not told for MIPS of 64 bits)
  *     soname    or nil
  *     runpath   DT_RUNPATH, or else DT_RPATH, or nil
  *     needed    the libraries it is linked with

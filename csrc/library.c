@@ -13,7 +13,8 @@ enum { IDENT = 16, ELF_32 = 1, ELF_64, LITTLE = 1, BIG };
 enum { LOAD = 1, DYNAMIC };                                 /* p_type */
 enum { S_DYNAMIC = 6, NOBITS = 8, DYNSYM = 11, ALLOC = 2 }; /* sh_type, flag */
 enum { COUNT_ELSEWHERE = 0xFFFF };  /* e_phnum: see section 0 */
-enum { ALPHA = 0x9026, S390 = 22 }; /* e_machine: 64-bit hash tables */
+enum { ALPHA = 0x9026, S390 = 22 }; /* machines with 64-bit hash tables, */
+enum { MIPS = 8 };                  /* with relocations of its own */
 enum { LOCAL = 0, GLOBAL, WEAK, UNIQUE = 10 };          /* binding */
 enum { NOTYPE = 0, OBJECT, FUNC, TLS = 6, IFUNC = 10 }; /* symbol type */
 enum { DEFAULT = 0, PROTECTED = 3 };                    /* visibility */
@@ -24,10 +25,14 @@ enum {
   DT_HASH = 4,
   DT_STRTAB = 5,
   DT_SYMTAB = 6,
+  DT_RELA = 7,
+  DT_RELASZ = 8,
   DT_STRSZ = 10,
   DT_SYMENT = 11,
   DT_SONAME = 14,
   DT_RPATH = 15,
+  DT_REL = 17,
+  DT_RELSZ = 18,
   DT_BIND_NOW = 24,
   DT_RUNPATH = 29,
   DT_FLAGS = 30,
@@ -61,7 +66,8 @@ typedef struct elf {
   bool loads;                       /* whether there is a PT_LOAD */
   range dynamic, strings, symbols;  /* symbols: as long as their segment */
   uint64_t symbol_count;
-  entry hash, gnu_hash, strtab, symtab, strsz, syment, soname, rpath, runpath;
+  entry hash, gnu_hash, strtab, symtab, strsz, syment, soname, rpath, runpath,
+      rel, relsz, rela, relasz;
   bool bind_now;
   uint64_t text_left;
   fnabi_error* error;
@@ -287,6 +293,18 @@ static void read_dynamic(elf* e) {
       case DT_RUNPATH:
         e->runpath = found;
         break;
+      case DT_REL:
+        e->rel = found;
+        break;
+      case DT_RELSZ:
+        e->relsz = found;
+        break;
+      case DT_RELA:
+        e->rela = found;
+        break;
+      case DT_RELASZ:
+        e->relasz = found;
+        break;
       case DT_BIND_NOW:
         e->bind_now = true;
         break;
@@ -500,6 +518,29 @@ static bool pack_symbols(elf* e, bool exported, fnabi_writer* w) {
   return true;
 }
 
+/* relocation ::= address info [addend]
+ * Those in DT_REL and DT_RELA are done when the library is loaded, even where
+ * calls, whose relocations are in DT_JMPREL, look their symbols up later. */
+static bool is_early(const elf* e, const entry* table, const entry* size,
+                     unsigned words, const char* path, bool* early) {
+  range there;
+  if (table->at == 0 || size->at == 0 || size->value == 0 ||
+      (e->wide && e->machine == MIPS))
+    return true;
+  if (!located(e, table, path, &there)) return false;
+  if (size->value > there.size)
+    return fail(e, FNABI_LIBRARY_RANGE, size->at, NULL, path);
+  unsigned n = word_size(e), step = n * words;
+  for (uint64_t i = 0; i < size->value / step; i++) {
+    uint64_t index = word(e, there.offset + i * step + n) >> (e->wide ? 32 : 8);
+    if (index >= e->symbol_count) continue;
+    symbol s = symbol_at(e, index);
+    if (s.name < e->strings.size && s.binding != WEAK && is_runtime(e, &s))
+      *early = true;
+  }
+  return true;
+}
+
 /* ---------------------------------------------------------- the message */
 
 static bool pack_needed(elf* e, fnabi_writer* w) {
@@ -547,12 +588,18 @@ int64_t fnabi_library_decode(const char* data, size_t size, uint8_t* out,
   read_dynamic(&e);
   if (!find_strings(&e) || !find_symbols(&e)) return -1;
 
-  fnabi_pack_array(&w, 10);
+  bool early = false;
+  if (!is_early(&e, &e.rel, &e.relsz, 2, "dynamic.rel", &early) ||
+      !is_early(&e, &e.rela, &e.relasz, 3, "dynamic.rela", &early))
+    return -1;
+
+  fnabi_pack_array(&w, 11);
   fnabi_pack_uint(&w, e.wide ? 64 : 32);
   fnabi_pack_ascii(&w, e.big ? "big" : "little");
   fnabi_pack_uint(&w, e.type);
   fnabi_pack_uint(&w, e.machine);
   fnabi_pack_bool(&w, e.bind_now);
+  fnabi_pack_bool(&w, early);
   const entry* run = e.runpath.at != 0 ? &e.runpath : &e.rpath;
   if (!pack_optional(&e, &e.soname, "soname", &w) ||
       !pack_optional(&e, run, "runpath", &w) || !pack_needed(&e, &w) ||

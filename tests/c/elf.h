@@ -35,7 +35,8 @@ enum {
   SECTIONS = 2,
   NO_SEGMENTS = 4,
   NO_HASH = 8,
-  WIDE_HASH = 16
+  WIDE_HASH = 16,
+  RELOCATIONS = 32
 };
 
 typedef struct elf_file {
@@ -47,9 +48,10 @@ typedef struct elf_file {
   size_t needed_count;
   const char* soname;
   uint64_t dt_flags, dt_flags_1;
+  size_t relocated; /* the symbol of the one relocation */
   /* what was made */
   uint8_t data[ELF_ROOM];
-  size_t size, header, segments, dynamic, strings, symtab, hash;
+  size_t size, header, segments, dynamic, strings, symtab, hash, relocations;
 } elf_file;
 
 #define ELF_BASE 0x10000 /* from a place in the file to an address */
@@ -191,6 +193,13 @@ static inline void elf_make(elf_file* f) {
     for (size_t i = 0; i < 2 + f->symbol_count; i++) elf_put(f, 0, n);
   }
 
+  f->relocations = f->size;
+  if ((f->flags & RELOCATIONS) != 0) {
+    elf_word(f, 0);
+    elf_word(f, (uint64_t)f->relocated << (f->wide ? 32 : 8) | 6);
+    if (f->wide) elf_word(f, 0); /* REL where it is 32 bits, RELA where 64 */
+  }
+
   f->dynamic = f->size;
   for (size_t i = 0; i < f->needed_count; i++) elf_entry(f, 1, needed[i]);
   if (f->soname != NULL) elf_entry(f, 14, soname);
@@ -202,6 +211,10 @@ static inline void elf_make(elf_file* f) {
   elf_entry(f, 6, f->symtab + ELF_BASE);
   elf_entry(f, 10, string_size);
   elf_entry(f, 11, f->wide ? 24 : 16);
+  if ((f->flags & RELOCATIONS) != 0) {
+    elf_entry(f, f->wide ? 7 : 17, f->relocations + ELF_BASE);
+    elf_entry(f, f->wide ? 8 : 18, f->dynamic - f->relocations);
+  }
   if (f->dt_flags != 0) elf_entry(f, 30, f->dt_flags);
   if (f->dt_flags_1 != 0) elf_entry(f, 0x6FFFFFFB, f->dt_flags_1);
   elf_entry(f, 0, 0);

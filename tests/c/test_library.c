@@ -48,7 +48,7 @@ static elf_file sample(bool wide, bool big, unsigned flags) {
 
 /* What the samples hold, without the head; MessagePack by hand. */
 static const char rest[] =
-    "\xC3\xA9"
+    "\xC3\xC2\xA9"
     "libadd.so\xC0\xDD\0\0\0\2\xAD"
     "libtvm_ffi.so\xA9"
     "libc.so.6\xDD\0\0\0\5"
@@ -74,7 +74,7 @@ static void test_decode(void) {
       bool wide = kind % 2 != 0, big = kind / 2 != 0;
       elf_file f = sample(wide, big, flags[i]);
       char message[512];
-      int head = sprintf(message, "\x9A%c%s", wide ? 64 : 32,
+      int head = sprintf(message, "\x9B%c%s", wide ? 64 : 32,
                          big ? "\xA3"
                                "big\3"
                              : "\xA6little\3");
@@ -130,7 +130,7 @@ static void test_nothing_exported(void) {
     size_t size;
     uint8_t* message = answer(&c, &size, &error);
     CHECK(message != NULL);
-    CHECK((size > 40) == (sections != 0));
+    CHECK((size > 41) == (sections != 0));
     release(message);
   }
 }
@@ -167,6 +167,43 @@ static size_t value_of(const elf_file* f, uint64_t tag) {
     if (found == tag) return at + 8;
     CHECK(found != 0);
   }
+}
+
+/* Whether a library must find a symbol when it is loaded, where it refers to
+ * that one as to data. */
+static uint8_t early(bool wide, size_t relocated) {
+  elf_file f = {.wide = wide,
+                .big = wide,
+                .flags = RELOCATIONS,
+                .symbols = symbols,
+                .symbol_count = SYMBOLS,
+                .relocated = relocated};
+  fnabi_error error;
+  elf_make(&f);
+  size_t size;
+  uint8_t* message =
+      answer(&(call){library_decode, f.data, f.size, 0, 0}, &size, &error);
+  CHECK(message != NULL);
+  uint8_t value = message[wide ? 9 : 12];
+  release(message);
+  return value;
+}
+
+static void test_early(void) {
+  for (int wide = 0; wide < 2; wide++) {
+    CHECK(early(wide, 1) == 0xC3);  /* TVMFFIErrorSetRaised */
+    CHECK(early(wide, 2) == 0xC2);  /* weak */
+    CHECK(early(wide, 3) == 0xC2);  /* local */
+    CHECK(early(wide, 4) == 0xC2);  /* of another library */
+    CHECK(early(wide, 14) == 0xC2); /* defined */
+    CHECK(early(wide, 0) == 0xC2);
+    CHECK(early(wide, 5000) == 0xC2);
+  }
+  elf_file f = sample(true, false, RELOCATIONS);
+  size_t at = value_of(&f, 7);
+  check_refused(&f, at, 0, 8, FNABI_LIBRARY_ADDRESS, at, "dynamic.rela");
+  check_refused(&f, at + 16, UINT64_MAX, 8, FNABI_LIBRARY_RANGE, at + 16,
+                "dynamic.rela");
 }
 
 static void test_errors(void) {
@@ -257,7 +294,7 @@ static void test_shared_names(void) {
 
 /* Every truncation, and every byte set to many values. */
 static void test_damage(void) {
-  static const unsigned flags[] = {0, GNU_HASH | SECTIONS,
+  static const unsigned flags[] = {RELOCATIONS, GNU_HASH | SECTIONS,
                                    NO_HASH | SECTIONS | NO_SEGMENTS};
   for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
     elf_file f = sample(i != 1, i == 2, flags[i]);
@@ -292,7 +329,7 @@ static void write_file(const char* folder, const char* name, elf_file f) {
 
 int main(int count, char** arguments) {
   if (count == 3 && strcmp(arguments[1], "write") == 0) {
-    write_file(arguments[2], "hash", sample(true, false, 0));
+    write_file(arguments[2], "hash", sample(true, false, RELOCATIONS));
     write_file(arguments[2], "gnu_hash", sample(true, false, GNU_HASH));
     write_file(arguments[2], "small_big",
                sample(false, true, GNU_HASH | SECTIONS));
@@ -305,6 +342,7 @@ int main(int count, char** arguments) {
   test_wide_hash();
   test_nothing_exported();
   test_bind_now();
+  test_early();
   test_errors();
   test_shared_names();
   test_damage();
