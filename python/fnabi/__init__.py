@@ -9,7 +9,19 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # as in typing, whose import takes longer than all of this
 if TYPE_CHECKING:
-    from fnabi import cconv, compat, debug, declaration, iree_abi, raw, sip, types, vmfb
+    from fnabi import (
+        cconv,
+        compat,
+        debug,
+        declaration,
+        iree_abi,
+        library,
+        raw,
+        schema,
+        sip,
+        types,
+        vmfb,
+    )
     from fnabi.errors import CallError, FnabiError, FormatError, LibraryError, RangeError
     from fnabi.signature import Component, ComponentType, SignatureBuilder, SignatureParser
 
@@ -28,7 +40,9 @@ __all__ = [
     "debug",
     "declaration",
     "iree_abi",
+    "library",
     "raw",
+    "schema",
     "sip",
     "types",
     "vmfb",
