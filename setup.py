@@ -8,7 +8,7 @@ abi3 = {} if sysconfig.get_config_var("Py_GIL_DISABLED") else {"py_limited_api":
 setup(
     package_dir={"": "python"},
     packages=["fnabi"],
-    package_data={"fnabi": ["py.typed", "*.pyi"]},
+    package_data={"fnabi": ["py.typed", "*.pyi", "include/fnabi/*.h"]},
     cffi_modules=["csrc/ffi_build.py:ffibuilder"],
     options={"bdist_wheel": abi3},
 )
