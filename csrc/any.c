@@ -105,14 +105,11 @@ static bool same_text(const fnabi_byte_array* a, const fnabi_byte_array* b) {
          (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
 }
 
-static size_t big_int_size(const fnabi_any* any) {
-  return ((const fnabi_big_int_object*)any->v_object)->words * sizeof(uint64_t);
-}
-
+/* The words of a big int. */
 static fnabi_byte_array big_int_text(const fnabi_any* any) {
-  return (fnabi_byte_array){
-      (const char*)((const fnabi_big_int_object*)any->v_object + 1),
-      big_int_size(any)};
+  const fnabi_big_int_object* big = (const fnabi_big_int_object*)any->v_object;
+  return (fnabi_byte_array){(const char*)(big + 1),
+                            big->words * sizeof(uint64_t)};
 }
 
 bool fnabi_any_equal(const fnabi_any* a, const fnabi_any* b) {
@@ -136,19 +133,22 @@ static uint64_t combine(uint64_t index, uint64_t hash) {
   return index ^ (hash + 0x9E3779B9u + (index << 6) + (index >> 2));
 }
 
+static uint64_t add_word(uint64_t hash, const char* at, size_t size) {
+  uint64_t word = 0;
+  memcpy(&word, at, size);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  word = __builtin_bswap64(word);
+#endif
+  return (hash * UINT64_C(1099511628211) + word) % 2147483647u;
+}
+
 /* Words of 8 bytes, least significant first, the last one filled with zeros. */
 static uint64_t hash_text(const fnabi_byte_array* text) {
-  const unsigned char* at = (const unsigned char*)text->data;
+  const char* at = text->data;
+  size_t left = text->size;
   uint64_t hash = 0;
-  for (size_t left = text->size; left > 0;) {
-    size_t n = left < 8 ? left : 8;
-    uint64_t word = 0;
-    for (size_t i = 0; i < n; i++) word |= (uint64_t)at[i] << (8 * i);
-    hash = (hash * UINT64_C(1099511628211) + word) % 2147483647u;
-    at += n;
-    left -= n;
-  }
-  return hash;
+  for (; left >= 8; at += 8, left -= 8) hash = add_word(hash, at, 8);
+  return left > 0 ? add_word(hash, at, left) : hash;
 }
 
 uint64_t fnabi_any_hash(const fnabi_any* any) {
