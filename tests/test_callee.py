@@ -58,7 +58,8 @@ def test_nothing_is_linked(folder: Path) -> None:
         compiled(folder, "alone_c", "cc", "-std=c11", *files),
         compiled(folder, "alone_cc", "cc", *flags, *files),
     ):
-        assert library.read(path).needed == ("libc.so.6",)
+        needed = library.read(path).needed
+        assert {name.partition(".")[0].partition("-")[0] for name in needed} <= {"libc", "ld"}
 
 
 def test_the_header_is_found() -> None:
