@@ -45,12 +45,10 @@ def interop_library(name: str, *flags: str, link: bool = False) -> str:
         pytest.skip("cc is not installed")
     path = Path(BUILT.name) / str(len(list(Path(BUILT.name).iterdir()))) / f"lib{name}.so"
     path.parent.mkdir()
+    flags += ("-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-w", f"-I{package}/include")
     needed = [f"-L{package}/lib", "-ltvm_ffi", f"-Wl,-rpath,{package}/lib"] if link else []
-    subprocess.run(
-        [compiler, "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-w"]
-        + [f"-I{package}/include", *flags, f"{SOURCES}/{name}.c", *needed, "-o", str(path)],
-        check=True,
-    )
+    command = [compiler, *flags, f"{SOURCES}/{name}.c", *needed, "-o", str(path)]
+    subprocess.run(command, check=True)
     return str(path)
 
 
