@@ -18,13 +18,25 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from fnabi import __version__, cconv, compat, debug, declaration, iree_abi, raw, sip, vmfb
+from fnabi import (
+    __version__,
+    cconv,
+    compat,
+    debug,
+    declaration,
+    iree_abi,
+    library,
+    raw,
+    sip,
+    vmfb,
+)
 from fnabi.errors import FnabiError, FormatError
 from fnabi.signature import Component, ComponentType, SignatureParser
 from fnabi.types import _NUMPY_OWN, Buffer, DType, Named, Scalar, Signature, Type
 
 _DECODE_SCHEMA = "fnabi.decode/1"
 _INSPECT_SCHEMA = "fnabi.inspect/1"
+_LIBRARY_SCHEMA = "fnabi.inspect.library/1"
 _VERIFY_SCHEMA = "fnabi.verify/1"
 _DIFF_SCHEMA = "fnabi.diff/1"
 
@@ -216,8 +228,12 @@ class _Screen:
 
 
 def _add_inspect(verbs: _Verbs) -> argparse.ArgumentParser:
-    inspect = verbs.add_parser("inspect", help="show the functions of a compiled module")
-    inspect.add_argument("file", metavar="FILE", help="a .vmfb module; - for standard input")
+    inspect = verbs.add_parser("inspect", help="show the functions of a compiled module or library")
+    inspect.add_argument(
+        "file",
+        metavar="FILE",
+        help="a .vmfb module, or a shared library, of which nothing is run; - for standard input",
+    )
     inspect.add_argument("--function", metavar="NAME", help="show all about one function")
     for section, what in (
         ("imports", "the functions that it takes from other modules"),
@@ -226,7 +242,7 @@ def _add_inspect(verbs: _Verbs) -> argparse.ArgumentParser:
     ):
         inspect.add_argument(f"--{section}", action="store_true", help=f"show {what}")
     _add_lenient(inspect)
-    inspect.set_defaults(run=_inspect)
+    inspect.set_defaults(run=_inspect, usage=inspect.error)
     return inspect
 
 
@@ -238,9 +254,10 @@ def _add_lenient(verb: argparse.ArgumentParser) -> None:
     )
 
 
-def _open(file: str, lenient: bool) -> vmfb.Module:
+def _open(file: str, lenient: bool, data: bytes | None = None) -> vmfb.Module:
     if file == "-":
-        return vmfb.from_buffer(sys.stdin.buffer.read(), lenient=lenient)
+        data = sys.stdin.buffer.read() if data is None else data
+        return vmfb.from_buffer(data, lenient=lenient)
     try:
         return vmfb.open(file, lenient=lenient)
     except FormatError as problem:
@@ -258,15 +275,16 @@ def _opens_leniently(file: str) -> bool:
 
 
 def _inspect(arguments: argparse.Namespace) -> int:
-    module = _open(arguments.file, arguments.lenient)
+    data = sys.stdin.buffer.read() if arguments.file == "-" else None
+    if library.looks_like_one(_start(arguments.file) if data is None else data[:16]):
+        return _inspect_library(arguments, arguments.file if data is None else data)
+    module = _open(arguments.file, arguments.lenient, data)
     exports: Sequence[vmfb.Export] = module.exports
     name = arguments.function
     if name is not None:
         exports = [export for export in exports if export.name == name]
         if not exports:
-            where = "" if arguments.file == "-" else f"{arguments.file}: "
-            _complain(where, f"no function is named {_line(name)}")
-            return 1
+            return _no_function(arguments)
     found = [(export, _texts(export)) for export in exports]
     if arguments.json:
         print(json.dumps(_module_json(module, found), indent=2))
@@ -284,6 +302,18 @@ def _inspect(arguments: argparse.Namespace) -> int:
         if arguments.debug:
             _show_debug(screen, module, name)
     return 1 if any(_is_bad(export, texts) for export, texts in found) else 0
+
+
+def _start(file: str) -> bytes:
+    """The first bytes of a file; none of what is read only once, such as a pipe."""
+    with open(file, "rb", buffering=0) as opened:
+        return opened.read(16) or b"" if opened.seekable() else b""
+
+
+def _no_function(arguments: argparse.Namespace) -> int:
+    where = "" if arguments.file == "-" else f"{arguments.file}: "
+    _complain(where, f"no function is named {_line(arguments.function)}")
+    return 1
 
 
 _Texts: TypeAlias = dict[str, Any]
@@ -738,6 +768,91 @@ def _debug_json(database: debug.Database) -> dict[str, Any]:
 def _fields(record: msgspec.Struct) -> dict[str, Any]:
     """A record of numbers and texts as an object."""
     return {name: getattr(record, name) for name in record.__struct_fields__}
+
+
+# ----------------------------------------------------------------------- inspect a library
+
+
+def _inspect_library(arguments: argparse.Namespace, source: str | bytes) -> int:
+    for section in ("imports", "rodata", "debug", "lenient"):
+        if getattr(arguments, section):
+            arguments.usage(f"--{section} is for .vmfb modules, not for libraries")
+    found = library.read(source)
+    names: Sequence[str] = found.functions
+    if arguments.function is not None:
+        names = [name for name in names if name == arguments.function]
+        if not names:
+            return _no_function(arguments)
+    if arguments.json:
+        print(json.dumps(_library_json(found, names), indent=2))
+        return 0
+    screen = _Screen()
+    if arguments.function is None:
+        _show_library_head(screen, found)
+        screen.write(_count(len(names), "function"))
+    width = _width(map(_line, names))
+    kinds = {"metadata": {*found.described}, "doc": {*found.documented}}
+    for name in names:
+        about = ", ".join(kind for kind, of in kinds.items() if name in of)
+        shown = f"[{about}]" if about else ""
+        screen.write("  ", (_line(name).ljust(width), "bold"), "  ", (shown, "dim"))
+    return 0
+
+
+def _show_library_head(screen: _Screen, found: library.LibraryFile) -> None:
+    order = f"{found.bits}-bit {found.byte_order}-endian ELF"
+    name = f" {_line(found.soname)}" if found.soname else ""
+    kind = "library" if found.is_shared else "not a shared library"
+    screen.write(kind, (name, "bold"), f", {order} for {found.machine}")
+    if found.needed:
+        screen.write("linked with ", ", ".join(map(_line, found.needed)))
+    if found.runpath is not None:
+        screen.write("run path ", _line(found.runpath))
+    need, style = _runtime_need(found)
+    screen.write("libtvm_ffi ", (need, style))
+    for label, names in (("requires", found.required), ("may use", found.optional)):
+        if names:
+            screen.write(f"  {label} ", ", ".join(map(_line, names)))
+    if found.has_error_slot:
+        screen.write("errors are kept in its own slot where libtvm_ffi is not loaded")
+
+
+def _runtime_need(found: library.LibraryFile) -> tuple[str, str]:
+    if found.needs_runtime_to_load:
+        if found.is_linked_with_runtime:
+            return "is linked: the library cannot be loaded without it", "yellow"
+        return "is needed when the library is loaded", "yellow"
+    if found.needs_runtime_to_call:
+        return "must be loaded before a function is called", "yellow"
+    return ("is used where it is loaded" if found.optional else "is not needed"), "green"
+
+
+def _library_json(found: library.LibraryFile, names: Sequence[str]) -> dict[str, Any]:
+    described, documented = {*found.described}, {*found.documented}
+    return {
+        "schema": _LIBRARY_SCHEMA,
+        "format": "elf",
+        "bits": found.bits,
+        "byte_order": found.byte_order,
+        "machine": found.machine,
+        "is_shared": found.is_shared,
+        "soname": found.soname,
+        "runpath": found.runpath,
+        "needed": list(found.needed),
+        "bind_now": found.bind_now,
+        "functions": [
+            {"name": name, "metadata": name in described, "doc": name in documented}
+            for name in names
+        ],
+        "symbols": [_fields(symbol) for symbol in found.symbols],
+        "libtvm_ffi": {
+            "needed_to_load": found.needs_runtime_to_load,
+            "needed_to_call": found.needs_runtime_to_call,
+            "required": list(found.required),
+            "optional": list(found.optional),
+        },
+        "error_slot": found.has_error_slot,
+    }
 
 
 # --------------------------------------------------------------------------------- verify
