@@ -1,0 +1,70 @@
+#include <dlfcn.h>
+
+#include "pycall.h"
+
+/* Libraries are never unloaded: objects that they made, and functions of them,
+ * may live anywhere. */
+
+static PyObject* library_open(PyObject* module, PyObject* args) {
+  PyObject* path;
+  int everywhere;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "O&p:open_library", PyUnicode_FSConverter, &path,
+                        &everywhere))
+    return NULL;
+  /* All symbols at once: one that is missing shall be an error here and not
+   * the end of the process at the first call that needs it. */
+  int flags = RTLD_NOW | (everywhere ? RTLD_GLOBAL : RTLD_LOCAL);
+  const char* name = PyBytes_AsString(path);
+  const char* problem = NULL;
+  void* handle;
+  Py_BEGIN_ALLOW_THREADS handle = dlopen(name, flags);
+  if (handle == NULL) problem = dlerror();
+  Py_END_ALLOW_THREADS Py_DECREF(path);
+  if (handle != NULL) return PyLong_FromVoidPtr(handle);
+  PyObject* error = lane_get(LANE_LIBRARY_ERROR);
+  if (error != NULL)
+    PyErr_SetString(error, problem ? problem : "the library cannot be loaded");
+  return NULL;
+}
+
+static PyObject* library_loaded(PyObject* module, PyObject* args) {
+  PyObject* path;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "O&:loaded_library", PyUnicode_FSConverter,
+                        &path))
+    return NULL;
+  void* handle = dlopen(PyBytes_AsString(path), RTLD_LAZY | RTLD_NOLOAD);
+  Py_DECREF(path);
+  if (handle != NULL) return PyLong_FromVoidPtr(handle);
+  Py_RETURN_NONE;
+}
+
+static PyObject* library_symbol(PyObject* module, PyObject* args) {
+  PyObject* number;
+  const char* name;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "Os:library_symbol", &number, &name)) return NULL;
+  void* handle = PyLong_AsVoidPtr(number);
+  if (handle == NULL && PyErr_Occurred()) return NULL;
+  void* address = dlsym(handle, name);
+  if (address != NULL) return PyLong_FromVoidPtr(address);
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef library_methods[] = {
+    {"open_library", library_open, METH_VARARGS,
+     "open_library(path, everywhere, /)\n--\n\n"
+     "Load a library for good, with all its symbols resolved, and give its "
+     "handle.\n\nRaises:\n    LibraryError: with the loader's message.\n"},
+    {"loaded_library", library_loaded, METH_VARARGS,
+     "loaded_library(name, /)\n--\n\n"
+     "The handle of a library that somebody has loaded, or None."},
+    {"library_symbol", library_symbol, METH_VARARGS,
+     "library_symbol(handle, name, /)\n--\n\n"
+     "The address of a symbol, or None."},
+    {0}};
+
+int lane_library_init(PyObject* module) {
+  return PyModule_AddFunctions(module, library_methods);
+}
