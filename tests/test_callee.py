@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,50 +12,37 @@ from typing import Any
 import pytest
 
 import fnabi
+from callee import built
 from fnabi import library
 
 SOURCES = Path(__file__).parent / "data" / "callee"
-WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
-SHARED = ("-shared", "-fPIC", "-fvisibility=hidden")
+PLAIN = [str(SOURCES / "plain.c"), str(SOURCES / "second.c")]
 
 
-def compiled(folder: Path, name: str, compiler: str, *arguments: str | Path) -> Path:
-    if shutil.which(compiler) is None:
-        pytest.skip(f"{compiler} is not installed")
-    path = folder / f"lib{name}.so"
-    subprocess.run(
-        [compiler, *WARNINGS, *SHARED, "-I", fnabi.get_include(), "-o", path, *arguments],
-        check=True,
-    )
-    return path
-
-
-@pytest.fixture(scope="session")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("callee")
+def compiled(name: str, compiler: str, *arguments: str) -> str:
+    warnings = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
+    return built(name, compiler, *warnings, "-I", fnabi.get_include(), *arguments)
 
 
 @pytest.fixture(scope="session", params=["c", "c++"])
-def plain(request: pytest.FixtureRequest, folder: Path) -> Path:
+def plain(request: pytest.FixtureRequest) -> str:
     """The library of two files, compiled as either language."""
-    files = (SOURCES / "plain.c", SOURCES / "second.c")
     if request.param == "c":
-        return compiled(folder, "plain_c", "cc", "-std=c11", "-O2", *files)
-    return compiled(folder, "plain_cc", "c++", "-std=c++17", "-x", "c++", *files)
+        return compiled("plain_c", "cc", "-std=c11", "-O2", *PLAIN)
+    return compiled("plain_cc", "c++", "-std=c++17", "-x", "c++", *PLAIN)
 
 
 @pytest.fixture(scope="session")
-def exceptions(folder: Path) -> Path:
-    return compiled(folder, "exceptions", "c++", "-std=c++17", SOURCES / "exceptions.cc")
+def exceptions() -> str:
+    return compiled("exceptions", "c++", "-std=c++17", str(SOURCES / "exceptions.cc"))
 
 
-def test_nothing_is_linked(folder: Path) -> None:
+def test_nothing_is_linked() -> None:
     # The driver for C does not link with the library of C++.
-    files = (SOURCES / "plain.c", SOURCES / "second.c")
     flags = ("-std=c++20", "-fno-exceptions", "-fno-rtti", "-x", "c++")
     for path in (
-        compiled(folder, "alone_c", "cc", "-std=c11", *files),
-        compiled(folder, "alone_cc", "cc", *flags, *files),
+        compiled("alone_c", "cc", "-std=c11", *PLAIN),
+        compiled("alone_cc", "cc", *flags, *PLAIN),
     ):
         needed = library.read(path).needed
         assert {name.partition(".")[0].partition("-")[0] for name in needed} <= {"libc", "ld"}
@@ -66,7 +52,7 @@ def test_the_header_is_found() -> None:
     assert (Path(fnabi.get_include()) / "fnabi" / "callee.h").is_file()
 
 
-def test_what_is_exported(plain: Path, exceptions: Path) -> None:
+def test_what_is_exported(plain: str, exceptions: str) -> None:
     found = library.read(plain)
     assert {"add", "apply", "fail_elsewhere", "main"} <= set(found.functions)
     assert found.documented == ("add",)
@@ -94,8 +80,8 @@ def error_of(function: Any, *arguments: Any) -> tuple[type[Exception], str]:
     return type(caught.value), str(caught.value).strip("\"'")
 
 
-def test_values(plain: Path, tvm_ffi: Any) -> None:
-    lib = tvm_ffi.load_module(str(plain))
+def test_values(plain: str, tvm_ffi: Any) -> None:
+    lib = tvm_ffi.load_module(plain)
     assert lib.add(40, 2) == 42
     assert lib.add(True, -1) == 0
     assert lib.nothing() is None
@@ -113,8 +99,8 @@ def test_values(plain: Path, tvm_ffi: Any) -> None:
     assert lib.main() == "the library"
 
 
-def test_containers(plain: Path, tvm_ffi: Any) -> None:
-    lib = tvm_ffi.load_module(str(plain))
+def test_containers(plain: str, tvm_ffi: Any) -> None:
+    lib = tvm_ffi.load_module(plain)
     assert lib.sum([1, 2.5, True]) == 4.5
     assert lib.sum(tvm_ffi.List([1, 2])) == 3
     assert list(lib.flatten({"a": 1, "a longer key": [2]})) == ["a", 1, "a longer key", [2]]
@@ -126,9 +112,9 @@ def test_containers(plain: Path, tvm_ffi: Any) -> None:
     assert list(lib.texts(3)) == ["0", "a longer text, number 1", "2"]
 
 
-def test_tensors(plain: Path, tvm_ffi: Any) -> None:
+def test_tensors(plain: str, tvm_ffi: Any) -> None:
     numpy = pytest.importorskip("numpy")
-    lib = tvm_ffi.load_module(str(plain))
+    lib = tvm_ffi.load_module(plain)
     x = numpy.arange(24, dtype="float32").reshape(2, 3, 4)
     assert lib.sum_tensor(x) == 276
     assert lib.sum_tensor(x[:, ::2, 1:3]) == x[:, ::2, 1:3].sum()
@@ -138,8 +124,8 @@ def test_tensors(plain: Path, tvm_ffi: Any) -> None:
     assert (kind, message) == (TypeError, "sum_tensor() takes float32")
 
 
-def test_functions(plain: Path, tvm_ffi: Any) -> None:
-    lib = tvm_ffi.load_module(str(plain))
+def test_functions(plain: str, tvm_ffi: Any) -> None:
+    lib = tvm_ffi.load_module(plain)
     counter = lib.make_counter(5)
     assert [counter(), counter(10), lib.apply(counter, 1)] == [6, 16, 17]
     assert lib.live_closures() == 1
@@ -157,8 +143,8 @@ def test_functions(plain: Path, tvm_ffi: Any) -> None:
     assert lib.apply(lambda x: x, word) == lib.same(word) == word
 
 
-def test_what_tvm_ffi_finds_beside_functions(plain: Path, tvm_ffi: Any) -> None:
-    lib = tvm_ffi.load_module(str(plain))
+def test_what_tvm_ffi_finds_beside_functions(plain: str, tvm_ffi: Any) -> None:
+    lib = tvm_ffi.load_module(plain)
     assert lib.get_function_doc("add") == "Adds two integers.\n\nThey wrap around."
     for name, shown in {
         "add": "(int, int) -> int",
@@ -178,16 +164,16 @@ def test_what_tvm_ffi_finds_beside_functions(plain: Path, tvm_ffi: Any) -> None:
         ("Unheard", RuntimeError),
     ],
 )
-def test_errors(plain: Path, tvm_ffi: Any, kind: str, found: type[Exception]) -> None:
-    lib = tvm_ffi.load_module(str(plain))
+def test_errors(plain: str, tvm_ffi: Any, kind: str, found: type[Exception]) -> None:
+    lib = tvm_ffi.load_module(plain)
     assert error_of(lib.fail, kind, "100 %s") == (found, "100 %s")
     assert error_of(lib.fail_elsewhere) == (KeyError, "fail_elsewhere: elsewhere")
     assert error_of(lib.add, 1) == (TypeError, "add() takes 2 arguments, not 1")
     assert error_of(lib.add, 1, None) == (TypeError, "add() argument 1 must be int, not None")
 
 
-def test_exceptions(exceptions: Path, tvm_ffi: Any) -> None:
-    lib = tvm_ffi.load_module(str(exceptions))
+def test_exceptions(exceptions: str, tvm_ffi: Any) -> None:
+    lib = tvm_ffi.load_module(exceptions)
     assert lib.join(["a", "bcdefghijk", ""]) == "abcdefghijk"
     assert error_of(lib.join, ["a", 1]) == (ValueError, "item 1 is no text")
     assert lib["at"](3) == 9
@@ -204,7 +190,7 @@ def test_exceptions(exceptions: Path, tvm_ffi: Any) -> None:
     assert lib.live() == 0
 
 
-def test_the_runtime_may_come_after_the_library(plain: Path, tvm_ffi: Any) -> None:
+def test_the_runtime_may_come_after_the_library(plain: str, tvm_ffi: Any) -> None:
     # A weak reference that was empty when the library was loaded stays empty.
     code = (
         "import ctypes, sys\n"
@@ -257,7 +243,7 @@ assert not any("tvm_ffi" in name for name in sys.modules)
 """
 
 
-def test_errors_without_a_runtime(plain: Path) -> None:
+def test_errors_without_a_runtime(plain: str) -> None:
     done = subprocess.run(
         [sys.executable, "-I", "-c", WITHOUT, plain], capture_output=True, text=True, check=False
     )
