@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from fnabi.callee import get_include
     from fnabi.errors import CallError, FnabiError, FormatError, LibraryError, RangeError
+    from fnabi.library import Library, load_module
     from fnabi.signature import Component, ComponentType, SignatureBuilder, SignatureParser
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "ComponentType",
     "FnabiError",
     "FormatError",
+    "Library",
     "LibraryError",
     "RangeError",
     "SignatureBuilder",
@@ -45,6 +47,7 @@ __all__ = [
     "get_include",
     "iree_abi",
     "library",
+    "load_module",
     "raw",
     "schema",
     "sip",
@@ -59,7 +62,9 @@ _HOMES = {
     "ComponentType": "signature",
     "SignatureBuilder": "signature",
     "SignatureParser": "signature",
+    "Library": "library",
     "get_include": "callee",
+    "load_module": "library",
 }
 """The modules of names that are neither modules nor errors."""
 
