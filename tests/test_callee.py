@@ -256,3 +256,56 @@ def test_errors_without_a_runtime(plain: str) -> None:
         f"{none} -1 {told.format(0)}",
         "(1, b'KeyError', b'fail_elsewhere: elsewhere')",
     ], done.stderr
+
+
+# ------------------------------------------------------------------------------ as fnabi calls
+
+OURS = """
+import gc, sys
+if sys.argv[2] == "without":
+    sys.modules["tvm_ffi"] = None  # as if it were not installed
+elif sys.argv[2] == "before":
+    import tvm_ffi
+import fnabi
+lib = fnabi.load_module(sys.argv[1])
+if sys.argv[2] == "after":
+    import tvm_ffi
+assert lib.add(40, 2) == 42
+assert str(lib.add.__signature__) == "(arg0: int, arg1: int, /) -> int"
+assert lib.add.__doc__ == "Adds two integers.\\n\\nThey wrap around."
+assert lib.repeat("a long text", 2) == "a long texta long text"
+assert lib.reverse(bytes(range(9))) == bytes(range(9))[::-1]
+assert list(lib.flatten({"a": 1, "a longer key": 2.5})) == ["a", 1, "a longer key", 2.5]
+assert list(lib.texts(2)) == ["0", "a longer text, number 1"]
+counter = lib.make_counter(1)
+assert lib.apply(counter, 2) == 3
+del counter
+gc.collect()
+assert lib.live_closures() == 0
+for expected, call in (
+    ("TypeError('add() takes 2 arguments, not 1')", lambda: lib.add(1)),
+    ("KeyError('fail_elsewhere: elsewhere')", lambda: lib.fail_elsewhere()),
+    ("OverflowError('far too much')", lambda: lib.fail("OverflowError", "far too much")),
+    ("ZeroDivisionError('division by zero')", lambda: lib.apply(lambda: 1 / 0)),
+):
+    try:
+        call()
+    except Exception as error:
+        assert repr(error) == expected, error
+    else:
+        raise AssertionError(expected)
+try:
+    lib.fail_silently()
+except fnabi.CallError as error:
+    assert "fail_silently" in str(error)
+"""
+
+
+@pytest.mark.parametrize("runtime", ["without", "installed", "before", "after"])
+def test_fnabi(plain: str, runtime: str) -> None:
+    if runtime != "without":
+        pytest.importorskip("tvm_ffi")
+    done = subprocess.run(
+        [sys.executable, "-c", OURS, plain, runtime], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
