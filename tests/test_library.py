@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import mmap
 import os
 import pickle
@@ -277,3 +278,151 @@ def test_changed_files_are_read_or_refused(path: Path, draw: st.DataObject) -> N
     else:
         assert outcome[0].startswith("library-") or outcome[0] == "work"
         assert outcome[1] <= len(data)
+
+
+# --------------------------------------------------------------------------------- loading
+
+
+def in_new_process(program: str, *argv: str) -> str:
+    """What a program prints in a process where nothing is loaded yet."""
+    done = subprocess.run(
+        [sys.executable, "-c", program, *argv], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_functions_of_a_loaded_library() -> None:
+    path = interop_library("c_plain")
+    lib = library.load_module(path)
+    assert lib.path == path
+    assert lib.file == library.read(path)
+    assert tuple(lib.functions) == tuple(lib) == lib.file.functions
+    assert len(lib) == len(lib.functions) > 40
+    assert {"add_ints", "functions"} < {*dir(lib)}
+    assert lib.add_ints(1, 2) == lib["add_ints"](1, 2) == 3
+    assert lib.add_ints is lib.functions["add_ints"]
+    assert "add_ints" in lib
+    assert "nothing" not in lib
+    assert lib() == lib.main() == 4242
+    with pytest.raises(AttributeError, match="no function 'nothing'"):
+        _ = lib.nothing
+    with pytest.raises(KeyError, match="no function 'nothing'"):
+        _ = lib["nothing"]
+
+
+def test_what_a_library_says_of_its_functions() -> None:
+    lib = library.load_module(interop_library("c_plain"))
+    assert lib.add_ints.__name__ == "add_ints"
+    assert lib.add_ints.__doc__ == "Add any number of integers."
+    assert str(lib.add_ints.schema) == "(int, int) -> int"
+    assert str(inspect.signature(lib.add_ints)) == "(arg0: int, arg1: int, /) -> int"
+    assert lib.first.__doc__ is None
+    assert lib.first.schema is None
+    with pytest.raises(CallError, match="add_ints: argument 'x': the names of its parameters"):
+        lib.add_ints(x=1)
+
+
+def test_a_library_without_a_default_function(tmp_path: Path) -> None:
+    source = tmp_path / "other.c"
+    source.write_text('int __attribute__((visibility("default"))) __tvm_ffi_f(void) { return 0; }')
+    lib = library.load_module(built("other", "cc", str(source)))
+    assert lib.f() is None
+    with pytest.raises(CallError, match="no function 'main'"):
+        lib()
+
+
+def test_metadata_that_is_none_leaves_the_function(tmp_path: Path) -> None:
+    source = tmp_path / "told.c"
+    source.write_text(
+        """
+        #include <string.h>
+        #define EXPORT __attribute__((visibility("default")))
+        typedef struct { int tag, size; char text[8]; } value;
+        EXPORT int __tvm_ffi_f(void* h, value* a, int n, value* r) { return 0; }
+        EXPORT int __tvm_ffi__metadata_f(void* h, value* a, int n, value* r) {
+          r->tag = 11; r->size = 2; memcpy(r->text, "{]", 2); return 0;
+        }
+        EXPORT int __tvm_ffi_g(void* h, value* a, int n, value* r) { return 0; }
+        EXPORT int __tvm_ffi__doc_g(void* h, value* a, int n, value* r) { r->tag = 1; return 0; }
+        """
+    )
+    lib = library.load_module(built("told", "cc", "-w", str(source)))
+    assert lib.f() is None
+    assert lib.f.schema is None
+    with pytest.raises(LibraryError, match="__tvm_ffi__doc_g: expected a string, got 0"):
+        _ = lib.g
+
+
+@pytest.mark.parametrize("flags", [(), ("-Wl,-z,lazy",), ("-Wl,-z,now",), ("-DWEAK",)])
+@pytest.mark.parametrize("first", ["", "import tvm_ffi", "import fnabi, ctypes, mmap"])
+def test_the_runtime_is_loaded_without_its_package(flags: tuple[str, ...], first: str) -> None:
+    path = interop_library("c_err", *flags)
+    program = f"""{first}
+import sys, fnabi
+lib = fnabi.load_module(sys.argv[1])
+try:
+    lib.need_int("x")
+except TypeError as problem:
+    print(problem, problem.ffi_error.kind, "tvm_ffi" in sys.modules)
+"""
+    imported = "tvm_ffi" in first
+    told = in_new_process(program, path)
+    assert told == f"need_int: argument 0 is not an int TypeError {imported}\n"
+
+
+def test_without_the_runtime() -> None:
+    needs = interop_library("c_err", "-Wl,-z,lazy")
+    alone = interop_library("c_plain")
+    program = """
+import sys, fnabi
+sys.modules["tvm_ffi"] = None
+try:
+    fnabi.load_module(sys.argv[1])
+except fnabi.LibraryError as problem:
+    print(problem)
+lib = fnabi.load_module(sys.argv[2])
+print(lib.add_ints(2, 3))
+try:
+    lib.fail_silent()
+except fnabi.CallError as problem:
+    print(problem)
+"""
+    missing, answer, silent = in_new_process(program, needs, alone).splitlines()
+    assert "needs libtvm_ffi.so (TVMFFI" in missing
+    assert "pip install apache-tvm-ffi" in missing
+    assert answer == "5"
+    assert "fail_silent" in silent
+
+
+def test_a_symbol_that_nothing_has(tmp_path: Path) -> None:
+    source = tmp_path / "wants.c"
+    source.write_text(
+        "int TVMFFINoSuchFunction(void);\n"
+        'int __attribute__((visibility("default"))) __tvm_ffi_f(void)'
+        "{ return TVMFFINoSuchFunction(); }"
+    )
+    tvm_ffi_folder()
+    with pytest.raises(LibraryError, match=r"needs TVMFFINoSuchFunction, .*newer apache-tvm-ffi"):
+        library.load_module(built("wants", "cc", str(source)))
+    source.write_text(source.read_text().replace("TVMFFINoSuch", "no_such_"))
+    with pytest.raises(LibraryError, match="no_such_"):
+        library.load_module(built("wants", "cc", str(source)))
+
+
+def test_what_is_no_library_for_this_machine(tmp_path: Path) -> None:
+    with pytest.raises(LibraryError, match="this machine is"):
+        library.load_module(CORPUS / "small_big")
+    with pytest.raises(LibraryError, match="no library"):
+        library.load_module(__file__)
+    with pytest.raises(FileNotFoundError):
+        library.load_module(tmp_path / "nothing.so")
+
+
+def test_the_runtime_fills_in_what_a_library_leaves_for_it() -> None:
+    path = interop_library("c_plain")
+    program = """
+import sys, tvm_ffi, fnabi
+print(fnabi.load_module(sys.argv[1]).has_library_ctx())
+"""
+    assert in_new_process(program, path) == "True\n"
