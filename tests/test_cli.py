@@ -9,11 +9,12 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 import fnabi
 import vectors
-from callee import built
+from callee import built, interop_library
 from fnabi import library, raw, sip, vmfb
 from fnabi.cli import main
 from grammar import sip_span
@@ -985,3 +986,88 @@ def test_inspect_a_library_escapes_names(tmp_path: Path) -> None:
     assert done.status == 0
     assert done.out.splitlines()[0].startswith("library lib\\nad.so, ")
     assert "  \\x1b\\xff\\n" in done.out.splitlines()
+
+
+# ----------------------------------------------------------------------------------- call
+
+
+@pytest.mark.parametrize(
+    ("argv", "shown"),
+    [
+        (["add_ints"], "0"),
+        (["add_ints", "1", "-2", "30"], "29"),
+        (["first", "null"], ""),
+        (["first", "2.5"], "2.5"),
+        (["first", "true"], "True"),
+        (["first", "plain text"], "plain text"),
+        (["first", '"5"'], "5"),
+        (["first", '[1, {"k": [null, "x"]}]'], "[1, {'k': [None, 'x']}]"),
+        (["bytes_reverse", "longer than seven"], repr(b"neves naht regnol")),
+        (["tensor_arange", "3"], "array([0., 1., 2.], dtype=float32)"),
+        (["main"], "4242"),
+    ],
+)
+def test_call(argv: list[str], shown: str) -> None:
+    done = run("call", interop_library("c_plain"), *argv)
+    assert done == Run(0, shown + "\n" if shown else "", "")
+
+
+def test_call_with_an_array(tmp_path: Path) -> None:
+    file = tmp_path / "x.npy"
+    np.save(file, np.arange(6, dtype=np.float32).reshape(2, 3)[:, ::2])
+    assert run("call", interop_library("c_plain"), "tensor_sum_strided", f"@{file}").out == "10.0\n"
+
+
+@pytest.mark.parametrize(
+    ("argv", "result"),
+    [
+        (["first", "null"], None),
+        (["first", '[1, "x"]'], [1, "x"]),
+        (["first", '{"a": {"b": 1}}'], {"dict": {"a": {"dict": {"b": 1}}}}),
+        (["bytes_reverse", "ab"], {"bytes": "6261"}),
+        (["tensor_arange", "2"], {"tensor": {"dtype": "float32", "data": [0.0, 1.0]}}),
+    ],
+)
+def test_call_json(argv: list[str], result: object) -> None:
+    done = run("call", "--json", interop_library("c_plain"), *argv)
+    assert (done.status, done.err) == (0, "")
+    assert json.loads(done.out) == {
+        "schema": "fnabi.call/1",
+        "function": argv[0],
+        "result": result,
+    }
+
+
+def test_call_that_fails() -> None:
+    path = interop_library("c_err")
+    done = run("call", path, "raise_kind", "ValueError", "of\tits own")
+    assert done == Run(1, "", "fnabi: raise_kind: ValueError: of\\x09its own\n".replace("x09", "t"))
+    done = run("call", path, "nothing")
+    assert done == Run(1, "", f"fnabi: {path}: no function is named nothing\n")
+    done = run("call", interop_library("c_plain"), "fail_silent")
+    assert (done.status, done.out) == (1, "")
+    assert "fail_silent: the function failed with status -1" in done.err
+    done = run("call", __file__, "f")
+    assert (done.status, done.out) == (1, "")
+    assert "no library" in done.err
+    assert run("call", path).status == 2
+
+
+def test_inspect_shows_metadata_of_a_library() -> None:
+    path = interop_library("c_plain")
+    done = run("inspect", "--metadata", "--function", "add_ints", path)
+    assert done.out == "  add_ints  (int, int) -> int\n      Add any number of integers.\n"
+    done = run("inspect", "--metadata", "--json", "--function", "add_ints", path)
+    assert json.loads(done.out)["functions"] == [
+        {
+            "name": "add_ints",
+            "metadata": True,
+            "doc": True,
+            "signature": "(int, int) -> int",
+            "text": "Add any number of integers.",
+        }
+    ]
+    done = run("inspect", "--metadata", "-", stdin=Path(path).read_bytes())
+    assert (done.status, done.out) == (2, "")
+    assert "must be a file" in done.err
+    assert run("inspect", "--metadata", CLASSIFIER).status == 2
