@@ -436,7 +436,7 @@ static void use(fnabi_map_object* map) {
 
 static void test_damaged(void) {
   uint32_t random = 99;
-  for (int round = 0; round < 20000; round++) {
+  for (int round = 0; round < 3000; round++) {
     fnabi_map_object* map = dict_new();
     unsigned size = 1 + next_random(&random) % 12;
     for (unsigned i = 0; i < size; i++) put(map, int_value(i), i);
