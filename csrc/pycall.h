@@ -3,11 +3,163 @@
  *
  * The only files that know Python are this one and pycall*.c. They keep to the
  * stable C API of CPython 3.11. A function that answers an int or a pointer has
- * set a Python exception when it answers -1 or NULL. */
+ * set a Python exception when it answers -1 or NULL; all but those that say so
+ * are called with the GIL held. */
 #ifndef FNABI_PYCALL_H
 #define FNABI_PYCALL_H
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <structmember.h>
+
+#include "object.h"
+
+/* What the stable API of 3.11 has, but its headers name from 3.12 on. */
+#ifndef Py_TPFLAGS_HAVE_VECTORCALL
+#define Py_TPFLAGS_HAVE_VECTORCALL (1UL << 11)
+#endif
+#define LANE_VECTORCALL_OFFSET ((size_t)1 << (8 * sizeof(size_t) - 1))
+typedef PyObject* (*lane_vectorcall)(PyObject* self, PyObject* const* args,
+                                     size_t flagged_count, PyObject* names);
+
+/* A Python object around one strong reference to an object of the ABI. */
+typedef struct lane_object {
+  PyObject_HEAD fnabi_object* object;
+} lane_object;
+
+typedef struct lane_types {
+  PyTypeObject* any;
+  PyTypeObject* any_array;
+  PyTypeObject* object; /* the base of those that follow */
+  PyTypeObject* array;
+  PyTypeObject* list;
+  PyTypeObject* map;
+  PyTypeObject* dict;
+  PyTypeObject* error;
+  PyTypeObject* tensor;
+  PyTypeObject* function; /* not a lane_object: a symbol has no object */
+  PyTypeObject* call;
+} lane_types;
+extern lane_types lane;
+
+/* Names of Python that are looked up when they are first needed. Borrowed. */
+typedef enum lane_name {
+  LANE_CALL_ERROR,
+  LANE_LIBRARY_ERROR,
+  LANE_SHAPE,        /* fnabi.object.Shape, a tuple */
+  LANE_DEVICE,       /* fnabi.tensor.Device(type, id) */
+  LANE_DTYPE_OF,     /* fnabi.tensor.dtype_of(code, bits, lanes) -> DType */
+  LANE_DTYPE_PARTS,  /* fnabi.tensor.dtype_parts(x) -> (code, bits, lanes) */
+  LANE_DEVICE_PARTS, /* fnabi.tensor.device_parts(x) -> (type, id) */
+  LANE_VOID_P,       /* ctypes.c_void_p */
+  LANE_INTEGRAL,
+  LANE_REAL,
+  LANE_NAME_COUNT
+} lane_name;
+PyObject* lane_get(lane_name name);
+/* An attribute of a module that somebody has imported already, as a new
+ * reference; NULL without an exception when nobody has. */
+PyObject* lane_imported(const char* module, const char* name);
+
+/* Raises CallError. */
+int lane_call_error(const char* format, ...);
+
+/* ------------------------------------------------------------- pycall_convert
+ */
+
+/* The value of a Python object: LANE_MADE when *out is owned, LANE_BORROWED
+ * when it is a view that is good for as long as the Python object does not
+ * change. */
+enum { LANE_BORROWED = 0, LANE_MADE = 1 };
+int lane_view(PyObject* value, fnabi_any* out);
+/* The same, owned in any case. */
+int lane_own(PyObject* value, fnabi_any* out);
+
+/* The Python object of a value. `lane_take` takes an owned value over, also
+ * when it fails. With `plain`, containers become list and dict all the way
+ * down. */
+PyObject* lane_from(const fnabi_any* any, bool plain);
+PyObject* lane_take(fnabi_any* any, bool plain);
+
+/* A new reference of a Python object around a reference that is taken over,
+ * also on failure. */
+PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object);
+/* The type of the wrapper that a type index has. */
+PyTypeObject* lane_type_of(int32_t type_index);
+
+PyObject* lane_text(const fnabi_byte_array* text);
+/* The bytes of a str, which live as long as it does; what is no UTF-8 comes
+ * back as the bytes it was. *keep is a new reference, or NULL. */
+int lane_utf8(PyObject* str, fnabi_byte_array* text, PyObject** keep);
+
+/* ------------------------------------------------- one file for each of these
+ */
+
+/* For deleters, which may run on any thread, without the GIL, and after the end
+ * of the interpreter: releases a Python object, or NULL. */
+void lane_drop(PyObject* object);
+extern bool lane_finished; /* the interpreter is at its end */
+
+/* The object in a wrapper of the package tvm_ffi, which must be imported. */
+PyObject* lane_object_peer(fnabi_object* object);
+
+PyObject* lane_any_new(const fnabi_any* any); /* gets its own reference */
+fnabi_any lane_any_value(PyObject* any);      /* borrowed */
+
+/* An AnyArray of `size` times None, to be filled. */
+PyObject* lane_any_array_new(Py_ssize_t size);
+fnabi_any* lane_any_array_data(PyObject* array);
+Py_ssize_t lane_any_array_size(PyObject* array);
+
+int lane_array_own(PyObject* sequence, fnabi_any* out); /* list, tuple */
+PyObject* lane_array_list(fnabi_seq_object* array, bool plain);
+int lane_map_own(PyObject* dict, fnabi_any* out);
+PyObject* lane_map_dict(fnabi_map_object* map, bool plain);
+
+/* A tensor over the memory of an array, which it keeps: NumPy's, one with the
+ * exchange API or `__dlpack__`, one with a buffer. */
+int lane_tensor_of_numpy(PyObject* array, fnabi_any* out);
+int lane_tensor_of_exchange(PyObject* array, fnabi_any* out);
+int lane_tensor_of_dlpack(PyObject* array, fnabi_any* out);
+int lane_tensor_of_buffer(PyObject* array, fnabi_any* out);
+/* A tensor over borrowed memory, with a header of its own. */
+PyObject* lane_tensor_of_view(const fnabi_dl_tensor* view);
+
+/* A function of the ABI that calls a Python callable. */
+int lane_callback_own(PyObject* callable, fnabi_any* out);
+PyObject* lane_function_of_object(fnabi_object* function); /* takes it over */
+/* A function's object, made at first use; borrowed. */
+fnabi_object* lane_function_object(PyObject* function);
+
+int lane_error_own(PyObject* exception, fnabi_any* out);
+/* The exception of an error: the very one that it was made from, or one of the
+ * kind's type. */
+PyObject* lane_error_exception(fnabi_error_object* error);
+/* Raises what made the call of `name` (str or NULL) fail with `status`. */
+void lane_error_raise(PyObject* name, int status);
+/* Drops what an earlier call has left: a failure to come shall not be explained
+ * by it. */
+void lane_error_forget(void);
+/* Reports the current Python exception to the C caller of a callback, and
+ * clears it. */
+void lane_error_report(void);
+
+/* Takes the error that a library has kept for this thread, and drops those of
+ * all others. The texts are good until it fails again. */
+bool lane_library_error(fnabi_byte_array* kind, fnabi_byte_array* message);
+
+/* Each adds its types to the module. */
+int lane_any_init(PyObject* module);
+int lane_object_init(PyObject* module);
+int lane_array_init(PyObject* module);
+int lane_map_init(PyObject* module);
+int lane_error_init(PyObject* module);
+int lane_function_init(PyObject* module);
+int lane_tensor_init(PyObject* module);
+int lane_library_init(PyObject* module);
+
+/* Makes a type of the module "fnabi" and adds it. */
+PyTypeObject* lane_add_type(PyObject* module, PyType_Spec* spec,
+                            PyTypeObject* base);
 
 #endif

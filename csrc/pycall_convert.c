@@ -1,0 +1,623 @@
+#include "pycall.h"
+
+/* ------------------------------------------------------------------ to a value
+ *
+ * What a Python type becomes is found out once. The types are remembered in a
+ * small table, each with a reference, so that no other type can take its place
+ * in memory. */
+typedef enum kind {
+  KIND_UNKNOWN, /* to be found out */
+  KIND_INT,
+  KIND_FLOAT,
+  KIND_BOOL,
+  KIND_STR,
+  KIND_BYTES,
+  KIND_BYTEARRAY,
+  KIND_SEQUENCE,
+  KIND_DICT,
+  KIND_NUMPY,
+  KIND_ANY,
+  KIND_OBJECT,
+  KIND_FUNCTION,
+  KIND_SHAPE,
+  KIND_EXCEPTION,
+  KIND_EXCHANGE,
+  KIND_DLPACK,
+  KIND_BUFFER,
+  KIND_POINTER,
+  KIND_DTYPE,
+  KIND_DEVICE,
+  KIND_ITEM,     /* a NumPy scalar: .item() is a Python one */
+  KIND_INTEGRAL, /* int() of it */
+  KIND_REAL,     /* float() of it */
+  KIND_PEER,     /* an object of tvm_ffi */
+  KIND_PROTOCOL, /* __tvm_ffi_object__(), then the same for the others */
+  KIND_PROTOCOL_VALUE,
+  KIND_PROTOCOL_INT,
+  KIND_PROTOCOL_FLOAT,
+  KIND_PROTOCOL_POINTER,
+  KIND_CALLABLE,
+  KIND_OPAQUE,
+} kind;
+
+static bool has(PyTypeObject* type, const char* name) {
+  return PyObject_HasAttrString((PyObject*)type, name);
+}
+
+/* Whether a type derives from a class of a module that may not be there. */
+static bool derives(PyTypeObject* type, const char* module, const char* name) {
+  PyObject* base = lane_imported(module, name);
+  if (base == NULL) return false;
+  int answer = PyObject_IsSubclass((PyObject*)type, base);
+  if (answer < 0) PyErr_Clear();
+  Py_DECREF(base);
+  return answer > 0;
+}
+
+static bool derives_from(PyTypeObject* type, lane_name name) {
+  PyObject* base = lane_get(name);
+  int answer = base ? PyObject_IsSubclass((PyObject*)type, base) : -1;
+  if (answer < 0) PyErr_Clear();
+  return answer > 0;
+}
+
+/* The order matters: a dtype of tvm_ffi is a str, an array is a number. */
+static kind find_kind(PyTypeObject* type) {
+#define IS(base) PyType_IsSubtype(type, base)
+  if (IS(&PyBool_Type)) return KIND_BOOL;
+  if (IS(lane.object)) return KIND_OBJECT;
+  if (IS(lane.any)) return KIND_ANY;
+  if (IS(lane.function)) return KIND_FUNCTION;
+  if (derives(type, "fnabi.object", "Shape")) return KIND_SHAPE;
+  if (derives(type, "fnabi.types", "DType") ||
+      derives(type, "tvm_ffi", "dtype") || derives(type, "numpy", "dtype") ||
+      derives(type, "torch", "dtype"))
+    return KIND_DTYPE;
+  if (derives(type, "fnabi.tensor", "Device") ||
+      derives(type, "tvm_ffi", "Device") || derives(type, "torch", "device"))
+    return KIND_DEVICE;
+  if (derives(type, "tvm_ffi", "Shape")) return KIND_SHAPE;
+  if (derives(type, "tvm_ffi.core", "CObject")) return KIND_PEER;
+  if (has(type, "__tvm_ffi_object__")) return KIND_PROTOCOL;
+  if (IS(&PyLong_Type)) return KIND_INT;
+  if (IS(&PyFloat_Type)) return KIND_FLOAT;
+  if (IS(&PyUnicode_Type)) return KIND_STR;
+  if (IS(&PyBytes_Type)) return KIND_BYTES;
+  if (derives(type, "numpy", "generic")) return KIND_ITEM;
+  if (IS(&PyByteArray_Type)) return KIND_BYTEARRAY;
+  if (IS(&PyTuple_Type) || IS(&PyList_Type)) return KIND_SEQUENCE;
+  if (IS(&PyDict_Type)) return KIND_DICT;
+  if (derives(type, "numpy", "ndarray")) return KIND_NUMPY;
+  if (has(type, "__dlpack_c_exchange_api__")) return KIND_EXCHANGE;
+  if (has(type, "__dlpack__")) return KIND_DLPACK;
+  if (has(type, "__tvm_ffi_opaque_ptr__")) return KIND_PROTOCOL_POINTER;
+  if (has(type, "__dlpack_data_type__")) return KIND_DTYPE;
+  if (has(type, "__dlpack_device__")) return KIND_DEVICE;
+  if (has(type, "__tvm_ffi_int__")) return KIND_PROTOCOL_INT;
+  if (has(type, "__tvm_ffi_float__")) return KIND_PROTOCOL_FLOAT;
+  if (has(type, "__tvm_ffi_value__")) return KIND_PROTOCOL_VALUE;
+  if (derives(type, "ctypes", "c_void_p")) return KIND_POINTER;
+  if (IS((PyTypeObject*)PyExc_BaseException)) return KIND_EXCEPTION;
+  if (derives_from(type, LANE_INTEGRAL)) return KIND_INTEGRAL;
+  if (derives_from(type, LANE_REAL)) return KIND_REAL;
+  if (IS(&PyMemoryView_Type) || derives(type, "array", "array"))
+    return KIND_BUFFER;
+  if (has(type, "__call__")) return KIND_CALLABLE;
+  return KIND_OPAQUE;
+#undef IS
+}
+
+enum { KNOWN_TYPES = 128 };
+
+static kind kind_of(PyTypeObject* type) {
+  static struct {
+    PyTypeObject* type;
+    kind kind;
+  } known[KNOWN_TYPES];
+  size_t slot = ((uintptr_t)type >> 4) * 0x9E3779B1u / 16 % KNOWN_TYPES;
+  if (known[slot].type == type) return known[slot].kind;
+  kind found = find_kind(type);
+  PyObject* old = (PyObject*)known[slot].type;
+  Py_INCREF((PyObject*)type);
+  known[slot].type = type;
+  known[slot].kind = found;
+  Py_XDECREF(old);
+  return found;
+}
+
+static int view_big_int(PyObject* value, fnabi_any* out) {
+  /* ceil((bits + 1) / 64) words */
+  PyObject* bits = PyObject_CallMethod(value, "bit_length", NULL);
+  if (bits == NULL) return -1;
+  Py_ssize_t words = PyLong_AsSsize_t(bits) / 64 + 1;
+  Py_DECREF(bits);
+  PyObject *method = PyObject_GetAttrString(value, "to_bytes"),
+           *args = Py_BuildValue("(ns)", words * 8, "little"),
+           *flags = Py_BuildValue("{s:O}", "signed", Py_True), *bytes = NULL;
+  if (method && args && flags) bytes = PyObject_Call(method, args, flags);
+  Py_XDECREF(method);
+  Py_XDECREF(args);
+  Py_XDECREF(flags);
+  if (bytes == NULL) return -1;
+  bool made = fnabi_int_new((const uint64_t*)PyBytes_AsString(bytes),
+                            (size_t)words, out);
+  Py_DECREF(bytes);
+  if (!made) PyErr_NoMemory();
+  return made ? LANE_MADE : -1;
+}
+
+static int view_int(PyObject* value, fnabi_any* out) {
+  int overflow;
+  long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+  if (overflow != 0) return view_big_int(value, out);
+  if (number == -1 && PyErr_Occurred()) return -1;
+  fnabi_any_set(out, FNABI_INDEX_INT, number);
+  return LANE_BORROWED;
+}
+
+static int view_float(PyObject* value, fnabi_any* out) {
+  double number = PyFloat_AsDouble(value);
+  if (number == -1 && PyErr_Occurred()) return -1;
+  fnabi_any_set_float(out, number);
+  return LANE_BORROWED;
+}
+
+static int made(bool good) {
+  if (good) return LANE_MADE;
+  PyErr_NoMemory();
+  return -1;
+}
+
+static inline int view_text(const char* data, size_t size, bool bytes,
+                            fnabi_any* out) {
+  if (size <= FNABI_SMALL_MAX) {
+    out->type_index = bytes ? FNABI_INDEX_SMALL_BYTES : FNABI_INDEX_SMALL_STR;
+    out->small_size = (uint32_t)size;
+    out->v_bits = 0;
+    memcpy(out->v_small, data, size);
+    return LANE_BORROWED;
+  }
+  return made(bytes ? fnabi_bytes_new(data, size, out)
+                    : fnabi_string_new(data, size, out));
+}
+
+int lane_utf8(PyObject* str, fnabi_byte_array* text, PyObject** keep) {
+  Py_ssize_t size;
+  *keep = NULL;
+  text->data = PyUnicode_AsUTF8AndSize(str, &size);
+  if (text->data == NULL) {
+    /* it may hold bytes that were no UTF-8; if not, the first error stands */
+    PyObject *type, *problem, *traceback;
+    PyErr_Fetch(&type, &problem, &traceback);
+    *keep = PyUnicode_AsEncodedString(str, "utf-8", "surrogateescape");
+    if (*keep == NULL) {
+      PyErr_Clear();
+      PyErr_Restore(type, problem, traceback);
+      return -1;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(problem);
+    Py_XDECREF(traceback);
+    text->data = PyBytes_AsString(*keep);
+    size = PyBytes_Size(*keep);
+  }
+  text->size = (size_t)size;
+  return 0;
+}
+
+static int view_str(PyObject* value, fnabi_any* out) {
+  Py_ssize_t size;
+  const char* data = PyUnicode_AsUTF8AndSize(value, &size);
+  if (data != NULL) return view_text(data, (size_t)size, false, out);
+  PyErr_Clear();
+  fnabi_byte_array text;
+  PyObject* keep;
+  if (lane_utf8(value, &text, &keep) < 0) return -1;
+  int answer = view_text(text.data, text.size, false, out);
+  Py_XDECREF(keep);
+  return answer;
+}
+
+static int view_pair(PyObject* value, lane_name parts, const char* format,
+                     int* a, int* b, int* c) {
+  PyObject* function = lane_get(parts);
+  if (function == NULL) return -1;
+  PyObject* tuple = PyObject_CallFunctionObjArgs(function, value, NULL);
+  if (tuple == NULL) return -1;
+  int good = PyArg_ParseTuple(tuple, format, a, b, c);
+  Py_DECREF(tuple);
+  return good ? 0 : -1;
+}
+
+static int view_dtype(PyObject* value, fnabi_any* out) {
+  int code, bits, lanes;
+  if (view_pair(value, LANE_DTYPE_PARTS, "iii", &code, &bits, &lanes) < 0)
+    return -1;
+  fnabi_any_set(out, FNABI_INDEX_DTYPE, 0);
+  out->v_dtype.code = (uint8_t)code;
+  out->v_dtype.bits = (uint8_t)bits;
+  out->v_dtype.lanes = (uint16_t)lanes;
+  return LANE_BORROWED;
+}
+
+static int view_device(PyObject* value, fnabi_any* out) {
+  int type, id;
+  if (view_pair(value, LANE_DEVICE_PARTS, "ii", &type, &id, NULL) < 0)
+    return -1;
+  fnabi_any_set(out, FNABI_INDEX_DEVICE, 0);
+  out->v_device.type = type;
+  out->v_device.id = id;
+  return LANE_BORROWED;
+}
+
+static int view_shape(PyObject* value, fnabi_any* out) {
+  Py_ssize_t ndim = PyTuple_Size(value);
+  int64_t stack[16];
+  int64_t* dims = ndim <= 16 ? stack : PyMem_Malloc((size_t)ndim * 8);
+  if (dims == NULL) return made(false);
+  fnabi_shape_object* shape = NULL;
+  Py_ssize_t i = 0;
+  while (i < ndim) {
+    dims[i] = PyLong_AsLongLong(PyTuple_GetItem(value, i));
+    if (dims[i] == -1 && PyErr_Occurred()) break;
+    i++;
+  }
+  if (i == ndim) {
+    shape = fnabi_shape_new(dims, (size_t)ndim);
+    if (shape == NULL) PyErr_NoMemory();
+  }
+  if (dims != stack) PyMem_Free(dims);
+  if (shape == NULL) return -1;
+  fnabi_any_set_object(out, shape);
+  return LANE_MADE;
+}
+
+/* The value of what a method of the object answers, owned. */
+static int own_answer(PyObject* value, const char* method, fnabi_any* out) {
+  PyObject* answer = PyObject_CallMethod(value, method, NULL);
+  if (answer == NULL) return -1;
+  if (Py_TYPE(answer) == Py_TYPE(value)) { /* a long double's item is one */
+    Py_DECREF(answer);
+    return view_float(value, out);
+  }
+  int status = Py_EnterRecursiveCall(" while a value is converted");
+  if (status == 0) {
+    status = lane_own(answer, out);
+    Py_LeaveRecursiveCall();
+  }
+  Py_DECREF(answer);
+  return status < 0 ? -1 : LANE_MADE;
+}
+
+static int view_pointer(PyObject* number, fnabi_any* out) {
+  if (number == NULL) return -1;
+  void* pointer = number == Py_None ? NULL : PyLong_AsVoidPtr(number);
+  Py_DECREF(number);
+  if (pointer == NULL && PyErr_Occurred()) return -1;
+  fnabi_any_set(out, FNABI_INDEX_POINTER, 0);
+  out->v_pointer = pointer;
+  return LANE_BORROWED;
+}
+
+/* An object that the package tvm_ffi holds, with a reference of its own: the
+ * holder may let go of it while a call lasts. */
+static int view_peer(PyObject* value, fnabi_any* out) {
+  PyObject* number = PyObject_CallMethod(value, "__chandle__", NULL);
+  if (number == NULL) return -1;
+  fnabi_object* object = (fnabi_object*)PyLong_AsVoidPtr(number);
+  Py_DECREF(number);
+  if (object == NULL) {
+    if (PyErr_Occurred()) return -1;
+    fnabi_any_set(out, FNABI_INDEX_NONE, 0);
+    return LANE_BORROWED;
+  }
+  fnabi_object_retain(object);
+  fnabi_any_set_object(out, object);
+  return LANE_MADE;
+}
+
+static void delete_opaque(void* self, int flags) {
+  if (flags & FNABI_DELETER_STRONG)
+    lane_drop(((fnabi_opaque_object*)self)->handle);
+  if (flags & FNABI_DELETER_WEAK) fnabi_object_free(self);
+}
+
+static int make_opaque(PyObject* value, fnabi_any* out) {
+  fnabi_opaque_object* opaque =
+      fnabi_object_new(sizeof *opaque, FNABI_INDEX_OPAQUE_PY, delete_opaque);
+  if (opaque == NULL) return made(false);
+  Py_INCREF(value);
+  opaque->handle = value;
+  fnabi_any_set_object(out, opaque);
+  return LANE_MADE;
+}
+
+static int view_kind(PyObject* value, kind kind, fnabi_any* out) {
+  switch (kind) {
+    case KIND_UNKNOWN:
+      break;
+    case KIND_INT:
+      return view_int(value, out);
+    case KIND_FLOAT:
+    case KIND_REAL:
+      return view_float(value, out);
+    case KIND_BOOL:
+      fnabi_any_set(out, FNABI_INDEX_BOOL, value == Py_True);
+      return LANE_BORROWED;
+    case KIND_STR:
+      return view_str(value, out);
+    case KIND_BYTES:
+      return view_text(PyBytes_AsString(value), (size_t)PyBytes_Size(value),
+                       true, out);
+    case KIND_BYTEARRAY:
+      return view_text(PyByteArray_AsString(value),
+                       (size_t)PyByteArray_Size(value), true, out);
+    case KIND_SEQUENCE:
+      return lane_array_own(value, out) < 0 ? -1 : LANE_MADE;
+    case KIND_DICT:
+      return lane_map_own(value, out) < 0 ? -1 : LANE_MADE;
+    case KIND_NUMPY:
+      return lane_tensor_of_numpy(value, out) < 0 ? -1 : LANE_MADE;
+    case KIND_ANY:
+      *out = lane_any_value(value);
+      return LANE_BORROWED;
+    case KIND_OBJECT:
+      fnabi_any_set_object(out, ((lane_object*)value)->object);
+      return LANE_BORROWED;
+    case KIND_FUNCTION: {
+      fnabi_object* function = lane_function_object(value);
+      if (function == NULL) return -1;
+      fnabi_any_set_object(out, function);
+      return LANE_BORROWED;
+    }
+    case KIND_SHAPE:
+      return view_shape(value, out);
+    case KIND_EXCEPTION:
+      return lane_error_own(value, out) < 0 ? -1 : LANE_MADE;
+    case KIND_EXCHANGE:
+      return lane_tensor_of_exchange(value, out) < 0 ? -1 : LANE_MADE;
+    case KIND_DLPACK:
+      return lane_tensor_of_dlpack(value, out) < 0 ? -1 : LANE_MADE;
+    case KIND_BUFFER:
+      return lane_tensor_of_buffer(value, out) < 0 ? -1 : LANE_MADE;
+    case KIND_POINTER:
+      return view_pointer(PyObject_GetAttrString(value, "value"), out);
+    case KIND_DTYPE:
+      return view_dtype(value, out);
+    case KIND_DEVICE:
+      return view_device(value, out);
+    case KIND_ITEM:
+      return own_answer(value, "item", out);
+    case KIND_INTEGRAL:
+      return own_answer(value, "__int__", out);
+    case KIND_PEER:
+      return view_peer(value, out);
+    case KIND_PROTOCOL:
+      return own_answer(value, "__tvm_ffi_object__", out);
+    case KIND_PROTOCOL_VALUE:
+      return own_answer(value, "__tvm_ffi_value__", out);
+    case KIND_PROTOCOL_INT:
+      return own_answer(value, "__tvm_ffi_int__", out);
+    case KIND_PROTOCOL_FLOAT:
+      return own_answer(value, "__tvm_ffi_float__", out);
+    case KIND_PROTOCOL_POINTER:
+      return view_pointer(
+          PyObject_CallMethod(value, "__tvm_ffi_opaque_ptr__", NULL), out);
+    case KIND_CALLABLE:
+      return lane_callback_own(value, out) < 0 ? -1 : LANE_MADE;
+    case KIND_OPAQUE:
+      return make_opaque(value, out);
+  }
+  Py_UNREACHABLE();
+}
+
+int lane_view(PyObject* value, fnabi_any* out) {
+  if (value == Py_None) {
+    fnabi_any_set(out, FNABI_INDEX_NONE, 0);
+    return LANE_BORROWED;
+  }
+  PyTypeObject* type = Py_TYPE(value);
+  if (type == &PyLong_Type) return view_int(value, out);
+  if (type == &PyUnicode_Type) return view_str(value, out);
+  if (type == &PyFloat_Type) return view_float(value, out);
+  return view_kind(value, kind_of(type), out);
+}
+
+int lane_own(PyObject* value, fnabi_any* out) {
+  int status = lane_view(value, out);
+  if (status == LANE_BORROWED) fnabi_any_retain(out);
+  if (status < 0) fnabi_any_set(out, FNABI_INDEX_NONE, 0);
+  return status < 0 ? -1 : 0;
+}
+
+/* ---------------------------------------------------------------- from a value
+ */
+
+PyObject* lane_text(const fnabi_byte_array* text) {
+  if (text->size > PY_SSIZE_T_MAX) return PyErr_NoMemory();
+  PyObject* str =
+      PyUnicode_DecodeUTF8(text->data, (Py_ssize_t)text->size, NULL);
+  if (str == NULL && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
+    PyErr_Clear();
+    str = PyUnicode_DecodeUTF8(text->data, (Py_ssize_t)text->size,
+                               "surrogateescape");
+  }
+  return str;
+}
+
+PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object) {
+  lane_object* self = PyObject_New(lane_object, type);
+  if (self == NULL) {
+    fnabi_object_release(object);
+    return NULL;
+  }
+  self->object = object;
+  return (PyObject*)self;
+}
+
+PyTypeObject* lane_type_of(int32_t type_index) {
+  switch (type_index) {
+    case FNABI_INDEX_ERROR:
+      return lane.error;
+    case FNABI_INDEX_TENSOR:
+      return lane.tensor;
+    case FNABI_INDEX_ARRAY:
+      return lane.array;
+    case FNABI_INDEX_LIST:
+      return lane.list;
+    case FNABI_INDEX_MAP:
+      return lane.map;
+    case FNABI_INDEX_DICT:
+      return lane.dict;
+    default:
+      return lane.object;
+  }
+}
+
+static PyObject* from_big_int(const fnabi_big_int_object* big) {
+  if (big->words > PY_SSIZE_T_MAX / 8) return PyErr_NoMemory();
+  PyObject *method =
+               PyObject_GetAttrString((PyObject*)&PyLong_Type, "from_bytes"),
+           *args = Py_BuildValue("(y#s)", (const char*)(big + 1),
+                                 (Py_ssize_t)big->words * 8, "little"),
+           *flags = Py_BuildValue("{s:O}", "signed", Py_True), *value = NULL;
+  if (method && args && flags) value = PyObject_Call(method, args, flags);
+  Py_XDECREF(method);
+  Py_XDECREF(args);
+  Py_XDECREF(flags);
+  return value;
+}
+
+static PyObject* from_shape(const fnabi_shape_object* shape) {
+  PyObject* type = lane_get(LANE_SHAPE);
+  if (type == NULL || shape->ndim > PY_SSIZE_T_MAX / 8)
+    return type ? PyErr_NoMemory() : NULL;
+  PyObject* dims = PyTuple_New((Py_ssize_t)shape->ndim);
+  if (dims == NULL) return NULL;
+  for (size_t i = 0; i < shape->ndim; i++) {
+    PyObject* dim = PyLong_FromLongLong(shape->dims[i]);
+    if (dim == NULL || PyTuple_SetItem(dims, (Py_ssize_t)i, dim) < 0) {
+      Py_DECREF(dims);
+      return NULL;
+    }
+  }
+  PyObject* value = PyObject_CallFunctionObjArgs(type, dims, NULL);
+  Py_DECREF(dims);
+  return value;
+}
+
+static PyObject* from_object(fnabi_object* object, bool plain) {
+  switch (object->type_index) {
+    case FNABI_INDEX_STR:
+      return lane_text(&((fnabi_bytes_object*)object)->text);
+    case FNABI_INDEX_BYTES: {
+      fnabi_byte_array text = ((fnabi_bytes_object*)object)->text;
+      if (text.size > PY_SSIZE_T_MAX) return PyErr_NoMemory();
+      return PyBytes_FromStringAndSize(text.data, (Py_ssize_t)text.size);
+    }
+    case FNABI_INDEX_SHAPE:
+      return from_shape((fnabi_shape_object*)object);
+    case FNABI_INDEX_BIG_INT:
+      return from_big_int((fnabi_big_int_object*)object);
+    case FNABI_INDEX_ERROR:
+      return lane_error_exception((fnabi_error_object*)object);
+    case FNABI_INDEX_OPAQUE_PY: {
+      PyObject* value = (PyObject*)((fnabi_opaque_object*)object)->handle;
+      Py_INCREF(value);
+      return value;
+    }
+    case FNABI_INDEX_FUNCTION:
+      fnabi_object_retain(object);
+      return lane_function_of_object(object);
+    case FNABI_INDEX_ARRAY:
+    case FNABI_INDEX_LIST:
+      if (plain) return lane_array_list((fnabi_seq_object*)object, true);
+      break;
+    case FNABI_INDEX_MAP:
+    case FNABI_INDEX_DICT:
+      if (plain) return lane_map_dict((fnabi_map_object*)object, true);
+      break;
+  }
+  fnabi_object_retain(object);
+  return lane_wrap(lane_type_of(object->type_index), object);
+}
+
+/* What a DType or a Device is made of hardly varies: each is made once. */
+static PyObject* from_parts(const fnabi_any* any) {
+  static PyObject* known;
+  if (known == NULL && (known = PyDict_New()) == NULL) return NULL;
+  bool dtype = any->type_index == FNABI_INDEX_DTYPE;
+  PyObject* key =
+      dtype ? Py_BuildValue("(iii)", any->v_dtype.code, any->v_dtype.bits,
+                            any->v_dtype.lanes)
+            : Py_BuildValue("(ii)", any->v_device.type, any->v_device.id);
+  if (key == NULL) return NULL;
+  PyObject* value = PyDict_GetItemWithError(known, key);
+  Py_XINCREF(value);
+  if (value == NULL && !PyErr_Occurred()) {
+    PyObject* make = lane_get(dtype ? LANE_DTYPE_OF : LANE_DEVICE);
+    if (make != NULL) value = PyObject_CallObject(make, key);
+    if (value != NULL && PyDict_Size(known) < 1024 &&
+        PyDict_SetItem(known, key, value) < 0)
+      Py_CLEAR(value);
+  }
+  Py_DECREF(key);
+  return value;
+}
+
+PyObject* lane_from(const fnabi_any* any, bool plain) {
+  fnabi_byte_array text;
+  switch (any->type_index) {
+    case FNABI_INDEX_NONE:
+      Py_INCREF(Py_None);
+      return Py_None;
+    case FNABI_INDEX_INT:
+      return PyLong_FromLongLong(any->v_int);
+    case FNABI_INDEX_BOOL:
+      return PyBool_FromLong(any->v_int != 0);
+    case FNABI_INDEX_FLOAT:
+      return PyFloat_FromDouble(any->v_float);
+    case FNABI_INDEX_POINTER: {
+      PyObject *type = lane_get(LANE_VOID_P),
+               *address = PyLong_FromVoidPtr(any->v_pointer), *value = NULL;
+      if (type && address)
+        value = PyObject_CallFunctionObjArgs(type, address, NULL);
+      Py_XDECREF(address);
+      return value;
+    }
+    case FNABI_INDEX_DTYPE:
+    case FNABI_INDEX_DEVICE:
+      return from_parts(any);
+    case FNABI_INDEX_DLTENSOR:
+      return lane_tensor_of_view((const fnabi_dl_tensor*)any->v_pointer);
+    case FNABI_INDEX_RAW_STR:
+    case FNABI_INDEX_SMALL_STR:
+      if (fnabi_any_string(any, &text)) return lane_text(&text);
+      break;
+    case FNABI_INDEX_BYTE_ARRAY:
+    case FNABI_INDEX_SMALL_BYTES:
+      if (fnabi_any_bytes(any, &text))
+        return PyBytes_FromStringAndSize(text.data, (Py_ssize_t)text.size);
+      break;
+    case FNABI_INDEX_RVALUE: {
+      fnabi_object** place = (fnabi_object**)any->v_pointer;
+      if (place != NULL && *place != NULL) return from_object(*place, plain);
+      break;
+    }
+    case FNABI_INDEX_UNCHANGED:
+      return lane_any_new(any);
+    default:
+      if (fnabi_any_is_object(any) && any->v_object != NULL)
+        return from_object(any->v_object, plain);
+  }
+  lane_call_error(
+      "expected a value of TVM-FFI, got type index %d with payload 0x%llx",
+      (int)any->type_index, (unsigned long long)any->v_bits);
+  return NULL;
+}
+
+PyObject* lane_take(fnabi_any* any, bool plain) {
+  PyObject* value = lane_from(any, plain);
+  fnabi_any_release(any);
+  return value;
+}

@@ -1,0 +1,112 @@
+#include "pycall.h"
+
+static void object_dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  fnabi_object* object = ((lane_object*)self)->object;
+  PyObject_Free(self);
+  Py_DECREF(type);
+  fnabi_object_release(object);
+}
+
+static PyObject* object_type_index(PyObject* self, void* unused) {
+  (void)unused;
+  return PyLong_FromLong(((lane_object*)self)->object->type_index);
+}
+
+static PyObject* object_address(PyObject* self, void* unused) {
+  (void)unused;
+  return PyLong_FromVoidPtr(((lane_object*)self)->object);
+}
+
+static PyObject* object_compare(PyObject* self, PyObject* other,
+                                int operation) {
+  if ((operation != Py_EQ && operation != Py_NE) ||
+      !PyObject_TypeCheck(other, lane.object))
+    Py_RETURN_NOTIMPLEMENTED;
+  bool same = ((lane_object*)self)->object == ((lane_object*)other)->object;
+  return PyBool_FromLong(same == (operation == Py_EQ));
+}
+
+static Py_hash_t object_hash(PyObject* self) {
+  return (Py_hash_t)((uintptr_t)((lane_object*)self)->object >> 4);
+}
+
+static PyObject* object_repr(PyObject* self) {
+  fnabi_object* object = ((lane_object*)self)->object;
+  const char* key = fnabi_type_key(object->type_index);
+  if (key != NULL) return PyUnicode_FromFormat("<%s at %p>", key, object);
+  return PyUnicode_FromFormat("<object of type index %d at %p>",
+                              (int)object->type_index, object);
+}
+
+/* ------------------------------------------------------ to the package tvm_ffi
+ *
+ * It makes a wrapper of whatever a function of its own answers, so it is given
+ * one that answers the object whose address it gets. */
+static int hand_over(void* handle, const fnabi_any* args, int32_t n,
+                     fnabi_any* result) {
+  (void)handle;
+  if (n != 1 || args->type_index != FNABI_INDEX_INT) return -1;
+  fnabi_object* object = (fnabi_object*)(uintptr_t)args->v_int;
+  fnabi_object_retain(object);
+  fnabi_any_set_object(result, object);
+  return 0;
+}
+
+PyObject* lane_object_peer(fnabi_object* object) {
+  static PyObject* give;
+  if (give == NULL) {
+    PyObject* type = lane_imported("tvm_ffi", "Function");
+    if (type == NULL) {
+      lane_call_error("__tvm_ffi_object__: tvm_ffi is not imported");
+      return NULL;
+    }
+    give = PyObject_CallMethod(type, "__from_extern_c__", "K",
+                               (unsigned long long)(uintptr_t)hand_over);
+    Py_DECREF(type);
+    if (give == NULL) return NULL;
+  }
+  return PyObject_CallFunction(give, "K",
+                               (unsigned long long)(uintptr_t)object);
+}
+
+static PyObject* object_peer(PyObject* self, PyObject* unused) {
+  (void)unused;
+  return lane_object_peer(((lane_object*)self)->object);
+}
+
+static PyMethodDef object_methods[] = {
+    {"__tvm_ffi_object__", object_peer, METH_NOARGS,
+     "The same object as the package tvm_ffi wraps it."},
+    {0}};
+
+static PyGetSetDef object_getset[] = {
+    {"type_index", object_type_index, NULL,
+     "What the object is; from 128 on a type that some library registered.",
+     NULL},
+    {"address", object_address, NULL, "Where the object is in memory.", NULL},
+    {0}};
+
+static PyType_Slot object_slots[] = {
+    {Py_tp_doc,
+     "A counted object of TVM-FFI's stable C ABI, of a type that has no class "
+     "here.\n\nIt can be kept and passed on. Equal to another one that stands "
+     "for the same object.\n"},
+    {Py_tp_dealloc, object_dealloc},
+    {Py_tp_getset, object_getset},
+    {Py_tp_methods, object_methods},
+    {Py_tp_richcompare, object_compare},
+    {Py_tp_hash, object_hash},
+    {Py_tp_repr, object_repr},
+    {0}};
+
+static PyType_Spec object_spec = {"fnabi.Object", sizeof(lane_object), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE |
+                                      Py_TPFLAGS_IMMUTABLETYPE |
+                                      Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                  object_slots};
+
+int lane_object_init(PyObject* module) {
+  lane.object = lane_add_type(module, &object_spec, NULL);
+  return lane.object ? 0 : -1;
+}
