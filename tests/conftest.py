@@ -3,8 +3,6 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-import native
-
 # The same examples in every run; a case that a longer search finds becomes a test of its own.
 settings.register_profile("fnabi", deadline=None, derandomize=True, max_examples=500)
 settings.load_profile("fnabi")
@@ -13,9 +11,11 @@ pytest.register_assert_rewrite("outcomes")
 
 
 @pytest.fixture(scope="session")
-def objects(tmp_path_factory):
+def objects():
     """The objects of the core, loaded by the installed tvm_ffi as one of its modules."""
     tvm_ffi = pytest.importorskip("tvm_ffi")
-    source = Path(__file__).parent / "data" / "tvm" / "objects.c"
-    out = tmp_path_factory.mktemp("objects") / "objects.so"
-    return tvm_ffi.load_module(str(native.library(out, [source, *native.CORE_OBJECTS])))
+    import callee
+
+    csrc = Path(__file__).parents[1] / "csrc"
+    core = [str(csrc / f"{noun}.c") for noun in ("any", "object", "array", "map")]
+    return tvm_ffi.load_module(callee.interop_library("objects", f"-I{csrc}", *core))

@@ -6,7 +6,7 @@
 #include "array.h"
 #include "map.h"
 
-#define EXPORT(name)                                        \
+#define EXPORT(name)                                           \
   __attribute__((visibility("default"))) int __tvm_ffi_##name( \
       void* handle, const fnabi_any* args, int32_t n, fnabi_any* result)
 
@@ -43,8 +43,8 @@ static fnabi_seq_object* seq_of(const fnabi_any* any) {
 EXPORT(map_new) {
   BEGIN;
   fnabi_any* values = owned(args + 1, n - 1);
-  fnabi_map_object* map = fnabi_map_new(values, (size_t)(n - 1) / 2,
-                                        (int32_t)args[0].v_int);
+  fnabi_map_object* map =
+      fnabi_map_new(values, (size_t)(n - 1) / 2, (int32_t)args[0].v_int);
   free(values);
   return give(result, map);
 }
@@ -84,8 +84,7 @@ EXPORT(map_items) {
   BEGIN;
   const fnabi_any *key, *value;
   uint64_t cursor = FNABI_MAP_BEGIN;
-  fnabi_seq_object* items =
-      fnabi_array_new(2 * (int64_t)map_of(args)->size);
+  fnabi_seq_object* items = fnabi_array_new(2 * (int64_t)map_of(args)->size);
   if (items == NULL) return -1;
   for (int64_t i = 0; fnabi_map_next(map_of(args), &cursor, &key, &value);
        i += 2)
@@ -184,8 +183,8 @@ EXPORT(error_new) {
   fnabi_byte_array texts[3];
   for (int i = 0; i < 3; i++)
     if (!fnabi_any_string(&args[i], &texts[i])) return -1;
-  return give(result, fnabi_error_object_new(&texts[0], &texts[1], &texts[2],
-                                             0, NULL));
+  return give(result,
+              fnabi_error_object_new(&texts[0], &texts[1], &texts[2], 0, NULL));
 }
 
 typedef struct adder {
@@ -204,8 +203,8 @@ static int add(void* handle, const fnabi_any* args, int32_t n,
 EXPORT(function_new) {
   BEGIN;
   return give(result,
-              fnabi_function_new(add, sizeof(adder) - sizeof(fnabi_function_object),
-                                 NULL));
+              fnabi_function_new(
+                  add, sizeof(adder) - sizeof(fnabi_function_object), NULL));
 }
 
 EXPORT(hash) {
