@@ -716,19 +716,15 @@ static bool fill_dense(fnabi_map_object* map, const pair* pairs, size_t count,
   if (!table_new(&t, slots_for(count))) return false;
   store(map, &t);
   for (size_t i = 0; i < count; i++) {
-    uint64_t hash = fnabi_any_hash(&pairs[i].key);
-    outcome outcome = place(&t, &pairs[i].key, hash, &at);
-    while (outcome == FULL) {
-      table larger;
-      if (!rebuild(map, 2 * t.slots, &larger)) return false;
-      replace(map, &larger);
-      t = larger;
-      outcome = place(&t, &pairs[i].key, hash, &at);
-    }
+    const pair* p = &pairs[i];
+    outcome outcome = place(&t, &p->key, fnabi_any_hash(&p->key), &at);
     if (outcome == ADDED) {
-      append(&t, at, &pairs[i].key, &pairs[i].value);
+      append(&t, at, &p->key, &p->value);
       store(map, &t);
-    } else if (!leave(left, &item_at(&t, at)->pair, &pairs[i], count)) {
+    } else if (outcome == FULL) {
+      if (!fnabi_map_set(map, &p->key, &p->value)) return false;
+      t = table_of(map);
+    } else if (!leave(left, &item_at(&t, at)->pair, p, count)) {
       return false;
     }
   }

@@ -311,6 +311,37 @@ static void test_no_way_out(void) {
   }
 }
 
+/* The same while a map is made; and the last pair is the first again. */
+static void test_new_without_way(void) {
+  enum { COUNT = CROWDED / 2 };
+  const uint64_t* all = far_distances();
+  fnabi_any* pairs = calloc(2 * COUNT, sizeof *pairs);
+  CHECK(pairs != NULL);
+  for (uint64_t i = 0; i < COUNT; i++) {
+    uint64_t home = (100 + (i < 126 ? all[i] : i)) % CROWDED;
+    /* Jumps that lead to the same slot make chains there. */
+    pairs[2 * i] = key_at((home << SHIFT) + (i == 126 ? 0 : i));
+    pairs[2 * i + 1] = int_value((int64_t)i);
+  }
+  pairs[2 * 126] = key_at(((uint64_t)100 << SHIFT) + COUNT);
+  pairs[2 * COUNT - 2] = pairs[0];
+  fnabi_map_object* map = fnabi_map_new(pairs, COUNT, FNABI_INDEX_MAP);
+  CHECK(map->size == COUNT - 1);
+  for (int64_t i = 1; i < COUNT - 1; i++) CHECK(get(map, pairs[2 * i]) == i);
+  CHECK(get(map, pairs[0]) == COUNT - 1);
+  check_layout(map);
+  fnabi_object_release(map);
+  for (size_t refuse = 0; refuse < 4; refuse++) {
+    allocations = 0;
+    refused_from = refuse;
+    map = fnabi_map_new(pairs, COUNT, FNABI_INDEX_MAP);
+    refused_from = SIZE_MAX;
+    CHECK((map == NULL) == (allocations > refuse));
+    if (map != NULL) fnabi_object_release(map);
+  }
+  free(pairs);
+}
+
 /* ------------------------------------------------------------------- foreign
  */
 
@@ -535,6 +566,7 @@ int main(void) {
   test_counts();
   test_chains();
   test_no_way_out();
+  test_new_without_way();
   test_foreign_small();
   test_moved_away();
   test_foreign_hashes();
