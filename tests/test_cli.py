@@ -13,9 +13,11 @@ import pytest
 
 import fnabi
 import vectors
-from fnabi import raw, sip, vmfb
+from callee import built
+from fnabi import library, raw, sip, vmfb
 from fnabi.cli import main
 from grammar import sip_span
+from outcomes import error_of
 
 CLASSIFIER = Path(__file__).parent.parent / "examples" / "classifier.vmfb"
 MODULES = Path(__file__).parent / "data" / "vmfb"
@@ -546,6 +548,9 @@ def test_inspect_every_module(path: Path, capsys: pytest.CaptureFixture[str]) ->
         out, err = capsys.readouterr()
         assert out == ""
         first, second = err.splitlines()
+        if library.looks_like_one(path.read_bytes()[:16]):
+            assert first == second == f"fnabi: {path}: {error_of(library.read, path)}"
+            return
         hinted = first == f"{problem}, expected an offset inside (--lenient passes over it)"
         assert first == second
         assert hinted or first == problem
@@ -871,3 +876,112 @@ def test_importing_the_command_brings_no_numpy() -> None:
     code = "import sys, fnabi.cli; print({'numpy', 'torch', 'ml_dtypes'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
     assert done.stdout.decode().strip() == "set()"
+
+
+# ----------------------------------------------------------------------- inspect a library
+
+LIBRARY = Path(__file__).parent / "c" / "corpus" / "library" / "gnu_hash"
+
+SHOWN_LIBRARY = """\
+library libadd.so, 64-bit little-endian ELF for x86-64
+linked with libtvm_ffi.so, libc.so.6
+libtvm_ffi is linked: the library cannot be loaded without it
+  requires TVMFFIErrorSetRaised
+  may use TVMFFIGetVersion
+errors are kept in its own slot where libtvm_ffi is not loaded
+3 functions
+  add
+  plain
+  weak
+"""
+
+
+def test_inspect_a_library() -> None:
+    assert run("inspect", LIBRARY) == Run(0, SHOWN_LIBRARY, "")
+    assert run("inspect", "-", stdin=LIBRARY.read_bytes()) == Run(0, SHOWN_LIBRARY, "")
+    assert run("inspect", "--function=plain", LIBRARY) == Run(0, "  plain\n", "")
+    missing = run("inspect", "--function=none", LIBRARY)
+    assert missing == Run(1, "", f"fnabi: {LIBRARY}: no function is named none\n")
+
+
+def test_inspect_a_library_json() -> None:
+    done = run("inspect", "--json", LIBRARY)
+    assert (done.status, done.err) == (0, "")
+    found = json.loads(done.out)
+    assert found.pop("symbols")[0] == {
+        "name": "__tvm_ffi_add",
+        "kind": "function",
+        "value": 0x1234,
+    }
+    assert found == {
+        "schema": "fnabi.inspect.library/1",
+        "format": "elf",
+        "bits": 64,
+        "byte_order": "little",
+        "machine": "x86-64",
+        "is_shared": True,
+        "soname": "libadd.so",
+        "runpath": None,
+        "needed": ["libtvm_ffi.so", "libc.so.6"],
+        "bind_now": True,
+        "functions": [
+            {"name": name, "metadata": False, "doc": False} for name in ("add", "plain", "weak")
+        ],
+        "libtvm_ffi": {
+            "needed_to_load": True,
+            "needed_to_call": True,
+            "required": ["TVMFFIErrorSetRaised"],
+            "optional": ["TVMFFIGetVersion"],
+        },
+        "error_slot": True,
+    }
+    one = json.loads(run("inspect", "--json", "--function=weak", LIBRARY).out)
+    assert [each["name"] for each in one["functions"]] == ["weak"]
+
+
+def test_inspect_a_library_runs_none_of_it(tmp_path: Path) -> None:
+    source = tmp_path / "fatal.c"
+    source.write_text(
+        "#include <stdlib.h>\n"
+        "__attribute__((constructor)) static void at_once(void) { _Exit(99); }\n"
+        '#define EXPORT __attribute__((visibility("default")))\n'
+        "EXPORT int __tvm_ffi_a_function(void) { _Exit(98); }\n"
+        "EXPORT int __tvm_ffi__doc_a_function(void) { _Exit(97); }\n"
+        "EXPORT int __tvm_ffi__metadata_a_function(void) { _Exit(96); }\n"
+    )
+    done = run("inspect", built("fatal", "cc", str(source)))
+    assert done.status == 0
+    assert done.out.splitlines()[-3:] == [
+        "libtvm_ffi is not needed",
+        "1 function",
+        "  a_function  [metadata, doc]",
+    ]
+
+
+@pytest.mark.parametrize("option", ["--imports", "--rodata", "--debug", "--lenient"])
+def test_options_that_are_not_for_libraries(option: str) -> None:
+    done = run("inspect", option, LIBRARY)
+    assert (done.status, done.out) == (2, "")
+    assert f"{option} is for .vmfb modules" in done.err
+
+
+def test_inspect_a_damaged_library(tmp_path: Path) -> None:
+    path = tmp_path / "cut.so"
+    path.write_bytes(LIBRARY.read_bytes()[:500])
+    done = run("inspect", path)
+    shown = "the library ends before this part at byte 64 in segments[0]"
+    assert done == Run(1, "", f"fnabi: {path}: {shown}\n")
+    path.write_bytes(b"\xcf\xfa\xed\xfe\x07\0\0\x01")
+    done = run("inspect", "--json", path)
+    assert (done.status, done.out) == (1, "")
+    assert "a Mach-O file (macOS); supported are shared libraries in ELF" in done.err
+
+
+def test_inspect_a_library_escapes_names(tmp_path: Path) -> None:
+    path = tmp_path / "odd.so"
+    data = LIBRARY.read_bytes().replace(b"__tvm_ffi_add", b"__tvm_ffi_\x1b\xff\n")
+    path.write_bytes(data.replace(b"libadd.so", b"lib\nad.so"))
+    done = run("inspect", path)
+    assert done.status == 0
+    assert done.out.splitlines()[0].startswith("library lib\\nad.so, ")
+    assert "  \\x1b\\xff\\n" in done.out.splitlines()
