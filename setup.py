@@ -19,7 +19,7 @@ call_lane = Extension(
 setup(
     package_dir={"": "python"},
     packages=["fnabi"],
-    package_data={"fnabi": ["py.typed", "*.pyi"]},
+    package_data={"fnabi": ["py.typed", "*.pyi", "include/fnabi/*.h"]},
     cffi_modules=["csrc/ffi_build.py:ffibuilder"],
     ext_modules=[call_lane],
     options={"bdist_wheel": {"py_limited_api": "cp311"} if abi3 else {}},

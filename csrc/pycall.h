@@ -175,6 +175,10 @@ void lane_error_forget(void);
  * clears it. */
 void lane_error_report(void);
 
+/* Takes the error that a library has kept for this thread, and drops those of
+ * all others. The texts are good until it fails again. */
+bool lane_library_error(fnabi_byte_array* kind, fnabi_byte_array* message);
+
 /* Each adds its types to the module. */
 int lane_any_init(PyObject* module);
 int lane_object_init(PyObject* module);
@@ -183,6 +187,7 @@ int lane_map_init(PyObject* module);
 int lane_error_init(PyObject* module);
 int lane_function_init(PyObject* module);
 int lane_tensor_init(PyObject* module);
+int lane_library_init(PyObject* module);
 
 /* Makes a type of the module "fnabi" and adds it. */
 PyTypeObject* lane_add_type(PyObject* module, PyType_Spec* spec,

@@ -221,10 +221,9 @@ static PyType_Slot array_slots[] = {
     {Py_bf_getbuffer, array_buffer},
     {0}};
 
-static PyType_Spec array_spec = {
-    "fnabi.AnyArray", sizeof(lane_any_array), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    array_slots};
+static PyType_Spec array_spec = {"fnabi.AnyArray", sizeof(lane_any_array), 0,
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+                                 array_slots};
 
 int lane_any_init(PyObject* module) {
   lane.any = lane_add_type(module, &any_spec, NULL);

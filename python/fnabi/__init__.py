@@ -9,8 +9,23 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # as in typing, whose import takes longer than all of this
 if TYPE_CHECKING:
-    from fnabi import cconv, compat, debug, declaration, iree_abi, raw, sip, types, vmfb
+    from fnabi import (
+        callee,
+        cconv,
+        compat,
+        debug,
+        declaration,
+        iree_abi,
+        library,
+        raw,
+        schema,
+        sip,
+        types,
+        vmfb,
+    )
+    from fnabi.callee import get_include
     from fnabi.errors import CallError, FnabiError, FormatError, LibraryError, RangeError
+    from fnabi.library import Library, load_module
     from fnabi.signature import Component, ComponentType, SignatureBuilder, SignatureParser
 
 __all__ = [
@@ -19,16 +34,22 @@ __all__ = [
     "ComponentType",
     "FnabiError",
     "FormatError",
+    "Library",
     "LibraryError",
     "RangeError",
     "SignatureBuilder",
     "SignatureParser",
+    "callee",
     "cconv",
     "compat",
     "debug",
     "declaration",
+    "get_include",
     "iree_abi",
+    "library",
+    "load_module",
     "raw",
+    "schema",
     "sip",
     "types",
     "vmfb",
@@ -36,15 +57,24 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_SIGNATURE = ("Component", "ComponentType", "SignatureBuilder", "SignatureParser")
+_HOMES = {
+    "Component": "signature",
+    "ComponentType": "signature",
+    "SignatureBuilder": "signature",
+    "SignatureParser": "signature",
+    "Library": "library",
+    "get_include": "callee",
+    "load_module": "library",
+}
+"""The modules of names that are neither modules nor errors."""
 
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name[0].islower():
+    if name[0].islower() and name not in _HOMES:
         return import_module(f"{__name__}.{name}")
-    home = import_module(f"{__name__}.{'signature' if name in _SIGNATURE else 'errors'}")
+    home = import_module(f"{__name__}.{_HOMES.get(name, 'errors')}")
     value = globals()[name] = getattr(home, name)
     return value
 
