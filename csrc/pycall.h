@@ -46,8 +46,8 @@ extern lane_types lane;
 typedef enum lane_name {
   LANE_CALL_ERROR,
   LANE_LIBRARY_ERROR,
-  LANE_SHAPE,        /* fnabi.object.Shape, a tuple */
-  LANE_MAP_KEYS,     /* fnabi.map.Keys(map), a view; so are the next two */
+  LANE_SHAPE,    /* fnabi.object.Shape, a tuple */
+  LANE_MAP_KEYS, /* fnabi.map.Keys(map), a view; so are the next two */
   LANE_MAP_VALUES,
   LANE_MAP_ITEMS,
   LANE_DEVICE,       /* fnabi.tensor.Device(type, id) */

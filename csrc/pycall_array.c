@@ -30,7 +30,8 @@ static bool fill_simple(PyObject* value, fnabi_any* out) {
 static fnabi_seq_object* own_items(PyObject* items, bool as_list) {
   bool list = PyList_Check(items);
   Py_ssize_t size = list ? PyList_Size(items) : PyTuple_Size(items);
-  fnabi_seq_object* seq = as_list ? fnabi_list_new(size) : fnabi_array_new(size);
+  fnabi_seq_object* seq =
+      as_list ? fnabi_list_new(size) : fnabi_array_new(size);
   if (seq == NULL) {
     PyErr_NoMemory();
     return NULL;
@@ -41,7 +42,8 @@ static fnabi_seq_object* own_items(PyObject* items, bool as_list) {
   }
   int status = 0;
   for (Py_ssize_t i = 0; i < size && status == 0; i++) {
-    PyObject* item = list ? PyList_GetItem(items, i) : PyTuple_GetItem(items, i);
+    PyObject* item =
+        list ? PyList_GetItem(items, i) : PyTuple_GetItem(items, i);
     if (fill_simple(item, seq->data + i)) continue;
     Py_INCREF(item);
     status = lane_own(item, seq->data + i);
@@ -120,8 +122,8 @@ static PyObject* make(PyTypeObject* type, PyObject* args, PyObject* names) {
   static char* keywords[] = {"values", NULL};
   bool as_list = type == lane.list;
   PyObject* values = NULL;
-  if (!PyArg_ParseTupleAndKeywords(args, names, as_list ? "|O:List" : "|O:Array",
-                                   keywords, &values))
+  if (!PyArg_ParseTupleAndKeywords(
+          args, names, as_list ? "|O:List" : "|O:Array", keywords, &values))
     return NULL;
   fnabi_seq_object* seq;
   if (values != NULL) {
@@ -335,23 +337,25 @@ static PyObject* seq_count(PyObject* self, PyObject* value) {
   return found < 0 ? NULL : PyLong_FromSsize_t(found);
 }
 
-#define READING                                                               \
-  {"tolist", tolist, METH_NOARGS,                                             \
-   "tolist($self, /)\n--\n\n"                                                 \
-   "All values as Python objects, containers in it as list and dict."},       \
-      {"index", seq_index, METH_VARARGS,                                      \
-       "index($self, value, start=0, stop=sys.maxsize, /)\n--\n\n"            \
-       "The first index of a value.\n\nRaises:\n    ValueError: when it is "  \
-       "not there.\n"},                                                       \
-      {"count", seq_count, METH_O,                                            \
-       "count($self, value, /)\n--\n\nHow often a value is there."},          \
+#define READING                                                              \
+  {"tolist", tolist, METH_NOARGS,                                            \
+   "tolist($self, /)\n--\n\n"                                                \
+   "All values as Python objects, containers in it as list and dict."},      \
+      {"index", seq_index, METH_VARARGS,                                     \
+       "index($self, value, start=0, stop=sys.maxsize, /)\n--\n\n"           \
+       "The first index of a value.\n\nRaises:\n    ValueError: when it is " \
+       "not there.\n"},                                                      \
+      {"count", seq_count, METH_O,                                           \
+       "count($self, value, /)\n--\n\nHow often a value is there."},         \
       {"__reduce__", reduce, METH_NOARGS, "For copies and pickles."}
 
-#define READING_SLOTS                                                        \
-  {Py_tp_new, make}, {Py_tp_iter, PySeqIter_New},                            \
-      {Py_tp_richcompare, compare}, {Py_tp_repr, lane_object_repr},          \
+#define READING_SLOTS                                                         \
+  {Py_tp_new, make}, {Py_tp_iter, PySeqIter_New},                             \
+      {Py_tp_richcompare, compare}, {Py_tp_repr, lane_object_repr},           \
       {Py_sq_length, length}, {Py_sq_item, item}, {Py_sq_contains, contains}, \
-      {Py_mp_length, length}, {Py_mp_subscript, subscript}
+      {Py_mp_length, length}, {                                               \
+    Py_mp_subscript, subscript                                                \
+  }
 
 /* ---------------------------------------------------------- changes to a list
  *
@@ -396,7 +400,8 @@ static int replace(fnabi_seq_object* list, Py_ssize_t start, Py_ssize_t count,
     for (Py_ssize_t i = 0; i < added; i++)
       fnabi_any_set(fresh->data + i, FNABI_INDEX_NONE, 0);
     /* They stand at the end; turned round, before what was behind. */
-    fnabi_any *rest = list->data + start + count, *end = list->data + list->size;
+    fnabi_any *rest = list->data + start + count,
+              *end = list->data + list->size;
     reverse_range(rest, end - added);
     reverse_range(end - added, end);
     reverse_range(rest, end);

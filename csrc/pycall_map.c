@@ -37,15 +37,16 @@ typedef struct pairs {
 
 static int pairs_open(pairs* p, Py_ssize_t room) {
   p->count = 0;
-  p->data = room <= 8 ? p->few
-                      : PyMem_Malloc((size_t)room * 2 * sizeof *p->data);
+  p->data =
+      room <= 8 ? p->few : PyMem_Malloc((size_t)room * 2 * sizeof *p->data);
   return p->data ? 0 : out_of_memory();
 }
 
 /* `taken` says that somebody took the values over. */
 static void pairs_close(pairs* p, bool taken) {
   if (!taken)
-    for (Py_ssize_t i = 0; i < 2 * p->count; i++) fnabi_any_release(p->data + i);
+    for (Py_ssize_t i = 0; i < 2 * p->count; i++)
+      fnabi_any_release(p->data + i);
   if (p->data != p->few) PyMem_Free(p->data);
 }
 
@@ -168,8 +169,8 @@ static PyObject* make(PyTypeObject* type, PyObject* args, PyObject* names) {
                                    keywords, &source))
     return NULL;
   pairs p;
-  int status = source ? pairs_of(&p, source, dict ? "Dict" : "Map")
-                      : pairs_open(&p, 0);
+  int status =
+      source ? pairs_of(&p, source, dict ? "Dict" : "Map") : pairs_open(&p, 0);
   if (status < 0) return NULL;
   fnabi_map_object* map =
       map_of_pairs(&p, dict ? FNABI_INDEX_DICT : FNABI_INDEX_MAP);
@@ -339,12 +340,11 @@ static PyType_Slot iterator_slots[] = {{Py_tp_dealloc, iterator_dealloc},
                                        {Py_tp_iternext, iterator_next},
                                        {0}};
 
-static PyType_Spec iterator_spec = {"fnabi._call.MapIterator",
-                                    sizeof(map_iterator), 0,
-                                    Py_TPFLAGS_DEFAULT |
-                                        Py_TPFLAGS_IMMUTABLETYPE |
-                                        Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                    iterator_slots};
+static PyType_Spec iterator_spec = {
+    "fnabi._call.MapIterator", sizeof(map_iterator), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE |
+        Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    iterator_slots};
 
 static PyObject* map_iter(PyObject* self) { return iterate(self, KEYS); }
 
@@ -469,29 +469,30 @@ static PyObject* reduce(PyObject* self, PyObject* unused) {
   return list ? Py_BuildValue("O(N)", (PyObject*)Py_TYPE(self), list) : NULL;
 }
 
-#define READING                                                                \
-  {"todict", todict, METH_NOARGS,                                              \
-   "todict($self, /)\n--\n\n"                                                  \
-   "All keys and values as Python objects, containers among the values as "    \
-   "list and dict.\n\nRaises:\n    CallError: when two keys are one in a "     \
-   "dict, such as 1 and True.\n"},                                             \
-      {"get", map_get, METH_VARARGS,                                           \
-       "get($self, key, default=None, /)\n--\n\n"                              \
-       "The value of a key, or `default` where there is none."},               \
-      {"keys", map_keys, METH_NOARGS, "keys($self, /)\n--\n\nThe keys."},      \
-      {"values", map_values, METH_NOARGS,                                      \
-       "values($self, /)\n--\n\nThe values."},                                 \
-      {"items", map_items, METH_NOARGS,                                        \
-       "items($self, /)\n--\n\nThe pairs of key and value."},                  \
-      {"_iter_values", iter_values, METH_NOARGS, NULL},                        \
-      {"_iter_items", iter_items, METH_NOARGS, NULL}, {                        \
-    "__reduce__", reduce, METH_NOARGS, "For copies and pickles."               \
-  }
+#define READING                                                             \
+  {"todict", todict, METH_NOARGS,                                           \
+   "todict($self, /)\n--\n\n"                                               \
+   "All keys and values as Python objects, containers among the values as " \
+   "list and dict.\n\nRaises:\n    CallError: when two keys are one in a "  \
+   "dict, such as 1 and True.\n"},                                          \
+      {"get", map_get, METH_VARARGS,                                        \
+       "get($self, key, default=None, /)\n--\n\n"                           \
+       "The value of a key, or `default` where there is none."},            \
+      {"keys", map_keys, METH_NOARGS, "keys($self, /)\n--\n\nThe keys."},   \
+      {"values", map_values, METH_NOARGS,                                   \
+       "values($self, /)\n--\n\nThe values."},                              \
+      {"items", map_items, METH_NOARGS,                                     \
+       "items($self, /)\n--\n\nThe pairs of key and value."},               \
+      {"_iter_values", iter_values, METH_NOARGS, NULL},                     \
+      {"_iter_items", iter_items, METH_NOARGS, NULL},                       \
+      {"__reduce__", reduce, METH_NOARGS, "For copies and pickles."}
 
-#define READING_SLOTS                                                       \
-  {Py_tp_new, make}, {Py_tp_iter, map_iter}, {Py_tp_richcompare, compare},  \
-      {Py_tp_repr, lane_object_repr}, {Py_sq_contains, contains},           \
-      {Py_mp_length, length}, {Py_mp_subscript, subscript}
+#define READING_SLOTS                                                      \
+  {Py_tp_new, make}, {Py_tp_iter, map_iter}, {Py_tp_richcompare, compare}, \
+      {Py_tp_repr, lane_object_repr}, {Py_sq_contains, contains},          \
+      {Py_mp_length, length}, {                                            \
+    Py_mp_subscript, subscript                                             \
+  }
 
 /* ---------------------------------------------------------- changes to a dict
  */

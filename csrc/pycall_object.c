@@ -37,8 +37,8 @@ static Py_hash_t object_hash(PyObject* self) {
 int lane_register(const char* base, PyTypeObject* type) {
   PyObject *module = PyImport_ImportModule("collections.abc"),
            *class = module ? PyObject_GetAttrString(module, base) : NULL,
-           *done = class ? PyObject_CallMethod(class, "register", "O", type)
-                         : NULL;
+           *done =
+               class ? PyObject_CallMethod(class, "register", "O", type) : NULL;
   Py_XDECREF(module);
   Py_XDECREF(class);
   Py_XDECREF(done);
@@ -74,7 +74,8 @@ static sort sort_of(const fnabi_any* value) {
 }
 
 static int equal_in_python(const fnabi_any* a, const fnabi_any* b) {
-  PyObject *left = lane_from(a, false), *right = left ? lane_from(b, false) : NULL;
+  PyObject *left = lane_from(a, false),
+           *right = left ? lane_from(b, false) : NULL;
   int equal = right ? PyObject_RichCompareBool(left, right, Py_EQ) : -1;
   Py_XDECREF(left);
   Py_XDECREF(right);

@@ -30,7 +30,7 @@ class Shape(tuple[int, ...]):
 
     __slots__ = ()
 
-    def __new__(cls, dims: Iterable[SupportsIndex] = (), /) -> Self:
+    def __new__(cls, dims: Iterable[SupportsIndex] = (), /) -> Self:  # noqa: D102
         try:
             self = super().__new__(cls, map(index, dims))
         except TypeError as error:
