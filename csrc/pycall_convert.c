@@ -102,7 +102,8 @@ static kind find_kind(PyTypeObject* type) {
   if (derives_from(type, LANE_REAL)) return KIND_REAL;
   if (IS(&PyMemoryView_Type) || derives(type, "array", "array"))
     return KIND_BUFFER;
-  if (has(type, "__call__")) return KIND_CALLABLE;
+  /* its own slot: every class can be called, to make an instance */
+  if (PyType_GetSlot(type, Py_tp_call) != NULL) return KIND_CALLABLE;
   return KIND_OPAQUE;
 #undef IS
 }
