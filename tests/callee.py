@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+
 from fnabi._call import Function
 
 SOURCES = Path(__file__).parent / "data" / "tvm"
