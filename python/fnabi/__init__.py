@@ -23,20 +23,32 @@ if TYPE_CHECKING:
         types,
         vmfb,
     )
+    from fnabi._call import Any, AnyArray
+    from fnabi.array import Array, List
     from fnabi.callee import get_include
     from fnabi.errors import CallError, FnabiError, FormatError, LibraryError, RangeError
     from fnabi.library import Library, load_module
+    from fnabi.map import Dict, Map
+    from fnabi.object import Object, Shape
     from fnabi.signature import Component, ComponentType, SignatureBuilder, SignatureParser
 
 __all__ = [
+    "Any",
+    "AnyArray",
+    "Array",
     "CallError",
     "Component",
     "ComponentType",
+    "Dict",
     "FnabiError",
     "FormatError",
     "Library",
     "LibraryError",
+    "List",
+    "Map",
+    "Object",
     "RangeError",
+    "Shape",
     "SignatureBuilder",
     "SignatureParser",
     "callee",
@@ -58,8 +70,16 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Any": "_call",
+    "AnyArray": "_call",
+    "Array": "array",
     "Component": "signature",
     "ComponentType": "signature",
+    "Dict": "map",
+    "List": "array",
+    "Map": "map",
+    "Object": "object",
+    "Shape": "object",
     "SignatureBuilder": "signature",
     "SignatureParser": "signature",
     "Library": "library",

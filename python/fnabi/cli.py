@@ -812,8 +812,8 @@ def _inspect_library(arguments: argparse.Namespace, source: str | bytes) -> int:
             function = loaded[name]
             shown = "" if function.schema is None else _line(str(function.schema))
         screen.write("  ", (_line(name).ljust(width), "bold"), "  ", (shown, "dim"))
-        if loaded is not None and loaded[name].__doc__:
-            for line in _plain(loaded[name].__doc__).splitlines():
+        if loaded is not None and (doc := loaded[name].__doc__):
+            for line in _plain(doc).splitlines():
                 screen.write("      ", line)
     return 0
 
