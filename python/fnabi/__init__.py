@@ -20,34 +20,40 @@ if TYPE_CHECKING:
         raw,
         schema,
         sip,
+        tensor,
         types,
         vmfb,
     )
     from fnabi.callee import get_include
     from fnabi.errors import CallError, FnabiError, FormatError, LibraryError, RangeError
     from fnabi.signature import Component, ComponentType, SignatureBuilder, SignatureParser
+    from fnabi.tensor import Device, Tensor, from_dlpack
 
 __all__ = [
     "CallError",
     "Component",
     "ComponentType",
+    "Device",
     "FnabiError",
     "FormatError",
     "LibraryError",
     "RangeError",
     "SignatureBuilder",
     "SignatureParser",
+    "Tensor",
     "callee",
     "cconv",
     "compat",
     "debug",
     "declaration",
+    "from_dlpack",
     "get_include",
     "iree_abi",
     "library",
     "raw",
     "schema",
     "sip",
+    "tensor",
     "types",
     "vmfb",
 ]
@@ -60,6 +66,9 @@ _HOMES = {
     "SignatureBuilder": "signature",
     "SignatureParser": "signature",
     "get_include": "callee",
+    "Device": "tensor",
+    "Tensor": "tensor",
+    "from_dlpack": "tensor",
 }
 """The modules of names that are neither modules nor errors."""
 
