@@ -18,6 +18,7 @@ static const struct {
     [LANE_DTYPE_OF] = {"fnabi.tensor", "dtype_of"},
     [LANE_DTYPE_PARTS] = {"fnabi.tensor", "dtype_parts"},
     [LANE_DEVICE_PARTS] = {"fnabi.tensor", "device_parts"},
+    [LANE_TO_NUMPY] = {"fnabi.tensor", "to_numpy"},
     [LANE_VOID_P] = {"ctypes", "c_void_p"},
     [LANE_INTEGRAL] = {"numbers", "Integral"},
     [LANE_REAL] = {"numbers", "Real"},

@@ -54,6 +54,7 @@ typedef enum lane_name {
   LANE_DTYPE_OF,     /* fnabi.tensor.dtype_of(code, bits, lanes) -> DType */
   LANE_DTYPE_PARTS,  /* fnabi.tensor.dtype_parts(x) -> (code, bits, lanes) */
   LANE_DEVICE_PARTS, /* fnabi.tensor.device_parts(x) -> (type, id) */
+  LANE_TO_NUMPY,     /* fnabi.tensor.to_numpy(tensor) -> ndarray */
   LANE_VOID_P,       /* ctypes.c_void_p */
   LANE_INTEGRAL,
   LANE_REAL,
@@ -81,6 +82,9 @@ enum { LANE_BORROWED = 0, LANE_MADE = 1 };
 int lane_view(PyObject* value, fnabi_any* out);
 /* The same, owned in any case. */
 int lane_own(PyObject* value, fnabi_any* out);
+
+/* A DTYPE, of whatever stands for one. */
+int lane_dtype(PyObject* dtype, fnabi_any* out);
 
 /* The Python object of a value. `lane_take` takes an owned value over, also
  * when it fails. With `plain`, containers become list and dict all the way
@@ -162,8 +166,15 @@ int lane_tensor_of_numpy(PyObject* array, fnabi_any* out);
 int lane_tensor_of_exchange(PyObject* array, fnabi_any* out);
 int lane_tensor_of_dlpack(PyObject* array, fnabi_any* out);
 int lane_tensor_of_buffer(PyObject* array, fnabi_any* out);
-/* A tensor over borrowed memory, with a header of its own. */
+/* A Tensor over memory that is good for one call, with a header of its own; and
+ * the end of the call. */
 PyObject* lane_tensor_of_view(const fnabi_dl_tensor* view);
+void lane_tensor_expire(PyObject* tensor);
+/* The value of a Tensor, as lane_view: a DLTENSOR when it is such a one. */
+int lane_tensor_view(PyObject* tensor, fnabi_any* out);
+/* Does away with a tensor over an array that nobody else has a reference to, at
+ * less cost than its deleter; false: it is none, and nothing was done. */
+bool lane_tensor_dispose(fnabi_object* object);
 
 /* A function of the ABI that calls a Python callable. */
 int lane_callback_own(PyObject* callable, fnabi_any* out);

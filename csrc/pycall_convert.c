@@ -20,6 +20,7 @@ typedef enum kind {
   KIND_NUMPY,
   KIND_ANY,
   KIND_ANY_ARRAY,
+  KIND_TENSOR,
   KIND_OBJECT,
   KIND_FUNCTION,
   KIND_SHAPE,
@@ -68,6 +69,7 @@ static bool derives_from(PyTypeObject* type, lane_name name) {
 static kind find_kind(PyTypeObject* type) {
 #define IS(base) PyType_IsSubtype(type, base)
   if (IS(&PyBool_Type)) return KIND_BOOL;
+  if (IS(lane.tensor)) return KIND_TENSOR;
   if (IS(lane.object)) return KIND_OBJECT;
   if (IS(lane.any)) return KIND_ANY;
   if (IS(lane.any_array)) return KIND_ANY_ARRAY;
@@ -244,7 +246,7 @@ static int view_pair(PyObject* value, lane_name parts, const char* format,
   return good ? 0 : -1;
 }
 
-static int view_dtype(PyObject* value, fnabi_any* out) {
+int lane_dtype(PyObject* value, fnabi_any* out) {
   int code, bits, lanes;
   if (view_pair(value, LANE_DTYPE_PARTS, "iii", &code, &bits, &lanes) < 0)
     return -1;
@@ -407,6 +409,8 @@ static int view_kind(PyObject* value, kind kind, fnabi_any* out) {
       return LANE_BORROWED;
     case KIND_ANY_ARRAY:
       return make_array(value, out);
+    case KIND_TENSOR:
+      return lane_tensor_view(value, out);
     case KIND_OBJECT:
       fnabi_any_set_object(out, ((lane_object*)value)->object);
       return LANE_BORROWED;
@@ -429,7 +433,7 @@ static int view_kind(PyObject* value, kind kind, fnabi_any* out) {
     case KIND_POINTER:
       return view_pointer(PyObject_GetAttrString(value, "value"), out);
     case KIND_DTYPE:
-      return view_dtype(value, out);
+      return lane_dtype(value, out);
     case KIND_DEVICE:
       return view_device(value, out);
     case KIND_ITEM:
@@ -477,6 +481,10 @@ bool lane_is_sequence(PyObject* object) {
 int lane_own(PyObject* value, fnabi_any* out) {
   int status = lane_view(value, out);
   if (status == LANE_BORROWED) fnabi_any_retain(out);
+  if (status == LANE_BORROWED && out->type_index == FNABI_INDEX_DLTENSOR)
+    status = lane_call_error(
+        "expected a value that can be kept, got a Tensor that is lent for one "
+        "call; make a copy");
   if (status < 0) fnabi_any_set(out, FNABI_INDEX_NONE, 0);
   return status < 0 ? -1 : 0;
 }
@@ -659,7 +667,11 @@ PyObject* lane_from(const fnabi_any* any, bool plain) {
     case FNABI_INDEX_DEVICE:
       return from_parts(any);
     case FNABI_INDEX_DLTENSOR:
-      return lane_tensor_of_view((const fnabi_dl_tensor*)any->v_pointer);
+      /* callbacks, for which it is good, do not come here */
+      lane_call_error(
+          "expected a value that can be kept, got a DLTensor*, whose memory "
+          "nobody keeps; the library should give a Tensor");
+      return NULL;
     case FNABI_INDEX_RAW_STR:
     case FNABI_INDEX_SMALL_STR:
       if (fnabi_any_string(any, &text)) return lane_text(&text);

@@ -24,6 +24,17 @@ static void delete_callback(void* self, int flags) {
   if (flags & FNABI_DELETER_WEAK) fnabi_object_free(self);
 }
 
+/* A DLTensor* is good until the callback returns: what it was made of here is
+ * then made unusable, whoever has got hold of it. */
+static PyObject* from_argument(const fnabi_any* arg) {
+  if (arg->type_index != FNABI_INDEX_DLTENSOR) return lane_from(arg, false);
+  return lane_tensor_of_view((const fnabi_dl_tensor*)arg->v_pointer);
+}
+
+static void end_argument(const fnabi_any* arg, PyObject* value) {
+  if (arg->type_index == FNABI_INDEX_DLTENSOR) lane_tensor_expire(value);
+}
+
 static PyObject* call_python(PyObject* callable, const fnabi_any* args,
                              int32_t n) {
   enum { DIRECT = 4 };
@@ -33,22 +44,27 @@ static PyObject* call_python(PyObject* callable, const fnabi_any* args,
     PyObject* tuple = PyTuple_New(n);
     if (tuple == NULL) return NULL;
     for (int32_t i = 0; i < n; i++) {
-      PyObject* value = lane_from(args + i, false);
+      PyObject* value = from_argument(args + i);
       if (value == NULL || PyTuple_SetItem(tuple, i, value) < 0) {
         Py_DECREF(tuple);
         return NULL;
       }
     }
     answer = PyObject_CallObject(callable, tuple);
+    for (int32_t i = 0; i < n; i++)
+      end_argument(args + i, PyTuple_GetItem(tuple, i));
     Py_DECREF(tuple);
     return answer;
   }
   int32_t i = 0;
-  while (i < n && (a[i] = lane_from(args + i, false)) != NULL) i++;
+  while (i < n && (a[i] = from_argument(args + i)) != NULL) i++;
   if (i == n) /* the first NULL ends the list */
     answer =
         PyObject_CallFunctionObjArgs(callable, a[0], a[1], a[2], a[3], NULL);
-  while (i-- > 0) Py_DECREF(a[i]);
+  while (i-- > 0) {
+    end_argument(args + i, a[i]);
+    Py_DECREF(a[i]);
+  }
   return answer;
 }
 
@@ -179,10 +195,14 @@ static int function_error(lane_function* self, const char* format, ...) {
 /* Puts the function and the argument before the text of a CallError; other
  * exceptions are the caller's own. */
 static void name_argument(lane_function* self, Py_ssize_t i) {
-  PyObject* class = lane_get(LANE_CALL_ERROR);
-  if (class == NULL || !PyErr_ExceptionMatches(class)) return;
   PyObject *type, *problem, *traceback;
-  PyErr_Fetch(&type, &problem, &traceback);
+  PyErr_Fetch(&type, &problem, &traceback); /* the class may need an import */
+  PyObject* class = lane_get(LANE_CALL_ERROR);
+  if (class == NULL || !PyErr_GivenExceptionMatches(type, class)) {
+    PyErr_Clear();
+    PyErr_Restore(type, problem, traceback);
+    return;
+  }
   PyErr_NormalizeException(&type, &problem, &traceback);
   function_error(self, "argument %zd: %S", i, problem);
   Py_XDECREF(type);
@@ -216,7 +236,10 @@ static void raise_failure(lane_function* self, int status,
 static void release_made(fnabi_any* args, const uint64_t* made,
                          Py_ssize_t count) {
   for (Py_ssize_t i = 0; i < count; i++)
-    if (made[i / 64] >> i % 64 & 1) fnabi_any_release(args + i);
+    if (made[i / 64] >> i % 64 & 1 &&
+        !(args[i].type_index == FNABI_INDEX_TENSOR &&
+          lane_tensor_dispose(args[i].v_object)))
+      fnabi_any_release(args + i);
 }
 
 /* Makes a result a value that may be kept, with the padding that it should

@@ -177,9 +177,7 @@ def encoded(value: Any) -> Any:
     if isinstance(value, fnabi.Shape):
         return {"shape": list(value)}
     if isinstance(value, fnabi.types.DType):
-        import tvm_ffi
-
-        return {"dtype": str(tvm_ffi.dtype(tvm_ffi_dtype(value)))}
+        return {"dtype": plain("raw")(value)}
     if isinstance(value, fnabi.Device):
         return {"device": str(value)}
     if isinstance(value, ctypes.c_void_p):
@@ -202,17 +200,12 @@ def encoded(value: Any) -> Any:
     return {"object": f"{kind.__module__}.{kind.__qualname__}"}
 
 
-def tvm_ffi_dtype(dtype: fnabi.types.DType) -> Any:
-    """The same as tvm_ffi has it, by way of a function of its own."""
-    import tvm_ffi
-
-    return tvm_ffi.load_module(interop_library("c_plain"))["first"](
-        tvm_ffi_opaque(fnabi.Any(dtype))
-    )
-
-
 def normalized(expected: Any) -> Any:
-    """The record, in which numbers of tensors may be spelled otherwise."""
+    """The record, a dtype by its bits, the numbers of a tensor as they are in it."""
+    if isinstance(expected, dict) and "dtype" in expected:
+        import tvm_ffi
+
+        return {"dtype": plain("raw")(tvm_ffi.dtype(expected["dtype"]))}
     if isinstance(expected, dict) and ("tensor" in expected or "np" in expected):
         [(key, spec)] = expected.items()
         array = array_of(spec)
