@@ -692,8 +692,8 @@ PyObject* lane_from(const fnabi_any* any, bool plain) {
         return from_object(any->v_object, plain);
   }
   lane_call_error(
-      "expected a value of TVM-FFI, got type index %d with payload 0x%llx",
-      (int)any->type_index, (unsigned long long)any->v_bits);
+      "expected a value of TVM-FFI, got type index %d with payload %p",
+      (int)any->type_index, (void*)(uintptr_t)any->v_bits);
   return NULL;
 }
 

@@ -276,10 +276,10 @@ static bool settle(fnabi_any* result, fnabi_any* refused) {
 static void refuse_result(lane_function* self, const fnabi_any* refused) {
   function_error(
       self,
-      "the function answered with type index %d and payload 0x%llx, which is "
+      "the function answered with type index %d and payload %p, which is "
       "no result of the ABI; the library may be built for another version of "
       "it",
-      (int)refused->type_index, (unsigned long long)refused->v_bits);
+      (int)refused->type_index, (void*)(uintptr_t)refused->v_bits);
 }
 
 static PyObject* from_result(lane_function* self, fnabi_any* result) {
