@@ -873,7 +873,9 @@ static Py_ssize_t fill_column(column* c, Py_ssize_t begin, Py_ssize_t end,
       if (own_item(c->object, i, out) < 0) return i - begin;
     return end - begin;
   }
-  Py_ssize_t step = c->buffer.strides[0];
+  Py_ssize_t step = c->buffer.strides != NULL /* ctypes has none */
+                        ? c->buffer.strides[0]
+                        : c->buffer.itemsize;
   const char* at = (const char*)c->buffer.buf + begin * step;
 #define FILL(type, set)                                                 \
   for (Py_ssize_t i = begin; i < end; i++, out += stride, at += step) { \
