@@ -340,7 +340,7 @@ def test_the_same_function():
     assert Function(len) != callback
 
 
-@pytest.mark.parametrize("value", [0, -1, 1 << 64, "1", None, 1.0])
+@pytest.mark.parametrize("value", [0, 1 << 64, "1", None, 1.0])
 def test_no_address(value):
     with pytest.raises(CallError, match="^Function.from_address: address: expected the address"):
         Function.from_address(value)
@@ -730,7 +730,7 @@ def peer_values() -> dict[str, object]:
     }
 
 
-def check_counts(calls: list[Callable[[], object]], *values: object, times: int = 2000) -> None:
+def check_counts(calls: list[Callable[[], object]], *values: object, times: int = 20_000) -> None:
     """`times` rounds of calls leave the counts, the library's objects and memory as they are."""
     live = plain("live")
     for call in calls:
@@ -744,7 +744,8 @@ def check_counts(calls: list[Callable[[], object]], *values: object, times: int 
             call()
     gc.collect()
     assert live() == objects
-    assert [sys.getrefcount(value) for value in values] == counts
+    for value, count in zip(values, counts, strict=True):  # of None others have some too
+        assert abs(sys.getrefcount(value) - count) <= (100 if count > 1000 else 0)
     assert rss() - memory < 1 << 20
 
 
@@ -765,7 +766,7 @@ def test_references(name):
             lambda: first(value),
             lambda: apply(lambda x: x, value),
             lambda: first.bind(value)(),
-            lambda: first.map([value], value),
+            lambda: first.map([value], 1),
             lambda: first([value], {"key": value}),
         ],
         value,
@@ -799,7 +800,7 @@ def test_results_are_let_go_of():
         plain("bad_padding_obj").bind(),
         plain("tensor_arange").bind(5),
     ]
-    check_counts(list(calls))
+    check_counts(list(calls), times=5000)
     check_counts([lambda: plain("array_squares").map([5] * 10)], times=200)
 
 

@@ -1,14 +1,16 @@
 /* Functions that keep a callback, call it on a thread of their own or after the
- * end of Python, and that answer what they should not. Uses libtvm_ffi where it
- * is loaded. */
+ * end of Python, and that answer what they should not. With LINKED it is
+ * linked with libtvm_ffi, where its errors go; without it needs nothing. */
 #include <pthread.h>
 #include <unistd.h>
 
 #include "fnlab.h"
 
+#ifndef LINKED
 #pragma weak TVMFFIErrorSetRaisedFromCStr
 #pragma weak TVMFFIErrorSetRaised
 #pragma weak TVMFFIErrorMoveFromRaised
+#endif
 
 typedef struct job {
   TVMFFIObject* function;
