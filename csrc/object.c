@@ -35,6 +35,11 @@ void* fnabi_object_new(size_t size, int32_t type_index,
   return allocate(size, type_index, deleter, true);
 }
 
+void* fnabi_object_new_raw(size_t size, int32_t type_index,
+                           void (*deleter)(void* self, int flags)) {
+  return allocate(size, type_index, deleter, false);
+}
+
 void fnabi_object_free(void* object) { free(prefix_of(object)); }
 
 /* -------------------------------------------------------------------- counts
