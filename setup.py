@@ -1,14 +1,26 @@
 import sysconfig
+from pathlib import Path
 
-from setuptools import setup
+from setuptools import Extension, setup
 
 # A free-threaded build has no stable ABI: its wheel is its own.
-abi3 = {} if sysconfig.get_config_var("Py_GIL_DISABLED") else {"py_limited_api": "cp311"}
+abi3 = not sysconfig.get_config_var("Py_GIL_DISABLED")
+
+call_lane = Extension(
+    "fnabi._call",
+    sources=sorted(str(path) for path in Path("csrc").glob("*.c")),
+    depends=sorted(str(path) for path in Path("csrc").glob("*.h")),
+    include_dirs=["csrc"],
+    define_macros=[("Py_LIMITED_API", "0x030B0000")] if abi3 else [],
+    py_limited_api=abi3,
+    extra_compile_args=["-std=c11", "-O2", "-g0", "-fvisibility=hidden"],
+)
 
 setup(
     package_dir={"": "python"},
     packages=["fnabi"],
-    package_data={"fnabi": ["py.typed", "*.pyi"]},
+    package_data={"fnabi": ["py.typed", "*.pyi", "include/fnabi/*.h"]},
     cffi_modules=["csrc/ffi_build.py:ffibuilder"],
-    options={"bdist_wheel": abi3},
+    ext_modules=[call_lane],
+    options={"bdist_wheel": {"py_limited_api": "cp311"} if abi3 else {}},
 )

@@ -12,6 +12,9 @@
 /* ------------------------------------------------------------------- columns
  */
 
+_Static_assert(FNABI_CODE_COUNT <= FNABI_ROW_NULL, "a status is a byte");
+_Static_assert(FNABI_DEPTH_MAX < 250, "a depth is a byte");
+
 typedef struct layout {
   uint8_t width;
   bool offsets;

@@ -16,8 +16,12 @@ ffibuilder.cdef(re.sub(r"\bFNABI_API ", "", CDEF))
 ffibuilder.set_source(
     "fnabi._fnabi",
     '#include "fnabi.h"\n#include "pycapsule.h"',
-    sources=[f"csrc/{path.name}" for path in sorted(HERE.glob("*.c"))],
+    sources=[
+        f"csrc/{path.name}"
+        for path in sorted(HERE.glob("*.c"))
+        if not path.name.startswith("pycall")
+    ],
     depends=[f"csrc/{path.name}" for path in sorted(HERE.glob("*.h"))],
     include_dirs=["csrc"],
-    extra_compile_args=["-std=c11", "-O2", "-fvisibility=hidden"],
+    extra_compile_args=["-std=c11", "-O2", "-g0", "-fvisibility=hidden"],
 )

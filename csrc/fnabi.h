@@ -35,10 +35,12 @@
  * bytes, where it is not. Encoders take the messages that decoders give.
  *
  *   dtype      [kind, bits, format]        kind: "signed" "unsigned" "signless"
- *                                          "float" "bfloat" "complex" "bool"
- *                                          "index"; bits: width of an element;
- *                                          format: "" or the name of a float
- *                                          format, such as "e4m3fn"
+ *            | [kind, bits, format, lanes] "float" "bfloat" "complex" "bool"
+ *                                          "index" "handle"; bits: width of a
+ *                                          lane; format: "" or the name of a
+ *                                          float format, such as "e4m3fn";
+ *                                          lanes: 1 where it is left out, and
+ *                                          no text can express any other
  *   type       [SCALAR, dtype]
  *            | [BUFFER, dtype, shape]      shape: array of dims, nil: unknown
  *                                          rank; dim: int, nil: dynamic
@@ -175,6 +177,19 @@ typedef enum fnabi_code {
   FNABI_CCONV_SPAN_END, /* a span that is not closed */
   FNABI_CCONV_COUNT,    /* as many counts, of 0 or more, as there are spans */
   FNABI_CCONV_SIZE,     /* a text of 4 GiB, or a buffer's size outside int64 */
+
+  /* shared libraries */
+  FNABI_LIBRARY_MAGIC,   /* not an ELF file */
+  FNABI_LIBRARY_HEADER,  /* a class, an order or a size that no ELF file has */
+  FNABI_LIBRARY_RANGE,   /* a part that runs past the end */
+  FNABI_LIBRARY_ADDRESS, /* an address that no part of the file is loaded to */
+  FNABI_LIBRARY_DYNAMIC, /* what dynamic linking needs is missing */
+  FNABI_LIBRARY_HASH,    /* a damaged hash table */
+  FNABI_LIBRARY_STRING,  /* a name outside the strings, or these without end */
+
+  /* metadata of functions; the JSON is well-formed */
+  FNABI_SCHEMA_METADATA, /* not an object with a text "type_schema" */
+  FNABI_SCHEMA_TYPE,     /* not the schema of a type */
 
   FNABI_CODE_COUNT
 } fnabi_code;
@@ -831,6 +846,213 @@ FNABI_API const char* fnabi_arrow_next(struct ArrowArrayStream* stream,
 
 /* The length of an array; -1 for one that is released: the end of a stream. */
 FNABI_API int64_t fnabi_arrow_length(const struct ArrowArray* array);
+/* -------------------------------------------------------------------- library
+ *
+ * What a shared library says of itself before it is loaded: an ELF file of
+ * either class and either byte order, read as the dynamic linker reads it, from
+ * its program headers and dynamic section. Where these are silent the section
+ * headers count, which may be missing.
+ *
+ *   library   [bits, order, type, machine, bind_now, early, soname, runpath,
+ *              [needed...], [[name, kind, value]...], [[name, weak]...]]
+ *     bits      32 or 64; order: "little" or "big"
+ *     type      e_type, 3 for shared libraries; machine: e_machine
+ *     bind_now  whether all symbols are looked up when it is loaded
+ *     early     whether it refers to one of the symbols that it wants, and not
+ *               weakly, elsewhere than in calls: that one is looked up when it
+ *               is loaded in any case (not told for MIPS of 64 bits)
+ *     soname    or nil
+ *     runpath   DT_RUNPATH, or else DT_RPATH, or nil
+ *     needed    the libraries it is linked with
+ *     then      the symbols that it exports whose names begin with
+ *               "__tvm_ffi_" or "__fnabi_", in the order of the table. kind:
+ *               "function", "object", or "other" where the table does not say;
+ *               value: where it is, an address before relocation
+ *     then      the symbols it wants of others whose names begin with "TVMFFI";
+ *               weak: whether it can do without */
+
+/* A whole library. Errors have paths such as "segments[2]", "dynamic.strtab"
+ * or "symbols[7].name". Linear in the size of the file, and in that of the
+ * names told: these are at most 8 times as long as the file, or else the code
+ * is FNABI_WORK. */
+FNABI_API int64_t fnabi_library_decode(const char* data, size_t size,
+                                       uint8_t* out, size_t capacity,
+                                       fnabi_error* error);
+
+/* ------------------------------------------------------------------------ any
+ *
+ * What crosses TVM-FFI's stable C ABI, in the layout of 64-bit machines. A
+ * value has 16 bytes:
+ *
+ *      0             4             8                            16
+ *      +-------------+-------------+-----------------------------+
+ *      | type index  | 0, or the   | payload; bytes that the     |
+ *      |             | text's size | type does not use are 0     |
+ *      +-------------+-------------+-----------------------------+
+ *
+ * It is owned, or a view that is good for one call. From FNABI_INDEX_OBJECT on
+ * the payload is an object, and an owned value is one strong reference to it.
+ * Functions of these are declared in any.h, object.h, array.h and map.h. */
+typedef enum fnabi_type_index {
+  FNABI_INDEX_ANY = -1, /* in type schemas, never of a value */
+  FNABI_INDEX_NONE = 0,
+  FNABI_INDEX_INT,
+  FNABI_INDEX_BOOL,
+  FNABI_INDEX_FLOAT,
+  FNABI_INDEX_POINTER,
+  FNABI_INDEX_DTYPE,
+  FNABI_INDEX_DEVICE,
+  FNABI_INDEX_DLTENSOR,   /* a borrowed DLTensor*; views and doubtful results */
+  FNABI_INDEX_RAW_STR,    /* a borrowed NUL-terminated string; views only */
+  FNABI_INDEX_BYTE_ARRAY, /* a borrowed fnabi_byte_array*; views only */
+  FNABI_INDEX_RVALUE,     /* fnabi_object**, which the callee may take and then
+                             writes NULL; views only */
+  FNABI_INDEX_SMALL_STR,  /* up to 7 bytes of UTF-8 in the payload */
+  FNABI_INDEX_SMALL_BYTES,
+  FNABI_INDEX_UNCHANGED,
+  FNABI_INDEX_OBJECT = 64, /* the first that is an object */
+  FNABI_INDEX_STR,
+  FNABI_INDEX_BYTES,
+  FNABI_INDEX_ERROR,
+  FNABI_INDEX_FUNCTION,
+  FNABI_INDEX_SHAPE,
+  FNABI_INDEX_TENSOR,
+  FNABI_INDEX_ARRAY,
+  FNABI_INDEX_MAP,
+  FNABI_INDEX_MODULE,
+  FNABI_INDEX_OPAQUE_PY,
+  FNABI_INDEX_LIST,
+  FNABI_INDEX_DICT,
+  FNABI_INDEX_VISIT_INTERRUPT,
+  FNABI_INDEX_BIG_INT,
+  FNABI_INDEX_DYNAMIC = 128 /* the first that is given out at run time */
+} fnabi_type_index;
+
+#define FNABI_SMALL_MAX 7
+
+/* As in DLPack 1. */
+typedef struct fnabi_dl_dtype {
+  uint8_t code;
+  uint8_t bits;
+  uint16_t lanes;
+} fnabi_dl_dtype;
+
+typedef struct fnabi_dl_device {
+  int32_t type;
+  int32_t id;
+} fnabi_dl_device;
+
+typedef struct fnabi_dl_tensor {
+  void* data;
+  fnabi_dl_device device;
+  int32_t ndim;
+  fnabi_dl_dtype dtype;
+  int64_t* shape;
+  int64_t* strides; /* in elements; NULL: compact, in C order */
+  uint64_t byte_offset;
+} fnabi_dl_tensor;
+
+/* Before every object that is made here stand 16 spare bytes, the last 8 of
+ * which hold the function that frees its memory; of foreign objects nothing is
+ * known to stand there. */
+typedef struct fnabi_object {
+  uint64_t counts; /* strong in the lower half, weak in the upper; all strong
+                      ones together hold one weak one */
+  int32_t type_index;
+  uint32_t padding;
+  void (*deleter)(void* self, int flags); /* 1: destroy, 2: free, 3: both;
+                                             NULL: never */
+} fnabi_object;
+
+typedef struct fnabi_any {
+  int32_t type_index; /* fnabi_type_index */
+  uint32_t small_size;
+  union {
+    int64_t v_int;
+    uint64_t v_bits;
+    double v_float;
+    void* v_pointer;
+    const char* v_str;
+    fnabi_object* v_object;
+    fnabi_dl_dtype v_dtype;
+    fnabi_dl_device v_device;
+    char v_small[8];
+  };
+} fnabi_any;
+
+typedef struct fnabi_byte_array {
+  const char* data;
+  size_t size;
+} fnabi_byte_array;
+
+/* The universal calling convention: 0, or anything else for a failure. `args`
+ * are views for as long as the call lasts. `result` is None when the call
+ * begins, and owned by the caller when it has succeeded. `handle` is NULL for
+ * an exported symbol, the object itself for a function object. */
+typedef int (*fnabi_call)(void* handle, const fnabi_any* args, int32_t n,
+                          fnabi_any* result);
+
+/* The objects; all begin with the header. */
+typedef struct fnabi_bytes_object { /* STR, BYTES */
+  fnabi_object object;
+  fnabi_byte_array text;
+} fnabi_bytes_object;
+
+typedef struct fnabi_shape_object {
+  fnabi_object object;
+  const int64_t* dims;
+  size_t ndim;
+} fnabi_shape_object;
+
+typedef struct fnabi_error_object {
+  fnabi_object object;
+  fnabi_byte_array kind;
+  fnabi_byte_array message;
+  fnabi_byte_array backtrace; /* the most recent call first */
+  /* replaces (0) or appends to (1) the backtrace */
+  void (*update_backtrace)(void* self, const fnabi_byte_array* text, int mode);
+  /* Errors made with headers before 0.1.8 end here. */
+  fnabi_object* cause;
+  fnabi_object* context;
+} fnabi_error_object;
+
+typedef struct fnabi_function_object {
+  fnabi_object object;
+  fnabi_call call;
+  void* cpp_call; /* NULL, but for functions of C++ */
+} fnabi_function_object;
+
+typedef struct fnabi_tensor_object {
+  fnabi_object object;
+  fnabi_dl_tensor tensor; /* strides are never NULL where ndim > 0 */
+} fnabi_tensor_object;
+
+typedef struct fnabi_seq_object { /* ARRAY: in place; LIST: a buffer apart */
+  fnabi_object object;
+  fnabi_any* data; /* owned values */
+  int64_t size;
+  int64_t capacity;
+  void (*data_deleter)(void* data); /* NULL: in place */
+} fnabi_seq_object;
+
+typedef struct fnabi_map_object { /* MAP, DICT; the layouts stand in map.c */
+  fnabi_object object;
+  void* data;
+  uint64_t size;
+  uint64_t slots;
+  void (*data_deleter)(void* data);
+} fnabi_map_object;
+
+typedef struct fnabi_opaque_object { /* OPAQUE_PY */
+  fnabi_object object;
+  void* handle;
+} fnabi_opaque_object;
+
+typedef struct fnabi_big_int_object {
+  fnabi_object object;
+  size_t words; /* that follow, least significant first, two's complement, as
+                   few as will do; what fits an INT is one */
+} fnabi_big_int_object;
 
 /* cdef: end */
 

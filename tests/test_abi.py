@@ -22,7 +22,25 @@ FENCED = "".join(
 )
 CODE = re.sub(r"/\*.*?\*/", "", FENCED, flags=re.DOTALL)
 
-STRUCT_SIZES = {"fnabi_error": 4 + 4 + 8 + 8 + 128, "fnabi_component": 4 * 4 + 3 * 8}
+STRUCT_SIZES = {
+    "fnabi_error": 4 + 4 + 8 + 8 + 128,
+    "fnabi_component": 4 * 4 + 3 * 8,
+    "fnabi_any": 16,
+    "fnabi_byte_array": 16,
+    "fnabi_dl_dtype": 4,
+    "fnabi_dl_device": 8,
+    "fnabi_dl_tensor": 48,
+    "fnabi_object": 24,
+    "fnabi_bytes_object": 24 + 16,
+    "fnabi_shape_object": 24 + 16,
+    "fnabi_error_object": 24 + 72,
+    "fnabi_function_object": 24 + 16,
+    "fnabi_tensor_object": 24 + 48,
+    "fnabi_seq_object": 24 + 32,
+    "fnabi_map_object": 24 + 32,
+    "fnabi_opaque_object": 24 + 8,
+    "fnabi_big_int_object": 24 + 8,
+}
 
 CODES: dict[str, int] = {name: number for number, name in ffi.typeof("fnabi_code").elements.items()}
 COUNT = CODES.pop("FNABI_CODE_COUNT")

@@ -9,22 +9,59 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # as in typing, whose import takes longer than all of this
 if TYPE_CHECKING:
-    from fnabi import cconv, columns, compat, debug, declaration, iree_abi, raw, sip, types, vmfb
+    from fnabi import (
+        callee,
+        cconv,
+        columns,
+        compat,
+        debug,
+        declaration,
+        iree_abi,
+        library,
+        raw,
+        schema,
+        sip,
+        tensor,
+        types,
+        vmfb,
+    )
+    from fnabi._call import Any, AnyArray, Call, Error, Function
+    from fnabi.array import Array, List
+    from fnabi.callee import get_include
     from fnabi.columns import Columns, decode_columns, encode_columns, iter_columns
     from fnabi.errors import CallError, FnabiError, FormatError, LibraryError, RangeError
+    from fnabi.library import Library, load_module
+    from fnabi.map import Dict, Map
+    from fnabi.object import Object, Shape
     from fnabi.signature import Component, ComponentType, SignatureBuilder, SignatureParser
+    from fnabi.tensor import Device, Tensor, from_dlpack
 
 __all__ = [
+    "Any",
+    "AnyArray",
+    "Array",
+    "Call",
     "CallError",
     "Columns",
     "Component",
     "ComponentType",
+    "Device",
+    "Dict",
+    "Error",
     "FnabiError",
     "FormatError",
+    "Function",
+    "Library",
     "LibraryError",
+    "List",
+    "Map",
+    "Object",
     "RangeError",
+    "Shape",
     "SignatureBuilder",
     "SignatureParser",
+    "Tensor",
+    "callee",
     "cconv",
     "columns",
     "compat",
@@ -32,10 +69,16 @@ __all__ = [
     "declaration",
     "decode_columns",
     "encode_columns",
+    "from_dlpack",
+    "get_include",
     "iree_abi",
     "iter_columns",
+    "library",
+    "load_module",
     "raw",
+    "schema",
     "sip",
+    "tensor",
     "types",
     "vmfb",
 ]
@@ -43,11 +86,33 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
-    **dict.fromkeys(
-        ("Component", "ComponentType", "SignatureBuilder", "SignatureParser"), "signature"
-    ),
-    **dict.fromkeys(("Columns", "decode_columns", "encode_columns", "iter_columns"), "columns"),
+    "Any": "_call",
+    "AnyArray": "_call",
+    "Array": "array",
+    "Call": "_call",
+    "Columns": "columns",
+    "Component": "signature",
+    "ComponentType": "signature",
+    "Device": "tensor",
+    "Dict": "map",
+    "Error": "_call",
+    "Function": "_call",
+    "Library": "library",
+    "List": "array",
+    "Map": "map",
+    "Object": "object",
+    "Shape": "object",
+    "SignatureBuilder": "signature",
+    "SignatureParser": "signature",
+    "Tensor": "tensor",
+    "decode_columns": "columns",
+    "encode_columns": "columns",
+    "from_dlpack": "tensor",
+    "get_include": "callee",
+    "iter_columns": "columns",
+    "load_module": "library",
 }
+"""The modules of names that are neither modules nor errors."""
 
 
 def __getattr__(name: str) -> object:

@@ -691,7 +691,7 @@ class Module:
     ) -> None:
         self._lenient = lenient
         self._mapped = mapped
-        self._view: Any = _view(data, function)
+        self._view: Any = _core.view(data, function)
         _core.check(lib.fnabi_vmfb_verify, self._view, lenient)
 
     @cached_property
@@ -961,16 +961,7 @@ def verify(data: ReadableBuffer) -> None:
         CallError: when `data` has no contiguous buffer.
 
     """
-    _core.check(lib.fnabi_vmfb_verify, _view(data, "vmfb.verify"), False)
-
-
-def _view(data: ReadableBuffer, function: str) -> Any:
-    if data.__class__ is bytes:  # crosses as it is
-        return data
-    try:
-        return ffi.from_buffer(data)
-    except (TypeError, ValueError, BufferError) as problem:
-        raise CallError(f"{function}: data must be a contiguous buffer: {problem}") from problem
+    _core.check(lib.fnabi_vmfb_verify, _core.view(data, "vmfb.verify"), False)
 
 
 def _error(code: int, offset: int, path: str) -> FormatError:
