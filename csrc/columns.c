@@ -135,8 +135,10 @@ fnabi_columns* fnabi_columns_new(int32_t abi, int32_t flags) {
       uint8_t message[32];
       fnabi_reader r = {message, sizeof message, 0};
       fnabi_dtype dtype;
+      fnabi_error error;
       fnabi_raw_scalar_dtype(i, message, sizeof message);
-      good &= fnabi_unpack_dtype(&r, &dtype) && intern(columns, &dtype) == i;
+      good &= fnabi_unpack_dtype(&r, &dtype, &error) &&
+              intern(columns, &dtype) == i;
     }
   if (good) return columns;
   fnabi_columns_free(columns);
@@ -242,7 +244,8 @@ static int32_t intern(fnabi_columns* columns, const fnabi_dtype* dtype) {
 void fnabi_dtype_write_name(fnabi_writer* w, const fnabi_columns* columns,
                             size_t i) {
   static const char* const names[FNABI_DTYPE_KIND_COUNT] = {
-      "int", "uint", "i", "float", "bfloat", "complex", "bool", "index",
+      "int",     "uint", "i",     "float",  "bfloat",
+      "complex", "bool", "index", "handle",
   };
   fnabi_dtype dtype = dtype_of(columns, i);
   fnabi_put(w, names[dtype.kind], strlen(names[dtype.kind]));
@@ -318,7 +321,8 @@ static bool put_node(side* s, const node* n) {
 
 static bool take_dtype(side* s, node* n) {
   fnabi_dtype dtype;
-  if (!fnabi_unpack_dtype(&s->r, &dtype)) return false;
+  fnabi_error error;
+  if (!fnabi_unpack_dtype(&s->r, &dtype, &error)) return false;
   n->dtype = intern(s->columns, &dtype);
   return n->dtype >= 0;
 }
