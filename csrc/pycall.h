@@ -91,6 +91,10 @@ PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object);
 /* The type of the wrapper that a type index has. */
 PyTypeObject* lane_type_of(int32_t type_index);
 
+/* Gives a reference back; the current exception stays, whatever the object's
+ * deleter, which may be Python code, does. */
+void lane_release(fnabi_object* object);
+
 PyObject* lane_text(const fnabi_byte_array* text);
 /* The bytes of a str, which live as long as it does; what is no UTF-8 comes
  * back as the bytes it was. *keep is a new reference, or NULL. */

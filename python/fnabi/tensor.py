@@ -295,5 +295,7 @@ def to_numpy(tensor: Tensor) -> npt.NDArray[Any]:
         "data": (tensor.data_ptr, tensor.read_only),
     }
     if tensor.size == 0:
-        return numpy.empty(shape, item)  # type: ignore[no-any-return]
+        empty: npt.NDArray[Any] = numpy.empty(shape, item)
+        empty.flags.writeable = not tensor.read_only
+        return empty
     return numpy.asarray(_Memory(tensor, interface)).view(item)  # type: ignore[no-any-return]
