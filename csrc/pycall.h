@@ -46,7 +46,10 @@ extern lane_types lane;
 typedef enum lane_name {
   LANE_CALL_ERROR,
   LANE_LIBRARY_ERROR,
-  LANE_SHAPE,        /* fnabi.object.Shape, a tuple */
+  LANE_SHAPE,    /* fnabi.object.Shape, a tuple */
+  LANE_MAP_KEYS, /* fnabi.map.Keys(map), a view; so are the next two */
+  LANE_MAP_VALUES,
+  LANE_MAP_ITEMS,
   LANE_DEVICE,       /* fnabi.tensor.Device(type, id) */
   LANE_DTYPE_OF,     /* fnabi.tensor.dtype_of(code, bits, lanes) -> DType */
   LANE_DTYPE_PARTS,  /* fnabi.tensor.dtype_parts(x) -> (code, bits, lanes) */
@@ -124,6 +127,34 @@ PyObject* lane_array_list(fnabi_seq_object* array, bool plain);
 int lane_map_own(PyObject* dict, fnabi_any* out);
 PyObject* lane_map_dict(fnabi_map_object* map, bool plain);
 
+/* 1 for values that are equal as Python compares them: numbers of any type by
+ * value, containers by what is in them; keys of maps by the rules of the ABI.
+ * -1: an exception. What is compared must be kept by the caller: it may run
+ * Python. */
+int lane_equal(const fnabi_any* a, const fnabi_any* b);
+int lane_array_equal(const fnabi_seq_object* a, const fnabi_seq_object* b);
+int lane_map_equal(const fnabi_map_object* a, const fnabi_map_object* b);
+
+/* The containers around a value whose repr is made, so that one inside itself
+ * is found. */
+typedef struct lane_nest {
+  const struct lane_nest* outer;
+  const fnabi_object* object;
+  int depth;
+} lane_nest;
+/* Which evaluates where the reprs of all values do. With `plain`, for values
+ * that become an array or a map again, these are lists and dicts. */
+PyObject* lane_repr(const fnabi_any* value, const lane_nest* nest, bool plain);
+PyObject* lane_object_repr(PyObject* object);
+/* Appends the reprs of the values, or pairs, to a list. */
+int lane_array_repr(const fnabi_seq_object* array, const lane_nest* nest,
+                    PyObject* parts);
+int lane_map_repr(const fnabi_map_object* map, const lane_nest* nest,
+                  PyObject* parts);
+
+/* Makes a type a subclass of one in collections.abc. */
+int lane_register(const char* base, PyTypeObject* type);
+
 /* A tensor over the memory of an array, which it keeps: NumPy's, one with the
  * exchange API or `__dlpack__`, one with a buffer. */
 int lane_tensor_of_numpy(PyObject* array, fnabi_any* out);
@@ -158,6 +189,10 @@ void lane_error_forget(void);
 /* Reports the current Python exception to the C caller of a callback, and
  * clears it. */
 void lane_error_report(void);
+
+/* Takes the error that a library has kept for this thread, and drops those of
+ * all others. The texts are good until it fails again. */
+bool lane_library_error(fnabi_byte_array* kind, fnabi_byte_array* message);
 
 /* Each adds its types to the module. */
 int lane_any_init(PyObject* module);

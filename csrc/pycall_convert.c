@@ -104,7 +104,8 @@ static kind find_kind(PyTypeObject* type) {
   if (derives_from(type, LANE_REAL)) return KIND_REAL;
   if (IS(&PyMemoryView_Type) || derives(type, "array", "array"))
     return KIND_BUFFER;
-  if (has(type, "__call__")) return KIND_CALLABLE;
+  /* its own slot: every class can be called, to make an instance */
+  if (PyType_GetSlot(type, Py_tp_call) != NULL) return KIND_CALLABLE;
   return KIND_OPAQUE;
 #undef IS
 }
@@ -509,7 +510,11 @@ static PyObject* from_shape(const fnabi_shape_object* shape) {
       return NULL;
     }
   }
-  PyObject* value = PyObject_CallFunctionObjArgs(type, dims, NULL);
+  /* The dims are good: what the class checks is passed over. */
+  newfunc make = (newfunc)PyType_GetSlot(&PyTuple_Type, Py_tp_new);
+  PyObject *args = PyTuple_Pack(1, dims),
+           *value = args ? make((PyTypeObject*)type, args, NULL) : NULL;
+  Py_XDECREF(args);
   Py_DECREF(dims);
   return value;
 }

@@ -45,6 +45,8 @@ void lane_error_forget(void) {
     slot.take(&stale);
     if (stale != NULL) fnabi_object_release(stale);
   }
+  fnabi_byte_array kind, message;
+  lane_library_error(&kind, &message);
   if (waiting_count != 0) {
     PyObject* stale = take_waiting();
     Py_XDECREF(stale);
@@ -171,17 +173,23 @@ static PyObject* make_exception(PyObject* class, PyObject* message) {
   }
 }
 
+static PyObject* exception_of(const fnabi_byte_array* kind,
+                              const fnabi_byte_array* message) {
+  PyObject *name = lane_text(kind), *text = NULL, *exception = NULL;
+  if (name != NULL && (text = lane_text(message)) != NULL)
+    exception = make_exception(class_of_kind(name), text);
+  Py_XDECREF(name);
+  Py_XDECREF(text);
+  return exception;
+}
+
 PyObject* lane_error_exception(fnabi_error_object* error) {
   if (error->object.deleter == delete_raised) {
     PyObject* exception = ((raised*)error)->exception;
     Py_INCREF(exception);
     return exception;
   }
-  PyObject *kind = lane_text(&error->kind), *message = NULL, *exception = NULL;
-  if (kind != NULL && (message = lane_text(&error->message)) != NULL)
-    exception = make_exception(class_of_kind(kind), message);
-  Py_XDECREF(kind);
-  Py_XDECREF(message);
+  PyObject* exception = exception_of(&error->kind, &error->message);
   if (exception != NULL) {
     fnabi_object_retain(error);
     PyObject* wrapper = lane_wrap(lane.error, &error->object);
@@ -202,6 +210,7 @@ static void raise_again(PyObject* exception) {
 
 void lane_error_raise(PyObject* name, int status) {
   if (PyErr_Occurred()) return; /* an old way to fail: -2, and Python knows */
+  fnabi_byte_array kind, message;
   void* error = NULL;
   if (slot_find()) slot.take(&error);
   PyObject* mine = take_waiting();
@@ -209,6 +218,10 @@ void lane_error_raise(PyObject* name, int status) {
     PyObject* exception = lane_error_exception(error);
     fnabi_object_release(error);
     Py_XDECREF(mine);
+    if (exception != NULL) raise_again(exception);
+  } else if (lane_library_error(&kind, &message)) {
+    Py_XDECREF(mine);
+    PyObject* exception = exception_of(&kind, &message);
     if (exception != NULL) raise_again(exception);
   } else if (mine != NULL) {
     raise_again(mine);

@@ -52,6 +52,75 @@ static PyObject* library_symbol(PyObject* module, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+/* --------------------------------------------------------------- slots for
+ * errors
+ *
+ * Libraries that are linked with nothing keep their errors themselves, as
+ * fnabi/callee.h says. */
+typedef struct slot_error {
+  fnabi_byte_array kind, message;
+} slot_error;
+typedef int32_t (*error_slot)(slot_error* error, size_t size);
+
+static error_slot* slots;
+static size_t slot_count;
+
+static PyObject* library_add_error_slot(PyObject* module, PyObject* number) {
+  (void)module;
+  void* address = PyLong_AsVoidPtr(number);
+  if (address == NULL && PyErr_Occurred()) return NULL;
+  error_slot slot;
+  memcpy(&slot, &address, sizeof slot);
+  for (size_t i = 0; i < slot_count; i++)
+    if (slots[i] == slot) Py_RETURN_NONE;
+  error_slot* more = PyMem_Realloc(slots, (slot_count + 1) * sizeof *slots);
+  if (more == NULL) return PyErr_NoMemory();
+  slots = more;
+  slots[slot_count++] = slot;
+  Py_RETURN_NONE;
+}
+
+bool lane_library_error(fnabi_byte_array* kind, fnabi_byte_array* message) {
+  bool any = false;
+  for (size_t i = 0; i < slot_count; i++) {
+    slot_error found = {{"", 0}, {"", 0}};
+    if (slots[i](&found, sizeof found) != 1 || any) continue;
+    *kind = found.kind;
+    *message = found.message;
+    any = true;
+  }
+  return any;
+}
+
+/* ------------------------------------------------------------ global functions
+ */
+
+static PyObject* library_global(PyObject* module, PyObject* name) {
+  (void)module;
+  fnabi_byte_array text;
+  PyObject* keep;
+  if (!PyUnicode_Check(name)) {
+    lane_call_error("global_function: name: expected str, got %R",
+                    (PyObject*)Py_TYPE(name));
+    return NULL;
+  }
+  void* runtime = dlopen("libtvm_ffi.so", RTLD_LAZY | RTLD_NOLOAD);
+  void* address = runtime ? dlsym(runtime, "TVMFFIFunctionGetGlobal") : NULL;
+  if (address == NULL) Py_RETURN_NONE;
+  int (*get)(const fnabi_byte_array*, void**);
+  memcpy(&get, &address, sizeof get);
+  if (lane_utf8(name, &text, &keep) < 0) return NULL;
+  void* function = NULL;
+  int status = get(&text, &function);
+  Py_XDECREF(keep);
+  if (status != 0) {
+    lane_error_raise(name, status);
+    return NULL;
+  }
+  if (function == NULL) Py_RETURN_NONE;
+  return lane_function_of_object(function);
+}
+
 static PyMethodDef library_methods[] = {
     {"open_library", library_open, METH_VARARGS,
      "open_library(path, everywhere, /)\n--\n\n"
@@ -63,6 +132,13 @@ static PyMethodDef library_methods[] = {
     {"library_symbol", library_symbol, METH_VARARGS,
      "library_symbol(handle, name, /)\n--\n\n"
      "The address of a symbol, or None."},
+    {"add_error_slot", library_add_error_slot, METH_O,
+     "add_error_slot(address, /)\n--\n\n"
+     "Look for errors in this slot of a library, as fnabi/callee.h has it."},
+    {"global_function", library_global, METH_O,
+     "global_function(name, /)\n--\n\n"
+     "A function of the registry of libtvm_ffi, or None: where it has none of "
+     "this name,\nor is not loaded."},
     {0}};
 
 int lane_library_init(PyObject* module) {

@@ -13,7 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given as drawn
+from hypothesis import settings
 from hypothesis import strategies as st
 
 import callee
@@ -109,7 +110,7 @@ def draw_array(data):
 
 
 @settings(max_examples=200)
-@given(st.data())
+@drawn(st.data())
 def test_any_array_goes_in_and_comes_back(data):
     given = draw_array(data)
     tensor = plain("first")(given)
@@ -131,7 +132,7 @@ def test_any_array_goes_in_and_comes_back(data):
 
 
 @settings(max_examples=200)
-@given(st.data())
+@drawn(st.data())
 def test_callees_see_the_elements(data):
     given = draw_array(data).real.astype("f4", order="K")
     assert plain("tensor_sum_strided")(given) == given.sum(dtype="f8")
@@ -512,7 +513,7 @@ def test_exceptions_of_the_producer(first):
     def fail(**named):
         raise BufferError("not today")
 
-    with pytest.raises(BufferError, match="^not today$"):
+    with pytest.raises(BufferError, match=r"^not today$"):
         first(Foreign(fail))
 
 
@@ -550,9 +551,7 @@ def exchanging(version=(1, 3), older=None, as_int=False, **functions):
 
 
 def put_view(_, out):
-    DLTensor.from_address(out).__init__(
-        *(getattr(VIEW, name) for name, _ in DLTensor._fields_)
-    )
+    DLTensor.from_address(out).__init__(*(getattr(VIEW, name) for name, _ in DLTensor._fields_))
     return 0
 
 
@@ -687,7 +686,8 @@ def test_flags_of_copies(first):
 def test_buffer_protocol(first):
     given = np.arange(24, dtype="i4").reshape(2, 3, 4)
     view = memoryview(first(given))
-    assert (view.format, view.itemsize, view.shape, view.strides) == ("i", 4, (2, 3, 4), (48, 16, 4))
+    assert (view.format, view.itemsize) == ("i", 4)
+    assert (view.shape, view.strides) == ((2, 3, 4), (48, 16, 4))
     assert bytes(first(given)) == given.tobytes()
     assert bytes(first(given.T)) == given.T.tobytes()
     assert bytearray(first(given[:, ::-1])) == given[:, ::-1].tobytes()

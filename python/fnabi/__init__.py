@@ -24,20 +24,34 @@ if TYPE_CHECKING:
         types,
         vmfb,
     )
+    from fnabi._call import Any, AnyArray
+    from fnabi.array import Array, List
     from fnabi.callee import get_include
     from fnabi.errors import CallError, FnabiError, FormatError, LibraryError, RangeError
+    from fnabi.library import Library, load_module
+    from fnabi.map import Dict, Map
+    from fnabi.object import Object, Shape
     from fnabi.signature import Component, ComponentType, SignatureBuilder, SignatureParser
     from fnabi.tensor import Device, Tensor, from_dlpack
 
 __all__ = [
+    "Any",
+    "AnyArray",
+    "Array",
     "CallError",
     "Component",
     "ComponentType",
     "Device",
+    "Dict",
     "FnabiError",
     "FormatError",
+    "Library",
     "LibraryError",
+    "List",
+    "Map",
+    "Object",
     "RangeError",
+    "Shape",
     "SignatureBuilder",
     "SignatureParser",
     "Tensor",
@@ -50,6 +64,7 @@ __all__ = [
     "get_include",
     "iree_abi",
     "library",
+    "load_module",
     "raw",
     "schema",
     "sip",
@@ -61,14 +76,24 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Any": "_call",
+    "AnyArray": "_call",
+    "Array": "array",
     "Component": "signature",
     "ComponentType": "signature",
+    "Dict": "map",
+    "List": "array",
+    "Map": "map",
+    "Object": "object",
+    "Shape": "object",
     "SignatureBuilder": "signature",
     "SignatureParser": "signature",
+    "Library": "library",
     "get_include": "callee",
     "Device": "tensor",
     "Tensor": "tensor",
     "from_dlpack": "tensor",
+    "load_module": "library",
 }
 """The modules of names that are neither modules nor errors."""
 
