@@ -54,6 +54,17 @@ int lane_call_error(const char* format, ...) {
   return -1;
 }
 
+PyObject* lane_refuse_reduce(PyObject* self, PyObject* unused) {
+  PyObject* name = PyType_GetName(Py_TYPE(self));
+  (void)unused;
+  if (name != NULL)
+    lane_call_error(
+        "%U: cannot be pickled or copied, it is good in this process only",
+        name);
+  Py_XDECREF(name);
+  return NULL;
+}
+
 PyTypeObject* lane_add_type(PyObject* module, PyType_Spec* spec,
                             PyTypeObject* base) {
   PyObject* bases = NULL;

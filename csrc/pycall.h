@@ -68,6 +68,10 @@ PyObject* lane_imported(const char* module, const char* name);
 /* Raises CallError. */
 int lane_call_error(const char* format, ...);
 
+/* The method __reduce__ of what is good in this process only. */
+PyObject* lane_refuse_reduce(PyObject* self, PyObject* unused);
+#define LANE_NOT_PICKLED {"__reduce__", lane_refuse_reduce, METH_NOARGS, NULL}
+
 /* ------------------------------------------------------------- pycall_convert
  */
 
@@ -98,6 +102,11 @@ PyTypeObject* lane_type_of(int32_t type_index);
  * deleter, which may be Python code, does. */
 void lane_release(fnabi_object* object);
 
+/* Whether an object is a column of values: a list, a tuple that is no shape, a
+ * range. */
+bool lane_is_sequence(PyObject* object);
+
+/* NULL and a CallError for a size without text. */
 PyObject* lane_text(const fnabi_byte_array* text);
 /* The bytes of a str, which live as long as it does; what is no UTF-8 comes
  * back as the bytes it was. *keep is a new reference, or NULL. */
@@ -181,17 +190,33 @@ int lane_error_own(PyObject* exception, fnabi_any* out);
 /* The exception of an error: the very one that it was made from, or one of the
  * kind's type. */
 PyObject* lane_error_exception(fnabi_error_object* error);
-/* Raises what made the call of `name` (str or NULL) fail with `status`. */
+/* Looks for the slot of libtvm_ffi, unless it is known or nothing has been
+ * loaded since. To be called before functions are that may use it. */
+void lane_error_find(void);
+/* Around a call: what an earlier one has left is dropped, so that a failure to
+ * come is not explained by it. Inside a callback it is what made the function
+ * fail that calls back, and stays: it is given to lane_error_end, which puts it
+ * back unless the call has failed. Neither needs the GIL. */
+fnabi_error_object* lane_error_begin(void);
+void lane_error_end(fnabi_error_object* left, bool good);
+/* How many callbacks are running on this thread, one inside the other. */
+extern _Thread_local int lane_callbacks;
+/* Raises an exception with the traceback that it has. Takes it over. */
+void lane_raise(PyObject* exception);
+/* Raises the error that waits on this thread; false, and no exception, where
+ * none does. */
+bool lane_error_fetch(void);
+/* The same, and a CallError that says that there is none. `name` is that of the
+ * function, a str or NULL. */
 void lane_error_raise(PyObject* name, int status);
-/* Drops what an earlier call has left: a failure to come shall not be explained
- * by it. */
-void lane_error_forget(void);
-/* Reports the current Python exception to the C caller of a callback, and
- * clears it. */
-void lane_error_report(void);
+/* Reports the current Python exception to the C caller of a callback, clears
+ * it, and gives a new reference to it. */
+PyObject* lane_error_report(void);
+/* Reports that there is no Python any more; needs no GIL. */
+void lane_error_report_end(void);
 
 /* Takes the error that a library has kept for this thread, and drops those of
- * all others. The texts are good until it fails again. */
+ * all others. The texts are good until it fails again. Needs no GIL. */
 bool lane_library_error(fnabi_byte_array* kind, fnabi_byte_array* message);
 
 /* Each adds its types to the module. */

@@ -145,7 +145,7 @@ static int lend_dims(fnabi_dl_tensor* view, const Py_ssize_t* shape,
                         : -1;
   int status = 0;
   view->shape = dims;
-  view->strides = dims + ndim;
+  view->strides = ndim > 0 ? dims + ndim : NULL;
   for (int32_t i = 0; i < ndim; i++) {
     int64_t stride = strides[i];
     int64_t elements = shift >= 0 ? stride >> shift : stride / size;

@@ -62,7 +62,7 @@ static void put_strides(int64_t* strides, const fnabi_dl_tensor* tensor) {
 static void put_dims(fnabi_dl_tensor* tensor, int64_t* dims) {
   fnabi_dl_tensor from = *tensor;
   tensor->shape = dims;
-  tensor->strides = dims + from.ndim;
+  tensor->strides = from.ndim > 0 ? dims + from.ndim : NULL;
   for (int32_t i = 0; i < from.ndim; i++) dims[i] = from.shape[i];
   if (from.strides == NULL)
     put_strides(tensor->strides, &from);

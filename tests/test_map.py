@@ -419,7 +419,7 @@ print(names(fnabi.Array([1]), fnabi.Map({{1: 2}}), fnabi.List(), fnabi.Dict(), f
     assert done.stderr == ""
 
 
-# --------------------------------------- the core's maps, changed by libtvm_ffi and the core in turn
+# ------------------------------------- of the core and of libtvm_ffi, which change them in turn
 
 MAP, DICT = 72, 76
 KEYS = (

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         types,
         vmfb,
     )
-    from fnabi._call import Any, AnyArray
+    from fnabi._call import Any, AnyArray, Call, Error, Function
     from fnabi.array import Array, List
     from fnabi.callee import get_include
     from fnabi.errors import CallError, FnabiError, FormatError, LibraryError, RangeError
@@ -38,13 +38,16 @@ __all__ = [
     "Any",
     "AnyArray",
     "Array",
+    "Call",
     "CallError",
     "Component",
     "ComponentType",
     "Device",
     "Dict",
+    "Error",
     "FnabiError",
     "FormatError",
+    "Function",
     "Library",
     "LibraryError",
     "List",
@@ -79,20 +82,23 @@ _HOMES = {
     "Any": "_call",
     "AnyArray": "_call",
     "Array": "array",
+    "Call": "_call",
     "Component": "signature",
     "ComponentType": "signature",
+    "Device": "tensor",
     "Dict": "map",
+    "Error": "_call",
+    "Function": "_call",
+    "Library": "library",
     "List": "array",
     "Map": "map",
     "Object": "object",
     "Shape": "object",
     "SignatureBuilder": "signature",
     "SignatureParser": "signature",
-    "Library": "library",
-    "get_include": "callee",
-    "Device": "tensor",
     "Tensor": "tensor",
     "from_dlpack": "tensor",
+    "get_include": "callee",
     "load_module": "library",
 }
 """The modules of names that are neither modules nor errors."""
