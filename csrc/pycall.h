@@ -83,8 +83,9 @@ int lane_view(PyObject* value, fnabi_any* out);
 /* The same, owned in any case. */
 int lane_own(PyObject* value, fnabi_any* out);
 
-/* A DTYPE, of whatever stands for one. */
-int lane_dtype(PyObject* dtype, fnabi_any* out);
+/* What a dtype that does not change is in DLPack: a DType, one of NumPy, torch
+ * or tvm_ffi. */
+int lane_dtype(PyObject* dtype, fnabi_dl_dtype* out);
 
 /* The Python object of a value. `lane_take` takes an owned value over, also
  * when it fails. With `plain`, containers become list and dict all the way
