@@ -35,10 +35,12 @@
  * bytes, where it is not. Encoders take the messages that decoders give.
  *
  *   dtype      [kind, bits, format]        kind: "signed" "unsigned" "signless"
- *                                          "float" "bfloat" "complex" "bool"
- *                                          "index"; bits: width of an element;
- *                                          format: "" or the name of a float
- *                                          format, such as "e4m3fn"
+ *            | [kind, bits, format, lanes] "float" "bfloat" "complex" "bool"
+ *                                          "index" "handle"; bits: width of a
+ *                                          lane; format: "" or the name of a
+ *                                          float format, such as "e4m3fn";
+ *                                          lanes: 1 where it is left out, and
+ *                                          no text can express any other
  *   type       [SCALAR, dtype]
  *            | [BUFFER, dtype, shape]      shape: array of dims, nil: unknown
  *                                          rank; dim: int, nil: dynamic

@@ -18,6 +18,7 @@ static const struct {
     [LANE_DTYPE_OF] = {"fnabi.tensor", "dtype_of"},
     [LANE_DTYPE_PARTS] = {"fnabi.tensor", "dtype_parts"},
     [LANE_DEVICE_PARTS] = {"fnabi.tensor", "device_parts"},
+    [LANE_TO_NUMPY] = {"fnabi.tensor", "to_numpy"},
     [LANE_VOID_P] = {"ctypes", "c_void_p"},
     [LANE_INTEGRAL] = {"numbers", "Integral"},
     [LANE_REAL] = {"numbers", "Real"},
@@ -51,6 +52,17 @@ int lane_call_error(const char* format, ...) {
   PyErr_FormatV(type, format, list);
   va_end(list);
   return -1;
+}
+
+PyObject* lane_refuse_reduce(PyObject* self, PyObject* unused) {
+  PyObject* name = PyType_GetName(Py_TYPE(self));
+  (void)unused;
+  if (name != NULL)
+    lane_call_error(
+        "%U: cannot be pickled or copied, it is good in this process only",
+        name);
+  Py_XDECREF(name);
+  return NULL;
 }
 
 PyTypeObject* lane_add_type(PyObject* module, PyType_Spec* spec,

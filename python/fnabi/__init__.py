@@ -20,10 +20,11 @@ if TYPE_CHECKING:
         raw,
         schema,
         sip,
+        tensor,
         types,
         vmfb,
     )
-    from fnabi._call import Any, AnyArray
+    from fnabi._call import Any, AnyArray, Call, Error, Function
     from fnabi.array import Array, List
     from fnabi.callee import get_include
     from fnabi.errors import CallError, FnabiError, FormatError, LibraryError, RangeError
@@ -31,17 +32,22 @@ if TYPE_CHECKING:
     from fnabi.map import Dict, Map
     from fnabi.object import Object, Shape
     from fnabi.signature import Component, ComponentType, SignatureBuilder, SignatureParser
+    from fnabi.tensor import Device, Tensor, from_dlpack
 
 __all__ = [
     "Any",
     "AnyArray",
     "Array",
+    "Call",
     "CallError",
     "Component",
     "ComponentType",
+    "Device",
     "Dict",
+    "Error",
     "FnabiError",
     "FormatError",
+    "Function",
     "Library",
     "LibraryError",
     "List",
@@ -51,11 +57,13 @@ __all__ = [
     "Shape",
     "SignatureBuilder",
     "SignatureParser",
+    "Tensor",
     "callee",
     "cconv",
     "compat",
     "debug",
     "declaration",
+    "from_dlpack",
     "get_include",
     "iree_abi",
     "library",
@@ -63,6 +71,7 @@ __all__ = [
     "raw",
     "schema",
     "sip",
+    "tensor",
     "types",
     "vmfb",
 ]
@@ -73,16 +82,22 @@ _HOMES = {
     "Any": "_call",
     "AnyArray": "_call",
     "Array": "array",
+    "Call": "_call",
     "Component": "signature",
     "ComponentType": "signature",
+    "Device": "tensor",
     "Dict": "map",
+    "Error": "_call",
+    "Function": "_call",
+    "Library": "library",
     "List": "array",
     "Map": "map",
     "Object": "object",
     "Shape": "object",
     "SignatureBuilder": "signature",
     "SignatureParser": "signature",
-    "Library": "library",
+    "Tensor": "tensor",
+    "from_dlpack": "tensor",
     "get_include": "callee",
     "load_module": "library",
 }
