@@ -1,11 +1,6 @@
 #include "map.h"
 #include "pycall.h"
 
-/* As in pycall_array.c; for patterns such as {"a": x, **rest}. */
-#ifndef Py_TPFLAGS_MAPPING
-#define Py_TPFLAGS_MAPPING (1UL << 6)
-#endif
-
 static fnabi_map_object* map_of(PyObject* self) {
   return (fnabi_map_object*)((lane_object*)self)->object;
 }
@@ -18,11 +13,6 @@ static bool is_map(PyObject* value) {
 
 static const char* name_of(PyObject* self) {
   return is_dict(self) ? "Dict" : "Map";
-}
-
-static int out_of_memory(void) {
-  PyErr_NoMemory();
-  return -1;
 }
 
 /* ------------------------------------------------------------------ to a map
@@ -42,7 +32,7 @@ static int pairs_open(pairs* p, uint64_t room) {
     p->data = room > PTRDIFF_MAX / (2 * sizeof *p->data)
                   ? NULL
                   : PyMem_Malloc((size_t)room * 2 * sizeof *p->data);
-  return p->data ? 0 : out_of_memory();
+  return p->data ? 0 : lane_no_memory();
 }
 
 /* `taken` says that somebody took the values over. */
@@ -549,7 +539,7 @@ static int set_pairs(PyObject* self, pairs* p) {
   }
   bool good = done == p->count;
   pairs_close(p, false);
-  return good ? 0 : out_of_memory();
+  return good ? 0 : lane_no_memory();
 }
 
 static PyObject* dict_update(PyObject* self, PyObject* args, PyObject* named) {
