@@ -18,6 +18,11 @@
 #ifndef Py_TPFLAGS_HAVE_VECTORCALL
 #define Py_TPFLAGS_HAVE_VECTORCALL (1UL << 11)
 #endif
+/* Types that patterns such as [a, *rest] and {"a": x} match. */
+#ifndef Py_TPFLAGS_SEQUENCE
+#define Py_TPFLAGS_SEQUENCE (1UL << 5)
+#define Py_TPFLAGS_MAPPING (1UL << 6)
+#endif
 #define LANE_VECTORCALL_OFFSET ((size_t)1 << (8 * sizeof(size_t) - 1))
 typedef PyObject* (*lane_vectorcall)(PyObject* self, PyObject* const* args,
                                      size_t flagged_count, PyObject* names);
@@ -67,6 +72,10 @@ PyObject* lane_imported(const char* module, const char* name);
 
 /* Raises CallError. */
 int lane_call_error(const char* format, ...);
+static inline int lane_no_memory(void) {
+  PyErr_NoMemory();
+  return -1;
+}
 
 /* The method __reduce__ of what is good in this process only. */
 PyObject* lane_refuse_reduce(PyObject* self, PyObject* unused);
