@@ -233,13 +233,12 @@ static void raise_failure(lane_function* self, int status,
   Py_XDECREF(name);
 }
 
+/* Releases the values whose bits are set. */
 static void release_made(fnabi_any* args, const uint64_t* made,
                          Py_ssize_t count) {
-  for (Py_ssize_t i = 0; i < count; i++)
-    if (made[i / 64] >> i % 64 & 1 &&
-        !(args[i].type_index == FNABI_INDEX_TENSOR &&
-          lane_tensor_dispose(args[i].v_object)))
-      fnabi_any_release(args + i);
+  for (Py_ssize_t at = 0; at < count; at += 64, made++)
+    for (uint64_t left = *made; left != 0; left &= left - 1)
+      fnabi_any_release(args + at + __builtin_ctzll(left));
 }
 
 /* Makes a result a value that may be kept, with the padding that it should
