@@ -10,6 +10,7 @@
 #pragma weak TVMFFIErrorSetRaisedFromCStr
 #pragma weak TVMFFIErrorSetRaised
 #pragma weak TVMFFIErrorMoveFromRaised
+#pragma weak TVMFFIErrorCreate
 #endif
 
 typedef struct job {
@@ -123,6 +124,18 @@ FN(fail_and_call) {
   TVMFFIErrorSetRaisedFromCStr("ValueError", "the first reason");
   int status = call(a->v_obj, NULL, 0, &result);
   (void)status;
+  return -1;
+}
+
+/* (message): fails with an error that has no backtrace. */
+FN(fail) {
+  TVMFFIByteArray kind = {"ValueError", 10}, message, backtrace = {"", 0};
+  void* error;
+  if (get_bytes_like(a, &message) != 0 ||
+      TVMFFIErrorCreate(&kind, &message, &backtrace, &error) != 0)
+    return -1;
+  TVMFFIErrorSetRaised(error);
+  obj_decref(error);
   return -1;
 }
 
