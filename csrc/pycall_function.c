@@ -89,23 +89,26 @@ static int run_callback(void* handle, const fnabi_any* args, int32_t n,
   bool foreign = PyGILState_GetThisThreadState() == NULL;
   PyGILState_STATE gil = PyGILState_Ensure();
   callback* self = handle;
-  /* It may let go of itself. What is raised already, where a deleter calls back
-   * while an exception is on its way, stays so. */
-  fnabi_object_retain(self);
+  /* The callback may let go of itself. What is raised already, where a deleter
+   * calls back while an exception is on its way, stays so. */
+  PyObject* callable = self->callable;
+  Py_INCREF(callable);
+  if (foreign) fnabi_object_retain(self);
   PyObject *type = NULL, *problem = NULL, *traceback = NULL;
   bool raised = PyErr_Occurred() != NULL;
   if (raised) PyErr_Fetch(&type, &problem, &traceback);
   int status = -1;
   if (Py_EnterRecursiveCall(" in a callback") == 0) {
     lane_callbacks++;
-    PyObject* answer = call_python(self->callable, args, n);
+    PyObject* answer = call_python(callable, args, n);
     if (answer != NULL) status = lane_own(answer, result);
     Py_XDECREF(answer);
     lane_callbacks--;
     Py_LeaveRecursiveCall();
   }
   if (status < 0) report(self, foreign);
-  fnabi_object_release(self);
+  if (foreign) fnabi_object_release(self);
+  Py_DECREF(callable);
   if (raised) PyErr_Restore(type, problem, traceback);
   PyGILState_Release(gil);
   return status;
@@ -842,11 +845,15 @@ static int own_item(PyObject* sequence, Py_ssize_t i, fnabi_any* out) {
   PyObject* item;
   if (PyList_CheckExact(sequence)) { /* which may get shorter meanwhile */
     item = PyList_GetItem(sequence, i);
-    Py_XINCREF(item);
+    if (item == NULL) return -1;
+    /* a number is converted without running Python, and refers to nothing */
+    if (Py_TYPE(item) == &PyLong_Type || Py_TYPE(item) == &PyFloat_Type)
+      return lane_view(item, out) < 0 ? -1 : 0;
+    Py_INCREF(item);
   } else {
     item = PySequence_GetItem(sequence, i);
+    if (item == NULL) return -1;
   }
-  if (item == NULL) return -1;
   int status = lane_own(item, out);
   Py_DECREF(item);
   return status;
