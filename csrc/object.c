@@ -210,7 +210,7 @@ fnabi_shape_object* fnabi_shape_new(const int64_t* dims, size_t ndim) {
 
 /* Two texts as one, or NULL. */
 static char* join(const fnabi_byte_array* a, const fnabi_byte_array* b) {
-  if (a->size > SIZE_MAX - 1 - b->size) return NULL;
+  if (a->size >= SIZE_MAX - b->size) return NULL;
   char* text = malloc(a->size + b->size + 1);
   if (text == NULL) return NULL;
   if (a->size != 0) memcpy(text, a->data, a->size);

@@ -106,6 +106,7 @@ static fnabi_seq_object* own_values(PyObject* values, const char* function,
     return own_items(values, as_list);
   PyObject* iterator = PyObject_GetIter(values);
   if (iterator == NULL) {
+    PyErr_Clear();
     lane_call_error("%s: values: expected an iterable, got %R", function,
                     (PyObject*)Py_TYPE(values));
     return NULL;

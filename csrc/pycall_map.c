@@ -131,10 +131,12 @@ static int pairs_of(pairs* p, PyObject* source, const char* function) {
     list = PyMapping_Items(source);
   } else {
     PyObject* iterator = PyObject_GetIter(source);
-    if (iterator == NULL)
+    if (iterator == NULL) {
+      PyErr_Clear();
       return lane_call_error(
           "%s: pairs: expected a mapping, or pairs of key and value; got %R",
           function, (PyObject*)Py_TYPE(source));
+    }
     list = PySequence_List(iterator);
     Py_DECREF(iterator);
   }

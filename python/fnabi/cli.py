@@ -286,6 +286,8 @@ def _inspect(arguments: argparse.Namespace) -> int:
     data = sys.stdin.buffer.read() if arguments.file == "-" else None
     if library.looks_like_one(_start(arguments.file) if data is None else data[:16]):
         return _inspect_library(arguments, arguments.file if data is None else data)
+    if arguments.metadata:
+        arguments.usage("--metadata is for libraries, not for .vmfb modules")
     module = _open(arguments.file, arguments.lenient, data)
     exports: Sequence[vmfb.Export] = module.exports
     name = arguments.function

@@ -5,9 +5,10 @@ Document: the stable C ABI of TVM-FFI, object header and shape.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from operator import index
-from typing import Self, SupportsIndex
+from typing import Any, Self, SupportsIndex
 
 from fnabi._call import Object
 from fnabi.errors import CallError, RangeError
@@ -39,6 +40,13 @@ class Shape(tuple[int, ...]):
             if not -(2**63) <= dim < 2**63:
                 raise RangeError(f"Shape: dims: expected int64, got {dim} at index {i}")
         return self
+
+    def __tvm_ffi_object__(self) -> Any:
+        """Give the object that the package tvm_ffi passes for a shape of its own."""
+        package = sys.modules.get("tvm_ffi")
+        if package is None:
+            raise CallError("Shape.__tvm_ffi_object__: tvm_ffi is not imported")
+        return package.Shape(self)._tvm_ffi_cached_object
 
     def __repr__(self) -> str:
         return f"Shape({super().__repr__()})"
