@@ -122,8 +122,9 @@ FN(swallow) {
 FN(fail_and_call) {
   TVMFFIAny result;
   TVMFFIErrorSetRaisedFromCStr("ValueError", "the first reason");
-  int status = call(a->v_obj, NULL, 0, &result);
-  (void)status;
+  if (call(a->v_obj, NULL, 0, &result) == 0 &&
+      result.type_index >= kTVMFFIStaticObjectBegin)
+    obj_decref(result.v_obj);
   return -1;
 }
 
