@@ -250,10 +250,12 @@ static void release_made(fnabi_any* args, const uint64_t* made,
 static bool settle(fnabi_any* result, fnabi_any* refused) {
   bool good;
   switch (result->type_index) {
-    case FNABI_INDEX_NONE:
     case FNABI_INDEX_INT:
-    case FNABI_INDEX_BOOL:
     case FNABI_INDEX_FLOAT:
+      result->small_size = 0;
+      return true;
+    case FNABI_INDEX_NONE:
+    case FNABI_INDEX_BOOL:
     case FNABI_INDEX_POINTER:
     case FNABI_INDEX_DTYPE:
     case FNABI_INDEX_DEVICE:
@@ -779,6 +781,7 @@ typedef struct column {
   PyObject* object; /* borrowed */
   fnabi_any value;  /* SCALAR: owned */
   Py_ssize_t size;
+  Py_ssize_t filled; /* rows of the block that are good */
   Py_buffer buffer;
   char format; /* BUFFER: i u f b */
 } column;
@@ -847,8 +850,14 @@ static int own_item(PyObject* sequence, Py_ssize_t i, fnabi_any* out) {
     item = PyList_GetItem(sequence, i);
     if (item == NULL) return -1;
     /* a number is converted without running Python, and refers to nothing */
-    if (Py_TYPE(item) == &PyLong_Type || Py_TYPE(item) == &PyFloat_Type)
-      return lane_view(item, out) < 0 ? -1 : 0;
+    if (Py_TYPE(item) == &PyLong_Type) {
+      int large;
+      long long number = PyLong_AsLongLongAndOverflow(item, &large);
+      if (large) return lane_own(item, out);
+      fnabi_any_set(out, FNABI_INDEX_INT, number);
+      return 0;
+    }
+    if (Py_TYPE(item) == &PyFloat_Type) return lane_own(item, out);
     Py_INCREF(item);
   } else {
     item = PySequence_GetItem(sequence, i);
@@ -988,14 +997,13 @@ static Py_ssize_t call_rows(lane_function* self, const fnabi_any* args,
 static int map_block(lane_function* self, column* columns, Py_ssize_t width,
                      Py_ssize_t begin, Py_ssize_t end, fnabi_any* args,
                      fnabi_any* results) {
-  Py_ssize_t rows = end - begin, good = rows;
+  Py_ssize_t good = end - begin;
   PyObject *type = NULL, *problem = NULL, *traceback = NULL;
-  memset(args, 0, (size_t)(rows * width) * sizeof *args);
   for (Py_ssize_t k = 0; k < width; k++) {
-    Py_ssize_t filled =
+    columns[k].filled =
         fill_column(&columns[k], begin, begin + good, args + k, width);
-    if (filled == good) continue;
-    good = filled;
+    if (columns[k].filled == good) continue;
+    good = columns[k].filled;
     name_argument(self, k);
     Py_XDECREF(type);
     Py_XDECREF(problem);
@@ -1003,7 +1011,9 @@ static int map_block(lane_function* self, column* columns, Py_ssize_t width,
     PyErr_Fetch(&type, &problem, &traceback);
   }
   Py_ssize_t row = call_rows(self, args, width, good, results);
-  for (Py_ssize_t i = 0; i < rows * width; i++) fnabi_any_release(args + i);
+  for (Py_ssize_t k = 0; k < width; k++)
+    for (Py_ssize_t i = 0; i < columns[k].filled; i++)
+      fnabi_any_release(args + i * width + k);
   if (row < good) {
     Py_XDECREF(type);
     Py_XDECREF(problem);

@@ -30,7 +30,7 @@ def linked(name: str) -> Function:
 
 
 def err(name: str) -> Function:
-    return exported(interop_library("c_er", link=True), name)
+    return exported(interop_library("c_err", link=True), name)
 
 
 def boom(*args):
@@ -398,7 +398,7 @@ def test_libtvm_ffi_is_found_when_it_comes_late():
     script = f"""
 fail = odd("swallow")
 def boom(): raise ValueError("mine")
-for path in (None, {interop_library("c_er", link=True)!r}):
+for path in (None, {interop_library("c_err", link=True)!r}):
     if path:
         late = ctypes.CDLL(path)
         address = ctypes.cast(late["__tvm_ffi_raise_kind"], ctypes.c_void_p).value

@@ -110,7 +110,7 @@ def array_of(spec: dict[str, Any]) -> np.ndarray:
 @cache
 def module(name: str) -> fnabi.Library:
     pytest.importorskip("tvm_ffi")
-    return fnabi.load_module(interop_library(name.removeprefix("lib"), link=name == "libc_er"))
+    return fnabi.load_module(interop_library(name.removeprefix("lib"), link=name == "libc_err"))
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ def normalized(expected: Any) -> Any:
 @pytest.mark.parametrize("make", [Fnabi(), Peer()], ids=["fnabi", "tvm_ffi"])
 @pytest.mark.parametrize("case", CASES, ids=case_name)
 def test_recorded_cases(case, make):
-    module("libc_er")  # and with it the runtime
+    module("libc_err")  # and with it the runtime
     function = module(case["lib"])[case["fn"]]
     if case["fn"] == "live":
         gc.collect()
@@ -936,7 +936,7 @@ print("good")
 @pytest.mark.parametrize("order", ORDERS)
 def test_beside_tvm_ffi(order):
     pytest.importorskip("tvm_ffi")
-    libraries = interop_library("c_plain"), interop_library("c_er", link=True)
+    libraries = interop_library("c_plain"), interop_library("c_err", link=True)
     assert run(ORDERS[order] + BESIDE, *libraries) == "good\n"
 
 
