@@ -83,8 +83,9 @@ int lane_view(PyObject* value, fnabi_any* out);
 /* The same, owned in any case. */
 int lane_own(PyObject* value, fnabi_any* out);
 
-/* A DTYPE, of whatever stands for one. */
-int lane_dtype(PyObject* dtype, fnabi_any* out);
+/* What a dtype that does not change is in DLPack: a DType, one of NumPy, torch
+ * or tvm_ffi. */
+int lane_dtype(PyObject* dtype, fnabi_dl_dtype* out);
 
 /* The Python object of a value. `lane_take` takes an owned value over, also
  * when it fails. With `plain`, containers become list and dict all the way
@@ -97,6 +98,10 @@ PyObject* lane_take(fnabi_any* any, bool plain);
 PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object);
 /* The type of the wrapper that a type index has. */
 PyTypeObject* lane_type_of(int32_t type_index);
+
+/* Gives a reference back; the current exception stays, whatever the object's
+ * deleter, which may be Python code, does. */
+void lane_release(fnabi_object* object);
 
 /* Whether an object is a column of values: a list, a tuple that is no shape, a
  * range. */

@@ -240,8 +240,13 @@ static void raise_failure(lane_function* self, int status,
 static void release_made(fnabi_any* args, const uint64_t* made,
                          Py_ssize_t count) {
   for (Py_ssize_t at = 0; at < count; at += 64, made++)
-    for (uint64_t left = *made; left != 0; left &= left - 1)
-      fnabi_any_release(args + at + __builtin_ctzll(left));
+    for (uint64_t left = *made; left != 0; left &= left - 1) {
+      const fnabi_any* value = args + at + __builtin_ctzll(left);
+      if (fnabi_any_is_object(value) &&
+          !(value->type_index == FNABI_INDEX_TENSOR &&
+            lane_tensor_dispose(value->v_object)))
+        lane_release(value->v_object);
+    }
 }
 
 /* Makes a result a value that may be kept, with the padding that it should
