@@ -22,8 +22,6 @@ from math import prod
 from operator import index
 from typing import Any, TypeAlias
 
-import msgspec
-
 from fnabi import _core, types
 from fnabi._fnabi import lib
 from fnabi.errors import CallError
@@ -73,7 +71,7 @@ class Signature(types.Signature, frozen=True):
         return hash((plain, self.extra)) if self.extra else plain
 
 
-_parse = _core.reader(lib.fnabi_iree_abi_decode, msgspec.msgpack.Decoder(Signature))
+_read = types.reader.iree_abi
 
 
 def parse(text: str | bytes | bytearray | memoryview) -> Signature:
@@ -88,14 +86,12 @@ def parse(text: str | bytes | bytearray | memoryview) -> Signature:
         CallError: when `text` is of another type.
 
     """
-    if text.__class__ is str:
-        try:
-            data = text.encode()
-        except UnicodeEncodeError:  # half a surrogate pair, which the core refuses
-            data = text.encode("utf-8", "surrogatepass")
-    else:
-        data = _core.data_bytes(text, "iree_abi.parse", "text")
-    return _parse(data)
+    if text.__class__ is not str:
+        return _read(_core.data_bytes(text, "iree_abi.parse", "text"), Signature)
+    try:
+        return _read(text, Signature)
+    except UnicodeEncodeError:  # half a surrogate pair, which the core refuses
+        return _read(text.encode("utf-8", "surrogatepass"), Signature)
 
 
 def encode(signature: types.Signature) -> str:

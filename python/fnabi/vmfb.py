@@ -35,7 +35,7 @@ from fnabi.errors import CallError, FormatError, excerpt
 from fnabi.iree_abi import Signature as IreeAbiSignature
 from fnabi.raw import parse as parse_raw
 from fnabi.sip import Signature as SipSignature
-from fnabi.types import Dict, List, Named, Null, Scalar, Signature, Tuple, Type, Unknown
+from fnabi.types import Dict, List, Named, Null, Scalar, Signature, Tuple, Type, Unknown, reader
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -406,18 +406,19 @@ class Export(_Record, frozen=True):
     name: str
     ordinal: int
     calling_convention: str
-    _texts: tuple[str, ...]  # keys and values in turn
+    # What few ask for stays the message that it came in until then.
+    _texts: bytes  # keys and values in turn
     _source: Source | None
     _signature: IreeAbiSignature | None
     doubt: Literal["arity", "names", "type"] | None
-    _problem: _Problem | None
-    _sip: SipSignature | None
-    _sip_problem: _Problem | None
+    _problem_message: bytes | None
+    _sip_message: bytes | None
+    _sip_problem_message: bytes | None
 
     @property
     def attrs(self) -> Attributes:
         """The reflection attributes of the function."""
-        texts = iter(self._texts)
+        texts = iter(_core.build(_texts, self._texts))
         return Attributes(tuple(zip(texts, texts, strict=True)))
 
     @property
@@ -438,6 +439,18 @@ class Export(_Record, frozen=True):
             assert self._problem is not None
             raise self._error(self._problem)
         return self._signature
+
+    @property
+    def _problem(self) -> _Problem | None:
+        return (
+            None if self._problem_message is None else _core.build(_problem, self._problem_message)
+        )
+
+    @property
+    def _sip_problem(self) -> _Problem | None:
+        if self._sip_problem_message is None:
+            return None
+        return _core.build(_problem, self._sip_problem_message)
 
     @property
     def source(self) -> Source | None:
@@ -527,7 +540,7 @@ class Export(_Record, frozen=True):
         """
         if self._sip_problem is not None:
             raise self._error(self._sip_problem)
-        return self._sip
+        return None if self._sip_message is None else _core.build(_sip, self._sip_message)
 
     @property
     def result_allocator(self) -> str | None:
@@ -643,8 +656,11 @@ class _Head(_Record, frozen=True):
     attrs: _Pairs
 
 
+_verify = reader.verify
 _head = msgspec.msgpack.Decoder(_Head)
-_exports = msgspec.msgpack.Decoder(tuple[Export, ...])
+_texts = msgspec.msgpack.Decoder(tuple[str, ...])
+_problem = msgspec.msgpack.Decoder(_Problem)
+_sip = msgspec.msgpack.Decoder(SipSignature)
 _types = msgspec.msgpack.Decoder(tuple[tuple[str], ...])
 _dependencies = msgspec.msgpack.Decoder(tuple[Dependency, ...])
 _imports = msgspec.msgpack.Decoder(tuple[Import, ...])
@@ -691,8 +707,7 @@ class Module:
     ) -> None:
         self._lenient = lenient
         self._mapped = mapped
-        self._view: Any = _view(data, function)
-        _core.check(lib.fnabi_vmfb_verify, self._view, lenient)
+        self._view: Any = _verified(data, function, lenient)
 
     @cached_property
     def _head(self) -> _Head:
@@ -736,8 +751,12 @@ class Module:
             FormatError: when an export refers to a function that the module does not have.
 
         """
-        exports = self._decode(lib.fnabi_vmfb_exports, _exports)
-        return Exports(exports)
+        source = _buffer(self._source())
+        try:
+            return Exports(reader.exports(source, Export, IreeAbiSignature))
+        except FormatError as problem:
+            problem.excerpt = None
+            raise
 
     @cached_property
     def types(self) -> tuple[str, ...]:
@@ -831,9 +850,9 @@ class Module:
             return findings  # which say so
         for index, export in enumerate(exports):
             where = f"exports[{index}]"
-            for text_problem in (export._problem, export._sip_problem):
+            problems = ((export._problem, export._source is not None), (export._sip_problem, False))
+            for text_problem, passed_over in problems:
                 if text_problem is not None and text_problem.key is not None:  # else: found above
-                    passed_over = text_problem is export._problem and export._source is not None
                     findings.append(
                         Finding(
                             _core.code_name(text_problem.code),
@@ -843,7 +862,7 @@ class Module:
                             "notice" if passed_over else "error",
                         )
                     )
-            if export._source != "f" and "f" in export._texts[::2]:
+            if export._source != "f" and "f" in export.attrs:
                 fault = export._raw_problem()
                 if fault is not None and not fault.path.startswith(where):  # else: told
                     place = fault.offset, f"{where}.{fault.path}"
@@ -896,8 +915,7 @@ class Module:
         return self._decode(lib.fnabi_vmfb_field, decoder, number)
 
     def _bytes(self, offset: int, size: int) -> memoryview:
-        source = self._source()
-        view = memoryview(source if isinstance(source, bytes) else ffi.buffer(source))
+        view = memoryview(_buffer(self._source()))
         return view.toreadonly()[offset : offset + size]
 
 
@@ -961,16 +979,27 @@ def verify(data: ReadableBuffer) -> None:
         CallError: when `data` has no contiguous buffer.
 
     """
-    _core.check(lib.fnabi_vmfb_verify, _view(data, "vmfb.verify"), False)
+    _verified(data, "vmfb.verify", False)
 
 
-def _view(data: ReadableBuffer, function: str) -> Any:
-    if data.__class__ is bytes:  # crosses as it is
-        return data
+def _verified(data: ReadableBuffer, function: str, lenient: bool) -> Any:
+    """What reads of a module cross with: bytes as they are, or what ``ffi.from_buffer`` gives."""
+    view: Any = data
+    if data.__class__ is not bytes:
+        try:
+            view = ffi.from_buffer(data)
+        except (TypeError, ValueError, BufferError) as problem:
+            raise CallError(f"{function}: data must be a contiguous buffer: {problem}") from problem
     try:
-        return ffi.from_buffer(data)
-    except (TypeError, ValueError, BufferError) as problem:
-        raise CallError(f"{function}: data must be a contiguous buffer: {problem}") from problem
+        _verify(_buffer(view), lenient)
+    except FormatError as problem:
+        problem.excerpt = None  # a module is no text to show
+        raise
+    return view
+
+
+def _buffer(view: Any) -> ReadableBuffer:
+    return view if view.__class__ is bytes else ffi.buffer(view)
 
 
 def _error(code: int, offset: int, path: str) -> FormatError:

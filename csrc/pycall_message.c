@@ -1,0 +1,621 @@
+/* Messages as objects of `fnabi.types`, and the decoders that write them.
+ *
+ * What a decoder has written is in memory of this file's own and well-formed,
+ * so it is read without checks. Types are frozen, and equal ones cannot be told
+ * apart but by identity; so one object stands for all that are equal among the
+ * types that every model has, and within one module. */
+#include "dtype.h"
+#include "pycall.h"
+
+#define FIELDS_MAX 10
+
+/* ---------------------------------------------------------------------- memo
+ */
+
+#define SLOTS 256
+#define SHARED_SIZE 64 /* bytes; a longer message is not looked for */
+
+/* Objects by their messages. Where two slots are taken, a new one replaces an
+ * old one: a memo costs as much however many objects there are. */
+typedef struct memo {
+  struct {
+    const uint8_t* message;
+    size_t size;
+    PyObject* object;
+  } slots[SLOTS];
+} memo;
+
+static size_t hash(const uint8_t* message, size_t size) {
+  uint64_t h = size, word = 0;
+  for (; size >= 8; message += 8, size -= 8) {
+    memcpy(&word, message, 8);
+    h = (h ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+    h ^= h >> 32;
+  }
+  word = 0;
+  for (size_t i = 0; i < size; i++) word = word << 8 | message[i];
+  h = (h ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+  return (size_t)(h >> 32) % SLOTS;
+}
+
+static bool holds(const memo* m, size_t slot, const uint8_t* message,
+                  size_t size) {
+  return m->slots[slot].size == size &&
+         memcmp(m->slots[slot].message, message, size) == 0;
+}
+
+/* Borrowed, or NULL. `size` > 0. */
+static PyObject* memo_find(const memo* m, size_t slot, const uint8_t* message,
+                           size_t size) {
+  if (holds(m, slot, message, size)) return m->slots[slot].object;
+  if (holds(m, slot ^ 1, message, size)) return m->slots[slot ^ 1].object;
+  return NULL;
+}
+
+static void memo_add(memo* m, size_t slot, const uint8_t* message, size_t size,
+                     PyObject* object) {
+  if (m->slots[slot].size != 0 && m->slots[slot ^ 1].size == 0) slot ^= 1;
+  PyObject* old = m->slots[slot].object;
+  m->slots[slot].message = message;
+  m->slots[slot].size = size;
+  m->slots[slot].object = Py_NewRef(object);
+  Py_XDECREF(old);
+}
+
+static void memo_clear(memo* m) {
+  for (size_t i = 0; i < SLOTS; i++) Py_CLEAR(m->slots[i].object);
+}
+
+/* ------------------------------------------------------------------- objects
+ */
+
+#define CLASSES (FNABI_TYPE_REF_ARRAY + 1)
+#define KNOWN_ROOM 2048 /* bytes of the messages of all known types */
+
+typedef struct reader {
+  PyObject_HEAD
+  PyObject* classes[CLASSES]; /* by tag; at 0 the class of dtypes */
+  PyObject* refuse;
+  memo known;
+  uint8_t messages[KNOWN_ROOM];
+} reader;
+
+typedef struct builder {
+  const reader* reader;
+  const uint8_t* at;
+  memo* shared; /* or NULL */
+} builder;
+
+/* A big-endian number of `bytes` bytes. */
+static uint64_t wide(builder* b, unsigned bytes) {
+  uint64_t number = 0;
+  for (unsigned i = 0; i < bytes; i++) number = number << 8 | *b->at++;
+  return number;
+}
+
+static size_t take_count(builder* b) {
+  uint8_t head = *b->at++;
+  if (head < 0xA0) return head & 15;
+  return (size_t)wide(b, head == 0xDC ? 2 : 4);
+}
+
+static bool is_array(uint8_t head) {
+  return (head & 0xF0) == 0x90 || head == 0xDC || head == 0xDD;
+}
+
+static bool is_text(uint8_t head) {
+  return (head & 0xE0) == 0xA0 || (head >= 0xD9 && head <= 0xDB) ||
+         (head >= 0xC4 && head <= 0xC6);
+}
+
+static const char* take_text(builder* b, size_t* size) {
+  uint8_t head = *b->at++;
+  if (head < 0xC0)
+    *size = head & 31;
+  else
+    *size = (size_t)wide(b, 1u << (head >= 0xD9 ? head - 0xD9 : head - 0xC4));
+  const char* text = (const char*)b->at;
+  b->at += *size;
+  return text;
+}
+
+/* Behind the value that stands at `at`. */
+static const uint8_t* skip(const uint8_t* at) {
+  for (size_t left = 1; left > 0; left--) {
+    uint8_t head = *at;
+    builder b = {.at = at};
+    size_t size;
+    if (is_array(head))
+      left += take_count(&b);
+    else if (is_text(head))
+      take_text(&b, &size);
+    else if (head >= 0xCC && head <= 0xD3)
+      b.at += 1 + (1u << (head & 3));
+    else
+      b.at++;
+    at = b.at;
+  }
+  return at;
+}
+
+static PyObject* build_text(builder* b) {
+  size_t size;
+  const char* text = take_text(b, &size);
+  return PyUnicode_DecodeUTF8(text, (Py_ssize_t)size, "surrogateescape");
+}
+
+static PyObject* build_int(builder* b) {
+  uint8_t head = *b->at++;
+  if (head < 0x80 || head >= 0xE0) return PyLong_FromLong((int8_t)head);
+  unsigned bytes = 1u << (head & 3), shift = 64 - 8 * bytes;
+  uint64_t number = wide(b, bytes);
+  if (head < 0xD0) return PyLong_FromUnsignedLongLong(number);
+  return PyLong_FromLongLong((int64_t)(number << shift) >> shift);
+}
+
+static PyObject* build_plain(builder* b);
+typedef PyObject* build(builder* b);
+
+static PyObject* build_tuple(builder* b, build* item) {
+  size_t count = take_count(b);
+  PyObject* tuple = PyTuple_New((Py_ssize_t)count);
+  for (size_t i = 0; i < count && tuple != NULL; i++) {
+    PyObject* value = item(b);
+    if (value == NULL || PyTuple_SetItem(tuple, (Py_ssize_t)i, value) < 0)
+      Py_CLEAR(tuple);
+  }
+  return tuple;
+}
+
+/* What is no record: arrays become tuples. */
+static PyObject* build_plain(builder* b) {
+  uint8_t head = *b->at;
+  if (is_array(head)) return build_tuple(b, build_plain);
+  if (is_text(head)) return build_text(b);
+  if (head != 0xC0) return build_int(b);
+  b->at++;
+  return Py_NewRef(Py_None);
+}
+
+/* The message itself, to be read when it is asked for; None for nil. */
+static PyObject* build_message(builder* b) {
+  const uint8_t* start = b->at;
+  b->at = skip(start);
+  if (*start == 0xC0) return Py_NewRef(Py_None);
+  return PyBytes_FromStringAndSize((const char*)start, b->at - start);
+}
+
+/* An instance of a class from its fields, which are taken over; NULL where one
+ * of them is. */
+static PyObject* make(PyObject* class, size_t count, PyObject** fields) {
+  bool whole = true;
+  PyObject* tuple = PyTuple_New((Py_ssize_t)count);
+  if (tuple == NULL) {
+    for (size_t i = 0; i < count; i++) Py_XDECREF(fields[i]);
+    return NULL;
+  }
+  for (size_t i = 0; i < count; i++) {
+    whole &= fields[i] != NULL;
+    PyTuple_SetItem(tuple, (Py_ssize_t)i, fields[i]);
+  }
+  PyObject* made = whole ? PyObject_Call(class, tuple, NULL) : NULL;
+  Py_DECREF(tuple);
+  return made;
+}
+
+/* What stands at b->at, from the types that are known or from those that were
+ * built before, or else by `item`. */
+static PyObject* build_shared(builder* b, build* item) {
+  const uint8_t* start = b->at;
+  size_t size = (size_t)(skip(start) - start);
+  if (size > SHARED_SIZE) return item(b);
+  size_t slot = hash(start, size);
+  PyObject* found = memo_find(&b->reader->known, slot, start, size);
+  if (found == NULL && b->shared != NULL)
+    found = memo_find(b->shared, slot, start, size);
+  if (found != NULL) {
+    b->at = start + size;
+    return Py_NewRef(found);
+  }
+  PyObject* built = item(b);
+  if (built != NULL && b->shared != NULL)
+    memo_add(b->shared, slot, start, size, built);
+  return built;
+}
+
+static PyObject* build_dtype(builder* b) {
+  PyObject* fields[3];
+  b->at++;
+  fields[0] = build_text(b);
+  fields[1] = build_int(b);
+  fields[2] = build_text(b);
+  return make(b->reader->classes[0], 3, fields);
+}
+
+static PyObject* build_type(builder* b);
+
+static PyObject* build_slot(builder* b) {
+  PyObject* slot = PyTuple_New(2);
+  b->at++;
+  if (slot == NULL) return NULL;
+  for (Py_ssize_t i = 0; i < 2; i++) {
+    PyObject* part = i == 0 ? build_text(b) : build_type(b);
+    if (part == NULL || PyTuple_SetItem(slot, i, part) < 0) {
+      Py_DECREF(slot);
+      return NULL;
+    }
+  }
+  return slot;
+}
+
+static PyObject* build_record(builder* b) {
+  PyObject* fields[2] = {NULL, NULL};
+  size_t count = take_count(b) - 1;
+  uint8_t tag = *b->at++;
+  switch ((fnabi_type)tag) {
+    case FNABI_TYPE_SCALAR:
+    case FNABI_TYPE_BUFFER:
+      fields[0] = build_shared(b, build_dtype);
+      break;
+    case FNABI_TYPE_LIST:
+    case FNABI_TYPE_TUPLE:
+      fields[0] = build_tuple(b, build_type);
+      break;
+    case FNABI_TYPE_DICT:
+      fields[0] = build_tuple(b, build_slot);
+      break;
+    case FNABI_TYPE_HOMOGENEOUS_LIST:
+    case FNABI_TYPE_REF_ARRAY:
+      fields[0] = build_type(b);
+      break;
+    case FNABI_TYPE_REF:
+    case FNABI_TYPE_NAMED:
+      fields[0] = build_plain(b);
+      break;
+    case FNABI_TYPE_NULL:
+    case FNABI_TYPE_UNKNOWN:
+      break;
+  }
+  if (count == 2 && fields[0] != NULL)
+    fields[1] = tag == FNABI_TYPE_NAMED ? build_type(b) : build_plain(b);
+  return make(b->reader->classes[tag], count, fields);
+}
+
+/* Whether the type at `at` refers to no other type, so that to look for it
+ * before building it reads nothing more than twice. */
+static bool is_leaf(const uint8_t* at) {
+  return at[1] <= FNABI_TYPE_REF || at[1] == FNABI_TYPE_NULL ||
+         at[1] == FNABI_TYPE_UNKNOWN;
+}
+
+static PyObject* build_type(builder* b) {
+  const uint8_t* at = b->at;
+  bool leaf = is_leaf(at);
+  if (b->shared != NULL && at[1] == FNABI_TYPE_NAMED) {
+    builder name = {.at = at + 2};
+    size_t size;
+    take_text(&name, &size);
+    leaf = is_leaf(name.at);
+  } else if (b->shared == NULL && at[1] == FNABI_TYPE_BUFFER) {
+    leaf = false; /* none is known */
+  }
+  return leaf ? build_shared(b, build_record) : build_record(b);
+}
+
+static PyObject* build_signature(builder* b, PyObject* class) {
+  PyObject* fields[3];
+  size_t count = take_count(b);
+  for (size_t i = 0; i < count; i++)
+    fields[i] = build_tuple(b, i < 2 ? build_type : build_plain);
+  return make(class, count, fields);
+}
+
+static PyObject* build_export(builder* b, PyObject* class,
+                              PyObject* signature) {
+  PyObject* fields[10];
+  b->at++;
+  fields[0] = build_text(b);                    /* name */
+  fields[1] = build_int(b);                     /* ordinal */
+  fields[2] = build_shared(b, build_text);      /* calling convention */
+  fields[3] = build_message(b);                 /* attributes */
+  fields[4] = build_shared(b, build_plain);     /* source */
+  if (*b->at == 0xC0)
+    fields[5] = build_plain(b);
+  else
+    fields[5] = build_signature(b, signature);
+  fields[6] = build_plain(b);   /* doubt */
+  fields[7] = build_message(b); /* problem */
+  fields[8] = build_message(b); /* SIP signature */
+  fields[9] = build_message(b); /* its problem */
+  return make(class, 10, fields);
+}
+
+/* -------------------------------------------------------------------- reader
+ */
+
+#define SCRATCH 2048     /* bytes on the stack */
+#define GUESS_MAX (1u << 22)
+#define ALONE (1u << 15) /* bytes of input from which other threads may run */
+
+typedef int64_t decoder(const char* data, size_t size, uint8_t* out,
+                        size_t capacity, fnabi_error* error);
+
+/* The bytes of bytes, of a str as UTF-8, or of a contiguous buffer. */
+typedef struct input {
+  const char* data;
+  Py_ssize_t size;
+  Py_buffer view;
+} input;
+
+static bool input_open(input* in, PyObject* object) {
+  in->view.obj = NULL;
+  if (PyBytes_Check(object))
+    return PyBytes_AsStringAndSize(object, (char**)&in->data, &in->size) == 0;
+  if (PyUnicode_Check(object)) {
+    in->data = PyUnicode_AsUTF8AndSize(object, &in->size);
+    return in->data != NULL;
+  }
+  if (PyObject_GetBuffer(object, &in->view, PyBUF_SIMPLE) < 0) return false;
+  in->data = in->view.buf;
+  in->size = in->view.len;
+  return true;
+}
+
+static void input_close(input* in) {
+  if (in->view.obj != NULL) PyBuffer_Release(&in->view);
+}
+
+/* Raises what the reader's `refuse` makes of an error. */
+static void refuse(const reader* self, const fnabi_error* error,
+                   PyObject* data) {
+  PyObject* exception =
+      PyObject_CallFunction(self->refuse, "iKyzO", (int)error->code,
+                            (unsigned long long)error->offset, error->path,
+                            error->expected, data);
+  if (exception == NULL) return;
+  PyErr_SetObject((PyObject*)Py_TYPE(exception), exception);
+  Py_DECREF(exception);
+}
+
+static int64_t decode(decoder* run, const input* in, uint8_t* out,
+                      size_t capacity, fnabi_error* error) {
+  if ((size_t)in->size < ALONE)
+    return run(in->data, (size_t)in->size, out, capacity, error);
+  PyThreadState* state = PyEval_SaveThread();
+  int64_t size = run(in->data, (size_t)in->size, out, capacity, error);
+  PyEval_RestoreThread(state);
+  return size;
+}
+
+typedef struct message {
+  uint8_t* bytes; /* `scratch`, or allocated */
+  uint8_t scratch[SCRATCH];
+} message;
+
+static void message_close(message* m) {
+  if (m->bytes != m->scratch) PyMem_Free(m->bytes);
+}
+
+/* Makes room for `size` bytes; what was there is lost. */
+static bool message_grow(message* m, size_t size) {
+  message_close(m);
+  m->bytes = PyMem_Malloc(size);
+  if (m->bytes != NULL) return true;
+  m->bytes = m->scratch;
+  PyErr_NoMemory();
+  return false;
+}
+
+/* What `run` makes of `data`, to be closed also where this fails; `room` is how
+ * many bytes will most likely do. */
+static bool message_read(const reader* self, PyObject* data, decoder* run,
+                         size_t room, message* m) {
+  fnabi_error error;
+  input in;
+  m->bytes = m->scratch;
+  if (!input_open(&in, data)) return false;
+  int64_t size = (int64_t)room;
+  bool done = false;
+  size_t capacity = SCRATCH;
+  do {
+    if ((size_t)size > capacity) {
+      capacity = (size_t)size;
+      if (!message_grow(m, capacity)) break;
+    }
+    size = decode(run, &in, m->bytes, capacity, &error);
+    done = size >= 0 && (size_t)size <= capacity;
+  } while (!done && size >= 0);
+  input_close(&in);
+  if (size < 0) refuse(self, &error, data);
+  return done;
+}
+
+static bool check_count(Py_ssize_t given, Py_ssize_t expected) {
+  if (given == expected) return true;
+  PyErr_Format(PyExc_TypeError, "expected %zd arguments, not %zd", expected,
+               given);
+  return false;
+}
+
+static PyObject* read_signature(reader* self, PyObject* const* args,
+                                Py_ssize_t count, decoder* run) {
+  message m;
+  PyObject* value = NULL;
+  if (!check_count(count, 2)) return NULL;
+  if (message_read(self, args[0], run, 0, &m)) {
+    builder b = {self, m.bytes, NULL};
+    value = build_signature(&b, args[1]);
+  }
+  message_close(&m);
+  return value;
+}
+
+static PyObject* reader_raw(reader* self, PyObject* const* args,
+                            Py_ssize_t count) {
+  return read_signature(self, args, count, fnabi_raw_decode);
+}
+
+static PyObject* reader_iree_abi(reader* self, PyObject* const* args,
+                                 Py_ssize_t count) {
+  return read_signature(self, args, count, fnabi_iree_abi_decode);
+}
+
+static PyObject* build_exports(builder* b, PyObject* class,
+                               PyObject* signature) {
+  size_t count = take_count(b);
+  PyObject* exports = PyTuple_New((Py_ssize_t)count);
+  for (size_t i = 0; i < count && exports != NULL; i++) {
+    PyObject* export = build_export(b, class, signature);
+    if (export == NULL || PyTuple_SetItem(exports, (Py_ssize_t)i, export) < 0)
+      Py_CLEAR(exports);
+  }
+  return exports;
+}
+
+static PyObject* reader_exports(reader* self, PyObject* const* args,
+                                Py_ssize_t count) {
+  message m;
+  PyObject* value = NULL;
+  if (!check_count(count, 3)) return NULL;
+  Py_ssize_t size = PyObject_Size(args[0]);
+  if (size < 0) return NULL;
+  size_t guess = (size_t)size < GUESS_MAX / 2 ? 2 * (size_t)size : GUESS_MAX;
+  if (message_read(self, args[0], fnabi_vmfb_exports, guess, &m)) {
+    memo shared = {0};
+    builder b = {self, m.bytes, &shared};
+    value = build_exports(&b, args[1], args[2]);
+    memo_clear(&shared);
+  }
+  message_close(&m);
+  return value;
+}
+
+static PyObject* reader_verify(reader* self, PyObject* const* args,
+                               Py_ssize_t count) {
+  fnabi_error error;
+  input in;
+  if (!check_count(count, 2)) return NULL;
+  int lenient = PyObject_IsTrue(args[1]);
+  if (lenient < 0 || !input_open(&in, args[0])) return NULL;
+  PyThreadState* state =
+      (size_t)in.size < ALONE ? NULL : PyEval_SaveThread();
+  int64_t verified =
+      fnabi_vmfb_verify(in.data, (size_t)in.size, lenient, &error);
+  if (state != NULL) PyEval_RestoreThread(state);
+  input_close(&in);
+  if (verified == 0) Py_RETURN_NONE;
+  refuse(self, &error, args[0]);
+  return NULL;
+}
+
+/* The types that are met most, as the core names their elements. */
+static const char* const known_dtypes[] = {
+    "i1",   "i8",   "i16",  "i32", "i64", "si8", "si16",         "si32",
+    "si64", "ui8",  "ui16", "ui32", "ui64", "f16", "f32",          "f64",
+    "bf16", "index", "complex<f32>", "complex<f64>"};
+
+static bool know(reader* self, fnabi_writer* w, size_t start, build* item) {
+  builder b = {self, self->messages + start, NULL};
+  size_t size = w->size - start;
+  PyObject* object = item(&b);
+  if (object == NULL) return false;
+  const uint8_t* message = self->messages + start;
+  memo_add(&self->known, hash(message, size), message, size, object);
+  Py_DECREF(object);
+  return true;
+}
+
+static bool know_all(reader* self) {
+  static const uint8_t others[][3] = {{0x91, FNABI_TYPE_NULL},
+                                      {0x91, FNABI_TYPE_UNKNOWN},
+                                      {0x92, FNABI_TYPE_REF, 0xC0}};
+  fnabi_writer w = {self->messages, KNOWN_ROOM, 0};
+  size_t start;
+  for (size_t i = 0; i < sizeof known_dtypes / sizeof *known_dtypes; i++) {
+    fnabi_dtype dtype;
+    fnabi_read_dtype(known_dtypes[i], strlen(known_dtypes[i]), &dtype);
+    start = w.size;
+    fnabi_pack_dtype(&w, &dtype);
+    if (!know(self, &w, start, build_dtype)) return false;
+    start = w.size;
+    fnabi_pack_array(&w, 2);
+    fnabi_pack_uint(&w, FNABI_TYPE_SCALAR);
+    fnabi_pack_dtype(&w, &dtype);
+    if (!know(self, &w, start, build_record)) return false;
+  }
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    start = w.size;
+    fnabi_put(&w, others[i], 1u + (others[i][0] & 15));
+    if (!know(self, &w, start, build_record)) return false;
+  }
+  return true;
+}
+
+static PyObject* reader_new(PyTypeObject* type, PyObject* args,
+                            PyObject* kwargs) {
+  PyObject *classes, *callable;
+  if (kwargs != NULL && PyDict_Size(kwargs) != 0) {
+    PyErr_SetString(PyExc_TypeError, "Reader takes no keywords");
+    return NULL;
+  }
+  if (!PyArg_ParseTuple(args, "O!O", &PyTuple_Type, &classes, &callable) ||
+      !check_count(PyTuple_Size(classes), CLASSES))
+    return NULL;
+  reader* self = (reader*)PyType_GenericAlloc(type, 0);
+  if (self == NULL) return NULL;
+  for (Py_ssize_t i = 0; i < CLASSES; i++)
+    self->classes[i] = Py_NewRef(PyTuple_GetItem(classes, i));
+  self->refuse = Py_NewRef(callable);
+  if (!know_all(self)) Py_CLEAR(self);
+  return (PyObject*)self;
+}
+
+static int reader_traverse(reader* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE((PyObject*)self));
+  for (size_t i = 0; i < CLASSES; i++) Py_VISIT(self->classes[i]);
+  Py_VISIT(self->refuse);
+  return 0;
+}
+
+static int reader_clear(reader* self) {
+  for (size_t i = 0; i < CLASSES; i++) Py_CLEAR(self->classes[i]);
+  Py_CLEAR(self->refuse);
+  memo_clear(&self->known);
+  return 0;
+}
+
+static void reader_dealloc(reader* self) {
+  PyTypeObject* type = Py_TYPE((PyObject*)self);
+  PyObject_GC_UnTrack(self);
+  reader_clear(self);
+  PyObject_GC_Del(self);
+  Py_DECREF(type);
+}
+
+/* Methods of this form have no cast to a function type that they are not. */
+#define METHOD(name) \
+  {#name, (PyCFunction)(void (*)(void))reader_##name, METH_FASTCALL, NULL}
+static PyMethodDef methods[] = {METHOD(raw), METHOD(iree_abi), METHOD(exports),
+                                METHOD(verify), {NULL, NULL, 0, NULL}};
+
+static PyType_Slot slots[] = {{Py_tp_new, reader_new},
+                              {Py_tp_dealloc, reader_dealloc},
+                              {Py_tp_traverse, reader_traverse},
+                              {Py_tp_clear, reader_clear},
+                              {Py_tp_methods, methods},
+                              {0, NULL}};
+
+static PyType_Spec spec = {
+    .name = "fnabi._call.Reader",
+    .basicsize = sizeof(reader),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .slots = slots,
+};
+
+int fnabi_pycall_message_init(PyObject* module) {
+  PyObject* type = PyType_FromModuleAndSpec(module, &spec, NULL);
+  if (type == NULL) return -1;
+  int status = PyModule_AddObjectRef(module, "Reader", type);
+  Py_DECREF(type);
+  return status;
+}
