@@ -7,7 +7,84 @@
 #include "dtype.h"
 #include "pycall.h"
 
-#define FIELDS_MAX 10
+/* ------------------------------------------------------------------- records
+ */
+
+#define FIELDS_MAX 8
+#define RECORD "fnabi._call.record"
+
+/* A class of records, with what it takes to fill an instance: twice as fast as
+ * calling the class, and allowed for what is frozen as long as no one has seen
+ * it. */
+typedef struct record {
+  PyObject* class;
+  allocfunc alloc;
+  descrsetfunc set;
+  size_t count;
+  PyObject* members[FIELDS_MAX];
+} record;
+
+static void record_free(record* r) {
+  Py_CLEAR(r->class);
+  for (size_t i = 0; i < FIELDS_MAX; i++) Py_CLEAR(r->members[i]);
+}
+
+static void record_delete(PyObject* capsule) {
+  record* r = PyCapsule_GetPointer(capsule, RECORD);
+  record_free(r);
+  PyMem_Free(r);
+}
+
+/* The members of a class by the names in its __struct_fields__. */
+static bool record_fill(record* r, PyObject* class) {
+  PyObject* names = PyObject_GetAttrString(class, "__struct_fields__");
+  if (names == NULL) return false;
+  Py_ssize_t count = PyTuple_Check(names) ? PyTuple_Size(names) : -1;
+  bool fits = PyType_Check(class) && count >= 0 && count <= FIELDS_MAX;
+  r->class = Py_NewRef(class);
+  for (Py_ssize_t i = 0; i < count && fits; i++) {
+    PyObject* member = PyObject_GetAttr(class, PyTuple_GetItem(names, i));
+    if (member == NULL) break;
+    r->members[r->count++] = member;
+    descrsetfunc set =
+        (descrsetfunc)PyType_GetSlot(Py_TYPE(member), Py_tp_descr_set);
+    fits = set != NULL && (i == 0 || set == r->set);
+    r->set = set;
+  }
+  Py_DECREF(names);
+  if (fits && r->count == (size_t)count)
+    r->alloc = (allocfunc)PyType_GetSlot((PyTypeObject*)class, Py_tp_alloc);
+  else if (!PyErr_Occurred())
+    PyErr_Format(PyExc_TypeError, "%R is no class of records", class);
+  return r->alloc != NULL;
+}
+
+static PyObject* record_new(PyObject* module, PyObject* class) {
+  (void)module;
+  record* r = PyMem_Calloc(1, sizeof *r);
+  if (r == NULL) return PyErr_NoMemory();
+  PyObject* capsule = NULL;
+  if (record_fill(r, class)) capsule = PyCapsule_New(r, RECORD, record_delete);
+  if (capsule == NULL) {
+    record_free(r);
+    PyMem_Free(r);
+  }
+  return capsule;
+}
+
+/* An instance with these values in all of its fields, which are taken over;
+ * NULL where one of them is. */
+static PyObject* make(const record* r, PyObject** values) {
+  bool whole = true;
+  for (size_t i = 0; i < r->count; i++) whole &= values[i] != NULL;
+  PyObject* made = whole ? r->alloc((PyTypeObject*)r->class, 0) : NULL;
+  for (size_t i = 0; i < r->count; i++) {
+    if (made != NULL && r->set(r->members[i], made, values[i]) < 0)
+      Py_CLEAR(made);
+    Py_XDECREF(values[i]);
+  }
+  return made;
+}
 
 /* ---------------------------------------------------------------------- memo
  */
@@ -73,8 +150,7 @@ static void memo_clear(memo* m) {
 #define KNOWN_ROOM 2048 /* bytes of the messages of all known types */
 
 typedef struct reader {
-  PyObject_HEAD
-  PyObject* classes[CLASSES]; /* by tag; at 0 the class of dtypes */
+  PyObject_HEAD record classes[CLASSES]; /* by tag; at 0 the class of dtypes */
   PyObject* refuse;
   memo known;
   uint8_t messages[KNOWN_ROOM];
@@ -177,32 +253,6 @@ static PyObject* build_plain(builder* b) {
   return Py_NewRef(Py_None);
 }
 
-/* The message itself, to be read when it is asked for; None for nil. */
-static PyObject* build_message(builder* b) {
-  const uint8_t* start = b->at;
-  b->at = skip(start);
-  if (*start == 0xC0) return Py_NewRef(Py_None);
-  return PyBytes_FromStringAndSize((const char*)start, b->at - start);
-}
-
-/* An instance of a class from its fields, which are taken over; NULL where one
- * of them is. */
-static PyObject* make(PyObject* class, size_t count, PyObject** fields) {
-  bool whole = true;
-  PyObject* tuple = PyTuple_New((Py_ssize_t)count);
-  if (tuple == NULL) {
-    for (size_t i = 0; i < count; i++) Py_XDECREF(fields[i]);
-    return NULL;
-  }
-  for (size_t i = 0; i < count; i++) {
-    whole &= fields[i] != NULL;
-    PyTuple_SetItem(tuple, (Py_ssize_t)i, fields[i]);
-  }
-  PyObject* made = whole ? PyObject_Call(class, tuple, NULL) : NULL;
-  Py_DECREF(tuple);
-  return made;
-}
-
 /* What stands at b->at, from the types that are known or from those that were
  * built before, or else by `item`. */
 static PyObject* build_shared(builder* b, build* item) {
@@ -229,7 +279,7 @@ static PyObject* build_dtype(builder* b) {
   fields[0] = build_text(b);
   fields[1] = build_int(b);
   fields[2] = build_text(b);
-  return make(b->reader->classes[0], 3, fields);
+  return make(&b->reader->classes[0], fields);
 }
 
 static PyObject* build_type(builder* b);
@@ -278,7 +328,7 @@ static PyObject* build_record(builder* b) {
   }
   if (count == 2 && fields[0] != NULL)
     fields[1] = tag == FNABI_TYPE_NAMED ? build_type(b) : build_plain(b);
-  return make(b->reader->classes[tag], count, fields);
+  return make(&b->reader->classes[tag], fields);
 }
 
 /* Whether the type at `at` refers to no other type, so that to look for it
@@ -302,38 +352,52 @@ static PyObject* build_type(builder* b) {
   return leaf ? build_shared(b, build_record) : build_record(b);
 }
 
-static PyObject* build_signature(builder* b, PyObject* class) {
-  PyObject* fields[3];
+/* Without extra keys where the text has no place for them. */
+static PyObject* build_signature(builder* b, const record* class) {
+  PyObject* fields[FIELDS_MAX];
   size_t count = take_count(b);
-  for (size_t i = 0; i < count; i++)
-    fields[i] = build_tuple(b, i < 2 ? build_type : build_plain);
-  return make(class, count, fields);
+  for (size_t i = 0; i < class->count; i++)
+    fields[i] = i >= count ? PyTuple_New(0)
+                           : build_tuple(b, i < 2 ? build_type : build_plain);
+  return make(class, fields);
 }
 
-static PyObject* build_export(builder* b, PyObject* class,
-                              PyObject* signature) {
-  PyObject* fields[10];
+/* Two parts of a message behind each other, as an array of `count` values. */
+static PyObject* join(uint8_t count, const uint8_t* first, size_t first_size,
+                      const uint8_t* second, size_t second_size) {
+  PyObject* joined = PyBytes_FromStringAndSize(
+      NULL, (Py_ssize_t)(1 + first_size + second_size));
+  if (joined == NULL) return NULL;
+  uint8_t* out = (uint8_t*)PyBytes_AsString(joined);
+  out[0] = 0x90 | count;
+  memcpy(out + 1, first, first_size);
+  memcpy(out + 1 + first_size, second, second_size);
+  return joined;
+}
+
+/* Name, ordinal, calling convention, signature; and the message of the rest,
+ * to be read when it is asked for. */
+static PyObject* build_export(builder* b, const record* class,
+                              const record* signature) {
+  PyObject* fields[FIELDS_MAX];
   b->at++;
-  fields[0] = build_text(b);                    /* name */
-  fields[1] = build_int(b);                     /* ordinal */
-  fields[2] = build_shared(b, build_text);      /* calling convention */
-  fields[3] = build_message(b);                 /* attributes */
-  fields[4] = build_shared(b, build_plain);     /* source */
-  if (*b->at == 0xC0)
-    fields[5] = build_plain(b);
-  else
-    fields[5] = build_signature(b, signature);
-  fields[6] = build_plain(b);   /* doubt */
-  fields[7] = build_message(b); /* problem */
-  fields[8] = build_message(b); /* SIP signature */
-  fields[9] = build_message(b); /* its problem */
-  return make(class, 10, fields);
+  fields[0] = build_text(b);
+  fields[1] = build_int(b);
+  fields[2] = build_shared(b, build_text);
+  const uint8_t* texts = b->at;
+  b->at = skip(skip(texts)); /* attributes and source */
+  size_t texts_size = (size_t)(b->at - texts);
+  fields[3] = *b->at == 0xC0 ? build_plain(b) : build_signature(b, signature);
+  const uint8_t* rest = b->at;
+  for (int i = 0; i < 4; i++) b->at = skip(b->at);
+  fields[4] = join(6, texts, texts_size, rest, (size_t)(b->at - rest));
+  return make(class, fields);
 }
 
 /* -------------------------------------------------------------------- reader
  */
 
-#define SCRATCH 2048     /* bytes on the stack */
+#define SCRATCH 2048 /* bytes on the stack */
 #define GUESS_MAX (1u << 22)
 #define ALONE (1u << 15) /* bytes of input from which other threads may run */
 
@@ -368,10 +432,9 @@ static void input_close(input* in) {
 /* Raises what the reader's `refuse` makes of an error. */
 static void refuse(const reader* self, const fnabi_error* error,
                    PyObject* data) {
-  PyObject* exception =
-      PyObject_CallFunction(self->refuse, "iKyzO", (int)error->code,
-                            (unsigned long long)error->offset, error->path,
-                            error->expected, data);
+  PyObject* exception = PyObject_CallFunction(
+      self->refuse, "iKyzO", (int)error->code,
+      (unsigned long long)error->offset, error->path, error->expected, data);
   if (exception == NULL) return;
   PyErr_SetObject((PyObject*)Py_TYPE(exception), exception);
   Py_DECREF(exception);
@@ -430,6 +493,13 @@ static bool message_read(const reader* self, PyObject* data, decoder* run,
   return done;
 }
 
+static const record* get_record(PyObject* object, size_t count) {
+  const record* r = PyCapsule_GetPointer(object, RECORD);
+  if (r == NULL || (r->count >= count && r->count <= count + 1)) return r;
+  PyErr_Format(PyExc_TypeError, "%R has other fields", r->class);
+  return NULL;
+}
+
 static bool check_count(Py_ssize_t given, Py_ssize_t expected) {
   if (given == expected) return true;
   PyErr_Format(PyExc_TypeError, "expected %zd arguments, not %zd", expected,
@@ -442,9 +512,11 @@ static PyObject* read_signature(reader* self, PyObject* const* args,
   message m;
   PyObject* value = NULL;
   if (!check_count(count, 2)) return NULL;
+  const record* class = get_record(args[1], 2);
+  if (class == NULL) return NULL;
   if (message_read(self, args[0], run, 0, &m)) {
     builder b = {self, m.bytes, NULL};
-    value = build_signature(&b, args[1]);
+    value = build_signature(&b, class);
   }
   message_close(&m);
   return value;
@@ -460,8 +532,8 @@ static PyObject* reader_iree_abi(reader* self, PyObject* const* args,
   return read_signature(self, args, count, fnabi_iree_abi_decode);
 }
 
-static PyObject* build_exports(builder* b, PyObject* class,
-                               PyObject* signature) {
+static PyObject* build_exports(builder* b, const record* class,
+                               const record* signature) {
   size_t count = take_count(b);
   PyObject* exports = PyTuple_New((Py_ssize_t)count);
   for (size_t i = 0; i < count && exports != NULL; i++) {
@@ -477,13 +549,16 @@ static PyObject* reader_exports(reader* self, PyObject* const* args,
   message m;
   PyObject* value = NULL;
   if (!check_count(count, 3)) return NULL;
+  const record* class = get_record(args[1], 5);
+  const record* signature = get_record(args[2], 2);
+  if (class == NULL || signature == NULL) return NULL;
   Py_ssize_t size = PyObject_Size(args[0]);
   if (size < 0) return NULL;
   size_t guess = (size_t)size < GUESS_MAX / 2 ? 2 * (size_t)size : GUESS_MAX;
   if (message_read(self, args[0], fnabi_vmfb_exports, guess, &m)) {
     memo shared = {0};
     builder b = {self, m.bytes, &shared};
-    value = build_exports(&b, args[1], args[2]);
+    value = build_exports(&b, class, signature);
     memo_clear(&shared);
   }
   message_close(&m);
@@ -497,8 +572,7 @@ static PyObject* reader_verify(reader* self, PyObject* const* args,
   if (!check_count(count, 2)) return NULL;
   int lenient = PyObject_IsTrue(args[1]);
   if (lenient < 0 || !input_open(&in, args[0])) return NULL;
-  PyThreadState* state =
-      (size_t)in.size < ALONE ? NULL : PyEval_SaveThread();
+  PyThreadState* state = (size_t)in.size < ALONE ? NULL : PyEval_SaveThread();
   int64_t verified =
       fnabi_vmfb_verify(in.data, (size_t)in.size, lenient, &error);
   if (state != NULL) PyEval_RestoreThread(state);
@@ -510,9 +584,9 @@ static PyObject* reader_verify(reader* self, PyObject* const* args,
 
 /* The types that are met most, as the core names their elements. */
 static const char* const known_dtypes[] = {
-    "i1",   "i8",   "i16",  "i32", "i64", "si8", "si16",         "si32",
-    "si64", "ui8",  "ui16", "ui32", "ui64", "f16", "f32",          "f64",
-    "bf16", "index", "complex<f32>", "complex<f64>"};
+    "i1",   "i8",   "i16",  "i32",   "i64",          "si8",         "si16",
+    "si32", "si64", "ui8",  "ui16",  "ui32",         "ui64",        "f16",
+    "f32",  "f64",  "bf16", "index", "complex<f32>", "complex<f64>"};
 
 static bool know(reader* self, fnabi_writer* w, size_t start, build* item) {
   builder b = {self, self->messages + start, NULL};
@@ -551,6 +625,17 @@ static bool know_all(reader* self) {
   return true;
 }
 
+static const uint8_t field_counts[CLASSES] = {3,
+                                              [FNABI_TYPE_SCALAR] = 1,
+                                              [FNABI_TYPE_BUFFER] = 2,
+                                              [FNABI_TYPE_REF] = 1,
+                                              [FNABI_TYPE_LIST] = 1,
+                                              [FNABI_TYPE_TUPLE] = 1,
+                                              [FNABI_TYPE_DICT] = 1,
+                                              [FNABI_TYPE_HOMOGENEOUS_LIST] = 1,
+                                              [FNABI_TYPE_NAMED] = 2,
+                                              [FNABI_TYPE_REF_ARRAY] = 2};
+
 static PyObject* reader_new(PyTypeObject* type, PyObject* args,
                             PyObject* kwargs) {
   PyObject *classes, *callable;
@@ -563,22 +648,28 @@ static PyObject* reader_new(PyTypeObject* type, PyObject* args,
     return NULL;
   reader* self = (reader*)PyType_GenericAlloc(type, 0);
   if (self == NULL) return NULL;
-  for (Py_ssize_t i = 0; i < CLASSES; i++)
-    self->classes[i] = Py_NewRef(PyTuple_GetItem(classes, i));
   self->refuse = Py_NewRef(callable);
-  if (!know_all(self)) Py_CLEAR(self);
+  bool whole = true;
+  for (Py_ssize_t i = 0; i < CLASSES && whole; i++)
+    whole = record_fill(&self->classes[i], PyTuple_GetItem(classes, i));
+  for (size_t i = 0; i < CLASSES && whole; i++)
+    if (self->classes[i].count != field_counts[i]) {
+      PyErr_SetString(PyExc_TypeError, "Reader: a class has other fields");
+      whole = false;
+    }
+  if (!whole || !know_all(self)) Py_CLEAR(self);
   return (PyObject*)self;
 }
 
 static int reader_traverse(reader* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE((PyObject*)self));
-  for (size_t i = 0; i < CLASSES; i++) Py_VISIT(self->classes[i]);
+  for (size_t i = 0; i < CLASSES; i++) Py_VISIT(self->classes[i].class);
   Py_VISIT(self->refuse);
   return 0;
 }
 
 static int reader_clear(reader* self) {
-  for (size_t i = 0; i < CLASSES; i++) Py_CLEAR(self->classes[i]);
+  for (size_t i = 0; i < CLASSES; i++) record_free(&self->classes[i]);
   Py_CLEAR(self->refuse);
   memo_clear(&self->known);
   return 0;
@@ -595,15 +686,19 @@ static void reader_dealloc(reader* self) {
 /* Methods of this form have no cast to a function type that they are not. */
 #define METHOD(name) \
   {#name, (PyCFunction)(void (*)(void))reader_##name, METH_FASTCALL, NULL}
-static PyMethodDef methods[] = {METHOD(raw), METHOD(iree_abi), METHOD(exports),
-                                METHOD(verify), {NULL, NULL, 0, NULL}};
+static PyMethodDef methods[] = {METHOD(raw),
+                                METHOD(iree_abi),
+                                METHOD(exports),
+                                METHOD(verify),
+                                {NULL, NULL, 0, NULL}};
 
-static PyType_Slot slots[] = {{Py_tp_new, reader_new},
-                              {Py_tp_dealloc, reader_dealloc},
-                              {Py_tp_traverse, reader_traverse},
-                              {Py_tp_clear, reader_clear},
-                              {Py_tp_methods, methods},
-                              {0, NULL}};
+static PyMethodDef functions[] = {{"record", record_new, METH_O, NULL},
+                                  {NULL, NULL, 0, NULL}};
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, reader_new},           {Py_tp_dealloc, reader_dealloc},
+    {Py_tp_traverse, reader_traverse}, {Py_tp_clear, reader_clear},
+    {Py_tp_methods, methods},          {0, NULL}};
 
 static PyType_Spec spec = {
     .name = "fnabi._call.Reader",
@@ -617,5 +712,5 @@ int fnabi_pycall_message_init(PyObject* module) {
   if (type == NULL) return -1;
   int status = PyModule_AddObjectRef(module, "Reader", type);
   Py_DECREF(type);
-  return status;
+  return status < 0 ? status : PyModule_AddFunctions(module, functions);
 }

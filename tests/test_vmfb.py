@@ -401,7 +401,7 @@ def outcome(data: bytes) -> str:
             assert error is None or error.path.startswith("exports[")
         for part in ("raw", "declaration", "disagreements"):
             error_of(partial(getattr, export, part))
-        declared = export._source == "iree.abi.declaration" and export.declaration
+        declared = export.source == "iree.abi.declaration" and export.declaration
         if declared:
             assert (export.signature, export.doubt) == (declared.signature, declared.doubt)
     return "ok"

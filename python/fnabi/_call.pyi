@@ -1,5 +1,5 @@
 from collections.abc import Buffer, Callable
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 from fnabi.errors import FormatError
 from fnabi.types import Signature
@@ -7,16 +7,20 @@ from fnabi.types import Signature
 _S = TypeVar("_S", bound=Signature)
 _T = TypeVar("_T")
 
+class _Record(Generic[_T]): ...
+
+def record(struct: type[_T], /) -> _Record[_T]: ...
+
 class Reader:
     def __init__(
         self,
-        classes: tuple[type, ...],
+        types: tuple[type[Any], ...],
         refuse: Callable[[int, int, bytes, str | None, object], FormatError],
         /,
     ) -> None: ...
-    def raw(self, data: bytes, signature: type[_S], /) -> _S: ...
-    def iree_abi(self, data: bytes | str, signature: type[_S], /) -> _S: ...
+    def raw(self, data: bytes, signature: _Record[_S], /) -> _S: ...
+    def iree_abi(self, data: bytes | str, signature: _Record[_S], /) -> _S: ...
     def exports(
-        self, data: Buffer, export: type[_T], signature: type[Signature], /
+        self, data: Buffer, export: _Record[_T], signature: _Record[_S], /
     ) -> tuple[_T, ...]: ...
     def verify(self, data: Buffer, lenient: bool, /) -> None: ...

@@ -23,6 +23,7 @@ from operator import index
 from typing import Any, TypeAlias
 
 from fnabi import _core, types
+from fnabi._call import record
 from fnabi._fnabi import lib
 from fnabi.errors import CallError
 from fnabi.types import (
@@ -71,7 +72,7 @@ class Signature(types.Signature, frozen=True):
         return hash((plain, self.extra)) if self.extra else plain
 
 
-_read = types.reader.iree_abi
+_read, _signature = types.reader.iree_abi, record(Signature)
 
 
 def parse(text: str | bytes | bytearray | memoryview) -> Signature:
@@ -87,11 +88,11 @@ def parse(text: str | bytes | bytearray | memoryview) -> Signature:
 
     """
     if text.__class__ is not str:
-        return _read(_core.data_bytes(text, "iree_abi.parse", "text"), Signature)
+        return _read(_core.data_bytes(text, "iree_abi.parse", "text"), _signature)
     try:
-        return _read(text, Signature)
+        return _read(text, _signature)
     except UnicodeEncodeError:  # half a surrogate pair, which the core refuses
-        return _read(text.encode("utf-8", "surrogatepass"), Signature)
+        return _read(text.encode("utf-8", "surrogatepass"), _signature)
 
 
 def encode(signature: types.Signature) -> str:

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, TypeVa
 import msgspec
 
 from fnabi import _core, cconv
+from fnabi._call import record
 from fnabi._fnabi import ffi, lib
 from fnabi.debug import Database
 from fnabi.declaration import Declaration
@@ -391,6 +392,17 @@ class _Problem(_Record, frozen=True):
     key: str | None  # None: the calling convention
 
 
+class _Rest(_Record, frozen=True):
+    """What few ask of an export: it stays the message that it came in until then."""
+
+    texts: tuple[str, ...]  # keys and values in turn
+    source: Source | None
+    doubt: Literal["arity", "names", "type"] | None
+    problem: _Problem | None
+    sip: SipSignature | None
+    sip_problem: _Problem | None
+
+
 class Export(_Record, frozen=True):
     """A function that a module exports.
 
@@ -398,27 +410,23 @@ class Export(_Record, frozen=True):
         name: Its name, without the module's.
         ordinal: Its index among the functions of the module.
         calling_convention: The VM calling convention, such as ``"0rIi_r"``.
-        doubt: Where `signature` was read from a declaration, why it may have another reading,
-            as in `declaration.Declaration.doubt`; else None.
 
     """
 
     name: str
     ordinal: int
     calling_convention: str
-    # What few ask for stays the message that it came in until then.
-    _texts: bytes  # keys and values in turn
-    _source: Source | None
     _signature: IreeAbiSignature | None
-    doubt: Literal["arity", "names", "type"] | None
-    _problem_message: bytes | None
-    _sip_message: bytes | None
-    _sip_problem_message: bytes | None
+    _message: bytes
+
+    @property
+    def _rest(self) -> _Rest:
+        return _core.build(_rest, self._message)
 
     @property
     def attrs(self) -> Attributes:
         """The reflection attributes of the function."""
-        texts = iter(_core.build(_texts, self._texts))
+        texts = iter(self._rest.texts)
         return Attributes(tuple(zip(texts, texts, strict=True)))
 
     @property
@@ -436,26 +444,23 @@ class Export(_Record, frozen=True):
 
         """
         if self._signature is None:
-            assert self._problem is not None
-            raise self._error(self._problem)
+            problem = self._rest.problem
+            assert problem is not None
+            raise self._error(problem)
         return self._signature
-
-    @property
-    def _problem(self) -> _Problem | None:
-        return (
-            None if self._problem_message is None else _core.build(_problem, self._problem_message)
-        )
-
-    @property
-    def _sip_problem(self) -> _Problem | None:
-        if self._sip_problem_message is None:
-            return None
-        return _core.build(_problem, self._sip_problem_message)
 
     @property
     def source(self) -> Source | None:
         """Which text `signature` was read from; None where it is malformed."""
-        return self._source
+        return self._rest.source
+
+    @property
+    def doubt(self) -> Literal["arity", "names", "type"] | None:
+        """Why a declaration that `signature` was read from may have another reading, or None.
+
+        As in `declaration.Declaration.doubt`.
+        """
+        return self._rest.doubt
 
     @property
     def declaration(self) -> Declaration | None:
@@ -479,7 +484,8 @@ class Export(_Record, frozen=True):
     @property
     def problem(self) -> FormatError | None:
         """What is wrong with a text that `signature` would have been read from, or None."""
-        return None if self._problem is None else self._error(self._problem)
+        problem = self._rest.problem
+        return None if problem is None else self._error(problem)
 
     @property
     def disagreements(self) -> tuple[str, ...]:
@@ -499,10 +505,11 @@ class Export(_Record, frozen=True):
             FormatError: when the attribute is malformed or of another version, as for `signature`.
 
         """
-        if self._source == "f":
+        rest = self._rest
+        if rest.source == "f":
             return self._signature
-        if self._source is None and self._problem is not None and self._problem.key in ("f", "fv"):
-            raise self._error(self._problem)
+        if rest.source is None and rest.problem is not None and rest.problem.key in ("f", "fv"):
+            raise self._error(rest.problem)
         attrs = self.attrs
         if "f" not in attrs:
             return None
@@ -538,9 +545,10 @@ class Export(_Record, frozen=True):
             FormatError: as for `signature`.
 
         """
-        if self._sip_problem is not None:
-            raise self._error(self._sip_problem)
-        return None if self._sip_message is None else _core.build(_sip, self._sip_message)
+        rest = self._rest
+        if rest.sip_problem is not None:
+            raise self._error(rest.sip_problem)
+        return rest.sip
 
     @property
     def result_allocator(self) -> str | None:
@@ -581,14 +589,15 @@ def _register(type: Type) -> str | None:
 
 
 def _disagreements(export: Export) -> Iterator[str]:
-    if export._source in (None, "cconv"):
+    source = export.source
+    if source in (None, "cconv"):
         return
     try:
         convention = cconv.parse(_core.text_bytes(export.calling_convention))
     except FormatError:
         return
     inputs, results = export.signature.inputs, export.signature.results
-    if export.source == "iree.abi" and len(results) == 1:
+    if source == "iree.abi" and len(results) == 1:
         match results[0]:  # a structure alone is spread over the results
             case List(items) | Tuple(items):
                 results = items
@@ -607,14 +616,14 @@ def _disagreements(export: Export) -> Iterator[str]:
     ):
         if len(types) != len(registers):
             yield (
-                f"{side}: {len(types)} in {export.source}, {len(registers)} in the calling"
+                f"{side}: {len(types)} in {source}, {len(registers)} in the calling"
                 f" convention {export.calling_convention}"
             )
             continue
         for index, (type, register) in enumerate(zip(types, registers, strict=True)):
             if _register(type) not in (None, register):
                 yield (
-                    f"{side}[{index}]: {type} in {export.source}, {register} in the calling"
+                    f"{side}[{index}]: {type} in {source}, {register} in the calling"
                     f" convention {export.calling_convention}"
                 )
 
@@ -656,11 +665,9 @@ class _Head(_Record, frozen=True):
     attrs: _Pairs
 
 
-_verify = reader.verify
+_verify, _export, _signature = reader.verify, record(Export), record(IreeAbiSignature)
 _head = msgspec.msgpack.Decoder(_Head)
-_texts = msgspec.msgpack.Decoder(tuple[str, ...])
-_problem = msgspec.msgpack.Decoder(_Problem)
-_sip = msgspec.msgpack.Decoder(SipSignature)
+_rest = msgspec.msgpack.Decoder(_Rest)
 _types = msgspec.msgpack.Decoder(tuple[tuple[str], ...])
 _dependencies = msgspec.msgpack.Decoder(tuple[Dependency, ...])
 _imports = msgspec.msgpack.Decoder(tuple[Import, ...])
@@ -753,7 +760,7 @@ class Module:
         """
         source = _buffer(self._source())
         try:
-            return Exports(reader.exports(source, Export, IreeAbiSignature))
+            return Exports(reader.exports(source, _export, _signature))
         except FormatError as problem:
             problem.excerpt = None
             raise
@@ -850,7 +857,8 @@ class Module:
             return findings  # which say so
         for index, export in enumerate(exports):
             where = f"exports[{index}]"
-            problems = ((export._problem, export._source is not None), (export._sip_problem, False))
+            rest = export._rest
+            problems = ((rest.problem, rest.source is not None), (rest.sip_problem, False))
             for text_problem, passed_over in problems:
                 if text_problem is not None and text_problem.key is not None:  # else: found above
                     findings.append(
@@ -862,7 +870,7 @@ class Module:
                             "notice" if passed_over else "error",
                         )
                     )
-            if export._source != "f" and "f" in export.attrs:
+            if rest.source != "f" and "f" in rest.texts[::2]:
                 fault = export._raw_problem()
                 if fault is not None and not fault.path.startswith(where):  # else: told
                     place = fault.offset, f"{where}.{fault.path}"
@@ -871,8 +879,8 @@ class Module:
                 Finding("disagreement", None, where, text, "notice")
                 for text in export.disagreements
             ]
-            if export.doubt is not None:
-                text = f"the declaration may have another reading: {export.doubt}"
+            if rest.doubt is not None:
+                text = f"the declaration may have another reading: {rest.doubt}"
                 findings.append(Finding("doubt", None, where, text, "notice"))
         return findings
 
