@@ -195,21 +195,35 @@ static const char* take_text(builder* b, size_t* size) {
   return text;
 }
 
+/* Behind the value that stands at `at`, of a head that is one byte of several:
+ * neither a small number nor a short string or array. */
+static const uint8_t* skip_wide(const uint8_t* at, size_t* left) {
+  builder b = {.at = at};
+  uint8_t head = *at;
+  size_t size;
+  if (is_array(head))
+    *left += take_count(&b);
+  else if (is_text(head))
+    take_text(&b, &size);
+  else
+    b.at += head < 0xCC ? 1 : 1 + (1u << (head & 3));
+  return b.at;
+}
+
 /* Behind the value that stands at `at`. */
 static const uint8_t* skip(const uint8_t* at) {
   for (size_t left = 1; left > 0; left--) {
     uint8_t head = *at;
-    builder b = {.at = at};
-    size_t size;
-    if (is_array(head))
-      left += take_count(&b);
-    else if (is_text(head))
-      take_text(&b, &size);
-    else if (head >= 0xCC && head <= 0xD3)
-      b.at += 1 + (1u << (head & 3));
-    else
-      b.at++;
-    at = b.at;
+    if (head < 0x80 || head >= 0xE0 || head == 0xC0) {
+      at++;
+    } else if (head < 0xA0) {
+      left += head & 15;
+      at++;
+    } else if (head < 0xC0) {
+      at += 1 + (head & 31);
+    } else {
+      at = skip_wide(at, &left);
+    }
   }
   return at;
 }
@@ -253,23 +267,29 @@ static PyObject* build_plain(builder* b) {
   return Py_NewRef(Py_None);
 }
 
-/* What stands at b->at, from the types that are known or from those that were
- * built before, or else by `item`. */
+/* What stands at b->at, from those that are known. */
+static PyObject* build_known(builder* b, build* item) {
+  size_t size = (size_t)(skip(b->at) - b->at);
+  PyObject* found =
+      memo_find(&b->reader->known, hash(b->at, size), b->at, size);
+  if (found == NULL) return item(b);
+  b->at += size;
+  return Py_NewRef(found);
+}
+
+/* What stands at b->at, from those that were built before. */
 static PyObject* build_shared(builder* b, build* item) {
   const uint8_t* start = b->at;
   size_t size = (size_t)(skip(start) - start);
-  if (size > SHARED_SIZE) return item(b);
+  if (size > SHARED_SIZE || b->shared == NULL) return item(b);
   size_t slot = hash(start, size);
-  PyObject* found = memo_find(&b->reader->known, slot, start, size);
-  if (found == NULL && b->shared != NULL)
-    found = memo_find(b->shared, slot, start, size);
+  PyObject* found = memo_find(b->shared, slot, start, size);
   if (found != NULL) {
     b->at = start + size;
     return Py_NewRef(found);
   }
   PyObject* built = item(b);
-  if (built != NULL && b->shared != NULL)
-    memo_add(b->shared, slot, start, size, built);
+  if (built != NULL) memo_add(b->shared, slot, start, size, built);
   return built;
 }
 
@@ -305,7 +325,7 @@ static PyObject* build_record(builder* b) {
   switch ((fnabi_type)tag) {
     case FNABI_TYPE_SCALAR:
     case FNABI_TYPE_BUFFER:
-      fields[0] = build_shared(b, build_dtype);
+      fields[0] = build_known(b, build_dtype);
       break;
     case FNABI_TYPE_LIST:
     case FNABI_TYPE_TUPLE:
@@ -331,25 +351,30 @@ static PyObject* build_record(builder* b) {
   return make(&b->reader->classes[tag], fields);
 }
 
-/* Whether the type at `at` refers to no other type, so that to look for it
- * before building it reads nothing more than twice. */
-static bool is_leaf(const uint8_t* at) {
-  return at[1] <= FNABI_TYPE_REF || at[1] == FNABI_TYPE_NULL ||
-         at[1] == FNABI_TYPE_UNKNOWN;
-}
-
+/* A type that refers to no other is looked for before it is built, and so is
+ * one of them with a name: nothing is read more than twice for that. */
 static PyObject* build_type(builder* b) {
   const uint8_t* at = b->at;
-  bool leaf = is_leaf(at);
-  if (b->shared != NULL && at[1] == FNABI_TYPE_NAMED) {
-    builder name = {.at = at + 2};
-    size_t size;
-    take_text(&name, &size);
-    leaf = is_leaf(name.at);
-  } else if (b->shared == NULL && at[1] == FNABI_TYPE_BUFFER) {
-    leaf = false; /* none is known */
+  switch (at[1]) {
+    case FNABI_TYPE_SCALAR:
+    case FNABI_TYPE_REF:
+    case FNABI_TYPE_NULL:
+    case FNABI_TYPE_UNKNOWN:
+      return build_known(b, build_record);
+    case FNABI_TYPE_NAMED:
+      if (b->shared != NULL) {
+        builder name = {.at = at + 2};
+        size_t size;
+        take_text(&name, &size);
+        if (name.at[1] <= FNABI_TYPE_REF) return build_shared(b, build_record);
+      }
+      return build_record(b);
+    case FNABI_TYPE_BUFFER:
+      if (b->shared != NULL) return build_shared(b, build_record);
+      return build_record(b);
+    default:
+      return build_record(b);
   }
-  return leaf ? build_shared(b, build_record) : build_record(b);
 }
 
 /* Without extra keys where the text has no place for them. */
