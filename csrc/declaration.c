@@ -573,16 +573,6 @@ static bool refuse(const reading* r, fnabi_error* error) {
   return false;
 }
 
-static bool is_ascii(const char* data, size_t size) {
-  uint64_t word, all = 0;
-  for (; size >= sizeof word; data += sizeof word, size -= sizeof word) {
-    memcpy(&word, data, sizeof word);
-    all |= word;
-  }
-  for (; size > 0; data++, size--) all |= (uint8_t)*data;
-  return (all & UINT64_C(0x8080808080808080)) == 0;
-}
-
 /* Writes what `types_only` says, but neither the text nor the doubt. */
 static bool read_declaration(const char* data, size_t size, fnabi_known inputs,
                              fnabi_known results, bool types_only,
@@ -595,7 +585,7 @@ static bool read_declaration(const char* data, size_t size, fnabi_known inputs,
   reading r = {.data = data,
                .size = size,
                .w = w,
-               .ascii = is_ascii(data, size),
+               .ascii = fnabi_is_ascii(data, size),
                .types_only = types_only};
   fnabi_known known[] = {inputs, results};
   const char* model = NULL;

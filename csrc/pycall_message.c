@@ -400,10 +400,33 @@ static PyObject* join(uint8_t count, const uint8_t* first, size_t first_size,
   return joined;
 }
 
+/* What exports are made of: records of `class`, or where there is no signature
+ * what `unreadable` gives. */
+typedef struct export_classes {
+  const record *class, *signature;
+  PyObject* unreadable;
+} export_classes;
+
+/* Calls with values that are taken over; NULL where one of them is. */
+static PyObject* call(PyObject* callable, PyObject** values, size_t count) {
+  bool whole = true;
+  PyObject* tuple = PyTuple_New((Py_ssize_t)count);
+  for (size_t i = 0; i < count; i++) {
+    whole &= values[i] != NULL;
+    if (tuple != NULL)
+      PyTuple_SetItem(tuple, (Py_ssize_t)i, values[i]);
+    else
+      Py_XDECREF(values[i]);
+  }
+  if (tuple == NULL) return NULL;
+  PyObject* answer = whole ? PyObject_CallObject(callable, tuple) : NULL;
+  Py_DECREF(tuple);
+  return answer;
+}
+
 /* Name, ordinal, calling convention, signature; and the message of the rest,
  * to be read when it is asked for. */
-static PyObject* build_export(builder* b, const record* class,
-                              const record* signature) {
+static PyObject* build_export(builder* b, const export_classes* of) {
   PyObject* fields[FIELDS_MAX];
   b->at++;
   fields[0] = build_text(b);
@@ -412,11 +435,13 @@ static PyObject* build_export(builder* b, const record* class,
   const uint8_t* texts = b->at;
   b->at = skip(skip(texts)); /* attributes and source */
   size_t texts_size = (size_t)(b->at - texts);
-  fields[3] = *b->at == 0xC0 ? build_plain(b) : build_signature(b, signature);
+  bool readable = *b->at != 0xC0;
+  fields[3] = readable ? build_signature(b, of->signature) : build_plain(b);
   const uint8_t* rest = b->at;
   for (int i = 0; i < 4; i++) b->at = skip(b->at);
   fields[4] = join(6, texts, texts_size, rest, (size_t)(b->at - rest));
-  return make(class, fields);
+  return readable ? make(of->class, fields)
+                  : call(of->unreadable, fields, of->class->count);
 }
 
 /* -------------------------------------------------------------------- reader
@@ -557,12 +582,11 @@ static PyObject* reader_iree_abi(reader* self, PyObject* const* args,
   return read_signature(self, args, count, fnabi_iree_abi_decode);
 }
 
-static PyObject* build_exports(builder* b, const record* class,
-                               const record* signature) {
+static PyObject* build_exports(builder* b, const export_classes* of) {
   size_t count = take_count(b);
   PyObject* exports = PyTuple_New((Py_ssize_t)count);
   for (size_t i = 0; i < count && exports != NULL; i++) {
-    PyObject* export = build_export(b, class, signature);
+    PyObject* export = build_export(b, of);
     if (export == NULL || PyTuple_SetItem(exports, (Py_ssize_t)i, export) < 0)
       Py_CLEAR(exports);
   }
@@ -573,17 +597,18 @@ static PyObject* reader_exports(reader* self, PyObject* const* args,
                                 Py_ssize_t count) {
   message m;
   PyObject* value = NULL;
-  if (!check_count(count, 3)) return NULL;
-  const record* class = get_record(args[1], 5);
-  const record* signature = get_record(args[2], 2);
-  if (class == NULL || signature == NULL) return NULL;
+  if (!check_count(count, 4)) return NULL;
+  export_classes of = {get_record(args[1], 5), NULL, args[3]};
+  if (of.class == NULL) return NULL;
+  of.signature = get_record(args[2], 2);
+  if (of.signature == NULL) return NULL;
   Py_ssize_t size = PyObject_Size(args[0]);
   if (size < 0) return NULL;
   size_t guess = (size_t)size < GUESS_MAX / 2 ? 2 * (size_t)size : GUESS_MAX;
   if (message_read(self, args[0], fnabi_vmfb_exports, guess, &m)) {
     memo shared = {0};
     builder b = {self, m.bytes, &shared};
-    value = build_exports(&b, class, signature);
+    value = build_exports(&b, &of);
     memo_clear(&shared);
   }
   message_close(&m);

@@ -1,5 +1,7 @@
-from collections.abc import Buffer, Callable
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
+
+from typing_extensions import Buffer
 
 from fnabi.errors import FormatError
 from fnabi.types import Signature
@@ -21,6 +23,11 @@ class Reader:
     def raw(self, data: bytes, signature: _Record[_S], /) -> _S: ...
     def iree_abi(self, data: bytes | str, signature: _Record[_S], /) -> _S: ...
     def exports(
-        self, data: Buffer, export: _Record[_T], signature: _Record[_S], /
+        self,
+        data: Buffer,
+        export: _Record[_T],
+        signature: _Record[_S],
+        unreadable: type[_T],
+        /,
     ) -> tuple[_T, ...]: ...
     def verify(self, data: Buffer, lenient: bool, /) -> None: ...

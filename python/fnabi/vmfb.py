@@ -410,13 +410,20 @@ class Export(_Record, frozen=True):
         name: Its name, without the module's.
         ordinal: Its index among the functions of the module.
         calling_convention: The VM calling convention, such as ``"0rIi_r"``.
+        signature: The typed signature, from the best text that the module has for this function.
+            That is the first of ``iree.abi``, ``iree.abi.declaration``, ``f`` (the raw ABI) and
+            the calling convention, which there always is; `source` says which. The texts are
+            not merged, and may differ: see `disagreements`. A declaration that cannot be read
+            is passed over, for frontends may put any text there. Where that text is malformed or
+            of another version, `signature` raises FormatError: its offset is in the attribute's
+            value, its path such as ``exports[2].attrs["f"].inputs[0]``.
 
     """
 
     name: str
     ordinal: int
     calling_convention: str
-    _signature: IreeAbiSignature | None
+    signature: IreeAbiSignature
     _message: bytes
 
     @property
@@ -428,26 +435,6 @@ class Export(_Record, frozen=True):
         """The reflection attributes of the function."""
         texts = iter(self._rest.texts)
         return Attributes(tuple(zip(texts, texts, strict=True)))
-
-    @property
-    def signature(self) -> Signature:
-        """The typed signature, from the best text that the module has for this function.
-
-        That is the first of ``iree.abi``, ``iree.abi.declaration``, ``f`` (the raw ABI) and the
-        calling convention, which there always is; `source` says which. The texts are not merged,
-        and may differ: see `disagreements`. A declaration that cannot be read is passed over, for
-        frontends may put any text there.
-
-        Raises:
-            FormatError: when that text is malformed or of another version. Its offset is in the
-                attribute's value, its path such as ``exports[2].attrs["f"].inputs[0]``.
-
-        """
-        if self._signature is None:
-            problem = self._rest.problem
-            assert problem is not None
-            raise self._error(problem)
-        return self._signature
 
     @property
     def source(self) -> Source | None:
@@ -507,7 +494,7 @@ class Export(_Record, frozen=True):
         """
         rest = self._rest
         if rest.source == "f":
-            return self._signature
+            return self.signature
         if rest.source is None and rest.problem is not None and rest.problem.key in ("f", "fv"):
             raise self._error(rest.problem)
         attrs = self.attrs
@@ -567,8 +554,20 @@ class Export(_Record, frozen=True):
         )
 
     def __repr__(self) -> str:
-        shown = self.calling_convention if self._signature is None else self._signature
-        return f"<Export {self.name!r} {shown}>"
+        return f"<Export {self.name!r} {self.signature}>"
+
+
+class _Unreadable(Export, frozen=True):
+    """An export whose best text cannot be read."""
+
+    @property  # type: ignore[misc]
+    def signature(self) -> IreeAbiSignature:
+        problem = self._rest.problem
+        assert problem is not None
+        raise self._error(problem)
+
+    def __repr__(self) -> str:
+        return f"<Export {self.name!r} {self.calling_convention}>"
 
 
 _REGISTERS = {"float32": "f32", "float64": "f64", "index": "i64"}
@@ -760,7 +759,7 @@ class Module:
         """
         source = _buffer(self._source())
         try:
-            return Exports(reader.exports(source, _export, _signature))
+            return Exports(reader.exports(source, _export, _signature, _Unreadable))
         except FormatError as problem:
             problem.excerpt = None
             raise
