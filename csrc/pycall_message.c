@@ -90,57 +90,62 @@ static PyObject* make(const record* r, PyObject** values) {
  */
 
 #define SLOTS 256
+#define WAYS 4         /* slots that an object may be in */
 #define SHARED_SIZE 64 /* bytes; a longer message is not looked for */
 
-/* Objects by their messages. Where two slots are taken, a new one replaces an
- * old one: a memo costs as much however many objects there are. */
+/* Objects, borrowed, by their messages. Where all its slots are taken, a new
+ * one replaces an old one: a memo costs as much however many objects there are.
+ */
 typedef struct memo {
   struct {
+    uint64_t key; /* 0: an empty slot */
     const uint8_t* message;
-    size_t size;
     PyObject* object;
   } slots[SLOTS];
 } memo;
 
-static size_t hash(const uint8_t* message, size_t size) {
+/* The size of a message, of 1 to 255 bytes, and its hash. The last word of a
+ * long one overlaps the one before it. */
+static uint64_t key_of(const uint8_t* message, size_t size) {
   uint64_t h = size, word = 0;
-  for (; size >= 8; message += 8, size -= 8) {
-    memcpy(&word, message, 8);
-    h = (h ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-    h ^= h >> 32;
+  if (size < 8) {
+    for (size_t i = 0; i < size; i++) word = word << 8 | message[i];
+  } else {
+    for (size_t at = 0; at < size - 8; at += 8) {
+      memcpy(&word, message + at, 8);
+      h = (h ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+      h ^= h >> 32;
+    }
+    memcpy(&word, message + size - 8, 8);
   }
-  word = 0;
-  for (size_t i = 0; i < size; i++) word = word << 8 | message[i];
   h = (h ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-  return (size_t)(h >> 32) % SLOTS;
+  return h >> 32 << 8 | size;
 }
 
-static bool holds(const memo* m, size_t slot, const uint8_t* message,
-                  size_t size) {
-  return m->slots[slot].size == size &&
-         memcmp(m->slots[slot].message, message, size) == 0;
+static size_t slot_of(uint64_t key, size_t way) {
+  return (size_t)(key >> 8) % SLOTS ^ way;
 }
 
-/* Borrowed, or NULL. `size` > 0. */
-static PyObject* memo_find(const memo* m, size_t slot, const uint8_t* message,
-                           size_t size) {
-  if (holds(m, slot, message, size)) return m->slots[slot].object;
-  if (holds(m, slot ^ 1, message, size)) return m->slots[slot ^ 1].object;
+/* Borrowed, or NULL. */
+static PyObject* memo_find(const memo* m, uint64_t key,
+                           const uint8_t* message) {
+  for (size_t way = 0; way < WAYS; way++) {
+    size_t slot = slot_of(key, way);
+    if (m->slots[slot].key == key &&
+        memcmp(m->slots[slot].message, message, key & 255) == 0)
+      return m->slots[slot].object;
+  }
   return NULL;
 }
 
-static void memo_add(memo* m, size_t slot, const uint8_t* message, size_t size,
+static void memo_add(memo* m, uint64_t key, const uint8_t* message,
                      PyObject* object) {
-  if (m->slots[slot].size != 0 && m->slots[slot ^ 1].size == 0) slot ^= 1;
-  PyObject* old = m->slots[slot].object;
+  size_t way = 0;
+  while (way < WAYS && m->slots[slot_of(key, way)].key != 0) way++;
+  size_t slot = slot_of(key, way % WAYS);
+  m->slots[slot].key = key;
   m->slots[slot].message = message;
-  m->slots[slot].size = size;
-  m->slots[slot].object = Py_NewRef(object);
-  Py_XDECREF(old);
-}
-
-static void memo_clear(memo* m) {
-  for (size_t i = 0; i < SLOTS; i++) Py_CLEAR(m->slots[i].object);
+  m->slots[slot].object = object;
 }
 
 /* ------------------------------------------------------------------- objects
@@ -153,6 +158,7 @@ typedef struct reader {
   PyObject_HEAD record classes[CLASSES]; /* by tag; at 0 the class of dtypes */
   PyObject* refuse;
   memo known;
+  PyObject* owned; /* list of what is known */
   uint8_t messages[KNOWN_ROOM];
 } reader;
 
@@ -270,8 +276,8 @@ static PyObject* build_plain(builder* b) {
 /* What stands at b->at, from those that are known. */
 static PyObject* build_known(builder* b, build* item) {
   size_t size = (size_t)(skip(b->at) - b->at);
-  PyObject* found =
-      memo_find(&b->reader->known, hash(b->at, size), b->at, size);
+  if (size > SHARED_SIZE) return item(b);
+  PyObject* found = memo_find(&b->reader->known, key_of(b->at, size), b->at);
   if (found == NULL) return item(b);
   b->at += size;
   return Py_NewRef(found);
@@ -282,14 +288,14 @@ static PyObject* build_shared(builder* b, build* item) {
   const uint8_t* start = b->at;
   size_t size = (size_t)(skip(start) - start);
   if (size > SHARED_SIZE || b->shared == NULL) return item(b);
-  size_t slot = hash(start, size);
-  PyObject* found = memo_find(b->shared, slot, start, size);
+  uint64_t key = key_of(start, size);
+  PyObject* found = memo_find(b->shared, key, start);
   if (found != NULL) {
     b->at = start + size;
     return Py_NewRef(found);
   }
   PyObject* built = item(b);
-  if (built != NULL) memo_add(b->shared, slot, start, size, built);
+  if (built != NULL) memo_add(b->shared, key, start, built);
   return built;
 }
 
@@ -609,7 +615,6 @@ static PyObject* reader_exports(reader* self, PyObject* const* args,
     memo shared = {0};
     builder b = {self, m.bytes, &shared};
     value = build_exports(&b, &of);
-    memo_clear(&shared);
   }
   message_close(&m);
   return value;
@@ -644,9 +649,10 @@ static bool know(reader* self, fnabi_writer* w, size_t start, build* item) {
   PyObject* object = item(&b);
   if (object == NULL) return false;
   const uint8_t* message = self->messages + start;
-  memo_add(&self->known, hash(message, size), message, size, object);
+  memo_add(&self->known, key_of(message, size), message, object);
+  int status = PyList_Append(self->owned, object);
   Py_DECREF(object);
-  return true;
+  return status == 0;
 }
 
 static bool know_all(reader* self) {
@@ -699,7 +705,8 @@ static PyObject* reader_new(PyTypeObject* type, PyObject* args,
   reader* self = (reader*)PyType_GenericAlloc(type, 0);
   if (self == NULL) return NULL;
   self->refuse = Py_NewRef(callable);
-  bool whole = true;
+  self->owned = PyList_New(0);
+  bool whole = self->owned != NULL;
   for (Py_ssize_t i = 0; i < CLASSES && whole; i++)
     whole = record_fill(&self->classes[i], PyTuple_GetItem(classes, i));
   for (size_t i = 0; i < CLASSES && whole; i++)
@@ -715,13 +722,15 @@ static int reader_traverse(reader* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE((PyObject*)self));
   for (size_t i = 0; i < CLASSES; i++) Py_VISIT(self->classes[i].class);
   Py_VISIT(self->refuse);
+  Py_VISIT(self->owned);
   return 0;
 }
 
 static int reader_clear(reader* self) {
   for (size_t i = 0; i < CLASSES; i++) record_free(&self->classes[i]);
   Py_CLEAR(self->refuse);
-  memo_clear(&self->known);
+  memset(&self->known, 0, sizeof self->known);
+  Py_CLEAR(self->owned);
   return 0;
 }
 
