@@ -345,8 +345,11 @@ static PyObject* build_record(builder* b) {
       fields[0] = build_type(b);
       break;
     case FNABI_TYPE_REF:
-    case FNABI_TYPE_NAMED:
       fields[0] = build_plain(b);
+      break;
+    case FNABI_TYPE_NAMED:
+      fields[0] =
+          b->shared != NULL ? build_shared(b, build_text) : build_text(b);
       break;
     case FNABI_TYPE_NULL:
     case FNABI_TYPE_UNKNOWN:
@@ -453,7 +456,7 @@ static PyObject* build_export(builder* b, const export_classes* of) {
 /* -------------------------------------------------------------------- reader
  */
 
-#define SCRATCH 2048 /* bytes on the stack */
+#define SCRATCH 4096 /* bytes on the stack */
 #define GUESS_MAX (1u << 22)
 #define ALONE (1u << 15) /* bytes of input from which other threads may run */
 

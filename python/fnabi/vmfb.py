@@ -708,11 +708,17 @@ class Module:
     valid after that; to read more raises CallError, and FormatError where the file has changed.
     """
 
+    _lenient = False
+    _mapped: _Mapped | None = None
+    _exports: Exports | None = None
+
     def __init__(
         self, data: ReadableBuffer, function: str, lenient: bool, mapped: _Mapped | None = None
     ) -> None:
-        self._lenient = lenient
-        self._mapped = mapped
+        if lenient:
+            self._lenient = lenient
+        if mapped is not None:
+            self._mapped = mapped
         self._view: Any = _verified(data, function, lenient)
 
     @cached_property
@@ -749,7 +755,7 @@ class Module:
         """The attributes of the module."""
         return Attributes(self._head.attrs)
 
-    @cached_property
+    @property
     def exports(self) -> Exports:
         """The exported functions.
 
@@ -757,9 +763,12 @@ class Module:
             FormatError: when an export refers to a function that the module does not have.
 
         """
+        if self._exports is not None:
+            return self._exports
         source = _buffer(self._source())
         try:
-            return Exports(reader.exports(source, _export, _signature, _Unreadable))
+            self._exports = Exports(reader.exports(source, _export, _signature, _Unreadable))
+            return self._exports
         except FormatError as problem:
             problem.excerpt = None
             raise
@@ -991,14 +1000,16 @@ def verify(data: ReadableBuffer) -> None:
 
 def _verified(data: ReadableBuffer, function: str, lenient: bool) -> Any:
     """What reads of a module cross with: bytes as they are, or what ``ffi.from_buffer`` gives."""
+    source: Any = data
     view: Any = data
     if data.__class__ is not bytes:
         try:
             view = ffi.from_buffer(data)
+            source = ffi.buffer(view)
         except (TypeError, ValueError, BufferError) as problem:
             raise CallError(f"{function}: data must be a contiguous buffer: {problem}") from problem
     try:
-        _verify(_buffer(view), lenient)
+        _verify(source, lenient)
     except FormatError as problem:
         problem.excerpt = None  # a module is no text to show
         raise
