@@ -234,6 +234,27 @@ static const uint8_t* skip(const uint8_t* at) {
   return at;
 }
 
+/* The same where more is known of it. */
+static const uint8_t* skip_text(const uint8_t* at) {
+  return (*at & 0xE0) == 0xA0 ? at + 1 + (*at & 31) : skip(at);
+}
+
+static const uint8_t* skip_dtype(const uint8_t* at) {
+  at = skip_text(at + 1);
+  return skip_text(*at < 0x80 ? at + 1 : skip(at));
+}
+
+static const uint8_t* skip_type(const uint8_t* at) {
+  switch (at[1]) {
+    case FNABI_TYPE_SCALAR:
+      return skip_dtype(at + 2);
+    case FNABI_TYPE_BUFFER:
+      return skip(skip_dtype(at + 2));
+    default:
+      return skip(at);
+  }
+}
+
 static PyObject* build_text(builder* b) {
   size_t size;
   const char* text = take_text(b, &size);
@@ -273,9 +294,9 @@ static PyObject* build_plain(builder* b) {
   return Py_NewRef(Py_None);
 }
 
-/* What stands at b->at, from those that are known. */
-static PyObject* build_known(builder* b, build* item) {
-  size_t size = (size_t)(skip(b->at) - b->at);
+/* What stands from b->at to `end`, from those that are known. */
+static PyObject* build_known(builder* b, const uint8_t* end, build* item) {
+  size_t size = (size_t)(end - b->at);
   if (size > SHARED_SIZE) return item(b);
   PyObject* found = memo_find(&b->reader->known, key_of(b->at, size), b->at);
   if (found == NULL) return item(b);
@@ -283,10 +304,10 @@ static PyObject* build_known(builder* b, build* item) {
   return Py_NewRef(found);
 }
 
-/* What stands at b->at, from those that were built before. */
-static PyObject* build_shared(builder* b, build* item) {
+/* What stands from b->at to `end`, from those that were built before. */
+static PyObject* build_shared(builder* b, const uint8_t* end, build* item) {
   const uint8_t* start = b->at;
-  size_t size = (size_t)(skip(start) - start);
+  size_t size = (size_t)(end - start);
   if (size > SHARED_SIZE || b->shared == NULL) return item(b);
   uint64_t key = key_of(start, size);
   PyObject* found = memo_find(b->shared, key, start);
@@ -331,7 +352,7 @@ static PyObject* build_record(builder* b) {
   switch ((fnabi_type)tag) {
     case FNABI_TYPE_SCALAR:
     case FNABI_TYPE_BUFFER:
-      fields[0] = build_known(b, build_dtype);
+      fields[0] = build_known(b, skip_dtype(b->at), build_dtype);
       break;
     case FNABI_TYPE_LIST:
     case FNABI_TYPE_TUPLE:
@@ -348,8 +369,9 @@ static PyObject* build_record(builder* b) {
       fields[0] = build_plain(b);
       break;
     case FNABI_TYPE_NAMED:
-      fields[0] =
-          b->shared != NULL ? build_shared(b, build_text) : build_text(b);
+      fields[0] = b->shared != NULL
+                      ? build_shared(b, skip_text(b->at), build_text)
+                      : build_text(b);
       break;
     case FNABI_TYPE_NULL:
     case FNABI_TYPE_UNKNOWN:
@@ -369,21 +391,21 @@ static PyObject* build_type(builder* b) {
     case FNABI_TYPE_REF:
     case FNABI_TYPE_NULL:
     case FNABI_TYPE_UNKNOWN:
-      return build_known(b, build_record);
-    case FNABI_TYPE_NAMED:
-      if (b->shared != NULL) {
-        builder name = {.at = at + 2};
-        size_t size;
-        take_text(&name, &size);
-        if (name.at[1] <= FNABI_TYPE_REF) return build_shared(b, build_record);
-      }
-      return build_record(b);
+      return build_known(b, skip_type(at), build_record);
     case FNABI_TYPE_BUFFER:
-      if (b->shared != NULL) return build_shared(b, build_record);
-      return build_record(b);
+      if (b->shared != NULL)
+        return build_shared(b, skip_type(at), build_record);
+      break;
+    case FNABI_TYPE_NAMED:
+      if (b->shared == NULL) break;
+      at = skip_text(at + 2);
+      if (at[1] <= FNABI_TYPE_REF)
+        return build_shared(b, skip_type(at), build_record);
+      break;
     default:
-      return build_record(b);
+      break;
   }
+  return build_record(b);
 }
 
 /* Without extra keys where the text has no place for them. */
@@ -440,7 +462,7 @@ static PyObject* build_export(builder* b, const export_classes* of) {
   b->at++;
   fields[0] = build_text(b);
   fields[1] = build_int(b);
-  fields[2] = build_shared(b, build_text);
+  fields[2] = build_shared(b, skip_text(b->at), build_text);
   const uint8_t* texts = b->at;
   b->at = skip(skip(texts)); /* attributes and source */
   size_t texts_size = (size_t)(b->at - texts);
