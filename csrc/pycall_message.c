@@ -281,6 +281,8 @@ static PyObject* build_tuple(builder* b, build* item) {
     if (value == NULL || PyTuple_SetItem(tuple, (Py_ssize_t)i, value) < 0)
       Py_CLEAR(tuple);
   }
+  /* What is in it refers to no container, as the collector would find out. */
+  if (count != 0 && tuple != NULL) PyObject_GC_UnTrack(tuple);
   return tuple;
 }
 
