@@ -9,6 +9,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <structmember.h>
 
 /* Each file adds its own to the module. */
 int fnabi_pycall_message_init(PyObject* module);

@@ -13,21 +13,16 @@
 #define FIELDS_MAX 8
 #define RECORD "fnabi._call.record"
 
-/* A class of records, with what it takes to fill an instance: twice as fast as
- * calling the class, and allowed for what is frozen as long as no one has seen
- * it. */
+/* A class of records, and where its instances keep their fields: an instance
+ * that no one has seen yet is filled in place, in half the time of a call. */
 typedef struct record {
   PyObject* class;
   allocfunc alloc;
-  descrsetfunc set;
   size_t count;
-  PyObject* members[FIELDS_MAX];
+  Py_ssize_t offsets[FIELDS_MAX];
 } record;
 
-static void record_free(record* r) {
-  Py_CLEAR(r->class);
-  for (size_t i = 0; i < FIELDS_MAX; i++) Py_CLEAR(r->members[i]);
-}
+static void record_free(record* r) { Py_CLEAR(r->class); }
 
 static void record_delete(PyObject* capsule) {
   record* r = PyCapsule_GetPointer(capsule, RECORD);
@@ -35,28 +30,39 @@ static void record_delete(PyObject* capsule) {
   PyMem_Free(r);
 }
 
-/* The members of a class by the names in its __struct_fields__. */
+/* The offset of a field that a class has itself or from a base; 0 without. */
+static Py_ssize_t offset_of(PyObject* bases, PyObject* name) {
+  for (Py_ssize_t i = 0; i < PyTuple_Size(bases); i++) {
+    PyTypeObject* base = (PyTypeObject*)PyTuple_GetItem(bases, i);
+    const PyMemberDef* member = PyType_GetSlot(base, Py_tp_members);
+    for (; member != NULL && member->name != NULL; member++)
+      if (member->type == T_OBJECT_EX &&
+          PyUnicode_CompareWithASCIIString(name, member->name) == 0)
+        return member->offset;
+  }
+  return 0;
+}
+
+/* The fields in the order of __struct_fields__. */
 static bool record_fill(record* r, PyObject* class) {
   PyObject* names = PyObject_GetAttrString(class, "__struct_fields__");
-  if (names == NULL) return false;
-  Py_ssize_t count = PyTuple_Check(names) ? PyTuple_Size(names) : -1;
-  bool fits = PyType_Check(class) && count >= 0 && count <= FIELDS_MAX;
-  r->class = Py_NewRef(class);
-  for (Py_ssize_t i = 0; i < count && fits; i++) {
-    PyObject* member = PyObject_GetAttr(class, PyTuple_GetItem(names, i));
-    if (member == NULL) break;
-    r->members[r->count++] = member;
-    descrsetfunc set =
-        (descrsetfunc)PyType_GetSlot(Py_TYPE(member), Py_tp_descr_set);
-    fits = set != NULL && (i == 0 || set == r->set);
-    r->set = set;
+  PyObject* bases = PyObject_GetAttrString(class, "__mro__");
+  bool whole = names != NULL && bases != NULL && PyType_Check(class) &&
+               PyTuple_Check(names) && PyTuple_Check(bases) &&
+               PyTuple_Size(names) <= FIELDS_MAX;
+  for (Py_ssize_t i = 0; whole && i < PyTuple_Size(names); i++) {
+    r->offsets[r->count] = offset_of(bases, PyTuple_GetItem(names, i));
+    whole = r->offsets[r->count++] != 0;
   }
-  Py_DECREF(names);
-  if (fits && r->count == (size_t)count)
+  Py_XDECREF(names);
+  Py_XDECREF(bases);
+  if (whole) {
+    r->class = Py_NewRef(class);
     r->alloc = (allocfunc)PyType_GetSlot((PyTypeObject*)class, Py_tp_alloc);
-  else if (!PyErr_Occurred())
+  } else if (!PyErr_Occurred()) {
     PyErr_Format(PyExc_TypeError, "%R is no class of records", class);
-  return r->alloc != NULL;
+  }
+  return whole;
 }
 
 static PyObject* record_new(PyObject* module, PyObject* class) {
@@ -78,11 +84,11 @@ static PyObject* make(const record* r, PyObject** values) {
   bool whole = true;
   for (size_t i = 0; i < r->count; i++) whole &= values[i] != NULL;
   PyObject* made = whole ? r->alloc((PyTypeObject*)r->class, 0) : NULL;
-  for (size_t i = 0; i < r->count; i++) {
-    if (made != NULL && r->set(r->members[i], made, values[i]) < 0)
-      Py_CLEAR(made);
-    Py_XDECREF(values[i]);
-  }
+  for (size_t i = 0; i < r->count; i++)
+    if (made != NULL)
+      *(PyObject**)((char*)made + r->offsets[i]) = values[i];
+    else
+      Py_XDECREF(values[i]);
   return made;
 }
 
