@@ -13,13 +13,13 @@ call_lane = Extension(
     include_dirs=["csrc"],
     define_macros=[("Py_LIMITED_API", "0x030B0000")] if abi3 else [],
     py_limited_api=abi3,
-    extra_compile_args=["-std=c11", "-O3", "-fvisibility=hidden"],
+    extra_compile_args=["-std=c11", "-O3", "-g0", "-fvisibility=hidden"],
 )
 
 setup(
     package_dir={"": "python"},
     packages=["fnabi"],
-    package_data={"fnabi": ["py.typed", "*.pyi"]},
+    package_data={"fnabi": ["py.typed", "*.pyi", "include/fnabi/*.h"]},
     cffi_modules=["csrc/ffi_build.py:ffibuilder"],
     ext_modules=[call_lane],
     options={"bdist_wheel": {"py_limited_api": "cp311"} if abi3 else {}},

@@ -38,7 +38,8 @@ static inline void fnabi_any_set_object(fnabi_any* any, void* object) {
 
 /* The text of a string (STR, SMALL_STR, RAW_STR) or of bytes (BYTES,
  * SMALL_BYTES, BYTE_ARRAY), which lives as long as the value stays where it is;
- * false for any other value, and for a small text of impossible size. */
+ * false for any other value, for a small text of impossible size, and for a
+ * NULL. */
 bool fnabi_any_string(const fnabi_any* any, fnabi_byte_array* text);
 bool fnabi_any_bytes(const fnabi_any* any, fnabi_byte_array* text);
 
@@ -47,8 +48,9 @@ bool fnabi_any_bytes(const fnabi_any* any, fnabi_byte_array* text);
 void fnabi_any_normalize(fnabi_any* any);
 
 /* Makes an owned value of a view: texts are copied, a RVALUE's object is taken,
- * objects get one more reference. FNABI_MEMORY, or FNABI_UNSUPPORTED for a
- * DLTENSOR, whose life is not known; *out is then None. */
+ * objects get one more reference. FNABI_MEMORY; or FNABI_UNSUPPORTED for a
+ * DLTENSOR, whose life is not known, and for what is to be a text and is none,
+ * by its size or a NULL; *out is then None. A RVALUE that was taken is None. */
 fnabi_code fnabi_any_own(const fnabi_any* view, fnabi_any* out);
 
 /* As keys of a map compare: the same 16 bytes, or the same text as a string, or

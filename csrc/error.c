@@ -91,7 +91,18 @@
   X(FNABI_CCONV_SPAN, "cconv-span", "a span may not stand here")               \
   X(FNABI_CCONV_SPAN_END, "cconv-span-end", "span is not closed")              \
   X(FNABI_CCONV_COUNT, "cconv-count", "each span needs one count")             \
-  X(FNABI_CCONV_SIZE, "cconv-size", "too large")
+  X(FNABI_CCONV_SIZE, "cconv-size", "too large")                               \
+  X(FNABI_LIBRARY_MAGIC, "library-magic", "not a shared library in ELF")       \
+  X(FNABI_LIBRARY_HEADER, "library-header", "no such ELF file")                \
+  X(FNABI_LIBRARY_RANGE, "library-range", "the library ends before this part") \
+  X(FNABI_LIBRARY_ADDRESS, "library-address",                                  \
+    "address that nothing is loaded to")                                       \
+  X(FNABI_LIBRARY_DYNAMIC, "library-dynamic", "no dynamic symbols")            \
+  X(FNABI_LIBRARY_HASH, "library-hash", "damaged hash table")                  \
+  X(FNABI_LIBRARY_STRING, "library-string", "damaged string table")            \
+  X(FNABI_SCHEMA_METADATA, "schema-metadata",                                  \
+    "not the metadata of a function")                                          \
+  X(FNABI_SCHEMA_TYPE, "schema-type", "not the schema of a type")
 
 const char* fnabi_code_text(int32_t code) {
   switch ((fnabi_code)code) {

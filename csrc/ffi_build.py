@@ -21,5 +21,5 @@ ffibuilder.set_source(
     ],
     depends=[f"csrc/{path.name}" for path in sorted(HERE.glob("*.h"))],
     include_dirs=["csrc"],
-    extra_compile_args=["-std=c11", "-O2", "-fvisibility=hidden"],
+    extra_compile_args=["-std=c11", "-O2", "-g0", "-fvisibility=hidden"],
 )

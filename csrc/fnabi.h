@@ -35,10 +35,12 @@
  * bytes, where it is not. Encoders take the messages that decoders give.
  *
  *   dtype      [kind, bits, format]        kind: "signed" "unsigned" "signless"
- *                                          "float" "bfloat" "complex" "bool"
- *                                          "index"; bits: width of an element;
- *                                          format: "" or the name of a float
- *                                          format, such as "e4m3fn"
+ *            | [kind, bits, format, lanes] "float" "bfloat" "complex" "bool"
+ *                                          "index" "handle"; bits: width of a
+ *                                          lane; format: "" or the name of a
+ *                                          float format, such as "e4m3fn";
+ *                                          lanes: 1 where it is left out, and
+ *                                          no text can express any other
  *   type       [SCALAR, dtype]
  *            | [BUFFER, dtype, shape]      shape: array of dims, nil: unknown
  *                                          rank; dim: int, nil: dynamic
@@ -175,6 +177,19 @@ typedef enum fnabi_code {
   FNABI_CCONV_SPAN_END, /* a span that is not closed */
   FNABI_CCONV_COUNT,    /* as many counts, of 0 or more, as there are spans */
   FNABI_CCONV_SIZE,     /* a text of 4 GiB, or a buffer's size outside int64 */
+
+  /* shared libraries */
+  FNABI_LIBRARY_MAGIC,   /* not an ELF file */
+  FNABI_LIBRARY_HEADER,  /* a class, an order or a size that no ELF file has */
+  FNABI_LIBRARY_RANGE,   /* a part that runs past the end */
+  FNABI_LIBRARY_ADDRESS, /* an address that no part of the file is loaded to */
+  FNABI_LIBRARY_DYNAMIC, /* what dynamic linking needs is missing */
+  FNABI_LIBRARY_HASH,    /* a damaged hash table */
+  FNABI_LIBRARY_STRING,  /* a name outside the strings, or these without end */
+
+  /* metadata of functions; the JSON is well-formed */
+  FNABI_SCHEMA_METADATA, /* not an object with a text "type_schema" */
+  FNABI_SCHEMA_TYPE,     /* not the schema of a type */
 
   FNABI_CODE_COUNT
 } fnabi_code;
@@ -629,6 +644,39 @@ FNABI_API int64_t fnabi_declaration_decode(
     const char* data, size_t size, int64_t inputs, const char* input_letters,
     int64_t results, const char* result_letters, uint8_t* out, size_t capacity,
     fnabi_error* error);
+
+/* -------------------------------------------------------------------- library
+ *
+ * What a shared library says of itself before it is loaded: an ELF file of
+ * either class and either byte order, read as the dynamic linker reads it, from
+ * its program headers and dynamic section. Where these are silent the section
+ * headers count, which may be missing.
+ *
+ *   library   [bits, order, type, machine, bind_now, early, soname, runpath,
+ *              [needed...], [[name, kind, value]...], [[name, weak]...]]
+ *     bits      32 or 64; order: "little" or "big"
+ *     type      e_type, 3 for shared libraries; machine: e_machine
+ *     bind_now  whether all symbols are looked up when it is loaded
+ *     early     whether it refers to one of the symbols that it wants, and not
+ *               weakly, elsewhere than in calls: that one is looked up when it
+ *               is loaded in any case (not told for MIPS of 64 bits)
+ *     soname    or nil
+ *     runpath   DT_RUNPATH, or else DT_RPATH, or nil
+ *     needed    the libraries it is linked with
+ *     then      the symbols that it exports whose names begin with
+ *               "__tvm_ffi_" or "__fnabi_", in the order of the table. kind:
+ *               "function", "object", or "other" where the table does not say;
+ *               value: where it is, an address before relocation
+ *     then      the symbols it wants of others whose names begin with "TVMFFI";
+ *               weak: whether it can do without */
+
+/* A whole library. Errors have paths such as "segments[2]", "dynamic.strtab"
+ * or "symbols[7].name". Linear in the size of the file, and in that of the
+ * names told: these are at most 8 times as long as the file, or else the code
+ * is FNABI_WORK. */
+FNABI_API int64_t fnabi_library_decode(const char* data, size_t size,
+                                       uint8_t* out, size_t capacity,
+                                       fnabi_error* error);
 
 /* ------------------------------------------------------------------------ any
  *

@@ -44,10 +44,18 @@ bool fnabi_object_promote(void* object);
 
 /* `size` bytes, header included, all zero but the header. The deleter ends with
  * fnabi_object_free when its flags have FNABI_DELETER_WEAK. A NULL deleter
- * stands for one that has nothing to destroy. */
+ * stands for fnabi_object_delete. */
 void* fnabi_object_new(size_t size, int32_t type_index,
                        void (*deleter)(void* self, int flags));
+/* The same, of which only the header is written. */
+void* fnabi_object_new_raw(size_t size, int32_t type_index,
+                           void (*deleter)(void* self, int flags));
 void fnabi_object_free(void* object);
+
+/* Gives back what an ARRAY, LIST, MAP, DICT or ERROR holds, nothing of any
+ * other; then frees it, as the flags say. Needs no stack for objects inside
+ * objects, however deep, where this is their deleter. */
+void fnabi_object_delete(void* self, int flags);
 
 /* A string (UTF-8, which is the caller's to check) or bytes, small where it
  * fits; false: out of memory, and *out is None. */
@@ -57,13 +65,16 @@ bool fnabi_bytes_new(const char* data, size_t size, fnabi_any* out);
 fnabi_shape_object* fnabi_shape_new(const int64_t* dims, size_t ndim);
 
 /* The texts are copied. `extra` zero bytes follow the object for whoever made
- * it; `deleter` is then his, and calls fnabi_error_object_delete at its end. */
+ * it; `deleter` is then his, and calls fnabi_error_object_delete at its end. It
+ * is NULL where there is nothing else to give back. */
 fnabi_error_object* fnabi_error_object_new(const fnabi_byte_array* kind,
                                            const fnabi_byte_array* message,
                                            const fnabi_byte_array* backtrace,
                                            size_t extra,
                                            void (*deleter)(void*, int));
-void fnabi_error_object_delete(void* error, int flags);
+static inline void fnabi_error_object_delete(void* error, int flags) {
+  fnabi_object_delete(error, flags);
+}
 
 /* A function whose state is the `extra` bytes that follow it. */
 fnabi_function_object* fnabi_function_new(fnabi_call call, size_t extra,

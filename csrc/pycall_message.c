@@ -329,11 +329,12 @@ static PyObject* build_shared(builder* b, const uint8_t* end, build* item) {
 }
 
 static PyObject* build_dtype(builder* b) {
-  PyObject* fields[3];
+  PyObject* fields[4];
   b->at++;
   fields[0] = build_text(b);
   fields[1] = build_int(b);
   fields[2] = build_text(b);
+  fields[3] = PyLong_FromLong(1); /* lanes: no text has more */
   return make(&b->reader->classes[0], fields);
 }
 
@@ -714,7 +715,7 @@ static bool know_all(reader* self) {
   return true;
 }
 
-static const uint8_t field_counts[CLASSES] = {3,
+static const uint8_t field_counts[CLASSES] = {4,
                                               [FNABI_TYPE_SCALAR] = 1,
                                               [FNABI_TYPE_BUFFER] = 2,
                                               [FNABI_TYPE_REF] = 1,
@@ -799,7 +800,7 @@ static PyType_Spec spec = {
     .slots = slots,
 };
 
-int fnabi_pycall_message_init(PyObject* module) {
+int lane_message_init(PyObject* module) {
   PyObject* type = PyType_FromModuleAndSpec(module, &spec, NULL);
   if (type == NULL) return -1;
   int status = PyModule_AddObjectRef(module, "Reader", type);

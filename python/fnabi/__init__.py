@@ -9,42 +9,107 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # as in typing, whose import takes longer than all of this
 if TYPE_CHECKING:
-    from fnabi import cconv, compat, debug, declaration, iree_abi, raw, sip, types, vmfb
+    from fnabi import (
+        callee,
+        cconv,
+        compat,
+        debug,
+        declaration,
+        iree_abi,
+        library,
+        raw,
+        schema,
+        sip,
+        tensor,
+        types,
+        vmfb,
+    )
+    from fnabi._call import Any, AnyArray, Call, Error, Function
+    from fnabi.array import Array, List
+    from fnabi.callee import get_include
     from fnabi.errors import CallError, FnabiError, FormatError, LibraryError, RangeError
+    from fnabi.library import Library, load_module
+    from fnabi.map import Dict, Map
+    from fnabi.object import Object, Shape
     from fnabi.signature import Component, ComponentType, SignatureBuilder, SignatureParser
+    from fnabi.tensor import Device, Tensor, from_dlpack
 
 __all__ = [
+    "Any",
+    "AnyArray",
+    "Array",
+    "Call",
     "CallError",
     "Component",
     "ComponentType",
+    "Device",
+    "Dict",
+    "Error",
     "FnabiError",
     "FormatError",
+    "Function",
+    "Library",
     "LibraryError",
+    "List",
+    "Map",
+    "Object",
     "RangeError",
+    "Shape",
     "SignatureBuilder",
     "SignatureParser",
+    "Tensor",
+    "callee",
     "cconv",
     "compat",
     "debug",
     "declaration",
+    "from_dlpack",
+    "get_include",
     "iree_abi",
+    "library",
+    "load_module",
     "raw",
+    "schema",
     "sip",
+    "tensor",
     "types",
     "vmfb",
 ]
 
 __version__ = "0.1.0"
 
-_SIGNATURE = ("Component", "ComponentType", "SignatureBuilder", "SignatureParser")
+_HOMES = {
+    "Any": "_call",
+    "AnyArray": "_call",
+    "Array": "array",
+    "Call": "_call",
+    "Component": "signature",
+    "ComponentType": "signature",
+    "Device": "tensor",
+    "Dict": "map",
+    "Error": "_call",
+    "Function": "_call",
+    "Library": "library",
+    "List": "array",
+    "Map": "map",
+    "Object": "object",
+    "Shape": "object",
+    "SignatureBuilder": "signature",
+    "SignatureParser": "signature",
+    "Tensor": "tensor",
+    "from_dlpack": "tensor",
+    "get_include": "callee",
+    "load_module": "library",
+}
+"""The modules of names that are neither modules nor errors."""
 
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name[0].islower():
+    if name[0].islower() and name not in _HOMES:
         return import_module(f"{__name__}.{name}")
-    home = import_module(f"{__name__}.{'signature' if name in _SIGNATURE else 'errors'}")
+    home = import_module(f"{__name__}.{_HOMES.get(name, 'errors')}")
     value = globals()[name] = getattr(home, name)
     return value
 

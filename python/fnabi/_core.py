@@ -47,6 +47,16 @@ def data_bytes(data: object, function: str, argument: str = "data") -> bytes:
     )
 
 
+def view(data: object, function: str) -> Any:
+    """Any contiguous buffer, so that it crosses without a copy."""
+    if data.__class__ is bytes:  # crosses as it is
+        return data
+    try:
+        return ffi.from_buffer(data)
+    except (TypeError, ValueError, BufferError) as problem:
+        raise CallError(f"{function}: data must be a contiguous buffer: {problem}") from problem
+
+
 def text_bytes(text: object, function: str = "fnabi", argument: str = "text") -> bytes:
     """The bytes of a text as they stand in a signature: UTF-8, other bytes surrogate-escaped."""
     if not isinstance(text, str):

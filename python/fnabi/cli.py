@@ -18,15 +18,29 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from fnabi import __version__, cconv, compat, debug, declaration, iree_abi, raw, sip, vmfb
+from fnabi import (
+    __version__,
+    cconv,
+    compat,
+    debug,
+    declaration,
+    iree_abi,
+    library,
+    raw,
+    sip,
+    vmfb,
+)
+from fnabi._call import Tensor
 from fnabi.errors import FnabiError, FormatError
 from fnabi.signature import Component, ComponentType, SignatureParser
-from fnabi.types import _NUMPY_OWN, Buffer, DType, Named, Scalar, Signature, Type
+from fnabi.types import _NUMPY_OWN, Buffer, DType, Named, Scalar, Signature, Type, load_numpy
 
 _DECODE_SCHEMA = "fnabi.decode/1"
 _INSPECT_SCHEMA = "fnabi.inspect/1"
+_LIBRARY_SCHEMA = "fnabi.inspect.library/1"
 _VERIFY_SCHEMA = "fnabi.verify/1"
 _DIFF_SCHEMA = "fnabi.diff/1"
+_CALL_SCHEMA = "fnabi.call/1"
 
 _PARSERS: dict[str, Callable[[bytes], Any]] = {
     "raw": raw.parse,
@@ -51,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"fnabi {__version__}")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
 
-    for add in (_add_inspect, _add_verify, _add_diff, _add_decode):
+    for add in (_add_inspect, _add_verify, _add_diff, _add_decode, _add_call):
         verb = add(verbs)
         verb.add_argument("--json", action="store_true", help="write JSON, with its schema's name")
 
@@ -216,8 +230,13 @@ class _Screen:
 
 
 def _add_inspect(verbs: _Verbs) -> argparse.ArgumentParser:
-    inspect = verbs.add_parser("inspect", help="show the functions of a compiled module")
-    inspect.add_argument("file", metavar="FILE", help="a .vmfb module; - for standard input")
+    inspect = verbs.add_parser("inspect", help="show the functions of a compiled module or library")
+    inspect.add_argument(
+        "file",
+        metavar="FILE",
+        help="a .vmfb module, or a shared library, of which nothing is run unless --metadata is"
+        " given; - for standard input",
+    )
     inspect.add_argument("--function", metavar="NAME", help="show all about one function")
     for section, what in (
         ("imports", "the functions that it takes from other modules"),
@@ -225,8 +244,13 @@ def _add_inspect(verbs: _Verbs) -> argparse.ArgumentParser:
         ("debug", "where in the sources its functions come from"),
     ):
         inspect.add_argument(f"--{section}", action="store_true", help=f"show {what}")
+    inspect.add_argument(
+        "--metadata",
+        action="store_true",
+        help="load a library, and show what it says of its functions: its own code runs",
+    )
     _add_lenient(inspect)
-    inspect.set_defaults(run=_inspect)
+    inspect.set_defaults(run=_inspect, usage=inspect.error)
     return inspect
 
 
@@ -238,9 +262,10 @@ def _add_lenient(verb: argparse.ArgumentParser) -> None:
     )
 
 
-def _open(file: str, lenient: bool) -> vmfb.Module:
+def _open(file: str, lenient: bool, data: bytes | None = None) -> vmfb.Module:
     if file == "-":
-        return vmfb.from_buffer(sys.stdin.buffer.read(), lenient=lenient)
+        data = sys.stdin.buffer.read() if data is None else data
+        return vmfb.from_buffer(data, lenient=lenient)
     try:
         return vmfb.open(file, lenient=lenient)
     except FormatError as problem:
@@ -258,15 +283,18 @@ def _opens_leniently(file: str) -> bool:
 
 
 def _inspect(arguments: argparse.Namespace) -> int:
-    module = _open(arguments.file, arguments.lenient)
+    data = sys.stdin.buffer.read() if arguments.file == "-" else None
+    if library.looks_like_one(_start(arguments.file) if data is None else data[:16]):
+        return _inspect_library(arguments, arguments.file if data is None else data)
+    if arguments.metadata:
+        arguments.usage("--metadata is for libraries, not for .vmfb modules")
+    module = _open(arguments.file, arguments.lenient, data)
     exports: Sequence[vmfb.Export] = module.exports
     name = arguments.function
     if name is not None:
         exports = [export for export in exports if export.name == name]
         if not exports:
-            where = "" if arguments.file == "-" else f"{arguments.file}: "
-            _complain(where, f"no function is named {_line(name)}")
-            return 1
+            return _no_function(arguments)
     found = [(export, _texts(export)) for export in exports]
     if arguments.json:
         print(json.dumps(_module_json(module, found), indent=2))
@@ -284,6 +312,18 @@ def _inspect(arguments: argparse.Namespace) -> int:
         if arguments.debug:
             _show_debug(screen, module, name)
     return 1 if any(_is_bad(export, texts) for export, texts in found) else 0
+
+
+def _start(file: str) -> bytes:
+    """The first bytes of a file; none of what is read only once, such as a pipe."""
+    with open(file, "rb", buffering=0) as opened:
+        return opened.read(16) or b"" if opened.seekable() else b""
+
+
+def _no_function(arguments: argparse.Namespace) -> int:
+    where = "" if arguments.file == "-" else f"{arguments.file}: "
+    _complain(where, f"no function is named {_line(arguments.function)}")
+    return 1
 
 
 _Texts: TypeAlias = dict[str, Any]
@@ -738,6 +778,188 @@ def _debug_json(database: debug.Database) -> dict[str, Any]:
 def _fields(record: msgspec.Struct) -> dict[str, Any]:
     """A record of numbers and texts as an object."""
     return {name: getattr(record, name) for name in record.__struct_fields__}
+
+
+# ----------------------------------------------------------------------- inspect a library
+
+
+def _inspect_library(arguments: argparse.Namespace, source: str | bytes) -> int:
+    for section in ("imports", "rodata", "debug", "lenient"):
+        if getattr(arguments, section):
+            arguments.usage(f"--{section} is for .vmfb modules, not for libraries")
+    if arguments.metadata and isinstance(source, bytes):
+        arguments.usage("--metadata loads the library, which must be a file")
+    found = library.read(source)
+    names: Sequence[str] = found.functions
+    if arguments.function is not None:
+        names = [name for name in names if name == arguments.function]
+        if not names:
+            return _no_function(arguments)
+    loaded = None
+    if arguments.metadata and isinstance(source, str):
+        loaded = library.load_module(source)
+    if arguments.json:
+        print(json.dumps(_library_json(found, names, loaded), indent=2))
+        return 0
+    screen = _Screen()
+    if arguments.function is None:
+        _show_library_head(screen, found)
+        screen.write(_count(len(names), "function"))
+    width = _width(map(_line, names))
+    kinds = {"metadata": {*found.described}, "doc": {*found.documented}}
+    for name in names:
+        about = ", ".join(kind for kind, of in kinds.items() if name in of)
+        shown = f"[{about}]" if about else ""
+        if loaded is not None:
+            function = loaded[name]
+            shown = "" if function.schema is None else _line(str(function.schema))
+        screen.write("  ", (_line(name).ljust(width), "bold"), "  ", (shown, "dim"))
+        if loaded is not None and (doc := loaded[name].__doc__):
+            for line in _plain(doc).splitlines():
+                screen.write("      ", line)
+    return 0
+
+
+def _show_library_head(screen: _Screen, found: library.LibraryFile) -> None:
+    order = f"{found.bits}-bit {found.byte_order}-endian ELF"
+    name = f" {_line(found.soname)}" if found.soname else ""
+    kind = "library" if found.is_shared else "not a shared library"
+    screen.write(kind, (name, "bold"), f", {order} for {found.machine}")
+    if found.needed:
+        screen.write("linked with ", ", ".join(map(_line, found.needed)))
+    if found.runpath is not None:
+        screen.write("run path ", _line(found.runpath))
+    need, style = _runtime_need(found)
+    screen.write("libtvm_ffi ", (need, style))
+    for label, names in (("requires", found.required), ("may use", found.optional)):
+        if names:
+            screen.write(f"  {label} ", ", ".join(map(_line, names)))
+    if found.has_error_slot:
+        screen.write("errors are kept in its own slot where libtvm_ffi is not loaded")
+
+
+def _runtime_need(found: library.LibraryFile) -> tuple[str, str]:
+    if found.needs_runtime_to_load:
+        if found.is_linked_with_runtime:
+            return "is linked: the library cannot be loaded without it", "yellow"
+        return "is needed when the library is loaded", "yellow"
+    if found.needs_runtime_to_call:
+        return "must be loaded before a function is called", "yellow"
+    return ("is used where it is loaded" if found.optional else "is not needed"), "green"
+
+
+def _library_json(
+    found: library.LibraryFile, names: Sequence[str], loaded: library.Library | None
+) -> dict[str, Any]:
+    described, documented = {*found.described}, {*found.documented}
+
+    def told(name: str) -> dict[str, Any]:
+        if loaded is None:
+            return {}
+        function = loaded[name]
+        signature = None if function.schema is None else str(function.schema)
+        return {"signature": signature, "text": function.__doc__}
+
+    return {
+        "schema": _LIBRARY_SCHEMA,
+        "format": "elf",
+        "bits": found.bits,
+        "byte_order": found.byte_order,
+        "machine": found.machine,
+        "is_shared": found.is_shared,
+        "soname": found.soname,
+        "runpath": found.runpath,
+        "needed": list(found.needed),
+        "bind_now": found.bind_now,
+        "functions": [
+            {"name": name, "metadata": name in described, "doc": name in documented, **told(name)}
+            for name in names
+        ],
+        "symbols": [_fields(symbol) for symbol in found.symbols],
+        "libtvm_ffi": {
+            "needed_to_load": found.needs_runtime_to_load,
+            "needed_to_call": found.needs_runtime_to_call,
+            "required": list(found.required),
+            "optional": list(found.optional),
+        },
+        "error_slot": found.has_error_slot,
+    }
+
+
+# ----------------------------------------------------------------------------------- call
+
+
+def _add_call(verbs: _Verbs) -> argparse.ArgumentParser:
+    call = verbs.add_parser(
+        "call",
+        help="call a function of a library",
+        epilog='An ARG is JSON (1, 2.5, true, null, "text", [1, 2], {"k": 1}), @FILE.npy for an'
+        " array, or else a string as it stands.",
+    )
+    call.add_argument("file", metavar="LIBRARY", help="a shared library, which is loaded")
+    call.add_argument("function", metavar="FUNCTION", help="the function's name")
+    call.add_argument("args", metavar="ARG", nargs="*", help="its arguments")
+    call.set_defaults(run=_call_function)
+    return call
+
+
+def _call_function(arguments: argparse.Namespace) -> int:
+    found = library.load_module(arguments.file)
+    if arguments.function not in found:
+        return _no_function(arguments)
+    function = found[arguments.function]
+    function.plain = True
+    args = [_argument(text) for text in arguments.args]
+    try:
+        result = function(*args)
+    except FnabiError:
+        raise
+    except Exception as problem:
+        _complain("", f"{arguments.function}: {type(problem).__name__}: {problem}")
+        return 1
+    if arguments.json:
+        answer = {"schema": _CALL_SCHEMA, "function": arguments.function, "result": _value(result)}
+        print(json.dumps(answer))
+    elif result is not None:
+        shown = _array(result) if isinstance(result, Tensor) else result
+        print(_plain(shown if isinstance(shown, str) else repr(shown)))
+    return 0
+
+
+def _argument(text: str) -> Any:
+    if text.startswith("@"):
+        return load_numpy("fnabi call").load(text[1:])
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def _array(tensor: Tensor) -> Any:
+    try:
+        return tensor.numpy()
+    except FnabiError:  # on another device, or of a dtype that NumPy lacks
+        return tensor
+
+
+def _value(result: Any) -> Any:
+    """A result as JSON has it; what JSON lacks is an object with one key that names it."""
+    if isinstance(result, (bytes, bytearray)):
+        return {"bytes": result.hex()}
+    if isinstance(result, Tensor):
+        array = _array(result)
+        if array is result:
+            return {"object": repr(result)}
+        return {"tensor": {"dtype": str(result.dtype), "data": array.tolist()}}
+    if isinstance(result, dict):
+        if all(isinstance(key, str) for key in result):
+            return {"dict": {key: _value(item) for key, item in result.items()}}
+        return {"dict": [[_value(key), _value(item)] for key, item in result.items()]}
+    if isinstance(result, (list, tuple)):
+        return [_value(item) for item in result]
+    if result is None or isinstance(result, (bool, int, float, str)):
+        return result
+    return {"object": str(result)}
 
 
 # --------------------------------------------------------------------------------- verify

@@ -1000,16 +1000,9 @@ def verify(data: ReadableBuffer) -> None:
 
 def _verified(data: ReadableBuffer, function: str, lenient: bool) -> Any:
     """What reads of a module cross with: bytes as they are, or what ``ffi.from_buffer`` gives."""
-    source: Any = data
-    view: Any = data
-    if data.__class__ is not bytes:
-        try:
-            view = ffi.from_buffer(data)
-            source = ffi.buffer(view)
-        except (TypeError, ValueError, BufferError) as problem:
-            raise CallError(f"{function}: data must be a contiguous buffer: {problem}") from problem
+    view: Any = data if data.__class__ is bytes else _core.view(data, function)
     try:
-        _verify(source, lenient)
+        _verify(view if view.__class__ is bytes else ffi.buffer(view), lenient)
     except FormatError as problem:
         problem.excerpt = None  # a module is no text to show
         raise

@@ -1,0 +1,70 @@
+"""The C libraries of tests/data/tvm: functions of TVM-FFI's convention, built when first needed.
+
+They are built against the headers of the installed tvm_ffi, which is not imported.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import shutil
+import subprocess
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from fnabi._call import Function
+
+SOURCES = Path(__file__).parent / "data" / "tvm"
+BUILT = TemporaryDirectory(prefix="fnabi-callee-")
+atexit.register(BUILT.cleanup)
+
+
+@cache
+def tvm_ffi_folder() -> Path:
+    """Of the installed package; without one the test is skipped."""
+    spec = find_spec("tvm_ffi")
+    if spec is None or spec.submodule_search_locations is None:
+        pytest.skip("tvm_ffi is not installed")
+    return Path(spec.submodule_search_locations[0])
+
+
+@cache
+def interop_library(name: str, *flags: str, link: bool = False) -> str:
+    """Build tests/data/tvm/NAME.c and give the path of the library.
+
+    `flags` are the compiler's; with `link` the library says that it needs libtvm_ffi, and where.
+    """
+    package = tvm_ffi_folder()
+    flags += ("-O2", "-w", f"-I{package}/include")
+    needed = [f"-L{package}/lib", "-ltvm_ffi", f"-Wl,-rpath,{package}/lib"] if link else []
+    return built(name, "cc", *flags, f"{SOURCES}/{name}.c", *needed)
+
+
+def built(name: str, compiler: str, *arguments: str) -> str:
+    """Build a library with a compiler, without which the test is skipped; give its path."""
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    path = Path(BUILT.name) / str(len(list(Path(BUILT.name).iterdir()))) / f"lib{name}.so"
+    path.parent.mkdir()
+    command = [compiler, "-fPIC", "-shared", "-fvisibility=hidden", *arguments, "-o", str(path)]
+    subprocess.run(command, check=True)
+    return str(path)
+
+
+@cache
+def loaded(path: str) -> ctypes.CDLL:
+    return ctypes.CDLL(path, mode=os.RTLD_LAZY)
+
+
+def exported(library: str, name: str) -> Function:
+    """The function that a library from `interop_library` exports as `name`."""
+    dll = loaded(library)
+    address = ctypes.cast(dll[f"__tvm_ffi_{name}"], ctypes.c_void_p).value
+    function = Function.from_address(address, keep=dll)
+    function.__name__ = name
+    return function
