@@ -59,7 +59,7 @@ static bool record_fill(record* r, PyObject* class) {
   if (whole) {
     r->class = Py_NewRef(class);
     r->alloc = (allocfunc)PyType_GetSlot((PyTypeObject*)class, Py_tp_alloc);
-  } else if (!PyErr_Occurred()) {
+  } else {
     PyErr_Format(PyExc_TypeError, "%R is no class of records", class);
   }
   return whole;
@@ -125,11 +125,11 @@ static uint64_t key_of(const uint8_t* message, size_t size) {
     memcpy(&word, message + size - 8, 8);
   }
   h = (h ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-  return h >> 32 << 8 | size;
+  return h >> 8 << 8 | size;
 }
 
 static size_t slot_of(uint64_t key, size_t way) {
-  return (size_t)(key >> 8) % SLOTS ^ way;
+  return (size_t)(key >> 56) % SLOTS ^ way; /* the upper bits are mixed best */
 }
 
 /* Borrowed, or NULL. */
