@@ -1,9 +1,10 @@
 /* Messages as objects of `fnabi.types`, and the decoders that write them.
  *
- * What a decoder has written is in memory of this file's own and well-formed,
- * so it is read without checks. Types are frozen, and equal ones cannot be told
- * apart but by identity; so one object stands for all that are equal among the
- * types that every model has, and within one module. */
+ * What a decoder has written is in memory of this file's own, and well-formed
+ * as long as its input did not change meanwhile: only immutable objects are
+ * decoded, and messages are read without checks. Types are frozen, and equal
+ * ones cannot be told apart but by identity; so one object stands for all that
+ * are equal among the types that every model has, and within one module. */
 #include "dtype.h"
 #include "pycall.h"
 
@@ -60,6 +61,7 @@ static bool record_fill(record* r, PyObject* class) {
     r->class = Py_NewRef(class);
     r->alloc = (allocfunc)PyType_GetSlot((PyTypeObject*)class, Py_tp_alloc);
   } else {
+    PyErr_Clear();
     PyErr_Format(PyExc_TypeError, "%R is no class of records", class);
   }
   return whole;
@@ -440,6 +442,8 @@ static PyObject* join(uint8_t count, const uint8_t* first, size_t first_size,
   return joined;
 }
 
+#define EXPORT_FIELDS 5
+
 /* What exports are made of: records of `class`, or where there is no signature
  * what `unreadable` gives. */
 typedef struct export_classes {
@@ -583,9 +587,9 @@ static bool message_read(const reader* self, PyObject* data, decoder* run,
   return done;
 }
 
-static const record* get_record(PyObject* object, size_t count) {
+static const record* get_record(PyObject* object, size_t least, size_t most) {
   const record* r = PyCapsule_GetPointer(object, RECORD);
-  if (r == NULL || (r->count >= count && r->count <= count + 1)) return r;
+  if (r == NULL || (r->count >= least && r->count <= most)) return r;
   PyErr_Format(PyExc_TypeError, "%R has other fields", r->class);
   return NULL;
 }
@@ -602,8 +606,12 @@ static PyObject* read_signature(reader* self, PyObject* const* args,
   message m;
   PyObject* value = NULL;
   if (!check_count(count, 2)) return NULL;
-  const record* class = get_record(args[1], 2);
+  const record* class = get_record(args[1], 2, 3);
   if (class == NULL) return NULL;
+  if (!PyBytes_Check(args[0]) && !PyUnicode_Check(args[0])) {
+    PyErr_SetString(PyExc_TypeError, "expected bytes or a str");
+    return NULL;
+  }
   if (message_read(self, args[0], run, 0, &m)) {
     builder b = {self, m.bytes, NULL};
     value = build_signature(&b, class);
@@ -638,11 +646,12 @@ static PyObject* reader_exports(reader* self, PyObject* const* args,
   message m;
   PyObject* value = NULL;
   if (!check_count(count, 4)) return NULL;
-  export_classes of = {get_record(args[1], 5), NULL, args[3]};
+  export_classes of = {get_record(args[1], EXPORT_FIELDS, EXPORT_FIELDS), NULL,
+                       args[3]};
   if (of.class == NULL) return NULL;
-  of.signature = get_record(args[2], 2);
+  of.signature = get_record(args[2], 2, 3);
   if (of.signature == NULL) return NULL;
-  Py_ssize_t size = PyObject_Size(args[0]);
+  Py_ssize_t size = PyBytes_Size(args[0]);
   if (size < 0) return NULL;
   size_t guess = (size_t)size < GUESS_MAX / 2 ? 2 * (size_t)size : GUESS_MAX;
   if (message_read(self, args[0], fnabi_vmfb_exports, guess, &m)) {

@@ -210,7 +210,7 @@ class Reader:
     def iree_abi(self, data: bytes | str, signature: _Record[_S], /) -> _S: ...
     def exports(
         self,
-        data: Buffer,
+        data: bytes,
         export: _Record[_T],
         signature: _Record[_S],
         unreadable: type[_T],

@@ -765,7 +765,10 @@ class Module:
         """
         if self._exports is not None:
             return self._exports
-        source = _buffer(self._source())
+        source = self._source()
+        if source.__class__ is not bytes:  # what changes while it is read is copied first
+            layout = self.layout
+            source = ffi.buffer(source)[: layout.flatbuffer_offset + layout.flatbuffer_size]
         try:
             self._exports = Exports(reader.exports(source, _export, _signature, _Unreadable))
             return self._exports
@@ -1002,7 +1005,7 @@ def _verified(data: ReadableBuffer, function: str, lenient: bool) -> Any:
     """What reads of a module cross with: bytes as they are, or what ``ffi.from_buffer`` gives."""
     view: Any = data if data.__class__ is bytes else _core.view(data, function)
     try:
-        _verify(view if view.__class__ is bytes else ffi.buffer(view), lenient)
+        _verify(_buffer(view), lenient)
     except FormatError as problem:
         problem.excerpt = None  # a module is no text to show
         raise
