@@ -48,20 +48,28 @@ bool fnabi_is_ascii(const char* data, size_t size) {
   return (all & UINT64_C(0x8080808080808080)) == 0;
 }
 
-static bool is_utf8(const char* data, size_t size) {
-  if (fnabi_is_ascii(data, size)) return true;
-  const uint8_t* s = (const uint8_t*)data;
+/* Nearly all text is ASCII; in other text it is passed over by eight. */
+bool fnabi_is_utf8(const uint8_t* s, size_t n) {
+  if (fnabi_is_ascii((const char*)s, n)) return true;
   size_t i = 0;
-  while (i < size) {
-    size_t character = fnabi_utf8_size(s + i, size - i);
-    if (character == 0) return false;
-    i += character;
+  while (i < n) {
+    uint64_t word;
+    if (n - i >= 8) {
+      memcpy(&word, s + i, 8);
+      if ((word & UINT64_C(0x8080808080808080)) == 0) {
+        i += 8;
+        continue;
+      }
+    }
+    size_t size = fnabi_utf8_size(s + i, n - i);
+    if (size == 0) return false;
+    i += size;
   }
   return true;
 }
 
 void fnabi_pack_text(fnabi_writer* w, const char* data, size_t size) {
-  pack_head(w, is_utf8(data, size), size);
+  pack_head(w, fnabi_is_utf8((const uint8_t*)data, size), size);
   fnabi_put(w, data, size);
 }
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fnabi import (
         callee,
         cconv,
+        columns,
         compat,
         debug,
         declaration,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from fnabi._call import Any, AnyArray, Call, Error, Function
     from fnabi.array import Array, List
     from fnabi.callee import get_include
+    from fnabi.columns import Columns, decode_columns, encode_columns, iter_columns
     from fnabi.errors import CallError, FnabiError, FormatError, LibraryError, RangeError
     from fnabi.library import Library, load_module
     from fnabi.map import Dict, Map
@@ -40,6 +42,7 @@ __all__ = [
     "Array",
     "Call",
     "CallError",
+    "Columns",
     "Component",
     "ComponentType",
     "Device",
@@ -60,12 +63,16 @@ __all__ = [
     "Tensor",
     "callee",
     "cconv",
+    "columns",
     "compat",
     "debug",
     "declaration",
+    "decode_columns",
+    "encode_columns",
     "from_dlpack",
     "get_include",
     "iree_abi",
+    "iter_columns",
     "library",
     "load_module",
     "raw",
@@ -83,6 +90,7 @@ _HOMES = {
     "AnyArray": "_call",
     "Array": "array",
     "Call": "_call",
+    "Columns": "columns",
     "Component": "signature",
     "ComponentType": "signature",
     "Device": "tensor",
@@ -97,8 +105,11 @@ _HOMES = {
     "SignatureBuilder": "signature",
     "SignatureParser": "signature",
     "Tensor": "tensor",
+    "decode_columns": "columns",
+    "encode_columns": "columns",
     "from_dlpack": "tensor",
     "get_include": "callee",
+    "iter_columns": "columns",
     "load_module": "library",
 }
 """The modules of names that are neither modules nor errors."""
