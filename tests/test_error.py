@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import gc
+import re
 import subprocess
 import sys
 import threading
@@ -63,7 +64,22 @@ def test_kinds(kind):
     assert type(error) is expected
     assert error.args == ("the message",)
     assert (error.ffi_error.kind, error.ffi_error.message) == (kind, "the message")
-    assert error.ffi_error.backtrace.startswith('  File "')
+
+
+def test_a_native_backtrace_ends_where_fnabi_calls():
+    # libtvm_ffi cannot name functions of a library that is loaded after its first backtrace.
+    path = interop_library("c_err")
+    program = """
+import sys, fnabi
+try:
+    fnabi.load_module(sys.argv[1]).raise_kind("ValueError", "m")
+except ValueError as problem:
+    print(problem.ffi_error.backtrace, end="")
+"""
+    told = subprocess.run(
+        [sys.executable, "-c", program, path], capture_output=True, text=True, check=True
+    ).stdout
+    assert re.fullmatch(r'  File ".*", line \d+, in __tvm_ffi_raise_kind\n', told)
 
 
 @pytest.mark.parametrize("kind", ["", "InternalError", "print", "int", "a.b", "é"])
