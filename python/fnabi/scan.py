@@ -154,7 +154,7 @@ class ScanBatch:
 
 
 class Scan:
-    """All exports of the modules in some files and directories; made by `vmfb.scan`.
+    r"""All exports of the modules in some files and directories; made by `vmfb.scan`.
 
     It is read as it is consumed, and anew each time, but for paths that come from an iterator,
     which is read once. It is a stream of record batches for whatever takes Arrow data, and
@@ -182,7 +182,7 @@ class Scan:
 
     A file that is no module is a row with its name and an error. An export whose signature is
     malformed is a row without source, inputs and results, and with an error. A module without
-    exports has no row. Bytes of names that are not UTF-8 stand as ``\\xff``.
+    exports has no row. Bytes of names that are not UTF-8 stand as ``\xff``.
     """
 
     def __init__(

@@ -279,9 +279,7 @@ def to_numpy(tensor: Tensor) -> npt.NDArray[Any]:
     lane = DType(dtype.kind, dtype.bits, dtype.format)
     item = lane.to_numpy()
     if (8 if dtype.kind == "bool" else dtype.bits) != 8 * item.itemsize:
-        raise CallError(
-            f"Tensor.numpy: elements of {dtype} are packed, which no dtype of NumPy is"
-        )
+        raise CallError(f"Tensor.numpy: elements of {dtype} are packed, which no dtype of NumPy is")
     size = item.itemsize
     strides = tuple(stride * size * dtype.lanes for stride in tensor.strides)
     shape = tensor.shape
