@@ -125,7 +125,6 @@ def test_nothing_is_explained_by_an_earlier_row():
 # ------------------------------------------------------------------- callbacks
 
 
-
 class Unprintable(Exception):
     def __str__(self):
         raise RuntimeError("no text")
@@ -377,9 +376,7 @@ end = AtEnd()
 odd("keep")(print)
 atexit.register(odd("call_kept"), "early")
 """
-    assert run(script) == (
-        "early\nthe Python interpreter is at its end and runs no callbacks\n"
-    )
+    assert run(script) == ("early\nthe Python interpreter is at its end and runs no callbacks\n")
 
 
 def test_callbacks_without_libtvm_ffi():
@@ -412,5 +409,3 @@ for path in (None, {interop_library("c_err", link=True)!r}):
     except ValueError as error: print(error)
 """
     assert run(script).split("\n") == ["mine", "'late'", "ValueError|mine", "mine", ""]
-
-

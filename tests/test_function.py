@@ -190,7 +190,11 @@ def encoded(value: Any) -> Any:
     if isinstance(value, (np.ndarray, fnabi.Tensor)):
         key = "np" if isinstance(value, np.ndarray) else "tensor"
         array = np.from_dlpack(value)
-        spec = {"dtype": str(array.dtype), "shape": list(array.shape), "data": array.ravel().tolist()}
+        spec = {
+            "dtype": str(array.dtype),
+            "shape": list(array.shape),
+            "data": array.ravel().tolist(),
+        }
         return {key: spec}
     if isinstance(value, Function):
         return {"object": "Function"}
@@ -269,7 +273,7 @@ def test_arguments_by_name():
     apply = named("function", "a", "b")
     assert apply(lambda a, b: a - b, 5, b=3) == 2
     assert apply(b=3, a=5, function=lambda a, b: a - b) == 2
-    assert apply(**{"b": 3, "a": 5, "function": lambda a, b: a - b}) == 2
+    assert apply(b=3, a=5, function=lambda a, b: a - b) == 2
     assert Function.__call__(apply, lambda a, b: a - b, 5, b=3) == 2
     assert apply.bind(lambda a, b: a - b, b=3, a=5)() == 2
     assert apply.map(lambda a, b: a - b, b=[1, 2], a=(5, 5)).tolist() == [4, 3]
@@ -347,7 +351,9 @@ def test_no_address(value):
 
 
 def test_no_callable():
-    with pytest.raises(CallError, match="^Function: callable: expected a callable, got <class 'int'>"):
+    with pytest.raises(
+        CallError, match="^Function: callable: expected a callable, got <class 'int'>"
+    ):
         Function(1)
 
 
@@ -494,7 +500,9 @@ def test_a_function_without_code():
 
 def test_a_failure_that_wrote_a_result():
     live = plain("live")()
-    with pytest.raises(CallError, match="^fail_after_result: the function failed with status -1 an"):
+    with pytest.raises(
+        CallError, match="^fail_after_result: the function failed with status -1 an"
+    ):
         plain("fail_after_result")()
     text = fnabi.Any(LONG)
     for _ in range(3):
