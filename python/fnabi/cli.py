@@ -10,11 +10,15 @@ import io
 import json
 import os
 import re
+import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, nullcontext
 from enum import IntFlag
 from functools import partial
-from typing import Any, TypeAlias
+from importlib.util import find_spec
+from itertools import groupby
+from typing import IO, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -26,13 +30,17 @@ from fnabi import (
     declaration,
     iree_abi,
     library,
+    progress,
     raw,
     sip,
     vmfb,
 )
 from fnabi._call import Tensor
+from fnabi.columns import decode_columns, iter_columns
 from fnabi.errors import FnabiError, FormatError
+from fnabi.scan import ScanRow
 from fnabi.signature import Component, ComponentType, SignatureParser
+from fnabi.table import FORMATS, TableFile
 from fnabi.types import _NUMPY_OWN, Buffer, DType, Named, Scalar, Signature, Type, load_numpy
 
 _DECODE_SCHEMA = "fnabi.decode/1"
@@ -41,6 +49,8 @@ _LIBRARY_SCHEMA = "fnabi.inspect.library/1"
 _VERIFY_SCHEMA = "fnabi.verify/1"
 _DIFF_SCHEMA = "fnabi.diff/1"
 _CALL_SCHEMA = "fnabi.call/1"
+_SCAN_SCHEMA = "fnabi.scan/1"
+_WRITTEN_SCHEMA = "fnabi.written/1"
 
 _PARSERS: dict[str, Callable[[bytes], Any]] = {
     "raw": raw.parse,
@@ -65,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"fnabi {__version__}")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
 
-    for add in (_add_inspect, _add_verify, _add_diff, _add_decode, _add_call):
+    for add in (_add_inspect, _add_verify, _add_diff, _add_decode, _add_scan, _add_call):
         verb = add(verbs)
         verb.add_argument("--json", action="store_true", help="write JSON, with its schema's name")
 
@@ -130,12 +140,20 @@ def _add_decode(verbs: _Verbs) -> argparse.ArgumentParser:
     decode.add_argument(
         "--abi", choices=list(_PARSERS), default="raw", help="how to read them; raw unless given"
     )
-    decode.add_argument("text", metavar="TEXT", help="a signature; - for lines of standard input")
-    decode.set_defaults(run=_decode)
+    decode.add_argument(
+        "text",
+        metavar="TEXT",
+        help="a signature, or with --output a file of lines; - for lines of standard input",
+    )
+    _add_output(decode, "decode all lines into a table, whose row i is line i")
+    decode.set_defaults(run=_decode, usage=decode.error)
     return decode
 
 
 def _decode(arguments: argparse.Namespace) -> int:
+    if arguments.output is not None:
+        _check_output(arguments)
+        return _decode_table(arguments)
     status = 0
     for number, line in _lines(arguments.text):
         try:
@@ -178,6 +196,163 @@ def _character(byte: int) -> str:
     if chr(byte) in '"\\':
         return "\\" + chr(byte)
     return chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}"
+
+
+# --------------------------------------------------------------------------------- tables
+
+_BATCH_BYTES = 1 << 22
+"""How many bytes of a file of lines each thread decodes at once."""
+
+
+def _add_output(verb: argparse.ArgumentParser, what: str) -> None:
+    verb.add_argument(
+        "--output", metavar="FILE", help=f"{what}: FILE.parquet, FILE.arrow or FILE.jsonl"
+    )
+    verb.add_argument(
+        "--threads",
+        type=_positive,
+        default=min(4, os.cpu_count() or 1),
+        metavar="N",
+        help="how many threads read and decode",
+    )
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+def _decode_table(arguments: argparse.Namespace) -> int:
+    abi: Any = arguments.abi.replace(".", "_")
+    if abi == "tokens":
+        arguments.usage("--output has no columns for --abi tokens")
+    with ExitStack() as stack:
+        file: Any = sys.stdin.buffer
+        size = None
+        if arguments.text != "-":
+            file = stack.enter_context(open(arguments.text, "rb", buffering=0))
+            status = os.fstat(file.fileno())
+            size = status.st_size if stat.S_ISREG(status.st_mode) else None
+        counted: Any = _Counted(file, stack.enter_context(_progress("decode", size, "bytes")))
+        batches = iter_columns(counted, abi, arguments.threads, batch_bytes=_BATCH_BYTES)
+        return _write_table(arguments, decode_columns([], abi), batches, "line")
+
+
+class _Counted:
+    """A file that tells how much of it is read."""
+
+    def __init__(self, file: IO[bytes], advance: Callable[[int], None]) -> None:
+        self._file = file
+        self._advance = advance
+
+    def read(self, size: int) -> bytes:
+        data = self._file.read(size)
+        self._advance(len(data))
+        return data
+
+
+def _check_output(arguments: argparse.Namespace) -> None:
+    if not arguments.output.endswith(FORMATS):
+        arguments.usage(f"--output must be named *{', *'.join(FORMATS)}")
+
+
+def _write_table(
+    arguments: argparse.Namespace, schema: Any, batches: Iterable[Any], noun: str
+) -> int:
+    """Write batches of rows to the output; status 1 when one has an error."""
+    rows = bad = 0
+    with TableFile(arguments.output, schema, f"fnabi {arguments.verb}") as output:
+        for batch in batches:
+            output.write(batch)
+            rows += len(batch)
+            bad += batch.bad
+    if arguments.json:
+        written = {"output": arguments.output, "rows": rows, "bad": bad}
+        print(json.dumps({"schema": _WRITTEN_SCHEMA} | written))
+    if bad:
+        _complain(
+            "", f"{bad} of {_count(rows, noun)} {'has an error' if bad == 1 else 'have errors'}"
+        )
+    return 1 if bad else 0
+
+
+def _shows_progress() -> bool:
+    """Whether a bar can be seen; without rich there is none."""
+    return sys.stderr.isatty() and find_spec("rich") is not None
+
+
+def _progress(title: str, total: int | None, unit: Literal["files", "bytes"]) -> Any:
+    if _shows_progress():
+        return progress.show(title, total, unit, "fnabi")
+    return nullcontext(lambda more: None)
+
+
+# ----------------------------------------------------------------------------------- scan
+
+
+def _add_scan(verbs: _Verbs) -> argparse.ArgumentParser:
+    scan = verbs.add_parser("scan", help="show the functions of many compiled modules")
+    scan.add_argument(
+        "paths",
+        metavar="DIRECTORY",
+        nargs="+",
+        help="in which, and in whose directories, all files *.vmfb are read; or such a file",
+    )
+    _add_output(scan, "write them into a table")
+    _add_lenient(scan)
+    scan.set_defaults(run=_scan, usage=scan.error)
+    return scan
+
+
+def _scan(arguments: argparse.Namespace) -> int:
+    shown = arguments.output is None
+    found = vmfb.scan(
+        arguments.paths,
+        lenient=arguments.lenient,
+        threads=arguments.threads,
+        progress=_shows_progress() and not (shown and sys.stdout.isatty()),
+    )
+    if not shown:
+        _check_output(arguments)
+        return _write_table(arguments, found, found, "row")
+    if arguments.json:
+        bad = 0
+        for row in found.rows():
+            bad += row.error is not None
+            print(json.dumps(_row_json(row)))
+        return 1 if bad else 0
+    return _show_scan(_Screen(), found.rows())
+
+
+def _show_scan(screen: _Screen, rows: Iterable[ScanRow]) -> int:
+    files = functions = bad = 0
+    for file, group in groupby(rows, key=lambda row: row.file):
+        files += 1
+        exports = list(group)
+        width = _width(_line(row.function or "") for row in exports)
+        for index, row in enumerate(exports):
+            bad += row.error is not None
+            wrong = "" if row.error is None else f"error: {_line(str(row.error))}"
+            if row.function is None:
+                screen.write((_line(file), "bold"), "  ", (wrong, "red"))
+                continue
+            functions += 1
+            if index == 0:
+                screen.write((_line(file), "bold"), f"  module {_line(row.module or '')}")
+            name = _line(row.function).ljust(width)
+            shown = wrong if row.signature is None else _line(str(row.signature))
+            screen.write("  ", name, "  ", (shown, "red" if wrong else ""))
+    wrong = f", {bad} with errors" if bad else ""
+    screen.write(f"{_count(functions, 'function')} in {_count(files, 'file')}{wrong}")
+    return 1 if bad else 0
+
+
+def _row_json(row: ScanRow) -> dict[str, Any]:
+    error = None if row.error is None else _fields(row.error)
+    rest = {"signature": _builtins(row.signature), "error": error}
+    return {"schema": _SCAN_SCHEMA} | _fields(row) | rest
 
 
 # --------------------------------------------------------------------------------- output
