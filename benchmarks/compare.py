@@ -1,7 +1,7 @@
 """Two commits beside each other by instructions, which do not depend on the machine's load.
 
-Each workload runs under callgrind with n rounds and with 2n; the difference is n rounds without
-the interpreter's start, imports and the making of the items.
+Each workload has a process under callgrind, which counts the rounds alone and neither the
+interpreter's start nor the making of the items.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 WORKLOADS = Path(__file__).with_name("workloads.py")
+MARKS = Path(__file__).with_name("callgrind_marks.c")
 ROUNDS = 5
 WORKING_TREE = "."
 
@@ -55,6 +56,7 @@ def compare(old: str, new: str, nouns: list[str], say: Say) -> Iterator[Count]:
         TemporaryDirectory(prefix="fnabi-compare-") as folder,
         ThreadPoolExecutor(os.cpu_count()) as threads,
     ):
+        marks = build_marks(Path(folder))
         sites = [Path(folder) / "old", Path(folder) / "new"]
         for id in commits:
             say(f"building {id[:12]}")
@@ -62,7 +64,7 @@ def compare(old: str, new: str, nouns: list[str], say: Say) -> Iterator[Count]:
             built.result()
         found = [listing(site, nouns) for site in sites]
         counts = {
-            (side, name): threads.submit(instructions, sites[side], name, items)
+            (side, name): threads.submit(instructions, sites[side], marks, name, items)
             for name in found[0]
             for side, items in enumerate(each[name] for each in found)
             if isinstance(items, int)
@@ -106,7 +108,16 @@ def worktree(id: str, folder: Path) -> Iterator[None]:
 
 def build(id: str, site: Path) -> None:
     """Install the commit alone into `site`; what it needs comes from this environment."""
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(site)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--target",
+        str(site),
+    ]
     source = site.with_name(f"source-{site.name}")
     with worktree(id, source):
         done = subprocess.run([*command, str(source)], capture_output=True, text=True)
@@ -140,17 +151,40 @@ def listing(site: Path, nouns: list[str]) -> dict[str, int | str]:
     return found
 
 
-def instructions(site: Path, name: str, items: int, rounds: int = ROUNDS) -> float:
+def build_marks(folder: Path) -> Path:
+    """The library by which a process tells callgrind what to count."""
+    path = folder / "libmarks.so"
+    compiler = shutil.which("cc")
+    if not compiler:
+        raise CompareError("cc is not installed: apt-get install gcc")
+    command = [compiler, "-O2", "-fPIC", "-shared", str(MARKS), "-o", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise CompareError(
+            f"{MARKS.name} does not build, is valgrind's header there?\n{done.stderr}"
+        )
+    return path
+
+
+def instructions(site: Path, marks: Path, name: str, items: int) -> float:
     """Of one item, on average."""
-    once, twice = (collected(site, name, rounds * times) for times in (1, 2))
-    return (twice - once) / (rounds * items)
-
-
-def collected(site: Path, name: str, rounds: int) -> int:
-    valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
-    command = [*valgrind, *script("run", name, str(rounds))]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment(site))
-    total = re.search(r"Collected : (\d+)", done.stderr)
-    if done.returncode or not total:
-        raise CompareError(f"{name} failed under valgrind:\n{done.stderr}".rstrip())
-    return int(total[1])
+    with TemporaryDirectory(dir=site.parent) as folder:
+        valgrind = [
+            *("valgrind", "--tool=callgrind", "--instr-atstart=no"),
+            f"--callgrind-out-file={folder}/out",
+        ]
+        command = [*valgrind, *script("run", name, str(ROUNDS), str(marks))]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment(site))
+        if done.returncode:
+            raise CompareError(f"{name} failed under valgrind:\n{done.stderr}".rstrip())
+        dumps = [path.read_text() for path in Path(folder).glob("out.*")]
+    totals = {
+        mark[1]: int(total[1])
+        for dump in dumps
+        if (mark := re.search(r"Client Request: (\w+)", dump))
+        if (total := re.search(r"^(?:totals|summary): (\d+)", dump, re.M))
+    }
+    try:
+        return (totals["rounds"] - totals["nothing"]) / (ROUNDS * items)
+    except KeyError:
+        raise CompareError(f"{name}: valgrind has counted nothing") from None

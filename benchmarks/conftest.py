@@ -20,7 +20,9 @@ TOOLS = {"bench", "color", "lint", "test"}
 @pytest.hookimpl(optionalhook=True)  # without the plugin nothing is measured
 def pytest_benchmark_update_machine_info(machine_info: dict[str, Any]) -> None:
     machine_info["packages"] = packages()
-    built = re.search(rb"GCC: \(.*?\) [\d.]+|clang version [\d.]+", Path(_fnabi.__file__).read_bytes())
+    built = re.search(
+        rb"GCC: \(.*?\) [\d.]+|clang version [\d.]+", Path(_fnabi.__file__).read_bytes()
+    )
     machine_info["compiler"] = re.sub(r": \(.*?\)", "", built[0].decode()) if built else "unknown"
 
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterator
 from itertools import count, islice
 from random import Random
-from typing import Any, BinaryIO
+from typing import Any
 
 SIZE = 2000
 
@@ -39,9 +39,7 @@ def raw_distinct_stream(size: int) -> Iterator[bytes]:
     many bits, and a signature has at most 36 dims.
     """
     random = Random(2)
-    bits = (36 * size).bit_length()
-    if bits > 30:  # dims are int32
-        raise ValueError(f"{size} signatures need more dims than there are")
+    bits = _distinct_bits(size)
     numbers = (1 + index * 0x9E3779B1 % (1 << bits) for index in count())
     no_dims: set[bytes] = set()
     while size > 0:
@@ -52,6 +50,10 @@ def raw_distinct_stream(size: int) -> Iterator[bytes]:
             no_dims.add(signature)
         size -= 1
         yield signature
+
+
+def _distinct_bits(size: int) -> int:
+    return (36 * size).bit_length()
 
 
 def _raw_signature(random: Random, dim: Callable[[], int]) -> bytes:
@@ -210,8 +212,8 @@ STREAMS: dict[str, Callable[[], Iterator[bytes | str]]] = {
 """Each ABI's corpus without an end; those above are where they begin."""
 
 
-def write(file: BinaryIO, abi: str, size: int, distinct: bool = False) -> None:
-    """Write `size` texts of an ABI, one a line, without holding them.
+def texts(abi: str, size: int, distinct: bool = False) -> Iterator[bytes]:
+    """The first `size` texts of an ABI, one after another.
 
     Raises:
         ValueError: when there is no such corpus, or none so large.
@@ -219,6 +221,7 @@ def write(file: BinaryIO, abi: str, size: int, distinct: bool = False) -> None:
     """
     if distinct and abi != "raw":
         raise ValueError(f"{abi} has no corpus of distinct texts, raw has")
-    texts = raw_distinct_stream(size) if distinct else islice(STREAMS[abi](), size)
-    for text in texts:
-        file.write((text if isinstance(text, bytes) else text.encode()) + b"\n")
+    if distinct and _distinct_bits(size) > 30:
+        raise ValueError(f"{size} distinct signatures need more dims than int32 has")
+    found = raw_distinct_stream(size) if distinct else islice(STREAMS[abi](), size)
+    return (text if isinstance(text, bytes) else text.encode() for text in found)

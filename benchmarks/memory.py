@@ -1,7 +1,7 @@
 """What the memory allows: a copy of the same bytes, the limit of whatever reads them once.
 
-    benchmark.extra_info["bytes"] = len(data)
-    benchmark(memory.copier(data))  # who="memcpy"
+benchmark.extra_info["bytes"] = len(data)
+benchmark(memory.copier(data))  # who="memcpy"
 """
 
 from __future__ import annotations

@@ -4,11 +4,13 @@ A workload is a function and the items on which it is called, one after another.
 fnabi is looked up when it is made, so that commits without it can be told.
 
 As a script: `workloads.py list [NOUN...]` runs each once and prints, as JSON, its number of items
-or why there is none; `workloads.py run NAME ROUNDS` runs one.
+or why there is none; `workloads.py run NAME ROUNDS MARKS` runs one under
+callgrind, which `marks`, a library of callgrind_marks.c, tells what to count.
 """
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import json
 import sys
@@ -18,7 +20,10 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-import corpus
+if __package__:
+    from . import corpus
+else:  # as a script, or beside benchmarks that pytest runs
+    import corpus
 
 COUNT = 100
 """Of the items of most workloads: enough to be mixed, few enough for a machine in a machine."""
@@ -160,11 +165,17 @@ def listing(nouns: list[str]) -> dict[str, int | str]:
     return found
 
 
-def run(name: str, rounds: int) -> None:
+def run(name: str, rounds: int, marks: str) -> None:
+    """Run a workload between marks, and nothing, which is what the marks themselves cost."""
+    library = ctypes.CDLL(marks)
     function, items = WORKLOADS[name]()
     gc.disable()  # its turn would come in one run and not in another
-    for _ in range(rounds):
-        each(function, items)
+    each(function, items)  # what happens once has happened
+    for count, mark in ((0, b"first"), (0, b"nothing"), (rounds, b"rounds")):
+        library.begin()
+        for _ in range(count):
+            each(function, items)
+        library.end(mark)
 
 
 if __name__ == "__main__":
@@ -173,4 +184,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "list":
         print(json.dumps({"fnabi": fnabi.__file__, "found": listing(sys.argv[2:])}))
     else:
-        run(sys.argv[2], int(sys.argv[3]))
+        run(sys.argv[2], int(sys.argv[3]), sys.argv[4])
