@@ -1,5 +1,7 @@
 #include "dtype.h"
 
+#include "error.h"
+
 /* The message of a kind: a head of 0xA0 and its size, and its name. */
 typedef struct kind_text {
   char text[10];
@@ -10,7 +12,7 @@ typedef struct kind_text {
 static const kind_text kinds[FNABI_DTYPE_KIND_COUNT] = {
     KIND("\246", "signed"), KIND("\250", "unsigned"), KIND("\250", "signless"),
     KIND("\245", "float"),  KIND("\246", "bfloat"),   KIND("\247", "complex"),
-    KIND("\244", "bool"),   KIND("\245", "index"),
+    KIND("\244", "bool"),   KIND("\245", "index"),    KIND("\246", "handle"),
 };
 #undef KIND
 
@@ -73,14 +75,16 @@ void fnabi_pack_dtype(fnabi_writer* w, const fnabi_dtype* dtype) {
   fnabi_pack_text(w, dtype->format, dtype->format_size);
 }
 
-bool fnabi_unpack_dtype(fnabi_reader* r, fnabi_dtype* dtype) {
+static bool unpack(fnabi_reader* r, fnabi_dtype* dtype, int64_t* lanes) {
   size_t count, size;
   const char* kind;
   int64_t bits;
-  if (!fnabi_unpack_array(r, &count) || count != 3 ||
+  *lanes = 1;
+  if (!fnabi_unpack_array(r, &count) || (count != 3 && count != 4) ||
       !fnabi_unpack_text(r, &kind, &size) || !fnabi_unpack_int(r, &bits) ||
       bits < 1 || bits > FNABI_DTYPE_BITS_MAX ||
-      !fnabi_unpack_text(r, &dtype->format, &dtype->format_size))
+      !fnabi_unpack_text(r, &dtype->format, &dtype->format_size) ||
+      (count == 4 && !fnabi_unpack_int(r, lanes)))
     return false;
   dtype->bits = (uint32_t)bits;
   for (int k = 0; k < FNABI_DTYPE_KIND_COUNT; k++)
@@ -89,6 +93,19 @@ bool fnabi_unpack_dtype(fnabi_reader* r, fnabi_dtype* dtype) {
       dtype->kind = (fnabi_dtype_kind)k;
       return true;
     }
+  return false;
+}
+
+bool fnabi_unpack_dtype(fnabi_reader* r, fnabi_dtype* dtype,
+                        fnabi_error* error) {
+  int64_t lanes;
+  if (!unpack(r, dtype, &lanes))
+    fnabi_fail(error, FNABI_MESSAGE, 0, "a DType");
+  else if (lanes != 1)
+    fnabi_fail(error, FNABI_UNSUPPORTED, 0, "a DType of one lane");
+  else
+    return true;
+  fnabi_path_field(error, ".dtype");
   return false;
 }
 

@@ -16,6 +16,7 @@ typedef enum fnabi_dtype_kind {
   FNABI_DTYPE_COMPLEX,
   FNABI_DTYPE_BOOL,
   FNABI_DTYPE_INDEX,
+  FNABI_DTYPE_HANDLE,
   FNABI_DTYPE_KIND_COUNT
 } fnabi_dtype_kind;
 
@@ -28,8 +29,11 @@ typedef struct fnabi_dtype {
 
 void fnabi_pack_dtype(fnabi_writer* w, const fnabi_dtype* dtype);
 
-/* False when something else stands in the message. The format stays there. */
-bool fnabi_unpack_dtype(fnabi_reader* r, fnabi_dtype* dtype);
+/* The dtype that stands next in the message, where its format stays; of more
+ * lanes than one it is none that an ABI of text can express. Fails with
+ * FNABI_MESSAGE or FNABI_UNSUPPORTED in ".dtype". */
+bool fnabi_unpack_dtype(fnabi_reader* r, fnabi_dtype* dtype,
+                        fnabi_error* error);
 
 /* The dtype that a whole text names; false when it names none. i1 is bool. */
 bool fnabi_read_dtype(const char* text, size_t size, fnabi_dtype* dtype);

@@ -1,4 +1,4 @@
-"""The cffi recipe. The declarations are the fenced part of fnabi.h, word for word."""
+"""The cffi recipe. The declarations are the fenced parts of two headers, word for word."""
 
 import re
 from pathlib import Path
@@ -6,14 +6,16 @@ from pathlib import Path
 from cffi import FFI
 
 HERE = Path(__file__).parent
-HEADER = (HERE / "fnabi.h").read_text()
-CDEF = HEADER.split("/* cdef: begin */")[1].split("/* cdef: end */")[0]
+HEADERS = [(HERE / name).read_text() for name in ("fnabi.h", "pycapsule.h")]
+CDEF = "".join(
+    header.split("/* cdef: begin */")[1].split("/* cdef: end */")[0] for header in HEADERS
+)
 
 ffibuilder = FFI()
 ffibuilder.cdef(re.sub(r"\bFNABI_API ", "", CDEF))
 ffibuilder.set_source(
     "fnabi._fnabi",
-    '#include "fnabi.h"',
+    '#include "fnabi.h"\n#include "pycapsule.h"',
     sources=[
         f"csrc/{path.name}"
         for path in sorted(HERE.glob("*.c"))
@@ -21,5 +23,5 @@ ffibuilder.set_source(
     ],
     depends=[f"csrc/{path.name}" for path in sorted(HERE.glob("*.h"))],
     include_dirs=["csrc"],
-    extra_compile_args=["-std=c11", "-O2", "-fvisibility=hidden"],
+    extra_compile_args=["-std=c11", "-O2", "-g0", "-fvisibility=hidden"],
 )

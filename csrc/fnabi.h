@@ -35,10 +35,12 @@
  * bytes, where it is not. Encoders take the messages that decoders give.
  *
  *   dtype      [kind, bits, format]        kind: "signed" "unsigned" "signless"
- *                                          "float" "bfloat" "complex" "bool"
- *                                          "index"; bits: width of an element;
- *                                          format: "" or the name of a float
- *                                          format, such as "e4m3fn"
+ *            | [kind, bits, format, lanes] "float" "bfloat" "complex" "bool"
+ *                                          "index" "handle"; bits: width of a
+ *                                          lane; format: "" or the name of a
+ *                                          float format, such as "e4m3fn";
+ *                                          lanes: 1 where it is left out, and
+ *                                          no text can express any other
  *   type       [SCALAR, dtype]
  *            | [BUFFER, dtype, shape]      shape: array of dims, nil: unknown
  *                                          rank; dim: int, nil: dynamic
@@ -643,6 +645,207 @@ FNABI_API int64_t fnabi_declaration_decode(
     int64_t results, const char* result_letters, uint8_t* out, size_t capacity,
     fnabi_error* error);
 
+/* -------------------------------------------------------------------- columns
+ *
+ * Many texts of one ABI, decoded into columns: arrays in the layout of Apache
+ * Arrow, a row for each text. A text that cannot be decoded is a row without
+ * values, with its code and offset, the very ones that the decoder of its ABI
+ * gives; it changes no other row.
+ *
+ * The values of a row are two preorders of nodes, of its inputs and of its
+ * results. A raw signature has all its nodes at depth 0. A NAMED type is one
+ * node, the type that it names, with the name; so are the types of a DICT with
+ * their keys. A calling convention's registers are SCALAR, with signless
+ * integers, and REF; a span is a HOMOGENEOUS_LIST of a TUPLE. */
+typedef enum fnabi_abi {
+  FNABI_ABI_RAW,
+  FNABI_ABI_SIP,
+  FNABI_ABI_CCONV,
+  FNABI_ABI_IREE_ABI,
+  FNABI_ABI_DECLARATION,
+  FNABI_ABI_COUNT
+} fnabi_abi;
+
+/* The columns. Those from OFFSETS on are of the inputs; those of the results
+ * have a number higher by FNABI_COLUMN_SIDE. Not every ABI has all: T stands
+ * for those but SIP, N for those but raw and SIP, S for SIP. Offsets are one
+ * more than what they are of, and begin with 0. */
+#define FNABI_COLUMN_SIDE 13
+typedef enum fnabi_column {
+  FNABI_COLUMN_STATUS, /* uint8, a row: fnabi_code, or FNABI_ROW_NULL */
+  FNABI_COLUMN_DOUBT,  /* int8, a row, of declarations only: fnabi_doubt */
+  FNABI_COLUMN_KEPT,   /* int64: the rows whose text is kept, ascending: those
+                          with an error, and where N all but null ones */
+  FNABI_COLUMN_ERROR_OFFSET, /* int64, a kept row: 0 where it has no error */
+  FNABI_COLUMN_TEXT_OFFSETS, /* int64, of the kept rows: their text */
+  FNABI_COLUMN_TEXT,         /* bytes */
+
+  FNABI_COLUMN_OFFSETS,       /* int32, of the rows: their nodes */
+  FNABI_COLUMN_KIND,          /* int8, a node: fnabi_type, fnabi_sip_node */
+  FNABI_COLUMN_DTYPE,         /* T, a node: index of a dtype, -1 for none; int8
+                                 for raw, where it is the scalar type; int32 */
+  FNABI_COLUMN_SHAPE_OFFSETS, /* T int32, of the nodes: their dims */
+  FNABI_COLUMN_DIMS,          /* T int64: -1 for a dynamic one */
+  FNABI_COLUMN_FLAGS,         /* N uint8, a node: of fnabi_node_flags */
+  FNABI_COLUMN_DEPTH,         /* N S uint8, a node: how many nodes it is in */
+  FNABI_COLUMN_NAME_OFFSETS,  /* N S int32, of the nodes: name or key */
+  FNABI_COLUMN_NAMES,         /* N S bytes */
+  FNABI_COLUMN_REF_OFFSETS,   /* N int32, of the nodes: the name of a REF */
+  FNABI_COLUMN_REFS,          /* N bytes */
+  FNABI_COLUMN_INDEX,         /* S int32, a node: of a leaf, else -1 */
+  FNABI_COLUMN_POSITION, /* S int32, a node: its key in a sequence, else -1 */
+  FNABI_COLUMN_COUNT = FNABI_COLUMN_OFFSETS + 2 * FNABI_COLUMN_SIDE
+} fnabi_column;
+
+#define FNABI_ROW_NULL 255 /* the status of a row without a text */
+
+typedef enum fnabi_node_flags {
+  FNABI_NODE_RANKED = 1, /* has a shape */
+  FNABI_NODE_NAMED = 2,  /* has a name or a key, which may be empty */
+  FNABI_NODE_REF_NAMED = 4
+} fnabi_node_flags;
+
+typedef enum fnabi_doubt {
+  FNABI_DOUBT_NONE,
+  FNABI_DOUBT_ARITY,
+  FNABI_DOUBT_NAMES,
+  FNABI_DOUBT_TYPE
+} fnabi_doubt;
+
+/* Columns own their memory, which grows as rows are added, at most to twice of
+ * what they hold. A row takes 9 bytes, a node of a raw signature 6, of SIP 14,
+ * of others 19, a dim 8; to which come names, and 24 bytes and the text where
+ * that is kept. They are counted: each owner frees them once, on any thread.
+ * Rows are added by one thread at a time, and only while nobody reads or
+ * exports them. */
+typedef struct fnabi_columns fnabi_columns;
+
+typedef enum fnabi_columns_flags {
+  FNABI_COLUMNS_REFERENCE = 1 /* decodes by the decoders of single texts alone;
+                                 the same columns, more slowly */
+} fnabi_columns_flags;
+
+/* Columns without rows; NULL when there is no memory, or no such ABI. */
+FNABI_API fnabi_columns* fnabi_columns_new(int32_t abi, int32_t flags);
+FNABI_API void fnabi_columns_free(fnabi_columns* columns);
+
+/* Each of the next four adds a row for every text and answers how many. Time
+ * does not depend on the rows that are there. They fail with FNABI_MEMORY, also
+ * where a side would have more nodes, dims or bytes of names than int32 counts,
+ * and with FNABI_MESSAGE where what holds the texts is malformed. `offset` is
+ * then the row, counted from the first one added; the rows before it stay. */
+
+/* Texts between offsets into `data`: text i in [offsets[i], offsets[i + 1]),
+ * for `first` <= i < first + count. `width` is the size of an offset in bytes,
+ * 4 or 8. Bit i of `validity` tells whether there is a text; NULL: always. */
+FNABI_API int64_t fnabi_columns_decode(fnabi_columns* columns, const char* data,
+                                       size_t size, const void* offsets,
+                                       int32_t width, const uint8_t* validity,
+                                       size_t first, size_t count,
+                                       fnabi_error* error);
+
+/* A message: an array of strings, binaries and nils. */
+FNABI_API int64_t fnabi_columns_decode_list(fnabi_columns* columns,
+                                            const uint8_t* message, size_t size,
+                                            fnabi_error* error);
+
+/* Lines, each ending in a newline, which is not part of it; also what stands
+ * behind the last newline, if `whole`. *used is how many bytes were taken. */
+FNABI_API int64_t fnabi_columns_decode_lines(fnabi_columns* columns,
+                                             const char* data, size_t size,
+                                             bool whole, size_t* used,
+                                             fnabi_error* error);
+
+/* How many rows there are, and one column: *size is in bytes. It stays where it
+ * is until rows are added. Answers the size of an element, 0 when the ABI has
+ * no such column. */
+FNABI_API size_t fnabi_columns_rows(const fnabi_columns* columns);
+FNABI_API size_t fnabi_columns_read(const fnabi_columns* columns,
+                                    int32_t column, const void** data,
+                                    size_t* size);
+
+/* The message of the dtypes that occur, in the order of their indexes:
+ * [[dtype...], [name...]], with the name in the type model ("float32"). */
+FNABI_API int64_t fnabi_columns_dtypes(const fnabi_columns* columns,
+                                       uint8_t* out, size_t capacity);
+
+/* The message of a row, as the decoder of its ABI gives it. Fails as that does
+ * for the text of the row. A row that has none, or none at all, fails with
+ * FNABI_MESSAGE. For declarations nothing is known of the number of values. */
+FNABI_API int64_t fnabi_columns_row(const fnabi_columns* columns, size_t row,
+                                    uint8_t* out, size_t capacity,
+                                    fnabi_error* error);
+
+/* The text of each row as the encoder of its ABI writes it: row i in
+ * [offsets[i], offsets[i + 1]), of `rows` + 1 offsets. A row without values is
+ * empty. Fails as the encoder does, and for declarations, which have none, with
+ * FNABI_UNSUPPORTED. */
+FNABI_API int64_t fnabi_columns_encode(const fnabi_columns* columns,
+                                       int64_t* offsets, uint8_t* out,
+                                       size_t capacity, fnabi_error* error);
+
+/* The rows of `count` columns of the same ABI, one behind the other, in columns
+ * of their own; NULL when there is no memory. */
+FNABI_API fnabi_columns* fnabi_columns_join(fnabi_columns* const* parts,
+                                            size_t count);
+
+/* Arrow data, in the structures of the Arrow C data and stream interfaces. What
+ * is exported owns the columns as well, and may be released after them and on
+ * any thread. The schema follows from the ABI alone: a struct of
+ *
+ *   status         dictionary of the names of fnabi_code
+ *   error_offset   int64, null where there is no error
+ *   inputs         list of struct:
+ *     kind         dictionary of names ("buffer")
+ *     dtype        T dictionary of names ("float32"); null: none
+ *     shape        T list of int64; null: no shape, or an unknown rank; null
+ *                  dims are dynamic
+ *     depth        N S uint8
+ *     name, ref    N string; null where there is none
+ *     name_bytes, ref_bytes    N binary; where it is not UTF-8, instead
+ *     index, position          S int32; null where there is none
+ *     key, key_bytes           S as a name
+ *   results        the same
+ *   doubt          dictionary of names, of declarations only
+ *
+ * A row without a text is null in each of these; the struct itself has no
+ * nulls, so that it is a record batch too. They answer 0, or -1 when there is
+ * no memory. Exporting an array allocates its validity bitmaps, and 8 bytes a
+ * row; all else is where it was. */
+struct ArrowSchema;
+struct ArrowArray;
+struct ArrowArrayStream;
+FNABI_API int64_t fnabi_columns_schema(int32_t abi, struct ArrowSchema* out);
+FNABI_API int64_t fnabi_columns_array(fnabi_columns* columns,
+                                      struct ArrowArray* out);
+/* An array for each of the `count` columns, 1 or more of one ABI. */
+FNABI_API int64_t fnabi_columns_stream(fnabi_columns* const* columns,
+                                       size_t count,
+                                       struct ArrowArrayStream* out);
+
+/* Adds rows as fnabi_columns_decode does: texts first to first + count of an
+ * array of strings, binaries, large ones or views, or a struct of one such
+ * array. What Arrow data says of itself is believed. */
+FNABI_API int64_t fnabi_columns_decode_arrow(fnabi_columns* columns,
+                                             const struct ArrowSchema* schema,
+                                             const struct ArrowArray* array,
+                                             size_t first, size_t count,
+                                             fnabi_error* error);
+
+/* An empty structure, by the name that capsules give it: "arrow_schema",
+ * "arrow_array" or "arrow_array_stream". Freeing releases what it then holds.
+ */
+FNABI_API void* fnabi_arrow_new(const char* kind);
+FNABI_API void fnabi_arrow_free(const char* kind, void* object);
+
+/* Gets the schema of a stream, where there is room for one, or the next array.
+ * NULL, or what the stream says is wrong. */
+FNABI_API const char* fnabi_arrow_next(struct ArrowArrayStream* stream,
+                                       struct ArrowSchema* schema,
+                                       struct ArrowArray* array);
+
+/* The length of an array; -1 for one that is released: the end of a stream. */
+FNABI_API int64_t fnabi_arrow_length(const struct ArrowArray* array);
 /* -------------------------------------------------------------------- library
  *
  * What a shared library says of itself before it is loaded: an ELF file of

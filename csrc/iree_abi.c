@@ -735,8 +735,7 @@ static bool encode_text(fnabi_reader* r, fnabi_writer* w, fnabi_error* error) {
 
 static bool encode_dtype(fnabi_reader* r, fnabi_writer* w, fnabi_error* error) {
   fnabi_dtype dtype;
-  if (!fnabi_unpack_dtype(r, &dtype))
-    return refuse_part(error, FNABI_MESSAGE, "a DType", ".dtype");
+  if (!fnabi_unpack_dtype(r, &dtype, error)) return false;
   char letter = 'i';
   bool good = dtype.format_size == 0;
   switch (dtype.kind) {

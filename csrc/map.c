@@ -120,7 +120,7 @@ bool fnabi_map_next(const fnabi_map_object* map, uint64_t* cursor,
   bool first = *cursor == FNABI_MAP_BEGIN;
   uint64_t count = first ? 0 : *cursor >> 32;
   uint64_t at = first ? t.head : (uint32_t)*cursor;
-  if (count >= t.size || !is_taken(&t, at)) return false;
+  if (count >= t.size || count >= t.slots || !is_taken(&t, at)) return false;
   const item* item = item_at(&t, at);
   *key = &item->pair.key;
   *value = &item->pair.value;
@@ -279,7 +279,7 @@ static bool table_new(table* t, uint64_t slots) {
 /* Of a table for that many pairs: a power of two, twice as many at least. */
 static uint64_t slots_for(uint64_t pairs) {
   uint64_t slots = 2;
-  while (slots < 2 * pairs) slots *= 2;
+  while (slots < 2 * pairs && slots <= SLOTS_MAX) slots *= 2;
   return slots;
 }
 
@@ -478,6 +478,7 @@ static void append(table* t, uint64_t at, const fnabi_any* key,
  * memory; or the hash of a key is one that only a foreign library knows, or the
  * map is damaged. */
 static bool rebuild(const fnabi_map_object* map, uint64_t slots, table* out) {
+  if (map->size > (map->slots & ~SMALL)) return false;
   for (;; slots *= 2) {
     if (slots / SPARSE > map->size + BLOCK_SLOTS) return false;
     const fnabi_any *key, *value;
@@ -569,7 +570,7 @@ static void exchange(pair* at, const fnabi_any* key, const fnabi_any* value) {
 bool fnabi_map_set(fnabi_map_object* map, const fnabi_any* key,
                    const fnabi_any* value) {
   table t;
-  uint64_t at, slots, hash = fnabi_any_hash(key);
+  uint64_t at, hash = fnabi_any_hash(key);
   if (is_small(map)) {
     pair* found = small_find(map, key);
     if (found != NULL) {
@@ -581,7 +582,6 @@ bool fnabi_map_set(fnabi_map_object* map, const fnabi_any* key,
       map->size++;
       return true;
     }
-    slots = slots_for(map->size);
   } else {
     t = table_of(map);
     at = key->type_index < FNABI_INDEX_DYNAMIC ? NOWHERE : dense_find(&t, key);
@@ -595,9 +595,8 @@ bool fnabi_map_set(fnabi_map_object* map, const fnabi_any* key,
       store(map, &t);
       return true;
     }
-    slots = t.slots == 0 ? slots_for(SMALL_MAX) : 2 * t.slots;
   }
-  for (;; slots *= 2) {
+  for (uint64_t slots = slots_for(map->size + 1);; slots = 2 * t.slots) {
     if (!rebuild(map, slots, &t)) return false;
     if (place(&t, key, hash, &at) == ADDED) break;
     free(t.data);
@@ -637,8 +636,8 @@ static pair dense_take(table* t, uint64_t at) {
 static pair small_take(fnabi_map_object* map, pair* at) {
   pair taken = *at;
   pair* end = small_pairs(map) + small_size(map);
+  map->size = small_size(map) - 1;
   memmove(at, at + 1, (size_t)((char*)end - (char*)(at + 1)));
-  map->size--;
   return taken;
 }
 
@@ -717,19 +716,15 @@ static bool fill_dense(fnabi_map_object* map, const pair* pairs, size_t count,
   if (!table_new(&t, slots_for(count))) return false;
   store(map, &t);
   for (size_t i = 0; i < count; i++) {
-    uint64_t hash = fnabi_any_hash(&pairs[i].key);
-    outcome outcome = place(&t, &pairs[i].key, hash, &at);
-    while (outcome == FULL) {
-      table larger;
-      if (!rebuild(map, 2 * t.slots, &larger)) return false;
-      replace(map, &larger);
-      t = larger;
-      outcome = place(&t, &pairs[i].key, hash, &at);
-    }
+    const pair* p = &pairs[i];
+    outcome outcome = place(&t, &p->key, fnabi_any_hash(&p->key), &at);
     if (outcome == ADDED) {
-      append(&t, at, &pairs[i].key, &pairs[i].value);
+      append(&t, at, &p->key, &p->value);
       store(map, &t);
-    } else if (!leave(left, &item_at(&t, at)->pair, &pairs[i], count)) {
+    } else if (outcome == FULL) {
+      if (!fnabi_map_set(map, &p->key, &p->value)) return false;
+      t = table_of(map);
+    } else if (!leave(left, &item_at(&t, at)->pair, p, count)) {
       return false;
     }
   }

@@ -23,8 +23,10 @@ const fnabi_any* fnabi_map_find(const fnabi_map_object* map,
                                 const fnabi_any* key);
 
 /* Changes to a DICT, also one that a foreign library made. `key` and `value`
- * are taken over on success; of a key that is there the new one is released.
- * False: out of memory, and nothing has changed. */
+ * are taken over on success; a key that is there keeps its place, and the new
+ * one is released. False, and nothing has changed: out of memory; or the map
+ * cannot grow, because it is damaged or has a key of a type that is given out
+ * at run time and has a hash of its own, which only its library knows. */
 bool fnabi_map_set(fnabi_map_object* map, const fnabi_any* key,
                    const fnabi_any* value);
 /* False: no such key. */

@@ -39,7 +39,7 @@ size_t fnabi_utf8_size(const uint8_t* s, size_t n) {
 }
 
 /* Eight ASCII bytes at a time. */
-static bool is_utf8(const uint8_t* s, size_t n) {
+bool fnabi_is_utf8(const uint8_t* s, size_t n) {
   size_t i = 0;
   while (i < n) {
     uint64_t word;
@@ -58,7 +58,7 @@ static bool is_utf8(const uint8_t* s, size_t n) {
 }
 
 void fnabi_pack_text(fnabi_writer* w, const char* data, size_t size) {
-  pack_head(w, is_utf8((const uint8_t*)data, size), size);
+  pack_head(w, fnabi_is_utf8((const uint8_t*)data, size), size);
   fnabi_put(w, data, size);
 }
 

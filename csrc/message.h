@@ -99,6 +99,8 @@ void fnabi_pack_string(fnabi_writer* w, size_t size);
  * U+10FFFF. */
 size_t fnabi_utf8_size(const uint8_t* s, size_t n);
 
+bool fnabi_is_utf8(const uint8_t* s, size_t n);
+
 /* A reader goes forward over a message. Every `unpack` answers false, and
  * reads nothing, when what stands there is something else. */
 typedef struct fnabi_reader {

@@ -35,6 +35,11 @@ void* fnabi_object_new(size_t size, int32_t type_index,
   return allocate(size, type_index, deleter, true);
 }
 
+void* fnabi_object_new_raw(size_t size, int32_t type_index,
+                           void (*deleter)(void* self, int flags)) {
+  return allocate(size, type_index, deleter, false);
+}
+
 void fnabi_object_free(void* object) { free(prefix_of(object)); }
 
 /* -------------------------------------------------------------------- counts
@@ -205,7 +210,7 @@ fnabi_shape_object* fnabi_shape_new(const int64_t* dims, size_t ndim) {
 
 /* Two texts as one, or NULL. */
 static char* join(const fnabi_byte_array* a, const fnabi_byte_array* b) {
-  if (a->size > SIZE_MAX - 1 - b->size) return NULL;
+  if (a->size >= SIZE_MAX - b->size) return NULL;
   char* text = malloc(a->size + b->size + 1);
   if (text == NULL) return NULL;
   if (a->size != 0) memcpy(text, a->data, a->size);

@@ -47,6 +47,9 @@ bool fnabi_object_promote(void* object);
  * stands for fnabi_object_delete. */
 void* fnabi_object_new(size_t size, int32_t type_index,
                        void (*deleter)(void* self, int flags));
+/* The same, of which only the header is written. */
+void* fnabi_object_new_raw(size_t size, int32_t type_index,
+                           void (*deleter)(void* self, int flags));
 void fnabi_object_free(void* object);
 
 /* Gives back what an ARRAY, LIST, MAP, DICT or ERROR holds, nothing of any

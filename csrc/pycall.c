@@ -11,10 +11,14 @@ static const struct {
     [LANE_CALL_ERROR] = {"fnabi.errors", "CallError"},
     [LANE_LIBRARY_ERROR] = {"fnabi.errors", "LibraryError"},
     [LANE_SHAPE] = {"fnabi.object", "Shape"},
+    [LANE_MAP_KEYS] = {"fnabi.map", "Keys"},
+    [LANE_MAP_VALUES] = {"fnabi.map", "Values"},
+    [LANE_MAP_ITEMS] = {"fnabi.map", "Items"},
     [LANE_DEVICE] = {"fnabi.tensor", "Device"},
     [LANE_DTYPE_OF] = {"fnabi.tensor", "dtype_of"},
     [LANE_DTYPE_PARTS] = {"fnabi.tensor", "dtype_parts"},
     [LANE_DEVICE_PARTS] = {"fnabi.tensor", "device_parts"},
+    [LANE_TO_NUMPY] = {"fnabi.tensor", "to_numpy"},
     [LANE_VOID_P] = {"ctypes", "c_void_p"},
     [LANE_INTEGRAL] = {"numbers", "Integral"},
     [LANE_REAL] = {"numbers", "Real"},
@@ -48,6 +52,17 @@ int lane_call_error(const char* format, ...) {
   PyErr_FormatV(type, format, list);
   va_end(list);
   return -1;
+}
+
+PyObject* lane_refuse_reduce(PyObject* self, PyObject* unused) {
+  PyObject* name = PyType_GetName(Py_TYPE(self));
+  (void)unused;
+  if (name != NULL)
+    lane_call_error(
+        "%U: cannot be pickled or copied, it is good in this process only",
+        name);
+  Py_XDECREF(name);
+  return NULL;
 }
 
 PyTypeObject* lane_add_type(PyObject* module, PyType_Spec* spec,

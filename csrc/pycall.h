@@ -46,11 +46,15 @@ extern lane_types lane;
 typedef enum lane_name {
   LANE_CALL_ERROR,
   LANE_LIBRARY_ERROR,
-  LANE_SHAPE,        /* fnabi.object.Shape, a tuple */
+  LANE_SHAPE,    /* fnabi.object.Shape, a tuple */
+  LANE_MAP_KEYS, /* fnabi.map.Keys(map), a view; so are the next two */
+  LANE_MAP_VALUES,
+  LANE_MAP_ITEMS,
   LANE_DEVICE,       /* fnabi.tensor.Device(type, id) */
   LANE_DTYPE_OF,     /* fnabi.tensor.dtype_of(code, bits, lanes) -> DType */
   LANE_DTYPE_PARTS,  /* fnabi.tensor.dtype_parts(x) -> (code, bits, lanes) */
   LANE_DEVICE_PARTS, /* fnabi.tensor.device_parts(x) -> (type, id) */
+  LANE_TO_NUMPY,     /* fnabi.tensor.to_numpy(tensor) -> ndarray */
   LANE_VOID_P,       /* ctypes.c_void_p */
   LANE_INTEGRAL,
   LANE_REAL,
@@ -64,6 +68,10 @@ PyObject* lane_imported(const char* module, const char* name);
 /* Raises CallError. */
 int lane_call_error(const char* format, ...);
 
+/* The method __reduce__ of what is good in this process only. */
+PyObject* lane_refuse_reduce(PyObject* self, PyObject* unused);
+#define LANE_NOT_PICKLED {"__reduce__", lane_refuse_reduce, METH_NOARGS, NULL}
+
 /* ------------------------------------------------------------- pycall_convert
  */
 
@@ -74,6 +82,9 @@ enum { LANE_BORROWED = 0, LANE_MADE = 1 };
 int lane_view(PyObject* value, fnabi_any* out);
 /* The same, owned in any case. */
 int lane_own(PyObject* value, fnabi_any* out);
+
+/* A DTYPE, of whatever stands for one. */
+int lane_dtype(PyObject* dtype, fnabi_any* out);
 
 /* The Python object of a value. `lane_take` takes an owned value over, also
  * when it fails. With `plain`, containers become list and dict all the way
@@ -87,6 +98,11 @@ PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object);
 /* The type of the wrapper that a type index has. */
 PyTypeObject* lane_type_of(int32_t type_index);
 
+/* Whether an object is a column of values: a list, a tuple that is no shape, a
+ * range. */
+bool lane_is_sequence(PyObject* object);
+
+/* NULL and a CallError for a size without text. */
 PyObject* lane_text(const fnabi_byte_array* text);
 /* The bytes of a str, which live as long as it does; what is no UTF-8 comes
  * back as the bytes it was. *keep is a new reference, or NULL. */
@@ -116,14 +132,49 @@ PyObject* lane_array_list(fnabi_seq_object* array, bool plain);
 int lane_map_own(PyObject* dict, fnabi_any* out);
 PyObject* lane_map_dict(fnabi_map_object* map, bool plain);
 
+/* 1 for values that are equal as Python compares them: numbers of any type by
+ * value, containers by what is in them; keys of maps by the rules of the ABI.
+ * -1: an exception. What is compared must be kept by the caller: it may run
+ * Python. */
+int lane_equal(const fnabi_any* a, const fnabi_any* b);
+int lane_array_equal(const fnabi_seq_object* a, const fnabi_seq_object* b);
+int lane_map_equal(const fnabi_map_object* a, const fnabi_map_object* b);
+
+/* The containers around a value whose repr is made, so that one inside itself
+ * is found. */
+typedef struct lane_nest {
+  const struct lane_nest* outer;
+  const fnabi_object* object;
+  int depth;
+} lane_nest;
+/* Which evaluates where the reprs of all values do. With `plain`, for values
+ * that become an array or a map again, these are lists and dicts. */
+PyObject* lane_repr(const fnabi_any* value, const lane_nest* nest, bool plain);
+PyObject* lane_object_repr(PyObject* object);
+/* Appends the reprs of the values, or pairs, to a list. */
+int lane_array_repr(const fnabi_seq_object* array, const lane_nest* nest,
+                    PyObject* parts);
+int lane_map_repr(const fnabi_map_object* map, const lane_nest* nest,
+                  PyObject* parts);
+
+/* Makes a type a subclass of one in collections.abc. */
+int lane_register(const char* base, PyTypeObject* type);
+
 /* A tensor over the memory of an array, which it keeps: NumPy's, one with the
  * exchange API or `__dlpack__`, one with a buffer. */
 int lane_tensor_of_numpy(PyObject* array, fnabi_any* out);
 int lane_tensor_of_exchange(PyObject* array, fnabi_any* out);
 int lane_tensor_of_dlpack(PyObject* array, fnabi_any* out);
 int lane_tensor_of_buffer(PyObject* array, fnabi_any* out);
-/* A tensor over borrowed memory, with a header of its own. */
+/* A Tensor over memory that is good for one call, with a header of its own; and
+ * the end of the call. */
 PyObject* lane_tensor_of_view(const fnabi_dl_tensor* view);
+void lane_tensor_expire(PyObject* tensor);
+/* The value of a Tensor, as lane_view: a DLTENSOR when it is such a one. */
+int lane_tensor_view(PyObject* tensor, fnabi_any* out);
+/* Does away with a tensor over an array that nobody else has a reference to, at
+ * less cost than its deleter; false: it is none, and nothing was done. */
+bool lane_tensor_dispose(fnabi_object* object);
 
 /* A function of the ABI that calls a Python callable. */
 int lane_callback_own(PyObject* callable, fnabi_any* out);
@@ -135,17 +186,33 @@ int lane_error_own(PyObject* exception, fnabi_any* out);
 /* The exception of an error: the very one that it was made from, or one of the
  * kind's type. */
 PyObject* lane_error_exception(fnabi_error_object* error);
-/* Raises what made the call of `name` (str or NULL) fail with `status`. */
+/* Looks for the slot of libtvm_ffi, unless it is known or nothing has been
+ * loaded since. To be called before functions are that may use it. */
+void lane_error_find(void);
+/* Around a call: what an earlier one has left is dropped, so that a failure to
+ * come is not explained by it. Inside a callback it is what made the function
+ * fail that calls back, and stays: it is given to lane_error_end, which puts it
+ * back unless the call has failed. Neither needs the GIL. */
+fnabi_error_object* lane_error_begin(void);
+void lane_error_end(fnabi_error_object* left, bool good);
+/* How many callbacks are running on this thread, one inside the other. */
+extern _Thread_local int lane_callbacks;
+/* Raises an exception with the traceback that it has. Takes it over. */
+void lane_raise(PyObject* exception);
+/* Raises the error that waits on this thread; false, and no exception, where
+ * none does. */
+bool lane_error_fetch(void);
+/* The same, and a CallError that says that there is none. `name` is that of the
+ * function, a str or NULL. */
 void lane_error_raise(PyObject* name, int status);
-/* Drops what an earlier call has left: a failure to come shall not be explained
- * by it. */
-void lane_error_forget(void);
-/* Reports the current Python exception to the C caller of a callback, and
- * clears it. */
-void lane_error_report(void);
+/* Reports the current Python exception to the C caller of a callback, clears
+ * it, and gives a new reference to it. */
+PyObject* lane_error_report(void);
+/* Reports that there is no Python any more; needs no GIL. */
+void lane_error_report_end(void);
 
 /* Takes the error that a library has kept for this thread, and drops those of
- * all others. The texts are good until it fails again. */
+ * all others. The texts are good until it fails again. Needs no GIL. */
 bool lane_library_error(fnabi_byte_array* kind, fnabi_byte_array* message);
 
 /* Each adds its types to the module. */

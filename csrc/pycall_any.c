@@ -52,12 +52,12 @@ static PyObject* any_bytes(PyObject* self, PyObject* unused) {
                                    sizeof(fnabi_any));
 }
 
-static PyObject* any_compare(PyObject* self, PyObject* other, int operator) {
-  if ((operator != Py_EQ && operator != Py_NE) || Py_TYPE(other) != lane.any)
+static PyObject* any_compare(PyObject* self, PyObject* other, int operation) {
+  if ((operation != Py_EQ && operation != Py_NE) || Py_TYPE(other) != lane.any)
     Py_RETURN_NOTIMPLEMENTED;
   bool equal =
       fnabi_any_equal(&((lane_any*)self)->any, &((lane_any*)other)->any);
-  return PyBool_FromLong(equal == (operator == Py_EQ));
+  return PyBool_FromLong(equal == (operation == Py_EQ));
 }
 
 static Py_hash_t any_hash(PyObject* self) {
@@ -83,6 +83,7 @@ static PyGetSetDef any_getset[] = {
 
 static PyMethodDef any_methods[] = {
     {"__bytes__", any_bytes, METH_NOARGS, "The 16 bytes, as they are passed."},
+    LANE_NOT_PICKLED,
     {0}};
 
 static PyType_Slot any_slots[] = {
@@ -176,6 +177,43 @@ static PyObject* array_item(PyObject* self, Py_ssize_t i) {
   return NULL;
 }
 
+static PyObject* array_subscript(PyObject* self, PyObject* key) {
+  lane_any_array* array = (lane_any_array*)self;
+  Py_ssize_t begin, end, step;
+  if (!PySlice_Check(key)) {
+    if (!PyIndex_Check(key)) {
+      lane_call_error("AnyArray: expected an index or a slice, got %R", key);
+      return NULL;
+    }
+    begin = PyNumber_AsSsize_t(key, PyExc_IndexError);
+    if (begin == -1 && PyErr_Occurred()) return NULL;
+    return array_item(self, begin < 0 ? begin + array->size : begin);
+  }
+  if (PySlice_Unpack(key, &begin, &end, &step) < 0) return NULL;
+  Py_ssize_t size = PySlice_AdjustIndices(array->size, &begin, &end, step);
+  PyObject* part = lane_any_array_new(size);
+  if (part == NULL) return NULL;
+  fnabi_any* out = lane_any_array_data(part);
+  for (Py_ssize_t i = 0; i < size; i++) {
+    out[i] = array->data[begin + i * step];
+    fnabi_any_retain(out + i);
+  }
+  return part;
+}
+
+static PyObject* array_iterate(PyObject* self) { return PySeqIter_New(self); }
+
+static PyObject* array_compare(PyObject* self, PyObject* other, int operation) {
+  if ((operation != Py_EQ && operation != Py_NE) ||
+      Py_TYPE(other) != lane.any_array)
+    Py_RETURN_NOTIMPLEMENTED;
+  lane_any_array *left = (lane_any_array*)self, *right = (lane_any_array*)other;
+  bool equal = left->size == right->size;
+  for (Py_ssize_t i = 0; equal && i < left->size; i++)
+    equal = fnabi_any_equal(left->data + i, right->data + i);
+  return PyBool_FromLong(equal == (operation == Py_EQ));
+}
+
 static PyObject* array_tolist(PyObject* self, PyObject* unused) {
   (void)unused;
   lane_any_array* array = (lane_any_array*)self;
@@ -205,19 +243,26 @@ static int array_buffer(PyObject* self, Py_buffer* view, int flags) {
 static PyMethodDef array_methods[] = {
     {"tolist", array_tolist, METH_NOARGS,
      "tolist($self, /)\n--\n\nAll values as Python objects."},
+    LANE_NOT_PICKLED,
     {0}};
 
 static PyType_Slot array_slots[] = {
     {Py_tp_doc,
      "AnyArray(values)\n--\n\n"
      "Values one after the other in memory, 16 bytes each, as a call takes "
-     "them.\n\nIts buffer is these bytes, read-only.\n"},
+     "them.\n\nA slice is an AnyArray again. Its buffer is these bytes, "
+     "read-only. Equal where\nthe values are, by the rules of the ABI.\n"},
     {Py_tp_new, array_new},
     {Py_tp_dealloc, array_dealloc},
     {Py_tp_methods, array_methods},
     {Py_tp_repr, array_repr},
     {Py_sq_length, array_length},
     {Py_sq_item, array_item},
+    {Py_mp_length, array_length},
+    {Py_mp_subscript, array_subscript},
+    {Py_tp_iter, array_iterate},
+    {Py_tp_richcompare, array_compare},
+    {Py_tp_hash, PyObject_HashNotImplemented},
     {Py_bf_getbuffer, array_buffer},
     {0}};
 

@@ -1,4 +1,6 @@
 #include "pycall.h"
+/* after Python.h, which settles what the system headers offer */
+#include "array.h"
 
 /* ------------------------------------------------------------------ to a value
  *
@@ -17,6 +19,8 @@ typedef enum kind {
   KIND_DICT,
   KIND_NUMPY,
   KIND_ANY,
+  KIND_ANY_ARRAY,
+  KIND_TENSOR,
   KIND_OBJECT,
   KIND_FUNCTION,
   KIND_SHAPE,
@@ -27,7 +31,7 @@ typedef enum kind {
   KIND_POINTER,
   KIND_DTYPE,
   KIND_DEVICE,
-  KIND_ITEM,     /* a NumPy scalar: .item() is a Python one */
+  KIND_ITEM,     /* a NumPy scalar */
   KIND_INTEGRAL, /* int() of it */
   KIND_REAL,     /* float() of it */
   KIND_PEER,     /* an object of tvm_ffi */
@@ -65,8 +69,10 @@ static bool derives_from(PyTypeObject* type, lane_name name) {
 static kind find_kind(PyTypeObject* type) {
 #define IS(base) PyType_IsSubtype(type, base)
   if (IS(&PyBool_Type)) return KIND_BOOL;
+  if (IS(lane.tensor)) return KIND_TENSOR;
   if (IS(lane.object)) return KIND_OBJECT;
   if (IS(lane.any)) return KIND_ANY;
+  if (IS(lane.any_array)) return KIND_ANY_ARRAY;
   if (IS(lane.function)) return KIND_FUNCTION;
   if (derives(type, "fnabi.object", "Shape")) return KIND_SHAPE;
   if (derives(type, "fnabi.types", "DType") ||
@@ -102,7 +108,8 @@ static kind find_kind(PyTypeObject* type) {
   if (derives_from(type, LANE_REAL)) return KIND_REAL;
   if (IS(&PyMemoryView_Type) || derives(type, "array", "array"))
     return KIND_BUFFER;
-  if (has(type, "__call__")) return KIND_CALLABLE;
+  /* its own slot: every class can be called, to make an instance */
+  if (PyType_GetSlot(type, Py_tp_call) != NULL) return KIND_CALLABLE;
   return KIND_OPAQUE;
 #undef IS
 }
@@ -125,25 +132,39 @@ static kind kind_of(PyTypeObject* type) {
   return found;
 }
 
+/* A method of int, whatever a subclass makes of it. */
+static PyObject* call_int(const char* name, PyObject* args, PyObject* named) {
+  PyObject* method = PyObject_GetAttrString((PyObject*)&PyLong_Type, name);
+  PyObject* answer = method && args ? PyObject_Call(method, args, named) : NULL;
+  Py_XDECREF(method);
+  Py_XDECREF(args);
+  return answer;
+}
+
+static PyObject* as_signed(void) {
+  static PyObject* named;
+  if (named == NULL) named = Py_BuildValue("{s:O}", "signed", Py_True);
+  return named;
+}
+
 static int view_big_int(PyObject* value, fnabi_any* out) {
   /* ceil((bits + 1) / 64) words */
-  PyObject* bits = PyObject_CallMethod(value, "bit_length", NULL);
+  PyObject* bits = call_int("bit_length", PyTuple_Pack(1, value), NULL);
   if (bits == NULL) return -1;
   Py_ssize_t words = PyLong_AsSsize_t(bits) / 64 + 1;
   Py_DECREF(bits);
-  PyObject *method = PyObject_GetAttrString(value, "to_bytes"),
-           *args = Py_BuildValue("(ns)", words * 8, "little"),
-           *flags = Py_BuildValue("{s:O}", "signed", Py_True), *bytes = NULL;
-  if (method && args && flags) bytes = PyObject_Call(method, args, flags);
-  Py_XDECREF(method);
-  Py_XDECREF(args);
-  Py_XDECREF(flags);
+  PyObject* named = as_signed();
+  PyObject* bytes =
+      named
+          ? call_int("to_bytes",
+                     Py_BuildValue("(Ons)", value, words * 8, "little"), named)
+          : NULL;
   if (bytes == NULL) return -1;
-  bool made = fnabi_int_new((const uint64_t*)PyBytes_AsString(bytes),
+  bool good = fnabi_int_new((const uint64_t*)PyBytes_AsString(bytes),
                             (size_t)words, out);
   Py_DECREF(bytes);
-  if (!made) PyErr_NoMemory();
-  return made ? LANE_MADE : -1;
+  if (!good) PyErr_NoMemory();
+  return good ? LANE_MADE : -1;
 }
 
 static int view_int(PyObject* value, fnabi_any* out) {
@@ -206,10 +227,6 @@ int lane_utf8(PyObject* str, fnabi_byte_array* text, PyObject** keep) {
 }
 
 static int view_str(PyObject* value, fnabi_any* out) {
-  Py_ssize_t size;
-  const char* data = PyUnicode_AsUTF8AndSize(value, &size);
-  if (data != NULL) return view_text(data, (size_t)size, false, out);
-  PyErr_Clear();
   fnabi_byte_array text;
   PyObject* keep;
   if (lane_utf8(value, &text, &keep) < 0) return -1;
@@ -229,10 +246,13 @@ static int view_pair(PyObject* value, lane_name parts, const char* format,
   return good ? 0 : -1;
 }
 
-static int view_dtype(PyObject* value, fnabi_any* out) {
+int lane_dtype(PyObject* value, fnabi_any* out) {
   int code, bits, lanes;
   if (view_pair(value, LANE_DTYPE_PARTS, "iii", &code, &bits, &lanes) < 0)
     return -1;
+  if (code < 0 || code > UINT8_MAX || bits < 0 || bits > UINT8_MAX ||
+      lanes < 0 || lanes > UINT16_MAX)
+    return lane_call_error("expected a dtype of DLPack, got %R", value);
   fnabi_any_set(out, FNABI_INDEX_DTYPE, 0);
   out->v_dtype.code = (uint8_t)code;
   out->v_dtype.bits = (uint8_t)bits;
@@ -272,21 +292,34 @@ static int view_shape(PyObject* value, fnabi_any* out) {
   return LANE_MADE;
 }
 
-/* The value of what a method of the object answers, owned. */
-static int own_answer(PyObject* value, const char* method, fnabi_any* out) {
-  PyObject* answer = PyObject_CallMethod(value, method, NULL);
+/* The value of an answer, owned; takes it over. */
+static int own_answer(PyObject* value, PyObject* answer, fnabi_any* out) {
   if (answer == NULL) return -1;
-  if (Py_TYPE(answer) == Py_TYPE(value)) { /* a long double's item is one */
-    Py_DECREF(answer);
-    return view_float(value, out);
-  }
-  int status = Py_EnterRecursiveCall(" while a value is converted");
-  if (status == 0) {
+  int status = -1;
+  if (answer == value) {
+    lane_call_error("%R stands for itself and for no value", value);
+  } else if (Py_EnterRecursiveCall(" while a value is converted") == 0) {
     status = lane_own(answer, out);
     Py_LeaveRecursiveCall();
   }
   Py_DECREF(answer);
   return status < 0 ? -1 : LANE_MADE;
+}
+
+/* A NumPy scalar is what its item is. That of a type which Python has not, a
+ * long double or an int4, is a scalar again. */
+static int view_item(PyObject* value, fnabi_any* out) {
+  PyObject* item = PyObject_CallMethod(value, "item", NULL);
+  if (item == NULL || Py_TYPE(item) != Py_TYPE(value))
+    return own_answer(value, item, out);
+  Py_DECREF(item);
+  if (PyIndex_Check(value))
+    return own_answer(value, PyNumber_Index(value), out);
+  return view_float(value, out);
+}
+
+static int view_method(PyObject* value, const char* method, fnabi_any* out) {
+  return own_answer(value, PyObject_CallMethod(value, method, NULL), out);
 }
 
 static int view_pointer(PyObject* number, fnabi_any* out) {
@@ -332,6 +365,19 @@ static int make_opaque(PyObject* value, fnabi_any* out) {
   return LANE_MADE;
 }
 
+static int make_array(PyObject* values, fnabi_any* out) {
+  Py_ssize_t size = lane_any_array_size(values);
+  const fnabi_any* from = lane_any_array_data(values);
+  fnabi_seq_object* array = fnabi_array_new(size);
+  if (array == NULL) return made(false);
+  for (Py_ssize_t i = 0; i < size; i++) {
+    fnabi_any_retain(from + i);
+    array->data[i] = from[i];
+  }
+  fnabi_any_set_object(out, array);
+  return LANE_MADE;
+}
+
 static int view_kind(PyObject* value, kind kind, fnabi_any* out) {
   switch (kind) {
     case KIND_UNKNOWN:
@@ -361,6 +407,10 @@ static int view_kind(PyObject* value, kind kind, fnabi_any* out) {
     case KIND_ANY:
       *out = lane_any_value(value);
       return LANE_BORROWED;
+    case KIND_ANY_ARRAY:
+      return make_array(value, out);
+    case KIND_TENSOR:
+      return lane_tensor_view(value, out);
     case KIND_OBJECT:
       fnabi_any_set_object(out, ((lane_object*)value)->object);
       return LANE_BORROWED;
@@ -383,23 +433,23 @@ static int view_kind(PyObject* value, kind kind, fnabi_any* out) {
     case KIND_POINTER:
       return view_pointer(PyObject_GetAttrString(value, "value"), out);
     case KIND_DTYPE:
-      return view_dtype(value, out);
+      return lane_dtype(value, out);
     case KIND_DEVICE:
       return view_device(value, out);
     case KIND_ITEM:
-      return own_answer(value, "item", out);
+      return view_item(value, out);
     case KIND_INTEGRAL:
-      return own_answer(value, "__int__", out);
+      return own_answer(value, PyNumber_Long(value), out);
     case KIND_PEER:
       return view_peer(value, out);
     case KIND_PROTOCOL:
-      return own_answer(value, "__tvm_ffi_object__", out);
+      return view_method(value, "__tvm_ffi_object__", out);
     case KIND_PROTOCOL_VALUE:
-      return own_answer(value, "__tvm_ffi_value__", out);
+      return view_method(value, "__tvm_ffi_value__", out);
     case KIND_PROTOCOL_INT:
-      return own_answer(value, "__tvm_ffi_int__", out);
+      return view_method(value, "__tvm_ffi_int__", out);
     case KIND_PROTOCOL_FLOAT:
-      return own_answer(value, "__tvm_ffi_float__", out);
+      return view_method(value, "__tvm_ffi_float__", out);
     case KIND_PROTOCOL_POINTER:
       return view_pointer(
           PyObject_CallMethod(value, "__tvm_ffi_opaque_ptr__", NULL), out);
@@ -423,9 +473,18 @@ int lane_view(PyObject* value, fnabi_any* out) {
   return view_kind(value, kind_of(type), out);
 }
 
+bool lane_is_sequence(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  return type == &PyRange_Type || kind_of(type) == KIND_SEQUENCE;
+}
+
 int lane_own(PyObject* value, fnabi_any* out) {
   int status = lane_view(value, out);
   if (status == LANE_BORROWED) fnabi_any_retain(out);
+  if (status == LANE_BORROWED && out->type_index == FNABI_INDEX_DLTENSOR)
+    status = lane_call_error(
+        "expected a value that can be kept, got a Tensor that is lent for one "
+        "call; make a copy");
   if (status < 0) fnabi_any_set(out, FNABI_INDEX_NONE, 0);
   return status < 0 ? -1 : 0;
 }
@@ -433,8 +492,18 @@ int lane_own(PyObject* value, fnabi_any* out) {
 /* ---------------------------------------------------------------- from a value
  */
 
+/* What a library calls a text and is none. */
+static bool check_text(const fnabi_byte_array* text) {
+  if (text->size <= PY_SSIZE_T_MAX && (text->data != NULL || text->size == 0))
+    return true;
+  lane_call_error("expected a text, got %p of size %zu", (void*)text->data,
+                  text->size);
+  return false;
+}
+
 PyObject* lane_text(const fnabi_byte_array* text) {
-  if (text->size > PY_SSIZE_T_MAX) return PyErr_NoMemory();
+  if (!check_text(text)) return NULL;
+  if (text->size == 0) return PyUnicode_FromStringAndSize("", 0);
   PyObject* str =
       PyUnicode_DecodeUTF8(text->data, (Py_ssize_t)text->size, NULL);
   if (str == NULL && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
@@ -443,6 +512,12 @@ PyObject* lane_text(const fnabi_byte_array* text) {
                                "surrogateescape");
   }
   return str;
+}
+
+static PyObject* from_bytes(const fnabi_byte_array* text) {
+  if (!check_text(text)) return NULL;
+  return PyBytes_FromStringAndSize(text->size ? text->data : "",
+                                   (Py_ssize_t)text->size);
 }
 
 PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object) {
@@ -476,22 +551,23 @@ PyTypeObject* lane_type_of(int32_t type_index) {
 
 static PyObject* from_big_int(const fnabi_big_int_object* big) {
   if (big->words > PY_SSIZE_T_MAX / 8) return PyErr_NoMemory();
-  PyObject *method =
-               PyObject_GetAttrString((PyObject*)&PyLong_Type, "from_bytes"),
-           *args = Py_BuildValue("(y#s)", (const char*)(big + 1),
-                                 (Py_ssize_t)big->words * 8, "little"),
-           *flags = Py_BuildValue("{s:O}", "signed", Py_True), *value = NULL;
-  if (method && args && flags) value = PyObject_Call(method, args, flags);
-  Py_XDECREF(method);
-  Py_XDECREF(args);
-  Py_XDECREF(flags);
-  return value;
+  PyObject* named = as_signed();
+  if (named == NULL) return NULL;
+  return call_int("from_bytes",
+                  Py_BuildValue("(y#s)", (const char*)(big + 1),
+                                (Py_ssize_t)big->words * 8, "little"),
+                  named);
 }
 
 static PyObject* from_shape(const fnabi_shape_object* shape) {
   PyObject* type = lane_get(LANE_SHAPE);
-  if (type == NULL || shape->ndim > PY_SSIZE_T_MAX / 8)
-    return type ? PyErr_NoMemory() : NULL;
+  if (type == NULL) return NULL;
+  if (shape->ndim > PY_SSIZE_T_MAX / 8 ||
+      (shape->dims == NULL && shape->ndim != 0)) {
+    lane_call_error("expected a shape, got %p of %zu dims", (void*)shape->dims,
+                    shape->ndim);
+    return NULL;
+  }
   PyObject* dims = PyTuple_New((Py_ssize_t)shape->ndim);
   if (dims == NULL) return NULL;
   for (size_t i = 0; i < shape->ndim; i++) {
@@ -501,7 +577,11 @@ static PyObject* from_shape(const fnabi_shape_object* shape) {
       return NULL;
     }
   }
-  PyObject* value = PyObject_CallFunctionObjArgs(type, dims, NULL);
+  /* The dims are good: what the class checks is passed over. */
+  newfunc make = (newfunc)PyType_GetSlot(&PyTuple_Type, Py_tp_new);
+  PyObject *args = PyTuple_Pack(1, dims),
+           *value = args ? make((PyTypeObject*)type, args, NULL) : NULL;
+  Py_XDECREF(args);
   Py_DECREF(dims);
   return value;
 }
@@ -510,11 +590,8 @@ static PyObject* from_object(fnabi_object* object, bool plain) {
   switch (object->type_index) {
     case FNABI_INDEX_STR:
       return lane_text(&((fnabi_bytes_object*)object)->text);
-    case FNABI_INDEX_BYTES: {
-      fnabi_byte_array text = ((fnabi_bytes_object*)object)->text;
-      if (text.size > PY_SSIZE_T_MAX) return PyErr_NoMemory();
-      return PyBytes_FromStringAndSize(text.data, (Py_ssize_t)text.size);
-    }
+    case FNABI_INDEX_BYTES:
+      return from_bytes(&((fnabi_bytes_object*)object)->text);
     case FNABI_INDEX_SHAPE:
       return from_shape((fnabi_shape_object*)object);
     case FNABI_INDEX_BIG_INT:
@@ -523,6 +600,7 @@ static PyObject* from_object(fnabi_object* object, bool plain) {
       return lane_error_exception((fnabi_error_object*)object);
     case FNABI_INDEX_OPAQUE_PY: {
       PyObject* value = (PyObject*)((fnabi_opaque_object*)object)->handle;
+      if (value == NULL) break;
       Py_INCREF(value);
       return value;
     }
@@ -589,15 +667,18 @@ PyObject* lane_from(const fnabi_any* any, bool plain) {
     case FNABI_INDEX_DEVICE:
       return from_parts(any);
     case FNABI_INDEX_DLTENSOR:
-      return lane_tensor_of_view((const fnabi_dl_tensor*)any->v_pointer);
+      /* callbacks, for which it is good, do not come here */
+      lane_call_error(
+          "expected a value that can be kept, got a DLTensor*, whose memory "
+          "nobody keeps; the library should give a Tensor");
+      return NULL;
     case FNABI_INDEX_RAW_STR:
     case FNABI_INDEX_SMALL_STR:
       if (fnabi_any_string(any, &text)) return lane_text(&text);
       break;
     case FNABI_INDEX_BYTE_ARRAY:
     case FNABI_INDEX_SMALL_BYTES:
-      if (fnabi_any_bytes(any, &text))
-        return PyBytes_FromStringAndSize(text.data, (Py_ssize_t)text.size);
+      if (fnabi_any_bytes(any, &text)) return from_bytes(&text);
       break;
     case FNABI_INDEX_RVALUE: {
       fnabi_object** place = (fnabi_object**)any->v_pointer;
@@ -611,8 +692,8 @@ PyObject* lane_from(const fnabi_any* any, bool plain) {
         return from_object(any->v_object, plain);
   }
   lane_call_error(
-      "expected a value of TVM-FFI, got type index %d with payload 0x%llx",
-      (int)any->type_index, (unsigned long long)any->v_bits);
+      "expected a value of TVM-FFI, got type index %d with payload %p",
+      (int)any->type_index, (void*)(uintptr_t)any->v_bits);
   return NULL;
 }
 

@@ -1,56 +1,121 @@
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* RTLD_DEFAULT */
+#define _GNU_SOURCE /* RTLD_DEFAULT, dl_iterate_phdr */
 #endif
 #include <dlfcn.h>
+#ifdef __linux__
+#include <link.h>
+#endif
 
 #include "pycall.h"
 
 /* ------------------------------------------------------------ where errors
  * wait
  *
- * A function that fails leaves its error in a slot of its thread. The slot is
- * libtvm_ffi's where that library is loaded. Where it is not, an exception of a
- * callback waits in a slot of our own. */
+ * A function that fails leaves its error in a slot of its thread: that of
+ * libtvm_ffi where that library is loaded, one of its own library where that is
+ * linked with nothing (pycall_library.c). Errors of callbacks go into the
+ * first, or where it is missing into one of ours. */
 static struct {
   void (*set)(void* error);   /* gets its own reference */
   void (*take)(void** error); /* gives its reference away; NULL: none */
 } slot;
 
-static _Thread_local PyObject* waiting;
-static Py_ssize_t waiting_count; /* on all threads; the GIL guards it */
+static _Thread_local fnabi_error_object* own;
+static int own_count; /* on all threads, so that most look no further */
 
-static PyObject* take_waiting(void) {
-  if (waiting_count == 0) return NULL;
-  PyObject* exception = waiting;
-  waiting = NULL;
-  waiting_count -= exception != NULL;
-  return exception;
+_Thread_local int lane_callbacks;
+
+#ifdef __linux__
+static int read_loads(struct dl_phdr_info* info, size_t size, void* loads) {
+  if (size >= offsetof(struct dl_phdr_info, dlpi_subs))
+    *(unsigned long long*)loads = info->dlpi_adds;
+  return 1; /* the first tells it all */
+}
+#endif
+
+/* Whether a library has been loaded since the last time; true where nobody
+ * knows. */
+static bool loads_changed(void) {
+#ifdef __linux__
+  static unsigned long long known;
+  unsigned long long loads = 0;
+  dl_iterate_phdr(read_loads, &loads);
+  if (loads != 0 && loads == known) return false;
+  known = loads;
+#endif
+  return true;
 }
 
-static bool slot_find(void) {
-  if (slot.take != NULL) return true;
+void lane_error_find(void) {
+  if (slot.take != NULL || !loads_changed()) return;
   void* library = dlopen("libtvm_ffi.so", RTLD_LAZY | RTLD_NOLOAD);
   if (library == NULL) library = RTLD_DEFAULT;
   void *set = dlsym(library, "TVMFFIErrorSetRaised"),
        *take = dlsym(library, "TVMFFIErrorMoveFromRaised");
-  if (set == NULL || take == NULL) return false;
+  if (set == NULL || take == NULL) return;
   memcpy(&slot.set, &set, sizeof set);
-  memcpy(&slot.take, &take, sizeof take);
-  return true;
+  void (*function)(void**);
+  memcpy(&function, &take, sizeof take);
+  __atomic_store_n(&slot.take, function, __ATOMIC_RELEASE);
 }
 
-void lane_error_forget(void) {
-  if (slot.take != NULL) {
-    void* stale = NULL;
-    slot.take(&stale);
-    if (stale != NULL) fnabi_object_release(stale);
-  }
+/* What waits on this thread, owned; NULL: nothing. Slots of libraries come
+ * first: a function that has put something there has failed after what it
+ * called. Needs no GIL. */
+static fnabi_error_object* take(void) {
+  void* error = NULL;
   fnabi_byte_array kind, message;
-  lane_library_error(&kind, &message);
-  if (waiting_count != 0) {
-    PyObject* stale = take_waiting();
-    Py_XDECREF(stale);
+  void (*from_runtime)(void**) = __atomic_load_n(&slot.take, __ATOMIC_ACQUIRE);
+  if (from_runtime != NULL) from_runtime(&error);
+  if (error != NULL &&
+      ((fnabi_object*)error)->type_index != FNABI_INDEX_ERROR) {
+    fnabi_object_release(error);
+    error = NULL;
   }
+  if (__atomic_load_n(&own_count, __ATOMIC_RELAXED) != 0 && own != NULL) {
+    if (error != NULL)
+      fnabi_object_release(own);
+    else
+      error = own;
+    own = NULL;
+    __atomic_fetch_sub(&own_count, 1, __ATOMIC_RELAXED);
+  }
+  if (lane_library_error(&kind, &message)) {
+    const fnabi_byte_array backtrace = {"", 0};
+    if (error != NULL) fnabi_object_release(error);
+    error = fnabi_error_object_new(&kind, &message, &backtrace, 0, NULL);
+  }
+  return error;
+}
+
+/* Takes the error over. */
+static void put(fnabi_error_object* error) {
+  if (slot.take != NULL) {
+    slot.set(error);
+    fnabi_object_release(error);
+    return;
+  }
+  fnabi_error_object* old = own;
+  own = error;
+  if (old != NULL)
+    fnabi_object_release(old);
+  else
+    __atomic_fetch_add(&own_count, 1, __ATOMIC_RELAXED);
+}
+
+fnabi_error_object* lane_error_begin(void) {
+  fnabi_error_object* left = take();
+  if (left == NULL || lane_callbacks > 0) return left;
+  fnabi_object_release(left);
+  return NULL;
+}
+
+void lane_error_end(fnabi_error_object* left, bool good) {
+  if (left == NULL) return;
+  if (good)
+    put(left);
+  else
+    fnabi_object_release(left);
 }
 
 /* ------------------------------------------------- a Python exception as an
@@ -151,26 +216,28 @@ end:
 
 /* The builtin class that a kind names. Borrowed. */
 static PyObject* class_of_kind(PyObject* kind) {
+  /* a Python error should have been set, and is not */
+  if (PyUnicode_CompareWithASCIIString(kind, "EnvErrorAlreadySet") == 0)
+    return PyExc_SystemError;
   PyObject* class = PyDict_GetItem(PyEval_GetBuiltins(), kind);
   return class && PyExceptionClass_Check(class) ? class : PyExc_RuntimeError;
 }
 
-/* An exception of a class, or of the first of its bases that can be made of a
+/* An exception of a class, or of the next of its bases that can be made of a
  * message: a UnicodeDecodeError cannot. */
 static PyObject* make_exception(PyObject* class, PyObject* message) {
-  Py_INCREF(class);
-  for (;;) {
-    PyObject* exception = PyObject_CallFunctionObjArgs(class, message, NULL);
-    if (exception != NULL || class == PyExc_BaseException) {
-      Py_DECREF(class);
-      return exception;
-    }
+  PyObject* exception = PyObject_CallFunctionObjArgs(class, message, NULL);
+  if (exception != NULL) return exception;
+  PyErr_Clear();
+  PyObject* mro = PyObject_GetAttrString(class, "__mro__");
+  if (mro == NULL) return NULL;
+  for (Py_ssize_t i = 1; exception == NULL && i < PyTuple_Size(mro); i++) {
     PyErr_Clear();
-    PyObject* base = PyObject_GetAttrString(class, "__base__");
-    Py_DECREF(class);
-    if (base == NULL) return NULL;
-    class = base;
+    exception =
+        PyObject_CallFunctionObjArgs(PyTuple_GetItem(mro, i), message, NULL);
   }
+  Py_DECREF(mro);
+  return exception;
 }
 
 static PyObject* exception_of(const fnabi_byte_array* kind,
@@ -201,58 +268,56 @@ PyObject* lane_error_exception(fnabi_error_object* error) {
   return exception;
 }
 
-/* Raises an exception with the traceback that it has. Takes it over. */
-static void raise_again(PyObject* exception) {
+void lane_raise(PyObject* exception) {
   PyObject* type = (PyObject*)Py_TYPE(exception);
   Py_INCREF(type);
   PyErr_Restore(type, exception, PyException_GetTraceback(exception));
 }
 
+bool lane_error_fetch(void) {
+  fnabi_error_object* error = take();
+  /* An old way to fail: status -2, and Python knows. */
+  bool known = PyErr_Occurred() != NULL;
+  if (error == NULL) return known;
+  PyObject* exception = known ? NULL : lane_error_exception(error);
+  if (exception != NULL) lane_raise(exception);
+  fnabi_object_release(error);
+  return true;
+}
+
 void lane_error_raise(PyObject* name, int status) {
-  if (PyErr_Occurred()) return; /* an old way to fail: -2, and Python knows */
-  fnabi_byte_array kind, message;
-  void* error = NULL;
-  if (slot_find()) slot.take(&error);
-  PyObject* mine = take_waiting();
-  if (error != NULL) {
-    PyObject* exception = lane_error_exception(error);
-    fnabi_object_release(error);
-    Py_XDECREF(mine);
-    if (exception != NULL) raise_again(exception);
-  } else if (lane_library_error(&kind, &message)) {
-    Py_XDECREF(mine);
-    PyObject* exception = exception_of(&kind, &message);
-    if (exception != NULL) raise_again(exception);
-  } else if (mine != NULL) {
-    raise_again(mine);
-  } else {
+  if (!lane_error_fetch())
     lane_call_error(
         "%V: the function failed with status %d and left no error; see its "
         "documentation for the arguments it takes",
         name, "function", status);
-  }
 }
 
-void lane_error_report(void) {
+PyObject* lane_error_report(void) {
   PyObject *type, *exception, *traceback;
   PyErr_Fetch(&type, &exception, &traceback);
   PyErr_NormalizeException(&type, &exception, &traceback);
   if (traceback != NULL) PyException_SetTraceback(exception, traceback);
   fnabi_any error;
-  if (slot_find() && lane_error_own(exception, &error) == 0) {
-    slot.set(error.v_object);
-    fnabi_any_release(&error);
-  } else {
-    PyErr_Clear();
-    PyObject* old = take_waiting();
-    waiting = exception;
-    waiting_count++;
-    Py_INCREF(exception);
-    Py_XDECREF(old);
-  }
+  lane_error_find();
+  if (lane_error_own(exception, &error) == 0)
+    put((fnabi_error_object*)error.v_object);
+  else
+    PyErr_Clear(); /* out of memory */
   Py_XDECREF(type);
-  Py_XDECREF(exception);
   Py_XDECREF(traceback);
+  return exception;
+}
+
+void lane_error_report_end(void) {
+  static const fnabi_byte_array kind = {"RuntimeError", 12},
+                                backtrace = {"", 0};
+  static const char text[] =
+      "the Python interpreter is at its end and runs no callbacks";
+  const fnabi_byte_array message = {text, sizeof text - 1};
+  fnabi_error_object* error =
+      fnabi_error_object_new(&kind, &message, &backtrace, 0, NULL);
+  if (error != NULL) put(error);
 }
 
 /* ----------------------------------------------------------------------- Error
@@ -287,6 +352,7 @@ static PyType_Spec error_spec = {"fnabi.Error", sizeof(lane_object), 0,
                                  error_slots};
 
 int lane_error_init(PyObject* module) {
+  lane_error_find();
   lane.error = lane_add_type(module, &error_spec, lane.object);
   return lane.error ? 0 : -1;
 }

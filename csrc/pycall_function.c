@@ -3,15 +3,36 @@
 /* ---------------------------------------------------------------------
  * callback
  *
- * A function of the ABI that calls a Python object, on whatever thread. */
+ * A function of the ABI that calls a Python object, on whatever thread. An
+ * error that it reports waits on that thread; a library that calls it on one of
+ * its own and joins that may fail without taking the error along. So the
+ * callback remembers the exception for the call that it was an argument of. */
 typedef struct callback {
   fnabi_function_object function;
   PyObject* callable;
+  PyObject* failed;   /* an exception, or NULL */
+  uint64_t failed_as; /* which of the failures on foreign threads it was */
 } callback;
 
+static uint64_t foreign_failures; /* the GIL guards it */
+
 static void delete_callback(void* self, int flags) {
-  if (flags & FNABI_DELETER_STRONG) lane_drop(((callback*)self)->callable);
+  if (flags & FNABI_DELETER_STRONG) {
+    lane_drop(((callback*)self)->callable);
+    lane_drop(((callback*)self)->failed);
+  }
   if (flags & FNABI_DELETER_WEAK) fnabi_object_free(self);
+}
+
+/* A DLTensor* is good until the callback returns: what it was made of here is
+ * then made unusable, whoever has got hold of it. */
+static PyObject* from_argument(const fnabi_any* arg) {
+  if (arg->type_index != FNABI_INDEX_DLTENSOR) return lane_from(arg, false);
+  return lane_tensor_of_view((const fnabi_dl_tensor*)arg->v_pointer);
+}
+
+static void end_argument(const fnabi_any* arg, PyObject* value) {
+  if (arg->type_index == FNABI_INDEX_DLTENSOR) lane_tensor_expire(value);
 }
 
 static PyObject* call_python(PyObject* callable, const fnabi_any* args,
@@ -23,36 +44,69 @@ static PyObject* call_python(PyObject* callable, const fnabi_any* args,
     PyObject* tuple = PyTuple_New(n);
     if (tuple == NULL) return NULL;
     for (int32_t i = 0; i < n; i++) {
-      PyObject* value = lane_from(args + i, false);
+      PyObject* value = from_argument(args + i);
       if (value == NULL || PyTuple_SetItem(tuple, i, value) < 0) {
         Py_DECREF(tuple);
         return NULL;
       }
     }
     answer = PyObject_CallObject(callable, tuple);
+    for (int32_t i = 0; i < n; i++)
+      end_argument(args + i, PyTuple_GetItem(tuple, i));
     Py_DECREF(tuple);
     return answer;
   }
   int32_t i = 0;
-  while (i < n && (a[i] = lane_from(args + i, false)) != NULL) i++;
+  while (i < n && (a[i] = from_argument(args + i)) != NULL) i++;
   if (i == n) /* the first NULL ends the list */
     answer =
         PyObject_CallFunctionObjArgs(callable, a[0], a[1], a[2], a[3], NULL);
-  while (i-- > 0) Py_DECREF(a[i]);
+  while (i-- > 0) {
+    end_argument(args + i, a[i]);
+    Py_DECREF(a[i]);
+  }
   return answer;
+}
+
+static void report(callback* self, bool foreign) {
+  PyObject* exception = lane_error_report();
+  if (!foreign || exception == NULL) {
+    Py_XDECREF(exception);
+    return;
+  }
+  PyObject* old = self->failed;
+  self->failed = exception;
+  self->failed_as = ++foreign_failures;
+  Py_XDECREF(old);
 }
 
 static int run_callback(void* handle, const fnabi_any* args, int32_t n,
                         fnabi_any* result) {
-  if (lane_finished) return -1;
+  if (lane_finished) {
+    lane_error_report_end();
+    return -1;
+  }
+  bool foreign = PyGILState_GetThisThreadState() == NULL;
   PyGILState_STATE gil = PyGILState_Ensure();
-  PyObject* callable = ((callback*)handle)->callable;
-  Py_INCREF(callable); /* it may let go of itself */
-  PyObject* answer = call_python(callable, args, n);
-  Py_DECREF(callable);
-  int status = answer == NULL ? -1 : lane_own(answer, result);
-  Py_XDECREF(answer);
-  if (status < 0) lane_error_report();
+  callback* self = handle;
+  /* It may let go of itself. What is raised already, where a deleter calls back
+   * while an exception is on its way, stays so. */
+  fnabi_object_retain(self);
+  PyObject *type = NULL, *problem = NULL, *traceback = NULL;
+  bool raised = PyErr_Occurred() != NULL;
+  if (raised) PyErr_Fetch(&type, &problem, &traceback);
+  int status = -1;
+  if (Py_EnterRecursiveCall(" in a callback") == 0) {
+    lane_callbacks++;
+    PyObject* answer = call_python(self->callable, args, n);
+    if (answer != NULL) status = lane_own(answer, result);
+    Py_XDECREF(answer);
+    lane_callbacks--;
+    Py_LeaveRecursiveCall();
+  }
+  if (status < 0) report(self, foreign);
+  fnabi_object_release(self);
+  if (raised) PyErr_Restore(type, problem, traceback);
   PyGILState_Release(gil);
   return status;
 }
@@ -79,6 +133,7 @@ typedef struct lane_function {
   void* handle;
   fnabi_object* object; /* owned; of a symbol NULL until it is asked for */
   PyObject* keep;       /* what must live for `call` to be there, or NULL */
+  PyObject* name;       /* a str, or NULL */
   PyObject* names;      /* of the parameters, a tuple, or NULL */
   PyObject* dict;
   PyObject* weak;
@@ -122,31 +177,109 @@ fnabi_object* lane_function_object(PyObject* function) {
   return self->object;
 }
 
-static PyObject* name_of(lane_function* self) {
-  PyObject* name =
-      self->dict ? PyDict_GetItemString(self->dict, "__name__") : NULL;
-  return name && PyUnicode_Check(name) ? name : NULL;
+/* Raises a CallError that names the function. */
+static int function_error(lane_function* self, const char* format, ...) {
+  va_list list;
+  va_start(list, format);
+  PyObject* text = PyUnicode_FromFormatV(format, list);
+  va_end(list);
+  if (text == NULL) return -1;
+  PyObject* name = self->name; /* which may change in between */
+  Py_XINCREF(name);
+  lane_call_error("%V: %U", name, "function", text);
+  Py_XDECREF(name);
+  Py_DECREF(text);
+  return -1;
 }
 
 /* Puts the function and the argument before the text of a CallError; other
  * exceptions are the caller's own. */
 static void name_argument(lane_function* self, Py_ssize_t i) {
-  PyObject* class = lane_get(LANE_CALL_ERROR);
-  if (class == NULL || !PyErr_ExceptionMatches(class)) return;
   PyObject *type, *problem, *traceback;
-  PyErr_Fetch(&type, &problem, &traceback);
+  PyErr_Fetch(&type, &problem, &traceback); /* the class may need an import */
+  PyObject* class = lane_get(LANE_CALL_ERROR);
+  if (class == NULL || !PyErr_GivenExceptionMatches(type, class)) {
+    PyErr_Clear();
+    PyErr_Restore(type, problem, traceback);
+    return;
+  }
   PyErr_NormalizeException(&type, &problem, &traceback);
-  lane_call_error("%V: argument %zd: %S", name_of(self), "function", i,
-                  problem);
+  function_error(self, "argument %zd: %S", i, problem);
   Py_XDECREF(type);
   Py_XDECREF(problem);
   Py_XDECREF(traceback);
 }
 
+/* Raises what made a call fail. `failures` is how many callbacks had failed on
+ * foreign threads before it. */
+static void raise_failure(lane_function* self, int status,
+                          const fnabi_any* args, Py_ssize_t count,
+                          uint64_t failures) {
+  if (lane_error_fetch()) return;
+  for (Py_ssize_t i = 0; failures != foreign_failures && i < count; i++) {
+    if (args[i].type_index != FNABI_INDEX_FUNCTION) continue;
+    callback* function = (callback*)args[i].v_object;
+    if (function->function.call != run_callback || function->failed == NULL ||
+        function->failed_as <= failures)
+      continue;
+    PyObject* exception = function->failed;
+    function->failed = NULL;
+    lane_raise(exception);
+    return;
+  }
+  PyObject* name = self->name;
+  Py_XINCREF(name);
+  lane_error_raise(name, status);
+  Py_XDECREF(name);
+}
+
 static void release_made(fnabi_any* args, const uint64_t* made,
                          Py_ssize_t count) {
   for (Py_ssize_t i = 0; i < count; i++)
-    if (made[i / 64] >> i % 64 & 1) fnabi_any_release(args + i);
+    if (made[i / 64] >> i % 64 & 1 &&
+        !(args[i].type_index == FNABI_INDEX_TENSOR &&
+          lane_tensor_dispose(args[i].v_object)))
+      fnabi_any_release(args + i);
+}
+
+/* Makes a result a value that may be kept, with the padding that it should
+ * have. False, and None, for what is no value, and for a view of what may be
+ * gone already. */
+static bool settle(fnabi_any* result, fnabi_any* refused) {
+  bool good;
+  switch (result->type_index) {
+    case FNABI_INDEX_NONE:
+    case FNABI_INDEX_INT:
+    case FNABI_INDEX_BOOL:
+    case FNABI_INDEX_FLOAT:
+    case FNABI_INDEX_POINTER:
+    case FNABI_INDEX_DTYPE:
+    case FNABI_INDEX_DEVICE:
+    case FNABI_INDEX_UNCHANGED:
+      good = true;
+      break;
+    case FNABI_INDEX_SMALL_STR:
+    case FNABI_INDEX_SMALL_BYTES:
+      good = result->small_size <= FNABI_SMALL_MAX;
+      break;
+    default:
+      good = fnabi_any_is_object(result) && result->v_object != NULL;
+  }
+  fnabi_any_normalize(result);
+  if (!good) {
+    *refused = *result;
+    fnabi_any_set(result, FNABI_INDEX_NONE, 0);
+  }
+  return good;
+}
+
+static void refuse_result(lane_function* self, const fnabi_any* refused) {
+  function_error(
+      self,
+      "the function answered with type index %d and payload %p, which is "
+      "no result of the ABI; the library may be built for another version of "
+      "it",
+      (int)refused->type_index, (void*)(uintptr_t)refused->v_bits);
 }
 
 static PyObject* from_result(lane_function* self, fnabi_any* result) {
@@ -158,29 +291,23 @@ static PyObject* from_result(lane_function* self, fnabi_any* result) {
       return PyLong_FromLongLong(result->v_int);
     case FNABI_INDEX_FLOAT:
       return PyFloat_FromDouble(result->v_float);
+    case FNABI_INDEX_DLTENSOR: /* the caller's to know how long it is good */
+      if (result->v_pointer != NULL) return lane_from(result, self->plain);
   }
-  PyObject* value;
-  if (result->type_index == FNABI_INDEX_OBJECT - 1 ||
-      (!fnabi_any_is_object(result) &&
-       fnabi_type_key(result->type_index) == NULL)) {
-    lane_call_error(
-        "%V: the function answered with type index %d, which is none of the "
-        "ABI; the library may be built for another version",
-        name_of(self), "function", (int)result->type_index);
-    return NULL;
-  }
-  value = lane_from(result, self->plain);
-  fnabi_any_release(result);
-  return value;
+  fnabi_any refused;
+  if (settle(result, &refused)) return lane_take(result, self->plain);
+  refuse_result(self, &refused);
+  return NULL;
 }
 
 /* One call. The arguments are released; the GIL is let go of while it lasts
  * where the function says so. */
 static PyObject* run(lane_function* self, fnabi_any* args, Py_ssize_t count,
                      const uint64_t* made) {
-  fnabi_any result = {0};
+  fnabi_any result = {0}, refused;
   int status;
-  lane_error_forget();
+  uint64_t failures = foreign_failures;
+  fnabi_error_object* left = lane_error_begin();
   if (self->release_gil) {
     PyThreadState* state = PyEval_SaveThread();
     status = self->call(self->handle, args, (int32_t)count, &result);
@@ -190,34 +317,82 @@ static PyObject* run(lane_function* self, fnabi_any* args, Py_ssize_t count,
   }
   PyObject* answer = NULL;
   if (status != 0) {
-    lane_error_raise(name_of(self), status);
-    fnabi_any_release(&result); /* some write one all the same */
+    raise_failure(self, status, args, count, failures);
+    /* Some write a result all the same. */
+    if (settle(&result, &refused)) fnabi_any_release(&result);
   } else {
     answer = from_result(self, &result);
   }
+  lane_error_end(left, status == 0);
   if (made != NULL) release_made(args, made, count);
   return answer;
 }
 
-/* Arguments by name, put behind those by position. */
-static PyObject* run_named(lane_function* self, PyObject* const* args,
-                           Py_ssize_t count, PyObject* keywords);
+/* Arguments by name, put behind those by position: `count` + `named` objects,
+ * borrowed, in memory to be freed. */
+static PyObject** arrange(lane_function* self, PyObject* const* args,
+                          Py_ssize_t count, PyObject* keywords) {
+  Py_ssize_t named = PyTuple_Size(keywords);
+  PyObject* names = self->names; /* comparing them may run Python */
+  if (names == NULL) {
+    function_error(self,
+                   "argument '%U': the names of its parameters are not known; "
+                   "pass it by position",
+                   PyTuple_GetItem(keywords, 0));
+    return NULL;
+  }
+  Py_INCREF(names);
+  Py_ssize_t known = PyTuple_Size(names);
+  PyObject** all = PyMem_Calloc((size_t)known + (size_t)count + 1, sizeof *all);
+  bool good = all != NULL;
+  if (!good) PyErr_NoMemory();
+  for (Py_ssize_t i = 0; good && i < count; i++) all[i] = args[i];
+  for (Py_ssize_t k = 0; good && k < named; k++) {
+    PyObject* name = PyTuple_GetItem(keywords, k);
+    Py_ssize_t i = PySequence_Index(names, name);
+    good = i >= 0 && all[i] == NULL;
+    if (good) {
+      all[i] = args[count + k];
+    } else {
+      PyErr_Clear();
+      function_error(
+          self, "argument '%U': %s", name,
+          i < 0 ? "no parameter has this name" : "given by position too");
+    }
+  }
+  for (Py_ssize_t i = count; good && i < count + named; i++) {
+    good = all[i] != NULL;
+    if (!good)
+      function_error(self, "argument '%S' is missing",
+                     PyTuple_GetItem(names, i));
+  }
+  Py_DECREF(names);
+  if (good) return all;
+  PyMem_Free(all);
+  return NULL;
+}
 
 static PyObject* function_vectorcall(PyObject* function, PyObject* const* args,
                                      size_t flagged_count, PyObject* keywords) {
   enum { FEW = 8 };
   lane_function* self = (lane_function*)function;
   Py_ssize_t count = (Py_ssize_t)(flagged_count & ~LANE_VECTORCALL_OFFSET);
-  if (keywords != NULL && PyTuple_Size(keywords) != 0)
-    return run_named(self, args, count, keywords);
+  PyObject* answer = NULL;
+  if (keywords != NULL && PyTuple_Size(keywords) != 0) {
+    PyObject** all = arrange(self, args, count, keywords);
+    if (all == NULL) return NULL;
+    answer = function_vectorcall(
+        function, all, (size_t)(count + PyTuple_Size(keywords)), NULL);
+    PyMem_Free(all);
+    return answer;
+  }
   fnabi_any few[FEW];
   uint64_t few_made = 0;
   fnabi_any* values = few;
   uint64_t* made = &few_made;
   if (count > FEW) {
     if (count > INT32_MAX) {
-      lane_call_error("%V: more than %d arguments", name_of(self), "function",
-                      INT32_MAX);
+      function_error(self, "more than %d arguments", INT32_MAX);
       return NULL;
     }
     size_t words = (size_t)(count + 63) / 64;
@@ -225,7 +400,6 @@ static PyObject* function_vectorcall(PyObject* function, PyObject* const* args,
     if (values == NULL) return PyErr_NoMemory();
     made = (uint64_t*)(values + count);
   }
-  PyObject* answer = NULL;
   Py_ssize_t i = 0;
   for (; i < count; i++) {
     int status = lane_view(args[i], values + i);
@@ -243,46 +417,6 @@ static PyObject* function_vectorcall(PyObject* function, PyObject* const* args,
   return answer;
 }
 
-static PyObject* run_named(lane_function* self, PyObject* const* args,
-                           Py_ssize_t count, PyObject* keywords) {
-  Py_ssize_t named = PyTuple_Size(keywords);
-  if (self->names == NULL) {
-    lane_call_error(
-        "%V: argument '%U': the names of its parameters are not "
-        "known; pass it by position",
-        name_of(self), "function", PyTuple_GetItem(keywords, 0));
-    return NULL;
-  }
-  Py_ssize_t known = PyTuple_Size(self->names);
-  PyObject** all = PyMem_Calloc((size_t)(known + count + 1), sizeof *all);
-  if (all == NULL) return PyErr_NoMemory();
-  PyObject* answer = NULL;
-  for (Py_ssize_t i = 0; i < count; i++) all[i] = args[i];
-  for (Py_ssize_t k = 0; k < named; k++) {
-    PyObject* name = PyTuple_GetItem(keywords, k);
-    Py_ssize_t i = PySequence_Index(self->names, name);
-    if (i < 0 || all[i] != NULL) {
-      PyErr_Clear();
-      lane_call_error(
-          "%V: argument '%U': %s", name_of(self), "function", name,
-          i < 0 ? "no parameter has this name" : "given by position too");
-      goto end;
-    }
-    all[i] = args[count + k];
-  }
-  for (Py_ssize_t i = 0; i < count + named; i++) {
-    if (all[i] != NULL) continue;
-    lane_call_error("%V: argument '%S' is missing", name_of(self), "function",
-                    PyTuple_GetItem(self->names, i));
-    goto end;
-  }
-  answer =
-      function_vectorcall((PyObject*)self, all, (size_t)(count + named), NULL);
-end:
-  PyMem_Free(all);
-  return answer;
-}
-
 /* The same for callers that have a tuple and a dict. */
 static PyObject* function_call(PyObject* self, PyObject* args,
                                PyObject* named) {
@@ -297,7 +431,7 @@ static PyObject* function_call(PyObject* self, PyObject* args,
     for (Py_ssize_t i = 0; i < count; i++) all[i] = PyTuple_GetItem(args, i);
     Py_ssize_t at = 0;
     PyObject *key, *value;
-    for (Py_ssize_t i = 0; extra && PyDict_Next(named, &at, &key, &value);
+    for (Py_ssize_t i = 0; i < extra && PyDict_Next(named, &at, &key, &value);
          i++) {
       Py_INCREF(key);
       PyTuple_SetItem(names, i, key);
@@ -310,27 +444,40 @@ static PyObject* function_call(PyObject* self, PyObject* args,
   return answer;
 }
 
+/* Gets references of its own, but takes `object` over, also on failure. */
 static PyObject* new_function(fnabi_call call, void* handle,
                               fnabi_object* object, PyObject* keep) {
-  lane_function* self = PyObject_New(lane_function, lane.function);
-  if (self == NULL) return NULL;
+  lane_error_find();
+  lane_function* self = PyObject_GC_New(lane_function, lane.function);
+  if (self == NULL) {
+    if (object != NULL) fnabi_object_release(object);
+    return NULL;
+  }
   self->vectorcall = function_vectorcall;
   self->call = call;
   self->handle = handle;
   self->object = object;
   Py_XINCREF(keep);
   self->keep = keep;
-  self->names = self->dict = self->weak = NULL;
+  self->name = self->names = self->dict = self->weak = NULL;
   self->release_gil = 1;
   self->plain = 0;
+  PyObject_GC_Track(self);
   return (PyObject*)self;
 }
 
 PyObject* lane_function_of_object(fnabi_object* object) {
-  PyObject* self = new_function(((fnabi_function_object*)object)->call, object,
-                                object, NULL);
-  if (self == NULL) fnabi_object_release(object);
-  return self;
+  fnabi_call call = ((fnabi_function_object*)object)->call;
+  if (call == run_symbol) { /* straight to what it stands for */
+    symbol* known = (symbol*)object;
+    return new_function(known->call, known->handle, object, known->keep);
+  }
+  if (call != NULL) return new_function(call, object, object, NULL);
+  fnabi_object_release(object);
+  lane_call_error(
+      "expected a function object that can be called, got one "
+      "without code");
+  return NULL;
 }
 
 static PyObject* function_new(PyTypeObject* type, PyObject* args,
@@ -373,25 +520,72 @@ static PyObject* function_from_address(PyObject* type, PyObject* args,
   return new_function(call, NULL, NULL, keep);
 }
 
+static int function_traverse(PyObject* function, visitproc visit, void* arg) {
+  lane_function* self = (lane_function*)function;
+  Py_VISIT(Py_TYPE(function));
+  Py_VISIT(self->keep);
+  Py_VISIT(self->dict);
+  return 0;
+}
+
 static void function_dealloc(PyObject* function) {
   lane_function* self = (lane_function*)function;
   PyTypeObject* type = Py_TYPE(function);
+  PyObject_GC_UnTrack(function);
   if (self->weak != NULL) PyObject_ClearWeakRefs(function);
   if (self->object != NULL) fnabi_object_release(self->object);
   Py_XDECREF(self->keep);
+  Py_XDECREF(self->name);
   Py_XDECREF(self->names);
   Py_XDECREF(self->dict);
-  PyObject_Free(function);
+  PyObject_GC_Del(function);
   Py_DECREF(type);
 }
 
 static PyObject* function_repr(PyObject* function) {
   lane_function* self = (lane_function*)function;
-  PyObject* name = name_of(self);
-  void* address = self->object ? (void*)self->object : (void*)self->handle;
-  if (name != NULL) return PyUnicode_FromFormat("<fnabi.Function %U>", name);
+  if (self->name != NULL)
+    return PyUnicode_FromFormat("<fnabi.Function %U>", self->name);
+  void* address = self->handle;
   if (address == NULL) memcpy(&address, &self->call, sizeof address);
   return PyUnicode_FromFormat("<fnabi.Function at %p>", address);
+}
+
+/* The same code with the same state. */
+static PyObject* function_compare(PyObject* a, PyObject* b, int operation) {
+  if ((operation != Py_EQ && operation != Py_NE) || Py_TYPE(b) != lane.function)
+    Py_RETURN_NOTIMPLEMENTED;
+  lane_function *left = (lane_function*)a, *right = (lane_function*)b;
+  bool same = left->call == right->call && left->handle == right->handle;
+  return PyBool_FromLong(same == (operation == Py_EQ));
+}
+
+static Py_hash_t function_hash(PyObject* function) {
+  lane_function* self = (lane_function*)function;
+  uintptr_t address = (uintptr_t)self->handle;
+  if (address == 0) memcpy(&address, &self->call, sizeof address);
+  return (Py_hash_t)(address >> 4);
+}
+
+static PyObject* get_name(PyObject* function, void* unused) {
+  (void)unused;
+  PyObject* name = ((lane_function*)function)->name;
+  if (name == NULL)
+    PyErr_SetString(PyExc_AttributeError, "the function has no name");
+  Py_XINCREF(name);
+  return name;
+}
+
+static int set_name(PyObject* function, PyObject* name, void* unused) {
+  (void)unused;
+  lane_function* self = (lane_function*)function;
+  if (name != NULL && !PyUnicode_Check(name))
+    return lane_call_error("Function.__name__: expected a str, got %R", name);
+  PyObject* old = self->name;
+  Py_XINCREF(name);
+  self->name = name;
+  Py_XDECREF(old);
+  return 0;
 }
 
 static PyObject* get_names(PyObject* function, void* unused) {
@@ -406,9 +600,17 @@ static int set_names(PyObject* function, PyObject* names, void* unused) {
   (void)unused;
   lane_function* self = (lane_function*)function;
   PyObject* tuple = NULL;
-  if (names != NULL && names != Py_None &&
-      (tuple = PySequence_Tuple(names)) == NULL)
-    return -1;
+  if (names != NULL && names != Py_None) {
+    bool good = !PyUnicode_Check(names);
+    if (good && (tuple = PySequence_Tuple(names)) == NULL) return -1;
+    for (Py_ssize_t i = 0; good && i < PyTuple_Size(tuple); i++)
+      good = PyUnicode_Check(PyTuple_GetItem(tuple, i));
+    if (!good) {
+      Py_XDECREF(tuple);
+      return lane_call_error(
+          "Function.names: expected a sequence of str, or None, got %R", names);
+    }
+  }
   PyObject* old = self->names;
   self->names = tuple;
   Py_XDECREF(old);
@@ -436,8 +638,8 @@ static PyObject* call_vectorcall(PyObject* self, PyObject* const* args,
   lane_call* call = (lane_call*)self;
   (void)args;
   if ((flagged_count & ~LANE_VECTORCALL_OFFSET) != 0 || keywords != NULL) {
-    lane_call_error("%V: the call is bound to its arguments and takes no more",
-                    name_of((lane_function*)call->function), "function");
+    function_error((lane_function*)call->function,
+                   "the call is bound to its arguments and takes no more");
     return NULL;
   }
   return run((lane_function*)call->function, lane_any_array_data(call->values),
@@ -449,13 +651,22 @@ static PyObject* call_call(PyObject* self, PyObject* args, PyObject* named) {
   return call_vectorcall(self, NULL, (size_t)count, NULL);
 }
 
+static int call_traverse(PyObject* self, visitproc visit, void* arg) {
+  lane_call* call = (lane_call*)self;
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(call->function);
+  Py_VISIT(call->args);
+  return 0;
+}
+
 static void call_dealloc(PyObject* self) {
   lane_call* call = (lane_call*)self;
   PyTypeObject* type = Py_TYPE(self);
-  Py_XDECREF(call->function);
-  Py_XDECREF(call->args);
-  Py_XDECREF(call->values);
-  PyObject_Free(self);
+  PyObject_GC_UnTrack(self);
+  Py_DECREF(call->function);
+  Py_DECREF(call->args);
+  Py_DECREF(call->values);
+  PyObject_GC_Del(self);
   Py_DECREF(type);
 }
 
@@ -474,6 +685,8 @@ static PyMemberDef call_members[] = {
      "The arguments, as they were given."},
     {0}};
 
+static PyMethodDef call_methods[] = {LANE_NOT_PICKLED, {0}};
+
 static PyType_Slot call_slots[] = {
     {Py_tp_doc,
      "A function with its arguments, converted once; calling it repeats the "
@@ -481,48 +694,76 @@ static PyType_Slot call_slots[] = {
      "call is made.\n"},
     {Py_tp_call, call_call},
     {Py_tp_dealloc, call_dealloc},
+    {Py_tp_traverse, call_traverse},
+    {Py_tp_methods, call_methods},
     {Py_tp_members, call_members},
     {Py_tp_repr, call_repr},
     {0}};
 
-static PyType_Spec call_spec = {"fnabi.Call", sizeof(lane_call), 0,
-                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE |
-                                    Py_TPFLAGS_HAVE_VECTORCALL |
-                                    Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                call_slots};
+static PyType_Spec call_spec = {
+    "fnabi.Call", sizeof(lane_call), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE |
+        Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    call_slots};
 
-static PyObject* function_bind(PyObject* function, PyObject* args) {
-  Py_ssize_t count = PyTuple_Size(args);
+static PyObject* bind(lane_function* self, PyObject* const* args,
+                      Py_ssize_t count) {
   PyObject* values = lane_any_array_new(count);
-  if (values == NULL) return NULL;
-  for (Py_ssize_t i = 0; i < count; i++) {
-    if (lane_own(PyTuple_GetItem(args, i), lane_any_array_data(values) + i) <
-        0) {
-      name_argument((lane_function*)function, i);
-      Py_DECREF(values);
-      return NULL;
+  PyObject* tuple = values ? PyTuple_New(count) : NULL;
+  for (Py_ssize_t i = 0; tuple != NULL && i < count; i++) {
+    Py_INCREF(args[i]);
+    PyTuple_SetItem(tuple, i, args[i]);
+    if (lane_own(args[i], lane_any_array_data(values) + i) < 0) {
+      name_argument(self, i);
+      Py_CLEAR(tuple);
     }
   }
-  lane_call* call = PyObject_New(lane_call, lane.call);
+  lane_call* call = tuple ? PyObject_GC_New(lane_call, lane.call) : NULL;
   if (call == NULL) {
-    Py_DECREF(values);
+    Py_XDECREF(values);
+    Py_XDECREF(tuple);
     return NULL;
   }
   call->vectorcall = call_vectorcall;
-  call->function = function;
-  call->args = args;
+  call->function = (PyObject*)self;
+  call->args = tuple;
   call->values = values;
-  Py_INCREF(function);
-  Py_INCREF(args);
+  Py_INCREF(call->function);
+  PyObject_GC_Track(call);
   return (PyObject*)call;
+}
+
+/* A method that takes arguments as the function does. */
+static PyObject* with_arguments(PyObject* function, PyObject* const* args,
+                                Py_ssize_t count, PyObject* keywords,
+                                PyObject* (*method)(lane_function*,
+                                                    PyObject* const*,
+                                                    Py_ssize_t)) {
+  lane_function* self = (lane_function*)function;
+  Py_ssize_t named = keywords ? PyTuple_Size(keywords) : 0;
+  if (count > INT32_MAX - named) {
+    function_error(self, "more than %d arguments", INT32_MAX);
+    return NULL;
+  }
+  if (named == 0) return method(self, args, count);
+  PyObject** all = arrange(self, args, count, keywords);
+  if (all == NULL) return NULL;
+  PyObject* answer = method(self, all, count + named);
+  PyMem_Free(all);
+  return answer;
+}
+
+static PyObject* function_bind(PyObject* function, PyObject* const* args,
+                               Py_ssize_t count, PyObject* keywords) {
+  return with_arguments(function, args, count, keywords, bind);
 }
 
 /* --------------------------------------------------------------------------
  * map
  *
- * Rows are converted a block at a time, so that memory does not grow with their
- * number, and a block is called through without the GIL. */
-enum { BLOCK = 4096 };
+ * Rows are converted a block at a time, so that memory for arguments does not
+ * grow with their number, and a block is called through without the GIL. */
+enum { BLOCK = 4096, BLOCK_VALUES = 8 * BLOCK };
 
 typedef enum column_kind {
   COLUMN_SCALAR, /* the same value in each row */
@@ -537,12 +778,27 @@ typedef struct column {
   fnabi_any value;  /* SCALAR: owned */
   Py_ssize_t size;
   Py_buffer buffer;
-  char format;
+  char format; /* BUFFER: i u f b */
 } column;
 
 static void close_column(column* c) {
   if (c->kind == COLUMN_SCALAR) fnabi_any_release(&c->value);
   if (c->kind == COLUMN_BUFFER) PyBuffer_Release(&c->buffer);
+}
+
+/* What a buffer's elements are, whose size counts and not the letter: where
+ * that has a standard size some write it and mean their machine's. */
+static char buffer_format(const Py_buffer* buffer) {
+  const char* format = buffer->format ? buffer->format : "B";
+  const char order = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? '>' : '<';
+  if (*format == '@' || *format == '=' || *format == order) format++;
+  if (format[0] == 0 || format[1] != 0) return 0;
+  Py_ssize_t size = buffer->itemsize;
+  bool integer = size == 1 || size == 2 || size == 4 || size == 8;
+  if (strchr("bhilqn", format[0])) return integer ? 'i' : 0;
+  if (strchr("BHILQN", format[0])) return integer ? 'u' : 0;
+  if (strchr("fd", format[0])) return size == 4 || size == 8 ? 'f' : 0;
+  return format[0] == '?' && size == 1 ? 'b' : 0;
 }
 
 static int open_column(PyObject* object, column* c) {
@@ -553,36 +809,48 @@ static int open_column(PyObject* object, column* c) {
     c->size = lane_any_array_size(object);
     return 0;
   }
+  c->kind = COLUMN_SCALAR;
   if (PyUnicode_Check(object) || PyBytes_Check(object) ||
-      PyByteArray_Check(object) || PyDict_Check(object) ||
-      !PySequence_Check(object) || PyObject_TypeCheck(object, lane.object)) {
-    c->kind = COLUMN_SCALAR;
+      PyByteArray_Check(object))
     return lane_own(object, &c->value);
-  }
-  if (PyObject_CheckBuffer(object)) {
+  bool sequence = lane_is_sequence(object);
+  if (!sequence && PyObject_CheckBuffer(object)) {
     if (PyObject_GetBuffer(object, &c->buffer,
                            PyBUF_STRIDED_RO | PyBUF_FORMAT) == 0) {
-      const char* format = c->buffer.format ? c->buffer.format : "B";
-      if (*format == '@' || *format == '=' || *format == '<') format++;
-      if (c->buffer.ndim == 1 && format[0] != 0 && format[1] == 0 &&
-          strchr("bBhHiIlLqQfd?", format[0]) != NULL) {
+      if (c->buffer.ndim == 1 && (c->format = buffer_format(&c->buffer)) != 0) {
         c->kind = COLUMN_BUFFER;
-        c->format = format[0];
         c->size = c->buffer.shape[0];
         return 0;
       }
+      sequence = c->buffer.ndim == 1; /* of something else */
       PyBuffer_Release(&c->buffer);
+    } else { /* an array of what no buffer can hold */
+      PyErr_Clear();
+      PyObject* ndim = PyObject_GetAttrString(object, "ndim");
+      sequence = ndim != NULL && PyLong_Check(ndim) && PyLong_AsLong(ndim) == 1;
+      Py_XDECREF(ndim);
+      PyErr_Clear();
     }
-    PyErr_Clear();
   }
+  if (!sequence) return lane_own(object, &c->value);
   c->size = PySequence_Size(object);
-  if (c->size < 0) { /* an array without dims */
-    PyErr_Clear();
-    c->kind = COLUMN_SCALAR;
-    return lane_own(object, &c->value);
-  }
+  if (c->size < 0) return -1;
   c->kind = COLUMN_ITEMS;
   return 0;
+}
+
+static int own_item(PyObject* sequence, Py_ssize_t i, fnabi_any* out) {
+  PyObject* item;
+  if (PyList_CheckExact(sequence)) { /* which may get shorter meanwhile */
+    item = PyList_GetItem(sequence, i);
+    Py_XINCREF(item);
+  } else {
+    item = PySequence_GetItem(sequence, i);
+  }
+  if (item == NULL) return -1;
+  int status = lane_own(item, out);
+  Py_DECREF(item);
+  return status;
 }
 
 /* Rows [begin, end) of a column, `stride` values apart. Answers how many rows
@@ -601,15 +869,13 @@ static Py_ssize_t fill_column(column* c, Py_ssize_t begin, Py_ssize_t end,
     return end - begin;
   }
   if (c->kind == COLUMN_ITEMS) {
-    for (Py_ssize_t i = begin; i < end; i++, out += stride) {
-      PyObject* item = PySequence_GetItem(c->object, i);
-      int status = item ? lane_own(item, out) : -1;
-      Py_XDECREF(item);
-      if (status < 0) return i - begin;
-    }
+    for (Py_ssize_t i = begin; i < end; i++, out += stride)
+      if (own_item(c->object, i, out) < 0) return i - begin;
     return end - begin;
   }
-  Py_ssize_t step = c->buffer.strides[0];
+  Py_ssize_t step = c->buffer.strides != NULL /* ctypes has none */
+                        ? c->buffer.strides[0]
+                        : c->buffer.itemsize;
   const char* at = (const char*)c->buffer.buf + begin * step;
 #define FILL(type, set)                                                 \
   for (Py_ssize_t i = begin; i < end; i++, out += stride, at += step) { \
@@ -620,48 +886,43 @@ static Py_ssize_t fill_column(column* c, Py_ssize_t begin, Py_ssize_t end,
   break
 #define INTEGER fnabi_any_set(out, FNABI_INDEX_INT, (int64_t)x)
 #define REAL fnabi_any_set_float(out, (double)x)
-  switch (c->format) {
-    case 'b':
-      FILL(signed char, INTEGER);
-    case 'B':
-      FILL(unsigned char, INTEGER);
-    case 'h':
-      FILL(short, INTEGER);
-    case 'H':
-      FILL(unsigned short, INTEGER);
-    case 'i':
-      FILL(int, INTEGER);
-    case 'I':
-      FILL(unsigned, INTEGER);
-    case 'l':
-      FILL(long, INTEGER);
-    case 'q':
-      FILL(long long, INTEGER);
-    case 'L':
-    case 'Q':
+#define CASE(format, size) ((format) * 16 + (size))
+  switch (CASE(c->format, c->buffer.itemsize)) {
+    case CASE('i', 1):
+      FILL(int8_t, INTEGER);
+    case CASE('i', 2):
+      FILL(int16_t, INTEGER);
+    case CASE('i', 4):
+      FILL(int32_t, INTEGER);
+    case CASE('i', 8):
+      FILL(int64_t, INTEGER);
+    case CASE('u', 1):
+      FILL(uint8_t, INTEGER);
+    case CASE('u', 2):
+      FILL(uint16_t, INTEGER);
+    case CASE('u', 4):
+      FILL(uint32_t, INTEGER);
+    case CASE('u', 8):
       for (Py_ssize_t i = begin; i < end; i++, out += stride, at += step) {
-        uint64_t x = 0;
-        memcpy(&x, at, (size_t)c->buffer.itemsize);
-        if (x > INT64_MAX) {
-          PyObject* big = PyLong_FromUnsignedLongLong(x);
-          int status = big ? lane_own(big, out) : -1;
-          Py_XDECREF(big);
-          if (status < 0) return i - begin;
-        } else {
-          INTEGER;
+        uint64_t words[2] = {0, 0};
+        memcpy(words, at, sizeof *words);
+        if (!fnabi_int_new(words, 2, out)) {
+          PyErr_NoMemory();
+          return i - begin;
         }
       }
       break;
-    case 'f':
+    case CASE('f', 4):
       FILL(float, REAL);
-    case 'd':
+    case CASE('f', 8):
       FILL(double, REAL);
-    case '?':
-      FILL(unsigned char, fnabi_any_set(out, FNABI_INDEX_BOOL, x != 0));
+    case CASE('b', 1):
+      FILL(uint8_t, fnabi_any_set(out, FNABI_INDEX_BOOL, x != 0));
   }
 #undef FILL
 #undef INTEGER
 #undef REAL
+#undef CASE
   return end - begin;
 }
 
@@ -684,87 +945,129 @@ static void name_row(Py_ssize_t row) {
   PyErr_Restore(type, problem, traceback);
 }
 
+/* Calls for each row until one fails. Answers how many did not. */
+static Py_ssize_t call_rows(lane_function* self, const fnabi_any* args,
+                            Py_ssize_t width, Py_ssize_t rows,
+                            fnabi_any* results) {
+  uint64_t failures = foreign_failures;
+  fnabi_any refused = {0};
+  int status = 0;
+  bool good = true;
+  Py_ssize_t row = 0;
+  PyThreadState* state = self->release_gil ? PyEval_SaveThread() : NULL;
+  for (; row < rows; row++) {
+    fnabi_any* result = results + row;
+    if (row > 0) {
+      fnabi_error_object* left = lane_error_begin();
+      if (left != NULL) fnabi_object_release(left);
+    }
+    status =
+        self->call(self->handle, args + row * width, (int32_t)width, result);
+    if (status != 0) break;
+    good = settle(result, &refused);
+    if (!good) break;
+  }
+  if (state != NULL) PyEval_RestoreThread(state);
+  if (status != 0) {
+    raise_failure(self, status, args + row * width, width, failures);
+    if (settle(results + row, &refused)) fnabi_any_release(results + row);
+  } else if (!good) {
+    refuse_result(self, &refused);
+  }
+  return row;
+}
+
+/* A row that cannot be converted fails after those before it are called, as it
+ * would in a loop. */
 static int map_block(lane_function* self, column* columns, Py_ssize_t width,
                      Py_ssize_t begin, Py_ssize_t end, fnabi_any* args,
                      fnabi_any* results) {
   Py_ssize_t rows = end - begin, good = rows;
+  PyObject *type = NULL, *problem = NULL, *traceback = NULL;
   memset(args, 0, (size_t)(rows * width) * sizeof *args);
-  for (Py_ssize_t k = 0; k < width && !PyErr_Occurred(); k++) {
-    Py_ssize_t filled = fill_column(&columns[k], begin, end, args + k, width);
-    if (filled < good) good = filled;
+  for (Py_ssize_t k = 0; k < width; k++) {
+    Py_ssize_t filled =
+        fill_column(&columns[k], begin, begin + good, args + k, width);
+    if (filled == good) continue;
+    good = filled;
+    name_argument(self, k);
+    Py_XDECREF(type);
+    Py_XDECREF(problem);
+    Py_XDECREF(traceback);
+    PyErr_Fetch(&type, &problem, &traceback);
   }
-  int status = 0;
-  Py_ssize_t row = good;
-  if (good == rows) {
-    PyThreadState* state = self->release_gil ? PyEval_SaveThread() : NULL;
-    for (row = 0; row < rows; row++) {
-      status = self->call(self->handle, args + row * width, (int32_t)width,
-                          results + row);
-      if (status != 0) break;
-    }
-    if (state != NULL) PyEval_RestoreThread(state);
-    if (status != 0) {
-      lane_error_raise(name_of(self), status);
-      fnabi_any_release(results + row);
-    }
-  }
+  Py_ssize_t row = call_rows(self, args, width, good, results);
   for (Py_ssize_t i = 0; i < rows * width; i++) fnabi_any_release(args + i);
-  if (row == rows) return 0;
+  if (row < good) {
+    Py_XDECREF(type);
+    Py_XDECREF(problem);
+    Py_XDECREF(traceback);
+  } else if (type != NULL) {
+    PyErr_Restore(type, problem, traceback);
+  } else {
+    return 0;
+  }
   name_row(begin + row);
   return -1;
 }
 
-static PyObject* function_map(PyObject* function, PyObject* args) {
-  lane_function* self = (lane_function*)function;
-  Py_ssize_t width = PyTuple_Size(args), rows = -1, opened = 0;
+static PyObject* map(lane_function* self, PyObject* const* args,
+                     Py_ssize_t width) {
+  Py_ssize_t rows = -1, opened = 0;
   PyObject* results = NULL;
   fnabi_any* block = NULL;
   column* columns = PyMem_Calloc((size_t)width + 1, sizeof *columns);
   if (columns == NULL) return PyErr_NoMemory();
   for (; opened < width; opened++) {
     column* c = &columns[opened];
-    if (open_column(PyTuple_GetItem(args, opened), c) < 0) {
+    if (open_column(args[opened], c) < 0) {
       name_argument(self, opened);
       goto end;
     }
     if (c->kind == COLUMN_SCALAR) continue;
     if (rows >= 0 && c->size != rows) {
-      lane_call_error(
-          "%V: argument %zd: expected a column of %zd rows, got %zd",
-          name_of(self), "function", opened, rows, c->size);
+      function_error(self,
+                     "argument %zd: expected a column of %zd rows, got %zd",
+                     opened, rows, c->size);
       opened++;
       goto end;
     }
     rows = c->size;
   }
   if (rows < 0) {
-    lane_call_error("%V: map: expected at least one column", name_of(self),
-                    "function");
+    function_error(self, "map: expected at least one column");
     goto end;
   }
+  Py_ssize_t most = BLOCK_VALUES / width;
+  if (most > BLOCK) most = BLOCK;
+  if (most < 1) most = 1;
+  if (most > rows) most = rows;
   results = lane_any_array_new(rows);
-  block = PyMem_Calloc(
-      (size_t)(rows < BLOCK ? rows : BLOCK) * (size_t)width + 1, sizeof *block);
+  block = PyMem_Calloc((size_t)most * (size_t)width + 1, sizeof *block);
   if (results != NULL && block == NULL) PyErr_NoMemory();
   if (results == NULL || block == NULL) {
     Py_CLEAR(results);
     goto end;
   }
-  lane_error_forget();
-  for (Py_ssize_t begin = 0; begin < rows; begin += BLOCK) {
-    Py_ssize_t last = rows - begin < BLOCK ? rows : begin + BLOCK;
+  fnabi_error_object* left = lane_error_begin();
+  for (Py_ssize_t begin = 0; results != NULL && begin < rows; begin += most) {
+    Py_ssize_t last = rows - begin < most ? rows : begin + most;
     if (PyErr_CheckSignals() < 0 ||
         map_block(self, columns, width, begin, last, block,
-                  lane_any_array_data(results) + begin) < 0) {
+                  lane_any_array_data(results) + begin) < 0)
       Py_CLEAR(results);
-      break;
-    }
   }
+  lane_error_end(left, results != NULL);
 end:
   while (opened-- > 0) close_column(&columns[opened]);
   PyMem_Free(columns);
   PyMem_Free(block);
   return results;
+}
+
+static PyObject* function_map(PyObject* function, PyObject* const* args,
+                              Py_ssize_t count, PyObject* keywords) {
+  return with_arguments(function, args, count, keywords, map);
 }
 
 static PyMethodDef function_methods[] = {
@@ -776,16 +1079,22 @@ static PyMethodDef function_methods[] = {
      "keep: "
      "An object that lives as long as the function does.\n\nRaises:\n    "
      "CallError: when the address is no int, or 0.\n"},
-    {"bind", function_bind, METH_VARARGS,
-     "bind($self, /, *args)\n--\n\n"
-     "The call with these arguments, which are converted now and kept."},
-    {"map", function_map, METH_VARARGS,
-     "map($self, /, *columns)\n--\n\n"
+    {"bind", (PyCFunction)(void (*)(void))function_bind,
+     METH_FASTCALL | METH_KEYWORDS,
+     "bind($self, /, *args, **named)\n--\n\n"
+     "The call with these arguments, which are converted now and kept.\n\n"
+     "Raises:\n    CallError: when one of them is none that a call takes.\n"},
+    {"map", (PyCFunction)(void (*)(void))function_map,
+     METH_FASTCALL | METH_KEYWORDS,
+     "map($self, /, *columns, **named)\n--\n\n"
      "Call once a row, and give the results as an `AnyArray`.\n\nA column is a "
-     "list, a tuple, an AnyArray or an array of one dim; all have the\nsame "
-     "length. Anything else is passed to each call. The calls are made in C, "
-     "the\nGIL released; the first failure ends them, and its exception has "
-     "the row as\n`row`.\n"},
+     "list, a tuple, a range, an AnyArray or an array of one dim with\nthe "
+     "buffer protocol; all have the same length. Anything else is passed to "
+     "each\ncall. The calls are made in C, the GIL released where "
+     "`release_gil` says so; the\nfirst failure ends them, and its exception "
+     "has the row as `row`.\n\nRaises:\n    CallError: when there is no "
+     "column, or one of another length.\n"},
+    LANE_NOT_PICKLED,
     {"__tvm_ffi_object__", function_peer, METH_NOARGS,
      "The same function as the package tvm_ffi wraps it."},
     {0}};
@@ -795,6 +1104,7 @@ static PyGetSetDef function_getset[] = {
      "The names of the parameters, by which arguments may be given; None: not "
      "known.",
      NULL},
+    {"__name__", get_name, set_name, "How messages call the function.", NULL},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {0}};
 
@@ -807,7 +1117,7 @@ static PyMemberDef function_members[] = {
      NULL},
     {"release_gil", T_BOOL, offsetof(lane_function, release_gil), 0,
      "Whether other threads may run during a call. False is faster, for "
-     "functions\nthat are short."},
+     "functions\nthat are short and wait for no other thread."},
     {"plain", T_BOOL, offsetof(lane_function, plain), 0,
      "Whether containers come back as list and dict, all the way down."},
     {0}};
@@ -823,16 +1133,20 @@ static PyType_Slot function_slots[] = {
     {Py_tp_new, function_new},
     {Py_tp_call, function_call},
     {Py_tp_dealloc, function_dealloc},
+    {Py_tp_traverse, function_traverse},
+    {Py_tp_richcompare, function_compare},
+    {Py_tp_hash, function_hash},
     {Py_tp_repr, function_repr},
     {Py_tp_methods, function_methods},
     {Py_tp_getset, function_getset},
     {Py_tp_members, function_members},
     {0}};
 
-static PyType_Spec function_spec = {
-    "fnabi.Function", sizeof(lane_function), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_HAVE_VECTORCALL,
-    function_slots};
+static PyType_Spec function_spec = {"fnabi.Function", sizeof(lane_function), 0,
+                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                                        Py_TPFLAGS_IMMUTABLETYPE |
+                                        Py_TPFLAGS_HAVE_VECTORCALL,
+                                    function_slots};
 
 int lane_function_init(PyObject* module) {
   lane.function = lane_add_type(module, &function_spec, NULL);

@@ -62,8 +62,13 @@ typedef struct slot_error {
 } slot_error;
 typedef int32_t (*error_slot)(slot_error* error, size_t size);
 
-static error_slot* slots;
-static size_t slot_count;
+/* Calls without the GIL look into the slots: a table is replaced, never freed.
+ */
+typedef struct slot_table {
+  size_t count;
+  error_slot slots[];
+} slot_table;
+static slot_table* table;
 
 static PyObject* library_add_error_slot(PyObject* module, PyObject* number) {
   (void)module;
@@ -71,20 +76,24 @@ static PyObject* library_add_error_slot(PyObject* module, PyObject* number) {
   if (address == NULL && PyErr_Occurred()) return NULL;
   error_slot slot;
   memcpy(&slot, &address, sizeof slot);
-  for (size_t i = 0; i < slot_count; i++)
-    if (slots[i] == slot) Py_RETURN_NONE;
-  error_slot* more = PyMem_Realloc(slots, (slot_count + 1) * sizeof *slots);
+  size_t count = table ? table->count : 0;
+  for (size_t i = 0; i < count; i++)
+    if (table->slots[i] == slot) Py_RETURN_NONE;
+  slot_table* more = PyMem_Malloc(sizeof *more + (count + 1) * sizeof slot);
   if (more == NULL) return PyErr_NoMemory();
-  slots = more;
-  slots[slot_count++] = slot;
+  if (count != 0) memcpy(more->slots, table->slots, count * sizeof slot);
+  more->slots[count] = slot;
+  more->count = count + 1;
+  __atomic_store_n(&table, more, __ATOMIC_RELEASE);
   Py_RETURN_NONE;
 }
 
 bool lane_library_error(fnabi_byte_array* kind, fnabi_byte_array* message) {
   bool any = false;
-  for (size_t i = 0; i < slot_count; i++) {
+  slot_table* now = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+  for (size_t i = 0; now != NULL && i < now->count; i++) {
     slot_error found = {{"", 0}, {"", 0}};
-    if (slots[i](&found, sizeof found) != 1 || any) continue;
+    if (now->slots[i](&found, sizeof found) != 1 || any) continue;
     *kind = found.kind;
     *message = found.message;
     any = true;

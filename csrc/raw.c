@@ -277,11 +277,7 @@ int64_t fnabi_raw_scalar(int32_t scalar_type, uint8_t* out, size_t capacity,
 /* The dtype that stands next in the message, as a scalar type. */
 static bool encode_dtype(fnabi_reader* r, fnabi_writer* w, fnabi_error* error) {
   fnabi_dtype dtype;
-  if (!fnabi_unpack_dtype(r, &dtype)) {
-    fnabi_fail(error, FNABI_MESSAGE, 0, "a DType");
-    fnabi_path_field(error, ".dtype");
-    return false;
-  }
+  if (!fnabi_unpack_dtype(r, &dtype, error)) return false;
   for (int32_t i = 0; i < FNABI_SCALAR_TYPE_COUNT; i++) {
     const fnabi_dtype* known = &scalar_types[i].dtype;
     if (dtype.kind == known->kind && dtype.bits == known->bits &&

@@ -40,14 +40,18 @@ def interop_library(name: str, *flags: str, link: bool = False) -> str:
     `flags` are the compiler's; with `link` the library says that it needs libtvm_ffi, and where.
     """
     package = tvm_ffi_folder()
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("cc is not installed")
+    flags += ("-O2", "-w", f"-I{package}/include")
+    needed = [f"-L{package}/lib", "-ltvm_ffi", f"-Wl,-rpath,{package}/lib"] if link else []
+    return built(name, "cc", *flags, f"{SOURCES}/{name}.c", *needed)
+
+
+def built(name: str, compiler: str, *arguments: str) -> str:
+    """Build a library with a compiler, without which the test is skipped; give its path."""
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
     path = Path(BUILT.name) / str(len(list(Path(BUILT.name).iterdir()))) / f"lib{name}.so"
     path.parent.mkdir()
-    flags += ("-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-w", f"-I{package}/include")
-    needed = [f"-L{package}/lib", "-ltvm_ffi", f"-Wl,-rpath,{package}/lib"] if link else []
-    command = [compiler, *flags, f"{SOURCES}/{name}.c", *needed, "-o", str(path)]
+    command = [compiler, "-fPIC", "-shared", "-fvisibility=hidden", *arguments, "-o", str(path)]
     subprocess.run(command, check=True)
     return str(path)
 

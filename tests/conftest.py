@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 from hypothesis import settings
 
@@ -6,3 +8,14 @@ settings.register_profile("fnabi", deadline=None, derandomize=True, max_examples
 settings.load_profile("fnabi")
 
 pytest.register_assert_rewrite("outcomes")
+
+
+@pytest.fixture(scope="session")
+def objects():
+    """The objects of the core, loaded by the installed tvm_ffi as one of its modules."""
+    tvm_ffi = pytest.importorskip("tvm_ffi")
+    import callee
+
+    csrc = Path(__file__).parents[1] / "csrc"
+    core = [str(csrc / f"{noun}.c") for noun in ("any", "object", "array", "map")]
+    return tvm_ffi.load_module(callee.interop_library("objects", f"-I{csrc}", *core))

@@ -301,3 +301,20 @@ JSON_PIECES += [
     b"null",
 ]
 JSON_PIECES += [b"true", b"nul", b"NaN", b'"a"', b'"r"', b'"v"', b'"named"', b'"i32"', b"[]", b"/"]
+
+leaves = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.integers(-(2**200), 2**200),
+    st.floats(allow_nan=False),
+    st.text(max_size=20),
+    st.binary(max_size=20),
+)
+keys = st.text(max_size=12) | st.integers(-(2**70), 2**70)
+values = st.recursive(
+    leaves,
+    lambda inner: st.lists(inner, max_size=6) | st.dictionaries(keys, inner, max_size=6),
+    max_leaves=25,
+)
+"""What a container of TVM-FFI gives back as it was given."""

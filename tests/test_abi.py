@@ -15,8 +15,11 @@ from fnabi import ComponentType, _core, types
 from fnabi._fnabi import ffi, lib
 from fnabi.raw import Description, ScalarType
 
-HEADER = (Path(__file__).parents[1] / "csrc" / "fnabi.h").read_text()
-FENCED = HEADER.split("/* cdef: begin */")[1].split("/* cdef: end */")[0]
+CSRC = Path(__file__).parents[1] / "csrc"
+FENCED = "".join(
+    (CSRC / name).read_text().split("/* cdef: begin */")[1].split("/* cdef: end */")[0]
+    for name in ("fnabi.h", "pycapsule.h")
+)
 CODE = re.sub(r"/\*.*?\*/", "", FENCED, flags=re.DOTALL)
 
 STRUCT_SIZES = {

@@ -9,13 +9,16 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 import fnabi
 import vectors
-from fnabi import raw, sip, vmfb
+from callee import built, interop_library
+from fnabi import library, raw, sip, vmfb
 from fnabi.cli import main
 from grammar import sip_span
+from outcomes import error_of
 
 CLASSIFIER = Path(__file__).parent.parent / "examples" / "classifier.vmfb"
 MODULES = Path(__file__).parent / "data" / "vmfb"
@@ -546,6 +549,9 @@ def test_inspect_every_module(path: Path, capsys: pytest.CaptureFixture[str]) ->
         out, err = capsys.readouterr()
         assert out == ""
         first, second = err.splitlines()
+        if library.looks_like_one(path.read_bytes()[:16]):
+            assert first == second == f"fnabi: {path}: {error_of(library.read, path)}"
+            return
         hinted = first == f"{problem}, expected an offset inside (--lenient passes over it)"
         assert first == second
         assert hinted or first == problem
@@ -871,3 +877,197 @@ def test_importing_the_command_brings_no_numpy() -> None:
     code = "import sys, fnabi.cli; print({'numpy', 'torch', 'ml_dtypes'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
     assert done.stdout.decode().strip() == "set()"
+
+
+# ----------------------------------------------------------------------- inspect a library
+
+LIBRARY = Path(__file__).parent / "c" / "corpus" / "library" / "gnu_hash"
+
+SHOWN_LIBRARY = """\
+library libadd.so, 64-bit little-endian ELF for x86-64
+linked with libtvm_ffi.so, libc.so.6
+libtvm_ffi is linked: the library cannot be loaded without it
+  requires TVMFFIErrorSetRaised
+  may use TVMFFIGetVersion
+errors are kept in its own slot where libtvm_ffi is not loaded
+3 functions
+  add
+  plain
+  weak
+"""
+
+
+def test_inspect_a_library() -> None:
+    assert run("inspect", LIBRARY) == Run(0, SHOWN_LIBRARY, "")
+    assert run("inspect", "-", stdin=LIBRARY.read_bytes()) == Run(0, SHOWN_LIBRARY, "")
+    assert run("inspect", "--function=plain", LIBRARY) == Run(0, "  plain\n", "")
+    missing = run("inspect", "--function=none", LIBRARY)
+    assert missing == Run(1, "", f"fnabi: {LIBRARY}: no function is named none\n")
+
+
+def test_inspect_a_library_json() -> None:
+    done = run("inspect", "--json", LIBRARY)
+    assert (done.status, done.err) == (0, "")
+    found = json.loads(done.out)
+    assert found.pop("symbols")[0] == {
+        "name": "__tvm_ffi_add",
+        "kind": "function",
+        "value": 0x1234,
+    }
+    assert found == {
+        "schema": "fnabi.inspect.library/1",
+        "format": "elf",
+        "bits": 64,
+        "byte_order": "little",
+        "machine": "x86-64",
+        "is_shared": True,
+        "soname": "libadd.so",
+        "runpath": None,
+        "needed": ["libtvm_ffi.so", "libc.so.6"],
+        "bind_now": True,
+        "functions": [
+            {"name": name, "metadata": False, "doc": False} for name in ("add", "plain", "weak")
+        ],
+        "libtvm_ffi": {
+            "needed_to_load": True,
+            "needed_to_call": True,
+            "required": ["TVMFFIErrorSetRaised"],
+            "optional": ["TVMFFIGetVersion"],
+        },
+        "error_slot": True,
+    }
+    one = json.loads(run("inspect", "--json", "--function=weak", LIBRARY).out)
+    assert [each["name"] for each in one["functions"]] == ["weak"]
+
+
+def test_inspect_a_library_runs_none_of_it(tmp_path: Path) -> None:
+    source = tmp_path / "fatal.c"
+    source.write_text(
+        "#include <stdlib.h>\n"
+        "__attribute__((constructor)) static void at_once(void) { _Exit(99); }\n"
+        '#define EXPORT __attribute__((visibility("default")))\n'
+        "EXPORT int __tvm_ffi_a_function(void) { _Exit(98); }\n"
+        "EXPORT int __tvm_ffi__doc_a_function(void) { _Exit(97); }\n"
+        "EXPORT int __tvm_ffi__metadata_a_function(void) { _Exit(96); }\n"
+    )
+    done = run("inspect", built("fatal", "cc", str(source)))
+    assert done.status == 0
+    assert done.out.splitlines()[-3:] == [
+        "libtvm_ffi is not needed",
+        "1 function",
+        "  a_function  [metadata, doc]",
+    ]
+
+
+@pytest.mark.parametrize("option", ["--imports", "--rodata", "--debug", "--lenient"])
+def test_options_that_are_not_for_libraries(option: str) -> None:
+    done = run("inspect", option, LIBRARY)
+    assert (done.status, done.out) == (2, "")
+    assert f"{option} is for .vmfb modules" in done.err
+
+
+def test_inspect_a_damaged_library(tmp_path: Path) -> None:
+    path = tmp_path / "cut.so"
+    path.write_bytes(LIBRARY.read_bytes()[:500])
+    done = run("inspect", path)
+    shown = "the library ends before this part at byte 64 in segments[0]"
+    assert done == Run(1, "", f"fnabi: {path}: {shown}\n")
+    path.write_bytes(b"\xcf\xfa\xed\xfe\x07\0\0\x01")
+    done = run("inspect", "--json", path)
+    assert (done.status, done.out) == (1, "")
+    assert "a Mach-O file (macOS); supported are shared libraries in ELF" in done.err
+
+
+def test_inspect_a_library_escapes_names(tmp_path: Path) -> None:
+    path = tmp_path / "odd.so"
+    data = LIBRARY.read_bytes().replace(b"__tvm_ffi_add", b"__tvm_ffi_\x1b\xff\n")
+    path.write_bytes(data.replace(b"libadd.so", b"lib\nad.so"))
+    done = run("inspect", path)
+    assert done.status == 0
+    assert done.out.splitlines()[0].startswith("library lib\\nad.so, ")
+    assert "  \\x1b\\xff\\n" in done.out.splitlines()
+
+
+# ----------------------------------------------------------------------------------- call
+
+
+@pytest.mark.parametrize(
+    ("argv", "shown"),
+    [
+        (["add_ints"], "0"),
+        (["add_ints", "1", "-2", "30"], "29"),
+        (["first", "null"], ""),
+        (["first", "2.5"], "2.5"),
+        (["first", "true"], "True"),
+        (["first", "plain text"], "plain text"),
+        (["first", '"5"'], "5"),
+        (["first", '[1, {"k": [null, "x"]}]'], "[1, {'k': [None, 'x']}]"),
+        (["bytes_reverse", "longer than seven"], repr(b"neves naht regnol")),
+        (["tensor_arange", "3"], "array([0., 1., 2.], dtype=float32)"),
+        (["main"], "4242"),
+    ],
+)
+def test_call(argv: list[str], shown: str) -> None:
+    done = run("call", interop_library("c_plain"), *argv)
+    assert done == Run(0, shown + "\n" if shown else "", "")
+
+
+def test_call_with_an_array(tmp_path: Path) -> None:
+    file = tmp_path / "x.npy"
+    np.save(file, np.arange(6, dtype=np.float32).reshape(2, 3)[:, ::2])
+    assert run("call", interop_library("c_plain"), "tensor_sum_strided", f"@{file}").out == "10.0\n"
+
+
+@pytest.mark.parametrize(
+    ("argv", "result"),
+    [
+        (["first", "null"], None),
+        (["first", '[1, "x"]'], [1, "x"]),
+        (["first", '{"a": {"b": 1}}'], {"dict": {"a": {"dict": {"b": 1}}}}),
+        (["bytes_reverse", "ab"], {"bytes": "6261"}),
+        (["tensor_arange", "2"], {"tensor": {"dtype": "float32", "data": [0.0, 1.0]}}),
+    ],
+)
+def test_call_json(argv: list[str], result: object) -> None:
+    done = run("call", "--json", interop_library("c_plain"), *argv)
+    assert (done.status, done.err) == (0, "")
+    assert json.loads(done.out) == {
+        "schema": "fnabi.call/1",
+        "function": argv[0],
+        "result": result,
+    }
+
+
+def test_call_that_fails() -> None:
+    path = interop_library("c_err")
+    done = run("call", path, "raise_kind", "ValueError", "of\tits own")
+    assert done == Run(1, "", "fnabi: raise_kind: ValueError: of\\x09its own\n".replace("x09", "t"))
+    done = run("call", path, "nothing")
+    assert done == Run(1, "", f"fnabi: {path}: no function is named nothing\n")
+    done = run("call", interop_library("c_plain"), "fail_silent")
+    assert (done.status, done.out) == (1, "")
+    assert "fail_silent: the function failed with status -1" in done.err
+    done = run("call", __file__, "f")
+    assert (done.status, done.out) == (1, "")
+    assert "no library" in done.err
+    assert run("call", path).status == 2
+
+
+def test_inspect_shows_metadata_of_a_library() -> None:
+    path = interop_library("c_plain")
+    done = run("inspect", "--metadata", "--function", "add_ints", path)
+    assert done.out == "  add_ints  (int, int) -> int\n      Add any number of integers.\n"
+    done = run("inspect", "--metadata", "--json", "--function", "add_ints", path)
+    assert json.loads(done.out)["functions"] == [
+        {
+            "name": "add_ints",
+            "metadata": True,
+            "doc": True,
+            "signature": "(int, int) -> int",
+            "text": "Add any number of integers.",
+        }
+    ]
+    done = run("inspect", "--metadata", "-", stdin=Path(path).read_bytes())
+    assert (done.status, done.out) == (2, "")
+    assert "must be a file" in done.err
+    assert run("inspect", "--metadata", CLASSIFIER).status == 2

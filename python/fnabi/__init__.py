@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fnabi import (
         callee,
         cconv,
+        columns,
         compat,
         debug,
         declaration,
@@ -20,37 +21,64 @@ if TYPE_CHECKING:
         raw,
         schema,
         sip,
+        tensor,
         types,
         vmfb,
     )
+    from fnabi._call import Any, AnyArray, Call, Error, Function
+    from fnabi.array import Array, List
     from fnabi.callee import get_include
+    from fnabi.columns import Columns, decode_columns, encode_columns, iter_columns
     from fnabi.errors import CallError, FnabiError, FormatError, LibraryError, RangeError
     from fnabi.library import Library, load_module
+    from fnabi.map import Dict, Map
+    from fnabi.object import Object, Shape
     from fnabi.signature import Component, ComponentType, SignatureBuilder, SignatureParser
+    from fnabi.tensor import Device, Tensor, from_dlpack
 
 __all__ = [
+    "Any",
+    "AnyArray",
+    "Array",
+    "Call",
     "CallError",
+    "Columns",
     "Component",
     "ComponentType",
+    "Device",
+    "Dict",
+    "Error",
     "FnabiError",
     "FormatError",
+    "Function",
     "Library",
     "LibraryError",
+    "List",
+    "Map",
+    "Object",
     "RangeError",
+    "Shape",
     "SignatureBuilder",
     "SignatureParser",
+    "Tensor",
     "callee",
     "cconv",
+    "columns",
     "compat",
     "debug",
     "declaration",
+    "decode_columns",
+    "encode_columns",
+    "from_dlpack",
     "get_include",
     "iree_abi",
+    "iter_columns",
     "library",
     "load_module",
     "raw",
     "schema",
     "sip",
+    "tensor",
     "types",
     "vmfb",
 ]
@@ -58,12 +86,30 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Any": "_call",
+    "AnyArray": "_call",
+    "Array": "array",
+    "Call": "_call",
+    "Columns": "columns",
     "Component": "signature",
     "ComponentType": "signature",
+    "Device": "tensor",
+    "Dict": "map",
+    "Error": "_call",
+    "Function": "_call",
+    "Library": "library",
+    "List": "array",
+    "Map": "map",
+    "Object": "object",
+    "Shape": "object",
     "SignatureBuilder": "signature",
     "SignatureParser": "signature",
-    "Library": "library",
+    "Tensor": "tensor",
+    "decode_columns": "columns",
+    "encode_columns": "columns",
+    "from_dlpack": "tensor",
     "get_include": "callee",
+    "iter_columns": "columns",
     "load_module": "library",
 }
 """The modules of names that are neither modules nor errors."""

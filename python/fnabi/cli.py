@@ -286,6 +286,8 @@ def _inspect(arguments: argparse.Namespace) -> int:
     data = sys.stdin.buffer.read() if arguments.file == "-" else None
     if library.looks_like_one(_start(arguments.file) if data is None else data[:16]):
         return _inspect_library(arguments, arguments.file if data is None else data)
+    if arguments.metadata:
+        arguments.usage("--metadata is for libraries, not for .vmfb modules")
     module = _open(arguments.file, arguments.lenient, data)
     exports: Sequence[vmfb.Export] = module.exports
     name = arguments.function
@@ -812,8 +814,8 @@ def _inspect_library(arguments: argparse.Namespace, source: str | bytes) -> int:
             function = loaded[name]
             shown = "" if function.schema is None else _line(str(function.schema))
         screen.write("  ", (_line(name).ljust(width), "bold"), "  ", (shown, "dim"))
-        if loaded is not None and loaded[name].__doc__:
-            for line in _plain(loaded[name].__doc__).splitlines():
+        if loaded is not None and (doc := loaded[name].__doc__):
+            for line in _plain(doc).splitlines():
                 screen.write("      ", line)
     return 0
 

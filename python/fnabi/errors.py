@@ -67,7 +67,7 @@ class CallError(FnabiError, TypeError):
 
 
 class RangeError(CallError, OverflowError):
-    """An integer is outside the int32 that signatures hold."""
+    """An integer is outside what may hold it: int32 in signatures, int64 in shapes."""
 
 
 class LibraryError(FnabiError, OSError):

@@ -449,7 +449,9 @@ def _check_machine(name: str, file: LibraryFile) -> None:
 def _runtime(name: str, file: LibraryFile) -> int | None:
     """The handle of libtvm_ffi, loaded if the library needs it; None where it does without."""
     loaded = _call.loaded_library(_RUNTIME_FILE)
-    if loaded is None and (file.needs_runtime_to_call or file.optional):
+    # Where the library has a slot of its own for errors, it does without the runtime.
+    wanted = file.needs_runtime_to_call or (file.optional and not file.has_error_slot)
+    if loaded is None and wanted:
         path = _installed_runtime()
         if path is not None:
             loaded = _call.open_library(path, True)

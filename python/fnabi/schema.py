@@ -261,8 +261,8 @@ def _decode(decoder: msgspec.json.Decoder[_T], data: bytes, path: str, code: int
     except UnicodeDecodeError as problem:
         raise _error(lib.FNABI_JSON_UTF8, data, problem.start, path, None) from None
     except msgspec.DecodeError as problem:
-        at = re.search(r"\(byte (\d+)\)", str(problem))
-        offset = int(at[1]) if at else len(data)
+        at = re.search(r"(trailing characters )?\(byte (\d+)\)", str(problem))
+        offset = int(at[2]) - bool(at[1]) if at else len(data)  # a byte too far, these
         raise _error(lib.FNABI_JSON, data, offset, path, None) from None
     except RecursionError:
         raise _error(lib.FNABI_DEPTH, data, 0, path, None) from None

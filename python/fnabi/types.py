@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 Kind: TypeAlias = Literal[
-    "signed", "unsigned", "signless", "float", "bfloat", "complex", "bool", "index"
+    "signed", "unsigned", "signless", "float", "bfloat", "complex", "bool", "index", "handle"
 ]
 
 _PREFIX = {"signed": "int", "unsigned": "uint", "signless": "i"}
@@ -83,17 +83,19 @@ class DType(_Record, frozen=True):
 
     Attributes:
         kind: What the bits mean. Signless integers are those of MLIR's ``i8``: the text did not
-            say whether they are signed.
-        bits: Width of an element in bits; of both parts together for complex numbers; 1 for a
+            say whether they are signed. A handle is an opaque pointer.
+        bits: Width of a lane in bits; of both parts together for complex numbers; 1 for a
             bool, which takes a whole byte in memory.
         format: For floats that are neither IEEE nor bfloat, the name of the format, such as
             ``"e4m3fn"``; else empty.
+        lanes: How many numbers make an element; more than one are a vector, as of DLPack.
 
     """
 
     kind: Kind
     bits: int
     format: str = ""
+    lanes: int = 1
 
     @property
     def itemsize(self) -> int:
@@ -104,27 +106,31 @@ class DType(_Record, frozen=True):
                 are packed, and index, whose width is the target's.
 
         """
-        if self.kind == "bool":
-            return 1
-        if self.kind == "index" or self.bits <= 0 or self.bits % 8:
+        bits = (8 if self.kind == "bool" else self.bits) * self.lanes
+        if self.kind == "index" or bits <= 0 or bits % 8:
             raise CallError(f"DType.itemsize: an element of {self} is not a number of bytes")
-        return self.bits // 8
+        return bits // 8
 
     def to_numpy(self) -> np.dtype[Any]:
         """The NumPy dtype of these elements, in the machine's byte order.
 
         bfloat, 8-bit floats and integers narrower than a byte are those of ml_dtypes. NumPy has
-        no signless integers: they become signed ones.
+        no signless integers: they become signed ones. Lanes become a subarray.
 
         Raises:
             CallError: when there is no such dtype, or the package that has it is not installed.
 
         """
         numpy = load_numpy("DType.to_numpy")
-        name = f"int{self.bits}" if self.kind == "signless" else str(self)
+        name = f"int{self.bits}" if self.kind == "signless" else self._lane
         scalar: Any = name if _NUMPY_OWN.fullmatch(name) else self._ml_dtypes_scalar(name)
         dtype: np.dtype[Any] = numpy.dtype(scalar)
-        return dtype
+        if self.lanes == 1:
+            return dtype
+        if self.lanes < 1 or self.itemsize != dtype.itemsize * self.lanes:
+            raise CallError(f"DType.to_numpy: NumPy has no {self}")
+        vector: np.dtype[Any] = numpy.dtype((dtype, (self.lanes,)))
+        return vector
 
     def _ml_dtypes_scalar(self, name: str) -> Any:
         try:
@@ -206,11 +212,15 @@ class DType(_Record, frozen=True):
         integer: Kind = "signed" if code.islower() else "unsigned"
         return cls("float" if code in "efd" else integer, 8 * size)
 
-    def __str__(self) -> str:
-        if self.kind in ("bool", "index"):
+    @property
+    def _lane(self) -> str:
+        if self.kind in ("bool", "index") or (self.kind, self.bits) == ("handle", 64):
             return self.kind
         text = f"{_PREFIX.get(self.kind, self.kind)}{self.bits}"
         return f"{text}_{self.format}" if self.format else text
+
+    def __str__(self) -> str:
+        return self._lane if self.lanes == 1 else f"{self._lane}x{self.lanes}"
 
 
 class Scalar(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_SCALAR):

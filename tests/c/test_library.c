@@ -41,7 +41,8 @@ static elf_file sample(bool wide, bool big, unsigned flags) {
                 .needed = needed,
                 .needed_count = 2,
                 .soname = "libadd.so",
-                .dt_flags = 8};
+                .dt_flags = 8,
+                .relocated = 1};
   elf_make(&f);
   return f;
 }

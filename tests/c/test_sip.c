@@ -1,34 +1,5 @@
+#include "allocations.h"
 #include "codec.h"
-
-/* ---------------------------------------------------------------- allocations
- *
- * The linker leads every allocation here (see the Makefile): they are counted,
- * and refused from the one with the number `refused_from` on. */
-void* __real_malloc(size_t size);
-void* __real_calloc(size_t count, size_t size);
-void* __real_realloc(void* block, size_t size);
-void* __wrap_malloc(size_t size);
-void* __wrap_calloc(size_t count, size_t size);
-void* __wrap_realloc(void* block, size_t size);
-
-static size_t allocations, largest, refused_from = SIZE_MAX;
-
-static bool allowed(size_t size) {
-  if (size > largest) largest = size;
-  return allocations++ < refused_from;
-}
-
-void* __wrap_malloc(size_t size) {
-  return allowed(size) ? __real_malloc(size) : NULL;
-}
-
-void* __wrap_calloc(size_t count, size_t size) {
-  return allowed(count * size) ? __real_calloc(count, size) : NULL;
-}
-
-void* __wrap_realloc(void* block, size_t size) {
-  return allowed(size) ? __real_realloc(block, size) : NULL;
-}
 
 /* ---------------------------------------------------------------------- calls
  */

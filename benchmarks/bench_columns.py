@@ -1,0 +1,141 @@
+"""Many signatures to columns: fnabi beside a plain C loop, a Python port and memcpy.
+
+The texts stand in one buffer with offsets, so that nothing but decoding is measured; `strings`
+measures a list of bytes. The loop is `columns_peer.c`, compiled here with the flags of the core.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sysconfig
+from array import array
+from collections.abc import Callable
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import cffi
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+import corpus
+import fnabi
+import grammar
+
+SIZE = 100_000
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+
+CORPORA: dict[str, tuple[Any, list[bytes]]] = {
+    "raw mixed": ("raw", corpus.raw(SIZE)),
+    "raw distinct": ("raw", corpus.raw_distinct(SIZE)),
+    "sip": ("sip", corpus.sip(SIZE)),
+}
+
+Joined = tuple[bytes, "array[int]"]
+
+
+def join(texts: list[bytes]) -> Joined:
+    return b"".join(texts), array("q", accumulate(map(len, texts), initial=0))
+
+
+JOINED = {name: join(texts) for name, (_, texts) in CORPORA.items()}
+
+
+@pytest.fixture(scope="module")
+def loop(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Joined], Any]:
+    """Decode raw signatures by the plain loop; gives its number of nodes and dims of inputs."""
+    compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no C compiler {compiler}")
+    library = tmp_path_factory.mktemp("peer") / "peer.so"
+    source = Path(__file__).parent / "columns_peer.c"
+    flags = ["-std=c11", "-O2", "-shared", "-fPIC"]
+    subprocess.run([compiler, *flags, "-o", library, source], check=True)
+    ffi = cffi.FFI()
+    ffi.cdef(
+        "void *peer_decode(const char *, const int64_t *, size_t);"
+        "int64_t peer_size(void *, int32_t, int32_t); void peer_free(void *);"
+    )
+    peer = ffi.dlopen(str(library))
+
+    def decode(joined: Joined) -> tuple[int, int]:
+        offsets = ffi.from_buffer("int64_t[]", joined[1])
+        columns = peer.peer_decode(joined[0], offsets, len(offsets) - 1)
+        found = peer.peer_size(columns, 0, 0), peer.peer_size(columns, 0, 1)
+        peer.peer_free(columns)
+        return found
+
+    return decode
+
+
+def sizes(columns: fnabi.Columns) -> tuple[int, int]:
+    arrays = columns.to_numpy()
+    return len(arrays["inputs.kind"]), len(arrays.get("inputs.dims", ()))
+
+
+def decode(name: str, threads: int = 1) -> Callable[[], fnabi.Columns]:
+    abi, (data, offsets) = CORPORA[name][0], JOINED[name]
+    return lambda: fnabi.decode_columns(data, abi, threads, offsets=offsets)
+
+
+@pytest.mark.parametrize("who", ["fnabi", "fnabi, 2 threads", "C loop", "strings", "memcpy"])
+@pytest.mark.parametrize("name", CORPORA)
+def test_columns(
+    benchmark: BenchmarkFixture, loop: Callable[[Joined], Any], name: str, who: str
+) -> None:
+    abi, texts = CORPORA[name]
+    benchmark.group = f"columns, {name}, {len(texts)} signatures"
+    benchmark.extra_info["bytes"] = len(JOINED[name][0])
+    if who == "C loop":
+        if abi != "raw":
+            pytest.skip("the C loop reads raw signatures")
+        assert loop(JOINED[name]) == sizes(decode(name)())
+        benchmark(loop, JOINED[name])
+    elif who == "strings":
+        benchmark(fnabi.decode_columns, texts, abi)
+    elif who == "memcpy":
+        benchmark(bytearray, JOINED[name][0])
+    else:
+        benchmark(decode(name, 2 if "threads" in who else 1))
+
+
+@pytest.mark.parametrize("name", CORPORA)
+def test_python_port(benchmark: BenchmarkFixture, name: str) -> None:
+    abi, texts = CORPORA[name]
+    parse = grammar.raw_parse if abi == "raw" else grammar.sip_parse
+    some = texts[:1000]
+    benchmark.group = f"columns, {name}, {len(some)} signatures"
+    benchmark(lambda: [parse(text) for text in some])
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("abi", ["raw", "sip"])
+def test_flat(benchmark: BenchmarkFixture, abi: Any, size: int) -> None:
+    """The cost of a signature does not depend on how many there are."""
+    name = "raw mixed" if abi == "raw" else abi
+    texts = CORPORA[name][1]
+    data, offsets = join((texts * (1 + size // len(texts)))[:size])
+    benchmark.group = f"columns, {name}, by size"
+    benchmark.extra_info["signatures"] = size
+    benchmark(lambda: fnabi.decode_columns(data, abi, offsets=offsets))
+
+
+@pytest.mark.parametrize("abi", ["cconv", "iree_abi", "declaration"])
+def test_other(benchmark: BenchmarkFixture, abi: Any) -> None:
+    made: dict[str, Callable[[], list[Any]]] = {
+        "cconv": corpus.cconv,
+        "iree_abi": corpus.iree_abi,
+        "declaration": corpus.declarations,
+    }
+    texts = made[abi]()
+    benchmark.group = f"columns, {abi}, {len(texts)} texts"
+    benchmark(fnabi.decode_columns, texts, abi)
+
+
+@pytest.mark.parametrize("name", CORPORA)
+def test_encode(benchmark: BenchmarkFixture, name: str) -> None:
+    columns = decode(name)()
+    assert fnabi.encode_columns(columns)[0] == JOINED[name][0]
+    benchmark.group = f"encode columns, {name}, {SIZE} signatures"
+    benchmark(fnabi.encode_columns, columns)

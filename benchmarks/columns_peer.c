@@ -1,0 +1,145 @@
+/* What a plain loop makes of raw signatures: one character after the other,
+ * into the same arrays, each grown when it is full. Built when the benchmark
+ * runs, with the flags of the core. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct array {
+  char* data;
+  size_t size, room;
+} array;
+
+static void add(array* a, const void* item, size_t size) {
+  if (a->size + size > a->room) {
+    a->room = 2 * a->room + 1024;
+    a->data = realloc(a->data, a->room);
+    if (a->data == NULL) abort();
+  }
+  memcpy(a->data + a->size, item, size);
+  a->size += size;
+}
+
+static void add8(array* a, int8_t item) { add(a, &item, sizeof item); }
+static void add32(array* a, int32_t item) { add(a, &item, sizeof item); }
+static void add64(array* a, int64_t item) { add(a, &item, sizeof item); }
+
+typedef struct side {
+  array offsets, kinds, dtypes, shape_offsets, dims;
+} side;
+
+typedef struct peer {
+  array status;
+  side sides[2];
+} peer;
+
+static int number(const char** at, const char* end, int64_t* value) {
+  const char* p = *at;
+  int negative = p < end && *p == '-';
+  if (negative) p++;
+  if (p == end || *p < '0' || *p > '9') return 0;
+  int64_t sum = 0;
+  for (; p < end && *p >= '0' && *p <= '9'; p++) {
+    sum = sum * 10 + (*p - '0');
+    if (sum > (int64_t)INT32_MAX + negative) return 0;
+  }
+  *at = p;
+  *value = negative ? -sum : sum;
+  return 1;
+}
+
+static int span(const char** at, const char* end, const char** span_end) {
+  int64_t length;
+  if (!number(at, end, &length) || *at == end || **at != '!') return 0;
+  if (length < 1 || length > end - *at) return 0;
+  *span_end = *at + length;
+  ++*at;
+  return 1;
+}
+
+static int fields(const char* at, const char* end, char kind, side* s) {
+  int64_t value = 0;
+  int8_t dtype = 0;
+  if (at < end && *at == 't') {
+    at++;
+    if (!number(&at, end, &value) || value < 0 || value > 11) return 0;
+    dtype = (int8_t)value;
+  }
+  while (kind == 'B' && at < end && *at == 'd') {
+    at++;
+    if (!number(&at, end, &value) || value < -1) return 0;
+    add64(&s->dims, value);
+  }
+  add8(&s->dtypes, dtype);
+  return at == end;
+}
+
+static int values(const char* at, const char* end, side* s) {
+  while (at < end) {
+    const char* value_end;
+    char kind = *at++;
+    if (!span(&at, end, &value_end)) return 0;
+    switch (kind) {
+      case 'B':
+        add8(&s->kinds, 2);
+        if (!fields(at, value_end, kind, s)) return 0;
+        break;
+      case 'S':
+        add8(&s->kinds, 1);
+        if (!fields(at, value_end, kind, s)) return 0;
+        break;
+      case 'O':
+      case 'U':
+        add8(&s->kinds, kind == 'O' ? 3 : 10);
+        add8(&s->dtypes, -1);
+        if (at != value_end) return 0;
+        break;
+      default:
+        return 0;
+    }
+    add32(&s->shape_offsets, (int32_t)(s->dims.size / 8));
+    at = value_end;
+  }
+  return 1;
+}
+
+peer* peer_decode(const char* data, const int64_t* offsets, size_t count) {
+  peer* p = calloc(1, sizeof *p);
+  if (p == NULL) abort();
+  for (int i = 0; i < 2; i++) {
+    add32(&p->sides[i].offsets, 0);
+    add32(&p->sides[i].shape_offsets, 0);
+  }
+  for (size_t row = 0; row < count; row++) {
+    const char* at = data + offsets[row];
+    const char* end = data + offsets[row + 1];
+    int good = 1;
+    for (int i = 0; i < 2 && good; i++) {
+      const char* side_end;
+      good = at < end && *at++ == "IR"[i] && span(&at, end, &side_end) &&
+             values(at, side_end, &p->sides[i]);
+      at = side_end;
+    }
+    add8(&p->status, !(good && at == end));
+    for (int i = 0; i < 2; i++)
+      add32(&p->sides[i].offsets, (int32_t)p->sides[i].kinds.size);
+  }
+  return p;
+}
+
+int64_t peer_size(const peer* p, int32_t side, int32_t dims) {
+  return dims ? (int64_t)(p->sides[side].dims.size / 8)
+              : (int64_t)p->sides[side].kinds.size;
+}
+
+void peer_free(peer* p) {
+  free(p->status.data);
+  for (int i = 0; i < 2; i++) {
+    free(p->sides[i].offsets.data);
+    free(p->sides[i].kinds.data);
+    free(p->sides[i].dtypes.data);
+    free(p->sides[i].shape_offsets.data);
+    free(p->sides[i].dims.data);
+  }
+  free(p);
+}

@@ -1,0 +1,1107 @@
+#include "columns.h"
+
+#include <stdlib.h>
+
+#include "cconv.h"
+#include "declaration.h"
+#include "error.h"
+#include "iree_abi.h"
+#include "raw.h"
+#include "sip.h"
+
+/* ------------------------------------------------------------------- columns
+ */
+
+_Static_assert(FNABI_CODE_COUNT <= FNABI_ROW_NULL, "a status is a byte");
+_Static_assert(FNABI_DEPTH_MAX < 250, "a depth is a byte");
+
+typedef struct layout {
+  uint8_t width;
+  bool offsets;
+  uint8_t abis; /* bit of every fnabi_abi that has it */
+} layout;
+
+enum {
+  RAW = 1 << FNABI_ABI_RAW,
+  SIP = 1 << FNABI_ABI_SIP,
+  DECLARATION = 1 << FNABI_ABI_DECLARATION,
+  ALL = (1 << FNABI_ABI_COUNT) - 1,
+  T = ALL & ~SIP,
+  N = ALL & ~SIP & ~RAW,
+  NS = ALL & ~RAW
+};
+
+static const layout layouts[FNABI_COLUMN_OFFSETS + FNABI_COLUMN_SIDE] = {
+    [FNABI_COLUMN_STATUS] = {1, false, ALL},
+    [FNABI_COLUMN_DOUBT] = {1, false, DECLARATION},
+    [FNABI_COLUMN_KEPT] = {8, false, ALL},
+    [FNABI_COLUMN_ERROR_OFFSET] = {8, false, ALL},
+    [FNABI_COLUMN_TEXT_OFFSETS] = {8, true, ALL},
+    [FNABI_COLUMN_TEXT] = {1, false, ALL},
+    [FNABI_COLUMN_OFFSETS] = {4, true, ALL},
+    [FNABI_COLUMN_KIND] = {1, false, ALL},
+    [FNABI_COLUMN_DTYPE] = {4, false, T},
+    [FNABI_COLUMN_SHAPE_OFFSETS] = {4, true, T},
+    [FNABI_COLUMN_DIMS] = {8, false, T},
+    [FNABI_COLUMN_FLAGS] = {1, false, N},
+    [FNABI_COLUMN_DEPTH] = {1, false, NS},
+    [FNABI_COLUMN_NAME_OFFSETS] = {4, true, NS},
+    [FNABI_COLUMN_NAMES] = {1, false, NS},
+    [FNABI_COLUMN_REF_OFFSETS] = {4, true, N},
+    [FNABI_COLUMN_REFS] = {1, false, N},
+    [FNABI_COLUMN_INDEX] = {4, false, SIP},
+    [FNABI_COLUMN_POSITION] = {4, false, SIP},
+};
+
+static const layout* layout_of(const fnabi_columns* columns, int32_t column) {
+  if (column < 0 || column >= FNABI_COLUMN_COUNT) return NULL;
+  if (column >= FNABI_COLUMN_OFFSETS + FNABI_COLUMN_SIDE)
+    column -= FNABI_COLUMN_SIDE;
+  static const layout raw_dtype = {1, false, RAW};
+  const layout* found = &layouts[column];
+  if (column == FNABI_COLUMN_DTYPE && columns->abi == FNABI_ABI_RAW)
+    found = &raw_dtype;
+  return (found->abis >> columns->abi & 1) != 0 ? found : NULL;
+}
+
+static bool reserve(fnabi_vector* v, size_t more) {
+  if (more <= v->room - v->size) return true;
+  if (more > SIZE_MAX / 2 - v->size) return false;
+  size_t room = v->size + more;
+  if (room < 2 * v->room) room = 2 * v->room;
+  uint8_t* data = realloc(v->data, room);
+  if (data == NULL) return false;
+  v->data = data;
+  v->room = room;
+  return true;
+}
+
+static bool append(fnabi_vector* v, const void* bytes, size_t size) {
+  if (!reserve(v, size)) return false;
+  if (size != 0) memcpy(v->data + v->size, bytes, size);
+  v->size += size;
+  return true;
+}
+
+static bool push8(fnabi_vector* v, int value) {
+  uint8_t byte = (uint8_t)value;
+  return append(v, &byte, 1);
+}
+
+static bool push32(fnabi_vector* v, int32_t value) {
+  return append(v, &value, sizeof value);
+}
+
+static bool push64(fnabi_vector* v, size_t value) {
+  int64_t number = (int64_t)value;
+  return append(v, &number, sizeof number);
+}
+
+/* Where what has been added to a column ends, as an offset into it. */
+static bool push_end(fnabi_vector* v, size_t end) {
+  return end <= INT32_MAX && push32(v, (int32_t)end);
+}
+
+static int64_t number_at(const fnabi_vector* v, size_t i) {
+  int64_t number;
+  memcpy(&number, v->data + i * sizeof number, sizeof number);
+  return number;
+}
+
+static int32_t int_at(const fnabi_vector* v, size_t i) {
+  int32_t number;
+  memcpy(&number, v->data + i * sizeof number, sizeof number);
+  return number;
+}
+
+static int32_t intern(fnabi_columns* columns, const fnabi_dtype* dtype);
+
+fnabi_columns* fnabi_columns_new(int32_t abi, int32_t flags) {
+  if (abi < 0 || abi >= FNABI_ABI_COUNT) return NULL;
+  fnabi_columns* columns = calloc(1, sizeof *columns);
+  if (columns == NULL) return NULL;
+  atomic_init(&columns->owners, 1);
+  columns->abi = abi;
+  columns->flags = flags;
+  bool good = true;
+  for (int32_t i = 0; i < FNABI_COLUMN_COUNT; i++) {
+    const layout* l = layout_of(columns, i);
+    if (l != NULL && l->offsets)
+      good &= append(&columns->vectors[i], "\0\0\0\0\0\0\0", l->width);
+  }
+  /* the dtypes of the raw ABI have the numbers that it gives them */
+  if (abi != FNABI_ABI_SIP)
+    for (int32_t i = 0; i < FNABI_SCALAR_TYPE_COUNT; i++) {
+      uint8_t message[32];
+      fnabi_reader r = {message, sizeof message, 0};
+      fnabi_dtype dtype;
+      fnabi_error error;
+      fnabi_raw_scalar_dtype(i, message, sizeof message);
+      good &= fnabi_unpack_dtype(&r, &dtype, &error) &&
+              intern(columns, &dtype) == i;
+    }
+  if (good) return columns;
+  fnabi_columns_free(columns);
+  return NULL;
+}
+
+void fnabi_columns_free(fnabi_columns* columns) {
+  if (columns == NULL) return;
+  if (atomic_fetch_sub_explicit(&columns->owners, 1, memory_order_acq_rel) != 1)
+    return;
+  for (int i = 0; i < FNABI_COLUMN_COUNT; i++) free(columns->vectors[i].data);
+  free(columns->dtypes.data);
+  free(columns->formats.data);
+  free(columns->slots.data);
+  free(columns->scratch.data);
+  free(columns);
+}
+
+size_t fnabi_columns_rows(const fnabi_columns* columns) {
+  return columns->rows;
+}
+
+size_t fnabi_columns_read(const fnabi_columns* columns, int32_t column,
+                          const void** data, size_t* size) {
+  const layout* l = layout_of(columns, column);
+  if (l == NULL) return 0;
+  *data = columns->vectors[column].data;
+  *size = columns->vectors[column].size;
+  return l->width;
+}
+
+/* -------------------------------------------------------------------- dtypes
+ */
+
+static const fnabi_dtype_entry* entry_of(const fnabi_columns* columns,
+                                         size_t i) {
+  return (const fnabi_dtype_entry*)(const void*)columns->dtypes.data + i;
+}
+
+static fnabi_dtype dtype_of(const fnabi_columns* columns, size_t i) {
+  const fnabi_dtype_entry* e = entry_of(columns, i);
+  return (fnabi_dtype){e->kind, e->bits,
+                       (const char*)columns->formats.data + e->format,
+                       e->format_size};
+}
+
+static bool same_dtype(const fnabi_dtype* a, const fnabi_dtype* b) {
+  return a->kind == b->kind && a->bits == b->bits &&
+         a->format_size == b->format_size &&
+         (a->format_size == 0 ||
+          memcmp(a->format, b->format, a->format_size) == 0);
+}
+
+static uint64_t hash_dtype(const fnabi_dtype* dtype) {
+  uint64_t hash = ((uint64_t)dtype->kind << 32 | dtype->bits) + 1;
+  for (size_t i = 0; i < dtype->format_size; i++)
+    hash = (hash ^ (uint8_t)dtype->format[i]) * UINT64_C(0x100000001B3);
+  return hash * UINT64_C(0x9E3779B97F4A7C15) >> 20;
+}
+
+/* The slot of a dtype, or the free one where it would be. There is one. */
+static int32_t* slot_of(const fnabi_columns* columns,
+                        const fnabi_dtype* dtype) {
+  int32_t* slots = (int32_t*)(void*)columns->slots.data;
+  size_t mask = columns->slots.size / sizeof *slots - 1;
+  size_t at = (size_t)hash_dtype(dtype) & mask;
+  for (;; at = (at + 1) & mask) {
+    if (slots[at] < 0) return &slots[at];
+    fnabi_dtype found = dtype_of(columns, (size_t)slots[at]);
+    if (same_dtype(&found, dtype)) return &slots[at];
+  }
+}
+
+static bool grow_slots(fnabi_columns* columns) {
+  size_t size =
+      columns->slots.size == 0 ? 64 * sizeof(int32_t) : 2 * columns->slots.size;
+  if (!reserve(&columns->slots, size - columns->slots.size)) return false;
+  columns->slots.size = size;
+  memset(columns->slots.data, 0xFF, size);
+  for (size_t i = 0; i < fnabi_dtype_count(columns); i++) {
+    fnabi_dtype dtype = dtype_of(columns, i);
+    *slot_of(columns, &dtype) = (int32_t)i;
+  }
+  return true;
+}
+
+/* The index of a dtype, which may be new; -1 when there is no memory. */
+static int32_t intern(fnabi_columns* columns, const fnabi_dtype* dtype) {
+  size_t count = fnabi_dtype_count(columns);
+  if (2 * (count + 1) * sizeof(int32_t) > columns->slots.size &&
+      !grow_slots(columns))
+    return -1;
+  int32_t* slot = slot_of(columns, dtype);
+  if (*slot >= 0) return *slot;
+  fnabi_dtype_entry e = {dtype->kind, dtype->bits, columns->formats.size,
+                         dtype->format_size};
+  if (!append(&columns->formats, dtype->format, dtype->format_size) ||
+      !append(&columns->dtypes, &e, sizeof e))
+    return -1;
+  return *slot = (int32_t)count;
+}
+
+void fnabi_dtype_write_name(fnabi_writer* w, const fnabi_columns* columns,
+                            size_t i) {
+  static const char* const names[FNABI_DTYPE_KIND_COUNT] = {
+      "int",     "uint", "i",     "float",  "bfloat",
+      "complex", "bool", "index", "handle",
+  };
+  fnabi_dtype dtype = dtype_of(columns, i);
+  fnabi_put(w, names[dtype.kind], strlen(names[dtype.kind]));
+  if (dtype.kind >= FNABI_DTYPE_BOOL) return;
+  char bits[10];
+  size_t at = sizeof bits;
+  for (uint32_t left = dtype.bits; left != 0; left /= 10)
+    bits[--at] = (char)('0' + left % 10);
+  fnabi_put(w, bits + at, sizeof bits - at);
+  if (dtype.format_size == 0) return;
+  fnabi_put(w, "_", 1);
+  fnabi_put(w, dtype.format, dtype.format_size);
+}
+
+int64_t fnabi_columns_dtypes(const fnabi_columns* columns, uint8_t* out,
+                             size_t capacity) {
+  fnabi_writer w = {out, capacity, 0};
+  size_t count = fnabi_dtype_count(columns);
+  fnabi_pack_array(&w, 2);
+  fnabi_pack_close(&w, fnabi_pack_open(&w), count);
+  for (size_t i = 0; i < count; i++) {
+    fnabi_dtype dtype = dtype_of(columns, i);
+    fnabi_pack_dtype(&w, &dtype);
+  }
+  fnabi_pack_close(&w, fnabi_pack_open(&w), count);
+  for (size_t i = 0; i < count; i++) {
+    fnabi_writer measure = {NULL, 0, 0};
+    fnabi_dtype_write_name(&measure, columns, i);
+    fnabi_pack_string(&w, measure.size);
+    fnabi_dtype_write_name(&w, columns, i);
+  }
+  return (int64_t)w.size;
+}
+
+/* --------------------------------------------------- from messages to columns
+ *
+ * The decoder of single texts is the reference: its message becomes a row, node
+ * by node. A false is want of memory: the message has the form that it wrote.
+ */
+
+/* Where the nodes of one side go. */
+typedef struct side {
+  fnabi_columns* columns;
+  fnabi_vector* column; /* those of this side: column[FNABI_COLUMN_KIND] */
+  fnabi_reader r;
+} side;
+
+typedef struct node {
+  int64_t kind;
+  int32_t dtype;
+  unsigned flags, depth;
+  const char *name, *ref;
+  size_t name_size, ref_size;
+} node;
+
+/* A node, whose dims have been added already. */
+static bool put_node(side* s, const node* n) {
+  fnabi_vector* c = s->column;
+  if (!push8(&c[FNABI_COLUMN_KIND], (int)n->kind) ||
+      !push_end(&c[FNABI_COLUMN_SHAPE_OFFSETS],
+                c[FNABI_COLUMN_DIMS].size / sizeof(int64_t)))
+    return false;
+  if (s->columns->abi == FNABI_ABI_RAW)
+    return push8(&c[FNABI_COLUMN_DTYPE], n->dtype);
+  return (push32(&c[FNABI_COLUMN_DTYPE], n->dtype) &&
+          push8(&c[FNABI_COLUMN_FLAGS], (int)n->flags) &&
+          push8(&c[FNABI_COLUMN_DEPTH], (int)n->depth) &&
+          append(&c[FNABI_COLUMN_NAMES], n->name, n->name_size) &&
+          push_end(&c[FNABI_COLUMN_NAME_OFFSETS], c[FNABI_COLUMN_NAMES].size) &&
+          append(&c[FNABI_COLUMN_REFS], n->ref, n->ref_size) &&
+          push_end(&c[FNABI_COLUMN_REF_OFFSETS], c[FNABI_COLUMN_REFS].size));
+}
+
+static bool take_dtype(side* s, node* n) {
+  fnabi_dtype dtype;
+  fnabi_error error;
+  if (!fnabi_unpack_dtype(&s->r, &dtype, &error)) return false;
+  n->dtype = intern(s->columns, &dtype);
+  return n->dtype >= 0;
+}
+
+static bool take_shape(side* s, node* n) {
+  size_t rank;
+  if (fnabi_unpack_nil(&s->r)) return true;
+  if (!fnabi_unpack_array(&s->r, &rank)) return false;
+  n->flags |= FNABI_NODE_RANKED;
+  for (; rank > 0; rank--) {
+    int64_t dim = -1;
+    if (!fnabi_unpack_nil(&s->r) && !fnabi_unpack_int(&s->r, &dim))
+      return false;
+    if (!push64(&s->column[FNABI_COLUMN_DIMS], (size_t)dim)) return false;
+  }
+  return true;
+}
+
+/* Passes over a value: a type has arrays, nils, integers and text. */
+static bool skip(fnabi_reader* r) {
+  for (size_t left = 1; left > 0; left--) {
+    size_t count, size;
+    int64_t number;
+    const char* text;
+    if (fnabi_unpack_array(r, &count))
+      left += count;
+    else if (!fnabi_unpack_nil(r) && !fnabi_unpack_int(r, &number) &&
+             !fnabi_unpack_text(r, &text, &size))
+      return false;
+  }
+  return true;
+}
+
+static bool take_type(side* s, node n);
+
+static bool take_types(side* s, unsigned depth) {
+  size_t count;
+  if (!fnabi_unpack_array(&s->r, &count)) return false;
+  for (; count > 0; count--)
+    if (!take_type(s, (node){.depth = depth})) return false;
+  return true;
+}
+
+static bool take_name(side* s, node* n) {
+  n->flags |= FNABI_NODE_NAMED;
+  return fnabi_unpack_text(&s->r, &n->name, &n->name_size);
+}
+
+/* A type; `n` has its depth and its name. Types nest as deep as the decoder
+ * allowed. */
+static bool take_type(side* s, node n) {
+  size_t count;
+  n.dtype = -1;
+  if (!fnabi_unpack_array(&s->r, &count) || !fnabi_unpack_int(&s->r, &n.kind))
+    return false;
+  switch (n.kind) {
+    case FNABI_TYPE_SCALAR:
+      return take_dtype(s, &n) && put_node(s, &n);
+    case FNABI_TYPE_BUFFER:
+      return take_dtype(s, &n) && take_shape(s, &n) && put_node(s, &n);
+    case FNABI_TYPE_REF:
+      if (!fnabi_unpack_nil(&s->r)) {
+        n.flags |= FNABI_NODE_REF_NAMED;
+        if (!fnabi_unpack_text(&s->r, &n.ref, &n.ref_size)) return false;
+      }
+      return put_node(s, &n);
+    case FNABI_TYPE_LIST:
+    case FNABI_TYPE_TUPLE:
+      return put_node(s, &n) && take_types(s, n.depth + 1);
+    case FNABI_TYPE_HOMOGENEOUS_LIST:
+      return put_node(s, &n) && take_type(s, (node){.depth = n.depth + 1});
+    case FNABI_TYPE_DICT:
+      if (!put_node(s, &n) || !fnabi_unpack_array(&s->r, &count)) return false;
+      for (; count > 0; count--) {
+        node child = {.depth = n.depth + 1};
+        size_t two;
+        if (!fnabi_unpack_array(&s->r, &two) || !take_name(s, &child) ||
+            !take_type(s, child))
+          return false;
+      }
+      return true;
+    case FNABI_TYPE_NAMED:
+      return take_name(s, &n) && take_type(s, n);
+    case FNABI_TYPE_REF_ARRAY: {
+      /* the shape stands behind the element, whose node comes behind this */
+      fnabi_reader element = s->r;
+      if (!skip(&s->r) || !take_shape(s, &n) || !put_node(s, &n)) return false;
+      fnabi_reader rest = s->r;
+      s->r = element;
+      bool good = take_type(s, (node){.depth = n.depth + 1});
+      s->r = rest;
+      return good;
+    }
+    default: /* NULL, UNKNOWN */
+      return put_node(s, &n);
+  }
+}
+
+/* A node of SIP, or nil at the root; `n` has its key. */
+static bool take_sip_node(side* s, node n, int64_t position) {
+  fnabi_vector* c = s->column;
+  size_t count;
+  int64_t index = -1;
+  if (fnabi_unpack_nil(&s->r)) return true;
+  if (!fnabi_unpack_array(&s->r, &count) || !fnabi_unpack_int(&s->r, &n.kind))
+    return false;
+  bool leaf = n.kind == FNABI_SIP_LEAF;
+  if (leaf ? !fnabi_unpack_int(&s->r, &index)
+           : !fnabi_unpack_array(&s->r, &count))
+    return false;
+  if (!push8(&c[FNABI_COLUMN_KIND], (int)n.kind) ||
+      !push8(&c[FNABI_COLUMN_DEPTH], (int)n.depth) ||
+      !append(&c[FNABI_COLUMN_NAMES], n.name, n.name_size) ||
+      !push_end(&c[FNABI_COLUMN_NAME_OFFSETS], c[FNABI_COLUMN_NAMES].size) ||
+      !push32(&c[FNABI_COLUMN_INDEX], (int32_t)index) ||
+      !push32(&c[FNABI_COLUMN_POSITION], (int32_t)position))
+    return false;
+  for (; !leaf && count > 0; count--) {
+    node child = {.depth = n.depth + 1};
+    size_t two;
+    position = -1;
+    if (!fnabi_unpack_array(&s->r, &two) ||
+        (n.kind == FNABI_SIP_SEQUENCE ? !fnabi_unpack_int(&s->r, &position)
+                                      : !take_name(s, &child)) ||
+        !take_sip_node(s, child, position))
+      return false;
+  }
+  return true;
+}
+
+/* The decoder of a text's ABI; *doubt is set for declarations. */
+static bool write_text(int32_t abi, fnabi_text text, fnabi_writer* w,
+                       const char** doubt, fnabi_error* error) {
+  const fnabi_known unknown = {-1, NULL};
+  switch (abi) {
+    case FNABI_ABI_RAW:
+      return fnabi_raw_write(text.data, text.size, w, error);
+    case FNABI_ABI_SIP:
+      return fnabi_sip_write(text.data, text.size, w, error);
+    case FNABI_ABI_CCONV:
+      return fnabi_cconv_write_signature(text.data, text.size, w, error);
+    case FNABI_ABI_IREE_ABI:
+      return fnabi_iree_abi_write(text.data, text.size, w, error);
+    default:
+      return fnabi_declaration_write(text.data, text.size, unknown, unknown, w,
+                                     doubt, error);
+  }
+}
+
+static fnabi_doubt doubt_of(const char* text) {
+  return text == NULL   ? FNABI_DOUBT_NONE
+         : *text == 'a' ? FNABI_DOUBT_ARITY
+         : *text == 'n' ? FNABI_DOUBT_NAMES
+                        : FNABI_DOUBT_TYPE;
+}
+
+/* What a row has besides its nodes. */
+static bool put_row(fnabi_columns* columns, int32_t status, uint64_t offset,
+                    fnabi_doubt doubt, const fnabi_text* kept) {
+  fnabi_vector* v = columns->vectors;
+  for (int i = 0; i < 2; i++) {
+    fnabi_vector* c = v + i * FNABI_COLUMN_SIDE;
+    if (!push_end(&c[FNABI_COLUMN_OFFSETS], c[FNABI_COLUMN_KIND].size))
+      return false;
+  }
+  if (!push8(&v[FNABI_COLUMN_STATUS], status)) return false;
+  if (columns->abi == FNABI_ABI_DECLARATION &&
+      !push8(&v[FNABI_COLUMN_DOUBT], (int)doubt))
+    return false;
+  return kept == NULL ||
+         (append(&v[FNABI_COLUMN_TEXT], kept->data, kept->size) &&
+          push64(&v[FNABI_COLUMN_KEPT], columns->rows) &&
+          push64(&v[FNABI_COLUMN_ERROR_OFFSET], (size_t)offset) &&
+          push64(&v[FNABI_COLUMN_TEXT_OFFSETS], v[FNABI_COLUMN_TEXT].size));
+}
+
+static bool add_slowly(fnabi_columns* columns, fnabi_text text) {
+  if (text.data == NULL)
+    return put_row(columns, FNABI_ROW_NULL, 0, FNABI_DOUBT_NONE, NULL);
+  fnabi_vector* scratch = &columns->scratch;
+  fnabi_error error;
+  const char* doubt = NULL;
+  if (!reserve(scratch, 512)) return false;
+  fnabi_writer w = {scratch->data, scratch->room, 0};
+  bool good = write_text(columns->abi, text, &w, &doubt, &error);
+  if (good && w.size > scratch->room) {
+    if (!reserve(scratch, w.size)) return false;
+    w = (fnabi_writer){scratch->data, scratch->room, 0};
+    good = write_text(columns->abi, text, &w, &doubt, &error);
+    if (w.size > w.capacity) return false; /* changed while read */
+  }
+  if (!good)
+    return error.code != FNABI_MEMORY &&
+           put_row(columns, error.code, error.offset, FNABI_DOUBT_NONE, &text);
+  fnabi_reader r = {scratch->data, w.size, 0};
+  size_t count;
+  if (!fnabi_unpack_array(&r, &count)) return false;
+  for (int i = 0; i < 2; i++) {
+    side s = {columns, columns->vectors + i * FNABI_COLUMN_SIDE, r};
+    if (columns->abi == FNABI_ABI_SIP ? !take_sip_node(&s, (node){0}, -1)
+                                      : !take_types(&s, 0))
+      return false;
+    r = s.r;
+  }
+  return put_row(columns, FNABI_OK, 0, doubt_of(doubt),
+                 fnabi_columns_keeps(columns) ? &text : NULL);
+}
+
+/* A row, or none at all. */
+static bool add_row(fnabi_columns* columns, fnabi_text text) {
+  size_t sizes[FNABI_COLUMN_COUNT];
+  for (int i = 0; i < FNABI_COLUMN_COUNT; i++)
+    sizes[i] = columns->vectors[i].size;
+  if (add_slowly(columns, text)) {
+    columns->rows++;
+    return true;
+  }
+  for (int i = 0; i < FNABI_COLUMN_COUNT; i++)
+    columns->vectors[i].size = sizes[i];
+  return false;
+}
+
+/* -------------------------------------------------------------------- blocks
+ */
+
+/* Room in the columns of nodes for what a block of that size can become, and in
+ * those of rows. */
+static bool reserve_block(fnabi_columns* columns, size_t size, size_t rows) {
+  for (int32_t i = 0; i < FNABI_COLUMN_COUNT; i++) {
+    const layout* l = layout_of(columns, i);
+    if (l == NULL || (i != FNABI_COLUMN_STATUS && i < FNABI_COLUMN_OFFSETS))
+      continue;
+    bool node = i != FNABI_COLUMN_STATUS &&
+                (i - FNABI_COLUMN_OFFSETS) % FNABI_COLUMN_SIDE != 0;
+    fnabi_vector* v = &columns->vectors[i];
+    if (v->size / l->width + size > INT32_MAX ||
+        !reserve(v, (node ? size + FNABI_BLOCK_PAD : rows) * l->width))
+      return false;
+  }
+  return true;
+}
+
+static void open_sides(fnabi_columns* columns, fnabi_side_columns sides[2]) {
+  for (int i = 0; i < 2; i++) {
+    fnabi_vector* c = columns->vectors + i * FNABI_COLUMN_SIDE;
+#define FIELD(column) (void*)c[FNABI_COLUMN_##column].data
+    sides[i] = (fnabi_side_columns){
+        .kinds = FIELD(KIND),
+        .dtypes = FIELD(DTYPE),
+        .shape_offsets = FIELD(SHAPE_OFFSETS),
+        .dims = FIELD(DIMS),
+        .depths = FIELD(DEPTH),
+        .name_offsets = FIELD(NAME_OFFSETS),
+        .names = FIELD(NAMES),
+        .indexes = FIELD(INDEX),
+        .positions = FIELD(POSITION),
+        .nodes = c[FNABI_COLUMN_KIND].size,
+        .dim_count = c[FNABI_COLUMN_DIMS].size / sizeof(int64_t),
+        .name_size = c[FNABI_COLUMN_NAMES].size,
+    };
+#undef FIELD
+  }
+}
+
+static void close_sides(fnabi_columns* columns,
+                        const fnabi_side_columns sides[2]) {
+  for (int i = 0; i < 2; i++) {
+    fnabi_vector* c = columns->vectors + i * FNABI_COLUMN_SIDE;
+    size_t nodes = sides[i].nodes;
+    for (int32_t k = FNABI_COLUMN_KIND; k <= FNABI_COLUMN_POSITION; k++) {
+      const layout* l = layout_of(columns, k);
+      if (l == NULL) continue;
+      size_t count = k == FNABI_COLUMN_DIMS    ? sides[i].dim_count
+                     : k == FNABI_COLUMN_NAMES ? sides[i].name_size
+                                               : nodes + l->offsets;
+      c[k].size = count * l->width;
+    }
+  }
+}
+
+static void put_int32(fnabi_vector* v, int32_t number) {
+  memcpy(v->data + v->size, &number, sizeof number);
+  v->size += sizeof number;
+}
+
+static void put_int64(fnabi_vector* v, int64_t number) {
+  memcpy(v->data + v->size, &number, sizeof number);
+  v->size += sizeof number;
+}
+
+/* Rows that are well-formed come from the fast decoder, the others from the
+ * reference, which says what is wrong with them. */
+static bool add_block(fnabi_columns* columns, const uint8_t* block, size_t size,
+                      const fnabi_text* texts, const uint16_t* begins,
+                      size_t count) {
+  bool raw = columns->abi == FNABI_ABI_RAW;
+  fnabi_vector* v = columns->vectors;
+  fnabi_side_columns sides[2];
+  if (!reserve_block(columns, size, count)) return false;
+  open_sides(columns, sides);
+  for (size_t i = 0; i < count; i++) {
+    const uint8_t* text = block + begins[i];
+    const fnabi_side_columns before[2] = {sides[0], sides[1]};
+    if (texts[i].data != NULL &&
+        (raw ? fnabi_raw_row(text, texts[i].size, sides)
+             : fnabi_sip_row(text, texts[i].size, sides))) {
+      v[FNABI_COLUMN_STATUS].data[v[FNABI_COLUMN_STATUS].size++] = FNABI_OK;
+      put_int32(&v[FNABI_COLUMN_OFFSETS], (int32_t)sides[0].nodes);
+      put_int32(&v[FNABI_COLUMN_OFFSETS + FNABI_COLUMN_SIDE],
+                (int32_t)sides[1].nodes);
+      columns->rows++;
+      continue;
+    }
+    close_sides(columns, before);
+    for (int k = 0; k < 2; k++) { /* offsets that what failed has overwritten */
+      size_t nodes = before[k].nodes;
+      if (raw)
+        before[k].shape_offsets[nodes] = (int32_t)before[k].dim_count;
+      else
+        before[k].name_offsets[nodes] = (int32_t)before[k].name_size;
+    }
+    /* of the block, for the text itself may have changed */
+    fnabi_text again = {texts[i].data == NULL ? NULL : (const char*)text,
+                        texts[i].size};
+    if (!add_row(columns, again) || !reserve_block(columns, size, count - i))
+      return false;
+    open_sides(columns, sides);
+  }
+  close_sides(columns, sides);
+  return true;
+}
+
+enum { BLOCK_ROWS = 1024 };
+
+/* Rows of short texts, a block at a time. Where they stand in one buffer, what
+ * is between them is copied too. */
+static bool add_fast(fnabi_columns* columns, const fnabi_text* texts,
+                     size_t count, bool together) {
+  uint8_t block[FNABI_BLOCK_SIZE + FNABI_BLOCK_PAD];
+  uint16_t begins[BLOCK_ROWS];
+  size_t i = 0;
+  while (i < count) {
+    size_t first = i, used = 0;
+    const char* base = texts[i].data;
+    for (; i < count && i - first < BLOCK_ROWS; i++) {
+      size_t size = texts[i].size, begin = used;
+      if (together && texts[i].data != NULL) {
+        if (base == NULL) base = texts[i].data;
+        begin = (size_t)(texts[i].data - base);
+        if (texts[i].data < base || begin < used) break;
+      }
+      if (begin > FNABI_BLOCK_SIZE || size > FNABI_BLOCK_SIZE - begin) break;
+      if (!together && size != 0) memcpy(block + begin, texts[i].data, size);
+      begins[i - first] = (uint16_t)begin;
+      used = begin + size;
+    }
+    if (i == first) { /* a long text */
+      if (!add_row(columns, texts[i++])) return false;
+      continue;
+    }
+    if (together && used != 0) memcpy(block, base, used);
+    memset(block + used, 0, FNABI_BLOCK_PAD);
+    if (!add_block(columns, block, used, texts + first, begins, i - first))
+      return false;
+  }
+  return true;
+}
+
+bool fnabi_columns_add(fnabi_columns* columns, const fnabi_text* texts,
+                       size_t count, bool together) {
+  bool twin = !fnabi_columns_keeps(columns) &&
+              (columns->flags & FNABI_COLUMNS_REFERENCE) == 0;
+  if (twin) return add_fast(columns, texts, count, together);
+  for (size_t i = 0; i < count; i++)
+    if (!add_row(columns, texts[i])) return false;
+  return true;
+}
+
+/* -------------------------------------------------------------------- inputs
+ */
+
+enum { BATCH = 1024 };
+
+/* Texts on their way into rows. */
+typedef struct batch {
+  fnabi_columns* columns;
+  fnabi_error* error;
+  size_t before;      /* rows that there were */
+  size_t total, used; /* bytes of all texts, and of those that are rows */
+  size_t count;
+  fnabi_text texts[BATCH];
+} batch;
+
+static void open_batch(batch* b, fnabi_columns* columns, size_t total,
+                       fnabi_error* error) {
+  b->columns = columns;
+  b->error = error;
+  b->before = columns->rows;
+  b->total = total;
+  b->used = b->count = 0;
+}
+
+/* Room for all texts, if they are as the first ones were: growing step by step
+ * would touch twice the memory. What is not needed is never touched. */
+static void foresee(batch* b, const size_t before[FNABI_COLUMN_COUNT]) {
+  if (b->used == 0 || b->total / b->used < 2) return;
+  double factor = 1.03 * ((double)b->total / (double)b->used - 1);
+  for (int i = 0; i < FNABI_COLUMN_COUNT; i++) {
+    fnabi_vector* v = &b->columns->vectors[i];
+    reserve(v, (size_t)((double)(v->size - before[i]) * factor));
+  }
+}
+
+static bool flush(batch* b) {
+  size_t count = b->count, before[FNABI_COLUMN_COUNT];
+  bool first = b->used == 0;
+  b->count = 0;
+  for (int i = 0; i < FNABI_COLUMN_COUNT && first; i++)
+    before[i] = b->columns->vectors[i].size;
+  for (size_t i = 0; i < count; i++) b->used += b->texts[i].size;
+  if (fnabi_columns_add(b->columns, b->texts, count, true)) {
+    if (first) foresee(b, before);
+    return true;
+  }
+  fnabi_fail(b->error, FNABI_MEMORY, b->columns->rows - b->before, NULL);
+  return false;
+}
+
+static bool put_text(batch* b, const char* data, size_t size) {
+  b->texts[b->count++] = (fnabi_text){data, size};
+  return b->count < BATCH || flush(b);
+}
+
+/* Ends what holds the texts, which may be malformed from here on. */
+static int64_t close_batch(batch* b, const char* expected) {
+  if (!flush(b)) return -1;
+  size_t rows = b->columns->rows - b->before;
+  if (expected == NULL) return (int64_t)rows;
+  return fnabi_fail(b->error, FNABI_MESSAGE, rows, expected);
+}
+
+static int64_t offset_at(const void* offsets, int32_t width, size_t i) {
+  if (width == 4) {
+    int32_t narrow;
+    memcpy(&narrow, (const char*)offsets + i * sizeof narrow, sizeof narrow);
+    return narrow;
+  }
+  int64_t offset;
+  memcpy(&offset, (const char*)offsets + i * sizeof offset, sizeof offset);
+  return offset;
+}
+
+int64_t fnabi_columns_decode(fnabi_columns* columns, const char* data,
+                             size_t size, const void* offsets, int32_t width,
+                             const uint8_t* validity, size_t first,
+                             size_t count, fnabi_error* error) {
+  static const char nothing[1];
+  batch b;
+  bool known = count > 0 && (width == 4 || width == 8);
+  uint64_t total = known ? (uint64_t)offset_at(offsets, width, first + count) -
+                               (uint64_t)offset_at(offsets, width, first)
+                         : 0;
+  open_batch(&b, columns, total <= size ? (size_t)total : 0, error);
+  if (data == NULL) data = nothing;
+  if (width != 4 && width != 8)
+    return close_batch(&b, "offsets of 4 or 8 bytes");
+  for (size_t i = first; i < first + count; i++) {
+    int64_t begin = offset_at(offsets, width, i);
+    int64_t end = offset_at(offsets, width, i + 1);
+    if (begin < 0 || end < begin || (uint64_t)end > size)
+      return close_batch(&b, "offsets that ascend inside the data");
+    bool valid = validity == NULL || (validity[i / 8] >> i % 8 & 1) != 0;
+    if (!put_text(&b, valid ? data + begin : NULL,
+                  valid ? (size_t)(end - begin) : 0))
+      return -1;
+  }
+  return close_batch(&b, NULL);
+}
+
+int64_t fnabi_columns_decode_list(fnabi_columns* columns,
+                                  const uint8_t* message, size_t size,
+                                  fnabi_error* error) {
+  fnabi_reader r = {message, size, 0};
+  batch b;
+  open_batch(&b, columns, size, error);
+  size_t count;
+  if (!fnabi_unpack_array(&r, &count)) return close_batch(&b, "an array");
+  for (; count > 0; count--) {
+    const char* text = NULL;
+    size_t text_size = 0;
+    if (!fnabi_unpack_nil(&r) && !fnabi_unpack_text(&r, &text, &text_size))
+      return close_batch(&b, "bytes, str or None");
+    if (!put_text(&b, text, text_size)) return -1;
+  }
+  return close_batch(&b, r.at == size ? NULL : "one array");
+}
+
+int64_t fnabi_columns_decode_lines(fnabi_columns* columns, const char* data,
+                                   size_t size, bool whole, size_t* used,
+                                   fnabi_error* error) {
+  batch b;
+  open_batch(&b, columns, size, error);
+  size_t at = 0;
+  *used = 0;
+  while (at < size) {
+    const char* end = memchr(data + at, '\n', size - at);
+    if (end == NULL && !whole) break;
+    size_t length = end == NULL ? size - at : (size_t)(end - data) - at;
+    if (!put_text(&b, data + at, length)) return -1;
+    at += length + (end != NULL);
+  }
+  *used = at;
+  return close_batch(&b, NULL);
+}
+
+/* ------------------------------------------------------- from columns to text
+ */
+
+/* The place of a row among those whose text is kept; false when it is not. */
+static bool find_kept(const fnabi_columns* columns, size_t row, size_t* place) {
+  const fnabi_vector* kept = &columns->vectors[FNABI_COLUMN_KEPT];
+  size_t low = 0, high = kept->size / sizeof(int64_t);
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if ((size_t)number_at(kept, middle) < row)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  *place = low;
+  return low < kept->size / sizeof(int64_t) &&
+         (size_t)number_at(kept, low) == row;
+}
+
+static void write_raw_side(const fnabi_columns* columns, const fnabi_vector* c,
+                           size_t row, fnabi_writer* w) {
+  size_t at = (size_t)int_at(&c[FNABI_COLUMN_OFFSETS], row);
+  size_t end = (size_t)int_at(&c[FNABI_COLUMN_OFFSETS], row + 1);
+  fnabi_pack_close(w, fnabi_pack_open(w), end - at);
+  for (; at < end; at++) {
+    int8_t kind = (int8_t)c[FNABI_COLUMN_KIND].data[at];
+    bool buffer = kind == FNABI_TYPE_BUFFER;
+    fnabi_pack_array(w, buffer ? 3 : kind == FNABI_TYPE_UNKNOWN ? 1 : 2);
+    fnabi_pack_int(w, kind);
+    if (kind == FNABI_TYPE_REF) fnabi_pack_nil(w);
+    int8_t index = (int8_t)c[FNABI_COLUMN_DTYPE].data[at];
+    if (index >= 0) {
+      fnabi_dtype dtype = dtype_of(columns, (size_t)index);
+      fnabi_pack_dtype(w, &dtype);
+    }
+    if (!buffer) continue;
+    size_t dim = (size_t)int_at(&c[FNABI_COLUMN_SHAPE_OFFSETS], at);
+    size_t dims = (size_t)int_at(&c[FNABI_COLUMN_SHAPE_OFFSETS], at + 1);
+    fnabi_pack_close(w, fnabi_pack_open(w), dims - dim);
+    for (; dim < dims; dim++) {
+      int64_t number = number_at(&c[FNABI_COLUMN_DIMS], dim);
+      if (number < 0)
+        fnabi_pack_nil(w);
+      else
+        fnabi_pack_int(w, number);
+    }
+  }
+}
+
+static void write_sip_side(const fnabi_vector* c, size_t row, fnabi_writer* w) {
+  size_t at = (size_t)int_at(&c[FNABI_COLUMN_OFFSETS], row);
+  size_t end = (size_t)int_at(&c[FNABI_COLUMN_OFFSETS], row + 1);
+  /* the open structures */
+  size_t places[FNABI_DEPTH_MAX + 1], counts[FNABI_DEPTH_MAX + 1], open = 0;
+  if (at == end) fnabi_pack_nil(w);
+  for (; at < end; at++) {
+    size_t depth = c[FNABI_COLUMN_DEPTH].data[at];
+    while (open > depth) {
+      open--;
+      fnabi_pack_close(w, places[open], counts[open]);
+    }
+    if (depth > 0) {
+      fnabi_pack_array(w, 2);
+      counts[depth - 1]++;
+      int32_t position = int_at(&c[FNABI_COLUMN_POSITION], at);
+      size_t name = (size_t)int_at(&c[FNABI_COLUMN_NAME_OFFSETS], at);
+      size_t stop = (size_t)int_at(&c[FNABI_COLUMN_NAME_OFFSETS], at + 1);
+      if (position >= 0)
+        fnabi_pack_int(w, position);
+      else
+        fnabi_pack_text(w, (const char*)c[FNABI_COLUMN_NAMES].data + name,
+                        stop - name);
+    }
+    int8_t kind = (int8_t)c[FNABI_COLUMN_KIND].data[at];
+    fnabi_pack_array(w, 2);
+    fnabi_pack_int(w, kind);
+    if (kind == FNABI_SIP_LEAF) {
+      fnabi_pack_int(w, int_at(&c[FNABI_COLUMN_INDEX], at));
+    } else {
+      places[open] = fnabi_pack_open(w);
+      counts[open++] = 0;
+    }
+  }
+  while (open > 0) {
+    open--;
+    fnabi_pack_close(w, places[open], counts[open]);
+  }
+}
+
+int64_t fnabi_columns_row(const fnabi_columns* columns, size_t row,
+                          uint8_t* out, size_t capacity, fnabi_error* error) {
+  const fnabi_vector* v = columns->vectors;
+  size_t kept;
+  if (row >= columns->rows ||
+      v[FNABI_COLUMN_STATUS].data[row] == FNABI_ROW_NULL)
+    return fnabi_fail(error, FNABI_MESSAGE, 0, "a row with a text");
+  if (find_kept(columns, row, &kept)) {
+    size_t begin = (size_t)number_at(&v[FNABI_COLUMN_TEXT_OFFSETS], kept);
+    size_t end = (size_t)number_at(&v[FNABI_COLUMN_TEXT_OFFSETS], kept + 1);
+    const char* text = (const char*)v[FNABI_COLUMN_TEXT].data + begin;
+    size_t size = end - begin;
+    switch (columns->abi) {
+      case FNABI_ABI_RAW:
+        return fnabi_raw_decode(text, size, out, capacity, error);
+      case FNABI_ABI_SIP:
+        return fnabi_sip_decode(text, size, out, capacity, error);
+      case FNABI_ABI_CCONV:
+        return fnabi_cconv_decode(text, size, out, capacity, error);
+      case FNABI_ABI_IREE_ABI:
+        return fnabi_iree_abi_decode(text, size, out, capacity, error);
+      default:
+        return fnabi_declaration_decode(text, size, -1, NULL, -1, NULL, out,
+                                        capacity, error);
+    }
+  }
+  fnabi_writer w = {out, capacity, 0};
+  fnabi_pack_array(&w, 2);
+  for (int i = 0; i < 2; i++) {
+    const fnabi_vector* c = v + i * FNABI_COLUMN_SIDE;
+    if (columns->abi == FNABI_ABI_RAW)
+      write_raw_side(columns, c, row, &w);
+    else
+      write_sip_side(c, row, &w);
+  }
+  return (int64_t)w.size;
+}
+
+static int64_t encode_row(int32_t abi, const fnabi_vector* message,
+                          uint8_t* out, size_t capacity, fnabi_error* error) {
+  const uint8_t* data = message->data;
+  size_t size = message->size;
+  switch (abi) {
+    case FNABI_ABI_RAW:
+      return fnabi_raw_encode(data, size, out, capacity, error);
+    case FNABI_ABI_SIP:
+      return fnabi_sip_encode(data, size, out, capacity, error);
+    case FNABI_ABI_CCONV:
+      return fnabi_cconv_encode(data, size, out, capacity, error);
+    case FNABI_ABI_IREE_ABI:
+      return fnabi_iree_abi_encode(data, size, out, capacity, error);
+    default:
+      return fnabi_fail(error, FNABI_UNSUPPORTED, 0, "an ABI with an encoder");
+  }
+}
+
+/* The message of a row in memory that grows. */
+static int64_t read_row(const fnabi_columns* columns, size_t row,
+                        fnabi_vector* message, fnabi_error* error) {
+  for (;;) {
+    int64_t size =
+        fnabi_columns_row(columns, row, message->data, message->room, error);
+    if (size < 0) return size;
+    message->size = 0;
+    if ((size_t)size <= message->room) {
+      message->size = (size_t)size;
+      return size;
+    }
+    if (!reserve(message, (size_t)size))
+      return fnabi_fail(error, FNABI_MEMORY, 0, NULL);
+  }
+}
+
+int64_t fnabi_columns_encode(const fnabi_columns* columns, int64_t* offsets,
+                             uint8_t* out, size_t capacity,
+                             fnabi_error* error) {
+  fnabi_vector message = {NULL, 0, 0};
+  size_t used = 0;
+  bool good = true;
+  offsets[0] = 0;
+  for (size_t row = 0; row < columns->rows && good; row++) {
+    if (columns->vectors[FNABI_COLUMN_STATUS].data[row] == FNABI_OK) {
+      size_t room = used < capacity ? capacity - used : 0;
+      int64_t size = read_row(columns, row, &message, error);
+      if (size >= 0)
+        size = encode_row(columns->abi, &message, room > 0 ? out + used : NULL,
+                          room, error);
+      good = size >= 0;
+      if (good)
+        used += (size_t)size;
+      else
+        fnabi_path_index(error, row);
+    }
+    offsets[row + 1] = (int64_t)used;
+  }
+  free(message.data);
+  return good ? (int64_t)used : -1;
+}
+
+/* --------------------------------------------------------------------- joins
+ */
+
+/* Numbers of a column behind those that are there, each raised by `by`. */
+static bool append_raised(fnabi_vector* v, const fnabi_vector* more,
+                          size_t width, size_t first, int64_t by) {
+  size_t count = more->size / width;
+  if (!reserve(v, (count - first) * width)) return false;
+  if (width == sizeof(int64_t)) {
+    for (size_t i = first; i < count; i++)
+      put_int64(v, number_at(more, i) + by);
+    return true;
+  }
+  if (count > 0 && int_at(more, count - 1) > INT32_MAX - by) return false;
+  for (size_t i = first; i < count; i++)
+    put_int32(v, (int32_t)(int_at(more, i) + by));
+  return true;
+}
+
+/* Indexes of dtypes, which have others here. */
+static bool append_dtypes(fnabi_columns* columns, fnabi_vector* v,
+                          const fnabi_columns* more, const fnabi_vector* from) {
+  size_t count = fnabi_dtype_count(more);
+  int32_t* here = malloc((count + 1) * sizeof *here);
+  bool good = here != NULL && reserve(v, from->size);
+  for (size_t i = 0; i < count && good; i++) {
+    fnabi_dtype dtype = dtype_of(more, i);
+    here[i] = intern(columns, &dtype);
+    good = here[i] >= 0;
+  }
+  for (size_t i = 0; i < from->size / sizeof(int32_t) && good; i++) {
+    int32_t index = int_at(from, i);
+    put_int32(v, index < 0 ? index : here[index]);
+  }
+  free(here);
+  return good;
+}
+
+static bool append_columns(fnabi_columns* columns, const fnabi_columns* more) {
+  for (int32_t i = 0; i < FNABI_COLUMN_COUNT; i++) {
+    const layout* l = layout_of(columns, i);
+    if (l == NULL) continue;
+    fnabi_vector* v = &columns->vectors[i];
+    const fnabi_vector* from = &more->vectors[i];
+    bool dtypes =
+        i == FNABI_COLUMN_DTYPE || i == FNABI_COLUMN_DTYPE + FNABI_COLUMN_SIDE;
+    bool good;
+    size_t last = v->size / l->width - 1;
+    if (l->offsets)
+      good =
+          append_raised(v, from, l->width, 1,
+                        l->width == 4 ? int_at(v, last) : number_at(v, last));
+    else if (i == FNABI_COLUMN_KEPT)
+      good = append_raised(v, from, l->width, 0, (int64_t)columns->rows);
+    else if (dtypes && l->width == sizeof(int32_t))
+      good = append_dtypes(columns, v, more, from);
+    else
+      good = append(v, from->data, from->size);
+    if (!good) return false;
+  }
+  columns->rows += more->rows;
+  return true;
+}
+
+fnabi_columns* fnabi_columns_join(fnabi_columns* const* parts, size_t count) {
+  fnabi_columns* columns = fnabi_columns_new(parts[0]->abi, parts[0]->flags);
+  if (columns == NULL) return NULL;
+  bool good = true;
+  for (int i = 0; i < FNABI_COLUMN_COUNT; i++) {
+    size_t size = 0;
+    for (size_t k = 0; k < count; k++) size += parts[k]->vectors[i].size;
+    good &= reserve(&columns->vectors[i], size);
+  }
+  for (size_t k = 0; k < count && good; k++)
+    good = parts[k]->abi == columns->abi && append_columns(columns, parts[k]);
+  if (good) return columns;
+  fnabi_columns_free(columns);
+  return NULL;
+}

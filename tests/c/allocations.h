@@ -1,0 +1,40 @@
+/* allocations.h - counts the allocations of the core, and refuses them.
+ *
+ * The linker leads every allocation here, in the tests that the Makefile names.
+ */
+#ifndef ALLOCATIONS_H
+#define ALLOCATIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+void* __real_malloc(size_t size);
+void* __real_calloc(size_t count, size_t size);
+void* __real_realloc(void* block, size_t size);
+void* __wrap_malloc(size_t size);
+void* __wrap_calloc(size_t count, size_t size);
+void* __wrap_realloc(void* block, size_t size);
+
+/* The allocation with the number `refused_from` is refused, and all after it.
+ */
+static size_t allocations, largest, refused_from = SIZE_MAX;
+
+static bool allowed(size_t size) {
+  if (size > largest) largest = size;
+  return allocations++ < refused_from;
+}
+
+void* __wrap_malloc(size_t size) {
+  return allowed(size) ? __real_malloc(size) : NULL;
+}
+
+void* __wrap_calloc(size_t count, size_t size) {
+  return allowed(count * size) ? __real_calloc(count, size) : NULL;
+}
+
+void* __wrap_realloc(void* block, size_t size) {
+  return allowed(size) ? __real_realloc(block, size) : NULL;
+}
+
+#endif /* ALLOCATIONS_H */

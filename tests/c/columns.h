@@ -1,0 +1,164 @@
+/* columns.h - what holds for the columns of any texts. */
+#ifndef COLUMNS_H
+#define COLUMNS_H
+
+#include "arrow.h"
+#include "check.h"
+
+/* A text as the decoder of its ABI answers it. */
+static inline int64_t decode_text(int32_t abi, const char* text, size_t size,
+                                  uint8_t* out, size_t capacity,
+                                  fnabi_error* error) {
+  switch (abi) {
+    case FNABI_ABI_RAW:
+      return fnabi_raw_decode(text, size, out, capacity, error);
+    case FNABI_ABI_SIP:
+      return fnabi_sip_decode(text, size, out, capacity, error);
+    case FNABI_ABI_CCONV:
+      return fnabi_cconv_decode(text, size, out, capacity, error);
+    case FNABI_ABI_IREE_ABI:
+      return fnabi_iree_abi_decode(text, size, out, capacity, error);
+    default:
+      return fnabi_declaration_decode(text, size, -1, NULL, -1, NULL, out,
+                                      capacity, error);
+  }
+}
+
+static inline void check_same_columns(const fnabi_columns* a,
+                                      const fnabi_columns* b) {
+  CHECK(fnabi_columns_rows(a) == fnabi_columns_rows(b));
+  for (int32_t i = -1; i <= FNABI_COLUMN_COUNT; i++) {
+    const void *x = NULL, *y = NULL;
+    size_t x_size = 0, y_size = 0;
+    size_t width = fnabi_columns_read(a, i, &x, &x_size);
+    CHECK(width == fnabi_columns_read(b, i, &y, &y_size));
+    CHECK(x_size == y_size && (width == 0 || x_size % width == 0));
+    CHECK(x_size == 0 || memcmp(x, y, x_size) == 0);
+  }
+  uint8_t *x, *y;
+  int64_t size = fnabi_columns_dtypes(a, NULL, 0);
+  CHECK(fnabi_columns_dtypes(b, NULL, 0) == size);
+  x = exact(NULL, (size_t)size);
+  y = exact(NULL, (size_t)size);
+  fnabi_columns_dtypes(a, x, (size_t)size);
+  fnabi_columns_dtypes(b, y, (size_t)size);
+  CHECK(memcmp(x, y, (size_t)size) == 0);
+  release(x);
+  release(y);
+}
+
+/* The row has what the decoder of a single text answers. */
+static inline void check_row(const fnabi_columns* columns, int32_t abi,
+                             size_t row, const char* text, size_t size) {
+  fnabi_error one = {0}, other = {0};
+  const void *status, *kept, *offsets;
+  size_t bytes;
+  CHECK(fnabi_columns_read(columns, FNABI_COLUMN_STATUS, &status, &bytes) == 1);
+  int64_t needed = decode_text(abi, text, size, NULL, 0, &one);
+  CHECK(fnabi_columns_row(columns, row, NULL, 0, &other) == needed);
+  CHECK(((const uint8_t*)status)[row] == one.code);
+  if (needed < 0) {
+    check_error_is(&other, one.code, one.offset, one.path);
+    fnabi_columns_read(columns, FNABI_COLUMN_ERROR_OFFSET, &offsets, &bytes);
+    fnabi_columns_read(columns, FNABI_COLUMN_KEPT, &kept, &bytes);
+    for (size_t i = 0; i < bytes / sizeof(int64_t); i++)
+      if (((const int64_t*)kept)[i] == (int64_t)row) {
+        CHECK(((const int64_t*)offsets)[i] == (int64_t)one.offset);
+        return;
+      }
+    CHECK(false);
+  }
+  uint8_t* x = exact(NULL, (size_t)needed);
+  uint8_t* y = exact(NULL, (size_t)needed);
+  decode_text(abi, text, size, x, (size_t)needed, &one);
+  fnabi_columns_row(columns, row, y, (size_t)needed, &one);
+  CHECK(memcmp(x, y, (size_t)needed) == 0);
+  release(x);
+  release(y);
+}
+
+/* Arrow data outlives the columns, and its children outlive it. */
+static inline void check_export(fnabi_columns* columns, int32_t abi) {
+  struct ArrowSchema schema;
+  struct ArrowArray array, child = {0};
+  struct ArrowArrayStream stream;
+  CHECK(fnabi_columns_schema(abi, &schema) == 0);
+  CHECK(fnabi_columns_array(columns, &array) == 0);
+  CHECK(array.length == (int64_t)fnabi_columns_rows(columns));
+  CHECK(array.n_children == schema.n_children);
+  CHECK(fnabi_columns_stream(&columns, 1, &stream) == 0);
+  struct ArrowArray* next = fnabi_arrow_new("arrow_array");
+  CHECK(fnabi_arrow_next(&stream, NULL, next) == NULL);
+  CHECK(fnabi_arrow_length(next) == array.length);
+  fnabi_arrow_free("arrow_array", next);
+  next = fnabi_arrow_new("arrow_array");
+  CHECK(fnabi_arrow_next(&stream, NULL, next) == NULL);
+  CHECK(fnabi_arrow_length(next) == -1);
+  fnabi_arrow_free("arrow_array", next);
+  fnabi_columns_free(columns);
+  child = *array.children[2]; /* moved, as consumers do */
+  array.children[2]->release = NULL;
+  array.release(&array);
+  stream.release(&stream);
+  CHECK(child.children[0]->n_children ==
+        schema.children[2]->children[0]->n_children);
+  const int32_t* offsets = child.buffers[1];
+  CHECK(offsets[child.length] == child.children[0]->length);
+  child.release(&child);
+  schema.release(&schema);
+}
+
+/* All that holds of lines. */
+static inline void check_lines(int32_t abi, const char* data, size_t size) {
+  fnabi_error error;
+  size_t used, row = 0, half = 0;
+  fnabi_columns* fast = fnabi_columns_new(abi, 0);
+  fnabi_columns* plain = fnabi_columns_new(abi, FNABI_COLUMNS_REFERENCE);
+  CHECK(fast != NULL && plain != NULL);
+  int64_t rows =
+      fnabi_columns_decode_lines(fast, data, size, true, &used, &error);
+  CHECK(rows >= 0 && used == size);
+  CHECK(fnabi_columns_decode_lines(plain, data, size, true, &used, &error) ==
+        rows);
+  check_same_columns(fast, plain);
+  fnabi_columns_free(plain);
+  for (size_t at = 0; at < size; row++) {
+    const char* end = memchr(data + at, '\n', size - at);
+    size_t stop = end == NULL ? size : (size_t)(end - data);
+    check_row(fast, abi, row, data + at, stop - at);
+    at = stop + (end != NULL);
+    if (row < (size_t)rows / 2) half = at;
+  }
+  CHECK(row == (size_t)rows);
+
+  /* in two parts, joined */
+  fnabi_columns* parts[2] = {fnabi_columns_new(abi, 0),
+                             fnabi_columns_new(abi, 0)};
+  CHECK(fnabi_columns_decode_lines(parts[0], data, half, false, &used,
+                                   &error) == rows / 2);
+  CHECK(used == half);
+  CHECK(fnabi_columns_decode_lines(parts[1], data + half, size - half, true,
+                                   &used, &error) == rows - rows / 2);
+  fnabi_columns* joined = fnabi_columns_join(parts, 2);
+  CHECK(joined != NULL);
+  fnabi_columns_free(parts[0]);
+  fnabi_columns_free(parts[1]);
+  check_same_columns(joined, fast);
+  fnabi_columns_free(joined);
+
+  int64_t* offsets = exact(NULL, 16 + 8 * (size_t)rows);
+  int64_t* aligned = (int64_t*)(((uintptr_t)offsets + 7) & ~(uintptr_t)7);
+  int64_t text = fnabi_columns_encode(fast, aligned, NULL, 0, &error);
+  CHECK(text < 0 || aligned[rows] == text);
+  CHECK(text >= 0 || abi != FNABI_ABI_RAW);
+  if (text >= 0) {
+    uint8_t* out = exact(NULL, (size_t)text);
+    CHECK(fnabi_columns_encode(fast, aligned, out, (size_t)text, &error) ==
+          text);
+    release(out);
+  }
+  release(offsets);
+  check_export(fast, abi);
+}
+
+#endif /* COLUMNS_H */
