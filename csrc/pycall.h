@@ -18,6 +18,11 @@
 #ifndef Py_TPFLAGS_HAVE_VECTORCALL
 #define Py_TPFLAGS_HAVE_VECTORCALL (1UL << 11)
 #endif
+/* Types that patterns such as [a, *rest] and {"a": x} match. */
+#ifndef Py_TPFLAGS_SEQUENCE
+#define Py_TPFLAGS_SEQUENCE (1UL << 5)
+#define Py_TPFLAGS_MAPPING (1UL << 6)
+#endif
 #define LANE_VECTORCALL_OFFSET ((size_t)1 << (8 * sizeof(size_t) - 1))
 typedef PyObject* (*lane_vectorcall)(PyObject* self, PyObject* const* args,
                                      size_t flagged_count, PyObject* names);
@@ -67,6 +72,10 @@ PyObject* lane_imported(const char* module, const char* name);
 
 /* Raises CallError. */
 int lane_call_error(const char* format, ...);
+static inline int lane_no_memory(void) {
+  PyErr_NoMemory();
+  return -1;
+}
 
 /* The method __reduce__ of what is good in this process only. */
 PyObject* lane_refuse_reduce(PyObject* self, PyObject* unused);
@@ -83,8 +92,9 @@ int lane_view(PyObject* value, fnabi_any* out);
 /* The same, owned in any case. */
 int lane_own(PyObject* value, fnabi_any* out);
 
-/* A DTYPE, of whatever stands for one. */
-int lane_dtype(PyObject* dtype, fnabi_any* out);
+/* What a dtype that does not change is in DLPack: a DType, one of NumPy, torch
+ * or tvm_ffi. */
+int lane_dtype(PyObject* dtype, fnabi_dl_dtype* out);
 
 /* The Python object of a value. `lane_take` takes an owned value over, also
  * when it fails. With `plain`, containers become list and dict all the way
@@ -97,6 +107,10 @@ PyObject* lane_take(fnabi_any* any, bool plain);
 PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object);
 /* The type of the wrapper that a type index has. */
 PyTypeObject* lane_type_of(int32_t type_index);
+
+/* Gives a reference back; the current exception stays, whatever the object's
+ * deleter, which may be Python code, does. */
+void lane_release(fnabi_object* object);
 
 /* Whether an object is a column of values: a list, a tuple that is no shape, a
  * range. */

@@ -238,8 +238,9 @@ static void release_made(fnabi_any* args, const uint64_t* made,
   for (Py_ssize_t i = 0; i < count; i++)
     if (made[i / 64] >> i % 64 & 1 &&
         !(args[i].type_index == FNABI_INDEX_TENSOR &&
-          lane_tensor_dispose(args[i].v_object)))
-      fnabi_any_release(args + i);
+          lane_tensor_dispose(args[i].v_object)) &&
+        fnabi_any_is_object(args + i))
+      lane_release(args[i].v_object);
 }
 
 /* Makes a result a value that may be kept, with the padding that it should

@@ -2,7 +2,8 @@
 #include <fnabi/callee.h>
 #include <math.h>
 
-static bool vector(callee_call* call, int32_t i, const callee_tensor_value** x) {
+static bool vector(callee_call* call, int32_t i,
+                   const callee_tensor_value** x) {
   if (!callee_tensor(call, i, x)) return false;
   if ((*x)->dtype.code == 2 && (*x)->dtype.bits == 32 && (*x)->rank == 1 &&
       (*x)->device.type == 1)
@@ -18,8 +19,8 @@ static float* element(const callee_tensor_value* x, int64_t i) {
 
 CALLEE_DOC(axpy, "Add a times x to y, in place.")
 CALLEE_SIGNATURE(axpy, CALLEE_TYPE("None"),
-                 CALLEE_TYPE("float") "," CALLEE_TYPE("ffi.Tensor") ","
-                 CALLEE_TYPE("ffi.Tensor"))
+                 CALLEE_TYPE("float") "," CALLEE_TYPE(
+                     "ffi.Tensor") "," CALLEE_TYPE("ffi.Tensor"))
 CALLEE_EXPORT(axpy) {
   double a;
   const callee_tensor_value *x, *y;

@@ -214,12 +214,14 @@ class DType(_Record, frozen=True):
 
     @property
     def _lane(self) -> str:
-        if self.kind in ("bool", "index") or (self.kind, self.bits) == ("handle", 64):
+        if self.kind in ("bool", "index") or (self.kind == "handle" and self.bits == 64):
             return self.kind
         text = f"{_PREFIX.get(self.kind, self.kind)}{self.bits}"
         return f"{text}_{self.format}" if self.format else text
 
     def __str__(self) -> str:
+        if self.kind == "handle" and self.bits == self.lanes == 0:
+            return "void"
         return self._lane if self.lanes == 1 else f"{self._lane}x{self.lanes}"
 
 
