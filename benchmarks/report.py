@@ -3,7 +3,7 @@
 What a benchmark tells about itself, beside its group, the work that it shares with its peers:
 
 - who does the work: `extra_info["who"]` or the parameter `who`; what begins with "fnabi" is fnabi,
-  perhaps "fnabi, 2 threads". Without either it is fnabi, alone in its group;
+  perhaps "fnabi, 2 threads", to which plain "fnabi" is a peer. Without either it is fnabi, alone in its group;
 - `extra_info["items"]`: how many things a round does. Times are of one of them; without it, of a
   round;
 - `extra_info["work"]`: what a reader calls the work, with the thing it is done on: "one raw
@@ -111,7 +111,7 @@ def _grouped(items: Iterable[Any], key: Callable[[Any], Any]) -> dict[Any, list[
 def _test(entry: dict[str, Any]) -> _Test:
     extra, params = entry["extra_info"], entry["params"] or {}
     file = entry["fullname"].split("::")[0]
-    who = extra.get("who", params.get("who", OURS))
+    who = str(extra.get("who", params.get("who", OURS)))
     return _Test(
         entry["fullname"],
         Path(file).stem.removeprefix("bench_"),
@@ -143,7 +143,7 @@ def _rows(tests: list[_Test]) -> list[Row]:
                     theirs=peer.seconds,
                     ratio=peer.seconds / test.seconds,
                 )
-                for peer in peers
+                for peer in peers + [plain for plain in ours if plain.who == OURS != test.who]
             ] or [row]
     return rows
 
