@@ -3,7 +3,8 @@
 What a benchmark tells about itself, beside its group, the work that it shares with its peers:
 
 - who does the work: `extra_info["who"]` or the parameter `who`; what begins with "fnabi" is fnabi,
-  perhaps "fnabi, 2 threads", to which plain "fnabi" is a peer. Without either it is fnabi, alone in its group;
+  perhaps "fnabi, 2 threads", to which plain "fnabi" is a peer. Without either it is fnabi, alone
+  in its group;
 - `extra_info["items"]`: how many things a round does. Times are of one of them; without it, of a
   round;
 - `extra_info["work"]`: what a reader calls the work, with the thing it is done on: "one raw

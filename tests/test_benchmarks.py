@@ -273,7 +273,7 @@ def test_memcpy_copies() -> None:
 @pytest.mark.parametrize(
     ("argv", "told"),
     [
-        (["nonsense"], "no benchmarks of nonsense; there are cconv, "),
+        (["nonsense"], "no benchmarks of nonsense; there are array, "),
         (["--passes", "0"], "--passes"),
         (["--from", "x.json", "--quick"], "--from runs nothing"),
         (["compare", "HEAD"], "NEW"),
