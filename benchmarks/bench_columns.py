@@ -75,6 +75,10 @@ def sizes(columns: fnabi.Columns) -> tuple[int, int]:
     return len(arrays["inputs.kind"]), len(arrays.get("inputs.dims", ()))
 
 
+def work(name: str) -> str:
+    return f"{name}: many signatures → columns, each"
+
+
 def decode(name: str, threads: int = 1) -> Callable[[], fnabi.Columns]:
     abi, (data, offsets) = CORPORA[name][0], JOINED[name]
     return lambda: fnabi.decode_columns(data, abi, threads, offsets=offsets)
@@ -89,8 +93,8 @@ def test_columns(
     benchmark.group = f"columns, {name}, {len(texts)} signatures"
     benchmark.extra_info["bytes"] = len(JOINED[name][0])
     benchmark.extra_info["items"] = len(texts)
-    if who != "memcpy":
-        benchmark.extra_info["work"] = f"many signatures → columns, {name}, each"
+    if who not in ("memcpy", "fnabi, strings"):
+        benchmark.extra_info["work"] = work(name)
     if who == "C loop":
         if abi != "raw":
             pytest.skip("the C loop reads raw signatures")
@@ -111,6 +115,7 @@ def test_python_port(benchmark: BenchmarkFixture, name: str) -> None:
     some = texts[:1000]
     benchmark.group = f"columns, {name}, {len(texts)} signatures"
     benchmark.extra_info["who"] = "python"
+    benchmark.extra_info["work"] = work(name)
     benchmark.extra_info["items"] = len(some)
     benchmark(lambda: [parse(text) for text in some])
 

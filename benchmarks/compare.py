@@ -40,8 +40,9 @@ class Count(NamedTuple):
     @property
     def ratio(self) -> float | None:
         """Above 1 is more than before."""
-        both = isinstance(self.old, float) and isinstance(self.new, float)
-        return self.new / self.old if both and self.old else None
+        if isinstance(self.old, str) or isinstance(self.new, str):
+            return None
+        return self.new / self.old
 
 
 Say = Callable[[str], None]

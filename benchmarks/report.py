@@ -284,7 +284,7 @@ text { font: 12px system-ui, sans-serif; fill: #24292f; }
 """
 WIDTH, LINE, BAR = 960, 20, 12  # pixels
 LETTER = 6.3  # pixels of a letter on average
-LONGEST = 80  # letters of a label
+LONGEST = 86  # letters of a label
 
 
 def svg(results: Results) -> str:
@@ -346,10 +346,11 @@ def svg(results: Results) -> str:
 
 
 def _label(row: Row) -> str:
-    label = f"{row.work} · {row.peer}"
+    work = row.work.replace("`", "")
+    label = f"{work} · {row.peer}"
     if len(label) <= LONGEST:
         return label
-    return f"{row.work[: max(LONGEST - len(row.peer) - 4, 8)]}… · {row.peer}"
+    return f"{work[: max(LONGEST - len(row.peer) - 4, 8)]}… · {row.peer}"
 
 
 def _text(
