@@ -8,7 +8,7 @@
 `--svg FILE` plots what the table shows, `--markdown` prints it as the README has it. The README's:
 
     python -m benchmarks --passes 3 -o build/numbers
-    python -m benchmarks --from build/numbers/*.json --headlines --markdown --svg benchmarks/ratios.svg
+    python -m benchmarks --from build/numbers/*.json --headlines --markdown --svg FILE
 
 Exit status: 0 good, 1 a benchmark failed or results cannot be read, 2 wrong usage or something
 that is needed is missing.
