@@ -228,6 +228,7 @@ void lane_error_report_end(void);
 /* Takes the error that a library has kept for this thread, and drops those of
  * all others. The texts are good until it fails again. Needs no GIL. */
 bool lane_library_error(fnabi_byte_array* kind, fnabi_byte_array* message);
+extern bool lane_library_slots; /* whether there is one that does so */
 
 /* Each adds its types to the module. */
 int lane_any_init(PyObject* module);

@@ -168,7 +168,7 @@ static int view_big_int(PyObject* value, fnabi_any* out) {
   return good ? LANE_MADE : -1;
 }
 
-static int view_int(PyObject* value, fnabi_any* out) {
+static inline int view_int(PyObject* value, fnabi_any* out) {
   int overflow;
   long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
   if (overflow != 0) return view_big_int(value, out);
@@ -177,7 +177,7 @@ static int view_int(PyObject* value, fnabi_any* out) {
   return LANE_BORROWED;
 }
 
-static int view_float(PyObject* value, fnabi_any* out) {
+static inline int view_float(PyObject* value, fnabi_any* out) {
   double number = PyFloat_AsDouble(value);
   if (number == -1 && PyErr_Occurred()) return -1;
   fnabi_any_set_float(out, number);
