@@ -273,7 +273,7 @@ def test_memcpy_copies() -> None:
 @pytest.mark.parametrize(
     ("argv", "told"),
     [
-        (["nonsense"], "no benchmarks of nonsense; there are array, "),
+        (["nonsense"], "no benchmarks of nonsense; there are "),
         (["--passes", "0"], "--passes"),
         (["--from", "x.json", "--quick"], "--from runs nothing"),
         (["compare", "HEAD"], "NEW"),
