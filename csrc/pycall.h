@@ -1,5 +1,6 @@
 /* pycall.h - the call lane, `fnabi._call`: Python objects to values of
- * TVM-FFI's stable C ABI and back, without a step in between. Private.
+ * TVM-FFI's stable C ABI and back, and signatures to Python objects, without a
+ * step in between. Private.
  *
  * The only files that know Python are this one and pycall*.c. They keep to the
  * stable C API of CPython 3.11. A function that answers an int or a pointer has
@@ -239,6 +240,7 @@ int lane_error_init(PyObject* module);
 int lane_function_init(PyObject* module);
 int lane_tensor_init(PyObject* module);
 int lane_library_init(PyObject* module);
+int lane_message_init(PyObject* module);
 
 /* Makes a type of the module "fnabi" and adds it. */
 PyTypeObject* lane_add_type(PyObject* module, PyType_Spec* spec,

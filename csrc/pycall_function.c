@@ -309,6 +309,18 @@ static PyObject* from_result(lane_function* self, fnabi_any* result) {
   return NULL;
 }
 
+/* The call itself. With each error libtvm_ffi records the C stack, up to a
+ * function whose name begins with "TVMFFIFunctionCall": beyond this one there
+ * is nothing but the interpreter, and looking that up takes longer than all the
+ * rest of an error. So there has to be a frame, and no jump. */
+__attribute__((noinline)) static int TVMFFIFunctionCall_lane(
+    const lane_function* self, const fnabi_any* args, int32_t n,
+    fnabi_any* result) {
+  int status = self->call(self->handle, args, n, result);
+  __asm__ volatile("" : "+r"(status));
+  return status;
+}
+
 /* One call. The arguments are released; the GIL is let go of while it lasts
  * where the function says so. */
 static PyObject* run(lane_function* self, fnabi_any* args, Py_ssize_t count,
@@ -319,10 +331,10 @@ static PyObject* run(lane_function* self, fnabi_any* args, Py_ssize_t count,
   fnabi_error_object* left = lane_error_begin();
   if (self->release_gil) {
     PyThreadState* state = PyEval_SaveThread();
-    status = self->call(self->handle, args, (int32_t)count, &result);
+    status = TVMFFIFunctionCall_lane(self, args, (int32_t)count, &result);
     PyEval_RestoreThread(state);
   } else {
-    status = self->call(self->handle, args, (int32_t)count, &result);
+    status = TVMFFIFunctionCall_lane(self, args, (int32_t)count, &result);
   }
   PyObject* answer = NULL;
   if (status != 0) {
@@ -981,8 +993,8 @@ static Py_ssize_t call_rows(lane_function* self, const fnabi_any* args,
       fnabi_error_object* left = lane_error_begin();
       if (left != NULL) fnabi_object_release(left);
     }
-    status =
-        self->call(self->handle, args + row * width, (int32_t)width, result);
+    status = TVMFFIFunctionCall_lane(self, args + row * width, (int32_t)width,
+                                     result);
     if (status != 0) break;
     good = settle(result, &refused);
     if (!good) break;

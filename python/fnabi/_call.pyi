@@ -15,8 +15,10 @@ from inspect import Signature
 from os import PathLike
 
 import numpy.typing as npt
-from typing_extensions import CapsuleType
+from typing_extensions import Buffer, CapsuleType
 
+from fnabi import types
+from fnabi.errors import FormatError
 from fnabi.schema import Schema
 from fnabi.tensor import Device
 from fnabi.types import DType
@@ -44,11 +46,7 @@ class AnyArray:
     @typing.overload
     def __getitem__(self, index: slice, /) -> AnyArray: ...
     def __iter__(self) -> Iterator[typing.Any]: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    __hash__: typing.ClassVar[None]  # type: ignore[assignment]
     def __buffer__(self, flags: int, /) -> memoryview: ...
-    def __eq__(self, other: object) -> bool: ...
-    __hash__: typing.ClassVar[None]  # type: ignore[assignment]
 
 class Object:
     @property
@@ -227,4 +225,32 @@ def loaded_library(name: str | bytes | PathLike[str], /) -> int | None: ...
 def library_symbol(handle: int, name: str, /) -> int | None: ...
 def add_error_slot(address: int, /) -> None: ...
 def global_function(name: str, /) -> Function | None: ...
+
+_T = typing.TypeVar("_T")
+_S = typing.TypeVar("_S", bound=types.Signature)
+
+class _Record(typing.Generic[_T]): ...
+
+def record(struct: type[_T], /) -> _Record[_T]: ...
+
+@typing.final
+class Reader:
+    def __init__(
+        self,
+        types: tuple[type[typing.Any], ...],
+        refuse: Callable[[int, int, bytes, str | None, object], FormatError],
+        /,
+    ) -> None: ...
+    def raw(self, data: bytes, signature: _Record[_S], /) -> _S: ...
+    def iree_abi(self, data: bytes | str, signature: _Record[_S], /) -> _S: ...
+    def exports(
+        self,
+        data: bytes,
+        export: _Record[_T],
+        signature: _Record[_S],
+        unreadable: type[_T],
+        /,
+    ) -> tuple[_T, ...]: ...
+    def verify(self, data: Buffer, lenient: bool, /) -> None: ...
+
 def from_dlpack(x: object, /) -> Tensor: ...

@@ -15,10 +15,12 @@ from __future__ import annotations
 import re
 import struct
 import sys
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import msgspec
 
+from fnabi import _core
+from fnabi._call import Reader
 from fnabi._fnabi import lib
 from fnabi.errors import CallError
 
@@ -347,6 +349,12 @@ Type: TypeAlias = (
     | Named
     | Null
     | Unknown
+)
+
+
+# Reads what the core decodes; by their tags it finds the classes of the types.
+reader = Reader(
+    (DType, *sorted(get_args(Type), key=lambda type: type.__struct_config__.tag)), _core.refusal
 )
 
 
