@@ -58,8 +58,9 @@ NO_MESSAGE = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_kinds(kind):
     expected = NO_MESSAGE.get(kind, getattr(builtins, kind))
+    raise_kind = err("raise_kind")
     with pytest.raises(expected) as raised:
-        err("raise_kind")(kind, "the message")
+        raise_kind(kind, "the message")
     error = raised.value
     assert type(error) is expected
     assert error.args == ("the message",)
@@ -308,13 +309,14 @@ def test_exceptions_from_other_threads():
 
 
 def test_callbacks_on_threads_of_python():
+    apply = plain("apply")
     problems = []
 
     def work(n):
         try:
             for _ in range(200):
                 with pytest.raises(KeyError) as raised:
-                    plain("apply")(lambda: {}[n])
+                    apply(lambda: {}[n])
                 assert raised.value.args == (n,)
         except BaseException as problem:
             problems.append(problem)
