@@ -1,6 +1,11 @@
-#include "columns.h"
+#if defined(__linux__)
+#define _DEFAULT_SOURCE /* madvise */
+#include <sys/mman.h>
+#endif
 
 #include <stdlib.h>
+
+#include "columns.h"
 
 #include "cconv.h"
 #include "declaration.h"
@@ -64,12 +69,32 @@ static const layout* layout_of(const fnabi_columns* columns, int32_t column) {
   return (found->abis >> columns->abi & 1) != 0 ? found : NULL;
 }
 
+/* Memory that is touched for the first time costs as much as what is decoded
+ * into it, and a third of that in huge pages. These are asked for where a
+ * column fills at least half of one. */
+static uint8_t* resize(fnabi_vector* v, size_t* room) {
+#if defined(MADV_HUGEPAGE)
+  enum { HUGE = 1 << 21 };
+  if (*room >= HUGE / 2 && *room <= SIZE_MAX - HUGE) {
+    size_t size = (*room + HUGE - 1) & ~(size_t)(HUGE - 1);
+    uint8_t* data = aligned_alloc(HUGE, size);
+    if (data == NULL) return NULL;
+    madvise(data, size, MADV_HUGEPAGE); /* or else small ones */
+    if (v->size != 0) memcpy(data, v->data, v->size);
+    free(v->data);
+    *room = size;
+    return data;
+  }
+#endif
+  return realloc(v->data, *room);
+}
+
 static bool reserve(fnabi_vector* v, size_t more) {
   if (more <= v->room - v->size) return true;
   if (more > SIZE_MAX / 2 - v->size) return false;
   size_t room = v->size + more;
   if (room < 2 * v->room) room = 2 * v->room;
-  uint8_t* data = realloc(v->data, room);
+  uint8_t* data = resize(v, &room);
   if (data == NULL) return false;
   v->data = data;
   v->room = room;
