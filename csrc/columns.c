@@ -5,9 +5,8 @@
 
 #include <stdlib.h>
 
-#include "columns.h"
-
 #include "cconv.h"
+#include "columns.h"
 #include "declaration.h"
 #include "error.h"
 #include "iree_abi.h"
@@ -763,6 +762,7 @@ typedef struct batch {
   size_t total, used; /* bytes of all texts, and of those that are rows */
   size_t sizes[FNABI_COLUMN_COUNT]; /* of the columns as they were */
   int flushes;                      /* up to 2 are counted */
+  bool together;                    /* the texts stand in one buffer */
   size_t count, limit;
   fnabi_text texts[BATCH];
 } batch;
@@ -775,6 +775,7 @@ static void open_batch(batch* b, fnabi_columns* columns, size_t total,
   b->total = total;
   b->used = b->count = 0;
   b->flushes = 0;
+  b->together = true;
   b->limit = SAMPLE;
   for (int i = 0; i < FNABI_COLUMN_COUNT; i++)
     b->sizes[i] = columns->vectors[i].size;
@@ -798,7 +799,7 @@ static bool flush(batch* b) {
   size_t count = b->count;
   b->count = 0;
   for (size_t i = 0; i < count; i++) b->used += b->texts[i].size;
-  if (fnabi_columns_add(b->columns, b->texts, count, true)) {
+  if (fnabi_columns_add(b->columns, b->texts, count, b->together)) {
     foresee(b);
     b->limit = BATCH;
     return true;
@@ -855,6 +856,19 @@ int64_t fnabi_columns_decode(fnabi_columns* columns, const char* data,
                   valid ? (size_t)(end - begin) : 0))
       return -1;
   }
+  return close_batch(&b, NULL);
+}
+
+int64_t fnabi_columns_decode_texts(fnabi_columns* columns,
+                                   const fnabi_text* texts, size_t count,
+                                   fnabi_error* error) {
+  size_t total = 0;
+  for (size_t i = 0; i < count; i++) total += texts[i].size;
+  batch b;
+  open_batch(&b, columns, total, error);
+  b.together = false;
+  for (size_t i = 0; i < count; i++)
+    if (!put_text(&b, texts[i].data, texts[i].size)) return -1;
   return close_batch(&b, NULL);
 }
 

@@ -42,6 +42,12 @@ typedef struct fnabi_text {
 bool fnabi_columns_add(fnabi_columns* columns, const fnabi_text* texts,
                        size_t count, bool together);
 
+/* Adds rows as fnabi_columns_decode does, of texts that may stand anywhere, but
+ * do not change; their sizes together fit a size_t. */
+int64_t fnabi_columns_decode_texts(fnabi_columns* columns,
+                                   const fnabi_text* texts, size_t count,
+                                   fnabi_error* error);
+
 static inline bool fnabi_columns_keeps(const fnabi_columns* columns) {
   return columns->abi != FNABI_ABI_RAW && columns->abi != FNABI_ABI_SIP;
 }
