@@ -13,7 +13,7 @@ call_lane = Extension(
     include_dirs=["csrc"],
     define_macros=[("Py_LIMITED_API", "0x030B0000")] if abi3 else [],
     py_limited_api=abi3,
-    extra_compile_args=["-std=c11", "-O2", "-g0", "-fvisibility=hidden"],
+    extra_compile_args=["-std=c11", "-O3", "-g0", "-fvisibility=hidden"],
 )
 
 setup(

@@ -6,8 +6,8 @@ opening and every function: typed at fnabi, name and attributes as strings at th
 is opening and every table, which the runtime does not show. `attributes` is every function's
 attributes as strings: at the peers of a module that is open, with its functions looked up; fnabi
 opens it again, for it keeps what it has read. `signatures` is opening and every function: its
-typed signature at fnabi, its attributes at the runtime, which has no types. `check` is fnabi's
-alone.
+typed signature at fnabi, its name and attributes as strings at the peers, which have no types.
+`check` is fnabi's alone.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ WORK = {
     "verify": [*PEERS],
     "open": [*PEERS],
     "exports": [*PEERS],
-    "signatures": ["fnabi", "iree"],
+    "signatures": [*PEERS],
     "attributes": [*PEERS],
     "tables": ["fnabi", "flatbuffers"],
     "check": ["fnabi"],

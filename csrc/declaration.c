@@ -169,7 +169,7 @@ static int64_t write_unknown(fnabi_writer* w) {
 }
 
 /* (('?' | [0-9]+) 'x')* in exactly [at, end), as an array of `rank` dims. */
-static bool write_dims(reading* r, size_t at, size_t end, size_t rank) {
+static bool write_dims(const reading* r, size_t at, size_t end, size_t rank) {
   if (rank < 16)
     fnabi_pack_array(r->w, (unsigned)rank);
   else
@@ -219,6 +219,56 @@ static int64_t write_tensor(reading* r, size_t at, size_t end) {
     if (write_dims(r, at, element, rank)) return FNABI_TYPE_BUFFER;
     r->w->size = start;
   }
+  return write_unknown(r->w);
+}
+
+/* A type as nearly all are, an element or a tensor of a known rank without an
+ * encoding: what there is to know of it from one pass. */
+typedef struct plain_type {
+  size_t end;     /* 0: another type */
+  size_t dims;    /* a tensor's; 0: an element */
+  size_t element; /* where its name begins, and the dims end */
+  size_t rank;
+  fnabi_dtype dtype;
+} plain_type;
+
+static bool is_name(char byte) { return is_letter(byte) || is_digit(byte); }
+
+static void scan_plain_type(const reading* r, size_t at, plain_type* p) {
+  bool tensor = AT(r, at, "tensor<");
+  p->end = p->dims = p->rank = 0;
+  if (tensor) {
+    p->dims = at += 7;
+    for (; at < r->size; at++) {
+      size_t dim = at;
+      if (r->data[at] == '?')
+        at++;
+      else
+        while (at < r->size && is_digit(r->data[at])) at++;
+      if (at == dim || at == r->size || r->data[at] != 'x') break;
+      p->rank++;
+    }
+  }
+  p->element = at;
+  while (at < r->size && is_name(r->data[at])) at++;
+  if (at == r->size ||
+      (tensor ? r->data[at] != '>'
+              : is_word(r->data[at]) || r->data[at] == '<') ||
+      !fnabi_read_dtype(r->data + p->element, at - p->element, &p->dtype))
+    return;
+  p->end = at + tensor;
+}
+
+/* Answers its fnabi_type: UNKNOWN where a dim is outside int64. */
+static int64_t write_plain_type(const reading* r, const plain_type* p) {
+  size_t start = r->w->size;
+  bool tensor = p->dims != 0;
+  fnabi_pack_array(r->w, tensor ? 3 : 2);
+  fnabi_pack_int(r->w, tensor ? FNABI_TYPE_BUFFER : FNABI_TYPE_SCALAR);
+  fnabi_pack_dtype(r->w, &p->dtype);
+  if (!tensor) return FNABI_TYPE_SCALAR;
+  if (write_dims(r, p->dims, p->element, p->rank)) return FNABI_TYPE_BUFFER;
+  r->w->size = start;
   return write_unknown(r->w);
 }
 
@@ -275,6 +325,7 @@ static char letter_of(const reading* r, size_t at, size_t end) {
 typedef struct value {
   size_t begin; /* of the '%' */
   size_t colon, type, type_end;
+  plain_type plain;
   size_t attributes; /* of the '{'; 0: none */
   size_t end;
 } value;
@@ -282,7 +333,9 @@ typedef struct value {
 /* type (' ' attributes)? behind the ": " at v->colon. */
 static bool scan_value(reading* r, value* v) {
   v->type = v->colon + 2;
-  v->end = v->type_end = skip_type(r, v->type);
+  scan_plain_type(r, v->type, &v->plain);
+  v->end = v->plain.end != 0 ? v->plain.end : skip_type(r, v->type);
+  v->type_end = v->end;
   v->attributes = 0;
   if (v->end != 0 && AT(r, v->end, " {")) {
     v->attributes = v->end + 1;
@@ -350,6 +403,11 @@ static void write_attributes(reading* r, const value* v) {
   fnabi_pack_close(r->w, place, count);
 }
 
+static int64_t write_value_type(reading* r, const value* v) {
+  if (v->plain.end != 0) return write_plain_type(r, &v->plain);
+  return write_type(r, v->type, v->type_end);
+}
+
 /* A word that is a type of MLIR, or no type at all. */
 static bool is_odd_type(const reading* r, const value* v, int64_t type) {
   const char* text = r->data + v->type;
@@ -365,7 +423,7 @@ static void write_value(reading* r, const value* v) {
   if (r->types_only) fnabi_pack_int(r->w, FNABI_TYPE_NAMED);
   write_text(r, v->begin + 1, v->colon);
   size_t place = r->w->size;
-  int64_t type = write_type(r, v->type, v->type_end);
+  int64_t type = write_value_type(r, v);
   if (is_odd_type(r, v, type)) r->odd_type = true;
   bool encoded = false;
   if (v->attributes != 0 &&
@@ -375,7 +433,7 @@ static void write_value(reading* r, const value* v) {
     encoded = write_type(r, encoding.text, encoding.end) == type;
     if (!encoded) {
       r->w->size = place;
-      write_type(r, v->type, v->type_end);
+      write_value_type(r, v);
     }
   }
   if (r->types_only) return;
@@ -385,7 +443,7 @@ static void write_value(reading* r, const value* v) {
     write_attributes(r, v);
   write_text(r, v->begin, v->end);
   if (encoded)
-    write_type(r, v->type, v->type_end);
+    write_value_type(r, v);
   else
     fnabi_pack_nil(r->w);
 }
@@ -456,7 +514,8 @@ static void note_stuck(reading* r, int side, const value* v, size_t index) {
  * arguments the list of results. */
 static bool read_list(reading* r, int side, size_t at) {
   size_t place = fnabi_pack_open(r->w), index = 0;
-  value v = {.begin = at, .colon = at};
+  value v;
+  v.begin = v.colon = at;
   r->count[side] = 0;
   r->numbered[side] = true;
   if (AT(r, at, ")")) {
@@ -573,16 +632,6 @@ static bool refuse(const reading* r, fnabi_error* error) {
   return false;
 }
 
-static bool is_ascii(const char* data, size_t size) {
-  uint64_t word, all = 0;
-  for (; size >= sizeof word; data += sizeof word, size -= sizeof word) {
-    memcpy(&word, data, sizeof word);
-    all |= word;
-  }
-  for (; size > 0; data++, size--) all |= (uint8_t)*data;
-  return (all & UINT64_C(0x8080808080808080)) == 0;
-}
-
 /* Writes what `types_only` says, but neither the text nor the doubt. */
 static bool read_declaration(const char* data, size_t size, fnabi_known inputs,
                              fnabi_known results, bool types_only,
@@ -595,7 +644,7 @@ static bool read_declaration(const char* data, size_t size, fnabi_known inputs,
   reading r = {.data = data,
                .size = size,
                .w = w,
-               .ascii = is_ascii(data, size),
+               .ascii = fnabi_is_ascii(data, size),
                .types_only = types_only};
   fnabi_known known[] = {inputs, results};
   const char* model = NULL;

@@ -23,10 +23,11 @@ typedef struct named_dtype {
   fnabi_dtype_kind kind;
   uint32_t bits;
   const char* format;
+  size_t format_size;
 } named_dtype;
 
 #define NAMED(name, kind, bits, format) \
-  {name, sizeof name - 1, FNABI_DTYPE_##kind, bits, format}
+  {name, sizeof name - 1, FNABI_DTYPE_##kind, bits, format, sizeof format - 1}
 static const named_dtype named[] = {
     NAMED("f32", FLOAT, 32, ""),
     NAMED("f16", FLOAT, 16, ""),
@@ -142,7 +143,7 @@ static bool read_part(const char* text, size_t size, fnabi_dtype* dtype) {
   for (size_t i = 0; i < NAMED_COUNT; i++)
     if (size == named[i].size && memcmp(text, named[i].name, size) == 0)
       return set(dtype, named[i].kind, named[i].bits, named[i].format,
-                 strlen(named[i].format));
+                 named[i].format_size);
   return false;
 }
 

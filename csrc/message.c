@@ -38,8 +38,19 @@ size_t fnabi_utf8_size(const uint8_t* s, size_t n) {
   return more + 1;
 }
 
-/* Eight ASCII bytes at a time. */
+bool fnabi_is_ascii(const char* data, size_t size) {
+  uint64_t word, all = 0;
+  for (; size >= sizeof word; data += sizeof word, size -= sizeof word) {
+    memcpy(&word, data, sizeof word);
+    all |= word;
+  }
+  for (; size > 0; data++, size--) all |= (uint8_t)*data;
+  return (all & UINT64_C(0x8080808080808080)) == 0;
+}
+
+/* Nearly all text is ASCII; in other text it is passed over by eight. */
 bool fnabi_is_utf8(const uint8_t* s, size_t n) {
+  if (fnabi_is_ascii((const char*)s, n)) return true;
   size_t i = 0;
   while (i < n) {
     uint64_t word;

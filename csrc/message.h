@@ -94,6 +94,8 @@ void fnabi_pack_text(fnabi_writer* w, const char* data, size_t size);
 /* The head of a string, whose `size` bytes of UTF-8 are to follow. */
 void fnabi_pack_string(fnabi_writer* w, size_t size);
 
+bool fnabi_is_ascii(const char* data, size_t size);
+
 /* The size of the character that stands at s, of n > 0 bytes; 0 when it is not
  * well-formed UTF-8 as RFC 3629 has it: shortest form, no surrogates, at most
  * U+10FFFF. */

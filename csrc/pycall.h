@@ -1,5 +1,6 @@
 /* pycall.h - the call lane, `fnabi._call`: Python objects to values of
- * TVM-FFI's stable C ABI and back, without a step in between. Private.
+ * TVM-FFI's stable C ABI and back, and signatures to Python objects, without a
+ * step in between. Private.
  *
  * The only files that know Python are this one and pycall*.c. They keep to the
  * stable C API of CPython 3.11. A function that answers an int or a pointer has
@@ -17,6 +18,11 @@
 /* What the stable API of 3.11 has, but its headers name from 3.12 on. */
 #ifndef Py_TPFLAGS_HAVE_VECTORCALL
 #define Py_TPFLAGS_HAVE_VECTORCALL (1UL << 11)
+#endif
+/* Types that patterns such as [a, *rest] and {"a": x} match. */
+#ifndef Py_TPFLAGS_SEQUENCE
+#define Py_TPFLAGS_SEQUENCE (1UL << 5)
+#define Py_TPFLAGS_MAPPING (1UL << 6)
 #endif
 #define LANE_VECTORCALL_OFFSET ((size_t)1 << (8 * sizeof(size_t) - 1))
 typedef PyObject* (*lane_vectorcall)(PyObject* self, PyObject* const* args,
@@ -67,6 +73,10 @@ PyObject* lane_imported(const char* module, const char* name);
 
 /* Raises CallError. */
 int lane_call_error(const char* format, ...);
+static inline int lane_no_memory(void) {
+  PyErr_NoMemory();
+  return -1;
+}
 
 /* The method __reduce__ of what is good in this process only. */
 PyObject* lane_refuse_reduce(PyObject* self, PyObject* unused);
@@ -83,8 +93,9 @@ int lane_view(PyObject* value, fnabi_any* out);
 /* The same, owned in any case. */
 int lane_own(PyObject* value, fnabi_any* out);
 
-/* A DTYPE, of whatever stands for one. */
-int lane_dtype(PyObject* dtype, fnabi_any* out);
+/* What a dtype that does not change is in DLPack: a DType, one of NumPy, torch
+ * or tvm_ffi. */
+int lane_dtype(PyObject* dtype, fnabi_dl_dtype* out);
 
 /* The Python object of a value. `lane_take` takes an owned value over, also
  * when it fails. With `plain`, containers become list and dict all the way
@@ -97,6 +108,10 @@ PyObject* lane_take(fnabi_any* any, bool plain);
 PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object);
 /* The type of the wrapper that a type index has. */
 PyTypeObject* lane_type_of(int32_t type_index);
+
+/* Gives a reference back; the current exception stays, whatever the object's
+ * deleter, which may be Python code, does. */
+void lane_release(fnabi_object* object);
 
 /* Whether an object is a column of values: a list, a tuple that is no shape, a
  * range. */
@@ -214,6 +229,7 @@ void lane_error_report_end(void);
 /* Takes the error that a library has kept for this thread, and drops those of
  * all others. The texts are good until it fails again. Needs no GIL. */
 bool lane_library_error(fnabi_byte_array* kind, fnabi_byte_array* message);
+extern bool lane_library_slots; /* whether there is one that does so */
 
 /* Each adds its types to the module. */
 int lane_any_init(PyObject* module);
@@ -225,6 +241,7 @@ int lane_function_init(PyObject* module);
 int lane_tensor_init(PyObject* module);
 int lane_library_init(PyObject* module);
 int lane_columns_init(PyObject* module);
+int lane_message_init(PyObject* module);
 
 /* Makes a type of the module "fnabi" and adds it. */
 PyTypeObject* lane_add_type(PyObject* module, PyType_Spec* spec,

@@ -1,12 +1,6 @@
 #include "array.h"
 #include "pycall.h"
 
-/* Of Python's headers only those beyond the stable API name it. Patterns such
- * as [a, *rest] match types that have it. */
-#ifndef Py_TPFLAGS_SEQUENCE
-#define Py_TPFLAGS_SEQUENCE (1UL << 5)
-#endif
-
 /* -------------------------------------------------------------- to an array */
 
 /* None of these runs Python. */
@@ -363,11 +357,6 @@ static PyObject* seq_count(PyObject* self, PyObject* value) {
  * What is put in is converted first, because that may run Python; from then on
  * until the list is whole again nothing is given back. */
 
-static int out_of_memory(void) {
-  PyErr_NoMemory();
-  return -1;
-}
-
 static int insert_at(PyObject* self, Py_ssize_t i, PyObject* value) {
   fnabi_any any;
   if (lane_own(value, &any) < 0) return -1;
@@ -376,7 +365,7 @@ static int insert_at(PyObject* self, Py_ssize_t i, PyObject* value) {
   if (i > size) i = size;
   if (fnabi_list_insert(seq_of(self), i, &any)) return 0;
   fnabi_any_release(&any);
-  return out_of_memory();
+  return lane_no_memory();
 }
 
 static void swap(fnabi_any* a, fnabi_any* b) {
@@ -409,7 +398,7 @@ static int replace(fnabi_seq_object* list, Py_ssize_t start, Py_ssize_t count,
     fnabi_list_erase(list, start, count);
   } else {
     list->size -= added; /* they are still those of `fresh` */
-    out_of_memory();
+    lane_no_memory();
   }
   fnabi_object_release(fresh);
   return good ? 0 : -1;
@@ -456,7 +445,7 @@ static int delete_slice(PyObject* self, PyObject* key) {
     step = -step;
   }
   fnabi_seq_object* old = fnabi_array_new(count);
-  if (old == NULL) return out_of_memory();
+  if (old == NULL) return lane_no_memory();
   fnabi_any* to = list->data + start;
   for (Py_ssize_t i = start, taken = 0; i < list->size; i++) {
     if (taken < count && i == start + taken * step)

@@ -30,6 +30,7 @@ typedef enum kind {
   KIND_BUFFER,
   KIND_POINTER,
   KIND_DTYPE,
+  KIND_DTYPE_LIKE, /* asked each time */
   KIND_DEVICE,
   KIND_ITEM,     /* a NumPy scalar */
   KIND_INTEGRAL, /* int() of it */
@@ -97,7 +98,7 @@ static kind find_kind(PyTypeObject* type) {
   if (has(type, "__dlpack_c_exchange_api__")) return KIND_EXCHANGE;
   if (has(type, "__dlpack__")) return KIND_DLPACK;
   if (has(type, "__tvm_ffi_opaque_ptr__")) return KIND_PROTOCOL_POINTER;
-  if (has(type, "__dlpack_data_type__")) return KIND_DTYPE;
+  if (has(type, "__dlpack_data_type__")) return KIND_DTYPE_LIKE;
   if (has(type, "__dlpack_device__")) return KIND_DEVICE;
   if (has(type, "__tvm_ffi_int__")) return KIND_PROTOCOL_INT;
   if (has(type, "__tvm_ffi_float__")) return KIND_PROTOCOL_FLOAT;
@@ -167,7 +168,7 @@ static int view_big_int(PyObject* value, fnabi_any* out) {
   return good ? LANE_MADE : -1;
 }
 
-static int view_int(PyObject* value, fnabi_any* out) {
+static inline int view_int(PyObject* value, fnabi_any* out) {
   int overflow;
   long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
   if (overflow != 0) return view_big_int(value, out);
@@ -176,7 +177,7 @@ static int view_int(PyObject* value, fnabi_any* out) {
   return LANE_BORROWED;
 }
 
-static int view_float(PyObject* value, fnabi_any* out) {
+static inline int view_float(PyObject* value, fnabi_any* out) {
   double number = PyFloat_AsDouble(value);
   if (number == -1 && PyErr_Occurred()) return -1;
   fnabi_any_set_float(out, number);
@@ -246,17 +247,44 @@ static int view_pair(PyObject* value, lane_name parts, const char* format,
   return good ? 0 : -1;
 }
 
-int lane_dtype(PyObject* value, fnabi_any* out) {
+static int ask_dtype(PyObject* value, fnabi_dl_dtype* out) {
   int code, bits, lanes;
   if (view_pair(value, LANE_DTYPE_PARTS, "iii", &code, &bits, &lanes) < 0)
     return -1;
-  if (code < 0 || code > UINT8_MAX || bits < 0 || bits > UINT8_MAX ||
-      lanes < 0 || lanes > UINT16_MAX)
-    return lane_call_error("expected a dtype of DLPack, got %R", value);
+  *out = (fnabi_dl_dtype){(uint8_t)code, (uint8_t)bits, (uint16_t)lanes};
+  return 0;
+}
+
+/* Arrays share the objects of their dtypes, so what one is is asked once. Each
+ * stays referenced while it is remembered: no other object can take its place
+ * in memory. The newest of a row is its first. */
+int lane_dtype(PyObject* dtype, fnabi_dl_dtype* out) {
+  enum { ROWS = 64, ROW = 4 };
+  typedef struct known_dtype {
+    PyObject* object;
+    fnabi_dl_dtype dtype;
+  } known_dtype;
+  static known_dtype known[ROWS][ROW];
+  known_dtype* row = known[((uintptr_t)dtype >> 4) * 0x9E3779B1u / 64 % ROWS];
+  for (size_t i = 0; i < ROW; i++) {
+    if (row[i].object != dtype) continue;
+    *out = row[i].dtype;
+    return 0;
+  }
+  if (ask_dtype(dtype, out) < 0) return -1;
+  PyObject* last = row[ROW - 1].object;
+  memmove(row + 1, row, (ROW - 1) * sizeof *row);
+  Py_INCREF(dtype);
+  row[0] = (known_dtype){dtype, *out};
+  Py_XDECREF(last);
+  return 0;
+}
+
+static int view_dtype(PyObject* value, bool fixed, fnabi_any* out) {
+  fnabi_dl_dtype dtype;
+  if ((fixed ? lane_dtype : ask_dtype)(value, &dtype) < 0) return -1;
   fnabi_any_set(out, FNABI_INDEX_DTYPE, 0);
-  out->v_dtype.code = (uint8_t)code;
-  out->v_dtype.bits = (uint8_t)bits;
-  out->v_dtype.lanes = (uint16_t)lanes;
+  out->v_dtype = dtype;
   return LANE_BORROWED;
 }
 
@@ -433,7 +461,9 @@ static int view_kind(PyObject* value, kind kind, fnabi_any* out) {
     case KIND_POINTER:
       return view_pointer(PyObject_GetAttrString(value, "value"), out);
     case KIND_DTYPE:
-      return lane_dtype(value, out);
+      return view_dtype(value, true, out);
+    case KIND_DTYPE_LIKE:
+      return view_dtype(value, false, out);
     case KIND_DEVICE:
       return view_device(value, out);
     case KIND_ITEM:

@@ -59,14 +59,10 @@ void lane_error_find(void) {
   __atomic_store_n(&slot.take, function, __ATOMIC_RELEASE);
 }
 
-/* What waits on this thread, owned; NULL: nothing. Slots of libraries come
- * first: a function that has put something there has failed after what it
- * called. Needs no GIL. */
-static fnabi_error_object* take(void) {
-  void* error = NULL;
+/* What waits beside an error that was in the slot of libtvm_ffi, or NULL, which
+ * it takes over. */
+static fnabi_error_object* take_others(void* error) {
   fnabi_byte_array kind, message;
-  void (*from_runtime)(void**) = __atomic_load_n(&slot.take, __ATOMIC_ACQUIRE);
-  if (from_runtime != NULL) from_runtime(&error);
   if (error != NULL &&
       ((fnabi_object*)error)->type_index != FNABI_INDEX_ERROR) {
     fnabi_object_release(error);
@@ -80,12 +76,22 @@ static fnabi_error_object* take(void) {
     own = NULL;
     __atomic_fetch_sub(&own_count, 1, __ATOMIC_RELAXED);
   }
-  if (lane_library_error(&kind, &message)) {
+  if (lane_library_slots && lane_library_error(&kind, &message)) {
     const fnabi_byte_array backtrace = {"", 0};
     if (error != NULL) fnabi_object_release(error);
     error = fnabi_error_object_new(&kind, &message, &backtrace, 0, NULL);
   }
   return error;
+}
+
+/* What waits on this thread, owned; NULL: nothing. Slots of libraries come
+ * first: a function that has put something there has failed after what it
+ * called. Needs no GIL. */
+static fnabi_error_object* take(void) {
+  void* error = NULL;
+  void (*from_runtime)(void**) = __atomic_load_n(&slot.take, __ATOMIC_ACQUIRE);
+  if (from_runtime != NULL) from_runtime(&error);
+  return take_others(error);
 }
 
 /* Takes the error over. */
@@ -104,7 +110,13 @@ static void put(fnabi_error_object* error) {
 }
 
 fnabi_error_object* lane_error_begin(void) {
-  fnabi_error_object* left = take();
+  /* what there is most often, at once: one slot, and nothing in it */
+  void* error = NULL;
+  void (*from_runtime)(void**) = __atomic_load_n(&slot.take, __ATOMIC_ACQUIRE);
+  if (from_runtime != NULL) from_runtime(&error);
+  fnabi_error_object* left = error;
+  if (lane_library_slots || __atomic_load_n(&own_count, __ATOMIC_RELAXED) != 0)
+    left = take_others(error);
   if (left == NULL || lane_callbacks > 0) return left;
   fnabi_object_release(left);
   return NULL;

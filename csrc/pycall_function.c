@@ -89,23 +89,26 @@ static int run_callback(void* handle, const fnabi_any* args, int32_t n,
   bool foreign = PyGILState_GetThisThreadState() == NULL;
   PyGILState_STATE gil = PyGILState_Ensure();
   callback* self = handle;
-  /* It may let go of itself. What is raised already, where a deleter calls back
-   * while an exception is on its way, stays so. */
-  fnabi_object_retain(self);
+  /* The callback may let go of itself. What is raised already, where a deleter
+   * calls back while an exception is on its way, stays so. */
+  PyObject* callable = self->callable;
+  Py_INCREF(callable);
+  if (foreign) fnabi_object_retain(self);
   PyObject *type = NULL, *problem = NULL, *traceback = NULL;
   bool raised = PyErr_Occurred() != NULL;
   if (raised) PyErr_Fetch(&type, &problem, &traceback);
   int status = -1;
   if (Py_EnterRecursiveCall(" in a callback") == 0) {
     lane_callbacks++;
-    PyObject* answer = call_python(self->callable, args, n);
+    PyObject* answer = call_python(callable, args, n);
     if (answer != NULL) status = lane_own(answer, result);
     Py_XDECREF(answer);
     lane_callbacks--;
     Py_LeaveRecursiveCall();
   }
   if (status < 0) report(self, foreign);
-  fnabi_object_release(self);
+  if (foreign) fnabi_object_release(self);
+  Py_DECREF(callable);
   if (raised) PyErr_Restore(type, problem, traceback);
   PyGILState_Release(gil);
   return status;
@@ -233,13 +236,17 @@ static void raise_failure(lane_function* self, int status,
   Py_XDECREF(name);
 }
 
+/* Releases the values whose bits are set. */
 static void release_made(fnabi_any* args, const uint64_t* made,
                          Py_ssize_t count) {
-  for (Py_ssize_t i = 0; i < count; i++)
-    if (made[i / 64] >> i % 64 & 1 &&
-        !(args[i].type_index == FNABI_INDEX_TENSOR &&
-          lane_tensor_dispose(args[i].v_object)))
-      fnabi_any_release(args + i);
+  for (Py_ssize_t at = 0; at < count; at += 64, made++)
+    for (uint64_t left = *made; left != 0; left &= left - 1) {
+      const fnabi_any* value = args + at + __builtin_ctzll(left);
+      if (fnabi_any_is_object(value) &&
+          !(value->type_index == FNABI_INDEX_TENSOR &&
+            lane_tensor_dispose(value->v_object)))
+        lane_release(value->v_object);
+    }
 }
 
 /* Makes a result a value that may be kept, with the padding that it should
@@ -248,10 +255,12 @@ static void release_made(fnabi_any* args, const uint64_t* made,
 static bool settle(fnabi_any* result, fnabi_any* refused) {
   bool good;
   switch (result->type_index) {
-    case FNABI_INDEX_NONE:
     case FNABI_INDEX_INT:
-    case FNABI_INDEX_BOOL:
     case FNABI_INDEX_FLOAT:
+      result->small_size = 0;
+      return true;
+    case FNABI_INDEX_NONE:
+    case FNABI_INDEX_BOOL:
     case FNABI_INDEX_POINTER:
     case FNABI_INDEX_DTYPE:
     case FNABI_INDEX_DEVICE:
@@ -300,6 +309,18 @@ static PyObject* from_result(lane_function* self, fnabi_any* result) {
   return NULL;
 }
 
+/* The call itself. With each error libtvm_ffi records the C stack, up to a
+ * function whose name begins with "TVMFFIFunctionCall": beyond this one there
+ * is nothing but the interpreter, and looking that up takes longer than all the
+ * rest of an error. So there has to be a frame, and no jump. */
+__attribute__((noinline)) static int TVMFFIFunctionCall_lane(
+    const lane_function* self, const fnabi_any* args, int32_t n,
+    fnabi_any* result) {
+  int status = self->call(self->handle, args, n, result);
+  __asm__ volatile("" : "+r"(status));
+  return status;
+}
+
 /* One call. The arguments are released; the GIL is let go of while it lasts
  * where the function says so. */
 static PyObject* run(lane_function* self, fnabi_any* args, Py_ssize_t count,
@@ -310,10 +331,10 @@ static PyObject* run(lane_function* self, fnabi_any* args, Py_ssize_t count,
   fnabi_error_object* left = lane_error_begin();
   if (self->release_gil) {
     PyThreadState* state = PyEval_SaveThread();
-    status = self->call(self->handle, args, (int32_t)count, &result);
+    status = TVMFFIFunctionCall_lane(self, args, (int32_t)count, &result);
     PyEval_RestoreThread(state);
   } else {
-    status = self->call(self->handle, args, (int32_t)count, &result);
+    status = TVMFFIFunctionCall_lane(self, args, (int32_t)count, &result);
   }
   PyObject* answer = NULL;
   if (status != 0) {
@@ -777,6 +798,7 @@ typedef struct column {
   PyObject* object; /* borrowed */
   fnabi_any value;  /* SCALAR: owned */
   Py_ssize_t size;
+  Py_ssize_t filled; /* rows of the block that are good */
   Py_buffer buffer;
   char format; /* BUFFER: i u f b */
 } column;
@@ -843,11 +865,21 @@ static int own_item(PyObject* sequence, Py_ssize_t i, fnabi_any* out) {
   PyObject* item;
   if (PyList_CheckExact(sequence)) { /* which may get shorter meanwhile */
     item = PyList_GetItem(sequence, i);
-    Py_XINCREF(item);
+    if (item == NULL) return -1;
+    /* a number is converted without running Python, and refers to nothing */
+    if (Py_TYPE(item) == &PyLong_Type) {
+      int large;
+      long long number = PyLong_AsLongLongAndOverflow(item, &large);
+      if (large) return lane_own(item, out);
+      fnabi_any_set(out, FNABI_INDEX_INT, number);
+      return 0;
+    }
+    if (Py_TYPE(item) == &PyFloat_Type) return lane_own(item, out);
+    Py_INCREF(item);
   } else {
     item = PySequence_GetItem(sequence, i);
+    if (item == NULL) return -1;
   }
-  if (item == NULL) return -1;
   int status = lane_own(item, out);
   Py_DECREF(item);
   return status;
@@ -961,8 +993,8 @@ static Py_ssize_t call_rows(lane_function* self, const fnabi_any* args,
       fnabi_error_object* left = lane_error_begin();
       if (left != NULL) fnabi_object_release(left);
     }
-    status =
-        self->call(self->handle, args + row * width, (int32_t)width, result);
+    status = TVMFFIFunctionCall_lane(self, args + row * width, (int32_t)width,
+                                     result);
     if (status != 0) break;
     good = settle(result, &refused);
     if (!good) break;
@@ -982,14 +1014,13 @@ static Py_ssize_t call_rows(lane_function* self, const fnabi_any* args,
 static int map_block(lane_function* self, column* columns, Py_ssize_t width,
                      Py_ssize_t begin, Py_ssize_t end, fnabi_any* args,
                      fnabi_any* results) {
-  Py_ssize_t rows = end - begin, good = rows;
+  Py_ssize_t good = end - begin;
   PyObject *type = NULL, *problem = NULL, *traceback = NULL;
-  memset(args, 0, (size_t)(rows * width) * sizeof *args);
   for (Py_ssize_t k = 0; k < width; k++) {
-    Py_ssize_t filled =
+    columns[k].filled =
         fill_column(&columns[k], begin, begin + good, args + k, width);
-    if (filled == good) continue;
-    good = filled;
+    if (columns[k].filled == good) continue;
+    good = columns[k].filled;
     name_argument(self, k);
     Py_XDECREF(type);
     Py_XDECREF(problem);
@@ -997,7 +1028,9 @@ static int map_block(lane_function* self, column* columns, Py_ssize_t width,
     PyErr_Fetch(&type, &problem, &traceback);
   }
   Py_ssize_t row = call_rows(self, args, width, good, results);
-  for (Py_ssize_t i = 0; i < rows * width; i++) fnabi_any_release(args + i);
+  for (Py_ssize_t k = 0; k < width; k++)
+    for (Py_ssize_t i = 0; i < columns[k].filled; i++)
+      fnabi_any_release(args + i * width + k);
   if (row < good) {
     Py_XDECREF(type);
     Py_XDECREF(problem);

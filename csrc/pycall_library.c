@@ -69,6 +69,7 @@ typedef struct slot_table {
   error_slot slots[];
 } slot_table;
 static slot_table* table;
+bool lane_library_slots;
 
 static PyObject* library_add_error_slot(PyObject* module, PyObject* number) {
   (void)module;
@@ -85,6 +86,7 @@ static PyObject* library_add_error_slot(PyObject* module, PyObject* number) {
   more->slots[count] = slot;
   more->count = count + 1;
   __atomic_store_n(&table, more, __ATOMIC_RELEASE);
+  lane_library_slots = true;
   Py_RETURN_NONE;
 }
 

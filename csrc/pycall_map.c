@@ -1,11 +1,6 @@
 #include "map.h"
 #include "pycall.h"
 
-/* As in pycall_array.c; for patterns such as {"a": x, **rest}. */
-#ifndef Py_TPFLAGS_MAPPING
-#define Py_TPFLAGS_MAPPING (1UL << 6)
-#endif
-
 static fnabi_map_object* map_of(PyObject* self) {
   return (fnabi_map_object*)((lane_object*)self)->object;
 }
@@ -20,11 +15,6 @@ static const char* name_of(PyObject* self) {
   return is_dict(self) ? "Dict" : "Map";
 }
 
-static int out_of_memory(void) {
-  PyErr_NoMemory();
-  return -1;
-}
-
 /* ------------------------------------------------------------------ to a map
  */
 
@@ -35,11 +25,14 @@ typedef struct pairs {
   fnabi_any few[16];
 } pairs;
 
-static int pairs_open(pairs* p, Py_ssize_t room) {
+static int pairs_open(pairs* p, uint64_t room) {
   p->count = 0;
-  p->data =
-      room <= 8 ? p->few : PyMem_Malloc((size_t)room * 2 * sizeof *p->data);
-  return p->data ? 0 : out_of_memory();
+  p->data = p->few;
+  if (room > sizeof p->few / sizeof *p->few / 2)
+    p->data = room > PTRDIFF_MAX / (2 * sizeof *p->data)
+                  ? NULL
+                  : PyMem_Malloc((size_t)room * 2 * sizeof *p->data);
+  return p->data ? 0 : lane_no_memory();
 }
 
 /* `taken` says that somebody took the values over. */
@@ -64,7 +57,7 @@ static int pairs_add(pairs* p, PyObject* key, PyObject* value) {
 static int pairs_of_dict(pairs* p, PyObject* dict) {
   Py_ssize_t size = PyDict_Size(dict), at = 0;
   PyObject *key, *value;
-  if (pairs_open(p, size) < 0) return -1;
+  if (pairs_open(p, (uint64_t)size) < 0) return -1;
   int status = Py_EnterRecursiveCall(" while a dict is converted") ? -1 : 0;
   if (status == 0) {
     while (status == 0 && PyDict_Next(dict, &at, &key, &value)) {
@@ -88,7 +81,7 @@ static int pairs_of_dict(pairs* p, PyObject* dict) {
 }
 
 static int pairs_of_map(pairs* p, const fnabi_map_object* map) {
-  if (pairs_open(p, (Py_ssize_t)map->size) < 0) return -1;
+  if (pairs_open(p, map->size) < 0) return -1;
   uint64_t cursor = FNABI_MAP_BEGIN;
   const fnabi_any *key, *value;
   while (fnabi_map_next(map, &cursor, &key, &value)) {
@@ -103,7 +96,7 @@ static int pairs_of_map(pairs* p, const fnabi_map_object* map) {
 
 static int pairs_of_list(pairs* p, PyObject* list, const char* function) {
   Py_ssize_t size = PyList_Size(list);
-  int status = pairs_open(p, size);
+  int status = pairs_open(p, (uint64_t)size);
   if (status < 0) return -1;
   for (Py_ssize_t i = 0; i < size && status == 0; i++) {
     PyObject *item = PyList_GetItem(list, i), *pair = PySequence_Tuple(item);
@@ -206,31 +199,49 @@ static bool next(walk* w, fnabi_any* key, fnabi_any* value) {
   return true;
 }
 
-static int check_unchanged(const walk* w) {
-  return changed(w) ? lane_call_error("the map changed while it was converted")
-                    : 0;
-}
-
-/* Takes the pair over. */
-static int put_pair(PyObject* dict, fnabi_any* key, fnabi_any* value,
-                    bool plain) {
-  PyObject *k = lane_take(key, false), *v = lane_take(value, plain);
-  int status = k && v ? PyDict_SetItem(dict, k, v) : -1;
+static int put_pair(PyObject* dict, const fnabi_any* key,
+                    const fnabi_any* value, bool plain) {
+  PyObject *k = lane_from(key, false), *v = k ? lane_from(value, plain) : NULL;
+  int status = v ? PyDict_SetItem(dict, k, v) : -1;
   Py_XDECREF(k);
   Py_XDECREF(v);
+  return status;
+}
+
+static int put_pairs_of_map(PyObject* dict, const fnabi_map_object* map,
+                            bool plain) {
+  uint64_t cursor = FNABI_MAP_BEGIN;
+  const fnabi_any *key, *value;
+  int status = 0;
+  while (status == 0 && fnabi_map_next(map, &cursor, &key, &value))
+    status = put_pair(dict, key, value, plain);
+  return status;
+}
+
+static int put_pairs_of_dict(PyObject* dict, const fnabi_map_object* map,
+                             bool plain) {
+  walk w = walk_over(map);
+  fnabi_any key, value;
+  int status = 0;
+  while (status == 0 && next(&w, &key, &value)) {
+    status = put_pair(dict, &key, &value, plain);
+    fnabi_any_release(&key);
+    fnabi_any_release(&value);
+  }
+  if (status == 0 && changed(&w))
+    status = lane_call_error("the map changed while it was converted");
   return status;
 }
 
 PyObject* lane_map_dict(fnabi_map_object* map, bool plain) {
   if (Py_EnterRecursiveCall(" while a map is converted")) return NULL;
   PyObject* dict = PyDict_New();
-  walk w = walk_over(map);
-  fnabi_any key, value;
-  while (dict != NULL && next(&w, &key, &value))
-    if (put_pair(dict, &key, &value, plain) < 0) Py_CLEAR(dict);
+  int status = -1;
+  if (dict != NULL)
+    status = map->object.type_index == FNABI_INDEX_MAP
+                 ? put_pairs_of_map(dict, map, plain)
+                 : put_pairs_of_dict(dict, map, plain);
   Py_LeaveRecursiveCall();
-  if (dict == NULL) return NULL;
-  int status = check_unchanged(&w);
   if (status == 0 && (uint64_t)PyDict_Size(dict) != map->size)
     status = lane_call_error(
         "todict: expected keys that are different ones in a dict, got some "
@@ -528,7 +539,7 @@ static int set_pairs(PyObject* self, pairs* p) {
   }
   bool good = done == p->count;
   pairs_close(p, false);
-  return good ? 0 : out_of_memory();
+  return good ? 0 : lane_no_memory();
 }
 
 static PyObject* dict_update(PyObject* self, PyObject* args, PyObject* named) {
@@ -649,7 +660,7 @@ static PyMethodDef dict_methods[] = {
      "Set all pairs of a mapping or an iterable, then those given by "
      "name.\n\nRaises:\n    CallError: when `pairs` is neither.\n"},
     {"pop", dict_pop, METH_VARARGS,
-     "pop($self, key, default=<none>, /)\n--\n\n"
+     "pop($self, key, default=..., /)\n--\n\n"
      "Remove a key and give its value, or `default` where there is no such "
      "key.\n\nRaises:\n    KeyError: when there is neither.\n"},
     {"popitem", dict_popitem, METH_NOARGS,

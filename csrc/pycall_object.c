@@ -5,7 +5,14 @@ static void object_dealloc(PyObject* self) {
   fnabi_object* object = ((lane_object*)self)->object;
   PyObject_Free(self);
   Py_DECREF(type);
+  lane_release(object);
+}
+
+void lane_release(fnabi_object* object) {
+  PyObject *kind, *problem, *traceback;
+  PyErr_Fetch(&kind, &problem, &traceback);
   fnabi_object_release(object);
+  PyErr_Restore(kind, problem, traceback);
 }
 
 static PyObject* object_type_index(PyObject* self, void* unused) {

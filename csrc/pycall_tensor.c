@@ -2,35 +2,15 @@
 #include "tensor.h"
 
 /* -------------------------------------------------------------------- dtypes
- *
- * Arrays share their dtypes' objects, so what one is in DLPack is asked once.
- * Each stays referenced while it is remembered: no other object can take its
- * place in memory. */
-enum { KNOWN_DTYPES = 64 };
+ */
 
 static int dtype_of(PyObject* dtype, fnabi_dl_dtype* out) {
-  static struct {
-    PyObject* object;
-    fnabi_dl_dtype dtype;
-  } known[KNOWN_DTYPES];
-  size_t slot = ((uintptr_t)dtype >> 4) * 0x9E3779B1u / 64 % KNOWN_DTYPES;
-  if (known[slot].object == dtype) {
-    *out = known[slot].dtype;
-    return 0;
-  }
-  fnabi_any any;
-  if (lane_dtype(dtype, &any) < 0) return -1;
-  if (fnabi_dl_item_size(any.v_dtype) == 0)
-    return lane_call_error(
-        "expected elements of whole bytes: DLPack packs those of %S, and here "
-        "each takes a byte; pass .view(\"uint8\")",
-        dtype);
-  PyObject* old = known[slot].object;
-  Py_INCREF(dtype);
-  known[slot].object = dtype;
-  *out = known[slot].dtype = any.v_dtype;
-  Py_XDECREF(old);
-  return 0;
+  if (lane_dtype(dtype, out) < 0) return -1;
+  if (fnabi_dl_item_size(*out) != 0) return 0;
+  return lane_call_error(
+      "expected elements of whole bytes: DLPack packs those of %S, and here "
+      "each takes a byte; pass .view(\"uint8\")",
+      dtype);
 }
 
 /* The struct module's letter for a dtype; NULL when it has none. */

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from fnabi import CallError
-from fnabi.types import DType
+from fnabi import CallError, iree_abi, raw
+from fnabi.types import Buffer, DType, Scalar, Signature
 
 np = pytest.importorskip("numpy")
 ml_dtypes = pytest.importorskip("ml_dtypes")
@@ -130,6 +130,44 @@ def test_formats_of_the_other_byte_order_are_refused(code):
 def test_bad_formats(format):
     with pytest.raises(CallError, match=r"^DType\.from_format: format: "):
         DType.from_format(format)
+
+
+def test_lanes():
+    vector = DType("float", 32, lanes=4)
+    assert str(vector) == "float32x4"
+    assert repr(vector) == "DType(kind='float', bits=32, lanes=4)"
+    assert repr(DType("float", 8, "e5m2")) == "DType(kind='float', bits=8, format='e5m2')"
+    assert vector != DType("float", 32)
+    assert vector.itemsize == 16
+    assert vector.to_numpy() == np.dtype(("f4", (4,)))
+    assert np.zeros(3, vector.to_numpy()).shape == (3, 4)
+    assert DType("signed", 4, lanes=2).itemsize == 1
+    assert DType("bool", 1, lanes=8).itemsize == 8
+    assert str(DType("float", 4, "e2m1fn", 2)) == "float4_e2m1fnx2"
+    for bad in (DType("signed", 4, lanes=2), DType("float", 32, lanes=0)):
+        with pytest.raises(CallError, match=r"^DType\.to_numpy: NumPy has no "):
+            bad.to_numpy()
+
+
+def test_handles():
+    assert str(DType("handle", 64)) == "handle"
+    assert str(DType("handle", 32)) == "handle32"
+    assert DType("handle", 64).itemsize == 8
+    with pytest.raises(CallError, match=r"neither NumPy nor ml_dtypes .* has handle"):
+        DType("handle", 64).to_numpy()
+
+
+VECTOR = DType("signed", 32, lanes=2)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "text"), [(VECTOR, "a DType of one lane"), (DType("handle", 64), "")], ids=str
+)
+@pytest.mark.parametrize("encode", [raw.encode, iree_abi.encode])
+def test_texts_have_neither_lanes_nor_handles(encode, dtype, text):
+    for type in (Scalar(dtype), Buffer(dtype, (1,))):
+        with pytest.raises(CallError, match=rf"inputs\[0\]\S*\.dtype: .*expected.*{text}"):
+            encode(Signature((type,), ()))
 
 
 def test_import_loads_neither_numpy_nor_ml_dtypes():

@@ -63,7 +63,7 @@ def test_kinds(kind):
     assert type(error) is expected
     assert error.args == ("the message",)
     assert (error.ffi_error.kind, error.ffi_error.message) == (kind, "the message")
-    assert "raise_kind" in error.ffi_error.backtrace
+    assert error.ffi_error.backtrace.startswith('  File "')
 
 
 @pytest.mark.parametrize("kind", ["", "InternalError", "print", "int", "a.b", "é"])
@@ -75,7 +75,7 @@ def test_other_kinds(kind):
 
 
 def test_a_python_error_that_is_not_set():
-    with pytest.raises(SystemError, match="^m$"):
+    with pytest.raises(SystemError, match=r"^m$"):
         err("raise_kind")("EnvErrorAlreadySet", "m")
 
 
@@ -85,8 +85,9 @@ def test_an_error_that_is_another_object():
 
 
 def test_messages_that_are_no_utf8():
-    with pytest.raises(ValueError, match="^\udcff!$"):
+    with pytest.raises(ValueError, match="!") as raised:
         err("raise_kind")("ValueError", b"\xff!")
+    assert raised.value.args == ("\udcff!",)
 
 
 def test_an_error_is_an_object():
@@ -106,10 +107,10 @@ def test_an_error_is_an_object():
 def test_nothing_is_explained_by_an_earlier_error():
     for forget in (lambda: err("raise_then_ok")(), lambda: err("raise_then_ok").map([1, 2])):
         assert forget() in (5, fnabi.AnyArray([5, 5]))
-        with pytest.raises(CallError, match="^fail_silent: .* status -1 and left no error"):
+        with pytest.raises(CallError, match=r"^fail_silent: .* status -1 and left no error"):
             plain("fail_silent")()
         forget()
-        with pytest.raises(CallError, match="^fail_code: .* status 7 and left no error"):
+        with pytest.raises(CallError, match=r"^fail_code: .* status 7 and left no error"):
             plain("fail_code").map([1])
 
 
@@ -123,7 +124,6 @@ def test_nothing_is_explained_by_an_earlier_row():
 
 
 # ------------------------------------------------------------------- callbacks
-
 
 
 class Unprintable(Exception):
@@ -250,7 +250,7 @@ def test_a_swallowed_exception_is_gone():
 def test_a_call_inside_a_callback_keeps_what_made_the_caller_fail():
     nop = plain("nop")
     for callback in (nop, lambda: nop(), lambda: plain("add_ints").map([1, 2])):
-        with pytest.raises(ValueError, match="^the first reason$"):
+        with pytest.raises(ValueError, match=r"^the first reason$"):
             linked("fail_and_call")(callback)
     with pytest.raises(ValueError, match="from python"):  # the last one counts
         linked("fail_and_call")(boom)
@@ -377,9 +377,7 @@ end = AtEnd()
 odd("keep")(print)
 atexit.register(odd("call_kept"), "early")
 """
-    assert run(script) == (
-        "early\nthe Python interpreter is at its end and runs no callbacks\n"
-    )
+    assert run(script) == ("early\nthe Python interpreter is at its end and runs no callbacks\n")
 
 
 def test_callbacks_without_libtvm_ffi():
@@ -412,5 +410,3 @@ for path in (None, {interop_library("c_err", link=True)!r}):
     except ValueError as error: print(error)
 """
     assert run(script).split("\n") == ["mine", "'late'", "ValueError|mine", "mine", ""]
-
-

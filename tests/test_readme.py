@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import doctest
 import re
+import subprocess
+import sys
 import textwrap
 from pathlib import Path
 
@@ -15,16 +17,29 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 
 
-def test_the_session_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+SECTIONS = {section.split("\n", 1)[0]: section for section in README.split("\n## ")}
+SESSIONS = [name for name, section in SECTIONS.items() if "```pycon" in section]
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_a_session_runs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the commands of its section, in this environment."""
     monkeypatch.chdir(ROOT)
-    sessions = re.findall(r"```pycon\n(.*?)```", README, re.S)
-    assert sessions
-    for session in sessions:
+    for package in re.findall(r"^>>> import (duckdb|polars)", SECTIONS[name], re.M):
+        pytest.importorskip(package)
+    for command in re.findall(r"```sh\n(.*?)```", SECTIONS[name], re.S):
+        here = command.replace(".venv/bin/", f"{Path(sys.executable).parent}/")
+        subprocess.run(["bash", "-euc", here], check=True)
+    for session in re.findall(r"```pycon\n(.*?)```", SECTIONS[name], re.S):
         test = doctest.DocTestParser().get_doctest(session, {}, "README.md", "README.md", 0)
         told: list[str] = []
         result = doctest.DocTestRunner().run(test, out=told.append)
         assert result.attempted
         assert not result.failed, "".join(told)
+
+
+def test_sessions_are_found() -> None:
+    assert {"A session", "Calling a library"} <= {*SESSIONS}
 
 
 def test_the_listing_is_what_inspect_prints(

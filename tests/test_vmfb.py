@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -23,7 +24,19 @@ from hypothesis import strategies as st
 
 import fnabi
 from flatbuffer import Numbers, String, Table, Vector, module
-from fnabi import CallError, FormatError, cconv, debug, declaration, iree_abi, raw, sip, vmfb
+from fnabi import (
+    CallError,
+    FormatError,
+    _call,
+    cconv,
+    debug,
+    declaration,
+    iree_abi,
+    raw,
+    sip,
+    types,
+    vmfb,
+)
 from fnabi._core import decode
 from fnabi._fnabi import ffi, lib
 from fnabi.types import (
@@ -401,7 +414,7 @@ def outcome(data: bytes) -> str:
             assert error is None or error.path.startswith("exports[")
         for part in ("raw", "declaration", "disagreements"):
             error_of(partial(getattr, export, part))
-        declared = export._source == "iree.abi.declaration" and export.declaration
+        declared = export.source == "iree.abi.declaration" and export.declaration
         if declared:
             assert (export.signature, export.doubt) == (declared.signature, declared.doubt)
     return "ok"
@@ -809,6 +822,100 @@ def test_the_best_text_counts_wherever_it_stands(chosen: int, reverse: bool) -> 
     assert pickle.loads(pickle.dumps(export)) == export
 
 
+KNOWN = (
+    *("i1", "i8", "i16", "i32", "i64", "si8", "si16", "si32", "si64", "ui8", "ui16", "ui32"),
+    *("ui64", "f16", "bf16", "f32", "f64", "index", "complex<f32>", "complex<f64>"),
+)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_types_that_every_model_has_are_one_object(name: str) -> None:
+    text = f"sync func @f(%input0: {name}) -> (%output0: tensor<4x{name}>)".encode()
+    found = []
+    for _ in range(2):
+        (argument,), (result,) = (
+            [value.type for value in side]
+            for side in msgspec.structs.astuple(
+                only_export((b"iree.abi.declaration", text)).signature
+            )[:2]
+        )
+        found.append(argument)
+        assert result.dtype is argument.dtype
+    assert found[0] is found[1]
+
+
+def test_equal_types_of_a_module_are_one_object_and_others_are_not() -> None:
+    records = [f'["ndarray","f32",2,{dim},{dim % 7}]' for dim in range(3000)]
+    records += [f'["named","{"x" * dim}","i32"]' for dim in range(0, 600, 7)]
+    text = f'{{"a":[{",".join(records * 2)}],"r":[]}}'.encode()
+    export = only_export((b"iree.abi", text), (b"k" * 300, b"v" * 70000))
+    assert export.signature == iree_abi.parse(text)
+    assert [str(type) for type in export.signature.inputs] == 2 * (
+        [f"float32[{dim}x{dim % 7}]" for dim in range(3000)]
+        + [f"{'x' * dim}: i32" for dim in range(0, 600, 7)]
+    )
+    assert export.attrs["k" * 300] == "v" * 70000
+    twice = only_export(
+        (b"iree.abi", b'{"a":[["ndarray","f32",1,7],["ndarray","f32",1,7]],"r":[]}')
+    )
+    first, second = twice.signature.inputs
+    assert first is second
+
+
+@pytest.mark.parametrize("size", [27, 31, 32, 62, 63, 64, 255, 256, 270, 65536])
+def test_references_with_names_of_any_length(size: int) -> None:
+    names = ["!" + letter * size for letter in "abba"]
+    values = ", ".join(f"%input{place}: {name}" for place, name in enumerate(names))
+    text = f"sync func @f({values}) -> ()".encode()
+    signature = only_export((b"iree.abi.declaration", text)).signature
+    assert signature == declaration.parse(text).signature
+    assert [value.type.name for value in signature.inputs] == names  # type: ignore[union-attr]
+
+
+def test_an_unreadable_export_is_whole_but_for_its_signature() -> None:
+    export = only_export((b"iree.abi", b"[]"))
+    assert isinstance(export, vmfb.Export)
+    with pytest.raises(FormatError):
+        _ = export.signature
+    assert pickle.loads(pickle.dumps(export)) == export
+    assert hash(pickle.loads(pickle.dumps(export))) == hash(export)
+    assert repr(export).startswith("<Export ")
+    assert export.attrs["iree.abi"] == "[]"
+
+
+def test_what_an_export_is_asked_later_outlives_the_module() -> None:
+    with vmfb.from_buffer(
+        bytearray(module(signatures((b"iree.abi", ABI), (b"k", b"\xff"))))
+    ) as opened:
+        (export,) = opened.exports
+    assert export.attrs["k"] == "\udcff"
+    assert (export.source, export.problem, export.sip, export.doubt) == (
+        "iree.abi",
+        None,
+        None,
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    "misuse",
+    [
+        lambda: _call.record(int),
+        lambda: _call.record(None),
+        lambda: _call.Reader((int,) * 12, print),
+        lambda: _call.Reader((types.DType,) * 12, print),
+        lambda: _call.Reader((), print),
+        lambda: types.reader.raw(b"I1!R1!"),
+        lambda: types.reader.raw(b"I1!R1!", _call.record(types.DType)),
+        lambda: types.reader.raw(3, _call.record(types.Signature)),
+        lambda: types.reader.verify(3, False),
+    ],
+)
+def test_the_reader_takes_nothing_else(misuse: Callable[[], object]) -> None:
+    with pytest.raises(TypeError):
+        misuse()
+
+
 def test_extra_keys_of_iree_abi_are_kept() -> None:
     signature = only_export((b"iree.abi", b'{"a":[],"r":[],"more":[1, 2]}')).signature
     assert isinstance(signature, iree_abi.Signature)
@@ -996,11 +1103,13 @@ def test_the_raw_signature_beside_a_better_one() -> None:
 def test_exports_are_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     opened = vmfb.from_buffer(read("many_300"))
     crossings = []
-    monkeypatch.setattr(vmfb._core, "decode", lambda *a: crossings.append(a[0]) or decode(*a))
+    read_exports = vmfb.reader.exports
+    counting = SimpleNamespace(exports=lambda *a: crossings.append(a[0]) or read_exports(*a))
+    monkeypatch.setattr(vmfb, "reader", counting)
     assert opened.exports is opened.exports
     for export in opened.exports:
         assert export.signature is export.signature
-    assert crossings == [lib.fnabi_vmfb_exports]
+    assert crossings == [read("many_300")]
 
 
 # ------------------------------------------------------------------------------------ opening

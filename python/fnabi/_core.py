@@ -69,14 +69,21 @@ def text_bytes(text: object, function: str = "fnabi", argument: str = "text") ->
 
 def format_error(error: Any, data: Any) -> FormatError:
     """The exception for a C error; only bytes are shown, other buffers are not text."""
-    expected = error.expected != ffi.NULL and ffi.string(error.expected).decode()
+    expected = None if error.expected == ffi.NULL else ffi.string(error.expected).decode()
+    return refusal(error.code, error.offset, ffi.string(error.path), expected, data)
+
+
+def refusal(code: int, offset: int, path: bytes, expected: str | None, data: object) -> FormatError:
+    """The exception for the parts of a C error; only bytes and str are shown."""
+    if isinstance(data, str):
+        data = data.encode()
     return FormatError(
-        code_name(error.code),
-        error.offset,
-        ffi.string(error.path).decode("utf-8", "replace"),
-        reason=code_text(error.code),
-        expected=expected or None,
-        excerpt=excerpt(data, error.offset) if isinstance(data, bytes) else None,
+        code_name(code),
+        offset,
+        path.decode("utf-8", "replace"),
+        reason=code_text(code),
+        expected=expected,
+        excerpt=excerpt(data, offset) if isinstance(data, bytes) else None,
     )
 
 
@@ -130,14 +137,18 @@ def decode(
             raise format_error(error, data)
         finally:
             _pool.append(scratch)
-    message = view[:size]
-    try:
-        value = decoder.decode(message)
-    except msgspec.ValidationError:
-        value = msgspec.convert(_escaped(msgspec.msgpack.decode(message)), decoder.type)
+    value = build(decoder, view[:size])
     if room <= _ROOM_KEPT:
         _pool.append(scratch)
     return value
+
+
+def build(decoder: msgspec.msgpack.Decoder[T], message: bytes | memoryview) -> T:
+    """What a message of the core says."""
+    try:
+        return decoder.decode(message)
+    except msgspec.ValidationError:
+        return msgspec.convert(_escaped(msgspec.msgpack.decode(message)), decoder.type)
 
 
 def reader(read: Callable[..., int], decoder: msgspec.msgpack.Decoder[T]) -> Callable[[bytes], T]:
@@ -166,25 +177,6 @@ def reader(read: Callable[..., int], decoder: msgspec.msgpack.Decoder[T]) -> Cal
         return decode(read, decoder, data)
 
     return run
-
-
-def check(read: Callable[..., int], data: Any, *arguments: object) -> None:
-    """Call ``read(data, size, *arguments, error)``, which has nothing to tell but an error.
-
-    Raises:
-        FormatError: when the core refuses `data`, of which it shows nothing.
-
-    """
-    try:
-        scratch = _pool.pop()
-    except IndexError:
-        scratch = _scratch()
-    error = scratch[2]
-    try:
-        if read(data, len(data), *arguments, error) < 0:
-            raise format_error(error, None)
-    finally:
-        _pool.append(scratch)
 
 
 def encode(

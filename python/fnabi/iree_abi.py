@@ -22,9 +22,8 @@ from math import prod
 from operator import index
 from typing import Any, TypeAlias
 
-import msgspec
-
 from fnabi import _core, types
+from fnabi._call import record
 from fnabi._fnabi import lib
 from fnabi.errors import CallError
 from fnabi.types import (
@@ -73,7 +72,7 @@ class Signature(types.Signature, frozen=True):
         return hash((plain, self.extra)) if self.extra else plain
 
 
-_parse = _core.reader(lib.fnabi_iree_abi_decode, msgspec.msgpack.Decoder(Signature))
+_read, _signature = types.reader.iree_abi, record(Signature)
 
 
 def parse(text: str | bytes | bytearray | memoryview) -> Signature:
@@ -88,14 +87,12 @@ def parse(text: str | bytes | bytearray | memoryview) -> Signature:
         CallError: when `text` is of another type.
 
     """
-    if text.__class__ is str:
-        try:
-            data = text.encode()
-        except UnicodeEncodeError:  # half a surrogate pair, which the core refuses
-            data = text.encode("utf-8", "surrogatepass")
-    else:
-        data = _core.data_bytes(text, "iree_abi.parse", "text")
-    return _parse(data)
+    if text.__class__ is not str:
+        return _read(_core.data_bytes(text, "iree_abi.parse", "text"), _signature)
+    try:
+        return _read(text, _signature)
+    except UnicodeEncodeError:  # half a surrogate pair, which the core refuses
+        return _read(text.encode("utf-8", "surrogatepass"), _signature)
 
 
 def encode(signature: types.Signature) -> str:

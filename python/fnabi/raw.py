@@ -14,11 +14,12 @@ from functools import cache
 import msgspec
 
 from fnabi import _core
+from fnabi._call import record
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import CallError, RangeError
 from fnabi.oracle import BufferDescription, allocate_results, describe, dynamic_dims, oracle
 from fnabi.signature import SignatureBuilder
-from fnabi.types import Buffer, DType, Ref, Scalar, Signature, Type, shape_text
+from fnabi.types import Buffer, DType, Ref, Scalar, Signature, Type, reader, shape_text
 
 __all__ = [
     "BufferDescription",
@@ -35,7 +36,7 @@ __all__ = [
     "to_string",
 ]
 
-_parse = _core.reader(lib.fnabi_raw_decode, msgspec.msgpack.Decoder(Signature))
+_read, _signature = reader.raw, record(Signature)
 _dtype = msgspec.msgpack.Decoder(DType)
 
 
@@ -98,7 +99,7 @@ def parse(data: bytes | bytearray | memoryview | str) -> Signature:
     """
     if data.__class__ is not bytes:
         data = _core.data_bytes(data, "raw.parse")
-    return _parse(data)
+    return _read(data, _signature)
 
 
 def encode(signature: Signature) -> bytes:
@@ -121,7 +122,7 @@ def to_string(data: bytes | bytearray | memoryview | str) -> str:
         FormatError: when `data` is not exactly the grammar.
 
     """
-    signature = _parse(_core.data_bytes(data, "raw.to_string"))
+    signature = _read(_core.data_bytes(data, "raw.to_string"), _signature)
     inputs = ", ".join(map(_text, signature.inputs))
     results = ", ".join(map(_text, signature.results))
     return f"({inputs}) -> ({results})"

@@ -78,7 +78,15 @@ _FORMAT_CODES = {format: code for code, format in _FORMATS.items()}
 _DTYPE_TEXT = re.compile(
     r"(int|uint|float|bfloat|complex|bool|handle)(\d*)(?:_(e\dm\d+[a-z0-9]*?))?(?:_?x(\d+))?"
 )
-_TEXT_KINDS: dict[str, Kind] = {"int": "signed", "uint": "unsigned"}
+_TEXT_KINDS: dict[str, Kind] = {
+    "int": "signed",
+    "uint": "unsigned",
+    "float": "float",
+    "bfloat": "bfloat",
+    "complex": "complex",
+    "bool": "bool",
+    "handle": "handle",
+}
 
 
 class Device:
@@ -199,7 +207,7 @@ def dtype_parts(x: object) -> tuple[int, int, int]:
         if match:
             kind, digits, format, count = match.groups()
             return _parts_of(
-                DType(_TEXT_KINDS.get(kind, kind), int(digits or 1), format or "", int(count or 1))
+                DType(_TEXT_KINDS[kind], int(digits or 1), format or "", int(count or 1))
             )
         raise CallError(f"expected a dtype that DLPack has, got {x}")
     try:
@@ -214,7 +222,7 @@ def _parts_of(dtype: DType) -> tuple[int, int, int]:
     if kind == "bool" and bits == 1:
         return _checked(_BOOL, 8, lanes, dtype)
     if kind == "float" and format:
-        code = _FORMAT_CODES.get((format, bits))
+        code: int | None = _FORMAT_CODES.get((format, bits))
     else:
         code = None if format else _CODES.get(kind)
     if code is None:
@@ -279,9 +287,7 @@ def to_numpy(tensor: Tensor) -> npt.NDArray[Any]:
     lane = DType(dtype.kind, dtype.bits, dtype.format)
     item = lane.to_numpy()
     if (8 if dtype.kind == "bool" else dtype.bits) != 8 * item.itemsize:
-        raise CallError(
-            f"Tensor.numpy: elements of {dtype} are packed, which no dtype of NumPy is"
-        )
+        raise CallError(f"Tensor.numpy: elements of {dtype} are packed, which no dtype of NumPy is")
     size = item.itemsize
     strides = tuple(stride * size * dtype.lanes for stride in tensor.strides)
     shape = tensor.shape
@@ -295,5 +301,7 @@ def to_numpy(tensor: Tensor) -> npt.NDArray[Any]:
         "data": (tensor.data_ptr, tensor.read_only),
     }
     if tensor.size == 0:
-        return numpy.empty(shape, item)  # type: ignore[no-any-return]
+        empty: npt.NDArray[Any] = numpy.empty(shape, item)
+        empty.flags.writeable = not tensor.read_only
+        return empty
     return numpy.asarray(_Memory(tensor, interface)).view(item)  # type: ignore[no-any-return]

@@ -15,10 +15,12 @@ from __future__ import annotations
 import re
 import struct
 import sys
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import msgspec
 
+from fnabi import _core
+from fnabi._call import Reader
 from fnabi._fnabi import lib
 from fnabi.errors import CallError
 
@@ -214,12 +216,14 @@ class DType(_Record, frozen=True):
 
     @property
     def _lane(self) -> str:
-        if self.kind in ("bool", "index") or (self.kind, self.bits) == ("handle", 64):
+        if self.kind in ("bool", "index") or (self.kind == "handle" and self.bits == 64):
             return self.kind
         text = f"{_PREFIX.get(self.kind, self.kind)}{self.bits}"
         return f"{text}_{self.format}" if self.format else text
 
     def __str__(self) -> str:
+        if self.kind == "handle" and self.bits == self.lanes == 0:
+            return "void"
         return self._lane if self.lanes == 1 else f"{self._lane}x{self.lanes}"
 
 
@@ -345,6 +349,12 @@ Type: TypeAlias = (
     | Named
     | Null
     | Unknown
+)
+
+
+# Reads what the core decodes; by their tags it finds the classes of the types.
+reader = Reader(
+    (DType, *sorted(get_args(Type), key=lambda type: type.__struct_config__.tag)), _core.refusal
 )
 
 

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, TypeVa
 import msgspec
 
 from fnabi import _core, cconv
+from fnabi._call import record
 from fnabi._fnabi import ffi, lib
 from fnabi.debug import Database
 from fnabi.declaration import Declaration
@@ -35,7 +36,7 @@ from fnabi.errors import CallError, FormatError, excerpt
 from fnabi.iree_abi import Signature as IreeAbiSignature
 from fnabi.raw import parse as parse_raw
 from fnabi.sip import Signature as SipSignature
-from fnabi.types import Dict, List, Named, Null, Scalar, Signature, Tuple, Type, Unknown
+from fnabi.types import Dict, List, Named, Null, Scalar, Signature, Tuple, Type, Unknown, reader
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -391,6 +392,17 @@ class _Problem(_Record, frozen=True):
     key: str | None  # None: the calling convention
 
 
+class _Rest(_Record, frozen=True):
+    """What few ask of an export: it stays the message that it came in until then."""
+
+    texts: tuple[str, ...]  # keys and values in turn
+    source: Source | None
+    doubt: Literal["arity", "names", "type"] | None
+    problem: _Problem | None
+    sip: SipSignature | None
+    sip_problem: _Problem | None
+
+
 class Export(_Record, frozen=True):
     """A function that a module exports.
 
@@ -398,51 +410,44 @@ class Export(_Record, frozen=True):
         name: Its name, without the module's.
         ordinal: Its index among the functions of the module.
         calling_convention: The VM calling convention, such as ``"0rIi_r"``.
-        doubt: Where `signature` was read from a declaration, why it may have another reading,
-            as in `declaration.Declaration.doubt`; else None.
+        signature: The typed signature, from the best text that the module has for this function.
+            That is the first of ``iree.abi``, ``iree.abi.declaration``, ``f`` (the raw ABI) and
+            the calling convention, which there always is; `source` says which. The texts are
+            not merged, and may differ: see `disagreements`. A declaration that cannot be read
+            is passed over, for frontends may put any text there. Where that text is malformed or
+            of another version, `signature` raises FormatError: its offset is in the attribute's
+            value, its path such as ``exports[2].attrs["f"].inputs[0]``.
 
     """
 
     name: str
     ordinal: int
     calling_convention: str
-    _texts: tuple[str, ...]  # keys and values in turn
-    _source: Source | None
-    _signature: IreeAbiSignature | None
-    doubt: Literal["arity", "names", "type"] | None
-    _problem: _Problem | None
-    _sip: SipSignature | None
-    _sip_problem: _Problem | None
+    signature: IreeAbiSignature
+    _message: bytes
+
+    @property
+    def _rest(self) -> _Rest:
+        return _core.build(_rest, self._message)
 
     @property
     def attrs(self) -> Attributes:
         """The reflection attributes of the function."""
-        texts = iter(self._texts)
+        texts = iter(self._rest.texts)
         return Attributes(tuple(zip(texts, texts, strict=True)))
-
-    @property
-    def signature(self) -> Signature:
-        """The typed signature, from the best text that the module has for this function.
-
-        That is the first of ``iree.abi``, ``iree.abi.declaration``, ``f`` (the raw ABI) and the
-        calling convention, which there always is; `source` says which. The texts are not merged,
-        and may differ: see `disagreements`. A declaration that cannot be read is passed over, for
-        frontends may put any text there.
-
-        Raises:
-            FormatError: when that text is malformed or of another version. Its offset is in the
-                attribute's value, its path such as ``exports[2].attrs["f"].inputs[0]``.
-
-        """
-        if self._signature is None:
-            assert self._problem is not None
-            raise self._error(self._problem)
-        return self._signature
 
     @property
     def source(self) -> Source | None:
         """Which text `signature` was read from; None where it is malformed."""
-        return self._source
+        return self._rest.source
+
+    @property
+    def doubt(self) -> Literal["arity", "names", "type"] | None:
+        """Why a declaration that `signature` was read from may have another reading, or None.
+
+        As in `declaration.Declaration.doubt`.
+        """
+        return self._rest.doubt
 
     @property
     def declaration(self) -> Declaration | None:
@@ -466,7 +471,8 @@ class Export(_Record, frozen=True):
     @property
     def problem(self) -> FormatError | None:
         """What is wrong with a text that `signature` would have been read from, or None."""
-        return None if self._problem is None else self._error(self._problem)
+        problem = self._rest.problem
+        return None if problem is None else self._error(problem)
 
     @property
     def disagreements(self) -> tuple[str, ...]:
@@ -486,10 +492,11 @@ class Export(_Record, frozen=True):
             FormatError: when the attribute is malformed or of another version, as for `signature`.
 
         """
-        if self._source == "f":
-            return self._signature
-        if self._source is None and self._problem is not None and self._problem.key in ("f", "fv"):
-            raise self._error(self._problem)
+        rest = self._rest
+        if rest.source == "f":
+            return self.signature
+        if rest.source is None and rest.problem is not None and rest.problem.key in ("f", "fv"):
+            raise self._error(rest.problem)
         attrs = self.attrs
         if "f" not in attrs:
             return None
@@ -525,9 +532,10 @@ class Export(_Record, frozen=True):
             FormatError: as for `signature`.
 
         """
-        if self._sip_problem is not None:
-            raise self._error(self._sip_problem)
-        return self._sip
+        rest = self._rest
+        if rest.sip_problem is not None:
+            raise self._error(rest.sip_problem)
+        return rest.sip
 
     @property
     def result_allocator(self) -> str | None:
@@ -546,8 +554,20 @@ class Export(_Record, frozen=True):
         )
 
     def __repr__(self) -> str:
-        shown = self.calling_convention if self._signature is None else self._signature
-        return f"<Export {self.name!r} {shown}>"
+        return f"<Export {self.name!r} {self.signature}>"
+
+
+class _Unreadable(Export, frozen=True):
+    """An export whose best text cannot be read."""
+
+    @property  # type: ignore[misc]
+    def signature(self) -> IreeAbiSignature:
+        problem = self._rest.problem
+        assert problem is not None
+        raise self._error(problem)
+
+    def __repr__(self) -> str:
+        return f"<Export {self.name!r} {self.calling_convention}>"
 
 
 _REGISTERS = {"float32": "f32", "float64": "f64", "index": "i64"}
@@ -568,14 +588,15 @@ def _register(type: Type) -> str | None:
 
 
 def _disagreements(export: Export) -> Iterator[str]:
-    if export._source in (None, "cconv"):
+    source = export.source
+    if source in (None, "cconv"):
         return
     try:
         convention = cconv.parse(_core.text_bytes(export.calling_convention))
     except FormatError:
         return
     inputs, results = export.signature.inputs, export.signature.results
-    if export.source == "iree.abi" and len(results) == 1:
+    if source == "iree.abi" and len(results) == 1:
         match results[0]:  # a structure alone is spread over the results
             case List(items) | Tuple(items):
                 results = items
@@ -594,14 +615,14 @@ def _disagreements(export: Export) -> Iterator[str]:
     ):
         if len(types) != len(registers):
             yield (
-                f"{side}: {len(types)} in {export.source}, {len(registers)} in the calling"
+                f"{side}: {len(types)} in {source}, {len(registers)} in the calling"
                 f" convention {export.calling_convention}"
             )
             continue
         for index, (type, register) in enumerate(zip(types, registers, strict=True)):
             if _register(type) not in (None, register):
                 yield (
-                    f"{side}[{index}]: {type} in {export.source}, {register} in the calling"
+                    f"{side}[{index}]: {type} in {source}, {register} in the calling"
                     f" convention {export.calling_convention}"
                 )
 
@@ -643,8 +664,9 @@ class _Head(_Record, frozen=True):
     attrs: _Pairs
 
 
+_verify, _export, _signature = reader.verify, record(Export), record(IreeAbiSignature)
 _head = msgspec.msgpack.Decoder(_Head)
-_exports = msgspec.msgpack.Decoder(tuple[Export, ...])
+_rest = msgspec.msgpack.Decoder(_Rest)
 _types = msgspec.msgpack.Decoder(tuple[tuple[str], ...])
 _dependencies = msgspec.msgpack.Decoder(tuple[Dependency, ...])
 _imports = msgspec.msgpack.Decoder(tuple[Import, ...])
@@ -686,13 +708,18 @@ class Module:
     valid after that; to read more raises CallError, and FormatError where the file has changed.
     """
 
+    _lenient = False
+    _mapped: _Mapped | None = None
+    _exports: Exports | None = None
+
     def __init__(
         self, data: ReadableBuffer, function: str, lenient: bool, mapped: _Mapped | None = None
     ) -> None:
-        self._lenient = lenient
-        self._mapped = mapped
-        self._view: Any = _core.view(data, function)
-        _core.check(lib.fnabi_vmfb_verify, self._view, lenient)
+        if lenient:
+            self._lenient = lenient
+        if mapped is not None:
+            self._mapped = mapped
+        self._view: Any = _verified(data, function, lenient)
 
     @cached_property
     def _head(self) -> _Head:
@@ -728,7 +755,7 @@ class Module:
         """The attributes of the module."""
         return Attributes(self._head.attrs)
 
-    @cached_property
+    @property
     def exports(self) -> Exports:
         """The exported functions.
 
@@ -736,8 +763,18 @@ class Module:
             FormatError: when an export refers to a function that the module does not have.
 
         """
-        exports = self._decode(lib.fnabi_vmfb_exports, _exports)
-        return Exports(exports)
+        if self._exports is not None:
+            return self._exports
+        source = self._source()
+        if source.__class__ is not bytes:  # what changes while it is read is copied first
+            layout = self.layout
+            source = ffi.buffer(source)[: layout.flatbuffer_offset + layout.flatbuffer_size]
+        try:
+            self._exports = Exports(reader.exports(source, _export, _signature, _Unreadable))
+            return self._exports
+        except FormatError as problem:
+            problem.excerpt = None
+            raise
 
     @cached_property
     def types(self) -> tuple[str, ...]:
@@ -831,9 +868,10 @@ class Module:
             return findings  # which say so
         for index, export in enumerate(exports):
             where = f"exports[{index}]"
-            for text_problem in (export._problem, export._sip_problem):
+            rest = export._rest
+            problems = ((rest.problem, rest.source is not None), (rest.sip_problem, False))
+            for text_problem, passed_over in problems:
                 if text_problem is not None and text_problem.key is not None:  # else: found above
-                    passed_over = text_problem is export._problem and export._source is not None
                     findings.append(
                         Finding(
                             _core.code_name(text_problem.code),
@@ -843,7 +881,7 @@ class Module:
                             "notice" if passed_over else "error",
                         )
                     )
-            if export._source != "f" and "f" in export._texts[::2]:
+            if rest.source != "f" and "f" in rest.texts[::2]:
                 fault = export._raw_problem()
                 if fault is not None and not fault.path.startswith(where):  # else: told
                     place = fault.offset, f"{where}.{fault.path}"
@@ -852,8 +890,8 @@ class Module:
                 Finding("disagreement", None, where, text, "notice")
                 for text in export.disagreements
             ]
-            if export.doubt is not None:
-                text = f"the declaration may have another reading: {export.doubt}"
+            if rest.doubt is not None:
+                text = f"the declaration may have another reading: {rest.doubt}"
                 findings.append(Finding("doubt", None, where, text, "notice"))
         return findings
 
@@ -896,8 +934,7 @@ class Module:
         return self._decode(lib.fnabi_vmfb_field, decoder, number)
 
     def _bytes(self, offset: int, size: int) -> memoryview:
-        source = self._source()
-        view = memoryview(source if isinstance(source, bytes) else ffi.buffer(source))
+        view = memoryview(_buffer(self._source()))
         return view.toreadonly()[offset : offset + size]
 
 
@@ -961,7 +998,22 @@ def verify(data: ReadableBuffer) -> None:
         CallError: when `data` has no contiguous buffer.
 
     """
-    _core.check(lib.fnabi_vmfb_verify, _core.view(data, "vmfb.verify"), False)
+    _verified(data, "vmfb.verify", False)
+
+
+def _verified(data: ReadableBuffer, function: str, lenient: bool) -> Any:
+    """What reads of a module cross with: bytes as they are, or what ``ffi.from_buffer`` gives."""
+    view: Any = data if data.__class__ is bytes else _core.view(data, function)
+    try:
+        _verify(_buffer(view), lenient)
+    except FormatError as problem:
+        problem.excerpt = None  # a module is no text to show
+        raise
+    return view
+
+
+def _buffer(view: Any) -> ReadableBuffer:
+    return view if view.__class__ is bytes else ffi.buffer(view)
 
 
 def _error(code: int, offset: int, path: str) -> FormatError:

@@ -10,6 +10,7 @@
 #pragma weak TVMFFIErrorSetRaisedFromCStr
 #pragma weak TVMFFIErrorSetRaised
 #pragma weak TVMFFIErrorMoveFromRaised
+#pragma weak TVMFFIErrorCreate
 #endif
 
 typedef struct job {
@@ -121,8 +122,21 @@ FN(swallow) {
 FN(fail_and_call) {
   TVMFFIAny result;
   TVMFFIErrorSetRaisedFromCStr("ValueError", "the first reason");
-  int status = call(a->v_obj, NULL, 0, &result);
-  (void)status;
+  if (call(a->v_obj, NULL, 0, &result) == 0 &&
+      result.type_index >= kTVMFFIStaticObjectBegin)
+    obj_decref(result.v_obj);
+  return -1;
+}
+
+/* (message): fails with an error that has no backtrace. */
+FN(fail) {
+  TVMFFIByteArray kind = {"ValueError", 10}, message, backtrace = {"", 0};
+  void* error;
+  if (get_bytes_like(a, &message) != 0 ||
+      TVMFFIErrorCreate(&kind, &message, &backtrace, &error) != 0)
+    return -1;
+  TVMFFIErrorSetRaised(error);
+  obj_decref(error);
   return -1;
 }
 

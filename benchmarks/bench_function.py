@@ -1,0 +1,161 @@
+"""Calls: fnabi beside tvm_ffi, the same C library, in one process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+import fnabi
+from callee import interop_library
+
+tvm_ffi = pytest.importorskip("tvm_ffi")
+
+TIMES = 1000
+SHORT, LONG = "hello", "a string longer than seven bytes"
+PLAIN = interop_library("c_plain")
+LIBRARIES: dict[str, Any] = {
+    "fnabi": fnabi.load_module(PLAIN),
+    "tvm_ffi": tvm_ffi.load_module(PLAIN),
+}
+
+CALLS: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "no argument": ("nop", ()),
+    "None": ("first", (None,)),
+    "bool": ("first", (True,)),
+    "1 int": ("add_ints", (1,)),
+    "2 ints": ("add_ints", (1, 2)),
+    "3 ints": ("add_ints", (1, 2, 3)),
+    "float": ("first", (1.5,)),
+    "3 floats": ("fma3", (1.5, 2.0, 3.0)),
+    "short str": ("str_len", (SHORT,)),
+    "str": ("str_len", (LONG,)),
+    "short str, round trip": ("first", (SHORT,)),
+    "str, round trip": ("first", (LONG,)),
+}
+
+
+def function(who: str, name: str, release: bool) -> Any:
+    found = getattr(LIBRARIES[who], name)
+    found.release_gil = release
+    return found
+
+
+def repeat(call: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    times = range(TIMES)
+    match args:
+        case ():
+            for _ in times:
+                call()
+        case (a,):
+            for _ in times:
+                call(a)
+        case (a, b):
+            for _ in times:
+                call(a, b)
+        case (a, b, c):
+            for _ in times:
+                call(a, b, c)
+
+
+@pytest.mark.parametrize("who", LIBRARIES)
+@pytest.mark.parametrize("release", [True, False], ids=["GIL released", "GIL kept"])
+@pytest.mark.parametrize("work", CALLS)
+def test_call(benchmark: BenchmarkFixture, work: str, release: bool, who: str) -> None:
+    name, args = CALLS[work]
+    calls = [function(each, name, release) for each in LIBRARIES]
+    assert calls[0](*args) == calls[1](*args)
+    gil = "released" if release else "kept"
+    benchmark.group = f"{TIMES} calls, {work}, GIL {gil}"
+    benchmark(repeat, function(who, name, release), args)
+
+
+@pytest.mark.parametrize("who", LIBRARIES)
+def test_bound(benchmark: BenchmarkFixture, who: str) -> None:
+    """A call made again; tvm_ffi passes its arguments each time."""
+    call = function(who, "add_ints", True)
+    args: tuple[Any, ...] = (1, 2, 3)
+    if who == "fnabi":
+        call, args = call.bind(*args), ()
+    benchmark.group = f"{TIMES} calls bound to 3 ints"
+    benchmark(repeat, call, args)
+
+
+@pytest.mark.parametrize("who", LIBRARIES)
+def test_callback(benchmark: BenchmarkFixture, who: str) -> None:
+    def given(i: int) -> int:
+        return i
+
+    callback = fnabi.Function(given) if who == "fnabi" else tvm_ffi.convert(given)
+    times = function(who, "apply_times", True)
+    assert times(callback, TIMES) == TIMES * (TIMES - 1) // 2
+    benchmark.group = f"{TIMES} callbacks from a loop in C"
+    benchmark(times, callback, TIMES)
+
+
+COLUMNS: dict[str, Any] = {
+    "lists": [list(range(10_000)), list(range(10_000))],
+    "arrays": [np.arange(10_000), np.arange(10_000)],
+}
+
+
+@pytest.mark.parametrize("who", LIBRARIES)
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_map(benchmark: BenchmarkFixture, kind: str, who: str) -> None:
+    """Rows in C, beside a loop over the same numbers as lists."""
+    call = function(who, "add_ints", True)
+    lists = COLUMNS["lists"]
+
+    def loop() -> list[int]:
+        return [call(a, b) for a, b in zip(*lists, strict=True)]
+
+    def mapped() -> Any:
+        return call.map(*COLUMNS[kind])
+
+    work = mapped if who == "fnabi" else loop
+    assert list(work()) == [2 * i for i in range(10_000)]
+    benchmark.group = f"10,000 rows of 2 ints, {kind}"
+    benchmark(work)
+
+
+def failing(who: str, call: Callable[..., Any], kind: type[BaseException], *args: Any) -> Any:
+    def fail() -> None:
+        for _ in range(100):
+            try:
+                call(*args)
+            except kind:
+                continue
+            raise AssertionError(who)
+
+    return fail
+
+
+@pytest.mark.parametrize("who", LIBRARIES)
+def test_error_with_backtrace(benchmark: BenchmarkFixture, who: str) -> None:
+    """The callee asks libtvm_ffi for the backtrace, whoever calls."""
+    path = interop_library("c_err", link=True)
+    library: Any = fnabi.load_module(path) if who == "fnabi" else tvm_ffi.load_module(path)
+    benchmark.group = "100 errors that libtvm_ffi makes, native backtrace included"
+    benchmark(failing(who, library.need_int, TypeError, "x"))
+
+
+@pytest.mark.parametrize("who", LIBRARIES)
+def test_error(benchmark: BenchmarkFixture, who: str) -> None:
+    """The callee makes the error without a backtrace."""
+    path = interop_library("c_odd", "-DLINKED", link=True)
+    library: Any = fnabi.load_module(path) if who == "fnabi" else tvm_ffi.load_module(path)
+    benchmark.group = "100 errors without a backtrace"
+    benchmark(failing(who, library.fail, ValueError, "a message"))
+
+
+@pytest.mark.parametrize("who", LIBRARIES)
+def test_error_of_a_callback(benchmark: BenchmarkFixture, who: str) -> None:
+    def given() -> None:
+        raise ValueError("a message")
+
+    callback = fnabi.Function(given) if who == "fnabi" else tvm_ffi.convert(given)
+    benchmark.group = "100 exceptions of a callback"
+    benchmark(failing(who, function(who, "apply", True), ValueError, callback))
