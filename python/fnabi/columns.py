@@ -221,7 +221,7 @@ class Columns:
 
     Memory: a row takes 9 bytes, a value of a raw signature 6 and a dim 8; a node of SIP 14 and
     its key, one of the other ABIs 19 and its names, and the text itself. While rows are added, up
-    to twice as much is allocated.
+    to twice as much is allocated. A column of a megabyte or more takes whole pages of 2 MB.
     """
 
     __slots__ = ("_abi", "_parts", "_views")
