@@ -584,18 +584,23 @@ static size_t most_elements(const fnabi_columns* columns, int32_t column,
   return columns->abi == FNABI_ABI_RAW ? size / 3 : size / 4;
 }
 
-/* Room in the columns of nodes for what a block of that size can become, and in
- * those of rows. */
+/* How many elements that is for a block of `rows` texts, with what decoders may
+ * write behind; 0 for columns that they do not write. */
+static size_t block_elements(const fnabi_columns* columns, int32_t column,
+                             size_t size, size_t rows) {
+  if (column == FNABI_COLUMN_STATUS) return rows;
+  if (column < FNABI_COLUMN_OFFSETS) return 0;
+  if ((column - FNABI_COLUMN_OFFSETS) % FNABI_COLUMN_SIDE == 0) return rows;
+  return most_elements(columns, column, size) + FNABI_BLOCK_PAD;
+}
+
+/* Room for what a block of that size can become. */
 static bool reserve_block(fnabi_columns* columns, size_t size, size_t rows) {
   for (int32_t i = 0; i < FNABI_COLUMN_COUNT; i++) {
     const layout* l = layout_of(columns, i);
-    if (l == NULL || (i != FNABI_COLUMN_STATUS && i < FNABI_COLUMN_OFFSETS))
-      continue;
-    bool node = i != FNABI_COLUMN_STATUS &&
-                (i - FNABI_COLUMN_OFFSETS) % FNABI_COLUMN_SIDE != 0;
+    size_t more = l == NULL ? 0 : block_elements(columns, i, size, rows);
+    if (more == 0) continue;
     fnabi_vector* v = &columns->vectors[i];
-    size_t more =
-        node ? most_elements(columns, i, size) + FNABI_BLOCK_PAD : rows;
     if (v->size / l->width + more > INT32_MAX || !reserve(v, more * l->width))
       return false;
   }
@@ -789,9 +794,15 @@ static void foresee(batch* b) {
   if (b->used == 0 || b->flushes >= 2) return;
   if (b->flushes++ == 0 && rest / 32 > b->used) rest = 32 * b->used;
   double factor = 1.03 * (double)rest / (double)b->used;
-  for (int i = 0; i < FNABI_COLUMN_COUNT; i++) {
+  size_t block = rest < FNABI_BLOCK_SIZE ? rest : FNABI_BLOCK_SIZE;
+  for (int32_t i = 0; i < FNABI_COLUMN_COUNT; i++) {
+    const layout* l = layout_of(b->columns, i);
+    if (l == NULL) continue;
     fnabi_vector* v = &b->columns->vectors[i];
-    reserve(v, (size_t)((double)(v->size - b->sizes[i]) * factor));
+    size_t more = (size_t)((double)(v->size - b->sizes[i]) * factor);
+    if (!fnabi_columns_keeps(b->columns)) /* the last block needs room too */
+      more += l->width * block_elements(b->columns, i, block, 0);
+    reserve(v, more);
   }
 }
 
