@@ -18,7 +18,7 @@ call_lane = Extension(
 
 setup(
     package_dir={"": "python"},
-    packages=["fnabi"],
+    packages=["fnabi", "fnabi.cli"],
     package_data={"fnabi": ["py.typed", "*.pyi", "include/fnabi/*.h"]},
     cffi_modules=["csrc/ffi_build.py:ffibuilder"],
     ext_modules=[call_lane],

@@ -36,6 +36,8 @@ def test_argument(benchmark: BenchmarkFixture, what: str, who: str) -> None:
     function, argument = exported(who, "tag"), ARGUMENTS[what]
     assert function(argument) == 71
     benchmark.group = f"list as an argument, {what}"
+    if what == "10,000 ints":
+        benchmark.extra_info["work"] = f"list of {what} as an argument"
     benchmark(function, argument)
 
 
@@ -46,6 +48,8 @@ def test_result(benchmark: BenchmarkFixture, size: str, who: str) -> None:
     convert = array.tolist if who == "fnabi" else lambda: list(array)
     assert convert() == [i * i for i in range(SIZES[size])]
     benchmark.group = f"array to list, {size} ints"
+    if size == "10,000":
+        benchmark.extra_info["work"] = f"`Array` of {size} ints → list"
     benchmark(convert)
 
 

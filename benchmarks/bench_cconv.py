@@ -49,5 +49,8 @@ def test_cconv(benchmark: BenchmarkFixture, work: str, who: str) -> None:
     assert answers[0] == answers[1]
 
     benchmark.group = f"cconv {work}, {len(items)} conventions"
+    benchmark.extra_info["items"] = len(items)
+    if work == "parse":
+        benchmark.extra_info["work"] = "one calling convention → typed objects"
     benchmark.extra_info["bytes"] = sum(map(len, TEXTS))
     benchmark(each, functions[who], items)

@@ -25,6 +25,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 import corpus
 import fnabi
 import grammar
+import memory
 
 SIZE = 100_000
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
@@ -77,12 +78,16 @@ def sizes(columns: fnabi.Columns) -> tuple[int, int]:
     return len(arrays["inputs.kind"]), len(arrays.get("inputs.dims", ()))
 
 
+def work(name: str) -> str:
+    return f"{name}: many signatures → columns, each"
+
+
 def decode(name: str, threads: int = 1) -> Callable[[], fnabi.Columns]:
     abi, (data, offsets) = CORPORA[name][0], JOINED[name]
     return lambda: fnabi.decode_columns(data, abi, threads, offsets=offsets)
 
 
-@pytest.mark.parametrize("who", ["fnabi", "fnabi, 2 threads", "C loop", "strings", "memcpy"])
+@pytest.mark.parametrize("who", ["fnabi", "fnabi, 2 threads", "fnabi, strings", "C loop", "memcpy"])
 @pytest.mark.parametrize("name", CORPORA)
 def test_columns(
     benchmark: BenchmarkFixture, loop: Callable[[Joined], Any], name: str, who: str
@@ -90,15 +95,18 @@ def test_columns(
     abi, texts = CORPORA[name]
     benchmark.group = f"columns, {name}, {len(texts)} signatures"
     benchmark.extra_info["bytes"] = len(JOINED[name][0])
+    benchmark.extra_info["items"] = len(texts)
+    if who not in ("memcpy", "fnabi, strings"):
+        benchmark.extra_info["work"] = work(name)
     if who == "C loop":
         if abi != "raw":
             pytest.skip("the C loop reads raw signatures")
         assert loop(JOINED[name]) == sizes(decode(name)())
         benchmark(loop, JOINED[name])
-    elif who == "strings":
+    elif who == "fnabi, strings":
         benchmark(fnabi.decode_columns, texts, abi)
     elif who == "memcpy":
-        benchmark(bytearray, JOINED[name][0])
+        benchmark(memory.copier(JOINED[name][0]))
     else:
         benchmark(decode(name, 2 if "threads" in who else 1))
 
@@ -108,7 +116,10 @@ def test_python_port(benchmark: BenchmarkFixture, name: str) -> None:
     abi, texts = CORPORA[name]
     parse = grammar.raw_parse if abi == "raw" else grammar.sip_parse
     some = texts[:1000]
-    benchmark.group = f"columns, {name}, {len(some)} signatures"
+    benchmark.group = f"columns, {name}, {len(texts)} signatures"
+    benchmark.extra_info["who"] = "python"
+    benchmark.extra_info["work"] = work(name)
+    benchmark.extra_info["items"] = len(some)
     benchmark(lambda: [parse(text) for text in some])
 
 
@@ -119,8 +130,8 @@ def test_flat(benchmark: BenchmarkFixture, abi: Any, size: int) -> None:
     name = "raw mixed" if abi == "raw" else abi
     texts = CORPORA[name][1]
     data, offsets = join((texts * (1 + size // len(texts)))[:size])
-    benchmark.group = f"columns, {name}, by size"
-    benchmark.extra_info["signatures"] = size
+    benchmark.group = f"columns, {name}, {size} signatures by size"
+    benchmark.extra_info["items"] = size
     benchmark(lambda: fnabi.decode_columns(data, abi, offsets=offsets))
 
 
@@ -184,6 +195,7 @@ def test_other(benchmark: BenchmarkFixture, abi: Any) -> None:
     }
     texts = made[abi]()
     benchmark.group = f"columns, {abi}, {len(texts)} texts"
+    benchmark.extra_info["items"] = len(texts)
     benchmark(fnabi.decode_columns, texts, abi)
 
 
@@ -192,4 +204,5 @@ def test_encode(benchmark: BenchmarkFixture, name: str) -> None:
     columns = decode(name)()
     assert fnabi.encode_columns(columns)[0] == JOINED[name][0]
     benchmark.group = f"encode columns, {name}, {SIZE} signatures"
+    benchmark.extra_info["items"] = SIZE
     benchmark(fnabi.encode_columns, columns)

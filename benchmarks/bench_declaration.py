@@ -104,6 +104,10 @@ def test_parse(benchmark: BenchmarkFixture, name: str, who: str) -> None:
     assert answers[0] == answers[1]
 
     benchmark.group = f"declaration parse, {name}, {len(items)} texts"
+    benchmark.extra_info["items"] = len(items)
+    if name == "three tensors":
+        benchmark.extra_info["work"] = "one declaration of three tensors → typed objects"
+        benchmark.extra_info["peer"] = "regular expressions"
     benchmark.extra_info["bytes"] = sum(map(len, items))
     benchmark(each, WHO[who], items)
 
@@ -118,4 +122,5 @@ def test_signature(benchmark: BenchmarkFixture, name: str, who: str) -> None:
 
     items = CORPORA[name]
     benchmark.group = f"declaration parse to signature, {name}, {len(items)} texts"
+    benchmark.extra_info["items"] = len(items)
     benchmark(each, signature, items)

@@ -70,6 +70,9 @@ def test_call(benchmark: BenchmarkFixture, work: str, release: bool, who: str) -
     assert calls[0](*args) == calls[1](*args)
     gil = "released" if release else "kept"
     benchmark.group = f"{TIMES} calls, {work}, GIL {gil}"
+    benchmark.extra_info["items"] = TIMES
+    if work in ("no argument", "3 ints", "short str", "str"):
+        benchmark.extra_info["work"] = f"call, {work}, GIL {gil}"
     benchmark(repeat, function(who, name, release), args)
 
 
@@ -81,6 +84,8 @@ def test_bound(benchmark: BenchmarkFixture, who: str) -> None:
     if who == "fnabi":
         call, args = call.bind(*args), ()
     benchmark.group = f"{TIMES} calls bound to 3 ints"
+    benchmark.extra_info["items"] = TIMES
+    benchmark.extra_info["work"] = "call bound to 3 ints"
     benchmark(repeat, call, args)
 
 
@@ -93,6 +98,8 @@ def test_callback(benchmark: BenchmarkFixture, who: str) -> None:
     times = function(who, "apply_times", True)
     assert times(callback, TIMES) == TIMES * (TIMES - 1) // 2
     benchmark.group = f"{TIMES} callbacks from a loop in C"
+    benchmark.extra_info["items"] = TIMES
+    benchmark.extra_info["work"] = "callback from a loop in C"
     benchmark(times, callback, TIMES)
 
 
@@ -118,6 +125,8 @@ def test_map(benchmark: BenchmarkFixture, kind: str, who: str) -> None:
     work = mapped if who == "fnabi" else loop
     assert list(work()) == [2 * i for i in range(10_000)]
     benchmark.group = f"10,000 rows of 2 ints, {kind}"
+    benchmark.extra_info["items"] = 10_000
+    benchmark.extra_info["work"] = f"a call of `map` over {kind}, 2 ints"
     benchmark(work)
 
 
@@ -139,6 +148,7 @@ def test_error_with_backtrace(benchmark: BenchmarkFixture, who: str) -> None:
     path = interop_library("c_err", link=True)
     library: Any = fnabi.load_module(path) if who == "fnabi" else tvm_ffi.load_module(path)
     benchmark.group = "100 errors that libtvm_ffi makes, native backtrace included"
+    benchmark.extra_info["items"] = 100
     benchmark(failing(who, library.need_int, TypeError, "x"))
 
 
@@ -148,6 +158,8 @@ def test_error(benchmark: BenchmarkFixture, who: str) -> None:
     path = interop_library("c_odd", "-DLINKED", link=True)
     library: Any = fnabi.load_module(path) if who == "fnabi" else tvm_ffi.load_module(path)
     benchmark.group = "100 errors without a backtrace"
+    benchmark.extra_info["items"] = 100
+    benchmark.extra_info["work"] = "error raised in C → Python exception"
     benchmark(failing(who, library.fail, ValueError, "a message"))
 
 
@@ -158,4 +170,6 @@ def test_error_of_a_callback(benchmark: BenchmarkFixture, who: str) -> None:
 
     callback = fnabi.Function(given) if who == "fnabi" else tvm_ffi.convert(given)
     benchmark.group = "100 exceptions of a callback"
+    benchmark.extra_info["items"] = 100
+    benchmark.extra_info["work"] = "exception of a callback → Python exception"
     benchmark(failing(who, function(who, "apply", True), ValueError, callback))

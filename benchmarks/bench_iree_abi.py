@@ -51,6 +51,10 @@ def each(function: Callable[[Any], object], items: list[Any]) -> None:
 def test_parse(benchmark: BenchmarkFixture, name: str, who: str) -> None:
     reader, items = READERS[who](), CORPORA[name]
     benchmark.group = f"iree_abi parse, {name}, {len(items)} texts"
+    benchmark.extra_info["items"] = len(items)
+    if name == "corpus":
+        benchmark.extra_info["work"] = "one `iree.abi` JSON (182 bytes) → typed objects"
+    benchmark.extra_info["peer"] = f"{who}, untyped"
     benchmark.extra_info["bytes"] = sum(map(len, items))
     benchmark(each, reader, items)
 
@@ -60,6 +64,7 @@ def test_encode(benchmark: BenchmarkFixture, who: str) -> None:
     signatures = [iree_abi.parse(text) for text in CORPORA["corpus"]]
     assert WRITERS["fnabi"](signatures[0]) == WRITERS["python"](signatures[0])
     benchmark.group = f"iree_abi encode, corpus, {len(signatures)} signatures"
+    benchmark.extra_info["items"] = len(signatures)
     benchmark(each, WRITERS[who], signatures)
 
 
@@ -79,5 +84,5 @@ def unpack(signature: Signature) -> object:
 
 @pytest.mark.parametrize("work", [pack, unpack])
 def test_values(benchmark: BenchmarkFixture, work: Callable[[Signature], object]) -> None:
-    benchmark.group = "iree_abi flatten, unflatten"
+    benchmark.group = f"iree_abi {work.__name__}"
     benchmark(work, STRUCTURES)

@@ -20,6 +20,11 @@ WORK: dict[str, dict[str, Callable[[Any], object]]] = {
     "to_string": {"fnabi": raw.to_string, "python": grammar.raw_to_string},
 }
 
+HEADLINES = {
+    ("parse", "mixed"): "one raw signature (64 bytes) → typed objects",
+    ("encode", "mixed"): "typed objects → raw signature",
+}
+
 
 def each(function: Callable[[Any], object], items: list[Any]) -> None:
     for item in items:
@@ -37,5 +42,8 @@ def test_raw(benchmark: BenchmarkFixture, work: str, name: str, who: str) -> Non
     assert answers[0] == answers[1]
 
     benchmark.group = f"raw {work}, {name}, {len(items)} signatures"
+    benchmark.extra_info["items"] = len(items)
+    if (work, name) in HEADLINES:
+        benchmark.extra_info["work"] = HEADLINES[work, name]
     benchmark.extra_info["bytes"] = sum(map(len, CORPORA[name]))
     benchmark(each, WORK[work][who], items)

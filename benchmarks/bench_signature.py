@@ -78,6 +78,9 @@ def test_tokens(benchmark: BenchmarkFixture, name: str, who: str) -> None:
     assert answers[0] == answers[1]
 
     benchmark.group = f"tokens {name}, {sum(map(len, answers[0]))} components"
+    benchmark.extra_info["items"] = sum(map(len, answers[0]))
+    if name == "flat":
+        benchmark.extra_info["work"] = "components one by one: walking"
     benchmark(each, WALKS[name][who], items)
 
 
@@ -99,4 +102,6 @@ def build_python() -> bytes:
 def test_build(benchmark: BenchmarkFixture, who: str) -> None:
     assert build_fnabi() == build_python()
     benchmark.group = "build, 200 components"
+    benchmark.extra_info["items"] = 200
+    benchmark.extra_info["work"] = "components one by one: building"
     benchmark({"fnabi": build_fnabi, "python": build_python}[who])

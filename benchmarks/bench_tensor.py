@@ -43,6 +43,8 @@ def test_arguments(benchmark: BenchmarkFixture, what: str, count: int, who: str)
     assert exported(who, "nargs")(*arrays) == count
     assert exported(who, "tag")(arrays[0]) == 70
     benchmark.group = f"{what} as arguments, {count}"
+    if not what.startswith("strided"):
+        benchmark.extra_info["work"] = f"call with {what}, {count}"
     benchmark(function, *arrays)
 
 

@@ -196,6 +196,19 @@ WORK = {
 }
 
 
+HEADLINES = {
+    (what, name): text.format(MODULES[name])
+    for what, text in {
+        "verify": "module of {} functions in memory → verified",
+        "open": "module file of {} functions → opened",
+        "exports": "module of {} functions → every export with its attributes",
+        "signatures": "module of {} functions → every export's typed signature",
+    }.items()
+    for name in MODULES
+    if name != "elem_ints" or what == "verify"
+}
+
+
 def same(what: str, who: str, answer: Any, data: bytes) -> bool:
     """Whether a peer has found what fnabi finds, as far as it tells."""
     if what == "tables":
@@ -217,4 +230,11 @@ def test_vmfb(benchmark: BenchmarkFixture, what: str, name: str, who: str) -> No
     if who != "fnabi":
         assert same(what, who, run(), (DATA / f"{name}.vmfb").read_bytes())
     benchmark.group = f"module {what}, {MODULES[name]} functions ({name})"
+    stand_in = who == "flatbuffers" and what in ("verify", "open")
+    if stand_in:
+        benchmark.extra_info["peer"] = "flatbuffers, walking and not verifying"
+    elif (what, who) == ("signatures", "iree"):
+        benchmark.extra_info["peer"] = "iree.runtime, untyped strings"
+    if (what, name) in HEADLINES and not stand_in and (what, who) != ("exports", "iree"):
+        benchmark.extra_info["work"] = HEADLINES[what, name]
     benchmark(run)

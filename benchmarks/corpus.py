@@ -1,10 +1,13 @@
-"""The corpora, made from a seed: the same bytes in every run and on every machine."""
+"""The corpora, made from a seed: the same bytes in every run and on every machine.
+
+What is here as a list of the first texts is also a stream without an end, for large files.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from itertools import count
+from collections.abc import Callable, Iterator
+from itertools import count, islice
 from random import Random
 from typing import Any
 
@@ -15,18 +18,42 @@ DIMS = (-1, -1, 1, 2, 3, 8, 16, 28, 32, 64, 128, 224, 256, 512, 768, 1024)
 
 def raw(size: int = SIZE) -> list[bytes]:
     """Raw signatures: 1-6 inputs, 1-3 results, ranks 0-4, some 64 bytes on average."""
+    return [*islice(raw_stream(), size)]
+
+
+def raw_stream() -> Iterator[bytes]:
     random = Random(1)
-    return [_raw_signature(random, lambda: random.choice(DIMS)) for _ in range(size)]
+    while True:
+        yield _raw_signature(random, lambda: random.choice(DIMS))
 
 
 def raw_distinct(size: int = SIZE) -> list[bytes]:
     """The same, but no signature twice and no dim twice in the whole corpus."""
+    return [*raw_distinct_stream(size)]
+
+
+def raw_distinct_stream(size: int) -> Iterator[bytes]:
+    """`size` of them; the larger the corpus, the more digits its dims have.
+
+    Nothing is remembered but signatures without dims: an odd factor permutes the numbers of so
+    many bits, and a signature has at most 36 dims.
+    """
     random = Random(2)
-    dims = iter(random.sample(range(1, 20 * size), 20 * size - 1))
-    corpus: dict[bytes, None] = {}
-    while len(corpus) < size:
-        corpus[_raw_signature(random, lambda: next(dims))] = None
-    return list(corpus)
+    bits = _distinct_bits(size)
+    numbers = (1 + index * 0x9E3779B1 % (1 << bits) for index in count())
+    no_dims: set[bytes] = set()
+    while size > 0:
+        signature = _raw_signature(random, lambda: next(numbers))
+        if b"d" not in signature:
+            if signature in no_dims:
+                continue
+            no_dims.add(signature)
+        size -= 1
+        yield signature
+
+
+def _distinct_bits(size: int) -> int:
+    return (36 * size).bit_length()
 
 
 def _raw_signature(random: Random, dim: Callable[[], int]) -> bytes:
@@ -53,8 +80,13 @@ NAMES = (
 
 def sip(size: int = SIZE) -> list[bytes]:
     """SIP signatures as functions have them: nested arguments, some 67 bytes on average."""
+    return [*islice(sip_stream(), size)]
+
+
+def sip_stream() -> Iterator[bytes]:
     random = Random(3)
-    return [_sip_signature(random) for _ in range(size)]
+    while True:
+        yield _sip_signature(random)
 
 
 def _sip_signature(random: Random) -> bytes:
@@ -84,6 +116,10 @@ def _span(tag: str, contents: bytes) -> bytes:
 
 def cconv(size: int = SIZE) -> list[str]:
     """Calling conventions: 0-8 arguments, one in ten a span, and 0-3 results."""
+    return [*islice(cconv_stream(), size)]
+
+
+def cconv_stream() -> Iterator[str]:
     random = Random(3)
 
     def registers(low: int, high: int) -> str:
@@ -92,11 +128,9 @@ def cconv(size: int = SIZE) -> list[str]:
     def argument() -> str:
         return f"C{registers(1, 5)}D" if random.random() < 0.1 else registers(1, 1)
 
-    def convention() -> str:
+    while True:
         arguments = "".join(argument() for _ in range(random.randint(0, 8)))
-        return f"0{arguments or 'v'}_{registers(0, 3) or 'v'}"
-
-    return [convention() for _ in range(size)]
+        yield f"0{arguments or 'v'}_{registers(0, 3) or 'v'}"
 
 
 DTYPES = ("f32", "f32", "f32", "f16", "bf16", "f64", "i8", "i32", "i64", "i1", "f8E4M3FN")
@@ -104,6 +138,10 @@ DTYPES = ("f32", "f32", "f32", "f16", "bf16", "f64", "i8", "i32", "i64", "i1", "
 
 def declarations(size: int = SIZE) -> list[bytes]:
     """Declarations as compilers print them: 1-6 inputs, 1-3 results, mostly tensors."""
+    return [*islice(declaration_stream(), size)]
+
+
+def declaration_stream() -> Iterator[bytes]:
     random = Random(5)
 
     def value(name: str) -> str:
@@ -120,12 +158,10 @@ def declarations(size: int = SIZE) -> list[bytes]:
             text += f" {{iree.abi.encoding = tensor<{shape}ui8>}}"
         return text
 
-    def declaration(index: int) -> bytes:
+    for index in count():
         inputs = ", ".join(value(f"input{i}") for i in range(random.randint(1, 6)))
         results = ", ".join(value(f"output{i}") for i in range(random.randint(1, 3)))
-        return f"sync func @function_{index}({inputs}) -> ({results})".encode()
-
-    return [declaration(index) for index in range(size)]
+        yield f"sync func @function_{index}({inputs}) -> ({results})".encode()
 
 
 def iree_abi(size: int = SIZE) -> list[str]:
@@ -133,6 +169,10 @@ def iree_abi(size: int = SIZE) -> list[str]:
 
     1-4 arguments, a third of them named, and 1-2 results; mostly arrays.
     """
+    return [*islice(iree_abi_stream(), size)]
+
+
+def iree_abi_stream() -> Iterator[str]:
     random = Random(4)
     dtypes = ("f32",) * 6 + ("f16", "bf16", "f64", "i1", "i8", "i32", "i64")
 
@@ -154,11 +194,34 @@ def iree_abi(size: int = SIZE) -> list[str]:
             case kind:
                 return [kind, array(), array()]
 
-    def signature() -> str:
+    while True:
         arguments = [record() for _ in range(random.randint(1, 4))]
         for i, argument in enumerate(arguments):
             if random.random() < 0.33:
                 arguments[i] = ["named", f"arg{i}", argument]
-        return json.dumps({"a": arguments, "r": [record() for _ in range(random.randint(1, 2))]})
+        yield json.dumps({"a": arguments, "r": [record() for _ in range(random.randint(1, 2))]})
 
-    return [signature() for _ in range(size)]
+
+STREAMS: dict[str, Callable[[], Iterator[bytes | str]]] = {
+    "raw": raw_stream,
+    "sip": sip_stream,
+    "cconv": cconv_stream,
+    "declaration": declaration_stream,
+    "iree_abi": iree_abi_stream,
+}
+"""Each ABI's corpus without an end; those above are where they begin."""
+
+
+def texts(abi: str, size: int, distinct: bool = False) -> Iterator[bytes]:
+    """The first `size` texts of an ABI, one after another.
+
+    Raises:
+        ValueError: when there is no such corpus, or none so large.
+
+    """
+    if distinct and abi != "raw":
+        raise ValueError(f"{abi} has no corpus of distinct texts, raw has")
+    if distinct and _distinct_bits(size) > 30:
+        raise ValueError(f"{size} distinct signatures need more dims than int32 has")
+    found = raw_distinct_stream(size) if distinct else islice(STREAMS[abi](), size)
+    return (text if isinstance(text, bytes) else text.encode() for text in found)

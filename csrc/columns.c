@@ -1,12 +1,8 @@
-#if defined(__linux__)
-#define _DEFAULT_SOURCE /* madvise */
-#include <sys/mman.h>
-#endif
+#include "columns.h"
 
 #include <stdlib.h>
 
 #include "cconv.h"
-#include "columns.h"
 #include "declaration.h"
 #include "error.h"
 #include "iree_abi.h"
@@ -68,57 +64,18 @@ static const layout* layout_of(const fnabi_columns* columns, int32_t column) {
   return (found->abis >> columns->abi & 1) != 0 ? found : NULL;
 }
 
-/* Memory that is touched for the first time costs as much as what is decoded
- * into it, and a third of that in huge pages. These are asked for where a
- * column fills at least half of one. */
-static uint8_t* resize(fnabi_vector* v, size_t* room) {
-#if defined(MADV_HUGEPAGE)
-  enum { HUGE = 1 << 21 };
-  if (*room >= HUGE / 2 && *room <= SIZE_MAX - HUGE) {
-    size_t size = (*room + HUGE - 1) & ~(size_t)(HUGE - 1);
-    uint8_t* data = aligned_alloc(HUGE, size);
-    if (data == NULL) return NULL;
-    madvise(data, size, MADV_HUGEPAGE); /* or else small ones */
-    if (v->size != 0) memcpy(data, v->data, v->size);
-    free(v->data);
-    *room = size;
-    return data;
-  }
-#endif
-  return realloc(v->data, *room);
-}
-
-static bool reserve(fnabi_vector* v, size_t more) {
-  if (more <= v->room - v->size) return true;
-  if (more > SIZE_MAX / 2 - v->size) return false;
-  size_t room = v->size + more;
-  if (room < 2 * v->room) room = 2 * v->room;
-  uint8_t* data = resize(v, &room);
-  if (data == NULL) return false;
-  v->data = data;
-  v->room = room;
-  return true;
-}
-
-static bool append(fnabi_vector* v, const void* bytes, size_t size) {
-  if (!reserve(v, size)) return false;
-  if (size != 0) memcpy(v->data + v->size, bytes, size);
-  v->size += size;
-  return true;
-}
-
 static bool push8(fnabi_vector* v, int value) {
   uint8_t byte = (uint8_t)value;
-  return append(v, &byte, 1);
+  return fnabi_vector_append(v, &byte, 1);
 }
 
 static bool push32(fnabi_vector* v, int32_t value) {
-  return append(v, &value, sizeof value);
+  return fnabi_vector_append(v, &value, sizeof value);
 }
 
 static bool push64(fnabi_vector* v, size_t value) {
   int64_t number = (int64_t)value;
-  return append(v, &number, sizeof number);
+  return fnabi_vector_append(v, &number, sizeof number);
 }
 
 /* Where what has been added to a column ends, as an offset into it. */
@@ -151,7 +108,8 @@ fnabi_columns* fnabi_columns_new(int32_t abi, int32_t flags) {
   for (int32_t i = 0; i < FNABI_COLUMN_COUNT; i++) {
     const layout* l = layout_of(columns, i);
     if (l != NULL && l->offsets)
-      good &= append(&columns->vectors[i], "\0\0\0\0\0\0\0", l->width);
+      good &=
+          fnabi_vector_append(&columns->vectors[i], "\0\0\0\0\0\0\0", l->width);
   }
   /* the dtypes of the raw ABI have the numbers that it gives them */
   if (abi != FNABI_ABI_SIP)
@@ -239,7 +197,8 @@ static int32_t* slot_of(const fnabi_columns* columns,
 static bool grow_slots(fnabi_columns* columns) {
   size_t size =
       columns->slots.size == 0 ? 64 * sizeof(int32_t) : 2 * columns->slots.size;
-  if (!reserve(&columns->slots, size - columns->slots.size)) return false;
+  if (!fnabi_vector_reserve(&columns->slots, size - columns->slots.size))
+    return false;
   columns->slots.size = size;
   memset(columns->slots.data, 0xFF, size);
   for (size_t i = 0; i < fnabi_dtype_count(columns); i++) {
@@ -259,8 +218,9 @@ static int32_t intern(fnabi_columns* columns, const fnabi_dtype* dtype) {
   if (*slot >= 0) return *slot;
   fnabi_dtype_entry e = {dtype->kind, dtype->bits, columns->formats.size,
                          dtype->format_size};
-  if (!append(&columns->formats, dtype->format, dtype->format_size) ||
-      !append(&columns->dtypes, &e, sizeof e))
+  if (!fnabi_vector_append(&columns->formats, dtype->format,
+                           dtype->format_size) ||
+      !fnabi_vector_append(&columns->dtypes, &e, sizeof e))
     return -1;
   return *slot = (int32_t)count;
 }
@@ -337,9 +297,9 @@ static bool put_node(side* s, const node* n) {
   return (push32(&c[FNABI_COLUMN_DTYPE], n->dtype) &&
           push8(&c[FNABI_COLUMN_FLAGS], (int)n->flags) &&
           push8(&c[FNABI_COLUMN_DEPTH], (int)n->depth) &&
-          append(&c[FNABI_COLUMN_NAMES], n->name, n->name_size) &&
+          fnabi_vector_append(&c[FNABI_COLUMN_NAMES], n->name, n->name_size) &&
           push_end(&c[FNABI_COLUMN_NAME_OFFSETS], c[FNABI_COLUMN_NAMES].size) &&
-          append(&c[FNABI_COLUMN_REFS], n->ref, n->ref_size) &&
+          fnabi_vector_append(&c[FNABI_COLUMN_REFS], n->ref, n->ref_size) &&
           push_end(&c[FNABI_COLUMN_REF_OFFSETS], c[FNABI_COLUMN_REFS].size));
 }
 
@@ -361,21 +321,6 @@ static bool take_shape(side* s, node* n) {
     if (!fnabi_unpack_nil(&s->r) && !fnabi_unpack_int(&s->r, &dim))
       return false;
     if (!push64(&s->column[FNABI_COLUMN_DIMS], (size_t)dim)) return false;
-  }
-  return true;
-}
-
-/* Passes over a value: a type has arrays, nils, integers and text. */
-static bool skip(fnabi_reader* r) {
-  for (size_t left = 1; left > 0; left--) {
-    size_t count, size;
-    int64_t number;
-    const char* text;
-    if (fnabi_unpack_array(r, &count))
-      left += count;
-    else if (!fnabi_unpack_nil(r) && !fnabi_unpack_int(r, &number) &&
-             !fnabi_unpack_text(r, &text, &size))
-      return false;
   }
   return true;
 }
@@ -433,7 +378,8 @@ static bool take_type(side* s, node n) {
     case FNABI_TYPE_REF_ARRAY: {
       /* the shape stands behind the element, whose node comes behind this */
       fnabi_reader element = s->r;
-      if (!skip(&s->r) || !take_shape(s, &n) || !put_node(s, &n)) return false;
+      if (!fnabi_unpack_skip(&s->r) || !take_shape(s, &n) || !put_node(s, &n))
+        return false;
       fnabi_reader rest = s->r;
       s->r = element;
       bool good = take_type(s, (node){.depth = n.depth + 1});
@@ -459,7 +405,7 @@ static bool take_sip_node(side* s, node n, int64_t position) {
     return false;
   if (!push8(&c[FNABI_COLUMN_KIND], (int)n.kind) ||
       !push8(&c[FNABI_COLUMN_DEPTH], (int)n.depth) ||
-      !append(&c[FNABI_COLUMN_NAMES], n.name, n.name_size) ||
+      !fnabi_vector_append(&c[FNABI_COLUMN_NAMES], n.name, n.name_size) ||
       !push_end(&c[FNABI_COLUMN_NAME_OFFSETS], c[FNABI_COLUMN_NAMES].size) ||
       !push32(&c[FNABI_COLUMN_INDEX], (int32_t)index) ||
       !push32(&c[FNABI_COLUMN_POSITION], (int32_t)position))
@@ -517,7 +463,7 @@ static bool put_row(fnabi_columns* columns, int32_t status, uint64_t offset,
       !push8(&v[FNABI_COLUMN_DOUBT], (int)doubt))
     return false;
   return kept == NULL ||
-         (append(&v[FNABI_COLUMN_TEXT], kept->data, kept->size) &&
+         (fnabi_vector_append(&v[FNABI_COLUMN_TEXT], kept->data, kept->size) &&
           push64(&v[FNABI_COLUMN_KEPT], columns->rows) &&
           push64(&v[FNABI_COLUMN_ERROR_OFFSET], (size_t)offset) &&
           push64(&v[FNABI_COLUMN_TEXT_OFFSETS], v[FNABI_COLUMN_TEXT].size));
@@ -529,11 +475,11 @@ static bool add_slowly(fnabi_columns* columns, fnabi_text text) {
   fnabi_vector* scratch = &columns->scratch;
   fnabi_error error;
   const char* doubt = NULL;
-  if (!reserve(scratch, 512)) return false;
+  if (!fnabi_vector_reserve(scratch, 512)) return false;
   fnabi_writer w = {scratch->data, scratch->room, 0};
   bool good = write_text(columns->abi, text, &w, &doubt, &error);
   if (good && w.size > scratch->room) {
-    if (!reserve(scratch, w.size)) return false;
+    if (!fnabi_vector_reserve(scratch, w.size)) return false;
     w = (fnabi_writer){scratch->data, scratch->room, 0};
     good = write_text(columns->abi, text, &w, &doubt, &error);
     if (w.size > w.capacity) return false; /* changed while read */
@@ -561,6 +507,30 @@ static bool add_row(fnabi_columns* columns, fnabi_text text) {
   for (int i = 0; i < FNABI_COLUMN_COUNT; i++)
     sizes[i] = columns->vectors[i].size;
   if (add_slowly(columns, text)) {
+    columns->rows++;
+    return true;
+  }
+  for (int i = 0; i < FNABI_COLUMN_COUNT; i++)
+    columns->vectors[i].size = sizes[i];
+  return false;
+}
+
+bool fnabi_columns_add_signature(fnabi_columns* columns, fnabi_reader* r) {
+  size_t sizes[FNABI_COLUMN_COUNT], count;
+  for (int i = 0; i < FNABI_COLUMN_COUNT; i++)
+    sizes[i] = columns->vectors[i].size;
+  bool good = true, missing = fnabi_unpack_nil(r);
+  if (!missing) {
+    good = fnabi_unpack_array(r, &count);
+    for (int i = 0; i < 2 && good; i++) {
+      side s = {columns, columns->vectors + i * FNABI_COLUMN_SIDE, *r};
+      good = take_types(&s, 0);
+      *r = s.r;
+    }
+    for (; good && count > 2; count--) good = fnabi_unpack_skip(r);
+  }
+  if (good && put_row(columns, missing ? FNABI_ROW_NULL : FNABI_OK, 0,
+                      FNABI_DOUBT_NONE, NULL)) {
     columns->rows++;
     return true;
   }
@@ -601,7 +571,8 @@ static bool reserve_block(fnabi_columns* columns, size_t size, size_t rows) {
     size_t more = l == NULL ? 0 : block_elements(columns, i, size, rows);
     if (more == 0) continue;
     fnabi_vector* v = &columns->vectors[i];
-    if (v->size / l->width + more > INT32_MAX || !reserve(v, more * l->width))
+    if (v->size / l->width + more > INT32_MAX ||
+        !fnabi_vector_reserve(v, more * l->width))
       return false;
   }
   return true;
@@ -802,7 +773,7 @@ static void foresee(batch* b) {
     size_t more = (size_t)((double)(v->size - b->sizes[i]) * factor);
     if (!fnabi_columns_keeps(b->columns)) /* the last block needs room too */
       more += l->width * block_elements(b->columns, i, block, 0);
-    reserve(v, more);
+    fnabi_vector_reserve(v, more);
   }
 }
 
@@ -1076,7 +1047,7 @@ static int64_t read_row(const fnabi_columns* columns, size_t row,
       message->size = (size_t)size;
       return size;
     }
-    if (!reserve(message, (size_t)size))
+    if (!fnabi_vector_reserve(message, (size_t)size))
       return fnabi_fail(error, FNABI_MEMORY, 0, NULL);
   }
 }
@@ -1114,7 +1085,7 @@ int64_t fnabi_columns_encode(const fnabi_columns* columns, int64_t* offsets,
 static bool append_raised(fnabi_vector* v, const fnabi_vector* more,
                           size_t width, size_t first, int64_t by) {
   size_t count = more->size / width;
-  if (!reserve(v, (count - first) * width)) return false;
+  if (!fnabi_vector_reserve(v, (count - first) * width)) return false;
   if (width == sizeof(int64_t)) {
     for (size_t i = first; i < count; i++)
       put_int64(v, number_at(more, i) + by);
@@ -1131,7 +1102,7 @@ static bool append_dtypes(fnabi_columns* columns, fnabi_vector* v,
                           const fnabi_columns* more, const fnabi_vector* from) {
   size_t count = fnabi_dtype_count(more);
   int32_t* here = malloc((count + 1) * sizeof *here);
-  bool good = here != NULL && reserve(v, from->size);
+  bool good = here != NULL && fnabi_vector_reserve(v, from->size);
   for (size_t i = 0; i < count && good; i++) {
     fnabi_dtype dtype = dtype_of(more, i);
     here[i] = intern(columns, &dtype);
@@ -1164,7 +1135,7 @@ static bool append_columns(fnabi_columns* columns, const fnabi_columns* more) {
     else if (dtypes && l->width == sizeof(int32_t))
       good = append_dtypes(columns, v, more, from);
     else
-      good = append(v, from->data, from->size);
+      good = fnabi_vector_append(v, from->data, from->size);
     if (!good) return false;
   }
   columns->rows += more->rows;
@@ -1178,7 +1149,7 @@ fnabi_columns* fnabi_columns_join(fnabi_columns* const* parts, size_t count) {
   for (int i = 0; i < FNABI_COLUMN_COUNT; i++) {
     size_t size = 0;
     for (size_t k = 0; k < count; k++) size += parts[k]->vectors[i].size;
-    good &= reserve(&columns->vectors[i], size);
+    good &= fnabi_vector_reserve(&columns->vectors[i], size);
   }
   for (size_t k = 0; k < count && good; k++)
     good = parts[k]->abi == columns->abi && append_columns(columns, parts[k]);

@@ -6,12 +6,7 @@
 
 #include "dtype.h"
 #include "message.h"
-
-/* A growing array; sizes in bytes. */
-typedef struct fnabi_vector {
-  uint8_t* data;
-  size_t size, room;
-} fnabi_vector;
+#include "vector.h"
 
 /* An element type of the dictionary, its format a part of `formats`. */
 typedef struct fnabi_dtype_entry {
@@ -47,6 +42,11 @@ bool fnabi_columns_add(fnabi_columns* columns, const fnabi_text* texts,
 int64_t fnabi_columns_decode_texts(fnabi_columns* columns,
                                    const fnabi_text* texts, size_t count,
                                    fnabi_error* error);
+
+/* Adds a row from the message of a signature that a decoder wrote, of which the
+ * first two elements are read and the others passed over; a row without a text
+ * from nil. False when there is no memory, without a row. */
+bool fnabi_columns_add_signature(fnabi_columns* columns, fnabi_reader* r);
 
 static inline bool fnabi_columns_keeps(const fnabi_columns* columns) {
   return columns->abi != FNABI_ABI_RAW && columns->abi != FNABI_ABI_SIP;

@@ -9,57 +9,9 @@
 /* -------------------------------------------------------------------- schema
  */
 
-/* A field; all texts are static. It has as many children as follow. */
-typedef struct field {
-  const char *name, *format;
-  const char* dictionary; /* the format of its values, or NULL */
-  int children;
-} field;
+typedef fnabi_arrow_field field;
 
 enum { FIELDS = 1 + 2 + 2 * 11 + 1 }; /* of declarations, which have the most */
-
-static void release_schema(struct ArrowSchema* schema) {
-  for (int64_t i = 0; i < schema->n_children; i++) {
-    struct ArrowSchema* child = schema->children[i];
-    if (child->release != NULL) child->release(child);
-    free(child);
-  }
-  if (schema->dictionary != NULL) {
-    if (schema->dictionary->release != NULL)
-      schema->dictionary->release(schema->dictionary);
-    free(schema->dictionary);
-  }
-  free(schema->children);
-  schema->release = NULL;
-}
-
-/* The field at *f and what it is made of; *f is then behind them. */
-static bool make_schema(const field** f, struct ArrowSchema* out) {
-  const field* self = (*f)++;
-  *out = (struct ArrowSchema){.format = self->format,
-                              .name = self->name,
-                              .flags = ARROW_FLAG_NULLABLE,
-                              .release = release_schema};
-  if (self->dictionary != NULL) {
-    out->dictionary = malloc(sizeof *out);
-    if (out->dictionary == NULL) return false;
-    *out->dictionary = (struct ArrowSchema){.format = self->dictionary,
-                                            .name = "",
-                                            .flags = ARROW_FLAG_NULLABLE,
-                                            .release = release_schema};
-  }
-  if (self->children == 0) return true;
-  out->children = calloc((size_t)self->children, sizeof *out->children);
-  if (out->children == NULL) return false;
-  while (out->n_children < self->children) {
-    struct ArrowSchema* child = malloc(sizeof *child);
-    if (child == NULL) return false;
-    out->children[out->n_children++] = child;
-    child->release = NULL;
-    if (!make_schema(f, child)) return false;
-  }
-  return true;
-}
 
 static field* put_nodes(field* f, const char* name, int32_t abi) {
   *f++ = (field){name, "+l", NULL, 1};
@@ -98,120 +50,9 @@ int64_t fnabi_columns_schema(int32_t abi, struct ArrowSchema* out) {
   f = put_nodes(f, "results", abi);
   if (doubt) *f++ = (field){"doubt", "c", "u", 0};
   const field* first = fields;
-  if (make_schema(&first, out)) return 0;
-  release_schema(out);
+  if (fnabi_arrow_make_schema(&first, out)) return 0;
+  fnabi_arrow_release_schema(out);
   return -1;
-}
-
-/* -------------------------------------------------------------------- arrays
- *
- * Every array, the innermost too, owns what it is made of: a consumer may take
- * any of them out and release it last. */
-
-typedef struct holder {
-  fnabi_columns* columns; /* an owner of them, or NULL */
-  const void* buffers[3];
-  void* made[3]; /* the buffers that are its own */
-} holder;
-
-static void release_array(struct ArrowArray* array) {
-  holder* h = array->private_data;
-  for (int64_t i = 0; i < array->n_children; i++) {
-    struct ArrowArray* child = array->children[i];
-    if (child->release != NULL) child->release(child);
-    free(child);
-  }
-  if (array->dictionary != NULL) {
-    if (array->dictionary->release != NULL)
-      array->dictionary->release(array->dictionary);
-    free(array->dictionary);
-  }
-  free(array->children);
-  for (int i = 0; i < 3; i++) free(h->made[i]);
-  fnabi_columns_free(h->columns);
-  free(h);
-  array->release = NULL;
-}
-
-/* An array without children or buffers, and room for some. Once this answers
- * true the array is to be released, whatever fails after. */
-static bool open_array(struct ArrowArray* out, fnabi_columns* columns,
-                       size_t length, int buffers, int children) {
-  *out = (struct ArrowArray){
-      .length = (int64_t)length, .n_buffers = buffers, .release = NULL};
-  holder* h = calloc(1, sizeof *h);
-  if (children > 0)
-    out->children = calloc((size_t)children, sizeof *out->children);
-  if (h == NULL || (children > 0 && out->children == NULL)) {
-    free(h);
-    free(out->children);
-    return false;
-  }
-  if (columns != NULL)
-    atomic_fetch_add_explicit(&columns->owners, 1, memory_order_relaxed);
-  h->columns = columns;
-  out->buffers = h->buffers;
-  out->private_data = h;
-  out->release = release_array;
-  return true;
-}
-
-static const uint64_t nothing[8]; /* where a buffer of no bytes is */
-
-static void set_buffer(struct ArrowArray* out, int i, const void* data) {
-  out->buffers[i] = data != NULL ? data : nothing;
-}
-
-/* A buffer that the array frees; NULL when there is no memory. */
-static void* make_buffer(struct ArrowArray* out, int i, size_t size) {
-  void* made = calloc(1, size > 0 ? size : 1);
-  ((holder*)out->private_data)->made[i] = made;
-  if (made != NULL) out->buffers[i] = made;
-  return made;
-}
-
-/* The next child, to be filled; NULL when there is no memory. */
-static struct ArrowArray* add_child(struct ArrowArray* out) {
-  struct ArrowArray* child = calloc(1, sizeof *child);
-  if (child != NULL) out->children[out->n_children++] = child;
-  return child;
-}
-
-/* The validity of an array: a bit for each element i, whether `condition`. */
-#define SET_VALIDITY(out, condition)                        \
-  do {                                                      \
-    size_t count_ = (size_t)(out)->length;                  \
-    uint8_t* bits_ = make_buffer(out, 0, count_ / 8 + 1);   \
-    if (bits_ == NULL) return false;                        \
-    int64_t set_ = 0;                                       \
-    for (size_t i = 0; i < count_; i++) {                   \
-      bool valid_ = (condition);                            \
-      bits_[i / 8] |= (uint8_t)((unsigned)valid_ << i % 8); \
-      set_ += valid_;                                       \
-    }                                                       \
-    (out)->null_count = (out)->length - set_;               \
-    if ((out)->null_count == 0) (out)->buffers[0] = NULL;   \
-  } while (0)
-
-/* The text of an entry of a dictionary of `count`. */
-typedef void entry_writer(fnabi_writer* w, const fnabi_columns* columns,
-                          size_t i);
-
-static bool set_dictionary(struct ArrowArray* out, fnabi_columns* columns,
-                           size_t count, entry_writer* write) {
-  struct ArrowArray* d = out->dictionary = calloc(1, sizeof *d);
-  if (d == NULL || !open_array(d, NULL, count, 3, 0)) return false;
-  fnabi_writer w = {NULL, 0, 0};
-  for (size_t i = 0; i < count; i++) write(&w, columns, i);
-  uint8_t* text = make_buffer(d, 2, w.size);
-  int32_t* offsets = make_buffer(d, 1, (count + 1) * sizeof *offsets);
-  if (text == NULL || offsets == NULL || w.size > INT32_MAX) return false;
-  w = (fnabi_writer){text, w.size, 0};
-  for (size_t i = 0; i < count; i++) {
-    write(&w, columns, i);
-    offsets[i + 1] = (int32_t)w.size;
-  }
-  return true;
 }
 
 static void put_ascii(fnabi_writer* w, const char* text) {
@@ -255,9 +96,10 @@ static void write_type_kind(fnabi_writer* w, const fnabi_columns* columns,
 static struct ArrowArray* add_numbers(struct ArrowArray* out,
                                       fnabi_columns* columns, size_t length,
                                       const fnabi_vector* v) {
-  struct ArrowArray* child = add_child(out);
-  if (child == NULL || !open_array(child, columns, length, 2, 0)) return NULL;
-  set_buffer(child, 1, v->data);
+  struct ArrowArray* child = fnabi_arrow_add_child(out);
+  if (child == NULL || !fnabi_arrow_open(child, columns, length, 2, 0))
+    return NULL;
+  fnabi_arrow_set_buffer(child, 1, v->data);
   return child;
 }
 
@@ -267,24 +109,26 @@ static bool add_names(struct ArrowArray* out, fnabi_columns* columns,
                       size_t length, const fnabi_vector* offsets,
                       const fnabi_vector* names, const uint8_t* named,
                       uint8_t flag, bool utf8) {
-  struct ArrowArray* child = add_child(out);
-  if (child == NULL || !open_array(child, columns, length, 3, 0)) return false;
+  struct ArrowArray* child = fnabi_arrow_add_child(out);
+  if (child == NULL || !fnabi_arrow_open(child, columns, length, 3, 0))
+    return false;
   const int32_t* ends = (const int32_t*)(const void*)offsets->data;
 #define IS_UTF8(i) \
   fnabi_is_utf8(names->data + ends[i], (size_t)(ends[(i) + 1] - ends[i]))
-  SET_VALIDITY(child, (named[i] & flag) != 0 && IS_UTF8(i) == utf8);
+  FNABI_ARROW_VALIDITY(child, (named[i] & flag) != 0 && IS_UTF8(i) == utf8);
 #undef IS_UTF8
   const uint8_t* bits = child->buffers[0];
   if (utf8 && fnabi_is_utf8(names->data, names->size)) {
-    set_buffer(child, 1, offsets->data);
-    set_buffer(child, 2, names->data);
+    fnabi_arrow_set_buffer(child, 1, offsets->data);
+    fnabi_arrow_set_buffer(child, 2, names->data);
     return true;
   }
-  int32_t* made = make_buffer(child, 1, (length + 1) * sizeof *made);
+  int32_t* made =
+      fnabi_arrow_make_buffer(child, 1, (length + 1) * sizeof *made);
   if (made == NULL) return false;
-  set_buffer(child, 2, NULL);
+  fnabi_arrow_set_buffer(child, 2, NULL);
   if (child->null_count == child->length) return true;
-  uint8_t* text = make_buffer(child, 2, names->size);
+  uint8_t* text = fnabi_arrow_make_buffer(child, 2, names->size);
   if (text == NULL) return false;
   size_t size = 0;
   for (size_t i = 0; i < length; i++) {
@@ -307,25 +151,27 @@ static bool add_type_columns(struct ArrowArray* out, fnabi_columns* columns,
   struct ArrowArray* child = add_numbers(out, columns, nodes, dtypes);
   if (child == NULL) return false;
   if (raw)
-    SET_VALIDITY(child, ((const int8_t*)dtypes->data)[i] >= 0);
+    FNABI_ARROW_VALIDITY(child, ((const int8_t*)dtypes->data)[i] >= 0);
   else
-    SET_VALIDITY(child, ((const int32_t*)(const void*)dtypes->data)[i] >= 0);
-  if (!set_dictionary(child, columns, fnabi_dtype_count(columns),
-                      fnabi_dtype_write_name))
+    FNABI_ARROW_VALIDITY(child,
+                         ((const int32_t*)(const void*)dtypes->data)[i] >= 0);
+  if (!fnabi_arrow_set_dictionary(child, columns, fnabi_dtype_count(columns),
+                                  fnabi_dtype_write_name))
     return false;
 
-  struct ArrowArray* shape = add_child(out);
-  if (shape == NULL || !open_array(shape, columns, nodes, 2, 1)) return false;
-  set_buffer(shape, 1, c[FNABI_COLUMN_SHAPE_OFFSETS].data);
+  struct ArrowArray* shape = fnabi_arrow_add_child(out);
+  if (shape == NULL || !fnabi_arrow_open(shape, columns, nodes, 2, 1))
+    return false;
+  fnabi_arrow_set_buffer(shape, 1, c[FNABI_COLUMN_SHAPE_OFFSETS].data);
   if (raw)
-    SET_VALIDITY(shape, kinds[i] == FNABI_TYPE_BUFFER);
+    FNABI_ARROW_VALIDITY(shape, kinds[i] == FNABI_TYPE_BUFFER);
   else
-    SET_VALIDITY(shape, (flags[i] & FNABI_NODE_RANKED) != 0);
+    FNABI_ARROW_VALIDITY(shape, (flags[i] & FNABI_NODE_RANKED) != 0);
   const fnabi_vector* v = &c[FNABI_COLUMN_DIMS];
   const int64_t* dims = (const int64_t*)(const void*)v->data;
   child = add_numbers(shape, columns, v->size / sizeof *dims, v);
   if (child == NULL) return false;
-  SET_VALIDITY(child, dims[i] >= 0);
+  FNABI_ARROW_VALIDITY(child, dims[i] >= 0);
   if (raw) return true;
 
   if (add_numbers(out, columns, nodes, &c[FNABI_COLUMN_DEPTH]) == NULL)
@@ -349,7 +195,7 @@ static bool add_sip_columns(struct ArrowArray* out, fnabi_columns* columns,
     const int32_t* numbers = (const int32_t*)(const void*)c[k].data;
     struct ArrowArray* child = add_numbers(out, columns, nodes, &c[k]);
     if (child == NULL) return false;
-    SET_VALIDITY(child, numbers[i] >= 0);
+    FNABI_ARROW_VALIDITY(child, numbers[i] >= 0);
   }
   /* what is in a structure and has no position has a name */
   const int32_t* positions =
@@ -371,23 +217,24 @@ static bool add_side(struct ArrowArray* out, fnabi_columns* columns, int side) {
   bool sip = columns->abi == FNABI_ABI_SIP;
   bool raw = columns->abi == FNABI_ABI_RAW;
   size_t nodes = c[FNABI_COLUMN_KIND].size;
-  struct ArrowArray* list = add_child(out);
-  if (list == NULL || !open_array(list, columns, columns->rows, 2, 1))
+  struct ArrowArray* list = fnabi_arrow_add_child(out);
+  if (list == NULL || !fnabi_arrow_open(list, columns, columns->rows, 2, 1))
     return false;
-  set_buffer(list, 1, c[FNABI_COLUMN_OFFSETS].data);
+  fnabi_arrow_set_buffer(list, 1, c[FNABI_COLUMN_OFFSETS].data);
   const uint8_t* status = columns->vectors[FNABI_COLUMN_STATUS].data;
-  SET_VALIDITY(list, status[i] != FNABI_ROW_NULL);
-  struct ArrowArray* items = add_child(list);
-  if (items == NULL || !open_array(items, columns, nodes, 1,
-                                   sip   ? 6
-                                   : raw ? 3
-                                         : 8))
+  FNABI_ARROW_VALIDITY(list, status[i] != FNABI_ROW_NULL);
+  struct ArrowArray* items = fnabi_arrow_add_child(list);
+  if (items == NULL || !fnabi_arrow_open(items, columns, nodes, 1,
+                                         sip   ? 6
+                                         : raw ? 3
+                                               : 8))
     return false;
   struct ArrowArray* kinds =
       add_numbers(items, columns, nodes, &c[FNABI_COLUMN_KIND]);
   return kinds != NULL &&
-         set_dictionary(kinds, columns, sip ? SIP_KINDS : TYPE_KINDS,
-                        sip ? write_sip_kind : write_type_kind) &&
+         fnabi_arrow_set_dictionary(kinds, columns,
+                                    sip ? SIP_KINDS : TYPE_KINDS,
+                                    sip ? write_sip_kind : write_type_kind) &&
          (sip ? add_sip_columns : add_type_columns)(items, columns, c, nodes);
 }
 
@@ -398,14 +245,15 @@ static bool fill_array(struct ArrowArray* out, fnabi_columns* columns) {
   struct ArrowArray* child =
       add_numbers(out, columns, rows, &v[FNABI_COLUMN_STATUS]);
   if (child == NULL) return false;
-  SET_VALIDITY(child, status[i] != FNABI_ROW_NULL);
-  if (!set_dictionary(child, columns, FNABI_CODE_COUNT, write_code))
+  FNABI_ARROW_VALIDITY(child, status[i] != FNABI_ROW_NULL);
+  if (!fnabi_arrow_set_dictionary(child, columns, FNABI_CODE_COUNT, write_code))
     return false;
 
-  child = add_child(out);
-  if (child == NULL || !open_array(child, NULL, rows, 2, 0)) return false;
-  SET_VALIDITY(child, status[i] != FNABI_OK && status[i] != FNABI_ROW_NULL);
-  int64_t* offsets = make_buffer(child, 1, rows * sizeof *offsets);
+  child = fnabi_arrow_add_child(out);
+  if (child == NULL || !fnabi_arrow_open(child, NULL, rows, 2, 0)) return false;
+  FNABI_ARROW_VALIDITY(child,
+                       status[i] != FNABI_OK && status[i] != FNABI_ROW_NULL);
+  int64_t* offsets = fnabi_arrow_make_buffer(child, 1, rows * sizeof *offsets);
   if (offsets == NULL) return false;
   const fnabi_vector* kept = &v[FNABI_COLUMN_KEPT];
   for (size_t i = 0; i < kept->size / sizeof(int64_t); i++) {
@@ -418,14 +266,15 @@ static bool fill_array(struct ArrowArray* out, fnabi_columns* columns) {
   if (columns->abi != FNABI_ABI_DECLARATION) return true;
   child = add_numbers(out, columns, rows, &v[FNABI_COLUMN_DOUBT]);
   if (child == NULL) return false;
-  SET_VALIDITY(child, status[i] == FNABI_OK);
-  return set_dictionary(child, columns, FNABI_DOUBT_TYPE + 1, write_doubt);
+  FNABI_ARROW_VALIDITY(child, status[i] == FNABI_OK);
+  return fnabi_arrow_set_dictionary(child, columns, FNABI_DOUBT_TYPE + 1,
+                                    write_doubt);
 }
 
 int64_t fnabi_columns_array(fnabi_columns* columns, struct ArrowArray* out) {
-  if (!open_array(out, columns, columns->rows, 1, 5)) return -1;
+  if (!fnabi_arrow_open(out, columns, columns->rows, 1, 5)) return -1;
   if (fill_array(out, columns)) return 0;
-  release_array(out);
+  fnabi_arrow_release(out);
   return -1;
 }
 
@@ -482,46 +331,6 @@ int64_t fnabi_columns_stream(fnabi_columns* const* columns, size_t count,
 
 /* --------------------------------------------------------------- from others
  */
-
-static bool is_kind(const char* kind, const char* name) {
-  return strcmp(kind, name) == 0;
-}
-
-void* fnabi_arrow_new(const char* kind) {
-  return calloc(1, is_kind(kind, "arrow_schema") ? sizeof(struct ArrowSchema)
-                   : is_kind(kind, "arrow_array")
-                       ? sizeof(struct ArrowArray)
-                       : sizeof(struct ArrowArrayStream));
-}
-
-void fnabi_arrow_free(const char* kind, void* object) {
-  if (is_kind(kind, "arrow_schema")) {
-    struct ArrowSchema* schema = object;
-    if (schema->release != NULL) schema->release(schema);
-  } else if (is_kind(kind, "arrow_array")) {
-    struct ArrowArray* array = object;
-    if (array->release != NULL) array->release(array);
-  } else {
-    struct ArrowArrayStream* stream = object;
-    if (stream->release != NULL) stream->release(stream);
-  }
-  free(object);
-}
-
-const char* fnabi_arrow_next(struct ArrowArrayStream* stream,
-                             struct ArrowSchema* schema,
-                             struct ArrowArray* array) {
-  int failed = schema != NULL ? stream->get_schema(stream, schema)
-                              : stream->get_next(stream, array);
-  if (failed == 0) return NULL;
-  const char* text = stream->get_last_error(stream);
-  return text != NULL ? text : "the stream failed";
-}
-
-int64_t fnabi_arrow_length(const struct ArrowArray* array) {
-  return array->release != NULL ? array->length : -1;
-}
-
 /* Views of 16 bytes: a size, and the text or where it stands. */
 static int64_t decode_views(fnabi_columns* columns,
                             const struct ArrowArray* array, size_t first,
@@ -556,17 +365,17 @@ int64_t fnabi_columns_decode_arrow(fnabi_columns* columns,
                                    size_t count, fnabi_error* error) {
   if (count == 0) return 0;
   first += (size_t)array->offset;
-  if (is_kind(schema->format, "+s") && schema->n_children == 1 &&
+  if (fnabi_arrow_is(schema->format, "+s") && schema->n_children == 1 &&
       array->n_children == 1) {
     schema = schema->children[0];
     array = array->children[0];
     first += (size_t)array->offset;
   }
   const char* format = schema->dictionary == NULL ? schema->format : "";
-  if (is_kind(format, "vu") || is_kind(format, "vz"))
+  if (fnabi_arrow_is(format, "vu") || fnabi_arrow_is(format, "vz"))
     return decode_views(columns, array, first, count, error);
-  bool small = is_kind(format, "u") || is_kind(format, "z");
-  if (!small && !is_kind(format, "U") && !is_kind(format, "Z"))
+  bool small = fnabi_arrow_is(format, "u") || fnabi_arrow_is(format, "z");
+  if (!small && !fnabi_arrow_is(format, "U") && !fnabi_arrow_is(format, "Z"))
     return fnabi_fail(
         error, FNABI_MESSAGE, 0,
         "Arrow strings or binaries, or a table of one such column,");

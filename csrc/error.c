@@ -102,7 +102,8 @@
   X(FNABI_LIBRARY_STRING, "library-string", "damaged string table")            \
   X(FNABI_SCHEMA_METADATA, "schema-metadata",                                  \
     "not the metadata of a function")                                          \
-  X(FNABI_SCHEMA_TYPE, "schema-type", "not the schema of a type")
+  X(FNABI_SCHEMA_TYPE, "schema-type", "not the schema of a type")              \
+  X(FNABI_FILE, "file", "the file cannot be read")
 
 const char* fnabi_code_text(int32_t code) {
   switch ((fnabi_code)code) {

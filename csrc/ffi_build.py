@@ -13,6 +13,13 @@ CDEF = "".join(
 
 ffibuilder = FFI()
 ffibuilder.cdef(re.sub(r"\bFNABI_API ", "", CDEF))
+ffibuilder.cdef(  # what scan.py gives to fnabi_arrow_stream
+    """
+    extern "Python" int fnabi_source_next(void *, struct ArrowArray *);
+    extern "Python" const char *fnabi_source_problem(void *);
+    extern "Python" void fnabi_source_release(void *);
+    """
+)
 ffibuilder.set_source(
     "fnabi._fnabi",
     '#include "fnabi.h"\n#include "pycapsule.h"',

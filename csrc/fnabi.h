@@ -191,6 +191,8 @@ typedef enum fnabi_code {
   FNABI_SCHEMA_METADATA, /* not an object with a text "type_schema" */
   FNABI_SCHEMA_TYPE,     /* not the schema of a type */
 
+  FNABI_FILE, /* the system does not let a file be read */
+
   FNABI_CODE_COUNT
 } fnabi_code;
 
@@ -846,6 +848,103 @@ FNABI_API const char* fnabi_arrow_next(struct ArrowArrayStream* stream,
 
 /* The length of an array; -1 for one that is released: the end of a stream. */
 FNABI_API int64_t fnabi_arrow_length(const struct ArrowArray* array);
+
+/* Where the arrays of a stream come from. `next` makes one, which is not
+ * released, or leaves it released at the end; it answers 0, or an errno, of
+ * which `problem` then tells. `release` is called once, by whoever uses the
+ * stream last. All are called on any thread, but one at a time. */
+typedef struct fnabi_arrow_source {
+  int64_t (*schema)(struct ArrowSchema* out);
+  int (*next)(void* context, struct ArrowArray* out);
+  const char* (*problem)(void* context);
+  void (*release)(void* context);
+  void* context;
+} fnabi_arrow_source;
+
+/* Answers 0, or -1 when there is no memory; `release` is then not called. */
+FNABI_API int64_t fnabi_arrow_stream(const fnabi_arrow_source* source,
+                                     struct ArrowArrayStream* out);
+
+/* Rows `first` to first + count of a struct array that fnabi exported, a line
+ * of JSON each: an object with all its columns. What is null is there as null;
+ * binaries are strings of hexadecimal digits. Fails with FNABI_UNSUPPORTED for
+ * other Arrow data. */
+FNABI_API int64_t fnabi_arrow_json(const struct ArrowSchema* schema,
+                                   const struct ArrowArray* array, size_t first,
+                                   size_t count, uint8_t* out, size_t capacity,
+                                   fnabi_error* error);
+
+/* ----------------------------------------------------------------------- scan
+ *
+ * The exports of many modules as one table: a row for each export, and one for
+ * each module that cannot be opened. A module without exports has no row.
+ * Of text that is not UTF-8, bytes that make it so stand as "\xff". The Arrow
+ * schema is a struct of
+ *
+ *   file           string
+ *   module         string; null where the file is no module
+ *   function       string; null as well, and so is all of the file that follows
+ *   ordinal        int64
+ *   calling_convention   string
+ *   source         dictionary of names: the text that the signature is read
+ *                  from, as in fnabi_vmfb_exports; null where it is malformed
+ *   inputs, results      lists as in the columns of FNABI_ABI_IREE_ABI; null
+ *                  without a source
+ *   declaration    string; null without that attribute
+ *   doubt          dictionary of names; null: none
+ *   error_code     dictionary of the names of fnabi_code; null: no error
+ *   error_offset   int64, in the file, or for an export in the value of the
+ *                  attribute; null where there is no error, and for FNABI_FILE
+ *   error_path     string; null likewise
+ *   error          string, what is wrong in words; null: no error
+ */
+typedef struct fnabi_scan fnabi_scan;
+
+/* A table without rows, which owns its memory; NULL when there is none. Rows
+ * are added by one thread at a time. */
+FNABI_API fnabi_scan* fnabi_scan_new(void);
+FNABI_API void fnabi_scan_free(fnabi_scan* scan);
+
+/* Adds the rows of files, whose names are a message: an array of strings or
+ * binaries, of which those from `first` on are taken. It stops where there are
+ * `limit` rows or more, and answers how many files it has taken.
+ *
+ * It also stops at a file that the system does not let be read: *failed is then
+ * its errno, else 0, and that file is not taken. Of a file no more is read than
+ * its FlatBuffer, and held while it is decoded. A module is verified first, as
+ * by fnabi_vmfb_verify; one that fails is a row.
+ *
+ * Fails with FNABI_MESSAGE for another message. FNABI_MEMORY comes also for
+ * 2 GiB of text in a column; `offset` is then how many files were taken, whose
+ * rows stay. */
+FNABI_API int64_t fnabi_scan_files(fnabi_scan* scan, const uint8_t* message,
+                                   size_t size, size_t first, size_t limit,
+                                   bool lenient, int32_t* failed,
+                                   fnabi_error* error);
+
+/* Adds a row for a file that has been found bad: `code` and, in words, why. */
+FNABI_API int64_t fnabi_scan_fail(fnabi_scan* scan, const char* file,
+                                  size_t file_size, int32_t code,
+                                  const char* why, size_t why_size,
+                                  fnabi_error* error);
+
+FNABI_API size_t fnabi_scan_rows(const fnabi_scan* scan);
+/* How many of them have an error. */
+FNABI_API size_t fnabi_scan_bad(const fnabi_scan* scan);
+
+/* The message of all rows:
+ *   [[file, module, function, ordinal, calling_convention, source, signature,
+ *     declaration, doubt, error]...]
+ * signature as in fnabi_vmfb_exports; error: [code's name, offset, path, text]
+ * or nil. */
+FNABI_API int64_t fnabi_scan_message(const fnabi_scan* scan, uint8_t* out,
+                                     size_t capacity);
+
+/* The rows as Arrow data, which may be released after the table and on any
+ * thread. Numbers and texts are copied. They answer 0, or -1 when there is no
+ * memory. */
+FNABI_API int64_t fnabi_scan_schema(struct ArrowSchema* out);
+FNABI_API int64_t fnabi_scan_array(fnabi_scan* scan, struct ArrowArray* out);
 /* -------------------------------------------------------------------- library
  *
  * What a shared library says of itself before it is loaded: an ELF file of

@@ -157,3 +157,17 @@ bool fnabi_unpack_text(fnabi_reader* r, const char** data, size_t* size) {
   *size = (size_t)number;
   return true;
 }
+
+bool fnabi_unpack_skip(fnabi_reader* r) {
+  for (size_t left = 1; left > 0; left--) {
+    size_t count, size;
+    int64_t number;
+    const char* text;
+    if (fnabi_unpack_array(r, &count))
+      left += count;
+    else if (!fnabi_unpack_nil(r) && !fnabi_unpack_int(r, &number) &&
+             !fnabi_unpack_text(r, &text, &size))
+      return false;
+  }
+  return true;
+}

@@ -118,5 +118,7 @@ bool fnabi_unpack_int(fnabi_reader* r, int64_t* value);
 bool fnabi_unpack_integer(fnabi_reader* r, int64_t* value, bool* fits);
 /* A string or a binary; the bytes stay in the message. */
 bool fnabi_unpack_text(fnabi_reader* r, const char** data, size_t* size);
+/* Passes over a value of arrays, nils, integers and text. */
+bool fnabi_unpack_skip(fnabi_reader* r);
 
 #endif /* FNABI_MESSAGE_H */

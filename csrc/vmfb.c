@@ -229,6 +229,18 @@ static bool begin(const char* data, size_t size, bool lenient, fnabi_fb* fb,
   return true;
 }
 
+uint64_t fnabi_vmfb_extent(const char* data, size_t size) {
+  uint64_t start = 0;
+  if (size >= 4 && memcmp(data, "PK\x03\x04", 4) == 0) {
+    start = ZIP_HEADER;
+    if (size < start) return start;
+    start += little(data + 26, 2) + little(data + 28, 2);
+  }
+  if (size < start + IDENTIFIER + 4) return start + IDENTIFIER + 4;
+  if (memcmp(data + start + IDENTIFIER, "IREE", 4) != 0) return size;
+  return start + 4 + little(data + start, 4);
+}
+
 uint64_t fnabi_vmfb_rodata_base(const fnabi_fb* fb) {
   uint64_t end = fb->origin + fb->size;
   return (end + RODATA_ALIGN - 1) / RODATA_ALIGN * RODATA_ALIGN;

@@ -57,6 +57,11 @@ extern const fnabi_fb_table fnabi_vmfb_table;
 /* What the offsets of external read-only data are relative to. */
 uint64_t fnabi_vmfb_rodata_base(const fnabi_fb* fb);
 
+/* How many bytes of a file its module needs, as far as its first bytes tell: no
+ * more than `size` when they are enough for the functions of modules to answer
+ * as for the whole file, external data apart. */
+uint64_t fnabi_vmfb_extent(const char* data, size_t size);
+
 /* Finds the FlatBuffer and begins a walk at the root, a lenient one: it reads
  * what fnabi_vmfb_verify lets pass. */
 bool fnabi_vmfb_begin(const char* data, size_t size, fnabi_fb* fb,

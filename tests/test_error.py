@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import gc
+import re
 import subprocess
 import sys
 import threading
@@ -57,13 +58,29 @@ NO_MESSAGE = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_kinds(kind):
     expected = NO_MESSAGE.get(kind, getattr(builtins, kind))
+    raise_kind = err("raise_kind")
     with pytest.raises(expected) as raised:
-        err("raise_kind")(kind, "the message")
+        raise_kind(kind, "the message")
     error = raised.value
     assert type(error) is expected
     assert error.args == ("the message",)
     assert (error.ffi_error.kind, error.ffi_error.message) == (kind, "the message")
-    assert error.ffi_error.backtrace.startswith('  File "')
+
+
+def test_a_native_backtrace_ends_where_fnabi_calls():
+    # libtvm_ffi cannot name functions of a library that is loaded after its first backtrace.
+    path = interop_library("c_err")
+    program = """
+import sys, fnabi
+try:
+    fnabi.load_module(sys.argv[1]).raise_kind("ValueError", "m")
+except ValueError as problem:
+    print(problem.ffi_error.backtrace, end="")
+"""
+    told = subprocess.run(
+        [sys.executable, "-c", program, path], capture_output=True, text=True, check=True
+    ).stdout
+    assert re.fullmatch(r'  File ".*", line \d+, in __tvm_ffi_raise_kind\n', told)
 
 
 @pytest.mark.parametrize("kind", ["", "InternalError", "print", "int", "a.b", "é"])
@@ -292,13 +309,14 @@ def test_exceptions_from_other_threads():
 
 
 def test_callbacks_on_threads_of_python():
+    apply = plain("apply")
     problems = []
 
     def work(n):
         try:
             for _ in range(200):
                 with pytest.raises(KeyError) as raised:
-                    plain("apply")(lambda: {}[n])
+                    apply(lambda: {}[n])
                 assert raised.value.args == (n,)
         except BaseException as problem:
             problems.append(problem)

@@ -300,6 +300,17 @@ class Columns:
             before += lib.fnabi_columns_rows(part.columns)
         return found
 
+    @property
+    def bad(self) -> int:
+        """How many rows are no valid texts; those without a text do not count."""
+        count = 0
+        for part in self._parts:
+            status = part.view(_ROWS["status"])
+            assert status is not None
+            codes = bytes(status)
+            count += len(codes) - codes.count(0) - codes.count(_ROW_NULL)
+        return count
+
     # -------------------------------------------------------------------------------------- Arrow
 
     def __arrow_c_schema__(self) -> object:

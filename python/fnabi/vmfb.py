@@ -18,7 +18,7 @@ import builtins
 import mmap
 import os
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import KEEP, IntFlag
 from functools import cached_property
 from io import FileIO
@@ -41,6 +41,8 @@ from fnabi.types import Dict, List, Named, Null, Scalar, Signature, Tuple, Type,
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
+    from fnabi.scan import Path, Scan
+
 __all__ = [
     "Attributes",
     "Dependency",
@@ -61,6 +63,7 @@ __all__ = [
     "State",
     "from_buffer",
     "open",
+    "scan",
     "verify",
 ]
 
@@ -1014,6 +1017,35 @@ def _verified(data: ReadableBuffer, function: str, lenient: bool) -> Any:
 
 def _buffer(view: Any) -> ReadableBuffer:
     return view if view.__class__ is bytes else ffi.buffer(view)
+
+
+def scan(
+    paths: Path | Iterable[Path],
+    *,
+    lenient: bool = False,
+    threads: int = 1,
+    progress: bool = False,
+) -> Scan:
+    """Make one table of the exports of many modules; nothing is read before it is consumed.
+
+    A file that cannot be read or is no module is a row with its error, and costs the others
+    nothing. Memory does not depend on the number of files: of each no more is read than its
+    FlatBuffer, and some hundred files are decoded at a time, for each thread.
+
+    Args:
+        paths: Files and directories, one or an iterable of them. Of a directory all files named
+            ``*.vmfb`` are read, in the order of their names, and those of the directories in it.
+        lenient: As for `open`.
+        threads: How many read and decode at once.
+        progress: Whether to show a bar on standard error, where that is a terminal.
+
+    Raises:
+        CallError: when an argument is something else.
+
+    """
+    from fnabi.scan import Scan
+
+    return Scan(paths, lenient=lenient, threads=threads, progress=progress)
 
 
 def _error(code: int, offset: int, path: str) -> FormatError:

@@ -1,0 +1,224 @@
+"""The benchmarks as one command, from a checkout with `pip install -e '.[bench]'`.
+
+    python -m benchmarks [NOUN...]                       run them, print a table, keep the results
+    python -m benchmarks [NOUN...] --from RESULTS...     the table of results that were kept
+    python -m benchmarks compare OLD NEW [NOUN...]       two commits, by counts of instructions
+    python -m benchmarks corpus ABI --count N [-o FILE]  a corpus as a file, a text a line
+
+`--svg FILE` plots what the table shows, `--markdown` prints it as the README has it. The README's:
+
+    python -m benchmarks --passes 3 -o build/numbers
+    python -m benchmarks --from build/numbers/*.json --headlines --markdown --svg FILE
+
+Exit status: 0 good, 1 a benchmark failed or results cannot be read, 2 wrong usage or something
+that is needed is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from . import compare, corpus, report, workloads
+
+HERE = Path(__file__).parent
+NOUNS = sorted(path.stem.removeprefix("bench_") for path in HERE.glob("bench_*.py"))
+QUICK = ("--benchmark-max-time=0.05", "--benchmark-min-rounds=3")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and give its exit status."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    verbs = {"compare": compare_main, "corpus": corpus_main}
+    try:
+        status = verbs[argv[0]](argv[1:]) if argv and argv[0] in verbs else run_main(argv)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return status
+
+
+def new_parser(verb: str, description: str) -> argparse.ArgumentParser:
+    return argparse.ArgumentParser(
+        prog=f"python -m benchmarks{verb}",
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def fail(message: object, status: int) -> int:
+    print(f"benchmarks: {message}", file=sys.stderr)
+    return status
+
+
+# ------------------------------------------------------------------------------------- run
+
+
+def run_main(argv: list[str]) -> int:
+    parser = new_parser("", __doc__ or "")
+    add = parser.add_argument
+    add("nouns", nargs="*", metavar="NOUN", help=f"which of {', '.join(NOUNS)}; all of them")
+    add("--quick", action="store_true", help="few rounds: whether it works, not how fast")
+    add("--passes", type=positive, help="how often to run everything (1)")
+    add("-o", "--output", type=Path, help="the folder of the results (.benchmarks)")
+    add("--from", dest="results", nargs="+", type=Path, metavar="JSON", help="run nothing")
+    add("--headlines", action="store_true", help="only the works that the README shows")
+    add("--markdown", action="store_true", help="print the table as Markdown")
+    add("--svg", type=Path, metavar="FILE", help="write a plot of the ratios")
+    options = parser.parse_args(argv)
+    if options.results and (options.quick or options.passes or options.output):
+        parser.error("--from runs nothing: no --quick, --passes or --output with it")
+    unknown = sorted({*options.nouns} - {*NOUNS})
+    if unknown:
+        parser.error(f"no benchmarks of {', '.join(unknown)}; there are {', '.join(NOUNS)}")
+
+    failed = False
+    if options.results:
+        paths = options.results
+    else:
+        for package in ("pytest", "pytest_benchmark"):
+            if not find_spec(package):
+                return fail(f"{package} is not installed: pip install -e '.[bench]'", 2)
+        folder = options.output or HERE.parent / ".benchmarks"
+        folder.mkdir(parents=True, exist_ok=True)
+        start = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        paths = [folder / f"{start}-{n}.json" for n in range(1, (options.passes or 1) + 1)]
+        for path in paths:
+            failed |= not run(options.nouns or NOUNS, path, options.quick)
+            if not path.exists():
+                return fail("no results", 1)
+            print(f"results: {path}", file=sys.stderr)
+    try:
+        results = report.select(report.read(paths), options.nouns, options.headlines)
+    except report.ResultError as error:
+        return fail(error, 1)
+    if options.svg:
+        try:
+            options.svg.write_text(report.svg(results), encoding="utf-8")
+        except OSError as error:
+            return fail(f"{options.svg}: {error.strerror}", 2)
+    if options.markdown:
+        print(report.markdown(results), end="")
+    else:
+        report.show(results, sys.stdout)
+    return int(failed)
+
+
+def positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+def run(nouns: Sequence[str], path: Path, quick: bool) -> bool:
+    """Run the benchmarks of these nouns, results to `path`; whether all of them passed."""
+    command = [sys.executable, "-m", "pytest", "-q", "--benchmark-quiet"]
+    command += [f"--benchmark-json={path.resolve()}", *(QUICK if quick else ())]
+    command += [f"{HERE.name}/bench_{noun}.py" for noun in nouns]
+    done = subprocess.run(command, cwd=HERE.parent, stdout=sys.stderr)
+    if path.exists() and path.stat().st_size:
+        drop_rounds(path)
+    return done.returncode == 0
+
+
+def drop_rounds(path: Path) -> None:
+    """Leave the statistics and drop each single round: megabytes that nothing reads."""
+    document: dict[str, Any] = json.loads(path.read_bytes())
+    for entry in document["benchmarks"]:
+        entry["stats"].pop("data", None)
+    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+# --------------------------------------------------------------------------------- compare
+
+
+def compare_main(argv: list[str]) -> int:
+    parser = new_parser(" compare", (compare.__doc__ or "").strip())
+    parser.add_argument("old", metavar="OLD", help="a commit")
+    parser.add_argument("new", metavar="NEW", help="a commit, or . for the working tree")
+    nouns = workloads.NOUNS
+    parser.add_argument("nouns", nargs="*", metavar="NOUN", help=f"which of {', '.join(nouns)}")
+    options = parser.parse_args(argv)
+    unknown = sorted({*options.nouns} - {*nouns})
+    if unknown:
+        parser.error(f"no workloads of {', '.join(unknown)}; there are {', '.join(nouns)}")
+
+    width = max(map(len, workloads.WORKLOADS))
+    absent = []
+    print(f"{'instructions of one item':{width}}  {'old':>12}  {'new':>12}  new/old")
+    try:
+        with progress() as say:
+            for count in compare.compare(options.old, options.new, options.nouns, say):
+                if count.ratio is None:
+                    absent.append(count)
+                    continue
+                figures = f"{count.old:12,.0f}  {count.new:12,.0f}  {count.ratio:7.4f}"
+                say("")
+                print(f"{count.name:{width}}  {figures}", flush=True)
+    except compare.CompareError as error:
+        return fail(error, 2)
+    for name, *sides in absent:
+        for side, why in zip(("old", "new"), sides, strict=True):
+            if isinstance(why, str):
+                print(f"{name:{width}}  not in {side}: {why}")
+    return 0
+
+
+@contextmanager
+def progress() -> Any:
+    """A line on a terminal that says what is done at the moment; nothing elsewhere."""
+    shown = sys.stderr.isatty()
+
+    def say(text: str) -> None:
+        if shown:
+            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield say
+    finally:
+        say("")
+
+
+# ---------------------------------------------------------------------------------- corpus
+
+
+def corpus_main(argv: list[str]) -> int:
+    parser = new_parser(" corpus", "Write a corpus, a text a line; the same bytes every time.")
+    parser.add_argument(
+        "abi", choices=corpus.STREAMS, metavar="ABI", help=", ".join(corpus.STREAMS)
+    )
+    parser.add_argument("--count", type=positive, default=corpus.SIZE, help=f"({corpus.SIZE})")
+    parser.add_argument("--distinct", action="store_true", help="raw: no text and no dim twice")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="(standard output)")
+    options = parser.parse_args(argv)
+    try:
+        texts = corpus.texts(options.abi, options.count, options.distinct)
+    except ValueError as error:
+        parser.error(str(error))
+    lines = (text + b"\n" for text in texts)
+    if options.output is None:
+        sys.stdout.buffer.writelines(lines)
+        return 0
+    try:
+        with options.output.open("wb") as file:
+            file.writelines(lines)
+    except OSError as error:
+        return fail(f"{options.output}: {error.strerror}", 2)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,22 @@
+"""What the memory allows: a copy of the same bytes, the limit of whatever reads them once.
+
+benchmark.extra_info["bytes"] = len(data)
+benchmark(memory.copier(data))  # who="memcpy"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Contents = bytes | bytearray | memoryview
+
+
+def copier(data: Contents) -> Callable[[], None]:
+    """A function that copies `data` into memory that was touched before, by one memcpy."""
+    source = memoryview(data).cast("B")
+    target = memoryview(bytearray(source))
+
+    def copy() -> None:
+        target[:] = source
+
+    return copy

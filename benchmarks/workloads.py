@@ -1,0 +1,187 @@
+"""Small fixed workloads, the ones by which two commits are compared.
+
+A workload is a function and the items on which it is called, one after another. What one needs of
+fnabi is looked up when it is made, so that commits without it can be told.
+
+As a script: `workloads.py list [NOUN...]` runs each once and prints, as JSON, its number of items
+or why there is none; `workloads.py run NAME ROUNDS MARKS` runs one under
+callgrind, which `marks`, a library of callgrind_marks.c, tells what to count.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from itertools import repeat
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
+
+if __package__:
+    from . import corpus
+else:  # as a script, or beside benchmarks that pytest runs
+    import corpus
+
+COUNT = 100
+"""Of the items of most workloads: enough to be mixed, few enough for a machine in a machine."""
+
+DATA = Path(__file__).parent.parent / "tests" / "data" / "vmfb"
+MODULE = DATA / "std_llvmcpu.vmfb"
+
+Workload = tuple[Callable[[Any], object], Sequence[Any]]
+
+
+def each(function: Callable[[Any], object], items: Iterable[Any]) -> None:
+    for item in items:
+        function(item)
+
+
+def on(name: str, items: Iterable[Any]) -> Workload:
+    """Call the function of that name, as in `raw:parse`, on each item."""
+    return resolve_name(f"fnabi.{name}"), [*items]
+
+
+def parsed(name: str, texts: Iterable[Any]) -> list[Any]:
+    parse = resolve_name(f"fnabi.{name}:parse")
+    return [parse(text) for text in texts]
+
+
+def walk() -> Workload:
+    parser = resolve_name("fnabi:SignatureParser")
+    return lambda data: [(each.tag, each.ival) for each in parser(data)], corpus.raw(COUNT)
+
+
+def build() -> Workload:
+    builder = resolve_name("fnabi:SignatureBuilder")
+    return lambda number: builder().integer(number, "d").span(b"abc", "K").encoded, range(COUNT)
+
+
+def sip_flatten() -> Workload:
+    flatten, unflatten, paths = (
+        resolve_name(f"fnabi.sip:{name}") for name in ("flatten", "unflatten", "paths")
+    )
+    structures = [signature.inputs for signature in parsed("sip", corpus.sip(COUNT))]
+    items = [(each, unflatten(each, range(len(paths(each))))) for each in structures]
+    return lambda item: flatten(*item), items
+
+
+def vmfb_signatures() -> Workload:
+    read = resolve_name("fnabi.vmfb:from_buffer")
+    data = (DATA / "many_300.vmfb").read_bytes()
+    return lambda _: [export.signature for export in read(data).exports], [None]
+
+
+def columns(abi: str, texts: list[Any]) -> Workload:
+    decode = resolve_name("fnabi:decode_columns")
+    return lambda texts: decode(texts, abi=abi), [texts]
+
+
+VALUES = (None, True, 1, -(2**40), 2.5, "short", "a string that is longer than a few bytes", b"x")
+ARGUMENTS = ((), (1,), (1, 2.5, 3), (True, None), ("short",), (VALUES[6], 1))
+
+
+def any_values() -> Workload:
+    kind = resolve_name("fnabi._call:Any")
+    return lambda value: kind(value).value, VALUES * 10
+
+
+def made(name: str, values: Callable[[Any], object], give: str) -> Workload:
+    """Make a container of a hundred items and make plain Python of it again."""
+    kind = resolve_name(f"fnabi._call:{name}")
+    back = getattr(kind, give)
+    items = [values(range(start, start + COUNT)) for start in range(10)]
+    return lambda item: back(kind(item)), items
+
+
+def function_call() -> Workload:
+    function = resolve_name("fnabi._call:Function")(lambda *arguments: None)
+    return lambda arguments: function(*arguments), ARGUMENTS * 10
+
+
+def function_bound() -> Workload:
+    function = resolve_name("fnabi._call:Function")(lambda *arguments: None)
+    return lambda call: call(), [function.bind(*arguments) for arguments in ARGUMENTS] * 10
+
+
+def tensor() -> Workload:
+    import numpy as np
+
+    function = resolve_name("fnabi._call:Function")(lambda *arguments: None)
+    return function, [np.zeros(shape, "float32") for shape in ((), (4,), (2, 3), (2, 3, 4))] * 10
+
+
+WORKLOADS: dict[str, Callable[[], Workload]] = {
+    "signature walk": walk,
+    "signature build": build,
+    "raw parse": lambda: on("raw:parse", corpus.raw(COUNT)),
+    "raw parse distinct": lambda: on("raw:parse", corpus.raw_distinct(COUNT)),
+    "raw encode": lambda: on("raw:encode", parsed("raw", corpus.raw(COUNT))),
+    "raw to_string": lambda: on("raw:to_string", corpus.raw(COUNT)),
+    "sip parse": lambda: on("sip:parse", corpus.sip(COUNT)),
+    "sip encode": lambda: on("sip:encode", parsed("sip", corpus.sip(COUNT))),
+    "sip flatten": sip_flatten,
+    "iree_abi parse": lambda: on("iree_abi:parse", corpus.iree_abi(COUNT)),
+    "iree_abi encode": lambda: on("iree_abi:encode", parsed("iree_abi", corpus.iree_abi(COUNT))),
+    "cconv parse": lambda: on("cconv:parse", corpus.cconv(COUNT)),
+    "cconv encode": lambda: on("cconv:encode", parsed("cconv", corpus.cconv(COUNT))),
+    "declaration parse": lambda: on("declaration:parse", corpus.declarations(COUNT)),
+    "vmfb from_buffer": lambda: on("vmfb:from_buffer", repeat(MODULE.read_bytes(), 10)),
+    "vmfb signatures": vmfb_signatures,
+    "columns raw": lambda: columns("raw", corpus.raw(COUNT)),
+    "columns sip": lambda: columns("sip", corpus.sip(COUNT)),
+    "any value": any_values,
+    "array list": lambda: made("Array", list, "tolist"),
+    "map dict": lambda: made("Map", lambda keys: dict.fromkeys(keys, 1), "todict"),
+    "function call": function_call,
+    "function bound": function_bound,
+    "tensor argument": tensor,
+}
+"""By names that begin with the noun."""
+
+NOUNS = list(dict.fromkeys(name.split()[0] for name in WORKLOADS))
+
+INSIDE = {"columns": COUNT, "array": COUNT, "map": COUNT, "vmfb signatures": 300}
+"""How many things an item holds, where that is not one; by name or noun."""
+
+
+def things(name: str, items: Sequence[Any]) -> int:
+    return len(items) * INSIDE.get(name, INSIDE.get(name.split()[0], 1))
+
+
+def listing(nouns: list[str]) -> dict[str, int | str]:
+    found: dict[str, int | str] = {}
+    for name, make in WORKLOADS.items():
+        if nouns and name.split()[0] not in nouns:
+            continue
+        try:
+            function, items = make()
+            each(function, items)
+            found[name] = things(name, items)
+        except Exception as error:  # an older fnabi may refuse in any way; it is told
+            found[name] = f"{type(error).__name__}: {error}"
+    return found
+
+
+def run(name: str, rounds: int, marks: str) -> None:
+    """Run a workload between marks, and nothing, which is what the marks themselves cost."""
+    library = ctypes.CDLL(marks)
+    function, items = WORKLOADS[name]()
+    gc.disable()  # its turn would come in one run and not in another
+    each(function, items)  # what happens once has happened
+    for count, mark in ((0, b"first"), (0, b"nothing"), (rounds, b"rounds")):
+        library.begin()
+        for _ in range(count):
+            each(function, items)
+        library.end(mark)
+
+
+if __name__ == "__main__":
+    import fnabi
+
+    if sys.argv[1] == "list":
+        print(json.dumps({"fnabi": fnabi.__file__, "found": listing(sys.argv[2:])}))
+    else:
+        run(sys.argv[2], int(sys.argv[3]), sys.argv[4])

@@ -1,0 +1,32 @@
+/* vector.h - memory that grows. Private. */
+#ifndef FNABI_VECTOR_H
+#define FNABI_VECTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A growing array; sizes in bytes. */
+typedef struct fnabi_vector {
+  uint8_t* data;
+  size_t size, room;
+} fnabi_vector;
+
+/* New memory with room for that many bytes more. */
+bool fnabi_vector_grow(fnabi_vector* v, size_t more);
+
+/* Room for that many bytes more; false when there is no memory. */
+static inline bool fnabi_vector_reserve(fnabi_vector* v, size_t more) {
+  return more <= v->room - v->size || fnabi_vector_grow(v, more);
+}
+
+static inline bool fnabi_vector_append(fnabi_vector* v, const void* bytes,
+                                       size_t size) {
+  if (!fnabi_vector_reserve(v, size)) return false;
+  if (size != 0) memcpy(v->data + v->size, bytes, size);
+  v->size += size;
+  return true;
+}
+
+#endif /* FNABI_VECTOR_H */

@@ -1,0 +1,69 @@
+"""The command ``fnabi``: show, check, compare and call the function ABIs of ML compilers.
+
+A verb has a module of its name; what verbs share stands in `arguments`, `output`, `screen` and
+`values`. What is shown may come from anywhere, so control characters and the like are escaped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Sequence
+
+from fnabi import __version__
+from fnabi.cli.call import add_call
+from fnabi.cli.decode import add_decode
+from fnabi.cli.diff import add_diff
+from fnabi.cli.inspect import add_inspect
+from fnabi.cli.scan import add_scan
+from fnabi.cli.screen import complain
+from fnabi.cli.verify import add_verify
+from fnabi.errors import FnabiError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and give its exit status."""
+    parser = argparse.ArgumentParser(
+        prog="fnabi",
+        description="Show, compare and call the function ABIs of ML compilers.",
+        epilog="Exit status: 0 good, 1 bad input, 2 wrong usage.",
+    )
+    parser.add_argument("--version", action="version", version=f"fnabi {__version__}")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+
+    for add in (add_inspect, add_verify, add_diff, add_decode, add_scan, add_call):
+        verb = add(verbs)
+        verb.add_argument("--json", action="store_true", help="write JSON, with its schema's name")
+
+    arguments = parser.parse_args(argv)
+    for stream in (sys.stdout, sys.stderr):  # their encoding may lack characters
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        status: int = arguments.run(arguments)
+        print(end="", flush=True)
+    except BrokenPipeError:  # the reader has seen enough
+        _drop_output()
+        return 1
+    except FnabiError as problem:
+        file = getattr(arguments, "file", "-")
+        complain("" if file == "-" else f"{file}: ", problem)
+        return 1
+    except OSError as problem:
+        complain(f"{problem.filename}: " if problem.filename else "", problem.strerror or problem)
+        _drop_output()
+        return 1
+    except KeyboardInterrupt:
+        _drop_output()
+        return 130
+    return status
+
+
+def _drop_output() -> None:
+    """Let the interpreter not fail once more when it ends."""
+    try:
+        print(end="", flush=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,55 @@
+"""What several verbs take."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TypeAlias
+
+from fnabi import (
+    vmfb,
+)
+from fnabi.cli.screen import complain, one_line
+from fnabi.errors import FormatError
+
+Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def add_lenient(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--lenient",
+        action="store_true",
+        help="read what compilers up to 3.10 wrote for attributes of empty value, too",
+    )
+
+
+def open_module(file: str, lenient: bool, data: bytes | None = None) -> vmfb.Module:
+    if file == "-":
+        data = sys.stdin.buffer.read() if data is None else data
+        return vmfb.from_buffer(data, lenient=lenient)
+    try:
+        return vmfb.open(file, lenient=lenient)
+    except FormatError as problem:
+        if not lenient and _opens_leniently(file):
+            problem.expected = "an offset inside (--lenient passes over it)"
+        raise
+
+
+def _opens_leniently(file: str) -> bool:
+    try:
+        vmfb.open(file, lenient=True)
+    except (FormatError, OSError):
+        return False
+    return True
+
+
+def start_of(file: str) -> bytes:
+    """The first bytes of a file; none of what is read only once, such as a pipe."""
+    with open(file, "rb", buffering=0) as opened:
+        return opened.read(16) or b"" if opened.seekable() else b""
+
+
+def no_function(arguments: argparse.Namespace) -> int:
+    where = "" if arguments.file == "-" else f"{arguments.file}: "
+    complain(where, f"no function is named {one_line(arguments.function)}")
+    return 1

@@ -1,0 +1,133 @@
+"""``fnabi decode``: texts of any ABI, one a line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import IO, Any
+
+from fnabi import (
+    cconv,
+    declaration,
+    iree_abi,
+    raw,
+    sip,
+)
+from fnabi.cli.arguments import Verbs
+from fnabi.cli.output import add_output, check_output, progress_bar, write_table
+from fnabi.cli.screen import complain, one_line
+from fnabi.cli.values import error_json, json_value
+from fnabi.columns import decode_columns, iter_columns
+from fnabi.errors import FormatError
+from fnabi.signature import Component, ComponentType, SignatureParser
+
+_DECODE_SCHEMA = "fnabi.decode/1"
+_PARSERS: dict[str, Callable[[bytes], Any]] = {
+    "raw": raw.parse,
+    "sip": sip.parse,
+    "cconv": cconv.parse,
+    "iree.abi": iree_abi.parse,
+    "declaration": declaration.parse,
+    "tokens": lambda data: list(SignatureParser(data)),
+}
+
+
+def add_decode(verbs: Verbs) -> argparse.ArgumentParser:
+    decode = verbs.add_parser("decode", help="decode signatures, one a line")
+    decode.add_argument(
+        "--abi", choices=list(_PARSERS), default="raw", help="how to read them; raw unless given"
+    )
+    decode.add_argument(
+        "text",
+        metavar="TEXT",
+        help="a signature, or with --output a file of lines; - for lines of standard input",
+    )
+    add_output(decode, "decode all lines into a table, whose row i is line i")
+    decode.set_defaults(run=_decode, usage=decode.error)
+    return decode
+
+
+def _decode(arguments: argparse.Namespace) -> int:
+    if arguments.output is not None:
+        check_output(arguments)
+        return _decode_table(arguments)
+    status = 0
+    for number, line in _lines(arguments.text):
+        try:
+            value = _PARSERS[arguments.abi](line)
+        except FormatError as problem:
+            status = 1
+            complain("" if number is None else f"line {number}: ", problem)
+            result: dict[str, Any] = {"error": error_json(problem)}
+        else:
+            result = {"value": json_value(value)}
+            if not arguments.json:
+                print(_tokens(value) if isinstance(value, list) else one_line(str(value)))
+        if arguments.json:
+            text = line.decode("utf-8", "surrogateescape")
+            head = {"schema": _DECODE_SCHEMA, "abi": arguments.abi, "input": text}
+            print(json.dumps(head | result))
+    return status
+
+
+def _lines(text: str) -> Iterator[tuple[int | None, bytes]]:
+    """The lines of standard input with their numbers, or the text itself."""
+    if text != "-":
+        yield None, os.fsencode(text)
+        return
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        yield number, line.removesuffix(b"\n")
+
+
+def _tokens(components: list[Component]) -> str:
+    return " ".join(
+        f"{c.tag}{c.ival}"
+        if c.type is ComponentType.INTEGER
+        else f'{c.tag}"{"".join(map(_character, c.sval))}"'
+        for c in components
+    )
+
+
+def _character(byte: int) -> str:
+    """A byte between quotes."""
+    if chr(byte) in '"\\':
+        return "\\" + chr(byte)
+    return chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}"
+
+
+_BATCH_BYTES = 1 << 22
+"""How many bytes of a file of lines each thread decodes at once."""
+
+
+def _decode_table(arguments: argparse.Namespace) -> int:
+    abi: Any = arguments.abi.replace(".", "_")
+    if abi == "tokens":
+        arguments.usage("--output has no columns for --abi tokens")
+    with ExitStack() as stack:
+        file: Any = sys.stdin.buffer
+        size = None
+        if arguments.text != "-":
+            file = stack.enter_context(open(arguments.text, "rb", buffering=0))
+            status = os.fstat(file.fileno())
+            size = status.st_size if stat.S_ISREG(status.st_mode) else None
+        counted: Any = _Counted(file, stack.enter_context(progress_bar("decode", size, "bytes")))
+        batches = iter_columns(counted, abi, arguments.threads, batch_bytes=_BATCH_BYTES)
+        return write_table(arguments, decode_columns([], abi), batches, "line")
+
+
+class _Counted:
+    """A file that tells how much of it is read."""
+
+    def __init__(self, file: IO[bytes], advance: Callable[[int], None]) -> None:
+        self._file = file
+        self._advance = advance
+
+    def read(self, size: int) -> bytes:
+        data = self._file.read(size)
+        self._advance(len(data))
+        return data

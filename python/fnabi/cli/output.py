@@ -1,0 +1,76 @@
+"""Tables that are written to files."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterable
+from contextlib import nullcontext
+from importlib.util import find_spec
+from typing import Any, Literal
+
+from fnabi import (
+    progress,
+)
+from fnabi.cli.screen import complain, counted
+from fnabi.table import FORMATS, TableFile
+
+_WRITTEN_SCHEMA = "fnabi.written/1"
+
+
+def add_output(verb: argparse.ArgumentParser, what: str) -> None:
+    verb.add_argument(
+        "--output", metavar="FILE", help=f"{what}: FILE.parquet, FILE.arrow or FILE.jsonl"
+    )
+    verb.add_argument(
+        "--threads",
+        type=_positive,
+        default=min(4, os.cpu_count() or 1),
+        metavar="N",
+        help="how many threads read and decode",
+    )
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+def check_output(arguments: argparse.Namespace) -> None:
+    if not arguments.output.endswith(FORMATS):
+        arguments.usage(f"--output must be named *{', *'.join(FORMATS)}")
+
+
+def write_table(
+    arguments: argparse.Namespace, schema: Any, batches: Iterable[Any], noun: str
+) -> int:
+    """Write batches of rows to the output; status 1 when one has an error."""
+    rows = bad = 0
+    with TableFile(arguments.output, schema, f"fnabi {arguments.verb}") as output:
+        for batch in batches:
+            output.write(batch)
+            rows += len(batch)
+            bad += batch.bad
+    if arguments.json:
+        written = {"output": arguments.output, "rows": rows, "bad": bad}
+        print(json.dumps({"schema": _WRITTEN_SCHEMA} | written))
+    if bad:
+        complain(
+            "", f"{bad} of {counted(rows, noun)} {'has an error' if bad == 1 else 'have errors'}"
+        )
+    return 1 if bad else 0
+
+
+def shows_progress() -> bool:
+    """Whether a bar can be seen; without rich there is none."""
+    return sys.stderr.isatty() and find_spec("rich") is not None
+
+
+def progress_bar(title: str, total: int | None, unit: Literal["files", "bytes"]) -> Any:
+    if shows_progress():
+        return progress.show(title, total, unit, "fnabi")
+    return nullcontext(lambda more: None)

@@ -1,0 +1,84 @@
+"""``fnabi scan``: the exports of many modules as one table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Any
+
+from fnabi import (
+    vmfb,
+)
+from fnabi.cli.arguments import Verbs, add_lenient
+from fnabi.cli.output import add_output, check_output, shows_progress, write_table
+from fnabi.cli.screen import Screen, counted, name_width, one_line
+from fnabi.cli.values import fields, json_value
+from fnabi.scan import ScanRow
+
+_SCAN_SCHEMA = "fnabi.scan/1"
+
+
+def add_scan(verbs: Verbs) -> argparse.ArgumentParser:
+    scan = verbs.add_parser("scan", help="show the functions of many compiled modules")
+    scan.add_argument(
+        "paths",
+        metavar="DIRECTORY",
+        nargs="+",
+        help="in which, and in whose directories, all files *.vmfb are read; or such a file",
+    )
+    add_output(scan, "write them into a table")
+    add_lenient(scan)
+    scan.set_defaults(run=_scan, usage=scan.error)
+    return scan
+
+
+def _scan(arguments: argparse.Namespace) -> int:
+    shown = arguments.output is None
+    found = vmfb.scan(
+        arguments.paths,
+        lenient=arguments.lenient,
+        threads=arguments.threads,
+        progress=shows_progress() and not (shown and sys.stdout.isatty()),
+    )
+    if not shown:
+        check_output(arguments)
+        return write_table(arguments, found, found, "row")
+    if arguments.json:
+        bad = 0
+        for row in found.rows():
+            bad += row.error is not None
+            print(json.dumps(_row_json(row)))
+        return 1 if bad else 0
+    return _show_scan(Screen(), found.rows())
+
+
+def _show_scan(screen: Screen, rows: Iterable[ScanRow]) -> int:
+    files = functions = bad = 0
+    for file, group in groupby(rows, key=lambda row: row.file):
+        files += 1
+        exports = list(group)
+        width = name_width(one_line(row.function or "") for row in exports)
+        for index, row in enumerate(exports):
+            bad += row.error is not None
+            wrong = "" if row.error is None else f"error: {one_line(str(row.error))}"
+            if row.function is None:
+                screen.write((one_line(file), "bold"), "  ", (wrong, "red"))
+                continue
+            functions += 1
+            if index == 0:
+                screen.write((one_line(file), "bold"), f"  module {one_line(row.module or '')}")
+            name = one_line(row.function).ljust(width)
+            shown = wrong if row.signature is None else one_line(str(row.signature))
+            screen.write("  ", name, "  ", (shown, "red" if wrong else ""))
+    wrong = f", {bad} with errors" if bad else ""
+    screen.write(f"{counted(functions, 'function')} in {counted(files, 'file')}{wrong}")
+    return 1 if bad else 0
+
+
+def _row_json(row: ScanRow) -> dict[str, Any]:
+    error = None if row.error is None else fields(row.error)
+    rest = {"signature": json_value(row.signature), "error": error}
+    return {"schema": _SCAN_SCHEMA} | fields(row) | rest

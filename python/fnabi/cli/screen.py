@@ -1,0 +1,85 @@
+"""Text for people: coloured on a terminal, plain in a pipe, and never with control characters."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+
+def complain(where: str, problem: object) -> None:
+    print(f"fnabi: {one_line(where)}{plain(str(problem))}", file=sys.stderr)
+
+
+def plain(text: str) -> str:
+    """Text with everything that cannot be printed escaped, but for the ends of lines."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else _escape(c) for c in text)
+
+
+def one_line(text: str) -> str:
+    """The same on one line."""
+    return plain(text).replace("\n", "\\n")
+
+
+def _escape(character: str) -> str:
+    byte = ord(character) - 0xDC00  # of text that is not UTF-8
+    return f"\\x{byte:02x}" if 128 <= byte < 256 else ascii(character)[1:-1]
+
+
+_Part: TypeAlias = str | tuple[str, str]
+"""Text, or text and the style that a terminal shows it in."""
+
+
+class Screen:
+    """Standard output: plain text, or with colours where `rich` is installed.
+
+    The text is the same. Lines are neither wrapped nor cut.
+    """
+
+    def __init__(self) -> None:
+        self._console: Any = None
+        self._text: Any = None
+        wanted = os.environ.get("FORCE_COLOR") or sys.stdout.isatty()
+        if wanted and not os.environ.get("NO_COLOR"):
+            try:
+                from rich.console import Console
+                from rich.text import Text
+            except ImportError:
+                return
+            self._console = Console(force_terminal=True, highlight=False)
+            self._text = Text
+
+    def write(self, *parts: _Part) -> None:
+        """Write a line."""
+        pairs = [(part, "") if isinstance(part, str) else part for part in parts]
+        while pairs and not (last := pairs[-1][0].rstrip()):
+            pairs.pop()
+        if pairs:
+            pairs[-1] = (last, pairs[-1][1])
+        if self._console is None:
+            print("".join(text for text, _ in pairs))
+            return
+        with self._console.capture() as shown:
+            self._console.print(self._text.assemble(*pairs), soft_wrap=True)
+        print(shown.get(), end="")
+
+    def block(self, indent: str, label: str, text: str, style: str = "") -> None:
+        """Write a label and a text of one or more lines behind it."""
+        for line in text.split("\n"):
+            self.write(indent, (f"{label:6} ", "dim"), (line, style))
+            label = ""
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+_NAME_WIDTH = 40
+"""Longer names are not waited for."""
+
+
+def name_width(names: Iterable[str]) -> int:
+    return max((len(name) for name in names if len(name) <= _NAME_WIDTH), default=0)

@@ -1,0 +1,67 @@
+"""Decoded values as JSON has them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from fnabi import (
+    cconv,
+    declaration,
+    sip,
+)
+from fnabi.errors import FormatError
+from fnabi.signature import Component, ComponentType
+from fnabi.types import DType, Named, Signature
+
+
+def fields(record: msgspec.Struct) -> dict[str, Any]:
+    """A record of numbers and texts as an object."""
+    return {name: getattr(record, name) for name in record.__struct_fields__}
+
+
+def error_json(error: FormatError) -> dict[str, Any]:
+    return {
+        "code": error.code,
+        "offset": error.offset,
+        "path": error.path,
+        "reason": error.reason,
+        "expected": error.expected,
+    }
+
+
+_PLAIN = (
+    Signature,
+    sip.Signature,
+    cconv.CallingConvention,
+    declaration.Declaration,
+    declaration.Value,
+)
+"""Records that stand where nothing else can, so that they need no type."""
+
+
+def json_value(value: Any) -> Any:
+    """A decoded value as JSON has it: a record as an object that names its type."""
+    if isinstance(value, Component):
+        sval = value.sval.decode("utf-8", "surrogateescape")
+        content = {"ival": value.ival} if value.type is ComponentType.INTEGER else {"sval": sval}
+        return {"type": value.type.name.lower(), "tag": value.tag, **content}
+    if isinstance(value, DType):
+        return str(value)
+    if isinstance(value, FormatError):
+        return {"type": "error", **error_json(value)}
+    if isinstance(value, Named):
+        return {"type": "named", "name": value.name, "of": json_value(value.type)}
+    if isinstance(value, msgspec.Struct):
+        fields = {name: json_value(getattr(value, name)) for name in value.__struct_fields__}
+        if fields.get("extra") == []:  # only iree.abi has it, and seldom
+            del fields["extra"]
+        kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(value).__name__).lower()
+        return (
+            fields if isinstance(value, _PLAIN) or kind == "signature" else {"type": kind} | fields
+        )
+    if isinstance(value, (list, tuple)):
+        return [json_value(item) for item in value]
+    return value

@@ -1,0 +1,77 @@
+"""``fnabi verify``: what is wrong with compiled modules."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import msgspec
+
+from fnabi import (
+    vmfb,
+)
+from fnabi.cli.arguments import Verbs, add_lenient, open_module
+from fnabi.cli.screen import Screen, complain, one_line
+from fnabi.cli.values import fields
+from fnabi.errors import FormatError
+
+_VERIFY_SCHEMA = "fnabi.verify/1"
+
+
+def add_verify(verbs: Verbs) -> argparse.ArgumentParser:
+    verify = verbs.add_parser("verify", help="look for what is wrong with compiled modules")
+    verify.add_argument(
+        "files", metavar="FILE", nargs="+", help=".vmfb modules; - for standard input"
+    )
+    add_lenient(verify)
+    verify.set_defaults(run=_verify)
+    return verify
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    status = 0
+    screen = Screen()
+    for file in arguments.files:
+        findings: list[vmfb.Finding] = []
+        unread = None
+        try:
+            findings = _findings(file, arguments.lenient)
+        except OSError as problem:
+            unread = str(problem.strerror or problem)
+            complain(f"{file}: ", unread)
+        good = unread is None and all(each.severity == "notice" for each in findings)
+        status = status if good else 1
+        if arguments.json:
+            result = {
+                "schema": _VERIFY_SCHEMA,
+                "file": file,
+                "good": good,
+                "unread": unread,
+                "findings": [fields(each) for each in findings],
+            }
+            print(json.dumps(result))
+            continue
+        for each in findings:
+            style = "red" if each.severity == "error" else "yellow"
+            screen.write(f"{one_line(file)}: ", (each.severity, style), f": {finding_text(each)}")
+        if unread is None and not findings:
+            screen.write(f"{one_line(file)}: ", ("ok", "green"))
+    return status
+
+
+def finding_text(finding: vmfb.Finding) -> str:
+    return one_line(str(finding).removeprefix(f"{finding.severity}: "))
+
+
+def _findings(file: str, lenient: bool) -> list[vmfb.Finding]:
+    """What is wrong with a file; what a lenient reading passes over is no error then."""
+    try:
+        with open_module(file, lenient) as module:
+            skipped = module.skipped
+            return [
+                msgspec.structs.replace(each, severity="notice") if each in skipped else each
+                for each in module.check()
+            ]
+    except FormatError as problem:
+        where = problem.offset, problem.path
+        return [vmfb.Finding(problem.code, *where, problem.reason, "error")]

@@ -1,0 +1,53 @@
+"""A bar that shows on a terminal how far something is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+from fnabi.errors import CallError
+
+__all__ = ["show"]
+
+
+@contextmanager
+def show(
+    title: str, total: int | None, unit: Literal["files", "bytes"], function: str
+) -> Iterator[Callable[[int], None]]:
+    """Show a bar on standard error while the block runs; nothing where that is no terminal.
+
+    Args:
+        title: What stands before the bar.
+        total: How much there is to do; None where that is not known.
+        unit: Of what.
+        function: Who asks, for the message of an error.
+
+    Yields:
+        A function that is told how much more is done.
+
+    Raises:
+        CallError: when rich is not installed.
+
+    """
+    try:
+        from rich import progress
+        from rich.console import Console
+    except ImportError:
+        raise CallError(f"{function}: rich is not installed (pip install rich)") from None
+    console = Console(stderr=True)
+    counts: tuple[progress.ProgressColumn, ...] = (progress.MofNCompleteColumn(),)
+    if unit == "bytes":
+        counts = progress.DownloadColumn(), progress.TransferSpeedColumn()
+    bar = progress.Progress(
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        *counts,
+        progress.TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task(title, total=total)
+        yield lambda more: bar.advance(task, more)

@@ -1,0 +1,387 @@
+"""The exports of many modules as one table.
+
+    >>> from fnabi import vmfb
+    >>> table = vmfb.scan("models")  # doctest: +SKIP
+    >>> duckdb.sql("select file, function from table where error is null")  # doctest: +SKIP
+
+A scan is a stream of Arrow record batches, which anything takes that reads Arrow data:
+``pyarrow.RecordBatchReader.from_stream(table)``, ``polars.DataFrame(table)``, ``duckdb``,
+``nanoarrow``. Without any of them `Scan.rows` gives typed objects. Files are read, decoded and
+forgotten, some hundred at a time, so memory does not grow with their number.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
+from itertools import islice
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from fnabi import _core
+from fnabi._fnabi import ffi, lib
+from fnabi.columns import _check_memory, _new_capsule
+from fnabi.errors import CallError
+from fnabi.iree_abi import Signature
+from fnabi.vmfb import Source
+
+__all__ = ["Path", "Scan", "ScanBatch", "ScanError", "ScanRow"]
+
+Path: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes]"
+"""Names a file or a directory."""
+
+_FILES = 256
+"""How many files cross at once, at most."""
+
+_ROWS = 8192
+"""With how many rows a batch takes no further file."""
+
+_EIO, _ENOMEM = 5, 12
+"""What a stream answers, as numbers that every system has."""
+
+_encoder = msgspec.msgpack.Encoder()
+
+
+class ScanError(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What is wrong with a file, or with the signature of an export.
+
+    Attributes:
+        code: What, a short fixed name as in `FormatError`; ``"file"`` for a file that the
+            system does not let be read.
+        offset: Where, in bytes from the start of the file, or for an export from the start of
+            the attribute's value; None for a file that cannot be read.
+        path: In which part, such as ``exported_functions[3].local_name``; None likewise.
+        text: The same as `code`, in words.
+
+    """
+
+    code: str
+    offset: int | None
+    path: str | None
+    text: str
+
+    def __str__(self) -> str:
+        place = "" if self.offset is None else f" at byte {self.offset}"
+        part = f" in {self.path}" if self.path else ""
+        return f"{self.text}{place}{part}"
+
+
+class ScanRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """An export of a module, or a file that is no module.
+
+    Attributes:
+        file: The file's name as it was given or found.
+        module: The module's name; None for a file that is no module, and so are the next six.
+        function: The export's name, without the module's.
+        ordinal: Its index among the functions of the module.
+        calling_convention: The VM calling convention, such as ``"0rIi_r"``.
+        source: Which text the signature was read from, as `vmfb.Export.source`; None where it
+            is malformed.
+        signature: The typed signature, as `vmfb.Export.signature`; None without a source.
+        declaration: The text of ``iree.abi.declaration``; None without it.
+        doubt: As `vmfb.Export.doubt`.
+        error: What is wrong, or None.
+
+    """
+
+    file: str
+    module: str | None
+    function: str | None
+    ordinal: int | None
+    calling_convention: str | None
+    source: Source | None
+    signature: Signature | None
+    declaration: str | None
+    doubt: Literal["arity", "names", "type"] | None
+    error: ScanError | None
+
+
+_rows = msgspec.msgpack.Decoder(tuple[ScanRow, ...])
+
+
+class ScanBatch:
+    """Some rows of a scan; as Arrow data a record batch with the columns of `Scan`."""
+
+    __slots__ = ("_scan",)
+
+    def __init__(self) -> None:
+        scan = lib.fnabi_scan_new()
+        _check_memory(scan == ffi.NULL)
+        self._scan = ffi.gc(scan, lib.fnabi_scan_free)
+
+    def __len__(self) -> int:
+        count: int = lib.fnabi_scan_rows(self._scan)
+        return count
+
+    @property
+    def bad(self) -> int:
+        """How many of its rows have an error."""
+        count: int = lib.fnabi_scan_bad(self._scan)
+        return count
+
+    def rows(self) -> tuple[ScanRow, ...]:
+        """The rows as typed objects."""
+        return _core.decode(
+            lambda _data, _size, out, room, _error: lib.fnabi_scan_message(self._scan, out, room),
+            _rows,
+            b"",
+        )
+
+    def __arrow_c_schema__(self) -> object:
+        """The Arrow type of the table, a struct."""
+        return _schema()
+
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
+        """The rows as one Arrow struct array, which may outlive them. Nothing is cast."""
+        capsule, array = _new_capsule("arrow_array")
+        _check_memory(lib.fnabi_scan_array(self._scan, array))
+        return _schema(), capsule
+
+    def __repr__(self) -> str:
+        return f"<ScanBatch of {len(self)} rows, {self.bad} with errors>"
+
+    def _fail(self, file: bytes, code: int, text: str) -> None:
+        why = text.encode("utf-8", "replace")
+        _check_memory(
+            lib.fnabi_scan_fail(
+                self._scan, file, len(file), code, why, len(why), ffi.new("fnabi_error *")
+            )
+        )
+
+
+class Scan:
+    r"""All exports of the modules in some files and directories; made by `vmfb.scan`.
+
+    It is read as it is consumed, and anew each time, but for paths that come from an iterator,
+    which is read once. It is a stream of record batches for whatever takes Arrow data, and
+    iterates over these as `ScanBatch`. The columns::
+
+        file                text: the file's name as it was given or found
+        module, function    text: their names
+        ordinal             int64
+        calling_convention  text, such as "0rIi_r"
+        source              dictionary of text: what the signature was read from
+        inputs, results     list of struct, the nodes of the values in preorder:
+            kind            dictionary of text: "scalar", "buffer", "ref", ...
+            dtype           dictionary of text: "float32", ..., null where there is none
+            shape           list of int64, null where there is no shape, or its rank is not
+                            known; a dynamic dim is null
+            depth           uint8: in how many nodes it is
+            name            text, null where there is none
+            name_bytes      binary: instead, where it is not UTF-8
+            ref, ref_bytes  the same of the name of a reference
+        declaration         text of "iree.abi.declaration"
+        doubt               dictionary of text, as `vmfb.Export.doubt`
+        error_code          dictionary of text: null where nothing is wrong
+        error_offset        int64
+        error_path, error   text: in which part, and what, in words
+
+    A file that is no module is a row with its name and an error. An export whose signature is
+    malformed is a row without source, inputs and results, and with an error. A module without
+    exports has no row. Bytes of names that are not UTF-8 stand as ``\xff``.
+    """
+
+    def __init__(
+        self,
+        paths: Path | Iterable[Path],
+        *,
+        lenient: bool = False,
+        threads: int = 1,
+        progress: bool = False,
+    ) -> None:
+        if not isinstance(threads, int) or threads < 1:
+            raise CallError(f"vmfb.scan: threads must be an int of 1 or more, not {threads!r}")
+        if isinstance(paths, (str, bytes, os.PathLike)):
+            paths = (paths,)
+        try:
+            self._once = iter(paths) is paths
+        except TypeError:
+            raise CallError(
+                f"vmfb.scan: paths must be paths or an iterable of them, not {type(paths).__name__}"
+            ) from None
+        self._paths: Iterable[Path] | None = paths
+        self._lenient = lenient
+        self._threads = threads
+        self._progress = progress
+
+    def _take_paths(self) -> Iterable[Path]:
+        paths = self._paths
+        if paths is None:
+            raise CallError("vmfb.scan: paths: the iterator has been read; give a list to read on")
+        if self._once:
+            self._paths = None
+        return paths
+
+    def __iter__(self) -> Iterator[ScanBatch]:
+        paths = self._take_paths()
+        total = None
+        if self._progress and not self._once:
+            total = sum(1 for _ in _find(paths))
+        files = _find(paths)
+        chunks = iter(lambda: list(islice(files, _FILES)), [])
+        bar: Any = nullcontext(lambda more: None)
+        if self._progress:
+            from fnabi.progress import show
+
+            bar = show("scan", total, "files", "vmfb.scan")
+        with bar as advance:
+            yield from self._run(chunks, advance)
+
+    def _run(
+        self, chunks: Iterable[list[bytes]], advance: Callable[[int], None]
+    ) -> Iterator[ScanBatch]:
+        if self._threads == 1:
+            for chunk in chunks:
+                yield from _scan_files(chunk, self._lenient)
+                advance(len(chunk))
+            return
+        running: deque[tuple[int, Future[list[ScanBatch]]]] = deque()
+        with ThreadPoolExecutor(self._threads) as pool:
+            for chunk in chunks:
+                done = pool.submit(lambda files: [*_scan_files(files, self._lenient)], chunk)
+                running.append((len(chunk), done))
+                if len(running) > self._threads:
+                    count, oldest = running.popleft()
+                    yield from oldest.result()
+                    advance(count)
+            for count, each in running:
+                yield from each.result()
+                advance(count)
+
+    def rows(self) -> Iterator[ScanRow]:
+        """The rows as typed objects, as they are read."""
+        for batch in self:
+            yield from batch.rows()
+
+    def __arrow_c_schema__(self) -> object:
+        """The Arrow type of the table, a struct."""
+        return _schema()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The table as a stream of record batches, read as they are asked for. Nothing is cast.
+
+        What is wrong with the call, such as an iterator that has been read, comes as an error of
+        the stream, from whoever reads it.
+        """
+        capsule, stream = _new_capsule("arrow_array_stream")
+        source = _Source(self)
+        handle = ffi.new_handle(source)
+        functions = ffi.new(
+            "fnabi_arrow_source *",
+            {
+                "schema": ffi.addressof(lib, "fnabi_scan_schema"),
+                "next": lib.fnabi_source_next,
+                "problem": lib.fnabi_source_problem,
+                "release": lib.fnabi_source_release,
+                "context": handle,
+            },
+        )
+        _check_memory(lib.fnabi_arrow_stream(functions, stream))
+        source.handle = handle
+        _open.add(source)
+        return capsule
+
+
+def _schema() -> object:
+    capsule, schema = _new_capsule("arrow_schema")
+    _check_memory(lib.fnabi_scan_schema(schema))
+    return capsule
+
+
+def _find(paths: Iterable[Path]) -> Iterator[bytes]:
+    """The files that are to be read, those of a directory in the order of their names."""
+    for path in paths:
+        if not isinstance(path, (str, bytes, os.PathLike)):
+            raise CallError(f"vmfb.scan: paths: expected paths, not {type(path).__name__}")
+        name = os.fsencode(path)
+        if os.path.isdir(name):
+            yield from _walk(name)
+        else:
+            yield name
+
+
+def _walk(directory: bytes) -> Iterator[bytes]:
+    """The modules in a directory and in those that it has; links to directories count for none."""
+    try:
+        with os.scandir(directory) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+    except OSError:
+        yield directory  # reading which says why
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _walk(entry.path)
+        elif entry.name.endswith(b".vmfb") and not entry.is_dir():
+            yield entry.path
+
+
+def _scan_files(files: list[bytes], lenient: bool) -> Iterator[ScanBatch]:
+    message = _encoder.encode(files)
+    failed, error = ffi.new("int32_t *"), ffi.new("fnabi_error *")
+    batch, at = ScanBatch(), 0
+    while at < len(files):
+        taken = lib.fnabi_scan_files(
+            batch._scan, message, len(message), at, _ROWS, lenient, failed, error
+        )
+        at += taken if taken >= 0 else error.offset
+        if taken >= 0 and failed[0]:
+            batch._fail(files[at], lib.FNABI_FILE, os.strerror(failed[0]))
+            at += 1
+        elif taken < 0 and not len(batch):  # not even alone
+            batch._fail(files[at], lib.FNABI_MEMORY, _core.code_text(lib.FNABI_MEMORY))
+            at += 1
+        elif at < len(files):
+            yield batch
+            batch = ScanBatch()
+    if len(batch):
+        yield batch
+
+
+# ------------------------------------------------------------------------------------------ streams
+
+
+class _Source:
+    """What a stream reads from."""
+
+    def __init__(self, scan: Scan) -> None:
+        self.scan = scan
+        self.batches: Iterator[ScanBatch] | None = None
+        self.problem: Any = ffi.NULL
+        self.handle: Any = None
+
+    def next(self, out: Any) -> int:
+        if self.batches is None:
+            self.batches = iter(self.scan)
+        batch = next(self.batches, None)
+        if batch is not None and lib.fnabi_scan_array(batch._scan, out) < 0:
+            raise MemoryError("out of memory")
+        return 0
+
+
+_open: set[_Source] = set()
+"""Those that a stream refers to, until it is released."""
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def fnabi_source_next(context: Any, out: Any) -> int:
+    source: _Source = ffi.from_handle(context)
+    try:
+        return source.next(out)
+    except BaseException as problem:  # which cannot pass through the stream's reader
+        text = f"{type(problem).__name__}: {problem}"
+        source.problem = ffi.new("char[]", text.encode("utf-8", "replace"))
+        return _ENOMEM if isinstance(problem, MemoryError) else _EIO
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def fnabi_source_problem(context: Any) -> Any:
+    return ffi.from_handle(context).problem
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def fnabi_source_release(context: Any) -> None:
+    _open.discard(ffi.from_handle(context))

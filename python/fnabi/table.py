@@ -1,0 +1,209 @@
+"""Tables as files: Parquet, Arrow's IPC format, and lines of JSON."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from types import TracebackType
+from typing import Any
+
+from fnabi._fnabi import ffi, lib
+from fnabi.columns import _new_struct, _next_arrow, _open_capsule
+from fnabi.errors import CallError
+
+__all__ = ["FORMATS", "TableFile"]
+
+FORMATS = (".parquet", ".arrow", ".jsonl")
+"""How the names of files end."""
+
+_LINES = 1 << 14
+"""How many rows become JSON at once."""
+
+_GROUP = 1 << 17
+"""With how many rows a group of a Parquet file or an IPC batch is written."""
+
+
+class TableFile:
+    """A file that record batches are written to, in the format that its name tells.
+
+    It works as a context manager. The file appears when all is written, and not at all when
+    something fails. ``.jsonl`` has an object a line with all columns, where a binary is a string
+    of hexadecimal digits. ``.arrow`` is the IPC file format with plain texts instead of
+    dictionaries, which that format has no more than one of.
+
+    Args:
+        path: The file's name, which ends in one of `FORMATS`.
+        schema: Anything with ``__arrow_c_schema__``, the type of all batches.
+        function: Who asks, for the message of an error.
+
+    Raises:
+        CallError: when the name ends otherwise, or pyarrow is needed and not installed.
+        OSError: when the file cannot be written.
+
+    """
+
+    def __init__(self, path: str, schema: Any, function: str) -> None:
+        format = os.path.splitext(path)[1]
+        if format not in FORMATS:
+            raise CallError(
+                f"{function}: the output must be named *{', *'.join(FORMATS[:-1])}"
+                f" or *{FORMATS[-1]}, not {path!r}"
+            )
+        self._path = path
+        self._part = f"{path}.part"
+        if format != ".jsonl":
+            _load("pyarrow", f"{function}: {format}")
+        self._file = open(self._part, "wb")  # noqa: SIM115
+        try:
+            self._writer = _WRITERS[format](self._file, schema)
+        except BaseException:
+            self._drop()
+            raise
+
+    def write(self, batch: Any) -> None:
+        """Write the rows of anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``."""
+        self._writer.write(batch)
+
+    def __enter__(self) -> TableFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, _: object, __: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self._drop()
+            return
+        try:
+            self._writer.close()
+            self._file.close()
+            os.replace(self._part, self._path)
+        except BaseException:
+            self._drop()
+            raise
+
+    def _drop(self) -> None:
+        self._file.close()
+        os.unlink(self._part)
+
+
+class _JsonLines:
+    def __init__(self, file: Any, schema: Any) -> None:
+        self._file = file
+        self._room = 1 << 20
+        self._out = ffi.new("uint8_t[]", self._room)
+
+    def write(self, batch: Any) -> None:
+        error = ffi.new("fnabi_error *")
+        for schema, array in _arrays(batch):
+            rows = lib.fnabi_arrow_length(array)
+            for first in range(0, rows, _LINES):
+                asked = schema, array, first, min(_LINES, rows - first)
+                size = lib.fnabi_arrow_json(*asked, self._out, self._room, error)
+                if size > self._room:
+                    self._room = size * 3 // 2
+                    self._out = ffi.new("uint8_t[]", self._room)
+                    size = lib.fnabi_arrow_json(*asked, self._out, self._room, error)
+                assert size >= 0
+                self._file.write(ffi.buffer(self._out, size))
+
+    def close(self) -> None:
+        """Nothing is kept."""
+
+
+def _arrays(data: Any) -> Iterator[tuple[Any, Any]]:
+    """The arrays of Arrow data of fnabi, each with its type, as long as they are looked at."""
+    if not hasattr(data, "__arrow_c_stream__"):
+        capsules = data.__arrow_c_array__()
+        yield _open_capsule(capsules[0], "arrow_schema"), _open_capsule(capsules[1], "arrow_array")
+        return
+    capsule = data.__arrow_c_stream__()
+    stream, schema = _open_capsule(capsule, "arrow_array_stream"), _new_struct("arrow_schema")
+    _next_arrow(stream, schema, ffi.NULL)
+    while True:
+        array = _new_struct("arrow_array")
+        _next_arrow(stream, ffi.NULL, array)
+        if lib.fnabi_arrow_length(array) < 0:
+            return
+        yield schema, array
+
+
+def _load(package: str, purpose: str) -> None:
+    try:
+        import_module(package)
+    except ImportError:
+        raise CallError(
+            f"{purpose} needs {package}, which is not installed (pip install {package})"
+        ) from None
+
+
+class _Pyarrow:
+    """Collects batches until they are worth a group."""
+
+    def __init__(self, file: Any, schema: Any) -> None:
+        self._pyarrow = import_module("pyarrow")
+        self._schema = self._type(self._pyarrow.schema(schema))
+        self._batches: list[Any] = []
+        self._rows = 0
+        self._writer = self._open(file)
+
+    def _type(self, schema: Any) -> Any:
+        return schema
+
+    def _open(self, file: Any) -> Any:
+        raise NotImplementedError
+
+    def write(self, batch: Any) -> None:
+        if hasattr(batch, "__arrow_c_stream__"):
+            batches = self._pyarrow.RecordBatchReader.from_stream(batch)
+        else:
+            batches = [self._pyarrow.record_batch(batch)]
+        for each in batches:
+            self._batches.append(each)
+            self._rows += each.num_rows
+            if self._rows >= _GROUP:
+                self._flush()
+
+    def _flush(self) -> None:
+        if self._batches:
+            table = self._pyarrow.Table.from_batches(self._batches)
+            self._writer.write_table(table.cast(self._schema))
+        self._batches, self._rows = [], 0
+
+    def close(self) -> None:
+        self._flush()
+        self._writer.close()
+
+
+class _Parquet(_Pyarrow):
+    def _open(self, file: Any) -> Any:
+        return import_module("pyarrow.parquet").ParquetWriter(file, self._schema)
+
+
+class _Ipc(_Pyarrow):
+    def _type(self, schema: Any) -> Any:
+        fields = [schema.field(i) for i in range(len(schema))]
+        return self._pyarrow.schema([_plain(self._pyarrow, field) for field in fields])
+
+    def _open(self, file: Any) -> Any:
+        return self._pyarrow.ipc.new_file(file, self._schema)
+
+
+def _plain(pyarrow: Any, field: Any) -> Any:
+    """A field with the values of dictionaries instead."""
+    type = field.type
+    if pyarrow.types.is_dictionary(type):
+        return field.with_type(type.value_type)
+    if pyarrow.types.is_list(type):
+        return field.with_type(pyarrow.list_(_plain(pyarrow, type.value_field)))
+    if pyarrow.types.is_struct(type):
+        children = [type.field(i) for i in range(type.num_fields)]
+        return field.with_type(pyarrow.struct([_plain(pyarrow, child) for child in children]))
+    return field
+
+
+_WRITERS: dict[str, Callable[[Any, Any], _JsonLines | _Pyarrow]] = {
+    ".parquet": _Parquet,
+    ".arrow": _Ipc,
+    ".jsonl": _JsonLines,
+}
