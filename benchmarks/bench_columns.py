@@ -2,10 +2,13 @@
 
 The texts stand in one buffer with offsets, so that nothing but decoding is measured; `strings`
 measures a list of bytes. The loop is `columns_peer.c`, compiled here with the flags of the core.
+A file flows for a million signatures, or for as many as the variable FNABI_ROWS says.
 """
 
 from __future__ import annotations
 
+import io
+import os
 import shutil
 import subprocess
 import sysconfig
@@ -130,6 +133,57 @@ def test_flat(benchmark: BenchmarkFixture, abi: Any, size: int) -> None:
     benchmark.group = f"columns, {name}, {size} signatures by size"
     benchmark.extra_info["items"] = size
     benchmark(lambda: fnabi.decode_columns(data, abi, offsets=offsets))
+
+
+class Lines(io.RawIOBase):
+    """A file of the same lines again and again."""
+
+    def __init__(self, lines: bytes, count: int) -> None:
+        self.lines, self.count = lines, count
+
+    def read(self, size: int = -1) -> bytes:
+        self.count -= 1
+        return self.lines if self.count >= 0 else b""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("abi", ["raw", "sip"])
+def test_flow(benchmark: BenchmarkFixture, abi: Any, threads: int) -> None:
+    """A file of which only a part is held at a time."""
+    lines = b"\n".join([*CORPORA["raw mixed" if abi == "raw" else abi][1], b""])
+    count = int(os.environ.get("FNABI_ROWS", "1000000")) // SIZE
+    benchmark.group = f"columns, {abi}, a file of {count * SIZE} signatures"
+
+    def run() -> int:
+        file = Lines(lines, count)
+        return sum(
+            map(len, fnabi.iter_columns(file, abi, threads, batch_bytes=len(lines)))  # type: ignore[arg-type]
+        )
+
+    assert benchmark.pedantic(run, rounds=3) == count * SIZE
+
+
+def nested(abi: str, depth: int) -> bytes:
+    """A text as deep, or a shape of that rank."""
+    if abi == "raw":
+        value = b"d8" * depth
+        value = b"B%d!%s" % (len(value) + 1, value)
+    else:
+        value = b"_0"
+        for _ in range(depth):
+            value = b"S%d!k0%s" % (len(value) + 3, value)
+    return b"I%d!%sR1!" % (len(value) + 1, value)
+
+
+@pytest.mark.parametrize("depth", [4, 16, 60])
+@pytest.mark.parametrize("abi", ["raw", "sip"])
+def test_linear(benchmark: BenchmarkFixture, abi: Any, depth: int) -> None:
+    """A byte costs the same however deep it is, or of whatever rank the shape."""
+    text = nested(abi, depth)
+    data, offsets = join([text] * (4_000_000 // len(text)))
+    benchmark.group = f"columns, {abi}, {len(data) // 1_000_000} MB by depth or rank"
+    columns = benchmark(lambda: fnabi.decode_columns(data, abi, offsets=offsets))
+    assert columns.errors == []
 
 
 @pytest.mark.parametrize("abi", ["cconv", "iree_abi", "declaration"])

@@ -542,19 +542,37 @@ bool fnabi_columns_add_signature(fnabi_columns* columns, fnabi_reader* r) {
 /* -------------------------------------------------------------------- blocks
  */
 
-/* Room in the columns of nodes for what a block of that size can become, and in
- * those of rows. */
+/* How many elements of a column `size` bytes of texts can become at most: a
+ * value of a raw signature takes three bytes ("O1!") and a dim two ("d1"), a
+ * node of SIP four ("k0_0"), but for those of two roots. */
+static size_t most_elements(const fnabi_columns* columns, int32_t column,
+                            size_t size) {
+  if (column >= FNABI_COLUMN_OFFSETS + FNABI_COLUMN_SIDE)
+    column -= FNABI_COLUMN_SIDE;
+  if (column == FNABI_COLUMN_NAMES) return size;
+  if (column == FNABI_COLUMN_DIMS) return size / 2;
+  return columns->abi == FNABI_ABI_RAW ? size / 3 : size / 4;
+}
+
+/* How many elements that is for a block of `rows` texts, with what decoders may
+ * write behind; 0 for columns that they do not write. */
+static size_t block_elements(const fnabi_columns* columns, int32_t column,
+                             size_t size, size_t rows) {
+  if (column == FNABI_COLUMN_STATUS) return rows;
+  if (column < FNABI_COLUMN_OFFSETS) return 0;
+  if ((column - FNABI_COLUMN_OFFSETS) % FNABI_COLUMN_SIDE == 0) return rows;
+  return most_elements(columns, column, size) + FNABI_BLOCK_PAD;
+}
+
+/* Room for what a block of that size can become. */
 static bool reserve_block(fnabi_columns* columns, size_t size, size_t rows) {
   for (int32_t i = 0; i < FNABI_COLUMN_COUNT; i++) {
     const layout* l = layout_of(columns, i);
-    if (l == NULL || (i != FNABI_COLUMN_STATUS && i < FNABI_COLUMN_OFFSETS))
-      continue;
-    bool node = i != FNABI_COLUMN_STATUS &&
-                (i - FNABI_COLUMN_OFFSETS) % FNABI_COLUMN_SIDE != 0;
+    size_t more = l == NULL ? 0 : block_elements(columns, i, size, rows);
+    if (more == 0) continue;
     fnabi_vector* v = &columns->vectors[i];
-    if (v->size / l->width + size > INT32_MAX ||
-        !fnabi_vector_reserve(
-            v, (node ? size + FNABI_BLOCK_PAD : rows) * l->width))
+    if (v->size / l->width + more > INT32_MAX ||
+        !fnabi_vector_reserve(v, more * l->width))
       return false;
   }
   return true;
@@ -608,6 +626,15 @@ static void put_int64(fnabi_vector* v, int64_t number) {
   v->size += sizeof number;
 }
 
+/* How much of a side there is. */
+typedef struct side_sizes {
+  size_t nodes, dim_count, name_size;
+} side_sizes;
+
+static inline side_sizes sizes_of(const fnabi_side_columns* s) {
+  return (side_sizes){s->nodes, s->dim_count, s->name_size};
+}
+
 /* Rows that are well-formed come from the fast decoder, the others from the
  * reference, which says what is wrong with them. */
 static bool add_block(fnabi_columns* columns, const uint8_t* block, size_t size,
@@ -620,7 +647,7 @@ static bool add_block(fnabi_columns* columns, const uint8_t* block, size_t size,
   open_sides(columns, sides);
   for (size_t i = 0; i < count; i++) {
     const uint8_t* text = block + begins[i];
-    const fnabi_side_columns before[2] = {sides[0], sides[1]};
+    const side_sizes before[2] = {sizes_of(&sides[0]), sizes_of(&sides[1])};
     if (texts[i].data != NULL &&
         (raw ? fnabi_raw_row(text, texts[i].size, sides)
              : fnabi_sip_row(text, texts[i].size, sides))) {
@@ -631,14 +658,16 @@ static bool add_block(fnabi_columns* columns, const uint8_t* block, size_t size,
       columns->rows++;
       continue;
     }
-    close_sides(columns, before);
     for (int k = 0; k < 2; k++) { /* offsets that what failed has overwritten */
-      size_t nodes = before[k].nodes;
+      size_t nodes = sides[k].nodes = before[k].nodes;
+      sides[k].dim_count = before[k].dim_count;
+      sides[k].name_size = before[k].name_size;
       if (raw)
-        before[k].shape_offsets[nodes] = (int32_t)before[k].dim_count;
+        sides[k].shape_offsets[nodes] = (int32_t)before[k].dim_count;
       else
-        before[k].name_offsets[nodes] = (int32_t)before[k].name_size;
+        sides[k].name_offsets[nodes] = (int32_t)before[k].name_size;
     }
+    close_sides(columns, sides);
     /* of the block, for the text itself may have changed */
     fnabi_text again = {texts[i].data == NULL ? NULL : (const char*)text,
                         texts[i].size};
@@ -699,7 +728,7 @@ bool fnabi_columns_add(fnabi_columns* columns, const fnabi_text* texts,
 /* -------------------------------------------------------------------- inputs
  */
 
-enum { BATCH = 1024 };
+enum { BATCH = 1024, SAMPLE = 64 };
 
 /* Texts on their way into rows. */
 typedef struct batch {
@@ -707,7 +736,10 @@ typedef struct batch {
   fnabi_error* error;
   size_t before;      /* rows that there were */
   size_t total, used; /* bytes of all texts, and of those that are rows */
-  size_t count;
+  size_t sizes[FNABI_COLUMN_COUNT]; /* of the columns as they were */
+  int flushes;                      /* up to 2 are counted */
+  bool together;                    /* the texts stand in one buffer */
+  size_t count, limit;
   fnabi_text texts[BATCH];
 } batch;
 
@@ -718,28 +750,40 @@ static void open_batch(batch* b, fnabi_columns* columns, size_t total,
   b->before = columns->rows;
   b->total = total;
   b->used = b->count = 0;
+  b->flushes = 0;
+  b->together = true;
+  b->limit = SAMPLE;
+  for (int i = 0; i < FNABI_COLUMN_COUNT; i++)
+    b->sizes[i] = columns->vectors[i].size;
 }
 
 /* Room for all texts, if they are as the first ones were: growing step by step
- * would touch twice the memory. What is not needed is never touched. */
-static void foresee(batch* b, const size_t before[FNABI_COLUMN_COUNT]) {
-  if (b->used == 0 || b->total / b->used < 2) return;
-  double factor = 1.03 * ((double)b->total / (double)b->used - 1);
-  for (int i = 0; i < FNABI_COLUMN_COUNT; i++) {
+ * would touch twice the memory. What is not needed is never touched. A few
+ * texts tell no more than what the next ones may need. */
+static void foresee(batch* b) {
+  size_t rest = b->total > b->used ? b->total - b->used : 0;
+  if (b->used == 0 || b->flushes >= 2) return;
+  if (b->flushes++ == 0 && rest / 32 > b->used) rest = 32 * b->used;
+  double factor = 1.03 * (double)rest / (double)b->used;
+  size_t block = rest < FNABI_BLOCK_SIZE ? rest : FNABI_BLOCK_SIZE;
+  for (int32_t i = 0; i < FNABI_COLUMN_COUNT; i++) {
+    const layout* l = layout_of(b->columns, i);
+    if (l == NULL) continue;
     fnabi_vector* v = &b->columns->vectors[i];
-    fnabi_vector_reserve(v, (size_t)((double)(v->size - before[i]) * factor));
+    size_t more = (size_t)((double)(v->size - b->sizes[i]) * factor);
+    if (!fnabi_columns_keeps(b->columns)) /* the last block needs room too */
+      more += l->width * block_elements(b->columns, i, block, 0);
+    fnabi_vector_reserve(v, more);
   }
 }
 
 static bool flush(batch* b) {
-  size_t count = b->count, before[FNABI_COLUMN_COUNT];
-  bool first = b->used == 0;
+  size_t count = b->count;
   b->count = 0;
-  for (int i = 0; i < FNABI_COLUMN_COUNT && first; i++)
-    before[i] = b->columns->vectors[i].size;
   for (size_t i = 0; i < count; i++) b->used += b->texts[i].size;
-  if (fnabi_columns_add(b->columns, b->texts, count, true)) {
-    if (first) foresee(b, before);
+  if (fnabi_columns_add(b->columns, b->texts, count, b->together)) {
+    foresee(b);
+    b->limit = BATCH;
     return true;
   }
   fnabi_fail(b->error, FNABI_MEMORY, b->columns->rows - b->before, NULL);
@@ -748,7 +792,7 @@ static bool flush(batch* b) {
 
 static bool put_text(batch* b, const char* data, size_t size) {
   b->texts[b->count++] = (fnabi_text){data, size};
-  return b->count < BATCH || flush(b);
+  return b->count < b->limit || flush(b);
 }
 
 /* Ends what holds the texts, which may be malformed from here on. */
@@ -794,6 +838,19 @@ int64_t fnabi_columns_decode(fnabi_columns* columns, const char* data,
                   valid ? (size_t)(end - begin) : 0))
       return -1;
   }
+  return close_batch(&b, NULL);
+}
+
+int64_t fnabi_columns_decode_texts(fnabi_columns* columns,
+                                   const fnabi_text* texts, size_t count,
+                                   fnabi_error* error) {
+  size_t total = 0;
+  for (size_t i = 0; i < count; i++) total += texts[i].size;
+  batch b;
+  open_batch(&b, columns, total, error);
+  b.together = false;
+  for (size_t i = 0; i < count; i++)
+    if (!put_text(&b, texts[i].data, texts[i].size)) return -1;
   return close_batch(&b, NULL);
 }
 

@@ -37,6 +37,12 @@ typedef struct fnabi_text {
 bool fnabi_columns_add(fnabi_columns* columns, const fnabi_text* texts,
                        size_t count, bool together);
 
+/* Adds rows as fnabi_columns_decode does, of texts that may stand anywhere, but
+ * do not change; their sizes together fit a size_t. */
+int64_t fnabi_columns_decode_texts(fnabi_columns* columns,
+                                   const fnabi_text* texts, size_t count,
+                                   fnabi_error* error);
+
 /* Adds a row from the message of a signature that a decoder wrote, of which the
  * first two elements are read and the others passed over; a row without a text
  * from nil. False when there is no memory, without a row. */

@@ -122,7 +122,8 @@ PyMODINIT_FUNC PyInit__call(void) {
        lane_array_init(module) < 0 || lane_map_init(module) < 0 ||
        lane_error_init(module) < 0 || lane_tensor_init(module) < 0 ||
        lane_function_init(module) < 0 || lane_library_init(module) < 0 ||
-       lane_message_init(module) < 0 || finish_at_exit() < 0))
+       lane_columns_init(module) < 0 || lane_message_init(module) < 0 ||
+       finish_at_exit() < 0))
     Py_CLEAR(module);
   return module;
 }

@@ -240,6 +240,7 @@ int lane_error_init(PyObject* module);
 int lane_function_init(PyObject* module);
 int lane_tensor_init(PyObject* module);
 int lane_library_init(PyObject* module);
+int lane_columns_init(PyObject* module);
 int lane_message_init(PyObject* module);
 
 /* Makes a type of the module "fnabi" and adds it. */

@@ -2,6 +2,7 @@
 #ifndef FNABI_VECTOR_H
 #define FNABI_VECTOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,17 +13,12 @@ typedef struct fnabi_vector {
   size_t size, room;
 } fnabi_vector;
 
+/* New memory with room for that many bytes more. */
+bool fnabi_vector_grow(fnabi_vector* v, size_t more);
+
 /* Room for that many bytes more; false when there is no memory. */
 static inline bool fnabi_vector_reserve(fnabi_vector* v, size_t more) {
-  if (more <= v->room - v->size) return true;
-  if (more > SIZE_MAX / 2 - v->size) return false;
-  size_t room = v->size + more;
-  if (room < 2 * v->room) room = 2 * v->room;
-  uint8_t* data = realloc(v->data, room);
-  if (data == NULL) return false;
-  v->data = data;
-  v->room = room;
-  return true;
+  return more <= v->room - v->size || fnabi_vector_grow(v, more);
 }
 
 static inline bool fnabi_vector_append(fnabi_vector* v, const void* bytes,

@@ -5,6 +5,9 @@ from __future__ import annotations
 import gc
 import io
 import random
+import subprocess
+import sys
+import threading
 from array import array
 from collections.abc import Callable, Iterator
 from itertools import accumulate, pairwise
@@ -365,6 +368,96 @@ def test_batches_of_a_file() -> None:
         assert sum(map(len, batches)) == len(texts)
         assert [row for batch in batches for row in batch] == [raw.parse(text) for text in texts]
         assert (len(batches) > 2) == (size < 1 << 24)  # the last line has no end
+
+
+STREAM = """
+import io
+import sys
+
+import fnabi
+
+
+class Lines(io.RawIOBase):
+    def __init__(self, block, count):
+        self.block, self.count = block, count
+
+    def read(self, size=-1):
+        self.count -= 1
+        return self.block if self.count >= 0 else b""
+
+
+def peak():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
+
+
+abi, text, threads = sys.argv[1], sys.argv[2].encode(), int(sys.argv[3])
+block = (text + b"\\n") * (1_000_000 // len(text))
+rows = 0
+for number, columns in enumerate(
+    fnabi.iter_columns(Lines(block, 64), abi, threads, batch_bytes=len(block))
+):
+    rows += len(columns)
+    if number == 8:
+        early = peak()
+assert rows == 64 * (1_000_000 // len(text)), rows
+print(peak() - early)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells how much memory was used")
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    ("abi", "text"), [("raw", "I14!B10!t3d-1d200R4!S1!"), ("sip", "I21!S17!k0_1k2D8!K3!ab_0R3!_5")]
+)
+def test_flat_memory(abi: str, text: str, threads: int) -> None:
+    """However long a file is, what it takes does not grow: a million signatures and more."""
+    code = [sys.executable, "-W", "error", "-c", STREAM, abi, text, str(threads)]
+    done = subprocess.run(code, check=True, capture_output=True, text=True)
+    assert int(done.stdout) < 16_000  # KiB; the columns of the whole file have ten times that
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 1 << 18])
+@pytest.mark.parametrize("copies", [1, 2, 1 << 16])
+def test_lists_of_every_sort(monkeypatch: pytest.MonkeyPatch, chunk: int, copies: int) -> None:
+    """Texts that need a copy may stand anywhere among those that do not."""
+    monkeypatch.setattr(fnabi.columns, "_CHUNK", chunk)
+    monkeypatch.setattr(fnabi.columns, "_COPIES", copies)
+    sorts: list[Callable[[bytes], Any]] = [bytes, bytes.decode, bytearray, memoryview]
+    choose = random.Random(6)
+    texts = [RAW[choose.randrange(len(RAW))] for _ in range(200)]
+    given = [choose.choice(sorts)(text) for text in texts]
+    for threads in (1, 2):
+        for strings in (given, tuple(given)):
+            check_same(fnabi.decode_columns(strings, "raw", threads), texts)
+        columns = fnabi.decode_columns(["\udcff", None, *given], "raw", threads)
+        assert columns.errors[0] == RowError(0, "raw-inputs", 0)
+        assert columns[1] is None
+        with pytest.raises(CallError, match=r"expected bytes, str or None from row 150 on"):
+            fnabi.decode_columns([*given[:150], 5, *given[150:]], "raw", threads)
+
+
+def test_lists_that_change() -> None:
+    """A thread that changes a list takes nothing away that is being decoded."""
+    texts = [b"I6!B3!d%dR1!" % (n % 10) for n in range(1000)]
+
+    shared: list[Any] = [bytes(bytearray(text)) for text in texts] * 20
+    done = threading.Event()
+
+    def change() -> None:
+        while not done.is_set():
+            del shared[1000:]
+            shared.extend(bytes(bytearray(text)) for text in texts * 19)
+
+    changer = threading.Thread(target=change)
+    changer.start()
+    try:
+        for _ in range(20):
+            columns = fnabi.decode_columns(shared, "raw")
+            assert columns.errors == []
+    finally:
+        done.set()
+        changer.join()
 
 
 def test_text_of_every_sort() -> None:

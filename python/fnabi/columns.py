@@ -25,7 +25,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_a
 
 import msgspec
 
-from fnabi import _core
+from fnabi import _call, _core
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import CallError
 from fnabi.types import DType, Signature, load_numpy
@@ -42,8 +42,12 @@ Abi: TypeAlias = Literal["raw", "sip", "cconv", "iree_abi", "declaration"]
 _ABIS: dict[str, int] = {name: getattr(lib, f"FNABI_ABI_{name.upper()}") for name in get_args(Abi)}
 
 _ROW_NULL: int = lib.FNABI_ROW_NULL
-_CHUNK = 1 << 16
-"""How many strings of a list cross at once: what bounds the memory that this takes."""
+_CHUNK = 1 << 18
+"""How many strings of a list are gone through at once, which holds the GIL and takes 24 bytes
+each."""
+
+_COPIES = 1 << 16
+"""How many of them cross as a copy, where there is one that needs it."""
 
 _LINES = 1 << 24
 """How many bytes of a file are decoded at once."""
@@ -109,8 +113,7 @@ class _Handle:
         error = ffi.new("fnabi_error *")
         if read(self.columns, *arguments, error) >= 0:
             return
-        if error.code == lib.FNABI_MEMORY:
-            raise MemoryError("decode_columns: out of memory, or more than 2**31 nodes or dims")
+        _check_room(-(error.code == lib.FNABI_MEMORY))
         expected = ffi.string(error.expected).decode()
         raise CallError(
             f"decode_columns: strings: expected {expected} from row {first + error.offset} on"
@@ -129,6 +132,11 @@ class _Handle:
             del handle
 
         return memoryview(ffi.buffer(ffi.gc(data[0], owner), size[0])).toreadonly()
+
+
+def _check_room(rows: int) -> None:
+    if rows < 0:
+        raise MemoryError("decode_columns: out of memory, or more than 2**31 nodes or dims")
 
 
 def _check_memory(failed: int) -> None:
@@ -213,7 +221,7 @@ class Columns:
 
     Memory: a row takes 9 bytes, a value of a raw signature 6 and a dim 8; a node of SIP 14 and
     its key, one of the other ABIs 19 and its names, and the text itself. While rows are added, up
-    to twice as much is allocated.
+    to twice as much is allocated. A column of a megabyte or more takes whole pages of 2 MB.
     """
 
     __slots__ = ("_abi", "_parts", "_views")
@@ -569,12 +577,19 @@ def _shares(count: int, threads: int) -> list[tuple[int, int]]:
     return list(pairwise(bounds))
 
 
-def _split_list(strings: Sequence[Any], abi: Abi, threads: int) -> list[Reader]:
+def _split_list(strings: list[Any] | tuple[Any, ...], abi: Abi, threads: int) -> list[Reader]:
     def reader(begin: int, end: int) -> Reader:
         def read(handle: _Handle) -> None:
-            for at in range(begin, end, _CHUNK):
-                message = _pack(strings[at : min(at + _CHUNK, end)], abi, at)
-                handle.add(lib.fnabi_columns_decode_list, message, len(message), first=at)
+            address = int(ffi.cast("uintptr_t", handle.columns))
+            at = begin
+            while at < end:
+                added = _call.columns_add(address, strings, at, min(at + _CHUNK, end))
+                _check_room(added)
+                at += added
+                if at < end and added < _CHUNK:  # a bytearray, a surrogate, or what is no text
+                    message = _pack(strings[at : min(at + _COPIES, end)], abi, at)
+                    handle.add(lib.fnabi_columns_decode_list, message, len(message), first=at)
+                    at += _COPIES
 
         return read
 

@@ -12,9 +12,11 @@
 void* __real_malloc(size_t size);
 void* __real_calloc(size_t count, size_t size);
 void* __real_realloc(void* block, size_t size);
+void* __real_aligned_alloc(size_t alignment, size_t size);
 void* __wrap_malloc(size_t size);
 void* __wrap_calloc(size_t count, size_t size);
 void* __wrap_realloc(void* block, size_t size);
+void* __wrap_aligned_alloc(size_t alignment, size_t size);
 
 /* The allocation with the number `refused_from` is refused, and all after it.
  */
@@ -35,6 +37,10 @@ void* __wrap_calloc(size_t count, size_t size) {
 
 void* __wrap_realloc(void* block, size_t size) {
   return allowed(size) ? __real_realloc(block, size) : NULL;
+}
+
+void* __wrap_aligned_alloc(size_t alignment, size_t size) {
+  return allowed(size) ? __real_aligned_alloc(alignment, size) : NULL;
 }
 
 #endif /* ALLOCATIONS_H */

@@ -1,3 +1,4 @@
+#include "allocations.h"
 #include "columns.h"
 
 static fnabi_columns* columns_of(int32_t abi, const char* data, size_t size) {
@@ -170,6 +171,58 @@ static void test_negative_lengths(void) {
   check_lines(FNABI_ABI_SIP, TEXT("I7!S-3!k0R1!\nI7!D4!K-3R1!\nI-3!R1!"));
 }
 
+/* All that takes memory, with the allocation of that number refused and those
+ * after it. Answers whether there was none. */
+static bool try_refused(int32_t abi, const char* text, size_t copies,
+                        size_t number) {
+  fnabi_error error = {0};
+  size_t used, length = strlen(text), size = copies * (length + 1);
+  char* lines = __real_malloc(size);
+  CHECK(lines != NULL);
+  for (size_t i = 0; i < copies; i++) {
+    memcpy(lines + i * (length + 1), text, length);
+    lines[i * (length + 1) + length] = '\n';
+  }
+  bool good = false;
+  struct ArrowArray array;
+  struct ArrowSchema schema;
+  refused_from = allocations + number;
+  fnabi_columns *joined = NULL, *c = fnabi_columns_new(abi, 0);
+  size_t rows = 0;
+  if (c != NULL) {
+    int64_t added =
+        fnabi_columns_decode_lines(c, lines, size, true, &used, &error);
+    rows = added < 0 ? (size_t)error.offset : (size_t)added;
+    CHECK(fnabi_columns_rows(c) == rows);
+    if (added < 0) {
+      CHECK(error.code == FNABI_MEMORY);
+    } else if ((joined = fnabi_columns_join(&c, 1)) != NULL &&
+               fnabi_columns_schema(abi, &schema) == 0) {
+      good = fnabi_columns_array(joined, &array) == 0;
+      if (good) array.release(&array);
+      schema.release(&schema);
+    }
+  }
+  refused_from = SIZE_MAX;
+  if (c != NULL) { /* the rows that there are stay, and more can follow */
+    for (size_t row = 0; row < rows; row += 1 + rows / 50)
+      check_row(c, abi, row, text, length);
+    CHECK(fnabi_columns_decode_lines(c, lines, size, true, &used, &error) > 0);
+    CHECK(fnabi_columns_rows(c) > rows);
+    check_row(c, abi, rows, text, length);
+  }
+  fnabi_columns_free(joined);
+  fnabi_columns_free(c);
+  free(lines);
+  return good;
+}
+
+static void test_refused(int32_t abi, const char* text, size_t copies) {
+  size_t number = 0;
+  while (!try_refused(abi, text, copies, number)) number++;
+  CHECK(number > 20);
+}
+
 int main(int count, char** arguments) {
   static const char* const raw[] = {
       "I36!O1!B11!d-1d128d64S3!t6U1!B8!t9d-1d0R17!B13!t11d32d-1d64",
@@ -198,6 +251,20 @@ int main(int count, char** arguments) {
   test_iree_abi();
   test_inputs();
   test_negative_lengths();
+  static const char* const texts[FNABI_ABI_COUNT] = {
+      [FNABI_ABI_RAW] = "I14!B10!t3d-1d200R4!S1!",
+      [FNABI_ABI_SIP] = "I21!S17!k0_1k2D8!K3!ab_0R3!_5",
+      [FNABI_ABI_CCONV] = "0rCiD_r",
+      [FNABI_ABI_IREE_ABI] = "{\"a\":[[\"named\",\"x\",\"i32\"]],\"r\":[]}",
+      [FNABI_ABI_DECLARATION] =
+          "sync func @f(%x: tensor<?xf32>) -> (%output0: i32)",
+  };
+  for (int32_t abi = 0; abi < FNABI_ABI_COUNT; abi++) {
+    test_refused(abi, texts[abi], 3);
+    test_refused(abi, "?", 3);
+  }
+  test_refused(FNABI_ABI_RAW, raw[0], 50000); /* in huge pages */
+  test_refused(FNABI_ABI_SIP, sip[0], 50000);
   test_changed(FNABI_ABI_RAW, raw, sizeof raw / sizeof *raw, rounds);
   test_changed(FNABI_ABI_SIP, sip, sizeof sip / sizeof *sip, rounds);
   return 0;

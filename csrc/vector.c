@@ -1,0 +1,37 @@
+#if defined(__linux__)
+#define _DEFAULT_SOURCE /* madvise */
+#include <sys/mman.h>
+#endif
+
+#include "vector.h"
+
+/* Memory that is touched for the first time costs as much as what is decoded
+ * into it, and a third of that in huge pages. These are asked for where an
+ * array fills at least half of one. */
+static uint8_t* resize(fnabi_vector* v, size_t* room) {
+#if defined(MADV_HUGEPAGE)
+  enum { HUGE = 1 << 21 };
+  if (*room >= HUGE / 2 && *room <= SIZE_MAX - HUGE) {
+    size_t size = (*room + HUGE - 1) & ~(size_t)(HUGE - 1);
+    uint8_t* data = aligned_alloc(HUGE, size);
+    if (data == NULL) return NULL;
+    madvise(data, size, MADV_HUGEPAGE); /* or else small ones */
+    if (v->size != 0) memcpy(data, v->data, v->size);
+    free(v->data);
+    *room = size;
+    return data;
+  }
+#endif
+  return realloc(v->data, *room);
+}
+
+bool fnabi_vector_grow(fnabi_vector* v, size_t more) {
+  if (more > SIZE_MAX / 2 - v->size) return false;
+  size_t room = v->size + more;
+  if (room < 2 * v->room) room = 2 * v->room;
+  uint8_t* data = resize(v, &room);
+  if (data == NULL) return false;
+  v->data = data;
+  v->room = room;
+  return true;
+}
