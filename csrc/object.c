@@ -4,6 +4,43 @@
 
 #include "map.h"
 
+/* What every library that keeps to the ABI was compiled with. */
+#define AT(type, field, offset) \
+  _Static_assert(offsetof(type, field) == (offset), "layout of the ABI")
+#define SIZE(type, size) \
+  _Static_assert(sizeof(type) == (size), "layout of the ABI")
+
+SIZE(fnabi_any, 16);
+AT(fnabi_any, small_size, 4);
+AT(fnabi_any, v_int, 8);
+SIZE(fnabi_dl_dtype, 4);
+SIZE(fnabi_dl_device, 8);
+SIZE(fnabi_dl_tensor, 48);
+AT(fnabi_dl_tensor, device, 8);
+AT(fnabi_dl_tensor, ndim, 16);
+AT(fnabi_dl_tensor, dtype, 20);
+AT(fnabi_dl_tensor, shape, 24);
+AT(fnabi_dl_tensor, strides, 32);
+AT(fnabi_dl_tensor, byte_offset, 40);
+SIZE(fnabi_object, 24);
+AT(fnabi_object, type_index, 8);
+AT(fnabi_object, deleter, 16);
+AT(fnabi_bytes_object, text, 24);
+AT(fnabi_shape_object, ndim, 32);
+SIZE(fnabi_error_object, 24 + 72);
+AT(fnabi_error_object, update_backtrace, 72);
+AT(fnabi_error_object, cause, 80);
+AT(fnabi_function_object, call, 24);
+AT(fnabi_tensor_object, tensor, 24);
+SIZE(fnabi_seq_object, 56);
+AT(fnabi_seq_object, size, 32);
+AT(fnabi_seq_object, capacity, 40);
+AT(fnabi_seq_object, data_deleter, 48);
+SIZE(fnabi_map_object, 56);
+AT(fnabi_map_object, slots, 40);
+AT(fnabi_opaque_object, handle, 24);
+AT(fnabi_big_int_object, words, 24);
+
 /* What stands before an object: a link between objects that are being
  * destroyed, NULL at all other times because newer headers give it a meaning
  * then, and the function that frees the memory. */
