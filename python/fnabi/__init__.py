@@ -25,11 +25,12 @@ if TYPE_CHECKING:
         types,
         vmfb,
     )
-    from fnabi._call import Any, AnyArray, Call, Error, Function
+    from fnabi.any import Any, AnyArray
     from fnabi.array import Array, List
     from fnabi.callee import get_include
     from fnabi.columns import Columns, decode_columns, encode_columns, iter_columns
     from fnabi.errors import CallError, FnabiError, FormatError, LibraryError, RangeError
+    from fnabi.function import Call, Error, Function
     from fnabi.library import Library, load_module
     from fnabi.map import Dict, Map
     from fnabi.object import Object, Shape
@@ -86,17 +87,17 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Any": "_call",
-    "AnyArray": "_call",
+    "Any": "any",
+    "AnyArray": "any",
     "Array": "array",
-    "Call": "_call",
+    "Call": "function",
     "Columns": "columns",
     "Component": "signature",
     "ComponentType": "signature",
     "Device": "tensor",
     "Dict": "map",
-    "Error": "_call",
-    "Function": "_call",
+    "Error": "function",
+    "Function": "function",
     "Library": "library",
     "List": "array",
     "Map": "map",
