@@ -146,13 +146,14 @@ class Lines(io.RawIOBase):
         return self.lines if self.count >= 0 else b""
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("who", ["fnabi", "fnabi, 2 threads"])
 @pytest.mark.parametrize("abi", ["raw", "sip"])
-def test_flow(benchmark: BenchmarkFixture, abi: Any, threads: int) -> None:
+def test_flow(benchmark: BenchmarkFixture, abi: Any, who: str) -> None:
     """A file of which only a part is held at a time."""
     lines = b"\n".join([*CORPORA["raw mixed" if abi == "raw" else abi][1], b""])
     count = int(os.environ.get("FNABI_ROWS", "1000000")) // SIZE
     benchmark.group = f"columns, {abi}, a file of {count * SIZE} signatures"
+    threads = 2 if "threads" in who else 1
 
     def run() -> int:
         file = Lines(lines, count)
@@ -181,7 +182,7 @@ def test_linear(benchmark: BenchmarkFixture, abi: Any, depth: int) -> None:
     """A byte costs the same however deep it is, or of whatever rank the shape."""
     text = nested(abi, depth)
     data, offsets = join([text] * (4_000_000 // len(text)))
-    benchmark.group = f"columns, {abi}, {len(data) // 1_000_000} MB by depth or rank"
+    benchmark.group = f"columns, {abi}, {len(data) // 1_000_000} MB of depth or rank {depth}"
     columns = benchmark(lambda: fnabi.decode_columns(data, abi, offsets=offsets))
     assert columns.errors == []
 

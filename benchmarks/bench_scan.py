@@ -9,6 +9,7 @@ as strings, without types. All of them list the directory.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -67,16 +68,24 @@ def pyarrow_table(directory: Path) -> int:
     return int(table.num_rows)
 
 
+WHO = {scan: "fnabi", open_each: "fnabi, opening each"}
+
+
 @pytest.mark.parametrize(
     "read",
     [scan, scan_on_two_threads, scan_rows, pyarrow_table, open_each, iree_runtime],
     ids=lambda read: read.__name__,
 )
 @pytest.mark.benchmark(group="scan of 10,000 files")
-def test_scan(benchmark: BenchmarkFixture, directory: Path, read: object) -> None:
+def test_scan(benchmark: BenchmarkFixture, directory: Path, read: Callable[[Path], int]) -> None:
     if read is iree_runtime:
         pytest.importorskip("iree.runtime")
     if read is pyarrow_table:
         pytest.importorskip("pyarrow")
+    who = read.__name__.replace("_", " ")
+    benchmark.extra_info["who"] = "iree" if read is iree_runtime else WHO.get(read, f"fnabi, {who}")
+    benchmark.extra_info["items"] = FILES
+    if read in (scan, iree_runtime):
+        benchmark.extra_info["work"] = "each of 10,000 module files → rows of one table"
     found = benchmark.pedantic(read, (directory,), rounds=5, warmup_rounds=1)
     assert found >= 2 * FILES
