@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from types import TracebackType
@@ -137,7 +138,7 @@ def _load(package: str, purpose: str) -> None:
         ) from None
 
 
-class _Pyarrow:
+class _Pyarrow(ABC):
     """Collects batches until they are worth a group."""
 
     def __init__(self, file: Any, schema: Any) -> None:
@@ -150,8 +151,9 @@ class _Pyarrow:
     def _type(self, schema: Any) -> Any:
         return schema
 
+    @abstractmethod
     def _open(self, file: Any) -> Any:
-        raise NotImplementedError
+        """The writer of a format."""
 
     def write(self, batch: Any) -> None:
         if hasattr(batch, "__arrow_c_stream__"):
