@@ -41,13 +41,15 @@ typedef struct reading {
   const char* data;
   size_t size;
   fnabi_writer* w;
-  const fnabi_known* known; /* of both sides; NULL: take every value */
+  const fnabi_known* told;  /* of both sides */
+  const fnabi_known* known; /* the same; NULL: take every value */
   size_t count[2];          /* values */
   size_t starts;            /* ", %" and "(%" that begin a value or could */
-  bool numbered[2]; /* all values but the first have the compiler's own name */
-  bool several;     /* another choice of values would have been as good */
-  bool odd_type;    /* a word stands for a type, but is none */
-  bool types_only;  /* the signature alone is written */
+  bool named[2];   /* a value's own name is not the compiler's; looked at
+                      where the count is not told, and not for the first */
+  bool several;    /* another choice of values would have been as good */
+  bool odd_type;   /* a word stands for a type, but is none */
+  bool types_only; /* the signature alone is written */
   bool results_tried;
   bool ascii;   /* the whole text */
   bool deep;    /* `stuck` is where nesting became too deep */
@@ -156,7 +158,7 @@ static size_t skip_type(reading* r, size_t at) {
 static void write_text(reading* r, size_t at, size_t end) {
   if (r->ascii) {
     fnabi_pack_string(r->w, end - at);
-    fnabi_put(r->w, r->data + at, end - at);
+    fnabi_put_some(r->w, r->data + at, end - at, r->size - at);
   } else {
     fnabi_pack_text(r->w, r->data + at, end - at);
   }
@@ -224,52 +226,63 @@ static int64_t write_tensor(reading* r, size_t at, size_t end) {
 
 /* A type as nearly all are, an element or a tensor of a known rank without an
  * encoding: what there is to know of it from one pass. */
+#define PLAIN_RANK 8
+
 typedef struct plain_type {
-  size_t end;     /* 0: another type */
-  size_t dims;    /* a tensor's; 0: an element */
-  size_t element; /* where its name begins, and the dims end */
-  size_t rank;
+  size_t end; /* 0: another type, or one that is longer than most */
+  bool tensor;
+  unsigned rank;
+  int64_t dims[PLAIN_RANK]; /* negative: any */
   fnabi_dtype dtype;
 } plain_type;
 
-static bool is_name(char byte) { return is_letter(byte) || is_digit(byte); }
-
+/* What is scanned is in variables of its own, so that nothing that is noted has
+ * to be taken for a change of it. */
 static void scan_plain_type(const reading* r, size_t at, plain_type* p) {
+  enum { DIGITS = 18 }; /* that fit in any case */
+  const char *s = r->data + at, *end = r->data + r->size;
   bool tensor = AT(r, at, "tensor<");
-  p->end = p->dims = p->rank = 0;
+  unsigned rank = 0;
+  p->end = 0;
+  p->tensor = tensor;
   if (tensor) {
-    p->dims = at += 7;
-    for (; at < r->size; at++) {
-      size_t dim = at;
-      if (r->data[at] == '?')
-        at++;
-      else
-        while (at < r->size && is_digit(r->data[at])) at++;
-      if (at == dim || at == r->size || r->data[at] != 'x') break;
-      p->rank++;
+    for (s += 7; s < end; s++) {
+      const char* start = s;
+      int64_t dim = 0;
+      if (*s == '?') {
+        dim = -1;
+        s++;
+      } else {
+        for (; s < end && is_digit(*s); s++)
+          if (s - start < DIGITS) dim = 10 * dim + (*s - '0');
+      }
+      if (s == start) break;
+      if (s == end || *s != 'x' || s - start > DIGITS || rank == PLAIN_RANK)
+        return;
+      p->dims[rank++] = dim;
     }
   }
-  p->element = at;
-  while (at < r->size && is_name(r->data[at])) at++;
-  if (at == r->size ||
-      (tensor ? r->data[at] != '>'
-              : is_word(r->data[at]) || r->data[at] == '<') ||
-      !fnabi_read_dtype(r->data + p->element, at - p->element, &p->dtype))
+  p->rank = rank;
+  const char* element = s;
+  while (s < end && is_word(*s)) s++;
+  if (s == end || (tensor ? *s != '>' : *s == '<') ||
+      !fnabi_read_dtype(element, (size_t)(s - element), &p->dtype))
     return;
-  p->end = at + tensor;
+  p->end = (size_t)(s - r->data) + tensor;
 }
 
-/* Answers its fnabi_type: UNKNOWN where a dim is outside int64. */
-static int64_t write_plain_type(const reading* r, const plain_type* p) {
-  size_t start = r->w->size;
-  bool tensor = p->dims != 0;
-  fnabi_pack_array(r->w, tensor ? 3 : 2);
-  fnabi_pack_int(r->w, tensor ? FNABI_TYPE_BUFFER : FNABI_TYPE_SCALAR);
-  fnabi_pack_dtype(r->w, &p->dtype);
-  if (!tensor) return FNABI_TYPE_SCALAR;
-  if (write_dims(r, p->dims, p->element, p->rank)) return FNABI_TYPE_BUFFER;
-  r->w->size = start;
-  return write_unknown(r->w);
+static int64_t write_plain_type(fnabi_writer* w, const plain_type* p) {
+  fnabi_pack_array(w, p->tensor ? 3 : 2);
+  fnabi_pack_int(w, p->tensor ? FNABI_TYPE_BUFFER : FNABI_TYPE_SCALAR);
+  fnabi_pack_dtype(w, &p->dtype);
+  if (!p->tensor) return FNABI_TYPE_SCALAR;
+  fnabi_pack_array(w, p->rank);
+  for (unsigned i = 0; i < p->rank; i++)
+    if (p->dims[i] < 0)
+      fnabi_pack_nil(w);
+    else
+      fnabi_pack_int(w, p->dims[i]);
+  return FNABI_TYPE_BUFFER;
 }
 
 /* Writes the type [at, end) and answers its fnabi_type. Recurs once a
@@ -404,7 +417,7 @@ static void write_attributes(reading* r, const value* v) {
 }
 
 static int64_t write_value_type(reading* r, const value* v) {
-  if (v->plain.end != 0) return write_plain_type(r, &v->plain);
+  if (v->plain.end != 0) return write_plain_type(r->w, &v->plain);
   return write_type(r, v->type, v->type_end);
 }
 
@@ -517,7 +530,7 @@ static bool read_list(reading* r, int side, size_t at) {
   value v;
   v.begin = v.colon = at;
   r->count[side] = 0;
-  r->numbered[side] = true;
+  r->named[side] = false;
   if (AT(r, at, ")")) {
     if (known_count(r, side) > 0) return false;
     return side == RESULTS || read_list(r, RESULTS, at + 6);
@@ -544,8 +557,9 @@ static bool read_list(reading* r, int side, size_t at) {
     }
     size_t before = r->w->size, starts = r->starts;
     write_value(r, &v);
-    if (index > 0 && !is_numbered(r, &v, side, index))
-      r->numbered[side] = false;
+    if (r->told[side].count < 0 && index > 0 &&
+        !is_numbered(r, &v, side, index))
+      r->named[side] = true;
     if (behind == COMMA) {
       v.begin = v.colon = v.end + 2;
       index++;
@@ -611,11 +625,9 @@ static size_t count_starts(const reading* r, size_t at) {
 
 /* Why the reading may be another than the one that was printed; NULL when it
  * cannot. */
-static const char* doubt_of(const reading* r, const fnabi_known known[2],
-                            size_t name) {
+static const char* doubt_of(const reading* r, size_t name) {
   if (r->several || r->starts != count_starts(r, name)) return "names";
-  for (int side = INPUTS; side <= RESULTS; side++)
-    if (known[side].count < 0 && !r->numbered[side]) return "names";
+  if (r->named[INPUTS] || r->named[RESULTS]) return "names";
   return r->odd_type ? "type" : NULL;
 }
 
@@ -641,9 +653,11 @@ static bool read_declaration(const char* data, size_t size, fnabi_known inputs,
     fnabi_fail(error, FNABI_DECLARATION_SIZE, 0, "less");
     return false;
   }
+  const fnabi_known told[] = {inputs, results};
   reading r = {.data = data,
                .size = size,
                .w = w,
+               .told = told,
                .ascii = fnabi_is_ascii(data, size),
                .types_only = types_only};
   fnabi_known known[] = {inputs, results};
@@ -678,7 +692,7 @@ static bool read_declaration(const char* data, size_t size, fnabi_known inputs,
       if (!read_function(&r, name, model)) return refuse(&r, error);
     }
   }
-  *doubt = fits ? doubt_of(&r, known, name) : "arity";
+  *doubt = fits ? doubt_of(&r, name) : "arity";
   return true;
 }
 

@@ -134,7 +134,8 @@ static bool read_integer(const char* text, size_t size, fnabi_dtype* dtype) {
   return set(dtype, kind, bits, "", 0);
 }
 
-static bool read_part(const char* text, size_t size, fnabi_dtype* dtype) {
+static inline bool read_part(const char* text, size_t size,
+                             fnabi_dtype* dtype) {
   if (read_integer(text, size, dtype)) {
     if (dtype->kind == FNABI_DTYPE_SIGNLESS && dtype->bits == 1)
       dtype->kind = FNABI_DTYPE_BOOL;
@@ -147,10 +148,10 @@ static bool read_part(const char* text, size_t size, fnabi_dtype* dtype) {
   return false;
 }
 
-bool fnabi_read_dtype(const char* text, size_t size, fnabi_dtype* dtype) {
-  if (size <= 9 || memcmp(text, "complex<", 8) != 0 || text[size - 1] != '>')
-    return read_part(text, size, dtype);
+static bool read_complex(const char* text, size_t size, fnabi_dtype* dtype) {
   fnabi_dtype part;
+  if (size <= 9 || memcmp(text, "complex<", 8) != 0 || text[size - 1] != '>')
+    return false;
   text += 8;
   size -= 9;
   if (!read_part(text, size, &part) || part.bits > FNABI_DTYPE_BITS_MAX / 2)
@@ -159,6 +160,10 @@ bool fnabi_read_dtype(const char* text, size_t size, fnabi_dtype* dtype) {
   bool ieee = part.kind == FNABI_DTYPE_FLOAT && part.format_size == 0;
   return set(dtype, FNABI_DTYPE_COMPLEX, 2 * part.bits, ieee ? "" : text,
              ieee ? 0 : size);
+}
+
+bool fnabi_read_dtype(const char* text, size_t size, fnabi_dtype* dtype) {
+  return read_part(text, size, dtype) || read_complex(text, size, dtype);
 }
 
 static void put_width(fnabi_writer* w, uint32_t bits) {

@@ -310,10 +310,28 @@ int64_t fnabi_fb_int(const fnabi_fb* fb, const fnabi_fb_view* view,
   return (int64_t)read_scalar(fb->data + view->place + at, field->scalar);
 }
 
+/* Whether the first `size` of FNABI_CHUNK bytes are ASCII. */
+HOT bool is_short_ascii(const uint8_t* bytes, size_t size) {
+#define EIGHT "\200\200\200\200\200\200\200\200"
+  static const char high[2 * FNABI_CHUNK] = EIGHT EIGHT EIGHT EIGHT;
+#undef EIGHT
+  uint64_t text[FNABI_CHUNK / 8], mask[FNABI_CHUNK / 8], found = 0;
+  memcpy(text, bytes, sizeof text);
+  memcpy(mask, high + FNABI_CHUNK - size, sizeof mask);
+  for (size_t i = 0; i < FNABI_CHUNK / 8; i++) found |= text[i] & mask[i];
+  return found == 0;
+}
+
 bool fnabi_fb_pack_text(fnabi_fb* fb, const char* text, size_t size) {
   size_t place = size != 0 ? (size_t)((const uint8_t*)text - fb->data) : 0;
   if (!spend(fb, size, place)) return false;
-  fnabi_pack_text(fb->writer, text, size);
+  if (size <= FNABI_CHUNK && fb->size - place >= FNABI_CHUNK &&
+      is_short_ascii(fb->data + place, size)) {
+    fnabi_pack_string(fb->writer, size);
+    fnabi_put_some(fb->writer, fb->data + place, size, fb->size - place);
+  } else {
+    fnabi_pack_text(fb->writer, text, size);
+  }
   return true;
 }
 

@@ -1,9 +1,7 @@
 #include "message.h"
 
 static void pack_head(fnabi_writer* w, bool string, size_t size) {
-  if (string && size < 32)
-    fnabi_put_byte(w, (uint8_t)(0xA0 | size));
-  else if (size < 256)
+  if (size < 256)
     fnabi_pack_wide(w, string ? 0xD9 : 0xC4, size, 1);
   else
     fnabi_pack_wide(w, string ? 0xDB : 0xC6, size, 4);
@@ -11,11 +9,11 @@ static void pack_head(fnabi_writer* w, bool string, size_t size) {
 
 void fnabi_pack_ascii(fnabi_writer* w, const char* text) {
   size_t size = strlen(text);
-  pack_head(w, true, size);
+  fnabi_pack_string(w, size);
   fnabi_put(w, text, size);
 }
 
-void fnabi_pack_string(fnabi_writer* w, size_t size) {
+void fnabi_pack_long_string(fnabi_writer* w, size_t size) {
   pack_head(w, true, size);
 }
 
@@ -38,14 +36,37 @@ size_t fnabi_utf8_size(const uint8_t* s, size_t n) {
   return more + 1;
 }
 
-bool fnabi_is_ascii(const char* data, size_t size) {
+#define WIDE 32
+
+static inline uint64_t bits_of(const char* data) {
+  uint64_t words[WIDE / 8];
+  memcpy(words, data, sizeof words);
+  return (words[0] | words[1]) | (words[2] | words[3]);
+}
+
+/* The last words overlap those before them. */
+static inline bool is_ascii(const char* data, size_t size) {
   uint64_t word, all = 0;
-  for (; size >= sizeof word; data += sizeof word, size -= sizeof word) {
-    memcpy(&word, data, sizeof word);
+  if (size >= WIDE) {
+    const char* last = data + size - WIDE;
+    for (; data < last; data += WIDE) all |= bits_of(data);
+    all |= bits_of(last);
+  } else if (size >= sizeof word) {
+    const char* last = data + size - sizeof word;
+    for (; data < last; data += sizeof word) {
+      memcpy(&word, data, sizeof word);
+      all |= word;
+    }
+    memcpy(&word, last, sizeof word);
     all |= word;
+  } else {
+    for (; size > 0; data++, size--) all |= (uint8_t)*data;
   }
-  for (; size > 0; data++, size--) all |= (uint8_t)*data;
   return (all & UINT64_C(0x8080808080808080)) == 0;
+}
+
+bool fnabi_is_ascii(const char* data, size_t size) {
+  return is_ascii(data, size);
 }
 
 /* Nearly all text is ASCII; in other text it is passed over by eight. */
@@ -69,7 +90,10 @@ bool fnabi_is_utf8(const uint8_t* s, size_t n) {
 }
 
 void fnabi_pack_text(fnabi_writer* w, const char* data, size_t size) {
-  pack_head(w, fnabi_is_utf8((const uint8_t*)data, size), size);
+  if (is_ascii(data, size) || fnabi_is_utf8((const uint8_t*)data, size))
+    fnabi_pack_string(w, size);
+  else
+    pack_head(w, false, size);
   fnabi_put(w, data, size);
 }
 

@@ -21,6 +21,22 @@ static inline void fnabi_put(fnabi_writer* w, const void* bytes, size_t n) {
   w->size += n;
 }
 
+#define FNABI_CHUNK 32
+
+/* The same of bytes behind which others may be read, `left` in all. Copied are
+ * as many as most texts have at most, however many there are: to tell how many
+ * takes longer. */
+static inline void fnabi_put_some(fnabi_writer* w, const void* bytes, size_t n,
+                                  size_t left) {
+  if (n <= FNABI_CHUNK && left >= FNABI_CHUNK && w->capacity >= FNABI_CHUNK &&
+      w->size <= w->capacity - FNABI_CHUNK) {
+    memcpy(w->out + w->size, bytes, FNABI_CHUNK);
+    w->size += n;
+  } else {
+    fnabi_put(w, bytes, n);
+  }
+}
+
 static inline void fnabi_put_byte(fnabi_writer* w, uint8_t byte) {
   if (w->size < w->capacity) w->out[w->size] = byte;
   w->size++;
@@ -85,14 +101,20 @@ static inline void fnabi_pack_close(fnabi_writer* w, size_t place,
   fnabi_pack_wide(&head, 0xDD, count, 4);
 }
 
+/* The head of a string, whose `size` bytes of UTF-8 are to follow. */
+void fnabi_pack_long_string(fnabi_writer* w, size_t size);
+static inline void fnabi_pack_string(fnabi_writer* w, size_t size) {
+  if (size < 32)
+    fnabi_put_byte(w, (uint8_t)(0xA0 | size));
+  else
+    fnabi_pack_long_string(w, size);
+}
+
 /* ASCII that the program itself knows. */
 void fnabi_pack_ascii(fnabi_writer* w, const char* text);
 
 /* Text of the input: a string where it is UTF-8, a binary where it is not. */
 void fnabi_pack_text(fnabi_writer* w, const char* data, size_t size);
-
-/* The head of a string, whose `size` bytes of UTF-8 are to follow. */
-void fnabi_pack_string(fnabi_writer* w, size_t size);
 
 bool fnabi_is_ascii(const char* data, size_t size);
 

@@ -244,7 +244,12 @@ static const uint8_t* skip(const uint8_t* at) {
 
 /* The same where more is known of it. */
 static const uint8_t* skip_text(const uint8_t* at) {
-  return (*at & 0xE0) == 0xA0 ? at + 1 + (*at & 31) : skip(at);
+  if ((*at & 0xE0) == 0xA0) return at + 1 + (*at & 31);
+  return *at == 0xD9 ? at + 2 + at[1] : skip(at);
+}
+
+static const uint8_t* skip_nil(const uint8_t* at) {
+  return *at == 0xC0 ? at + 1 : skip(at);
 }
 
 static const uint8_t* skip_dtype(const uint8_t* at) {
@@ -477,12 +482,14 @@ static PyObject* build_export(builder* b, const export_classes* of) {
   fields[1] = build_int(b);
   fields[2] = build_shared(b, skip_text(b->at), build_text);
   const uint8_t* texts = b->at;
-  b->at = skip(skip(texts)); /* attributes and source */
+  /* attributes and source */
+  for (size_t left = take_count(b) + 1; left > 0; left--)
+    b->at = skip_text(b->at);
   size_t texts_size = (size_t)(b->at - texts);
   bool readable = *b->at != 0xC0;
   fields[3] = readable ? build_signature(b, of->signature) : build_plain(b);
   const uint8_t* rest = b->at;
-  for (int i = 0; i < 4; i++) b->at = skip(b->at);
+  for (int i = 0; i < 4; i++) b->at = skip_nil(b->at);
   fields[4] = join(6, texts, texts_size, rest, (size_t)(b->at - rest));
   return readable ? make(of->class, fields)
                   : call(of->unreadable, fields, of->class->count);

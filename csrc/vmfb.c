@@ -404,13 +404,18 @@ static bool known_version(text version, fnabi_error* problem) {
   return false;
 }
 
+static bool is_register(char letter) {
+  return letter == 'i' || letter == 'I' || letter == 'f' || letter == 'F' ||
+         letter == 'r';
+}
+
 /* The registers of one side of a calling convention. A side with a span has no
  * count that is known. */
 static fnabi_known known_side(const char* data, size_t size) {
   fnabi_known side = {(int64_t)size, data};
   if (size == 1 && *data == 'v') side.count = 0;
   for (int64_t i = 0; i < side.count; i++)
-    if (memchr("iIfFr", data[i], 5) == NULL) return (fnabi_known){-1, NULL};
+    if (!is_register(data[i])) return (fnabi_known){-1, NULL};
   return side;
 }
 
