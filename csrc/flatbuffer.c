@@ -109,7 +109,7 @@ HOT bool follow(fnabi_fb* fb, size_t from, size_t* place) {
 }
 
 /* Where in its tables the vtable puts `id`; room for `bytes` is checked. */
-static bool load_entry(fnabi_fb* fb, fnabi_fb_shape* shape, size_t vtable,
+HOT bool load_entry(fnabi_fb* fb, fnabi_fb_shape* shape, size_t vtable,
                        size_t vtable_size, unsigned id, unsigned bytes) {
   size_t entry = 4 + 2 * (size_t)id;
   uint16_t at = 0;
@@ -181,7 +181,7 @@ static bool load_shape(fnabi_fb* fb, const fnabi_fb_table* table, size_t vtable,
       return fnabi_fb_in_field(fb, field->name);
     }
   }
-  list_checks(table, shape);
+  if (fb->writer == NULL) list_checks(table, shape);
   shape->vtable = (int64_t)vtable;
   return true;
 }

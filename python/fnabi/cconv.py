@@ -103,7 +103,7 @@ class CallingConvention(_Record, frozen=True):
         return _offsets(self, _RESULTS, (), packed)
 
 
-_parse = _core.reader(lib.fnabi_cconv_decode, msgspec.msgpack.Decoder(CallingConvention))
+_parse = _core.reader(lib.fnabi_cconv_decode, _core.Decoder(CallingConvention))
 
 
 def parse(text: bytes | bytearray | memoryview | str) -> CallingConvention:

@@ -87,7 +87,7 @@ _NODES = {
 }
 _UNSIGNED = {"status", "text", "flags", "depth", "names", "refs"}
 
-_dtypes = msgspec.msgpack.Decoder(tuple[tuple[DType, ...], tuple[str, ...]])
+_dtypes = _core.Decoder(tuple[tuple[DType, ...], tuple[str, ...]])
 _encoder = msgspec.msgpack.Encoder()
 
 
@@ -473,11 +473,11 @@ def _kept_text(handle: _Handle, row: int) -> bytes:
 
 
 @cache
-def _reader(abi: Abi) -> tuple[Callable[[bytes], Any], msgspec.msgpack.Decoder[Any] | None]:
+def _reader(abi: Abi) -> tuple[Callable[[bytes], Any], _core.Decoder[Any] | None]:
     """How a text is parsed, and what builds a row, where its columns say all."""
     module = import_module(f"fnabi.{abi}")
     whole = {"raw": Signature, "sip": getattr(module, "Signature", None)}.get(abi)
-    return module.parse, None if whole is None else msgspec.msgpack.Decoder(whole)
+    return module.parse, None if whole is None else _core.Decoder(whole)
 
 
 # ----------------------------------------------------------------------------------------- decoding

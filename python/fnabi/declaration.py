@@ -98,7 +98,7 @@ class Declaration(msgspec.Struct, frozen=True, array_like=True, gc=False, repr_o
 _UNKNOWN: tuple[int, object] = (-1, ffi.NULL)
 _NOTHING_KNOWN = (*_UNKNOWN, *_UNKNOWN)
 
-_declaration = msgspec.msgpack.Decoder(Declaration)
+_declaration = _core.Decoder(Declaration)
 
 
 def parse(

@@ -232,7 +232,7 @@ class LibraryFile(_Record, frozen=True):
         return any(symbol.name == _ERROR_SLOT for symbol in self.symbols)
 
 
-_decoder = msgspec.msgpack.Decoder(LibraryFile)
+_decoder = _core.Decoder(LibraryFile)
 
 
 def read(library: str | os.PathLike[str] | ReadableBuffer) -> LibraryFile:

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 _read, _signature = reader.raw, record(Signature)
-_dtype = msgspec.msgpack.Decoder(DType)
+_dtype = _core.Decoder(DType)
 
 
 class ScalarType(IntEnum):
@@ -246,7 +246,7 @@ class _Visited(msgspec.Struct, frozen=True, array_like=True, gc=False):
     code: int
 
 
-_visited = msgspec.msgpack.Decoder(_Visited)
+_visited = _core.Decoder(_Visited)
 _TYPED = (Description.Type.BUFFER, Description.Type.SCALAR)
 
 

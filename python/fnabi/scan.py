@@ -100,7 +100,7 @@ class ScanRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     error: ScanError | None
 
 
-_rows = msgspec.msgpack.Decoder(tuple[ScanRow, ...])
+_rows = _core.Decoder(tuple[ScanRow, ...])
 
 
 class ScanBatch:

@@ -120,7 +120,7 @@ class _Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
     end: int
 
 
-_records = msgspec.msgpack.Decoder(list[_Record])
+_records = _core.Decoder(list[_Record])
 
 
 class SignatureParser:

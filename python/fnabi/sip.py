@@ -91,7 +91,7 @@ class Signature(_Node, frozen=True):
         return f"{_text(self.inputs)} -> {_text(self.results)}"
 
 
-_parse = _core.reader(lib.fnabi_sip_decode, msgspec.msgpack.Decoder(Signature))
+_parse = _core.reader(lib.fnabi_sip_decode, _core.Decoder(Signature))
 
 
 def parse(data: bytes | bytearray | memoryview | str) -> Signature:
@@ -470,7 +470,7 @@ class _Visited(msgspec.Struct, frozen=True, array_like=True, gc=False):
     code: int
 
 
-_visited = msgspec.msgpack.Decoder(_Visited)
+_visited = _core.Decoder(_Visited)
 
 
 class SipSignatureParser:

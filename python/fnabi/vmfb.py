@@ -668,19 +668,19 @@ class _Head(_Record, frozen=True):
 
 
 _verify, _export, _signature = reader.verify, record(Export), record(IreeAbiSignature)
-_head = msgspec.msgpack.Decoder(_Head)
-_rest = msgspec.msgpack.Decoder(_Rest)
-_types = msgspec.msgpack.Decoder(tuple[tuple[str], ...])
-_dependencies = msgspec.msgpack.Decoder(tuple[Dependency, ...])
-_imports = msgspec.msgpack.Decoder(tuple[Import, ...])
-_signatures = msgspec.msgpack.Decoder(tuple[FunctionSignature, ...])
-_segments = msgspec.msgpack.Decoder(tuple[_Segment, ...])
-_rwdata = msgspec.msgpack.Decoder(tuple[RwdataSegment, ...])
-_state: msgspec.msgpack.Decoder[State | None] = msgspec.msgpack.Decoder(State | None)
-_descriptors = msgspec.msgpack.Decoder(tuple[tuple[int, int, int, int, int, int, int], ...])
-_range = msgspec.msgpack.Decoder(tuple[int, int] | None)
-_debug: msgspec.msgpack.Decoder[Database | None] = msgspec.msgpack.Decoder(Database | None)
-_findings = msgspec.msgpack.Decoder(tuple[Finding, ...])
+_head = _core.Decoder(_Head)
+_rest = _core.Decoder(_Rest)
+_types = _core.Decoder(tuple[tuple[str], ...])
+_dependencies = _core.Decoder(tuple[Dependency, ...])
+_imports = _core.Decoder(tuple[Import, ...])
+_signatures = _core.Decoder(tuple[FunctionSignature, ...])
+_segments = _core.Decoder(tuple[_Segment, ...])
+_rwdata = _core.Decoder(tuple[RwdataSegment, ...])
+_state: _core.Decoder[State | None] = _core.Decoder(State | None)
+_descriptors = _core.Decoder(tuple[tuple[int, int, int, int, int, int, int], ...])
+_range: _core.Decoder[tuple[int, int] | None] = _core.Decoder(tuple[int, int] | None)
+_debug: _core.Decoder[Database | None] = _core.Decoder(Database | None)
+_findings = _core.Decoder(tuple[Finding, ...])
 
 # Fields of the root by their ids in the schema.
 _TYPES, _DEPENDENCIES, _IMPORTS, _SIGNATURES, _RODATA = 4, 5, 6, 8, 9
@@ -926,14 +926,14 @@ class Module:
             mapped.check()
         return view
 
-    def _decode(self, read: Any, decoder: msgspec.msgpack.Decoder[_T], *arguments: object) -> _T:
+    def _decode(self, read: Any, decoder: _core.Decoder[_T], *arguments: object) -> _T:
         try:
             return _core.decode(read, decoder, self._source(), *arguments)
         except FormatError as problem:
             problem.excerpt = None  # a module is no text to show
             raise
 
-    def _field(self, number: int, decoder: msgspec.msgpack.Decoder[_T]) -> _T:
+    def _field(self, number: int, decoder: _core.Decoder[_T]) -> _T:
         return self._decode(lib.fnabi_vmfb_field, decoder, number)
 
     def _bytes(self, offset: int, size: int) -> memoryview:
@@ -1006,9 +1006,12 @@ def verify(data: ReadableBuffer) -> None:
 
 def _verified(data: ReadableBuffer, function: str, lenient: bool) -> Any:
     """What reads of a module cross with: bytes as they are, or what ``ffi.from_buffer`` gives."""
-    view: Any = data if data.__class__ is bytes else _core.view(data, function)
+    view: Any = data
+    if data.__class__ is not bytes:
+        view = _core.view(data, function)
+        data = ffi.buffer(view)
     try:
-        _verify(_buffer(view), lenient)
+        _verify(data, lenient)
     except FormatError as problem:
         problem.excerpt = None  # a module is no text to show
         raise

@@ -1,0 +1,57 @@
+"""What a process pays for fnabi before the first call: imports, each in a new interpreter.
+
+A round starts one that runs a line and ends; one that runs nothing is what the start alone takes,
+and `msgspec` what fnabi's records need. All bytecode is there, as `pip install` leaves it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+RAW = "I15!B11!d10d128d64R15!B11!t6d32d8d64"
+MODULE = Path(__file__).parent.parent / "tests" / "data" / "vmfb" / "std_llvmcpu.vmfb"
+
+LINES = {
+    "fnabi": "import fnabi",
+    "raw": f"import fnabi; fnabi.raw.parse({RAW!r})",
+    "vmfb": f"import fnabi; [e.signature for e in fnabi.vmfb.open({str(MODULE)!r}).exports]",
+}
+PEERS = {"nothing": "pass", "msgspec": "import msgspec", "tvm_ffi": "import tvm_ffi"}
+WORKS = {
+    "fnabi": "start of Python → fnabi imported",
+    "raw": "start of Python → one raw signature parsed",
+    "vmfb": "start of Python → a module's exports read",
+}
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Bytecode is written, to where this machine's own is not touched."""
+    folder = str(tmp_path_factory.mktemp("bytecode"))
+    return os.environ | {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": folder}
+
+
+@pytest.mark.parametrize("who", ["fnabi", *PEERS])
+@pytest.mark.parametrize("what", LINES)
+def test_import(
+    benchmark: BenchmarkFixture, environment: dict[str, str], what: str, who: str
+) -> None:
+    if who in ("msgspec", "tvm_ffi"):
+        pytest.importorskip(who)
+    line = LINES[what] if who == "fnabi" else PEERS[who]
+    command = [sys.executable, "-c", line]
+    subprocess.run(command, env=environment, check=True)  # which writes the bytecode
+    benchmark.group = WORKS[what]
+    if who in ("fnabi", "tvm_ffi"):
+        benchmark.extra_info["work"] = WORKS[what]
+    if who != "fnabi":
+        benchmark.extra_info["peer"] = "bare Python" if who == "nothing" else PEERS[who]
+    benchmark.pedantic(
+        subprocess.run, (command,), {"env": environment, "check": True}, rounds=30, warmup_rounds=2
+    )
