@@ -111,9 +111,16 @@ class Attributes(Mapping[str, str]):
 
     __slots__ = ("_last", "pairs")
 
+    _last: dict[str, str]
+
     def __init__(self, pairs: _Pairs = ()) -> None:
         self.pairs = pairs
-        self._last = dict(pairs)
+
+    def __getattr__(self, name: str) -> dict[str, str]:
+        if name != "_last":  # which is made when it is first used
+            raise AttributeError(name)
+        self._last = dict(self.pairs)
+        return self._last
 
     def __getitem__(self, key: str) -> str:
         return self._last[key]
