@@ -123,7 +123,7 @@ PyMODINIT_FUNC PyInit__call(void) {
        lane_error_init(module) < 0 || lane_tensor_init(module) < 0 ||
        lane_function_init(module) < 0 || lane_library_init(module) < 0 ||
        lane_columns_init(module) < 0 || lane_message_init(module) < 0 ||
-       finish_at_exit() < 0))
+       lane_signature_init(module) < 0 || finish_at_exit() < 0))
     Py_CLEAR(module);
   return module;
 }

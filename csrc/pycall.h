@@ -242,6 +242,7 @@ int lane_tensor_init(PyObject* module);
 int lane_library_init(PyObject* module);
 int lane_columns_init(PyObject* module);
 int lane_message_init(PyObject* module);
+int lane_signature_init(PyObject* module);
 
 /* Makes a type of the module "fnabi" and adds it. */
 PyTypeObject* lane_add_type(PyObject* module, PyType_Spec* spec,

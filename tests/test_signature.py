@@ -482,3 +482,32 @@ def test_every_error_is_of_the_package() -> None:
     for kind, base in ((FormatError, ValueError), (CallError, TypeError)):
         assert issubclass(kind, FnabiError)
         assert issubclass(kind, base)
+
+
+@pytest.mark.parametrize(
+    ("contents", "expected"),
+    [
+        (b"", b"S1!"),
+        (bytearray(b"\xff\0"), b"S3!\xff\0"),
+        (memoryview(b"abcd")[::1], b"S5!abcd"),
+        ("é", b"S3!\xc3\xa9"),
+        ("\udcff", b"S2!\xff"),
+        (b"x" * 100_000, b"S100001!" + b"x" * 100_000),
+    ],
+    ids=["empty", "bytearray", "memoryview", "str", "surrogate", "long"],
+)
+def test_builder_span_of_any_text(contents: object, expected: bytes) -> None:
+    builder = SignatureBuilder().integer(True, "b")
+    assert (
+        builder.span(contents, "S").integer(-(2**31)).encoded == b"b1" + expected + b"_-2147483648"
+    )  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("tag", ["A", "", "ab", "é", "\udcff", 5, None])
+def test_builder_keeps_what_it_has_when_it_refuses(tag: object) -> None:
+    builder = SignatureBuilder().integer(7, "i")
+    with pytest.raises(CallError):
+        builder.integer(1, tag)  # type: ignore[arg-type]
+    with pytest.raises(CallError):
+        builder.span(b"x", tag if tag != "A" else "a")  # type: ignore[arg-type]
+    assert builder.integer(8, "i").encoded == b"i7i8"

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from fnabi import _core
+from fnabi._call import signature_integer, signature_span
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import CallError
 
@@ -67,6 +68,8 @@ class SignatureBuilder:
             CallError: when `tag` is no integer tag.
 
         """
+        if signature_integer(self._encoded, value, tag):
+            return self
         return self._append(
             _core.fill(lib.fnabi_signature_integer, "SignatureBuilder.integer", value, _byte(tag))
         )
@@ -86,6 +89,8 @@ class SignatureBuilder:
             CallError: when `tag` is no span tag or `contents` of another type.
 
         """
+        if signature_span(self._encoded, contents, tag):
+            return self
         data = _core.text_bytes(contents, "SignatureBuilder.span", "contents")
         return self._append(
             _core.fill(
