@@ -609,30 +609,70 @@ static PyObject* export(fnabi_tensor_object* tensor, bool versioned,
   return capsule;
 }
 
-static PyObject* tensor_dlpack(PyObject* self, PyObject* args,
-                               PyObject* named) {
-  static char* keywords[] = {"stream", "max_version", "dl_device", "copy",
-                             NULL};
-  PyObject *stream = Py_None, *version = Py_None, *wanted = Py_None,
-           *copy = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, named, "|$OOOO:__dlpack__", keywords,
-                                   &stream, &version, &wanted, &copy))
-    return NULL;
+/* A tuple of two ints; raises nothing. */
+static bool pair_of(PyObject* tuple, int* first, int* second) {
+  int* out[] = {first, second};
+  if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != 2) return false;
+  for (Py_ssize_t i = 0; i < 2; i++) {
+    int overflow;
+    long value = PyLong_AsLongAndOverflow(PyTuple_GetItem(tuple, i), &overflow);
+    if (value == -1 && PyErr_Occurred()) {
+      PyErr_Clear();
+      return false;
+    }
+    if (overflow != 0 || value < INT_MIN || value > INT_MAX) return false;
+    *out[i] = (int)value;
+  }
+  return true;
+}
+
+enum { STREAM, MAX_VERSION, DL_DEVICE, COPY, DLPACK_KEYWORDS };
+
+/* NumPy gives three of them each time, and what takes apart any arguments takes
+ * longer for them than all the rest. */
+static bool dlpack_keywords(PyObject* const* args, Py_ssize_t count,
+                            PyObject* names, PyObject** values) {
+  static const char* const keywords[] = {"stream", "max_version", "dl_device",
+                                         "copy"};
+  if (count != 0) {
+    PyErr_Format(PyExc_TypeError,
+                 "__dlpack__() takes 0 positional arguments (%zd given)",
+                 count);
+    return false;
+  }
+  for (int k = 0; k < DLPACK_KEYWORDS; k++) values[k] = Py_None;
+  for (Py_ssize_t i = 0; names != NULL && i < PyTuple_Size(names); i++) {
+    PyObject* name = PyTuple_GetItem(names, i);
+    int k = 0;
+    while (k < DLPACK_KEYWORDS &&
+           PyUnicode_CompareWithASCIIString(name, keywords[k]) != 0)
+      k++;
+    if (k == DLPACK_KEYWORDS) {
+      PyErr_Format(PyExc_TypeError,
+                   "%R is an invalid keyword argument for __dlpack__()", name);
+      return false;
+    }
+    values[k] = args[i];
+  }
+  return true;
+}
+
+static PyObject* tensor_dlpack(PyObject* self, PyObject* const* args,
+                               Py_ssize_t count, PyObject* names) {
+  PyObject* values[DLPACK_KEYWORDS];
+  if (!dlpack_keywords(args, count, names, values)) return NULL;
+  PyObject *stream = values[STREAM], *version = values[MAX_VERSION],
+           *wanted = values[DL_DEVICE], *copy = values[COPY];
   fnabi_dl_tensor* tensor = tensor_in(self);
   if (tensor == NULL) return NULL;
   int major = 0, minor, type = tensor->device.type, id = tensor->device.id;
-  if (version != Py_None &&
-      (!PyTuple_Check(version) ||
-       !PyArg_ParseTuple(version, "ii", &major, &minor))) {
-    PyErr_Clear();
+  if (version != Py_None && !pair_of(version, &major, &minor)) {
     lane_call_error(
         "Tensor.__dlpack__: max_version: expected a tuple of two ints, got %R",
         version);
     return NULL;
   }
-  if (wanted != Py_None &&
-      (!PyTuple_Check(wanted) || !PyArg_ParseTuple(wanted, "ii", &type, &id))) {
-    PyErr_Clear();
+  if (wanted != Py_None && !pair_of(wanted, &type, &id)) {
     lane_call_error(
         "Tensor.__dlpack__: dl_device: expected a tuple of two ints, got %R",
         wanted);
@@ -854,7 +894,7 @@ static PyMethodDef from_dlpack_method = {
 
 static PyMethodDef tensor_methods[] = {
     {"__dlpack__", (PyCFunction)(void (*)(void))tensor_dlpack,
-     METH_VARARGS | METH_KEYWORDS,
+     METH_FASTCALL | METH_KEYWORDS,
      "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, "
      "copy=None)\n--\n\n"
      "A DLPack capsule, as the Python array API standard has it.\n\nArgs:\n"
