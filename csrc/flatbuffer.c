@@ -110,7 +110,7 @@ HOT bool follow(fnabi_fb* fb, size_t from, size_t* place) {
 
 /* Where in its tables the vtable puts `id`; room for `bytes` is checked. */
 HOT bool load_entry(fnabi_fb* fb, fnabi_fb_shape* shape, size_t vtable,
-                       size_t vtable_size, unsigned id, unsigned bytes) {
+                    size_t vtable_size, unsigned id, unsigned bytes) {
   size_t entry = 4 + 2 * (size_t)id;
   uint16_t at = 0;
   if (entry < vtable_size) at = read16(fb->data + vtable + entry);

@@ -19,6 +19,7 @@ static const struct {
     [LANE_DTYPE_PARTS] = {"fnabi.tensor", "dtype_parts"},
     [LANE_DEVICE_PARTS] = {"fnabi.tensor", "device_parts"},
     [LANE_TO_NUMPY] = {"fnabi.tensor", "to_numpy"},
+    [LANE_READ_NUMPY] = {"fnabi.tensor", "read_numpy"},
     [LANE_VOID_P] = {"ctypes", "c_void_p"},
     [LANE_INTEGRAL] = {"numbers", "Integral"},
     [LANE_REAL] = {"numbers", "Real"},

@@ -61,6 +61,7 @@ typedef enum lane_name {
   LANE_DTYPE_PARTS,  /* fnabi.tensor.dtype_parts(x) -> (code, bits, lanes) */
   LANE_DEVICE_PARTS, /* fnabi.tensor.device_parts(x) -> (type, id) */
   LANE_TO_NUMPY,     /* fnabi.tensor.to_numpy(tensor) -> ndarray */
+  LANE_READ_NUMPY,   /* the same of elements that NumPy itself can read */
   LANE_VOID_P,       /* ctypes.c_void_p */
   LANE_INTEGRAL,
   LANE_REAL,

@@ -789,12 +789,8 @@ static PyObject* tensor_numpy(PyObject* self, PyObject* unused) {
   const fnabi_dl_tensor* tensor = tensor_in(self);
   if (tensor == NULL) return NULL;
   if (fnabi_dl_on_host(tensor->device) && format_of(tensor->dtype) != NULL) {
-    PyObject* asarray = lane_imported("numpy", "asarray");
-    if (asarray != NULL) {
-      PyObject* array = PyObject_CallFunctionObjArgs(asarray, self, NULL);
-      Py_DECREF(asarray);
-      return array;
-    }
+    PyObject* read = lane_get(LANE_READ_NUMPY);
+    return read ? PyObject_CallFunctionObjArgs(read, self, NULL) : NULL;
   }
   PyObject* make = lane_get(LANE_TO_NUMPY);
   return make ? PyObject_CallFunctionObjArgs(make, self, NULL) : NULL;

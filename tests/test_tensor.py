@@ -1102,3 +1102,13 @@ def test_tvm_ffi_both_ways(first):
     del kept
     gc.collect()
     assert seen() is None
+
+
+@pytest.mark.parametrize(
+    ("version", "name"), [("1.26.4", "asarray"), ("2.0.2", "asarray"), ("2.1.0rc1", "from_dlpack")]
+)
+def test_numpy_reads_by_what_tells_read_only(
+    monkeypatch: pytest.MonkeyPatch, version: str, name: str
+) -> None:
+    monkeypatch.setattr(np, "__version__", version)
+    assert fnabi.tensor.read_numpy is getattr(np, name)
