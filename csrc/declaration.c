@@ -224,12 +224,12 @@ static int64_t write_tensor(reading* r, size_t at, size_t end) {
   return write_unknown(r->w);
 }
 
-/* A type as nearly all are, an element or a tensor of a known rank without an
- * encoding: what there is to know of it from one pass. */
 #define PLAIN_RANK 8
 
+/* A type as nearly all are, an element or a tensor of a known rank without an
+ * encoding: what there is to know of it from one pass. */
 typedef struct plain_type {
-  size_t end; /* 0: another type, or one that is longer than most */
+  size_t end; /* 0: another type, or one of more dims or longer ones */
   bool tensor;
   unsigned rank;
   int64_t dims[PLAIN_RANK]; /* negative: any */

@@ -87,7 +87,8 @@ typedef struct fnabi_fb_shape {
   uint16_t size;
   uint16_t at[FNABI_FB_IDS];
   /* What each table of the shape has to be looked at for, by its place in the
-   * schema: first the strings, then the others. The vtable settles the rest. */
+   * schema: first the strings, then the others. The vtable settles the rest.
+   * Listed for a walk without a writer, which alone asks. */
   uint8_t string_count, check_count;
   struct {
     uint16_t at;
