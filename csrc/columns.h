@@ -60,6 +60,15 @@ static inline size_t fnabi_dtype_count(const fnabi_columns* columns) {
   return columns->dtypes.size / sizeof(fnabi_dtype_entry);
 }
 
+static inline fnabi_dtype fnabi_dtype_at(const fnabi_columns* columns,
+                                         size_t i) {
+  const fnabi_dtype_entry* e =
+      (const fnabi_dtype_entry*)(const void*)columns->dtypes.data + i;
+  return (fnabi_dtype){e->kind, e->bits,
+                       (const char*)columns->formats.data + e->format,
+                       e->format_size};
+}
+
 /* --------------------------------------------------------------- fast decoders
  *
  * They read short texts, behind which they may read FNABI_BLOCK_PAD bytes, and

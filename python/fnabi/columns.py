@@ -779,24 +779,66 @@ def iter_columns(
 # ----------------------------------------------------------------------------------------- encoding
 
 
-def encode_columns(columns: Columns) -> tuple[bytes, memoryview]:
+def encode_columns(columns: Columns, threads: int = 1) -> tuple[bytes, memoryview]:
     """Encode the rows of columns again; a text that its encoder wrote comes back as it was.
+
+    Args:
+        columns: Of any ABI but declarations, which have no encoder.
+        threads: How many encode at once.
 
     Returns:
         The texts, one behind the other, and n + 1 offsets, int64: text i is
         ``data[offsets[i]:offsets[i + 1]]``. A row with an error or without a text is empty.
 
     Raises:
-        CallError: when `columns` is something else, or of declarations, which have no encoder.
+        CallError: when an argument is something else.
 
     """
     if not isinstance(columns, Columns):
         raise CallError(f"encode_columns: columns: expected Columns, not {type(columns).__name__}")
-    handle = columns._whole().columns
-    offsets = bytearray(8 * (len(columns) + 1))
-    places = ffi.from_buffer("int64_t[]", offsets)
-    data = _core.fill(
-        lambda out, room, error: lib.fnabi_columns_encode(handle, places, out, room, error),
-        "encode_columns",
-    )
-    return data, memoryview(offsets).toreadonly().cast("q")
+    if not isinstance(threads, int) or threads < 1:
+        raise CallError(f"encode_columns: threads must be an int of 1 or more, not {threads!r}")
+    offsets = _new_memory("int64_t[]", len(columns) + 1)
+    offsets[0] = 0
+
+    def run(share: tuple[_Handle, int, int, int]) -> Any:
+        part, first, count, row = share
+        return _encode_rows(part, first, count, row, offsets + row + 1)
+
+    shares = list(_row_shares(columns, threads))
+    if threads == 1:
+        texts = list(map(run, shares))
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            texts = list(pool.map(run, shares))
+    for (_, _, count, row), end in zip(shares[1:], accumulate(map(len, texts)), strict=False):
+        lib.fnabi_columns_raise(offsets + row + 1, count, end)
+    return b"".join(texts), memoryview(ffi.buffer(offsets)).toreadonly().cast("B").cast("q")
+
+
+_new_memory = ffi.new_allocator(should_clear_after_alloc=False)
+
+
+def _row_shares(columns: Columns, threads: int) -> Iterator[tuple[_Handle, int, int, int]]:
+    """Parts of columns, rows of them from `first` on, how many, and the number of the first."""
+    starts = [0, *accumulate(lib.fnabi_columns_rows(part.columns) for part in columns._parts)]
+    for begin, end in _shares(starts[-1], threads):
+        for part, start, stop in zip(columns._parts, starts, starts[1:], strict=False):
+            first, last = max(begin, start), min(end, stop)
+            if first < last:
+                yield part, first - start, last - first, first
+
+
+def _encode_rows(part: _Handle, first: int, count: int, row: int, ends: Any) -> Any:
+    """The memory of the texts of some rows."""
+    error = ffi.new("fnabi_error *")
+    room = lib.fnabi_columns_encode_room(part.columns, first, count)
+    while True:
+        out = _new_memory("uint8_t[]", room)
+        size = lib.fnabi_columns_encode(part.columns, first, count, ends, out, room, error)
+        if size < 0:
+            _check_memory(error.code == lib.FNABI_MEMORY)
+            raise _core.call_error(error, f"encode_columns: row {row + error.offset}")
+        if size <= room:
+            return ffi.buffer(out, size)
+        room = size
