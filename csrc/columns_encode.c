@@ -188,6 +188,11 @@ static uint8_t* put_raw_side(const fnabi_vector* c, size_t row, uint8_t* at) {
       [FNABI_TYPE_REF] = 'O',
       [FNABI_TYPE_UNKNOWN] = 'U',
   };
+  /* by the dtype and 1, so that what is to be written needs no branch */
+  static const char types[][5] = {
+      "",     "",     "  t1", "  t2", "  t3", "  t4", "  t5",
+      "  t6", "  t7", "  t8", "  t9", " t10", " t11",
+  };
   COLUMN(int32_t, OFFSETS);
   COLUMN(int8_t, KIND);
   COLUMN(int8_t, DTYPE);
@@ -198,7 +203,8 @@ static uint8_t* put_raw_side(const fnabi_vector* c, size_t row, uint8_t* at) {
     const uint8_t* end = at;
     for (int32_t first = SHAPE_OFFSETS[i]; dim > first; dim--)
       at = put_tagged(at, 'd', DIMS[dim - 1]);
-    if (DTYPE[i] > 0) at = put_tagged(at, 't', DTYPE[i]);
+    memcpy(at - 4, types[DTYPE[i] + 1], 4);
+    at -= 2 * (DTYPE[i] > 0) + (DTYPE[i] > 9);
     at = put_head(at, end, tags[KIND[i]]);
   }
   return at;
