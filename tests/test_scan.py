@@ -22,7 +22,7 @@ from fnabi._fnabi import lib
 from fnabi.cli import main
 from fnabi.scan import ScanError, ScanRow
 from fnabi.table import TableFile
-from test_columns import nodes_of
+from nodes import nodes_of
 
 DATA = Path(__file__).parent / "data" / "vmfb"
 ROOT = Path(__file__).parent.parent

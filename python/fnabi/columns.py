@@ -27,6 +27,7 @@ import msgspec
 
 from fnabi import _call, _core
 from fnabi._fnabi import ffi, lib
+from fnabi.arrow import check_memory, new_capsule, open_arrays
 from fnabi.errors import CallError
 from fnabi.types import DType, Signature, load_numpy
 
@@ -105,7 +106,7 @@ class _Handle:
     __slots__ = ("__weakref__", "columns")
 
     def __init__(self, columns: Any) -> None:
-        _check_memory(columns == ffi.NULL)
+        check_memory(columns == ffi.NULL)
         self.columns = ffi.gc(columns, lib.fnabi_columns_free)
 
     def add(self, read: Callable[..., int], *arguments: object, first: int = 0) -> None:
@@ -137,70 +138,6 @@ class _Handle:
 def _check_room(rows: int) -> None:
     if rows < 0:
         raise MemoryError("decode_columns: out of memory, or more than 2**31 nodes or dims")
-
-
-def _check_memory(failed: int) -> None:
-    if failed:
-        raise MemoryError("fnabi.columns: out of memory")
-
-
-# Arrow data crosses in capsules; of Python's interface no more is needed than these two.
-
-
-@cache
-def _capsule_functions() -> tuple[Callable[..., Any], Callable[..., Any]]:
-    import ctypes
-
-    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(
-        ("PyCapsule_New", ctypes.pythonapi)
-    )
-    read = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-        ("PyCapsule_GetPointer", ctypes.pythonapi)
-    )
-    return make, read
-
-
-# A capsule keeps the pointer to its name.
-_CAPSULE_NAMES = {
-    name: ffi.new("char[]", name.encode())
-    for name in ("arrow_schema", "arrow_array", "arrow_array_stream")
-}
-_STRUCTS = {
-    "arrow_schema": "struct ArrowSchema *",
-    "arrow_array": "struct ArrowArray *",
-    "arrow_array_stream": "struct ArrowArrayStream *",
-}
-
-
-def _new_capsule(kind: str) -> tuple[object, Any]:
-    """A capsule, and the empty structure that it owns."""
-    address, destructor = (
-        int(ffi.cast("uintptr_t", pointer))
-        for pointer in (_CAPSULE_NAMES[kind], ffi.addressof(lib, "fnabi_pycapsule_free"))
-    )
-    pointer = lib.fnabi_arrow_new(_CAPSULE_NAMES[kind])
-    _check_memory(pointer == ffi.NULL)
-    capsule = _capsule_functions()[0](int(ffi.cast("uintptr_t", pointer)), address, destructor)
-    return capsule, ffi.cast(_STRUCTS[kind], pointer)
-
-
-def _open_capsule(capsule: object, kind: str) -> Any:
-    """What a capsule of another library holds."""
-    try:
-        address = _capsule_functions()[1](capsule, kind.encode())
-    except ValueError as problem:
-        raise CallError(f"decode_columns: strings: {problem}") from None
-    return ffi.cast(_STRUCTS[kind], address)
-
-
-def _new_struct(kind: str) -> Any:
-    """An empty structure that is released and freed when nothing refers to it any more."""
-    name = _CAPSULE_NAMES[kind]
-    pointer = lib.fnabi_arrow_new(name)
-    _check_memory(pointer == ffi.NULL)
-    return ffi.gc(
-        ffi.cast(_STRUCTS[kind], pointer), lambda struct: lib.fnabi_arrow_free(name, struct)
-    )
 
 
 class Columns:
@@ -315,21 +252,21 @@ class Columns:
 
     def __arrow_c_schema__(self) -> object:
         """The Arrow type of the columns, a struct; it depends on the ABI alone."""
-        capsule, schema = _new_capsule("arrow_schema")
-        _check_memory(lib.fnabi_columns_schema(_ABIS[self._abi], schema))
+        capsule, schema = new_capsule("arrow_schema")
+        check_memory(lib.fnabi_columns_schema(_ABIS[self._abi], schema))
         return capsule
 
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
         """The columns as one Arrow struct array, which may outlive them. Nothing is cast."""
-        capsule, array = _new_capsule("arrow_array")
-        _check_memory(lib.fnabi_columns_array(self._whole().columns, array))
+        capsule, array = new_capsule("arrow_array")
+        check_memory(lib.fnabi_columns_array(self._whole().columns, array))
         return self.__arrow_c_schema__(), capsule
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The columns as a stream of Arrow struct arrays, one for each part. Nothing is cast."""
-        capsule, stream = _new_capsule("arrow_array_stream")
+        capsule, stream = new_capsule("arrow_array_stream")
         parts = ffi.new("fnabi_columns *[]", [part.columns for part in self._parts])
-        _check_memory(lib.fnabi_columns_stream(parts, len(parts), stream))
+        check_memory(lib.fnabi_columns_stream(parts, len(parts), stream))
         return capsule
 
     # -------------------------------------------------------------------------------------- NumPy
@@ -659,41 +596,23 @@ def _buffer(data: Any, argument: str) -> Any:
 
 def _split_arrow(data: Any, threads: int) -> Iterator[list[Reader]]:
     """Read the arrays of a stream, some at a time, or the one that there is."""
-    if not hasattr(data, "__arrow_c_stream__"):
-        capsules = data.__arrow_c_array__()
-        schema = _open_capsule(capsules[0], "arrow_schema")
-        yield _split_arrays(schema, [_open_capsule(capsules[1], "arrow_array")], threads, capsules)
-        return
-    capsule = data.__arrow_c_stream__()
-    stream, schema = _open_capsule(capsule, "arrow_array_stream"), _new_struct("arrow_schema")
-    _next_arrow(stream, schema, ffi.NULL)
+    schema, given = open_arrays(data, "decode_columns: strings")
     arrays: list[Any] = []
-    while True:
-        array = _new_struct("arrow_array")
-        _next_arrow(stream, ffi.NULL, array)
-        if lib.fnabi_arrow_length(array) < 0:
-            break
+    for array in given:
         arrays.append(array)
         if threads == 1 or sum(map(lib.fnabi_arrow_length, arrays)) >= _ARROW_ROWS:
-            yield _split_arrays(schema, arrays, threads, capsule)
+            yield _split_arrays(schema, arrays, threads)
             arrays = []
-    yield _split_arrays(schema, arrays, threads, capsule)
+    yield _split_arrays(schema, arrays, threads)
 
 
-def _next_arrow(stream: Any, schema: Any, array: Any) -> None:
-    problem = lib.fnabi_arrow_next(stream, schema, array)
-    if problem != ffi.NULL:
-        text = ffi.string(problem).decode("utf-8", "replace")
-        raise CallError(f"decode_columns: strings: the Arrow stream failed: {text}")
-
-
-def _split_arrays(schema: Any, arrays: list[Any], threads: int, owner: object) -> list[Reader]:
-    """Equal shares of all rows; `owner` is what the arrays belong to."""
+def _split_arrays(schema: Any, arrays: list[Any], threads: int) -> list[Reader]:
+    """Equal shares of all rows."""
     lengths = [lib.fnabi_arrow_length(array) for array in arrays]
     starts = [0, *accumulate(lengths)]
 
     def reader(begin: int, end: int) -> Reader:
-        def read(handle: _Handle, _owner: object = owner) -> None:
+        def read(handle: _Handle) -> None:
             for array, start, length in zip(arrays, starts, lengths, strict=False):
                 first, last = max(begin - start, 0), min(end - start, length)
                 if first < last:
@@ -837,7 +756,7 @@ def _encode_rows(part: _Handle, first: int, count: int, row: int, ends: Any) -> 
         out = _new_memory("uint8_t[]", room)
         size = lib.fnabi_columns_encode(part.columns, first, count, ends, out, room, error)
         if size < 0:
-            _check_memory(error.code == lib.FNABI_MEMORY)
+            check_memory(error.code == lib.FNABI_MEMORY)
             raise _core.call_error(error, f"encode_columns: row {row + error.offset}")
         if size <= room:
             return ffi.buffer(out, size)

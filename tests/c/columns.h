@@ -150,8 +150,8 @@ static inline void check_export(fnabi_columns* columns, int32_t abi) {
   CHECK(fnabi_arrow_length(next) == -1);
   fnabi_arrow_free("arrow_array", next);
   fnabi_columns_free(columns);
-  child = *array.children[2]; /* moved, as consumers do */
-  array.children[2]->release = NULL;
+  CHECK(fnabi_arrow_move("arrow_array", array.children[2], &child));
+  CHECK(!fnabi_arrow_move("arrow_array", array.children[2], &array));
   array.release(&array);
   stream.release(&stream);
   CHECK(child.children[0]->n_children ==
