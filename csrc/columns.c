@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cconv.h"
+#include "decimal.h"
 #include "declaration.h"
 #include "error.h"
 #include "iree_abi.h"
@@ -210,11 +211,9 @@ void fnabi_dtype_write_name(fnabi_writer* w, const fnabi_columns* columns,
   fnabi_dtype dtype = fnabi_dtype_at(columns, i);
   fnabi_put(w, names[dtype.kind], strlen(names[dtype.kind]));
   if (dtype.kind >= FNABI_DTYPE_BOOL) return;
-  char bits[10];
-  size_t at = sizeof bits;
-  for (uint32_t left = dtype.bits; left != 0; left /= 10)
-    bits[--at] = (char)('0' + left % 10);
-  fnabi_put(w, bits + at, sizeof bits - at);
+  uint8_t bits[FNABI_DECIMAL_ROOM], *end = bits + sizeof bits;
+  const uint8_t* begin = fnabi_decimal(end, dtype.bits);
+  fnabi_put(w, begin, (size_t)(end - begin));
   if (dtype.format_size == 0) return;
   fnabi_put(w, "_", 1);
   fnabi_put(w, dtype.format, dtype.format_size);
@@ -597,11 +596,6 @@ static void put_int32(fnabi_vector* v, int32_t number) {
   v->size += sizeof number;
 }
 
-static void put_int64(fnabi_vector* v, int64_t number) {
-  memcpy(v->data + v->size, &number, sizeof number);
-  v->size += sizeof number;
-}
-
 /* How much of a side there is. */
 typedef struct side_sizes {
   size_t nodes, dim_count, name_size;
@@ -872,76 +866,97 @@ int64_t fnabi_columns_decode_lines(fnabi_columns* columns, const char* data,
 /* Numbers of a column behind those that are there, each raised by `by`. */
 static bool append_raised(fnabi_vector* v, const fnabi_vector* more,
                           size_t width, size_t first, int64_t by) {
-  size_t count = more->size / width;
-  if (!fnabi_vector_reserve(v, (count - first) * width)) return false;
+  size_t count = more->size / width - first, size = count * width;
+  if (!fnabi_vector_reserve(v, size)) return false;
+  void* out = v->data + v->size;
+  const void* from = more->data + first * width;
   if (width == sizeof(int64_t)) {
-    for (size_t i = first; i < count; i++)
-      put_int64(v, fnabi_vector_int64(more, i) + by);
-    return true;
+    for (size_t i = 0; i < count; i++)
+      ((int64_t*)out)[i] = ((const int64_t*)from)[i] + by;
+  } else {
+    if (count > 0 && ((const int32_t*)from)[count - 1] > INT32_MAX - by)
+      return false;
+    for (size_t i = 0; i < count; i++)
+      ((int32_t*)out)[i] = ((const int32_t*)from)[i] + (int32_t)by;
   }
-  if (count > 0 && fnabi_vector_int32(more, count - 1) > INT32_MAX - by)
-    return false;
-  for (size_t i = first; i < count; i++)
-    put_int32(v, (int32_t)(fnabi_vector_int32(more, i) + by));
+  v->size += size;
   return true;
 }
 
 /* Indexes of dtypes, which have others here. */
-static bool append_dtypes(fnabi_columns* columns, fnabi_vector* v,
+static bool append_dtypes(const fnabi_columns* columns, fnabi_vector* v,
                           const fnabi_columns* more, const fnabi_vector* from) {
   size_t count = fnabi_dtype_count(more);
   int32_t* here = malloc((count + 1) * sizeof *here);
-  bool good = here != NULL && fnabi_vector_reserve(v, from->size);
-  for (size_t i = 0; i < count && good; i++) {
-    fnabi_dtype dtype = fnabi_dtype_at(more, i);
-    here[i] = intern(columns, &dtype);
-    good = here[i] >= 0;
+  if (here == NULL || !fnabi_vector_reserve(v, from->size)) {
+    free(here);
+    return false;
   }
-  for (size_t i = 0; i < from->size / sizeof(int32_t) && good; i++) {
+  for (size_t i = 0; i < count; i++) {
+    fnabi_dtype dtype = fnabi_dtype_at(more, i);
+    here[i] = *slot_of(columns, &dtype);
+  }
+  for (size_t i = 0; i < from->size / sizeof(int32_t); i++) {
     int32_t index = fnabi_vector_int32(from, i);
     put_int32(v, index < 0 ? index : here[index]);
   }
   free(here);
-  return good;
-}
-
-static bool append_columns(fnabi_columns* columns, const fnabi_columns* more) {
-  for (int32_t i = 0; i < FNABI_COLUMN_COUNT; i++) {
-    const layout* l = layout_of(columns, i);
-    if (l == NULL) continue;
-    fnabi_vector* v = &columns->vectors[i];
-    const fnabi_vector* from = &more->vectors[i];
-    bool dtypes =
-        i == FNABI_COLUMN_DTYPE || i == FNABI_COLUMN_DTYPE + FNABI_COLUMN_SIDE;
-    bool good;
-    size_t last = v->size / l->width - 1;
-    if (l->offsets)
-      good = append_raised(v, from, l->width, 1,
-                           l->width == 4 ? fnabi_vector_int32(v, last)
-                                         : fnabi_vector_int64(v, last));
-    else if (i == FNABI_COLUMN_KEPT)
-      good = append_raised(v, from, l->width, 0, (int64_t)columns->rows);
-    else if (dtypes && l->width == sizeof(int32_t))
-      good = append_dtypes(columns, v, more, from);
-    else
-      good = fnabi_vector_append(v, from->data, from->size);
-    if (!good) return false;
-  }
-  columns->rows += more->rows;
   return true;
 }
 
-fnabi_columns* fnabi_columns_join(fnabi_columns* const* parts, size_t count) {
+static bool append_column(fnabi_columns* columns, const fnabi_columns* more,
+                          int32_t column, size_t rows) {
+  const layout* l = layout_of(columns, column);
+  fnabi_vector* v = &columns->vectors[column];
+  const fnabi_vector* from = &more->vectors[column];
+  size_t last = v->size / l->width - 1;
+  if (l->offsets)
+    return append_raised(v, from, l->width, 1,
+                         l->width == 4 ? fnabi_vector_int32(v, last)
+                                       : fnabi_vector_int64(v, last));
+  if (column == FNABI_COLUMN_KEPT)
+    return append_raised(v, from, l->width, 0, (int64_t)rows);
+  if (l->width == sizeof(int32_t) &&
+      (column == FNABI_COLUMN_DTYPE ||
+       column == FNABI_COLUMN_DTYPE + FNABI_COLUMN_SIDE))
+    return append_dtypes(columns, v, more, from);
+  return fnabi_vector_append(v, from->data, from->size);
+}
+
+fnabi_columns* fnabi_columns_join_new(fnabi_columns* const* parts,
+                                      size_t count) {
   fnabi_columns* columns = fnabi_columns_new(parts[0]->abi, parts[0]->flags);
-  if (columns == NULL) return NULL;
-  bool good = true;
-  for (int i = 0; i < FNABI_COLUMN_COUNT; i++) {
-    size_t size = 0;
-    for (size_t k = 0; k < count; k++) size += parts[k]->vectors[i].size;
-    good &= fnabi_vector_reserve(&columns->vectors[i], size);
+  bool good = columns != NULL;
+  for (size_t k = 0; k < count && good; k++) {
+    good = parts[k]->abi == columns->abi;
+    columns->rows += parts[k]->rows;
+    for (size_t i = 0; i < fnabi_dtype_count(parts[k]) && good; i++) {
+      fnabi_dtype dtype = fnabi_dtype_at(parts[k], i);
+      good = intern(columns, &dtype) >= 0;
+    }
   }
-  for (size_t k = 0; k < count && good; k++)
-    good = parts[k]->abi == columns->abi && append_columns(columns, parts[k]);
+  if (good) return columns;
+  fnabi_columns_free(columns);
+  return NULL;
+}
+
+int64_t fnabi_columns_join_column(fnabi_columns* columns,
+                                  fnabi_columns* const* parts, size_t count,
+                                  int32_t column) {
+  if (layout_of(columns, column) == NULL) return 0;
+  size_t size = 0, rows = 0;
+  for (size_t k = 0; k < count; k++) size += parts[k]->vectors[column].size;
+  if (!fnabi_vector_reserve(&columns->vectors[column], size)) return -1;
+  for (size_t k = 0; k < count; rows += parts[k++]->rows)
+    if (!append_column(columns, parts[k], column, rows)) return -1;
+  return 0;
+}
+
+fnabi_columns* fnabi_columns_join(fnabi_columns* const* parts, size_t count) {
+  fnabi_columns* columns = fnabi_columns_join_new(parts, count);
+  bool good = columns != NULL;
+  for (int32_t i = 0; i < FNABI_COLUMN_COUNT && good; i++)
+    good = fnabi_columns_join_column(columns, parts, count, i) == 0;
   if (good) return columns;
   fnabi_columns_free(columns);
   return NULL;

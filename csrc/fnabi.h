@@ -797,9 +797,19 @@ FNABI_API size_t fnabi_columns_encode_room(const fnabi_columns* columns,
 FNABI_API void fnabi_columns_raise(int64_t* ends, size_t count, int64_t by);
 
 /* The rows of `count` columns of the same ABI, one behind the other, in columns
- * of their own; NULL when there is no memory. */
+ * of their own; NULL when there is no memory, or a side has too much. */
 FNABI_API fnabi_columns* fnabi_columns_join(fnabi_columns* const* parts,
                                             size_t count);
+
+/* The same in steps, most of which may run at once: `new`, and then each column
+ * from 0 to FNABI_COLUMN_COUNT once, also those that the ABI does not have.
+ * Only when all are there may the columns be read. Answers 0, or -1 where a
+ * join is NULL. */
+FNABI_API fnabi_columns* fnabi_columns_join_new(fnabi_columns* const* parts,
+                                                size_t count);
+FNABI_API int64_t fnabi_columns_join_column(fnabi_columns* columns,
+                                            fnabi_columns* const* parts,
+                                            size_t count, int32_t column);
 
 /* Arrow data, in the structures of the Arrow C data and stream interfaces. What
  * is exported owns the columns as well, and may be released after them and on

@@ -50,6 +50,9 @@ each."""
 _COPIES = 1 << 16
 """How many of them cross as a copy, where there is one that needs it."""
 
+_JOINING = 4
+"""How many threads join parts, at most: what they wait for is memory."""
+
 _LINES = 1 << 24
 """How many bytes of a file are decoded at once."""
 
@@ -176,8 +179,7 @@ class Columns:
     def _whole(self) -> _Handle:
         """All rows in one piece. Threads leave a piece each, joined when this is first asked."""
         if len(self._parts) > 1:
-            parts = ffi.new("fnabi_columns *[]", [part.columns for part in self._parts])
-            self._parts = [_Handle(lib.fnabi_columns_join(parts, len(parts)))]
+            self._parts = [_join(self._parts)]
         return self._parts[0]
 
     def __len__(self) -> int:
@@ -372,6 +374,21 @@ class Columns:
         before = numpy.concatenate(([0], numpy.cumsum(mask)))
         rows: npt.NDArray[np.bool_] = before[offsets[1:]] > before[offsets[:-1]]
         return rows
+
+
+def _join(parts: list[_Handle]) -> _Handle:
+    """The rows of all parts; the columns are independent, and copied as many at once."""
+    columns = ffi.new("fnabi_columns *[]", [part.columns for part in parts])
+    joined = _Handle(lib.fnabi_columns_join_new(columns, len(parts)))
+    with ThreadPoolExecutor(min(len(parts), _JOINING)) as pool:
+        for failed in pool.map(
+            lambda column: lib.fnabi_columns_join_column(
+                joined.columns, columns, len(parts), column
+            ),
+            range(lib.FNABI_COLUMN_COUNT),
+        ):
+            _check_room(failed)
+    return joined
 
 
 def _dtype_names(handle: _Handle) -> tuple[tuple[DType, ...], tuple[str, ...]]:
@@ -638,22 +655,23 @@ def _split_file(file: IO[bytes], threads: int, room: int) -> Iterator[list[Reade
         if not isinstance(block, (bytes, bytearray, memoryview)):
             raise CallError("decode_columns: strings: a file must be open in binary mode")
         whole = not block
-        data = rest + bytes(block)
+        data = rest + block if rest else bytes(block)
         end = len(data) if whole else data.rfind(b"\n") + 1
         rest = data[end:]
         if end > 0:
-            yield _split_lines(data[:end], threads)
+            yield _split_lines(data, end, threads)
         else:
             room *= 2  # a long line is not gone through again and again
         if whole:
             return
 
 
-def _split_lines(data: bytes, threads: int) -> list[Reader]:
+def _split_lines(data: bytes, size: int, threads: int) -> list[Reader]:
+    """Shares of the lines that the first bytes of `data` are."""
     bounds = [0]
-    for _, end in _shares(len(data), threads)[:-1]:
-        bounds.append(data.find(b"\n", max(end, bounds[-1])) + 1 or len(data))
-    bounds.append(len(data))
+    for _, end in _shares(size, threads)[:-1]:
+        bounds.append(data.find(b"\n", max(end, bounds[-1]), size) + 1 or size)
+    bounds.append(size)
 
     def reader(begin: int, end: int) -> Reader:
         def read(handle: _Handle) -> None:
