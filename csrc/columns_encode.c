@@ -8,7 +8,8 @@
 /* ------------------------------------------------------------------- reading
  */
 
-/* The place of a row among those whose text is kept; false when it is not. */
+/* The place of a row among those whose text is kept, or of the next that is;
+ * false when it is not. */
 static bool find_kept(const fnabi_columns* columns, size_t row, size_t* place) {
   const fnabi_vector* kept = &columns->vectors[FNABI_COLUMN_KEPT];
   size_t low = 0, high = kept->size / sizeof(int64_t);
@@ -265,9 +266,15 @@ static uint64_t most_bytes(const fnabi_columns* columns, size_t row,
 
 size_t fnabi_columns_encode_room(const fnabi_columns* columns, size_t first,
                                  size_t count) {
-  uint64_t bytes = fnabi_columns_keeps(columns)
-                       ? columns->vectors[FNABI_COLUMN_TEXT].size
-                       : most_bytes(columns, first, first + count);
+  if (fnabi_columns_keeps(columns)) {
+    const fnabi_vector* offsets = &columns->vectors[FNABI_COLUMN_TEXT_OFFSETS];
+    size_t begin, end;
+    find_kept(columns, first, &begin);
+    find_kept(columns, first + count, &end);
+    return (size_t)(fnabi_vector_int64(offsets, end) -
+                    fnabi_vector_int64(offsets, begin));
+  }
+  uint64_t bytes = most_bytes(columns, first, first + count);
   return bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;
 }
 

@@ -14,10 +14,12 @@ anything that takes Arrow data takes `Columns`: ``pyarrow.table(columns)``, ``po
 
 from __future__ import annotations
 
+import io
 import operator
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import cache
 from importlib import import_module
 from itertools import accumulate, pairwise
@@ -49,6 +51,9 @@ each."""
 
 _COPIES = 1 << 16
 """How many of them cross as a copy, where there is one that needs it."""
+
+_ENCODED = 1 << 14
+"""How many rows are encoded at once: their texts stay in the cache until they are copied."""
 
 _JOINING = 4
 """How many threads join parts, at most: what they wait for is memory."""
@@ -735,40 +740,40 @@ def encode_columns(columns: Columns, threads: int = 1) -> tuple[bytes, memoryvie
         raise CallError(f"encode_columns: columns: expected Columns, not {type(columns).__name__}")
     if not isinstance(threads, int) or threads < 1:
         raise CallError(f"encode_columns: threads must be an int of 1 or more, not {threads!r}")
+    parts = columns._parts
     offsets = _new_memory("int64_t[]", len(columns) + 1)
     offsets[0] = 0
 
-    def run(share: tuple[_Handle, int, int, int]) -> Any:
-        part, first, count, row = share
-        return _encode_rows(part, first, count, row, offsets + row + 1)
+    def run(rows: tuple[_Handle, int, int, int]) -> Any:
+        return _encode_rows(*rows, offsets)
 
-    shares = list(_row_shares(columns, threads))
-    if threads == 1:
-        texts = list(map(run, shares))
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            texts = list(pool.map(run, shares))
-    for (_, _, count, row), end in zip(shares[1:], accumulate(map(len, texts)), strict=False):
-        lib.fnabi_columns_raise(offsets + row + 1, count, end)
-    return b"".join(texts), memoryview(ffi.buffer(offsets)).toreadonly().cast("B").cast("q")
+    data = io.BytesIO()
+    some = list(_some_rows(parts))
+    with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
+        texts = map(run, some) if pool is None else pool.map(run, some)
+        for (_, _, count, row), text in zip(some, texts, strict=True):
+            lib.fnabi_columns_raise(offsets + row + 1, count, data.tell())
+            data.write(text)
+    return data.getvalue(), memoryview(ffi.buffer(offsets)).toreadonly().cast("B").cast("q")
 
 
 _new_memory = ffi.new_allocator(should_clear_after_alloc=False)
 
 
-def _row_shares(columns: Columns, threads: int) -> Iterator[tuple[_Handle, int, int, int]]:
-    """Parts of columns, rows of them from `first` on, how many, and the number of the first."""
-    starts = [0, *accumulate(lib.fnabi_columns_rows(part.columns) for part in columns._parts)]
-    for begin, end in _shares(starts[-1], threads):
-        for part, start, stop in zip(columns._parts, starts, starts[1:], strict=False):
-            first, last = max(begin, start), min(end, stop)
-            if first < last:
-                yield part, first - start, last - first, first
+def _some_rows(parts: list[_Handle]) -> Iterator[tuple[_Handle, int, int, int]]:
+    """Rows that are encoded at once: of which part, from which on, how many, their number."""
+    row = 0
+    for part in parts:
+        rows = lib.fnabi_columns_rows(part.columns)
+        for first in range(0, rows, _ENCODED):
+            yield part, first, min(_ENCODED, rows - first), row + first
+        row += rows
 
 
-def _encode_rows(part: _Handle, first: int, count: int, row: int, ends: Any) -> Any:
-    """The memory of the texts of some rows."""
+def _encode_rows(part: _Handle, first: int, count: int, row: int, offsets: Any) -> Any:
+    """The memory of the texts of some rows; their ends are added to the offsets."""
     error = ffi.new("fnabi_error *")
+    ends = offsets + row + 1
     room = lib.fnabi_columns_encode_room(part.columns, first, count)
     while True:
         out = _new_memory("uint8_t[]", room)
