@@ -867,6 +867,7 @@ int64_t fnabi_columns_decode_lines(fnabi_columns* columns, const char* data,
 static bool append_raised(fnabi_vector* v, const fnabi_vector* more,
                           size_t width, size_t first, int64_t by) {
   size_t count = more->size / width - first, size = count * width;
+  if (count == 0) return true;
   if (!fnabi_vector_reserve(v, size)) return false;
   void* out = v->data + v->size;
   const void* from = more->data + first * width;
@@ -874,8 +875,7 @@ static bool append_raised(fnabi_vector* v, const fnabi_vector* more,
     for (size_t i = 0; i < count; i++)
       ((int64_t*)out)[i] = ((const int64_t*)from)[i] + by;
   } else {
-    if (count > 0 && ((const int32_t*)from)[count - 1] > INT32_MAX - by)
-      return false;
+    if (((const int32_t*)from)[count - 1] > INT32_MAX - by) return false;
     for (size_t i = 0; i < count; i++)
       ((int32_t*)out)[i] = ((const int32_t*)from)[i] + (int32_t)by;
   }

@@ -64,8 +64,9 @@ static inline fnabi_dtype fnabi_dtype_at(const fnabi_columns* columns,
                                          size_t i) {
   const fnabi_dtype_entry* e =
       (const fnabi_dtype_entry*)(const void*)columns->dtypes.data + i;
+  const char* formats = (const char*)columns->formats.data;
   return (fnabi_dtype){e->kind, e->bits,
-                       (const char*)columns->formats.data + e->format,
+                       e->format_size == 0 ? "" : formats + e->format,
                        e->format_size};
 }
 

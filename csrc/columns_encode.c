@@ -110,8 +110,9 @@ int64_t fnabi_columns_row(const fnabi_columns* columns, size_t row,
         (size_t)fnabi_vector_int64(&v[FNABI_COLUMN_TEXT_OFFSETS], kept);
     size_t end =
         (size_t)fnabi_vector_int64(&v[FNABI_COLUMN_TEXT_OFFSETS], kept + 1);
-    const char* text = (const char*)v[FNABI_COLUMN_TEXT].data + begin;
     size_t size = end - begin;
+    const char* text =
+        size == 0 ? "" : (const char*)v[FNABI_COLUMN_TEXT].data + begin;
     switch (columns->abi) {
       case FNABI_ABI_RAW:
         return fnabi_raw_decode(text, size, out, capacity, error);
@@ -176,8 +177,9 @@ static inline uint8_t* put_head(uint8_t* at, const uint8_t* end, char tag) {
   return at;
 }
 
-/* The most bytes that something takes: a head, a number with its tag. */
-enum { HEAD = 12, NUMBER = 11, SLACK = FNABI_DECIMAL_ROOM };
+/* The most bytes that something takes: a head ("B2147483647!"), a number with
+ * its tag, a dtype ("t11"); and what is written before a number. */
+enum { HEAD = 12, NUMBER = 11, TYPE = 3, SLACK = FNABI_DECIMAL_ROOM };
 
 #define COLUMN(type, name) \
   const type* name = (const type*)(const void*)c[FNABI_COLUMN_##name].data
@@ -229,7 +231,7 @@ static uint8_t* put_sip_side(const fnabi_vector* c, size_t row, uint8_t* at) {
     else
       at = put_head(at, ends[depth], KIND[i] == FNABI_SIP_DICT ? 'D' : 'S');
     behind = depth;
-    if (depth == 0) break;
+    if (depth == 0) break; /* the root has no key */
     if (POSITION[i] >= 0) {
       at = put_tagged(at, 'k', POSITION[i]);
       continue;
@@ -242,6 +244,7 @@ static uint8_t* put_sip_side(const fnabi_vector* c, size_t row, uint8_t* at) {
   }
   return at;
 }
+
 /* What the texts of rows [row, end) take at most. */
 static uint64_t most_bytes(const fnabi_columns* columns, size_t row,
                            size_t end) {
@@ -254,15 +257,16 @@ static uint64_t most_bytes(const fnabi_columns* columns, size_t row,
     int32_t first = OFFSETS[row], last = OFFSETS[end];
     uint64_t nodes = (uint64_t)(last - first);
     if (columns->abi == FNABI_ABI_RAW)
-      bytes += nodes * (HEAD + 3) /* "t11" */
-               +
+      bytes += nodes * (HEAD + TYPE) +
                (uint64_t)(SHAPE_OFFSETS[last] - SHAPE_OFFSETS[first]) * NUMBER;
-    else
+    else /* a key, and a number or a head */
       bytes += nodes * 2 * HEAD +
                (uint64_t)(NAME_OFFSETS[last] - NAME_OFFSETS[first]);
   }
   return bytes;
 }
+
+#undef COLUMN
 
 size_t fnabi_columns_encode_room(const fnabi_columns* columns, size_t first,
                                  size_t count) {
