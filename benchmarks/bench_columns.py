@@ -200,10 +200,29 @@ def test_other(benchmark: BenchmarkFixture, abi: Any) -> None:
     benchmark(fnabi.decode_columns, texts, abi)
 
 
+@pytest.mark.parametrize("who", ["fnabi", "fnabi, 2 threads", "each row"])
 @pytest.mark.parametrize("name", CORPORA)
-def test_encode(benchmark: BenchmarkFixture, name: str) -> None:
+def test_encode(benchmark: BenchmarkFixture, name: str, who: str) -> None:
     columns = decode(name)()
     assert fnabi.encode_columns(columns)[0] == JOINED[name][0]
     benchmark.group = f"encode columns, {name}, {SIZE} signatures"
+    if who == "each row":
+        encode: Callable[[Any], bytes] = (
+            fnabi.sip.encode if columns.abi == "sip" else fnabi.raw.encode
+        )
+        some = [columns[row] for row in range(1000)]
+        benchmark.extra_info["items"] = len(some)
+        benchmark(lambda: [encode(signature) for signature in some])
+    else:
+        benchmark.extra_info["items"] = SIZE
+        benchmark(fnabi.encode_columns, columns, 2 if "threads" in who else 1)
+
+
+@pytest.mark.parametrize("who", ["fnabi", "fnabi, 2 threads"])
+@pytest.mark.parametrize("name", CORPORA)
+def test_whole(benchmark: BenchmarkFixture, name: str, who: str) -> None:
+    """As arrays: what threads have decoded is joined for them."""
+    benchmark.group = f"columns, {name}, {SIZE} signatures as arrays"
     benchmark.extra_info["items"] = SIZE
-    benchmark(fnabi.encode_columns, columns)
+    run = decode(name, 2 if "threads" in who else 1)
+    benchmark(lambda: run().to_numpy())

@@ -144,6 +144,25 @@ bool fnabi_arrow_set_dictionary(struct ArrowArray* out, fnabi_columns* columns,
 /* ------------------------------------------------------------------- crossing
  */
 
+#define MOVE(type)                             \
+  do {                                         \
+    type* source = from;                       \
+    if (source->release == NULL) return false; \
+    *(type*)to = *source;                      \
+    source->release = NULL;                    \
+  } while (0)
+
+bool fnabi_arrow_move(const char* kind, void* from, void* to) {
+  if (fnabi_arrow_is(kind, "arrow_schema"))
+    MOVE(struct ArrowSchema);
+  else if (fnabi_arrow_is(kind, "arrow_array"))
+    MOVE(struct ArrowArray);
+  else
+    MOVE(struct ArrowArrayStream);
+  return true;
+}
+#undef MOVE
+
 void* fnabi_arrow_new(const char* kind) {
   return calloc(1, fnabi_arrow_is(kind, "arrow_schema")
                        ? sizeof(struct ArrowSchema)
@@ -171,7 +190,8 @@ const char* fnabi_arrow_next(struct ArrowArrayStream* stream,
                              struct ArrowArray* array) {
   int failed = schema != NULL ? stream->get_schema(stream, schema)
                               : stream->get_next(stream, array);
-  if (failed == 0) return NULL;
+  if (failed == 0 && (schema == NULL || schema->release != NULL)) return NULL;
+  if (failed == 0) return "it has no schema";
   const char* text = stream->get_last_error(stream);
   return text != NULL ? text : "the stream failed";
 }

@@ -55,6 +55,10 @@ struct ArrowArrayStream {
 
 bool fnabi_arrow_is(const char* kind, const char* name);
 
+/* Moves a structure to one that is empty; false, and nothing is done, where it
+ * has been released or moved already. */
+bool fnabi_arrow_move(const char* kind, void* from, void* to);
+
 /* A field; all texts are static. It has as many children as follow. */
 typedef struct fnabi_arrow_field {
   const char *name, *format;

@@ -1,42 +1,111 @@
 /* Arrow data as lines of JSON. */
 #include "arrow.h"
+#include "decimal.h"
 #include "error.h"
 
-/* A column and its children; `null` where all is null. */
-typedef struct column {
-  const struct ArrowSchema* schema;
-  const struct ArrowArray* array;
-} column;
+/* A column, with those that it is made of behind it. What a value needs to be
+ * written is looked up once for all rows. */
+typedef struct plan {
+  const uint8_t* validity; /* NULL: all are valid */
+  const void* data;        /* numbers, offsets */
+  const uint8_t* text;
+  size_t offset;
+  char format;     /* of Arrow; 'L' for lists, 'S' for structs */
+  bool dictionary; /* the next plan is that of the values */
+  uint8_t head_size;
+  size_t size;   /* of how many plans this one is the first */
+  char head[32]; /* what stands before a field of a struct */
+} plan;
 
-static bool is_valid(const struct ArrowArray* array, size_t i) {
-  const uint8_t* bits = array->n_buffers > 0 ? array->buffers[0] : NULL;
-  return bits == NULL || (bits[i / 8] >> i % 8 & 1) != 0;
+/* Enough for whatever fnabi exports. */
+enum { PLANS = 64 };
+
+/* Whether a column is of a kind that fnabi exports. Schemas nest no deeper than
+ * there are plans. */
+static bool make_plan(const struct ArrowSchema* schema,
+                      const struct ArrowArray* array, plan** next,
+                      const plan* end) {
+  plan* p = (*next)++;
+  if (p == end) return false;
+  const char* format = schema->format;
+  bool list = fnabi_arrow_is(format, "+l");
+  bool row = fnabi_arrow_is(format, "+s");
+  bool plain = *format != 0 && format[1] == 0 && strchr("cCiluz", *format);
+  if (!list && !row && !plain) return false;
+  if ((list && schema->n_children != 1) || (row && schema->n_children == 0))
+    return false;
+  *p = (plan){
+      .validity = array->n_buffers > 0 ? array->buffers[0] : NULL,
+      .data = array->n_buffers > 1 ? array->buffers[1] : NULL,
+      .text = array->n_buffers > 2 ? array->buffers[2] : NULL,
+      .offset = (size_t)array->offset,
+      .format = list  ? 'L'
+                : row ? 'S'
+                      : *format,
+      .dictionary = schema->dictionary != NULL,
+  };
+  if (p->dictionary &&
+      !make_plan(schema->dictionary, array->dictionary, next, end))
+    return false;
+  for (int64_t i = 0; i < schema->n_children; i++) {
+    plan* child = *next;
+    if (!make_plan(schema->children[i], array->children[i], next, end))
+      return false;
+    if (list) continue;
+    fnabi_writer w = {(uint8_t*)child->head, sizeof child->head, 0};
+    const char* name = schema->children[i]->name;
+    fnabi_put(&w, i == 0 ? "{\"" : ",\"", 2);
+    fnabi_put(&w, name, strlen(name));
+    fnabi_put(&w, "\":", 2);
+    if (w.size > sizeof child->head) return false;
+    child->head_size = (uint8_t)w.size;
+  }
+  p->size = (size_t)(*next - p);
+  return true;
 }
 
-static void put_ascii(fnabi_writer* w, const char* text) {
-  fnabi_put(w, text, strlen(text));
+/* Bytes with 32 that may be read: mostly they are copied by the lot, for which
+ * no function is called. */
+static inline void put_short(fnabi_writer* w, const void* bytes, size_t size) {
+  if (w->size <= w->capacity && w->capacity - w->size >= 32) {
+    memcpy(w->out + w->size, bytes, 32);
+    w->size += size;
+  } else {
+    fnabi_put(w, bytes, size);
+  }
 }
 
 static void put_number(fnabi_writer* w, int64_t number) {
-  char digits[20];
-  size_t at = sizeof digits;
-  uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-  do {
-    digits[--at] = (char)('0' + left % 10);
-    left /= 10;
-  } while (left != 0);
-  if (number < 0) digits[--at] = '-';
-  fnabi_put(w, digits + at, sizeof digits - at);
+  uint8_t digits[FNABI_DECIMAL_ROOM + 32], *end = digits + FNABI_DECIMAL_ROOM;
+  memset(end, 0, 32);
+  const uint8_t* begin = fnabi_decimal_signed(end, number);
+  put_short(w, begin, (size_t)(end - begin));
 }
 
 static const char hex[] = "0123456789abcdef";
 
+static inline bool is_plain(uint8_t byte) {
+  return byte >= 0x20 && byte != '"' && byte != '\\';
+}
+
 /* UTF-8 between quotes: what must be escaped is. */
 static void put_text(fnabi_writer* w, const uint8_t* text, size_t size) {
   size_t from = 0;
+  if (size <= 16 && w->size <= w->capacity && w->capacity - w->size >= 18) {
+    uint8_t* out = w->out + w->size;
+    bool plain = true;
+    *out++ = '"';
+    for (size_t i = 0; i < size; i++) {
+      plain &= is_plain(text[i]);
+      out[i] = text[i];
+    }
+    out[size] = '"';
+    w->size += plain ? size + 2 : 0;
+    if (plain) return;
+  }
   fnabi_put_byte(w, '"');
   for (size_t i = 0; i < size; i++) {
-    if (text[i] >= 0x20 && text[i] != '"' && text[i] != '\\') continue;
+    if (is_plain(text[i])) continue;
     fnabi_put(w, text + from, i - from);
     from = i + 1;
     char escape[6] = {
@@ -74,70 +143,54 @@ static int64_t number_at(char format, const void* data, size_t i) {
   }
 }
 
-/* The element i of an array. Schemas nest as fnabi made them; false for a
- * format that it does not make. */
-static bool put_value(fnabi_writer* w, column c, size_t i) {
-  const struct ArrowArray* a = c.array;
-  i += (size_t)a->offset;
-  if (!is_valid(a, i)) {
-    put_ascii(w, "null");
-    return true;
+static void put_value(fnabi_writer* w, const plan* p, size_t i) {
+  i += p->offset;
+  if (p->validity != NULL && (p->validity[i / 8] >> i % 8 & 1) == 0) {
+    fnabi_put(w, "null", 4);
+    return;
   }
-  const char* format = c.schema->format;
-  if (c.schema->dictionary != NULL) {
-    column values = {c.schema->dictionary, a->dictionary};
-    return put_value(w, values, (size_t)number_at(*format, a->buffers[1], i));
+  if (p->dictionary) {
+    put_value(w, p + 1, (size_t)number_at(p->format, p->data, i));
+    return;
   }
-  switch (*format) {
-    case 'c':
-    case 'C':
-    case 'i':
-    case 'l':
-      put_number(w, number_at(*format, a->buffers[1], i));
-      return true;
+  const int32_t* offsets = p->data;
+  switch (p->format) {
     case 'u':
-    case 'z': {
-      const int32_t* offsets = a->buffers[1];
-      const uint8_t* text = (const uint8_t*)a->buffers[2] + offsets[i];
-      (*format == 'u' ? put_text : put_hex)(
-          w, text, (size_t)(offsets[i + 1] - offsets[i]));
-      return true;
-    }
-    default:
+    case 'z':
+      (p->format == 'u' ? put_text : put_hex)(
+          w, p->text + offsets[i], (size_t)(offsets[i + 1] - offsets[i]));
       break;
+    case 'L':
+      fnabi_put_byte(w, '[');
+      for (int32_t k = offsets[i]; k < offsets[i + 1]; k++) {
+        if (k != offsets[i]) fnabi_put_byte(w, ',');
+        put_value(w, p + 1, (size_t)k);
+      }
+      fnabi_put_byte(w, ']');
+      break;
+    case 'S':
+      for (const plan* child = p + 1; child < p + p->size;
+           child += child->size) {
+        put_short(w, child->head, child->head_size);
+        put_value(w, child, i);
+      }
+      fnabi_put_byte(w, '}');
+      break;
+    default:
+      put_number(w, number_at(p->format, p->data, i));
   }
-  if (fnabi_arrow_is(format, "+l")) {
-    const int32_t* offsets = a->buffers[1];
-    column items = {c.schema->children[0], a->children[0]};
-    fnabi_put_byte(w, '[');
-    for (int32_t k = offsets[i]; k < offsets[i + 1]; k++) {
-      if (k != offsets[i]) fnabi_put_byte(w, ',');
-      if (!put_value(w, items, (size_t)k)) return false;
-    }
-    fnabi_put_byte(w, ']');
-    return true;
-  }
-  if (!fnabi_arrow_is(format, "+s")) return false;
-  for (int64_t k = 0; k < c.schema->n_children; k++) {
-    column child = {c.schema->children[k], a->children[k]};
-    fnabi_put(w, k == 0 ? "{\"" : ",\"", 2);
-    put_ascii(w, child.schema->name);
-    fnabi_put(w, "\":", 2);
-    if (!put_value(w, child, i)) return false;
-  }
-  fnabi_put_byte(w, '}');
-  return true;
 }
 
 int64_t fnabi_arrow_json(const struct ArrowSchema* schema,
                          const struct ArrowArray* array, size_t first,
                          size_t count, uint8_t* out, size_t capacity,
                          fnabi_error* error) {
+  plan plans[PLANS], *next = plans;
+  if (!make_plan(schema, array, &next, plans + PLANS))
+    return fnabi_fail(error, FNABI_UNSUPPORTED, 0, "Arrow data of fnabi");
   fnabi_writer w = {out, capacity, 0};
-  column rows = {schema, array};
   for (size_t i = first; i < first + count; i++) {
-    if (!put_value(&w, rows, i))
-      return fnabi_fail(error, FNABI_UNSUPPORTED, 0, "Arrow data of fnabi");
+    put_value(&w, plans, i);
     fnabi_put_byte(&w, '\n');
   }
   return (int64_t)w.size;

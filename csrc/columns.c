@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cconv.h"
+#include "decimal.h"
 #include "declaration.h"
 #include "error.h"
 #include "iree_abi.h"
@@ -83,18 +84,6 @@ static bool push_end(fnabi_vector* v, size_t end) {
   return end <= INT32_MAX && push32(v, (int32_t)end);
 }
 
-static int64_t number_at(const fnabi_vector* v, size_t i) {
-  int64_t number;
-  memcpy(&number, v->data + i * sizeof number, sizeof number);
-  return number;
-}
-
-static int32_t int_at(const fnabi_vector* v, size_t i) {
-  int32_t number;
-  memcpy(&number, v->data + i * sizeof number, sizeof number);
-  return number;
-}
-
 static int32_t intern(fnabi_columns* columns, const fnabi_dtype* dtype);
 
 fnabi_columns* fnabi_columns_new(int32_t abi, int32_t flags) {
@@ -155,18 +144,6 @@ size_t fnabi_columns_read(const fnabi_columns* columns, int32_t column,
 /* -------------------------------------------------------------------- dtypes
  */
 
-static const fnabi_dtype_entry* entry_of(const fnabi_columns* columns,
-                                         size_t i) {
-  return (const fnabi_dtype_entry*)(const void*)columns->dtypes.data + i;
-}
-
-static fnabi_dtype dtype_of(const fnabi_columns* columns, size_t i) {
-  const fnabi_dtype_entry* e = entry_of(columns, i);
-  return (fnabi_dtype){e->kind, e->bits,
-                       (const char*)columns->formats.data + e->format,
-                       e->format_size};
-}
-
 static bool same_dtype(const fnabi_dtype* a, const fnabi_dtype* b) {
   return a->kind == b->kind && a->bits == b->bits &&
          a->format_size == b->format_size &&
@@ -189,7 +166,7 @@ static int32_t* slot_of(const fnabi_columns* columns,
   size_t at = (size_t)hash_dtype(dtype) & mask;
   for (;; at = (at + 1) & mask) {
     if (slots[at] < 0) return &slots[at];
-    fnabi_dtype found = dtype_of(columns, (size_t)slots[at]);
+    fnabi_dtype found = fnabi_dtype_at(columns, (size_t)slots[at]);
     if (same_dtype(&found, dtype)) return &slots[at];
   }
 }
@@ -202,7 +179,7 @@ static bool grow_slots(fnabi_columns* columns) {
   columns->slots.size = size;
   memset(columns->slots.data, 0xFF, size);
   for (size_t i = 0; i < fnabi_dtype_count(columns); i++) {
-    fnabi_dtype dtype = dtype_of(columns, i);
+    fnabi_dtype dtype = fnabi_dtype_at(columns, i);
     *slot_of(columns, &dtype) = (int32_t)i;
   }
   return true;
@@ -231,14 +208,12 @@ void fnabi_dtype_write_name(fnabi_writer* w, const fnabi_columns* columns,
       "int",     "uint", "i",     "float",  "bfloat",
       "complex", "bool", "index", "handle",
   };
-  fnabi_dtype dtype = dtype_of(columns, i);
+  fnabi_dtype dtype = fnabi_dtype_at(columns, i);
   fnabi_put(w, names[dtype.kind], strlen(names[dtype.kind]));
   if (dtype.kind >= FNABI_DTYPE_BOOL) return;
-  char bits[10];
-  size_t at = sizeof bits;
-  for (uint32_t left = dtype.bits; left != 0; left /= 10)
-    bits[--at] = (char)('0' + left % 10);
-  fnabi_put(w, bits + at, sizeof bits - at);
+  uint8_t bits[FNABI_DECIMAL_ROOM], *end = bits + sizeof bits;
+  const uint8_t* begin = fnabi_decimal(end, dtype.bits);
+  fnabi_put(w, begin, (size_t)(end - begin));
   if (dtype.format_size == 0) return;
   fnabi_put(w, "_", 1);
   fnabi_put(w, dtype.format, dtype.format_size);
@@ -251,7 +226,7 @@ int64_t fnabi_columns_dtypes(const fnabi_columns* columns, uint8_t* out,
   fnabi_pack_array(&w, 2);
   fnabi_pack_close(&w, fnabi_pack_open(&w), count);
   for (size_t i = 0; i < count; i++) {
-    fnabi_dtype dtype = dtype_of(columns, i);
+    fnabi_dtype dtype = fnabi_dtype_at(columns, i);
     fnabi_pack_dtype(&w, &dtype);
   }
   fnabi_pack_close(&w, fnabi_pack_open(&w), count);
@@ -621,11 +596,6 @@ static void put_int32(fnabi_vector* v, int32_t number) {
   v->size += sizeof number;
 }
 
-static void put_int64(fnabi_vector* v, int64_t number) {
-  memcpy(v->data + v->size, &number, sizeof number);
-  v->size += sizeof number;
-}
-
 /* How much of a side there is. */
 typedef struct side_sizes {
   size_t nodes, dim_count, name_size;
@@ -890,269 +860,103 @@ int64_t fnabi_columns_decode_lines(fnabi_columns* columns, const char* data,
   return close_batch(&b, NULL);
 }
 
-/* ------------------------------------------------------- from columns to text
- */
-
-/* The place of a row among those whose text is kept; false when it is not. */
-static bool find_kept(const fnabi_columns* columns, size_t row, size_t* place) {
-  const fnabi_vector* kept = &columns->vectors[FNABI_COLUMN_KEPT];
-  size_t low = 0, high = kept->size / sizeof(int64_t);
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if ((size_t)number_at(kept, middle) < row)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  *place = low;
-  return low < kept->size / sizeof(int64_t) &&
-         (size_t)number_at(kept, low) == row;
-}
-
-static void write_raw_side(const fnabi_columns* columns, const fnabi_vector* c,
-                           size_t row, fnabi_writer* w) {
-  size_t at = (size_t)int_at(&c[FNABI_COLUMN_OFFSETS], row);
-  size_t end = (size_t)int_at(&c[FNABI_COLUMN_OFFSETS], row + 1);
-  fnabi_pack_close(w, fnabi_pack_open(w), end - at);
-  for (; at < end; at++) {
-    int8_t kind = (int8_t)c[FNABI_COLUMN_KIND].data[at];
-    bool buffer = kind == FNABI_TYPE_BUFFER;
-    fnabi_pack_array(w, buffer ? 3 : kind == FNABI_TYPE_UNKNOWN ? 1 : 2);
-    fnabi_pack_int(w, kind);
-    if (kind == FNABI_TYPE_REF) fnabi_pack_nil(w);
-    int8_t index = (int8_t)c[FNABI_COLUMN_DTYPE].data[at];
-    if (index >= 0) {
-      fnabi_dtype dtype = dtype_of(columns, (size_t)index);
-      fnabi_pack_dtype(w, &dtype);
-    }
-    if (!buffer) continue;
-    size_t dim = (size_t)int_at(&c[FNABI_COLUMN_SHAPE_OFFSETS], at);
-    size_t dims = (size_t)int_at(&c[FNABI_COLUMN_SHAPE_OFFSETS], at + 1);
-    fnabi_pack_close(w, fnabi_pack_open(w), dims - dim);
-    for (; dim < dims; dim++) {
-      int64_t number = number_at(&c[FNABI_COLUMN_DIMS], dim);
-      if (number < 0)
-        fnabi_pack_nil(w);
-      else
-        fnabi_pack_int(w, number);
-    }
-  }
-}
-
-static void write_sip_side(const fnabi_vector* c, size_t row, fnabi_writer* w) {
-  size_t at = (size_t)int_at(&c[FNABI_COLUMN_OFFSETS], row);
-  size_t end = (size_t)int_at(&c[FNABI_COLUMN_OFFSETS], row + 1);
-  /* the open structures */
-  size_t places[FNABI_DEPTH_MAX + 1], counts[FNABI_DEPTH_MAX + 1], open = 0;
-  if (at == end) fnabi_pack_nil(w);
-  for (; at < end; at++) {
-    size_t depth = c[FNABI_COLUMN_DEPTH].data[at];
-    while (open > depth) {
-      open--;
-      fnabi_pack_close(w, places[open], counts[open]);
-    }
-    if (depth > 0) {
-      fnabi_pack_array(w, 2);
-      counts[depth - 1]++;
-      int32_t position = int_at(&c[FNABI_COLUMN_POSITION], at);
-      size_t name = (size_t)int_at(&c[FNABI_COLUMN_NAME_OFFSETS], at);
-      size_t stop = (size_t)int_at(&c[FNABI_COLUMN_NAME_OFFSETS], at + 1);
-      if (position >= 0)
-        fnabi_pack_int(w, position);
-      else
-        fnabi_pack_text(w, (const char*)c[FNABI_COLUMN_NAMES].data + name,
-                        stop - name);
-    }
-    int8_t kind = (int8_t)c[FNABI_COLUMN_KIND].data[at];
-    fnabi_pack_array(w, 2);
-    fnabi_pack_int(w, kind);
-    if (kind == FNABI_SIP_LEAF) {
-      fnabi_pack_int(w, int_at(&c[FNABI_COLUMN_INDEX], at));
-    } else {
-      places[open] = fnabi_pack_open(w);
-      counts[open++] = 0;
-    }
-  }
-  while (open > 0) {
-    open--;
-    fnabi_pack_close(w, places[open], counts[open]);
-  }
-}
-
-int64_t fnabi_columns_row(const fnabi_columns* columns, size_t row,
-                          uint8_t* out, size_t capacity, fnabi_error* error) {
-  const fnabi_vector* v = columns->vectors;
-  size_t kept;
-  if (row >= columns->rows ||
-      v[FNABI_COLUMN_STATUS].data[row] == FNABI_ROW_NULL)
-    return fnabi_fail(error, FNABI_MESSAGE, 0, "a row with a text");
-  if (find_kept(columns, row, &kept)) {
-    size_t begin = (size_t)number_at(&v[FNABI_COLUMN_TEXT_OFFSETS], kept);
-    size_t end = (size_t)number_at(&v[FNABI_COLUMN_TEXT_OFFSETS], kept + 1);
-    const char* text = (const char*)v[FNABI_COLUMN_TEXT].data + begin;
-    size_t size = end - begin;
-    switch (columns->abi) {
-      case FNABI_ABI_RAW:
-        return fnabi_raw_decode(text, size, out, capacity, error);
-      case FNABI_ABI_SIP:
-        return fnabi_sip_decode(text, size, out, capacity, error);
-      case FNABI_ABI_CCONV:
-        return fnabi_cconv_decode(text, size, out, capacity, error);
-      case FNABI_ABI_IREE_ABI:
-        return fnabi_iree_abi_decode(text, size, out, capacity, error);
-      default:
-        return fnabi_declaration_decode(text, size, -1, NULL, -1, NULL, out,
-                                        capacity, error);
-    }
-  }
-  fnabi_writer w = {out, capacity, 0};
-  fnabi_pack_array(&w, 2);
-  for (int i = 0; i < 2; i++) {
-    const fnabi_vector* c = v + i * FNABI_COLUMN_SIDE;
-    if (columns->abi == FNABI_ABI_RAW)
-      write_raw_side(columns, c, row, &w);
-    else
-      write_sip_side(c, row, &w);
-  }
-  return (int64_t)w.size;
-}
-
-static int64_t encode_row(int32_t abi, const fnabi_vector* message,
-                          uint8_t* out, size_t capacity, fnabi_error* error) {
-  const uint8_t* data = message->data;
-  size_t size = message->size;
-  switch (abi) {
-    case FNABI_ABI_RAW:
-      return fnabi_raw_encode(data, size, out, capacity, error);
-    case FNABI_ABI_SIP:
-      return fnabi_sip_encode(data, size, out, capacity, error);
-    case FNABI_ABI_CCONV:
-      return fnabi_cconv_encode(data, size, out, capacity, error);
-    case FNABI_ABI_IREE_ABI:
-      return fnabi_iree_abi_encode(data, size, out, capacity, error);
-    default:
-      return fnabi_fail(error, FNABI_UNSUPPORTED, 0, "an ABI with an encoder");
-  }
-}
-
-/* The message of a row in memory that grows. */
-static int64_t read_row(const fnabi_columns* columns, size_t row,
-                        fnabi_vector* message, fnabi_error* error) {
-  for (;;) {
-    int64_t size =
-        fnabi_columns_row(columns, row, message->data, message->room, error);
-    if (size < 0) return size;
-    message->size = 0;
-    if ((size_t)size <= message->room) {
-      message->size = (size_t)size;
-      return size;
-    }
-    if (!fnabi_vector_reserve(message, (size_t)size))
-      return fnabi_fail(error, FNABI_MEMORY, 0, NULL);
-  }
-}
-
-int64_t fnabi_columns_encode(const fnabi_columns* columns, int64_t* offsets,
-                             uint8_t* out, size_t capacity,
-                             fnabi_error* error) {
-  fnabi_vector message = {NULL, 0, 0};
-  size_t used = 0;
-  bool good = true;
-  offsets[0] = 0;
-  for (size_t row = 0; row < columns->rows && good; row++) {
-    if (columns->vectors[FNABI_COLUMN_STATUS].data[row] == FNABI_OK) {
-      size_t room = used < capacity ? capacity - used : 0;
-      int64_t size = read_row(columns, row, &message, error);
-      if (size >= 0)
-        size = encode_row(columns->abi, &message, room > 0 ? out + used : NULL,
-                          room, error);
-      good = size >= 0;
-      if (good)
-        used += (size_t)size;
-      else
-        fnabi_path_index(error, row);
-    }
-    offsets[row + 1] = (int64_t)used;
-  }
-  free(message.data);
-  return good ? (int64_t)used : -1;
-}
-
 /* --------------------------------------------------------------------- joins
  */
 
 /* Numbers of a column behind those that are there, each raised by `by`. */
 static bool append_raised(fnabi_vector* v, const fnabi_vector* more,
                           size_t width, size_t first, int64_t by) {
-  size_t count = more->size / width;
-  if (!fnabi_vector_reserve(v, (count - first) * width)) return false;
+  size_t count = more->size / width - first, size = count * width;
+  if (count == 0) return true;
+  if (!fnabi_vector_reserve(v, size)) return false;
+  void* out = v->data + v->size;
+  const void* from = more->data + first * width;
   if (width == sizeof(int64_t)) {
-    for (size_t i = first; i < count; i++)
-      put_int64(v, number_at(more, i) + by);
-    return true;
+    for (size_t i = 0; i < count; i++)
+      ((int64_t*)out)[i] = ((const int64_t*)from)[i] + by;
+  } else {
+    if (((const int32_t*)from)[count - 1] > INT32_MAX - by) return false;
+    for (size_t i = 0; i < count; i++)
+      ((int32_t*)out)[i] = ((const int32_t*)from)[i] + (int32_t)by;
   }
-  if (count > 0 && int_at(more, count - 1) > INT32_MAX - by) return false;
-  for (size_t i = first; i < count; i++)
-    put_int32(v, (int32_t)(int_at(more, i) + by));
+  v->size += size;
   return true;
 }
 
 /* Indexes of dtypes, which have others here. */
-static bool append_dtypes(fnabi_columns* columns, fnabi_vector* v,
+static bool append_dtypes(const fnabi_columns* columns, fnabi_vector* v,
                           const fnabi_columns* more, const fnabi_vector* from) {
   size_t count = fnabi_dtype_count(more);
   int32_t* here = malloc((count + 1) * sizeof *here);
-  bool good = here != NULL && fnabi_vector_reserve(v, from->size);
-  for (size_t i = 0; i < count && good; i++) {
-    fnabi_dtype dtype = dtype_of(more, i);
-    here[i] = intern(columns, &dtype);
-    good = here[i] >= 0;
+  if (here == NULL || !fnabi_vector_reserve(v, from->size)) {
+    free(here);
+    return false;
   }
-  for (size_t i = 0; i < from->size / sizeof(int32_t) && good; i++) {
-    int32_t index = int_at(from, i);
+  for (size_t i = 0; i < count; i++) {
+    fnabi_dtype dtype = fnabi_dtype_at(more, i);
+    here[i] = *slot_of(columns, &dtype);
+  }
+  for (size_t i = 0; i < from->size / sizeof(int32_t); i++) {
+    int32_t index = fnabi_vector_int32(from, i);
     put_int32(v, index < 0 ? index : here[index]);
   }
   free(here);
-  return good;
-}
-
-static bool append_columns(fnabi_columns* columns, const fnabi_columns* more) {
-  for (int32_t i = 0; i < FNABI_COLUMN_COUNT; i++) {
-    const layout* l = layout_of(columns, i);
-    if (l == NULL) continue;
-    fnabi_vector* v = &columns->vectors[i];
-    const fnabi_vector* from = &more->vectors[i];
-    bool dtypes =
-        i == FNABI_COLUMN_DTYPE || i == FNABI_COLUMN_DTYPE + FNABI_COLUMN_SIDE;
-    bool good;
-    size_t last = v->size / l->width - 1;
-    if (l->offsets)
-      good =
-          append_raised(v, from, l->width, 1,
-                        l->width == 4 ? int_at(v, last) : number_at(v, last));
-    else if (i == FNABI_COLUMN_KEPT)
-      good = append_raised(v, from, l->width, 0, (int64_t)columns->rows);
-    else if (dtypes && l->width == sizeof(int32_t))
-      good = append_dtypes(columns, v, more, from);
-    else
-      good = fnabi_vector_append(v, from->data, from->size);
-    if (!good) return false;
-  }
-  columns->rows += more->rows;
   return true;
 }
 
-fnabi_columns* fnabi_columns_join(fnabi_columns* const* parts, size_t count) {
+static bool append_column(fnabi_columns* columns, const fnabi_columns* more,
+                          int32_t column, size_t rows) {
+  const layout* l = layout_of(columns, column);
+  fnabi_vector* v = &columns->vectors[column];
+  const fnabi_vector* from = &more->vectors[column];
+  size_t last = v->size / l->width - 1;
+  if (l->offsets)
+    return append_raised(v, from, l->width, 1,
+                         l->width == 4 ? fnabi_vector_int32(v, last)
+                                       : fnabi_vector_int64(v, last));
+  if (column == FNABI_COLUMN_KEPT)
+    return append_raised(v, from, l->width, 0, (int64_t)rows);
+  if (l->width == sizeof(int32_t) &&
+      (column == FNABI_COLUMN_DTYPE ||
+       column == FNABI_COLUMN_DTYPE + FNABI_COLUMN_SIDE))
+    return append_dtypes(columns, v, more, from);
+  return fnabi_vector_append(v, from->data, from->size);
+}
+
+fnabi_columns* fnabi_columns_join_new(fnabi_columns* const* parts,
+                                      size_t count) {
   fnabi_columns* columns = fnabi_columns_new(parts[0]->abi, parts[0]->flags);
-  if (columns == NULL) return NULL;
-  bool good = true;
-  for (int i = 0; i < FNABI_COLUMN_COUNT; i++) {
-    size_t size = 0;
-    for (size_t k = 0; k < count; k++) size += parts[k]->vectors[i].size;
-    good &= fnabi_vector_reserve(&columns->vectors[i], size);
+  bool good = columns != NULL;
+  for (size_t k = 0; k < count && good; k++) {
+    good = parts[k]->abi == columns->abi;
+    columns->rows += parts[k]->rows;
+    for (size_t i = 0; i < fnabi_dtype_count(parts[k]) && good; i++) {
+      fnabi_dtype dtype = fnabi_dtype_at(parts[k], i);
+      good = intern(columns, &dtype) >= 0;
+    }
   }
-  for (size_t k = 0; k < count && good; k++)
-    good = parts[k]->abi == columns->abi && append_columns(columns, parts[k]);
+  if (good) return columns;
+  fnabi_columns_free(columns);
+  return NULL;
+}
+
+int64_t fnabi_columns_join_column(fnabi_columns* columns,
+                                  fnabi_columns* const* parts, size_t count,
+                                  int32_t column) {
+  if (layout_of(columns, column) == NULL) return 0;
+  size_t size = 0, rows = 0;
+  for (size_t k = 0; k < count; k++) size += parts[k]->vectors[column].size;
+  if (!fnabi_vector_reserve(&columns->vectors[column], size)) return -1;
+  for (size_t k = 0; k < count; rows += parts[k++]->rows)
+    if (!append_column(columns, parts[k], column, rows)) return -1;
+  return 0;
+}
+
+fnabi_columns* fnabi_columns_join(fnabi_columns* const* parts, size_t count) {
+  fnabi_columns* columns = fnabi_columns_join_new(parts, count);
+  bool good = columns != NULL;
+  for (int32_t i = 0; i < FNABI_COLUMN_COUNT && good; i++)
+    good = fnabi_columns_join_column(columns, parts, count, i) == 0;
   if (good) return columns;
   fnabi_columns_free(columns);
   return NULL;

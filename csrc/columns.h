@@ -60,6 +60,16 @@ static inline size_t fnabi_dtype_count(const fnabi_columns* columns) {
   return columns->dtypes.size / sizeof(fnabi_dtype_entry);
 }
 
+static inline fnabi_dtype fnabi_dtype_at(const fnabi_columns* columns,
+                                         size_t i) {
+  const fnabi_dtype_entry* e =
+      (const fnabi_dtype_entry*)(const void*)columns->dtypes.data + i;
+  const char* formats = (const char*)columns->formats.data;
+  return (fnabi_dtype){e->kind, e->bits,
+                       e->format_size == 0 ? "" : formats + e->format,
+                       e->format_size};
+}
+
 /* --------------------------------------------------------------- fast decoders
  *
  * They read short texts, behind which they may read FNABI_BLOCK_PAD bytes, and

@@ -1,5 +1,6 @@
 #include "dtype.h"
 
+#include "decimal.h"
 #include "error.h"
 
 /* The message of a kind: a head of 0xA0 and its size, and its name. */
@@ -167,10 +168,9 @@ bool fnabi_read_dtype(const char* text, size_t size, fnabi_dtype* dtype) {
 }
 
 static void put_width(fnabi_writer* w, uint32_t bits) {
-  char text[10];
-  size_t at = sizeof text;
-  for (; bits != 0; bits /= 10) text[--at] = (char)('0' + bits % 10);
-  fnabi_put(w, text + at, sizeof text - at);
+  uint8_t text[FNABI_DECIMAL_ROOM], *end = text + sizeof text;
+  const uint8_t* begin = fnabi_decimal(end, bits);
+  fnabi_put(w, begin, (size_t)(end - begin));
 }
 
 bool fnabi_put_dtype(fnabi_writer* w, const fnabi_dtype* dtype) {

@@ -1,4 +1,4 @@
-"""The cffi recipe. The declarations are the fenced parts of two headers, word for word."""
+"""The cffi recipe. The declarations are the fenced part of fnabi.h, word for word."""
 
 import re
 from pathlib import Path
@@ -6,10 +6,7 @@ from pathlib import Path
 from cffi import FFI
 
 HERE = Path(__file__).parent
-HEADERS = [(HERE / name).read_text() for name in ("fnabi.h", "pycapsule.h")]
-CDEF = "".join(
-    header.split("/* cdef: begin */")[1].split("/* cdef: end */")[0] for header in HEADERS
-)
+CDEF = (HERE / "fnabi.h").read_text().split("/* cdef: begin */")[1].split("/* cdef: end */")[0]
 
 ffibuilder = FFI()
 ffibuilder.cdef(re.sub(r"\bFNABI_API ", "", CDEF))
@@ -22,7 +19,7 @@ ffibuilder.cdef(  # what scan.py gives to fnabi_arrow_stream
 )
 ffibuilder.set_source(
     "fnabi._fnabi",
-    '#include "fnabi.h"\n#include "pycapsule.h"',
+    '#include "fnabi.h"',
     sources=[
         f"csrc/{path.name}"
         for path in sorted(HERE.glob("*.c"))

@@ -778,18 +778,38 @@ FNABI_API int64_t fnabi_columns_row(const fnabi_columns* columns, size_t row,
                                     uint8_t* out, size_t capacity,
                                     fnabi_error* error);
 
-/* The text of each row as the encoder of its ABI writes it: row i in
- * [offsets[i], offsets[i + 1]), of `rows` + 1 offsets. A row without values is
- * empty. Fails as the encoder does, and for declarations, which have none, with
- * FNABI_UNSUPPORTED. */
+/* The texts of rows `first` to first + count, one behind the other, as the
+ * encoder of their ABI writes them; ends[i] is where that of row first + i
+ * ends. A row without values is empty. Fails as the encoder does, and for
+ * declarations, which have none, with FNABI_UNSUPPORTED; `offset` is then the
+ * row, counted from `first`. Allocates as much as the longest row takes. */
 FNABI_API int64_t fnabi_columns_encode(const fnabi_columns* columns,
-                                       int64_t* offsets, uint8_t* out,
+                                       size_t first, size_t count,
+                                       int64_t* ends, uint8_t* out,
                                        size_t capacity, fnabi_error* error);
 
+/* A capacity that is enough for that: raw and SIP signatures never take more,
+ * and others hardly ever. */
+FNABI_API size_t fnabi_columns_encode_room(const fnabi_columns* columns,
+                                           size_t first, size_t count);
+
+/* Adds `by` to numbers: to the ends of texts that stand behind others. */
+FNABI_API void fnabi_columns_raise(int64_t* ends, size_t count, int64_t by);
+
 /* The rows of `count` columns of the same ABI, one behind the other, in columns
- * of their own; NULL when there is no memory. */
+ * of their own; NULL when there is no memory, or a side has too much. */
 FNABI_API fnabi_columns* fnabi_columns_join(fnabi_columns* const* parts,
                                             size_t count);
+
+/* The same in steps, most of which may run at once: `new`, and then each column
+ * from 0 to FNABI_COLUMN_COUNT once, also those that the ABI does not have.
+ * Only when all are there may the columns be read. Answers 0, or -1 where a
+ * join is NULL. */
+FNABI_API fnabi_columns* fnabi_columns_join_new(fnabi_columns* const* parts,
+                                                size_t count);
+FNABI_API int64_t fnabi_columns_join_column(fnabi_columns* columns,
+                                            fnabi_columns* const* parts,
+                                            size_t count, int32_t column);
 
 /* Arrow data, in the structures of the Arrow C data and stream interfaces. What
  * is exported owns the columns as well, and may be released after them and on

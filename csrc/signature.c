@@ -1,5 +1,6 @@
 #include "signature.h"
 
+#include "decimal.h"
 #include "error.h"
 
 static bool is_integer_tag(int32_t tag) {
@@ -159,35 +160,24 @@ int64_t fnabi_signature_decode(const char* data, size_t size, size_t offset,
   return (int64_t)w.size;
 }
 
-/* Decimal digits of `value` at the end of `text`; answers how many. */
-static size_t decimal(int64_t value, char text[20]) {
-  uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-  char* p = text + 20;
-  do {
-    *--p = (char)('0' + left % 10);
-    left /= 10;
-  } while (left != 0);
-  if (value < 0) *--p = '-';
-  return (size_t)(text + 20 - p);
-}
-
 void fnabi_put_integer(fnabi_writer* w, char tag, int64_t value) {
-  char text[20];
-  size_t n = decimal(value, text);
-  fnabi_put_byte(w, (uint8_t)tag);
-  fnabi_put(w, text + 20 - n, n);
+  uint8_t text[FNABI_DECIMAL_ROOM + 1], *end = text + sizeof text;
+  uint8_t* begin = fnabi_decimal_signed(end, value);
+  *--begin = (uint8_t)tag;
+  fnabi_put(w, begin, (size_t)(end - begin));
 }
 
 bool fnabi_span_close(fnabi_writer* w, size_t place) {
   size_t contents = w->size - place;
   if (contents >= INT32_MAX) return false;
-  char text[21];
-  size_t head = decimal((int64_t)contents + 1, text) + 1;
-  text[20] = '!';
+  uint8_t text[FNABI_DECIMAL_ROOM + 1], *end = text + sizeof text - 1;
+  const uint8_t* begin = fnabi_decimal(end, contents + 1);
+  *end = '!';
+  size_t head = (size_t)(end + 1 - begin);
   w->size += head;
   if (w->size <= w->capacity) {
     memmove(w->out + place + head, w->out + place, contents);
-    memcpy(w->out + place, text + 21 - head, head);
+    memcpy(w->out + place, begin, head);
   }
   return true;
 }

@@ -29,4 +29,17 @@ static inline bool fnabi_vector_append(fnabi_vector* v, const void* bytes,
   return true;
 }
 
+/* Element i of an array of such numbers. */
+static inline int32_t fnabi_vector_int32(const fnabi_vector* v, size_t i) {
+  int32_t number;
+  memcpy(&number, v->data + i * sizeof number, sizeof number);
+  return number;
+}
+
+static inline int64_t fnabi_vector_int64(const fnabi_vector* v, size_t i) {
+  int64_t number;
+  memcpy(&number, v->data + i * sizeof number, sizeof number);
+  return number;
+}
+
 #endif /* FNABI_VECTOR_H */

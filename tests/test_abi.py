@@ -16,10 +16,7 @@ from fnabi._fnabi import ffi, lib
 from fnabi.raw import Description, ScalarType
 
 CSRC = Path(__file__).parents[1] / "csrc"
-FENCED = "".join(
-    (CSRC / name).read_text().split("/* cdef: begin */")[1].split("/* cdef: end */")[0]
-    for name in ("fnabi.h", "pycapsule.h")
-)
+FENCED = (CSRC / "fnabi.h").read_text().split("/* cdef: begin */")[1].split("/* cdef: end */")[0]
 CODE = re.sub(r"/\*.*?\*/", "", FENCED, flags=re.DOTALL)
 
 STRUCT_SIZES = {

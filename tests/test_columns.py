@@ -23,18 +23,7 @@ import vectors
 from fnabi import CallError, Columns, FormatError, cconv, declaration, iree_abi, raw, sip
 from fnabi._fnabi import lib
 from fnabi.columns import Abi, RowError
-from fnabi.types import (
-    Buffer,
-    Dict,
-    HomogeneousList,
-    List,
-    Named,
-    Ref,
-    RefArray,
-    Scalar,
-    Tuple,
-    Type,
-)
+from nodes import nodes_of
 from outcomes import outcome_of
 
 PARSE: dict[Abi, Callable[[bytes], Any]] = {
@@ -79,26 +68,6 @@ def outcomes(columns: Columns) -> list[Any]:
 
 
 # ------------------------------------------------------------- what the columns say, without a core
-
-
-def nodes_of(type: Type, depth: int = 0, name: str | None = None) -> Iterator[tuple[Any, ...]]:
-    """Kind, dtype, shape, depth, name and reference of each node, in preorder."""
-    while isinstance(type, Named):
-        name, type = type.name, type.type
-    kinds = {HomogeneousList: "HOMOGENEOUS_LIST", RefArray: "REF_ARRAY"}
-    kind = getattr(lib, f"FNABI_TYPE_{kinds.get(type.__class__, type.__class__.__name__.upper())}")
-    dtype = str(type.dtype) if isinstance(type, (Scalar, Buffer)) else None
-    shape = type.shape if isinstance(type, (Buffer, RefArray)) else None
-    yield kind, dtype, shape, depth, name, type.name if isinstance(type, Ref) else None
-    if isinstance(type, (List, Tuple)):
-        for item in type.__struct_fields__:
-            for child in getattr(type, item):
-                yield from nodes_of(child, depth + 1)
-    elif isinstance(type, Dict):
-        for key, child in getattr(type, type.__struct_fields__[0]):
-            yield from nodes_of(child, depth + 1, key)
-    elif isinstance(type, (HomogeneousList, RefArray)):
-        yield from nodes_of(getattr(type, type.__struct_fields__[0]), depth + 1)
 
 
 def register_nodes(item: Any) -> Iterator[tuple[Any, ...]]:
@@ -218,16 +187,7 @@ def test_every_vector(abi: Abi, threads: int) -> None:
 @pytest.mark.parametrize("abi", ["raw", "sip"])
 def test_twenty_thousand_changed_texts(abi: Abi) -> None:
     """The C tests compare more of them with the reference; these with what parse says."""
-    draw = random.Random(7)
-    bases = [text for text in TEXTS[abi] if 4 < len(text) < 200]
-    pieces = [b"", *(bytes([byte]) for byte in b"0123456789-!dtBSOUIRDKk_x\0\xff")]
-    texts = []
-    for _ in range(20_000):
-        text = bytearray(draw.choice(bases))
-        for _ in range(draw.randrange(3)):
-            at = draw.randrange(len(text) + 1)
-            text[at : at + draw.randrange(2)] = draw.choice(pieces)
-        texts.append(bytes(text))
+    texts = edited(abi, 20_000)
     columns = fnabi.decode_columns(texts, abi)
     parse = PARSE[abi]
     for text, row in zip(texts, range(len(texts)), strict=True):
@@ -276,16 +236,106 @@ def test_encoded_again(signatures: list[Any], structures: list[Any]) -> None:
         assert offsets.tolist() == [0, *accumulate(map(len, texts))]
 
 
+def encoded(columns: Columns, threads: int = 1) -> list[bytes]:
+    data, offsets = fnabi.encode_columns(columns, threads)
+    assert (len(offsets), offsets.format, offsets.readonly) == (len(columns) + 1, "q", True)
+    assert (offsets[0], offsets[-1]) == (0, len(data))
+    return [data[begin:end] for begin, end in pairwise(offsets)]
+
+
+ENCODE: dict[Abi, Callable[[Any], Any]] = {
+    "raw": raw.encode,
+    "sip": sip.encode,
+    "cconv": lambda value: cconv.encode(value).encode(),
+    "iree_abi": lambda value: iree_abi.encode(value).encode(),
+}
+
+
+def edited(abi: Abi, count: int) -> list[bytes]:
+    """Texts that are valid, or nearly so."""
+    draw = random.Random(7)
+    bases = [text for text in TEXTS[abi] if 4 < len(text) < 200]
+    pieces = [b"", *(bytes([byte]) for byte in b"0123456789-!dtBSOUIRDKk_x\0\xff")]
+    texts = []
+    for _ in range(count):
+        text = bytearray(draw.choice(bases))
+        for _ in range(draw.randrange(3)):
+            at = draw.randrange(len(text) + 1)
+            text[at : at + draw.randrange(2)] = draw.choice(pieces)
+        texts.append(bytes(text))
+    return texts
+
+
+@pytest.mark.parametrize("abi", ENCODE)
+def test_every_row_is_encoded_as_alone(abi: Abi) -> None:
+    texts: list[bytes | None] = [None, *TEXTS[abi], b"", *edited(abi, 2000), None]
+    columns = fnabi.decode_columns(texts, abi)
+    bad = {error.row for error in columns.errors}
+    expected = [
+        b"" if row in bad or text is None else ENCODE[abi](PARSE[abi](text))
+        for row, text in enumerate(texts)
+    ]
+    joined = fnabi.decode_columns(texts, abi, 3)
+    for threads in (1, 2, 3, 5):
+        assert encoded(columns, threads) == expected
+        assert encoded(joined, threads) == expected
+    joined.to_numpy()
+    assert encoded(joined, 2) == expected
+
+    data, offsets = fnabi.encode_columns(columns)
+    again = fnabi.decode_columns(data, abi, offsets=offsets)
+    good = [row for row, text in enumerate(expected) if text]
+    assert [again[row] for row in good] == [columns[row] for row in good]
+
+
+NUMBERS = [0, *(10**n + d for n in range(1, 10) for d in (-1, 0, 1)), 2**31 - 1]
+
+
+def test_numbers_of_every_length() -> None:
+    """Also the lengths of spans, and keys."""
+    shapes = [b"d%dd-1d%d" % (n, n) for n in NUMBERS]
+    shapes += [b"d1" * n for n in (3, 4, 48, 49, 498, 499, 5000)]
+    texts = [span(b"I", span(b"B", shape)) + span(b"R", b"S1!") for shape in shapes]
+    assert encoded(fnabi.decode_columns(texts)) == texts
+    keys = [b"k%d_%d" % (n, n) for n in NUMBERS]
+    sequence = span(b"S", b"".join(keys))
+    names = [span(b"K", b"x" * n) + b"_0" for n in (0, 1, 8, 9, 10, 98, 99, 998, 999, 9998, 9999)]
+    texts = [
+        span(b"I", each) + span(b"R", b"_7") for each in (sequence, span(b"D", b"".join(names)))
+    ]
+    assert encoded(fnabi.decode_columns(texts, "sip")) == texts
+
+
+def test_structures_of_every_form() -> None:
+    """Values behind structures that end several levels at once, and empty ones."""
+
+    def nest(depth: int, value: bytes) -> bytes:
+        for _ in range(depth):
+            value = span(b"S", b"k0" + value)
+        return value
+
+    values = [b"_1", b"S1!", b"D1!", nest(128, b"_0")]
+    inner = [nest(a, b"_0") + b"k1" + nest(b, b"_1") for a in range(5) for b in range(5)]
+    values += [span(b"S", b"k0" + each) for each in inner]
+    values += [span(b"D", b"K1!" + nest(3, b"S1!") + b"K2!a_3" + b"K3!abS1!")]
+    sides = [*zip(values, values[::-1], strict=True), *((b"", value) for value in values)]
+    texts = [span(b"I", inputs) + span(b"R", results) for inputs, results in sides]
+    assert fnabi.decode_columns(texts, "sip").errors == []
+    assert encoded(fnabi.decode_columns(texts, "sip")) == texts
+
+
 def test_encoding() -> None:
     columns = fnabi.decode_columns([b"0rIi_r", b"x", None, b"0"], "cconv", 2)
     data, offsets = fnabi.encode_columns(columns)
     assert (data, offsets.tolist()) == (b"0rIi_r0v_v", [0, 6, 6, 6, 10])
-    text = iree_abi.encode(iree_abi.parse(IREE_ABI[0])).encode()
-    assert fnabi.encode_columns(fnabi.decode_columns([IREE_ABI[0]], "iree_abi"))[0] == text
-    with pytest.raises(CallError, match=r"^encode_columns: .*expected an ABI with an encoder"):
-        fnabi.encode_columns(fnabi.decode_columns([DECLARATIONS[0]], "declaration"))
+    assert encoded(fnabi.decode_columns([])) == []
+    columns = fnabi.decode_columns([None, b"x", DECLARATIONS[0]], "declaration", 3)
+    with pytest.raises(CallError, match=r"^encode_columns: row 2: .*expected an ABI with an encod"):
+        fnabi.encode_columns(columns)
     with pytest.raises(CallError, match=r"^encode_columns: columns: expected Columns, not list"):
         fnabi.encode_columns([])  # type: ignore[arg-type]
+    with pytest.raises(CallError, match=r"^encode_columns: threads must be an int of 1 or more"):
+        fnabi.encode_columns(columns, 0)
 
 
 def test_long_texts() -> None:

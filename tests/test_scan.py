@@ -18,11 +18,12 @@ import pytest
 import fnabi
 import vectors
 from fnabi import CallError, FormatError, vmfb
-from fnabi._fnabi import lib
+from fnabi._fnabi import ffi, lib
+from fnabi.arrow import open_arrays
 from fnabi.cli import main
 from fnabi.scan import ScanError, ScanRow
 from fnabi.table import TableFile
-from test_columns import nodes_of
+from nodes import nodes_of
 
 DATA = Path(__file__).parent / "data" / "vmfb"
 ROOT = Path(__file__).parent.parent
@@ -425,6 +426,22 @@ def test_decode_into_a_file(
                     assert [node_of(n | rest)[:3] for n in tables[0][row][side]] == nodes
 
 
+def test_lines_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What fails while the batch before it is written leaves no file."""
+
+    class Broken(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            data = super().read(size)
+            if not data:
+                raise OSError("it broke")
+            return data
+
+    broken = io.TextIOWrapper(Broken(b"I1!R1!\n" * 1000))
+    monkeypatch.setattr(sys, "stdin", broken)
+    assert main(["decode", "--output", str(tmp_path / "t.jsonl"), "-"]) == 1
+    assert os.listdir(tmp_path) == []
+
+
 def test_json_escapes(tmp_path: Path) -> None:
     name = "".join(map(chr, range(1, 128))) + "\u2028é😀"
     text = json.dumps({"a": [["named", name, "i8"]], "r": []}).encode()
@@ -436,6 +453,41 @@ def test_json_escapes(tmp_path: Path) -> None:
     assert rows[1]["status"] is None
     assert rows[1]["inputs"] is None
     assert rows[2]["inputs"] == []
+
+
+def test_json_of_short_and_long_names(tmp_path: Path) -> None:
+    """What must be escaped stands anywhere in them, at the end of what is written at once too."""
+    names = [
+        "x" * before + character + "y" * after
+        for character in ('"', "\\", "\n", "\x7f", "é", "")
+        for before in (0, 1, 14, 15, 16, 17, 40)
+        for after in (0, 1, 15)
+    ]
+    record = {"a": [["named", name, "i8"] for name in names], "r": []}
+    columns = fnabi.decode_columns([json.dumps(record).encode()] * 1000, "iree_abi")
+    with TableFile(str(tmp_path / "t.jsonl"), columns, "test") as file:
+        file.write(columns)
+    rows = read_table(tmp_path / "t.jsonl")
+    assert all([node["name"] for node in row["inputs"]] == names for row in rows)
+
+
+def test_json_of_other_arrow_data(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    deep = pa.array([[1]], pa.list_(pa.int64()))
+    for _ in range(70):
+        deep = pa.StructArray.from_arrays([deep], ["x"])
+    for array in (
+        pa.array([1.5]),
+        pa.array([[1]], pa.list_(pa.int64(), 1)),
+        pa.array([{}], pa.struct([])),
+        pa.array(["x"], pa.large_string()),
+        pa.array([{"x" * 40: 1}]),
+        deep,
+    ):
+        error = ffi.new("fnabi_error *")
+        schema, arrays = open_arrays(array, "test")
+        assert lib.fnabi_arrow_json(schema, next(arrays), 0, 1, ffi.NULL, 0, error) == -1
+        assert error.code == lib.FNABI_UNSUPPORTED
 
 
 def test_a_file_that_fails_leaves_nothing(tmp_path: Path) -> None:

@@ -14,10 +14,12 @@ anything that takes Arrow data takes `Columns`: ``pyarrow.table(columns)``, ``po
 
 from __future__ import annotations
 
+import io
 import operator
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import cache
 from importlib import import_module
 from itertools import accumulate, pairwise
@@ -27,6 +29,7 @@ import msgspec
 
 from fnabi import _call, _core
 from fnabi._fnabi import ffi, lib
+from fnabi.arrow import check_memory, new_capsule, open_arrays
 from fnabi.errors import CallError
 from fnabi.types import DType, Signature, load_numpy
 
@@ -48,6 +51,12 @@ each."""
 
 _COPIES = 1 << 16
 """How many of them cross as a copy, where there is one that needs it."""
+
+_ENCODED = 1 << 14
+"""How many rows are encoded at once: their texts stay in the cache until they are copied."""
+
+_JOINING = 4
+"""How many threads join parts, at most: what they wait for is memory."""
 
 _LINES = 1 << 24
 """How many bytes of a file are decoded at once."""
@@ -105,7 +114,7 @@ class _Handle:
     __slots__ = ("__weakref__", "columns")
 
     def __init__(self, columns: Any) -> None:
-        _check_memory(columns == ffi.NULL)
+        check_memory(columns == ffi.NULL)
         self.columns = ffi.gc(columns, lib.fnabi_columns_free)
 
     def add(self, read: Callable[..., int], *arguments: object, first: int = 0) -> None:
@@ -137,70 +146,6 @@ class _Handle:
 def _check_room(rows: int) -> None:
     if rows < 0:
         raise MemoryError("decode_columns: out of memory, or more than 2**31 nodes or dims")
-
-
-def _check_memory(failed: int) -> None:
-    if failed:
-        raise MemoryError("fnabi.columns: out of memory")
-
-
-# Arrow data crosses in capsules; of Python's interface no more is needed than these two.
-
-
-@cache
-def _capsule_functions() -> tuple[Callable[..., Any], Callable[..., Any]]:
-    import ctypes
-
-    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(
-        ("PyCapsule_New", ctypes.pythonapi)
-    )
-    read = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-        ("PyCapsule_GetPointer", ctypes.pythonapi)
-    )
-    return make, read
-
-
-# A capsule keeps the pointer to its name.
-_CAPSULE_NAMES = {
-    name: ffi.new("char[]", name.encode())
-    for name in ("arrow_schema", "arrow_array", "arrow_array_stream")
-}
-_STRUCTS = {
-    "arrow_schema": "struct ArrowSchema *",
-    "arrow_array": "struct ArrowArray *",
-    "arrow_array_stream": "struct ArrowArrayStream *",
-}
-
-
-def _new_capsule(kind: str) -> tuple[object, Any]:
-    """A capsule, and the empty structure that it owns."""
-    address, destructor = (
-        int(ffi.cast("uintptr_t", pointer))
-        for pointer in (_CAPSULE_NAMES[kind], ffi.addressof(lib, "fnabi_pycapsule_free"))
-    )
-    pointer = lib.fnabi_arrow_new(_CAPSULE_NAMES[kind])
-    _check_memory(pointer == ffi.NULL)
-    capsule = _capsule_functions()[0](int(ffi.cast("uintptr_t", pointer)), address, destructor)
-    return capsule, ffi.cast(_STRUCTS[kind], pointer)
-
-
-def _open_capsule(capsule: object, kind: str) -> Any:
-    """What a capsule of another library holds."""
-    try:
-        address = _capsule_functions()[1](capsule, kind.encode())
-    except ValueError as problem:
-        raise CallError(f"decode_columns: strings: {problem}") from None
-    return ffi.cast(_STRUCTS[kind], address)
-
-
-def _new_struct(kind: str) -> Any:
-    """An empty structure that is released and freed when nothing refers to it any more."""
-    name = _CAPSULE_NAMES[kind]
-    pointer = lib.fnabi_arrow_new(name)
-    _check_memory(pointer == ffi.NULL)
-    return ffi.gc(
-        ffi.cast(_STRUCTS[kind], pointer), lambda struct: lib.fnabi_arrow_free(name, struct)
-    )
 
 
 class Columns:
@@ -239,8 +184,7 @@ class Columns:
     def _whole(self) -> _Handle:
         """All rows in one piece. Threads leave a piece each, joined when this is first asked."""
         if len(self._parts) > 1:
-            parts = ffi.new("fnabi_columns *[]", [part.columns for part in self._parts])
-            self._parts = [_Handle(lib.fnabi_columns_join(parts, len(parts)))]
+            self._parts = [_join(self._parts)]
         return self._parts[0]
 
     def __len__(self) -> int:
@@ -315,21 +259,21 @@ class Columns:
 
     def __arrow_c_schema__(self) -> object:
         """The Arrow type of the columns, a struct; it depends on the ABI alone."""
-        capsule, schema = _new_capsule("arrow_schema")
-        _check_memory(lib.fnabi_columns_schema(_ABIS[self._abi], schema))
+        capsule, schema = new_capsule("arrow_schema")
+        check_memory(lib.fnabi_columns_schema(_ABIS[self._abi], schema))
         return capsule
 
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
         """The columns as one Arrow struct array, which may outlive them. Nothing is cast."""
-        capsule, array = _new_capsule("arrow_array")
-        _check_memory(lib.fnabi_columns_array(self._whole().columns, array))
+        capsule, array = new_capsule("arrow_array")
+        check_memory(lib.fnabi_columns_array(self._whole().columns, array))
         return self.__arrow_c_schema__(), capsule
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The columns as a stream of Arrow struct arrays, one for each part. Nothing is cast."""
-        capsule, stream = _new_capsule("arrow_array_stream")
+        capsule, stream = new_capsule("arrow_array_stream")
         parts = ffi.new("fnabi_columns *[]", [part.columns for part in self._parts])
-        _check_memory(lib.fnabi_columns_stream(parts, len(parts), stream))
+        check_memory(lib.fnabi_columns_stream(parts, len(parts), stream))
         return capsule
 
     # -------------------------------------------------------------------------------------- NumPy
@@ -435,6 +379,21 @@ class Columns:
         before = numpy.concatenate(([0], numpy.cumsum(mask)))
         rows: npt.NDArray[np.bool_] = before[offsets[1:]] > before[offsets[:-1]]
         return rows
+
+
+def _join(parts: list[_Handle]) -> _Handle:
+    """The rows of all parts; the columns are independent, and copied as many at once."""
+    columns = ffi.new("fnabi_columns *[]", [part.columns for part in parts])
+    joined = _Handle(lib.fnabi_columns_join_new(columns, len(parts)))
+    with ThreadPoolExecutor(min(len(parts), _JOINING)) as pool:
+        for failed in pool.map(
+            lambda column: lib.fnabi_columns_join_column(
+                joined.columns, columns, len(parts), column
+            ),
+            range(lib.FNABI_COLUMN_COUNT),
+        ):
+            _check_room(failed)
+    return joined
 
 
 def _dtype_names(handle: _Handle) -> tuple[tuple[DType, ...], tuple[str, ...]]:
@@ -659,41 +618,23 @@ def _buffer(data: Any, argument: str) -> Any:
 
 def _split_arrow(data: Any, threads: int) -> Iterator[list[Reader]]:
     """Read the arrays of a stream, some at a time, or the one that there is."""
-    if not hasattr(data, "__arrow_c_stream__"):
-        capsules = data.__arrow_c_array__()
-        schema = _open_capsule(capsules[0], "arrow_schema")
-        yield _split_arrays(schema, [_open_capsule(capsules[1], "arrow_array")], threads, capsules)
-        return
-    capsule = data.__arrow_c_stream__()
-    stream, schema = _open_capsule(capsule, "arrow_array_stream"), _new_struct("arrow_schema")
-    _next_arrow(stream, schema, ffi.NULL)
+    schema, given = open_arrays(data, "decode_columns: strings")
     arrays: list[Any] = []
-    while True:
-        array = _new_struct("arrow_array")
-        _next_arrow(stream, ffi.NULL, array)
-        if lib.fnabi_arrow_length(array) < 0:
-            break
+    for array in given:
         arrays.append(array)
         if threads == 1 or sum(map(lib.fnabi_arrow_length, arrays)) >= _ARROW_ROWS:
-            yield _split_arrays(schema, arrays, threads, capsule)
+            yield _split_arrays(schema, arrays, threads)
             arrays = []
-    yield _split_arrays(schema, arrays, threads, capsule)
+    yield _split_arrays(schema, arrays, threads)
 
 
-def _next_arrow(stream: Any, schema: Any, array: Any) -> None:
-    problem = lib.fnabi_arrow_next(stream, schema, array)
-    if problem != ffi.NULL:
-        text = ffi.string(problem).decode("utf-8", "replace")
-        raise CallError(f"decode_columns: strings: the Arrow stream failed: {text}")
-
-
-def _split_arrays(schema: Any, arrays: list[Any], threads: int, owner: object) -> list[Reader]:
-    """Equal shares of all rows; `owner` is what the arrays belong to."""
+def _split_arrays(schema: Any, arrays: list[Any], threads: int) -> list[Reader]:
+    """Equal shares of all rows."""
     lengths = [lib.fnabi_arrow_length(array) for array in arrays]
     starts = [0, *accumulate(lengths)]
 
     def reader(begin: int, end: int) -> Reader:
-        def read(handle: _Handle, _owner: object = owner) -> None:
+        def read(handle: _Handle) -> None:
             for array, start, length in zip(arrays, starts, lengths, strict=False):
                 first, last = max(begin - start, 0), min(end - start, length)
                 if first < last:
@@ -719,22 +660,23 @@ def _split_file(file: IO[bytes], threads: int, room: int) -> Iterator[list[Reade
         if not isinstance(block, (bytes, bytearray, memoryview)):
             raise CallError("decode_columns: strings: a file must be open in binary mode")
         whole = not block
-        data = rest + bytes(block)
+        data = rest + block if rest else bytes(block)
         end = len(data) if whole else data.rfind(b"\n") + 1
         rest = data[end:]
         if end > 0:
-            yield _split_lines(data[:end], threads)
+            yield _split_lines(data, end, threads)
         else:
             room *= 2  # a long line is not gone through again and again
         if whole:
             return
 
 
-def _split_lines(data: bytes, threads: int) -> list[Reader]:
+def _split_lines(data: bytes, size: int, threads: int) -> list[Reader]:
+    """Shares of the lines that the first bytes of `data` are."""
     bounds = [0]
-    for _, end in _shares(len(data), threads)[:-1]:
-        bounds.append(data.find(b"\n", max(end, bounds[-1])) + 1 or len(data))
-    bounds.append(len(data))
+    for _, end in _shares(size, threads)[:-1]:
+        bounds.append(data.find(b"\n", max(end, bounds[-1]), size) + 1 or size)
+    bounds.append(size)
 
     def reader(begin: int, end: int) -> Reader:
         def read(handle: _Handle) -> None:
@@ -779,24 +721,66 @@ def iter_columns(
 # ----------------------------------------------------------------------------------------- encoding
 
 
-def encode_columns(columns: Columns) -> tuple[bytes, memoryview]:
+def encode_columns(columns: Columns, threads: int = 1) -> tuple[bytes, memoryview]:
     """Encode the rows of columns again; a text that its encoder wrote comes back as it was.
+
+    Args:
+        columns: Of any ABI but declarations, which have no encoder.
+        threads: How many encode at once.
 
     Returns:
         The texts, one behind the other, and n + 1 offsets, int64: text i is
         ``data[offsets[i]:offsets[i + 1]]``. A row with an error or without a text is empty.
 
     Raises:
-        CallError: when `columns` is something else, or of declarations, which have no encoder.
+        CallError: when an argument is something else.
 
     """
     if not isinstance(columns, Columns):
         raise CallError(f"encode_columns: columns: expected Columns, not {type(columns).__name__}")
-    handle = columns._whole().columns
-    offsets = bytearray(8 * (len(columns) + 1))
-    places = ffi.from_buffer("int64_t[]", offsets)
-    data = _core.fill(
-        lambda out, room, error: lib.fnabi_columns_encode(handle, places, out, room, error),
-        "encode_columns",
-    )
-    return data, memoryview(offsets).toreadonly().cast("q")
+    if not isinstance(threads, int) or threads < 1:
+        raise CallError(f"encode_columns: threads must be an int of 1 or more, not {threads!r}")
+    parts = columns._parts
+    offsets = _new_memory("int64_t[]", len(columns) + 1)
+    offsets[0] = 0
+
+    def run(rows: tuple[_Handle, int, int, int]) -> Any:
+        return _encode_rows(*rows, offsets)
+
+    data = io.BytesIO()
+    some = list(_some_rows(parts))
+    with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
+        texts = map(run, some) if pool is None else pool.map(run, some)
+        for (_, _, count, row), text in zip(some, texts, strict=True):
+            lib.fnabi_columns_raise(offsets + row + 1, count, data.tell())
+            data.write(text)
+    return data.getvalue(), memoryview(ffi.buffer(offsets)).toreadonly().cast("B").cast("q")
+
+
+_new_memory = ffi.new_allocator(should_clear_after_alloc=False)
+
+
+def _some_rows(parts: list[_Handle]) -> Iterator[tuple[_Handle, int, int, int]]:
+    """Rows that are encoded at once: of which part, from which on, how many, their number."""
+    row = 0
+    for part in parts:
+        rows = lib.fnabi_columns_rows(part.columns)
+        for first in range(0, rows, _ENCODED):
+            yield part, first, min(_ENCODED, rows - first), row + first
+        row += rows
+
+
+def _encode_rows(part: _Handle, first: int, count: int, row: int, offsets: Any) -> Any:
+    """The memory of the texts of some rows; their ends are added to the offsets."""
+    error = ffi.new("fnabi_error *")
+    ends = offsets + row + 1
+    room = lib.fnabi_columns_encode_room(part.columns, first, count)
+    while True:
+        out = _new_memory("uint8_t[]", room)
+        size = lib.fnabi_columns_encode(part.columns, first, count, ends, out, room, error)
+        if size < 0:
+            check_memory(error.code == lib.FNABI_MEMORY)
+            raise _core.call_error(error, f"encode_columns: row {row + error.offset}")
+        if size <= room:
+            return ffi.buffer(out, size)
+        room = size

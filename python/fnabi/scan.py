@@ -24,7 +24,7 @@ import msgspec
 
 from fnabi import _core
 from fnabi._fnabi import ffi, lib
-from fnabi.columns import _check_memory, _new_capsule
+from fnabi.arrow import check_memory, new_capsule
 from fnabi.errors import CallError
 from fnabi.iree_abi import Signature
 from fnabi.vmfb import Source
@@ -110,7 +110,7 @@ class ScanBatch:
 
     def __init__(self) -> None:
         scan = lib.fnabi_scan_new()
-        _check_memory(scan == ffi.NULL)
+        check_memory(scan == ffi.NULL)
         self._scan = ffi.gc(scan, lib.fnabi_scan_free)
 
     def __len__(self) -> int:
@@ -137,8 +137,8 @@ class ScanBatch:
 
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
         """The rows as one Arrow struct array, which may outlive them. Nothing is cast."""
-        capsule, array = _new_capsule("arrow_array")
-        _check_memory(lib.fnabi_scan_array(self._scan, array))
+        capsule, array = new_capsule("arrow_array")
+        check_memory(lib.fnabi_scan_array(self._scan, array))
         return _schema(), capsule
 
     def __repr__(self) -> str:
@@ -146,7 +146,7 @@ class ScanBatch:
 
     def _fail(self, file: bytes, code: int, text: str) -> None:
         why = text.encode("utf-8", "replace")
-        _check_memory(
+        check_memory(
             lib.fnabi_scan_fail(
                 self._scan, file, len(file), code, why, len(why), ffi.new("fnabi_error *")
             )
@@ -267,7 +267,7 @@ class Scan:
         What is wrong with the call, such as an iterator that has been read, comes as an error of
         the stream, from whoever reads it.
         """
-        capsule, stream = _new_capsule("arrow_array_stream")
+        capsule, stream = new_capsule("arrow_array_stream")
         source = _Source(self)
         handle = ffi.new_handle(source)
         functions = ffi.new(
@@ -280,15 +280,15 @@ class Scan:
                 "context": handle,
             },
         )
-        _check_memory(lib.fnabi_arrow_stream(functions, stream))
+        check_memory(lib.fnabi_arrow_stream(functions, stream))
         source.handle = handle
         _open.add(source)
         return capsule
 
 
 def _schema() -> object:
-    capsule, schema = _new_capsule("arrow_schema")
-    _check_memory(lib.fnabi_scan_schema(schema))
+    capsule, schema = new_capsule("arrow_schema")
+    check_memory(lib.fnabi_scan_schema(schema))
     return capsule
 
 

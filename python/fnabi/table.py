@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
 from types import TracebackType
 from typing import Any
 
 from fnabi._fnabi import ffi, lib
-from fnabi.columns import _new_struct, _next_arrow, _open_capsule
+from fnabi.arrow import open_arrays
 from fnabi.errors import CallError
 
 __all__ = ["FORMATS", "TableFile"]
@@ -96,7 +96,8 @@ class _JsonLines:
 
     def write(self, batch: Any) -> None:
         error = ffi.new("fnabi_error *")
-        for schema, array in _arrays(batch):
+        schema, arrays = open_arrays(batch, "fnabi.table: batch")
+        for array in arrays:
             rows = lib.fnabi_arrow_length(array)
             for first in range(0, rows, _LINES):
                 asked = schema, array, first, min(_LINES, rows - first)
@@ -110,23 +111,6 @@ class _JsonLines:
 
     def close(self) -> None:
         """Nothing is kept."""
-
-
-def _arrays(data: Any) -> Iterator[tuple[Any, Any]]:
-    """The arrays of Arrow data of fnabi, each with its type, as long as they are looked at."""
-    if not hasattr(data, "__arrow_c_stream__"):
-        capsules = data.__arrow_c_array__()
-        yield _open_capsule(capsules[0], "arrow_schema"), _open_capsule(capsules[1], "arrow_array")
-        return
-    capsule = data.__arrow_c_stream__()
-    stream, schema = _open_capsule(capsule, "arrow_array_stream"), _new_struct("arrow_schema")
-    _next_arrow(stream, schema, ffi.NULL)
-    while True:
-        array = _new_struct("arrow_array")
-        _next_arrow(stream, ffi.NULL, array)
-        if lib.fnabi_arrow_length(array) < 0:
-            return
-        yield schema, array
 
 
 def _load(package: str, purpose: str) -> None:

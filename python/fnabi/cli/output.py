@@ -6,7 +6,8 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -51,7 +52,7 @@ def write_table(
     """Write batches of rows to the output; status 1 when one has an error."""
     rows = bad = 0
     with TableFile(arguments.output, schema, f"fnabi {arguments.verb}") as output:
-        for batch in batches:
+        for batch in _ahead(batches):
             output.write(batch)
             rows += len(batch)
             bad += batch.bad
@@ -63,6 +64,16 @@ def write_table(
             "", f"{bad} of {counted(rows, noun)} {'has an error' if bad == 1 else 'have errors'}"
         )
     return 1 if bad else 0
+
+
+def _ahead(batches: Iterable[Any]) -> Iterator[Any]:
+    """Make each batch while the one before it is written."""
+    iterator = iter(batches)
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, iterator, None)
+        while (batch := coming.result()) is not None:
+            coming = pool.submit(next, iterator, None)
+            yield batch
 
 
 def shows_progress() -> bool:
