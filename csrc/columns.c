@@ -162,6 +162,7 @@ static const fnabi_dtype_entry* entry_of(const fnabi_columns* columns,
 
 static fnabi_dtype dtype_of(const fnabi_columns* columns, size_t i) {
   const fnabi_dtype_entry* e = entry_of(columns, i);
+  if (e->format_size == 0) return (fnabi_dtype){e->kind, e->bits, "", 0};
   return (fnabi_dtype){e->kind, e->bits,
                        (const char*)columns->formats.data + e->format,
                        e->format_size};
