@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from fnabi._call import Function
+from sanitizers import SANITIZE
 
 SOURCES = Path(__file__).parent / "data" / "tvm"
 BUILT = TemporaryDirectory(prefix="fnabi-callee-")
@@ -40,7 +41,7 @@ def interop_library(name: str, *flags: str, link: bool = False) -> str:
     `flags` are the compiler's; with `link` the library says that it needs libtvm_ffi, and where.
     """
     package = tvm_ffi_folder()
-    flags += ("-O2", "-w", f"-I{package}/include")
+    flags += ("-O2", "-w", f"-I{package}/include", *SANITIZE)
     needed = [f"-L{package}/lib", "-ltvm_ffi", f"-Wl,-rpath,{package}/lib"] if link else []
     return built(name, "cc", *flags, f"{SOURCES}/{name}.c", *needed)
 

@@ -315,6 +315,7 @@ def check_same(columns: Columns, texts: list[bytes]) -> None:
     assert outcomes(columns) == [outcome_of(raw.parse, text) for text in texts]
 
 
+@pytest.mark.threads
 @pytest.mark.parametrize("threads", [1, 2, 3, 100])
 def test_inputs(threads: int) -> None:
     given: list[Any] = [RAW[0].decode(), bytearray(RAW[1]), memoryview(RAW[2]), RAW[3]]
@@ -405,6 +406,7 @@ print(peak() - early)
 """
 
 
+@pytest.mark.unsanitized("a sanitizer keeps what is freed")
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc tells how much memory was used")
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
@@ -437,6 +439,7 @@ def test_lists_of_every_sort(monkeypatch: pytest.MonkeyPatch, chunk: int, copies
             fnabi.decode_columns([*given[:150], 5, *given[150:]], "raw", threads)
 
 
+@pytest.mark.threads
 def test_lists_that_change() -> None:
     """A thread that changes a list takes nothing away that is being decoded."""
     texts = [b"I6!B3!d%dR1!" % (n % 10) for n in range(1000)]

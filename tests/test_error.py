@@ -288,6 +288,7 @@ def test_an_exception_on_its_way_stays():
         plain("apply")(fail)
 
 
+@pytest.mark.threads
 def test_exceptions_from_other_threads():
     raised = ValueError("elsewhere")
 
@@ -308,6 +309,7 @@ def test_exceptions_from_other_threads():
         plain("add_ints")(function)
 
 
+@pytest.mark.threads
 def test_callbacks_on_threads_of_python():
     apply = plain("apply")
     problems = []
@@ -329,6 +331,7 @@ def test_callbacks_on_threads_of_python():
     assert not problems
 
 
+@pytest.mark.threads
 @pytest.mark.parametrize("drop", ["drop_kept", "drop_kept_on_thread"])
 def test_a_callback_outlives_its_caller(drop):
     class Answer:

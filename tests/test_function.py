@@ -7,7 +7,6 @@ import ctypes
 import gc
 import inspect
 import json
-import os
 import pickle
 import subprocess
 import sys
@@ -26,13 +25,10 @@ import pytest
 import fnabi
 from callee import SOURCES, exported, interop_library
 from fnabi import CallError, Function, LibraryError
+from sanitizers import SANITIZE, check_grown, resident
 
 LONG = "a string longer than seven bytes"
 CASES = json.loads((SOURCES / "cases.json").read_text())["cases"]
-
-
-SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
-"""As by `make lane` in csrc."""
 
 
 def plain(name: str) -> Function:
@@ -662,6 +658,7 @@ def test_a_column_that_shrinks():
     assert raised.value.row == 4
 
 
+@pytest.mark.threads
 @pytest.mark.parametrize("release", [True, False])
 def test_other_threads_run_during_a_map(release):
     function = plain("nargs")
@@ -690,11 +687,6 @@ def test_other_threads_run_during_a_map(release):
 
 
 # ------------------------------------------------------------------- counts and memory
-
-
-def rss() -> int:
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * 4096
 
 
 class Thing:
@@ -748,13 +740,13 @@ def peer_values() -> dict[str, object]:
 def check_counts(calls: list[Callable[[], object]], *values: object, times: int = 20_000) -> None:
     """`times` rounds of calls leave the counts, the library's objects and memory as they are."""
     live = plain("live")
-    times = 200 if SANITIZED else times
+    times = 200 if SANITIZE else times
     for call in calls:
         for _ in range(200):
             call()
     gc.collect()
     counts = [sys.getrefcount(value) for value in values]
-    objects, memory = live(), rss()
+    objects, memory = live(), resident()
     for call in calls:
         for _ in range(times):
             call()
@@ -763,8 +755,7 @@ def check_counts(calls: list[Callable[[], object]], *values: object, times: int 
     after = [sys.getrefcount(value) for value in values]
     if values and values[0] is not None:  # of which everybody has some
         assert after == counts
-    if not SANITIZED:  # a sanitizer keeps what is freed
-        assert rss() - memory < 4 << 20  # an object leaked by each is more
+    check_grown(memory, 4 << 20)  # an object leaked by each is more
 
 
 @pytest.mark.parametrize("name", COUNTED)
@@ -833,6 +824,7 @@ def test_cycles_are_collected():
     assert gone() is None
 
 
+@pytest.mark.threads
 @pytest.mark.parametrize("release", [True, False])
 def test_two_threads(release):
     values = [1, 2.5, LONG, [1, [LONG]], {"a": LONG}, Thing(), print, np.zeros(2, np.float32)]
@@ -940,7 +932,7 @@ def test_beside_tvm_ffi(order):
     assert run(ORDERS[order] + BESIDE, *libraries) == "good\n"
 
 
-@pytest.mark.skipif(not SANITIZED, reason="make lane runs it under the sanitizers")
+@pytest.mark.skipif("leak" not in str(SANITIZE), reason="`make lane` in csrc runs it, at its end")
 def test_nothing_is_leaked():
     gc.collect()
     assert ctypes.CDLL(None)["__lsan_do_recoverable_leak_check"]() == 0

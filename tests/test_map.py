@@ -18,6 +18,7 @@ import callee
 import strategies
 from fnabi import Array, CallError, Dict, List, Map, Object
 from fnabi._call import Function
+from sanitizers import check_grown, resident
 
 KINDS = pytest.mark.parametrize("kind", [Map, Dict])
 NAMES = {"Array": Array, "Dict": Dict, "List": List, "Map": Map, "inf": math.inf}
@@ -333,8 +334,6 @@ def test_callees_read_and_make_them() -> None:
 
 
 def test_counts_and_memory() -> None:
-    from resource import RUSAGE_SELF, getrusage
-
     live, first, build = plain("live"), plain("first"), plain("map_build")
     count = plain("strong_count")
     text = "a text that is no small one"
@@ -354,9 +353,9 @@ def test_counts_and_memory() -> None:
 
     work(2000)
     gc.collect()
-    memory = getrusage(RUSAGE_SELF).ru_maxrss
+    memory = resident()
     work(10_000)
-    assert getrusage(RUSAGE_SELF).ru_maxrss - memory < 1000
+    check_grown(memory, 1 << 20)
     assert live() == before
     assert count(kept) == count(shared) == 1
     assert count(kept[text]) == 2

@@ -319,6 +319,7 @@ def test_tensors_of_a_library_are_freed():
     assert live() == before
 
 
+@pytest.mark.threads
 def test_threads(first):
     failures = []
     barrier = threading.Barrier(4)
@@ -856,6 +857,7 @@ def test_damaged_lent_tensors():
 # -------------------------------------------------------------- other threads, and the end
 
 
+@pytest.mark.threads
 def test_deleters_run_without_the_gil(first):
     given = np.ones(4)
     seen = weakref.ref(given)
@@ -881,6 +883,7 @@ for given in (np.ones(3), memoryview(b"abc")):
     capsule = from_dlpack(given).__dlpack__(max_version=(1, 0))
     address = get(capsule, b"dltensor_versioned")
     ctypes.pythonapi.PyCapsule_SetName(ctypes.py_object(capsule), b"taken")
+    del capsule  # before its name
     deleter = ctypes.c_void_p.from_address(address + 16)
     ctypes.CDLL(None).__cxa_atexit(deleter, ctypes.c_void_p(address), None)
 print("done")
