@@ -155,6 +155,11 @@ size_t fnabi_columns_read(const fnabi_columns* columns, int32_t column,
 /* -------------------------------------------------------------------- dtypes
  */
 
+/* A text of a vector, which may have no memory where all texts are empty. */
+static const char* text_at(const fnabi_vector* v, size_t at) {
+  return v->size == 0 ? "" : (const char*)v->data + at;
+}
+
 static const fnabi_dtype_entry* entry_of(const fnabi_columns* columns,
                                          size_t i) {
   return (const fnabi_dtype_entry*)(const void*)columns->dtypes.data + i;
@@ -162,9 +167,7 @@ static const fnabi_dtype_entry* entry_of(const fnabi_columns* columns,
 
 static fnabi_dtype dtype_of(const fnabi_columns* columns, size_t i) {
   const fnabi_dtype_entry* e = entry_of(columns, i);
-  if (e->format_size == 0) return (fnabi_dtype){e->kind, e->bits, "", 0};
-  return (fnabi_dtype){e->kind, e->bits,
-                       (const char*)columns->formats.data + e->format,
+  return (fnabi_dtype){e->kind, e->bits, text_at(&columns->formats, e->format),
                        e->format_size};
 }
 
@@ -961,8 +964,7 @@ static void write_sip_side(const fnabi_vector* c, size_t row, fnabi_writer* w) {
       if (position >= 0)
         fnabi_pack_int(w, position);
       else
-        fnabi_pack_text(w, (const char*)c[FNABI_COLUMN_NAMES].data + name,
-                        stop - name);
+        fnabi_pack_text(w, text_at(&c[FNABI_COLUMN_NAMES], name), stop - name);
     }
     int8_t kind = (int8_t)c[FNABI_COLUMN_KIND].data[at];
     fnabi_pack_array(w, 2);
@@ -990,7 +992,7 @@ int64_t fnabi_columns_row(const fnabi_columns* columns, size_t row,
   if (find_kept(columns, row, &kept)) {
     size_t begin = (size_t)number_at(&v[FNABI_COLUMN_TEXT_OFFSETS], kept);
     size_t end = (size_t)number_at(&v[FNABI_COLUMN_TEXT_OFFSETS], kept + 1);
-    const char* text = (const char*)v[FNABI_COLUMN_TEXT].data + begin;
+    const char* text = text_at(&v[FNABI_COLUMN_TEXT], begin);
     size_t size = end - begin;
     switch (columns->abi) {
       case FNABI_ABI_RAW:

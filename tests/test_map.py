@@ -7,6 +7,7 @@ import pickle
 import random
 import subprocess
 import sys
+import threading
 from collections.abc import ItemsView, KeysView, Mapping, MutableMapping, ValuesView
 from typing import Any
 
@@ -359,6 +360,33 @@ def test_counts_and_memory() -> None:
     assert live() == before
     assert count(kept) == count(shared) == 1
     assert count(kept[text]) == 2
+
+
+@pytest.mark.threads
+def test_threads() -> None:
+    shared = Dict({i: "a text that is no small one" for i in range(100)})
+    first = plain("first")
+    problems = []
+
+    def work(seed: int) -> None:
+        rng = random.Random(seed)
+        try:
+            for i in range(2000):
+                first(shared)
+                shared[rng.randrange(100)] = [i, "another long text"]
+                shared[f"{seed} of {i}"] = None
+                assert shared.pop(f"{seed} of {i}", 1) is None
+                assert len(shared.todict()) >= 100
+        except BaseException as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    assert sorted(shared) == list(range(100))
 
 
 # ----------------------------------------------------------------------------------------- tvm_ffi
