@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+import fnabi
 from fnabi._call import Function
 from sanitizers import SANITIZE
 
@@ -55,6 +56,13 @@ def built(name: str, compiler: str, *arguments: str) -> str:
     command = [compiler, "-fPIC", "-shared", "-fvisibility=hidden", *arguments, "-o", str(path)]
     subprocess.run(command, check=True)
     return str(path)
+
+
+@cache
+def callee_library() -> str:
+    """Build the library of tests/data/callee, which needs no libtvm_ffi, and give its path."""
+    sources = [str(SOURCES.parent / "callee" / name) for name in ("plain.c", "second.c")]
+    return built("callee", "cc", "-std=c11", "-O2", f"-I{fnabi.get_include()}", *sources)
 
 
 @cache

@@ -3,12 +3,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from sanitizers import SANITIZE
+from sanitizers import SANITIZE, examples
 
 # The same examples in every run; a case that a longer search finds becomes a test of its own.
-settings.register_profile(
-    "fnabi", deadline=None, derandomize=True, max_examples=50 if SANITIZE else 500
-)
+settings.register_profile("fnabi", deadline=None, derandomize=True, max_examples=examples(500))
 settings.load_profile("fnabi")
 
 pytest.register_assert_rewrite("outcomes")

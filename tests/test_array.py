@@ -19,7 +19,7 @@ import fnabi
 import strategies
 from fnabi import Array, CallError, Dict, List, Map, RangeError, Shape
 from fnabi._call import Function
-from sanitizers import FOREIGN_FREE, check_grown, resident
+from sanitizers import FOREIGN_FREE, check_grown, examples, resident
 
 KINDS = pytest.mark.parametrize("kind", [Array, List])
 CYCLE = "maximum recursion depth exceeded"
@@ -64,7 +64,7 @@ def first(value: object) -> Any:
 
 @KINDS
 @given(values=st.lists(strategies.values))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_values_come_back(kind: Any, values: list[Any]) -> None:
     made = kind(values)
     assert made.tolist() == values
@@ -247,7 +247,7 @@ changes = st.sampled_from(sorted(CHANGES)).flatmap(
 
 
 @given(values=ints, steps=st.lists(changes, max_size=12))
-@settings(max_examples=1000)
+@settings(max_examples=examples(1000))
 def test_changes_are_those_of_a_list(values: list[int], steps: list[Any]) -> None:
     made, model = List(values), list(values)
     for name, args in steps:

@@ -36,6 +36,7 @@ from fnabi.types import (
     Type,
 )
 from outcomes import outcome_of
+from sanitizers import examples
 
 PARSE: dict[Abi, Callable[[bytes], Any]] = {
     "raw": raw.parse,
@@ -242,31 +243,31 @@ def test_twenty_thousand_changed_texts(abi: Abi) -> None:
         assert errors.get(row) == (answer[:2] if type(answer) is tuple else None)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.lists(strategies.nearly_raw() | strategies.raw_signatures.map(raw.encode), max_size=8))
 def test_raw(texts: list[bytes]) -> None:
     check_columns(fnabi.decode_columns(texts), texts)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.lists(strategies.nearly_sip() | strategies.sip_signatures.map(sip.encode), max_size=8))
 def test_sip(texts: list[bytes]) -> None:
     check_columns(fnabi.decode_columns(texts, "sip"), texts)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.lists(strategies.nearly_cconv, max_size=8))
 def test_cconv(texts: list[bytes]) -> None:
     check_columns(fnabi.decode_columns(texts, "cconv"), texts)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.lists(strategies.iree_abi_signatures.map(iree_abi.encode), max_size=4))
 def test_iree_abi(texts: list[str]) -> None:
     check_columns(fnabi.decode_columns(texts, "iree_abi"), [text.encode() for text in texts])
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.lists(strategies.raw_signatures, max_size=8), st.lists(strategies.sip_signatures))
 def test_encoded_again(signatures: list[Any], structures: list[Any]) -> None:
     for abi, encode, values in (("raw", raw.encode, signatures), ("sip", sip.encode, structures)):

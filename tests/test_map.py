@@ -19,7 +19,7 @@ import callee
 import strategies
 from fnabi import Array, CallError, Dict, List, Map, Object
 from fnabi._call import Function
-from sanitizers import check_grown, resident
+from sanitizers import check_grown, examples, resident
 
 KINDS = pytest.mark.parametrize("kind", [Map, Dict])
 NAMES = {"Array": Array, "Dict": Dict, "List": List, "Map": Map, "inf": math.inf}
@@ -34,7 +34,7 @@ def plain(name: str) -> Function:
 
 @KINDS
 @given(values=st.dictionaries(strategies.keys, strategies.values, max_size=30))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_values_come_back(kind: Any, values: dict[Any, Any]) -> None:
     made = kind(values)
     assert made.todict() == values
@@ -364,7 +364,7 @@ def test_counts_and_memory() -> None:
 
 @pytest.mark.threads
 def test_threads() -> None:
-    shared = Dict({i: "a text that is no small one" for i in range(100)})
+    shared = Dict(dict.fromkeys(range(100), "a text that is no small one"))
     first = plain("first")
     problems = []
 
@@ -407,7 +407,7 @@ def test_containers_of_tvm_ffi_are_taken_and_given() -> None:
 
 
 @given(keys=st.lists(st.tuples(st.booleans(), st.booleans(), strategies.keys), max_size=60))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_both_change_a_dict(keys: list[tuple[bool, bool, Any]]) -> None:
     pytest.importorskip("tvm_ffi")
     ours = Dict()

@@ -23,6 +23,7 @@ from fnabi import CallError, Device
 from fnabi._call import Any, AnyArray, Function
 from fnabi.tensor import Tensor, device_parts, dtype_of, dtype_parts, from_dlpack
 from fnabi.types import DType
+from sanitizers import examples
 
 np = pytest.importorskip("numpy")
 ml_dtypes = pytest.importorskip("ml_dtypes")
@@ -109,7 +110,7 @@ def draw_array(data):
     return part
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @drawn(st.data())
 def test_any_array_goes_in_and_comes_back(data):
     given = draw_array(data)
@@ -131,7 +132,7 @@ def test_any_array_goes_in_and_comes_back(data):
     assert given.size == 0 or copied.data_ptr != tensor.data_ptr
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @drawn(st.data())
 def test_callees_see_the_elements(data):
     given = draw_array(data).real.astype("f4", order="K")
