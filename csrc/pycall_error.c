@@ -145,22 +145,28 @@ static void delete_raised(void* self, int flags) {
   fnabi_error_object_delete(self, flags);
 }
 
-/* The name of the first class that everybody knows; others than that are
- * RuntimeErrors to a library. */
+/* The name of a class, where it is one of those that everybody knows; NULL,
+ * without an exception, where it is none. */
+static PyObject* known_name(PyObject* class) {
+  PyObject* name = PyType_GetName((PyTypeObject*)class);
+  if (name != NULL && PyDict_GetItem(PyEval_GetBuiltins(), name) != class)
+    Py_CLEAR(name);
+  return name;
+}
+
+/* The name of the first class that is known, most often its own; others than
+ * that are RuntimeErrors to a library. */
 static PyObject* kind_of_exception(PyObject* exception) {
-  PyObject* builtins = PyEval_GetBuiltins();
-  PyObject* mro =
-      PyObject_GetAttrString((PyObject*)Py_TYPE(exception), "__mro__");
-  if (mro == NULL) return NULL;
-  PyObject* kind = NULL;
-  for (Py_ssize_t i = 0; kind == NULL && i < PyTuple_Size(mro); i++) {
-    PyObject* class = PyTuple_GetItem(mro, i);
+  PyObject *class = (PyObject*)Py_TYPE(exception), *mro = NULL, *kind = NULL;
+  for (Py_ssize_t i = 1;; i++) {
     if (class == PyExc_Exception || class == PyExc_BaseException) break;
-    kind = PyObject_GetAttrString(class, "__name__");
-    if (kind == NULL) break;
-    if (PyDict_GetItem(builtins, kind) != class) Py_CLEAR(kind);
+    kind = known_name(class);
+    if (kind != NULL || PyErr_Occurred()) break;
+    if (mro == NULL) mro = PyObject_GetAttrString(class, "__mro__");
+    if (mro == NULL || i >= PyTuple_Size(mro)) break;
+    class = PyTuple_GetItem(mro, i);
   }
-  Py_DECREF(mro);
+  Py_XDECREF(mro);
   if (kind == NULL && !PyErr_Occurred())
     kind = PyUnicode_FromString("RuntimeError");
   return kind;

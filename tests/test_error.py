@@ -143,6 +143,30 @@ def test_nothing_is_explained_by_an_earlier_row():
 # ------------------------------------------------------------------- callbacks
 
 
+class Own(Exception):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind"),
+    [
+        (IndexError("m"), "IndexError"),
+        (Exception("m"), "RuntimeError"),
+        (Own("m"), "RuntimeError"),
+        (type("Mine", (ArithmeticError,), {})("m"), "ArithmeticError"),
+        (type("Both", (Own, LookupError), {})("m"), "LookupError"),
+        (type("TypeError", (Exception,), {})("m"), "RuntimeError"),
+        (type("TypeError", (Own, OSError), {})("m"), "OSError"),
+    ],
+    ids=repr,
+)
+def test_kinds_that_a_library_sees(raised, kind):
+    def fail():
+        raise raised
+
+    assert err("apply_catch")(fail) == f"{kind}|m"
+
+
 class Unprintable(Exception):
     def __str__(self):
         raise RuntimeError("no text")
