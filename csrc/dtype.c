@@ -53,10 +53,6 @@ static const named_dtype named[] = {
 #undef NAMED
 #define NAMED_COUNT (sizeof named / sizeof named[0])
 
-static bool equals(const char* data, size_t size, const char* text) {
-  return strlen(text) == size && memcmp(data, text, size) == 0;
-}
-
 void fnabi_pack_dtype(fnabi_writer* w, const fnabi_dtype* dtype) {
   enum { THREE = 0x93, EMPTY = 0xA0, MOST = 1 + sizeof kinds->text + 2 };
   const kind_text* kind = &kinds[dtype->kind];
@@ -159,42 +155,4 @@ bool fnabi_read_dtype(const char* text, size_t size, fnabi_dtype* dtype) {
   bool ieee = part.kind == FNABI_DTYPE_FLOAT && part.format_size == 0;
   return set(dtype, FNABI_DTYPE_COMPLEX, 2 * part.bits, ieee ? "" : text,
              ieee ? 0 : size);
-}
-
-static void put_width(fnabi_writer* w, uint32_t bits) {
-  char text[10];
-  size_t at = sizeof text;
-  for (; bits != 0; bits /= 10) text[--at] = (char)('0' + bits % 10);
-  fnabi_put(w, text + at, sizeof text - at);
-}
-
-bool fnabi_put_dtype(fnabi_writer* w, const fnabi_dtype* dtype) {
-  for (size_t i = 0; i < NAMED_COUNT; i++)
-    if (dtype->kind == named[i].kind && dtype->bits == named[i].bits &&
-        equals(dtype->format, dtype->format_size, named[i].format)) {
-      fnabi_put(w, named[i].name, named[i].size);
-      return true;
-    }
-  if (dtype->kind == FNABI_DTYPE_COMPLEX && dtype->bits % 2 == 0) {
-    fnabi_dtype part = {FNABI_DTYPE_FLOAT, dtype->bits / 2, "", 0};
-    if (dtype->format_size > 0 &&
-        (!fnabi_read_dtype(dtype->format, dtype->format_size, &part) ||
-         part.kind == FNABI_DTYPE_COMPLEX || part.bits != dtype->bits / 2))
-      return false;
-    size_t start = w->size;
-    fnabi_put(w, "complex<", 8);
-    if (fnabi_put_dtype(w, &part)) {
-      fnabi_put(w, ">", 1);
-      return true;
-    }
-    w->size = start;
-    return false;
-  }
-  if (dtype->kind > FNABI_DTYPE_SIGNLESS || dtype->format_size > 0)
-    return false;
-  static const char* const prefixes[] = {"si", "ui", "i"};
-  const char* prefix = prefixes[dtype->kind];
-  fnabi_put(w, prefix, strlen(prefix));
-  put_width(w, dtype->bits);
-  return true;
 }
