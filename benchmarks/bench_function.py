@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from subprocess import PIPE, Popen
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import fnabi
-from callee import interop_library
+from callee import callee_library, interop_library
 
 tvm_ffi = pytest.importorskip("tvm_ffi")
 
@@ -161,6 +163,50 @@ def test_error(benchmark: BenchmarkFixture, who: str) -> None:
     benchmark.extra_info["items"] = 100
     benchmark.extra_info["work"] = "error raised in C → Python exception"
     benchmark(failing(who, library.fail, ValueError, "a message"))
+
+
+SLOT = """
+import sys, fnabi
+if sys.argv[2] == "tvm_ffi":
+    import tvm_ffi
+    load_module = tvm_ffi.load_module
+else:
+    load_module = fnabi.load_module
+fail = load_module(sys.argv[1]).fail_elsewhere
+assert ("libtvm_ffi" in open("/proc/self/maps").read()) == (sys.argv[2] == "tvm_ffi")
+for line in sys.stdin:
+    for _ in range(int(line)):
+        try:
+            fail()
+        except KeyError:
+            continue
+        raise AssertionError
+    print(flush=True)
+"""
+
+
+@pytest.mark.parametrize("who", LIBRARIES)
+def test_error_of_a_slot(benchmark: BenchmarkFixture, who: str) -> None:
+    """The callee is linked with nothing; each caller in a process of its own.
+
+    The error waits in the library's slot where libtvm_ffi is not loaded. Where it is, as tvm_ffi
+    needs it, it makes the error, with a native backtrace.
+    """
+    command = [sys.executable, "-c", SLOT, callee_library(), who]
+    with Popen(command, stdin=PIPE, stdout=PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        ask, answer = process.stdin, process.stdout
+
+        def fail() -> None:
+            print(TIMES, file=ask, flush=True)
+            assert answer.readline() == "\n"
+
+        benchmark.group = f"{TIMES} errors of a library that is linked with nothing"
+        benchmark.extra_info["items"] = TIMES
+        benchmark.extra_info["work"] = "error of fnabi/callee.h → Python exception"
+        benchmark(fail)
+        ask.close()
 
 
 @pytest.mark.parametrize("who", LIBRARIES)

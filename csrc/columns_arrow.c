@@ -113,8 +113,10 @@ static bool add_names(struct ArrowArray* out, fnabi_columns* columns,
   if (child == NULL || !fnabi_arrow_open(child, columns, length, 3, 0))
     return false;
   const int32_t* ends = (const int32_t*)(const void*)offsets->data;
+  /* where all names are empty there may be no memory */
+  const uint8_t* data = names->size == 0 ? (const uint8_t*)"" : names->data;
 #define IS_UTF8(i) \
-  fnabi_is_utf8(names->data + ends[i], (size_t)(ends[(i) + 1] - ends[i]))
+  fnabi_is_utf8(data + ends[i], (size_t)(ends[(i) + 1] - ends[i]))
   FNABI_ARROW_VALIDITY(child, (named[i] & flag) != 0 && IS_UTF8(i) == utf8);
 #undef IS_UTF8
   const uint8_t* bits = child->buffers[0];
@@ -134,7 +136,7 @@ static bool add_names(struct ArrowArray* out, fnabi_columns* columns,
   for (size_t i = 0; i < length; i++) {
     if (bits == NULL || (bits[i / 8] >> i % 8 & 1) != 0) {
       size_t name = (size_t)(ends[i + 1] - ends[i]);
-      memcpy(text + size, names->data + ends[i], name);
+      memcpy(text + size, data + ends[i], name);
       size += name;
     }
     made[i + 1] = (int32_t)size;

@@ -1,6 +1,5 @@
 #include "dtype.h"
 
-#include "decimal.h"
 #include "error.h"
 
 /* The message of a kind: a head of 0xA0 and its size, and its name. */
@@ -53,10 +52,6 @@ static const named_dtype named[] = {
 };
 #undef NAMED
 #define NAMED_COUNT (sizeof named / sizeof named[0])
-
-static bool equals(const char* data, size_t size, const char* text) {
-  return strlen(text) == size && memcmp(data, text, size) == 0;
-}
 
 void fnabi_pack_dtype(fnabi_writer* w, const fnabi_dtype* dtype) {
   enum { THREE = 0x93, EMPTY = 0xA0, MOST = 1 + sizeof kinds->text + 2 };
@@ -165,41 +160,4 @@ static bool read_complex(const char* text, size_t size, fnabi_dtype* dtype) {
 
 bool fnabi_read_dtype(const char* text, size_t size, fnabi_dtype* dtype) {
   return read_part(text, size, dtype) || read_complex(text, size, dtype);
-}
-
-static void put_width(fnabi_writer* w, uint32_t bits) {
-  uint8_t text[FNABI_DECIMAL_ROOM], *end = text + sizeof text;
-  const uint8_t* begin = fnabi_decimal(end, bits);
-  fnabi_put(w, begin, (size_t)(end - begin));
-}
-
-bool fnabi_put_dtype(fnabi_writer* w, const fnabi_dtype* dtype) {
-  for (size_t i = 0; i < NAMED_COUNT; i++)
-    if (dtype->kind == named[i].kind && dtype->bits == named[i].bits &&
-        equals(dtype->format, dtype->format_size, named[i].format)) {
-      fnabi_put(w, named[i].name, named[i].size);
-      return true;
-    }
-  if (dtype->kind == FNABI_DTYPE_COMPLEX && dtype->bits % 2 == 0) {
-    fnabi_dtype part = {FNABI_DTYPE_FLOAT, dtype->bits / 2, "", 0};
-    if (dtype->format_size > 0 &&
-        (!fnabi_read_dtype(dtype->format, dtype->format_size, &part) ||
-         part.kind == FNABI_DTYPE_COMPLEX || part.bits != dtype->bits / 2))
-      return false;
-    size_t start = w->size;
-    fnabi_put(w, "complex<", 8);
-    if (fnabi_put_dtype(w, &part)) {
-      fnabi_put(w, ">", 1);
-      return true;
-    }
-    w->size = start;
-    return false;
-  }
-  if (dtype->kind > FNABI_DTYPE_SIGNLESS || dtype->format_size > 0)
-    return false;
-  static const char* const prefixes[] = {"si", "ui", "i"};
-  const char* prefix = prefixes[dtype->kind];
-  fnabi_put(w, prefix, strlen(prefix));
-  put_width(w, dtype->bits);
-  return true;
 }

@@ -38,7 +38,4 @@ bool fnabi_unpack_dtype(fnabi_reader* r, fnabi_dtype* dtype,
 /* The dtype that a whole text names; false when it names none. i1 is bool. */
 bool fnabi_read_dtype(const char* text, size_t size, fnabi_dtype* dtype);
 
-/* Its name; false, having written nothing, when MLIR has none. */
-bool fnabi_put_dtype(fnabi_writer* w, const fnabi_dtype* dtype);
-
 #endif /* FNABI_DTYPE_H */

@@ -515,7 +515,7 @@ HOT bool walk_table(fnabi_fb* fb, const fnabi_fb_table* table,
   fnabi_fb_view view;
   if (!enter(fb, table, shape, from, &view)) return false;
   if (fb->writer != NULL) {
-    pack_count(fb->writer, table->count + (member != 0));
+    pack_count(fb->writer, table->count + (member != 0 ? 1u : 0u));
     if (member != 0) fnabi_pack_uint(fb->writer, member);
     for (size_t i = 0; i < table->count; i++)
       if (!fnabi_fb_walk_field(fb, &view, &table->fields[i])) return false;

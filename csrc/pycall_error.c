@@ -25,6 +25,8 @@ static int own_count; /* on all threads, so that most look no further */
 
 _Thread_local int lane_callbacks;
 
+static PyObject* attribute; /* "ffi_error", interned */
+
 #ifdef __linux__
 static int read_loads(struct dl_phdr_info* info, size_t size, void* loads) {
   if (size >= offsetof(struct dl_phdr_info, dlpi_subs))
@@ -143,22 +145,28 @@ static void delete_raised(void* self, int flags) {
   fnabi_error_object_delete(self, flags);
 }
 
-/* The name of the first class that everybody knows; others than that are
- * RuntimeErrors to a library. */
+/* The name of a class, where it is one of those that everybody knows; NULL,
+ * without an exception, where it is none. */
+static PyObject* known_name(PyObject* class) {
+  PyObject* name = PyType_GetName((PyTypeObject*)class);
+  if (name != NULL && PyDict_GetItem(PyEval_GetBuiltins(), name) != class)
+    Py_CLEAR(name);
+  return name;
+}
+
+/* The name of the first class that is known, most often its own; others than
+ * that are RuntimeErrors to a library. */
 static PyObject* kind_of_exception(PyObject* exception) {
-  PyObject* builtins = PyEval_GetBuiltins();
-  PyObject* mro =
-      PyObject_GetAttrString((PyObject*)Py_TYPE(exception), "__mro__");
-  if (mro == NULL) return NULL;
-  PyObject* kind = NULL;
-  for (Py_ssize_t i = 0; kind == NULL && i < PyTuple_Size(mro); i++) {
-    PyObject* class = PyTuple_GetItem(mro, i);
+  PyObject *class = (PyObject*)Py_TYPE(exception), *mro = NULL, *kind = NULL;
+  for (Py_ssize_t i = 1;; i++) {
     if (class == PyExc_Exception || class == PyExc_BaseException) break;
-    kind = PyObject_GetAttrString(class, "__name__");
-    if (kind == NULL) break;
-    if (PyDict_GetItem(builtins, kind) != class) Py_CLEAR(kind);
+    kind = known_name(class);
+    if (kind != NULL || PyErr_Occurred()) break;
+    if (mro == NULL) mro = PyObject_GetAttrString(class, "__mro__");
+    if (mro == NULL || i >= PyTuple_Size(mro)) break;
+    class = PyTuple_GetItem(mro, i);
   }
-  Py_DECREF(mro);
+  Py_XDECREF(mro);
   if (kind == NULL && !PyErr_Occurred())
     kind = PyUnicode_FromString("RuntimeError");
   return kind;
@@ -180,19 +188,32 @@ static PyObject* message_of_exception(PyObject* exception) {
   return PyObject_Str(exception);
 }
 
+/* The error that an exception was made from, or NULL. Of few there is one, and
+ * an AttributeError for all others would cost more than the rest. */
+static PyObject* origin_of_exception(PyObject* exception) {
+  PyObject* dict = PyObject_GenericGetDict(exception, NULL);
+  PyObject* origin = dict ? PyDict_GetItemWithError(dict, attribute) : NULL;
+  if (origin != NULL && Py_TYPE(origin) == lane.error)
+    Py_INCREF(origin);
+  else
+    origin = NULL;
+  Py_XDECREF(dict);
+  PyErr_Clear();
+  return origin;
+}
+
 int lane_error_own(PyObject* exception, fnabi_any* out) {
   fnabi_byte_array texts[3] = {{"", 0}, {"", 0}, {"", 0}};
   PyObject *objects[2] = {NULL, NULL}, *keep[2] = {NULL, NULL};
   raised* self = NULL;
-  PyObject* made_from = PyObject_GetAttrString(exception, "ffi_error");
-  if (made_from != NULL && Py_TYPE(made_from) == lane.error) {
+  PyObject* origin = origin_of_exception(exception);
+  if (origin != NULL) {
     const fnabi_error_object* old =
-        (fnabi_error_object*)((lane_object*)made_from)->object;
+        (fnabi_error_object*)((lane_object*)origin)->object;
     texts[0] = old->kind;
     texts[1] = old->message;
     texts[2] = old->backtrace;
   } else {
-    PyErr_Clear();
     objects[0] = kind_of_exception(exception);
     if (objects[0] == NULL || lane_utf8(objects[0], &texts[0], &keep[0]) < 0)
       goto end;
@@ -218,7 +239,7 @@ end:
     Py_XDECREF(objects[i]);
     Py_XDECREF(keep[i]);
   }
-  Py_XDECREF(made_from);
+  Py_XDECREF(origin);
   return self ? 0 : -1;
 }
 
@@ -272,8 +293,7 @@ PyObject* lane_error_exception(fnabi_error_object* error) {
   if (exception != NULL) {
     fnabi_object_retain(error);
     PyObject* wrapper = lane_wrap(lane.error, &error->object);
-    if (wrapper == NULL ||
-        PyObject_SetAttrString(exception, "ffi_error", wrapper) < 0)
+    if (wrapper == NULL || PyObject_SetAttr(exception, attribute, wrapper) < 0)
       Py_CLEAR(exception);
     Py_XDECREF(wrapper);
   }
@@ -365,6 +385,8 @@ static PyType_Spec error_spec = {"fnabi.Error", sizeof(lane_object), 0,
 
 int lane_error_init(PyObject* module) {
   lane_error_find();
+  attribute = PyUnicode_InternFromString("ffi_error");
+  if (attribute == NULL) return -1;
   lane.error = lane_add_type(module, &error_spec, lane.object);
   return lane.error ? 0 : -1;
 }

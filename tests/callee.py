@@ -17,7 +17,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+import fnabi
 from fnabi._call import Function
+from sanitizers import SANITIZE
 
 SOURCES = Path(__file__).parent / "data" / "tvm"
 BUILT = TemporaryDirectory(prefix="fnabi-callee-")
@@ -40,7 +42,7 @@ def interop_library(name: str, *flags: str, link: bool = False) -> str:
     `flags` are the compiler's; with `link` the library says that it needs libtvm_ffi, and where.
     """
     package = tvm_ffi_folder()
-    flags += ("-O2", "-w", f"-I{package}/include")
+    flags += ("-O2", "-w", f"-I{package}/include", *SANITIZE)
     needed = [f"-L{package}/lib", "-ltvm_ffi", f"-Wl,-rpath,{package}/lib"] if link else []
     return built(name, "cc", *flags, f"{SOURCES}/{name}.c", *needed)
 
@@ -54,6 +56,13 @@ def built(name: str, compiler: str, *arguments: str) -> str:
     command = [compiler, "-fPIC", "-shared", "-fvisibility=hidden", *arguments, "-o", str(path)]
     subprocess.run(command, check=True)
     return str(path)
+
+
+@cache
+def callee_library() -> str:
+    """Build the library of tests/data/callee, which needs no libtvm_ffi, and give its path."""
+    sources = [str(SOURCES.parent / "callee" / name) for name in ("plain.c", "second.c")]
+    return built("callee", "cc", "-std=c11", "-O2", f"-I{fnabi.get_include()}", *sources)
 
 
 @cache

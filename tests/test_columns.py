@@ -25,6 +25,7 @@ from fnabi._fnabi import lib
 from fnabi.columns import Abi, RowError
 from nodes import nodes_of
 from outcomes import outcome_of
+from sanitizers import examples
 
 PARSE: dict[Abi, Callable[[bytes], Any]] = {
     "raw": raw.parse,
@@ -202,31 +203,31 @@ def test_twenty_thousand_changed_texts(abi: Abi) -> None:
         assert errors.get(row) == (answer[:2] if type(answer) is tuple else None)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.lists(strategies.nearly_raw() | strategies.raw_signatures.map(raw.encode), max_size=8))
 def test_raw(texts: list[bytes]) -> None:
     check_columns(fnabi.decode_columns(texts), texts)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.lists(strategies.nearly_sip() | strategies.sip_signatures.map(sip.encode), max_size=8))
 def test_sip(texts: list[bytes]) -> None:
     check_columns(fnabi.decode_columns(texts, "sip"), texts)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.lists(strategies.nearly_cconv, max_size=8))
 def test_cconv(texts: list[bytes]) -> None:
     check_columns(fnabi.decode_columns(texts, "cconv"), texts)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.lists(strategies.iree_abi_signatures.map(iree_abi.encode), max_size=4))
 def test_iree_abi(texts: list[str]) -> None:
     check_columns(fnabi.decode_columns(texts, "iree_abi"), [text.encode() for text in texts])
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.lists(strategies.raw_signatures, max_size=8), st.lists(strategies.sip_signatures))
 def test_encoded_again(signatures: list[Any], structures: list[Any]) -> None:
     for abi, encode, values in (("raw", raw.encode, signatures), ("sip", sip.encode, structures)):
@@ -365,6 +366,7 @@ def check_same(columns: Columns, texts: list[bytes]) -> None:
     assert outcomes(columns) == [outcome_of(raw.parse, text) for text in texts]
 
 
+@pytest.mark.threads
 @pytest.mark.parametrize("threads", [1, 2, 3, 100])
 def test_inputs(threads: int) -> None:
     given: list[Any] = [RAW[0].decode(), bytearray(RAW[1]), memoryview(RAW[2]), RAW[3]]
@@ -455,6 +457,7 @@ print(peak() - early)
 """
 
 
+@pytest.mark.unsanitized("a sanitizer keeps what is freed")
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc tells how much memory was used")
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
@@ -487,6 +490,7 @@ def test_lists_of_every_sort(monkeypatch: pytest.MonkeyPatch, chunk: int, copies
             fnabi.decode_columns([*given[:150], 5, *given[150:]], "raw", threads)
 
 
+@pytest.mark.threads
 def test_lists_that_change() -> None:
     """A thread that changes a list takes nothing away that is being decoded."""
     texts = [b"I6!B3!d%dR1!" % (n % 10) for n in range(1000)]
@@ -722,6 +726,13 @@ def test_arrow_data_that_is_no_text() -> None:
     for data in (pa.array([1, 2]), table, pa.array(["x"]).dictionary_encode()):
         with pytest.raises(CallError, match=r"^decode_columns: strings: expected Arrow strings or"):
             fnabi.decode_columns(data)
+    with pytest.raises(CallError, match=r"^decode_columns: strings: "):
+        fnabi.decode_columns(Wrong())
+
+
+@pytest.mark.unsanitized("pyarrow leaks the text of an exception")
+def test_an_arrow_stream_that_fails() -> None:
+    pa = pytest.importorskip("pyarrow")
 
     def broken() -> Iterator[Any]:
         yield pa.record_batch({"f": ["I1!R1!"]})
@@ -730,8 +741,6 @@ def test_arrow_data_that_is_no_text() -> None:
     reader = pa.RecordBatchReader.from_batches(pa.schema({"f": pa.string()}), broken())
     with pytest.raises(CallError, match=r"the Arrow stream failed: .*it broke"):
         fnabi.decode_columns(reader)
-    with pytest.raises(CallError, match=r"^decode_columns: strings: "):
-        fnabi.decode_columns(Wrong())
 
 
 class Wrong:

@@ -143,6 +143,30 @@ def test_nothing_is_explained_by_an_earlier_row():
 # ------------------------------------------------------------------- callbacks
 
 
+class Own(Exception):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind"),
+    [
+        (IndexError("m"), "IndexError"),
+        (Exception("m"), "RuntimeError"),
+        (Own("m"), "RuntimeError"),
+        (type("Mine", (ArithmeticError,), {})("m"), "ArithmeticError"),
+        (type("Both", (Own, LookupError), {})("m"), "LookupError"),
+        (type("TypeError", (Exception,), {})("m"), "RuntimeError"),
+        (type("TypeError", (Own, OSError), {})("m"), "OSError"),
+    ],
+    ids=repr,
+)
+def test_kinds_that_a_library_sees(raised, kind):
+    def fail():
+        raise raised
+
+    assert err("apply_catch")(fail) == f"{kind}|m"
+
+
 class Unprintable(Exception):
     def __str__(self):
         raise RuntimeError("no text")
@@ -288,6 +312,7 @@ def test_an_exception_on_its_way_stays():
         plain("apply")(fail)
 
 
+@pytest.mark.threads
 def test_exceptions_from_other_threads():
     raised = ValueError("elsewhere")
 
@@ -308,6 +333,7 @@ def test_exceptions_from_other_threads():
         plain("add_ints")(function)
 
 
+@pytest.mark.threads
 def test_callbacks_on_threads_of_python():
     apply = plain("apply")
     problems = []
@@ -329,6 +355,7 @@ def test_callbacks_on_threads_of_python():
     assert not problems
 
 
+@pytest.mark.threads
 @pytest.mark.parametrize("drop", ["drop_kept", "drop_kept_on_thread"])
 def test_a_callback_outlives_its_caller(drop):
     class Answer:

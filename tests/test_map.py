@@ -7,6 +7,7 @@ import pickle
 import random
 import subprocess
 import sys
+import threading
 from collections.abc import ItemsView, KeysView, Mapping, MutableMapping, ValuesView
 from typing import Any
 
@@ -18,6 +19,7 @@ import callee
 import strategies
 from fnabi import Array, CallError, Dict, List, Map, Object
 from fnabi._call import Function
+from sanitizers import check_grown, examples, resident
 
 KINDS = pytest.mark.parametrize("kind", [Map, Dict])
 NAMES = {"Array": Array, "Dict": Dict, "List": List, "Map": Map, "inf": math.inf}
@@ -32,7 +34,7 @@ def plain(name: str) -> Function:
 
 @KINDS
 @given(values=st.dictionaries(strategies.keys, strategies.values, max_size=30))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_values_come_back(kind: Any, values: dict[Any, Any]) -> None:
     made = kind(values)
     assert made.todict() == values
@@ -333,8 +335,6 @@ def test_callees_read_and_make_them() -> None:
 
 
 def test_counts_and_memory() -> None:
-    from resource import RUSAGE_SELF, getrusage
-
     live, first, build = plain("live"), plain("first"), plain("map_build")
     count = plain("strong_count")
     text = "a text that is no small one"
@@ -354,12 +354,39 @@ def test_counts_and_memory() -> None:
 
     work(2000)
     gc.collect()
-    memory = getrusage(RUSAGE_SELF).ru_maxrss
+    memory = resident()
     work(10_000)
-    assert getrusage(RUSAGE_SELF).ru_maxrss - memory < 1000
+    check_grown(memory, 1 << 20)
     assert live() == before
     assert count(kept) == count(shared) == 1
     assert count(kept[text]) == 2
+
+
+@pytest.mark.threads
+def test_threads() -> None:
+    shared = Dict(dict.fromkeys(range(100), "a text that is no small one"))
+    first = plain("first")
+    problems = []
+
+    def work(seed: int) -> None:
+        rng = random.Random(seed)
+        try:
+            for i in range(2000):
+                first(shared)
+                shared[rng.randrange(100)] = [i, "another long text"]
+                shared[f"{seed} of {i}"] = None
+                assert shared.pop(f"{seed} of {i}", 1) is None
+                assert len(shared.todict()) >= 100
+        except BaseException as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    assert sorted(shared) == list(range(100))
 
 
 # ----------------------------------------------------------------------------------------- tvm_ffi
@@ -380,7 +407,7 @@ def test_containers_of_tvm_ffi_are_taken_and_given() -> None:
 
 
 @given(keys=st.lists(st.tuples(st.booleans(), st.booleans(), strategies.keys), max_size=60))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_both_change_a_dict(keys: list[tuple[bool, bool, Any]]) -> None:
     pytest.importorskip("tvm_ffi")
     ours = Dict()

@@ -12,6 +12,7 @@ import pytest
 
 from callee import tvm_ffi_folder
 from fnabi._fnabi import ffi
+from sanitizers import FOREIGN_FREE
 
 tvm_ffi = pytest.importorskip("tvm_ffi")
 
@@ -152,6 +153,7 @@ def test_arrays(objects) -> None:
     assert list(objects.list_items(array))[:3] == [1, "a string object", b""]
 
 
+@pytest.mark.unsanitized(FOREIGN_FREE)
 def test_lists_are_changed_by_both(objects) -> None:
     for made in (objects.list_new(1, 2), tvm_ffi.List([1, 2])):
         model = [1, 2]

@@ -103,6 +103,7 @@ def expected_rows() -> list[ScanRow]:
 # --------------------------------------------------------------------------------------------- rows
 
 
+@pytest.mark.threads
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("lenient", [False, True])
 def test_scan_is_opening_each(lenient: bool, threads: int) -> None:

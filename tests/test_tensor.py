@@ -23,6 +23,7 @@ from fnabi import CallError, Device
 from fnabi._call import Any, AnyArray, Function
 from fnabi.tensor import Tensor, device_parts, dtype_of, dtype_parts, from_dlpack
 from fnabi.types import DType
+from sanitizers import examples
 
 np = pytest.importorskip("numpy")
 ml_dtypes = pytest.importorskip("ml_dtypes")
@@ -109,7 +110,7 @@ def draw_array(data):
     return part
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @drawn(st.data())
 def test_any_array_goes_in_and_comes_back(data):
     given = draw_array(data)
@@ -131,7 +132,7 @@ def test_any_array_goes_in_and_comes_back(data):
     assert given.size == 0 or copied.data_ptr != tensor.data_ptr
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @drawn(st.data())
 def test_callees_see_the_elements(data):
     given = draw_array(data).real.astype("f4", order="K")
@@ -319,6 +320,7 @@ def test_tensors_of_a_library_are_freed():
     assert live() == before
 
 
+@pytest.mark.threads
 def test_threads(first):
     failures = []
     barrier = threading.Barrier(4)
@@ -856,6 +858,7 @@ def test_damaged_lent_tensors():
 # -------------------------------------------------------------- other threads, and the end
 
 
+@pytest.mark.threads
 def test_deleters_run_without_the_gil(first):
     given = np.ones(4)
     seen = weakref.ref(given)
@@ -881,6 +884,7 @@ for given in (np.ones(3), memoryview(b"abc")):
     capsule = from_dlpack(given).__dlpack__(max_version=(1, 0))
     address = get(capsule, b"dltensor_versioned")
     ctypes.pythonapi.PyCapsule_SetName(ctypes.py_object(capsule), b"taken")
+    del capsule  # before its name
     deleter = ctypes.c_void_p.from_address(address + 16)
     ctypes.CDLL(None).__cxa_atexit(deleter, ctypes.c_void_p(address), None)
 print("done")

@@ -49,6 +49,7 @@ from fnabi.types import (
     Tuple,
     Type,
 )
+from sanitizers import check_grown, resident
 
 DATA = Path(__file__).parent / "data" / "vmfb"
 GOLDEN: dict[str, Any] = json.loads((DATA / "golden.json").read_text())
@@ -1515,11 +1516,6 @@ def test_files_are_let_go_of(tmp_path: Path) -> None:
     assert len(os.listdir("/proc/self/fd")) == len(before)
 
 
-def resident() -> int:
-    """The bytes of this process that are in memory, mapped files too."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
-
-
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="of Linux")
 def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "huge.vmfb"
@@ -1532,7 +1528,7 @@ def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
     whole = opened.rodata[0].data
     assert (opened.check(), len(whole), whole[-1]) == ([], 1 << 31, 0)
     assert opened.rodata[0].offset == opened.layout.rodata_base + (1 << 31)
-    assert resident() - before < 4 << 20
+    check_grown(before, 4 << 20)
     assert time.process_time() - started < 0.5
 
 

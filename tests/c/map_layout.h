@@ -41,10 +41,24 @@ static inline bool is_dense(const fnabi_map_object* map) {
   return map->slots >> 63 == 0;
 }
 
-/* The distances of the numbers that a small table needs. */
+enum { DISTANCES = 126 };
+
+/* All distances from the 16th on are triangular numbers, first one
+ * after the other, then of roots that grow by half. */
 static inline uint64_t distance_of(unsigned number) {
-  CHECK(number < 83);
-  return number < 16 ? number : (uint64_t)(number - 10) * (number - 9) / 2;
+  static const uint64_t far[] = {
+      130,       195,       292,       438,       657,        986,
+      1478,      2217,      3326,      4988,      7482,       11223,
+      16835,     25252,     37877,     56816,     85223,      127835,
+      191752,    287627,    431440,    647160,    970740,     1456110,
+      2184165,   3276247,   4914370,   7371555,   11057333,   16585999,
+      24878998,  37318497,  55977745,  83966618,  125949926,  188924889,
+      283387334, 425081001, 637621501, 956432251, 1434648376, 2151972564,
+      3227958845};
+  CHECK(number < DISTANCES);
+  if (number < 16) return number;
+  uint64_t root = number < 83 ? number - 10 : far[number - 83];
+  return root * (root + 1) / 2;
 }
 
 static inline void check_layout(const fnabi_map_object* map) {

@@ -192,62 +192,11 @@ static void test_chains(void) {
 
 enum { CROWDED = 8192, SHIFT = 51 };
 
-static const uint64_t* far_distances(void) {
-  static uint64_t all[126];
-  static const uint64_t far[] = {8515,
-                                 19110,
-                                 42778,
-                                 96141,
-                                 216153,
-                                 486591,
-                                 1092981,
-                                 2458653,
-                                 5532801,
-                                 12442566,
-                                 27993903,
-                                 62983476,
-                                 141717030,
-                                 318844378,
-                                 717352503,
-                                 1614057336,
-                                 3631522476,
-                                 8170957530,
-                                 18384510628,
-                                 41364789378,
-                                 93070452520,
-                                 209408356380,
-                                 471168559170,
-                                 1060128894105,
-                                 2385289465695,
-                                 5366898840628,
-                                 12075518705635,
-                                 27169915244790,
-                                 61132312065111,
-                                 137547689707000,
-                                 309482283181501,
-                                 696335127828753,
-                                 1566753995631385,
-                                 3525196511162271,
-                                 7931691992677701,
-                                 17846306936293605,
-                                 40154190677507445,
-                                 90346928918121501,
-                                 203280589587557251,
-                                 457381325854679626,
-                                 1029107982097042876,
-                                 2315492959180353330,
-                                 5209859154120846435};
-  for (unsigned i = 0; i < 126; i++)
-    all[i] = i < 83 ? distance_of(i) : far[i - 83];
-  return all;
-}
-
-/* Takes every slot that a jump from that one leads to, but for those below
- * `from` distances away. */
-static void crowd(fnabi_map_object* map, uint64_t slot, unsigned from) {
-  const uint64_t* all = far_distances();
-  for (unsigned i = from; i < 126; i++) {
-    uint64_t at = (slot + all[i]) % CROWDED;
+/* Takes every slot that a jump from that one leads to, with those numbers. */
+static void crowd(fnabi_map_object* map, uint64_t slot, unsigned from,
+                  unsigned until) {
+  for (unsigned i = from; i < until; i++) {
+    uint64_t at = (slot + distance_of(i)) % CROWDED;
     if (*meta_byte(map, at) == 0xFF) put(map, key_at(at << SHIFT), 1);
   }
 }
@@ -291,11 +240,26 @@ static void check_way_out(fnabi_map_object* map, fnabi_any key) {
   fnabi_object_release(map);
 }
 
+static void test_far_away(void) {
+  for (unsigned number = 1; number < DISTANCES; number++) {
+    fnabi_map_object* map = crowded();
+    put(map, key_at((uint64_t)100 << SHIFT), 1);
+    crowd(map, 100, 1, number);
+    if (*meta_byte(map, (100 + distance_of(number)) % CROWDED) == 0xFF) {
+      put(map, key_at(((uint64_t)100 << SHIFT) + 1), 2);
+      CHECK(*meta_byte(map, 100) == number);
+      CHECK(get(map, key_at(((uint64_t)100 << SHIFT) + 1)) == 2);
+    }
+    check_layout(map);
+    fnabi_object_release(map);
+  }
+}
+
 static void test_no_way_out(void) {
   /* A chain cannot become longer. */
   fnabi_map_object* map = crowded();
   put(map, key_at((uint64_t)100 << SHIFT), 1);
-  crowd(map, 100, 1);
+  crowd(map, 100, 1, DISTANCES);
   check_way_out(map, key_at(((uint64_t)100 << SHIFT) + 1));
 
   /* A chain cannot move: at its first item, and at its second, after a slot was
@@ -305,8 +269,8 @@ static void test_no_way_out(void) {
     for (uint64_t i = 0; i < 3; i++)
       put(map, key_at(((uint64_t)100 << SHIFT) + i), 1);
     CHECK(*meta_byte(map, 101) == 0x81 && *meta_byte(map, 102) == 0x80);
-    crowd(map, 100, 3 + second);
-    if (second) crowd(map, 103, 1);
+    crowd(map, 100, 3 + second, DISTANCES);
+    if (second) crowd(map, 103, 1, DISTANCES);
     check_way_out(map, key_at((uint64_t)101 << SHIFT));
   }
 }
@@ -314,16 +278,16 @@ static void test_no_way_out(void) {
 /* The same while a map is made; and the last pair is the first again. */
 static void test_new_without_way(void) {
   enum { COUNT = CROWDED / 2 };
-  const uint64_t* all = far_distances();
   fnabi_any* pairs = calloc(2 * COUNT, sizeof *pairs);
   CHECK(pairs != NULL);
   for (uint64_t i = 0; i < COUNT; i++) {
-    uint64_t home = (100 + (i < 126 ? all[i] : i)) % CROWDED;
+    uint64_t home =
+        (100 + (i < DISTANCES ? distance_of((unsigned)i) : i)) % CROWDED;
     /* Jumps that lead to the same slot make chains there. */
-    pairs[2 * i] = key_at((home << SHIFT) + (i == 126 ? 0 : i));
+    pairs[2 * i] = key_at((home << SHIFT) + (i == DISTANCES ? 0 : i));
     pairs[2 * i + 1] = int_value((int64_t)i);
   }
-  pairs[2 * 126] = key_at(((uint64_t)100 << SHIFT) + COUNT);
+  pairs[2 * DISTANCES] = key_at(((uint64_t)100 << SHIFT) + COUNT);
   pairs[2 * COUNT - 2] = pairs[0];
   fnabi_map_object* map = fnabi_map_new(pairs, COUNT, FNABI_INDEX_MAP);
   CHECK(map->size == COUNT - 1);
@@ -565,6 +529,7 @@ int main(void) {
   test_duplicates();
   test_counts();
   test_chains();
+  test_far_away();
   test_no_way_out();
   test_new_without_way();
   test_foreign_small();

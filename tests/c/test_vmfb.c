@@ -6,6 +6,7 @@
 #include <dirent.h>
 
 #include "module.h"
+#include "vmfb.h"
 
 /* as golden.json and malformed/expected.json have it */
 enum { VALID = 50, LENIENT = 6, VALID_MALFORMED = 37 };
@@ -28,9 +29,29 @@ static char* read_file(const char* path, size_t* size) {
   return data;
 }
 
+/* The first bytes say how many are needed, and these answer as all do. */
+static void check_extent(const char* data, size_t size) {
+  fnabi_error all = {0}, first = {0};
+  char* part = exact(NULL, 0);
+  size_t known = 0;
+  for (int steps = 0;; steps++) {
+    uint64_t extent = fnabi_vmfb_extent(part, known);
+    CHECK(steps < 5);
+    if (extent <= known || known == size) break;
+    known = extent < size ? (size_t)extent : size;
+    release(part);
+    part = exact(data, known);
+  }
+  CHECK(fnabi_vmfb_verify(part, known, true, &first) ==
+        fnabi_vmfb_verify(data, size, true, &all));
+  CHECK(first.code == all.code && first.offset == all.offset);
+  release(part);
+}
+
 static int check_file(const char* path) {
   size_t size;
   char* data = read_file(path, &size);
+  check_extent(data, size);
   int kind = check_module(data, size);
   release(data);
   return kind;
