@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "block.h"
 #include "cconv.h"
 #include "decimal.h"
 #include "declaration.h"
@@ -86,13 +87,14 @@ static bool push_end(fnabi_vector* v, size_t end) {
 
 static int32_t intern(fnabi_columns* columns, const fnabi_dtype* dtype);
 
-fnabi_columns* fnabi_columns_new(int32_t abi, int32_t flags) {
-  if (abi < 0 || abi >= FNABI_ABI_COUNT) return NULL;
+fnabi_columns* fnabi_columns_new(int32_t abi, int32_t decoder) {
+  decoder = fnabi_decoder_find(decoder);
+  if (abi < 0 || abi >= FNABI_ABI_COUNT || decoder < 0) return NULL;
   fnabi_columns* columns = calloc(1, sizeof *columns);
   if (columns == NULL) return NULL;
   atomic_init(&columns->owners, 1);
   columns->abi = abi;
-  columns->flags = flags;
+  columns->decoder = (fnabi_decoder)decoder;
   bool good = true;
   for (int32_t i = 0; i < FNABI_COLUMN_COUNT; i++) {
     const layout* l = layout_of(columns, i);
@@ -139,6 +141,41 @@ size_t fnabi_columns_read(const fnabi_columns* columns, int32_t column,
   *data = columns->vectors[column].data;
   *size = columns->vectors[column].size;
   return l->width;
+}
+
+/* ------------------------------------------------------------------ decoders
+ */
+
+const fnabi_kernel* fnabi_kernel_of(fnabi_decoder decoder) {
+#if defined(FNABI_X86)
+  if (decoder == FNABI_DECODER_AVX2 && __builtin_cpu_supports("avx2") &&
+      __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt"))
+    return &fnabi_kernel_avx2;
+  if (decoder == FNABI_DECODER_AVX512 && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vbmi") &&
+      __builtin_cpu_supports("avx512vbmi2"))
+    return &fnabi_kernel_avx512;
+#elif defined(FNABI_NEON)
+  if (decoder == FNABI_DECODER_NEON) return &fnabi_kernel_neon;
+#endif
+  (void)decoder;
+  return NULL;
+}
+
+int32_t fnabi_decoder_find(int32_t decoder) {
+  if (decoder == FNABI_DECODER_BEST) {
+    for (decoder = FNABI_DECODER_COUNT - 1; decoder > FNABI_DECODER_SCALAR;
+         decoder--)
+      if (fnabi_kernel_of((fnabi_decoder)decoder) != NULL) break;
+    return decoder;
+  }
+  bool here =
+      decoder == FNABI_DECODER_REFERENCE || decoder == FNABI_DECODER_SCALAR ||
+      (decoder > FNABI_DECODER_SCALAR && decoder < FNABI_DECODER_COUNT &&
+       fnabi_kernel_of((fnabi_decoder)decoder) != NULL);
+  return here ? decoder : -1;
 }
 
 /* -------------------------------------------------------------------- dtypes
@@ -605,22 +642,42 @@ static inline side_sizes sizes_of(const fnabi_side_columns* s) {
   return (side_sizes){s->nodes, s->dim_count, s->name_size};
 }
 
-/* Rows that are well-formed come from the fast decoder, the others from the
- * reference, which says what is wrong with them. */
-static bool add_block(fnabi_columns* columns, const uint8_t* block, size_t size,
-                      const fnabi_text* texts, const uint16_t* begins,
-                      size_t count) {
+/* Rows of a block by the decoder of a kernel: all, or none. */
+static bool add_whole(fnabi_columns* columns, fnabi_block* b,
+                      fnabi_block_decode* decode) {
+  fnabi_vector* v = columns->vectors;
+  fnabi_side_columns sides[2];
+  int32_t* ends[2];
+  for (int i = 0; i < 2; i++) {
+    fnabi_vector* offsets = &v[FNABI_COLUMN_OFFSETS + i * FNABI_COLUMN_SIDE];
+    ends[i] = (int32_t*)(void*)(offsets->data + offsets->size);
+  }
+  open_sides(columns, sides);
+  if (!decode(b, sides, ends)) return false;
+  close_sides(columns, sides);
+  for (int i = 0; i < 2; i++)
+    v[FNABI_COLUMN_OFFSETS + i * FNABI_COLUMN_SIDE].size +=
+        b->rows * sizeof(int32_t);
+  fnabi_vector* status = &v[FNABI_COLUMN_STATUS];
+  memset(status->data + status->size, FNABI_OK, b->rows);
+  status->size += b->rows;
+  columns->rows += b->rows;
+  return true;
+}
+
+/* Rows one after the other: well-formed ones come from the fast decoder, others
+ * from the reference, which says what is wrong with them. */
+static bool add_each(fnabi_columns* columns, const fnabi_block* b) {
   bool raw = columns->abi == FNABI_ABI_RAW;
   fnabi_vector* v = columns->vectors;
   fnabi_side_columns sides[2];
-  if (!reserve_block(columns, size, count)) return false;
   open_sides(columns, sides);
-  for (size_t i = 0; i < count; i++) {
-    const uint8_t* text = block + begins[i];
+  for (size_t i = 0; i < b->rows; i++) {
+    const uint8_t* text = b->bytes + FNABI_BLOCK_PAD + b->begins[i];
+    size_t size = (size_t)(b->ends[i] - b->begins[i]);
     const side_sizes before[2] = {sizes_of(&sides[0]), sizes_of(&sides[1])};
-    if (texts[i].data != NULL &&
-        (raw ? fnabi_raw_row(text, texts[i].size, sides)
-             : fnabi_sip_row(text, texts[i].size, sides))) {
+    if (raw ? fnabi_raw_row(text, size, sides)
+            : fnabi_sip_row(text, size, sides)) {
       v[FNABI_COLUMN_STATUS].data[v[FNABI_COLUMN_STATUS].size++] = FNABI_OK;
       put_int32(&v[FNABI_COLUMN_OFFSETS], (int32_t)sides[0].nodes);
       put_int32(&v[FNABI_COLUMN_OFFSETS + FNABI_COLUMN_SIDE],
@@ -639,9 +696,8 @@ static bool add_block(fnabi_columns* columns, const uint8_t* block, size_t size,
     }
     close_sides(columns, sides);
     /* of the block, for the text itself may have changed */
-    fnabi_text again = {texts[i].data == NULL ? NULL : (const char*)text,
-                        texts[i].size};
-    if (!add_row(columns, again) || !reserve_block(columns, size, count - i))
+    if (!add_row(columns, (fnabi_text){(const char*)text, size}) ||
+        !reserve_block(columns, b->size, b->rows - i))
       return false;
     open_sides(columns, sides);
   }
@@ -649,37 +705,55 @@ static bool add_block(fnabi_columns* columns, const uint8_t* block, size_t size,
   return true;
 }
 
-enum { BLOCK_ROWS = 1024 };
+/* Fills a block with the first of some texts that are there and fit into it;
+ * b->rows says how many. Those that stand `together` are copied at once, with
+ * what is between them. */
+static void fill_block(fnabi_block* b, const fnabi_text* texts, size_t count,
+                       bool together) {
+  uint8_t* to = b->bytes + FNABI_BLOCK_PAD;
+  const char* base = texts[0].data;
+  size_t rows = 0, used = 0;
+  for (; rows < count && rows < FNABI_BLOCK_ROWS; rows++) {
+    const fnabi_text* text = &texts[rows];
+    size_t begin = used;
+    if (text->data == NULL) break;
+    if (rows > 0 && (!together || text->data != base + used)) begin++;
+    if (begin + text->size > FNABI_BLOCK_SIZE ||
+        text->size > FNABI_BLOCK_SIZE ||
+        (together && text->data != base + begin))
+      break;
+    if (!together && text->size != 0)
+      memcpy(to + begin, text->data, text->size);
+    b->begins[rows] = (uint16_t)begin;
+    used = begin + text->size;
+    b->ends[rows] = (uint16_t)used;
+  }
+  if (together && used != 0) memcpy(to, base, used);
+  memset(to + used, 0, FNABI_BLOCK_PAD);
+  for (size_t i = 0; i < rows; i++)
+    if (i + 1 == rows || b->begins[i + 1] != b->ends[i])
+      to[b->ends[i]] = FNABI_BLOCK_BETWEEN;
+  b->rows = rows;
+  b->size = used;
+}
 
-/* Rows of short texts, a block at a time. Where they stand in one buffer, what
- * is between them is copied too. */
 static bool add_fast(fnabi_columns* columns, const fnabi_text* texts,
                      size_t count, bool together) {
-  uint8_t block[FNABI_BLOCK_SIZE + FNABI_BLOCK_PAD];
-  uint16_t begins[BLOCK_ROWS];
-  size_t i = 0;
-  while (i < count) {
-    size_t first = i, used = 0;
-    const char* base = texts[i].data;
-    for (; i < count && i - first < BLOCK_ROWS; i++) {
-      size_t size = texts[i].size, begin = used;
-      if (together && texts[i].data != NULL) {
-        if (base == NULL) base = texts[i].data;
-        begin = (size_t)(texts[i].data - base);
-        if (texts[i].data < base || begin < used) break;
-      }
-      if (begin > FNABI_BLOCK_SIZE || size > FNABI_BLOCK_SIZE - begin) break;
-      if (!together && size != 0) memcpy(block + begin, texts[i].data, size);
-      begins[i - first] = (uint16_t)begin;
-      used = begin + size;
-    }
-    if (i == first) { /* a long text */
+  const fnabi_kernel* kernel = fnabi_kernel_of(columns->decoder);
+  fnabi_block_decode* decode = kernel == NULL                  ? NULL
+                               : columns->abi == FNABI_ABI_RAW ? kernel->raw
+                                                               : kernel->sip;
+  fnabi_block b;
+  memset(b.bytes, 0, FNABI_BLOCK_PAD);
+  for (size_t i = 0; i < count; i += b.rows) {
+    fill_block(&b, texts + i, count - i, together);
+    if (b.rows == 0) { /* a long text, or none */
       if (!add_row(columns, texts[i++])) return false;
       continue;
     }
-    if (together && used != 0) memcpy(block, base, used);
-    memset(block + used, 0, FNABI_BLOCK_PAD);
-    if (!add_block(columns, block, used, texts + first, begins, i - first))
+    if (!reserve_block(columns, b.size, b.rows)) return false;
+    if ((decode == NULL || !add_whole(columns, &b, decode)) &&
+        !add_each(columns, &b))
       return false;
   }
   return true;
@@ -688,7 +762,7 @@ static bool add_fast(fnabi_columns* columns, const fnabi_text* texts,
 bool fnabi_columns_add(fnabi_columns* columns, const fnabi_text* texts,
                        size_t count, bool together) {
   bool twin = !fnabi_columns_keeps(columns) &&
-              (columns->flags & FNABI_COLUMNS_REFERENCE) == 0;
+              columns->decoder != FNABI_DECODER_REFERENCE;
   if (twin) return add_fast(columns, texts, count, together);
   for (size_t i = 0; i < count; i++)
     if (!add_row(columns, texts[i])) return false;
@@ -925,7 +999,8 @@ static bool append_column(fnabi_columns* columns, const fnabi_columns* more,
 
 fnabi_columns* fnabi_columns_join_new(fnabi_columns* const* parts,
                                       size_t count) {
-  fnabi_columns* columns = fnabi_columns_new(parts[0]->abi, parts[0]->flags);
+  fnabi_columns* columns =
+      fnabi_columns_new(parts[0]->abi, (int32_t)parts[0]->decoder);
   bool good = columns != NULL;
   for (size_t k = 0; k < count && good; k++) {
     good = parts[k]->abi == columns->abi;

@@ -17,7 +17,8 @@ typedef struct fnabi_dtype_entry {
 
 struct fnabi_columns {
   atomic_size_t owners;
-  int32_t abi, flags;
+  int32_t abi;
+  fnabi_decoder decoder;
   size_t rows;
   fnabi_vector vectors[FNABI_COLUMN_COUNT];
   fnabi_vector dtypes;  /* fnabi_dtype_entry */
@@ -72,11 +73,11 @@ static inline fnabi_dtype fnabi_dtype_at(const fnabi_columns* columns,
 
 /* --------------------------------------------------------------- fast decoders
  *
- * They read short texts, behind which they may read FNABI_BLOCK_PAD bytes, and
- * write into arrays that have room for whatever such a text can hold, and
- * FNABI_BLOCK_PAD elements more. */
-#define FNABI_BLOCK_SIZE 16384
-#define FNABI_BLOCK_PAD 32
+ * They read texts that have at most FNABI_BLOCK_SIZE bytes together, before and
+ * behind which they may read FNABI_BLOCK_PAD bytes, and write into arrays that
+ * have room for whatever such texts can hold, and FNABI_BLOCK_PAD elements. */
+#define FNABI_BLOCK_SIZE 4096
+#define FNABI_BLOCK_PAD 64
 
 /* The columns of one side, and how much of them is filled. */
 typedef struct fnabi_side_columns {

@@ -722,13 +722,25 @@ typedef enum fnabi_doubt {
  * exports them. */
 typedef struct fnabi_columns fnabi_columns;
 
-typedef enum fnabi_columns_flags {
-  FNABI_COLUMNS_REFERENCE = 1 /* decodes by the decoders of single texts alone;
-                                 the same columns, more slowly */
-} fnabi_columns_flags;
+/* What decodes raw and SIP signatures into columns; all give the same ones. The
+ * reference is what decodes single texts, of these and of all other ABIs. */
+typedef enum fnabi_decoder {
+  FNABI_DECODER_BEST, /* the fastest one that there is here */
+  FNABI_DECODER_REFERENCE,
+  FNABI_DECODER_SCALAR, /* by a processor of any kind */
+  FNABI_DECODER_NEON,
+  FNABI_DECODER_AVX2,
+  FNABI_DECODER_AVX512, /* with VBMI2 */
+  FNABI_DECODER_COUNT
+} fnabi_decoder;
 
-/* Columns without rows; NULL when there is no memory, or no such ABI. */
-FNABI_API fnabi_columns* fnabi_columns_new(int32_t abi, int32_t flags);
+/* What `decoder` is on this processor: that for BEST, and else itself; -1 when
+ * it is not there. */
+FNABI_API int32_t fnabi_decoder_find(int32_t decoder);
+
+/* Columns without rows; NULL when there is no memory, no such ABI, or no such
+ * decoder here. */
+FNABI_API fnabi_columns* fnabi_columns_new(int32_t abi, int32_t decoder);
 FNABI_API void fnabi_columns_free(fnabi_columns* columns);
 
 /* Each of the next four adds a row for every text and answers how many. Time

@@ -162,20 +162,52 @@ static inline void check_export(fnabi_columns* columns, int32_t abi) {
   schema.release(&schema);
 }
 
+/* Every decoder that there is here gives the columns of the reference, of lines
+ * and of the same texts with nothing between them. */
+static inline void check_decoders(int32_t abi, const char* data, size_t size) {
+  fnabi_error error;
+  size_t used, rows = 0, length = 0;
+  char* joined = exact(data, size);
+  int64_t* offsets = malloc((size + 2) * sizeof *offsets);
+  CHECK(offsets != NULL);
+  offsets[0] = 0;
+  for (size_t i = 0; i < size; i++) {
+    if (data[i] != '\n') joined[length++] = data[i];
+    if (data[i] == '\n' || i + 1 == size) offsets[++rows] = (int64_t)length;
+  }
+  fnabi_columns* plain = fnabi_columns_new(abi, FNABI_DECODER_REFERENCE);
+  CHECK(plain != NULL);
+  CHECK(fnabi_columns_decode_lines(plain, data, size, true, &used, &error) ==
+        (int64_t)rows);
+  for (int32_t decoder = 0; decoder < FNABI_DECODER_COUNT; decoder++) {
+    if (fnabi_decoder_find(decoder) < 0) continue;
+    fnabi_columns* lines = fnabi_columns_new(abi, decoder);
+    fnabi_columns* texts = fnabi_columns_new(abi, decoder);
+    CHECK(lines != NULL && texts != NULL);
+    CHECK(fnabi_columns_decode_lines(lines, data, size, true, &used, &error) ==
+          (int64_t)rows);
+    CHECK(fnabi_columns_decode(texts, joined, length, offsets, 8, NULL, 0, rows,
+                               &error) == (int64_t)rows);
+    check_same_columns(lines, plain);
+    check_same_columns(texts, plain);
+    fnabi_columns_free(lines);
+    fnabi_columns_free(texts);
+  }
+  fnabi_columns_free(plain);
+  free(offsets);
+  release(joined);
+}
+
 /* All that holds of lines. */
 static inline void check_lines(int32_t abi, const char* data, size_t size) {
   fnabi_error error;
   size_t used, row = 0, half = 0;
-  fnabi_columns* fast = fnabi_columns_new(abi, 0);
-  fnabi_columns* plain = fnabi_columns_new(abi, FNABI_COLUMNS_REFERENCE);
-  CHECK(fast != NULL && plain != NULL);
+  check_decoders(abi, data, size);
+  fnabi_columns* fast = fnabi_columns_new(abi, FNABI_DECODER_BEST);
+  CHECK(fast != NULL);
   int64_t rows =
       fnabi_columns_decode_lines(fast, data, size, true, &used, &error);
   CHECK(rows >= 0 && used == size);
-  CHECK(fnabi_columns_decode_lines(plain, data, size, true, &used, &error) ==
-        rows);
-  check_same_columns(fast, plain);
-  fnabi_columns_free(plain);
   for (size_t at = 0; at < size; row++) {
     const char* end = memchr(data + at, '\n', size - at);
     size_t stop = end == NULL ? size : (size_t)(end - data);

@@ -128,39 +128,78 @@ static void test_inputs(void) {
   fnabi_columns_free(NULL);
 }
 
-/* Texts made from a few, changed at some places: well-formed ones, nearly
- * well-formed ones and others. */
+/* A text of a few, often changed at one place or two. Answers its size; there
+ * is room for one byte more than it has. */
+static size_t make_text(char* out, const char* const* texts, size_t count,
+                        uint32_t* random) {
+  static const char pieces[] = "0123456789!-dtBSOUIRDKk_@x";
+  const char* text = texts[next_random(random) % count];
+  size_t length = strlen(text);
+  memcpy(out, text, length);
+  for (unsigned left = next_random(random) % 3; left > 0 && length > 1;
+       left--) {
+    size_t at = next_random(random) % length;
+    char piece = pieces[next_random(random) % (sizeof pieces - 1)];
+    switch (next_random(random) % 6) {
+      case 0:
+        memmove(out + at, out + at + 1, length - at - 1);
+        length--;
+        break;
+      case 1:
+        memmove(out + at + 1, out + at, length - at);
+        length++;
+        out[at] = piece;
+        left = 1; /* there is room for no more */
+        break;
+      default:
+        out[at] = piece;
+    }
+  }
+  return length;
+}
+
+/* Well-formed texts, nearly well-formed ones and others: many together, and a
+ * few together, for a decoder that takes many at once gives up where one is
+ * malformed. */
 static void test_changed(int32_t abi, const char* const* texts, size_t count,
                          unsigned rounds) {
   enum { ROWS = 1000 };
-  static const char pieces[] = "0123456789!-dtBSOUIRDKk_x";
   uint32_t random = 2463534242u;
   char* data = malloc(ROWS * 256);
   CHECK(data != NULL);
   for (unsigned round = 0; round < rounds; round++) {
-    size_t size = 0;
+    size_t size = 0, begin = 0;
+    unsigned few = 1 + next_random(&random) % 3;
     for (unsigned row = 0; row < ROWS; row++) {
-      const char* text = texts[next_random(&random) % count];
-      size_t length = strlen(text), begin = size;
-      memcpy(data + size, text, length);
-      size += length;
-      for (unsigned left = next_random(&random) % 3; left > 0; left--) {
-        size_t at = begin + next_random(&random) % length;
-        if (next_random(&random) % 4 != 0) {
-          data[at] = pieces[next_random(&random) % (sizeof pieces - 1)];
-        } else if (at + 1 < size) {
-          memmove(data + at, data + at + 1, size - at - 1);
-          size--;
-          length--;
-        }
-      }
+      size += make_text(data + size, texts, count, &random);
       data[size++] = '\n';
+      if (row % few != few - 1) continue;
+      check_decoders(abi, data + begin, size - begin);
+      begin = size;
     }
     char* copy = exact(data, size);
     check_lines(abi, copy, size);
     release(copy);
   }
   free(data);
+}
+
+/* What no decoder is there, and which one is the best. */
+static void test_decoders(void) {
+  CHECK(fnabi_decoder_find(-1) == -1);
+  CHECK(fnabi_decoder_find(FNABI_DECODER_COUNT) == -1);
+  CHECK(fnabi_columns_new(FNABI_ABI_RAW, FNABI_DECODER_COUNT) == NULL);
+  for (int32_t i = 1; i < FNABI_DECODER_COUNT; i++) {
+    fnabi_columns* columns = fnabi_columns_new(FNABI_ABI_RAW, i);
+    CHECK((columns != NULL) == (fnabi_decoder_find(i) == i));
+    fnabi_columns_free(columns);
+  }
+  CHECK(fnabi_decoder_find(FNABI_DECODER_REFERENCE) > 0);
+  CHECK(fnabi_decoder_find(FNABI_DECODER_SCALAR) > 0);
+  int32_t best = fnabi_decoder_find(FNABI_DECODER_BEST);
+  CHECK(best >= FNABI_DECODER_SCALAR && fnabi_decoder_find(best) == best);
+  for (int32_t i = best + 1; i < FNABI_DECODER_COUNT; i++)
+    CHECK(fnabi_decoder_find(i) == -1);
 }
 
 /* A length below 0 leads back, to where the fast decoder has been. */
@@ -243,6 +282,9 @@ int main(int count, char** arguments) {
       "I17!D13!K2!b_0K2!a_1R1!",
       "I15!S11!k0S6!k0S1!R1!",
       "I31!D27!K1!_0K2!aD1!K3!ab_12345678R3!_7",
+      "I37!D33!K12!same_first1_0K12!same_first2_1R1!",
+      "I47!D43!K3!K1D13!K4!K3!_0K2!b_2K4!kS!S5!k5_1K2!x_3R7!S3!k0",
+      "I22!S18!k1S5!k0_1k2S6!k9_3R13!D9!K3!a\x80_5",
   };
 
   unsigned rounds = count > 1 ? (unsigned)atoi(arguments[1]) : 30;
@@ -250,6 +292,7 @@ int main(int count, char** arguments) {
   test_sip();
   test_iree_abi();
   test_inputs();
+  test_decoders();
   test_negative_lengths();
   static const char* const texts[FNABI_ABI_COUNT] = {
       [FNABI_ABI_RAW] = "I14!B10!t3d-1d200R4!S1!",

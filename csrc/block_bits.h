@@ -1,0 +1,134 @@
+/* block_bits.h - for a kernel without an instruction that moves bytes whose
+ * bits are set next to each other: eight at a time by a table, or else one by
+ * one. The kernel has defined count_bits and
+ *
+ *   put_word(out, from, places) the bytes at these places, of eight
+ *   put_sums(out, base, bytes)  eight bytes, each added to a number
+ *   put_wide(out, from, places) eight numbers at these places, wider
+ *   take_numbers(out, text)     out[i] is the number before text[i], of up to
+ *                               four digits or "-1"; 0 if there is none
+ */
+#ifndef FNABI_BLOCK_BITS_H
+#define FNABI_BLOCK_BITS_H
+
+/* By eight bits: the places of those that are set. */
+#define BIT(b, i) ((b) >> (i) & 1)
+#define BELOW2(b) (BIT(b, 0) + BIT(b, 1))
+#define BELOW4(b) (BELOW2(b) + BELOW2((b) >> 2))
+#define PLACE(b, i, below) (BIT(b, i) * UINT64_C(i) << 8 * (below))
+#define PLACES(b)                                                \
+  (PLACE(b, 1, BIT(b, 0)) | PLACE(b, 2, BELOW2(b)) |             \
+   PLACE(b, 3, BELOW2(b) + BIT(b, 2)) | PLACE(b, 4, BELOW4(b)) | \
+   PLACE(b, 5, BELOW4(b) + BIT(b, 4)) |                          \
+   PLACE(b, 6, BELOW4(b) + BELOW2((b) >> 4)) |                   \
+   PLACE(b, 7, BELOW4(b) + BELOW2((b) >> 4) + BIT(b, 6)))
+#define EACH2(b) PLACES(b), PLACES((b) + 1)
+#define EACH8(b) EACH2(b), EACH2((b) + 2), EACH2((b) + 4), EACH2((b) + 6)
+#define EACH32(b) EACH8(b), EACH8((b) + 8), EACH8((b) + 16), EACH8((b) + 24)
+#define EACH128(b) \
+  EACH32(b), EACH32((b) + 32), EACH32((b) + 64), EACH32((b) + 96)
+static const uint64_t places_of[256] = {EACH128(0), EACH128(128)};
+
+static inline size_t put_places(uint16_t* out, size_t base, uint64_t word) {
+  size_t count = 0;
+  for (size_t i = 0; i < 64; i += 8) {
+    uint8_t some = (uint8_t)(word >> i);
+    put_sums(out + count, (uint16_t)(base + i), places_of[some]);
+    count += count_bits(some);
+  }
+  return count;
+}
+
+static inline size_t put_bytes(uint8_t* out, const uint8_t* from,
+                               uint64_t word) {
+  size_t count = 0;
+  for (size_t i = 0; i < 64; i += 8) {
+    uint8_t some = (uint8_t)(word >> i);
+    put_word(out + count, from + i, places_of[some]);
+    count += count_bits(some);
+  }
+  return count;
+}
+
+/* The number of at most eight digits that ends before `at`. */
+static inline int32_t long_number(const uint8_t* at) {
+  uint64_t word = fnabi_load64(at - 8);
+  uint64_t x = word ^ UINT64_C(0x3030303030303030);
+  uint64_t others =
+      ((x + UINT64_C(0x7676767676767676)) | x) & UINT64_C(0x8080808080808080);
+  if (others != 0) x &= ~(UINT64_MAX >> __builtin_clzll(others));
+  bool minus = word >> 48 == ('-' | '1' << 8);
+  return (int32_t)fnabi_sum_digits(x) | -(int32_t)minus;
+}
+
+static inline size_t put_tags(fnabi_block* b, size_t n, size_t i,
+                              uint64_t tags) {
+  const uint8_t* at = b->bytes + FNABI_BLOCK_PAD + 64 * i;
+  size_t count = 0;
+  for (size_t k = 0; k < 64; k += 8) {
+    uint8_t some = (uint8_t)(tags >> k);
+    put_word(b->tags + n + count, at + k, places_of[some]);
+    put_sums(b->places + n + count, (uint16_t)(64 * i + k), places_of[some]);
+    count += count_bits(some);
+  }
+  return count;
+}
+
+static inline size_t put_numbers(fnabi_block* b, size_t n, size_t i,
+                                 uint64_t ends, int longest) {
+  const uint8_t* at = b->bytes + FNABI_BLOCK_PAD + 64 * i;
+  if (longest == 8) {
+    int32_t* out = b->numbers + n;
+    for (uint64_t rest = ends; rest != 0; rest &= rest - 1)
+      *out++ = long_number(at + fnabi_lowest(rest));
+    return put_bytes(b->marks + n, at, ends);
+  }
+  /* by byte and not by number, for what has been stored in parts that overlap
+   * cannot be read at once */
+  int16_t numbers[64];
+  take_numbers(numbers, at);
+  size_t count = count_bits(ends);
+  uint64_t rest = ends;
+  for (size_t k = 0; k < count; k += 8)
+    for (size_t j = k; j < k + 8; j++, rest &= rest - 1)
+      b->numbers[n + j] = numbers[fnabi_lowest(rest | UINT64_C(1) << 63)];
+  return put_bytes(b->marks + n, at, ends);
+}
+
+static inline size_t pick8(uint8_t* out, const uint8_t* from,
+                           const uint8_t* table, const uint64_t* marks,
+                           size_t words) {
+  size_t total = 0;
+  for (size_t i = 0; i < words; i++)
+    total += put_bytes(out + total, from + 64 * i, marks[i]);
+  for (size_t k = 0; k < total; k++) out[k] = table[out[k] & 63];
+  return total;
+}
+
+static inline size_t pick_dtypes(uint8_t* out, const fnabi_block* b,
+                                 const uint8_t* table, const uint64_t* typed,
+                                 const uint64_t* marks, size_t words) {
+  size_t total = 0;
+  for (size_t i = 0; i < words; i++)
+    for (uint64_t word = marks[i]; word != 0; word &= word - 1) {
+      unsigned place = fnabi_lowest(word);
+      size_t k = 64 * i + place;
+      uint8_t named = (uint8_t)(0 - (typed[i] >> place & 1));
+      uint8_t number = (uint8_t)b->numbers[k + 1], own = table[b->tags[k] & 63];
+      out[total++] = (uint8_t)((number & named) | (own & ~named));
+    }
+  return total;
+}
+
+static inline size_t pick64(int64_t* out, const int32_t* from,
+                            const uint64_t* marks, size_t words) {
+  size_t total = 0;
+  for (size_t i = 0; i < 64 * words; i += 8) {
+    uint8_t some = (uint8_t)(marks[i / 64] >> i % 64);
+    put_wide(out + total, from + i, places_of[some]);
+    total += count_bits(some);
+  }
+  return total;
+}
+
+#endif /* FNABI_BLOCK_BITS_H */
