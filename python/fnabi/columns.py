@@ -525,8 +525,10 @@ def _run(readers: Sequence[Reader], abi: Abi) -> list[_Handle]:
 
     if len(readers) == 1:
         return [run(readers[0])]
-    with ThreadPoolExecutor(len(readers)) as pool:
-        return list(pool.map(run, readers))
+    # this thread has a share too: a thread less to start, and one whose memory is warm
+    with ThreadPoolExecutor(len(readers) - 1) as pool:
+        others = pool.map(run, readers[1:])
+        return [run(readers[0]), *others]
 
 
 def _shares(count: int, threads: int) -> list[tuple[int, int]]:
