@@ -47,8 +47,8 @@ JOINED = {name: join(texts) for name, (_, texts) in CORPORA.items()}
 
 
 @pytest.fixture(scope="module")
-def loop(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Joined], Any]:
-    """Decode raw signatures by the plain loop; gives its number of nodes and dims of inputs."""
+def loop(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Joined, bool], Any]:
+    """Decode by the plain loop; gives its number of nodes and of dims, or bytes, of inputs."""
     compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
     if shutil.which(compiler) is None:
         pytest.skip(f"no C compiler {compiler}")
@@ -58,14 +58,14 @@ def loop(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Joined], Any]:
     subprocess.run([compiler, *flags, "-o", library, source], check=True)
     ffi = cffi.FFI()
     ffi.cdef(
-        "void *peer_decode(const char *, const int64_t *, size_t);"
+        "void *peer_decode(const char *, const int64_t *, size_t, int32_t);"
         "int64_t peer_size(void *, int32_t, int32_t); void peer_free(void *);"
     )
     peer = ffi.dlopen(str(library))
 
-    def decode(joined: Joined) -> tuple[int, int]:
+    def decode(joined: Joined, sip: bool) -> tuple[int, int]:
         offsets = ffi.from_buffer("int64_t[]", joined[1])
-        columns = peer.peer_decode(joined[0], offsets, len(offsets) - 1)
+        columns = peer.peer_decode(joined[0], offsets, len(offsets) - 1, sip)
         found = peer.peer_size(columns, 0, 0), peer.peer_size(columns, 0, 1)
         peer.peer_free(columns)
         return found
@@ -75,7 +75,8 @@ def loop(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Joined], Any]:
 
 def sizes(columns: fnabi.Columns) -> tuple[int, int]:
     arrays = columns.to_numpy()
-    return len(arrays["inputs.kind"]), len(arrays.get("inputs.dims", ()))
+    more = arrays["inputs.dims"] if "inputs.dims" in arrays else arrays["inputs.names"]
+    return len(arrays["inputs.kind"]), len(more)
 
 
 def work(name: str) -> str:
@@ -90,7 +91,7 @@ def decode(name: str, threads: int = 1) -> Callable[[], fnabi.Columns]:
 @pytest.mark.parametrize("who", ["fnabi", "fnabi, 2 threads", "fnabi, strings", "C loop", "memcpy"])
 @pytest.mark.parametrize("name", CORPORA)
 def test_columns(
-    benchmark: BenchmarkFixture, loop: Callable[[Joined], Any], name: str, who: str
+    benchmark: BenchmarkFixture, loop: Callable[[Joined, bool], Any], name: str, who: str
 ) -> None:
     abi, texts = CORPORA[name]
     benchmark.group = f"columns, {name}, {len(texts)} signatures"
@@ -99,10 +100,8 @@ def test_columns(
     if who not in ("memcpy", "fnabi, strings"):
         benchmark.extra_info["work"] = work(name)
     if who == "C loop":
-        if abi != "raw":
-            pytest.skip("the C loop reads raw signatures")
-        assert loop(JOINED[name]) == sizes(decode(name)())
-        benchmark(loop, JOINED[name])
+        assert loop(JOINED[name], abi == "sip") == sizes(decode(name)())
+        benchmark(loop, JOINED[name], abi == "sip")
     elif who == "fnabi, strings":
         benchmark(fnabi.decode_columns, texts, abi)
     elif who == "memcpy":

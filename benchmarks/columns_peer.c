@@ -1,6 +1,6 @@
-/* What a plain loop makes of raw signatures: one character after the other,
- * into the same arrays, each grown when it is full. Built when the benchmark
- * runs, with the flags of the core. */
+/* What a plain loop makes of raw and SIP signatures: one character after the
+ * other, into the same arrays, each grown when it is full. Keys of SIP are not
+ * compared. Built when the benchmark runs, with the flags of the core. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,9 @@ static void add32(array* a, int32_t item) { add(a, &item, sizeof item); }
 static void add64(array* a, int64_t item) { add(a, &item, sizeof item); }
 
 typedef struct side {
-  array offsets, kinds, dtypes, shape_offsets, dims;
+  array offsets, kinds;
+  array dtypes, shape_offsets, dims;                          /* raw */
+  array depths, positions, indexes, name_offsets, name_bytes; /* SIP */
 } side;
 
 typedef struct peer {
@@ -103,12 +105,54 @@ static int values(const char* at, const char* end, side* s) {
   return 1;
 }
 
-peer* peer_decode(const char* data, const int64_t* offsets, size_t count) {
+static int node(const char** at, const char* end, int8_t depth, side* s) {
+  const char* node_end;
+  int64_t value;
+  if (*at == end) return 0;
+  char tag = *(*at)++;
+  add8(&s->depths, depth);
+  if (tag == '_') {
+    if (!number(at, end, &value) || value < 0) return 0;
+    add8(&s->kinds, 1);
+    add32(&s->indexes, (int32_t)value);
+    return 1;
+  }
+  if ((tag != 'S' && tag != 'D') || depth == 127) return 0;
+  if (!span(at, end, &node_end)) return 0;
+  add8(&s->kinds, tag == 'S' ? 2 : 3);
+  add32(&s->indexes, -1);
+  while (*at < node_end) {
+    if (*(*at)++ != (tag == 'S' ? 'k' : 'K')) return 0;
+    if (tag == 'S') {
+      if (!number(at, node_end, &value) || value < 0) return 0;
+    } else {
+      const char* name_end;
+      if (!span(at, node_end, &name_end)) return 0;
+      add(&s->name_bytes, *at, (size_t)(name_end - *at));
+      *at = name_end;
+      value = -1;
+    }
+    add32(&s->positions, (int32_t)value);
+    add32(&s->name_offsets, (int32_t)s->name_bytes.size);
+    if (!node(at, node_end, (int8_t)(depth + 1), s)) return 0;
+  }
+  return *at == node_end;
+}
+
+static int root(const char* at, const char* end, side* s) {
+  if (at == end) return 1;
+  add32(&s->positions, -1);
+  add32(&s->name_offsets, (int32_t)s->name_bytes.size);
+  return node(&at, end, 0, s) && at == end;
+}
+
+peer* peer_decode(const char* data, const int64_t* offsets, size_t count,
+                  int32_t sip) {
   peer* p = calloc(1, sizeof *p);
   if (p == NULL) abort();
   for (int i = 0; i < 2; i++) {
     add32(&p->sides[i].offsets, 0);
-    add32(&p->sides[i].shape_offsets, 0);
+    add32(sip ? &p->sides[i].name_offsets : &p->sides[i].shape_offsets, 0);
   }
   for (size_t row = 0; row < count; row++) {
     const char* at = data + offsets[row];
@@ -116,8 +160,9 @@ peer* peer_decode(const char* data, const int64_t* offsets, size_t count) {
     int good = 1;
     for (int i = 0; i < 2 && good; i++) {
       const char* side_end;
+      side* s = &p->sides[i];
       good = at < end && *at++ == "IR"[i] && span(&at, end, &side_end) &&
-             values(at, side_end, &p->sides[i]);
+             (sip ? root(at, side_end, s) : values(at, side_end, s));
       at = side_end;
     }
     add8(&p->status, !(good && at == end));
@@ -127,9 +172,11 @@ peer* peer_decode(const char* data, const int64_t* offsets, size_t count) {
   return p;
 }
 
-int64_t peer_size(const peer* p, int32_t side, int32_t dims) {
-  return dims ? (int64_t)(p->sides[side].dims.size / 8)
-              : (int64_t)p->sides[side].kinds.size;
+/* How many nodes a side has, and how many dims, or bytes of names. */
+int64_t peer_size(const peer* p, int32_t number, int32_t more) {
+  const side* s = &p->sides[number];
+  return more ? (int64_t)(s->dims.size / 8 + s->name_bytes.size)
+              : (int64_t)s->kinds.size;
 }
 
 void peer_free(peer* p) {
@@ -140,6 +187,11 @@ void peer_free(peer* p) {
     free(p->sides[i].dtypes.data);
     free(p->sides[i].shape_offsets.data);
     free(p->sides[i].dims.data);
+    free(p->sides[i].depths.data);
+    free(p->sides[i].positions.data);
+    free(p->sides[i].indexes.data);
+    free(p->sides[i].name_offsets.data);
+    free(p->sides[i].name_bytes.data);
   }
   free(p);
 }
