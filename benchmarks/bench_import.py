@@ -22,7 +22,17 @@ LINES = {
     "raw": f"import fnabi; fnabi.raw.parse({RAW!r})",
     "vmfb": f"import fnabi; [e.signature for e in fnabi.vmfb.open({str(MODULE)!r}).exports]",
 }
-PEERS = {"nothing": "pass", "msgspec": "import msgspec", "tvm_ffi": "import tvm_ffi"}
+PEERS = {
+    "nothing": "pass",
+    "msgspec": "import msgspec",
+    # which imports torch where it is installed, and then takes as long as that does
+    "tvm_ffi": "import sys; sys.modules['torch'] = None; import tvm_ffi",
+}
+NAMES = {
+    "nothing": "bare Python",
+    "msgspec": "import msgspec",
+    "tvm_ffi": "import tvm_ffi, without torch",
+}
 WORKS = {
     "fnabi": "start of Python → fnabi imported",
     "raw": "start of Python → one raw signature parsed",
@@ -51,7 +61,7 @@ def test_import(
     if who in ("fnabi", "tvm_ffi"):
         benchmark.extra_info["work"] = WORKS[what]
     if who != "fnabi":
-        benchmark.extra_info["peer"] = "bare Python" if who == "nothing" else PEERS[who]
+        benchmark.extra_info["peer"] = NAMES[who]
     benchmark.pedantic(
         subprocess.run, (command,), {"env": environment, "check": True}, rounds=30, warmup_rounds=2
     )

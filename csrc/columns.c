@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "block.h"
 #include "cconv.h"
+#include "columns_block.h"
 #include "decimal.h"
 #include "declaration.h"
 #include "error.h"

@@ -210,6 +210,15 @@ static void test_negative_lengths(void) {
   check_lines(FNABI_ABI_SIP, TEXT("I7!S-3!k0R1!\nI7!D4!K-3R1!\nI-3!R1!"));
 }
 
+/* Names that are the same for as long as numbers can tell. */
+static void test_names(void) {
+  check_lines(FNABI_ABI_SIP, TEXT("I18!D14!K2!\0_0K3!\0\0_1R1!\n"
+                                  "I18!D14!K3!\0\0_0K2!\0_1R1!\n"
+                                  "I18!D14!K2!a_0K3!a\0_1R1!\n"
+                                  "I35!D31!K9!sameeight_0K10!sameeight2_1R1!\n"
+                                  "I35!D31!K10!sameeight2_0K9!sameeight_1R1!"));
+}
+
 /* All that takes memory, with the allocation of that number refused and those
  * after it. Answers whether there was none. */
 static bool try_refused(int32_t abi, const char* text, size_t copies,
@@ -294,6 +303,7 @@ int main(int count, char** arguments) {
   test_inputs();
   test_decoders();
   test_negative_lengths();
+  test_names();
   static const char* const texts[FNABI_ABI_COUNT] = {
       [FNABI_ABI_RAW] = "I14!B10!t3d-1d200R4!S1!",
       [FNABI_ABI_SIP] = "I21!S17!k0_1k2D8!K3!ab_0R3!_5",

@@ -1,6 +1,6 @@
-/* block_bits.h - for a kernel without an instruction that moves bytes whose
- * bits are set next to each other: eight at a time by a table, or else one by
- * one. The kernel has defined count_bits and
+/* columns_block_bits.h - for a kernel without an instruction that moves bytes
+ * whose bits are set next to each other: eight at a time by a table, or else
+ * one by one. The kernel has defined count_bits and
  *
  *   put_word(out, from, places) the bytes at these places, of eight
  *   put_sums(out, base, bytes)  eight bytes, each added to a number
@@ -8,8 +8,8 @@
  *   take_numbers(out, text)     out[i] is the number before text[i], of up to
  *                               four digits or "-1"; 0 if there is none
  */
-#ifndef FNABI_BLOCK_BITS_H
-#define FNABI_BLOCK_BITS_H
+#ifndef FNABI_COLUMNS_BLOCK_BITS_H
+#define FNABI_COLUMNS_BLOCK_BITS_H
 
 /* By eight bits: the places of those that are set. */
 #define BIT(b, i) ((b) >> (i) & 1)
@@ -131,4 +131,4 @@ static inline size_t pick64(int64_t* out, const int32_t* from,
   return total;
 }
 
-#endif /* FNABI_BLOCK_BITS_H */
+#endif /* FNABI_COLUMNS_BLOCK_BITS_H */

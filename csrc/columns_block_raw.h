@@ -1,9 +1,10 @@
-/* block_raw.h - the decoder of blocks of raw signatures, for a kernel that has
- * defined what block_tokens.h asks for; raw.c has the grammar. */
-#ifndef FNABI_BLOCK_RAW_H
-#define FNABI_BLOCK_RAW_H
+/* columns_block_raw.h - the decoder of blocks of raw signatures, for a kernel
+ * that has defined what columns_block_tokens.h asks for; raw.c has the grammar.
+ */
+#ifndef FNABI_COLUMNS_BLOCK_RAW_H
+#define FNABI_COLUMNS_BLOCK_RAW_H
 
-#include "block_tokens.h"
+#include "columns_block_tokens.h"
 
 static const uint8_t raw_kinds[64] = {
     ['B' & 63] = FNABI_TYPE_BUFFER,
@@ -120,4 +121,4 @@ static bool decode_raw(fnabi_block* b, fnabi_side_columns sides[2],
   return true;
 }
 
-#endif /* FNABI_BLOCK_RAW_H */
+#endif /* FNABI_COLUMNS_BLOCK_RAW_H */

@@ -1,5 +1,5 @@
 /* The kernel for 64-bit Arm processors: 64 bytes are four registers. */
-#include "block.h"
+#include "columns_block.h"
 
 #if defined(FNABI_NEON)
 #include <arm_neon.h>
@@ -98,8 +98,8 @@ static inline void take_numbers(int16_t out[64], const uint8_t* text) {
   }
 }
 
-#include "block_bits.h"
-#include "block_raw.h"
+#include "columns_block_bits.h"
+#include "columns_block_raw.h"
 const fnabi_kernel fnabi_kernel_neon = {decode_raw, NULL};
 #else
 typedef int fnabi_no_neon; /* an empty file is none */

@@ -1,5 +1,5 @@
-/* block_tokens.h - cuts blocks into tokens, for a kernel that has defined what
- * follows. Bits stand in words of 64, the first one lowest.
+/* columns_block_tokens.h - cuts blocks into tokens, for a kernel that has
+ * defined what follows. Bits stand in words of 64, the first one lowest.
  *
  *   chunk                  64 bytes
  *   load(bytes)            the chunk there
@@ -30,8 +30,8 @@
  *                          token behind
  *   pick64(out, from, marks, words)
  *                          numbers whose bits are set */
-#ifndef FNABI_BLOCK_TOKENS_H
-#define FNABI_BLOCK_TOKENS_H
+#ifndef FNABI_COLUMNS_BLOCK_TOKENS_H
+#define FNABI_COLUMNS_BLOCK_TOKENS_H
 
 typedef uint64_t bits[FNABI_BLOCK_WORDS];
 
@@ -181,4 +181,4 @@ static bool close_rows(fnabi_block* b, const side_tokens tokens[2],
   return bad == 0 && between == b->size - used + 1;
 }
 
-#endif /* FNABI_BLOCK_TOKENS_H */
+#endif /* FNABI_COLUMNS_BLOCK_TOKENS_H */

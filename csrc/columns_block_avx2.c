@@ -1,5 +1,5 @@
 /* The kernel for processors with AVX2: 64 bytes are two registers. */
-#include "block.h"
+#include "columns_block.h"
 
 #if defined(FNABI_X86)
 #include <immintrin.h>
@@ -119,8 +119,8 @@ static inline void take_numbers(int16_t out[64], const uint8_t* text) {
   }
 }
 
-#include "block_bits.h"
-#include "block_raw.h"
+#include "columns_block_bits.h"
+#include "columns_block_raw.h"
 const fnabi_kernel fnabi_kernel_avx2 = {decode_raw, NULL};
 
 #if defined(__clang__)

@@ -1,15 +1,16 @@
-/* block.h - many short texts, decoded together. Private.
+/* columns_block.h - short texts by the block, decoded together. Private.
  *
  * What a processor cannot foresee in a signature is where a number ends, what
  * comes next and how deep it is, and a decoder that asks is misled every few
  * bytes. This one does not ask: the texts of a block are cut into tokens, the
  * tokens are checked and the columns are filled, 64 at a time, by steps that
  * are the same for all of them; in the end it says whether all texts were
- * well-formed. The steps need instructions for many bytes at once:
- * block_decode.h has the decoder, and the file of a kernel compiles it for some
- * processor. */
-#ifndef FNABI_BLOCK_H
-#define FNABI_BLOCK_H
+ * well-formed. The steps need instructions for many bytes at once, and so
+ * columns_block_NAME.c compiles them for the processors that have NAME:
+ * columns_block_tokens.h, and of each ABI that gets faster by it
+ * columns_block_raw.h or columns_block_sip.h. */
+#ifndef FNABI_COLUMNS_BLOCK_H
+#define FNABI_COLUMNS_BLOCK_H
 
 #include "columns.h"
 
@@ -74,4 +75,4 @@ extern const fnabi_kernel fnabi_kernel_avx2, fnabi_kernel_avx512;
 extern const fnabi_kernel fnabi_kernel_neon;
 #endif
 
-#endif /* FNABI_BLOCK_H */
+#endif /* FNABI_COLUMNS_BLOCK_H */

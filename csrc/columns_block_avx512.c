@@ -1,6 +1,6 @@
 /* The kernel for processors with AVX-512 up to VBMI2: 64 bytes are a register,
  * and those whose bits are set move together in one instruction. */
-#include "block.h"
+#include "columns_block.h"
 
 #if defined(FNABI_X86)
 #include <immintrin.h>
@@ -216,8 +216,8 @@ static inline size_t put_numbers(fnabi_block* b, size_t n, size_t chunk_index,
   return put_bytes(b->marks + n, at, ends);
 }
 
-#include "block_raw.h"
-#include "block_sip.h"
+#include "columns_block_raw.h"
+#include "columns_block_sip.h"
 const fnabi_kernel fnabi_kernel_avx512 = {decode_raw, decode_sip};
 
 #if defined(__clang__)

@@ -1,5 +1,6 @@
-/* block_sip.h - the decoder of blocks of SIP signatures, for a kernel that has
- * defined what block_tokens.h asks for and these; sip.c has the grammar.
+/* columns_block_sip.h - the decoder of blocks of SIP signatures, for a kernel
+ * that has defined what columns_block_tokens.h asks for and these; sip.c has
+ * the grammar.
  *
  *   deep_of(chunk)      bits of the bytes that are 0x80 or more
  *   pick32(out, from, kept, other, marks, words)
@@ -9,10 +10,10 @@
  *                       64 depths: the first is `depth`, and behind each are
  *                       one more for its bit and less by what it closes;
  *                       answers the next one */
-#ifndef FNABI_BLOCK_SIP_H
-#define FNABI_BLOCK_SIP_H
+#ifndef FNABI_COLUMNS_BLOCK_SIP_H
+#define FNABI_COLUMNS_BLOCK_SIP_H
 
-#include "block_tokens.h"
+#include "columns_block_tokens.h"
 
 static const uint8_t sip_kinds[64] = {
     ['_' & 63] = FNABI_SIP_LEAF,
@@ -193,8 +194,9 @@ static bool order_keys(fnabi_block* b, const sip_tokens* t) {
     uint64_t number = (uint64_t)(uint32_t)b->numbers[k - 1] + 1;
     uint64_t order = (b->name_orders[name] & named) | (number & ~named);
     last[depth + 1] = 0;
-    if (order <= last[depth] && (order < last[depth] || named == 0 ||
-                                 !names_ascend(b, last_name[depth], name)))
+    if (order <= last[depth] &&
+        (order < last[depth] || order == 0 || named == 0 ||
+         !names_ascend(b, last_name[depth], name)))
       return false;
     last[depth] = depth != 0 ? order : 0;
     last_name[depth] = (uint16_t)name;
@@ -265,4 +267,4 @@ static bool decode_sip(fnabi_block* b, fnabi_side_columns sides[2],
   return true;
 }
 
-#endif /* FNABI_BLOCK_SIP_H */
+#endif /* FNABI_COLUMNS_BLOCK_SIP_H */
