@@ -1,4 +1,4 @@
-/* The fast decoder of raw signatures; raw.c has the grammar. Numbers are read
+/* The scalar decoder of raw signatures; raw.c has the grammar. Numbers are read
  * eight bytes at a time, and what a processor cannot foresee is computed: how
  * many digits there are, whether there is a dtype, whether a shape has another
  * dim behind none. The `&`s and masks stand for conditions that would be

@@ -1,4 +1,4 @@
-/* The fast decoder of SIP signatures; sip.c has the grammar. Keys must ascend
+/* The scalar decoder of SIP signatures; sip.c has the grammar. Keys must ascend
  * in every structure, which shows that they differ, and numbers have at most
  * eight digits and no sign: all else is left to the reference. */
 #include "columns.h"
