@@ -665,8 +665,8 @@ static bool add_whole(fnabi_columns* columns, fnabi_block* b,
   return true;
 }
 
-/* Rows one after the other: well-formed ones come from the fast decoder, others
- * from the reference, which says what is wrong with them. */
+/* Rows one after the other: well-formed ones come from the scalar decoder, and
+ * others from the reference, which says what is wrong with them. */
 static bool add_each(fnabi_columns* columns, const fnabi_block* b) {
   bool raw = columns->abi == FNABI_ABI_RAW;
   fnabi_vector* v = columns->vectors;

@@ -40,8 +40,8 @@ typedef struct fnabi_block {
   int32_t numbers[FNABI_BLOCK_ROOM];
   uint8_t pairs[FNABI_BLOCK_ROOM], marks[FNABI_BLOCK_ROOM];
 
-  /* A bit for each byte of a name; by name: where it is, its size, and a number
-   * that orders as its first eight bytes do. */
+  /* Bits of the bytes of names, and of those that are tags; by name: where it
+   * is, its size, and a number that orders as its first eight bytes do. */
   uint64_t in_names[FNABI_BLOCK_WORDS], in_tags[FNABI_BLOCK_WORDS];
   size_t names;
   uint16_t name_places[FNABI_BLOCK_NAMES + 1],

@@ -744,10 +744,11 @@ FNABI_API fnabi_columns* fnabi_columns_new(int32_t abi, int32_t decoder);
 FNABI_API void fnabi_columns_free(fnabi_columns* columns);
 
 /* Each of the next four adds a row for every text and answers how many. Time
- * does not depend on the rows that are there. They fail with FNABI_MEMORY, also
- * where a side would have more nodes, dims or bytes of names than int32 counts,
- * and with FNABI_MESSAGE where what holds the texts is malformed. `offset` is
- * then the row, counted from the first one added; the rows before it stay. */
+ * does not depend on the rows that are there; raw and SIP signatures take some
+ * 110 KB of the stack. They fail with FNABI_MEMORY, also where a side would
+ * have more nodes, dims or bytes of names than int32 counts, and with
+ * FNABI_MESSAGE where what holds the texts is malformed. `offset` is then the
+ * row, counted from the first one added; the rows before it stay. */
 
 /* Texts between offsets into `data`: text i in [offsets[i], offsets[i + 1]),
  * for `first` <= i < first + count. `width` is the size of an offset in bytes,

@@ -47,13 +47,27 @@ def interop_library(name: str, *flags: str, link: bool = False) -> str:
     return built(name, "cc", *flags, f"{SOURCES}/{name}.c", *needed)
 
 
-def built(name: str, compiler: str, *arguments: str) -> str:
-    """Build a library with a compiler, without which the test is skipped; give its path."""
-    if shutil.which(compiler) is None:
+def found(compiler: str) -> str:
+    """Where a compiler is; without it the test is skipped."""
+    path = shutil.which(compiler)
+    if path is None:
         pytest.skip(f"{compiler} is not installed")
+    return path
+
+
+def built(name: str, compiler: str, *arguments: str) -> str:
+    """Build a library with a compiler, and give its path."""
     path = Path(BUILT.name) / str(len(list(Path(BUILT.name).iterdir()))) / f"lib{name}.so"
     path.parent.mkdir()
-    command = [compiler, "-fPIC", "-shared", "-fvisibility=hidden", *arguments, "-o", str(path)]
+    command = [
+        found(compiler),
+        "-fPIC",
+        "-shared",
+        "-fvisibility=hidden",
+        *arguments,
+        "-o",
+        str(path),
+    ]
     subprocess.run(command, check=True)
     return str(path)
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import shutil
 import struct
 import subprocess
 
 import pytest
 
-from callee import tvm_ffi_folder
+from callee import found, tvm_ffi_folder
 from fnabi._fnabi import ffi
 from sanitizers import FOREIGN_FREE
 
@@ -85,10 +84,9 @@ def test_layouts_are_those_of_the_headers(tmp_path) -> None:
     )
     source, program = tmp_path / "layout.c", tmp_path / "layout"
     source.write_text(text)
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("cc is not installed")
-    subprocess.run([compiler, f"-I{tvm_ffi_folder()}/include", "-o", program, source], check=True)
+    subprocess.run(
+        [found("cc"), f"-I{tvm_ffi_folder()}/include", "-o", program, source], check=True
+    )
     printed = subprocess.run([program], capture_output=True, text=True, check=True).stdout
     assert printed.splitlines() == expected
 

@@ -202,7 +202,7 @@ static void test_decoders(void) {
     CHECK(fnabi_decoder_find(i) == -1);
 }
 
-/* A length below 0 leads back, to where the fast decoder has been. */
+/* A length below 0 leads back, to where the scalar decoder has been. */
 static void test_negative_lengths(void) {
   static const char text[] =
       "I13!O1!O1!O-7!R1!\nI10!O1!O-!O1!R1!\nI7!O-3!O!R1!";
