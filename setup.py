@@ -8,8 +8,8 @@ abi3 = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 call_lane = Extension(
     "fnabi._call",
-    sources=sorted(str(path) for path in Path("csrc").glob("*.c")),
-    depends=sorted(str(path) for path in Path("csrc").glob("*.h")),
+    sources=[*map(str, sorted([*Path("csrc").glob("*/*.c"), *Path("csrc").glob("*/kernels/*.c")]))],
+    depends=sorted(str(path) for path in Path("csrc").rglob("*.h")),
     include_dirs=["csrc"],
     define_macros=[("Py_LIMITED_API", "0x030B0000")] if abi3 else [],
     py_limited_api=abi3,

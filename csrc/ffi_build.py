@@ -21,11 +21,11 @@ ffibuilder.set_source(
     "fnabi._fnabi",
     '#include "fnabi.h"',
     sources=[
-        f"csrc/{path.name}"
-        for path in sorted(HERE.glob("*.c"))
-        if not path.name.startswith("pycall")
+        f"csrc/{path.relative_to(HERE)}"
+        for path in sorted([*HERE.glob("*/*.c"), *HERE.glob("*/kernels/*.c")])
+        if path.parent.name != "lane"
     ],
-    depends=[f"csrc/{path.name}" for path in sorted(HERE.glob("*.h"))],
+    depends=[f"csrc/{path.relative_to(HERE)}" for path in sorted(HERE.rglob("*.h"))],
     include_dirs=["csrc"],
     extra_compile_args=["-std=c11", "-O2", "-g0", "-fvisibility=hidden"],
 )

@@ -27,5 +27,5 @@ def objects():
     import callee
 
     csrc = Path(__file__).parents[1] / "csrc"
-    core = [str(csrc / f"{noun}.c") for noun in ("any", "object", "array", "map")]
+    core = [str(csrc / "value" / f"{noun}.c") for noun in ("any", "object", "array", "map")]
     return tvm_ffi.load_module(callee.interop_library("objects", f"-I{csrc}", *core))

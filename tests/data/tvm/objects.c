@@ -3,8 +3,8 @@
  * Arguments are trusted. */
 #include <stdlib.h>
 
-#include "array.h"
-#include "map.h"
+#include "value/array.h"
+#include "value/map.h"
 
 #define EXPORT(name)                                           \
   __attribute__((visibility("default"))) int __tvm_ffi_##name( \

@@ -1,0 +1,12 @@
+/* sip.h - the SIP ABI for the other parts of the core. Private. */
+#ifndef FNABI_SIP_H
+#define FNABI_SIP_H
+
+#include "base/message.h"
+
+/* fnabi_sip_decode into a message that is being written. On failure answers
+ * false, and what it wrote is to be dropped by resetting w->size. */
+bool fnabi_sip_write(const char* data, size_t size, fnabi_writer* w,
+                     fnabi_error* error);
+
+#endif /* FNABI_SIP_H */

@@ -1,0 +1,163 @@
+#include "base/error.h"
+
+#include <string.h>
+
+/* No default: the compiler names an enumerator that has no text. */
+#define CODES(X)                                                               \
+  X(FNABI_OK, "ok", "no error")                                                \
+  X(FNABI_MEMORY, "memory", "out of memory")                                   \
+  X(FNABI_DEPTH, "depth", "nested too deeply")                                 \
+  X(FNABI_WORK, "work", "more references than the size allows")                \
+  X(FNABI_MESSAGE, "message", "not a value of the type model")                 \
+  X(FNABI_UNSUPPORTED, "unsupported", "this ABI cannot express it")            \
+  X(FNABI_VERSION, "version", "unknown version of the ABI")                    \
+  X(FNABI_TAG, "tag", "not a component's tag")                                 \
+  X(FNABI_INTEGER, "integer", "digits are missing")                            \
+  X(FNABI_INT32, "int32", "integer outside int32")                             \
+  X(FNABI_LENGTH, "length", "a span's length is at least 1")                   \
+  X(FNABI_SPAN_MARK, "span-mark", "'!' is missing after a span's length")      \
+  X(FNABI_SPAN_END, "span-end", "span runs past the end")                      \
+  X(FNABI_SYNTAX, "syntax", "Syntax error in signature")                       \
+  X(FNABI_UNEXPECTED, "unexpected", "component not allowed here")              \
+  X(FNABI_MISSING, "missing", "component missing")                             \
+  X(FNABI_RAW_INPUTS, "raw-inputs", "Inputs span not found")                   \
+  X(FNABI_RAW_RESULTS, "raw-results", "Results span not found")                \
+  X(FNABI_RAW_TAG, "raw-tag", "Unrecognized raw tag")                          \
+  X(FNABI_RAW_BUFFER_FIELD, "raw-buffer-field",                                \
+    "Unrecognized buffer field tag")                                           \
+  X(FNABI_RAW_SCALAR_FIELD, "raw-scalar-field",                                \
+    "Unrecognized scalar field tag")                                           \
+  X(FNABI_RAW_REF_FIELD, "raw-ref-field", "Unrecognized ref object field tag") \
+  X(FNABI_RAW_SCALAR_TYPE, "raw-scalar-type", "Illegal ScalarType code")       \
+  X(FNABI_RAW_DIM, "raw-dim", "a dim is -1 or more")                           \
+  X(FNABI_SIP_INPUTS, "sip-inputs", "Inputs struct not found")                 \
+  X(FNABI_SIP_RESULTS, "sip-results", "Results struct not found")              \
+  X(FNABI_SIP_KEY, "sip-key", "Struct key not allowed here")                   \
+  X(FNABI_SIP_VALUE, "sip-value", "Value not allowed here")                    \
+  X(FNABI_SIP_TAG, "sip-tag", "Unrecognized tag")                              \
+  X(FNABI_SIP_NEGATIVE, "sip-negative", "a key or raw index is 0 or more")     \
+  X(FNABI_SIP_DUPLICATE, "sip-duplicate", "key occurs twice")                  \
+  X(FNABI_JSON, "json", "not well-formed JSON")                                \
+  X(FNABI_JSON_STRING, "json-string", "string has no end")                     \
+  X(FNABI_JSON_CONTROL, "json-control", "control character in a string")       \
+  X(FNABI_JSON_UTF8, "json-utf8", "not UTF-8")                                 \
+  X(FNABI_JSON_ESCAPE, "json-escape", "no such escape")                        \
+  X(FNABI_JSON_SURROGATE, "json-surrogate", "half of a surrogate pair")        \
+  X(FNABI_JSON_NUMBER, "json-number", "digits of a number are missing")        \
+  X(FNABI_JSON_SIZE, "json-size", "text of 4 GiB or more")                     \
+  X(FNABI_IREE_ABI_OBJECT, "iree-abi-object", "not an object")                 \
+  X(FNABI_IREE_ABI_DUPLICATE, "iree-abi-duplicate",                            \
+    "\"a\" and \"r\" occur once")                                              \
+  X(FNABI_IREE_ABI_MISSING, "iree-abi-missing", "\"a\" or \"r\" is missing")   \
+  X(FNABI_IREE_ABI_SIDE, "iree-abi-side",                                      \
+    "arguments and results are arrays of type records")                        \
+  X(FNABI_IREE_ABI_RECORD, "iree-abi-record", "not a type record")             \
+  X(FNABI_IREE_ABI_PRIMITIVE, "iree-abi-primitive", "no such primitive type")  \
+  X(FNABI_IREE_ABI_COMPOUND, "iree-abi-compound", "no such compound type")     \
+  X(FNABI_IREE_ABI_FIELD, "iree-abi-field", "too many or too few fields")      \
+  X(FNABI_IREE_ABI_NAMED, "iree-abi-named", "only an argument is named")       \
+  X(FNABI_IREE_ABI_NAME, "iree-abi-name", "a name is a string")                \
+  X(FNABI_IREE_ABI_SLOT, "iree-abi-slot",                                      \
+    "a slot is a pair of key and type record")                                 \
+  X(FNABI_IREE_ABI_RANK, "iree-abi-rank", "not a rank")                        \
+  X(FNABI_IREE_ABI_DIM, "iree-abi-dim", "not a dim")                           \
+  X(FNABI_IREE_ABI_DIMS, "iree-abi-dims", "rank and number of dims disagree")  \
+  X(FNABI_DECLARATION_HEAD, "declaration-head", "not a declaration")           \
+  X(FNABI_DECLARATION_LISTS, "declaration-lists",                              \
+    "no list of arguments and list of results")                                \
+  X(FNABI_DECLARATION_VALUE, "declaration-value",                              \
+    "no argument or result can be read")                                       \
+  X(FNABI_DECLARATION_SIZE, "declaration-size", "4 GiB or more")               \
+  X(FNABI_MODULE_SIZE, "module-size", "the file ends before the module")       \
+  X(FNABI_MODULE_IDENTIFIER, "module-identifier", "not an IREE module")        \
+  X(FNABI_MODULE_OFFSET, "module-offset", "offset leads outside the module")   \
+  X(FNABI_MODULE_LENGTH, "module-length", "string or vector past the end")     \
+  X(FNABI_MODULE_ALIGNMENT, "module-alignment", "unaligned offset")            \
+  X(FNABI_MODULE_VTABLE, "module-vtable", "damaged table")                     \
+  X(FNABI_MODULE_STRING, "module-string", "string is not NUL-terminated")      \
+  X(FNABI_MODULE_UNION, "module-union", "union's type and value disagree")     \
+  X(FNABI_MODULE_REQUIRED, "module-required", "required field is absent")      \
+  X(FNABI_MODULE_CHANGED, "module-changed", "the file changed while open")     \
+  X(FNABI_MODULE_RANGE, "module-range", "range outside its data")              \
+  X(FNABI_MODULE_COUNT, "module-count", "tables differ in length")             \
+  X(FNABI_MODULE_NAME, "module-name", "empty name")                            \
+  X(FNABI_MODULE_NEGATIVE, "module-negative", "negative size or count")        \
+  X(FNABI_MODULE_DUPLICATE, "module-duplicate", "name occurs again")           \
+  X(FNABI_MODULE_FLAGS, "module-flags", "unknown bits")                        \
+  X(FNABI_MODULE_KIND, "module-kind", "unknown kind")                          \
+  X(FNABI_MODULE_ORDINAL, "module-ordinal", "ordinal outside its table")       \
+  X(FNABI_CCONV_REGISTER, "cconv-register", "not a register type")             \
+  X(FNABI_CCONV_VOID, "cconv-void", "'v' stands alone on its side")            \
+  X(FNABI_CCONV_SPAN, "cconv-span", "a span may not stand here")               \
+  X(FNABI_CCONV_SPAN_END, "cconv-span-end", "span is not closed")              \
+  X(FNABI_CCONV_COUNT, "cconv-count", "each span needs one count")             \
+  X(FNABI_CCONV_SIZE, "cconv-size", "too large")                               \
+  X(FNABI_LIBRARY_MAGIC, "library-magic", "not a shared library in ELF")       \
+  X(FNABI_LIBRARY_HEADER, "library-header", "no such ELF file")                \
+  X(FNABI_LIBRARY_RANGE, "library-range", "the library ends before this part") \
+  X(FNABI_LIBRARY_ADDRESS, "library-address",                                  \
+    "address that nothing is loaded to")                                       \
+  X(FNABI_LIBRARY_DYNAMIC, "library-dynamic", "no dynamic symbols")            \
+  X(FNABI_LIBRARY_HASH, "library-hash", "damaged hash table")                  \
+  X(FNABI_LIBRARY_STRING, "library-string", "damaged string table")            \
+  X(FNABI_SCHEMA_METADATA, "schema-metadata",                                  \
+    "not the metadata of a function")                                          \
+  X(FNABI_SCHEMA_TYPE, "schema-type", "not the schema of a type")              \
+  X(FNABI_FILE, "file", "the file cannot be read")
+
+const char* fnabi_code_text(int32_t code) {
+  switch ((fnabi_code)code) {
+#define TEXT(code, name, text) \
+  case code:                   \
+    return text;
+    CODES(TEXT)
+    case FNABI_CODE_COUNT:
+      break;
+  }
+  return NULL;
+}
+
+const char* fnabi_code_name(int32_t code) {
+  switch ((fnabi_code)code) {
+#define NAME(code, name, text) \
+  case code:                   \
+    return name;
+    CODES(NAME)
+    case FNABI_CODE_COUNT:
+      break;
+  }
+  return NULL;
+}
+
+int64_t fnabi_fail(fnabi_error* error, int32_t code, uint64_t offset,
+                   const char* expected) {
+  error->code = code;
+  error->offset = offset;
+  error->expected = expected;
+  error->path[0] = 0;
+  return -1;
+}
+
+void fnabi_path_field(fnabi_error* error, const char* field) {
+  size_t add = strlen(field), have = strlen(error->path);
+  if (strncmp(error->path, "...", 3) == 0) return; /* cut already */
+  if (add + have + 3 >= FNABI_PATH_SIZE) {         /* the end says most */
+    field = "...";
+    add = 3;
+  }
+  memmove(error->path + add, error->path, have + 1);
+  memcpy(error->path, field, add);
+}
+
+void fnabi_path_index(fnabi_error* error, uint64_t index) {
+  char text[24];
+  char* p = text + sizeof text;
+  *--p = 0;
+  *--p = ']';
+  do {
+    *--p = (char)('0' + index % 10);
+    index /= 10;
+  } while (index != 0);
+  *--p = '[';
+  fnabi_path_field(error, p);
+}

@@ -1,0 +1,43 @@
+#if defined(__linux__)
+#define _DEFAULT_SOURCE /* madvise */
+#include <sys/mman.h>
+#endif
+
+#include "base/vector.h"
+
+/* Memory that is touched for the first time costs as much as what is decoded
+ * into it, and a third of that in huge pages. These are asked for where an
+ * array fills at least half of one. Large arrays are not copied to new memory:
+ * realloc has each in a mapping of its own, which it moves. */
+static uint8_t* resize(fnabi_vector* v, size_t* room) {
+#if defined(MADV_HUGEPAGE)
+  enum { HUGE = 1 << 21, MAPPED = 1 << 26 };
+  if (*room >= HUGE / 2 && *room <= SIZE_MAX - HUGE) {
+    bool moved = v->room >= MAPPED;
+    size_t size = (*room + HUGE - 1) & ~(size_t)(HUGE - 1);
+    uint8_t* data = moved ? realloc(v->data, size) : aligned_alloc(HUGE, size);
+    if (data == NULL) return NULL;
+    /* or else small ones */
+    size_t first = (HUGE - (uintptr_t)data % HUGE) % HUGE;
+    madvise(data + first, size - first, MADV_HUGEPAGE);
+    if (!moved) {
+      if (v->size != 0) memcpy(data, v->data, v->size);
+      free(v->data);
+    }
+    *room = size;
+    return data;
+  }
+#endif
+  return realloc(v->data, *room);
+}
+
+bool fnabi_vector_grow(fnabi_vector* v, size_t more) {
+  if (more > SIZE_MAX / 2 - v->size) return false;
+  size_t room = v->size + more;
+  if (room < 2 * v->room) room = 2 * v->room;
+  uint8_t* data = resize(v, &room);
+  if (data == NULL) return false;
+  v->data = data;
+  v->room = room;
+  return true;
+}

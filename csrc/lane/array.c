@@ -1,0 +1,627 @@
+#include "value/array.h"
+
+#include "lane/lane.h"
+
+/* -------------------------------------------------------------- to an array */
+
+/* None of these runs Python. */
+static bool fill_simple(PyObject* value, fnabi_any* out) {
+  PyTypeObject* type = Py_TYPE(value);
+  if (type == &PyLong_Type) {
+    int overflow;
+    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (overflow != 0) return false;
+    fnabi_any_set(out, FNABI_INDEX_INT, number);
+    return true;
+  }
+  if (type == &PyFloat_Type) {
+    fnabi_any_set_float(out, PyFloat_AsDouble(value));
+    return true;
+  }
+  return false;
+}
+
+/* A new array, or list, of the values of a Python list or tuple. */
+static fnabi_seq_object* own_items(PyObject* items, bool as_list) {
+  bool list = PyList_Check(items);
+  Py_ssize_t size = list ? PyList_Size(items) : PyTuple_Size(items);
+  fnabi_seq_object* seq =
+      as_list ? fnabi_list_new(size) : fnabi_array_new(size);
+  if (seq == NULL) {
+    PyErr_NoMemory();
+    return NULL;
+  }
+  if (Py_EnterRecursiveCall(" while a list is converted")) {
+    fnabi_object_release(seq);
+    return NULL;
+  }
+  int status = 0;
+  for (Py_ssize_t i = 0; i < size && status == 0; i++) {
+    PyObject* item =
+        list ? PyList_GetItem(items, i) : PyTuple_GetItem(items, i);
+    if (fill_simple(item, seq->data + i)) continue;
+    Py_INCREF(item);
+    status = lane_own(item, seq->data + i);
+    Py_DECREF(item);
+    /* converting an element may run Python, which may change the list */
+    if (list && status == 0 && PyList_Size(items) != size)
+      status = lane_call_error("the list changed while it was converted");
+  }
+  Py_LeaveRecursiveCall();
+  if (status == 0) return seq;
+  fnabi_object_release(seq);
+  return NULL;
+}
+
+int lane_array_own(PyObject* sequence, fnabi_any* out) {
+  fnabi_seq_object* array = own_items(sequence, false);
+  if (array == NULL) return -1;
+  fnabi_any_set_object(out, array);
+  return 0;
+}
+
+/* Every step-th value from start on, `count` of them. */
+static fnabi_seq_object* copy(const fnabi_seq_object* seq, int64_t start,
+                              int64_t step, int64_t count, bool as_list) {
+  fnabi_seq_object* made =
+      as_list ? fnabi_list_new(count) : fnabi_array_new(count);
+  if (made == NULL) {
+    PyErr_NoMemory();
+    return NULL;
+  }
+  for (int64_t i = 0; i < count; i++) {
+    made->data[i] = seq->data[start + i * step];
+    fnabi_any_retain(made->data + i);
+  }
+  return made;
+}
+
+static fnabi_seq_object* seq_of(PyObject* self) {
+  return (fnabi_seq_object*)((lane_object*)self)->object;
+}
+
+static bool is_list(PyObject* self) { return Py_TYPE(self) == lane.list; }
+
+static bool is_seq(PyObject* value) {
+  return Py_TYPE(value) == lane.array || Py_TYPE(value) == lane.list;
+}
+
+static const char* name_of(PyObject* self) {
+  return is_list(self) ? "List" : "Array";
+}
+
+/* The values of any iterable. */
+static fnabi_seq_object* own_values(PyObject* values, const char* function,
+                                    bool as_list) {
+  if (is_seq(values)) {
+    const fnabi_seq_object* seq = seq_of(values);
+    return copy(seq, 0, 1, seq->size, as_list);
+  }
+  if (PyList_Check(values) || PyTuple_Check(values))
+    return own_items(values, as_list);
+  PyObject* iterator = PyObject_GetIter(values);
+  if (iterator == NULL) {
+    PyErr_Clear();
+    lane_call_error("%s: values: expected an iterable, got %R", function,
+                    (PyObject*)Py_TYPE(values));
+    return NULL;
+  }
+  PyObject* items = PySequence_List(iterator);
+  Py_DECREF(iterator);
+  if (items == NULL) return NULL;
+  fnabi_seq_object* made = own_items(items, as_list);
+  Py_DECREF(items);
+  return made;
+}
+
+static PyObject* make(PyTypeObject* type, PyObject* args, PyObject* names) {
+  static char* keywords[] = {"values", NULL};
+  bool as_list = type == lane.list;
+  PyObject* values = NULL;
+  if (!PyArg_ParseTupleAndKeywords(
+          args, names, as_list ? "|O:List" : "|O:Array", keywords, &values))
+    return NULL;
+  fnabi_seq_object* seq;
+  if (values != NULL) {
+    seq = own_values(values, as_list ? "List" : "Array", as_list);
+    if (seq == NULL) return NULL;
+  } else {
+    seq = as_list ? fnabi_list_new(0) : fnabi_array_new(0);
+    if (seq == NULL) return PyErr_NoMemory();
+  }
+  return lane_wrap(type, &seq->object);
+}
+
+/* ------------------------------------------------------------ from an array
+ *
+ * An array does not change. A list may, whenever Python runs: a value of it is
+ * then kept with a reference of its own, and its size is asked for again. */
+
+static bool get(const fnabi_seq_object* seq, int64_t i, fnabi_any* out) {
+  if (i >= seq->size) return false;
+  *out = seq->data[i];
+  fnabi_any_retain(out);
+  return true;
+}
+
+static PyObject* item_of_list(const fnabi_seq_object* list, int64_t i,
+                              bool plain) {
+  fnabi_any value;
+  if (get(list, i, &value)) return lane_take(&value, plain);
+  lane_call_error("the list changed while it was converted");
+  return NULL;
+}
+
+PyObject* lane_array_list(fnabi_seq_object* array, bool plain) {
+  bool fixed = array->object.type_index == FNABI_INDEX_ARRAY;
+  Py_ssize_t size = (Py_ssize_t)array->size;
+  if (Py_EnterRecursiveCall(" while an array is converted")) return NULL;
+  PyObject* list = PyList_New(size);
+  for (Py_ssize_t i = 0; list != NULL && i < size; i++) {
+    PyObject* item = fixed ? lane_from(array->data + i, plain)
+                           : item_of_list(array, i, plain);
+    if (item == NULL || PyList_SetItem(list, i, item) < 0) Py_CLEAR(list);
+  }
+  Py_LeaveRecursiveCall();
+  if (list != NULL && size != array->size) {
+    lane_call_error("the list changed while it was converted");
+    Py_CLEAR(list);
+  }
+  return list;
+}
+
+int lane_array_equal(const fnabi_seq_object* a, const fnabi_seq_object* b) {
+  if (a == b) return 1;
+  if (a->size != b->size) return 0;
+  if (Py_EnterRecursiveCall(" while arrays are compared")) return -1;
+  int equal = 1;
+  fnabi_any x, y;
+  for (int64_t i = 0; equal == 1 && get(a, i, &x); i++) {
+    if (get(b, i, &y)) {
+      equal = lane_equal(&x, &y);
+      fnabi_any_release(&y);
+    } else {
+      equal = 0;
+    }
+    fnabi_any_release(&x);
+  }
+  Py_LeaveRecursiveCall();
+  return equal == 1 ? a->size == b->size : equal;
+}
+
+int lane_array_repr(const fnabi_seq_object* seq, const lane_nest* nest,
+                    PyObject* parts) {
+  int status = 0;
+  fnabi_any value;
+  for (int64_t i = 0; status == 0 && get(seq, i, &value); i++) {
+    PyObject* part = lane_repr(&value, nest, true);
+    status = part ? PyList_Append(parts, part) : -1;
+    Py_XDECREF(part);
+    fnabi_any_release(&value);
+  }
+  return status;
+}
+
+static PyObject* tolist(PyObject* self, PyObject* unused) {
+  (void)unused;
+  return lane_array_list(seq_of(self), true);
+}
+
+static PyObject* reduce(PyObject* self, PyObject* unused) {
+  (void)unused;
+  PyObject* list = lane_array_list(seq_of(self), false);
+  return list ? Py_BuildValue("O(N)", (PyObject*)Py_TYPE(self), list) : NULL;
+}
+
+static Py_ssize_t length(PyObject* self) {
+  return (Py_ssize_t)seq_of(self)->size;
+}
+
+static PyObject* item(PyObject* self, Py_ssize_t i) {
+  fnabi_any value;
+  if (i >= 0 && get(seq_of(self), i, &value)) return lane_take(&value, false);
+  PyErr_Format(PyExc_IndexError, "%s index out of range", name_of(self));
+  return NULL;
+}
+
+/* An index from the front, which may still be outside. */
+static int index_of(PyObject* self, PyObject* key, Py_ssize_t* i) {
+  if (!PyIndex_Check(key))
+    return lane_call_error("%s: index: expected an int or a slice, got %R",
+                           name_of(self), (PyObject*)Py_TYPE(key));
+  *i = PyNumber_AsSsize_t(key, PyExc_IndexError);
+  if (*i == -1 && PyErr_Occurred()) return -1;
+  if (*i < 0) *i += length(self);
+  return 0;
+}
+
+/* Where the slice begins, its step, and how many values are in it. */
+static int slice_of(PyObject* self, PyObject* key, Py_ssize_t* start,
+                    Py_ssize_t* step, Py_ssize_t* count) {
+  Py_ssize_t stop;
+  if (PySlice_Unpack(key, start, &stop, step) < 0) return -1;
+  *count = PySlice_AdjustIndices(length(self), start, &stop, *step);
+  return 0;
+}
+
+static PyObject* subscript(PyObject* self, PyObject* key) {
+  Py_ssize_t start, step, count;
+  if (!PySlice_Check(key))
+    return index_of(self, key, &start) < 0 ? NULL : item(self, start);
+  if (slice_of(self, key, &start, &step, &count) < 0) return NULL;
+  fnabi_seq_object* made =
+      copy(seq_of(self), start, step, count, is_list(self));
+  return made ? lane_wrap(Py_TYPE(self), &made->object) : NULL;
+}
+
+static PyObject* compare(PyObject* self, PyObject* other, int operation) {
+  if (operation != Py_EQ && operation != Py_NE) Py_RETURN_NOTIMPLEMENTED;
+  int equal;
+  if (is_seq(other)) {
+    equal = lane_array_equal(seq_of(self), seq_of(other));
+  } else if (PyList_Check(other)) {
+    if (PyList_Size(other) == length(self)) {
+      fnabi_seq_object* made = own_items(other, false);
+      if (made == NULL) return NULL;
+      equal = lane_array_equal(seq_of(self), made);
+      fnabi_object_release(made);
+    } else {
+      equal = 0;
+    }
+  } else {
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+  return equal < 0 ? NULL : PyBool_FromLong(equal == (operation == Py_EQ));
+}
+
+/* That of the tuple of the values. */
+static Py_hash_t hash(PyObject* self) {
+  if (Py_EnterRecursiveCall(" while an array is hashed")) return -1;
+  Py_hash_t answer = -1;
+  PyObject *list = lane_array_list(seq_of(self), false),
+           *tuple = list ? PyList_AsTuple(list) : NULL;
+  if (tuple != NULL) answer = PyObject_Hash(tuple);
+  Py_XDECREF(list);
+  Py_XDECREF(tuple);
+  Py_LeaveRecursiveCall();
+  return answer;
+}
+
+/* The first place of a value in [start, stop), or how often it is there. -1:
+ * nowhere; -2: an exception. */
+static Py_ssize_t find(PyObject* self, PyObject* value, Py_ssize_t start,
+                       Py_ssize_t stop, bool count) {
+  fnabi_any sought, here;
+  if (lane_own(value, &sought) < 0) return -2;
+  Py_ssize_t found = count ? 0 : -1;
+  for (Py_ssize_t i = start; i < stop && get(seq_of(self), i, &here); i++) {
+    int equal = lane_equal(&here, &sought);
+    fnabi_any_release(&here);
+    if (equal < 0) found = -2;
+    if (equal > 0) found = count ? found + 1 : i;
+    if (equal < 0 || (equal > 0 && !count)) break;
+  }
+  fnabi_any_release(&sought);
+  return found;
+}
+
+static int contains(PyObject* self, PyObject* value) {
+  Py_ssize_t found = find(self, value, 0, PTRDIFF_MAX, false);
+  return found == -2 ? -1 : found >= 0;
+}
+
+static Py_ssize_t find_or_raise(PyObject* self, PyObject* value,
+                                Py_ssize_t start, Py_ssize_t stop) {
+  Py_ssize_t found = find(self, value, start, stop, false);
+  if (found == -1)
+    PyErr_Format(PyExc_ValueError, "%R is not in %s", value, name_of(self));
+  return found;
+}
+
+static PyObject* seq_index(PyObject* self, PyObject* args) {
+  PyObject* value;
+  Py_ssize_t start = 0, stop = PTRDIFF_MAX, size = length(self);
+  if (!PyArg_ParseTuple(args, "O|nn:index", &value, &start, &stop)) return NULL;
+  if (start < 0) start = start + size < 0 ? 0 : start + size;
+  if (stop < 0) stop += size;
+  Py_ssize_t found = find_or_raise(self, value, start, stop);
+  return found < 0 ? NULL : PyLong_FromSsize_t(found);
+}
+
+static PyObject* seq_count(PyObject* self, PyObject* value) {
+  Py_ssize_t found = find(self, value, 0, PTRDIFF_MAX, true);
+  return found < 0 ? NULL : PyLong_FromSsize_t(found);
+}
+
+#define READING                                                              \
+  {"tolist", tolist, METH_NOARGS,                                            \
+   "tolist($self, /)\n--\n\n"                                                \
+   "All values as Python objects, containers in it as list and dict."},      \
+      {"index", seq_index, METH_VARARGS,                                     \
+       "index($self, value, start=0, stop=sys.maxsize, /)\n--\n\n"           \
+       "The first index of a value.\n\nRaises:\n    ValueError: when it is " \
+       "not there.\n"},                                                      \
+      {"count", seq_count, METH_O,                                           \
+       "count($self, value, /)\n--\n\nHow often a value is there."},         \
+      {"__reduce__", reduce, METH_NOARGS, "For copies and pickles."}
+
+#define READING_SLOTS                                                         \
+  {Py_tp_new, make}, {Py_tp_iter, PySeqIter_New},                             \
+      {Py_tp_richcompare, compare}, {Py_tp_repr, lane_object_repr},           \
+      {Py_sq_length, length}, {Py_sq_item, item}, {Py_sq_contains, contains}, \
+      {Py_mp_length, length}, {                                               \
+    Py_mp_subscript, subscript                                                \
+  }
+
+/* ---------------------------------------------------------- changes to a list
+ *
+ * What is put in is converted first, because that may run Python; from then on
+ * until the list is whole again nothing is given back. */
+
+static int insert_at(PyObject* self, Py_ssize_t i, PyObject* value) {
+  fnabi_any any;
+  if (lane_own(value, &any) < 0) return -1;
+  Py_ssize_t size = length(self);
+  if (i < 0) i = i + size < 0 ? 0 : i + size;
+  if (i > size) i = size;
+  if (fnabi_list_insert(seq_of(self), i, &any)) return 0;
+  fnabi_any_release(&any);
+  return lane_no_memory();
+}
+
+static void swap(fnabi_any* a, fnabi_any* b) {
+  fnabi_any old = *a;
+  *a = *b;
+  *b = old;
+}
+
+static void reverse_range(fnabi_any* from, fnabi_any* to) {
+  while (from < to && from < --to) swap(from++, to);
+}
+
+/* Puts the values of `fresh` in the place of `count` values, and takes `fresh`
+ * over. */
+static int replace(fnabi_seq_object* list, Py_ssize_t start, Py_ssize_t count,
+                   fnabi_seq_object* fresh) {
+  Py_ssize_t size = (Py_ssize_t)list->size, added = 0;
+  for (; added < fresh->size; added++)
+    if (!fnabi_list_insert(list, size + added, fresh->data + added)) break;
+  bool good = added == fresh->size;
+  if (good) {
+    for (Py_ssize_t i = 0; i < added; i++)
+      fnabi_any_set(fresh->data + i, FNABI_INDEX_NONE, 0);
+    /* They stand at the end; turned round, before what was behind. */
+    fnabi_any *rest = list->data + start + count,
+              *end = list->data + list->size;
+    reverse_range(rest, end - added);
+    reverse_range(end - added, end);
+    reverse_range(rest, end);
+    fnabi_list_erase(list, start, count);
+  } else {
+    list->size -= added; /* they are still those of `fresh` */
+    lane_no_memory();
+  }
+  fnabi_object_release(fresh);
+  return good ? 0 : -1;
+}
+
+static int extend_by(PyObject* self, PyObject* values) {
+  fnabi_seq_object* fresh = own_values(values, "List.extend", false);
+  if (fresh == NULL) return -1;
+  return replace(seq_of(self), length(self), 0, fresh);
+}
+
+static int set_slice(PyObject* self, PyObject* key, PyObject* values) {
+  Py_ssize_t start, step, count;
+  fnabi_seq_object* fresh = own_values(values, "List", false);
+  if (fresh == NULL) return -1;
+  if (slice_of(self, key, &start, &step, &count) < 0) {
+    fnabi_object_release(fresh);
+    return -1;
+  }
+  fnabi_seq_object* list = seq_of(self);
+  if (step == 1) return replace(list, start, count, fresh);
+  int status = 0;
+  if (fresh->size == count)
+    for (Py_ssize_t i = 0; i < count; i++)
+      swap(list->data + start + i * step, fresh->data + i);
+  else
+    status = lane_call_error("List: expected %zd values for the slice, got %zd",
+                             count, (Py_ssize_t)fresh->size);
+  fnabi_object_release(fresh); /* with the values that were there */
+  return status;
+}
+
+static int delete_slice(PyObject* self, PyObject* key) {
+  Py_ssize_t start, step, count;
+  if (slice_of(self, key, &start, &step, &count) < 0) return -1;
+  fnabi_seq_object* list = seq_of(self);
+  if (step == 1) {
+    fnabi_list_erase(list, start, count);
+    return 0;
+  }
+  if (count == 0) return 0;
+  if (step < 0) {
+    start += (count - 1) * step;
+    step = -step;
+  }
+  fnabi_seq_object* old = fnabi_array_new(count);
+  if (old == NULL) return lane_no_memory();
+  fnabi_any* to = list->data + start;
+  for (Py_ssize_t i = start, taken = 0; i < list->size; i++) {
+    if (taken < count && i == start + taken * step)
+      old->data[taken++] = list->data[i];
+    else
+      *to++ = list->data[i];
+  }
+  list->size -= count;
+  fnabi_object_release(old);
+  return 0;
+}
+
+static int set_subscript(PyObject* self, PyObject* key, PyObject* value) {
+  if (PySlice_Check(key))
+    return value ? set_slice(self, key, value) : delete_slice(self, key);
+  fnabi_any any;
+  fnabi_any_set(&any, FNABI_INDEX_NONE, 0);
+  if (value != NULL && lane_own(value, &any) < 0) return -1;
+  Py_ssize_t i;
+  int status = index_of(self, key, &i);
+  if (status == 0 && (i < 0 || i >= length(self))) {
+    PyErr_SetString(PyExc_IndexError, "List index out of range");
+    status = -1;
+  }
+  if (status == 0 && value == NULL)
+    fnabi_list_erase(seq_of(self), i, 1);
+  else if (status == 0)
+    swap(seq_of(self)->data + i, &any);
+  fnabi_any_release(&any);
+  return status;
+}
+
+static PyObject* none_or_null(int status) {
+  if (status < 0) return NULL;
+  Py_RETURN_NONE;
+}
+
+static PyObject* list_append(PyObject* self, PyObject* value) {
+  return none_or_null(insert_at(self, PTRDIFF_MAX, value));
+}
+
+static PyObject* list_insert(PyObject* self, PyObject* args) {
+  Py_ssize_t i;
+  PyObject* value;
+  if (!PyArg_ParseTuple(args, "nO:insert", &i, &value)) return NULL;
+  return none_or_null(insert_at(self, i, value));
+}
+
+static PyObject* list_extend(PyObject* self, PyObject* values) {
+  return none_or_null(extend_by(self, values));
+}
+
+static PyObject* list_add(PyObject* self, PyObject* values) {
+  if (extend_by(self, values) < 0) return NULL;
+  Py_INCREF(self);
+  return self;
+}
+
+static PyObject* list_pop(PyObject* self, PyObject* args) {
+  Py_ssize_t i = -1;
+  fnabi_any value;
+  if (!PyArg_ParseTuple(args, "|n:pop", &i)) return NULL;
+  if (i < 0) i += length(self);
+  if (i < 0 || !get(seq_of(self), i, &value)) {
+    PyErr_SetString(PyExc_IndexError, length(self) == 0
+                                          ? "pop from an empty List"
+                                          : "List index out of range");
+    return NULL;
+  }
+  fnabi_list_erase(seq_of(self), i, 1);
+  return lane_take(&value, false);
+}
+
+static PyObject* list_remove(PyObject* self, PyObject* value) {
+  Py_ssize_t i = find_or_raise(self, value, 0, PTRDIFF_MAX);
+  if (i < 0) return NULL;
+  fnabi_list_erase(seq_of(self), i, 1);
+  Py_RETURN_NONE;
+}
+
+static PyObject* list_clear(PyObject* self, PyObject* unused) {
+  (void)unused;
+  fnabi_list_erase(seq_of(self), 0, length(self));
+  Py_RETURN_NONE;
+}
+
+static PyObject* list_reverse(PyObject* self, PyObject* unused) {
+  (void)unused;
+  fnabi_seq_object* list = seq_of(self);
+  if (list->size > 0) reverse_range(list->data, list->data + list->size);
+  Py_RETURN_NONE;
+}
+
+static PyObject* list_copy(PyObject* self, PyObject* unused) {
+  (void)unused;
+  fnabi_seq_object* made = copy(seq_of(self), 0, 1, length(self), true);
+  return made ? lane_wrap(lane.list, &made->object) : NULL;
+}
+
+/* ----------------------------------------------------------------- the types
+ */
+
+static PyMethodDef array_methods[] = {READING, {0}};
+
+static PyType_Slot array_slots[] = {
+    {Py_tp_doc,
+     "Array(values=())\n--\n\n"
+     "An array of values, which does not change.\n\n"
+     "A sequence: lists and tuples in it are arrays too, dicts are maps. "
+     "Equal to an\nArray, a List or a list whose values are equal. Its repr "
+     "shows arrays and maps in\nit as lists and dicts.\n\n"
+     "Args:\n    values: Any iterable.\n\nRaises:\n    CallError: when "
+     "`values` is none, or changes while it is converted.\n"},
+    {Py_tp_methods, array_methods},
+    {Py_tp_hash, hash},
+    READING_SLOTS,
+    {0}};
+
+static PyType_Spec array_spec = {
+    "fnabi.Array", sizeof(lane_object), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_SEQUENCE,
+    array_slots};
+
+static PyMethodDef list_methods[] = {
+    READING,
+    {"append", list_append, METH_O,
+     "append($self, value, /)\n--\n\nAdd a value at the end."},
+    {"insert", list_insert, METH_VARARGS,
+     "insert($self, index, value, /)\n--\n\nAdd a value before an index."},
+    {"extend", list_extend, METH_O,
+     "extend($self, values, /)\n--\n\n"
+     "Add all values of an iterable at the end.\n\nRaises:\n    CallError: "
+     "when it is none.\n"},
+    {"pop", list_pop, METH_VARARGS,
+     "pop($self, index=-1, /)\n--\n\n"
+     "Remove a value and give it.\n\nRaises:\n    IndexError: when it is not "
+     "there.\n"},
+    {"remove", list_remove, METH_O,
+     "remove($self, value, /)\n--\n\n"
+     "Remove the first that is equal to a value.\n\nRaises:\n    ValueError: "
+     "when there is none.\n"},
+    {"clear", list_clear, METH_NOARGS,
+     "clear($self, /)\n--\n\nRemove all values."},
+    {"reverse", list_reverse, METH_NOARGS,
+     "reverse($self, /)\n--\n\nTurn the order round, in place."},
+    {"copy", list_copy, METH_NOARGS,
+     "copy($self, /)\n--\n\nA new list of the same values."},
+    {0}};
+
+static PyType_Slot list_slots[] = {
+    {Py_tp_doc,
+     "List(values=())\n--\n\n"
+     "A list of values, which all who hold it share: a change is seen by "
+     "libraries too.\n\n"
+     "A mutable sequence; see `Array` for what is in it and what equals it.\n\n"
+     "Args:\n    values: Any iterable.\n\nRaises:\n    CallError: when "
+     "`values` is none, or changes while it is converted.\n"},
+    {Py_tp_methods, list_methods},
+    {Py_tp_hash, PyObject_HashNotImplemented},
+    READING_SLOTS,
+    {Py_mp_ass_subscript, set_subscript},
+    {Py_sq_inplace_concat, list_add},
+    {0}};
+
+static PyType_Spec list_spec = {
+    "fnabi.List", sizeof(lane_object), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_SEQUENCE,
+    list_slots};
+
+int lane_array_init(PyObject* module) {
+  lane.array = lane_add_type(module, &array_spec, lane.object);
+  lane.list = lane_add_type(module, &list_spec, lane.object);
+  if (lane.array == NULL || lane.list == NULL) return -1;
+  return lane_register("Sequence", lane.array) < 0 ||
+                 lane_register("MutableSequence", lane.list) < 0
+             ? -1
+             : 0;
+}

@@ -1,0 +1,734 @@
+#include "lane/lane.h"
+/* after Python.h, which settles what the system headers offer */
+#include "value/array.h"
+
+/* ------------------------------------------------------------------ to a value
+ *
+ * What a Python type becomes is found out once. The types are remembered in a
+ * small table, each with a reference, so that no other type can take its place
+ * in memory. */
+typedef enum kind {
+  KIND_UNKNOWN, /* to be found out */
+  KIND_INT,
+  KIND_FLOAT,
+  KIND_BOOL,
+  KIND_STR,
+  KIND_BYTES,
+  KIND_BYTEARRAY,
+  KIND_SEQUENCE,
+  KIND_DICT,
+  KIND_NUMPY,
+  KIND_ANY,
+  KIND_ANY_ARRAY,
+  KIND_TENSOR,
+  KIND_OBJECT,
+  KIND_FUNCTION,
+  KIND_SHAPE,
+  KIND_EXCEPTION,
+  KIND_EXCHANGE,
+  KIND_DLPACK,
+  KIND_BUFFER,
+  KIND_POINTER,
+  KIND_DTYPE,
+  KIND_DTYPE_LIKE, /* asked each time */
+  KIND_DEVICE,
+  KIND_ITEM,     /* a NumPy scalar */
+  KIND_INTEGRAL, /* int() of it */
+  KIND_REAL,     /* float() of it */
+  KIND_PEER,     /* an object of tvm_ffi */
+  KIND_PROTOCOL, /* __tvm_ffi_object__(), then the same for the others */
+  KIND_PROTOCOL_VALUE,
+  KIND_PROTOCOL_INT,
+  KIND_PROTOCOL_FLOAT,
+  KIND_PROTOCOL_POINTER,
+  KIND_CALLABLE,
+  KIND_OPAQUE,
+} kind;
+
+static bool has(PyTypeObject* type, const char* name) {
+  return PyObject_HasAttrString((PyObject*)type, name);
+}
+
+/* Whether a type derives from a class of a module that may not be there. */
+static bool derives(PyTypeObject* type, const char* module, const char* name) {
+  PyObject* base = lane_imported(module, name);
+  if (base == NULL) return false;
+  int answer = PyObject_IsSubclass((PyObject*)type, base);
+  if (answer < 0) PyErr_Clear();
+  Py_DECREF(base);
+  return answer > 0;
+}
+
+static bool derives_from(PyTypeObject* type, lane_name name) {
+  PyObject* base = lane_get(name);
+  int answer = base ? PyObject_IsSubclass((PyObject*)type, base) : -1;
+  if (answer < 0) PyErr_Clear();
+  return answer > 0;
+}
+
+/* The order matters: a dtype of tvm_ffi is a str, an array is a number. */
+static kind find_kind(PyTypeObject* type) {
+#define IS(base) PyType_IsSubtype(type, base)
+  if (IS(&PyBool_Type)) return KIND_BOOL;
+  if (IS(lane.tensor)) return KIND_TENSOR;
+  if (IS(lane.object)) return KIND_OBJECT;
+  if (IS(lane.any)) return KIND_ANY;
+  if (IS(lane.any_array)) return KIND_ANY_ARRAY;
+  if (IS(lane.function)) return KIND_FUNCTION;
+  if (derives(type, "fnabi.object", "Shape")) return KIND_SHAPE;
+  if (derives(type, "fnabi.types", "DType") ||
+      derives(type, "tvm_ffi", "dtype") || derives(type, "numpy", "dtype") ||
+      derives(type, "torch", "dtype"))
+    return KIND_DTYPE;
+  if (derives(type, "fnabi.tensor", "Device") ||
+      derives(type, "tvm_ffi", "Device") || derives(type, "torch", "device"))
+    return KIND_DEVICE;
+  if (derives(type, "tvm_ffi", "Shape")) return KIND_SHAPE;
+  if (derives(type, "tvm_ffi.core", "CObject")) return KIND_PEER;
+  if (has(type, "__tvm_ffi_object__")) return KIND_PROTOCOL;
+  if (IS(&PyLong_Type)) return KIND_INT;
+  if (IS(&PyFloat_Type)) return KIND_FLOAT;
+  if (IS(&PyUnicode_Type)) return KIND_STR;
+  if (IS(&PyBytes_Type)) return KIND_BYTES;
+  if (derives(type, "numpy", "generic")) return KIND_ITEM;
+  if (IS(&PyByteArray_Type)) return KIND_BYTEARRAY;
+  if (IS(&PyTuple_Type) || IS(&PyList_Type)) return KIND_SEQUENCE;
+  if (IS(&PyDict_Type)) return KIND_DICT;
+  if (derives(type, "numpy", "ndarray")) return KIND_NUMPY;
+  if (has(type, "__dlpack_c_exchange_api__")) return KIND_EXCHANGE;
+  if (has(type, "__dlpack__")) return KIND_DLPACK;
+  if (has(type, "__tvm_ffi_opaque_ptr__")) return KIND_PROTOCOL_POINTER;
+  if (has(type, "__dlpack_data_type__")) return KIND_DTYPE_LIKE;
+  if (has(type, "__dlpack_device__")) return KIND_DEVICE;
+  if (has(type, "__tvm_ffi_int__")) return KIND_PROTOCOL_INT;
+  if (has(type, "__tvm_ffi_float__")) return KIND_PROTOCOL_FLOAT;
+  if (has(type, "__tvm_ffi_value__")) return KIND_PROTOCOL_VALUE;
+  if (derives(type, "ctypes", "c_void_p")) return KIND_POINTER;
+  if (IS((PyTypeObject*)PyExc_BaseException)) return KIND_EXCEPTION;
+  if (derives_from(type, LANE_INTEGRAL)) return KIND_INTEGRAL;
+  if (derives_from(type, LANE_REAL)) return KIND_REAL;
+  if (IS(&PyMemoryView_Type) || derives(type, "array", "array"))
+    return KIND_BUFFER;
+  /* its own slot: every class can be called, to make an instance */
+  if (PyType_GetSlot(type, Py_tp_call) != NULL) return KIND_CALLABLE;
+  return KIND_OPAQUE;
+#undef IS
+}
+
+enum { KNOWN_TYPES = 128 };
+
+static kind kind_of(PyTypeObject* type) {
+  static struct {
+    PyTypeObject* type;
+    kind kind;
+  } known[KNOWN_TYPES];
+  size_t slot = ((uintptr_t)type >> 4) * 0x9E3779B1u / 16 % KNOWN_TYPES;
+  if (known[slot].type == type) return known[slot].kind;
+  kind found = find_kind(type);
+  PyObject* old = (PyObject*)known[slot].type;
+  Py_INCREF((PyObject*)type);
+  known[slot].type = type;
+  known[slot].kind = found;
+  Py_XDECREF(old);
+  return found;
+}
+
+/* A method of int, whatever a subclass makes of it. */
+static PyObject* call_int(const char* name, PyObject* args, PyObject* named) {
+  PyObject* method = PyObject_GetAttrString((PyObject*)&PyLong_Type, name);
+  PyObject* answer = method && args ? PyObject_Call(method, args, named) : NULL;
+  Py_XDECREF(method);
+  Py_XDECREF(args);
+  return answer;
+}
+
+static PyObject* as_signed(void) {
+  static PyObject* named;
+  if (named == NULL) named = Py_BuildValue("{s:O}", "signed", Py_True);
+  return named;
+}
+
+static int view_big_int(PyObject* value, fnabi_any* out) {
+  /* ceil((bits + 1) / 64) words */
+  PyObject* bits = call_int("bit_length", PyTuple_Pack(1, value), NULL);
+  if (bits == NULL) return -1;
+  Py_ssize_t words = PyLong_AsSsize_t(bits) / 64 + 1;
+  Py_DECREF(bits);
+  PyObject* named = as_signed();
+  PyObject* bytes =
+      named
+          ? call_int("to_bytes",
+                     Py_BuildValue("(Ons)", value, words * 8, "little"), named)
+          : NULL;
+  if (bytes == NULL) return -1;
+  bool good = fnabi_int_new((const uint64_t*)PyBytes_AsString(bytes),
+                            (size_t)words, out);
+  Py_DECREF(bytes);
+  if (!good) PyErr_NoMemory();
+  return good ? LANE_MADE : -1;
+}
+
+static inline int view_int(PyObject* value, fnabi_any* out) {
+  int overflow;
+  long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+  if (overflow != 0) return view_big_int(value, out);
+  if (number == -1 && PyErr_Occurred()) return -1;
+  fnabi_any_set(out, FNABI_INDEX_INT, number);
+  return LANE_BORROWED;
+}
+
+static inline int view_float(PyObject* value, fnabi_any* out) {
+  double number = PyFloat_AsDouble(value);
+  if (number == -1 && PyErr_Occurred()) return -1;
+  fnabi_any_set_float(out, number);
+  return LANE_BORROWED;
+}
+
+static int made(bool good) {
+  if (good) return LANE_MADE;
+  PyErr_NoMemory();
+  return -1;
+}
+
+static inline int view_text(const char* data, size_t size, bool bytes,
+                            fnabi_any* out) {
+  if (size <= FNABI_SMALL_MAX) {
+    out->type_index = bytes ? FNABI_INDEX_SMALL_BYTES : FNABI_INDEX_SMALL_STR;
+    out->small_size = (uint32_t)size;
+    out->v_bits = 0;
+    memcpy(out->v_small, data, size);
+    return LANE_BORROWED;
+  }
+  return made(bytes ? fnabi_bytes_new(data, size, out)
+                    : fnabi_string_new(data, size, out));
+}
+
+int lane_utf8(PyObject* str, fnabi_byte_array* text, PyObject** keep) {
+  Py_ssize_t size;
+  *keep = NULL;
+  text->data = PyUnicode_AsUTF8AndSize(str, &size);
+  if (text->data == NULL) {
+    /* it may hold bytes that were no UTF-8; if not, the first error stands */
+    PyObject *type, *problem, *traceback;
+    PyErr_Fetch(&type, &problem, &traceback);
+    *keep = PyUnicode_AsEncodedString(str, "utf-8", "surrogateescape");
+    if (*keep == NULL) {
+      PyErr_Clear();
+      PyErr_Restore(type, problem, traceback);
+      return -1;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(problem);
+    Py_XDECREF(traceback);
+    text->data = PyBytes_AsString(*keep);
+    size = PyBytes_Size(*keep);
+  }
+  text->size = (size_t)size;
+  return 0;
+}
+
+static int view_str(PyObject* value, fnabi_any* out) {
+  fnabi_byte_array text;
+  PyObject* keep;
+  if (lane_utf8(value, &text, &keep) < 0) return -1;
+  int answer = view_text(text.data, text.size, false, out);
+  Py_XDECREF(keep);
+  return answer;
+}
+
+static int view_pair(PyObject* value, lane_name parts, const char* format,
+                     int* a, int* b, int* c) {
+  PyObject* function = lane_get(parts);
+  if (function == NULL) return -1;
+  PyObject* tuple = PyObject_CallFunctionObjArgs(function, value, NULL);
+  if (tuple == NULL) return -1;
+  int good = PyArg_ParseTuple(tuple, format, a, b, c);
+  Py_DECREF(tuple);
+  return good ? 0 : -1;
+}
+
+static int ask_dtype(PyObject* value, fnabi_dl_dtype* out) {
+  int code, bits, lanes;
+  if (view_pair(value, LANE_DTYPE_PARTS, "iii", &code, &bits, &lanes) < 0)
+    return -1;
+  *out = (fnabi_dl_dtype){(uint8_t)code, (uint8_t)bits, (uint16_t)lanes};
+  return 0;
+}
+
+/* Arrays share the objects of their dtypes, so what one is is asked once. Each
+ * stays referenced while it is remembered: no other object can take its place
+ * in memory. The newest of a row is its first. */
+int lane_dtype(PyObject* dtype, fnabi_dl_dtype* out) {
+  enum { ROWS = 64, ROW = 4 };
+  typedef struct known_dtype {
+    PyObject* object;
+    fnabi_dl_dtype dtype;
+  } known_dtype;
+  static known_dtype known[ROWS][ROW];
+  known_dtype* row = known[((uintptr_t)dtype >> 4) * 0x9E3779B1u / 64 % ROWS];
+  for (size_t i = 0; i < ROW; i++) {
+    if (row[i].object != dtype) continue;
+    *out = row[i].dtype;
+    return 0;
+  }
+  if (ask_dtype(dtype, out) < 0) return -1;
+  PyObject* last = row[ROW - 1].object;
+  memmove(row + 1, row, (ROW - 1) * sizeof *row);
+  Py_INCREF(dtype);
+  row[0] = (known_dtype){dtype, *out};
+  Py_XDECREF(last);
+  return 0;
+}
+
+static int view_dtype(PyObject* value, bool fixed, fnabi_any* out) {
+  fnabi_dl_dtype dtype;
+  if ((fixed ? lane_dtype : ask_dtype)(value, &dtype) < 0) return -1;
+  fnabi_any_set(out, FNABI_INDEX_DTYPE, 0);
+  out->v_dtype = dtype;
+  return LANE_BORROWED;
+}
+
+static int view_device(PyObject* value, fnabi_any* out) {
+  int type, id;
+  if (view_pair(value, LANE_DEVICE_PARTS, "ii", &type, &id, NULL) < 0)
+    return -1;
+  fnabi_any_set(out, FNABI_INDEX_DEVICE, 0);
+  out->v_device.type = type;
+  out->v_device.id = id;
+  return LANE_BORROWED;
+}
+
+static int view_shape(PyObject* value, fnabi_any* out) {
+  Py_ssize_t ndim = PyTuple_Size(value);
+  int64_t stack[16];
+  int64_t* dims = ndim <= 16 ? stack : PyMem_Malloc((size_t)ndim * 8);
+  if (dims == NULL) return made(false);
+  fnabi_shape_object* shape = NULL;
+  Py_ssize_t i = 0;
+  while (i < ndim) {
+    dims[i] = PyLong_AsLongLong(PyTuple_GetItem(value, i));
+    if (dims[i] == -1 && PyErr_Occurred()) break;
+    i++;
+  }
+  if (i == ndim) {
+    shape = fnabi_shape_new(dims, (size_t)ndim);
+    if (shape == NULL) PyErr_NoMemory();
+  }
+  if (dims != stack) PyMem_Free(dims);
+  if (shape == NULL) return -1;
+  fnabi_any_set_object(out, shape);
+  return LANE_MADE;
+}
+
+/* The value of an answer, owned; takes it over. */
+static int own_answer(PyObject* value, PyObject* answer, fnabi_any* out) {
+  if (answer == NULL) return -1;
+  int status = -1;
+  if (answer == value) {
+    lane_call_error("%R stands for itself and for no value", value);
+  } else if (Py_EnterRecursiveCall(" while a value is converted") == 0) {
+    status = lane_own(answer, out);
+    Py_LeaveRecursiveCall();
+  }
+  Py_DECREF(answer);
+  return status < 0 ? -1 : LANE_MADE;
+}
+
+/* A NumPy scalar is what its item is. That of a type which Python has not, a
+ * long double or an int4, is a scalar again. */
+static int view_item(PyObject* value, fnabi_any* out) {
+  PyObject* item = PyObject_CallMethod(value, "item", NULL);
+  if (item == NULL || Py_TYPE(item) != Py_TYPE(value))
+    return own_answer(value, item, out);
+  Py_DECREF(item);
+  if (PyIndex_Check(value))
+    return own_answer(value, PyNumber_Index(value), out);
+  return view_float(value, out);
+}
+
+static int view_method(PyObject* value, const char* method, fnabi_any* out) {
+  return own_answer(value, PyObject_CallMethod(value, method, NULL), out);
+}
+
+static int view_pointer(PyObject* number, fnabi_any* out) {
+  if (number == NULL) return -1;
+  void* pointer = number == Py_None ? NULL : PyLong_AsVoidPtr(number);
+  Py_DECREF(number);
+  if (pointer == NULL && PyErr_Occurred()) return -1;
+  fnabi_any_set(out, FNABI_INDEX_POINTER, 0);
+  out->v_pointer = pointer;
+  return LANE_BORROWED;
+}
+
+/* An object that the package tvm_ffi holds, with a reference of its own: the
+ * holder may let go of it while a call lasts. */
+static int view_peer(PyObject* value, fnabi_any* out) {
+  PyObject* number = PyObject_CallMethod(value, "__chandle__", NULL);
+  if (number == NULL) return -1;
+  fnabi_object* object = (fnabi_object*)PyLong_AsVoidPtr(number);
+  Py_DECREF(number);
+  if (object == NULL) {
+    if (PyErr_Occurred()) return -1;
+    fnabi_any_set(out, FNABI_INDEX_NONE, 0);
+    return LANE_BORROWED;
+  }
+  fnabi_object_retain(object);
+  fnabi_any_set_object(out, object);
+  return LANE_MADE;
+}
+
+static void delete_opaque(void* self, int flags) {
+  if (flags & FNABI_DELETER_STRONG)
+    lane_drop(((fnabi_opaque_object*)self)->handle);
+  if (flags & FNABI_DELETER_WEAK) fnabi_object_free(self);
+}
+
+static int make_opaque(PyObject* value, fnabi_any* out) {
+  fnabi_opaque_object* opaque =
+      fnabi_object_new(sizeof *opaque, FNABI_INDEX_OPAQUE_PY, delete_opaque);
+  if (opaque == NULL) return made(false);
+  Py_INCREF(value);
+  opaque->handle = value;
+  fnabi_any_set_object(out, opaque);
+  return LANE_MADE;
+}
+
+static int make_array(PyObject* values, fnabi_any* out) {
+  Py_ssize_t size = lane_any_array_size(values);
+  const fnabi_any* from = lane_any_array_data(values);
+  fnabi_seq_object* array = fnabi_array_new(size);
+  if (array == NULL) return made(false);
+  for (Py_ssize_t i = 0; i < size; i++) {
+    fnabi_any_retain(from + i);
+    array->data[i] = from[i];
+  }
+  fnabi_any_set_object(out, array);
+  return LANE_MADE;
+}
+
+static int view_kind(PyObject* value, kind kind, fnabi_any* out) {
+  switch (kind) {
+    case KIND_UNKNOWN:
+      break;
+    case KIND_INT:
+      return view_int(value, out);
+    case KIND_FLOAT:
+    case KIND_REAL:
+      return view_float(value, out);
+    case KIND_BOOL:
+      fnabi_any_set(out, FNABI_INDEX_BOOL, value == Py_True);
+      return LANE_BORROWED;
+    case KIND_STR:
+      return view_str(value, out);
+    case KIND_BYTES:
+      return view_text(PyBytes_AsString(value), (size_t)PyBytes_Size(value),
+                       true, out);
+    case KIND_BYTEARRAY:
+      return view_text(PyByteArray_AsString(value),
+                       (size_t)PyByteArray_Size(value), true, out);
+    case KIND_SEQUENCE:
+      return lane_array_own(value, out) < 0 ? -1 : LANE_MADE;
+    case KIND_DICT:
+      return lane_map_own(value, out) < 0 ? -1 : LANE_MADE;
+    case KIND_NUMPY:
+      return lane_tensor_of_numpy(value, out) < 0 ? -1 : LANE_MADE;
+    case KIND_ANY:
+      *out = lane_any_value(value);
+      return LANE_BORROWED;
+    case KIND_ANY_ARRAY:
+      return make_array(value, out);
+    case KIND_TENSOR:
+      return lane_tensor_view(value, out);
+    case KIND_OBJECT:
+      fnabi_any_set_object(out, ((lane_object*)value)->object);
+      return LANE_BORROWED;
+    case KIND_FUNCTION: {
+      fnabi_object* function = lane_function_object(value);
+      if (function == NULL) return -1;
+      fnabi_any_set_object(out, function);
+      return LANE_BORROWED;
+    }
+    case KIND_SHAPE:
+      return view_shape(value, out);
+    case KIND_EXCEPTION:
+      return lane_error_own(value, out) < 0 ? -1 : LANE_MADE;
+    case KIND_EXCHANGE:
+      return lane_tensor_of_exchange(value, out) < 0 ? -1 : LANE_MADE;
+    case KIND_DLPACK:
+      return lane_tensor_of_dlpack(value, out) < 0 ? -1 : LANE_MADE;
+    case KIND_BUFFER:
+      return lane_tensor_of_buffer(value, out) < 0 ? -1 : LANE_MADE;
+    case KIND_POINTER:
+      return view_pointer(PyObject_GetAttrString(value, "value"), out);
+    case KIND_DTYPE:
+      return view_dtype(value, true, out);
+    case KIND_DTYPE_LIKE:
+      return view_dtype(value, false, out);
+    case KIND_DEVICE:
+      return view_device(value, out);
+    case KIND_ITEM:
+      return view_item(value, out);
+    case KIND_INTEGRAL:
+      return own_answer(value, PyNumber_Long(value), out);
+    case KIND_PEER:
+      return view_peer(value, out);
+    case KIND_PROTOCOL:
+      return view_method(value, "__tvm_ffi_object__", out);
+    case KIND_PROTOCOL_VALUE:
+      return view_method(value, "__tvm_ffi_value__", out);
+    case KIND_PROTOCOL_INT:
+      return view_method(value, "__tvm_ffi_int__", out);
+    case KIND_PROTOCOL_FLOAT:
+      return view_method(value, "__tvm_ffi_float__", out);
+    case KIND_PROTOCOL_POINTER:
+      return view_pointer(
+          PyObject_CallMethod(value, "__tvm_ffi_opaque_ptr__", NULL), out);
+    case KIND_CALLABLE:
+      return lane_callback_own(value, out) < 0 ? -1 : LANE_MADE;
+    case KIND_OPAQUE:
+      return make_opaque(value, out);
+  }
+  Py_UNREACHABLE();
+}
+
+int lane_view(PyObject* value, fnabi_any* out) {
+  if (value == Py_None) {
+    fnabi_any_set(out, FNABI_INDEX_NONE, 0);
+    return LANE_BORROWED;
+  }
+  PyTypeObject* type = Py_TYPE(value);
+  if (type == &PyLong_Type) return view_int(value, out);
+  if (type == &PyUnicode_Type) return view_str(value, out);
+  if (type == &PyFloat_Type) return view_float(value, out);
+  return view_kind(value, kind_of(type), out);
+}
+
+bool lane_is_sequence(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  return type == &PyRange_Type || kind_of(type) == KIND_SEQUENCE;
+}
+
+int lane_own(PyObject* value, fnabi_any* out) {
+  int status = lane_view(value, out);
+  if (status == LANE_BORROWED) fnabi_any_retain(out);
+  if (status == LANE_BORROWED && out->type_index == FNABI_INDEX_DLTENSOR)
+    status = lane_call_error(
+        "expected a value that can be kept, got a Tensor that is lent for one "
+        "call; make a copy");
+  if (status < 0) fnabi_any_set(out, FNABI_INDEX_NONE, 0);
+  return status < 0 ? -1 : 0;
+}
+
+/* ---------------------------------------------------------------- from a value
+ */
+
+/* What a library calls a text and is none. */
+static bool check_text(const fnabi_byte_array* text) {
+  if (text->size <= PY_SSIZE_T_MAX && (text->data != NULL || text->size == 0))
+    return true;
+  lane_call_error("expected a text, got %p of size %zu", (void*)text->data,
+                  text->size);
+  return false;
+}
+
+PyObject* lane_text(const fnabi_byte_array* text) {
+  if (!check_text(text)) return NULL;
+  if (text->size == 0) return PyUnicode_FromStringAndSize("", 0);
+  PyObject* str =
+      PyUnicode_DecodeUTF8(text->data, (Py_ssize_t)text->size, NULL);
+  if (str == NULL && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
+    PyErr_Clear();
+    str = PyUnicode_DecodeUTF8(text->data, (Py_ssize_t)text->size,
+                               "surrogateescape");
+  }
+  return str;
+}
+
+static PyObject* from_bytes(const fnabi_byte_array* text) {
+  if (!check_text(text)) return NULL;
+  return PyBytes_FromStringAndSize(text->size ? text->data : "",
+                                   (Py_ssize_t)text->size);
+}
+
+PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object) {
+  lane_object* self = PyObject_New(lane_object, type);
+  if (self == NULL) {
+    fnabi_object_release(object);
+    return NULL;
+  }
+  self->object = object;
+  return (PyObject*)self;
+}
+
+PyTypeObject* lane_type_of(int32_t type_index) {
+  switch (type_index) {
+    case FNABI_INDEX_ERROR:
+      return lane.error;
+    case FNABI_INDEX_TENSOR:
+      return lane.tensor;
+    case FNABI_INDEX_ARRAY:
+      return lane.array;
+    case FNABI_INDEX_LIST:
+      return lane.list;
+    case FNABI_INDEX_MAP:
+      return lane.map;
+    case FNABI_INDEX_DICT:
+      return lane.dict;
+    default:
+      return lane.object;
+  }
+}
+
+static PyObject* from_big_int(const fnabi_big_int_object* big) {
+  if (big->words > PY_SSIZE_T_MAX / 8) return PyErr_NoMemory();
+  PyObject* named = as_signed();
+  if (named == NULL) return NULL;
+  return call_int("from_bytes",
+                  Py_BuildValue("(y#s)", (const char*)(big + 1),
+                                (Py_ssize_t)big->words * 8, "little"),
+                  named);
+}
+
+static PyObject* from_shape(const fnabi_shape_object* shape) {
+  PyObject* type = lane_get(LANE_SHAPE);
+  if (type == NULL) return NULL;
+  if (shape->ndim > PY_SSIZE_T_MAX / 8 ||
+      (shape->dims == NULL && shape->ndim != 0)) {
+    lane_call_error("expected a shape, got %p of %zu dims", (void*)shape->dims,
+                    shape->ndim);
+    return NULL;
+  }
+  PyObject* dims = PyTuple_New((Py_ssize_t)shape->ndim);
+  if (dims == NULL) return NULL;
+  for (size_t i = 0; i < shape->ndim; i++) {
+    PyObject* dim = PyLong_FromLongLong(shape->dims[i]);
+    if (dim == NULL || PyTuple_SetItem(dims, (Py_ssize_t)i, dim) < 0) {
+      Py_DECREF(dims);
+      return NULL;
+    }
+  }
+  /* The dims are good: what the class checks is passed over. */
+  newfunc make = (newfunc)PyType_GetSlot(&PyTuple_Type, Py_tp_new);
+  PyObject *args = PyTuple_Pack(1, dims),
+           *value = args ? make((PyTypeObject*)type, args, NULL) : NULL;
+  Py_XDECREF(args);
+  Py_DECREF(dims);
+  return value;
+}
+
+static PyObject* from_object(fnabi_object* object, bool plain) {
+  switch (object->type_index) {
+    case FNABI_INDEX_STR:
+      return lane_text(&((fnabi_bytes_object*)object)->text);
+    case FNABI_INDEX_BYTES:
+      return from_bytes(&((fnabi_bytes_object*)object)->text);
+    case FNABI_INDEX_SHAPE:
+      return from_shape((fnabi_shape_object*)object);
+    case FNABI_INDEX_BIG_INT:
+      return from_big_int((fnabi_big_int_object*)object);
+    case FNABI_INDEX_ERROR:
+      return lane_error_exception((fnabi_error_object*)object);
+    case FNABI_INDEX_OPAQUE_PY: {
+      PyObject* value = (PyObject*)((fnabi_opaque_object*)object)->handle;
+      if (value == NULL) break;
+      Py_INCREF(value);
+      return value;
+    }
+    case FNABI_INDEX_FUNCTION:
+      fnabi_object_retain(object);
+      return lane_function_of_object(object);
+    case FNABI_INDEX_ARRAY:
+    case FNABI_INDEX_LIST:
+      if (plain) return lane_array_list((fnabi_seq_object*)object, true);
+      break;
+    case FNABI_INDEX_MAP:
+    case FNABI_INDEX_DICT:
+      if (plain) return lane_map_dict((fnabi_map_object*)object, true);
+      break;
+  }
+  fnabi_object_retain(object);
+  return lane_wrap(lane_type_of(object->type_index), object);
+}
+
+/* What a DType or a Device is made of hardly varies: each is made once. */
+static PyObject* from_parts(const fnabi_any* any) {
+  static PyObject* known;
+  if (known == NULL && (known = PyDict_New()) == NULL) return NULL;
+  bool dtype = any->type_index == FNABI_INDEX_DTYPE;
+  PyObject* key =
+      dtype ? Py_BuildValue("(iii)", any->v_dtype.code, any->v_dtype.bits,
+                            any->v_dtype.lanes)
+            : Py_BuildValue("(ii)", any->v_device.type, any->v_device.id);
+  if (key == NULL) return NULL;
+  PyObject* value = PyDict_GetItemWithError(known, key);
+  Py_XINCREF(value);
+  if (value == NULL && !PyErr_Occurred()) {
+    PyObject* make = lane_get(dtype ? LANE_DTYPE_OF : LANE_DEVICE);
+    if (make != NULL) value = PyObject_CallObject(make, key);
+    if (value != NULL && PyDict_Size(known) < 1024 &&
+        PyDict_SetItem(known, key, value) < 0)
+      Py_CLEAR(value);
+  }
+  Py_DECREF(key);
+  return value;
+}
+
+PyObject* lane_from(const fnabi_any* any, bool plain) {
+  fnabi_byte_array text;
+  switch (any->type_index) {
+    case FNABI_INDEX_NONE:
+      Py_INCREF(Py_None);
+      return Py_None;
+    case FNABI_INDEX_INT:
+      return PyLong_FromLongLong(any->v_int);
+    case FNABI_INDEX_BOOL:
+      return PyBool_FromLong(any->v_int != 0);
+    case FNABI_INDEX_FLOAT:
+      return PyFloat_FromDouble(any->v_float);
+    case FNABI_INDEX_POINTER: {
+      PyObject *type = lane_get(LANE_VOID_P),
+               *address = PyLong_FromVoidPtr(any->v_pointer), *value = NULL;
+      if (type && address)
+        value = PyObject_CallFunctionObjArgs(type, address, NULL);
+      Py_XDECREF(address);
+      return value;
+    }
+    case FNABI_INDEX_DTYPE:
+    case FNABI_INDEX_DEVICE:
+      return from_parts(any);
+    case FNABI_INDEX_DLTENSOR:
+      /* callbacks, for which it is good, do not come here */
+      lane_call_error(
+          "expected a value that can be kept, got a DLTensor*, whose memory "
+          "nobody keeps; the library should give a Tensor");
+      return NULL;
+    case FNABI_INDEX_RAW_STR:
+    case FNABI_INDEX_SMALL_STR:
+      if (fnabi_any_string(any, &text)) return lane_text(&text);
+      break;
+    case FNABI_INDEX_BYTE_ARRAY:
+    case FNABI_INDEX_SMALL_BYTES:
+      if (fnabi_any_bytes(any, &text)) return from_bytes(&text);
+      break;
+    case FNABI_INDEX_RVALUE: {
+      fnabi_object** place = (fnabi_object**)any->v_pointer;
+      if (place != NULL && *place != NULL) return from_object(*place, plain);
+      break;
+    }
+    case FNABI_INDEX_UNCHANGED:
+      return lane_any_new(any);
+    default:
+      if (fnabi_any_is_object(any) && any->v_object != NULL)
+        return from_object(any->v_object, plain);
+  }
+  lane_call_error(
+      "expected a value of TVM-FFI, got type index %d with payload %p",
+      (int)any->type_index, (void*)(uintptr_t)any->v_bits);
+  return NULL;
+}
+
+PyObject* lane_take(fnabi_any* any, bool plain) {
+  PyObject* value = lane_from(any, plain);
+  fnabi_any_release(any);
+  return value;
+}

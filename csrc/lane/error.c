@@ -1,0 +1,392 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* RTLD_DEFAULT, dl_iterate_phdr */
+#endif
+#include <dlfcn.h>
+#ifdef __linux__
+#include <link.h>
+#endif
+
+#include "lane/lane.h"
+
+/* ------------------------------------------------------------ where errors
+ * wait
+ *
+ * A function that fails leaves its error in a slot of its thread: that of
+ * libtvm_ffi where that library is loaded, one of its own library where that is
+ * linked with nothing (pycall_library.c). Errors of callbacks go into the
+ * first, or where it is missing into one of ours. */
+static struct {
+  void (*set)(void* error);   /* gets its own reference */
+  void (*take)(void** error); /* gives its reference away; NULL: none */
+} slot;
+
+static _Thread_local fnabi_error_object* own;
+static int own_count; /* on all threads, so that most look no further */
+
+_Thread_local int lane_callbacks;
+
+static PyObject* attribute; /* "ffi_error", interned */
+
+#ifdef __linux__
+static int read_loads(struct dl_phdr_info* info, size_t size, void* loads) {
+  if (size >= offsetof(struct dl_phdr_info, dlpi_subs))
+    *(unsigned long long*)loads = info->dlpi_adds;
+  return 1; /* the first tells it all */
+}
+#endif
+
+/* Whether a library has been loaded since the last time; true where nobody
+ * knows. */
+static bool loads_changed(void) {
+#ifdef __linux__
+  static unsigned long long known;
+  unsigned long long loads = 0;
+  dl_iterate_phdr(read_loads, &loads);
+  if (loads != 0 && loads == known) return false;
+  known = loads;
+#endif
+  return true;
+}
+
+void lane_error_find(void) {
+  if (slot.take != NULL || !loads_changed()) return;
+  void* library = dlopen("libtvm_ffi.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == NULL) library = RTLD_DEFAULT;
+  void *set = dlsym(library, "TVMFFIErrorSetRaised"),
+       *take = dlsym(library, "TVMFFIErrorMoveFromRaised");
+  if (set == NULL || take == NULL) return;
+  memcpy(&slot.set, &set, sizeof set);
+  void (*function)(void**);
+  memcpy(&function, &take, sizeof take);
+  __atomic_store_n(&slot.take, function, __ATOMIC_RELEASE);
+}
+
+/* What waits beside an error that was in the slot of libtvm_ffi, or NULL, which
+ * it takes over. */
+static fnabi_error_object* take_others(void* error) {
+  fnabi_byte_array kind, message;
+  if (error != NULL &&
+      ((fnabi_object*)error)->type_index != FNABI_INDEX_ERROR) {
+    fnabi_object_release(error);
+    error = NULL;
+  }
+  if (__atomic_load_n(&own_count, __ATOMIC_RELAXED) != 0 && own != NULL) {
+    if (error != NULL)
+      fnabi_object_release(own);
+    else
+      error = own;
+    own = NULL;
+    __atomic_fetch_sub(&own_count, 1, __ATOMIC_RELAXED);
+  }
+  if (lane_library_slots && lane_library_error(&kind, &message)) {
+    const fnabi_byte_array backtrace = {"", 0};
+    if (error != NULL) fnabi_object_release(error);
+    error = fnabi_error_object_new(&kind, &message, &backtrace, 0, NULL);
+  }
+  return error;
+}
+
+/* What waits on this thread, owned; NULL: nothing. Slots of libraries come
+ * first: a function that has put something there has failed after what it
+ * called. Needs no GIL. */
+static fnabi_error_object* take(void) {
+  void* error = NULL;
+  void (*from_runtime)(void**) = __atomic_load_n(&slot.take, __ATOMIC_ACQUIRE);
+  if (from_runtime != NULL) from_runtime(&error);
+  return take_others(error);
+}
+
+/* Takes the error over. */
+static void put(fnabi_error_object* error) {
+  if (slot.take != NULL) {
+    slot.set(error);
+    fnabi_object_release(error);
+    return;
+  }
+  fnabi_error_object* old = own;
+  own = error;
+  if (old != NULL)
+    fnabi_object_release(old);
+  else
+    __atomic_fetch_add(&own_count, 1, __ATOMIC_RELAXED);
+}
+
+fnabi_error_object* lane_error_begin(void) {
+  /* what there is most often, at once: one slot, and nothing in it */
+  void* error = NULL;
+  void (*from_runtime)(void**) = __atomic_load_n(&slot.take, __ATOMIC_ACQUIRE);
+  if (from_runtime != NULL) from_runtime(&error);
+  fnabi_error_object* left = error;
+  if (lane_library_slots || __atomic_load_n(&own_count, __ATOMIC_RELAXED) != 0)
+    left = take_others(error);
+  if (left == NULL || lane_callbacks > 0) return left;
+  fnabi_object_release(left);
+  return NULL;
+}
+
+void lane_error_end(fnabi_error_object* left, bool good) {
+  if (left == NULL) return;
+  if (good)
+    put(left);
+  else
+    fnabi_object_release(left);
+}
+
+/* ------------------------------------------------- a Python exception as an
+ * error
+ */
+typedef struct raised {
+  fnabi_error_object error;
+  PyObject* exception;
+} raised;
+
+static void delete_raised(void* self, int flags) {
+  if (flags & FNABI_DELETER_STRONG) lane_drop(((raised*)self)->exception);
+  fnabi_error_object_delete(self, flags);
+}
+
+/* The name of a class, where it is one of those that everybody knows; NULL,
+ * without an exception, where it is none. */
+static PyObject* known_name(PyObject* class) {
+  PyObject* name = PyType_GetName((PyTypeObject*)class);
+  if (name != NULL && PyDict_GetItem(PyEval_GetBuiltins(), name) != class)
+    Py_CLEAR(name);
+  return name;
+}
+
+/* The name of the first class that is known, most often its own; others than
+ * that are RuntimeErrors to a library. */
+static PyObject* kind_of_exception(PyObject* exception) {
+  PyObject *class = (PyObject*)Py_TYPE(exception), *mro = NULL, *kind = NULL;
+  for (Py_ssize_t i = 1;; i++) {
+    if (class == PyExc_Exception || class == PyExc_BaseException) break;
+    kind = known_name(class);
+    if (kind != NULL || PyErr_Occurred()) break;
+    if (mro == NULL) mro = PyObject_GetAttrString(class, "__mro__");
+    if (mro == NULL || i >= PyTuple_Size(mro)) break;
+    class = PyTuple_GetItem(mro, i);
+  }
+  Py_XDECREF(mro);
+  if (kind == NULL && !PyErr_Occurred())
+    kind = PyUnicode_FromString("RuntimeError");
+  return kind;
+}
+
+/* str() of it, but of a KeyError the key and not its repr. */
+static PyObject* message_of_exception(PyObject* exception) {
+  if (PyErr_GivenExceptionMatches(exception, PyExc_KeyError)) {
+    PyObject* args = PyObject_GetAttrString(exception, "args");
+    PyObject* key = args && PyTuple_Check(args) && PyTuple_Size(args) == 1
+                        ? PyTuple_GetItem(args, 0)
+                        : NULL;
+    bool text = key != NULL && PyUnicode_Check(key);
+    if (text) Py_INCREF(key);
+    Py_XDECREF(args);
+    if (text) return key;
+    PyErr_Clear();
+  }
+  return PyObject_Str(exception);
+}
+
+/* The error that an exception was made from, or NULL. Of few there is one, and
+ * an AttributeError for all others would cost more than the rest. */
+static PyObject* origin_of_exception(PyObject* exception) {
+  PyObject* dict = PyObject_GenericGetDict(exception, NULL);
+  PyObject* origin = dict ? PyDict_GetItemWithError(dict, attribute) : NULL;
+  if (origin != NULL && Py_TYPE(origin) == lane.error)
+    Py_INCREF(origin);
+  else
+    origin = NULL;
+  Py_XDECREF(dict);
+  PyErr_Clear();
+  return origin;
+}
+
+int lane_error_own(PyObject* exception, fnabi_any* out) {
+  fnabi_byte_array texts[3] = {{"", 0}, {"", 0}, {"", 0}};
+  PyObject *objects[2] = {NULL, NULL}, *keep[2] = {NULL, NULL};
+  raised* self = NULL;
+  PyObject* origin = origin_of_exception(exception);
+  if (origin != NULL) {
+    const fnabi_error_object* old =
+        (fnabi_error_object*)((lane_object*)origin)->object;
+    texts[0] = old->kind;
+    texts[1] = old->message;
+    texts[2] = old->backtrace;
+  } else {
+    objects[0] = kind_of_exception(exception);
+    if (objects[0] == NULL || lane_utf8(objects[0], &texts[0], &keep[0]) < 0)
+      goto end;
+    objects[1] = message_of_exception(exception);
+    if (objects[1] == NULL || lane_utf8(objects[1], &texts[1], &keep[1]) < 0) {
+      PyErr_Clear(); /* an exception that cannot be printed is still one */
+      texts[1].data = "";
+      texts[1].size = 0;
+    }
+  }
+  self = (raised*)fnabi_error_object_new(&texts[0], &texts[1], &texts[2],
+                                         sizeof(raised) - sizeof self->error,
+                                         delete_raised);
+  if (self == NULL) {
+    PyErr_NoMemory();
+  } else {
+    Py_INCREF(exception);
+    self->exception = exception;
+    fnabi_any_set_object(out, self);
+  }
+end:
+  for (int i = 0; i < 2; i++) {
+    Py_XDECREF(objects[i]);
+    Py_XDECREF(keep[i]);
+  }
+  Py_XDECREF(origin);
+  return self ? 0 : -1;
+}
+
+/* ------------------------------------------------- an error as a Python
+ * exception
+ */
+
+/* The builtin class that a kind names. Borrowed. */
+static PyObject* class_of_kind(PyObject* kind) {
+  /* a Python error should have been set, and is not */
+  if (PyUnicode_CompareWithASCIIString(kind, "EnvErrorAlreadySet") == 0)
+    return PyExc_SystemError;
+  PyObject* class = PyDict_GetItem(PyEval_GetBuiltins(), kind);
+  return class && PyExceptionClass_Check(class) ? class : PyExc_RuntimeError;
+}
+
+/* An exception of a class, or of the next of its bases that can be made of a
+ * message: a UnicodeDecodeError cannot. */
+static PyObject* make_exception(PyObject* class, PyObject* message) {
+  PyObject* exception = PyObject_CallFunctionObjArgs(class, message, NULL);
+  if (exception != NULL) return exception;
+  PyErr_Clear();
+  PyObject* mro = PyObject_GetAttrString(class, "__mro__");
+  if (mro == NULL) return NULL;
+  for (Py_ssize_t i = 1; exception == NULL && i < PyTuple_Size(mro); i++) {
+    PyErr_Clear();
+    exception =
+        PyObject_CallFunctionObjArgs(PyTuple_GetItem(mro, i), message, NULL);
+  }
+  Py_DECREF(mro);
+  return exception;
+}
+
+static PyObject* exception_of(const fnabi_byte_array* kind,
+                              const fnabi_byte_array* message) {
+  PyObject *name = lane_text(kind), *text = NULL, *exception = NULL;
+  if (name != NULL && (text = lane_text(message)) != NULL)
+    exception = make_exception(class_of_kind(name), text);
+  Py_XDECREF(name);
+  Py_XDECREF(text);
+  return exception;
+}
+
+PyObject* lane_error_exception(fnabi_error_object* error) {
+  if (error->object.deleter == delete_raised) {
+    PyObject* exception = ((raised*)error)->exception;
+    Py_INCREF(exception);
+    return exception;
+  }
+  PyObject* exception = exception_of(&error->kind, &error->message);
+  if (exception != NULL) {
+    fnabi_object_retain(error);
+    PyObject* wrapper = lane_wrap(lane.error, &error->object);
+    if (wrapper == NULL || PyObject_SetAttr(exception, attribute, wrapper) < 0)
+      Py_CLEAR(exception);
+    Py_XDECREF(wrapper);
+  }
+  return exception;
+}
+
+void lane_raise(PyObject* exception) {
+  PyObject* type = (PyObject*)Py_TYPE(exception);
+  Py_INCREF(type);
+  PyErr_Restore(type, exception, PyException_GetTraceback(exception));
+}
+
+bool lane_error_fetch(void) {
+  fnabi_error_object* error = take();
+  /* An old way to fail: status -2, and Python knows. */
+  bool known = PyErr_Occurred() != NULL;
+  if (error == NULL) return known;
+  PyObject* exception = known ? NULL : lane_error_exception(error);
+  if (exception != NULL) lane_raise(exception);
+  fnabi_object_release(error);
+  return true;
+}
+
+void lane_error_raise(PyObject* name, int status) {
+  if (!lane_error_fetch())
+    lane_call_error(
+        "%V: the function failed with status %d and left no error; see its "
+        "documentation for the arguments it takes",
+        name, "function", status);
+}
+
+PyObject* lane_error_report(void) {
+  PyObject *type, *exception, *traceback;
+  PyErr_Fetch(&type, &exception, &traceback);
+  PyErr_NormalizeException(&type, &exception, &traceback);
+  if (traceback != NULL) PyException_SetTraceback(exception, traceback);
+  fnabi_any error;
+  lane_error_find();
+  if (lane_error_own(exception, &error) == 0)
+    put((fnabi_error_object*)error.v_object);
+  else
+    PyErr_Clear(); /* out of memory */
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return exception;
+}
+
+void lane_error_report_end(void) {
+  static const fnabi_byte_array kind = {"RuntimeError", 12},
+                                backtrace = {"", 0};
+  static const char text[] =
+      "the Python interpreter is at its end and runs no callbacks";
+  const fnabi_byte_array message = {text, sizeof text - 1};
+  fnabi_error_object* error =
+      fnabi_error_object_new(&kind, &message, &backtrace, 0, NULL);
+  if (error != NULL) put(error);
+}
+
+/* ----------------------------------------------------------------------- Error
+ */
+
+static PyObject* error_text(PyObject* self, void* offset) {
+  const char* error = (const char*)((lane_object*)self)->object;
+  return lane_text((const fnabi_byte_array*)(error + (size_t)offset));
+}
+
+static PyGetSetDef error_getset[] = {
+    {"kind", error_text, NULL, "The name of its class, as the library gave it.",
+     (void*)offsetof(fnabi_error_object, kind)},
+    {"message", error_text, NULL, "What went wrong.",
+     (void*)offsetof(fnabi_error_object, message)},
+    {"backtrace", error_text, NULL,
+     "Where, a line a call, the most recent call first; empty where the "
+     "library\nrecorded none.",
+     (void*)offsetof(fnabi_error_object, backtrace)},
+    {0}};
+
+static PyType_Slot error_slots[] = {
+    {Py_tp_doc,
+     "An error as a library made it: attribute `ffi_error` of the exception "
+     "that is\nraised for it."},
+    {Py_tp_getset, error_getset},
+    {0}};
+
+static PyType_Spec error_spec = {"fnabi.Error", sizeof(lane_object), 0,
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE |
+                                     Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                 error_slots};
+
+int lane_error_init(PyObject* module) {
+  lane_error_find();
+  attribute = PyUnicode_InternFromString("ffi_error");
+  if (attribute == NULL) return -1;
+  lane.error = lane_add_type(module, &error_spec, lane.object);
+  return lane.error ? 0 : -1;
+}

@@ -1,0 +1,130 @@
+#include "lane/lane.h"
+
+#include <stdarg.h>
+
+lane_types lane;
+
+static const struct {
+  const char* module;
+  const char* name;
+} names[LANE_NAME_COUNT] = {
+    [LANE_CALL_ERROR] = {"fnabi.errors", "CallError"},
+    [LANE_LIBRARY_ERROR] = {"fnabi.errors", "LibraryError"},
+    [LANE_SHAPE] = {"fnabi.object", "Shape"},
+    [LANE_MAP_KEYS] = {"fnabi.map", "Keys"},
+    [LANE_MAP_VALUES] = {"fnabi.map", "Values"},
+    [LANE_MAP_ITEMS] = {"fnabi.map", "Items"},
+    [LANE_DEVICE] = {"fnabi.tensor", "Device"},
+    [LANE_DTYPE_OF] = {"fnabi.tensor", "dtype_of"},
+    [LANE_DTYPE_PARTS] = {"fnabi.tensor", "dtype_parts"},
+    [LANE_DEVICE_PARTS] = {"fnabi.tensor", "device_parts"},
+    [LANE_TO_NUMPY] = {"fnabi.tensor", "to_numpy"},
+    [LANE_READ_NUMPY] = {"fnabi.tensor", "read_numpy"},
+    [LANE_VOID_P] = {"ctypes", "c_void_p"},
+    [LANE_INTEGRAL] = {"numbers", "Integral"},
+    [LANE_REAL] = {"numbers", "Real"},
+};
+
+PyObject* lane_get(lane_name name) {
+  static PyObject* found[LANE_NAME_COUNT];
+  if (found[name] == NULL) {
+    PyObject* module = PyImport_ImportModule(names[name].module);
+    if (module == NULL) return NULL;
+    found[name] = PyObject_GetAttrString(module, names[name].name);
+    Py_DECREF(module);
+  }
+  return found[name];
+}
+
+PyObject* lane_imported(const char* module, const char* name) {
+  PyObject* modules = PyImport_GetModuleDict();
+  PyObject* found = PyDict_GetItemString(modules, module);
+  if (found == NULL) return NULL;
+  PyObject* value = PyObject_GetAttrString(found, name);
+  if (value == NULL) PyErr_Clear(); /* it may be half imported */
+  return value;
+}
+
+int lane_call_error(const char* format, ...) {
+  PyObject* type = lane_get(LANE_CALL_ERROR);
+  if (type == NULL) return -1;
+  va_list list;
+  va_start(list, format);
+  PyErr_FormatV(type, format, list);
+  va_end(list);
+  return -1;
+}
+
+PyObject* lane_refuse_reduce(PyObject* self, PyObject* unused) {
+  PyObject* name = PyType_GetName(Py_TYPE(self));
+  (void)unused;
+  if (name != NULL)
+    lane_call_error(
+        "%U: cannot be pickled or copied, it is good in this process only",
+        name);
+  Py_XDECREF(name);
+  return NULL;
+}
+
+PyTypeObject* lane_add_type(PyObject* module, PyType_Spec* spec,
+                            PyTypeObject* base) {
+  PyObject* bases = NULL;
+  if (base != NULL && (bases = PyTuple_Pack(1, base)) == NULL) return NULL;
+  PyObject* type = PyType_FromSpecWithBases(spec, bases);
+  Py_XDECREF(bases);
+  if (type == NULL || PyModule_AddType(module, (PyTypeObject*)type) < 0)
+    return NULL;
+  return (PyTypeObject*)type; /* for ever */
+}
+
+/* ------------------------------------------------------------------ the end
+ *
+ * Libraries may hold Python objects for longer than there is an interpreter,
+ * and call them. */
+bool lane_finished;
+
+void lane_drop(PyObject* object) {
+  if (object == NULL || lane_finished) return;
+  PyGILState_STATE gil = PyGILState_Ensure();
+  Py_DECREF(object);
+  PyGILState_Release(gil);
+}
+
+static PyObject* finish(PyObject* module, PyObject* unused) {
+  (void)module;
+  (void)unused;
+  lane_finished = true;
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef finish_method = {"finish", finish, METH_NOARGS, NULL};
+
+static int finish_at_exit(void) {
+  PyObject *exit = PyImport_ImportModule("atexit"),
+           *last = PyCFunction_NewEx(&finish_method, NULL, NULL), *done = NULL;
+  if (exit && last) done = PyObject_CallMethod(exit, "register", "O", last);
+  Py_XDECREF(exit);
+  Py_XDECREF(last);
+  Py_XDECREF(done);
+  return done ? 0 : -1;
+}
+
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "fnabi._call",
+    .m_size = -1,
+};
+
+PyMODINIT_FUNC PyInit__call(void);
+PyMODINIT_FUNC PyInit__call(void) {
+  PyObject* module = PyModule_Create(&definition);
+  if (module != NULL &&
+      (lane_object_init(module) < 0 || lane_any_init(module) < 0 ||
+       lane_array_init(module) < 0 || lane_map_init(module) < 0 ||
+       lane_error_init(module) < 0 || lane_tensor_init(module) < 0 ||
+       lane_function_init(module) < 0 || lane_library_init(module) < 0 ||
+       lane_columns_init(module) < 0 || lane_message_init(module) < 0 ||
+       lane_signature_init(module) < 0 || finish_at_exit() < 0))
+    Py_CLEAR(module);
+  return module;
+}

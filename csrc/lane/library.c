@@ -1,0 +1,157 @@
+#include <dlfcn.h>
+
+#include "lane/lane.h"
+
+/* Libraries are never unloaded: objects that they made, and functions of them,
+ * may live anywhere. */
+
+static PyObject* library_open(PyObject* module, PyObject* args) {
+  PyObject* path;
+  int everywhere;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "O&p:open_library", PyUnicode_FSConverter, &path,
+                        &everywhere))
+    return NULL;
+  /* All symbols at once: one that is missing shall be an error here and not
+   * the end of the process at the first call that needs it. */
+  int flags = RTLD_NOW | (everywhere ? RTLD_GLOBAL : RTLD_LOCAL);
+  const char* name = PyBytes_AsString(path);
+  const char* problem = NULL;
+  void* handle;
+  Py_BEGIN_ALLOW_THREADS handle = dlopen(name, flags);
+  if (handle == NULL) problem = dlerror();
+  Py_END_ALLOW_THREADS Py_DECREF(path);
+  if (handle != NULL) return PyLong_FromVoidPtr(handle);
+  PyObject* error = lane_get(LANE_LIBRARY_ERROR);
+  if (error != NULL)
+    PyErr_SetString(error, problem ? problem : "the library cannot be loaded");
+  return NULL;
+}
+
+static PyObject* library_loaded(PyObject* module, PyObject* args) {
+  PyObject* path;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "O&:loaded_library", PyUnicode_FSConverter,
+                        &path))
+    return NULL;
+  void* handle = dlopen(PyBytes_AsString(path), RTLD_LAZY | RTLD_NOLOAD);
+  Py_DECREF(path);
+  if (handle != NULL) return PyLong_FromVoidPtr(handle);
+  Py_RETURN_NONE;
+}
+
+static PyObject* library_symbol(PyObject* module, PyObject* args) {
+  PyObject* number;
+  const char* name;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "Os:library_symbol", &number, &name)) return NULL;
+  void* handle = PyLong_AsVoidPtr(number);
+  if (handle == NULL && PyErr_Occurred()) return NULL;
+  void* address = dlsym(handle, name);
+  if (address != NULL) return PyLong_FromVoidPtr(address);
+  Py_RETURN_NONE;
+}
+
+/* --------------------------------------------------------------- slots for
+ * errors
+ *
+ * Libraries that are linked with nothing keep their errors themselves, as
+ * fnabi/callee.h says. */
+typedef struct slot_error {
+  fnabi_byte_array kind, message;
+} slot_error;
+typedef int32_t (*error_slot)(slot_error* error, size_t size);
+
+/* Calls without the GIL look into the slots: a table is replaced, never freed.
+ */
+typedef struct slot_table {
+  size_t count;
+  error_slot slots[];
+} slot_table;
+static slot_table* table;
+bool lane_library_slots;
+
+static PyObject* library_add_error_slot(PyObject* module, PyObject* number) {
+  (void)module;
+  void* address = PyLong_AsVoidPtr(number);
+  if (address == NULL && PyErr_Occurred()) return NULL;
+  error_slot slot;
+  memcpy(&slot, &address, sizeof slot);
+  size_t count = table ? table->count : 0;
+  for (size_t i = 0; i < count; i++)
+    if (table->slots[i] == slot) Py_RETURN_NONE;
+  slot_table* more = PyMem_Malloc(sizeof *more + (count + 1) * sizeof slot);
+  if (more == NULL) return PyErr_NoMemory();
+  if (count != 0) memcpy(more->slots, table->slots, count * sizeof slot);
+  more->slots[count] = slot;
+  more->count = count + 1;
+  __atomic_store_n(&table, more, __ATOMIC_RELEASE);
+  lane_library_slots = true;
+  Py_RETURN_NONE;
+}
+
+bool lane_library_error(fnabi_byte_array* kind, fnabi_byte_array* message) {
+  bool any = false;
+  slot_table* now = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+  for (size_t i = 0; now != NULL && i < now->count; i++) {
+    slot_error found = {{"", 0}, {"", 0}};
+    if (now->slots[i](&found, sizeof found) != 1 || any) continue;
+    *kind = found.kind;
+    *message = found.message;
+    any = true;
+  }
+  return any;
+}
+
+/* ------------------------------------------------------------ global functions
+ */
+
+static PyObject* library_global(PyObject* module, PyObject* name) {
+  (void)module;
+  fnabi_byte_array text;
+  PyObject* keep;
+  if (!PyUnicode_Check(name)) {
+    lane_call_error("global_function: name: expected str, got %R",
+                    (PyObject*)Py_TYPE(name));
+    return NULL;
+  }
+  void* runtime = dlopen("libtvm_ffi.so", RTLD_LAZY | RTLD_NOLOAD);
+  void* address = runtime ? dlsym(runtime, "TVMFFIFunctionGetGlobal") : NULL;
+  if (address == NULL) Py_RETURN_NONE;
+  int (*get)(const fnabi_byte_array*, void**);
+  memcpy(&get, &address, sizeof get);
+  if (lane_utf8(name, &text, &keep) < 0) return NULL;
+  void* function = NULL;
+  int status = get(&text, &function);
+  Py_XDECREF(keep);
+  if (status != 0) {
+    lane_error_raise(name, status);
+    return NULL;
+  }
+  if (function == NULL) Py_RETURN_NONE;
+  return lane_function_of_object(function);
+}
+
+static PyMethodDef library_methods[] = {
+    {"open_library", library_open, METH_VARARGS,
+     "open_library(path, everywhere, /)\n--\n\n"
+     "Load a library for good, with all its symbols resolved, and give its "
+     "handle.\n\nRaises:\n    LibraryError: with the loader's message.\n"},
+    {"loaded_library", library_loaded, METH_VARARGS,
+     "loaded_library(name, /)\n--\n\n"
+     "The handle of a library that somebody has loaded, or None."},
+    {"library_symbol", library_symbol, METH_VARARGS,
+     "library_symbol(handle, name, /)\n--\n\n"
+     "The address of a symbol, or None."},
+    {"add_error_slot", library_add_error_slot, METH_O,
+     "add_error_slot(address, /)\n--\n\n"
+     "Look for errors in this slot of a library, as fnabi/callee.h has it."},
+    {"global_function", library_global, METH_O,
+     "global_function(name, /)\n--\n\n"
+     "A function of the registry of libtvm_ffi, or None: where it has none of "
+     "this name,\nor is not loaded."},
+    {0}};
+
+int lane_library_init(PyObject* module) {
+  return PyModule_AddFunctions(module, library_methods);
+}

@@ -1,0 +1,711 @@
+#include "value/map.h"
+
+#include "lane/lane.h"
+
+static fnabi_map_object* map_of(PyObject* self) {
+  return (fnabi_map_object*)((lane_object*)self)->object;
+}
+
+static bool is_dict(PyObject* self) { return Py_TYPE(self) == lane.dict; }
+
+static bool is_map(PyObject* value) {
+  return Py_TYPE(value) == lane.map || is_dict(value);
+}
+
+static const char* name_of(PyObject* self) {
+  return is_dict(self) ? "Dict" : "Map";
+}
+
+/* ------------------------------------------------------------------ to a map
+ */
+
+/* Owned keys and values, in turn. */
+typedef struct pairs {
+  fnabi_any* data;
+  Py_ssize_t count;
+  fnabi_any few[16];
+} pairs;
+
+static int pairs_open(pairs* p, uint64_t room) {
+  p->count = 0;
+  p->data = p->few;
+  if (room > sizeof p->few / sizeof *p->few / 2)
+    p->data = room > PTRDIFF_MAX / (2 * sizeof *p->data)
+                  ? NULL
+                  : PyMem_Malloc((size_t)room * 2 * sizeof *p->data);
+  return p->data ? 0 : lane_no_memory();
+}
+
+/* `taken` says that somebody took the values over. */
+static void pairs_close(pairs* p, bool taken) {
+  if (!taken)
+    for (Py_ssize_t i = 0; i < 2 * p->count; i++)
+      fnabi_any_release(p->data + i);
+  if (p->data != p->few) PyMem_Free(p->data);
+}
+
+static int pairs_add(pairs* p, PyObject* key, PyObject* value) {
+  fnabi_any* at = p->data + 2 * p->count;
+  if (lane_own(key, at) < 0) return -1;
+  if (lane_own(value, at + 1) < 0) {
+    fnabi_any_release(at);
+    return -1;
+  }
+  p->count++;
+  return 0;
+}
+
+static int pairs_of_dict(pairs* p, PyObject* dict) {
+  Py_ssize_t size = PyDict_Size(dict), at = 0;
+  PyObject *key, *value;
+  if (pairs_open(p, (uint64_t)size) < 0) return -1;
+  int status = Py_EnterRecursiveCall(" while a dict is converted") ? -1 : 0;
+  if (status == 0) {
+    while (status == 0 && PyDict_Next(dict, &at, &key, &value)) {
+      /* converting may run Python, which may change the dict */
+      if (PyDict_Size(dict) != size || p->count == size) {
+        status = lane_call_error("the dict changed while it was converted");
+        break;
+      }
+      Py_INCREF(key);
+      Py_INCREF(value);
+      status = pairs_add(p, key, value);
+      Py_DECREF(key);
+      Py_DECREF(value);
+    }
+    Py_LeaveRecursiveCall();
+  }
+  if (status == 0 && p->count != size)
+    status = lane_call_error("the dict changed while it was converted");
+  if (status < 0) pairs_close(p, false);
+  return status;
+}
+
+static int pairs_of_map(pairs* p, const fnabi_map_object* map) {
+  if (pairs_open(p, map->size) < 0) return -1;
+  uint64_t cursor = FNABI_MAP_BEGIN;
+  const fnabi_any *key, *value;
+  while (fnabi_map_next(map, &cursor, &key, &value)) {
+    p->data[2 * p->count] = *key;
+    p->data[2 * p->count + 1] = *value;
+    fnabi_any_retain(key);
+    fnabi_any_retain(value);
+    p->count++;
+  }
+  return 0;
+}
+
+static int pairs_of_list(pairs* p, PyObject* list, const char* function) {
+  Py_ssize_t size = PyList_Size(list);
+  int status = pairs_open(p, (uint64_t)size);
+  if (status < 0) return -1;
+  for (Py_ssize_t i = 0; i < size && status == 0; i++) {
+    PyObject *item = PyList_GetItem(list, i), *pair = PySequence_Tuple(item);
+    if (pair == NULL || PyTuple_Size(pair) != 2) {
+      PyErr_Clear();
+      status = lane_call_error(
+          "%s: pairs: expected a mapping, or pairs of key and value; got %R at "
+          "index %zd",
+          function, item, i);
+    } else {
+      status = pairs_add(p, PyTuple_GetItem(pair, 0), PyTuple_GetItem(pair, 1));
+    }
+    Py_XDECREF(pair);
+  }
+  if (status < 0) pairs_close(p, false);
+  return status;
+}
+
+/* Of a mapping, or an iterable of pairs. */
+static int pairs_of(pairs* p, PyObject* source, const char* function) {
+  if (PyDict_Check(source)) return pairs_of_dict(p, source);
+  if (is_map(source)) return pairs_of_map(p, map_of(source));
+  PyObject* list = NULL;
+  if (PyObject_HasAttrString(source, "keys")) {
+    list = PyMapping_Items(source);
+  } else {
+    PyObject* iterator = PyObject_GetIter(source);
+    if (iterator == NULL) {
+      PyErr_Clear();
+      return lane_call_error(
+          "%s: pairs: expected a mapping, or pairs of key and value; got %R",
+          function, (PyObject*)Py_TYPE(source));
+    }
+    list = PySequence_List(iterator);
+    Py_DECREF(iterator);
+  }
+  if (list == NULL) return -1;
+  int status = pairs_of_list(p, list, function);
+  Py_DECREF(list);
+  return status;
+}
+
+/* Closes the pairs. */
+static fnabi_map_object* map_of_pairs(pairs* p, int32_t type_index) {
+  fnabi_map_object* map = fnabi_map_new(p->data, (size_t)p->count, type_index);
+  pairs_close(p, map != NULL);
+  if (map == NULL) PyErr_NoMemory();
+  return map;
+}
+
+int lane_map_own(PyObject* dict, fnabi_any* out) {
+  pairs p;
+  if (pairs_of_dict(&p, dict) < 0) return -1;
+  fnabi_map_object* map = map_of_pairs(&p, FNABI_INDEX_MAP);
+  if (map == NULL) return -1;
+  fnabi_any_set_object(out, map);
+  return 0;
+}
+
+static PyObject* make(PyTypeObject* type, PyObject* args, PyObject* names) {
+  static char* keywords[] = {"pairs", NULL};
+  bool dict = type == lane.dict;
+  PyObject* source = NULL;
+  if (!PyArg_ParseTupleAndKeywords(args, names, dict ? "|O:Dict" : "|O:Map",
+                                   keywords, &source))
+    return NULL;
+  pairs p;
+  int status =
+      source ? pairs_of(&p, source, dict ? "Dict" : "Map") : pairs_open(&p, 0);
+  if (status < 0) return NULL;
+  fnabi_map_object* map =
+      map_of_pairs(&p, dict ? FNABI_INDEX_DICT : FNABI_INDEX_MAP);
+  return map ? lane_wrap(type, &map->object) : NULL;
+}
+
+/* ---------------------------------------------------------------- from a map
+ *
+ * Whenever Python runs a Dict may change: of each pair there are references of
+ * our own, and a walk ends where the size is another one. */
+
+typedef struct walk {
+  const fnabi_map_object* map;
+  uint64_t cursor;
+  uint64_t size;
+} walk;
+
+static walk walk_over(const fnabi_map_object* map) {
+  return (walk){map, FNABI_MAP_BEGIN, map->size};
+}
+
+static bool changed(const walk* w) { return w->map->size != w->size; }
+
+static bool next(walk* w, fnabi_any* key, fnabi_any* value) {
+  const fnabi_any *k, *v;
+  if (changed(w) || !fnabi_map_next(w->map, &w->cursor, &k, &v)) return false;
+  *key = *k;
+  *value = *v;
+  fnabi_any_retain(key);
+  fnabi_any_retain(value);
+  return true;
+}
+
+static int put_pair(PyObject* dict, const fnabi_any* key,
+                    const fnabi_any* value, bool plain) {
+  PyObject *k = lane_from(key, false), *v = k ? lane_from(value, plain) : NULL;
+  int status = v ? PyDict_SetItem(dict, k, v) : -1;
+  Py_XDECREF(k);
+  Py_XDECREF(v);
+  return status;
+}
+
+static int put_pairs_of_map(PyObject* dict, const fnabi_map_object* map,
+                            bool plain) {
+  uint64_t cursor = FNABI_MAP_BEGIN;
+  const fnabi_any *key, *value;
+  int status = 0;
+  while (status == 0 && fnabi_map_next(map, &cursor, &key, &value))
+    status = put_pair(dict, key, value, plain);
+  return status;
+}
+
+static int put_pairs_of_dict(PyObject* dict, const fnabi_map_object* map,
+                             bool plain) {
+  walk w = walk_over(map);
+  fnabi_any key, value;
+  int status = 0;
+  while (status == 0 && next(&w, &key, &value)) {
+    status = put_pair(dict, &key, &value, plain);
+    fnabi_any_release(&key);
+    fnabi_any_release(&value);
+  }
+  if (status == 0 && changed(&w))
+    status = lane_call_error("the map changed while it was converted");
+  return status;
+}
+
+PyObject* lane_map_dict(fnabi_map_object* map, bool plain) {
+  if (Py_EnterRecursiveCall(" while a map is converted")) return NULL;
+  PyObject* dict = PyDict_New();
+  int status = -1;
+  if (dict != NULL)
+    status = map->object.type_index == FNABI_INDEX_MAP
+                 ? put_pairs_of_map(dict, map, plain)
+                 : put_pairs_of_dict(dict, map, plain);
+  Py_LeaveRecursiveCall();
+  if (status == 0 && (uint64_t)PyDict_Size(dict) != map->size)
+    status = lane_call_error(
+        "todict: expected keys that are different ones in a dict, got some "
+        "such as 1 and True; see items()");
+  if (status < 0) Py_CLEAR(dict);
+  return dict;
+}
+
+int lane_map_equal(const fnabi_map_object* a, const fnabi_map_object* b) {
+  if (a == b) return 1;
+  if (a->size != b->size) return 0;
+  if (Py_EnterRecursiveCall(" while maps are compared")) return -1;
+  int equal = 1;
+  walk w = walk_over(a);
+  fnabi_any key, left, right;
+  while (equal == 1 && next(&w, &key, &left)) {
+    const fnabi_any* found = fnabi_map_find(b, &key);
+    if (found != NULL) {
+      right = *found;
+      fnabi_any_retain(&right);
+      equal = lane_equal(&left, &right);
+      fnabi_any_release(&right);
+    } else {
+      equal = 0;
+    }
+    fnabi_any_release(&key);
+    fnabi_any_release(&left);
+  }
+  Py_LeaveRecursiveCall();
+  return equal == 1 ? !changed(&w) && a->size == b->size : equal;
+}
+
+int lane_map_repr(const fnabi_map_object* map, const lane_nest* nest,
+                  PyObject* parts) {
+  int status = 0;
+  walk w = walk_over(map);
+  fnabi_any key, value;
+  while (status == 0 && next(&w, &key, &value)) {
+    PyObject *k = lane_repr(&key, nest, false),
+             *v = k ? lane_repr(&value, nest, true) : NULL,
+             *part = v ? PyUnicode_FromFormat("%U: %U", k, v) : NULL;
+    status = part ? PyList_Append(parts, part) : -1;
+    Py_XDECREF(k);
+    Py_XDECREF(v);
+    Py_XDECREF(part);
+    fnabi_any_release(&key);
+    fnabi_any_release(&value);
+  }
+  return status;
+}
+
+/* ------------------------------------------------------------------ iteration
+ */
+typedef enum part { KEYS, VALUES, ITEMS } part;
+
+typedef struct map_iterator {
+  PyObject_HEAD PyObject* map; /* NULL: at the end */
+  walk walk;
+  part part;
+} map_iterator;
+
+static PyTypeObject* iterator_type;
+
+static PyObject* iterate(PyObject* self, part part) {
+  map_iterator* iterator = PyObject_New(map_iterator, iterator_type);
+  if (iterator == NULL) return NULL;
+  Py_INCREF(self);
+  iterator->map = self;
+  iterator->walk = walk_over(map_of(self));
+  iterator->part = part;
+  return (PyObject*)iterator;
+}
+
+static void iterator_dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  Py_XDECREF(((map_iterator*)self)->map);
+  PyObject_Free(self);
+  Py_DECREF(type);
+}
+
+/* Takes key and value over. */
+static PyObject* part_of_pair(part part, fnabi_any* key, fnabi_any* value) {
+  PyObject *k = part == VALUES ? NULL : lane_from(key, false),
+           *v = part == KEYS ? NULL : lane_from(value, false), *pair = NULL;
+  fnabi_any_release(key);
+  fnabi_any_release(value);
+  if (part != ITEMS) return part == KEYS ? k : v;
+  if (k && v) pair = PyTuple_Pack(2, k, v);
+  Py_XDECREF(k);
+  Py_XDECREF(v);
+  return pair;
+}
+
+static PyObject* iterator_next(PyObject* self) {
+  map_iterator* iterator = (map_iterator*)self;
+  fnabi_any key, value;
+  if (iterator->map == NULL) return NULL;
+  if (next(&iterator->walk, &key, &value))
+    return part_of_pair(iterator->part, &key, &value);
+  if (changed(&iterator->walk))
+    PyErr_Format(PyExc_RuntimeError, "%s changed size during iteration",
+                 name_of(iterator->map));
+  Py_CLEAR(iterator->map);
+  return NULL;
+}
+
+static PyType_Slot iterator_slots[] = {{Py_tp_dealloc, iterator_dealloc},
+                                       {Py_tp_iter, PyObject_SelfIter},
+                                       {Py_tp_iternext, iterator_next},
+                                       {0}};
+
+static PyType_Spec iterator_spec = {
+    "fnabi._call.MapIterator", sizeof(map_iterator), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE |
+        Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    iterator_slots};
+
+static PyObject* map_iter(PyObject* self) { return iterate(self, KEYS); }
+
+static PyObject* iter_values(PyObject* self, PyObject* unused) {
+  (void)unused;
+  return iterate(self, VALUES);
+}
+
+static PyObject* iter_items(PyObject* self, PyObject* unused) {
+  (void)unused;
+  return iterate(self, ITEMS);
+}
+
+static PyObject* view(PyObject* self, lane_name name) {
+  PyObject* type = lane_get(name);
+  return type ? PyObject_CallFunctionObjArgs(type, self, NULL) : NULL;
+}
+
+static PyObject* map_keys(PyObject* self, PyObject* unused) {
+  (void)unused;
+  return view(self, LANE_MAP_KEYS);
+}
+
+static PyObject* map_values(PyObject* self, PyObject* unused) {
+  (void)unused;
+  return view(self, LANE_MAP_VALUES);
+}
+
+static PyObject* map_items(PyObject* self, PyObject* unused) {
+  (void)unused;
+  return view(self, LANE_MAP_ITEMS);
+}
+
+/* ------------------------------------------------------------------- reading
+ */
+
+static PyObject* todict(PyObject* self, PyObject* unused) {
+  (void)unused;
+  return lane_map_dict(map_of(self), true);
+}
+
+static Py_ssize_t length(PyObject* self) {
+  return (Py_ssize_t)map_of(self)->size;
+}
+
+/* 1 with the owned value of a key; 0: there is none. */
+static int find(PyObject* self, PyObject* key, fnabi_any* value) {
+  fnabi_any any;
+  if (lane_own(key, &any) < 0) return -1;
+  const fnabi_any* found = fnabi_map_find(map_of(self), &any);
+  if (found != NULL) {
+    *value = *found;
+    fnabi_any_retain(value);
+  }
+  fnabi_any_release(&any);
+  return found != NULL;
+}
+
+static PyObject* subscript(PyObject* self, PyObject* key) {
+  fnabi_any value;
+  int found = find(self, key, &value);
+  if (found == 0) PyErr_SetObject(PyExc_KeyError, key);
+  return found > 0 ? lane_take(&value, false) : NULL;
+}
+
+static int contains(PyObject* self, PyObject* key) {
+  fnabi_any value;
+  int found = find(self, key, &value);
+  if (found > 0) fnabi_any_release(&value);
+  return found;
+}
+
+static PyObject* map_get(PyObject* self, PyObject* args) {
+  PyObject *key, *missing = Py_None;
+  fnabi_any value;
+  if (!PyArg_ParseTuple(args, "O|O:get", &key, &missing)) return NULL;
+  int found = find(self, key, &value);
+  if (found > 0) return lane_take(&value, false);
+  if (found == 0) Py_INCREF(missing);
+  return found == 0 ? missing : NULL;
+}
+
+static PyObject* compare(PyObject* self, PyObject* other, int operation) {
+  if (operation != Py_EQ && operation != Py_NE) Py_RETURN_NOTIMPLEMENTED;
+  int equal = 0;
+  if (is_map(other)) {
+    equal = lane_map_equal(map_of(self), map_of(other));
+  } else if (!PyDict_Check(other)) {
+    Py_RETURN_NOTIMPLEMENTED;
+  } else if (PyDict_Size(other) == length(self)) {
+    fnabi_any any;
+    if (lane_map_own(other, &any) < 0) return NULL;
+    equal = lane_map_equal(map_of(self), (fnabi_map_object*)any.v_object);
+    fnabi_any_release(&any);
+  }
+  return equal < 0 ? NULL : PyBool_FromLong(equal == (operation == Py_EQ));
+}
+
+static PyObject* list_of_items(PyObject* self) {
+  PyObject *iterator = iterate(self, ITEMS),
+           *list = iterator ? PySequence_List(iterator) : NULL;
+  Py_XDECREF(iterator);
+  return list;
+}
+
+/* That of the set of the items. */
+static Py_hash_t hash(PyObject* self) {
+  if (Py_EnterRecursiveCall(" while a map is hashed")) return -1;
+  Py_hash_t answer = -1;
+  PyObject *list = list_of_items(self),
+           *set = list ? PyFrozenSet_New(list) : NULL;
+  if (set != NULL) answer = PyObject_Hash(set);
+  Py_XDECREF(list);
+  Py_XDECREF(set);
+  Py_LeaveRecursiveCall();
+  return answer;
+}
+
+static PyObject* reduce(PyObject* self, PyObject* unused) {
+  (void)unused;
+  PyObject* list = list_of_items(self);
+  return list ? Py_BuildValue("O(N)", (PyObject*)Py_TYPE(self), list) : NULL;
+}
+
+#define READING                                                             \
+  {"todict", todict, METH_NOARGS,                                           \
+   "todict($self, /)\n--\n\n"                                               \
+   "All keys and values as Python objects, containers among the values as " \
+   "list and dict.\n\nRaises:\n    CallError: when two keys are one in a "  \
+   "dict, such as 1 and True.\n"},                                          \
+      {"get", map_get, METH_VARARGS,                                        \
+       "get($self, key, default=None, /)\n--\n\n"                           \
+       "The value of a key, or `default` where there is none."},            \
+      {"keys", map_keys, METH_NOARGS, "keys($self, /)\n--\n\nThe keys."},   \
+      {"values", map_values, METH_NOARGS,                                   \
+       "values($self, /)\n--\n\nThe values."},                              \
+      {"items", map_items, METH_NOARGS,                                     \
+       "items($self, /)\n--\n\nThe pairs of key and value."},               \
+      {"_iter_values", iter_values, METH_NOARGS, NULL},                     \
+      {"_iter_items", iter_items, METH_NOARGS, NULL},                       \
+      {"__reduce__", reduce, METH_NOARGS, "For copies and pickles."}
+
+#define READING_SLOTS                                                      \
+  {Py_tp_new, make}, {Py_tp_iter, map_iter}, {Py_tp_richcompare, compare}, \
+      {Py_tp_repr, lane_object_repr}, {Py_sq_contains, contains},          \
+      {Py_mp_length, length}, {                                            \
+    Py_mp_subscript, subscript                                             \
+  }
+
+/* ---------------------------------------------------------- changes to a dict
+ */
+
+static int set_subscript(PyObject* self, PyObject* key, PyObject* value) {
+  fnabi_any k, v;
+  if (lane_own(key, &k) < 0) return -1;
+  if (value == NULL) {
+    bool found = fnabi_map_erase(map_of(self), &k);
+    fnabi_any_release(&k);
+    if (!found) PyErr_SetObject(PyExc_KeyError, key);
+    return found ? 0 : -1;
+  }
+  if (lane_own(value, &v) == 0) {
+    if (fnabi_map_set(map_of(self), &k, &v)) return 0;
+    PyErr_NoMemory();
+    fnabi_any_release(&v);
+  }
+  fnabi_any_release(&k);
+  return -1;
+}
+
+/* Closes the pairs. */
+static int set_pairs(PyObject* self, pairs* p) {
+  Py_ssize_t done = 0;
+  while (done < p->count && fnabi_map_set(map_of(self), p->data + 2 * done,
+                                          p->data + 2 * done + 1)) {
+    fnabi_any_set(p->data + 2 * done, FNABI_INDEX_NONE, 0);
+    fnabi_any_set(p->data + 2 * done + 1, FNABI_INDEX_NONE, 0);
+    done++;
+  }
+  bool good = done == p->count;
+  pairs_close(p, false);
+  return good ? 0 : lane_no_memory();
+}
+
+static PyObject* dict_update(PyObject* self, PyObject* args, PyObject* named) {
+  PyObject* source = NULL;
+  pairs p;
+  if (!PyArg_ParseTuple(args, "|O:update", &source)) return NULL;
+  if (source != NULL &&
+      (pairs_of(&p, source, "Dict.update") < 0 || set_pairs(self, &p) < 0))
+    return NULL;
+  if (named != NULL &&
+      (pairs_of_dict(&p, named) < 0 || set_pairs(self, &p) < 0))
+    return NULL;
+  Py_RETURN_NONE;
+}
+
+static PyObject* dict_or(PyObject* self, PyObject* source) {
+  pairs p;
+  if (pairs_of(&p, source, "Dict.update") < 0 || set_pairs(self, &p) < 0)
+    return NULL;
+  Py_INCREF(self);
+  return self;
+}
+
+static PyObject* dict_pop(PyObject* self, PyObject* args) {
+  PyObject *key, *missing = NULL;
+  if (!PyArg_ParseTuple(args, "O|O:pop", &key, &missing)) return NULL;
+  fnabi_any any, value;
+  if (lane_own(key, &any) < 0) return NULL;
+  const fnabi_any* found = fnabi_map_find(map_of(self), &any);
+  if (found != NULL) {
+    value = *found;
+    fnabi_any_retain(&value);
+    fnabi_map_erase(map_of(self), &any);
+  }
+  fnabi_any_release(&any);
+  if (found != NULL) return lane_take(&value, false);
+  if (missing == NULL) PyErr_SetObject(PyExc_KeyError, key);
+  Py_XINCREF(missing);
+  return missing;
+}
+
+/* The last pair, as a Python dict gives it. */
+static PyObject* dict_popitem(PyObject* self, PyObject* unused) {
+  (void)unused;
+  walk w = walk_over(map_of(self));
+  const fnabi_any *k, *v, *last = NULL, *last_value = NULL;
+  while (fnabi_map_next(w.map, &w.cursor, &k, &v)) {
+    last = k;
+    last_value = v;
+  }
+  if (last == NULL) {
+    PyErr_SetString(PyExc_KeyError, "popitem(): the Dict is empty");
+    return NULL;
+  }
+  fnabi_any key = *last, value = *last_value;
+  fnabi_any_retain(&key);
+  fnabi_any_retain(&value);
+  fnabi_map_erase(map_of(self), &key);
+  return part_of_pair(ITEMS, &key, &value);
+}
+
+static PyObject* dict_setdefault(PyObject* self, PyObject* args) {
+  PyObject *key, *missing = Py_None;
+  fnabi_any value;
+  if (!PyArg_ParseTuple(args, "O|O:setdefault", &key, &missing)) return NULL;
+  int found = find(self, key, &value);
+  if (found == 0 && set_subscript(self, key, missing) == 0)
+    found = find(self, key, &value);
+  return found > 0 ? lane_take(&value, false) : NULL;
+}
+
+static PyObject* dict_clear(PyObject* self, PyObject* unused) {
+  (void)unused;
+  fnabi_map_clear(map_of(self));
+  Py_RETURN_NONE;
+}
+
+static PyObject* dict_copy(PyObject* self, PyObject* unused) {
+  (void)unused;
+  pairs p;
+  if (pairs_of_map(&p, map_of(self)) < 0) return NULL;
+  fnabi_map_object* map = map_of_pairs(&p, FNABI_INDEX_DICT);
+  return map ? lane_wrap(lane.dict, &map->object) : NULL;
+}
+
+/* ----------------------------------------------------------------- the types
+ */
+
+static PyMethodDef map_methods[] = {READING, {0}};
+
+static PyType_Slot map_slots[] = {
+    {Py_tp_doc,
+     "Map(pairs=())\n--\n\n"
+     "A map of values in the order of insertion, which does not change.\n\n"
+     "A mapping. Keys are found by the rules of the ABI: numbers by their type "
+     "and value\n(1, 1.0 and True are three keys), texts by what is in them, "
+     "other objects by\nidentity. Lists and tuples in it are arrays, dicts are "
+     "maps. Equal to a Map, a\nDict or a dict of the same keys with equal "
+     "values.\n\n"
+     "Args:\n    pairs: A mapping, or an iterable of pairs of key and "
+     "value.\n\nRaises:\n    CallError: when `pairs` is neither, or changes "
+     "while it is converted.\n"},
+    {Py_tp_methods, map_methods},
+    {Py_tp_hash, hash},
+    READING_SLOTS,
+    {0}};
+
+static PyType_Spec map_spec = {
+    "fnabi.Map", sizeof(lane_object), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_MAPPING,
+    map_slots};
+
+static PyMethodDef dict_methods[] = {
+    READING,
+    {"update", (PyCFunction)(void (*)(void))dict_update,
+     METH_VARARGS | METH_KEYWORDS,
+     "update($self, pairs=(), /, **named)\n--\n\n"
+     "Set all pairs of a mapping or an iterable, then those given by "
+     "name.\n\nRaises:\n    CallError: when `pairs` is neither.\n"},
+    {"pop", dict_pop, METH_VARARGS,
+     "pop($self, key, default=..., /)\n--\n\n"
+     "Remove a key and give its value, or `default` where there is no such "
+     "key.\n\nRaises:\n    KeyError: when there is neither.\n"},
+    {"popitem", dict_popitem, METH_NOARGS,
+     "popitem($self, /)\n--\n\n"
+     "Remove the last pair and give it.\n\nRaises:\n    KeyError: when there "
+     "is none.\n"},
+    {"setdefault", dict_setdefault, METH_VARARGS,
+     "setdefault($self, key, default=None, /)\n--\n\n"
+     "The value of a key, which is set to `default` where there is none."},
+    {"clear", dict_clear, METH_NOARGS,
+     "clear($self, /)\n--\n\nRemove all pairs."},
+    {"copy", dict_copy, METH_NOARGS,
+     "copy($self, /)\n--\n\nA new Dict of the same keys and values."},
+    {0}};
+
+static PyType_Slot dict_slots[] = {
+    {Py_tp_doc,
+     "Dict(pairs=())\n--\n\n"
+     "A map of values which all who hold it share: a change is seen by "
+     "libraries too.\n\n"
+     "A mutable mapping; see `Map` for its keys, what is in it and what equals "
+     "it.\n\n"
+     "Args:\n    pairs: A mapping, or an iterable of pairs of key and "
+     "value.\n\nRaises:\n    CallError: when `pairs` is neither, or changes "
+     "while it is converted.\n"},
+    {Py_tp_methods, dict_methods},
+    {Py_tp_hash, PyObject_HashNotImplemented},
+    READING_SLOTS,
+    {Py_mp_ass_subscript, set_subscript},
+    {Py_nb_inplace_or, dict_or},
+    {0}};
+
+static PyType_Spec dict_spec = {
+    "fnabi.Dict", sizeof(lane_object), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_MAPPING,
+    dict_slots};
+
+int lane_map_init(PyObject* module) {
+  iterator_type = (PyTypeObject*)PyType_FromSpec(&iterator_spec);
+  lane.map = lane_add_type(module, &map_spec, lane.object);
+  lane.dict = lane_add_type(module, &dict_spec, lane.object);
+  if (iterator_type == NULL || lane.map == NULL || lane.dict == NULL) return -1;
+  return lane_register("Mapping", lane.map) < 0 ||
+                 lane_register("MutableMapping", lane.dict) < 0
+             ? -1
+             : 0;
+}

@@ -1,0 +1,971 @@
+#include "value/tensor.h"
+
+#include "lane/lane.h"
+
+/* -------------------------------------------------------------------- dtypes
+ */
+
+static int dtype_of(PyObject* dtype, fnabi_dl_dtype* out) {
+  if (lane_dtype(dtype, out) < 0) return -1;
+  if (fnabi_dl_item_size(*out) != 0) return 0;
+  return lane_call_error(
+      "expected elements of whole bytes: DLPack packs those of %S, and here "
+      "each takes a byte; pass .view(\"uint8\")",
+      dtype);
+}
+
+/* The struct module's letter for a dtype; NULL when it has none. */
+static const char* format_of(fnabi_dl_dtype dtype) {
+  static const struct {
+    uint8_t code;
+    uint8_t bits;
+    const char* format;
+  } formats[] = {
+      {FNABI_DL_FLOAT, 32, "f"},    {FNABI_DL_FLOAT, 64, "d"},
+      {FNABI_DL_FLOAT, 16, "e"},    {FNABI_DL_INT, 8, "b"},
+      {FNABI_DL_INT, 16, "h"},      {FNABI_DL_INT, 32, "i"},
+      {FNABI_DL_INT, 64, "q"},      {FNABI_DL_UINT, 8, "B"},
+      {FNABI_DL_UINT, 16, "H"},     {FNABI_DL_UINT, 32, "I"},
+      {FNABI_DL_UINT, 64, "Q"},     {FNABI_DL_BOOL, 8, "?"},
+      {FNABI_DL_COMPLEX, 64, "Zf"}, {FNABI_DL_COMPLEX, 128, "Zd"},
+  };
+  if (dtype.lanes != 1) return NULL;
+  if (sizeof(long) == 8 && dtype.bits == 64 && dtype.code <= FNABI_DL_UINT)
+    return dtype.code == FNABI_DL_INT ? "l" : "L"; /* NumPy's int64 */
+  for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+    if (formats[i].code == dtype.code && formats[i].bits == dtype.bits)
+      return formats[i].format;
+  return NULL;
+}
+
+/* The dtype of a buffer's format: one letter behind a byte order. */
+static bool dtype_of_format(const char* format, Py_ssize_t itemsize,
+                            fnabi_dl_dtype* dtype) {
+  const uint16_t one = 1;
+  bool little = *(const char*)&one;
+  if (format == NULL) format = "B";
+  if (*format == '>' || *format == '!' || *format == '<') {
+    if ((*format == '<') != little && itemsize > 1) return false;
+    format++;
+  } else if (*format == '@' || *format == '=' || *format == '|') {
+    format++;
+  }
+  size_t parts = *format == 'Z' ? 2 : 1;
+  if (strlen(format) != parts || itemsize < 1 || itemsize > 16) return false;
+  if (parts == 2 && strchr("fd", format[1]) == NULL) return false;
+  if (strchr("bhilqn", *format) != NULL)
+    dtype->code = FNABI_DL_INT;
+  else if (strchr("BHILQNc", *format) != NULL)
+    dtype->code = FNABI_DL_UINT;
+  else if (strchr("efd", *format) != NULL)
+    dtype->code = FNABI_DL_FLOAT;
+  else if (strchr("ZFD", *format) != NULL)
+    dtype->code = FNABI_DL_COMPLEX;
+  else if (*format == '?')
+    dtype->code = FNABI_DL_BOOL;
+  else
+    return false;
+  dtype->bits = (uint8_t)(itemsize * 8);
+  dtype->lanes = 1;
+  return true;
+}
+
+/* ---------------------------------------------------------------- from Python
+ */
+
+static void let_go(void* owner) { lane_drop(owner); }
+
+bool lane_tensor_dispose(fnabi_object* object) {
+  fnabi_held_tensor* held = fnabi_tensor_held(object);
+  if (held == NULL || held->let_go != let_go ||
+      __atomic_load_n(&object->counts, __ATOMIC_ACQUIRE) !=
+          (FNABI_WEAK_ONE | 1))
+    return false;
+  PyObject* owner = held->owner;
+  fnabi_object_free(held);
+  Py_DECREF(owner);
+  return true;
+}
+
+/* A tensor over the memory of `owner`, which gets one more reference. */
+static int lend(const fnabi_dl_tensor* view, PyObject* owner, bool read_only,
+                fnabi_any* out) {
+  fnabi_held_tensor* held =
+      fnabi_tensor_new(view, owner, let_go, read_only ? FNABI_DL_READ_ONLY : 0);
+  if (held == NULL) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  Py_INCREF(owner);
+  out->type_index = FNABI_INDEX_TENSOR;
+  out->small_size = 0;
+  out->v_object = &held->tensor.object;
+  return 0;
+}
+
+/* The same of dims as Python has them, with strides in bytes, which become
+ * elements. A stride that leads nowhere may be anything. */
+static int lend_dims(fnabi_dl_tensor* view, const Py_ssize_t* shape,
+                     const Py_ssize_t* strides, PyObject* owner, bool read_only,
+                     fnabi_any* out) {
+  enum { FEW = 8 };
+  int64_t few[2 * FEW];
+  int64_t* dims = few;
+  int32_t ndim = view->ndim;
+  if (ndim > FEW) {
+    dims = PyMem_Malloc((size_t)ndim * 2 * sizeof *dims);
+    if (dims == NULL) {
+      PyErr_NoMemory();
+      return -1;
+    }
+  }
+  const int64_t size = (int64_t)fnabi_dl_item_size(view->dtype);
+  /* dividing takes longer than all else here */
+  const int shift = size > 0 && (size & (size - 1)) == 0
+                        ? __builtin_ctzll((unsigned long long)size)
+                        : -1;
+  int status = 0;
+  view->shape = dims;
+  view->strides = ndim > 0 ? dims + ndim : NULL;
+  for (int32_t i = 0; i < ndim; i++) {
+    int64_t stride = strides[i];
+    int64_t elements = shift >= 0 ? stride >> shift : stride / size;
+    dims[i] = shape[i];
+    dims[ndim + i] = elements;
+    if (elements * size != stride && shape[i] > 1) status = -1;
+  }
+  if (status < 0 && fnabi_dl_count(view) == 0) status = 0;
+  if (status < 0)
+    lane_call_error(
+        "expected strides of whole elements, which DLPack counts in: here they "
+        "are of %d bytes and not so many apart; pass a copy",
+        (int)size);
+  else
+    status = lend(view, owner, read_only, out);
+  if (dims != few) PyMem_Free(dims);
+  return status;
+}
+
+int lane_tensor_of_buffer(PyObject* array, fnabi_any* out) {
+  /* Of a memoryview of our own nobody else can release the memory. */
+  PyObject* keep = PyMemoryView_FromObject(array);
+  if (keep == NULL) return -1;
+  Py_buffer buffer;
+  int status = PyObject_GetBuffer(keep, &buffer, PyBUF_RECORDS_RO);
+  if (status == 0) {
+    fnabi_dl_tensor view = {
+        .data = buffer.buf, .device = {FNABI_DL_CPU, 0}, .ndim = buffer.ndim};
+    if (dtype_of_format(buffer.format, buffer.itemsize, &view.dtype))
+      status = lend_dims(&view, buffer.shape, buffer.strides, keep,
+                         buffer.readonly, out);
+    else
+      status = lane_call_error(
+          "expected elements of a dtype that DLPack has, in the byte order of "
+          "this machine, got a buffer of format '%s'",
+          buffer.format ? buffer.format : "B");
+    PyBuffer_Release(&buffer);
+  }
+  Py_DECREF(keep);
+  return status;
+}
+
+/* ----------------------------------------------------------------------- NumPy
+ *
+ * The beginning of an array is part of the ABI that NumPy gives to extension
+ * modules: PyArray_DATA and its like, which read it, are compiled into each of
+ * them. It has been the same in both versions of that ABI. */
+typedef struct numpy_array {
+  PyObject_HEAD char* data;
+  int ndim;
+  Py_ssize_t* shape;
+  Py_ssize_t* strides;
+  PyObject* base;
+  PyObject* dtype;
+  int flags;
+} numpy_array;
+
+enum { NUMPY_WRITEABLE = 0x400 };
+
+typedef enum numpy_way {
+  NUMPY_UNKNOWN,
+  NUMPY_FIELDS,
+  NUMPY_BUFFER /* an ABI that is not known: by the buffer protocol */
+} numpy_way;
+
+/* The functions and types that NumPy gives to extension modules, borrowed for
+ * as long as it is loaded. */
+static void** numpy_api(void) {
+  static const char* const modules[] = {"numpy._core._multiarray_umath",
+                                        "numpy.core._multiarray_umath"};
+  for (size_t i = 0; i < 2; i++) {
+    PyObject* capsule = lane_imported(modules[i], "_ARRAY_API");
+    void** api = capsule && PyCapsule_CheckExact(capsule)
+                     ? PyCapsule_GetPointer(capsule, NULL)
+                     : NULL;
+    PyErr_Clear();
+    Py_XDECREF(capsule);
+    if (api != NULL) return api;
+  }
+  return NULL;
+}
+
+static bool same_fields(PyObject* array) {
+  const numpy_array* a = (const numpy_array*)array;
+  Py_buffer buffer;
+  if (PyObject_GetBuffer(array, &buffer, PyBUF_STRIDED_RO) < 0) {
+    PyErr_Clear();
+    return false;
+  }
+  PyObject* dtype = PyObject_GetAttrString(array, "dtype");
+  bool same = dtype == a->dtype && buffer.buf == a->data &&
+              buffer.ndim == a->ndim && buffer.ndim == 2 &&
+              buffer.readonly == !(a->flags & NUMPY_WRITEABLE);
+  for (int i = 0; same && i < 2; i++)
+    same = buffer.shape[i] == a->shape[i] && buffer.strides[i] == a->strides[i];
+  PyErr_Clear();
+  Py_XDECREF(dtype);
+  PyBuffer_Release(&buffer);
+  return same;
+}
+
+/* Even of a version that is known the fields are compared, on an array made for
+ * it. */
+static numpy_way find_numpy_way(void) {
+  enum { VERSION = 0, ARRAY_TYPE = 2, ABI_1 = 0x01000009, ABI_2 = 0x02000000 };
+  void** api = numpy_api();
+  if (api == NULL) return NUMPY_BUFFER;
+  unsigned (*version)(void);
+  memcpy(&version, &api[VERSION], sizeof version);
+  unsigned abi = version();
+  if (abi != ABI_1 && abi != ABI_2) return NUMPY_BUFFER;
+  PyObject* probe = PyObject_CallFunction((PyObject*)api[ARRAY_TYPE], "(nn)s",
+                                          (Py_ssize_t)3, (Py_ssize_t)5, "u2");
+  PyObject* part = probe ? PyObject_GetAttrString(probe, "T") : NULL;
+  bool same = part && same_fields(probe) && same_fields(part);
+  PyErr_Clear();
+  Py_XDECREF(part);
+  Py_XDECREF(probe);
+  return same ? NUMPY_FIELDS : NUMPY_BUFFER;
+}
+
+static int numpy_by_buffer(PyObject* array, fnabi_any* out) {
+  fnabi_dl_tensor view = {.device = {FNABI_DL_CPU, 0}};
+  PyObject* dtype = PyObject_GetAttrString(array, "dtype");
+  int status = dtype ? dtype_of(dtype, &view.dtype) : -1;
+  Py_XDECREF(dtype);
+  Py_buffer buffer;
+  if (status < 0 || PyObject_GetBuffer(array, &buffer, PyBUF_STRIDED_RO) < 0)
+    return -1;
+  view.data = buffer.buf;
+  view.ndim = buffer.ndim;
+  status = lend_dims(&view, buffer.shape, buffer.strides, array,
+                     buffer.readonly, out);
+  PyBuffer_Release(&buffer);
+  return status;
+}
+
+/* A mask would be lost. */
+static int check_mask(PyObject* array) {
+  PyObject* masked = lane_imported("numpy.ma", "MaskedArray");
+  int answer = masked ? PyObject_IsInstance(array, masked) : 0;
+  Py_XDECREF(masked);
+  if (answer > 0)
+    lane_call_error(
+        "expected an array without a mask, which DLPack does not have; pass "
+        ".filled(value) or .data");
+  return answer == 0 ? 0 : -1;
+}
+
+int lane_tensor_of_numpy(PyObject* array, fnabi_any* out) {
+  static numpy_way way;
+  static PyTypeObject* plain; /* the last type that was none of masked ones */
+  if (way == NUMPY_UNKNOWN) way = find_numpy_way();
+  if (Py_TYPE(array) != plain) {
+    if (check_mask(array) < 0) return -1;
+    PyObject* old = (PyObject*)plain;
+    plain = Py_TYPE(array);
+    Py_INCREF((PyObject*)plain);
+    Py_XDECREF(old);
+  }
+  if (way == NUMPY_BUFFER) return numpy_by_buffer(array, out);
+  const numpy_array* a = (const numpy_array*)array;
+  fnabi_dl_tensor view = {
+      .data = a->data, .device = {FNABI_DL_CPU, 0}, .ndim = a->ndim};
+  if (dtype_of(a->dtype, &view.dtype) < 0) return -1;
+  return lend_dims(&view, a->shape, a->strides, array,
+                   !(a->flags & NUMPY_WRITEABLE), out);
+}
+
+/* ---------------------------------------------------------------------- DLPack
+ */
+
+static int tensor_of(fnabi_held_tensor* held, const char* problem,
+                     fnabi_any* out) {
+  if (held != NULL) {
+    fnabi_any_set_object(out, held);
+    return 0;
+  }
+  if (problem == NULL)
+    PyErr_NoMemory();
+  else
+    lane_call_error("expected a tensor that can be read, but %s", problem);
+  return -1;
+}
+
+static PyObject* dlpack_of(PyObject* array) {
+  PyObject *method = PyObject_GetAttrString(array, "__dlpack__"),
+           *none = PyTuple_New(0),
+           *version = Py_BuildValue("{s:(ii)}", "max_version", FNABI_DL_MAJOR,
+                                    FNABI_DL_MINOR),
+           *capsule = NULL;
+  if (method && none && version) {
+    capsule = PyObject_Call(method, none, version);
+    /* older ones do not know the argument */
+    if (capsule == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
+      PyErr_Clear();
+      capsule = PyObject_Call(method, none, NULL);
+    }
+  }
+  Py_XDECREF(method);
+  Py_XDECREF(none);
+  Py_XDECREF(version);
+  return capsule;
+}
+
+int lane_tensor_of_dlpack(PyObject* array, fnabi_any* out) {
+  PyObject* capsule = dlpack_of(array);
+  if (capsule == NULL) return -1;
+  const char* problem = NULL;
+  int status = -1;
+  /* a consumed capsule has another name, and what was in it another owner */
+  if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
+    void* managed = PyCapsule_GetPointer(capsule, "dltensor_versioned");
+    if (PyCapsule_SetName(capsule, "used_dltensor_versioned") == 0) {
+      fnabi_held_tensor* held = fnabi_tensor_of_versioned(managed, &problem);
+      status = tensor_of(held, problem, out);
+    }
+  } else if (PyCapsule_IsValid(capsule, "dltensor")) {
+    void* managed = PyCapsule_GetPointer(capsule, "dltensor");
+    if (PyCapsule_SetName(capsule, "used_dltensor") == 0) {
+      fnabi_held_tensor* held = fnabi_tensor_of_managed(managed, &problem);
+      status = tensor_of(held, problem, out);
+    }
+  } else {
+    lane_call_error("expected a DLPack capsule from __dlpack__(), got %R",
+                    capsule);
+  }
+  Py_DECREF(capsule);
+  return status;
+}
+
+/* The exchange API of a type, NULL without an exception when it has none that
+ * is known. Types are remembered with a reference each. */
+static const fnabi_dl_exchange* exchange_of(PyTypeObject* type) {
+  enum { KNOWN = 16 };
+  static struct {
+    PyTypeObject* type;
+    const fnabi_dl_exchange* exchange;
+  } known[KNOWN];
+  size_t slot = ((uintptr_t)type >> 4) * 0x9E3779B1u / 64 % KNOWN;
+  if (known[slot].type == type) return known[slot].exchange;
+  PyObject* given =
+      PyObject_GetAttrString((PyObject*)type, "__dlpack_c_exchange_api__");
+  const fnabi_dl_exchange* exchange = NULL;
+  if (given != NULL && PyCapsule_IsValid(given, "dlpack_exchange_api"))
+    exchange = PyCapsule_GetPointer(given, "dlpack_exchange_api");
+  else if (given != NULL && PyLong_Check(given))
+    exchange = PyLong_AsVoidPtr(given);
+  PyErr_Clear();
+  Py_XDECREF(given);
+  while (exchange != NULL && exchange->major != FNABI_DL_MAJOR)
+    exchange = exchange->older;
+  PyObject* old = (PyObject*)known[slot].type;
+  Py_INCREF((PyObject*)type);
+  known[slot].type = type;
+  known[slot].exchange = exchange;
+  Py_XDECREF(old);
+  return exchange;
+}
+
+/* torch leaves it to the reader to negate or conjugate some tensors, and the
+ * exchange API does not say which. Such a one is complex, or the imaginary part
+ * of a complex one, every other number of which is another's. */
+static int check_pending(PyObject* array, const fnabi_dl_tensor* view) {
+  bool complex = view->dtype.code == FNABI_DL_COMPLEX, odd = false;
+  for (int32_t i = 0; i < view->ndim && view->strides; i++)
+    odd = odd || view->strides[i] & 1;
+  if (!complex && (odd || view->strides == NULL)) return 0;
+  static const char* const questions[] = {"is_conj", "is_neg"};
+  for (size_t i = 0; i < 2; i++) {
+    PyObject* answer = PyObject_CallMethod(array, questions[i], NULL);
+    if (answer == Py_True)
+      lane_call_error(
+          "expected elements as they are in memory, but %s(): pass "
+          ".resolve_conj().resolve_neg()",
+          questions[i]);
+    if (answer == NULL) PyErr_Clear(); /* nothing like it: no tensor of torch */
+    Py_XDECREF(answer);
+    if (answer == Py_True) return -1;
+  }
+  return 0;
+}
+
+int lane_tensor_of_exchange(PyObject* array, fnabi_any* out) {
+  const fnabi_dl_exchange* exchange = exchange_of(Py_TYPE(array));
+  if (exchange == NULL) return lane_tensor_of_dlpack(array, out);
+  if (exchange->view_of != NULL) {
+    fnabi_dl_tensor view;
+    if (exchange->view_of(array, &view) != 0) goto failed;
+    const char* problem = fnabi_dl_problem(&view);
+    if (problem != NULL) return tensor_of(NULL, problem, out);
+    if (check_pending(array, &view) < 0) return -1;
+    return lend(&view, array, false, out);
+  }
+  fnabi_dl_versioned* managed = NULL;
+  if (exchange->managed_of(array, &managed) == 0 && managed != NULL) {
+    const char* problem;
+    fnabi_held_tensor* held = fnabi_tensor_of_versioned(managed, &problem);
+    return tensor_of(held, problem, out);
+  }
+failed:
+  if (!PyErr_Occurred())
+    lane_call_error("its exchange API failed without saying why");
+  return -1;
+}
+
+/* ----------------------------------------------------------------- borrowed */
+
+PyObject* lane_tensor_of_view(const fnabi_dl_tensor* view) {
+  const char* problem = view == NULL ? "it is NULL" : fnabi_dl_problem(view);
+  fnabi_held_tensor* held =
+      problem ? NULL
+              : fnabi_tensor_new(view, NULL, NULL, FNABI_TENSOR_BORROWED);
+  fnabi_any any;
+  if (tensor_of(held, problem, &any) < 0) return NULL;
+  return lane_wrap(lane.tensor, any.v_object);
+}
+
+void lane_tensor_expire(PyObject* tensor) {
+  fnabi_held_tensor* held = fnabi_tensor_held(((lane_object*)tensor)->object);
+  held->flags |= FNABI_TENSOR_EXPIRED;
+  /* whoever has the object all the same does not read freed memory */
+  held->tensor.tensor.data = NULL;
+  held->tensor.tensor.byte_offset = 0;
+}
+
+/* The tensor of a Tensor; NULL with a CallError when it must not be read. */
+static fnabi_dl_tensor* tensor_in(PyObject* self) {
+  fnabi_object* object = ((lane_object*)self)->object;
+  fnabi_held_tensor* held = fnabi_tensor_held(object);
+  const char* problem;
+  if (held != NULL && held->flags & FNABI_TENSOR_EXPIRED) {
+    lane_call_error(
+        "Tensor: it was lent for one call of a callback, which is over; make a "
+        "copy while it lasts");
+    return NULL;
+  }
+  fnabi_dl_tensor* tensor = &((fnabi_tensor_object*)object)->tensor;
+  if (held == NULL && (problem = fnabi_dl_problem(tensor)) != NULL) {
+    lane_call_error("Tensor: it cannot be read: %s", problem);
+    return NULL;
+  }
+  return tensor;
+}
+
+int lane_tensor_view(PyObject* self, fnabi_any* out) {
+  fnabi_dl_tensor* tensor = tensor_in(self);
+  if (tensor == NULL) return -1;
+  fnabi_object* object = ((lane_object*)self)->object;
+  fnabi_held_tensor* held = fnabi_tensor_held(object);
+  if (held != NULL && held->flags & FNABI_TENSOR_BORROWED) {
+    fnabi_any_set(out, FNABI_INDEX_DLTENSOR, 0);
+    out->v_pointer = tensor;
+  } else {
+    fnabi_any_set_object(out, object);
+  }
+  return LANE_BORROWED;
+}
+
+static uint64_t flags_of(PyObject* self) {
+  fnabi_held_tensor* held = fnabi_tensor_held(((lane_object*)self)->object);
+  return held == NULL ? 0 : held->flags & FNABI_DL_READ_ONLY;
+}
+
+/* ---------------------------------------------------------------------- Tensor
+ */
+
+static PyObject* dims_tuple(const int64_t* dims, int32_t ndim) {
+  PyObject* tuple = PyTuple_New(ndim);
+  for (int32_t i = 0; tuple != NULL && i < ndim; i++) {
+    PyObject* dim = PyLong_FromLongLong(dims[i]);
+    if (dim == NULL || PyTuple_SetItem(tuple, i, dim) < 0) Py_CLEAR(tuple);
+  }
+  return tuple;
+}
+
+static PyObject* get_shape(PyObject* self, void* unused) {
+  (void)unused;
+  const fnabi_dl_tensor* tensor = tensor_in(self);
+  return tensor ? dims_tuple(tensor->shape, tensor->ndim) : NULL;
+}
+
+static PyObject* get_strides(PyObject* self, void* unused) {
+  (void)unused;
+  const fnabi_dl_tensor* tensor = tensor_in(self);
+  if (tensor == NULL) return NULL;
+  if (tensor->strides != NULL || tensor->ndim == 0)
+    return dims_tuple(tensor->strides, tensor->ndim);
+  /* a foreign tensor may leave out compact ones */
+  fnabi_held_tensor* held = fnabi_tensor_new(tensor, NULL, NULL, 0);
+  if (held == NULL) return PyErr_NoMemory();
+  PyObject* tuple = dims_tuple(held->tensor.tensor.strides, tensor->ndim);
+  fnabi_object_release(held);
+  return tuple;
+}
+
+static PyObject* get_ndim(PyObject* self, void* unused) {
+  (void)unused;
+  const fnabi_dl_tensor* tensor = tensor_in(self);
+  return tensor ? PyLong_FromLong(tensor->ndim) : NULL;
+}
+
+static PyObject* get_size(PyObject* self, void* unused) {
+  (void)unused;
+  const fnabi_dl_tensor* tensor = tensor_in(self);
+  return tensor ? PyLong_FromLongLong(fnabi_dl_count(tensor)) : NULL;
+}
+
+static PyObject* get_nbytes(PyObject* self, void* unused) {
+  (void)unused;
+  const fnabi_dl_tensor* tensor = tensor_in(self);
+  return tensor ? PyLong_FromLongLong(fnabi_dl_bytes(tensor)) : NULL;
+}
+
+static PyObject* get_data_ptr(PyObject* self, void* unused) {
+  (void)unused;
+  const fnabi_dl_tensor* tensor = tensor_in(self);
+  return tensor ? PyLong_FromVoidPtr(fnabi_dl_data(tensor)) : NULL;
+}
+
+static PyObject* get_read_only(PyObject* self, void* unused) {
+  (void)unused;
+  return tensor_in(self) ? PyBool_FromLong(flags_of(self) != 0) : NULL;
+}
+
+static PyObject* get_dtype(PyObject* self, void* unused) {
+  (void)unused;
+  const fnabi_dl_tensor* tensor = tensor_in(self);
+  if (tensor == NULL) return NULL;
+  fnabi_any any;
+  fnabi_any_set(&any, FNABI_INDEX_DTYPE, 0);
+  any.v_dtype = tensor->dtype;
+  return lane_from(&any, false);
+}
+
+static PyObject* get_device(PyObject* self, void* unused) {
+  (void)unused;
+  const fnabi_dl_tensor* tensor = tensor_in(self);
+  if (tensor == NULL) return NULL;
+  fnabi_any any;
+  fnabi_any_set(&any, FNABI_INDEX_DEVICE, 0);
+  any.v_device = tensor->device;
+  return lane_from(&any, false);
+}
+
+static PyObject* tensor_dlpack_device(PyObject* self, PyObject* unused) {
+  (void)unused;
+  const fnabi_dl_tensor* tensor = tensor_in(self);
+  return tensor ? Py_BuildValue("(ii)", tensor->device.type, tensor->device.id)
+                : NULL;
+}
+
+/* What nobody has taken out of a capsule. */
+static void drop_managed(PyObject* capsule) {
+  if (!PyCapsule_IsValid(capsule, "dltensor")) return;
+  fnabi_dl_managed* managed = PyCapsule_GetPointer(capsule, "dltensor");
+  managed->deleter(managed);
+}
+
+static void drop_versioned(PyObject* capsule) {
+  if (!PyCapsule_IsValid(capsule, "dltensor_versioned")) return;
+  fnabi_dl_versioned* managed =
+      PyCapsule_GetPointer(capsule, "dltensor_versioned");
+  managed->deleter(managed);
+}
+
+static PyObject* export(fnabi_tensor_object* tensor, bool versioned,
+                        uint64_t flags) {
+  PyObject* capsule;
+  if (versioned) {
+    fnabi_dl_versioned* managed = fnabi_tensor_to_versioned(tensor, flags);
+    if (managed == NULL) return PyErr_NoMemory();
+    capsule = PyCapsule_New(managed, "dltensor_versioned", drop_versioned);
+    if (capsule == NULL) managed->deleter(managed);
+  } else {
+    fnabi_dl_managed* managed = fnabi_tensor_to_managed(tensor);
+    if (managed == NULL) return PyErr_NoMemory();
+    capsule = PyCapsule_New(managed, "dltensor", drop_managed);
+    if (capsule == NULL) managed->deleter(managed);
+  }
+  return capsule;
+}
+
+/* A tuple of two ints; raises nothing. */
+static bool pair_of(PyObject* tuple, int* first, int* second) {
+  int* out[] = {first, second};
+  if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != 2) return false;
+  for (Py_ssize_t i = 0; i < 2; i++) {
+    int overflow;
+    long value = PyLong_AsLongAndOverflow(PyTuple_GetItem(tuple, i), &overflow);
+    if (value == -1 && PyErr_Occurred()) {
+      PyErr_Clear();
+      return false;
+    }
+    if (overflow != 0 || value < INT_MIN || value > INT_MAX) return false;
+    *out[i] = (int)value;
+  }
+  return true;
+}
+
+enum { STREAM, MAX_VERSION, DL_DEVICE, COPY, DLPACK_KEYWORDS };
+
+/* NumPy gives three of them each time, and what takes apart any arguments takes
+ * longer for them than all the rest. */
+static bool dlpack_keywords(PyObject* const* args, Py_ssize_t count,
+                            PyObject* names, PyObject** values) {
+  static const char* const keywords[] = {"stream", "max_version", "dl_device",
+                                         "copy"};
+  if (count != 0) {
+    PyErr_Format(PyExc_TypeError,
+                 "__dlpack__() takes 0 positional arguments (%zd given)",
+                 count);
+    return false;
+  }
+  for (int k = 0; k < DLPACK_KEYWORDS; k++) values[k] = Py_None;
+  for (Py_ssize_t i = 0; names != NULL && i < PyTuple_Size(names); i++) {
+    PyObject* name = PyTuple_GetItem(names, i);
+    int k = 0;
+    while (k < DLPACK_KEYWORDS &&
+           PyUnicode_CompareWithASCIIString(name, keywords[k]) != 0)
+      k++;
+    if (k == DLPACK_KEYWORDS) {
+      PyErr_Format(PyExc_TypeError,
+                   "%R is an invalid keyword argument for __dlpack__()", name);
+      return false;
+    }
+    values[k] = args[i];
+  }
+  return true;
+}
+
+static PyObject* tensor_dlpack(PyObject* self, PyObject* const* args,
+                               Py_ssize_t count, PyObject* names) {
+  PyObject* values[DLPACK_KEYWORDS];
+  if (!dlpack_keywords(args, count, names, values)) return NULL;
+  PyObject *stream = values[STREAM], *version = values[MAX_VERSION],
+           *wanted = values[DL_DEVICE], *copy = values[COPY];
+  fnabi_dl_tensor* tensor = tensor_in(self);
+  if (tensor == NULL) return NULL;
+  int major = 0, minor, type = tensor->device.type, id = tensor->device.id;
+  if (version != Py_None && !pair_of(version, &major, &minor)) {
+    lane_call_error(
+        "Tensor.__dlpack__: max_version: expected a tuple of two ints, got %R",
+        version);
+    return NULL;
+  }
+  if (wanted != Py_None && !pair_of(wanted, &type, &id)) {
+    lane_call_error(
+        "Tensor.__dlpack__: dl_device: expected a tuple of two ints, got %R",
+        wanted);
+    return NULL;
+  }
+  if (stream != Py_None && tensor->device.type == FNABI_DL_CPU) {
+    lane_call_error("Tensor.__dlpack__: stream: a CPU has none; expected None");
+    return NULL;
+  }
+  bool same = type == tensor->device.type && id == tensor->device.id;
+  bool host = type == FNABI_DL_CPU && fnabi_dl_on_host(tensor->device);
+  bool copied = copy == Py_True || (copy == Py_None && !same);
+  if (copied ? !host : !same) {
+    PyErr_Format(
+        PyExc_BufferError,
+        "Tensor.__dlpack__: memory of device %d:%d cannot be %s device "
+        "%d:%d",
+        (int)tensor->device.type, (int)tensor->device.id,
+        copied ? "copied to" : "taken for that of", type, id);
+    return NULL;
+  }
+  if (copied) {
+    if (fnabi_dl_item_size(tensor->dtype) == 0 &&
+        !fnabi_dl_compact(tensor, 'C')) {
+      PyErr_SetString(PyExc_BufferError,
+                      "Tensor.__dlpack__: elements of less than a byte can be "
+                      "copied when they are compact, these are not");
+      return NULL;
+    }
+    fnabi_held_tensor* made = fnabi_tensor_copy(tensor);
+    if (made == NULL) return PyErr_NoMemory();
+    PyObject* capsule = export(&made->tensor, major >= 1, FNABI_DL_COPIED);
+    fnabi_object_release(made);
+    return capsule;
+  }
+  uint64_t flags = flags_of(self);
+  if (flags & FNABI_DL_READ_ONLY && major < 1) {
+    PyErr_SetString(PyExc_BufferError,
+                    "Tensor.__dlpack__: the memory is read-only, which only "
+                    "max_version=(1, 0) and newer can tell");
+    return NULL;
+  }
+  return export((fnabi_tensor_object*)((lane_object*)self)->object, major >= 1,
+                flags);
+}
+
+static int tensor_buffer(PyObject* self, Py_buffer* out, int flags) {
+  out->obj = NULL;
+  const fnabi_dl_tensor* tensor = tensor_in(self);
+  if (tensor == NULL) return -1;
+  const char* format = format_of(tensor->dtype);
+  bool read_only = flags_of(self) != 0;
+  const char* problem = NULL;
+  if (!fnabi_dl_on_host(tensor->device))
+    problem = "its memory is not the CPU's";
+  else if (format == NULL)
+    problem = "no format of a buffer stands for its dtype; use numpy()";
+  else if (flags & PyBUF_WRITABLE && read_only)
+    problem = "its memory is read-only";
+  else if (tensor->ndim > PyBUF_MAX_NDIM)
+    problem = "it has more than 64 dims";
+  else if (((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS ||
+            (flags & PyBUF_STRIDES) != PyBUF_STRIDES) &&
+           !fnabi_dl_compact(tensor, 'C'))
+    problem = "its elements are not compact";
+  else if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS &&
+           !fnabi_dl_compact(tensor, 'F'))
+    problem = "its elements are not compact in Fortran's order";
+  else if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS &&
+           !fnabi_dl_compact(tensor, 'C') && !fnabi_dl_compact(tensor, 'F'))
+    problem = "its elements are not compact";
+  if (problem != NULL) {
+    PyErr_Format(PyExc_BufferError, "Tensor: %s", problem);
+    return -1;
+  }
+  int32_t ndim = tensor->ndim;
+  Py_ssize_t size = (Py_ssize_t)fnabi_dl_item_size(tensor->dtype);
+  Py_ssize_t* dims = PyMem_Malloc((size_t)ndim * 2 * sizeof *dims + 1);
+  fnabi_held_tensor* whole = fnabi_tensor_new(tensor, NULL, NULL, 0);
+  if (dims == NULL || whole == NULL) {
+    PyMem_Free(dims);
+    if (whole != NULL) fnabi_object_release(whole);
+    PyErr_NoMemory();
+    return -1;
+  }
+  for (int32_t i = 0; i < ndim; i++) {
+    dims[i] = (Py_ssize_t)whole->dims[i];
+    dims[ndim + i] = (Py_ssize_t)whole->dims[ndim + i] * size;
+  }
+  fnabi_object_release(whole);
+  *out = (Py_buffer){
+      .buf = fnabi_dl_data(tensor),
+      .obj = self,
+      .len = (Py_ssize_t)fnabi_dl_bytes(tensor),
+      .itemsize = size,
+      .readonly = read_only,
+      .ndim = ndim,
+      .format = flags & PyBUF_FORMAT ? (char*)format : NULL,
+      .shape = flags & PyBUF_ND ? dims : NULL,
+      .strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? dims + ndim : NULL,
+      .internal = dims};
+  if (!(flags & PyBUF_ND)) out->ndim = 1; /* as bytes */
+  Py_INCREF(self);
+  return 0;
+}
+
+static void tensor_buffer_release(PyObject* self, Py_buffer* buffer) {
+  (void)self;
+  PyMem_Free(buffer->internal);
+}
+
+static PyObject* tensor_numpy(PyObject* self, PyObject* unused) {
+  (void)unused;
+  const fnabi_dl_tensor* tensor = tensor_in(self);
+  if (tensor == NULL) return NULL;
+  if (fnabi_dl_on_host(tensor->device) && format_of(tensor->dtype) != NULL) {
+    PyObject* read = lane_get(LANE_READ_NUMPY);
+    return read ? PyObject_CallFunctionObjArgs(read, self, NULL) : NULL;
+  }
+  PyObject* make = lane_get(LANE_TO_NUMPY);
+  return make ? PyObject_CallFunctionObjArgs(make, self, NULL) : NULL;
+}
+
+static PyObject* tensor_array(PyObject* self, PyObject* args, PyObject* named) {
+  static char* keywords[] = {"dtype", "copy", NULL};
+  PyObject *dtype = Py_None, *copy = Py_None, *result = NULL;
+  if (!PyArg_ParseTupleAndKeywords(args, named, "|OO:__array__", keywords,
+                                   &dtype, &copy))
+    return NULL;
+  PyObject* array = tensor_numpy(self, NULL);
+  if (array == NULL || (dtype == Py_None && copy != Py_True)) return array;
+  if (dtype == Py_None) {
+    result = PyObject_CallMethod(array, "copy", NULL);
+  } else {
+    PyObject *method = PyObject_GetAttrString(array, "astype"),
+             *arguments = PyTuple_Pack(1, dtype),
+             *flags = Py_BuildValue("{s:O}", "copy",
+                                    copy == Py_True ? Py_True : Py_False);
+    if (method && arguments && flags)
+      result = PyObject_Call(method, arguments, flags);
+    Py_XDECREF(method);
+    Py_XDECREF(arguments);
+    Py_XDECREF(flags);
+    if (result != NULL && copy == Py_False && result != array) {
+      Py_CLEAR(result);
+      PyErr_SetString(PyExc_ValueError,
+                      "Tensor.__array__: copy: another dtype needs a copy");
+    }
+  }
+  Py_DECREF(array);
+  return result;
+}
+
+static PyObject* tensor_repr(PyObject* self) {
+  fnabi_held_tensor* held = fnabi_tensor_held(((lane_object*)self)->object);
+  if (held != NULL && held->flags & FNABI_TENSOR_EXPIRED)
+    return PyUnicode_FromString("<fnabi.Tensor, whose call is over>");
+  PyObject *shape = get_shape(self, NULL), *dtype = NULL, *device = NULL,
+           *text = NULL;
+  if (shape != NULL) dtype = get_dtype(self, NULL);
+  if (dtype != NULL) device = get_device(self, NULL);
+  if (device != NULL)
+    text = PyUnicode_FromFormat("<fnabi.Tensor of shape %S, %S on %S>", shape,
+                                dtype, device);
+  Py_XDECREF(shape);
+  Py_XDECREF(dtype);
+  Py_XDECREF(device);
+  return text;
+}
+
+static PyObject* tensor_peer(PyObject* self, PyObject* unused) {
+  (void)unused;
+  fnabi_any any;
+  if (lane_tensor_view(self, &any) < 0) return NULL;
+  if (any.type_index == FNABI_INDEX_TENSOR)
+    return lane_object_peer(any.v_object);
+  lane_call_error(
+      "Tensor.__tvm_ffi_object__: it is lent for one call, and no object; pass "
+      ".numpy()");
+  return NULL;
+}
+
+/* from_dlpack(x): a module's function */
+static PyObject* from_dlpack(PyObject* module, PyObject* array) {
+  (void)module;
+  fnabi_any any;
+  PyTypeObject* type = Py_TYPE(array);
+  if (type == lane.tensor) {
+    if (lane_own(array, &any) < 0) return NULL;
+    Py_INCREF(array);
+    fnabi_any_release(&any);
+    return array;
+  }
+  if (lane_own(array, &any) < 0) return NULL;
+  if (any.type_index == FNABI_INDEX_TENSOR)
+    return lane_wrap(lane.tensor, any.v_object);
+  fnabi_any_release(&any);
+  lane_call_error(
+      "from_dlpack: x: expected an array with __dlpack__ or a buffer, got %R",
+      (PyObject*)type);
+  return NULL;
+}
+
+static PyMethodDef from_dlpack_method = {
+    "from_dlpack", from_dlpack, METH_O,
+    "from_dlpack(x, /)\n--\n\n"
+    "A Tensor over the memory of an array, which it keeps alive.\n\nArgs:\n"
+    "    x: An array of NumPy, of ml_dtypes' dtypes too, anything with "
+    "`__dlpack__` or\n        `__dlpack_c_exchange_api__`, a tensor of the "
+    "package tvm_ffi, a memoryview or\n        an array.array.\n\nRaises:\n"
+    "    CallError: when `x` is none of these, or when DLPack has no way to "
+    "describe it\n        without a copy: another byte order, strides that are "
+    "no whole elements,\n        elements of less than a byte that are not "
+    "packed.\n"};
+
+static PyMethodDef tensor_methods[] = {
+    {"__dlpack__", (PyCFunction)(void (*)(void))tensor_dlpack,
+     METH_FASTCALL | METH_KEYWORDS,
+     "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, "
+     "copy=None)\n--\n\n"
+     "A DLPack capsule, as the Python array API standard has it.\n\nArgs:\n"
+     "    stream: None for a CPU. For other devices it is not looked at: "
+     "nothing is\n        synchronised.\n    max_version: From (1, 0) on the "
+     "capsule is a versioned one.\n    dl_device: Type and number, the "
+     "tensor's own; or (1, 0) for a copy of memory\n        that the CPU "
+     "reaches.\n    copy: True for a copy, which only such memory has.\n\n"
+     "Raises:\n    BufferError: when that cannot be done, or when read-only "
+     "memory is asked for\n        without a version.\n    CallError: for "
+     "other arguments, and when the tensor's call is over.\n"},
+    {"__dlpack_device__", tensor_dlpack_device, METH_NOARGS,
+     "__dlpack_device__($self, /)\n--\n\nType and number of the device."},
+    {"numpy", tensor_numpy, METH_NOARGS,
+     "numpy($self, /)\n--\n\n"
+     "The same memory as a NumPy array, which keeps the tensor alive.\n\n"
+     "bfloat16 and floats of 8 bits have dtypes of ml_dtypes; lanes become a "
+     "last dim.\n\nRaises:\n    CallError: when there is no such dtype, or "
+     "its package is not installed; when\n        the CPU does not reach the "
+     "memory.\n"},
+    {"__array__", (PyCFunction)(void (*)(void))tensor_array,
+     METH_VARARGS | METH_KEYWORDS,
+     "__array__($self, /, dtype=None, copy=None)\n--\n\n"
+     "As NumPy asks for an array; see `numpy`."},
+    {"__tvm_ffi_object__", tensor_peer, METH_NOARGS,
+     "The same tensor as the package tvm_ffi wraps it."},
+    {0}};
+
+static PyGetSetDef tensor_getset[] = {
+    {"shape", get_shape, NULL, "The dims, a tuple.", NULL},
+    {"strides", get_strides, NULL, "A tuple, in elements.", NULL},
+    {"ndim", get_ndim, NULL, "How many dims it has.", NULL},
+    {"size", get_size, NULL, "How many elements it has.", NULL},
+    {"nbytes", get_nbytes, NULL,
+     "How many bytes its elements take when they are compact.", NULL},
+    {"dtype", get_dtype, NULL, "Of its elements, a fnabi.types.DType.", NULL},
+    {"device", get_device, NULL, "Where its memory is, a fnabi.Device.", NULL},
+    {"data_ptr", get_data_ptr, NULL,
+     "Address of the first element, an int; of other devices a handle.", NULL},
+    {"read_only", get_read_only, NULL,
+     "Whether the memory is known to be read-only.\n\nFunctions that are "
+     "called with it are not told: the ABI has no way to.",
+     NULL},
+    {0}};
+
+static PyType_Slot tensor_slots[] = {
+    {Py_tp_doc,
+     "An N-dimensional array as TVM-FFI's stable C ABI has it: a DLPack tensor "
+     "that is\ncounted.\n\nIt owns no memory itself, but keeps it alive: the "
+     "array's that it was made from, or\nthe library's that made it. Made by "
+     "`from_dlpack`, and by functions that answer one.\n\nA callback may be "
+     "lent one for the call alone (a `DLTensor*`). It can be read and\npassed "
+     "on until the callback returns, and after that refuses with a CallError. "
+     "Arrays\nand capsules made of it then lead to memory that may be gone: "
+     "copy what is to stay.\nIt cannot be returned.\n"},
+    {Py_tp_methods, tensor_methods},
+    {Py_tp_getset, tensor_getset},
+    {Py_tp_repr, tensor_repr},
+    {Py_bf_getbuffer, tensor_buffer},
+    {Py_bf_releasebuffer, tensor_buffer_release},
+    {0}};
+
+static PyType_Spec tensor_spec = {"fnabi.Tensor", sizeof(lane_object), 0,
+                                  Py_TPFLAGS_DEFAULT |
+                                      Py_TPFLAGS_IMMUTABLETYPE |
+                                      Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                  tensor_slots};
+
+int lane_tensor_init(PyObject* module) {
+  lane.tensor = lane_add_type(module, &tensor_spec, lane.object);
+  PyObject* function = PyCFunction_NewEx(&from_dlpack_method, NULL, NULL);
+  int status = lane.tensor && function
+                   ? PyModule_AddObjectRef(module, "from_dlpack", function)
+                   : -1;
+  Py_XDECREF(function);
+  return status;
+}

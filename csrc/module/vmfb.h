@@ -1,0 +1,70 @@
+/* vmfb.h - modules for the other parts of the core: the schema's tables, to be
+ * found from the root, and where a walk begins. Private. */
+#ifndef FNABI_VMFB_H
+#define FNABI_VMFB_H
+
+#include "module/flatbuffer.h"
+
+/* The fields of each table by their index in it. Those of the root are in the
+ * order of their ids, none left out: an id is also an index. */
+enum { ATTR_KEY, ATTR_VALUE };
+enum { TYPE_NAME };
+enum { SIGNATURE_CCONV, SIGNATURE_ATTRS };
+enum { DEPENDENCY_NAME, DEPENDENCY_VERSION, DEPENDENCY_FLAGS };
+enum { IMPORT_NAME, IMPORT_SIGNATURE, IMPORT_FLAGS };
+enum { EXPORT_NAME, EXPORT_ORDINAL };
+enum { RODATA_COMPRESSION, RODATA_EMBEDDED, RODATA_OFFSET, RODATA_LENGTH };
+enum { RWDATA_SIZE };
+enum { STATE_BYTES, STATE_REFS };
+enum { CALL_SITE_CALLEE, CALL_SITE_CALLER };
+enum { FUSED_METADATA, FUSED_LOCATIONS };
+enum { NAME_LOC_NAME, NAME_LOC_CHILD };
+enum { SOURCE_MAP_NAME, SOURCE_MAP_LOCATIONS };
+enum { DEBUG_LOCATIONS, DEBUG_FUNCTIONS };
+enum {
+  MODULE_NAME,
+  MODULE_VERSION,
+  MODULE_REQUIREMENTS,
+  MODULE_ATTRS,
+  MODULE_TYPES,
+  MODULE_DEPENDENCIES,
+  MODULE_IMPORTS,
+  MODULE_EXPORTS,
+  MODULE_SIGNATURES,
+  MODULE_RODATA,
+  MODULE_RWDATA,
+  MODULE_STATE,
+  MODULE_FUNCTIONS,
+  MODULE_BYTECODE_VERSION,
+  MODULE_BYTECODE,
+  MODULE_DEBUG
+};
+
+/* Members of the unions and of the struct FunctionDescriptor. */
+enum { LOCATION_CALL_SITE = 1, LOCATION_FILE, LOCATION_FUSED, LOCATION_NAME };
+enum {
+  FUNCTION_OFFSET,
+  FUNCTION_LENGTH,
+  FUNCTION_REQUIREMENTS,
+  FUNCTION_RESERVED,
+  FUNCTION_BLOCKS,
+  FUNCTION_I32_REGISTERS,
+  FUNCTION_REF_REGISTERS
+};
+
+extern const fnabi_fb_table fnabi_vmfb_table;
+
+/* What the offsets of external read-only data are relative to. */
+uint64_t fnabi_vmfb_rodata_base(const fnabi_fb* fb);
+
+/* How many bytes of a file its module needs, as far as its first bytes tell: no
+ * more than `size` when they are enough for the functions of modules to answer
+ * as for the whole file, external data apart. */
+uint64_t fnabi_vmfb_extent(const char* data, size_t size);
+
+/* Finds the FlatBuffer and begins a walk at the root, a lenient one: it reads
+ * what fnabi_vmfb_verify lets pass. */
+bool fnabi_vmfb_begin(const char* data, size_t size, fnabi_fb* fb,
+                      fnabi_fb_view* root, fnabi_writer* w, fnabi_error* error);
+
+#endif /* FNABI_VMFB_H */

@@ -1,0 +1,239 @@
+#include "value/tensor.h"
+
+#include <stdlib.h>
+
+const char* fnabi_dl_problem(const fnabi_dl_tensor* tensor) {
+  const int64_t most = INT64_MAX / 2;
+  if (tensor->ndim < 0) return "its number of dims is negative";
+  if (tensor->ndim > 0 && tensor->shape == NULL) return "it has no shape";
+  int64_t bits = (int64_t)tensor->dtype.bits * tensor->dtype.lanes;
+  bool empty = bits == 0;
+  for (int32_t i = 0; i < tensor->ndim; i++) {
+    int64_t dim = tensor->shape[i];
+    if (dim < 0) return "a dim is negative";
+    if (dim == 0) empty = true;
+    if (empty) continue; /* but other dims may be negative */
+    if (dim > most / bits) return "it is larger than memory";
+    bits *= dim;
+  }
+  if (!empty && tensor->data == NULL && fnabi_dl_on_host(tensor->device))
+    return "it has no memory";
+  return NULL;
+}
+
+int64_t fnabi_dl_count(const fnabi_dl_tensor* tensor) {
+  int64_t count = 1;
+  for (int32_t i = 0; i < tensor->ndim; i++)
+    if (tensor->shape[i] == 0) return 0;
+  for (int32_t i = 0; i < tensor->ndim; i++) count *= tensor->shape[i];
+  return count;
+}
+
+int64_t fnabi_dl_bytes(const fnabi_dl_tensor* tensor) {
+  int64_t bits = (int64_t)tensor->dtype.bits * tensor->dtype.lanes;
+  return bits == 0 ? 0 : (fnabi_dl_count(tensor) * bits + 7) / 8;
+}
+
+bool fnabi_dl_compact(const fnabi_dl_tensor* tensor, char order) {
+  bool last_first = order == 'C';
+  if (tensor->strides == NULL && last_first) return true;
+  if (fnabi_dl_count(tensor) == 0) return true;
+  int64_t compact = 1;
+  for (int32_t k = 0; k < tensor->ndim; k++) {
+    int32_t i = last_first ? tensor->ndim - 1 - k : k;
+    if (tensor->shape[i] == 1) continue;
+    if (tensor->strides == NULL || tensor->strides[i] != compact) return false;
+    compact *= tensor->shape[i];
+  }
+  return true;
+}
+
+/* Those of C order. Where there are no elements any will do; these are as if a
+ * dim of 0 were 1, and cannot overflow. */
+static void put_strides(int64_t* strides, const fnabi_dl_tensor* tensor) {
+  uint64_t stride = 1;
+  for (int32_t i = tensor->ndim; i-- > 0;) {
+    strides[i] = (int64_t)stride;
+    if (tensor->shape[i] > 1) stride *= (uint64_t)tensor->shape[i];
+  }
+}
+
+/* Copies shape and strides to `dims`, and makes them those of `tensor`. */
+static void put_dims(fnabi_dl_tensor* tensor, int64_t* dims) {
+  fnabi_dl_tensor from = *tensor;
+  tensor->shape = dims;
+  tensor->strides = from.ndim > 0 ? dims + from.ndim : NULL;
+  for (int32_t i = 0; i < from.ndim; i++) dims[i] = from.shape[i];
+  if (from.strides == NULL)
+    put_strides(tensor->strides, &from);
+  else
+    for (int32_t i = 0; i < from.ndim; i++)
+      tensor->strides[i] = from.strides[i];
+}
+
+static size_t dims_size(int32_t ndim) {
+  return (size_t)ndim * 2 * sizeof(int64_t);
+}
+
+/* -------------------------------------------------------------------- objects
+ */
+
+void fnabi_tensor_delete(void* self, int flags) {
+  fnabi_held_tensor* held = self;
+  if (flags & FNABI_DELETER_STRONG && held->let_go != NULL)
+    held->let_go(held->owner);
+  if (flags & FNABI_DELETER_WEAK) fnabi_object_free(self);
+}
+
+fnabi_held_tensor* fnabi_tensor_new(const fnabi_dl_tensor* like, void* owner,
+                                    void (*let_go)(void* owner),
+                                    uint64_t flags) {
+  fnabi_held_tensor* held =
+      fnabi_object_new_raw(sizeof *held + dims_size(like->ndim),
+                           FNABI_INDEX_TENSOR, fnabi_tensor_delete);
+  if (held == NULL) return NULL;
+  held->tensor.tensor = *like;
+  held->let_go = let_go;
+  held->owner = owner;
+  held->flags = flags;
+  put_dims(&held->tensor.tensor, held->dims);
+  return held;
+}
+
+static void give_back_managed(void* owner) {
+  fnabi_dl_managed* managed = owner;
+  if (managed->deleter != NULL) managed->deleter(managed);
+}
+
+static void give_back_versioned(void* owner) {
+  fnabi_dl_versioned* managed = owner;
+  if (managed->deleter != NULL) managed->deleter(managed);
+}
+
+static fnabi_held_tensor* take(const fnabi_dl_tensor* tensor, void* owner,
+                               void (*let_go)(void* owner), uint64_t flags,
+                               const char** problem) {
+  *problem = fnabi_dl_problem(tensor);
+  fnabi_held_tensor* held =
+      *problem ? NULL : fnabi_tensor_new(tensor, owner, let_go, flags);
+  if (held == NULL) let_go(owner);
+  return held;
+}
+
+fnabi_held_tensor* fnabi_tensor_of_managed(fnabi_dl_managed* managed,
+                                           const char** problem) {
+  return take(&managed->tensor, managed, give_back_managed, 0, problem);
+}
+
+fnabi_held_tensor* fnabi_tensor_of_versioned(fnabi_dl_versioned* managed,
+                                             const char** problem) {
+  if (managed->major != FNABI_DL_MAJOR)
+    *problem = "it is of another major version of DLPack";
+  else if (managed->flags & FNABI_DL_PADDED)
+    *problem = "its elements of less than a byte take one each";
+  else
+    return take(&managed->tensor, managed, give_back_versioned,
+                managed->flags & FNABI_DL_READ_ONLY, problem);
+  give_back_versioned(managed);
+  return NULL;
+}
+
+/* --------------------------------------------------------------- handing over
+ */
+
+static void delete_managed(fnabi_dl_managed* managed) {
+  fnabi_object_release(managed->context);
+  free(managed);
+}
+
+static void delete_versioned(fnabi_dl_versioned* managed) {
+  fnabi_object_release(managed->context);
+  free(managed);
+}
+
+/* Strides are written out, as newer versions of DLPack demand. */
+static void put_tensor(fnabi_dl_tensor* out, const fnabi_dl_tensor* tensor,
+                       int64_t* dims) {
+  *out = *tensor;
+  put_dims(out, dims);
+}
+
+fnabi_dl_managed* fnabi_tensor_to_managed(fnabi_tensor_object* tensor) {
+  fnabi_dl_managed* managed =
+      malloc(sizeof *managed + dims_size(tensor->tensor.ndim));
+  if (managed == NULL) return NULL;
+  put_tensor(&managed->tensor, &tensor->tensor, (int64_t*)(managed + 1));
+  managed->context = tensor;
+  managed->deleter = delete_managed;
+  fnabi_object_retain(tensor);
+  return managed;
+}
+
+fnabi_dl_versioned* fnabi_tensor_to_versioned(fnabi_tensor_object* tensor,
+                                              uint64_t flags) {
+  fnabi_dl_versioned* managed =
+      malloc(sizeof *managed + dims_size(tensor->tensor.ndim));
+  if (managed == NULL) return NULL;
+  put_tensor(&managed->tensor, &tensor->tensor, (int64_t*)(managed + 1));
+  managed->major = FNABI_DL_MAJOR;
+  managed->minor = FNABI_DL_MINOR;
+  managed->context = tensor;
+  managed->deleter = delete_versioned;
+  managed->flags = flags;
+  fnabi_object_retain(tensor);
+  return managed;
+}
+
+/* -------------------------------------------------------------------- copying
+ */
+
+/* Copies `count` > 0 elements in C order. The innermost dim is a loop of its
+ * own; the others are counted through in `index`. */
+static void gather(char* to, const fnabi_dl_tensor* from, int64_t count,
+                   size_t size, int64_t* index) {
+  int32_t last = from->ndim - 1;
+  const char* at = fnabi_dl_data(from);
+  ptrdiff_t step = (ptrdiff_t)(from->strides[last] * (int64_t)size);
+  memset(index, 0, (size_t)from->ndim * sizeof *index);
+  for (int64_t done = 0; done < count; done += from->shape[last]) {
+    const char* item = at;
+    for (int64_t i = 0; i < from->shape[last]; i++, to += size, item += step)
+      memcpy(to, item, size);
+    for (int32_t k = last; k-- > 0;) {
+      int64_t stride = from->strides[k] * (int64_t)size;
+      at += stride;
+      if (++index[k] < from->shape[k]) break;
+      at -= stride * from->shape[k];
+      index[k] = 0;
+    }
+  }
+}
+
+fnabi_held_tensor* fnabi_tensor_copy(const fnabi_dl_tensor* tensor) {
+  enum { ALIGNMENT = 256 }; /* what DLPack recommends */
+  size_t bytes = (size_t)fnabi_dl_bytes(tensor);
+  void* memory =
+      aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT);
+  if (memory == NULL) return NULL;
+  fnabi_dl_tensor like = *tensor;
+  like.data = memory;
+  like.strides = NULL;
+  like.byte_offset = 0;
+  like.device = (fnabi_dl_device){FNABI_DL_CPU, 0};
+  fnabi_held_tensor* held = fnabi_tensor_new(&like, memory, free, 0);
+  if (held == NULL) {
+    free(memory);
+  } else if (bytes != 0 && fnabi_dl_compact(tensor, 'C')) {
+    memcpy(memory, fnabi_dl_data(tensor), bytes);
+  } else if (bytes != 0) {
+    int64_t* index = malloc(dims_size(tensor->ndim));
+    if (index == NULL) {
+      fnabi_object_release(held);
+      return NULL;
+    }
+    gather(memory, tensor, fnabi_dl_count(tensor),
+           fnabi_dl_item_size(tensor->dtype), index);
+    free(index);
+  }
+  return held;
+}

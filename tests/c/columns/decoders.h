@@ -1,0 +1,239 @@
+/* decoders.h - what holds for the columns of any texts. */
+#ifndef DECODERS_H
+#define DECODERS_H
+
+#include "check.h"
+#include "columns/arrow.h"
+
+/* A text as the decoder of its ABI answers it. */
+static inline int64_t decode_text(int32_t abi, const char* text, size_t size,
+                                  uint8_t* out, size_t capacity,
+                                  fnabi_error* error) {
+  switch (abi) {
+    case FNABI_ABI_RAW:
+      return fnabi_raw_decode(text, size, out, capacity, error);
+    case FNABI_ABI_SIP:
+      return fnabi_sip_decode(text, size, out, capacity, error);
+    case FNABI_ABI_CCONV:
+      return fnabi_cconv_decode(text, size, out, capacity, error);
+    case FNABI_ABI_IREE_ABI:
+      return fnabi_iree_abi_decode(text, size, out, capacity, error);
+    default:
+      return fnabi_declaration_decode(text, size, -1, NULL, -1, NULL, out,
+                                      capacity, error);
+  }
+}
+
+static inline void check_same_columns(const fnabi_columns* a,
+                                      const fnabi_columns* b) {
+  CHECK(fnabi_columns_rows(a) == fnabi_columns_rows(b));
+  for (int32_t i = -1; i <= FNABI_COLUMN_COUNT; i++) {
+    const void *x = NULL, *y = NULL;
+    size_t x_size = 0, y_size = 0;
+    size_t width = fnabi_columns_read(a, i, &x, &x_size);
+    CHECK(width == fnabi_columns_read(b, i, &y, &y_size));
+    CHECK(x_size == y_size && (width == 0 || x_size % width == 0));
+    CHECK(x_size == 0 || memcmp(x, y, x_size) == 0);
+  }
+  uint8_t *x, *y;
+  int64_t size = fnabi_columns_dtypes(a, NULL, 0);
+  CHECK(fnabi_columns_dtypes(b, NULL, 0) == size);
+  x = exact(NULL, (size_t)size);
+  y = exact(NULL, (size_t)size);
+  fnabi_columns_dtypes(a, x, (size_t)size);
+  fnabi_columns_dtypes(b, y, (size_t)size);
+  CHECK(memcmp(x, y, (size_t)size) == 0);
+  release(x);
+  release(y);
+}
+
+/* The row has what the decoder of a single text answers. */
+static inline void check_row(const fnabi_columns* columns, int32_t abi,
+                             size_t row, const char* text, size_t size) {
+  fnabi_error one = {0}, other = {0};
+  const void *status, *kept, *offsets;
+  size_t bytes;
+  CHECK(fnabi_columns_read(columns, FNABI_COLUMN_STATUS, &status, &bytes) == 1);
+  int64_t needed = decode_text(abi, text, size, NULL, 0, &one);
+  CHECK(fnabi_columns_row(columns, row, NULL, 0, &other) == needed);
+  CHECK(((const uint8_t*)status)[row] == one.code);
+  if (needed < 0) {
+    check_error_is(&other, one.code, one.offset, one.path);
+    fnabi_columns_read(columns, FNABI_COLUMN_ERROR_OFFSET, &offsets, &bytes);
+    fnabi_columns_read(columns, FNABI_COLUMN_KEPT, &kept, &bytes);
+    for (size_t i = 0; i < bytes / sizeof(int64_t); i++)
+      if (((const int64_t*)kept)[i] == (int64_t)row) {
+        CHECK(((const int64_t*)offsets)[i] == (int64_t)one.offset);
+        return;
+      }
+    CHECK(false);
+  }
+  uint8_t* x = exact(NULL, (size_t)needed);
+  uint8_t* y = exact(NULL, (size_t)needed);
+  decode_text(abi, text, size, x, (size_t)needed, &one);
+  fnabi_columns_row(columns, row, y, (size_t)needed, &one);
+  CHECK(memcmp(x, y, (size_t)needed) == 0);
+  release(x);
+  release(y);
+}
+
+/* A row as its message is encoded; no text for one without values. */
+static inline int64_t encode_message(int32_t abi, const fnabi_columns* columns,
+                                     size_t row, uint8_t* out, size_t capacity,
+                                     fnabi_error* error) {
+  int64_t size = fnabi_columns_row(columns, row, NULL, 0, error);
+  if (size < 0) return 0;
+  uint8_t* message = exact(NULL, (size_t)size);
+  fnabi_columns_row(columns, row, message, (size_t)size, error);
+  size = (abi == FNABI_ABI_RAW     ? fnabi_raw_encode
+          : abi == FNABI_ABI_SIP   ? fnabi_sip_encode
+          : abi == FNABI_ABI_CCONV ? fnabi_cconv_encode
+                                   : fnabi_iree_abi_encode)(
+      message, (size_t)size, out, capacity, error);
+  release(message);
+  return size;
+}
+
+/* The texts of all rows are those of each. */
+static inline void check_texts(const fnabi_columns* columns, int32_t abi) {
+  fnabi_error error = {0};
+  size_t rows = fnabi_columns_rows(columns), at = 0;
+  int64_t* ends = malloc((rows + 1) * sizeof *ends);
+  int64_t size = fnabi_columns_encode(columns, 0, rows, ends, NULL, 0, &error);
+  if (abi == FNABI_ABI_DECLARATION) {
+    CHECK(size == 0 || (size < 0 && error.code == FNABI_UNSUPPORTED));
+    free(ends);
+    return;
+  }
+  CHECK(size >= 0 && (rows == 0 || ends[rows - 1] == size));
+  CHECK(abi > FNABI_ABI_SIP ||
+        fnabi_columns_encode_room(columns, 0, rows) >= (size_t)size);
+  uint8_t* text = exact(NULL, (size_t)size);
+  CHECK(fnabi_columns_encode(columns, 0, rows, ends, text, (size_t)size,
+                             &error) == size);
+  for (size_t i = 0; i < rows; i++) {
+    int64_t one = encode_message(abi, columns, i, NULL, 0, &error);
+    CHECK(one >= 0 && ends[i] == (int64_t)at + one);
+    uint8_t* expected = exact(NULL, (size_t)one);
+    encode_message(abi, columns, i, expected, (size_t)one, &error);
+    CHECK(one == 0 || memcmp(text + at, expected, (size_t)one) == 0);
+    release(expected);
+    at += (size_t)one;
+  }
+  release(text);
+
+  /* the second half alone, and where it then ends */
+  size_t half = rows / 2;
+  size = fnabi_columns_encode(columns, half, rows - half, ends + half, NULL, 0,
+                              &error);
+  fnabi_columns_raise(ends + half, rows - half, half > 0 ? ends[half - 1] : 0);
+  CHECK(size >= 0 && (rows == 0 || ends[rows - 1] == (int64_t)at));
+  free(ends);
+}
+
+/* Arrow data outlives the columns, and its children outlive it. */
+static inline void check_export(fnabi_columns* columns, int32_t abi) {
+  struct ArrowSchema schema;
+  struct ArrowArray array, child = {0};
+  struct ArrowArrayStream stream;
+  CHECK(fnabi_columns_schema(abi, &schema) == 0);
+  CHECK(fnabi_columns_array(columns, &array) == 0);
+  CHECK(array.length == (int64_t)fnabi_columns_rows(columns));
+  CHECK(array.n_children == schema.n_children);
+  CHECK(fnabi_columns_stream(&columns, 1, &stream) == 0);
+  struct ArrowArray* next = fnabi_arrow_new("arrow_array");
+  CHECK(fnabi_arrow_next(&stream, NULL, next) == NULL);
+  CHECK(fnabi_arrow_length(next) == array.length);
+  fnabi_arrow_free("arrow_array", next);
+  next = fnabi_arrow_new("arrow_array");
+  CHECK(fnabi_arrow_next(&stream, NULL, next) == NULL);
+  CHECK(fnabi_arrow_length(next) == -1);
+  fnabi_arrow_free("arrow_array", next);
+  fnabi_columns_free(columns);
+  CHECK(fnabi_arrow_move("arrow_array", array.children[2], &child));
+  CHECK(!fnabi_arrow_move("arrow_array", array.children[2], &array));
+  array.release(&array);
+  stream.release(&stream);
+  CHECK(child.children[0]->n_children ==
+        schema.children[2]->children[0]->n_children);
+  const int32_t* offsets = child.buffers[1];
+  CHECK(offsets[child.length] == child.children[0]->length);
+  child.release(&child);
+  schema.release(&schema);
+}
+
+/* Every decoder that there is here gives the columns of the reference, of lines
+ * and of the same texts with nothing between them. */
+static inline void check_decoders(int32_t abi, const char* data, size_t size) {
+  fnabi_error error;
+  size_t used, rows = 0, length = 0;
+  char* joined = exact(data, size);
+  int64_t* offsets = malloc((size + 2) * sizeof *offsets);
+  CHECK(offsets != NULL);
+  offsets[0] = 0;
+  for (size_t i = 0; i < size; i++) {
+    if (data[i] != '\n') joined[length++] = data[i];
+    if (data[i] == '\n' || i + 1 == size) offsets[++rows] = (int64_t)length;
+  }
+  fnabi_columns* plain = fnabi_columns_new(abi, FNABI_DECODER_REFERENCE);
+  CHECK(plain != NULL);
+  CHECK(fnabi_columns_decode_lines(plain, data, size, true, &used, &error) ==
+        (int64_t)rows);
+  for (int32_t decoder = 0; decoder < FNABI_DECODER_COUNT; decoder++) {
+    if (fnabi_decoder_find(decoder) < 0) continue;
+    fnabi_columns* lines = fnabi_columns_new(abi, decoder);
+    fnabi_columns* texts = fnabi_columns_new(abi, decoder);
+    CHECK(lines != NULL && texts != NULL);
+    CHECK(fnabi_columns_decode_lines(lines, data, size, true, &used, &error) ==
+          (int64_t)rows);
+    CHECK(fnabi_columns_decode(texts, joined, length, offsets, 8, NULL, 0, rows,
+                               &error) == (int64_t)rows);
+    check_same_columns(lines, plain);
+    check_same_columns(texts, plain);
+    fnabi_columns_free(lines);
+    fnabi_columns_free(texts);
+  }
+  fnabi_columns_free(plain);
+  free(offsets);
+  release(joined);
+}
+
+/* All that holds of lines. */
+static inline void check_lines(int32_t abi, const char* data, size_t size) {
+  fnabi_error error;
+  size_t used, row = 0, half = 0;
+  check_decoders(abi, data, size);
+  fnabi_columns* fast = fnabi_columns_new(abi, FNABI_DECODER_BEST);
+  CHECK(fast != NULL);
+  int64_t rows =
+      fnabi_columns_decode_lines(fast, data, size, true, &used, &error);
+  CHECK(rows >= 0 && used == size);
+  for (size_t at = 0; at < size; row++) {
+    const char* end = memchr(data + at, '\n', size - at);
+    size_t stop = end == NULL ? size : (size_t)(end - data);
+    check_row(fast, abi, row, data + at, stop - at);
+    at = stop + (end != NULL);
+    if (row < (size_t)rows / 2) half = at;
+  }
+  CHECK(row == (size_t)rows);
+
+  /* in two parts, joined */
+  fnabi_columns* parts[2] = {fnabi_columns_new(abi, 0),
+                             fnabi_columns_new(abi, 0)};
+  CHECK(fnabi_columns_decode_lines(parts[0], data, half, false, &used,
+                                   &error) == rows / 2);
+  CHECK(used == half);
+  CHECK(fnabi_columns_decode_lines(parts[1], data + half, size - half, true,
+                                   &used, &error) == rows - rows / 2);
+  fnabi_columns* joined = fnabi_columns_join(parts, 2);
+  CHECK(joined != NULL);
+  fnabi_columns_free(parts[0]);
+  fnabi_columns_free(parts[1]);
+  check_same_columns(joined, fast);
+  fnabi_columns_free(joined);
+
+  check_texts(fast, abi);
+  check_export(fast, abi);
+}
+
+#endif /* DECODERS_H */
