@@ -64,7 +64,8 @@
 extern "C" {
 #endif
 
-#if defined(__GNUC__)
+#if defined(FNABI_API) /* by whoever links the core into something else */
+#elif defined(__GNUC__)
 #define FNABI_API __attribute__((visibility("default")))
 #else
 #define FNABI_API

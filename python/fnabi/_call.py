@@ -1,0 +1,13 @@
+"""Load the lane, the second module in the library of the binding."""
+
+import sys
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_file_location
+
+from fnabi import _fnabi
+
+_loader = ExtensionFileLoader(__name__, str(_fnabi.__file__))
+_spec = spec_from_file_location(__name__, _fnabi.__file__, loader=_loader)
+assert _spec is not None
+sys.modules[__name__] = module_from_spec(_spec)
+_loader.exec_module(sys.modules[__name__])
