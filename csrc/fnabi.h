@@ -171,6 +171,46 @@ typedef enum fnabi_code {
   FNABI_MODULE_KIND,       /* a union's member that the schema does not name */
   FNABI_MODULE_ORDINAL,    /* an ordinal outside the table it indexes */
 
+  /* bytecode */
+  FNABI_BYTECODE_VERSION, /* a bytecode version other than 15.0, 16.0 and 17.0
+                           */
+  FNABI_BYTECODE_OPCODE,  /* a number that the version does not assign */
+  FNABI_BYTECODE_END, /* an instruction longer than the rest of the function */
+  FNABI_BYTECODE_FEATURE,    /* an instruction or a bit that the requirements do
+                                not cover */
+  FNABI_BYTECODE_OUTSIDE,    /* an instruction other than a marker where a block
+                                must begin */
+  FNABI_BYTECODE_NESTED,     /* a block marker before the block's terminator */
+  FNABI_BYTECODE_TERMINATOR, /* a function that ends inside a block */
+  FNABI_BYTECODE_BLOCKS,    /* a block count other than the number of markers */
+  FNABI_BYTECODE_TARGET,    /* a branch to another place than a block marker */
+  FNABI_BYTECODE_REGISTERS, /* more registers than a bank can have */
+  FNABI_BYTECODE_ARGUMENTS, /* more arguments than the function has registers
+                               for */
+  FNABI_BYTECODE_REGISTER,  /* a register that the function does not have */
+  FNABI_BYTECODE_BANK, /* a ref where a value is expected, or a value for a ref
+                        */
+  FNABI_BYTECODE_ODD,  /* an odd register for a 64-bit value */
+  FNABI_BYTECODE_MOVE, /* the MOVE bit where it has no meaning */
+  FNABI_BYTECODE_CALLEE, /* an ordinal of a function or an import that is not
+                            there */
+  FNABI_BYTECODE_IMPORT, /* a function where only an import may be called */
+  FNABI_BYTECODE_CCONV, /* a call by a calling convention that cannot be read */
+  FNABI_BYTECODE_TYPE,  /* an ordinal of a type that is not there */
+  FNABI_BYTECODE_RODATA,   /* an ordinal of a segment that is not there */
+  FNABI_BYTECODE_GLOBAL,   /* an offset or an ordinal of a global that is not
+                              there */
+  FNABI_BYTECODE_MISSING,  /* fewer registers than the calling convention has */
+  FNABI_BYTECODE_SURPLUS,  /* more registers than the calling convention has */
+  FNABI_BYTECODE_SEGMENTS, /* segment sizes for other arguments */
+  FNABI_BYTECODE_REMAP, /* a copy of a value to a ref register, or of a ref to a
+                           value */
+  FNABI_BYTECODE_PADDING,  /* an alignment byte that is not 0 */
+  FNABI_BYTECODE_TRAILING, /* a byte after the last terminator */
+  FNABI_BYTECODE_YIELD, /* a yieldable call in a function without the YIELD bit
+                         */
+  FNABI_BYTECODE_MORE,  /* findings beyond the limit */
+
   /* calling conventions */
   FNABI_CCONV_REGISTER, /* not a register type */
   FNABI_CCONV_VOID,     /* 'v' beside something else */

@@ -45,11 +45,7 @@ static const register_type* type_of(char letter) {
   }
 }
 
-/* The text of one side, without the 'v'. */
-typedef struct side {
-  size_t begin;
-  size_t end;
-} side;
+typedef fnabi_cconv_side side;
 
 enum { ARGUMENTS, RESULTS };
 
@@ -130,9 +126,7 @@ static bool read_side(const char* data, size_t size, size_t at, int which,
   return true;
 }
 
-/* Checks the whole text. What reads the sides after it cannot fail, and stays
- * inside them even where the text has changed meanwhile. */
-static bool read_sides(const char* data, size_t size, side sides[2],
+bool fnabi_cconv_sides(const char* data, size_t size, side sides[2],
                        fnabi_error* error) {
   sides[ARGUMENTS] = sides[RESULTS] = (side){size, size};
   if (size > UINT32_MAX) {
@@ -212,7 +206,7 @@ static void write_arguments(const char* data, side s, fnabi_writer* w,
 bool fnabi_cconv_write_signature(const char* data, size_t size, fnabi_writer* w,
                                  fnabi_error* error) {
   side sides[2];
-  if (!read_sides(data, size, sides, error)) return false;
+  if (!fnabi_cconv_sides(data, size, sides, error)) return false;
   fnabi_pack_array(w, 2);
   write_arguments(data, sides[ARGUMENTS], w, write_type);
   write_registers(data, sides[RESULTS], w, write_type);
@@ -223,7 +217,7 @@ int64_t fnabi_cconv_decode(const char* data, size_t size, uint8_t* out,
                            size_t capacity, fnabi_error* error) {
   fnabi_writer w = {out, capacity, 0};
   side sides[2];
-  if (!read_sides(data, size, sides, error)) return -1;
+  if (!fnabi_cconv_sides(data, size, sides, error)) return -1;
   fnabi_pack_array(&w, 3);
   write_arguments(data, sides[ARGUMENTS], &w, write_name);
   write_registers(data, sides[RESULTS], &w, write_name);
@@ -402,7 +396,7 @@ static bool lay_out(const char* data, size_t size, int32_t buffer,
                     const int32_t* span_counts, size_t spans, layout* l,
                     fnabi_error* error) {
   side sides[2];
-  if (!read_sides(data, size, sides, error)) return false;
+  if (!fnabi_cconv_sides(data, size, sides, error)) return false;
   side s = sides[buffer & FNABI_CCONV_RESULTS ? RESULTS : ARGUMENTS];
   l->wide = buffer & FNABI_CCONV_PACKED ? 4 : 8;
   l->alignment = 4;

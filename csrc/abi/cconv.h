@@ -11,4 +11,16 @@
 bool fnabi_cconv_write_signature(const char* data, size_t size, fnabi_writer* w,
                                  fnabi_error* error);
 
+/* The text of one side of a calling convention, without the 'v'. */
+typedef struct fnabi_cconv_side {
+  size_t begin;
+  size_t end;
+} fnabi_cconv_side;
+
+/* Checks the whole text and finds the arguments and the results. What reads the
+ * sides afterwards cannot fail, and stays inside them even where the text has
+ * changed meanwhile. On failure, as fnabi_cconv_decode, returns false. */
+bool fnabi_cconv_sides(const char* data, size_t size, fnabi_cconv_side sides[2],
+                       fnabi_error* error);
+
 #endif /* FNABI_CCONV_H */

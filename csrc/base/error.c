@@ -86,6 +86,44 @@
   X(FNABI_MODULE_FLAGS, "module-flags", "unknown bits")                        \
   X(FNABI_MODULE_KIND, "module-kind", "unknown kind")                          \
   X(FNABI_MODULE_ORDINAL, "module-ordinal", "ordinal outside its table")       \
+  X(FNABI_BYTECODE_VERSION, "bytecode-version", "unknown bytecode version")    \
+  X(FNABI_BYTECODE_OPCODE, "bytecode-opcode", "unknown opcode")                \
+  X(FNABI_BYTECODE_END, "bytecode-end",                                        \
+    "instruction past the end of the function")                                \
+  X(FNABI_BYTECODE_FEATURE, "bytecode-feature", "feature bits do not match")   \
+  X(FNABI_BYTECODE_OUTSIDE, "bytecode-outside", "instruction outside a block") \
+  X(FNABI_BYTECODE_NESTED, "bytecode-nested", "block marker inside a block")   \
+  X(FNABI_BYTECODE_TERMINATOR, "bytecode-terminator", "missing terminator")    \
+  X(FNABI_BYTECODE_BLOCKS, "bytecode-blocks",                                  \
+    "block count does not match the block markers")                            \
+  X(FNABI_BYTECODE_TARGET, "bytecode-target",                                  \
+    "branch target is not a block marker")                                     \
+  X(FNABI_BYTECODE_REGISTERS, "bytecode-registers", "too many registers")      \
+  X(FNABI_BYTECODE_ARGUMENTS, "bytecode-arguments",                            \
+    "arguments do not fit the registers")                                      \
+  X(FNABI_BYTECODE_REGISTER, "bytecode-register", "register out of range")     \
+  X(FNABI_BYTECODE_BANK, "bytecode-bank", "register of the wrong bank")        \
+  X(FNABI_BYTECODE_ODD, "bytecode-odd", "64-bit value in an odd register")     \
+  X(FNABI_BYTECODE_MOVE, "bytecode-move", "MOVE is not allowed here")          \
+  X(FNABI_BYTECODE_CALLEE, "bytecode-callee", "callee out of range")           \
+  X(FNABI_BYTECODE_IMPORT, "bytecode-import", "callee is not an import")       \
+  X(FNABI_BYTECODE_CCONV, "bytecode-cconv", "unreadable calling convention")   \
+  X(FNABI_BYTECODE_TYPE, "bytecode-type", "type out of range")                 \
+  X(FNABI_BYTECODE_RODATA, "bytecode-rodata", "read-only data out of range")   \
+  X(FNABI_BYTECODE_GLOBAL, "bytecode-global", "global out of range")           \
+  X(FNABI_BYTECODE_MISSING, "bytecode-missing",                                \
+    "too few registers for the calling convention")                            \
+  X(FNABI_BYTECODE_SURPLUS, "bytecode-surplus",                                \
+    "too many registers for the calling convention")                           \
+  X(FNABI_BYTECODE_SEGMENTS, "bytecode-segments",                              \
+    "segment sizes do not match the calling convention")                       \
+  X(FNABI_BYTECODE_REMAP, "bytecode-remap", "copy between register banks")     \
+  X(FNABI_BYTECODE_PADDING, "bytecode-padding", "nonzero padding")             \
+  X(FNABI_BYTECODE_TRAILING, "bytecode-trailing",                              \
+    "unused byte after the last block")                                        \
+  X(FNABI_BYTECODE_YIELD, "bytecode-yield",                                    \
+    "yieldable call without the YIELD bit")                                    \
+  X(FNABI_BYTECODE_MORE, "bytecode-more", "more findings left out")            \
   X(FNABI_CCONV_REGISTER, "cconv-register", "not a register type")             \
   X(FNABI_CCONV_VOID, "cconv-void", "'v' stands alone on its side")            \
   X(FNABI_CCONV_SPAN, "cconv-span", "a span may not stand here")               \

@@ -1,0 +1,475 @@
+/* VM bytecode: the decoder, and what instructions refer to. */
+#include "module/bytecode.h"
+
+#include <stdlib.h>
+
+#include "abi/cconv.h"
+#include "base/error.h"
+
+/* --------------------------------------------------------------------- table
+ */
+
+#define FEATURE(page, prefix, feature) FEATURE_##page = feature,
+enum { FNABI_BYTECODE_PAGES(FEATURE) };
+#undef FEATURE
+
+/* The rows of each page begin at 0 and leave no number out. */
+#define ROW(page, number, identifier, name, operands, since) \
+  {FNABI_OP_##identifier, since, FEATURE_##page, name, operands},
+static const fnabi_bytecode_op core[] = {FNABI_BYTECODE_CORE(ROW)};
+static const fnabi_bytecode_op f32[] = {FNABI_BYTECODE_F32(ROW)};
+static const fnabi_bytecode_op f64[] = {FNABI_BYTECODE_F64(ROW)};
+#undef ROW
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+const fnabi_bytecode_op* fnabi_bytecode_find(unsigned op) {
+  unsigned number = op & 0xFF;
+  switch (op >> 8) {
+    case FNABI_PAGE_CORE:
+      return number < COUNT(core) ? &core[number] : NULL;
+    case FNABI_PAGE_F32:
+      return number < COUNT(f32) ? &f32[number] : NULL;
+    case FNABI_PAGE_F64:
+      return number < COUNT(f64) ? &f64[number] : NULL;
+    default:
+      return NULL;
+  }
+}
+
+/* ------------------------------------------------------------------- decoding
+ */
+
+static uint64_t little(const uint8_t* bytes, unsigned count) {
+  uint64_t value = 0;
+  for (unsigned i = 0; i < count; i++) value |= (uint64_t)bytes[i] << (8 * i);
+  return value;
+}
+
+/* What is left to decode; offsets are in the function. */
+typedef struct cursor {
+  const uint8_t* code;
+  uint32_t at, end;
+} cursor;
+
+static bool has(const cursor* c, uint32_t bytes) {
+  return bytes <= c->end - c->at;
+}
+
+static bool read_value(cursor* c, unsigned bytes, fnabi_operand* operand) {
+  operand->offset = c->at;
+  if (!has(c, bytes)) return false;
+  operand->value = little(c->code + c->at, bytes);
+  c->at += bytes;
+  return true;
+}
+
+/* A u16 count and entries of `width` bytes. */
+static bool read_entries(cursor* c, unsigned width, fnabi_operand* operand) {
+  operand->offset = c->at;
+  if (!has(c, 2)) return false;
+  operand->count = fnabi_bytecode_u16(c->code + c->at);
+  operand->size = operand->count * width;
+  c->at += 2;
+  if (!has(c, operand->size)) return false;
+  operand->items = c->code + c->at;
+  c->at += operand->size;
+  return true;
+}
+
+static bool read_list(cursor* c, unsigned width, fnabi_operand* operand) {
+  if (c->at % 2 != 0) {
+    if (!has(c, 1)) return false;
+    operand->padded = c->code[c->at++] != 0;
+  }
+  return read_entries(c, width, operand);
+}
+
+static bool read_case(cursor* c, fnabi_operand* target, fnabi_operand* remap) {
+  *target = (fnabi_operand){.kind = 'p'};
+  *remap = (fnabi_operand){.kind = 'm'};
+  return read_value(c, 4, target) && read_list(c, 4, remap);
+}
+
+static bool read_cases(cursor* c, fnabi_operand* operand) {
+  fnabi_operand target, remap;
+  operand->offset = c->at;
+  if (!has(c, 2)) return false;
+  operand->count = fnabi_bytecode_u16(c->code + c->at);
+  c->at += 2;
+  operand->items = c->code + c->at;
+  uint32_t begin = c->at;
+  for (uint32_t i = 0; i < operand->count; i++)
+    if (!read_case(c, &target, &remap)) return false;
+  operand->size = c->at - begin;
+  return true;
+}
+
+/* The cases lie where they lay when the instruction was decoded. The first one
+ * begins at operand->offset + 2, which says what is even. */
+bool fnabi_operand_case(const fnabi_operand* cases, uint32_t* at,
+                        fnabi_operand* target, fnabi_operand* remap) {
+  uint32_t begin = cases->offset + 2;
+  cursor c = {cases->items - begin, begin + *at, begin + cases->size};
+  if (c.at >= c.end || !read_case(&c, target, remap)) return false;
+  *at = c.at - begin;
+  return true;
+}
+
+static bool read_operand(cursor* c, fnabi_operand* operand) {
+  switch (operand->kind) {
+    case 'i':
+    case 'I':
+    case 'f':
+    case 'F':
+    case 'r':
+    case 'R':
+      return read_value(c, 2, operand);
+    case '8':
+    case 'E':
+      return read_value(c, 8, operand);
+    case 's':
+      return read_entries(c, 1, operand);
+    case '*':
+    case '[':
+    case '#':
+      return read_list(c, 2, operand);
+    case 'm':
+      return read_list(c, 4, operand);
+    case 'T':
+      return read_cases(c, operand);
+    default: /* 4 e g h G t d c C p */
+      return read_value(c, 4, operand);
+  }
+}
+
+static const fnabi_bytecode_op* read_op(cursor* c, uint16_t major) {
+  unsigned op = c->code[c->at++];
+  if (op == FNABI_PAGE_F32 || op == FNABI_PAGE_F64) {
+    if (!has(c, 1)) return NULL;
+    op = op << 8 | c->code[c->at++];
+  }
+  const fnabi_bytecode_op* row = fnabi_bytecode_find(op);
+  return row != NULL && row->since <= major ? row : NULL;
+}
+
+bool fnabi_bytecode_decode(const fnabi_bytecode_view* view, uint32_t offset,
+                           fnabi_instruction* at, fnabi_error* error) {
+  cursor c = {view->code, offset, view->size};
+  at->offset = offset;
+  at->size = 0;
+  at->count = 0;
+  at->ends = false;
+  at->op = read_op(&c, view->major);
+  if (at->op == NULL) {
+    fnabi_fail(error, FNABI_BYTECODE_OPCODE, view->origin + offset, NULL);
+    return false;
+  }
+  bool written = false;
+  for (const char* letter = at->op->operands; *letter != 0; letter++) {
+    if (*letter == '>') {
+      written = true;
+    } else if (*letter == '.') {
+      at->ends = true;
+    } else {
+      fnabi_operand* operand = &at->operands[at->count++];
+      *operand = (fnabi_operand){.kind = *letter, .written = written};
+      if (*letter == '[') operand->element = *++letter;
+      if (!read_operand(&c, operand)) {
+        fnabi_fail(error, FNABI_BYTECODE_END, view->origin + offset, NULL);
+        return false;
+      }
+    }
+  }
+  at->size = c.at - offset;
+  return true;
+}
+
+/* -------------------------------------------------------- calling conventions
+ */
+
+void fnabi_registers_begin(fnabi_registers* r, fnabi_bytecode_text side,
+                           const fnabi_operand* segments) {
+  *r = (fnabi_registers){.side = side, .segments = segments};
+}
+
+/* After the 'D' of the span, or at the end. */
+static void leave_span(fnabi_registers* r) {
+  while (r->at < r->side.size && r->side.data[r->at] != 'D') r->at++;
+  if (r->at < r->side.size) r->at++;
+  r->left = 0;
+  r->span = 0;
+}
+
+static bool enter_span(fnabi_registers* r, uint32_t item) {
+  if (r->segments == NULL || item >= r->segments->count) {
+    r->short_list = true;
+    return false;
+  }
+  r->left = fnabi_operand_item(r->segments, item);
+  r->span = r->at; /* not 0: there is a 'C' before it */
+  if (r->left == 0 || r->at >= r->side.size || r->side.data[r->at] == 'D')
+    leave_span(r);
+  return true;
+}
+
+char fnabi_registers_next(fnabi_registers* r) {
+  while (!r->short_list) {
+    if (r->span != 0) {
+      if (r->at < r->side.size && r->side.data[r->at] != 'D')
+        return r->side.data[r->at++];
+      if (--r->left != 0)
+        r->at = r->span;
+      else
+        leave_span(r);
+    } else if (r->at >= r->side.size) {
+      return 0;
+    } else {
+      char letter = r->side.data[r->at++];
+      uint32_t item = r->item++;
+      if (letter != 'C') return letter;
+      if (!enter_span(r, item)) return 0;
+    }
+  }
+  return 0;
+}
+
+/* -------------------------------------------------------------------- modules
+ */
+
+/* An array for `count` elements, NULL with none. */
+static bool make(fnabi_bytecode* b, void** array, size_t count, size_t size) {
+  if (count == 0) return true;
+  *array = calloc(count, size);
+  if (*array != NULL) return true;
+  fnabi_fail(b->error, FNABI_MEMORY, 0, NULL);
+  return false;
+}
+
+static bool read_text(fnabi_bytecode* b, const fnabi_fb_view* view,
+                      const fnabi_fb_field* field, fnabi_bytecode_text* text) {
+  return fnabi_fb_string(&b->fb, view, field, &text->data, &text->size);
+}
+
+/* The signature that the offset at `from` leads to. */
+static bool read_signature(fnabi_bytecode* b, const fnabi_fb_table* table,
+                           size_t from, fnabi_callee* callee) {
+  fnabi_fb_view view;
+  fnabi_error ignored;
+  if (!fnabi_fb_enter(&b->fb, table, from, &view) ||
+      !read_text(b, &view, &table->fields[SIGNATURE_CCONV], &callee->cconv) ||
+      !fnabi_fb_spend(&b->fb, callee->cconv.size, view.place))
+    return false;
+  fnabi_cconv_side sides[2];
+  const char* text = callee->cconv.data;
+  callee->readable =
+      fnabi_cconv_sides(text, callee->cconv.size, sides, &ignored);
+  if (callee->readable && text != NULL) {
+    callee->arguments = (fnabi_bytecode_text){text + sides[0].begin,
+                                              sides[0].end - sides[0].begin};
+    callee->results = (fnabi_bytecode_text){text + sides[1].begin,
+                                            sides[1].end - sides[1].begin};
+  }
+  return true;
+}
+
+static bool read_types(fnabi_bytecode* b, const fnabi_fb_field* field) {
+  const fnabi_fb_field* name = &field->table->fields[TYPE_NAME];
+  size_t place;
+  fnabi_fb_view view;
+  if (!fnabi_fb_tables(&b->fb, &b->root, field, &place, &b->type_count) ||
+      !make(b, (void**)&b->types, b->type_count, sizeof *b->types))
+    return false;
+  for (size_t i = 0; i < b->type_count; i++)
+    if (!fnabi_fb_enter(&b->fb, field->table, place + 4 * i, &view) ||
+        !read_text(b, &view, name, &b->types[i]))
+      return fnabi_fb_in_element(&b->fb, field->name, i);
+  return true;
+}
+
+static bool read_import(fnabi_bytecode* b, const fnabi_fb_field* field,
+                        size_t from, fnabi_callee* import) {
+  const fnabi_fb_field* fields = field->table->fields;
+  const fnabi_fb_field* signature = &fields[IMPORT_SIGNATURE];
+  fnabi_fb_view view;
+  if (!fnabi_fb_enter(&b->fb, field->table, from, &view) ||
+      !read_text(b, &view, &fields[IMPORT_NAME], &import->name))
+    return false;
+  uint16_t at = view.shape->at[signature->id];
+  import->readable = true; /* without a signature: no arguments, no results */
+  return at == 0 ||
+         read_signature(b, signature->table, view.place + at, import);
+}
+
+static bool read_imports(fnabi_bytecode* b, const fnabi_fb_field* field) {
+  size_t place;
+  if (!fnabi_fb_tables(&b->fb, &b->root, field, &place, &b->import_count) ||
+      !make(b, (void**)&b->imports, b->import_count, sizeof *b->imports))
+    return false;
+  for (size_t i = 0; i < b->import_count; i++)
+    if (!read_import(b, field, place + 4 * i, &b->imports[i]))
+      return fnabi_fb_in_element(&b->fb, field->name, i);
+  return true;
+}
+
+static void read_descriptor(const fnabi_bytecode* b,
+                            const fnabi_fb_field* field, size_t place,
+                            size_t index, size_t code, size_t code_size,
+                            fnabi_function* f) {
+  uint64_t values[FNABI_FB_MEMBERS];
+  fnabi_fb_element(&b->fb, field, place, index, values);
+  f->place = b->fb.origin + place + index * field->structure->size;
+  f->offset = (int32_t)values[FUNCTION_OFFSET];
+  f->length = (int32_t)values[FUNCTION_LENGTH];
+  f->requirements = (uint32_t)values[FUNCTION_REQUIREMENTS];
+  f->blocks = (int16_t)values[FUNCTION_BLOCKS];
+  f->values = (int16_t)values[FUNCTION_I32_REGISTERS];
+  f->refs = (int16_t)values[FUNCTION_REF_REGISTERS];
+  f->view.major = b->major;
+  f->view.origin = b->fb.origin + code;
+  if (f->offset < 0 || f->length <= 0 || (size_t)f->offset > code_size ||
+      (size_t)f->length > code_size - (size_t)f->offset)
+    return;
+  f->view.code = b->fb.data + code + f->offset;
+  f->view.size = (uint32_t)f->length;
+  f->view.origin += (uint32_t)f->offset;
+}
+
+static bool read_functions(fnabi_bytecode* b, const fnabi_fb_field* fields) {
+  const fnabi_fb_field* field = &fields[MODULE_FUNCTIONS];
+  const fnabi_fb_field* signatures = &fields[MODULE_SIGNATURES];
+  size_t place, code, code_size, signature_place, signature_count;
+  if (!fnabi_fb_flat(&b->fb, &b->root, field, &place, &b->function_count) ||
+      !fnabi_fb_flat(&b->fb, &b->root, &fields[MODULE_BYTECODE], &code,
+                     &code_size) ||
+      !fnabi_fb_tables(&b->fb, &b->root, signatures, &signature_place,
+                       &signature_count) ||
+      !make(b, (void**)&b->functions, b->function_count, sizeof *b->functions))
+    return false;
+  for (size_t i = 0; i < b->function_count; i++) {
+    fnabi_function* f = &b->functions[i];
+    read_descriptor(b, field, place, i, code, code_size, f);
+    if (i < signature_count &&
+        !read_signature(b, signatures->table, signature_place + 4 * i,
+                        &f->callee))
+      return fnabi_fb_in_element(&b->fb, signatures->name, i);
+  }
+  return true;
+}
+
+/* Functions are called by their first export. */
+static bool read_exports(fnabi_bytecode* b, const fnabi_fb_field* field) {
+  const fnabi_fb_field* fields = field->table->fields;
+  size_t place, count;
+  fnabi_fb_view view;
+  fnabi_bytecode_text name;
+  if (!fnabi_fb_tables(&b->fb, &b->root, field, &place, &count)) return false;
+  for (size_t i = 0; i < count; i++) {
+    if (!fnabi_fb_enter(&b->fb, field->table, place + 4 * i, &view) ||
+        !read_text(b, &view, &fields[EXPORT_NAME], &name))
+      return fnabi_fb_in_element(&b->fb, field->name, i);
+    int64_t ordinal = fnabi_fb_int(&b->fb, &view, &fields[EXPORT_ORDINAL]);
+    if (ordinal < 0 || (uint64_t)ordinal >= b->function_count) continue;
+    fnabi_callee* callee = &b->functions[ordinal].callee;
+    if (callee->name.data == NULL) callee->name = name;
+  }
+  return true;
+}
+
+static bool read_segment(fnabi_bytecode* b, const fnabi_fb_view* view,
+                         const fnabi_fb_field* fields, const uint8_t* file,
+                         uint64_t file_size, fnabi_rodata* segment) {
+  const fnabi_fb_field* embedded = &fields[RODATA_EMBEDDED];
+  size_t place, count;
+  if (view->shape->at[embedded->id] != 0) {
+    if (!fnabi_fb_flat(&b->fb, view, embedded, &place, &count)) return false;
+    *segment = (fnabi_rodata){b->fb.data + place, count};
+    return true;
+  }
+  uint64_t base = fnabi_vmfb_rodata_base(&b->fb);
+  uint64_t room = file_size > base ? file_size - base : 0;
+  uint64_t offset =
+      (uint64_t)fnabi_fb_int(&b->fb, view, &fields[RODATA_OFFSET]);
+  segment->size = (uint64_t)fnabi_fb_int(&b->fb, view, &fields[RODATA_LENGTH]);
+  if (segment->size <= room && offset <= room - segment->size)
+    segment->data = file + base + offset;
+  return true;
+}
+
+static bool read_rodata(fnabi_bytecode* b, const fnabi_fb_field* field,
+                        const uint8_t* file, uint64_t file_size) {
+  size_t place;
+  fnabi_fb_view view;
+  if (!fnabi_fb_tables(&b->fb, &b->root, field, &place, &b->rodata_count) ||
+      !make(b, (void**)&b->rodata, b->rodata_count, sizeof *b->rodata))
+    return false;
+  for (size_t i = 0; i < b->rodata_count; i++)
+    if (!fnabi_fb_enter(&b->fb, field->table, place + 4 * i, &view) ||
+        !read_segment(b, &view, field->table->fields, file, file_size,
+                      &b->rodata[i]))
+      return fnabi_fb_in_element(&b->fb, field->name, i);
+  return true;
+}
+
+static bool read_state(fnabi_bytecode* b, const fnabi_fb_field* field) {
+  fnabi_fb_view view;
+  uint16_t at = b->root.shape->at[field->id];
+  if (at == 0) return true;
+  if (!fnabi_fb_enter(&b->fb, field->table, b->root.place + at, &view))
+    return fnabi_fb_in_field(&b->fb, field->name);
+  int64_t bytes =
+      fnabi_fb_int(&b->fb, &view, &field->table->fields[STATE_BYTES]);
+  int64_t refs = fnabi_fb_int(&b->fb, &view, &field->table->fields[STATE_REFS]);
+  b->value_bytes = bytes < 0 ? 0 : (uint64_t)bytes;
+  b->ref_count = refs < 0 ? 0 : (uint64_t)refs;
+  return true;
+}
+
+static uint64_t root_place(const fnabi_bytecode* b,
+                           const fnabi_fb_field* field) {
+  return b->fb.origin + b->root.place + b->root.shape->at[field->id];
+}
+
+bool fnabi_bytecode_open(fnabi_bytecode* b, const char* data, size_t size,
+                         fnabi_error* error) {
+  const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
+  *b = (fnabi_bytecode){.error = error};
+  if (!fnabi_vmfb_begin(data, size, &b->fb, &b->root, NULL, error))
+    return false;
+  const fnabi_fb_field* version = &fields[MODULE_BYTECODE_VERSION];
+  const fnabi_fb_field* requirements = &fields[MODULE_REQUIREMENTS];
+  uint64_t number = (uint64_t)fnabi_fb_int(&b->fb, &b->root, version);
+  b->major = (uint16_t)(number >> 16);
+  b->minor = (uint16_t)number;
+  b->requirements = (uint32_t)fnabi_fb_int(&b->fb, &b->root, requirements);
+  b->version_place = root_place(b, version);
+  b->requirements_place = root_place(b, requirements);
+  return read_types(b, &fields[MODULE_TYPES]) &&
+         read_imports(b, &fields[MODULE_IMPORTS]) &&
+         read_functions(b, fields) &&
+         read_exports(b, &fields[MODULE_EXPORTS]) &&
+         read_rodata(b, &fields[MODULE_RODATA], (const uint8_t*)data, size) &&
+         read_state(b, &fields[MODULE_STATE]);
+}
+
+void fnabi_bytecode_close(fnabi_bytecode* b) {
+  free(b->types);
+  free(b->imports);
+  free(b->functions);
+  free(b->rodata);
+}
+
+bool fnabi_bytecode_known(const fnabi_bytecode* b, fnabi_error* error) {
+  if (b->major >= 15 && b->major <= 17 && b->minor == 0) return true;
+  fnabi_fail(error, FNABI_BYTECODE_VERSION, b->version_place,
+             "15.0, 16.0 or 17.0");
+  return false;
+}
+
+const fnabi_callee* fnabi_bytecode_callee(const fnabi_bytecode* b,
+                                          uint64_t value) {
+  uint64_t ordinal = value & ~(uint64_t)FNABI_CALLEE_IMPORT;
+  if ((value & FNABI_CALLEE_IMPORT) != 0)
+    return ordinal < b->import_count ? &b->imports[ordinal] : NULL;
+  return ordinal < b->function_count ? &b->functions[ordinal].callee : NULL;
+}
