@@ -22,9 +22,9 @@
 
 static const char* const EXPECT_DEPTH = "at most 128 levels";
 
-/* ---------------------------------------------------------------------- JSON
- *
- * Each reader takes the place where it begins and answers where it ends; NULL
+/* --------------------------------------------------------------------- JSON */
+
+/* Each reader takes the place where it begins and answers where it ends; NULL
  * when it has failed. */
 
 typedef struct json {
@@ -238,21 +238,12 @@ static void pack_text(json* j, const text* t) {
 /* What a string says that is one of our words: those are short. */
 #define WORD_SIZE 24
 
-typedef struct word {
-  const char* data;
-  size_t size;
-} word;
-
-static inline word word_of(const text* t, char memory[WORD_SIZE]) {
-  if (t->size == t->raw_size) return (word){t->data, t->size};
+static inline fnabi_text word_of(const text* t, char memory[WORD_SIZE]) {
+  if (t->size == t->raw_size) return (fnabi_text){t->data, t->size};
   fnabi_writer w = {(uint8_t*)memory, WORD_SIZE, 0};
   put_unescaped(&w, t);
-  return (word){memory, w.size <= WORD_SIZE ? w.size : 0};
+  return (fnabi_text){memory, w.size <= WORD_SIZE ? w.size : 0};
 }
-
-#define IS_WORD(w, name)           \
-  ((w).size == sizeof(name) - 1 && \
-   memcmp((w).data, name, sizeof(name) - 1) == 0)
 
 /* Steps on to element `index` of an array or object: *more, and it is still to
  * be looked at; or else past the closing bracket. */
@@ -308,8 +299,7 @@ static const char* skip_value(json* j, const char* p, unsigned depth) {
   }
 }
 
-/* ------------------------------------------------------------------- reading
- */
+/* ------------------------------------------------------------------ reading */
 
 static const char* const EXPECT_RECORD = "a type record";
 
@@ -353,9 +343,9 @@ static const char* read_name(json* j, const char* p, size_t index) {
   return p;
 }
 
-static bool parse_primitive(word w, fnabi_dtype* dtype) {
+static bool parse_primitive(fnabi_text w, fnabi_dtype* dtype) {
   *dtype = (fnabi_dtype){FNABI_DTYPE_BFLOAT, 16, "", 0};
-  if (IS_WORD(w, "bf16")) return true;
+  if (FNABI_TEXT_IS(w, "bf16")) return true;
   if (w.size < 2 || w.size > 9 || (w.data[0] != 'i' && w.data[0] != 'f') ||
       w.data[1] == '0')
     return false;
@@ -378,8 +368,8 @@ static const char* read_type_name(json* j, const char* p, fnabi_dtype* dtype,
   char memory[WORD_SIZE];
   const char* end = read_string(j, p, &t);
   if (end == NULL) return NULL;
-  word w = word_of(&t, memory);
-  *unknown = IS_WORD(w, "unknown");
+  fnabi_text w = word_of(&t, memory);
+  *unknown = FNABI_TEXT_IS(w, "unknown");
   if (*unknown || parse_primitive(w, dtype)) return end;
   return fail(j, FNABI_IREE_ABI_PRIMITIVE, p,
               "\"i32\", \"f32\", \"bf16\", \"unknown\" or the like");
@@ -501,13 +491,14 @@ static const char* read_slots(json* j, const char* p, bool keys,
 }
 
 /* 0: no compound type. */
-static int64_t compound_type(word w) {
-  if (IS_WORD(w, "ndarray")) return FNABI_TYPE_BUFFER;
-  if (IS_WORD(w, "named")) return FNABI_TYPE_NAMED;
-  if (IS_WORD(w, "slist")) return FNABI_TYPE_LIST;
-  if (IS_WORD(w, "stuple")) return FNABI_TYPE_TUPLE;
-  if (IS_WORD(w, "sdict")) return FNABI_TYPE_DICT;
-  if (IS_WORD(w, "py_homogeneous_list")) return FNABI_TYPE_HOMOGENEOUS_LIST;
+static int64_t compound_type(fnabi_text w) {
+  if (FNABI_TEXT_IS(w, "ndarray")) return FNABI_TYPE_BUFFER;
+  if (FNABI_TEXT_IS(w, "named")) return FNABI_TYPE_NAMED;
+  if (FNABI_TEXT_IS(w, "slist")) return FNABI_TYPE_LIST;
+  if (FNABI_TEXT_IS(w, "stuple")) return FNABI_TYPE_TUPLE;
+  if (FNABI_TEXT_IS(w, "sdict")) return FNABI_TYPE_DICT;
+  if (FNABI_TEXT_IS(w, "py_homogeneous_list"))
+    return FNABI_TYPE_HOMOGENEOUS_LIST;
   return 0;
 }
 
@@ -597,8 +588,8 @@ static const char* read_side(json* j, const char* p, unsigned side) {
 /* Which side a key means; 2: none. */
 static unsigned side_of(const text* key) {
   char memory[WORD_SIZE];
-  word w = word_of(key, memory);
-  return IS_WORD(w, "a") ? 0 : IS_WORD(w, "r") ? 1 : 2;
+  fnabi_text w = word_of(key, memory);
+  return FNABI_TEXT_IS(w, "a") ? 0 : FNABI_TEXT_IS(w, "r") ? 1 : 2;
 }
 
 /* The members from p on that are no sides. All members are known to be sound.
@@ -686,8 +677,7 @@ int64_t fnabi_iree_abi_decode(const char* data, size_t size, uint8_t* out,
   return fnabi_iree_abi_write(data, size, &w, error) ? (int64_t)w.size : -1;
 }
 
-/* ------------------------------------------------------------------- writing
- */
+/* ------------------------------------------------------------------ writing */
 
 static bool refuse_part(fnabi_error* error, int32_t code, const char* expected,
                         const char* field) {

@@ -17,80 +17,8 @@ void fnabi_pack_long_string(fnabi_writer* w, size_t size) {
   pack_head(w, true, size);
 }
 
-size_t fnabi_utf8_size(const uint8_t* s, size_t n) {
-  uint8_t lead = s[0];
-  if (lead < 0x80) return 1;
-  size_t more = lead >= 0xC2 && lead <= 0xDF   ? 1
-                : (lead & 0xF0) == 0xE0        ? 2
-                : lead >= 0xF0 && lead <= 0xF4 ? 3
-                                               : 0;
-  if (more == 0 || n <= more) return 0;
-  uint8_t low = 0x80, high = 0xBF;
-  if (lead == 0xE0) low = 0xA0;
-  if (lead == 0xED) high = 0x9F;
-  if (lead == 0xF0) low = 0x90;
-  if (lead == 0xF4) high = 0x8F;
-  if (s[1] < low || s[1] > high) return 0;
-  for (size_t k = 2; k <= more; k++)
-    if ((s[k] & 0xC0) != 0x80) return 0;
-  return more + 1;
-}
-
-#define WIDE 32
-
-static inline uint64_t bits_of(const char* data) {
-  uint64_t words[WIDE / 8];
-  memcpy(words, data, sizeof words);
-  return (words[0] | words[1]) | (words[2] | words[3]);
-}
-
-/* The last words overlap those before them. */
-static inline bool is_ascii(const char* data, size_t size) {
-  uint64_t word, all = 0;
-  if (size >= WIDE) {
-    const char* last = data + size - WIDE;
-    for (; data < last; data += WIDE) all |= bits_of(data);
-    all |= bits_of(last);
-  } else if (size >= sizeof word) {
-    const char* last = data + size - sizeof word;
-    for (; data < last; data += sizeof word) {
-      memcpy(&word, data, sizeof word);
-      all |= word;
-    }
-    memcpy(&word, last, sizeof word);
-    all |= word;
-  } else {
-    for (; size > 0; data++, size--) all |= (uint8_t)*data;
-  }
-  return (all & UINT64_C(0x8080808080808080)) == 0;
-}
-
-bool fnabi_is_ascii(const char* data, size_t size) {
-  return is_ascii(data, size);
-}
-
-/* Nearly all text is ASCII; in other text it is passed over by eight. */
-bool fnabi_is_utf8(const uint8_t* s, size_t n) {
-  if (fnabi_is_ascii((const char*)s, n)) return true;
-  size_t i = 0;
-  while (i < n) {
-    uint64_t word;
-    if (n - i >= 8) {
-      memcpy(&word, s + i, 8);
-      if ((word & UINT64_C(0x8080808080808080)) == 0) {
-        i += 8;
-        continue;
-      }
-    }
-    size_t size = fnabi_utf8_size(s + i, n - i);
-    if (size == 0) return false;
-    i += size;
-  }
-  return true;
-}
-
 void fnabi_pack_text(fnabi_writer* w, const char* data, size_t size) {
-  if (is_ascii(data, size) || fnabi_is_utf8((const uint8_t*)data, size))
+  if (fnabi_is_ascii(data, size) || fnabi_is_utf8((const uint8_t*)data, size))
     fnabi_pack_string(w, size);
   else
     pack_head(w, false, size);

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "fnabi.h"
 
 typedef struct fnabi_writer {
@@ -115,15 +116,6 @@ void fnabi_pack_ascii(fnabi_writer* w, const char* text);
 
 /* Text of the input: a string where it is UTF-8, a binary where it is not. */
 void fnabi_pack_text(fnabi_writer* w, const char* data, size_t size);
-
-bool fnabi_is_ascii(const char* data, size_t size);
-
-/* The size of the character that stands at s, of n > 0 bytes; 0 when it is not
- * well-formed UTF-8 as RFC 3629 has it: shortest form, no surrogates, at most
- * U+10FFFF. */
-size_t fnabi_utf8_size(const uint8_t* s, size_t n);
-
-bool fnabi_is_utf8(const uint8_t* s, size_t n);
 
 /* A reader goes forward over a message. Every `unpack` answers false, and
  * reads nothing, when what stands there is something else. */

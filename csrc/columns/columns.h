@@ -27,12 +27,6 @@ struct fnabi_columns {
   fnabi_vector scratch; /* the message of one row */
 };
 
-/* The text of a row; `data` is NULL where there is none. */
-typedef struct fnabi_text {
-  const char* data;
-  size_t size;
-} fnabi_text;
-
 /* Adds rows for texts; false when there is no memory, with the rows before.
  * Texts that are `together` stand in one buffer. */
 bool fnabi_columns_add(fnabi_columns* columns, const fnabi_text* texts,

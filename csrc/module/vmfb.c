@@ -9,8 +9,7 @@
 #include "abi/sip.h"
 #include "base/error.h"
 
-/* -------------------------------------------------------------------- schema
- */
+/* ------------------------------------------------------------------- schema */
 
 enum {
   ATTR,
@@ -182,8 +181,7 @@ const fnabi_fb_table fnabi_vmfb_table = {MODULE, COUNT(module_fields),
                                          module_fields};
 _Static_assert(COUNT(module_fields) <= FNABI_FB_IDS, "the root has most ids");
 
-/* ---------------------------------------------------------------------- file
- */
+/* --------------------------------------------------------------------- file */
 
 #define ZIP_HEADER 30 /* bytes of a local file header before its name */
 #define ROOT 4        /* the root's offset, behind the size prefix */
@@ -306,41 +304,34 @@ int64_t fnabi_vmfb_field(const char* data, size_t size, int32_t id,
   return (int64_t)w.size;
 }
 
-/* ------------------------------------------------------------------- exports
- */
-
-typedef struct text {
-  const char* data; /* NULL: absent */
-  size_t size;
-} text;
-
-static bool equals(text a, const char* b) {
-  return a.size == strlen(b) && memcmp(a.data, b, a.size) == 0;
-}
+/* ------------------------------------------------------------------ exports */
 
 /* The texts that say something of the signature: the attributes with these
  * keys, and the calling convention, which has none. */
 enum { ABI, ABIV, F, FV, IREE_ABI, DECLARATION, SIP, SIPV, KEYS };
 enum { CCONV = KEYS, NO_TEXT };
-static const text keys[] = {
-#define KEY(key) {key, sizeof key - 1}
-    KEY("abi"), KEY("abiv"),     KEY("f"),
-    KEY("fv"),  KEY("iree.abi"), KEY("iree.abi.declaration"),
-    KEY("sip"), KEY("sipv"),     {NULL, 0},
-#undef KEY
+static const fnabi_text keys[] = {
+    FNABI_TEXT("abi"),
+    FNABI_TEXT("abiv"),
+    FNABI_TEXT("f"),
+    FNABI_TEXT("fv"),
+    FNABI_TEXT("iree.abi"),
+    FNABI_TEXT("iree.abi.declaration"),
+    FNABI_TEXT("sip"),
+    FNABI_TEXT("sipv"),
+    {NULL, 0},
 };
 
-static void note_attr(text* noted, text key, text value) {
+static void note_attr(fnabi_text* noted, fnabi_text key, fnabi_text value) {
   for (int i = 0; i < KEYS; i++)
-    if (key.size == keys[i].size &&
-        memcmp(key.data, keys[i].data, key.size) == 0) {
+    if (fnabi_text_equal(key, keys[i])) {
       noted[i] = value;
       if (value.data == NULL) noted[i].data = "";
     }
 }
 
 static bool write_text(fnabi_fb* fb, const fnabi_fb_view* view,
-                       const fnabi_fb_field* field, text* value) {
+                       const fnabi_fb_field* field, fnabi_text* value) {
   if (!fnabi_fb_string(fb, view, field, &value->data, &value->size))
     return false;
   return fnabi_fb_pack_text(fb, value->data, value->size) ||
@@ -349,14 +340,15 @@ static bool write_text(fnabi_fb* fb, const fnabi_fb_view* view,
 
 /* Writes keys and values in turn, which reads faster than pairs would; answers
  * the attributes that it knows in `noted`. */
-static bool write_attrs(fnabi_fb* fb, const fnabi_fb_view* view, text* noted) {
+static bool write_attrs(fnabi_fb* fb, const fnabi_fb_view* view,
+                        fnabi_text* noted) {
   const fnabi_fb_field* field = &signature_fields[SIGNATURE_ATTRS];
   size_t place, count, kept = 0;
   if (!fnabi_fb_tables(fb, view, field, &place, &count)) return false;
   size_t head = fnabi_pack_open(fb->writer);
   for (size_t i = 0; i < count; i++) {
     fnabi_fb_view pair;
-    text key, value;
+    fnabi_text key, value;
     if (fnabi_fb_is_null(fb, place + 4 * i)) continue;
     kept++;
     if (!fnabi_fb_enter(fb, &attr, place + 4 * i, &pair) ||
@@ -398,8 +390,8 @@ static void pack_problem(fnabi_writer* w, size_t export_index, int at_fault,
 }
 
 /* Whether an attribute's version is one that is known; absent, it is 1. */
-static bool known_version(text version, fnabi_error* problem) {
-  if (version.data == NULL || equals(version, "1")) return true;
+static bool known_version(fnabi_text version, fnabi_error* problem) {
+  if (version.data == NULL || FNABI_TEXT_IS(version, "1")) return true;
   fnabi_fail(problem, FNABI_VERSION, 0, "\"1\"");
   return false;
 }
@@ -419,8 +411,9 @@ static fnabi_known known_side(const char* data, size_t size) {
   return side;
 }
 
-static bool write_declaration(text declaration, text cconv, fnabi_writer* w,
-                              const char** doubt, fnabi_error* problem) {
+static bool write_declaration(fnabi_text declaration, fnabi_text cconv,
+                              fnabi_writer* w, const char** doubt,
+                              fnabi_error* problem) {
   fnabi_known sides[2] = {{-1, NULL}, {-1, NULL}};
   if (cconv.size > 0 && *cconv.data == '0') {
     const char* end = cconv.data + cconv.size;
@@ -439,7 +432,7 @@ static bool write_declaration(text declaration, text cconv, fnabi_writer* w,
  * the texts that there are. A declaration is no format, and a frontend may have
  * put any text there: where it cannot be read, the next best text is. */
 static void write_signature(fnabi_writer* w, size_t export_index,
-                            const text* noted, text cconv) {
+                            const fnabi_text* noted, fnabi_text cconv) {
   fnabi_error problem, other;
   const char *source = NULL, *doubt = NULL;
   int at_fault = NO_TEXT;
@@ -493,11 +486,12 @@ static void write_signature(fnabi_writer* w, size_t export_index,
 }
 
 /* [..., sip_signature, problem] */
-static void write_sip(fnabi_writer* w, size_t export_index, const text* noted) {
+static void write_sip(fnabi_writer* w, size_t export_index,
+                      const fnabi_text* noted) {
   fnabi_error problem;
   size_t start = w->size;
   bool old = noted[SIPV].data == NULL && noted[ABI].data != NULL &&
-             equals(noted[ABI], "sip");
+             FNABI_TEXT_IS(noted[ABI], "sip");
   int version = old ? ABIV : SIPV, at_fault = NO_TEXT;
   if (noted[SIP].data == NULL)
     fnabi_pack_nil(w);
@@ -521,7 +515,7 @@ typedef struct signatures {
 
 static bool write_function(fnabi_fb* fb, size_t from, size_t export_index) {
   fnabi_fb_view view;
-  text noted[KEYS] = {{NULL, 0}}, cconv;
+  fnabi_text noted[KEYS] = {{NULL, 0}}, cconv;
   if (!fnabi_fb_enter(fb, &signature, from, &view) ||
       !write_text(fb, &view, &signature_fields[SIGNATURE_CCONV], &cconv) ||
       !write_attrs(fb, &view, noted))
@@ -536,7 +530,7 @@ static bool write_export(fnabi_fb* fb, size_t from, size_t index,
   const char* exports = module_fields[MODULE_EXPORTS].name;
   const fnabi_fb_field* field = &export_fields[EXPORT_ORDINAL];
   fnabi_fb_view view;
-  text name;
+  fnabi_text name;
   fnabi_pack_array(fb->writer, 10);
   if (!fnabi_fb_enter(fb, &export, from, &view) ||
       !write_text(fb, &view, &export_fields[EXPORT_NAME], &name))
