@@ -73,9 +73,9 @@ extern "C" {
 
 /* cdef: begin */
 
-/* -------------------------------------------------------------------- errors
- *
- * One enumerator a cause. The texts of the raw and SIP causes are the ones
+/* ------------------------------------------------------------------- errors */
+
+/* One enumerator a cause. The texts of the raw and SIP causes are the ones
  * that the first implementation of these ABIs reported, letter for letter,
  * because programs compare them. */
 typedef enum fnabi_code {
@@ -255,9 +255,9 @@ typedef struct fnabi_error {
 FNABI_API const char* fnabi_code_text(int32_t code);
 FNABI_API const char* fnabi_code_name(int32_t code);
 
-/* ----------------------------------------------------------------- signature
- *
- * A signature is a sequence of components:
+/* ---------------------------------------------------------------- signature */
+
+/* A signature is a sequence of components:
  *
  *   component ::= integer-tag integer | span-tag length '!' contents
  *   integer-tag ::= '_' | [a-z]        integer ::= '-'? [0-9]+   (int32)
@@ -314,9 +314,9 @@ FNABI_API int64_t fnabi_signature_span(const char* data, size_t size,
                                        int32_t tag, uint8_t* out,
                                        size_t capacity, fnabi_error* error);
 
-/* ---------------------------------------------------------------------- types
- *
- * Tags of the records of a message. */
+/* -------------------------------------------------------------------- types */
+
+/* Tags of the records of a message. */
 typedef enum fnabi_type {
   FNABI_TYPE_SCALAR = 1,
   FNABI_TYPE_BUFFER,
@@ -331,9 +331,9 @@ typedef enum fnabi_type {
   FNABI_TYPE_REF_ARRAY
 } fnabi_type;
 
-/* ------------------------------------------------------------------------ raw
- *
- * The raw function ABI, version 1 (attributes `f`, `fv`). The grammar stands
+/* ---------------------------------------------------------------------- raw */
+
+/* The raw function ABI, version 1 (attributes `f`, `fv`). The grammar stands
  * in raw.c. Scalar types are numbered 0 to 11; the table is theirs. */
 #define FNABI_SCALAR_TYPE_COUNT 12
 
@@ -372,9 +372,9 @@ FNABI_API int64_t fnabi_raw_buffer(int32_t scalar_type, const int32_t* dims,
 FNABI_API int64_t fnabi_raw_scalar(int32_t scalar_type, uint8_t* out,
                                    size_t capacity, fnabi_error* error);
 
-/* ------------------------------------------------------------------------ SIP
- *
- * The Structured Index Path ABI, version 1 (attributes `sip`, `sipv`): a flat
+/* ---------------------------------------------------------------------- SIP */
+
+/* The Structured Index Path ABI, version 1 (attributes `sip`, `sipv`): a flat
  * list of values as a nest of sequences and dicts. The grammar stands in
  * sip.c.
  *
@@ -435,9 +435,9 @@ FNABI_API int64_t fnabi_sip_mangle(const uint8_t* message, size_t size,
                                    uint8_t* out, size_t capacity,
                                    fnabi_error* error);
 
-/* ------------------------------------------------------------------- IREE ABI
- *
- * The JSON of the attribute `iree.abi`, version 1: type records for arguments
+/* ----------------------------------------------------------------- IREE ABI */
+
+/* The JSON of the attribute `iree.abi`, version 1: type records for arguments
  * and results. The grammar stands in iree_abi.c.
  *
  *   IREE ABI signature  [[type...], [type...], [[key, json]...]]
@@ -466,9 +466,9 @@ FNABI_API int64_t fnabi_iree_abi_encode(const uint8_t* message, size_t size,
                                         uint8_t* out, size_t capacity,
                                         fnabi_error* error);
 
-/* ---------------------------------------------------------------------- cconv
- *
- * The VM calling convention, version 0: the registers that a function of a
+/* -------------------------------------------------------------------- cconv */
+
+/* The VM calling convention, version 0: the registers that a function of a
  * module takes and gives, such as "0rIi_r". The grammar stands in cconv.c.
  *
  *   convention  [[argument...], [register...], version]
@@ -524,9 +524,9 @@ FNABI_API int64_t fnabi_cconv_offsets(const char* data, size_t size,
                                       int64_t* offsets, size_t capacity,
                                       fnabi_error* error);
 
-/* ----------------------------------------------------------------------- vmfb
- *
- * A VM bytecode module (.vmfb) is a FlatBuffer with the table
+/* --------------------------------------------------------------------- vmfb */
+
+/* A VM bytecode module (.vmfb) is a FlatBuffer with the table
  * BytecodeModuleDef at its root, the identifier "IREE" and a size prefix. It
  * stands at the start of the file or behind one ZIP local file header. The
  * file continues with read-only data that the FlatBuffer refers to.
@@ -641,9 +641,9 @@ FNABI_API int64_t fnabi_vmfb_field(const char* data, size_t size, int32_t id,
 FNABI_API int64_t fnabi_vmfb_check(const char* data, size_t size, uint8_t* out,
                                    size_t capacity, fnabi_error* error);
 
-/* ---------------------------------------------------------------- declaration
- *
- * The text that compilers leave for people to read (attribute
+/* -------------------------------------------------------------- declaration */
+
+/* The text that compilers leave for people to read (attribute
  * `iree.abi.declaration`), such as
  *
  *   sync func @f(%a: tensor<?x8xf32>, %b: i32 {k = 1}) -> (%c: tensor<?xi8>)
@@ -688,9 +688,9 @@ FNABI_API int64_t fnabi_declaration_decode(
     int64_t results, const char* result_letters, uint8_t* out, size_t capacity,
     fnabi_error* error);
 
-/* -------------------------------------------------------------------- columns
- *
- * Many texts of one ABI, decoded into columns: arrays in the layout of Apache
+/* ------------------------------------------------------------------ columns */
+
+/* Many texts of one ABI, decoded into columns: arrays in the layout of Apache
  * Arrow, a row for each text. A text that cannot be decoded is a row without
  * values, with its code and offset, the very ones that the decoder of its ABI
  * gives; it changes no other row.
@@ -948,9 +948,9 @@ FNABI_API int64_t fnabi_arrow_json(const struct ArrowSchema* schema,
                                    size_t count, uint8_t* out, size_t capacity,
                                    fnabi_error* error);
 
-/* ----------------------------------------------------------------------- scan
- *
- * The exports of many modules as one table: a row for each export, and one for
+/* --------------------------------------------------------------------- scan */
+
+/* The exports of many modules as one table: a row for each export, and one for
  * each module that cannot be opened. A module without exports has no row.
  * Of text that is not UTF-8, bytes that make it so stand as "\xff". The Arrow
  * schema is a struct of
@@ -1019,9 +1019,9 @@ FNABI_API int64_t fnabi_scan_message(const fnabi_scan* scan, uint8_t* out,
  * memory. */
 FNABI_API int64_t fnabi_scan_schema(struct ArrowSchema* out);
 FNABI_API int64_t fnabi_scan_array(fnabi_scan* scan, struct ArrowArray* out);
-/* -------------------------------------------------------------------- library
- *
- * What a shared library says of itself before it is loaded: an ELF file of
+/* ------------------------------------------------------------------ library */
+
+/* What a shared library says of itself before it is loaded: an ELF file of
  * either class and either byte order, read as the dynamic linker reads it, from
  * its program headers and dynamic section. Where these are silent the section
  * headers count, which may be missing.
@@ -1052,9 +1052,9 @@ FNABI_API int64_t fnabi_library_decode(const char* data, size_t size,
                                        uint8_t* out, size_t capacity,
                                        fnabi_error* error);
 
-/* ------------------------------------------------------------------------ any
- *
- * What crosses TVM-FFI's stable C ABI, in the layout of 64-bit machines. A
+/* ---------------------------------------------------------------------- any */
+
+/* What crosses TVM-FFI's stable C ABI, in the layout of 64-bit machines. A
  * value has 16 bytes:
  *
  *      0             4             8                            16

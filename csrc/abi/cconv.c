@@ -51,8 +51,7 @@ enum { ARGUMENTS, RESULTS };
 
 static const char* const SIDE_NAMES[] = {"arguments", "results"};
 
-/* ------------------------------------------------------------------- reading
- */
+/* ------------------------------------------------------------------ reading */
 
 static const char* const EXPECT_ARGUMENT =
     "'i', 'I', 'f', 'F', 'r', 'C' or '_'";
@@ -225,8 +224,7 @@ int64_t fnabi_cconv_decode(const char* data, size_t size, uint8_t* out,
   return (int64_t)w.size;
 }
 
-/* ------------------------------------------------------------------- writing
- */
+/* ------------------------------------------------------------------ writing */
 
 static const char* const EXPECT_NAME = "i32, i64, f32, f64 or ref";
 
@@ -313,8 +311,7 @@ int64_t fnabi_cconv_encode(const uint8_t* message, size_t size, uint8_t* out,
   return (int64_t)w.size;
 }
 
-/* -------------------------------------------------------------------- buffers
- */
+/* ------------------------------------------------------------------ buffers */
 
 /* What is laid out, and how far it has come. `at` never exceeds INT64_MAX by
  * more than one pass over the text adds: below 2^37. */

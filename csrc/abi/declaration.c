@@ -58,8 +58,7 @@ typedef struct reading {
   int stuck_side;
 } reading;
 
-/* ------------------------------------------------------------------- scanning
- */
+/* ----------------------------------------------------------------- scanning */
 
 static bool stands_at(const reading* r, size_t at, const char* text,
                       size_t size) {
@@ -152,8 +151,7 @@ static size_t skip_type(reading* r, size_t at) {
   return AT(r, at, "(") ? skip_brackets(r, at) : skip_named_type(r, at);
 }
 
-/* ---------------------------------------------------------------------- types
- */
+/* -------------------------------------------------------------------- types */
 
 static void write_text(reading* r, size_t at, size_t end) {
   if (r->ascii) {
@@ -332,8 +330,7 @@ static char letter_of(const reading* r, size_t at, size_t end) {
   return dtype.bits <= 32 ? 'i' : 'I'; /* narrow floats too */
 }
 
-/* --------------------------------------------------------------------- values
- */
+/* ------------------------------------------------------------------- values */
 
 typedef struct value {
   size_t begin; /* of the '%' */
@@ -476,8 +473,7 @@ static bool is_numbered(const reading* r, const value* v, int side,
   return index == 0 && size == n;
 }
 
-/* ---------------------------------------------------------------------- lists
- */
+/* -------------------------------------------------------------------- lists */
 
 typedef enum separator { NOTHING, COMMA, CLOSE } separator;
 

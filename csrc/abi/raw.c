@@ -71,8 +71,7 @@ static unsigned elements(int64_t type) {
   }
 }
 
-/* ------------------------------------------------------------------- reading
- */
+/* ------------------------------------------------------------------ reading */
 
 static const char* const EXPECT_VALUE = "'B', 'S', 'O' or 'U'";
 
@@ -247,8 +246,7 @@ int64_t fnabi_raw_visit(const char* data, size_t size, int32_t side,
   return (int64_t)w.size;
 }
 
-/* ------------------------------------------------------------------- writing
- */
+/* ------------------------------------------------------------------ writing */
 
 int64_t fnabi_raw_buffer(int32_t scalar_type, const int32_t* dims, size_t rank,
                          uint8_t* out, size_t capacity, fnabi_error* error) {

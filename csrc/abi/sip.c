@@ -30,8 +30,7 @@ static bool is_key(const fnabi_component* c) {
          (c->type == FNABI_COMPONENT_SPAN && c->tag == 'K');
 }
 
-/* ------------------------------------------------------------------- reading
- */
+/* ------------------------------------------------------------------ reading */
 
 typedef struct key {
   const char* text; /* NULL for an integer key */
@@ -242,8 +241,7 @@ int64_t fnabi_sip_decode(const char* data, size_t size, uint8_t* out,
   return fnabi_sip_write(data, size, &w, error) ? (int64_t)w.size : -1;
 }
 
-/* -------------------------------------------------------------------- events
- */
+/* ------------------------------------------------------------------- events */
 
 /* Numbers, one for each structure, or for each open one. */
 typedef struct stack {
@@ -354,8 +352,7 @@ int64_t fnabi_sip_visit(const char* data, size_t size, int32_t side,
   return (int64_t)w.size;
 }
 
-/* ------------------------------------------------------------------- writing
- */
+/* ------------------------------------------------------------------ writing */
 
 /* The int32 >= 0 that stands next in the message, as a component. */
 static bool put_int(fnabi_reader* r, fnabi_writer* w, char tag, int32_t* number,

@@ -74,8 +74,7 @@ static bool find(check* c, int32_t code, size_t place, const char* name) {
   return write_finding(c, &finding, place);
 }
 
-/* -------------------------------------------------------------------- fields
- */
+/* ------------------------------------------------------------------- fields */
 
 /* Of a field that is absent, its table's place. */
 static size_t place_of(const fnabi_fb_view* view, const fnabi_fb_field* field) {
@@ -122,8 +121,7 @@ static bool is_inside(uint64_t offset, uint64_t length, uint64_t room) {
   return length <= room && offset <= room - length;
 }
 
-/* -------------------------------------------------------------------- tables
- */
+/* ------------------------------------------------------------------- tables */
 
 typedef bool check_table(check* c, const fnabi_fb_view* view,
                          const fnabi_fb_field* fields);
@@ -277,8 +275,7 @@ static bool check_functions(check* c, const fnabi_fb_field* field) {
   return true;
 }
 
-/* --------------------------------------------------------------------- debug
- */
+/* -------------------------------------------------------------------- debug */
 
 static bool check_fused(check* c, const fnabi_fb_view* view,
                         const fnabi_fb_field* field) {
@@ -358,8 +355,7 @@ static bool check_debug(check* c, const fnabi_fb_field* field) {
          leave_step(c);
 }
 
-/* ---------------------------------------------------------------- duplicates
- */
+/* --------------------------------------------------------------- duplicates */
 
 typedef struct name {
   uint64_t hash;
@@ -446,8 +442,7 @@ static bool check_duplicates(check* c, const fnabi_fb_field* field) {
   return ok;
 }
 
-/* --------------------------------------------------------------------- module
- */
+/* ------------------------------------------------------------------- module */
 
 static bool check_module(check* c, size_t file_size) {
   const fnabi_fb_field* fields = fnabi_vmfb_table.fields;

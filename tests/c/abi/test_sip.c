@@ -1,8 +1,7 @@
 #include "allocations.h"
 #include "codec.h"
 
-/* ---------------------------------------------------------------------- calls
- */
+/* -------------------------------------------------------------------- calls */
 
 DEFINE_WRITER(decode, fnabi_sip_decode)
 DEFINE_WRITER(encode, fnabi_sip_encode)
@@ -37,8 +36,7 @@ static uint8_t* events_of(const void* bytes, size_t size, int32_t side,
   return message;
 }
 
-/* -------------------------------------------------------------------- answers
- */
+/* ------------------------------------------------------------------ answers */
 
 static void test_decode(void) {
   fnabi_error error;
@@ -74,8 +72,7 @@ static void test_visit_and_mangle(void) {
   check_answer(&nothing, NULL, 0);
 }
 
-/* --------------------------------------------------------------------- errors
- */
+/* ------------------------------------------------------------------- errors */
 
 static const bad_text errors[] = {
     {TEXT(""), FNABI_SIP_INPUTS, 0, ""},
@@ -268,9 +265,7 @@ static void test_writers_take_all_widths(void) {
   }
 }
 
-/* ---------------------------------------------------------------- hostile
- * input
- */
+/* ------------------------------------------------------------ hostile input */
 
 /* A text that mangle wrote, as the inputs, has the events that mangle writes
  * it from. Its keys may lack values, which a visit then refuses. */
@@ -384,8 +379,7 @@ static void test_random(void) {
   CHECK(taken > 3000);
 }
 
-/* ---------------------------------------------------------- depth, allocations
- */
+/* ------------------------------------------------------- depth, allocations */
 
 /* Nested sequences, as the inputs of a function without results. */
 static char* nested(size_t depth, size_t* size) {
