@@ -1,17 +1,13 @@
-"""The benchmarks as one command, from a checkout with `pip install -e '.[bench]'`.
+"""Runs the benchmarks, from a checkout with `pip install -e '.[bench]'`.
 
     python -m benchmarks [NOUN...]                       run them, print a table, keep the results
-    python -m benchmarks [NOUN...] --from RESULTS...     the table of results that were kept
-    python -m benchmarks compare OLD NEW [NOUN...]       two commits, by counts of instructions
-    python -m benchmarks corpus ABI --count N [-o FILE]  a corpus as a file, a text a line
+    python -m benchmarks [NOUN...] --from RESULTS...     the table of kept results
+    python -m benchmarks compare OLD NEW [NOUN...]       compare two commits by instruction counts
+    python -m benchmarks corpus ABI --count N [-o FILE]  write a corpus, one text per line
 
-`--svg FILE` plots what the table shows, `--markdown` prints it as the README has it. The README's:
-
-    python -m benchmarks --passes 3 -o build/numbers
-    python -m benchmarks --from build/numbers/*.json --headlines --markdown --svg FILE
-
-Exit status: 0 good, 1 a benchmark failed or results cannot be read, 2 wrong usage or something
-that is needed is missing.
+`--markdown` prints the table as benchmarks/README.md has it, and `--svg FILE` plots its ratios.
+Exit status: 0 good, 1 a benchmark failed or results cannot be read, 2 wrong usage or a missing
+tool.
 """
 
 from __future__ import annotations
@@ -36,13 +32,13 @@ QUICK = ("--benchmark-max-time=0.05", "--benchmark-min-rounds=3")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and give its exit status."""
+    """Run the command; returns its exit status."""
     argv = list(sys.argv[1:] if argv is None else argv)
     verbs = {"compare": compare_main, "corpus": corpus_main}
     try:
         status = verbs[argv[0]](argv[1:]) if argv and argv[0] in verbs else run_main(argv)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader has seen enough
+    except BrokenPipeError:  # the consumer has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
@@ -69,20 +65,34 @@ def fail(message: object, status: int) -> int:
 def run_main(argv: list[str]) -> int:
     parser = new_parser("", __doc__ or "")
     add = parser.add_argument
-    add("nouns", nargs="*", metavar="NOUN", help=f"which of {', '.join(NOUNS)}; all of them")
-    add("--quick", action="store_true", help="few rounds: whether it works, not how fast")
-    add("--passes", type=positive, help="how often to run everything (1)")
-    add("-o", "--output", type=Path, help="the folder of the results (.benchmarks)")
-    add("--from", dest="results", nargs="+", type=Path, metavar="JSON", help="run nothing")
-    add("--headlines", action="store_true", help="only the works that the README shows")
-    add("--markdown", action="store_true", help="print the table as Markdown")
-    add("--svg", type=Path, metavar="FILE", help="write a plot of the ratios")
+    add("nouns", nargs="*", metavar="NOUN", help=f"one or more of {', '.join(NOUNS)} (all)")
+    add("--quick", action="store_true", help="a few rounds: shows that they run, not how fast")
+    add("--passes", type=positive, help="run everything this many times (1)")
+    add("-o", "--output", type=Path, help="the folder to keep results in (.benchmarks)")
+    add(
+        "--from",
+        dest="results",
+        nargs="+",
+        type=Path,
+        metavar="RESULTS",
+        help="run nothing; read kept results (.json) or a printed table (.md)",
+    )
+    add("--headlines", action="store_true", help="leave out works that no peer does in full")
+    add("--front", action="store_true", help="only the ten works of the plot in README.md")
+    add(
+        "--markdown",
+        action="store_true",
+        help="print the table as Markdown, as benchmarks/README.md has it",
+    )
+    add("--svg", type=Path, metavar="FILE", help="plot the ratios of the table")
     options = parser.parse_args(argv)
     if options.results and (options.quick or options.passes or options.output):
-        parser.error("--from runs nothing: no --quick, --passes or --output with it")
+        parser.error(
+            "--from runs nothing: it cannot be combined with --quick, --passes or --output"
+        )
     unknown = sorted({*options.nouns} - {*NOUNS})
     if unknown:
-        parser.error(f"no benchmarks of {', '.join(unknown)}; there are {', '.join(NOUNS)}")
+        parser.error(f"unknown noun {', '.join(unknown)}, expected one of {', '.join(NOUNS)}")
 
     failed = False
     if options.results:
@@ -102,6 +112,8 @@ def run_main(argv: list[str]) -> int:
             print(f"results: {path}", file=sys.stderr)
     try:
         results = report.select(report.read(paths), options.nouns, options.headlines)
+        if options.front:
+            results = report.front(results)
     except report.ResultError as error:
         return fail(error, 1)
     if options.svg:
@@ -117,14 +129,17 @@ def run_main(argv: list[str]) -> int:
 
 
 def positive(text: str) -> int:
-    number = int(text)
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
     if number < 1:
-        raise ValueError
+        raise argparse.ArgumentTypeError(f"must be an integer of at least 1, got {text!r}")
     return number
 
 
 def run(nouns: Sequence[str], path: Path, quick: bool) -> bool:
-    """Run the benchmarks of these nouns, results to `path`; whether all of them passed."""
+    """Run the benchmarks of these nouns, write results to `path`; returns whether all passed."""
     command = [sys.executable, "-m", "pytest", "-q", "--benchmark-quiet"]
     command += [f"--benchmark-json={path.resolve()}", *(QUICK if quick else ())]
     command += [f"{HERE.name}/bench_{noun}.py" for noun in nouns]
@@ -135,7 +150,7 @@ def run(nouns: Sequence[str], path: Path, quick: bool) -> bool:
 
 
 def drop_rounds(path: Path) -> None:
-    """Leave the statistics and drop each single round: megabytes that nothing reads."""
+    """Keep the statistics and drop the single rounds: megabytes that nothing uses."""
     document: dict[str, Any] = json.loads(path.read_bytes())
     for entry in document["benchmarks"]:
         entry["stats"].pop("data", None)
@@ -150,11 +165,13 @@ def compare_main(argv: list[str]) -> int:
     parser.add_argument("old", metavar="OLD", help="a commit")
     parser.add_argument("new", metavar="NEW", help="a commit, or . for the working tree")
     nouns = workloads.NOUNS
-    parser.add_argument("nouns", nargs="*", metavar="NOUN", help=f"which of {', '.join(nouns)}")
+    parser.add_argument(
+        "nouns", nargs="*", metavar="NOUN", help=f"one or more of {', '.join(nouns)} (all)"
+    )
     options = parser.parse_args(argv)
     unknown = sorted({*options.nouns} - {*nouns})
     if unknown:
-        parser.error(f"no workloads of {', '.join(unknown)}; there are {', '.join(nouns)}")
+        parser.error(f"unknown noun {', '.join(unknown)}, expected one of {', '.join(nouns)}")
 
     width = max(map(len, workloads.WORKLOADS))
     absent = []
@@ -179,7 +196,7 @@ def compare_main(argv: list[str]) -> int:
 
 @contextmanager
 def progress() -> Any:
-    """A line on a terminal that says what is done at the moment; nothing elsewhere."""
+    """Show the current step on one line of a terminal; nothing elsewhere."""
     shown = sys.stderr.isatty()
 
     def say(text: str) -> None:
@@ -196,12 +213,16 @@ def progress() -> Any:
 
 
 def corpus_main(argv: list[str]) -> int:
-    parser = new_parser(" corpus", "Write a corpus, a text a line; the same bytes every time.")
+    parser = new_parser(
+        " corpus", "Write a corpus, one text per line. Equal arguments give equal bytes."
+    )
     parser.add_argument(
         "abi", choices=corpus.STREAMS, metavar="ABI", help=", ".join(corpus.STREAMS)
     )
     parser.add_argument("--count", type=positive, default=corpus.SIZE, help=f"({corpus.SIZE})")
-    parser.add_argument("--distinct", action="store_true", help="raw: no text and no dim twice")
+    parser.add_argument(
+        "--distinct", action="store_true", help="raw only: no text and no dim occurs twice"
+    )
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="(standard output)")
     options = parser.parse_args(argv)
     try:

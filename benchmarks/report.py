@@ -1,24 +1,26 @@
-"""Results as pytest-benchmark writes them, as tables and as a plot.
+"""Benchmark results as tables and as a plot.
 
-What a benchmark tells about itself, beside its group, the work that it shares with its peers:
+Results are files that pytest-benchmark writes, or a table that `markdown` printed before. What a
+benchmark states about itself, beside its group, which is the work that it shares with its peers:
 
-- who does the work: `extra_info["who"]` or the parameter `who`; what begins with "fnabi" is fnabi,
-  perhaps "fnabi, 2 threads", to which plain "fnabi" is a peer. Without either it is fnabi, alone
-  in its group;
-- `extra_info["items"]`: how many things a round does. Times are of one of them; without it, of a
-  round;
-- `extra_info["work"]`: what a reader calls the work, with the thing it is done on: "one raw
-  signature (64 bytes) → typed objects". Where both fnabi and a peer have it, the row is a headline;
-  a peer that does something else, or only a part, goes without;
-- `extra_info["peer"]`: what a reader calls the peer, where its name is not enough.
+- `extra_info["who"]` or the parameter `who`: who does the work. A name that begins with "fnabi" is
+  fnabi; "fnabi, 2 threads" is compared with plain "fnabi" too. Without a name it is fnabi, which
+  is then alone in its group.
+- `extra_info["items"]`: how many items a round processes. Times are per item, or per round where
+  it is missing.
+- `extra_info["work"]`: the work's title, with its input: "one raw signature (64 bytes) → typed
+  objects". A row is a headline where both fnabi and the peer have one; a peer that does something
+  else, or only a part of the work, has none.
+- `extra_info["peer"]`: the peer's title, where its name is not enough.
 
-Of several passes over the benchmarks, a ratio is the median of each pass's: there a peer is
-measured next to fnabi. Times are medians.
+Where the benchmarks ran in several passes, a ratio is the median of the ratios of the passes: in
+a pass, fnabi and a peer are measured one right after the other. Times are medians.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from math import ceil, floor, log10
@@ -29,15 +31,29 @@ from xml.sax.saxutils import escape
 
 OURS = "fnabi"
 NAMES = {"python": "plain Python", "iree": "iree.runtime", "memcpy": "memcpy, the limit"}
-"""What a reader calls a peer."""
+"""The titles of peers."""
+
+FRONT = (
+    ("one raw signature (64 bytes) → typed objects", "plain Python"),
+    ("one SIP signature (67 bytes) → typed objects", "plain Python"),
+    ("raw mixed: many signatures → columns, each", "C loop"),
+    ("sip: many signatures → columns, each", "C loop"),
+    ("module of 300 functions in memory → verified", "iree.runtime"),
+    ("module of 300 functions → every export's typed signature", "iree.runtime, untyped strings"),
+    ("call, 3 ints, GIL released", "tvm_ffi"),
+    ("error raised in C → Python exception", "tvm_ffi"),
+    ("call with NumPy arrays, 3", "tvm_ffi"),
+    ("start of Python → a module's exports read", "import tvm_ffi, without torch"),
+)
+"""The works and peers of the plot in the README."""
 
 
 class ResultError(Exception):
-    """Results that cannot be read; says which and why."""
+    """Results that cannot be read: which file, and why."""
 
 
 class Row(NamedTuple):
-    """One work, done by fnabi and a peer; `peer` is empty where fnabi is alone."""
+    """One work, by fnabi and by a peer; `peer` is empty where fnabi is alone."""
 
     noun: str
     work: str
@@ -68,12 +84,16 @@ class _Test(NamedTuple):
 
 
 def read(paths: Sequence[Path]) -> Results:
-    """Read the results of one pass or more over the same benchmarks.
+    """Read one table (`.md`), or the results of one or more passes over the same benchmarks.
 
     Raises:
-        ResultError: when a file is not what pytest-benchmark writes, or its groups are ambiguous.
+        ResultError: a file is neither, or its groups are ambiguous.
 
     """
+    if paths[0].suffix == ".md":
+        if len(paths) > 1:
+            raise ResultError(f"{paths[0]}: a table cannot be merged with other results")
+        return _read_table(paths[0])
     passes = []
     for path in paths:
         try:
@@ -100,6 +120,50 @@ def read(paths: Sequence[Path]) -> Results:
         )
     merged.sort(key=lambda row: row.noun)  # passes may differ; works keep their order
     return Results(merged, *about, passes=len(passes))
+
+
+_CAPTION = re.compile(r"- (\S+), commit (.+), (?:one pass|(\d+) passes, .+)\n- (.+)\n- (.+)\n")
+_LINE = re.compile(r"\| (.*?) \| (.*?) \| (.*?) \| (.*?) \|")
+_UNITS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
+
+
+def _read_table(path: Path) -> Results:
+    """Read the first table of the form that `markdown` prints."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        about = _CAPTION.search(text)
+        if about is None:
+            raise ValueError("no caption")
+        _, found, table = text[about.end() :].partition(f"\n{MARKDOWN_HEAD}\n")
+        if not found:
+            raise ValueError("no table after the caption")
+        noun = work = ""
+        rows = []
+        for line in table.split("\n\n")[0].splitlines():
+            cells = _LINE.fullmatch(line)
+            if cells is None:
+                raise ValueError(f"not a row: {line}")
+            title, ours, against, ratio = (cell.replace("\\|", "|") for cell in cells.groups())
+            if not ours:
+                noun = title.strip("*")
+                continue
+            work = work if title == "…" else title
+            row = Row(noun, work, True, _seconds(ours))
+            if against:
+                peer, theirs = against.rsplit(", ", 1)
+                row = row._replace(peer=peer, theirs=_seconds(theirs), ratio=float(ratio))
+            rows.append(row)
+    except OSError as error:
+        raise ResultError(f"{path}: {error.strerror}") from None
+    except (ValueError, LookupError) as error:
+        raise ResultError(f"{path}: not a table of results: {error}") from None
+    date, commit, passes, machine, packages = about.groups()
+    return Results(rows, machine, packages, date, commit, int(passes or 1))
+
+
+def _seconds(text: str) -> float:
+    number, unit = text.split(" ")
+    return float(number) * _UNITS[unit]
 
 
 def _grouped(items: Iterable[Any], key: Callable[[Any], Any]) -> dict[Any, list[Any]]:
@@ -163,7 +227,7 @@ def _about(document: dict[str, Any]) -> tuple[str, str, str, str]:
 
 
 def select(results: Results, nouns: Sequence[str], headlines: bool) -> Results:
-    """Leave the rows of these nouns, or of all; of headlines only, where that is asked."""
+    """Keep the rows of these nouns (none: of all), and only headlines where that is asked."""
     rows = [
         row
         for row in results.rows
@@ -172,11 +236,25 @@ def select(results: Results, nouns: Sequence[str], headlines: bool) -> Results:
     return results._replace(rows=rows)
 
 
+def front(results: Results) -> Results:
+    """Keep the works of `FRONT`, in its order.
+
+    Raises:
+        ResultError: one of them is missing.
+
+    """
+    rows = {(row.work, row.peer): row for row in results.rows}
+    missing = [f"{work} ({peer})" for work, peer in FRONT if (work, peer) not in rows]
+    if missing:
+        raise ResultError(f"these results lack {'; '.join(missing)}")
+    return results._replace(rows=[rows[each] for each in FRONT])
+
+
 # --------------------------------------------------------------------------------- numbers
 
 
 def duration(seconds: float) -> str:
-    """Two digits and a unit: "1.7 µs", "20 µs", "112 ns"."""
+    """Format with two or three digits and a unit: "1.7 µs", "20 µs", "112 ns"."""
     for unit in ("ns", "µs", "ms"):
         scale = {"ns": 1e9, "µs": 1e6, "ms": 1e3}[unit]
         if seconds * scale < 999.5:
@@ -196,6 +274,7 @@ def times(ratio: float) -> str:
 
 # ---------------------------------------------------------------------------------- tables
 
+MARKDOWN_HEAD = "| work | fnabi | peer | ratio |\n|---|---|---|---|"
 HEADS = ("work", OURS, "peer", "peer's", "ratio")
 
 
@@ -211,12 +290,12 @@ def caption(results: Results) -> list[str]:
         f"{results.date}, commit {results.commit}, {many or 'one pass'}",
         results.machine,
         results.packages,
-        "Medians. A ratio above 1: fnabi is faster than the peer in the same run.",
+        "Medians. A ratio above 1 means that fnabi is faster than the peer in the same run.",
     ]
 
 
 def show(results: Results, file: TextIO) -> None:
-    """Print the table: by rich on a terminal, where it is installed, and plainly elsewhere."""
+    """Print the table, with rich where that is installed and `file` is a terminal."""
     try:
         if not file.isatty():
             raise ImportError
@@ -256,17 +335,16 @@ def plain(results: Results) -> str:
 
 
 def markdown(results: Results) -> str:
-    """The table as the README shows it; a work that has several peers is named once."""
-    told = ". ".join(line for line in caption(results) if line)
-    lines = [told, ""]
-    lines += ["| work | fnabi | peer | ratio |", "|---|---|---|---|"]
-    before = ("", "")
-    for row in results.rows:
-        work, ours, peer, theirs, ratio = (cell.replace("|", "\\|") for cell in cells(row))
-        same = (row.noun, row.work) == before
-        before = (row.noun, row.work)
-        against = f"{peer}, {theirs}" if peer else ""
-        lines.append(f"| {'…' if same else work} | {ours} | {against} | {ratio} |")
+    """Return the table of benchmarks/README.md; a work with several peers is named once."""
+    lines = [*(f"- {line}" for line in caption(results)), "", MARKDOWN_HEAD]
+    for noun, rows in groupby(results.rows, lambda row: row.noun):
+        lines.append(f"| **{noun}** |  |  |  |")
+        before = ""
+        for row in rows:
+            work, ours, peer, theirs, ratio = (cell.replace("|", "\\|") for cell in cells(row))
+            against = f"{peer}, {theirs}" if peer else ""
+            lines.append(f"| {'…' if work == before else work} | {ours} | {against} | {ratio} |")
+            before = work
     return "\n".join(lines) + "\n"
 
 
@@ -283,12 +361,12 @@ text { font: 12px system-ui, sans-serif; fill: #24292f; }
 }
 """
 WIDTH, LINE, BAR = 960, 20, 12  # pixels
-LETTER = 6.3  # pixels of a letter on average
-LONGEST = 86  # letters of a label
+LETTER = 6.3  # pixels, the average letter
+LONGEST = 90  # letters, the longest label
 
 
 def svg(results: Results) -> str:
-    """Plot the ratios as bars on a logarithmic axis; the same text for the same results."""
+    """Plot the ratios as bars on a logarithmic axis. Equal results give equal text."""
     rows = [row for row in results.rows if row.ratio]
     ratios = [row.ratio for row in rows if row.ratio]
     low, high = floor(log10(min([*ratios, 0.9]))), ceil(log10(max([*ratios, 9.0])))
@@ -329,7 +407,7 @@ def svg(results: Results) -> str:
         _text(8, at + 20 + 16 * index, line, "soft")
         for index, line in enumerate(caption(results)[:2])
     ]
-    title = "How many times as fast as its peers fnabi is"
+    title = "Speed of fnabi relative to its peers"
     height = at + 20 + 16 * len(foot)
     return "\n".join(
         [

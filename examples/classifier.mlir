@@ -1,4 +1,4 @@
-// A small classifier whose functions say how they are called.
+// A small classifier whose functions carry signature attributes.
 // iree-compile --iree-hal-target-device=local --iree-hal-local-target-device-backends=vmvx \
 //   --iree-vm-bytecode-module-strip-source-map=true classifier.mlir -o classifier.vmfb
 

@@ -8,7 +8,7 @@ static bool vector(callee_call* call, int32_t i,
   if ((*x)->dtype.code == 2 && (*x)->dtype.bits == 32 && (*x)->rank == 1 &&
       (*x)->device.type == 1)
     return true;
-  callee_raise("TypeError", "argument %d is no float32 vector in memory", i);
+  callee_raise("TypeError", "argument %d: expected a float32 vector in host memory", i);
   return false;
 }
 
@@ -28,7 +28,7 @@ CALLEE_EXPORT(axpy) {
       !vector(call, 1, &x) || !vector(call, 2, &y))
     return CALLEE_FAILED;
   if (x->shape[0] != y->shape[0])
-    return callee_raise("ValueError", "x has %lld elements, y %lld",
+    return callee_raise("ValueError", "x has %lld elements, but y has %lld",
                         (long long)x->shape[0], (long long)y->shape[0]);
   for (int64_t i = 0; i < x->shape[0]; i++)
     *element(y, i) += (float)a * *element(x, i);

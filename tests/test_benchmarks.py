@@ -1,4 +1,4 @@
-"""The command of the benchmarks: what it makes of results, corpora, and wrong usage."""
+"""The benchmarks command: results, tables, plots, corpora and wrong usage."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fnabi import cconv, declaration, iree_abi, raw, sip
 
 ROOT = Path(__file__).parent.parent
 RECORDED = Path(__file__).parent / "data" / "benchmarks" / "results.json"
-"""Made of a real run: two works with a peer or two, one of fnabi's alone."""
+"""Cut from a real run: two works with one or two peers, and one of fnabi alone."""
 
 
 @pytest.fixture
@@ -167,22 +167,86 @@ def test_a_terminal_gets_a_table_by_rich() -> None:
 
 def test_markdown(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--from", str(RECORDED), "--markdown", "iree_abi", "sip"]) == 0
-    about, _, *table = capsys.readouterr().out.splitlines()
-    assert about.startswith("2026-11-20, commit a054b0a26f15 and changes, one pass. Some CPU")
-    assert table == [
+    *caption, table = capsys.readouterr().out.split("\n\n")
+    assert caption[0].splitlines()[:2] == [
+        "- 2026-11-20, commit a054b0a26f15 and changes, one pass",
+        "- Some CPU, 2 cores, CPython 3.11.7, GCC 12.2.0",
+    ]
+    assert table.splitlines() == [
         "| work | fnabi | peer | ratio |",
         "|---|---|---|---|",
+        "| **iree_abi** |  |  |  |",
         "| one text → types | 4.0 µs | json, 6.0 µs | 1.5 |",
         "| … | 4.0 µs | orjson, untyped, 1.0 µs | 0.25 |",
+        "| **sip** |  |  |  |",
         "| sip flatten, 2000 structures | 5.0 µs |  |  |",
     ]
 
 
 def test_headlines(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--from", str(RECORDED), "--markdown", "--headlines"]) == 0
-    assert capsys.readouterr().out.splitlines()[4:] == [
-        "| one text → types | 4.0 µs | json, 6.0 µs | 1.5 |"
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "| **iree_abi** |  |  |  |",
+        "| one text → types | 4.0 µs | json, 6.0 µs | 1.5 |",
     ]
+
+
+TABLE = ROOT / "benchmarks" / "README.md"
+
+
+def test_a_printed_table_is_read_back(tmp_path: Path) -> None:
+    printed = report.markdown(report.read([RECORDED]))
+    path = tmp_path / "table.md"
+    path.write_text(f"# Title\n\nText.\n\n{printed}\nMore text.\n", encoding="utf-8")
+    assert report.markdown(report.read([path])) == printed
+    passes = printed.replace("one pass", "3 passes, each ratio the median of theirs")
+    path.write_text(passes, encoding="utf-8")
+    assert report.markdown(report.read([path])) == passes
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "no caption"),
+        ("- 2026-01-01, commit a, one pass\n- b\n- c\n\nText.\n", "no table"),
+        (
+            "- 2026-01-01, commit a, one pass\n- b\n- c\n- d\n\n"
+            "| work | fnabi | peer | ratio |\n|---|---|---|---|\n| one | two |\n",
+            "not a row: | one | two |",
+        ),
+        (
+            "- 2026-01-01, commit a, one pass\n- b\n- c\n- d\n\n"
+            "| work | fnabi | peer | ratio |\n|---|---|---|---|\n| one | 3 weeks |  |  |\n",
+            "weeks",
+        ),
+    ],
+)
+def test_not_a_table(
+    text: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "bad.md"
+    path.write_text(text)
+    assert main(["--from", str(path)]) == 1
+    error = capsys.readouterr().err
+    assert f"{path}: not a table of results" in error
+    assert told in error
+
+
+def test_a_table_is_not_merged(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--from", str(TABLE), str(RECORDED)]) == 1
+    assert "cannot be merged" in capsys.readouterr().err
+
+
+def test_the_front_page_shows_the_table() -> None:
+    """The plot and the ten ratios of README.md come from the table of benchmarks/README.md."""
+    front = report.front(report.read([TABLE]))
+    assert (ROOT / "benchmarks" / "ratios.svg").read_text(encoding="utf-8") == report.svg(front)
+    assert len(front.rows) == 10
+
+
+def test_a_work_of_the_front_page_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--from", str(RECORDED), "--front"]) == 1
+    assert "these results lack one raw signature" in capsys.readouterr().err
 
 
 # ------------------------------------------------------------------------------------ plot
@@ -273,11 +337,11 @@ def test_memcpy_copies() -> None:
 @pytest.mark.parametrize(
     ("argv", "told"),
     [
-        (["nonsense"], "no benchmarks of nonsense; there are "),
-        (["--passes", "0"], "--passes"),
+        (["nonsense"], "unknown noun nonsense, expected one of "),
+        (["--passes", "0"], "--passes: must be an integer of at least 1"),
         (["--from", "x.json", "--quick"], "--from runs nothing"),
         (["compare", "HEAD"], "NEW"),
-        (["compare", "HEAD", "HEAD", "nonsense"], "no workloads of nonsense"),
+        (["compare", "HEAD", "HEAD", "nonsense"], "unknown noun nonsense"),
         (["corpus", "nonsense"], "nonsense"),
         (["corpus", "sip", "--distinct"], "sip has no corpus of distinct texts"),
         (["corpus", "raw", "--distinct", "--count", "30000000"], "than int32 has"),

@@ -1,4 +1,4 @@
-"""What the README shows is what happens."""
+"""The sessions and the listing of README.md, run and compared."""
 
 from __future__ import annotations
 
@@ -15,15 +15,13 @@ from fnabi.cli import main
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
-
-
 SECTIONS = {section.split("\n", 1)[0]: section for section in README.split("\n## ")}
 SESSIONS = [name for name, section in SECTIONS.items() if "```pycon" in section]
 
 
 @pytest.mark.parametrize("name", SESSIONS)
 def test_a_session_runs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the commands of its section, in this environment."""
+    """The commands of its section run first, in this environment."""
     monkeypatch.chdir(ROOT)
     for package in re.findall(r"^>>> import (duckdb|polars)", SECTIONS[name], re.M):
         pytest.importorskip(package)
@@ -39,7 +37,7 @@ def test_a_session_runs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_sessions_are_found() -> None:
-    assert {"A session", "Calling a library"} <= {*SESSIONS}
+    assert SESSIONS == ["Read a module", "Call a library", "Read many"]
 
 
 def test_the_listing_is_what_inspect_prints(
