@@ -135,7 +135,7 @@ def location(value: debug.Location) -> dict[str, Any]:
     return {"type": LOCATIONS[type(value)], **struct_fields(value)}
 
 
-def descriptor(value: vmfb.Function) -> list[int]:
+def descriptor(value: vmfb.VmFunction) -> list[int]:
     requirements = int(value.requirements)
     first = [value.bytecode_offset, value.bytecode_length, requirements, value.reserved]
     return [*first, value.block_count, value.i32_register_count, value.ref_register_count]
@@ -228,7 +228,7 @@ def official_segment(value: vmfb.RodataSegment) -> dict[str, Any]:
     return lean(external_data_offset=value.external_offset, external_data_length=value.size)
 
 
-def official_descriptor(value: vmfb.Function) -> dict[str, Any]:
+def official_descriptor(value: vmfb.VmFunction) -> dict[str, Any]:
     names = ("bytecode_offset", "bytecode_length", "requirements", "reserved", "block_count")
     found = dict(
         zip((*names, "i32_register_count", "ref_register_count"), descriptor(value), strict=True)

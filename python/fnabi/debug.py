@@ -20,6 +20,8 @@ from typing import TypeAlias
 
 import msgspec
 
+from fnabi import _core
+
 __all__ = [
     "CallSite",
     "Database",
@@ -241,3 +243,7 @@ class Database(msgspec.Struct, frozen=True, array_like=True, dict=True):
 
 def _bytecode_offset(operation: Operation) -> int:
     return operation.bytecode_offset
+
+
+decoder: _core.Decoder[Database | None] = _core.Decoder(Database | None)
+"""Builds a database from the core's message."""

@@ -24,8 +24,6 @@ A library stays loaded until the process ends, for its functions and objects may
 
 from __future__ import annotations
 
-import builtins
-import mmap
 import os
 import platform
 import struct
@@ -40,6 +38,7 @@ import msgspec
 from fnabi import _call, _core, schema
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import CallError, FormatError, LibraryError
+from fnabi.files import read_or_map
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -66,9 +65,6 @@ _CONTEXT = "__tvm_ffi__library_ctx"
 _ERROR_SLOT = "__fnabi_error_slot"
 _SHARED = 3
 _ELF = b"\x7fELF"
-
-_READ_AT_ONCE = 1 << 18
-"""Files up to this many bytes are read; mapping and unmapping takes longer."""
 
 _MACHINES = {
     3: "i386",
@@ -251,11 +247,7 @@ def read(library: str | os.PathLike[str] | ReadableBuffer) -> LibraryFile:
     """
     if not isinstance(library, (str, os.PathLike)):
         return _read(library)
-    with builtins.open(library, "rb", buffering=0) as file:
-        # The size of what cannot be mapped, such as a pipe, is 0.
-        if os.fstat(file.fileno()).st_size <= _READ_AT_ONCE:
-            return _read(file.readall())
-        return _read(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    return _read(read_or_map(library)[0])
 
 
 def looks_like_one(start: bytes) -> bool:

@@ -27,7 +27,7 @@ from fnabi._fnabi import ffi, lib
 from fnabi.arrow import check_memory, new_capsule
 from fnabi.errors import CallError
 from fnabi.iree_abi import Signature
-from fnabi.vmfb import Source
+from fnabi.vmfb_export import Source
 
 __all__ = ["Path", "Scan", "ScanBatch", "ScanError", "ScanRow"]
 

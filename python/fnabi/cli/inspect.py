@@ -135,13 +135,6 @@ def _is_bad(export: vmfb.Export, texts: _Texts) -> bool:
     )
 
 
-def _is_async(export: vmfb.Export) -> bool:
-    attrs = export.attrs
-    return attrs.get("iree.abi.model") == "coarse-fences" or attrs.get(
-        "iree.abi.declaration", ""
-    ).startswith("async ")
-
-
 def _flags(flags: IntFlag) -> list[str]:
     """The names of flags; bits without one as a number."""
     rest = int(flags)
@@ -196,7 +189,7 @@ def _show_functions(screen: Screen, found: list[tuple[vmfb.Export, _Texts]]) -> 
         if source is None:
             screen.write("  ", (name, "bold"), padding, "  ", ("?", "red"))
         else:
-            about = f"[{source}{', async' if _is_async(export) else ''}]"
+            about = f"[{source}{', async' if export.is_async else ''}]"
             signature = one_line(str(export.signature))
             screen.write("  ", (name, "bold"), padding, "  ", signature, "  ", (about, "dim"))
         _show_more(screen, export, texts)
@@ -253,7 +246,7 @@ def _show_function(screen: Screen, module: vmfb.Module, export: vmfb.Export, tex
         screen.write("  signature ", ("?", "red"))
         screen.block("    ", "error", plain(str(export.problem)), "red")
     else:
-        about = f"[{source}{', async' if _is_async(export) else ''}]"
+        about = f"[{source}{', async' if export.is_async else ''}]"
         screen.write("  signature ", (about, "dim"))
         spoken = texts.get(source) if source == "iree.abi.declaration" else None
         sides = ("inputs", "results")
@@ -344,7 +337,7 @@ def _show_convention(screen: Screen, export: vmfb.Export, convention: Any) -> No
     arguments = convention.argument_size([0] * spans)
     results = convention.result_size()
     screen.write(f"    arguments in {arguments} bytes{empty}, results in {results} bytes")
-    if _is_async(export):
+    if export.is_async:
         screen.write("    async: the last two arguments are fences, to wait for and to signal")
 
 
@@ -479,7 +472,7 @@ def _export_json(module: vmfb.Module, export: vmfb.Export, texts: _Texts) -> dic
         "buffer_sizes": sizes,
         "attrs": json_value(export.attrs.pairs),
         "result_allocator": export.result_allocator,
-        "async": _is_async(export),
+        "async": export.is_async,
         "source": source,
         "signature": None if source is None else json_value(export.signature),
         "problem": None if problem is None else error_json(problem),

@@ -1,0 +1,72 @@
+"""Compare a signature with the calling convention of the same function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fnabi import _core, cconv
+from fnabi.errors import FormatError
+from fnabi.types import Dict, List, Named, Null, Scalar, Signature, Tuple, Type, Unknown
+
+__all__ = ["disagreements"]
+
+_REGISTERS = {"float32": "f32", "float64": "f64", "index": "i64"}
+
+
+def _register(type: Type) -> str | None:
+    """The register that a value of the type travels in; None where that is not known."""
+    if isinstance(type, Named):
+        return _register(type.type)
+    if isinstance(type, (Null, Unknown)):
+        return None
+    if not isinstance(type, Scalar):
+        return "ref"
+    dtype = type.dtype
+    if dtype.kind in ("signed", "unsigned", "signless") and dtype.bits > 32:
+        return "i64" if dtype.bits <= 64 else None
+    return _REGISTERS.get(str(dtype), None if dtype.kind == "complex" else "i32")
+
+
+def disagreements(
+    signature: Signature, source: str, calling_convention: str, is_async: bool
+) -> Iterator[str]:
+    """Yield each difference in number of values or in type of register, as text.
+
+    Args:
+        signature: The typed signature.
+        source: The text that it was read from, such as ``"iree.abi"``.
+        calling_convention: The VM calling convention; nothing is yielded for a malformed one.
+        is_async: Whether the function is asynchronous: its last two arguments are then fences,
+            which the signature leaves out.
+
+    """
+    try:
+        convention = cconv.parse(_core.text_bytes(calling_convention))
+    except FormatError:
+        return
+    inputs, results = signature.inputs, signature.results
+    if source == "iree.abi" and len(results) == 1:
+        match results[0]:  # a structure alone is spread over the results
+            case List(items) | Tuple(items):
+                results = items
+            case Dict(items):
+                results = tuple(type for _, type in items)
+    arguments = convention.arguments
+    if is_async and arguments[-2:] == ("ref", "ref"):
+        arguments = arguments[:-2]
+    for side, types, registers in (
+        ("inputs", inputs, arguments),
+        ("results", results, convention.results),
+    ):
+        if len(types) != len(registers):
+            yield (
+                f"{side}: {len(types)} in {source}, {len(registers)} in the calling"
+                f" convention {calling_convention}"
+            )
+            continue
+        for index, (type, register) in enumerate(zip(types, registers, strict=True)):
+            if _register(type) not in (None, register):
+                yield (
+                    f"{side}[{index}]: {type} in {source}, {register} in the calling"
+                    f" convention {calling_convention}"
+                )

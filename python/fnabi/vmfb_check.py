@@ -1,0 +1,50 @@
+"""Check the exports of a VM bytecode module: texts that cannot be read or contradict each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from fnabi import _core
+from fnabi.errors import FormatError
+from fnabi.vmfb_export import Export
+from fnabi.vmfb_records import Finding
+
+__all__ = ["check_exports"]
+
+
+def check_exports(exports: Iterable[Export]) -> Iterator[Finding]:
+    """Yield what is wrong with the signatures of exports, or worth a look, in their order.
+
+    A malformed calling convention is left out: the check of the module's tables reports it.
+    """
+    for index, export in enumerate(exports):
+        where = f"exports[{index}]"
+        rest = export._rest
+        problems = ((rest.problem, rest.source is not None), (rest.sip_problem, False))
+        for problem, passed_over in problems:
+            if problem is not None and problem.key is not None:  # None: reported already
+                yield Finding(
+                    _core.code_name(problem.code),
+                    problem.offset,
+                    problem.path,
+                    _core.code_text(problem.code),
+                    "notice" if passed_over else "error",
+                )
+        if rest.source != "f" and "f" in rest.texts[::2]:
+            fault = _raw_problem(export)
+            if fault is not None and not fault.path.startswith(where):  # else: reported above
+                path = f"{where}.{fault.path}"
+                yield Finding(fault.code, fault.offset, path, fault.reason, "error")
+        for text in export.disagreements:
+            yield Finding("disagreement", None, where, text, "notice")
+        if rest.doubt is not None:
+            text = f"the declaration may have another reading: {rest.doubt}"
+            yield Finding("doubt", None, where, text, "notice")
+
+
+def _raw_problem(export: Export) -> FormatError | None:
+    try:
+        _ = export.raw
+    except FormatError as problem:
+        return problem
+    return None

@@ -1,0 +1,250 @@
+"""The exports of a VM bytecode module, each with its signature and the texts that it is from."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, SupportsIndex, TypeAlias, overload
+
+from fnabi import _core
+from fnabi._fnabi import lib
+from fnabi.errors import FormatError, excerpt
+from fnabi.iree_abi import Signature as IreeAbiSignature
+from fnabi.raw import parse as parse_raw
+from fnabi.sip import Signature as SipSignature
+from fnabi.types import Signature
+from fnabi.vmfb_records import Attributes, Record
+
+if TYPE_CHECKING:
+    from fnabi.declaration import Declaration
+
+__all__ = ["Export", "Exports", "Source", "UnreadableExport"]
+
+Source: TypeAlias = Literal["iree.abi", "iree.abi.declaration", "f", "cconv"]
+"""The texts that a signature is read from, the best one first."""
+
+
+class _Problem(Record, frozen=True):
+    code: int
+    offset: int
+    expected: str | None
+    path: str
+    key: str | None  # None: the calling convention
+
+
+class _Rest(Record, frozen=True):
+    """What few ask of an export: it stays the message that it came in until then."""
+
+    texts: tuple[str, ...]  # keys and values in turn
+    source: Source | None
+    doubt: Literal["arity", "names", "type"] | None
+    problem: _Problem | None
+    sip: SipSignature | None
+    sip_problem: _Problem | None
+
+
+_rest_decoder = _core.Decoder(_Rest)
+
+
+class Export(Record, frozen=True):
+    """A function that a module exports.
+
+    Attributes:
+        name: Its name, without the module's.
+        ordinal: Its index among the functions of the module.
+        calling_convention: The VM calling convention, such as ``"0rIi_r"``.
+        signature: The typed signature, from the best text that the module has for this function.
+            That is the first of ``iree.abi``, ``iree.abi.declaration``, ``f`` (the raw ABI) and
+            the calling convention, which there always is; `source` says which. The texts are
+            not merged, and may differ: see `disagreements`. A declaration that cannot be read
+            is passed over, for frontends may put any text there. Where that text is malformed or
+            of another version, `signature` raises FormatError: its offset is in the attribute's
+            value, its path such as ``exports[2].attrs["f"].inputs[0]``.
+
+    """
+
+    name: str
+    ordinal: int
+    calling_convention: str
+    signature: IreeAbiSignature
+    _message: bytes
+
+    @property
+    def _rest(self) -> _Rest:
+        return _core.build(_rest_decoder, self._message)
+
+    @property
+    def attrs(self) -> Attributes:
+        """The reflection attributes of the function."""
+        texts = iter(self._rest.texts)
+        return Attributes(tuple(zip(texts, texts, strict=True)))
+
+    @property
+    def source(self) -> Source | None:
+        """Which text `signature` was read from; None where it is malformed."""
+        return self._rest.source
+
+    @property
+    def doubt(self) -> Literal["arity", "names", "type"] | None:
+        """Why a declaration that `signature` was read from may have another reading, or None.
+
+        As in `declaration.Declaration.doubt`.
+        """
+        return self._rest.doubt
+
+    @property
+    def declaration(self) -> Declaration | None:
+        """All that ``iree.abi.declaration`` says, its attributes too; None without it.
+
+        Raises:
+            FormatError: when it cannot be read as a declaration.
+
+        """
+        text = self.attrs.get("iree.abi.declaration")
+        if text is None:
+            return None
+        known = self.calling_convention.startswith("0")
+        arguments, _, results = self.calling_convention[1:].partition("_")
+        inputs, outputs = (
+            side if known and (side == "v" or not side.strip("iIfFr")) else None
+            for side in (arguments, results)
+        )
+        from fnabi.declaration import parse
+
+        return parse(text, inputs=inputs, results=outputs)
+
+    @property
+    def problem(self) -> FormatError | None:
+        """What is wrong with a text that `signature` would have been read from, or None."""
+        problem = self._rest.problem
+        return None if problem is None else self._error(problem)
+
+    @property
+    def disagreements(self) -> tuple[str, ...]:
+        """In what `signature` and the calling convention differ: counts, and types of registers.
+
+        An async function has two references more than its text tells, the fences that it waits
+        for and signals. A type whose register is not known agrees with any. Nothing is compared
+        where a text cannot be read.
+        """
+        if self.source is None or self.source == "cconv":
+            return ()
+        from fnabi.vmfb_agreement import disagreements
+
+        return tuple(
+            disagreements(self.signature, self.source, self.calling_convention, self.is_async)
+        )
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the function is asynchronous: its last two arguments are fences."""
+        attrs = self.attrs
+        return attrs.get("iree.abi.model") == "coarse-fences" or attrs.get(
+            "iree.abi.declaration", ""
+        ).startswith("async ")
+
+    @property
+    def raw(self) -> Signature | None:
+        """The signature of the raw ABI, in ``f`` (version ``fv``), also where `source` is another.
+
+        Raises:
+            FormatError: when the attribute is malformed or of another version, as for `signature`.
+
+        """
+        rest = self._rest
+        if rest.source == "f":
+            return self.signature
+        if rest.source is None and rest.problem is not None and rest.problem.key in ("f", "fv"):
+            raise self._error(rest.problem)
+        attrs = self.attrs
+        if "f" not in attrs:
+            return None
+        if attrs.get("fv", "1") != "1":
+            code = lib.FNABI_VERSION
+            raise FormatError(
+                _core.code_name(code),
+                0,
+                'attrs["fv"]',
+                reason=_core.code_text(code),
+                expected='"1"',
+            )
+        try:
+            return parse_raw(_core.text_bytes(attrs["f"]))
+        except FormatError as problem:
+            problem.path = f'attrs["f"].{problem.path}'.rstrip(".")
+            raise
+
+    @property
+    def sip(self) -> SipSignature | None:
+        """How flat values nest, read from the SIP ABI's ``sip`` (version ``sipv``); or None.
+
+        The earlier form, ``abi`` of ``sip`` with the version in ``abiv``, is read as well.
+
+        Raises:
+            FormatError: as for `signature`.
+
+        """
+        rest = self._rest
+        if rest.sip_problem is not None:
+            raise self._error(rest.sip_problem)
+        return rest.sip
+
+    @property
+    def result_allocator(self) -> str | None:
+        """Name of the function that allocates results of dynamic shape (``fbr``), or None."""
+        return self.attrs.get("fbr")
+
+    def _error(self, problem: _Problem) -> FormatError:
+        text = self.calling_convention if problem.key is None else self.attrs[problem.key]
+        return FormatError(
+            _core.code_name(problem.code),
+            problem.offset,
+            problem.path,
+            reason=_core.code_text(problem.code),
+            expected=problem.expected,
+            excerpt=excerpt(_core.text_bytes(text), problem.offset),
+        )
+
+    def __repr__(self) -> str:
+        return f"<Export {self.name!r} {self.signature}>"
+
+
+class UnreadableExport(Export, frozen=True):
+    """An export whose best text cannot be read."""
+
+    @property  # type: ignore[misc]
+    def signature(self) -> IreeAbiSignature:
+        """Raise the FormatError of the text that cannot be read."""
+        problem = self._rest.problem
+        assert problem is not None
+        raise self._error(problem)
+
+    def __repr__(self) -> str:
+        return f"<Export {self.name!r} {self.calling_convention}>"
+
+
+class Exports(tuple[Export, ...]):
+    """The exports of a module in their order, also found by name.
+
+    ``exports["mm"]`` is the first one of that name and raises KeyError where there is none;
+    ``"mm" in exports`` asks.
+    """
+
+    @cached_property
+    def _by_name(self) -> dict[str, Export]:
+        return {export.name: export for export in reversed(self)}
+
+    @overload
+    def __getitem__(self, key: SupportsIndex, /) -> Export: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> tuple[Export, ...]: ...
+    @overload
+    def __getitem__(self, key: str, /) -> Export: ...
+    def __getitem__(self, key: SupportsIndex | slice | str, /) -> Export | tuple[Export, ...]:
+        if isinstance(key, str):
+            return self._by_name[key]
+        return super().__getitem__(key)
+
+    def __contains__(self, key: object, /) -> bool:
+        if isinstance(key, str):
+            return key in self._by_name
+        return super().__contains__(key)
