@@ -641,6 +641,70 @@ FNABI_API int64_t fnabi_vmfb_field(const char* data, size_t size, int32_t id,
 FNABI_API int64_t fnabi_vmfb_check(const char* data, size_t size, uint8_t* out,
                                    size_t capacity, fnabi_error* error);
 
+/* ----------------------------------------------------------------- bytecode */
+
+/* The bytecode of a module: what its functions do. Each function takes the
+ * whole file, as the functions of vmfb do, and fails as fnabi_vmfb_field does.
+ * Versions 15.0, 16.0 and 17.0 are known; another fails with
+ * FNABI_BYTECODE_VERSION where not said otherwise. All allocate at most 24
+ * bytes a byte of the module's tables, and 4 a byte of the largest function.
+ * FNABI_WORK also comes where functions share their bytes, or instructions
+ * refer to long names, more than 32 times the size of the FlatBuffer in all. */
+
+/* The instructions of one function. The message is
+ *   [[offset, size, number, name, [operand...], [result...]]...]
+ * with the offset in the function, in bytes; the opcode's number, after the
+ * byte of its page: 0x58, 0xE00A; and its name, such as "call". Operands are
+ * read and results are written:
+ *   [0, kind, number, move]    register; kind: "i32" "i64" "f32" "f64" "ref",
+ *                              or "value" where the instruction does not say
+ *                              which; a 64-bit one is `number` and the next
+ *   [1, value, kind]           immediate; kind: "i32" "i64" "f32" "f64"
+ *   [2, bank, number]          global; bank: "ref" with an ordinal, or "value"
+ *                              with an offset in bytes
+ *   [3, ordinal, name]         type; name: nil for one that is not there
+ *   [4, ordinal]               read-only data segment
+ *   [5, ordinal, import, name] callee: an import or a function; name: nil for
+ *                              one without, or one that is not there
+ *   [6, text]                  text
+ *   [7, offset, [[source, target]...]]
+ *                              branch: the offset of a block in the function,
+ *                              and registers that are copied one by one
+ *   [8, [size...]]             segment sizes, nil for what is no span
+ * Lists of registers and of cases are spread over the operands. The numbers of
+ * registers, ordinals and offsets may lead nowhere: see fnabi_bytecode_check.
+ * Fails with FNABI_MODULE_ORDINAL for a function that is not there, with
+ * FNABI_MODULE_RANGE for one outside the bytecode, and with
+ * FNABI_BYTECODE_OPCODE or FNABI_BYTECODE_END for bytes that are no
+ * instruction. */
+FNABI_API int64_t fnabi_bytecode_instructions(const char* data, size_t size,
+                                              uint64_t ordinal, uint8_t* out,
+                                              size_t capacity,
+                                              fnabi_error* error);
+
+/* The instructions of `count` functions from `first` on as text for people, not
+ * as a message: UTF-8 but for names that are not. Fails as the one above. */
+FNABI_API int64_t fnabi_bytecode_disassemble(const char* data, size_t size,
+                                             uint64_t first, uint64_t count,
+                                             uint8_t* out, size_t capacity,
+                                             fnabi_error* error);
+
+/* What is wrong with the bytecode. The message is
+ *   [[code, offset, path, text, severity,
+ *     function, name, position, instruction]...]
+ * as in fnabi_vmfb_check, then the ordinal and the name of the function, the
+ * offset of the instruction in it and its name, each nil where there is none.
+ *   "error"   what the official runtime of that version refuses to load
+ *   "unsafe"  what it loads, although calling it can crash or hang: operands
+ *             that it does not look at
+ *   "notice"  what no compiler writes, and does no harm
+ * An unknown version is an error, and nothing else is looked at. At most 1000
+ * findings are listed; the last one then is FNABI_BYTECODE_MORE, as severe as
+ * the worst of those that it counts. */
+FNABI_API int64_t fnabi_bytecode_check(const char* data, size_t size,
+                                       uint8_t* out, size_t capacity,
+                                       fnabi_error* error);
+
 /* -------------------------------------------------------------- declaration */
 
 /* The text that compilers leave for people to read (attribute

@@ -6,8 +6,7 @@
 #include "abi/cconv.h"
 #include "base/error.h"
 
-/* --------------------------------------------------------------------- table
- */
+/* -------------------------------------------------------------------- table */
 
 #define FEATURE(page, prefix, feature) FEATURE_##page = feature,
 enum { FNABI_BYTECODE_PAGES(FEATURE) };
@@ -37,8 +36,7 @@ const fnabi_bytecode_op* fnabi_bytecode_find(unsigned op) {
   }
 }
 
-/* ------------------------------------------------------------------- decoding
- */
+/* ----------------------------------------------------------------- decoding */
 
 static uint64_t little(const uint8_t* bytes, unsigned count) {
   uint64_t value = 0;
@@ -185,10 +183,9 @@ bool fnabi_bytecode_decode(const fnabi_bytecode_view* view, uint32_t offset,
   return true;
 }
 
-/* -------------------------------------------------------- calling conventions
- */
+/* ------------------------------------------------------ calling conventions */
 
-void fnabi_registers_begin(fnabi_registers* r, fnabi_bytecode_text side,
+void fnabi_registers_begin(fnabi_registers* r, fnabi_text side,
                            const fnabi_operand* segments) {
   *r = (fnabi_registers){.side = side, .segments = segments};
 }
@@ -234,8 +231,7 @@ char fnabi_registers_next(fnabi_registers* r) {
   return 0;
 }
 
-/* -------------------------------------------------------------------- modules
- */
+/* ------------------------------------------------------------------ modules */
 
 /* An array for `count` elements, NULL with none. */
 static bool make(fnabi_bytecode* b, void** array, size_t count, size_t size) {
@@ -247,7 +243,7 @@ static bool make(fnabi_bytecode* b, void** array, size_t count, size_t size) {
 }
 
 static bool read_text(fnabi_bytecode* b, const fnabi_fb_view* view,
-                      const fnabi_fb_field* field, fnabi_bytecode_text* text) {
+                      const fnabi_fb_field* field, fnabi_text* text) {
   return fnabi_fb_string(&b->fb, view, field, &text->data, &text->size);
 }
 
@@ -265,10 +261,10 @@ static bool read_signature(fnabi_bytecode* b, const fnabi_fb_table* table,
   callee->readable =
       fnabi_cconv_sides(text, callee->cconv.size, sides, &ignored);
   if (callee->readable && text != NULL) {
-    callee->arguments = (fnabi_bytecode_text){text + sides[0].begin,
-                                              sides[0].end - sides[0].begin};
-    callee->results = (fnabi_bytecode_text){text + sides[1].begin,
-                                            sides[1].end - sides[1].begin};
+    callee->arguments =
+        (fnabi_text){text + sides[0].begin, sides[0].end - sides[0].begin};
+    callee->results =
+        (fnabi_text){text + sides[1].begin, sides[1].end - sides[1].begin};
   }
   return true;
 }
@@ -362,7 +358,7 @@ static bool read_exports(fnabi_bytecode* b, const fnabi_fb_field* field) {
   const fnabi_fb_field* fields = field->table->fields;
   size_t place, count;
   fnabi_fb_view view;
-  fnabi_bytecode_text name;
+  fnabi_text name;
   if (!fnabi_fb_tables(&b->fb, &b->root, field, &place, &count)) return false;
   for (size_t i = 0; i < count; i++) {
     if (!fnabi_fb_enter(&b->fb, field->table, place + 4 * i, &view) ||
@@ -373,6 +369,40 @@ static bool read_exports(fnabi_bytecode* b, const fnabi_fb_field* field) {
     fnabi_callee* callee = &b->functions[ordinal].callee;
     if (callee->name.data == NULL) callee->name = name;
   }
+  return true;
+}
+
+static bool read_local_name(fnabi_bytecode* b, const fnabi_fb_field* field,
+                            size_t from, fnabi_text* name) {
+  fnabi_fb_view view;
+  return fnabi_fb_enter(&b->fb, field->table, from, &view) &&
+         read_text(b, &view, &field->table->fields[SOURCE_MAP_NAME], name);
+}
+
+/* Up to version 16 the debug database has an entry for each function, in their
+ * order, which names those that are not exported. Where an entry and an export
+ * do not agree, it is not that list. */
+static bool read_debug(fnabi_bytecode* b, const fnabi_fb_field* debug) {
+  const fnabi_fb_field* field = &debug->table->fields[DEBUG_FUNCTIONS];
+  size_t place, count;
+  fnabi_fb_view view;
+  fnabi_text name;
+  uint16_t at = b->root.shape->at[debug->id];
+  if (at == 0 || b->major > 16) return true;
+  if (!fnabi_fb_enter(&b->fb, debug->table, b->root.place + at, &view) ||
+      !fnabi_fb_tables(&b->fb, &view, field, &place, &count))
+    return fnabi_fb_in_field(&b->fb, debug->name);
+  if (count != b->function_count) return true;
+  for (int pass = 0; pass < 2; pass++)
+    for (size_t i = 0; i < count; i++) {
+      fnabi_text* known = &b->functions[i].callee.name;
+      if (!read_local_name(b, field, place + 4 * i, &name))
+        return fnabi_fb_in_element(&b->fb, field->name, i);
+      if (known->data == NULL && pass == 1)
+        *known = name;
+      else if (known->data != NULL && !fnabi_text_equal(*known, name))
+        return true;
+    }
   return true;
 }
 
@@ -448,6 +478,7 @@ bool fnabi_bytecode_open(fnabi_bytecode* b, const char* data, size_t size,
          read_imports(b, &fields[MODULE_IMPORTS]) &&
          read_functions(b, fields) &&
          read_exports(b, &fields[MODULE_EXPORTS]) &&
+         read_debug(b, &fields[MODULE_DEBUG]) &&
          read_rodata(b, &fields[MODULE_RODATA], (const uint8_t*)data, size) &&
          read_state(b, &fields[MODULE_STATE]);
 }

@@ -7,11 +7,11 @@
 #ifndef FNABI_MODULE_BYTECODE_H
 #define FNABI_MODULE_BYTECODE_H
 
+#include "base/text.h"
 #include "module/bytecode_table.h"
 #include "module/vmfb.h"
 
-/* -------------------------------------------------------------- instructions
- */
+/* ------------------------------------------------------------- instructions */
 
 /* Instructions by page and number: FNABI_OP_CALL, FNABI_OP_ADD_F32. */
 #define FNABI_BYTECODE_PREFIX(page, prefix, feature) FNABI_PAGE_##page = prefix,
@@ -119,26 +119,20 @@ static inline uint16_t fnabi_operand_target(const fnabi_operand* remap,
 bool fnabi_operand_case(const fnabi_operand* cases, uint32_t* at,
                         fnabi_operand* target, fnabi_operand* remap);
 
-/* -------------------------------------------------------- calling conventions
- */
-
-/* Text in the file; `data` is NULL where there is none. */
-typedef struct fnabi_bytecode_text {
-  const char* data;
-  size_t size;
-} fnabi_bytecode_text;
+/* ------------------------------------------------------ calling conventions */
 
 /* What a call refers to: a function or an import. */
 typedef struct fnabi_callee {
-  fnabi_bytecode_text name;  /* of an import, or of the first export of it */
-  fnabi_bytecode_text cconv; /* as the file has it */
-  bool readable;             /* the calling convention */
-  fnabi_bytecode_text arguments, results; /* its sides, without a 'v' */
+  fnabi_text name;  /* of an import, of the first export of a function,
+                                or of an internal one in the debug database */
+  fnabi_text cconv; /* as the file has it */
+  bool readable;    /* the calling convention */
+  fnabi_text arguments, results; /* its sides, without a 'v' */
 } fnabi_callee;
 
 /* Goes through the registers of a side in the order of a register list. */
 typedef struct fnabi_registers {
-  fnabi_bytecode_text side;
+  fnabi_text side;
   const fnabi_operand* segments; /* NULL: spans have no sizes */
   size_t at;                     /* in the side */
   uint32_t item;   /* of the side, counted from 0; a span is one */
@@ -147,15 +141,14 @@ typedef struct fnabi_registers {
   bool short_list; /* `segments` has no size for a span */
 } fnabi_registers;
 
-void fnabi_registers_begin(fnabi_registers* r, fnabi_bytecode_text side,
+void fnabi_registers_begin(fnabi_registers* r, fnabi_text side,
                            const fnabi_operand* segments);
 
 /* The letter of the next register (i I f F r), or 0 at the end, and where
  * `short_list` is set. */
 char fnabi_registers_next(fnabi_registers* r);
 
-/* -------------------------------------------------------------------- modules
- */
+/* ------------------------------------------------------------------ modules */
 
 typedef struct fnabi_function {
   fnabi_callee callee;
@@ -179,7 +172,7 @@ typedef struct fnabi_bytecode {
   uint32_t requirements;
   uint64_t requirements_place, version_place; /* in the file */
   size_t type_count, import_count, function_count, rodata_count;
-  fnabi_bytecode_text* types; /* names, such as "i32" or "!hal.buffer" */
+  fnabi_text* types; /* names, such as "i32" or "!hal.buffer" */
   fnabi_callee* imports;
   fnabi_function* functions; /* by ordinal */
   fnabi_rodata* rodata;
@@ -202,5 +195,16 @@ bool fnabi_bytecode_known(const fnabi_bytecode* b, fnabi_error* error);
 /* What a callee operand refers to, NULL where there is nothing. */
 const fnabi_callee* fnabi_bytecode_callee(const fnabi_bytecode* b,
                                           uint64_t value);
+
+/* ------------------------------------------------------------- verification */
+
+/* Checks every function, and writes each finding as fnabi_bytecode_check has
+ * it, unless `w` is NULL. `sound`, unless NULL, has room for each function:
+ * whether it has notices at most. In a sound function every register is one
+ * that it has, every ordinal is one of its table, and calls and returns have
+ * the registers of their calling conventions. Fails with FNABI_WORK or
+ * FNABI_MEMORY. The version must be known. */
+bool fnabi_bytecode_check_functions(fnabi_bytecode* b, fnabi_writer* w,
+                                    size_t* findings, bool* sound);
 
 #endif /* FNABI_MODULE_BYTECODE_H */
