@@ -1,18 +1,16 @@
-/* Arrow data: making its structures, streams of it, and the ends of a crossing.
- */
+/* Arrow structures: making, moving and freeing them, and streams of them. */
 #include "columns/arrow.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "columns/columns.h"
+#include "base/error.h"
 
 bool fnabi_arrow_is(const char* kind, const char* name) {
   return strcmp(kind, name) == 0;
 }
 
-/* -------------------------------------------------------------------- making
- */
+/* ------------------------------------------------------------------ schemas */
 
 void fnabi_arrow_release_schema(struct ArrowSchema* schema) {
   for (int64_t i = 0; i < schema->n_children; i++) {
@@ -58,10 +56,13 @@ bool fnabi_arrow_make_schema(const fnabi_arrow_field** f,
   return true;
 }
 
+/* ------------------------------------------------------------------- arrays */
+
+/* What an array owns. */
 typedef struct holder {
-  fnabi_columns* columns; /* an owner of them, or NULL */
+  fnabi_columns* columns; /* or NULL */
   const void* buffers[3];
-  void* made[3]; /* the buffers that are its own */
+  void* made[3]; /* those of the buffers that the array frees */
 } holder;
 
 void fnabi_arrow_release(struct ArrowArray* array) {
@@ -95,8 +96,7 @@ bool fnabi_arrow_open(struct ArrowArray* out, fnabi_columns* columns,
     free(out->children);
     return false;
   }
-  if (columns != NULL)
-    atomic_fetch_add_explicit(&columns->owners, 1, memory_order_relaxed);
+  if (columns != NULL) fnabi_columns_share(columns);
   h->columns = columns;
   out->buffers = h->buffers;
   out->private_data = h;
@@ -104,7 +104,7 @@ bool fnabi_arrow_open(struct ArrowArray* out, fnabi_columns* columns,
   return true;
 }
 
-static const uint64_t nothing[8]; /* where a buffer of no bytes is */
+static const uint64_t nothing[8]; /* the address of a buffer of no bytes */
 
 void fnabi_arrow_set_buffer(struct ArrowArray* out, int i, const void* data) {
   out->buffers[i] = data != NULL ? data : nothing;
@@ -123,26 +123,40 @@ struct ArrowArray* fnabi_arrow_add_child(struct ArrowArray* out) {
   return child;
 }
 
-bool fnabi_arrow_set_dictionary(struct ArrowArray* out, fnabi_columns* columns,
+void fnabi_arrow_write_name(fnabi_writer* w, const void* names, size_t i) {
+  const char* name = ((const char* const*)names)[i];
+  fnabi_put(w, name, strlen(name));
+}
+
+bool fnabi_arrow_set_dictionary(struct ArrowArray* out, const void* context,
                                 size_t count, fnabi_arrow_entry_writer* write) {
   struct ArrowArray* d = out->dictionary = calloc(1, sizeof *d);
   if (d == NULL || !fnabi_arrow_open(d, NULL, count, 3, 0)) return false;
   fnabi_writer w = {NULL, 0, 0};
-  for (size_t i = 0; i < count; i++) write(&w, columns, i);
+  for (size_t i = 0; i < count; i++) write(&w, context, i);
   uint8_t* text = fnabi_arrow_make_buffer(d, 2, w.size);
   int32_t* offsets =
       fnabi_arrow_make_buffer(d, 1, (count + 1) * sizeof *offsets);
   if (text == NULL || offsets == NULL || w.size > INT32_MAX) return false;
   w = (fnabi_writer){text, w.size, 0};
   for (size_t i = 0; i < count; i++) {
-    write(&w, columns, i);
+    write(&w, context, i);
     offsets[i + 1] = (int32_t)w.size;
   }
   return true;
 }
 
-/* ------------------------------------------------------------------- crossing
- */
+static void write_code(fnabi_writer* w, const void* context, size_t i) {
+  (void)context;
+  const char* name = fnabi_code_name((int32_t)i);
+  fnabi_put(w, name, strlen(name));
+}
+
+bool fnabi_arrow_set_codes(struct ArrowArray* out) {
+  return fnabi_arrow_set_dictionary(out, NULL, FNABI_CODE_COUNT, write_code);
+}
+
+/* --------------------------------------------------------- moving and freeing */
 
 #define MOVE(type)                             \
   do {                                         \
@@ -191,7 +205,7 @@ const char* fnabi_arrow_next(struct ArrowArrayStream* stream,
   int failed = schema != NULL ? stream->get_schema(stream, schema)
                               : stream->get_next(stream, array);
   if (failed == 0 && (schema == NULL || schema->release != NULL)) return NULL;
-  if (failed == 0) return "it has no schema";
+  if (failed == 0) return "the stream has no schema";
   const char* text = stream->get_last_error(stream);
   return text != NULL ? text : "the stream failed";
 }
@@ -200,8 +214,7 @@ int64_t fnabi_arrow_length(const struct ArrowArray* array) {
   return array->release != NULL ? array->length : -1;
 }
 
-/* -------------------------------------------------------------------- streams
- */
+/* ------------------------------------------------------------------ streams */
 
 static int source_schema(struct ArrowArrayStream* stream,
                          struct ArrowSchema* out) {

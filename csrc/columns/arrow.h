@@ -1,12 +1,12 @@
 /* arrow.h - the structures of the Arrow C data and stream interfaces, which
- * every library that speaks them defines for itself, and how they are filled.
+ * every library that uses them defines for itself, and how to fill them.
  * Private. */
 #ifndef FNABI_ARROW_H
 #define FNABI_ARROW_H
 
 #include <stdint.h>
 
-#include "base/message.h"
+#include "columns/columns.h"
 
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE
@@ -55,48 +55,58 @@ struct ArrowArrayStream {
 
 bool fnabi_arrow_is(const char* kind, const char* name);
 
-/* Moves a structure to one that is empty; false, and nothing is done, where it
- * has been released or moved already. */
+/* Moves a structure to one that is empty. Returns false, and does nothing, when
+ * it has been released or moved already. */
 bool fnabi_arrow_move(const char* kind, void* from, void* to);
 
-/* A field; all texts are static. It has as many children as follow. */
+/* A field, followed by its `children`. All texts are static. */
 typedef struct fnabi_arrow_field {
   const char *name, *format;
   const char* dictionary; /* the format of its values, or NULL */
   int children;
 } fnabi_arrow_field;
 
-/* The field at *f and what it is made of; *f is then behind them. What it made
- * is to be released, also when there is no memory for more: false. */
+/* Makes the schema of the field at *f and of its children, and moves *f past
+ * them. Returns false when out of memory. The caller releases `out` either
+ * way. */
 bool fnabi_arrow_make_schema(const fnabi_arrow_field** f,
                              struct ArrowSchema* out);
 void fnabi_arrow_release_schema(struct ArrowSchema* schema);
 
-/* An array without children or buffers, and room for some. Once this answers
- * true the array is to be released, whatever fails after. Every array, the
- * innermost too, owns what it is made of, `columns` as well unless NULL: a
- * consumer may take any of them out and release it last. */
+/* Makes an array with the capacity for that many buffers and children, and
+ * without any. Once this has returned true the caller releases the array,
+ * whatever fails later. Every array, also the innermost, owns its memory and
+ * (unless NULL) is an owner of `columns`: a consumer may move any of them out
+ * and release it last. */
 bool fnabi_arrow_open(struct ArrowArray* out, fnabi_columns* columns,
                       size_t length, int buffers, int children);
 void fnabi_arrow_release(struct ArrowArray* array);
 
-/* A buffer that is there already; NULL: one of no bytes. */
+/* Sets a buffer that somebody else owns; NULL is one of no bytes. */
 void fnabi_arrow_set_buffer(struct ArrowArray* out, int i, const void* data);
 
-/* A buffer that the array frees; NULL when there is no memory. */
+/* Makes a zeroed buffer that the array owns; NULL when out of memory. */
 void* fnabi_arrow_make_buffer(struct ArrowArray* out, int i, size_t size);
 
-/* The next child, to be filled; NULL when there is no memory. */
+/* Adds an empty child and returns it; NULL when out of memory. */
 struct ArrowArray* fnabi_arrow_add_child(struct ArrowArray* out);
 
-/* The text of an entry of a dictionary of `count`. */
-typedef void fnabi_arrow_entry_writer(fnabi_writer* w,
-                                      const fnabi_columns* columns, size_t i);
-bool fnabi_arrow_set_dictionary(struct ArrowArray* out, fnabi_columns* columns,
+/* Writes the text of entry `i` of a dictionary. */
+typedef void fnabi_arrow_entry_writer(fnabi_writer* w, const void* context,
+                                      size_t i);
+
+/* Writes a name of an array of them, const char* const[]. */
+void fnabi_arrow_write_name(fnabi_writer* w, const void* names, size_t i);
+
+/* Makes the dictionary of an array, with `count` entries. */
+bool fnabi_arrow_set_dictionary(struct ArrowArray* out, const void* context,
                                 size_t count, fnabi_arrow_entry_writer* write);
 
-/* The validity of an array: a bit for each element i, whether `condition`.
- * Returns false from the function that it stands in when there is no memory. */
+/* Makes the dictionary of the names of fnabi_code. */
+bool fnabi_arrow_set_codes(struct ArrowArray* out);
+
+/* Makes the validity bitmap of an array: element i is valid if `condition`.
+ * Makes the function that uses it return false when out of memory. */
 #define FNABI_ARROW_VALIDITY(out, condition)                          \
   do {                                                                \
     size_t count_ = (size_t)(out)->length;                            \

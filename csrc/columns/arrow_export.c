@@ -1,17 +1,14 @@
-/* Columns as Arrow data, and Arrow data as texts. */
+/* Columns as Arrow data. */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "columns/arrow.h"
-#include "columns/columns.h"
 
-/* -------------------------------------------------------------------- schema
- */
+/* ------------------------------------------------------------------- schema */
 
 typedef fnabi_arrow_field field;
 
-enum { FIELDS = 1 + 2 + 2 * 11 + 1 }; /* of declarations, which have the most */
+enum { FIELDS = 1 + 2 + 2 * 11 + 1 }; /* of declarations, the most of any ABI */
 
 static field* put_nodes(field* f, const char* name, int32_t abi) {
   *f++ = (field){name, "+l", NULL, 1};
@@ -55,44 +52,26 @@ int64_t fnabi_columns_schema(int32_t abi, struct ArrowSchema* out) {
   return -1;
 }
 
-static void put_ascii(fnabi_writer* w, const char* text) {
-  fnabi_put(w, text, strlen(text));
+/* -------------------------------------------------------------------- array */
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const char* const doubts[] = {"none", "arity", "names", "type"};
+static const char* const sip_kinds[] = {"none", "leaf", "sequence", "dict"};
+static const char* const type_kinds[] = {
+    "none", "scalar",           "buffer", "ref",  "list",    "tuple",
+    "dict", "homogeneous_list", "named",  "null", "unknown", "ref_array",
+};
+_Static_assert(COUNT(doubts) == FNABI_DOUBT_TYPE + 1, "every doubt has a name");
+_Static_assert(COUNT(sip_kinds) == FNABI_SIP_DICT + 1, "every node has a name");
+_Static_assert(COUNT(type_kinds) == FNABI_TYPE_REF_ARRAY + 1,
+               "every type has a name");
+
+static void write_dtype(fnabi_writer* w, const void* columns, size_t i) {
+  fnabi_dtype_table_write_name(w, &((const fnabi_columns*)columns)->dtypes, i);
 }
 
-static void write_code(fnabi_writer* w, const fnabi_columns* columns,
-                       size_t i) {
-  (void)columns;
-  put_ascii(w, fnabi_code_name((int32_t)i));
-}
-
-static void write_doubt(fnabi_writer* w, const fnabi_columns* columns,
-                        size_t i) {
-  static const char* const names[] = {"none", "arity", "names", "type"};
-  (void)columns;
-  put_ascii(w, names[i]);
-}
-
-enum { SIP_KINDS = FNABI_SIP_DICT + 1, TYPE_KINDS = FNABI_TYPE_REF_ARRAY + 1 };
-
-static void write_sip_kind(fnabi_writer* w, const fnabi_columns* columns,
-                           size_t i) {
-  static const char* const names[SIP_KINDS] = {"none", "leaf", "sequence",
-                                               "dict"};
-  (void)columns;
-  put_ascii(w, names[i]);
-}
-
-static void write_type_kind(fnabi_writer* w, const fnabi_columns* columns,
-                            size_t i) {
-  static const char* const names[TYPE_KINDS] = {
-      "none", "scalar",           "buffer", "ref",  "list",    "tuple",
-      "dict", "homogeneous_list", "named",  "null", "unknown", "ref_array",
-  };
-  (void)columns;
-  put_ascii(w, names[i]);
-}
-
-/* A child of numbers that stand in a column. */
+/* Adds a child whose numbers are those of a column. */
 static struct ArrowArray* add_numbers(struct ArrowArray* out,
                                       fnabi_columns* columns, size_t length,
                                       const fnabi_vector* v) {
@@ -103,8 +82,10 @@ static struct ArrowArray* add_numbers(struct ArrowArray* out,
   return child;
 }
 
-/* Names where they are UTF-8, or where they are not. The two share the bytes,
- * but for columns with some of each: nobody is handed a text that is none. */
+/* Adds a child of the names that are UTF-8, or of those that are not, with null
+ * for the others. Both share the bytes of the column, except where some names
+ * are UTF-8 and some not: a consumer must never be given a string that is not
+ * UTF-8, not even as the bytes of a null. */
 static bool add_names(struct ArrowArray* out, fnabi_columns* columns,
                       size_t length, const fnabi_vector* offsets,
                       const fnabi_vector* names, const uint8_t* named,
@@ -113,7 +94,7 @@ static bool add_names(struct ArrowArray* out, fnabi_columns* columns,
   if (child == NULL || !fnabi_arrow_open(child, columns, length, 3, 0))
     return false;
   const int32_t* ends = (const int32_t*)(const void*)offsets->data;
-  /* where all names are empty there may be no memory */
+  /* a column of empty names alone may have no memory */
   const uint8_t* data = names->size == 0 ? (const uint8_t*)"" : names->data;
 #define IS_UTF8(i) \
   fnabi_is_utf8(data + ends[i], (size_t)(ends[(i) + 1] - ends[i]))
@@ -157,8 +138,9 @@ static bool add_type_columns(struct ArrowArray* out, fnabi_columns* columns,
   else
     FNABI_ARROW_VALIDITY(child,
                          ((const int32_t*)(const void*)dtypes->data)[i] >= 0);
-  if (!fnabi_arrow_set_dictionary(child, columns, fnabi_dtype_count(columns),
-                                  fnabi_dtype_write_name))
+  if (!fnabi_arrow_set_dictionary(child, columns,
+                                  fnabi_dtype_table_count(&columns->dtypes),
+                                  write_dtype))
     return false;
 
   struct ArrowArray* shape = fnabi_arrow_add_child(out);
@@ -199,7 +181,7 @@ static bool add_sip_columns(struct ArrowArray* out, fnabi_columns* columns,
     if (child == NULL) return false;
     FNABI_ARROW_VALIDITY(child, numbers[i] >= 0);
   }
-  /* what is in a structure and has no position has a name */
+  /* a node in a structure that has no position has a name */
   const int32_t* positions =
       (const int32_t*)(const void*)c[FNABI_COLUMN_POSITION].data;
   uint8_t* named = malloc(nodes + 1);
@@ -234,9 +216,10 @@ static bool add_side(struct ArrowArray* out, fnabi_columns* columns, int side) {
   struct ArrowArray* kinds =
       add_numbers(items, columns, nodes, &c[FNABI_COLUMN_KIND]);
   return kinds != NULL &&
-         fnabi_arrow_set_dictionary(kinds, columns,
-                                    sip ? SIP_KINDS : TYPE_KINDS,
-                                    sip ? write_sip_kind : write_type_kind) &&
+         (sip ? fnabi_arrow_set_dictionary(kinds, sip_kinds, COUNT(sip_kinds),
+                                           fnabi_arrow_write_name)
+              : fnabi_arrow_set_dictionary(kinds, type_kinds, COUNT(type_kinds),
+                                           fnabi_arrow_write_name)) &&
          (sip ? add_sip_columns : add_type_columns)(items, columns, c, nodes);
 }
 
@@ -248,8 +231,7 @@ static bool fill_array(struct ArrowArray* out, fnabi_columns* columns) {
       add_numbers(out, columns, rows, &v[FNABI_COLUMN_STATUS]);
   if (child == NULL) return false;
   FNABI_ARROW_VALIDITY(child, status[i] != FNABI_ROW_NULL);
-  if (!fnabi_arrow_set_dictionary(child, columns, FNABI_CODE_COUNT, write_code))
-    return false;
+  if (!fnabi_arrow_set_codes(child)) return false;
 
   child = fnabi_arrow_add_child(out);
   if (child == NULL || !fnabi_arrow_open(child, NULL, rows, 2, 0)) return false;
@@ -269,8 +251,8 @@ static bool fill_array(struct ArrowArray* out, fnabi_columns* columns) {
   child = add_numbers(out, columns, rows, &v[FNABI_COLUMN_DOUBT]);
   if (child == NULL) return false;
   FNABI_ARROW_VALIDITY(child, status[i] == FNABI_OK);
-  return fnabi_arrow_set_dictionary(child, columns, FNABI_DOUBT_TYPE + 1,
-                                    write_doubt);
+  return fnabi_arrow_set_dictionary(child, doubts, COUNT(doubts),
+                                    fnabi_arrow_write_name);
 }
 
 int64_t fnabi_columns_array(fnabi_columns* columns, struct ArrowArray* out) {
@@ -280,8 +262,7 @@ int64_t fnabi_columns_array(fnabi_columns* columns, struct ArrowArray* out) {
   return -1;
 }
 
-/* -------------------------------------------------------------------- stream
- */
+/* ------------------------------------------------------------------- stream */
 
 typedef struct parts {
   size_t count, next;
@@ -324,73 +305,9 @@ int64_t fnabi_columns_stream(fnabi_columns* const* columns, size_t count,
   p->next = 0;
   for (size_t i = 0; i < count; i++) {
     p->columns[i] = columns[i];
-    atomic_fetch_add_explicit(&columns[i]->owners, 1, memory_order_relaxed);
+    fnabi_columns_share(columns[i]);
   }
   *out = (struct ArrowArrayStream){stream_schema, stream_next, stream_error,
                                    release_stream, p};
   return 0;
-}
-
-/* --------------------------------------------------------------- from others
- */
-/* Views of 16 bytes: a size, and the text or where it stands. */
-static int64_t decode_views(fnabi_columns* columns,
-                            const struct ArrowArray* array, size_t first,
-                            size_t count, fnabi_error* error) {
-  enum { BATCH = 256 };
-  fnabi_text texts[BATCH];
-  const uint8_t* validity = array->buffers[0];
-  const char* views = array->buffers[1];
-  size_t before = columns->rows;
-  for (size_t done = 0; done < count;) {
-    size_t n = count - done < BATCH ? count - done : BATCH;
-    for (size_t k = 0; k < n; k++) {
-      size_t i = first + done + k;
-      int32_t view[4];
-      memcpy(view, views + 16 * i, sizeof view);
-      bool valid = validity == NULL || (validity[i / 8] >> i % 8 & 1) != 0;
-      const char* text = views + 16 * i + 4;
-      if (valid && view[0] > 12)
-        text = (const char*)array->buffers[2 + view[2]] + view[3];
-      texts[k] = (fnabi_text){valid ? text : NULL, valid ? (size_t)view[0] : 0};
-    }
-    if (!fnabi_columns_add(columns, texts, n, false))
-      return fnabi_fail(error, FNABI_MEMORY, columns->rows - before, NULL);
-    done += n;
-  }
-  return (int64_t)count;
-}
-
-int64_t fnabi_columns_decode_arrow(fnabi_columns* columns,
-                                   const struct ArrowSchema* schema,
-                                   const struct ArrowArray* array, size_t first,
-                                   size_t count, fnabi_error* error) {
-  if (count == 0) return 0;
-  first += (size_t)array->offset;
-  if (fnabi_arrow_is(schema->format, "+s") && schema->n_children == 1 &&
-      array->n_children == 1) {
-    schema = schema->children[0];
-    array = array->children[0];
-    first += (size_t)array->offset;
-  }
-  const char* format = schema->dictionary == NULL ? schema->format : "";
-  if (fnabi_arrow_is(format, "vu") || fnabi_arrow_is(format, "vz"))
-    return decode_views(columns, array, first, count, error);
-  bool small = fnabi_arrow_is(format, "u") || fnabi_arrow_is(format, "z");
-  if (!small && !fnabi_arrow_is(format, "U") && !fnabi_arrow_is(format, "Z"))
-    return fnabi_fail(
-        error, FNABI_MESSAGE, 0,
-        "Arrow strings or binaries, or a table of one such column,");
-  const void* offsets = array->buffers[1];
-  int64_t size;
-  if (small) {
-    int32_t end;
-    memcpy(&end, (const char*)offsets + 4 * (first + count), sizeof end);
-    size = end;
-  } else {
-    memcpy(&size, (const char*)offsets + 8 * (first + count), sizeof size);
-  }
-  return fnabi_columns_decode(
-      columns, array->buffers[2], size < 0 ? 0 : (size_t)size, offsets,
-      small ? 4 : 8, array->buffers[0], first, count, error);
 }

@@ -1,10 +1,10 @@
-/* Arrow data as lines of JSON. */
+/* Rows of Arrow data as lines of JSON. */
 #include "base/decimal.h"
 #include "base/error.h"
 #include "columns/arrow.h"
 
-/* A column, with those that it is made of behind it. What a value needs to be
- * written is looked up once for all rows. */
+/* How the values of a column are written, followed by the plans of its
+ * children: everything that is the same for all rows is looked up once. */
 typedef struct plan {
   const uint8_t* validity; /* NULL: all are valid */
   const void* data;        /* numbers, offsets */
@@ -13,15 +13,15 @@ typedef struct plan {
   char format;     /* of Arrow; 'L' for lists, 'S' for structs */
   bool dictionary; /* the next plan is that of the values */
   uint8_t head_size;
-  size_t size;   /* of how many plans this one is the first */
-  char head[32]; /* what stands before a field of a struct */
+  size_t size;   /* the number of plans, this one and its children's */
+  char head[32]; /* the JSON before a field of a struct */
 } plan;
 
-/* Enough for whatever fnabi exports. */
+/* More than any export of fnabi has. */
 enum { PLANS = 64 };
 
-/* Whether a column is of a kind that fnabi exports. Schemas nest no deeper than
- * there are plans. */
+/* Makes the plans of a column. Returns false for a column of a type that fnabi
+ * does not export. The number of plans limits how deep schemas nest. */
 static bool make_plan(const struct ArrowSchema* schema,
                       const struct ArrowArray* array, plan** next,
                       const plan* end) {
@@ -64,8 +64,8 @@ static bool make_plan(const struct ArrowSchema* schema,
   return true;
 }
 
-/* Bytes with 32 that may be read: mostly they are copied by the lot, for which
- * no function is called. */
+/* Writes `size` bytes, of which 32 may be read: a copy of a fixed size is no
+ * call. */
 static inline void put_short(fnabi_writer* w, const void* bytes, size_t size) {
   if (w->size <= w->capacity && w->capacity - w->size >= 32) {
     memcpy(w->out + w->size, bytes, 32);
@@ -88,7 +88,7 @@ static inline bool is_plain(uint8_t byte) {
   return byte >= 0x20 && byte != '"' && byte != '\\';
 }
 
-/* UTF-8 between quotes: what must be escaped is. */
+/* Writes UTF-8 between quotes, with the escapes that JSON requires. */
 static void put_text(fnabi_writer* w, const uint8_t* text, size_t size) {
   size_t from = 0;
   if (size <= 16 && w->size <= w->capacity && w->capacity - w->size >= 18) {

@@ -1,8 +1,7 @@
 /* What crosses to columns and from them as Python objects: lists of texts,
  * which the decoder reads where they are, and capsules of Arrow data. */
-#include "columns/columns.h"
-
 #include "columns/arrow.h"
+#include "columns/rows.h"
 #include "lane/lane.h"
 
 /* --------------------------------------------------------------------- lists

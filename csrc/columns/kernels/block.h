@@ -12,7 +12,8 @@
 #ifndef FNABI_COLUMNS_BLOCK_H
 #define FNABI_COLUMNS_BLOCK_H
 
-#include "columns/columns.h"
+#include "fnabi.h"
+#include "columns/kernels/sides.h"
 
 enum {
   FNABI_BLOCK_ROWS = 1024,

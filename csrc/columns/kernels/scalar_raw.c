@@ -3,7 +3,8 @@
  * many digits there are, whether there is a dtype, whether a shape has another
  * dim behind none. The `&`s and masks stand for conditions that would be
  * mispredicted: seventeen in a signature of 64 bytes become six. */
-#include "columns/columns.h"
+#include "fnabi.h"
+#include "columns/kernels/sides.h"
 
 /* By the tag of a value: its fnabi_type, and whether it may have a dtype. */
 typedef struct value_tag {

@@ -1,7 +1,8 @@
 /* The scalar decoder of SIP signatures; sip.c has the grammar. Keys must ascend
  * in every structure, which shows that they differ, and numbers have at most
  * eight digits and no sign: all else is left to the reference. */
-#include "columns/columns.h"
+#include "fnabi.h"
+#include "columns/kernels/sides.h"
 
 typedef struct level {
   size_t end;

@@ -1,0 +1,33 @@
+#include "columns/kernels/block.h"
+
+const fnabi_kernel* fnabi_kernel_of(fnabi_decoder decoder) {
+#if defined(FNABI_X86)
+  if (decoder == FNABI_DECODER_AVX2 && __builtin_cpu_supports("avx2") &&
+      __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt"))
+    return &fnabi_kernel_avx2;
+  if (decoder == FNABI_DECODER_AVX512 && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vbmi") &&
+      __builtin_cpu_supports("avx512vbmi2"))
+    return &fnabi_kernel_avx512;
+#elif defined(FNABI_NEON)
+  if (decoder == FNABI_DECODER_NEON) return &fnabi_kernel_neon;
+#endif
+  (void)decoder;
+  return NULL;
+}
+
+int32_t fnabi_decoder_find(int32_t decoder) {
+  if (decoder == FNABI_DECODER_BEST) {
+    for (decoder = FNABI_DECODER_COUNT - 1; decoder > FNABI_DECODER_SCALAR;
+         decoder--)
+      if (fnabi_kernel_of((fnabi_decoder)decoder) != NULL) break;
+    return decoder;
+  }
+  bool here =
+      decoder == FNABI_DECODER_REFERENCE || decoder == FNABI_DECODER_SCALAR ||
+      (decoder > FNABI_DECODER_SCALAR && decoder < FNABI_DECODER_COUNT &&
+       fnabi_kernel_of((fnabi_decoder)decoder) != NULL);
+  return here ? decoder : -1;
+}
