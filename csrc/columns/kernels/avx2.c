@@ -28,7 +28,7 @@ static inline chunk load(const uint8_t* bytes) {
   return (chunk){load32(bytes), load32(bytes + 32)};
 }
 
-/* The high bits of bytes. */
+/* The high bits of 64 bytes. */
 static inline uint64_t high_bits(__m256i low, __m256i high) {
   return (uint32_t)_mm256_movemask_epi8(low) |
          (uint64_t)(uint32_t)_mm256_movemask_epi8(high) << 32;
@@ -83,7 +83,7 @@ static inline void put_wide(int64_t* out, const int32_t* from,
                       _mm256_cvtepi32_epi64(_mm256_extracti128_si256(some, 1)));
 }
 
-/* The digit before each byte, if the run of digits goes on to there. */
+/* The digit before each byte, or 0 where the run of digits has ended. */
 static inline __m256i take_digits(const uint8_t* text, __m256i* run) {
   __m256i v = _mm256_sub_epi8(load32(text - 1), _mm256_set1_epi8('0'));
   *run = _mm256_and_si256(*run, are_digits(v));
@@ -129,5 +129,5 @@ const fnabi_kernel fnabi_kernel_avx2 = {decode_raw, NULL};
 #pragma GCC pop_options
 #endif
 #else
-typedef int fnabi_no_avx2; /* an empty file is none */
+typedef int fnabi_no_avx2; /* ISO C forbids an empty file */
 #endif

@@ -1,5 +1,5 @@
 /* The kernel for processors with AVX-512 up to VBMI2: 64 bytes are a register,
- * and those whose bits are set move together in one instruction. */
+ * and one instruction compresses them by a mask. */
 #include "columns/kernels/block.h"
 
 #if defined(FNABI_X86)
@@ -125,7 +125,7 @@ static inline size_t pick64(int64_t* out, const int32_t* from,
 /* Bits of bytes of 128 and more. */
 static inline uint64_t deep_of(chunk c) { return _mm512_movepi8_mask(c); }
 
-/* Sums of all bytes before each, and of all. */
+/* A prefix sum over the bytes of a register, in parts of 16. */
 static inline uint8_t put_depths(uint8_t* out, uint64_t opens,
                                  const uint8_t* closes, uint8_t depth) {
   __m512i change = _mm512_sub_epi8(
@@ -134,7 +134,7 @@ static inline uint8_t put_depths(uint8_t* out, uint64_t opens,
   sum = _mm512_add_epi8(sum, _mm512_bslli_epi128(sum, 2));
   sum = _mm512_add_epi8(sum, _mm512_bslli_epi128(sum, 4));
   sum = _mm512_add_epi8(sum, _mm512_bslli_epi128(sum, 8));
-  /* what the lanes of 16 before each add up to */
+  /* the sums of all parts before each */
   __m512i ends = _mm512_permutexvar_epi8(
       _mm512_set_epi64(0x2F2F2F2F2F2F2F2F, 0x2F2F2F2F2F2F2F2F,
                        0x1F1F1F1F1F1F1F1F, 0x1F1F1F1F1F1F1F1F,
@@ -152,8 +152,8 @@ static inline uint8_t put_depths(uint8_t* out, uint64_t opens,
                                _mm512_extracti32x4_epi32(sum, 3), 15));
 }
 
-/* Digits as numbers, and 0 for other bytes and digits not of a run that goes on
- * to the end of the number; `run` says which are. */
+/* Digits as numbers; 0 for other bytes, and for digits that are not in a run up
+ * to the end of the number: `run` has the bits of those that are. */
 static inline __m512i take_digits(const uint8_t* text, uint64_t* run) {
   __m512i v = _mm512_sub_epi8(load(text), _mm512_set1_epi8('0'));
   *run &= _mm512_cmple_epu8_mask(v, _mm512_set1_epi8(9));
@@ -197,7 +197,7 @@ static inline size_t put_numbers(fnabi_block* b, size_t n, size_t chunk_index,
   __m512i pairs[4], four[2] = {0};
   for (int i = 0; i < longest / 2; i++) {
     pairs[i] = take_pairs(at - 2 * i, &run);
-    if (i == 0) /* for the only number with a sign */
+    if (i == 0) /* "-1" is the only number with a sign */
       pairs[i] = _mm512_mask_mov_epi8(pairs[i], minus, _mm512_set1_epi8(-1));
     pairs[i] = _mm512_maskz_compress_epi8(ends, pairs[i]);
   }
@@ -226,5 +226,5 @@ const fnabi_kernel fnabi_kernel_avx512 = {decode_raw, decode_sip};
 #pragma GCC pop_options
 #endif
 #else
-typedef int fnabi_no_avx512; /* an empty file is none */
+typedef int fnabi_no_avx512; /* ISO C forbids an empty file */
 #endif

@@ -1,17 +1,17 @@
-/* columns_block_bits.h - for a kernel without an instruction that moves bytes
- * whose bits are set next to each other: eight at a time by a table, or else
- * one by one. The kernel has defined count_bits and
+/* bits.h - what tokens.h requires, for a kernel without an instruction that
+ * compresses bytes by a mask: eight at a time by a table, or else one by one.
+ * The kernel has defined count_bits and
  *
- *   put_word(out, from, places) the bytes at these places, of eight
- *   put_sums(out, base, bytes)  eight bytes, each added to a number
- *   put_wide(out, from, places) eight numbers at these places, wider
+ *   put_word(out, from, places) writes the bytes at these indexes, of eight
+ *   put_sums(out, base, bytes)  writes eight bytes, `base` added to each
+ *   put_wide(out, from, places) writes eight int32 at these indexes as int64
  *   take_numbers(out, text)     out[i] is the number before text[i], of up to
  *                               four digits or "-1"; 0 if there is none
  */
-#ifndef FNABI_COLUMNS_BLOCK_BITS_H
-#define FNABI_COLUMNS_BLOCK_BITS_H
+#ifndef FNABI_KERNELS_BITS_H
+#define FNABI_KERNELS_BITS_H
 
-/* By eight bits: the places of those that are set. */
+/* By the value of eight bits: the indexes of those that are set. */
 #define BIT(b, i) ((b) >> (i) & 1)
 #define BELOW2(b) (BIT(b, 0) + BIT(b, 1))
 #define BELOW4(b) (BELOW2(b) + BELOW2((b) >> 2))
@@ -83,8 +83,8 @@ static inline size_t put_numbers(fnabi_block* b, size_t n, size_t i,
       *out++ = long_number(at + fnabi_lowest(rest));
     return put_bytes(b->marks + n, at, ends);
   }
-  /* by byte and not by number, for what has been stored in parts that overlap
-   * cannot be read at once */
+  /* by byte and not by number: a load that spans overlapping stores waits until
+   * all of them are done */
   int16_t numbers[64];
   take_numbers(numbers, at);
   size_t count = count_bits(ends);
@@ -131,4 +131,4 @@ static inline size_t pick64(int64_t* out, const int32_t* from,
   return total;
 }
 
-#endif /* FNABI_COLUMNS_BLOCK_BITS_H */
+#endif /* FNABI_KERNELS_BITS_H */

@@ -1,19 +1,19 @@
-/* columns_block.h - short texts by the block, decoded together. Private.
+/* block.h - blocks of short texts, and the kernels that decode them. Private.
  *
- * What a processor cannot foresee in a signature is where a number ends, what
- * comes next and how deep it is, and a decoder that asks is misled every few
- * bytes. This one does not ask: the texts of a block are cut into tokens, the
- * tokens are checked and the columns are filled, 64 at a time, by steps that
- * are the same for all of them; in the end it says whether all texts were
- * well-formed. The steps need instructions for many bytes at once, and so
- * columns_block_NAME.c compiles them for the processors that have NAME:
- * columns_block_tokens.h, and of each ABI that gets faster by it
- * columns_block_raw.h or columns_block_sip.h. */
-#ifndef FNABI_COLUMNS_BLOCK_H
-#define FNABI_COLUMNS_BLOCK_H
+ * A processor cannot predict where a number of a signature ends, what follows
+ * and how deep it nests, so a decoder with a branch for each of these is
+ * mispredicted every few bytes. A kernel has no such branches: it cuts the
+ * texts of a block into tokens, checks the tokens and fills the columns, 64 at
+ * a time, by steps that are the same for all of them; in the end it returns
+ * whether all texts were well-formed. The steps need SIMD instructions.
+ * avx2.c, avx512.c and neon.c define these for their processors, and then
+ * include tokens.h, and raw.h or sip.h where that ABI gets faster by it.
+ * scalar_raw.c and scalar_sip.c run on any processor. dispatch.c selects. */
+#ifndef FNABI_KERNELS_BLOCK_H
+#define FNABI_KERNELS_BLOCK_H
 
-#include "fnabi.h"
 #include "columns/kernels/sides.h"
+#include "fnabi.h"
 
 enum {
   FNABI_BLOCK_ROWS = 1024,
@@ -22,7 +22,7 @@ enum {
   FNABI_BLOCK_ROOM = FNABI_BLOCK_SIZE + 2 * FNABI_BLOCK_PAD
 };
 
-/* Stands behind the last text, and between two that do not touch. */
+/* The byte after the last text, and between two that do not touch. */
 #define FNABI_BLOCK_BETWEEN '@'
 
 /* A token is a byte of 0x40 or more that is not in a name: a tag, or
@@ -32,17 +32,17 @@ typedef struct fnabi_block {
   uint8_t bytes[FNABI_BLOCK_ROOM]; /* texts from FNABI_BLOCK_PAD on, then 0 */
   uint16_t begins[FNABI_BLOCK_ROWS], ends[FNABI_BLOCK_ROWS]; /* by row */
 
-  /* All that follows is scratch. By token: its byte and where that is, the
-   * number behind it, its two last digits where the kernel wants them, and the
-   * byte behind it. */
+  /* All that follows is scratch. By token: its byte and the offset of that, the
+   * number after it, the last two digits of that where the kernel needs them,
+   * and the byte after the number. */
   size_t tokens;
   uint8_t tags[FNABI_BLOCK_ROOM];
   uint16_t places[FNABI_BLOCK_ROOM];
   int32_t numbers[FNABI_BLOCK_ROOM];
   uint8_t pairs[FNABI_BLOCK_ROOM], marks[FNABI_BLOCK_ROOM];
 
-  /* Bits of the bytes of names, and of those that are tags; by name: where it
-   * is, its size, and a number that orders as its first eight bytes do. */
+  /* Bits: which bytes are in names, and which are tags. By name: its offset, its
+   * size, and a number that orders as its first eight bytes do. */
   uint64_t in_names[FNABI_BLOCK_WORDS], in_tags[FNABI_BLOCK_WORDS];
   size_t names;
   uint16_t name_places[FNABI_BLOCK_NAMES + 1],
@@ -54,9 +54,9 @@ typedef struct fnabi_block {
   uint16_t list[FNABI_BLOCK_ROOM], heads[2][FNABI_BLOCK_ROWS + FNABI_BLOCK_PAD];
 } fnabi_block;
 
-/* Adds the nodes of all rows to both sides, and stores where those of each row
- * end. False where a row is malformed, or well-formed but unlike most: what was
- * written is then to be dropped. */
+/* Adds the nodes of all rows to both sides, and stores in `offsets` where those
+ * of each row end. Returns false when a text is malformed, or well-formed but
+ * unusual; the caller then drops what was written. */
 typedef bool fnabi_block_decode(fnabi_block* block, fnabi_side_columns sides[2],
                                 int32_t* const offsets[2]);
 
@@ -64,7 +64,8 @@ typedef struct fnabi_kernel {
   fnabi_block_decode *raw, *sip;
 } fnabi_kernel;
 
-/* The kernel of a decoder; NULL where this processor cannot run it. */
+/* The kernel of a decoder; NULL where this processor cannot run it, or the
+ * decoder has none. */
 const fnabi_kernel* fnabi_kernel_of(fnabi_decoder decoder);
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -76,4 +77,4 @@ extern const fnabi_kernel fnabi_kernel_avx2, fnabi_kernel_avx512;
 extern const fnabi_kernel fnabi_kernel_neon;
 #endif
 
-#endif /* FNABI_COLUMNS_BLOCK_H */
+#endif /* FNABI_KERNELS_BLOCK_H */

@@ -17,8 +17,8 @@ static inline chunk load(const uint8_t* bytes) {
                   vld1q_u8(bytes + 48)}};
 }
 
-/* A bit for each byte that is all ones, where others are 0: each keeps the bit
- * of its place among eight, and those of eight are added up. */
+/* A bit for each byte, all of whose bits are set or none: each byte keeps the bit
+ * of its index modulo 8, and eight bytes at a time are added up. */
 static inline uint64_t bits_of(const uint8x16_t part[4]) {
   static const uint8_t places[16] = {1, 2, 4, 8, 16, 32, 64, 128,
                                      1, 2, 4, 8, 16, 32, 64, 128};
@@ -69,7 +69,7 @@ static inline void put_wide(int64_t* out, const int32_t* from,
   for (int i = 0; i < 8; i++) out[i] = from[at[i]];
 }
 
-/* The digit before each byte, if the run of digits goes on to there. */
+/* The digit before each byte, or 0 where the run of digits has ended. */
 static inline uint8x16_t take_digits(const uint8_t* text, uint8x16_t* run) {
   uint8x16_t v = vsubq_u8(vld1q_u8(text - 1), vdupq_n_u8('0'));
   *run = vandq_u8(*run, are_digits(v));
@@ -102,5 +102,5 @@ static inline void take_numbers(int16_t out[64], const uint8_t* text) {
 #include "columns/kernels/raw.h"
 const fnabi_kernel fnabi_kernel_neon = {decode_raw, NULL};
 #else
-typedef int fnabi_no_neon; /* an empty file is none */
+typedef int fnabi_no_neon; /* ISO C forbids an empty file */
 #endif

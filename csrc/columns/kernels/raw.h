@@ -1,8 +1,7 @@
-/* columns_block_raw.h - the decoder of blocks of raw signatures, for a kernel
- * that has defined what columns_block_tokens.h asks for; raw.c has the grammar.
- */
-#ifndef FNABI_COLUMNS_BLOCK_RAW_H
-#define FNABI_COLUMNS_BLOCK_RAW_H
+/* raw.h - the decoder of blocks of raw signatures, for a kernel that has defined
+ * what tokens.h requires. abi/raw.c has the grammar. */
+#ifndef FNABI_KERNELS_RAW_H
+#define FNABI_KERNELS_RAW_H
 
 #include "columns/kernels/tokens.h"
 
@@ -13,18 +12,18 @@ static const uint8_t raw_kinds[64] = {
     ['U' & 63] = FNABI_TYPE_UNKNOWN,
 };
 
-/* The dtypes of values that name none, and -1 of those that have none. */
+/* The dtypes of values that name none; -1 for those that have none. */
 static const uint8_t raw_dtypes[64] = {['O' & 63] = 0xFF, ['U' & 63] = 0xFF};
 
-/* Tokens of raw signatures, beside those of their sides. */
+/* Bits: which tokens are what, in addition to side_tokens. */
 typedef struct raw_tokens {
-  bits values, dtypes, typed; /* typed: a dtype comes behind it */
-  bits starts;                /* no dtype and no dim: ends what is before */
+  bits values, dtypes, typed; /* typed: followed by a dtype */
+  bits starts;                /* neither dtype nor dim: ends the value before */
   bits dims[2];
 } raw_tokens;
 
-/* By the tags of tokens, checks what may stand behind what; answers how many
- * are between rows, or -1. */
+/* Sorts tokens by their tags and checks which may follow which. Returns the
+ * number of tokens between rows, or -1. */
 static int64_t sort_raw(const fnabi_block* b, side_tokens sides[2],
                         raw_tokens* t) {
   size_t words = words_of(b->tokens), between = 0;
@@ -39,12 +38,12 @@ static int64_t sort_raw(const fnabi_block* b, side_tokens sides[2],
              ends = equal(tags, FNABI_BLOCK_BETWEEN), none = equal(tags, 0);
     uint64_t taking = buffers | scalars, values = taking | refs;
     uint64_t others = inputs | results | ends | none;
-    /* behind these comes no dim */
+    /* no dim may follow these */
     uint64_t bare =
-        scalars | refs | others | (dtypes & behind(scalars, last_scalars));
+        scalars | refs | others | (dtypes & shifted(scalars, last_scalars));
     bad |= ~(values | others | dims | dtypes) |
-           (dtypes & ~behind(taking, last_taking)) |
-           (dims & behind(bare, last_bare));
+           (dtypes & ~shifted(taking, last_taking)) |
+           (dims & shifted(bare, last_bare));
     bad |= ((values | inputs | results) ^ equal(load(b->marks + 64 * i), '!')) &
            ~(ends | none);
     last_taking = taking;
@@ -69,8 +68,8 @@ static int64_t sort_raw(const fnabi_block* b, side_tokens sides[2],
   return bad == 0 ? (int64_t)between : -1;
 }
 
-/* Every value ends where the next one starts, and every dtype has a number that
- * is one, without zeros before it. */
+/* Checks that every value ends where the next one starts, and that every dtype
+ * is a scalar type without leading zeros. */
 static bool check_raw(fnabi_block* b, const raw_tokens* t) {
   size_t words = words_of(b->tokens);
   uint32_t bad = 0;
@@ -121,4 +120,4 @@ static bool decode_raw(fnabi_block* b, fnabi_side_columns sides[2],
   return true;
 }
 
-#endif /* FNABI_COLUMNS_BLOCK_RAW_H */
+#endif /* FNABI_KERNELS_RAW_H */

@@ -1,12 +1,12 @@
-/* The scalar decoder of raw signatures; raw.c has the grammar. Numbers are read
- * eight bytes at a time, and what a processor cannot foresee is computed: how
- * many digits there are, whether there is a dtype, whether a shape has another
- * dim behind none. The `&`s and masks stand for conditions that would be
- * mispredicted: seventeen in a signature of 64 bytes become six. */
-#include "fnabi.h"
+/* The scalar decoder of raw signatures; abi/raw.c has the grammar. Numbers are
+ * read eight bytes at a time, and what a processor cannot predict is computed:
+ * the number of digits, whether there is a dtype, whether there is another dim.
+ * The `&`s and masks replace conditions that would be mispredicted: seventeen
+ * mispredictions in a signature of 64 bytes become six. */
 #include "columns/kernels/sides.h"
+#include "fnabi.h"
 
-/* By the tag of a value: its fnabi_type, and whether it may have a dtype. */
+/* By the tag of a value: its fnabi_type, and 0 where it may have a dtype. */
 typedef struct value_tag {
   int8_t kind, dtype;
 } value_tag;
@@ -18,8 +18,8 @@ static const value_tag value_tags[256] = {
     ['U'] = {FNABI_TYPE_UNKNOWN, -1},
 };
 
-/* The dim of eight digits and more that stands before `end`. Answers what is
- * behind it, which is never `end` where it is too large. */
+/* Reads a dim of eight digits or more that ends at or before `end`. Returns what
+ * follows it; for one that is too large, a pointer past `end`. */
 static const uint8_t* long_dim(const uint8_t* at, const uint8_t* end,
                                int64_t* dim) {
   int64_t value = 0;
@@ -31,7 +31,8 @@ static const uint8_t* long_dim(const uint8_t* at, const uint8_t* end,
   return at;
 }
 
-/* A length of any number of digits, and its mark; NULL, or what is behind. */
+/* Reads a length of any number of digits, and its mark. Returns what follows, or
+ * NULL. */
 static const uint8_t* read_length(const uint8_t* at, size_t* length) {
   size_t value = 0;
   for (unsigned digit; (digit = (unsigned)*at - '0') < 10; at++) {
@@ -42,11 +43,11 @@ static const uint8_t* read_length(const uint8_t* at, size_t* length) {
   return *at == '!' && value > 0 ? at + 1 : NULL;
 }
 
-/* All ones for true. */
+/* All ones for true, 0 for false. */
 static inline uint64_t mask(bool condition) { return -(uint64_t)condition; }
 
-/* A dim at `at`, if that is before `end`; answers what is behind it. The number
- * is stored either way, and counted if it is one. */
+/* Reads a dim at `at`, if that is before `end`, and returns what follows. The
+ * number is stored either way, and counted only if there is one. */
 static inline const uint8_t* read_dim(const uint8_t* at, const uint8_t* end,
                                       int64_t* dims, size_t* dim_count,
                                       uint64_t* bad) {
@@ -61,7 +62,7 @@ static inline const uint8_t* read_dim(const uint8_t* at, const uint8_t* end,
     ++*dim_count;
     return at;
   }
-  /* the bit behind is for no digits at all, which are bad */
+  /* the added bit keeps the mask from being 0 */
   uint64_t bits = fnabi_lowest(others | UINT64_C(1) << 63) & 56;
   uint64_t dynamic = mask((uint16_t)word == ('-' | '1' << 8));
   uint64_t number = fnabi_sum_digits(x << ((64 - bits) & 63));
@@ -71,7 +72,7 @@ static inline const uint8_t* read_dim(const uint8_t* at, const uint8_t* end,
   return at + (more & (1 + (bits >> 3) + (dynamic & 2)));
 }
 
-/* The values that stand in [at, end). */
+/* Reads the values in [at, end). */
 static inline bool read_side(const uint8_t* at, const uint8_t* end,
                              fnabi_side_columns* out) {
   int8_t* kind = out->kinds + out->nodes;

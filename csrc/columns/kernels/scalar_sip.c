@@ -1,8 +1,9 @@
-/* The scalar decoder of SIP signatures; sip.c has the grammar. Keys must ascend
- * in every structure, which shows that they differ, and numbers have at most
- * eight digits and no sign: all else is left to the reference. */
-#include "fnabi.h"
+/* The scalar decoder of SIP signatures; abi/sip.c has the grammar. It accepts only
+ * texts whose keys ascend in every structure, so that no key occurs twice, and
+ * whose numbers have at most eight digits and no sign. The reference decodes
+ * all others. */
 #include "columns/kernels/sides.h"
+#include "fnabi.h"
 
 typedef struct level {
   size_t end;
@@ -11,7 +12,7 @@ typedef struct level {
   bool dict;
 } level;
 
-/* The digits from *at on; *at is then behind them. */
+/* Reads the digits at *at and moves *at past them. */
 static inline bool read_number(const uint8_t* text, size_t* at,
                                uint32_t* number) {
   /* most have one digit, or two */
@@ -33,8 +34,8 @@ static inline bool read_number(const uint8_t* text, size_t* at,
   return true;
 }
 
-/* The head of a span from its length on. The contents are [*at, *end), inside
- * what ends at `limit`. */
+/* Reads the head of a span from its length on. Its contents are [*at, *end),
+ * which must end at or before `limit`. */
 static inline bool read_head(const uint8_t* text, size_t* at, size_t limit,
                              size_t* end) {
   uint32_t length;
@@ -44,7 +45,7 @@ static inline bool read_head(const uint8_t* text, size_t* at, size_t limit,
   return length > 0 && *end <= limit;
 }
 
-/* Whether the bytes of the first key stand before those of the second. */
+/* Whether the bytes of the first key are less than those of the second. */
 static bool ascend(const uint8_t* text, size_t a, size_t a_end, size_t b,
                    size_t b_end) {
   size_t left = a_end - a, right = b_end - b;
@@ -100,7 +101,7 @@ static inline bool read_side(const uint8_t* text, size_t at, size_t end,
            !ascend(text, in->name, in->name_end, at, name_end)))
         return false;
       size_t size = name_end - at;
-      /* most are short, and a copy of a fixed size is no call */
+      /* most names are short, and a copy of a fixed size is no call */
       memcpy(out->names + name_size, text + at, 16);
       if (size > 16) memcpy(out->names + name_size, text + at, size);
       name_size += size;

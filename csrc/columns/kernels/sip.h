@@ -1,17 +1,16 @@
-/* columns_block_sip.h - the decoder of blocks of SIP signatures, for a kernel
- * that has defined what columns_block_tokens.h asks for and these; sip.c has
- * the grammar.
+/* sip.h - the decoder of blocks of SIP signatures, for a kernel that has defined
+ * what tokens.h requires, and these. abi/sip.c has the grammar.
  *
  *   deep_of(chunk)      bits of the bytes that are 0x80 or more
  *   pick32(out, from, kept, other, marks, words)
- *                       elements whose bits are set, or `other` for those that
- *                       are not kept
+ *                       writes the elements whose bits are set in `marks`;
+ *                       `other` instead of those whose bits are not in `kept`
  *   put_depths(out, opens, closes, depth)
- *                       64 depths: the first is `depth`, and behind each are
- *                       one more for its bit and less by what it closes;
- *                       answers the next one */
-#ifndef FNABI_COLUMNS_BLOCK_SIP_H
-#define FNABI_COLUMNS_BLOCK_SIP_H
+ *                       writes 64 depths: the first is `depth`, each next one
+ *                       more by 1 for a bit in `opens` and less by the byte in
+ *                       `closes`; returns the one after the last */
+#ifndef FNABI_KERNELS_SIP_H
+#define FNABI_KERNELS_SIP_H
 
 #include "columns/kernels/tokens.h"
 
@@ -21,8 +20,9 @@ static const uint8_t sip_kinds[64] = {
     ['D' & 63] = FNABI_SIP_DICT,
 };
 
-/* A name is what stands in the span of a `K`, unless that is in a name itself.
- * Some are left to others: empty ones, and those of more than 64 bytes. */
+/* Finds the names: the contents of the spans of `K`, except for a `K` that is
+ * part of a name. Returns false also for names that this decoder does not
+ * accept: empty ones, and those of more than 64 bytes. */
 static bool find_names(fnabi_block* b) {
   const uint8_t* text = b->bytes + FNABI_BLOCK_PAD;
   size_t words = words_of(b->size), names = 0, end = 0;
@@ -59,16 +59,16 @@ static bool find_names(fnabi_block* b) {
   return true;
 }
 
-/* Tokens of SIP signatures, beside those of their sides. */
+/* Bits: which tokens are what, in addition to side_tokens. */
 typedef struct sip_tokens {
   bits nodes, leaves, structures, dicts;
   bits positions, names; /* keys: `k` and `K` */
   bits keyed, named;     /* nodes with a key, with a name */
-  bits before[2]; /* a node comes behind it: its key, or the head of a side */
+  bits before[2]; /* followed by a node of that side: its key, or the head */
 } sip_tokens;
 
-/* By the tags of tokens, checks what may stand behind what; answers how many
- * are between rows, or -1. */
+/* Sorts tokens by their tags and checks which may follow which. Returns the
+ * number of tokens between rows, or -1. */
 static int64_t sort_sip(const fnabi_block* b, side_tokens sides[2],
                         sip_tokens* t) {
   size_t words = words_of(b->tokens), between = 0;
@@ -83,10 +83,10 @@ static int64_t sort_sip(const fnabi_block* b, side_tokens sides[2],
     uint64_t keys = names | positions, nodes = leaves | structures,
              heads = inputs | results;
     bad |= ~(keys | nodes | heads | ends | none);
-    /* a node is behind every key, and another only behind the head of a side */
-    t->keyed[i] = behind(keys, last_keys);
-    t->named[i] = behind(names, last_names);
-    bad |= t->keyed[i] ^ (nodes & ~behind(heads, last_heads));
+    /* a node follows every key, and otherwise only the head of a side */
+    t->keyed[i] = shifted(keys, last_keys);
+    t->named[i] = shifted(names, last_names);
+    bad |= t->keyed[i] ^ (nodes & ~shifted(heads, last_heads));
     bad |=
         ((names | structures | heads) ^ equal(load(b->marks + 64 * i), '!')) &
         ~(ends | none);
@@ -115,7 +115,7 @@ static int64_t sort_sip(const fnabi_block* b, side_tokens sides[2],
   return bad == 0 ? (int64_t)between : -1;
 }
 
-/* Whether the bytes of the first name stand before those of the second. */
+/* Whether the bytes of the first name are less than those of the second. */
 static bool names_ascend(const fnabi_block* b, size_t first, size_t second) {
   const uint8_t* text = b->bytes + FNABI_BLOCK_PAD;
   size_t left = b->name_sizes[first], right = b->name_sizes[second];
@@ -125,8 +125,9 @@ static bool names_ascend(const fnabi_block* b, size_t first, size_t second) {
   return order != 0 ? order < 0 : left < right;
 }
 
-/* Finds the depths of tokens: each structure opens one, which closes where it
- * ends. That must be before a key or behind a side, where all are closed. */
+/* Finds the depths of tokens: each structure opens a level, which closes at the
+ * structure's end. That must be just before a key, or at the end of a side,
+ * where all are closed. */
 static bool find_depths(fnabi_block* b, const side_tokens sides[2],
                         const sip_tokens* t) {
   size_t words = words_of(b->tokens);
@@ -157,9 +158,9 @@ static bool find_depths(fnabi_block* b, const side_tokens sides[2],
   return bad == 0 && depth == 0;
 }
 
-/* The keys of a structure are of its kind. A key belongs to the last structure
- * before it that is not as deep, which a sum finds: it carries from each dict
- * on to the next sequence. */
+/* Checks that dicts have names as keys and sequences positions. A key belongs to
+ * the last structure before it that is one level up. An addition finds that for
+ * all keys of a depth: its carry runs from each dict to the next sequence. */
 static bool check_keys(const fnabi_block* b, const sip_tokens* t) {
   size_t words = words_of(b->tokens);
   uint64_t bad = 0, some = 1;
@@ -182,7 +183,7 @@ static bool check_keys(const fnabi_block* b, const sip_tokens* t) {
   return bad == 0;
 }
 
-/* The keys of a structure ascend. */
+/* Checks that the keys of every structure ascend. */
 static bool order_keys(fnabi_block* b, const sip_tokens* t) {
   uint64_t last[FNABI_DEPTH_MAX + 2]; /* by depth */
   uint16_t last_name[FNABI_DEPTH_MAX + 2];
@@ -205,8 +206,8 @@ static bool order_keys(fnabi_block* b, const sip_tokens* t) {
   return true;
 }
 
-/* A structure ends where the one ends that it is in, or before, and so does a
- * root with its side. */
+/* Checks that every structure ends inside the structure that it is in, and
+ * every root inside its side. */
 static bool check_structures(fnabi_block* b, const sip_tokens* t) {
   uint32_t stops[FNABI_DEPTH_MAX + 2], bad = 0;
   size_t count = locate(t->structures, words_of(b->tokens), b->list);
@@ -227,7 +228,7 @@ static void put_names(fnabi_block* b, const sip_tokens* t,
   for (size_t j = 0; j < count; j++) {
     size_t k = b->list[j], size = b->name_sizes[j];
     fnabi_side_columns* out = &sides[~(t->before[0][k / 64] >> k % 64) & 1];
-    /* most are short, and a copy of a fixed size is no call */
+    /* most names are short, and a copy of a fixed size is no call */
     memcpy(out->names + out->name_size, text + b->name_places[j], 16);
     if (size > 16)
       memcpy(out->names + out->name_size, text + b->name_places[j], size);
@@ -255,7 +256,7 @@ static bool decode_sip(fnabi_block* b, fnabi_side_columns sides[2],
     out->nodes +=
         pick32(out->indexes + n, b->numbers, t.leaves, -1, nodes, words);
     pick32(out->positions + n, b->numbers, t.positions, -1, t.before[i], words);
-    /* the lengths of names, with their marks, become offsets */
+    /* the lengths of names, which count the mark, become offsets */
     pick32(out->name_offsets + n + 1, b->numbers, t.names, 1, t.before[i],
            words);
     for (; n < out->nodes; n++) {
@@ -267,4 +268,4 @@ static bool decode_sip(fnabi_block* b, fnabi_side_columns sides[2],
   return true;
 }
 
-#endif /* FNABI_COLUMNS_BLOCK_SIP_H */
+#endif /* FNABI_KERNELS_SIP_H */

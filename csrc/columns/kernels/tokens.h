@@ -1,46 +1,47 @@
-/* columns_block_tokens.h - cuts blocks into tokens, for a kernel that has
- * defined what follows. Bits stand in words of 64, the first one lowest.
+/* tokens.h - cuts blocks into tokens, for a kernel that has defined the names
+ * below. Bits are in words of 64, the first one lowest.
  *
  *   chunk                  64 bytes
- *   load(bytes)            the chunk there
- *   equal(chunk, byte)     bits of the bytes that are this one
- *   tags_of(chunk)         ... that are 0x40 or more
- *   digits_of(chunk)       ... that are digits
- *   count_bits(word)       how many are set
+ *   load(bytes)            loads a chunk
+ *   equal(chunk, byte)     bits of the bytes that are equal to `byte`
+ *   tags_of(chunk)         bits of the bytes that are 0x40 or more
+ *   digits_of(chunk)       bits of the bytes that are digits
+ *   count_bits(word)       the number of bits that are set
  *
- * These may write 64 elements, and answer how many there are:
+ * These write as many elements as bits are set, and return that number; they
+ * may overwrite up to 64:
  *
  *   put_tags(block, n, i, word)
- *                          from token n on, the tags of chunk i whose bits are
- *                          set, and their places
+ *                          the tags of chunk i whose bits are set, as those of
+ *                          the tokens from n on, and their offsets
  *   put_numbers(block, n, i, word, longest)
- *                          ... the numbers that end before the bytes of chunk i
- *                          whose bits are set, and these bytes as their marks;
- *                          a number has at most `longest` digits, 4 or 8, or is
- *                          "-1"
+ *                          the numbers that end before the bytes of chunk i
+ *                          whose bits are set, as those of the tokens from n
+ *                          on, and these bytes as their marks; a number has at
+ *                          most `longest` digits, 4 or 8, or is "-1"
  *   put_places(out, base, word)
- *                          the places of bits, counted from `base`
+ *                          the indexes of the bits, each plus `base`
  *   put_bytes(out, from, word)
  *                          the bytes whose bits are set
  *   pick8(out, from, table, marks, words)
- *                          ... or what a table says of their six low bits,
- *                          if there is one
+ *                          the bytes whose bits are set, or (unless NULL) the
+ *                          entries of a table for their six low bits
  *   pick_dtypes(out, block, table, typed, marks, words)
- *                          ... of tags, but for typed ones the number of the
- *                          token behind
+ *                          the table's entries for the tags whose bits are
+ *                          set; for typed ones the number of the next token
  *   pick64(out, from, marks, words)
- *                          numbers whose bits are set */
-#ifndef FNABI_COLUMNS_BLOCK_TOKENS_H
-#define FNABI_COLUMNS_BLOCK_TOKENS_H
+ *                          the numbers whose bits are set */
+#ifndef FNABI_KERNELS_TOKENS_H
+#define FNABI_KERNELS_TOKENS_H
 
 typedef uint64_t bits[FNABI_BLOCK_WORDS];
 
-/* The bits one place on; `last` is the word before. */
-static inline uint64_t behind(uint64_t now, uint64_t last) {
+/* The bits moved on by one; `last` is the word before. */
+static inline uint64_t shifted(uint64_t now, uint64_t last) {
   return now << 1 | last >> 63;
 }
 
-/* The bits up to that of an index. */
+/* The bits up to and including that of an index. */
 static inline uint64_t up_to(size_t index) {
   return (UINT64_C(2) << index % 64) - 1;
 }
@@ -54,7 +55,7 @@ static size_t locate(const uint64_t* marks, size_t words, uint16_t* out) {
   return count;
 }
 
-/* How many bits are set before each word. */
+/* Counts the bits that are set before each word. */
 static inline void count_before(const uint64_t* marks, size_t words,
                                 uint16_t* before) {
   size_t count = 0;
@@ -64,31 +65,29 @@ static inline void count_before(const uint64_t* marks, size_t words,
   }
 }
 
-/* How many bits are set before that of a token. */
+/* The number of bits that are set before that of a token. */
 static inline uint32_t rank(const uint64_t* marks, const uint16_t* before,
                             size_t k) {
   return before[k / 64] +
          count_bits(marks[k / 64] & ((UINT64_C(1) << k % 64) - 1));
 }
 
-/* --------------------------------------------------------------------- tokens
- */
+/* ------------------------------------------------------------------- tokens */
 
 /* What the bytes of a chunk are: bits. */
 typedef struct byte_kinds {
   uint64_t tag, digit, bang, dash, one, d, between, name;
 } byte_kinds;
 
-/* Finds the tokens and checks what is between them, by what may stand behind
- * what: a digit or "-1" behind a tag, a digit, '!' or tag behind a digit, a tag
- * or name behind '!'. Numbers have at most eight digits; "-1", which only a `d`
- * has, is -1. */
+/* Finds the tokens and checks which bytes follow which: a digit or "-1" follows
+ * a tag; a digit, '!' or tag follows a digit; a tag or name follows '!'. Numbers
+ * have at most eight digits; "-1", which only follows `d`, is -1. */
 static bool find_tokens(fnabi_block* b, bool named) {
   const uint8_t* text = b->bytes + FNABI_BLOCK_PAD;
   size_t tokens = 0, numbers = 0;
   uint64_t bad = 0;
   byte_kinds now, last = {0};
-#define BEHIND(kind, n) (now.kind << (n) | last.kind >> (64 - (n)))
+#define BEFORE(kind, n) (now.kind << (n) | last.kind >> (64 - (n)))
   for (size_t i = 0; i < words_of(b->size); i++) {
     chunk c = load(text + 64 * i);
     now.name = named ? b->in_names[i] : 0;
@@ -98,23 +97,23 @@ static bool find_tokens(fnabi_block* b, bool named) {
     now.between = equal(c, FNABI_BLOCK_BETWEEN) & ~now.name;
     now.dash = named ? 0 : equal(c, '-');
     now.d = named ? 0 : equal(c, 'd');
-    uint64_t digit1 = BEHIND(digit, 1), between1 = BEHIND(between, 1),
-             dash1 = BEHIND(dash, 1), bang1 = BEHIND(bang, 1),
-             name1 = BEHIND(name, 1);
+    uint64_t digit1 = BEFORE(digit, 1), between1 = BEFORE(between, 1),
+             dash1 = BEFORE(dash, 1), bang1 = BEFORE(bang, 1),
+             name1 = BEFORE(name, 1);
     now.one = now.digit & dash1;
     uint64_t wrong =
         (now.tag & ~(digit1 | bang1 | name1 | between1 | (i == 0))) |
-        (now.digit & ~((BEHIND(tag, 1) & ~between1) | digit1 | dash1)) |
+        (now.digit & ~((BEFORE(tag, 1) & ~between1) | digit1 | dash1)) |
         (now.bang & ~digit1) | (now.name & ~(bang1 | name1)) |
-        (now.dash & ~BEHIND(d, 1)) | (now.digit & BEHIND(one, 1)) |
+        (now.dash & ~BEFORE(d, 1)) | (now.digit & BEFORE(one, 1)) |
         ~(now.tag | now.digit | now.bang | now.dash | now.name);
     if (!named) wrong |= now.one & ~equal(c, '1');
     uint64_t ends = (digit1 & ~now.digit) | between1;
     uint64_t digit4 =
-        digit1 & BEHIND(digit, 2) & BEHIND(digit, 3) & BEHIND(digit, 4);
-    uint64_t digit5 = digit4 & BEHIND(digit, 5);
-    uint64_t digit9 = digit5 & BEHIND(digit, 6) & BEHIND(digit, 7) &
-                      BEHIND(digit, 8) & BEHIND(digit, 9);
+        digit1 & BEFORE(digit, 2) & BEFORE(digit, 3) & BEFORE(digit, 4);
+    uint64_t digit5 = digit4 & BEFORE(digit, 5);
+    uint64_t digit9 = digit5 & BEFORE(digit, 6) & BEFORE(digit, 7) &
+                      BEFORE(digit, 8) & BEFORE(digit, 9);
     bad |=
         (wrong | digit9) & (i < b->size / 64 ? ~UINT64_C(0) : up_to(b->size));
     numbers += put_numbers(b, numbers, i, ends, (ends & digit5) != 0 ? 8 : 4);
@@ -122,23 +121,23 @@ static bool find_tokens(fnabi_block* b, bool named) {
     b->in_tags[i] = now.tag;
     last = now;
   }
-#undef BEHIND
+#undef BEFORE
   if (bad != 0) return false;
-  b->tokens = tokens - 1; /* without what is behind the texts */
+  b->tokens = tokens - 1; /* without the one after the texts */
   memset(b->tags + tokens, 0, FNABI_BLOCK_PAD);
   return true;
 }
 
-/* Where the span ends whose tag is a token. */
+/* The offset where the span ends whose tag is a token. */
 static inline uint32_t stop_of(const fnabi_block* b, size_t k) {
   return (uint32_t)b->places[k + 1] - 1 + (uint32_t)b->numbers[k];
 }
 
-/* ----------------------------------------------------------------------- rows
- */
+/* --------------------------------------------------------------------- rows */
 
-/* Bits from each of those given to the one before the next; whether they begin
- * or end with `inside`, which goes from word to word. */
+/* The runs of bits between toggles: from the first up to the one before the
+ * second, from the third, and so on. `inside` carries the state from word to
+ * word: 0, or all ones. */
 static inline uint64_t alternate(uint64_t toggles, uint64_t* inside) {
   for (unsigned n = 1; n < 64; n *= 2) toggles ^= toggles << n;
   toggles ^= *inside;
@@ -146,13 +145,14 @@ static inline uint64_t alternate(uint64_t toggles, uint64_t* inside) {
   return toggles;
 }
 
-/* What the tokens of the two sides are: bits. */
+/* Bits: the tokens of one side. */
 typedef struct side_tokens {
-  bits head, nodes; /* `I` or `R`; what becomes a node */
+  bits head, nodes; /* `I` or `R`; those that become nodes */
 } side_tokens;
 
-/* Whether the spans of `I` and `R` make up the rows, with so many tokens
- * between and behind them; and where the nodes of rows end. */
+/* Checks that each row is the spans of `I` and `R` and nothing else, given the
+ * number of tokens between and after rows, and stores where the nodes of rows
+ * end. */
 static bool close_rows(fnabi_block* b, const side_tokens tokens[2],
                        size_t between, const fnabi_side_columns sides[2],
                        int32_t* const offsets[2]) {
@@ -181,4 +181,4 @@ static bool close_rows(fnabi_block* b, const side_tokens tokens[2],
   return bad == 0 && between == b->size - used + 1;
 }
 
-#endif /* FNABI_COLUMNS_BLOCK_TOKENS_H */
+#endif /* FNABI_KERNELS_TOKENS_H */
