@@ -165,7 +165,7 @@ def names(text: str) -> list[str]:
 
 def crossing_rows() -> list[list[str]]:
     lines = [line for line in section("The crossing table").splitlines() if line.startswith("| ")]
-    head, _, *rows = ([cell.strip() for cell in line.strip("|").split(" | ")] for line in lines)
+    head, *rows = ([cell.strip() for cell in line.strip("|").split(" | ")] for line in lines)
     assert head == ["noun", "operation", "way", "entry points", "measurement or reason"]
     return rows
 
