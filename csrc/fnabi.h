@@ -170,6 +170,7 @@ typedef enum fnabi_code {
   FNABI_MODULE_FLAGS,      /* bits that the schema does not name */
   FNABI_MODULE_KIND,       /* a union's member that the schema does not name */
   FNABI_MODULE_ORDINAL,    /* an ordinal outside the table it indexes */
+  FNABI_MODULE_ZIP,        /* a ZIP directory that leads nowhere */
 
   /* bytecode */
   FNABI_BYTECODE_VERSION, /* a bytecode version other than 15.0, 16.0 and 17.0
@@ -640,6 +641,28 @@ FNABI_API int64_t fnabi_vmfb_field(const char* data, size_t size, int32_t id,
  * byte of the vectors of imports and exports. */
 FNABI_API int64_t fnabi_vmfb_check(const char* data, size_t size, uint8_t* out,
                                    size_t capacity, fnabi_error* error);
+
+/* The files of the ZIP directory at the end of a module, which names its
+ * FlatBuffer and its external read-only data. The message is
+ *   [[name, offset, size]...]
+ * where the offset is of the data in the file. A file that does not begin with
+ * a ZIP header has none. Runtimes do not read the directory, so it may be
+ * missing or damaged in a module that they load: fails with FNABI_MODULE_ZIP.
+ * The FlatBuffer is not read. */
+FNABI_API int64_t fnabi_vmfb_files(const char* data, size_t size, uint8_t* out,
+                                   size_t capacity, fnabi_error* error);
+
+/* What kind of content a segment of read-only data is. The message is
+ *   [kind, identifier, isa]
+ * kind: "elf" | "spir-v" | "flatbuffer" | "splat" (equal elements of 1, 2, 4 or
+ * 8 bytes) | "string table" (printable UTF-8) | "raw". `identifier` names the
+ * schema of a FlatBuffer in four characters, such as "IREE", else nil; `isa` is
+ * the instruction set of an ELF file where it is known, else nil. Recognised by
+ * its first bytes, but for splats and strings, which are read whole. Never
+ * fails. */
+FNABI_API int64_t fnabi_rodata_content(const char* data, size_t size,
+                                       uint8_t* out, size_t capacity,
+                                       fnabi_error* error);
 
 /* ----------------------------------------------------------------- bytecode */
 

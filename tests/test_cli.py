@@ -306,6 +306,7 @@ def test_decode_golden_vectors(name: str) -> None:
 
 INSPECTED = """\
 module classifier, version 0, bytecode 17.0
+loads in IREE 3.11.0 and later, at least to 3.13.0
 requires EXT_F32, YIELD, UNWIND
 depends on hal, version 7 or newer
 size 8510 bytes, 2560 of bytecode, 2257 in 11 read-only segments
@@ -332,6 +333,7 @@ def test_inspect_one_function_and_attributes() -> None:
         0,
         """\
 module carrier, version 42, bytecode 17.0
+loads in IREE 3.11.0 and later, at least to 3.13.0
 size 757 bytes, 8 of bytecode
 attribute build = 2026
 attribute empty =
@@ -433,6 +435,7 @@ def test_inspect_malformed_attributes(malformed: Path) -> None:
         1,
         """\
 module classifier, version 0, bytecode 17.0
+loads in IREE 3.11.0 and later, at least to 3.13.0
 requires EXT_F32, YIELD, UNWIND
 depends on hal, version 7 or newer
 size 8510 bytes, 2560 of bytecode, 2257 in 11 read-only segments
@@ -632,7 +635,8 @@ def test_inspect_sections() -> None:
         "(!vm.ref<?>)",
         "[0r_r]",
     ]
-    assert lines[20:22] == ["11 read-only segments", "     0  embedded  13 bytes at byte 2952"]
+    segment = "     0  string table      embedded  13 bytes at byte 2952"
+    assert lines[20:22] == ["11 read-only segments", segment]
     assert lines[-1] == "no debug database"
     optional = run("inspect", "--imports", MODULES / "vm_imports_plain.vmfb").out
     assert "  maybe.fn  () -> (i32)  [0v_i, optional]\n" in optional

@@ -19,12 +19,13 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fnabi import _core
+from fnabi import _core, rodata
 from fnabi._call import record
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import CallError, FormatError
 from fnabi.files import MappedFile, read_or_map
 from fnabi.iree_abi import Signature
+from fnabi.rodata import RodataSegment
 from fnabi.types import reader
 from fnabi.vmfb_export import Export, Exports, Source, UnreadableExport
 from fnabi.vmfb_records import (
@@ -80,80 +81,6 @@ Function = VmFunction
 _T = TypeVar("_T")
 
 
-class _Segment(Record, frozen=True):
-    compression: tuple[int, ...]
-    embedded: tuple[int, int] | None
-    external_offset: int
-    external_length: int
-
-
-class RodataSegment:
-    """A segment of read-only data, inside the FlatBuffer or behind it in the file.
-
-    Attributes:
-        external: Whether it stands behind the FlatBuffer.
-        external_offset: For an external segment, its offset from ``layout.rodata_base``, in
-            bytes; else None.
-        compression: 0 for data as it is, 1 for data that is said to be uncompressed; the schema
-            has no other.
-        size: Size in bytes, as it is stored.
-
-    """
-
-    __slots__ = (
-        "_embedded",
-        "_module",
-        "_path",
-        "compression",
-        "external",
-        "external_offset",
-        "size",
-    )
-
-    def __init__(self, module: Module, index: int, segment: _Segment) -> None:
-        self._module = module
-        self._path = f"rodata_segments[{index}]"
-        self._embedded = segment.embedded
-        self.external = segment.embedded is None
-        self.external_offset = segment.external_offset if self.external else None
-        self.size = segment.embedded[1] if segment.embedded else segment.external_length
-        self.compression = segment.compression[-1]
-
-    @property
-    def offset(self) -> int:
-        """Where the segment is, in bytes from the start of the file.
-
-        Raises:
-            FormatError: when a part of it is outside the file.
-
-        """
-        if self._embedded is not None:
-            return self._embedded[0]
-        layout = self._module.layout
-        offset = layout.rodata_base + (self.external_offset or 0)
-        if offset + self.size > layout.file_size:
-            raise _error(lib.FNABI_MODULE_RANGE, layout.file_size, self._path)
-        return offset
-
-    @property
-    def data(self) -> memoryview:
-        """The bytes as they are stored, read-only and not copied.
-
-        They keep the file or buffer alive, after the module was closed too. Nothing may shorten
-        a mapped file while they are used, and what changes in the file changes in them.
-
-        Raises:
-            FormatError: when a part of it is outside the file, or the file has changed.
-            CallError: when the module is closed.
-
-        """
-        return self._module._bytes(self.offset, self.size)
-
-    def __repr__(self) -> str:
-        kind = "external" if self.external else "embedded"
-        return f"<RodataSegment {self._path} {kind}, {self.size} bytes>"
-
-
 class _Head(Record, frozen=True):
     layout: Layout
     name: str
@@ -169,7 +96,8 @@ _types = _core.Decoder(tuple[tuple[str], ...])
 _dependencies = _core.Decoder(tuple[Dependency, ...])
 _imports = _core.Decoder(tuple[Import, ...])
 _signatures = _core.Decoder(tuple[FunctionSignature, ...])
-_segments = _core.Decoder(tuple[_Segment, ...])
+_segments = _core.Decoder(tuple[rodata.Segment, ...])
+_files = _core.Decoder(tuple[rodata.File, ...])
 _rwdata = _core.Decoder(tuple[RwdataSegment, ...])
 _state: _core.Decoder[State | None] = _core.Decoder(State | None)
 _descriptors = _core.Decoder(tuple[tuple[int, int, int, int, int, int, int], ...])
@@ -295,6 +223,17 @@ class Module:
         return tuple(RodataSegment(self, index, each) for index, each in enumerate(segments))
 
     @cached_property
+    def _names(self) -> dict[tuple[int, int], str]:
+        """Names in the ZIP directory by offset and size; none where it is damaged."""
+        try:
+            files = self._decode(lib.fnabi_vmfb_files, _files)
+        except FormatError as problem:
+            if problem.code != _core.code_name(lib.FNABI_MODULE_ZIP):
+                raise
+            return {}
+        return {(file.offset, file.size): file.name for file in reversed(files)}
+
+    @cached_property
     def rwdata(self) -> tuple[RwdataSegment, ...]:
         """The segments of memory that the module wants zeroed."""
         return self._field(_RWDATA, _rwdata)
@@ -332,8 +271,8 @@ class Module:
         bytecode, tables of functions that differ in length, empty names, negative sizes, what a
         lenient reading has passed over, and calling conventions and signatures in attributes that
         cannot be read. Notices are bits and kinds that the schema does not know, and names that
-        occur again among the imports or the exports. Bytecode is not looked at. The time it takes
-        is linear in the module's size, but for sorting names.
+        occur again among the imports or the exports, and a damaged ZIP directory. Bytecode is not
+        looked at. The time it takes is linear in the module's size, but for sorting names.
 
         Raises:
             FormatError: when parts refer to the same names more often than the module's size
@@ -343,6 +282,13 @@ class Module:
         """
         found = self._decode(lib.fnabi_vmfb_check, _findings)
         findings = list(found)
+        try:
+            self._decode(lib.fnabi_vmfb_files, _files)
+        except FormatError as problem:  # runtimes do not read the directory
+            if problem.code != _core.code_name(lib.FNABI_MODULE_ZIP):
+                raise
+            place = problem.offset, "zip_directory"
+            findings.append(Finding(problem.code, *place, problem.reason, "notice"))
         try:
             exports = self.exports
         except FormatError as problem:

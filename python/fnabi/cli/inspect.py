@@ -16,10 +16,12 @@ from fnabi import (
     debug,
     declaration,
     library,
+    releases,
     vmfb,
 )
 from fnabi.cli.arguments import Verbs, add_lenient, no_function, open_module, start_of
 from fnabi.cli.inspect_library import inspect_library
+from fnabi.cli.inspect_rodata import add_extract, extract_rodata, rodata_json, show_rodata
 from fnabi.cli.screen import Screen, counted, name_width, one_line, plain
 from fnabi.cli.values import error_json, fields, json_value
 from fnabi.cli.verify import finding_text
@@ -49,6 +51,7 @@ def add_inspect(verbs: Verbs) -> argparse.ArgumentParser:
         action="store_true",
         help="load a library, and show what it says of its functions: its own code runs",
     )
+    add_extract(inspect)
     add_lenient(inspect)
     inspect.set_defaults(run=_inspect, usage=inspect.error)
     return inspect
@@ -61,6 +64,8 @@ def _inspect(arguments: argparse.Namespace) -> int:
     if arguments.metadata:
         arguments.usage("--metadata is for libraries, not for .vmfb modules")
     module = open_module(arguments.file, arguments.lenient, data)
+    if arguments.extract is not None:
+        return extract_rodata(arguments, module)
     exports: Sequence[vmfb.Export] = module.exports
     name = arguments.function
     if name is not None:
@@ -80,7 +85,7 @@ def _inspect(arguments: argparse.Namespace) -> int:
         if arguments.imports:
             _show_imports(screen, module)
         if arguments.rodata:
-            _show_rodata(screen, module)
+            show_rodata(screen, module)
         if arguments.debug:
             _show_debug(screen, module, name)
     return 1 if any(_is_bad(export, texts) for export, texts in found) else 0
@@ -153,6 +158,7 @@ def _show_head(screen: Screen, module: vmfb.Module) -> None:
         (one_line(module.name), "bold"),
         f", version {module.version}, bytecode {major}.{minor}",
     )
+    screen.write("loads in ", releases.loaded_by(module.bytecode_version))
     if module.requirements:
         screen.write("requires ", ", ".join(_flags(module.requirements)))
     for dependency in module.dependencies:
@@ -363,18 +369,6 @@ def _show_imports(screen: Screen, module: vmfb.Module) -> None:
             screen.write("      ", (one_line(key), "cyan"), f" = {one_line(value)}")
 
 
-def _show_rodata(screen: Screen, module: vmfb.Module) -> None:
-    screen.write(counted(len(module.rodata), "read-only segment"))
-    for index, segment in enumerate(module.rodata):
-        kind = "external" if segment.external else "embedded"
-        try:
-            where = f"at byte {segment.offset}"
-        except FormatError as problem:
-            where = str(problem)
-        compression = f", compression {segment.compression}" if segment.compression else ""
-        screen.write(f"  {index:4}  {kind}  {segment.size} bytes {where}{compression}")
-
-
 def _show_debug(screen: Screen, module: vmfb.Module, function: str | None) -> None:
     database = module.debug
     if database is None:
@@ -409,6 +403,7 @@ def _module_json(module: vmfb.Module, found: list[tuple[vmfb.Export, _Texts]]) -
         "name": module.name,
         "version": module.version,
         "bytecode_version": list(module.bytecode_version),
+        "loaded_by": releases.loaded_by(module.bytecode_version),
         "requirements": int(module.requirements),
         "features": _flags(module.requirements),
         "attrs": json_value(module.attrs.pairs),
@@ -447,7 +442,7 @@ def _module_json(module: vmfb.Module, found: list[tuple[vmfb.Export, _Texts]]) -
             }
             for each in module.functions
         ],
-        "rodata": [_segment_json(segment) for segment in module.rodata],
+        "rodata": rodata_json(module),
         "rwdata": [fields(each) for each in module.rwdata],
         "state": None if module.state is None else fields(module.state),
         "debug": None if module.debug is None else _debug_json(module.debug),
@@ -485,19 +480,6 @@ def _export_json(module: vmfb.Module, export: vmfb.Export, texts: _Texts) -> dic
             for name, value in texts.items()
         },
         "location": None if place is None else str(place),
-    }
-
-
-def _segment_json(segment: vmfb.RodataSegment) -> dict[str, Any]:
-    try:
-        offset = segment.offset
-    except FormatError:  # outside the file
-        offset = None
-    return {
-        "external": segment.external,
-        "offset": offset,
-        "size": segment.size,
-        "compression": segment.compression,
     }
 
 

@@ -1,0 +1,86 @@
+"""``fnabi inspect --rodata`` and ``--extract``: the read-only data of a module."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from contextlib import suppress
+from typing import Any
+
+from fnabi import vmfb
+from fnabi.cli.screen import Screen, complain, counted, name_width, one_line
+from fnabi.errors import CallError, FormatError
+from fnabi.extract import extract
+from fnabi.rodata import Content
+
+_EXTRACTED_SCHEMA = "fnabi.extracted/1"
+
+
+def add_extract(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--extract",
+        nargs=2,
+        metavar=("NAME", "DIR"),
+        help="write a segment of read-only data, by its name or index, or all of them, to new"
+        " files in DIR",
+    )
+
+
+def extract_rodata(arguments: argparse.Namespace, module: vmfb.Module) -> int:
+    name, directory = arguments.extract
+    try:
+        paths = extract(module.rodata, directory, name)
+    except CallError:
+        where = "" if arguments.file == "-" else f"{arguments.file}: "
+        complain(where, f"no segment is named {one_line(name)}")
+        return 1
+    if arguments.json:
+        found = {"schema": _EXTRACTED_SCHEMA, "files": [str(path) for path in paths]}
+        print(json.dumps(found))
+        return 0
+    for path in paths:
+        print(one_line(str(path)))
+    return 0
+
+
+def show_rodata(screen: Screen, module: vmfb.Module) -> None:
+    segments = module.rodata
+    screen.write(counted(len(segments), "read-only segment"))
+    rows = [(segment, one_line(segment.name or ""), *_content(segment)) for segment in segments]
+    width = name_width(name for _, name, _, _ in rows)
+    for segment, name, kind, where in rows:
+        place = "external" if segment.external else "embedded"
+        compression = f", compression {segment.compression}" if segment.compression else ""
+        named = (f"{name:{width}}  ", "bold") if width else ("", "")
+        about = f"{kind:16}  {place}  {segment.size} bytes {where}{compression}"
+        screen.write(f"  {segment.index:4}  ", named, about)
+
+
+def _content(segment: vmfb.RodataSegment) -> tuple[str, str]:
+    """The kind of a segment, and where it is or why it cannot be read."""
+    try:
+        return str(segment.content), f"at byte {segment.offset}"
+    except FormatError as problem:
+        return "?", str(problem)
+
+
+def rodata_json(module: vmfb.Module) -> list[dict[str, Any]]:
+    rows = []
+    for segment in module.rodata:
+        offset: int | None = None
+        content: Content | None = None
+        with suppress(FormatError):  # outside the file
+            offset, content = segment.offset, segment.content
+        rows.append(
+            {
+                "name": segment.name,
+                "kind": content and content.kind,
+                "identifier": content and content.identifier,
+                "isa": content and content.isa,
+                "external": segment.external,
+                "offset": offset,
+                "size": segment.size,
+                "compression": segment.compression,
+            }
+        )
+    return rows

@@ -1,0 +1,120 @@
+/* The ZIP directory of real modules, edited and cut, and kinds of content. */
+#define _POSIX_C_SOURCE 200809L
+#include "check.h"
+
+DEFINE_WRITER(files, fnabi_vmfb_files)
+DEFINE_WRITER(content, fnabi_rodata_content)
+
+/* Lists the files, or fails inside the input. */
+static int32_t list(const char* data, size_t size) {
+  fnabi_error error;
+  size_t written;
+  call c = {files, data, size, 0, 0};
+  uint8_t* message = answer(&c, &written, &error);
+  if (message == NULL) {
+    check_error(&error, size);
+    CHECK(error.code == FNABI_MODULE_ZIP);
+    return error.code;
+  }
+  release(message);
+  return FNABI_OK;
+}
+
+/* A file named "a" of 4 bytes, its directory, and the end record. */
+static size_t archive(char* out) {
+  static const char local[] =
+      "PK\x03\x04\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x04\0\0\0\x04\0\0\0\x01\0\0\0a"
+      "\x01\x02\x03\x04";
+  static const char entry[] =
+      "PK\x01\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x04\0\0\0\x04\0\0\0\x01\0\0\0"
+      "\0\0\0\0\0\0\0\0\0\0\0\0\0\0a";
+  static const char end[] =
+      "PK\x05\x06\0\0\0\0\x01\0\x01\0\x2F\0\0\0\x23\0\0\0\0\0";
+  memcpy(out, local, sizeof local - 1);
+  memcpy(out + sizeof local - 1, entry, sizeof entry - 1);
+  memcpy(out + sizeof local + sizeof entry - 2, end, sizeof end - 1);
+  return sizeof local + sizeof entry + sizeof end - 3;
+}
+
+static void check_archive(void) {
+  char bytes[256];
+  size_t size = archive(bytes);
+  char* data = exact(bytes, size);
+  call c = {files, data, size, 0, 0};
+  check_answer(&c, TEXT("\xDD\0\0\0\x01\x93\xA1"
+                        "a\x1F\x04"));
+  for (size_t cut = 0; cut < size; cut++) {
+    char* part = exact(data, cut);
+    CHECK(list(part, cut) == (cut < 4 ? FNABI_OK : FNABI_MODULE_ZIP));
+    release(part);
+  }
+  for (size_t at = 0; at < size; at++)
+    for (int value = 0; value < 256; value++) {
+      char kept = data[at];
+      data[at] = (char)value;
+      list(data, size);
+      data[at] = kept;
+    }
+  uint32_t random = 7;
+  for (int round = 0; round < 20000; round++) {
+    memcpy(data, bytes, size);
+    for (int edit = 0; edit < 4; edit++)
+      data[next_random(&random) % size] = (char)next_random(&random);
+    list(data, size);
+  }
+  release(data);
+}
+
+static void check_content(const void* data, size_t size, const void* message,
+                          size_t message_size) {
+  char* copy = exact(data, size);
+  call c = {content, copy, size, 0, 0};
+  check_answer(&c, message, message_size);
+  for (size_t cut = 0; cut < size; cut++) {
+    char* part = exact(data, cut);
+    call short_one = {content, part, cut, 0, 0};
+    check_capacities(&short_one);
+    release(part);
+  }
+  release(copy);
+}
+
+int main(void) {
+  check_archive();
+  CHECK(list("", 0) == FNABI_OK);
+  CHECK(list(TEXT("IREE, without a ZIP header")) == FNABI_OK);
+#define KIND(name, size) "\x93" size name "\xC0\xC0"
+  check_content(TEXT(""), TEXT(KIND("raw", "\xA3")));
+  check_content(TEXT("\x01"), TEXT(KIND("raw", "\xA3")));
+  check_content(TEXT("\0\0\0\0"), TEXT(KIND("splat", "\xA5")));
+  check_content(TEXT("\x01\x02\x01\x02"), TEXT(KIND("splat", "\xA5")));
+  check_content(TEXT("\x01\x02\x01\x03"), TEXT(KIND("raw", "\xA3")));
+  check_content(TEXT("hal.device.id"), TEXT(KIND("string table", "\xAC")));
+  check_content(TEXT("caf\xC3\xA9"), TEXT(KIND("string table", "\xAC")));
+  check_content(TEXT("ab\0cd\0"), TEXT(KIND("string table", "\xAC")));
+  check_content(TEXT("ab\0\0cd"), TEXT(KIND("raw", "\xA3")));
+  check_content(TEXT("\xFF\xFEtext"), TEXT(KIND("raw", "\xA3")));
+  check_content(TEXT("\x03\x02\x23\x07\0\0\x01\0\0\0\0\0\x01\0\0\0\0\0\0\0"),
+                TEXT(KIND("spir-v", "\xA6")));
+  check_content(TEXT("\x7F"
+                     "ELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\xB7\0"),
+                TEXT("\x93\xA3"
+                     "elf\xC0\xA6"
+                     "arm_64"));
+  check_content(TEXT("\x08\0\0\0ABCD\x04\0\x04\0\x04\0\0\0"),
+                TEXT(KIND("raw", "\xA3"))); /* the vtable is outside */
+  check_content(TEXT("\x0C\0\0\0ABCD\x04\0\x04\0\x04\0\0\0"),
+                TEXT("\x93\xAA"
+                     "flatbuffer\xA4"
+                     "ABCD\xC0"));
+  char header[64 + 16] = "VKE1";
+  header[8] = 16;
+  memcpy(header + 64, "\x0C\0\0\0ABCD\x04\0\x04\0\x04\0\0\0", 16);
+  check_content(header, sizeof header,
+                TEXT("\x93\xAA"
+                     "flatbuffer\xA4"
+                     "VKE1\xC0"));
+  header[8] = 17; /* more than there is */
+  check_content(header, sizeof header, TEXT(KIND("raw", "\xA3")));
+  return 0;
+}
