@@ -178,7 +178,7 @@ def test_an_error_reads_well() -> None:
     with pytest.raises(FormatError) as caught:
         cconv.parse("0iCiCfDD_i")
     assert str(caught.value).split("\n") == [
-        "a span may not stand here at byte 4 in arguments[1].items[1],"
+        "span not allowed here at byte 4 in arguments[1].items[1],"
         " expected 'i', 'I', 'f', 'F', 'r' or 'D'",
         "  0iCiCfDD_i",
         "      ^",
@@ -228,14 +228,14 @@ def test_a_convention_is_frozen() -> None:
 UNTYPED: Any = CallingConvention
 
 REFUSED = [
-    (UNTYPED(("i32", "i16"), ()), "arguments[1]: not a register type"),
-    (UNTYPED(("",), ()), "arguments[0]: not a register type"),
-    (UNTYPED((), ("i",)), "results[0]: not a register type"),
-    (UNTYPED((Span(("i32", "x")),), ()), "arguments[0].items[1]: not a register type"),
-    (UNTYPED((), (Span(()),)), "results[0]: a span may not stand here"),
-    (UNTYPED((Span((Span(()),)),), ()), "arguments[0].items[0]: a span may not stand here"),
-    (UNTYPED((), (), 1), "version: unknown version of the ABI, expected 0"),
-    (UNTYPED((), (), None), "version: unknown version of the ABI, expected 0"),
+    (UNTYPED(("i32", "i16"), ()), "arguments[1]: unknown register type"),
+    (UNTYPED(("",), ()), "arguments[0]: unknown register type"),
+    (UNTYPED((), ("i",)), "results[0]: unknown register type"),
+    (UNTYPED((Span(("i32", "x")),), ()), "arguments[0].items[1]: unknown register type"),
+    (UNTYPED((), (Span(()),)), "results[0]: span not allowed here"),
+    (UNTYPED((Span((Span(()),)),), ()), "arguments[0].items[0]: span not allowed here"),
+    (UNTYPED((), (), 1), "version: unknown ABI version, expected 0"),
+    (UNTYPED((), (), None), "version: unknown ABI version, expected 0"),
     (UNTYPED(5, ()), "arguments: not a value of the type model, expected a tuple"),
     (UNTYPED("ii", ()), "arguments: not a value of the type model, expected a tuple"),
     (UNTYPED((), None), "results: not a value of the type model, expected a tuple"),
@@ -340,10 +340,10 @@ def test_long_spans() -> None:
 @pytest.mark.parametrize(
     ("counts", "error", "text"),
     [
-        ([], CallError, "span_counts[0]: each span needs one count, expected a count"),
-        ([1], CallError, "span_counts[1]: each span needs one count, expected a count"),
-        ([1, 1, 1], CallError, "span_counts[2]: each span needs one count, expected no more"),
-        ([1, -1], CallError, "span_counts[1]: each span needs one count, expected 0 or more"),
+        ([], CallError, "span_counts[0]: invalid span count, expected a count"),
+        ([1], CallError, "span_counts[1]: invalid span count, expected a count"),
+        ([1, 1, 1], CallError, "span_counts[2]: invalid span count, expected no more"),
+        ([1, -1], CallError, "span_counts[1]: invalid span count, expected 0 or more"),
         ([INT32_MAX + 1, 0], RangeError, "span_counts: "),
         ([1, 2.5], CallError, "span_counts: expected ints"),
         (["1", 1], CallError, "span_counts: expected ints"),

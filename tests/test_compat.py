@@ -878,9 +878,9 @@ def test_diff_of_bad_input(tmp_path: Path) -> None:
     for argv in ([good, bad], [bad, good]):
         done = run("diff", *argv)
         assert (done.status, done.out) == (1, "")
-        assert done.err.startswith(f"fnabi: {bad}: the file ends before the module at byte 0")
+        assert done.err.startswith(f"fnabi: {bad}: file ends before the module does at byte 0")
     done = run("diff", "-", good)
-    assert done.err.startswith("fnabi: the file ends before the module at byte 0")
+    assert done.err.startswith("fnabi: file ends before the module does at byte 0")
     missing = tmp_path / "missing.vmfb"
     assert run("diff", good, missing) == Run(
         1, "", f"fnabi: {missing}: No such file or directory\n"

@@ -254,7 +254,7 @@ def test_an_error_says_where() -> None:
     data = (CORPUS / "hash").read_bytes()
     with pytest.raises(FormatError) as caught:
         library.read(data[:-1])
-    assert str(caught.value) == "the library ends before this part at byte 64 in segments[0]"
+    assert str(caught.value) == "part runs past the end of the file at byte 64 in segments[0]"
     check_pickled(caught.value)
     with pytest.raises(FormatError, match="expected PT_DYNAMIC"):
         library.read(data[:56] + b"\1" + data[57:])

@@ -337,10 +337,10 @@ ERRORS = [
     ("I16!S12!t4294967296R1!", "         ^", "int32", "inputs[0]", None),
     ("I6!S3!d1R1!", "      ^", "raw-scalar-field", "inputs[0]", "the end of the scalar"),
     ("I8!S5!t1t1R1!", "        ^", "raw-scalar-field", "inputs[0]", "the end of the scalar"),
-    ("I6!O3!d1R1!", "      ^", "raw-ref-field", "inputs[0]", "nothing"),
+    ("I6!O3!d1R1!", "      ^", "raw-ref-field", "inputs[0]", "the end of the span"),
     ("I5!O2!dR1!", "       ^", "integer", "inputs[0]", None),
-    ("I6!U3!d1R1!", "      ^", "unexpected", "inputs[0]", "nothing"),
-    ("I9!B6!d1d-2R1!", "         ^", "raw-dim", "inputs[0].shape[1]", "-1 or more"),
+    ("I6!U3!d1R1!", "      ^", "unexpected", "inputs[0]", "the end of the span"),
+    ("I9!B6!d1d-2R1!", "         ^", "raw-dim", "inputs[0].shape[1]", None),
     ("I8!B5!d1d-R1!", "          ^", "integer", "inputs[0]", None),
     ("I16!B12!d2147483648R1!", "         ^", "int32", "inputs[0]", None),
 ]
@@ -422,7 +422,7 @@ CANNOT = [
     (Null(), r"inputs\[0\]: .*expected Buffer, Scalar, Ref or Unknown"),
     (
         Buffer(FLOAT32, (1, -1)),
-        r"inputs\[0\]\.shape\[1\]: a dim is -1 or more, expected 0 or more, or None",
+        r"inputs\[0\]\.shape\[1\]: .*expected a dim of 0 or more, or None",
     ),
     (Buffer(FLOAT32, (1.5,)), r"inputs\[0\]\.shape\[0\]: .*an int or None"),
     (Buffer(FLOAT32, 5), r"inputs\[0\]\.shape: .*a tuple of dims"),
@@ -469,7 +469,7 @@ def test_encode_takes_signatures_of_iree_abi() -> None:
     types = (Buffer(FLOAT32, (1, None)),)
     plain = Signature(types, types)
     assert raw.encode(iree_abi.Signature(types, types)) == raw.encode(plain)
-    with pytest.raises(CallError, match=r"^raw\.encode: extra: .*no keys of an iree\.abi object"):
+    with pytest.raises(CallError, match=r"^raw\.encode: extra: .*expected no extra keys"):
         raw.encode(iree_abi.Signature(types, types, (("k", "1"),)))
 
 

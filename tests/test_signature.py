@@ -226,7 +226,7 @@ def test_error_shows_the_text_around_it() -> None:
 def test_error_in_bytes_that_are_no_text() -> None:
     with pytest.raises(FormatError) as caught:
         list(SignatureParser(b"\x00\xff\xfe5"))
-    assert str(caught.value) == "not a component's tag at byte 0"
+    assert str(caught.value) == "invalid component tag at byte 0"
 
 
 def test_parser_stands_on_the_first_component() -> None:
@@ -411,13 +411,13 @@ def test_integer_of_another_type(value: Any) -> None:
 
 @pytest.mark.parametrize("tag", [*"AZ`{^1! \0", "\x7f", "\x80", "\xff"])
 def test_integer_tag(tag: str) -> None:
-    with pytest.raises(CallError, match="not a component's tag, expected '_' or 'a' to 'z'"):
+    with pytest.raises(CallError, match="invalid component tag, expected '_' or 'a' to 'z'"):
         SignatureBuilder().integer(1, tag)
 
 
 @pytest.mark.parametrize("tag", [*"_az@[1! \0", "\x7f", "\x80", "\xff"])
 def test_span_tag(tag: str) -> None:
-    with pytest.raises(CallError, match="not a component's tag, expected 'A' to 'Z'"):
+    with pytest.raises(CallError, match="invalid component tag, expected 'A' to 'Z'"):
         SignatureBuilder().span(b"", tag)
 
 

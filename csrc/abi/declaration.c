@@ -646,7 +646,7 @@ static bool read_declaration(const char* data, size_t size, fnabi_known inputs,
                              fnabi_writer* w, const char** doubt,
                              fnabi_error* error) {
   if (size > UINT32_MAX) {
-    fnabi_fail(error, FNABI_DECLARATION_SIZE, 0, "less");
+    fnabi_fail(error, FNABI_DECLARATION_SIZE, 0, "less than 4 GiB");
     return false;
   }
   const fnabi_known told[] = {inputs, results};

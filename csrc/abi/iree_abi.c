@@ -632,7 +632,7 @@ static const char* read_members(json* j, const char* p) {
       others++;
       p = skip_value(j, p, 1);
     } else if (sides[side] != NULL) {
-      return fail(j, FNABI_IREE_ABI_DUPLICATE, begin, "another key");
+      return fail(j, FNABI_IREE_ABI_DUPLICATE, begin, NULL);
     } else {
       fnabi_writer nowhere = {NULL, 0, 0};
       sides[side] = p;
@@ -661,7 +661,7 @@ bool fnabi_iree_abi_write(const char* data, size_t size, fnabi_writer* w,
   if (size == 0) data = ""; /* not NULL, which is failure */
   json j = {data, data + size, w, error};
   if ((uint64_t)size > UINT32_MAX)
-    return fail(&j, FNABI_JSON_SIZE, data, NULL) != NULL;
+    return fail(&j, FNABI_JSON_SIZE, data, "less than 4 GiB") != NULL;
   fnabi_pack_array(w, 3);
   const char* p = skip_space(&j, data);
   p = peek(&j, p) == '{' ? read_members(&j, p + 1)
@@ -965,7 +965,8 @@ static bool encode_other(fnabi_reader* r, fnabi_writer* w, fnabi_error* error) {
   fnabi_unpack_text(&key, &t.data, &t.size);
   t.raw_size = t.size;
   if (side_of(&t) < 2)
-    return refuse_part(error, FNABI_IREE_ABI_DUPLICATE, "another key", "[0]");
+    return refuse_part(error, FNABI_IREE_ABI_DUPLICATE,
+                       "a key other than \"a\" and \"r\"", "[0]");
 
   const char* data;
   if (!fnabi_unpack_text(r, &data, &size))

@@ -108,7 +108,7 @@ static bool read_fields(const char* data, const fnabi_component* value,
     }
     if (buffer && c.tag == 'd') {
       if (strict && c.ival < -1) {
-        fnabi_fail(error, FNABI_RAW_DIM, c.begin, "-1 or more");
+        fnabi_fail(error, FNABI_RAW_DIM, c.begin, NULL);
         fnabi_path_index(error, rank);
         fnabi_path_field(error, ".shape");
         return false;
@@ -148,7 +148,7 @@ static bool read_nothing(const char* data, const fnabi_component* value,
   else
     fnabi_fail(error,
                value->tag == 'O' ? FNABI_RAW_REF_FIELD : FNABI_UNEXPECTED,
-               c.offset, "nothing");
+               c.offset, "the end of the span");
   return false;
 }
 
@@ -298,7 +298,7 @@ static bool encode_dim(fnabi_reader* r, fnabi_writer* w, fnabi_error* error) {
       return false;
     }
     if (dim < 0) {
-      fnabi_fail(error, FNABI_RAW_DIM, 0, "0 or more, or None");
+      fnabi_fail(error, FNABI_MESSAGE, 0, "a dim of 0 or more, or None");
       return false;
     }
     if (dim > INT32_MAX) {
@@ -394,7 +394,7 @@ int64_t fnabi_raw_encode(const uint8_t* message, size_t size, uint8_t* out,
   if (!encode_side(&r, &w, 'I', error) || !encode_side(&r, &w, 'R', error))
     return -1;
   if (count == 3 && fnabi_unpack_array(&r, &extra) && extra != 0) {
-    fnabi_fail(error, FNABI_UNSUPPORTED, 0, "no keys of an iree.abi object");
+    fnabi_fail(error, FNABI_UNSUPPORTED, 0, "no extra keys");
     fnabi_path_field(error, "extra");
     return -1;
   }

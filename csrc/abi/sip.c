@@ -139,8 +139,7 @@ static bool keys_differ(walk* k, const frame* f) {
     if (keys[i].offset < twice && compare_keys(&keys[i - 1], &keys[i]) == 0)
       twice = keys[i].offset;
   free(keys);
-  return twice == UINT64_MAX ||
-         refuse(k, FNABI_SIP_DUPLICATE, twice, "another key");
+  return twice == UINT64_MAX || refuse(k, FNABI_SIP_DUPLICATE, twice, NULL);
 }
 
 static bool take_key_or_end(walk* k, const fnabi_component* c) {
@@ -159,8 +158,7 @@ static bool take_key_or_end(walk* k, const fnabi_component* c) {
   key now = key_of(k->data, c);
   if (f->count > 0) {
     int order = compare_keys(&f->last, &now);
-    if (order == 0)
-      return refuse(k, FNABI_SIP_DUPLICATE, c->offset, "another key");
+    if (order == 0) return refuse(k, FNABI_SIP_DUPLICATE, c->offset, NULL);
     if (order > 0) f->ascending = false;
   }
   fnabi_pack_array(k->w, 2);

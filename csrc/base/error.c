@@ -9,17 +9,17 @@
   X(FNABI_DEPTH, "depth", "nested too deeply")                                 \
   X(FNABI_WORK, "work", "more references than the size allows")                \
   X(FNABI_MESSAGE, "message", "not a value of the type model")                 \
-  X(FNABI_UNSUPPORTED, "unsupported", "this ABI cannot express it")            \
-  X(FNABI_VERSION, "version", "unknown version of the ABI")                    \
-  X(FNABI_TAG, "tag", "not a component's tag")                                 \
-  X(FNABI_INTEGER, "integer", "digits are missing")                            \
+  X(FNABI_UNSUPPORTED, "unsupported", "cannot be expressed in this ABI")       \
+  X(FNABI_VERSION, "version", "unknown ABI version")                           \
+  X(FNABI_TAG, "tag", "invalid component tag")                                 \
+  X(FNABI_INTEGER, "integer", "missing digits")                                \
   X(FNABI_INT32, "int32", "integer outside int32")                             \
-  X(FNABI_LENGTH, "length", "a span's length is at least 1")                   \
-  X(FNABI_SPAN_MARK, "span-mark", "'!' is missing after a span's length")      \
+  X(FNABI_LENGTH, "length", "span length below 1")                             \
+  X(FNABI_SPAN_MARK, "span-mark", "missing '!' after span length")             \
   X(FNABI_SPAN_END, "span-end", "span runs past the end")                      \
   X(FNABI_SYNTAX, "syntax", "Syntax error in signature")                       \
   X(FNABI_UNEXPECTED, "unexpected", "component not allowed here")              \
-  X(FNABI_MISSING, "missing", "component missing")                             \
+  X(FNABI_MISSING, "missing", "missing component")                             \
   X(FNABI_RAW_INPUTS, "raw-inputs", "Inputs span not found")                   \
   X(FNABI_RAW_RESULTS, "raw-results", "Results span not found")                \
   X(FNABI_RAW_TAG, "raw-tag", "Unrecognized raw tag")                          \
@@ -29,61 +29,63 @@
     "Unrecognized scalar field tag")                                           \
   X(FNABI_RAW_REF_FIELD, "raw-ref-field", "Unrecognized ref object field tag") \
   X(FNABI_RAW_SCALAR_TYPE, "raw-scalar-type", "Illegal ScalarType code")       \
-  X(FNABI_RAW_DIM, "raw-dim", "a dim is -1 or more")                           \
+  X(FNABI_RAW_DIM, "raw-dim", "dim below -1")                                  \
   X(FNABI_SIP_INPUTS, "sip-inputs", "Inputs struct not found")                 \
   X(FNABI_SIP_RESULTS, "sip-results", "Results struct not found")              \
   X(FNABI_SIP_KEY, "sip-key", "Struct key not allowed here")                   \
   X(FNABI_SIP_VALUE, "sip-value", "Value not allowed here")                    \
   X(FNABI_SIP_TAG, "sip-tag", "Unrecognized tag")                              \
-  X(FNABI_SIP_NEGATIVE, "sip-negative", "a key or raw index is 0 or more")     \
-  X(FNABI_SIP_DUPLICATE, "sip-duplicate", "key occurs twice")                  \
+  X(FNABI_SIP_NEGATIVE, "sip-negative", "negative key or index")               \
+  X(FNABI_SIP_DUPLICATE, "sip-duplicate", "duplicate key")                     \
   X(FNABI_JSON, "json", "not well-formed JSON")                                \
-  X(FNABI_JSON_STRING, "json-string", "string has no end")                     \
-  X(FNABI_JSON_CONTROL, "json-control", "control character in a string")       \
-  X(FNABI_JSON_UTF8, "json-utf8", "not UTF-8")                                 \
-  X(FNABI_JSON_ESCAPE, "json-escape", "no such escape")                        \
-  X(FNABI_JSON_SURROGATE, "json-surrogate", "half of a surrogate pair")        \
-  X(FNABI_JSON_NUMBER, "json-number", "digits of a number are missing")        \
+  X(FNABI_JSON_STRING, "json-string", "unterminated string")                   \
+  X(FNABI_JSON_CONTROL, "json-control", "unescaped control character")         \
+  X(FNABI_JSON_UTF8, "json-utf8", "invalid UTF-8")                             \
+  X(FNABI_JSON_ESCAPE, "json-escape", "invalid escape")                        \
+  X(FNABI_JSON_SURROGATE, "json-surrogate", "unpaired surrogate")              \
+  X(FNABI_JSON_NUMBER, "json-number", "missing digits in number")              \
   X(FNABI_JSON_SIZE, "json-size", "text of 4 GiB or more")                     \
-  X(FNABI_IREE_ABI_OBJECT, "iree-abi-object", "not an object")                 \
-  X(FNABI_IREE_ABI_DUPLICATE, "iree-abi-duplicate",                            \
-    "\"a\" and \"r\" occur once")                                              \
-  X(FNABI_IREE_ABI_MISSING, "iree-abi-missing", "\"a\" or \"r\" is missing")   \
+  X(FNABI_IREE_ABI_OBJECT, "iree-abi-object", "not a JSON object")             \
+  X(FNABI_IREE_ABI_DUPLICATE, "iree-abi-duplicate", "duplicate key")           \
+  X(FNABI_IREE_ABI_MISSING, "iree-abi-missing", "missing key")                 \
   X(FNABI_IREE_ABI_SIDE, "iree-abi-side",                                      \
-    "arguments and results are arrays of type records")                        \
+    "arguments or results are not an array")                                   \
   X(FNABI_IREE_ABI_RECORD, "iree-abi-record", "not a type record")             \
-  X(FNABI_IREE_ABI_PRIMITIVE, "iree-abi-primitive", "no such primitive type")  \
-  X(FNABI_IREE_ABI_COMPOUND, "iree-abi-compound", "no such compound type")     \
-  X(FNABI_IREE_ABI_FIELD, "iree-abi-field", "too many or too few fields")      \
-  X(FNABI_IREE_ABI_NAMED, "iree-abi-named", "only an argument is named")       \
-  X(FNABI_IREE_ABI_NAME, "iree-abi-name", "a name is a string")                \
+  X(FNABI_IREE_ABI_PRIMITIVE, "iree-abi-primitive", "unknown primitive type")  \
+  X(FNABI_IREE_ABI_COMPOUND, "iree-abi-compound", "unknown compound type")     \
+  X(FNABI_IREE_ABI_FIELD, "iree-abi-field", "wrong number of fields")          \
+  X(FNABI_IREE_ABI_NAMED, "iree-abi-named",                                    \
+    "\"named\" is only allowed on arguments")                                  \
+  X(FNABI_IREE_ABI_NAME, "iree-abi-name", "name or key is not a string")       \
   X(FNABI_IREE_ABI_SLOT, "iree-abi-slot",                                      \
-    "a slot is a pair of key and type record")                                 \
-  X(FNABI_IREE_ABI_RANK, "iree-abi-rank", "not a rank")                        \
-  X(FNABI_IREE_ABI_DIM, "iree-abi-dim", "not a dim")                           \
-  X(FNABI_IREE_ABI_DIMS, "iree-abi-dims", "rank and number of dims disagree")  \
+    "slot is not a pair of key and type record")                               \
+  X(FNABI_IREE_ABI_RANK, "iree-abi-rank", "invalid rank")                      \
+  X(FNABI_IREE_ABI_DIM, "iree-abi-dim", "invalid dim")                         \
+  X(FNABI_IREE_ABI_DIMS, "iree-abi-dims",                                      \
+    "number of dims differs from the rank")                                    \
   X(FNABI_DECLARATION_HEAD, "declaration-head", "not a declaration")           \
   X(FNABI_DECLARATION_LISTS, "declaration-lists",                              \
-    "no list of arguments and list of results")                                \
+    "no lists of arguments and results")                                       \
   X(FNABI_DECLARATION_VALUE, "declaration-value",                              \
-    "no argument or result can be read")                                       \
-  X(FNABI_DECLARATION_SIZE, "declaration-size", "4 GiB or more")               \
-  X(FNABI_MODULE_SIZE, "module-size", "the file ends before the module")       \
+    "malformed argument or result")                                            \
+  X(FNABI_DECLARATION_SIZE, "declaration-size", "text of 4 GiB or more")       \
+  X(FNABI_MODULE_SIZE, "module-size", "file ends before the module does")      \
   X(FNABI_MODULE_IDENTIFIER, "module-identifier", "not an IREE module")        \
-  X(FNABI_MODULE_OFFSET, "module-offset", "offset leads outside the module")   \
-  X(FNABI_MODULE_LENGTH, "module-length", "string or vector past the end")     \
+  X(FNABI_MODULE_OFFSET, "module-offset", "offset outside the module")         \
+  X(FNABI_MODULE_LENGTH, "module-length",                                      \
+    "string or vector runs past the end")                                      \
   X(FNABI_MODULE_ALIGNMENT, "module-alignment", "unaligned offset")            \
   X(FNABI_MODULE_VTABLE, "module-vtable", "damaged table")                     \
   X(FNABI_MODULE_STRING, "module-string", "string is not NUL-terminated")      \
   X(FNABI_MODULE_UNION, "module-union", "union's type and value disagree")     \
-  X(FNABI_MODULE_REQUIRED, "module-required", "required field is absent")      \
-  X(FNABI_MODULE_CHANGED, "module-changed", "the file changed while open")     \
+  X(FNABI_MODULE_REQUIRED, "module-required", "missing required field")        \
+  X(FNABI_MODULE_CHANGED, "module-changed", "file changed while open")         \
   X(FNABI_MODULE_RANGE, "module-range", "range outside its data")              \
-  X(FNABI_MODULE_COUNT, "module-count", "tables differ in length")             \
+  X(FNABI_MODULE_COUNT, "module-count", "parallel tables differ in length")    \
   X(FNABI_MODULE_NAME, "module-name", "empty name")                            \
   X(FNABI_MODULE_NEGATIVE, "module-negative", "negative size or count")        \
-  X(FNABI_MODULE_DUPLICATE, "module-duplicate", "name occurs again")           \
-  X(FNABI_MODULE_FLAGS, "module-flags", "unknown bits")                        \
+  X(FNABI_MODULE_DUPLICATE, "module-duplicate", "duplicate name")              \
+  X(FNABI_MODULE_FLAGS, "module-flags", "unknown flag bits")                   \
   X(FNABI_MODULE_KIND, "module-kind", "unknown kind")                          \
   X(FNABI_MODULE_ORDINAL, "module-ordinal", "ordinal outside its table")       \
   X(FNABI_MODULE_ZIP, "module-zip", "damaged ZIP directory")                   \
@@ -125,24 +127,25 @@
   X(FNABI_BYTECODE_YIELD, "bytecode-yield",                                    \
     "yieldable call without the YIELD bit")                                    \
   X(FNABI_BYTECODE_MORE, "bytecode-more", "more findings left out")            \
-  X(FNABI_CCONV_REGISTER, "cconv-register", "not a register type")             \
-  X(FNABI_CCONV_VOID, "cconv-void", "'v' stands alone on its side")            \
-  X(FNABI_CCONV_SPAN, "cconv-span", "a span may not stand here")               \
-  X(FNABI_CCONV_SPAN_END, "cconv-span-end", "span is not closed")              \
-  X(FNABI_CCONV_COUNT, "cconv-count", "each span needs one count")             \
-  X(FNABI_CCONV_SIZE, "cconv-size", "too large")                               \
-  X(FNABI_LIBRARY_MAGIC, "library-magic", "not a shared library in ELF")       \
-  X(FNABI_LIBRARY_HEADER, "library-header", "no such ELF file")                \
-  X(FNABI_LIBRARY_RANGE, "library-range", "the library ends before this part") \
-  X(FNABI_LIBRARY_ADDRESS, "library-address",                                  \
-    "address that nothing is loaded to")                                       \
+  X(FNABI_CCONV_REGISTER, "cconv-register", "unknown register type")           \
+  X(FNABI_CCONV_VOID, "cconv-void",                                            \
+    "'v' cannot be combined with other registers")                             \
+  X(FNABI_CCONV_SPAN, "cconv-span", "span not allowed here")                   \
+  X(FNABI_CCONV_SPAN_END, "cconv-span-end", "unclosed span")                   \
+  X(FNABI_CCONV_COUNT, "cconv-count", "invalid span count")                    \
+  X(FNABI_CCONV_SIZE, "cconv-size", "text or buffer too large")                \
+  X(FNABI_LIBRARY_MAGIC, "library-magic", "not an ELF file")                   \
+  X(FNABI_LIBRARY_HEADER, "library-header", "invalid ELF header")              \
+  X(FNABI_LIBRARY_RANGE, "library-range",                                      \
+    "part runs past the end of the file")                                      \
+  X(FNABI_LIBRARY_ADDRESS, "library-address", "address outside every segment") \
   X(FNABI_LIBRARY_DYNAMIC, "library-dynamic", "no dynamic symbols")            \
   X(FNABI_LIBRARY_HASH, "library-hash", "damaged hash table")                  \
   X(FNABI_LIBRARY_STRING, "library-string", "damaged string table")            \
   X(FNABI_SCHEMA_METADATA, "schema-metadata",                                  \
     "not the metadata of a function")                                          \
   X(FNABI_SCHEMA_TYPE, "schema-type", "not the schema of a type")              \
-  X(FNABI_FILE, "file", "the file cannot be read")
+  X(FNABI_FILE, "file", "file cannot be read")
 
 const char* fnabi_code_text(int32_t code) {
   switch ((fnabi_code)code) {

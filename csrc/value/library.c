@@ -155,7 +155,7 @@ static bool read_headers(elf* e) {
   static const uint8_t magic[4] = {0x7F, 'E', 'L', 'F'};
   for (size_t i = 0; i < sizeof magic; i++)
     if (i >= e->size || e->data[i] != magic[i])
-      return fail(e, FNABI_LIBRARY_MAGIC, i, "an ELF file", "header");
+      return fail(e, FNABI_LIBRARY_MAGIC, i, NULL, "header");
   if (e->size < IDENT)
     return fail(e, FNABI_LIBRARY_RANGE, e->size, NULL, "header");
   e->wide = e->data[4] == ELF_64;

@@ -187,13 +187,13 @@ static const bad_message refused[] = {
     {TEXT(SIDES("\x93\x02" F32 "\xC3")), FNABI_MESSAGE, "inputs[0].shape"},
     {TEXT(SIDES("\x93\x02" F32 "\x91\xC3")), FNABI_MESSAGE,
      "inputs[0].shape[0]"},
-    {TEXT(SIDES("\x93\x02" F32 "\x92\x01\xFF")), FNABI_RAW_DIM,
+    {TEXT(SIDES("\x93\x02" F32 "\x92\x01\xFF")), FNABI_MESSAGE,
      "inputs[0].shape[1]"},
     {TEXT(SIDES("\x93\x02" F32 "\x91\xCE\x80\0\0\0")), FNABI_INT32,
      "inputs[0].shape[0]"},
     {TEXT(SIDES("\x93\x02" F32 "\x91\xCF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF")),
      FNABI_INT32, "inputs[0].shape[0]"},
-    {TEXT(SIDES("\x93\x02" F32 "\x91\xD3\x80\0\0\0\0\0\0\0")), FNABI_RAW_DIM,
+    {TEXT(SIDES("\x93\x02" F32 "\x91\xD3\x80\0\0\0\0\0\0\0")), FNABI_MESSAGE,
      "inputs[0].shape[0]"},
 };
 
