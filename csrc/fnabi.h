@@ -1,46 +1,47 @@
 /* fnabi.h - the function ABIs of ML compilers, read and written.
  *
- * This header is the whole contract of the core, and the part between the two
- * "cdef" marks is also what the Python binding is generated from: nothing in
- * it is conditional, and nothing is declared anywhere else.
+ * This header declares every function that users of the core call, the Python
+ * binding included: that is generated from the part between the two "cdef"
+ * marks, where nothing is conditional. The headers in the rooms beside it are
+ * private. They declare what one room offers to another, and may change at any
+ * time.
  *
- * What every function keeps to
- * ----------------------------
- * Input     is a pointer and a length in bytes. No byte is special: embedded
- *           NULs and bytes over 127 are data. A pointer may be NULL where its
- *           length is 0. Input is only read, and never read outside
- *           [data, data + size). It may change while a function runs: the
- *           answer is then unspecified, but nothing outside is touched.
- * Output    is the caller's memory: `out` has room for `capacity` bytes. The
- *           answer is the number of bytes of the whole result. When that is
- *           more than `capacity`, what was written is to be ignored, and the
- *           caller calls again with that much room. (NULL, 0) asks for the
- *           size alone.
- * Failure   is a negative answer. `error` then says what, where, and in what
- *           part of the value; on success it is left alone. It is the
- *           caller's and never NULL.
- * Hostile   input ends in an error or a whole answer, never in a partial one.
- * input     Time is linear in the input and the answer, nesting is bounded,
+ * Contracts of every function
+ * ---------------------------
+ * Input     is a pointer and a length in bytes. Every byte is data: embedded
+ *           NULs and bytes above 127 too. The pointer may be NULL where the
+ *           length is 0. Input is only read, and only within
+ *           [data, data + size). If it changes while a function runs, the
+ *           result is unspecified, but still nothing outside is read.
+ * Output    is the caller's memory: `out` has a capacity of `capacity` bytes.
+ *           The function returns the size of the whole result in bytes. If
+ *           that exceeds `capacity`, ignore what was written and call again
+ *           with that capacity. (NULL, 0) asks for the size alone.
+ * Failure   is a negative return value. `error` then holds the code, the byte
+ *           offset and the part of the value; on success it is unchanged. It
+ *           belongs to the caller and is never NULL.
+ * Hostile   input ends in an error or a whole result, never in a partial one.
+ * input     Time is linear in the input and the result, nesting is limited,
  *           and every size is checked before it is added to another.
- * Threads   share nothing here: there is no mutable global, so every function
+ * Threads   share no state: there are no mutable globals, so every function
  *           may run on every thread at once.
- * Memory    is not allocated, but where a function says so.
+ * Memory    is allocated only where a function says so.
  *
  * The message
  * -----------
  * Typed values cross to another language as one MessagePack value, the
  * "message". A typed record is an array whose first element is its tag
- * (fnabi_type); a sum of records is told apart by it. Text is a MessagePack
- * string where it is UTF-8 and a MessagePack binary, with the very same
- * bytes, where it is not. Encoders take the messages that decoders give.
+ * (fnabi_type). Text is a MessagePack string where it is UTF-8, and otherwise a
+ * MessagePack binary with the same bytes. Encoders accept the messages that
+ * decoders return.
  *
  *   dtype      [kind, bits, format]        kind: "signed" "unsigned" "signless"
  *            | [kind, bits, format, lanes] "float" "bfloat" "complex" "bool"
- *                                          "index" "handle"; bits: width of a
- *                                          lane; format: "" or the name of a
- *                                          float format, such as "e4m3fn";
- *                                          lanes: 1 where it is left out, and
- *                                          no text can express any other
+ *                                          "index" "handle"; bits: width of
+ *                                          one lane; format: "" or the name of
+ *                                          a float format, such as "e4m3fn";
+ *                                          lanes: 1 if absent; no text
+ *                                          expresses another number
  *   type       [SCALAR, dtype]
  *            | [BUFFER, dtype, shape]      shape: array of dims, nil: unknown
  *                                          rank; dim: int, nil: dynamic
@@ -64,7 +65,7 @@
 extern "C" {
 #endif
 
-#if defined(FNABI_API) /* by whoever links the core into something else */
+#if defined(FNABI_API) /* by a build that links the core into something */
 #elif defined(__GNUC__)
 #define FNABI_API __attribute__((visibility("default")))
 #else
@@ -75,30 +76,30 @@ extern "C" {
 
 /* ------------------------------------------------------------------- errors */
 
-/* One enumerator a cause. The texts of the raw and SIP causes are the ones
- * that the first implementation of these ABIs reported, letter for letter,
- * because programs compare them. */
+/* One enumerator per fault. The texts of the raw and SIP faults are those of
+ * the first implementation of these ABIs, letter for letter, because programs
+ * compare them. */
 typedef enum fnabi_code {
   FNABI_OK = 0,
 
   /* any input */
   FNABI_MEMORY, /* an allocation failed */
-  FNABI_DEPTH,  /* nesting deeper than the function's limit */
+  FNABI_DEPTH,  /* nesting exceeds the function's limit */
   FNABI_WORK,   /* the input refers to itself more often than its size allows */
   FNABI_MESSAGE, /* encoding: the message is not a value of the type model */
-  FNABI_UNSUPPORTED, /* encoding: the ABI has no way to say this */
-  FNABI_VERSION,     /* a version of the ABI that is not known */
+  FNABI_UNSUPPORTED, /* encoding: the ABI cannot express the value */
+  FNABI_VERSION,     /* an unknown version of the ABI */
 
   /* signature components */
   FNABI_TAG,        /* no component starts with this byte */
-  FNABI_INTEGER,    /* digits are missing */
+  FNABI_INTEGER,    /* missing digits */
   FNABI_INT32,      /* the integer is outside int32 */
-  FNABI_LENGTH,     /* a span's length is below 1; it counts the '!' */
-  FNABI_SPAN_MARK,  /* '!' is missing after a span's length */
+  FNABI_LENGTH,     /* a span's length, which counts the '!', is below 1 */
+  FNABI_SPAN_MARK,  /* no '!' after a span's length */
   FNABI_SPAN_END,   /* the span runs past the end */
-  FNABI_SYNTAX,     /* any of the above, as the drop-in parsers report it */
-  FNABI_UNEXPECTED, /* a component that may not stand here */
-  FNABI_MISSING,    /* a component that must stand here */
+  FNABI_SYNTAX,     /* any of the above, in the drop-in parsers */
+  FNABI_UNEXPECTED, /* a component that is not allowed here */
+  FNABI_MISSING,    /* a required component is missing */
 
   /* raw ABI */
   FNABI_RAW_INPUTS,
@@ -108,7 +109,7 @@ typedef enum fnabi_code {
   FNABI_RAW_SCALAR_FIELD,
   FNABI_RAW_REF_FIELD,
   FNABI_RAW_SCALAR_TYPE,
-  FNABI_RAW_DIM, /* a dim below -1 has no meaning */
+  FNABI_RAW_DIM, /* a dim below -1 */
 
   /* SIP ABI */
   FNABI_SIP_INPUTS,
@@ -117,15 +118,15 @@ typedef enum fnabi_code {
   FNABI_SIP_VALUE,
   FNABI_SIP_TAG,
   FNABI_SIP_NEGATIVE,  /* a key or a raw index below 0 */
-  FNABI_SIP_DUPLICATE, /* the same key twice in one structure */
+  FNABI_SIP_DUPLICATE, /* a key occurs twice in one structure */
 
-  /* JSON, as RFC 8259 has it */
-  FNABI_JSON, /* something else must stand here, or nothing */
+  /* JSON (RFC 8259) */
+  FNABI_JSON, /* not well-formed */
   FNABI_JSON_STRING,
   FNABI_JSON_CONTROL,
   FNABI_JSON_UTF8,
   FNABI_JSON_ESCAPE,
-  FNABI_JSON_SURROGATE, /* an escape that is no character by itself */
+  FNABI_JSON_SURROGATE, /* half of a surrogate pair */
   FNABI_JSON_NUMBER,
   FNABI_JSON_SIZE, /* more than a message can hold */
 
@@ -138,7 +139,7 @@ typedef enum fnabi_code {
   FNABI_IREE_ABI_PRIMITIVE,
   FNABI_IREE_ABI_COMPOUND,
   FNABI_IREE_ABI_FIELD,
-  FNABI_IREE_ABI_NAMED, /* "named" stands elsewhere than as an argument */
+  FNABI_IREE_ABI_NAMED, /* "named" elsewhere than as an argument */
   FNABI_IREE_ABI_NAME,  /* a name or a key that is not a string */
   FNABI_IREE_ABI_SLOT,
   FNABI_IREE_ABI_RANK,
@@ -146,29 +147,29 @@ typedef enum fnabi_code {
   FNABI_IREE_ABI_DIMS,
 
   /* declarations */
-  FNABI_DECLARATION_HEAD,  /* the text does not begin as a declaration */
-  FNABI_DECLARATION_LISTS, /* no place where the argument list could begin */
+  FNABI_DECLARATION_HEAD,  /* not the beginning of a declaration */
+  FNABI_DECLARATION_LISTS, /* no position where the argument list can begin */
   FNABI_DECLARATION_VALUE, /* no argument or result can be read here */
   FNABI_DECLARATION_SIZE,  /* more than a message can hold */
 
   /* modules */
   FNABI_MODULE_SIZE,       /* the file ends before the module does */
   FNABI_MODULE_IDENTIFIER, /* not an IREE module */
-  FNABI_MODULE_OFFSET,     /* an offset leads outside the module */
+  FNABI_MODULE_OFFSET,     /* an offset points outside the module */
   FNABI_MODULE_LENGTH,     /* a string or vector runs past the module's end */
-  FNABI_MODULE_ALIGNMENT,  /* an offset leads to an unaligned place */
-  FNABI_MODULE_VTABLE,     /* a table's field list is damaged */
+  FNABI_MODULE_ALIGNMENT,  /* an offset points to an unaligned position */
+  FNABI_MODULE_VTABLE,     /* a table's vtable is damaged */
   FNABI_MODULE_STRING,     /* a string without its terminating NUL */
   FNABI_MODULE_UNION,      /* a union's type and value do not agree */
   FNABI_MODULE_REQUIRED,   /* a required field is absent */
-  FNABI_MODULE_CHANGED,    /* the file is not what it was when it was opened */
-  FNABI_MODULE_RANGE,      /* a range outside the data that it is of */
-  FNABI_MODULE_COUNT,      /* tables of different lengths that are parallel */
+  FNABI_MODULE_CHANGED,    /* the file changed after it was opened */
+  FNABI_MODULE_RANGE,      /* a range outside its data */
+  FNABI_MODULE_COUNT,      /* parallel tables differ in length */
   FNABI_MODULE_NAME,       /* an empty name */
   FNABI_MODULE_NEGATIVE,   /* a size or a count below 0 */
-  FNABI_MODULE_DUPLICATE,  /* a name that another one has */
-  FNABI_MODULE_FLAGS,      /* bits that the schema does not name */
-  FNABI_MODULE_KIND,       /* a union's member that the schema does not name */
+  FNABI_MODULE_DUPLICATE,  /* a name occurs twice */
+  FNABI_MODULE_FLAGS,      /* bits that the schema does not define */
+  FNABI_MODULE_KIND,       /* a union member that the schema does not define */
   FNABI_MODULE_ORDINAL,    /* an ordinal outside the table it indexes */
   FNABI_MODULE_ZIP,        /* a ZIP directory that leads nowhere */
 
@@ -214,26 +215,26 @@ typedef enum fnabi_code {
 
   /* calling conventions */
   FNABI_CCONV_REGISTER, /* not a register type */
-  FNABI_CCONV_VOID,     /* 'v' beside something else */
-  FNABI_CCONV_SPAN,     /* a span in a span or among results */
-  FNABI_CCONV_SPAN_END, /* a span that is not closed */
-  FNABI_CCONV_COUNT,    /* as many counts, of 0 or more, as there are spans */
-  FNABI_CCONV_SIZE,     /* a text of 4 GiB, or a buffer's size outside int64 */
+  FNABI_CCONV_VOID,     /* 'v' beside other registers */
+  FNABI_CCONV_SPAN,     /* a span within a span or among the results */
+  FNABI_CCONV_SPAN_END, /* an unclosed span */
+  FNABI_CCONV_COUNT,    /* a missing, extra or negative span count */
+  FNABI_CCONV_SIZE,     /* a text of 4 GiB, or a buffer size outside int64 */
 
   /* shared libraries */
   FNABI_LIBRARY_MAGIC,   /* not an ELF file */
-  FNABI_LIBRARY_HEADER,  /* a class, an order or a size that no ELF file has */
-  FNABI_LIBRARY_RANGE,   /* a part that runs past the end */
-  FNABI_LIBRARY_ADDRESS, /* an address that no part of the file is loaded to */
-  FNABI_LIBRARY_DYNAMIC, /* what dynamic linking needs is missing */
+  FNABI_LIBRARY_HEADER,  /* an invalid class, byte order or size */
+  FNABI_LIBRARY_RANGE,   /* a part runs past the end */
+  FNABI_LIBRARY_ADDRESS, /* an address outside every segment */
+  FNABI_LIBRARY_DYNAMIC, /* data for dynamic linking is missing */
   FNABI_LIBRARY_HASH,    /* a damaged hash table */
-  FNABI_LIBRARY_STRING,  /* a name outside the strings, or these without end */
+  FNABI_LIBRARY_STRING,  /* a name outside the strings, or no NUL at their end */
 
   /* metadata of functions; the JSON is well-formed */
   FNABI_SCHEMA_METADATA, /* not an object with a text "type_schema" */
   FNABI_SCHEMA_TYPE,     /* not the schema of a type */
 
-  FNABI_FILE, /* the system does not let a file be read */
+  FNABI_FILE, /* a file cannot be read */
 
   FNABI_CODE_COUNT
 } fnabi_code;
@@ -242,16 +243,17 @@ typedef enum fnabi_code {
 
 typedef struct fnabi_error {
   int32_t code;         /* fnabi_code */
-  uint64_t offset;      /* of the offending byte, from the start of the input;
+  uint64_t offset;      /* of the faulty byte, from the start of the input;
                            the input's size where something is missing at its
                            end; 0 when encoding */
-  const char* expected; /* what may stand there instead, static; or NULL */
-  char path[FNABI_PATH_SIZE]; /* where in the value, such as
-                           "inputs[2].shape[0]"; NUL-terminated, "" at its
-                           root; of a path too long the end, after "..." */
+  const char* expected; /* what is allowed there, static; or NULL */
+  char path[FNABI_PATH_SIZE]; /* the part of the value, such as
+                           "inputs[2].shape[0]"; NUL-terminated, "" at the
+                           root; a path that is too long is its end after
+                           "..." */
 } fnabi_error;
 
-/* The text of a code, or its name in lower case with dashes ("span-end").
+/* The text of a code ("span runs past the end") and its name ("span-end").
  * Static; NULL for a number that is no code. */
 FNABI_API const char* fnabi_code_text(int32_t code);
 FNABI_API const char* fnabi_code_name(int32_t code);
@@ -274,40 +276,38 @@ typedef enum fnabi_component_type {
 
 typedef struct fnabi_component {
   int32_t type;    /* fnabi_component_type */
-  int32_t tag;     /* the tag's byte, at an error too; 0 at the end */
-  int32_t ival;    /* an integer's value, the size of a span's contents; at an
-                      error what was parsed of it, INT32_MAX or INT32_MIN when
+  int32_t tag;     /* the tag's byte, also of an error; 0 at the end */
+  int32_t ival;    /* an integer's value; the size of a span's contents; of an
+                      error the number parsed so far, INT32_MAX or INT32_MIN if
                       it is outside int32 */
-  int32_t code;    /* at an error its fnabi_code, else FNABI_OK */
+  int32_t code;    /* of an error its fnabi_code, else FNABI_OK */
   uint64_t offset; /* of the tag */
-  uint64_t begin;  /* a span's contents: [begin, end); else where the number  */
-  uint64_t end;    /* begins, and where the component ends; at an error `end`
-                      is the offending byte */
+  uint64_t begin;  /* of a span's contents, or of the number */
+  uint64_t end;    /* of the component; of an error the faulty byte */
 } fnabi_component;
 
 /* Reads the component at `offset` <= size. Cannot fail: an error is a
- * component. The next one is at component->end. Reads each byte of the
- * component's head once and none of a span's contents. */
+ * component. The next component is at component->end. Reads each byte of the
+ * component's head once, and none of a span's contents. */
 FNABI_API void fnabi_signature_read(const char* data, size_t size,
                                     size_t offset, fnabi_component* component);
 
-/* Reads on from `offset` until a component has `tag`. True when found; false
- * at the end or at an error, which is then *component; an error never counts
- * as found. */
+/* Reads on from `offset` up to a component with `tag`. Returns whether there is
+ * one; if not, *component is the end or the first error. */
 FNABI_API bool fnabi_signature_seek(const char* data, size_t size,
                                     size_t offset, int32_t tag,
                                     fnabi_component* component);
 
-/* The message of up to `limit` components from `offset` on, the last of them
- * an end or an error if it comes within the limit:
- *   [[type, tag, ival, code, offset, begin, end]...]   tag: one-character
- * string Cannot fail. */
+/* The message of up to `limit` components from `offset` on. An end or an error
+ * is the last one. Cannot fail. The message is
+ *   [[type, tag, ival, code, offset, begin, end]...]
+ * where tag is a string of one character. */
 FNABI_API int64_t fnabi_signature_decode(const char* data, size_t size,
                                          size_t offset, size_t limit,
                                          uint8_t* out, size_t capacity);
 
-/* Writes one component. Fails with FNABI_TAG for a tag that is not the
- * component's, FNABI_INT32 for a span of INT32_MAX bytes or more. */
+/* Writes one component. Fails with FNABI_TAG for a tag of another kind of
+ * component, FNABI_INT32 for a span of INT32_MAX bytes or more. */
 FNABI_API int64_t fnabi_signature_integer(int32_t value, int32_t tag,
                                           uint8_t* out, size_t capacity,
                                           fnabi_error* error);
@@ -334,39 +334,40 @@ typedef enum fnabi_type {
 
 /* ---------------------------------------------------------------------- raw */
 
-/* The raw function ABI, version 1 (attributes `f`, `fv`). The grammar stands
- * in raw.c. Scalar types are numbered 0 to 11; the table is theirs. */
+/* The raw function ABI, version 1 (attributes `f`, `fv`). The grammar is
+ * in abi/raw.c. Scalar types are numbered 0 to 11. */
 #define FNABI_SCALAR_TYPE_COUNT 12
 
-/* Name ("float32", "sint8"), size of an element in bytes, message of the
- * dtype. NULL, 0 and -1 for a number outside the table. */
+/* The name of a scalar type ("float32", "sint8"), the size of an element in
+ * bytes, the message of its dtype. NULL, 0 and -1 for another number. */
 FNABI_API const char* fnabi_raw_scalar_name(int32_t scalar_type);
 FNABI_API size_t fnabi_raw_scalar_size(int32_t scalar_type);
 FNABI_API int64_t fnabi_raw_scalar_dtype(int32_t scalar_type, uint8_t* out,
                                          size_t capacity);
 
-/* A whole signature, exactly the grammar, to the message of a signature with
- * SCALAR, BUFFER, REF and UNKNOWN types. */
+/* Decodes a whole signature, and accepts exactly the grammar. The types of the
+ * message are SCALAR, BUFFER, REF and UNKNOWN. */
 FNABI_API int64_t fnabi_raw_decode(const char* data, size_t size, uint8_t* out,
                                    size_t capacity, fnabi_error* error);
 
-/* The way back, also from the signature of an iree.abi object that has no other
- * keys. Fails with FNABI_UNSUPPORTED for a type, a dtype or an unknown rank
- * that the ABI cannot express, FNABI_INT32 for a dim outside int32. */
+/* Encodes a signature, also that of an iree.abi object without extra keys.
+ * Fails with FNABI_UNSUPPORTED for a type, a dtype or an unknown rank that the
+ * ABI cannot express, FNABI_INT32 for a dim outside int32, FNABI_MESSAGE for
+ * anything else that is no such signature. */
 FNABI_API int64_t fnabi_raw_encode(const uint8_t* message, size_t size,
                                    uint8_t* out, size_t capacity,
                                    fnabi_error* error);
 
-/* One side ('I' or 'R') as the drop-in parser sees it: components may stand
- * in any order, the first `side` span counts, a buffer's last scalar type
- * counts, dims may be any integer. Never fails: the message is
+/* Decodes one side ('I' or 'R') as leniently as the drop-in parser: components
+ * may be in any order, the first `side` span and the last scalar type of a
+ * buffer are used, dims may be any integer. Never fails. The message is
  *   [[[fnabi_type, [dim...], scalar type]...], code]
  * with the values before the first error, and its code or FNABI_OK. */
 FNABI_API int64_t fnabi_raw_visit(const char* data, size_t size, int32_t side,
                                   uint8_t* out, size_t capacity);
 
-/* Writes one buffer, with a dim of any value; one scalar. Fails with
- * FNABI_RAW_SCALAR_TYPE for a number outside the table. */
+/* Writes one buffer, whose dims may have any value; one scalar. Fails with
+ * FNABI_RAW_SCALAR_TYPE for another number than 0 to 11. */
 FNABI_API int64_t fnabi_raw_buffer(int32_t scalar_type, const int32_t* dims,
                                    size_t rank, uint8_t* out, size_t capacity,
                                    fnabi_error* error);
@@ -376,8 +377,7 @@ FNABI_API int64_t fnabi_raw_scalar(int32_t scalar_type, uint8_t* out,
 /* ---------------------------------------------------------------------- SIP */
 
 /* The Structured Index Path ABI, version 1 (attributes `sip`, `sipv`): a flat
- * list of values as a nest of sequences and dicts. The grammar stands in
- * sip.c.
+ * list of values as nested sequences and dicts. The grammar is in abi/sip.c.
  *
  *   sip signature  [node, node]             inputs, results; nil: no values
  *   node           [LEAF, index]
@@ -392,17 +392,17 @@ typedef enum fnabi_sip_node {
   FNABI_SIP_DICT
 } fnabi_sip_node;
 
-/* A whole signature, exactly the grammar; keys may stand in any order, but not
- * twice in one structure. Nesting is limited to FNABI_DEPTH_MAX. Where the
- * keys of a structure do not ascend, memory for sorting them is allocated and
- * freed again: at most 8 bytes a byte of input. */
+/* Decodes a whole signature, and accepts exactly the grammar. Keys may be in
+ * any order, but not twice in one structure. Nesting is limited to
+ * FNABI_DEPTH_MAX. Where the keys of a structure do not ascend, allocates and
+ * frees memory to sort them: at most 8 bytes per byte of input. */
 FNABI_API int64_t fnabi_sip_decode(const char* data, size_t size, uint8_t* out,
                                    size_t capacity, fnabi_error* error);
 
-/* The way back, children in the order of the message. Fails with
- * FNABI_SIP_NEGATIVE and FNABI_INT32 for keys and indexes, FNABI_DEPTH, and
+/* Encodes a SIP signature, with the children in the order of the message. Fails
+ * with FNABI_SIP_NEGATIVE and FNABI_INT32 for keys and indexes, FNABI_DEPTH, and
  * FNABI_SIP_DUPLICATE for a key that a structure has twice. Where keys do not
- * ascend, allocates and frees at most 8 bytes a byte of the answer. */
+ * ascend, allocates and frees at most 8 bytes per byte of the result. */
 FNABI_API int64_t fnabi_sip_encode(const uint8_t* message, size_t size,
                                    uint8_t* out, size_t capacity,
                                    fnabi_error* error);
@@ -418,20 +418,19 @@ typedef enum fnabi_sip_event {
   FNABI_SIP_CLOSE
 } fnabi_sip_event;
 
-/* One side ('I' or 'R') as the drop-in parser sees it: the first `side` span
- * counts, keys need no value, may repeat and be of either kind, integers may
- * be negative, several values may stand at the root. Never fails but for
- * FNABI_MEMORY: the message is
+/* Decodes one side ('I' or 'R') as leniently as the drop-in parser: the first
+ * `side` span is used, keys need no value, may repeat and be of either kind,
+ * integers may be negative, the root may have several values. Fails only with
+ * FNABI_MEMORY. The message is
  *   [[[event, key, index, or nil]...], code]
- * with the events before the first error, a close for every structure that
- * was open, and its code or FNABI_OK. Allocates from 64 levels on, at most
- * 16 bytes a level. */
+ * with the events before the first error, a close for every open structure, and
+ * the code or FNABI_OK. Allocates from 64 levels on, at most 16 bytes a level. */
 FNABI_API int64_t fnabi_sip_visit(const char* data, size_t size, int32_t side,
                                   uint8_t* out, size_t capacity,
                                   fnabi_error* error);
 
 /* Writes the structure of well-nested events [[event, ...]...]. Allocates from
- * 64 structures on, at most 32 bytes a structure. */
+ * 64 structures on, at most 32 bytes per structure. */
 FNABI_API int64_t fnabi_sip_mangle(const uint8_t* message, size_t size,
                                    uint8_t* out, size_t capacity,
                                    fnabi_error* error);
@@ -439,86 +438,88 @@ FNABI_API int64_t fnabi_sip_mangle(const uint8_t* message, size_t size,
 /* ----------------------------------------------------------------- IREE ABI */
 
 /* The JSON of the attribute `iree.abi`, version 1: type records for arguments
- * and results. The grammar stands in iree_abi.c.
+ * and results. The grammar is in abi/iree_abi.c.
  *
  *   IREE ABI signature  [[type...], [type...], [[key, json]...]]
  *
- * The types are all but REF; NAMED stands only at the root of the inputs, and
- * SCALAR and BUFFER have the dtypes bool, signless, float and bfloat. An
- * "ndarray" whose elements are not of a primitive type is a REF_ARRAY. Then
- * follow the object's other keys in their order with the text of their values
- * as it stands in the input. */
+ * All types but REF occur. NAMED occurs only at the root of the inputs; SCALAR
+ * and BUFFER have the dtypes bool, signless, float and bfloat. An "ndarray"
+ * whose elements are not of a primitive type is a REF_ARRAY. The third element
+ * holds the object's other keys in their order, each with the unchanged text of
+ * its value. */
 
-/* A whole text, exactly the grammar; "a" and "r" in any order. An error's path
- * leads through the JSON: "a[1][3]". Strings must be UTF-8 and not escape half
- * a surrogate pair; objects and arrays nest up to FNABI_DEPTH_MAX; a dim is at
- * most INT64_MAX. Fails with FNABI_JSON_SIZE for 4 GiB or more. */
+/* Decodes a whole text, and accepts exactly the grammar, with "a" and "r" in any
+ * order. An error's path is that of the JSON: "a[1][3]". Strings must be UTF-8
+ * and not escape half of a surrogate pair; objects and arrays nest up to
+ * FNABI_DEPTH_MAX; a dim is at most INT64_MAX. Fails with FNABI_JSON_SIZE for
+ * 4 GiB or more. */
 FNABI_API int64_t fnabi_iree_abi_decode(const char* data, size_t size,
                                         uint8_t* out, size_t capacity,
                                         fnabi_error* error);
 
-/* The way back, without whitespace; also from a signature without the third
- * element. Fails with FNABI_UNSUPPORTED for a type or a dtype that the ABI
- * cannot express, FNABI_IREE_ABI_NAMED and FNABI_IREE_ABI_DIM, FNABI_JSON_UTF8
- * for text that is not, FNABI_DEPTH for what cannot be decoded again, and as
- * the decoder does for another key's JSON; FNABI_IREE_ABI_DUPLICATE when such
- * a key is "a" or "r". */
+/* Encodes a signature without whitespace; the third element may be missing.
+ * Fails with FNABI_UNSUPPORTED for a type or a dtype that the ABI cannot
+ * express, FNABI_IREE_ABI_NAMED and FNABI_IREE_ABI_DIM, FNABI_JSON_UTF8 for text
+ * that is not UTF-8, FNABI_DEPTH for a signature that could not be decoded
+ * again, as the decoder for the JSON of another key, and with
+ * FNABI_IREE_ABI_DUPLICATE if such a key is "a" or "r". */
 FNABI_API int64_t fnabi_iree_abi_encode(const uint8_t* message, size_t size,
                                         uint8_t* out, size_t capacity,
                                         fnabi_error* error);
 
 /* -------------------------------------------------------------------- cconv */
 
-/* The VM calling convention, version 0: the registers that a function of a
- * module takes and gives, such as "0rIi_r". The grammar stands in cconv.c.
+/* The VM calling convention, version 0: the registers of a function's arguments
+ * and results, such as "0rIi_r". The grammar is in abi/cconv.c.
  *
  *   convention  [[argument...], [register...], version]
- *   argument    register | [[register...]]      the latter a span: a variadic
- *                                               list of tuples of registers
+ *   argument    register | [[register...]]      the second is a span: a
+ *                                               variadic list of tuples of
+ *                                               registers
  *   register    "i32" "i64" "f32" "f64" "ref" */
 
-/* A whole convention, exactly the grammar. Every spelling of an empty side
- * gives the same message. */
+/* Decodes a whole convention, and accepts exactly the grammar. Every spelling
+ * of an empty side gives the same message. */
 FNABI_API int64_t fnabi_cconv_decode(const char* data, size_t size,
                                      uint8_t* out, size_t capacity,
                                      fnabi_error* error);
 
-/* The way back, to the spelling of the compilers: an empty side is 'v'. Fails
+/* Encodes a convention as the compilers spell it: an empty side is 'v'. Fails
  * with FNABI_CCONV_REGISTER, FNABI_CCONV_SPAN and FNABI_VERSION. */
 FNABI_API int64_t fnabi_cconv_encode(const uint8_t* message, size_t size,
                                      uint8_t* out, size_t capacity,
                                      fnabi_error* error);
 
-/* A caller and a callee hand each other arguments and results in a buffer
- * each, one value behind the other: a register in 4 bytes (i32, f32), 8 (i64,
- * f64) or 16 (ref, on a machine of 64 bits); a span as the number of its
- * elements in 4 bytes and then their registers.
+/* Arguments and results are passed in one buffer each, one value after the
+ * other: a register takes 4 bytes (i32, f32), 8 (i64, f64) or 16 (ref, on a
+ * 64-bit machine); a span is the number of its elements in 4 bytes and then
+ * their registers.
  *
- * Since IREE 3.10 what takes 8 or 16 bytes is aligned to 8, and so is the first
- * element of a span that contains such a register; the buffer itself is, and
- * its size is a multiple of its largest alignment. Before, all was packed. */
+ * Since IREE 3.10, registers of 8 and 16 bytes are aligned to 8, and so is the
+ * first element of a span that contains one. The buffer is aligned too, and its
+ * size is a multiple of its largest alignment. Before, all was packed. */
 typedef enum fnabi_cconv_buffer {
   FNABI_CCONV_ARGUMENTS = 0,
   FNABI_CCONV_RESULTS = 1,
   FNABI_CCONV_PACKED = 2 /* added to either: the layout before IREE 3.10 */
 } fnabi_cconv_buffer;
 
-/* The size of a buffer in bytes, where the arguments' spans have as many
- * elements as `span_counts` says. Time does not depend on the counts. Fails as
- * the decoder does, and with FNABI_CCONV_COUNT and FNABI_CCONV_SIZE.
+/* The size of a buffer in bytes; `span_counts` holds the number of elements of
+ * each span of the arguments. Time does not depend on the counts. Fails as the
+ * decoder, and with FNABI_CCONV_COUNT and FNABI_CCONV_SIZE.
  *
- * This covers every offset that fnabi_cconv_offsets gives. IREE's own sum takes
- * all elements of a span to be as long as the first, and aligns where there is
- * none: it differs where elements end off a multiple of 8 ("0CrfD", for which
- * it is too small) and for spans that are empty. */
+ * The size covers every offset that fnabi_cconv_offsets returns. IREE's own sum
+ * assumes that all elements of a span are as long as the first, and aligns also
+ * where there is none. It differs where elements end off a multiple of 8
+ * ("0CrfD", for which it is too small) and for empty spans. */
 FNABI_API int64_t fnabi_cconv_size(const char* data, size_t size,
                                    int32_t buffer, const int32_t* span_counts,
                                    size_t spans, fnabi_error* error);
 
 /* The offset of each value in its buffer, as IREE's interpreter writes them:
  * of a register, or of a span's count and each register of each element.
- * `offsets` has room for `capacity` of them, not bytes; the answer is how many
- * there are. Fails as fnabi_cconv_size does. */
+ * `capacity` counts offsets, not bytes; returns how many there are. Fails as
+ * fnabi_cconv_size. */
 FNABI_API int64_t fnabi_cconv_offsets(const char* data, size_t size,
                                       int32_t buffer,
                                       const int32_t* span_counts, size_t spans,
