@@ -228,7 +228,7 @@ typedef enum fnabi_code {
   FNABI_LIBRARY_ADDRESS, /* an address outside every segment */
   FNABI_LIBRARY_DYNAMIC, /* data for dynamic linking is missing */
   FNABI_LIBRARY_HASH,    /* a damaged hash table */
-  FNABI_LIBRARY_STRING,  /* a name outside the strings, or no NUL at their end */
+  FNABI_LIBRARY_STRING,  /* a name outside the strings, or one without end */
 
   /* metadata of functions; the JSON is well-formed */
   FNABI_SCHEMA_METADATA, /* not an object with a text "type_schema" */
@@ -400,9 +400,9 @@ FNABI_API int64_t fnabi_sip_decode(const char* data, size_t size, uint8_t* out,
                                    size_t capacity, fnabi_error* error);
 
 /* Encodes a SIP signature, with the children in the order of the message. Fails
- * with FNABI_SIP_NEGATIVE and FNABI_INT32 for keys and indexes, FNABI_DEPTH, and
- * FNABI_SIP_DUPLICATE for a key that a structure has twice. Where keys do not
- * ascend, allocates and frees at most 8 bytes per byte of the result. */
+ * with FNABI_SIP_NEGATIVE and FNABI_INT32 for keys and indexes, FNABI_DEPTH,
+ * and FNABI_SIP_DUPLICATE for a key that a structure has twice. Where keys do
+ * not ascend, allocates and frees at most 8 bytes per byte of the result. */
 FNABI_API int64_t fnabi_sip_encode(const uint8_t* message, size_t size,
                                    uint8_t* out, size_t capacity,
                                    fnabi_error* error);
@@ -423,8 +423,9 @@ typedef enum fnabi_sip_event {
  * integers may be negative, the root may have several values. Fails only with
  * FNABI_MEMORY. The message is
  *   [[[event, key, index, or nil]...], code]
- * with the events before the first error, a close for every open structure, and
- * the code or FNABI_OK. Allocates from 64 levels on, at most 16 bytes a level. */
+ * with the events before the first error, a close for every open structure,
+ * and the code or FNABI_OK. Allocates from 64 levels on, at most 16 bytes per
+ * level. */
 FNABI_API int64_t fnabi_sip_visit(const char* data, size_t size, int32_t side,
                                   uint8_t* out, size_t capacity,
                                   fnabi_error* error);
@@ -448,8 +449,8 @@ FNABI_API int64_t fnabi_sip_mangle(const uint8_t* message, size_t size,
  * holds the object's other keys in their order, each with the unchanged text of
  * its value. */
 
-/* Decodes a whole text, and accepts exactly the grammar, with "a" and "r" in any
- * order. An error's path is that of the JSON: "a[1][3]". Strings must be UTF-8
+/* Decodes a whole text, and accepts exactly the grammar, with "a" and "r" in
+ * any order. An error's path is that of the JSON: "a[1][3]". Strings must be UTF-8
  * and not escape half of a surrogate pair; objects and arrays nest up to
  * FNABI_DEPTH_MAX; a dim is at most INT64_MAX. Fails with FNABI_JSON_SIZE for
  * 4 GiB or more. */
@@ -459,8 +460,8 @@ FNABI_API int64_t fnabi_iree_abi_decode(const char* data, size_t size,
 
 /* Encodes a signature without whitespace; the third element may be missing.
  * Fails with FNABI_UNSUPPORTED for a type or a dtype that the ABI cannot
- * express, FNABI_IREE_ABI_NAMED and FNABI_IREE_ABI_DIM, FNABI_JSON_UTF8 for text
- * that is not UTF-8, FNABI_DEPTH for a signature that could not be decoded
+ * express, FNABI_IREE_ABI_NAMED and FNABI_IREE_ABI_DIM, FNABI_JSON_UTF8 for
+ * text that is not UTF-8, FNABI_DEPTH for a signature that could not be decoded
  * again, as the decoder for the JSON of another key, and with
  * FNABI_IREE_ABI_DUPLICATE if such a key is "a" or "r". */
 FNABI_API int64_t fnabi_iree_abi_encode(const uint8_t* message, size_t size,

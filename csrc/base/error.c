@@ -46,7 +46,8 @@
   X(FNABI_JSON_NUMBER, "json-number", "missing digits in number")              \
   X(FNABI_JSON_SIZE, "json-size", "text of 4 GiB or more")                     \
   X(FNABI_IREE_ABI_OBJECT, "iree-abi-object", "not a JSON object")             \
-  X(FNABI_IREE_ABI_DUPLICATE, "iree-abi-duplicate", "duplicate key")           \
+  X(FNABI_IREE_ABI_DUPLICATE, "iree-abi-duplicate",                            \
+    "duplicate key \"a\" or \"r\"")                                            \
   X(FNABI_IREE_ABI_MISSING, "iree-abi-missing", "missing key")                 \
   X(FNABI_IREE_ABI_SIDE, "iree-abi-side",                                      \
     "arguments or results are not an array")                                   \
@@ -68,7 +69,8 @@
     "no lists of arguments and results")                                       \
   X(FNABI_DECLARATION_VALUE, "declaration-value",                              \
     "malformed argument or result")                                            \
-  X(FNABI_DECLARATION_SIZE, "declaration-size", "text of 4 GiB or more")       \
+  X(FNABI_DECLARATION_SIZE, "declaration-size",                                \
+    "declaration of 4 GiB or more")                                            \
   X(FNABI_MODULE_SIZE, "module-size", "file ends before the module does")      \
   X(FNABI_MODULE_IDENTIFIER, "module-identifier", "not an IREE module")        \
   X(FNABI_MODULE_OFFSET, "module-offset", "offset outside the module")         \
