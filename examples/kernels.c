@@ -8,7 +8,8 @@ static bool vector(callee_call* call, int32_t i,
   if ((*x)->dtype.code == 2 && (*x)->dtype.bits == 32 && (*x)->rank == 1 &&
       (*x)->device.type == 1)
     return true;
-  callee_raise("TypeError", "argument %d: expected a float32 vector in host memory", i);
+  callee_raise("TypeError",
+               "argument %d: expected a float32 vector in host memory", i);
   return false;
 }
 
