@@ -450,8 +450,8 @@ FNABI_API int64_t fnabi_sip_mangle(const uint8_t* message, size_t size,
  * its value. */
 
 /* Decodes a whole text, and accepts exactly the grammar, with "a" and "r" in
- * any order. An error's path is that of the JSON: "a[1][3]". Strings must be UTF-8
- * and not escape half of a surrogate pair; objects and arrays nest up to
+ * any order. An error's path is that of the JSON: "a[1][3]". Strings must be
+ * UTF-8 and not escape half of a surrogate pair; objects and arrays nest up to
  * FNABI_DEPTH_MAX; a dim is at most INT64_MAX. Fails with FNABI_JSON_SIZE for
  * 4 GiB or more. */
 FNABI_API int64_t fnabi_iree_abi_decode(const char* data, size_t size,

@@ -583,7 +583,9 @@ def test_encode_refuses_what_it_cannot_express(type: Any, message: str) -> None:
 
 
 def test_encode_names_the_part() -> None:
-    with pytest.raises(CallError, match=r"^iree_abi\.encode: results\[1\]: .named. is only allowed"):
+    with pytest.raises(
+        CallError, match=r"^iree_abi\.encode: results\[1\]: .named. is only allowed"
+    ):
         iree_abi.encode(Signature((), (Null(), Named("x", Null()))))
     with pytest.raises(RangeError, match=r"^iree_abi\.encode: an integer is outside int64"):
         iree_abi.encode(Signature((Buffer(F32, (2**64,)),), ()))
