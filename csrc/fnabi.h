@@ -530,66 +530,65 @@ FNABI_API int64_t fnabi_cconv_offsets(const char* data, size_t size,
 /* --------------------------------------------------------------------- vmfb */
 
 /* A VM bytecode module (.vmfb) is a FlatBuffer with the table
- * BytecodeModuleDef at its root, the identifier "IREE" and a size prefix. It
- * stands at the start of the file or behind one ZIP local file header. The
- * file continues with read-only data that the FlatBuffer refers to.
+ * BytecodeModuleDef at its root, the identifier "IREE" and a size prefix. It is
+ * at the start of the file or after one ZIP local file header. After it, the
+ * file holds the read-only data that the FlatBuffer refers to.
  *
- * Each function takes the whole file and trusts nothing from an earlier call.
- * Their errors have offsets in the file, and paths in the schema's names, such
- * as "exported_functions[3].local_name". FNABI_WORK comes where tables refer
- * to the same parts over and over: elements of vectors are passed over at
- * most as often as the FlatBuffer has bytes, and text and numbers make at
- * most 32 times its size. A file written without such sharing stays below a
- * quarter of the one, and below once the other.
+ * Each function accepts the whole file and trusts nothing from an earlier call.
+ * Errors have offsets in the file, and paths in the schema's names, such as
+ * "exported_functions[3].local_name". The functions fail with FNABI_WORK where
+ * many tables refer to the same parts: at most as many elements of vectors are
+ * visited as the FlatBuffer has bytes, and at most 32 times its size of text
+ * and numbers is written. A file without such sharing needs less than a quarter
+ * of the first limit, and less than its size of the second.
  *
  * Alignment is relative to the size prefix; the file may be anywhere in
- * memory. Bytes behind the FlatBuffer are free, and so are ZIP fields other
+ * memory. Bytes after the FlatBuffer are not checked, nor are ZIP fields other
  * than the two lengths. */
 
-/* Verifies the whole FlatBuffer: that it fits the schema and lies inside. What
- * its numbers refer to is not looked at: an ordinal or a range of read-only
- * data may be outside. Answers 0.
+/* Verifies the whole FlatBuffer: that it fits the schema and is inside the
+ * file. Does not check what its numbers refer to: an ordinal or a range of
+ * read-only data may be outside. Returns 0.
  *
- * Compilers up to 3.10 wrote a null offset for an attribute whose value is
- * empty, which no FlatBuffer may have. It is refused, with FNABI_MODULE_OFFSET,
- * unless `lenient`. The functions below pass over such an attribute, whose key
- * is lost with it; fnabi_vmfb_check finds it. */
+ * Compilers up to 3.10 wrote a null offset, which no FlatBuffer may have, for
+ * an attribute whose value is empty. It fails with FNABI_MODULE_OFFSET, unless
+ * `lenient`. The functions below skip such an attribute, whose key is lost too;
+ * fnabi_vmfb_check reports it. */
 FNABI_API int64_t fnabi_vmfb_verify(const char* data, size_t size, bool lenient,
                                     fnabi_error* error);
 
-/* What stands at the root. The message is
+/* The head of a module. The message is
  *   [[zip_header_bytes, flatbuffer_offset, flatbuffer_size, rodata_base,
  *     file_size],
  *    name, version, requirements, [major, minor], [[key, value]...]]
  * where the layout is in bytes; zip_header_bytes is 0 without a ZIP header,
- * flatbuffer_offset is behind the size prefix, and rodata_base is what the
- * offsets of external read-only data are relative to. Then come fields of the
- * root, with bytecode_version taken apart, and attrs in their order. */
+ * flatbuffer_offset is after the size prefix, and the offsets of external
+ * read-only data are relative to rodata_base. The other elements are fields of
+ * the root, with bytecode_version split, and attrs in their order. */
 FNABI_API int64_t fnabi_vmfb_head(const char* data, size_t size, uint8_t* out,
                                   size_t capacity, fnabi_error* error);
 
-/* All exports with what belongs to them. The message is
+/* All exports with their signatures and attributes. The message is
  *   [[name, internal_ordinal, calling_convention, [key, value, key, value...],
  *     source, signature, doubt, problem, sip_signature, sip_problem]...]
- * The signature is read from the best text that the function has, whose name
- * is `source`: the attribute
+ * The signature is decoded from the best text that the function has. `source`
+ * is the name of that text: the attribute
  *   "iree.abi"              as fnabi_iree_abi_decode reads it
  *   "iree.abi.declaration"  its values as NAMED types; `doubt` is as
  *                           fnabi_declaration_decode has it, else nil
  *   "f"                     of the raw ABI, with `fv` absent or "1"
  * or else the calling convention, "cconv", with its registers as types. A
- * declaration that cannot be read is passed over, for it may be any text; when
- * another text cannot be read, source and signature are nil. Either way
- * `problem` then tells, else nil,
+ * malformed declaration is skipped, because it may be any text; when another
+ * text is malformed, source and signature are nil. In both cases `problem` is
  *   [code, offset, expected, path, key]
- * as in fnabi_error, but that the offset is in the value of the attribute
- * `key`, or in the calling convention for nil. The path is complete, such as
- * "exports[2].attrs["f"].inputs[0]". So it is with `sip_signature`, nil where
- * there is no attribute `sip`, whose version `sipv`, or else `abiv` beside an
- * `abi` of "sip", is absent or "1". Of attributes with the same key the last
- * one counts.
- * Fails with FNABI_MODULE_ORDINAL when an export has no function signature.
- * Allocates as fnabi_sip_decode does. */
+ * and otherwise nil. The elements are those of fnabi_error, but the offset is
+ * in the value of the attribute `key`, or in the calling convention for nil.
+ * The path is complete, such as "exports[2].attrs["f"].inputs[0]". The same
+ * holds for `sip_signature`, which is nil without an attribute `sip`; its
+ * version is `sipv`, or else `abiv` beside an `abi` of "sip", and must be
+ * absent or "1". If attributes have the same key, the last one is used. Fails
+ * with FNABI_MODULE_ORDINAL if an export has no function signature. Allocates
+ * as fnabi_sip_decode. */
 FNABI_API int64_t fnabi_vmfb_exports(const char* data, size_t size,
                                      uint8_t* out, size_t capacity,
                                      fnabi_error* error);
@@ -622,25 +621,25 @@ FNABI_API int64_t fnabi_vmfb_exports(const char* data, size_t size,
  *                     location: union of
  *                       1 [callee, caller]      2 [filename, line, column]
  *                       3 [metadata, [location...]]  4 [name, child_location]
- * A union is [member, field...]; one without a table, or of a member that is
- * not listed, is [0, member]. Absent strings and vectors are empty, but for
- * metadata, which is nil; absent numbers are the schema's default. Fails with
+ * A union is [member, field...]; one without a table, or with a member that is
+ * not listed, is [0, member]. Absent strings and vectors are empty, except
+ * metadata, which is nil; absent numbers have the schema's default. Fails with
  * FNABI_UNSUPPORTED for another id. */
 FNABI_API int64_t fnabi_vmfb_field(const char* data, size_t size, int32_t id,
                                    uint8_t* out, size_t capacity,
                                    fnabi_error* error);
 
-/* What is wrong with a module that verifies. The message is
+/* Checks a module beyond its structure. The message is
  *   [[code, offset, path, text, severity]...]
  * with the name and the text of a fnabi_code, in the order of the schema:
  *   "error"   ordinals and indexes outside their tables, ranges outside the
  *             file or the bytecode, tables of functions that differ in length,
  *             empty names, negative sizes, null attributes, calling
  *             conventions that fnabi_cconv_decode refuses
- *   "notice"  what this version of the schema does not know, and names that
- *             occur again among the imports or the exports
- * Linear in the size of the module, but for sorting names. Allocates 10 bytes a
- * byte of the vectors of imports and exports. */
+ *   "notice"  flags and members that this version of the schema does not
+ *             define, and duplicate names of imports or exports
+ * Linear in the size of the module, except for sorting names. Allocates 10
+ * bytes per byte of the vectors of imports and exports. */
 FNABI_API int64_t fnabi_vmfb_check(const char* data, size_t size, uint8_t* out,
                                    size_t capacity, fnabi_error* error);
 
@@ -732,46 +731,46 @@ FNABI_API int64_t fnabi_bytecode_check(const char* data, size_t size,
 
 /* -------------------------------------------------------------- declaration */
 
-/* The text that compilers leave for people to read (attribute
+/* The text that compilers write for people (attribute
  * `iree.abi.declaration`), such as
  *
  *   sync func @f(%a: tensor<?x8xf32>, %b: i32 {k = 1}) -> (%c: tensor<?xi8>)
  *
- * The grammar stands in declaration.c. Names are printed as they are, so a
- * text may have several readings: `%x: i64, %y: i32` may be one argument. The
- * reading given is the one with the most and shortest names, or where that has
- * other numbers of values than are known, one that has these. */
+ * The grammar is in abi/declaration.c. Names are not escaped, so a text may be
+ * ambiguous: `%x: i64, %y: i32` may be one argument. The decoder chooses the
+ * reading with the most and shortest names, or, if the numbers of values are
+ * known and differ, a reading with these numbers. */
 
 /* The message is
  *   [name, model, inputs, results, text, doubt]
- *     model   "sync", "async", or nil when the text does not say
+ *     model   "sync", "async", or nil where the text contains neither
  *     inputs, results
  *             [[name, type, [[key, text]...], text, declared]...]
  *             name: without '%'; the pairs are the attributes; text: the whole
- *             value as it stands there. `type` is that of the attribute
- *             iree.abi.encoding, if there is one that is a SCALAR or BUFFER as
- *             the type in the text is; that one is then `declared`, else nil
+ *             value, unchanged. If the attribute iree.abi.encoding and the type
+ *             in the text are both SCALAR or both BUFFER, `type` is that of the
+ *             attribute and `declared` that of the text, which is else nil
  *     text    all of `data`
- *     doubt   why what was printed may have been another reading, or nil:
- *             "arity"  no reading with the numbers that are known was found
- *             "names"  there are several; names that the compiler makes up
- *                      ("input1") count as such where they have the right
- *                      number
- *             "type"   a word stands for a type but is none that is known
+ *     doubt   why the text is ambiguous, or nil:
+ *             "arity"  no reading has the known numbers of values
+ *             "names"  there are several readings; a name that the compiler
+ *                      generates ("input1") counts as one name where it has the
+ *                      right number
+ *             "type"   an unknown word is in the position of a type
  *
  * Types are SCALAR, BUFFER, HOMOGENEOUS_LIST (!util.list<...>), REF for any
  * other '!...', with its whole text as its name, nil for !vm.ref<?>, and
  * UNKNOWN.
  *
- * `inputs` and `results` are how many values the calling convention has,
- * negative where that is not known; an async function has two inputs more than
+ * `inputs` and `results` are the numbers of values of the calling convention,
+ * negative where they are not known; an async function has two more inputs than
  * its declaration. The letters are those of the calling convention (of
- * "iIfFr"), as many, or NULL: they help to find the reading. Without doubt
- * there is no other reading that has the known numbers.
- * Fails with FNABI_DECLARATION_* for a text without a reading, or with none but
- * such that begin a value within quotes; and with FNABI_DEPTH. No byte is read
- * more than a few times FNABI_DEPTH_MAX, and in texts that compilers print
- * each is read about twice. */
+ * "iIfFr"), as many, or NULL; they help to choose the reading. If doubt is nil,
+ * no other reading has the known numbers.
+ * Fails with FNABI_DECLARATION_* for a text that has no reading, or only such
+ * that begin a value within quotes, and with FNABI_DEPTH. Reads each byte about
+ * twice in texts that compilers print, and at most a few times FNABI_DEPTH_MAX.
+ */
 FNABI_API int64_t fnabi_declaration_decode(
     const char* data, size_t size, int64_t inputs, const char* input_letters,
     int64_t results, const char* result_letters, uint8_t* out, size_t capacity,
@@ -780,14 +779,14 @@ FNABI_API int64_t fnabi_declaration_decode(
 /* ------------------------------------------------------------------ columns */
 
 /* Many texts of one ABI, decoded into columns: arrays in the layout of Apache
- * Arrow, a row for each text. A text that cannot be decoded is a row without
- * values, with its code and offset, the very ones that the decoder of its ABI
- * gives; it changes no other row.
+ * Arrow, one row per text. A malformed text is a row without values, with the
+ * code and the offset that the decoder of its ABI reports. It does not affect
+ * other rows.
  *
- * The values of a row are two preorders of nodes, of its inputs and of its
- * results. A raw signature has all its nodes at depth 0. A NAMED type is one
- * node, the type that it names, with the name; so are the types of a DICT with
- * their keys. A calling convention's registers are SCALAR, with signless
+ * The values of a row are two sequences of nodes in preorder, one for its
+ * inputs and one for its results. All nodes of a raw signature have depth 0. A
+ * NAMED type is one node, the named type with its name; so is each type of a
+ * DICT with its key. A calling convention's registers are SCALAR, with signless
  * integers, and REF; a span is a HOMOGENEOUS_LIST of a TUPLE. */
 typedef enum fnabi_abi {
   FNABI_ABI_RAW,
@@ -798,10 +797,11 @@ typedef enum fnabi_abi {
   FNABI_ABI_COUNT
 } fnabi_abi;
 
-/* The columns. Those from OFFSETS on are of the inputs; those of the results
- * have a number higher by FNABI_COLUMN_SIDE. Not every ABI has all: T stands
- * for those but SIP, N for those but raw and SIP, S for SIP. Offsets are one
- * more than what they are of, and begin with 0. */
+/* The columns. Those from OFFSETS on belong to the inputs; the number of the
+ * same column of the results is higher by FNABI_COLUMN_SIDE. Not every ABI has
+ * all: T marks columns of all ABIs but SIP, N of all but raw and SIP, S of SIP.
+ * A column of offsets has one element more than there are rows or nodes, and
+ * begins with 0. */
 #define FNABI_COLUMN_SIDE 13
 typedef enum fnabi_column {
   FNABI_COLUMN_STATUS, /* uint8, a row: fnabi_code, or FNABI_ROW_NULL */
@@ -844,18 +844,19 @@ typedef enum fnabi_doubt {
   FNABI_DOUBT_TYPE
 } fnabi_doubt;
 
-/* Columns own their memory, which grows as rows are added, at most to twice of
- * what they hold. A row takes 9 bytes, a node of a raw signature 6, of SIP 14,
- * of others 19, a dim 8; to which come names, and 24 bytes and the text where
- * that is kept. They are counted: each owner frees them once, on any thread.
- * Rows are added by one thread at a time, and only while nobody reads or
- * exports them. */
+/* Columns own their memory, which grows as rows are added, to at most twice
+ * their contents. A row takes 9 bytes, a node of a raw signature 6, of SIP 14,
+ * of others 19, a dim 8; names are added to that, and for a kept text its size
+ * and 24 bytes. Columns are reference-counted: each owner frees them once, on
+ * any thread. Only one thread may add rows at a time, and only while nobody
+ * reads or exports them. */
 typedef struct fnabi_columns fnabi_columns;
 
-/* What decodes raw and SIP signatures into columns; all give the same ones. The
- * reference is what decodes single texts, of these and of all other ABIs. */
+/* The decoders of raw and SIP signatures into columns. All make the same
+ * columns. The reference is the decoder of single texts, which all other ABIs
+ * use. */
 typedef enum fnabi_decoder {
-  FNABI_DECODER_BEST, /* the fastest one that there is here */
+  FNABI_DECODER_BEST, /* the fastest one of this processor */
   FNABI_DECODER_REFERENCE,
   FNABI_DECODER_SCALAR, /* by a processor of any kind */
   FNABI_DECODER_NEON,
@@ -864,25 +865,25 @@ typedef enum fnabi_decoder {
   FNABI_DECODER_COUNT
 } fnabi_decoder;
 
-/* What `decoder` is on this processor: that for BEST, and else itself; -1 when
- * it is not there. */
+/* The decoder that BEST means on this processor; any other decoder itself. -1
+ * where it is not available. */
 FNABI_API int32_t fnabi_decoder_find(int32_t decoder);
 
-/* Columns without rows; NULL when there is no memory, no such ABI, or no such
- * decoder here. */
+/* New columns without rows. NULL if out of memory, or if there is no such ABI,
+ * or no such decoder on this processor. */
 FNABI_API fnabi_columns* fnabi_columns_new(int32_t abi, int32_t decoder);
 FNABI_API void fnabi_columns_free(fnabi_columns* columns);
 
-/* Each of the next four adds a row for every text and answers how many. Time
- * does not depend on the rows that are there; raw and SIP signatures take some
- * 110 KB of the stack. They fail with FNABI_MEMORY, also where a side would
- * have more nodes, dims or bytes of names than int32 counts, and with
- * FNABI_MESSAGE where what holds the texts is malformed. `offset` is then the
- * row, counted from the first one added; the rows before it stay. */
+/* Each of the next four adds a row for every text and returns the number of
+ * rows. Time does not depend on the existing rows; raw and SIP signatures take
+ * about 110 KB of the stack. They fail with FNABI_MEMORY, also where a side
+ * would have more nodes, dims or bytes of names than int32 counts, and with
+ * FNABI_MESSAGE where the container of the texts is malformed. `offset` is then
+ * the row, counted from the first one added; the rows before it stay. */
 
 /* Texts between offsets into `data`: text i in [offsets[i], offsets[i + 1]),
  * for `first` <= i < first + count. `width` is the size of an offset in bytes,
- * 4 or 8. Bit i of `validity` tells whether there is a text; NULL: always. */
+ * 4 or 8. Bit i of `validity` is set where there is a text; NULL: always. */
 FNABI_API int64_t fnabi_columns_decode(fnabi_columns* columns, const char* data,
                                        size_t size, const void* offsets,
                                        int32_t width, const uint8_t* validity,
@@ -894,16 +895,16 @@ FNABI_API int64_t fnabi_columns_decode_list(fnabi_columns* columns,
                                             const uint8_t* message, size_t size,
                                             fnabi_error* error);
 
-/* Lines, each ending in a newline, which is not part of it; also what stands
- * behind the last newline, if `whole`. *used is how many bytes were taken. */
+/* Lines, each of which ends before a newline; also the bytes after the last
+ * newline, if `whole`. *used is the number of bytes decoded. */
 FNABI_API int64_t fnabi_columns_decode_lines(fnabi_columns* columns,
                                              const char* data, size_t size,
                                              bool whole, size_t* used,
                                              fnabi_error* error);
 
-/* How many rows there are, and one column: *size is in bytes. It stays where it
- * is until rows are added. Answers the size of an element, 0 when the ABI has
- * no such column. */
+/* The number of rows, and one column: *size is in bytes. The pointer is valid
+ * until rows are added. Returns the size of an element, 0 where the ABI has no
+ * such column. */
 FNABI_API size_t fnabi_columns_rows(const fnabi_columns* columns);
 FNABI_API size_t fnabi_columns_read(const fnabi_columns* columns,
                                     int32_t column, const void** data,
@@ -914,49 +915,51 @@ FNABI_API size_t fnabi_columns_read(const fnabi_columns* columns,
 FNABI_API int64_t fnabi_columns_dtypes(const fnabi_columns* columns,
                                        uint8_t* out, size_t capacity);
 
-/* The message of a row, as the decoder of its ABI gives it. Fails as that does
- * for the text of the row. A row that has none, or none at all, fails with
- * FNABI_MESSAGE. For declarations nothing is known of the number of values. */
+/* The message of a row, as the decoder of its ABI returns it. Fails as that
+ * decoder does for the text of the row, and with FNABI_MESSAGE for a row
+ * without a text and for a row that does not exist. The numbers of a
+ * declaration's values are not known. */
 FNABI_API int64_t fnabi_columns_row(const fnabi_columns* columns, size_t row,
                                     uint8_t* out, size_t capacity,
                                     fnabi_error* error);
 
-/* The texts of rows `first` to first + count, one behind the other, as the
- * encoder of their ABI writes them; ends[i] is where that of row first + i
- * ends. A row without values is empty. Fails as the encoder does, and for
- * declarations, which have none, with FNABI_UNSUPPORTED; `offset` is then the
- * row, counted from `first`. Allocates as much as the longest row takes. */
+/* The texts of rows `first` to first + count, one after the other, as the
+ * encoder of their ABI writes them; ends[i] is the end of the text of row first
+ * + i. A row without values is empty. Fails as the encoder, and with
+ * FNABI_UNSUPPORTED for declarations, which have no encoder; `offset` is then
+ * the row, counted from `first`. Allocates the size of the longest row. */
 FNABI_API int64_t fnabi_columns_encode(const fnabi_columns* columns,
                                        size_t first, size_t count,
                                        int64_t* ends, uint8_t* out,
                                        size_t capacity, fnabi_error* error);
 
-/* A capacity that is enough for that: raw and SIP signatures never take more,
- * and others hardly ever. */
+/* An estimate of the capacity for that: raw and SIP signatures never need more,
+ * others hardly ever. */
 FNABI_API size_t fnabi_columns_encode_room(const fnabi_columns* columns,
                                            size_t first, size_t count);
 
-/* Adds `by` to numbers: to the ends of texts that stand behind others. */
+/* Adds `by` to each number: to the ends of texts that follow other texts. */
 FNABI_API void fnabi_columns_raise(int64_t* ends, size_t count, int64_t by);
 
-/* The rows of `count` columns of the same ABI, one behind the other, in columns
- * of their own; NULL when there is no memory, or a side has too much. */
+/* New columns with the rows of `count` columns of the same ABI, one after the
+ * other. NULL if out of memory, or if a side has too many nodes, dims or bytes
+ * of names. */
 FNABI_API fnabi_columns* fnabi_columns_join(fnabi_columns* const* parts,
                                             size_t count);
 
-/* The same in steps, most of which may run at once: `new`, and then each column
- * from 0 to FNABI_COLUMN_COUNT once, also those that the ABI does not have.
- * Only when all are there may the columns be read. Answers 0, or -1 where a
- * join is NULL. */
+/* The same in steps, most of which may run at the same time: `new`, and then
+ * each column from 0 to FNABI_COLUMN_COUNT once, also those that the ABI does
+ * not have. The columns may be read when all are complete. Returns 0, or -1
+ * where fnabi_columns_join returns NULL. */
 FNABI_API fnabi_columns* fnabi_columns_join_new(fnabi_columns* const* parts,
                                                 size_t count);
 FNABI_API int64_t fnabi_columns_join_column(fnabi_columns* columns,
                                             fnabi_columns* const* parts,
                                             size_t count, int32_t column);
 
-/* Arrow data, in the structures of the Arrow C data and stream interfaces. What
- * is exported owns the columns as well, and may be released after them and on
- * any thread. The schema follows from the ABI alone: a struct of
+/* Arrow data, in the structures of the Arrow C data and stream interfaces.
+ * Exported data shares ownership of the columns: it may be released after them
+ * and on any thread. The schema depends on the ABI alone: a struct of
  *
  *   status         dictionary of the names of fnabi_code
  *   error_offset   int64, null where there is no error
@@ -974,9 +977,9 @@ FNABI_API int64_t fnabi_columns_join_column(fnabi_columns* columns,
  *   doubt          dictionary of names, of declarations only
  *
  * A row without a text is null in each of these; the struct itself has no
- * nulls, so that it is a record batch too. They answer 0, or -1 when there is
- * no memory. Exporting an array allocates its validity bitmaps, and 8 bytes a
- * row; all else is where it was. */
+ * nulls, so that it is a record batch too. They return 0, or -1 if out of
+ * memory. Exporting an array allocates its validity bitmaps and 8 bytes per
+ * row, and shares everything else. */
 struct ArrowSchema;
 struct ArrowArray;
 struct ArrowArrayStream;
@@ -990,21 +993,21 @@ FNABI_API int64_t fnabi_columns_stream(fnabi_columns* const* columns,
 
 /* Adds rows as fnabi_columns_decode does: texts first to first + count of an
  * array of strings, binaries, large ones or views, or a struct of one such
- * array. What Arrow data says of itself is believed. */
+ * array. The Arrow data is trusted. */
 FNABI_API int64_t fnabi_columns_decode_arrow(fnabi_columns* columns,
                                              const struct ArrowSchema* schema,
                                              const struct ArrowArray* array,
                                              size_t first, size_t count,
                                              fnabi_error* error);
 
-/* An empty structure, by the name that capsules give it: "arrow_schema",
- * "arrow_array" or "arrow_array_stream". Freeing releases what it then holds.
- */
+/* A new empty structure, by the name of its capsule: "arrow_schema",
+ * "arrow_array" or "arrow_array_stream". Freeing one also releases its
+ * contents. */
 FNABI_API void* fnabi_arrow_new(const char* kind);
 FNABI_API void fnabi_arrow_free(const char* kind, void* object);
 
-/* Gets the schema of a stream, where there is room for one, or the next array.
- * NULL, or what the stream says is wrong. */
+/* Gets the schema of a stream if `schema` is not NULL, or else the next array.
+ * Returns NULL, or the error text of the stream. */
 FNABI_API const char* fnabi_arrow_next(struct ArrowArrayStream* stream,
                                        struct ArrowSchema* schema,
                                        struct ArrowArray* array);
@@ -1012,10 +1015,10 @@ FNABI_API const char* fnabi_arrow_next(struct ArrowArrayStream* stream,
 /* The length of an array; -1 for one that is released: the end of a stream. */
 FNABI_API int64_t fnabi_arrow_length(const struct ArrowArray* array);
 
-/* Where the arrays of a stream come from. `next` makes one, which is not
- * released, or leaves it released at the end; it answers 0, or an errno, of
- * which `problem` then tells. `release` is called once, by whoever uses the
- * stream last. All are called on any thread, but one at a time. */
+/* The source of the arrays of a stream. `next` makes an array, or leaves it
+ * released at the end; it returns 0, or an errno, whose text `problem` then
+ * returns. `release` is called once, by the last user of the stream. All may be
+ * called on any thread, but one at a time. */
 typedef struct fnabi_arrow_source {
   int64_t (*schema)(struct ArrowSchema* out);
   int (*next)(void* context, struct ArrowArray* out);
@@ -1024,14 +1027,14 @@ typedef struct fnabi_arrow_source {
   void* context;
 } fnabi_arrow_source;
 
-/* Answers 0, or -1 when there is no memory; `release` is then not called. */
+/* Returns 0, or -1 if out of memory; `release` is then not called. */
 FNABI_API int64_t fnabi_arrow_stream(const fnabi_arrow_source* source,
                                      struct ArrowArrayStream* out);
 
 /* Rows `first` to first + count of a struct array that fnabi exported, a line
- * of JSON each: an object with all its columns. What is null is there as null;
- * binaries are strings of hexadecimal digits. Fails with FNABI_UNSUPPORTED for
- * other Arrow data. */
+ * of JSON each: an object with all its columns, nulls included. Binaries are
+ * strings of hexadecimal digits. Fails with FNABI_UNSUPPORTED for other Arrow
+ * data. */
 FNABI_API int64_t fnabi_arrow_json(const struct ArrowSchema* schema,
                                    const struct ArrowArray* array, size_t first,
                                    size_t count, uint8_t* out, size_t capacity,
@@ -1041,7 +1044,7 @@ FNABI_API int64_t fnabi_arrow_json(const struct ArrowSchema* schema,
 
 /* The exports of many modules as one table: a row for each export, and one for
  * each module that cannot be opened. A module without exports has no row.
- * Of text that is not UTF-8, bytes that make it so stand as "\xff". The Arrow
+ * In text that is not UTF-8, the faulty bytes are escaped as "\xff". The Arrow
  * schema is a struct of
  *
  *   file           string
@@ -1063,36 +1066,37 @@ FNABI_API int64_t fnabi_arrow_json(const struct ArrowSchema* schema,
  */
 typedef struct fnabi_scan fnabi_scan;
 
-/* A table without rows, which owns its memory; NULL when there is none. Rows
- * are added by one thread at a time. */
+/* A new table without rows, which owns its memory; NULL if out of memory. Only
+ * one thread may add rows at a time. */
 FNABI_API fnabi_scan* fnabi_scan_new(void);
 FNABI_API void fnabi_scan_free(fnabi_scan* scan);
 
-/* Adds the rows of files, whose names are a message: an array of strings or
- * binaries, of which those from `first` on are taken. It stops where there are
- * `limit` rows or more, and answers how many files it has taken.
+/* Adds the rows of files. The message is an array of their names, strings or
+ * binaries; those before `first` are skipped. Stops when there are `limit` rows
+ * or more, and returns the number of files scanned.
  *
- * It also stops at a file that the system does not let be read: *failed is then
- * its errno, else 0, and that file is not taken. Of a file no more is read than
- * its FlatBuffer, and held while it is decoded. A module is verified first, as
- * by fnabi_vmfb_verify; one that fails is a row.
+ * Also stops at a file that cannot be read: *failed is then its errno, else 0,
+ * and that file is not counted. Only the FlatBuffer of a file is read, and held
+ * while it is decoded. A module is verified first, as by fnabi_vmfb_verify; one
+ * that fails is a row.
  *
- * Fails with FNABI_MESSAGE for another message. FNABI_MEMORY comes also for
- * 2 GiB of text in a column; `offset` is then how many files were taken, whose
- * rows stay. */
+ * Fails with FNABI_MESSAGE for another message, and with FNABI_MEMORY also for
+ * 2 GiB of text in a column; `offset` is then the number of files scanned,
+ * whose rows stay. */
 FNABI_API int64_t fnabi_scan_files(fnabi_scan* scan, const uint8_t* message,
                                    size_t size, size_t first, size_t limit,
                                    bool lenient, int32_t* failed,
                                    fnabi_error* error);
 
-/* Adds a row for a file that has been found bad: `code` and, in words, why. */
+/* Adds a row for a faulty file: its code, and `why` as the text of the error.
+ */
 FNABI_API int64_t fnabi_scan_fail(fnabi_scan* scan, const char* file,
                                   size_t file_size, int32_t code,
                                   const char* why, size_t why_size,
                                   fnabi_error* error);
 
 FNABI_API size_t fnabi_scan_rows(const fnabi_scan* scan);
-/* How many of them have an error. */
+/* The number of rows that have an error. */
 FNABI_API size_t fnabi_scan_bad(const fnabi_scan* scan);
 
 /* The message of all rows:
@@ -1104,46 +1108,46 @@ FNABI_API int64_t fnabi_scan_message(const fnabi_scan* scan, uint8_t* out,
                                      size_t capacity);
 
 /* The rows as Arrow data, which may be released after the table and on any
- * thread. Numbers and texts are copied. They answer 0, or -1 when there is no
- * memory. */
+ * thread. Numbers and texts are copied. They return 0, or -1 if out of memory.
+ */
 FNABI_API int64_t fnabi_scan_schema(struct ArrowSchema* out);
 FNABI_API int64_t fnabi_scan_array(fnabi_scan* scan, struct ArrowArray* out);
 /* ------------------------------------------------------------------ library */
 
-/* What a shared library says of itself before it is loaded: an ELF file of
- * either class and either byte order, read as the dynamic linker reads it, from
- * its program headers and dynamic section. Where these are silent the section
- * headers count, which may be missing.
+/* What a shared library contains, read without loading it: an ELF file of
+ * either class and byte order, read as the dynamic linker reads it, from its
+ * program headers and dynamic section. Section headers, which may be missing,
+ * are used only where these have no answer.
  *
  *   library   [bits, order, type, machine, bind_now, early, soname, runpath,
  *              [needed...], [[name, kind, value]...], [[name, weak]...]]
  *     bits      32 or 64; order: "little" or "big"
  *     type      e_type, 3 for shared libraries; machine: e_machine
- *     bind_now  whether all symbols are looked up when it is loaded
- *     early     whether it refers to one of the symbols that it wants, and not
- *               weakly, elsewhere than in calls: that one is looked up when it
- *               is loaded in any case (not told for MIPS of 64 bits)
+ *     bind_now  whether all symbols are resolved when it is loaded
+ *     early     whether it refers to one of its undefined symbols, and not
+ *               weakly, elsewhere than in calls: that symbol is always resolved
+ *               when it is loaded (not reported for 64-bit MIPS)
  *     soname    or nil
  *     runpath   DT_RUNPATH, or else DT_RPATH, or nil
  *     needed    the libraries it is linked with
  *     then      the symbols that it exports whose names begin with
  *               "__tvm_ffi_" or "__fnabi_", in the order of the table. kind:
- *               "function", "object", or "other" where the table does not say;
- *               value: where it is, an address before relocation
- *     then      the symbols it wants of others whose names begin with "TVMFFI";
- *               weak: whether it can do without */
+ *               "function", "object" or "other"; value: the address before
+ *               relocation
+ *     then      its undefined symbols whose names begin with "TVMFFI"; weak:
+ *               whether the symbol may be missing */
 
-/* A whole library. Errors have paths such as "segments[2]", "dynamic.strtab"
- * or "symbols[7].name". Linear in the size of the file, and in that of the
- * names told: these are at most 8 times as long as the file, or else the code
- * is FNABI_WORK. */
+/* Decodes a whole library. Errors have paths such as "segments[2]",
+ * "dynamic.strtab" or "symbols[7].name". Linear in the size of the file and of
+ * the names in the message. Fails with FNABI_WORK if these are more than 8
+ * times as long as the file. */
 FNABI_API int64_t fnabi_library_decode(const char* data, size_t size,
                                        uint8_t* out, size_t capacity,
                                        fnabi_error* error);
 
 /* ---------------------------------------------------------------------- any */
 
-/* What crosses TVM-FFI's stable C ABI, in the layout of 64-bit machines. A
+/* The values of TVM-FFI's stable C ABI, in the layout of 64-bit machines. A
  * value has 16 bytes:
  *
  *      0             4             8                            16
@@ -1152,9 +1156,9 @@ FNABI_API int64_t fnabi_library_decode(const char* data, size_t size,
  *      |             | text's size | type does not use are 0     |
  *      +-------------+-------------+-----------------------------+
  *
- * It is owned, or a view that is good for one call. From FNABI_INDEX_OBJECT on
+ * It is owned, or a view that is valid for one call. From FNABI_INDEX_OBJECT on
  * the payload is an object, and an owned value is one strong reference to it.
- * Functions of these are declared in any.h, object.h, array.h and map.h. */
+ * The functions of values are private to the core: the lane uses them. */
 typedef enum fnabi_type_index {
   FNABI_INDEX_ANY = -1, /* in type schemas, never of a value */
   FNABI_INDEX_NONE = 0,
@@ -1164,11 +1168,11 @@ typedef enum fnabi_type_index {
   FNABI_INDEX_POINTER,
   FNABI_INDEX_DTYPE,
   FNABI_INDEX_DEVICE,
-  FNABI_INDEX_DLTENSOR,   /* a borrowed DLTensor*; views and doubtful results */
+  FNABI_INDEX_DLTENSOR,   /* a borrowed DLTensor*; views and invalid results */
   FNABI_INDEX_RAW_STR,    /* a borrowed NUL-terminated string; views only */
   FNABI_INDEX_BYTE_ARRAY, /* a borrowed fnabi_byte_array*; views only */
-  FNABI_INDEX_RVALUE,     /* fnabi_object**, which the callee may take and then
-                             writes NULL; views only */
+  FNABI_INDEX_RVALUE,     /* fnabi_object**, which the callee may move from, and
+                             then sets to NULL; views only */
   FNABI_INDEX_SMALL_STR,  /* up to 7 bytes of UTF-8 in the payload */
   FNABI_INDEX_SMALL_BYTES,
   FNABI_INDEX_UNCHANGED,
@@ -1187,7 +1191,7 @@ typedef enum fnabi_type_index {
   FNABI_INDEX_DICT,
   FNABI_INDEX_VISIT_INTERRUPT,
   FNABI_INDEX_BIG_INT,
-  FNABI_INDEX_DYNAMIC = 128 /* the first that is given out at run time */
+  FNABI_INDEX_DYNAMIC = 128 /* the first that is assigned at run time */
 } fnabi_type_index;
 
 #define FNABI_SMALL_MAX 7
@@ -1214,9 +1218,9 @@ typedef struct fnabi_dl_tensor {
   uint64_t byte_offset;
 } fnabi_dl_tensor;
 
-/* Before every object that is made here stand 16 spare bytes, the last 8 of
- * which hold the function that frees its memory; of foreign objects nothing is
- * known to stand there. */
+/* Before every object that fnabi makes there are 16 spare bytes, the last 8 of
+ * which hold the function that frees its memory. Foreign objects may have
+ * anything there. */
 typedef struct fnabi_object {
   uint64_t counts; /* strong in the lower half, weak in the upper; all strong
                       ones together hold one weak one */
@@ -1247,10 +1251,10 @@ typedef struct fnabi_byte_array {
   size_t size;
 } fnabi_byte_array;
 
-/* The universal calling convention: 0, or anything else for a failure. `args`
- * are views for as long as the call lasts. `result` is None when the call
- * begins, and owned by the caller when it has succeeded. `handle` is NULL for
- * an exported symbol, the object itself for a function object. */
+/* The universal calling convention. Returns 0, or anything else for a failure.
+ * `args` are views, valid during the call. `result` is None before the call,
+ * and owned by the caller after success. `handle` is NULL for an exported
+ * symbol, and the object itself for a function object. */
 typedef int (*fnabi_call)(void* handle, const fnabi_any* args, int32_t n,
                           fnabi_any* result);
 
@@ -1297,7 +1301,7 @@ typedef struct fnabi_seq_object { /* ARRAY: in place; LIST: a buffer apart */
   void (*data_deleter)(void* data); /* NULL: in place */
 } fnabi_seq_object;
 
-typedef struct fnabi_map_object { /* MAP, DICT; the layouts stand in map.c */
+typedef struct fnabi_map_object { /* MAP, DICT: see value/map.c */
   fnabi_object object;
   void* data;
   uint64_t size;
@@ -1312,8 +1316,8 @@ typedef struct fnabi_opaque_object { /* OPAQUE_PY */
 
 typedef struct fnabi_big_int_object {
   fnabi_object object;
-  size_t words; /* that follow, least significant first, two's complement, as
-                   few as will do; what fits an INT is one */
+  size_t words; /* the number of words that follow: least significant first,
+                   two's complement, as few as possible; one for an INT */
 } fnabi_big_int_object;
 
 /* cdef: end */
