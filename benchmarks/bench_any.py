@@ -1,4 +1,4 @@
-"""Values in a row: built from a list of Python objects and listed again, beside tvm_ffi's Array."""
+"""Value arrays: a list of Python objects to `AnyArray` and back, beside `tvm_ffi.Array`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists as arguments, arrays as lists: fnabi beside tvm_ffi, the same library."""
+"""Arrays: lists as arguments, arrays to lists. fnabi beside tvm_ffi, with the same library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calling conventions: fnabi beside plain Python (tests/grammar.py), a whole corpus a round."""
+"""Calling conventions: fnabi beside plain Python (tests/grammar.py), one corpus per round."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Declarations: fnabi beside what one would write with regular expressions.
+"""Declarations: fnabi beside a parser made of regular expressions.
 
-The port reads what compilers print for plain names and says nothing of other readings.
+The peer accepts what compilers print for plain names, and does not detect ambiguous texts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Calls: fnabi beside tvm_ffi, the same C library, in one process."""
+"""Calls: fnabi beside tvm_ffi, with the same C library, in one process."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_call(benchmark: BenchmarkFixture, work: str, release: bool, who: str) -
 
 @pytest.mark.parametrize("who", LIBRARIES)
 def test_bound(benchmark: BenchmarkFixture, who: str) -> None:
-    """A call made again; tvm_ffi passes its arguments each time."""
+    """A bound call; tvm_ffi has none and passes the arguments each time."""
     call = function(who, "add_ints", True)
     args: tuple[Any, ...] = (1, 2, 3)
     if who == "fnabi":
@@ -114,7 +114,7 @@ COLUMNS: dict[str, Any] = {
 @pytest.mark.parametrize("who", LIBRARIES)
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_map(benchmark: BenchmarkFixture, kind: str, who: str) -> None:
-    """Rows in C, beside a loop over the same numbers as lists."""
+    """The row map in C, beside a Python loop over the same numbers in lists."""
     call = function(who, "add_ints", True)
     lists = COLUMNS["lists"]
 
@@ -146,7 +146,7 @@ def failing(who: str, call: Callable[..., Any], kind: type[BaseException], *args
 
 @pytest.mark.parametrize("who", LIBRARIES)
 def test_error_with_backtrace(benchmark: BenchmarkFixture, who: str) -> None:
-    """The callee asks libtvm_ffi for the backtrace, whoever calls."""
+    """The callee asks libtvm_ffi for the backtrace, whoever the caller is."""
     path = interop_library("c_err", link=True)
     library: Any = fnabi.load_module(path) if who == "fnabi" else tvm_ffi.load_module(path)
     benchmark.group = "100 errors that libtvm_ffi makes, native backtrace included"
@@ -187,10 +187,10 @@ for line in sys.stdin:
 
 @pytest.mark.parametrize("who", LIBRARIES)
 def test_error_of_a_slot(benchmark: BenchmarkFixture, who: str) -> None:
-    """The callee is linked with nothing; each caller in a process of its own.
+    """The callee is linked with nothing; each caller runs in its own process.
 
-    The error waits in the library's slot where libtvm_ffi is not loaded. Where it is, as tvm_ffi
-    needs it, it makes the error, with a native backtrace.
+    Without libtvm_ffi, the error is stored in the library's own slot. With it, which tvm_ffi
+    needs, libtvm_ffi makes the error and adds a native backtrace.
     """
     command = [sys.executable, "-c", SLOT, callee_library(), who]
     with Popen(command, stdin=PIPE, stdout=PIPE, text=True) as process:

@@ -1,7 +1,7 @@
-"""What a process pays for fnabi before the first call: imports, each in a new interpreter.
+"""Imports: the time from the start of a new interpreter to the first result.
 
-A round starts one that runs a line and ends; one that runs nothing is what the start alone takes,
-and `msgspec` what fnabi's records need. All bytecode is there, as `pip install` leaves it.
+A round starts an interpreter that runs one line and ends. "nothing" measures the start alone,
+"msgspec" the import that fnabi's records need. Bytecode is compiled before, as `pip install` does.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LINES = {
 PEERS = {
     "nothing": "pass",
     "msgspec": "import msgspec",
-    # which imports torch where it is installed, and then takes as long as that does
+    # tvm_ffi imports torch where it is installed, and then takes as long as that does
     "tvm_ffi": "import sys; sys.modules['torch'] = None; import tvm_ffi",
 }
 NAMES = {
@@ -42,7 +42,7 @@ WORKS = {
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Bytecode is written, to where this machine's own is not touched."""
+    """Return an environment in which bytecode is written to a folder of its own."""
     folder = str(tmp_path_factory.mktemp("bytecode"))
     return os.environ | {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": folder}
 
@@ -56,7 +56,7 @@ def test_import(
         pytest.importorskip(who)
     line = LINES[what] if who == "fnabi" else PEERS[who]
     command = [sys.executable, "-c", line]
-    subprocess.run(command, env=environment, check=True)  # which writes the bytecode
+    subprocess.run(command, env=environment, check=True)  # writes the bytecode
     benchmark.group = WORKS[what]
     if who in ("fnabi", "tvm_ffi"):
         benchmark.extra_info["work"] = WORKS[what]

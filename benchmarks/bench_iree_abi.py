@@ -1,6 +1,6 @@
-"""`iree.abi`: typed by fnabi, beside JSON readers that build untyped lists.
+"""The JSON of `iree.abi`: fnabi, which builds types, beside JSON parsers, which build lists.
 
-`one` is a single text, read over and over; `corpus` is a text of its own each time, as in a module.
+`one` parses the same text again and again; `corpus` parses different texts, as a module has them.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ CORPORA = {
 }
 
 
-READERS: dict[str, Callable[[], Callable[[str], Any]]] = {
+PARSERS: dict[str, Callable[[], Callable[[str], Any]]] = {
     "fnabi": lambda: iree_abi.parse,
     "msgspec": lambda: msgspec.json.decode,
     "orjson": lambda: pytest.importorskip("orjson").loads,
     "json": lambda: json.loads,
 }
-WRITERS: dict[str, Callable[[Any], str]] = {
+ENCODERS: dict[str, Callable[[Any], str]] = {
     "fnabi": iree_abi.encode,
     "python": grammar.iree_abi_encode,
 }
@@ -46,26 +46,26 @@ def each(function: Callable[[Any], object], items: list[Any]) -> None:
         function(item)
 
 
-@pytest.mark.parametrize("who", READERS)
+@pytest.mark.parametrize("who", PARSERS)
 @pytest.mark.parametrize("name", CORPORA)
 def test_parse(benchmark: BenchmarkFixture, name: str, who: str) -> None:
-    reader, items = READERS[who](), CORPORA[name]
+    parse, items = PARSERS[who](), CORPORA[name]
     benchmark.group = f"iree_abi parse, {name}, {len(items)} texts"
     benchmark.extra_info["items"] = len(items)
     if name == "corpus":
         benchmark.extra_info["work"] = "one `iree.abi` JSON (182 bytes) → typed objects"
     benchmark.extra_info["peer"] = f"{who}, untyped"
     benchmark.extra_info["bytes"] = sum(map(len, items))
-    benchmark(each, reader, items)
+    benchmark(each, parse, items)
 
 
-@pytest.mark.parametrize("who", WRITERS)
+@pytest.mark.parametrize("who", ENCODERS)
 def test_encode(benchmark: BenchmarkFixture, who: str) -> None:
     signatures = [iree_abi.parse(text) for text in CORPORA["corpus"]]
-    assert WRITERS["fnabi"](signatures[0]) == WRITERS["python"](signatures[0])
+    assert ENCODERS["fnabi"](signatures[0]) == ENCODERS["python"](signatures[0])
     benchmark.group = f"iree_abi encode, corpus, {len(signatures)} signatures"
     benchmark.extra_info["items"] = len(signatures)
-    benchmark(each, WRITERS[who], signatures)
+    benchmark(each, ENCODERS[who], signatures)
 
 
 STRUCTURES = iree_abi.parse(

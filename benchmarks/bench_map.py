@@ -1,4 +1,4 @@
-"""Dicts as arguments, maps as dicts: fnabi beside tvm_ffi, the same library."""
+"""Maps: dicts as arguments, maps to dicts. fnabi beside tvm_ffi, with the same library."""
 
 from __future__ import annotations
 

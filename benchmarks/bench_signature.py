@@ -1,4 +1,4 @@
-"""Components: fnabi beside a plain Python port (tests/grammar.py), a whole corpus a round."""
+"""Components: fnabi beside a plain Python port (tests/grammar.py), one corpus per round."""
 
 from __future__ import annotations
 

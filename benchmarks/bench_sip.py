@@ -1,4 +1,4 @@
-"""The SIP ABI: fnabi beside a plain Python port (tests/grammar.py), a whole corpus a round."""
+"""The SIP ABI: fnabi beside a plain Python port (tests/grammar.py), one corpus per round."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NESTS = [
 
 
 class Events:
-    """A visitor that writes down what it sees."""
+    """A visitor that records its events."""
 
     def __init__(self) -> None:
         self.events: list[list[Any]] = []

@@ -1,4 +1,4 @@
-"""Tensors as arguments and as results: fnabi beside tvm_ffi, the same library."""
+"""Tensors as arguments and results: fnabi beside tvm_ffi, with the same library."""
 
 from __future__ import annotations
 

@@ -1,13 +1,14 @@
 """Modules: fnabi beside the official runtime and the FlatBuffers Python package.
 
-`verify` and `open` are the same work for fnabi and the runtime, from memory and from a file; the
-FlatBuffers package does not verify, so its walk over all functions stands in. `exports` is
-opening and every function: typed at fnabi, name and attributes as strings at the peers. `tables`
-is opening and every table, which the runtime does not show. `attributes` is every function's
-attributes as strings: at the peers of a module that is open, with its functions looked up; fnabi
-opens it again, for it keeps what it has read. `signatures` is opening and every function: its
-typed signature at fnabi, its name and attributes as strings at the peers, which have no types.
-`check` is fnabi's alone.
+- `verify` and `open`: the same work for fnabi and the runtime, from memory and from a file. The
+  FlatBuffers package does not verify; its walk over all functions is measured instead.
+- `exports`: open the module and read every function: types with fnabi; name and attributes as
+  strings with the peers.
+- `signatures`: the same, but only the typed signature with fnabi.
+- `tables`: open the module and read every table. The runtime does not offer that.
+- `attributes`: read every function's attributes as strings. The peers have the module open and the
+  functions looked up; fnabi opens it again, because it keeps what it has read.
+- `check`: fnabi alone.
 """
 
 from __future__ import annotations
@@ -44,14 +45,14 @@ def fnabi_tables(data: bytes) -> list[int]:
 
 
 class FlatBuffer:
-    """What generated code of the FlatBuffers package does, without classes for the tables."""
+    """The work of code that the FlatBuffers compiler generates, without a class per table."""
 
     def __init__(self, data: bytes) -> None:
         from flatbuffers import encode, number_types, table
 
         self.types = number_types
         self.table = table.Table
-        start = 64 + 4  # behind the ZIP header and the size prefix
+        start = 64 + 4  # after the ZIP header and the size prefix
         root = encode.Get(number_types.UOffsetTFlags.packer_type, data, start)
         self.root = self.table(data, start + root)
 
@@ -138,10 +139,12 @@ def iree_work(what: str, path: Path) -> Callable[[], Any]:
     from iree.runtime import VmInstance, VmModule
 
     instance = VmInstance()
-    data = mmap.mmap(-1, path.stat().st_size)  # at a page, so that nothing has to be copied
+    data = mmap.mmap(
+        -1, path.stat().st_size
+    )  # aligned to a page, so that the runtime copies nothing
     data.write(path.read_bytes())
     module = VmModule.from_buffer(instance, data)
-    # Looking a function up is linear in their number: not what is measured here.
+    # A lookup is linear in the number of functions and not measured here.
     functions = [module.lookup_function(name) for name in module.function_names]
 
     # Functions do not keep their module alive.
@@ -210,7 +213,7 @@ HEADLINES = {
 
 
 def same(what: str, who: str, answer: Any, data: bytes) -> bool:
-    """Whether a peer has found what fnabi finds, as far as it tells."""
+    """Return whether a peer's result agrees with fnabi's, as far as it has one."""
     if what == "tables":
         return bool(answer == fnabi_tables(data))
     if what in ("exports", "signatures") or (who == "flatbuffers" and what in ("verify", "open")):

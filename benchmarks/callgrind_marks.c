@@ -1,4 +1,4 @@
-/* Marks between which callgrind counts; see workloads.py. */
+/* Starts and stops the counting of callgrind; see workloads.py. */
 #include <valgrind/callgrind.h>
 
 void begin(void);

@@ -1,7 +1,7 @@
-"""Two commits beside each other by instructions, which do not depend on the machine's load.
+"""Compares two commits by instruction counts, which do not depend on the machine's load.
 
-Each workload has a process under callgrind, which counts the rounds alone and neither the
-interpreter's start nor the making of the items.
+Each workload runs in its own process under callgrind, which counts the rounds alone: neither the
+start of the interpreter nor the construction of the items.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ WORKING_TREE = "."
 
 
 class CompareError(Exception):
-    """What stands in the way of a comparison; says what to do."""
+    """A comparison is not possible; the text says what to do."""
 
 
 class Count(NamedTuple):
-    """Instructions of one item of a workload; without a commit's, why."""
+    """Instructions per item of a workload, or the reason why a commit has none."""
 
     name: str
     old: float | str
@@ -39,7 +39,7 @@ class Count(NamedTuple):
 
     @property
     def ratio(self) -> float | None:
-        """Above 1 is more than before."""
+        """The new count divided by the old one; above 1 is slower."""
         if isinstance(self.old, str) or isinstance(self.new, str):
             return None
         return self.new / self.old
@@ -49,7 +49,7 @@ Say = Callable[[str], None]
 
 
 def compare(old: str, new: str, nouns: list[str], say: Say) -> Iterator[Count]:
-    """Build both commits and count; "." is the working tree, without files unknown to git."""
+    """Build both commits and count. "." is the working tree without untracked files."""
     if not shutil.which("valgrind"):
         raise CompareError("valgrind is not installed: apt-get install valgrind")
     commits = [commit(old), commit(new)]
@@ -90,7 +90,7 @@ def git(*arguments: str) -> str:
 
 
 def commit(name: str) -> str:
-    if name == WORKING_TREE:  # as a commit that no branch has
+    if name == WORKING_TREE:  # as a commit outside every branch
         return git("stash", "create") or git("rev-parse", "HEAD")
     try:
         return git("rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}")
@@ -108,7 +108,7 @@ def worktree(id: str, folder: Path) -> Iterator[None]:
 
 
 def build(id: str, site: Path) -> None:
-    """Install the commit alone into `site`; what it needs comes from this environment."""
+    """Install the commit alone into `site`; dependencies come from this environment."""
     command = [
         sys.executable,
         "-m",
@@ -140,7 +140,7 @@ def environment(site: Path) -> dict[str, str]:
 
 
 def listing(site: Path, nouns: list[str]) -> dict[str, int | str]:
-    """Run each workload once, natively, which also writes the bytecode of what is imported."""
+    """Run each workload once without callgrind, which also compiles what it imports."""
     command = script("list", *nouns)
     done = subprocess.run(command, capture_output=True, text=True, env=environment(site))
     if done.returncode:
@@ -153,7 +153,7 @@ def listing(site: Path, nouns: list[str]) -> dict[str, int | str]:
 
 
 def build_marks(folder: Path) -> Path:
-    """The library by which a process tells callgrind what to count."""
+    """Build the library that starts and stops the counting of callgrind."""
     path = folder / "libmarks.so"
     compiler = shutil.which("cc")
     if not compiler:
@@ -162,13 +162,13 @@ def build_marks(folder: Path) -> Path:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise CompareError(
-            f"{MARKS.name} does not build, is valgrind's header there?\n{done.stderr}"
+            f"{MARKS.name} does not build; is valgrind's header installed?\n{done.stderr}"
         )
     return path
 
 
 def instructions(site: Path, marks: Path, name: str, items: int) -> float:
-    """Of one item, on average."""
+    """Count the instructions per item."""
     with TemporaryDirectory(dir=site.parent) as folder:
         valgrind = [
             *("valgrind", "--tool=callgrind", "--instr-atstart=no"),
@@ -188,4 +188,4 @@ def instructions(site: Path, marks: Path, name: str, items: int) -> float:
     try:
         return (totals["rounds"] - totals["nothing"]) / (ROUNDS * items)
     except KeyError:
-        raise CompareError(f"{name}: valgrind has counted nothing") from None
+        raise CompareError(f"{name}: valgrind counted nothing") from None

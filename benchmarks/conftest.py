@@ -1,4 +1,4 @@
-"""Results say which packages took part, and which compiler built fnabi."""
+"""Records in the results which packages took part and which compiler built fnabi."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from fnabi import _fnabi
 
 PROJECT = Path(__file__).parent.parent / "pyproject.toml"
 TOOLS = {"bench", "color", "lint", "test"}
-"""The extras whose packages are not measured."""
+"""Extras whose packages are not measured."""
 
 
-@pytest.hookimpl(optionalhook=True)  # without the plugin nothing is measured
+@pytest.hookimpl(optionalhook=True)  # the plugin is absent where nothing is measured
 def pytest_benchmark_update_machine_info(machine_info: dict[str, Any]) -> None:
     machine_info["packages"] = packages()
     built = re.search(
@@ -27,7 +27,7 @@ def pytest_benchmark_update_machine_info(machine_info: dict[str, Any]) -> None:
 
 
 def packages() -> dict[str, str]:
-    """Of fnabi, what it needs and its peers, as far as they are installed."""
+    """Return the installed versions of fnabi, of what it needs, and of its peers."""
     project = tomllib.loads(PROJECT.read_text())["project"]
     required = ["fnabi", *project["dependencies"], "torch"]
     for extra, requirements in project["optional-dependencies"].items():

@@ -1,6 +1,6 @@
-"""The corpora, made from a seed: the same bytes in every run and on every machine.
+"""Corpora made from a seed: the same bytes in every run and on every machine.
 
-What is here as a list of the first texts is also a stream without an end, for large files.
+Each corpus is a list of the first texts of an endless stream; large files take more of the stream.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ DIMS = (-1, -1, 1, 2, 3, 8, 16, 28, 32, 64, 128, 224, 256, 512, 768, 1024)
 
 
 def raw(size: int = SIZE) -> list[bytes]:
-    """Raw signatures: 1-6 inputs, 1-3 results, ranks 0-4, some 64 bytes on average."""
+    """Return raw signatures: 1-6 inputs, 1-3 results, ranks 0-4, about 64 bytes on average."""
     return [*islice(raw_stream(), size)]
 
 
@@ -28,15 +28,15 @@ def raw_stream() -> Iterator[bytes]:
 
 
 def raw_distinct(size: int = SIZE) -> list[bytes]:
-    """The same, but no signature twice and no dim twice in the whole corpus."""
+    """Return raw signatures of which no two are equal; no dim occurs twice either."""
     return [*raw_distinct_stream(size)]
 
 
 def raw_distinct_stream(size: int) -> Iterator[bytes]:
-    """`size` of them; the larger the corpus, the more digits its dims have.
+    """Yield `size` distinct signatures; dims have more digits in a larger corpus.
 
-    Nothing is remembered but signatures without dims: an odd factor permutes the numbers of so
-    many bits, and a signature has at most 36 dims.
+    Only signatures without dims have to be remembered: multiplying by an odd factor permutes the
+    numbers of a fixed count of bits, so dims do not repeat. A signature has at most 36 dims.
     """
     random = Random(2)
     bits = _distinct_bits(size)
@@ -79,7 +79,7 @@ NAMES = (
 
 
 def sip(size: int = SIZE) -> list[bytes]:
-    """SIP signatures as functions have them: nested arguments, some 67 bytes on average."""
+    """Return SIP signatures with nested arguments, about 67 bytes on average."""
     return [*islice(sip_stream(), size)]
 
 
@@ -115,7 +115,7 @@ def _span(tag: str, contents: bytes) -> bytes:
 
 
 def cconv(size: int = SIZE) -> list[str]:
-    """Calling conventions: 0-8 arguments, one in ten a span, and 0-3 results."""
+    """Return calling conventions: 0-8 arguments, one in ten a span, and 0-3 results."""
     return [*islice(cconv_stream(), size)]
 
 
@@ -137,7 +137,7 @@ DTYPES = ("f32", "f32", "f32", "f16", "bf16", "f64", "i8", "i32", "i64", "i1", "
 
 
 def declarations(size: int = SIZE) -> list[bytes]:
-    """Declarations as compilers print them: 1-6 inputs, 1-3 results, mostly tensors."""
+    """Return declarations as compilers print them: 1-6 inputs, 1-3 results, mostly tensors."""
     return [*islice(declaration_stream(), size)]
 
 
@@ -165,7 +165,7 @@ def declaration_stream() -> Iterator[bytes]:
 
 
 def iree_abi(size: int = SIZE) -> list[str]:
-    """Values of `iree.abi` as `json.dumps` writes them, some 180 bytes on average.
+    """Return values of `iree.abi` as `json.dumps` writes them, about 180 bytes on average.
 
     1-4 arguments, a third of them named, and 1-2 results; mostly arrays.
     """
@@ -209,18 +209,18 @@ STREAMS: dict[str, Callable[[], Iterator[bytes | str]]] = {
     "declaration": declaration_stream,
     "iree_abi": iree_abi_stream,
 }
-"""Each ABI's corpus without an end; those above are where they begin."""
+"""The endless stream of each ABI."""
 
 
 def texts(abi: str, size: int, distinct: bool = False) -> Iterator[bytes]:
-    """The first `size` texts of an ABI, one after another.
+    """Yield the first `size` texts of an ABI.
 
     Raises:
-        ValueError: when there is no such corpus, or none so large.
+        ValueError: there is no such corpus, or none that large.
 
     """
     if distinct and abi != "raw":
-        raise ValueError(f"{abi} has no corpus of distinct texts, raw has")
+        raise ValueError(f"{abi} has no corpus of distinct texts, only raw has one")
     if distinct and _distinct_bits(size) > 30:
         raise ValueError(f"{size} distinct signatures need more dims than int32 has")
     found = raw_distinct_stream(size) if distinct else islice(STREAMS[abi](), size)

@@ -1,4 +1,4 @@
-"""What the memory allows: a copy of the same bytes, the limit of whatever reads them once.
+"""The limit that memory sets for reading bytes once: a copy of them.
 
 benchmark.extra_info["bytes"] = len(data)
 benchmark(memory.copier(data))  # who="memcpy"
@@ -12,7 +12,7 @@ Contents = bytes | bytearray | memoryview
 
 
 def copier(data: Contents) -> Callable[[], None]:
-    """A function that copies `data` into memory that was touched before, by one memcpy."""
+    """Return a function that copies `data` into memory that was touched before, by one memcpy."""
     source = memoryview(data).cast("B")
     target = memoryview(bytearray(source))
 

@@ -1,11 +1,11 @@
-"""Small fixed workloads, the ones by which two commits are compared.
+"""Small fixed workloads, with which two commits are compared.
 
-A workload is a function and the items on which it is called, one after another. What one needs of
-fnabi is looked up when it is made, so that commits without it can be told.
+A workload is a function and the items that it is called with, one after another. Names of fnabi
+are looked up when a workload is made, so that a commit without them is reported, not an error.
 
-As a script: `workloads.py list [NOUN...]` runs each once and prints, as JSON, its number of items
-or why there is none; `workloads.py run NAME ROUNDS MARKS` runs one under
-callgrind, which `marks`, a library of callgrind_marks.c, tells what to count.
+As a script, `workloads.py list [NOUN...]` runs each workload once and prints, as JSON, its number
+of items or why it does not run; `workloads.py run NAME ROUNDS MARKS` runs one under callgrind.
+MARKS is the library of callgrind_marks.c, which starts and stops the counting.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from typing import Any
 
 if __package__:
     from . import corpus
-else:  # as a script, or beside benchmarks that pytest runs
+else:  # as a script, or under pytest
     import corpus
 
 COUNT = 100
-"""Of the items of most workloads: enough to be mixed, few enough for a machine in a machine."""
+"""Items of most workloads: enough to be mixed, few enough for callgrind."""
 
 DATA = Path(__file__).parent.parent / "tests" / "data" / "vmfb"
 MODULE = DATA / "std_llvmcpu.vmfb"
@@ -40,7 +40,7 @@ def each(function: Callable[[Any], object], items: Iterable[Any]) -> None:
 
 
 def on(name: str, items: Iterable[Any]) -> Workload:
-    """Call the function of that name, as in `raw:parse`, on each item."""
+    """Return a workload that calls a function by its name, such as `raw:parse`."""
     return resolve_name(f"fnabi.{name}"), [*items]
 
 
@@ -89,7 +89,7 @@ def any_values() -> Workload:
 
 
 def made(name: str, values: Callable[[Any], object], give: str) -> Workload:
-    """Make a container of a hundred items and make plain Python of it again."""
+    """Return a workload that builds a container of 100 items and converts it back."""
     kind = resolve_name(f"fnabi._call:{name}")
     back = getattr(kind, give)
     items = [values(range(start, start + COUNT)) for start in range(10)]
@@ -139,12 +139,12 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "function bound": function_bound,
     "tensor argument": tensor,
 }
-"""By names that begin with the noun."""
+"""Workloads by name; a name begins with the noun."""
 
 NOUNS = list(dict.fromkeys(name.split()[0] for name in WORKLOADS))
 
 INSIDE = {"columns": COUNT, "array": COUNT, "map": COUNT, "vmfb signatures": 300}
-"""How many things an item holds, where that is not one; by name or noun."""
+"""How many units an item consists of, where that is not one; by name or noun."""
 
 
 def things(name: str, items: Sequence[Any]) -> int:
@@ -160,17 +160,17 @@ def listing(nouns: list[str]) -> dict[str, int | str]:
             function, items = make()
             each(function, items)
             found[name] = things(name, items)
-        except Exception as error:  # an older fnabi may refuse in any way; it is told
+        except Exception as error:  # an older fnabi may raise anything
             found[name] = f"{type(error).__name__}: {error}"
     return found
 
 
 def run(name: str, rounds: int, marks: str) -> None:
-    """Run a workload between marks, and nothing, which is what the marks themselves cost."""
+    """Run a workload between marks, and an empty round that measures the marks themselves."""
     library = ctypes.CDLL(marks)
     function, items = WORKLOADS[name]()
-    gc.disable()  # its turn would come in one run and not in another
-    each(function, items)  # what happens once has happened
+    gc.disable()  # it would run in one process and not in the other
+    each(function, items)  # one-time work is done
     for count, mark in ((0, b"first"), (0, b"nothing"), (rounds, b"rounds")):
         library.begin()
         for _ in range(count):
