@@ -676,10 +676,10 @@ FNABI_API int64_t fnabi_rodata_content(const char* data, size_t size,
  * refer to long names, more than 32 times the size of the FlatBuffer in all. */
 
 /* The instructions of one function. The message is
- *   [[offset, size, number, name, [operand...], [result...]]...]
- * with the offset in the function, in bytes; the opcode's number, after the
- * byte of its page: 0x58, 0xE00A; and its name, such as "call". Operands are
- * read and results are written:
+ *   [[offset, name, [operand...], [result...], size, number]...]
+ * with the offset in the function and the size, in bytes; the opcode's name,
+ * such as "call"; and its number, after the byte of its page: 0x58, 0xE00A.
+ * Operands are read and results are written:
  *   [0, kind, number, move]    register; kind: "i32" "i64" "f32" "f64" "ref",
  *                              or "value" where the instruction does not say
  *                              which; a 64-bit one is `number` and the next
@@ -722,7 +722,8 @@ FNABI_API int64_t fnabi_bytecode_disassemble(const char* data, size_t size,
  *   "unsafe"  what it loads, although calling it can crash or hang: operands
  *             that it does not look at
  *   "notice"  what no compiler writes, and does no harm
- * An unknown version is an error, and nothing else is looked at. At most 1000
+ * An unknown version is an error unless there are no functions, and nothing
+ * else is looked at then. At most 1000
  * findings are listed; the last one then is FNABI_BYTECODE_MORE, as severe as
  * the worst of those that it counts. */
 FNABI_API int64_t fnabi_bytecode_check(const char* data, size_t size,

@@ -1542,6 +1542,9 @@ BROKEN |= dict.fromkeys(("abi_broken@2.9.0", "abi_broken@3.7.0"), 1 + 14)
 def test_nothing_is_found_in_what_compilers_write(name: str) -> None:
     opened = vmfb.from_buffer(read(name), lenient=True)
     findings = [finding for finding in opened.check() if finding.code != "disagreement"]
+    if name == "vm_sigs@2.9.0":  # the runtime refuses it: f64 arguments in the registers of f32
+        assert [finding.code for finding in findings] == ["bytecode-arguments"]
+        return
     assert len(findings) == BROKEN.get(name, BROKEN.get(name.split("@")[0], 0))
     assert all(finding.severity == "error" for finding in findings)
     told = len(opened.check()) > len(findings)
@@ -1592,9 +1595,13 @@ def whole_module() -> dict[int, Any]:
 
 
 def findings_of(fields: dict[int, Any]) -> list[tuple[str, str, int]]:
-    """Code, path and the 32 bits at the offset of each finding."""
+    """Code, path and the 32 bits at the offset of each finding, but for those about bytecode."""
     data = module(Table(fields))
-    found = vmfb.from_buffer(data).check()
+    found = [
+        finding
+        for finding in vmfb.from_buffer(data).check()
+        if not finding.code.startswith("bytecode-")
+    ]
     assert all(finding.severity == "error" or finding.code in NOTICES for finding in found)
     return [(f.code, f.path, *struct.unpack_from("<i", data, f.offset)) for f in found]
 
@@ -1725,7 +1732,8 @@ def test_calling_conventions_that_cannot_be_read() -> None:
     table.fields[8] = Vector([Table({0: String(b"0iq_i")})])
     table.fields[12] = descriptors((0,) * 7)
     data = module(table)
-    first, second = vmfb.from_buffer(data).check()
+    first, second, third = vmfb.from_buffer(data).check()
+    assert third.code == "bytecode-version"
     assert (first.code, first.path) == (
         "version",
         "imported_functions[0].signature.calling_convention",

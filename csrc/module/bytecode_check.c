@@ -651,7 +651,7 @@ int64_t fnabi_bytecode_check(const char* data, size_t size, uint8_t* out,
   size_t head = fnabi_pack_open(&w);
   if (ok && fnabi_bytecode_known(&b, &ignored)) {
     ok = fnabi_bytecode_check_functions(&b, &w, &findings, NULL);
-  } else if (ok) {
+  } else if (ok && b.function_count != 0) {
     ok = report_version(&b, &w);
     findings = 1;
   }

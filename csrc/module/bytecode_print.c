@@ -290,8 +290,6 @@ static bool pack_instruction(printer* p, const fnabi_instruction* at) {
   if (!find_sides(p, at, &s)) return false;
   fnabi_pack_array(p->w, 6);
   fnabi_pack_uint(p->w, at->offset);
-  fnabi_pack_uint(p->w, at->size);
-  fnabi_pack_uint(p->w, at->op->op);
   fnabi_pack_ascii(p->w, at->op->name);
   for (int written = 0; written < 2; written++) {
     uint32_t count = 0;
@@ -302,6 +300,8 @@ static bool pack_instruction(printer* p, const fnabi_instruction* at) {
         return false;
     fnabi_pack_close(p->w, head, count);
   }
+  fnabi_pack_uint(p->w, at->size);
+  fnabi_pack_uint(p->w, at->op->op);
   return true;
 }
 

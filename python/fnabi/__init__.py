@@ -10,6 +10,7 @@ from importlib import import_module
 TYPE_CHECKING = False  # as in typing, whose import takes longer than all of this
 if TYPE_CHECKING:
     from fnabi import (
+        bytecode,
         callee,
         cconv,
         columns,
@@ -62,6 +63,7 @@ __all__ = [
     "SignatureBuilder",
     "SignatureParser",
     "Tensor",
+    "bytecode",
     "callee",
     "cconv",
     "columns",

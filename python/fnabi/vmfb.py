@@ -109,6 +109,58 @@ _TYPES, _DEPENDENCIES, _IMPORTS, _SIGNATURES, _RODATA = 4, 5, 6, 8, 9
 _RWDATA, _STATE, _FUNCTIONS, _BYTECODE, _DEBUG = 10, 11, 12, 14, 15
 
 
+def _current(view: Any, mapped: MappedFile | None) -> Any:
+    """What reads of an opened module cross with: its bytes, unless the file has changed."""
+    # A call that is running has its own reference, so closing cannot pull the memory away.
+    if view is None:
+        raise CallError("vmfb.Module: the module is closed")
+    if mapped is not None:
+        changed = mapped.changed()
+        if changed is not None:
+            raise _error(lib.FNABI_MODULE_CHANGED, changed, "")
+    return view
+
+
+def _decode(view: Any, read: Any, decoder: _core.Decoder[_T], *arguments: object) -> _T:
+    try:
+        return _core.decode(read, decoder, view, *arguments)
+    except FormatError as problem:
+        problem.excerpt = None  # a module is no text to show
+        raise
+
+
+class ModuleBytes:
+    """The bytes of an opened module, for records that read more of it.
+
+    They have no part in comparing, hashing or pickling a record. A record holds them in place of
+    the module, which holds the record.
+    """
+
+    __slots__ = ("_mapped", "_view")
+
+    def __init__(self, view: Any = None, mapped: MappedFile | None = None) -> None:
+        self._view = view
+        self._mapped = mapped
+
+    def close(self) -> None:
+        self._view = self._mapped = None
+
+    def decode(self, read: Any, decoder: _core.Decoder[_T], *arguments: object) -> _T:
+        return _decode(_current(self._view, self._mapped), read, decoder, *arguments)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ModuleBytes)
+
+    def __hash__(self) -> int:
+        return hash(ModuleBytes)
+
+    def __reduce__(self) -> tuple[type[ModuleBytes]]:
+        return (ModuleBytes,)
+
+    def __repr__(self) -> str:
+        return "ModuleBytes()"
+
+
 class Module:
     """An opened module; made by `open` and `from_buffer`.
 
@@ -120,6 +172,7 @@ class Module:
     _lenient = False
     _mapped: MappedFile | None = None
     _exports: Exports | None = None
+    _reader: ModuleBytes | None = None
 
     def __init__(
         self, data: ReadableBuffer, function: str, lenient: bool, mapped: MappedFile | None = None
@@ -211,9 +264,12 @@ class Module:
         signatures = self.signatures
         rows = self._field(_FUNCTIONS, _descriptors)
         missing = (None,) * (len(rows) - len(signatures))
+        self._reader = reader = ModuleBytes(self._view, self._mapped)
         return tuple(
-            VmFunction(*row, signature)
-            for row, signature in zip(rows, signatures + missing, strict=False)
+            VmFunction(*row, signature, ordinal, reader)
+            for ordinal, (row, signature) in enumerate(
+                zip(rows, signatures + missing, strict=False)
+            )
         )
 
     @cached_property
@@ -271,8 +327,9 @@ class Module:
         bytecode, tables of functions that differ in length, empty names, negative sizes, what a
         lenient reading has passed over, and calling conventions and signatures in attributes that
         cannot be read. Notices are bits and kinds that the schema does not know, and names that
-        occur again among the imports or the exports, and a damaged ZIP directory. Bytecode is not
-        looked at. The time it takes is linear in the module's size, but for sorting names.
+        occur again among the imports or the exports, and a damaged ZIP directory. What
+        `bytecode.verify` finds comes last. The time it takes is linear in the module's size, but
+        for sorting names.
 
         Raises:
             FormatError: when parts refer to the same names more often than the module's size
@@ -294,15 +351,20 @@ class Module:
         except FormatError as problem:
             if problem.code != _core.code_name(lib.FNABI_MODULE_ORDINAL):
                 raise
-            return findings  # which say so
+            exports = Exports()  # the findings say so
+        from fnabi.bytecode import verify
         from fnabi.vmfb_check import check_exports
 
         findings += check_exports(exports)
+        reported = {(finding.code, finding.offset) for finding in findings}
+        findings += (each for each in verify(self) if (each.code, each.offset) not in reported)
         return findings
 
     def close(self) -> None:
         """Let go of the file or buffer; it is freed when nothing else uses it."""
         self._view = self._mapped = None
+        if self._reader is not None:
+            self._reader.close()
 
     def __enter__(self) -> Module:
         return self
@@ -320,22 +382,10 @@ class Module:
         )
 
     def _source(self) -> Any:
-        # A call that is running has its own reference, so closing cannot pull the memory away.
-        view, mapped = self._view, self._mapped
-        if view is None:
-            raise CallError("vmfb.Module: the module is closed")
-        if mapped is not None:
-            changed = mapped.changed()
-            if changed is not None:
-                raise _error(lib.FNABI_MODULE_CHANGED, changed, "")
-        return view
+        return _current(self._view, self._mapped)
 
     def _decode(self, read: Any, decoder: _core.Decoder[_T], *arguments: object) -> _T:
-        try:
-            return _core.decode(read, decoder, self._source(), *arguments)
-        except FormatError as problem:
-            problem.excerpt = None  # a module is no text to show
-            raise
+        return _decode(self._source(), read, decoder, *arguments)
 
     def _field(self, number: int, decoder: _core.Decoder[_T]) -> _T:
         return self._decode(lib.fnabi_vmfb_field, decoder, number)

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import KEEP, IntFlag
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
+
+if TYPE_CHECKING:
+    from fnabi.bytecode import Instruction
+    from fnabi.vmfb import ModuleBytes
 
 __all__ = [
     "Attributes",
@@ -30,6 +34,10 @@ __all__ = [
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 """Attributes as the message has them: keys and values, in the order of the module."""
+
+
+Severity: TypeAlias = Literal["error", "unsafe", "notice"]
+"""How bad a finding is, the worst first."""
 
 
 class Features(IntFlag, boundary=KEEP):
@@ -188,7 +196,7 @@ class Import(Record, frozen=True):
         return (self._signature or _NO_SIGNATURE).attrs
 
 
-class VmFunction(msgspec.Struct, frozen=True, gc=False):
+class VmFunction(msgspec.Struct, frozen=True):
     """A function of a module, exported or not; an export's `ordinal` is its index.
 
     Attributes:
@@ -199,6 +207,7 @@ class VmFunction(msgspec.Struct, frozen=True, gc=False):
         i32_register_count: How many 32-bit registers it uses.
         ref_register_count: How many registers for references it uses.
         signature: That of the same index, or None where the module has none.
+        ordinal: Its index among the functions of the module.
 
     """
 
@@ -210,6 +219,22 @@ class VmFunction(msgspec.Struct, frozen=True, gc=False):
     i32_register_count: int
     ref_register_count: int
     signature: FunctionSignature | None
+    ordinal: int
+    _bytes: ModuleBytes
+
+    @property
+    def instructions(self) -> tuple[Instruction, ...]:
+        """The instructions, decoded each time they are asked for.
+
+        Raises:
+            FormatError: when the bytecode is of an unknown version (``bytecode-version``), or
+                has bytes that are no instruction.
+            CallError: when the module is closed, or the function was pickled.
+
+        """
+        from fnabi.bytecode import instructions
+
+        return instructions(self._bytes, self.ordinal)
 
     @property
     def requirements(self) -> Features:
@@ -258,7 +283,8 @@ class Finding(Record, frozen=True):
             from the start of its value; None for what is not at one place.
         path: In which part, such as ``exported_functions[3].internal_ordinal``.
         text: The same as `code`, in words.
-        severity: ``"error"``, or ``"notice"`` for what may be meant so.
+        severity: ``"error"``; ``"unsafe"`` for bytecode that a runtime loads although calling it
+            can crash or hang; or ``"notice"`` for what may be meant so.
 
     """
 
@@ -266,7 +292,7 @@ class Finding(Record, frozen=True):
     offset: int | None
     path: str
     text: str
-    severity: Literal["error", "notice"]
+    severity: Severity
 
     def __str__(self) -> str:
         place = "" if self.offset is None else f" at byte {self.offset}"

@@ -1,0 +1,361 @@
+"""VM bytecode: what the functions of a module do, instruction by instruction.
+
+Versions 15.0, 16.0 and 17.0 of IREE's VM bytecode are known. Nothing is run::
+
+    >>> from fnabi import bytecode, vmfb
+    >>> module = vmfb.open("model.vmfb")
+    >>> print(bytecode.disassemble(module, "mm"))
+    function @mm(%r0: ref, %r1: ref) -> (ref)  // ordinal 0
+    bb0:
+      0001  %i0 = const.i32 13
+      0008  %i2:3 = call @hal.buffer_view.dim(%r0, %i0)
+    ...
+    >>> bytecode.verify(module)
+    ()
+
+Registers ``%i0``, ``%i1``... hold 32 bits each, and a 64-bit value takes two, ``%i2:3``; the
+registers ``%r0``, ``%r1``... hold references. A reference that is moved leaves its register empty.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from fnabi import _core
+from fnabi._fnabi import lib
+from fnabi.debug import Database, FileLineCol, SourceMap
+from fnabi.errors import CallError
+from fnabi.vmfb import Module, ModuleBytes
+from fnabi.vmfb_records import Finding as ModuleFinding
+from fnabi.vmfb_records import Record
+
+__all__ = [
+    "Branch",
+    "Callee",
+    "Finding",
+    "Global",
+    "Immediate",
+    "Instruction",
+    "Operand",
+    "Register",
+    "Rodata",
+    "Segments",
+    "Text",
+    "TypeName",
+    "disassemble",
+    "verify",
+]
+
+
+class Register(Record, frozen=True, tag=0):
+    """A register that an instruction reads or writes.
+
+    Attributes:
+        kind: What is in it; ``"value"`` where the instruction says no more than that it is no
+            reference. An ``"i64"`` or ``"f64"`` is in this register and the next one.
+        number: Its number in its bank, from 0; references have a bank of their own.
+        move: Whether a reference leaves the register.
+
+    """
+
+    kind: Literal["i32", "i64", "f32", "f64", "ref", "value"]
+    number: int
+    move: bool
+
+    def __str__(self) -> str:
+        if self.kind == "ref":
+            return f"{'move ' if self.move else ''}%r{self.number}"
+        wide = self.kind in ("i64", "f64")
+        return f"%i{self.number}:{self.number + 1}" if wide else f"%i{self.number}"
+
+
+class Immediate(Record, frozen=True, tag=1):
+    """A number in the bytecode; an ``"i32"`` or ``"i64"`` is read as signed."""
+
+    value: int | float
+    kind: Literal["i32", "i64", "f32", "f64"]
+
+    def __str__(self) -> str:
+        return repr(self.value)
+
+
+class Global(Record, frozen=True, tag=2):
+    """A global; `number` is the ordinal of a ``"ref"``, or the offset of a ``"value"`` in bytes."""
+
+    bank: Literal["ref", "value"]
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.bank}s[{self.number}]"
+
+
+class TypeName(Record, frozen=True, tag=3):
+    """A type by its index in ``module.types``; `name` is None where there is no such type."""
+
+    ordinal: int
+    name: str | None
+
+    def __str__(self) -> str:
+        return f"type[{self.ordinal}]" if self.name is None else self.name
+
+
+class Rodata(Record, frozen=True, tag=4):
+    """A segment of read-only data by its index in ``module.rodata``."""
+
+    ordinal: int
+
+    def __str__(self) -> str:
+        return f"rodata[{self.ordinal}]"
+
+
+class Callee(Record, frozen=True, tag=5):
+    """What is called: ``module.imports[ordinal]``, or ``module.functions[ordinal]``.
+
+    Attributes:
+        ordinal: Its index.
+        imported: Whether it is an import.
+        name: Its name, such as ``"hal.fence.await"``. None for a function that is not exported
+            and has no name in the debug database, and for an index outside the table.
+
+    """
+
+    ordinal: int
+    imported: bool
+    name: str | None
+
+    def __str__(self) -> str:
+        if self.name is not None:
+            return f"@{self.name}"
+        return f"{'import' if self.imported else 'function'}[{self.ordinal}]"
+
+
+class Text(Record, frozen=True, tag=6):
+    """Text in the bytecode, such as the message of a failure."""
+
+    value: str
+
+    def __str__(self) -> str:
+        return repr(self.value)
+
+
+class Branch(Record, frozen=True, tag=7):
+    """Where the execution goes on.
+
+    Attributes:
+        offset: Of the block, in bytes from the start of the function.
+        moves: Pairs of source and target registers, copied one after the other.
+
+    """
+
+    offset: int
+    moves: tuple[tuple[Register, Register], ...]
+
+    def __str__(self) -> str:
+        moves = ", ".join(f"{source} -> {target}" for source, target in self.moves)
+        return f"0x{self.offset:04X}" + (f"({moves})" if moves else "")
+
+
+class Segments(Record, frozen=True, tag=8):
+    """How many tuples each argument of a variadic call has; None for one that is no span."""
+
+    sizes: tuple[int | None, ...]
+
+    def __str__(self) -> str:
+        return f"segments[{', '.join('-' if size is None else str(size) for size in self.sizes)}]"
+
+
+Operand: TypeAlias = (
+    Register | Immediate | Global | TypeName | Rodata | Callee | Text | Branch | Segments
+)
+"""What an instruction reads."""
+
+
+class Instruction(Record, frozen=True):
+    """An instruction of a function.
+
+    Attributes:
+        offset: Where it begins, in bytes from the start of its function.
+        opcode: Its name, such as ``"call"`` or ``"add.i32"``; ``"block"`` is the marker that
+            blocks begin with, where branches lead.
+        operands: What it reads, in the order of the bytes; lists of registers and the cases of a
+            ``"br_table"`` are spread over them.
+        results: The registers that it writes.
+        size: In bytes.
+        number: Of the opcode, after the byte of its page: ``0x58``, ``0xE00A``.
+
+    """
+
+    offset: int
+    opcode: str
+    operands: tuple[Operand, ...]
+    results: tuple[Register, ...]
+    size: int
+    number: int
+
+    def __str__(self) -> str:
+        results = ", ".join(map(str, self.results))
+        operands = ", ".join(map(str, self.operands))
+        return f"{results}{' = ' if results else ''}{self.opcode} {operands}".rstrip()
+
+
+class Finding(ModuleFinding, frozen=True):
+    """Something about the bytecode of a module that is wrong, or worth a look.
+
+    Attributes:
+        function: The index of the function, or None for the module.
+        name: The name of the function, or None where it has none.
+        position: Where the instruction begins, in bytes from the start of the function; None for
+            what is about the function as a whole.
+        instruction: The opcode, or None where there is none.
+
+    """
+
+    function: int | None
+    name: str | None
+    position: int | None
+    instruction: str | None
+
+    def __str__(self) -> str:
+        where = "" if self.name is None else f" (@{self.name})"
+        if self.position is not None:
+            where += f", {self.instruction or 'instruction'} at 0x{self.position:04X}"
+        return super().__str__() + where
+
+
+_instructions = _core.Decoder(tuple[Instruction, ...])
+_findings = _core.Decoder(tuple[Finding, ...])
+
+
+class _Plain:
+    """Takes an answer of the core that is text, and no message."""
+
+    @staticmethod
+    def decode(text: bytes | memoryview) -> str:
+        return bytes(text).decode("utf-8", "surrogateescape")
+
+
+def instructions(module: ModuleBytes, ordinal: int) -> tuple[Instruction, ...]:
+    """Decode the instructions of a function; see `VmFunction.instructions`."""
+    return module.decode(lib.fnabi_bytecode_instructions, _instructions, ordinal)
+
+
+def disassemble(module: Module, function: str | int | None = None) -> str:
+    """Write the bytecode of a module as text.
+
+    An instruction is a line: its offset in the function, what it writes, its opcode and what it
+    reads. Where the module has a debug database, places in the sources follow as comments.
+
+    Args:
+        module: An opened module.
+        function: The name or the index of one function, exported or not; None for all.
+
+    Returns:
+        The text, with a blank line between functions and no line feed at its end.
+
+    Raises:
+        FormatError: when the bytecode is of an unknown version (``bytecode-version``), or a
+            function has bytes that are no instruction.
+        CallError: when there is no such function, or the module is closed.
+
+    """
+    first, count = 0, len(module.functions)
+    if function is not None:
+        first, count = _ordinal(module, function), 1
+    text = module._decode(lib.fnabi_bytecode_disassemble, _plain, first, count)
+    database = module.debug
+    if database is None:
+        return text.rstrip("\n")
+    functions = text.rstrip("\n").split("\n\n")
+    names = _names(module)
+    for index, lines in enumerate(functions):
+        maps = database.source_maps.get(names.get(first + index, ""), ())
+        if len(maps) == 1:
+            functions[index] = _with_places(lines, maps[0], database)
+    return "\n\n".join(functions)
+
+
+def verify(module: Module) -> tuple[Finding, ...]:
+    """Check the bytecode of a module.
+
+    A finding of severity ``"error"`` is what the official runtime of the bytecode's version
+    refuses to load: unknown opcodes, branches to what is no block, registers and ordinals outside
+    their tables, operands that do not fit the callee. ``"unsafe"`` is what that runtime loads
+    unseen, although calling the function can crash or hang it. A ``"notice"`` is what no compiler
+    writes, and does no harm. A module of another version than 15.0, 16.0 and 17.0 has one finding,
+    ``bytecode-version``, an error.
+
+    At most 1000 findings are listed, the last of which (``bytecode-more``) counts the others.
+    The time is linear in the module's size.
+
+    Raises:
+        FormatError: when functions share their bytecode, or refer to names, more often than the
+            module's size allows (``work``), or the file has changed.
+        CallError: when the module is closed.
+
+    """
+    return module._decode(lib.fnabi_bytecode_check, _findings)
+
+
+_plain: _core.Decoder[str] = _Plain()  # type: ignore[assignment]
+
+
+def _names(module: Module) -> dict[int, str]:
+    """The names of functions by their index: of the first export, or in the debug database."""
+    names = {export.ordinal: export.name for export in reversed(module.exports)}
+    database = module.debug
+    if database is None or module.bytecode_version[0] > 16:
+        return names
+    listed = dict(enumerate(each.local_name for each in database.functions))
+    if len(listed) == len(module.functions) and names.items() <= listed.items():
+        return listed
+    return names
+
+
+def _ordinal(module: Module, function: str | int) -> int:
+    if isinstance(function, str):
+        for export in module.exports:
+            if export.name == function:
+                return export.ordinal
+        for ordinal, name in _names(module).items():
+            if name == function:
+                return ordinal
+        raise CallError(f"bytecode.disassemble: no function is named {function!r}")
+    if not 0 <= function < len(module.functions):
+        raise CallError(
+            f"bytecode.disassemble: function {function} out of range, expected below"
+            f" {len(module.functions)}"
+        )
+    return function
+
+
+_HOPS_MAX = 64
+
+
+def _with_places(lines: str, source: SourceMap, database: Database) -> str:
+    """Add where instructions come from, each place where it begins."""
+    rows = {each.bytecode_offset: each.location for each in source.locations}
+    told, commented = "", []
+    for line in lines.split("\n"):
+        offset, _, instruction = line.strip().partition("  ")
+        row = rows.get(int(offset, 16)) if line.startswith("  ") and instruction else None
+        place = "" if row is None else _file(database, row)
+        if place not in ("", told):
+            line += f"  // {place}"
+            told = place
+        commented.append(line)
+    return "\n".join(commented)
+
+
+def _file(database: Database, row: int) -> str:
+    """The first place in a file that a row of the location table leads to, or ""."""
+    for _ in range(_HOPS_MAX):
+        if not 0 <= row < len(database.locations):
+            break
+        location = database.locations[row]
+        if isinstance(location, FileLineCol):
+            place = str(location)
+            return place if place.isprintable() else repr(place)
+        if not location._rows():
+            break
+        row = location._rows()[0]
+    return ""
