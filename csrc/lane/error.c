@@ -13,7 +13,7 @@
  *
  * A function that fails leaves its error in a slot of its thread: that of
  * libtvm_ffi where that library is loaded, one of its own library where that is
- * linked with nothing (pycall_library.c). Errors of callbacks go into the
+ * linked with nothing (library.c). Errors of callbacks go into the
  * first, or where it is missing into one of ours. */
 static struct {
   void (*set)(void* error);   /* gets its own reference */
