@@ -132,9 +132,9 @@ static PyObject* make(PyTypeObject* type, PyObject* args, PyObject* names) {
   return lane_wrap(type, &seq->object);
 }
 
-/* ------------------------------------------------------------ from an array
- *
- * An array does not change. A list may, whenever Python runs: a value of it is
+/* ------------------------------------------------------------ from an array */
+
+/* An array does not change. A list may, whenever Python runs: a value of it is
  * then kept with a reference of its own, and its size is asked for again. */
 
 static bool get(const fnabi_seq_object* seq, int64_t i, fnabi_any* out) {
@@ -353,9 +353,9 @@ static PyObject* seq_count(PyObject* self, PyObject* value) {
     Py_mp_subscript, subscript                                                \
   }
 
-/* ---------------------------------------------------------- changes to a list
- *
- * What is put in is converted first, because that may run Python; from then on
+/* -------------------------------------------------------- changes to a list */
+
+/* What is put in is converted first, because that may run Python; from then on
  * until the list is whole again nothing is given back. */
 
 static int insert_at(PyObject* self, Py_ssize_t i, PyObject* value) {
@@ -546,8 +546,7 @@ static PyObject* list_copy(PyObject* self, PyObject* unused) {
   return made ? lane_wrap(lane.list, &made->object) : NULL;
 }
 
-/* ----------------------------------------------------------------- the types
- */
+/* ---------------------------------------------------------------- the types */
 
 static PyMethodDef array_methods[] = {READING, {0}};
 

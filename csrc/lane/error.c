@@ -1,140 +1,8 @@
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* RTLD_DEFAULT, dl_iterate_phdr */
-#endif
-#include <dlfcn.h>
-#ifdef __linux__
-#include <link.h>
-#endif
-
 #include "lane/lane.h"
-
-/* ------------------------------------------------------------ where errors
- * wait
- *
- * A function that fails leaves its error in a slot of its thread: that of
- * libtvm_ffi where that library is loaded, one of its own library where that is
- * linked with nothing (library.c). Errors of callbacks go into the
- * first, or where it is missing into one of ours. */
-static struct {
-  void (*set)(void* error);   /* gets its own reference */
-  void (*take)(void** error); /* gives its reference away; NULL: none */
-} slot;
-
-static _Thread_local fnabi_error_object* own;
-static int own_count; /* on all threads, so that most look no further */
-
-_Thread_local int lane_callbacks;
 
 static PyObject* attribute; /* "ffi_error", interned */
 
-#ifdef __linux__
-static int read_loads(struct dl_phdr_info* info, size_t size, void* loads) {
-  if (size >= offsetof(struct dl_phdr_info, dlpi_subs))
-    *(unsigned long long*)loads = info->dlpi_adds;
-  return 1; /* the first tells it all */
-}
-#endif
-
-/* Whether a library has been loaded since the last time; true where nobody
- * knows. */
-static bool loads_changed(void) {
-#ifdef __linux__
-  static unsigned long long known;
-  unsigned long long loads = 0;
-  dl_iterate_phdr(read_loads, &loads);
-  if (loads != 0 && loads == known) return false;
-  known = loads;
-#endif
-  return true;
-}
-
-void lane_error_find(void) {
-  if (slot.take != NULL || !loads_changed()) return;
-  void* library = dlopen("libtvm_ffi.so", RTLD_LAZY | RTLD_NOLOAD);
-  if (library == NULL) library = RTLD_DEFAULT;
-  void *set = dlsym(library, "TVMFFIErrorSetRaised"),
-       *take = dlsym(library, "TVMFFIErrorMoveFromRaised");
-  if (set == NULL || take == NULL) return;
-  memcpy(&slot.set, &set, sizeof set);
-  void (*function)(void**);
-  memcpy(&function, &take, sizeof take);
-  __atomic_store_n(&slot.take, function, __ATOMIC_RELEASE);
-}
-
-/* What waits beside an error that was in the slot of libtvm_ffi, or NULL, which
- * it takes over. */
-static fnabi_error_object* take_others(void* error) {
-  fnabi_byte_array kind, message;
-  if (error != NULL &&
-      ((fnabi_object*)error)->type_index != FNABI_INDEX_ERROR) {
-    fnabi_object_release(error);
-    error = NULL;
-  }
-  if (__atomic_load_n(&own_count, __ATOMIC_RELAXED) != 0 && own != NULL) {
-    if (error != NULL)
-      fnabi_object_release(own);
-    else
-      error = own;
-    own = NULL;
-    __atomic_fetch_sub(&own_count, 1, __ATOMIC_RELAXED);
-  }
-  if (lane_library_slots && lane_library_error(&kind, &message)) {
-    const fnabi_byte_array backtrace = {"", 0};
-    if (error != NULL) fnabi_object_release(error);
-    error = fnabi_error_object_new(&kind, &message, &backtrace, 0, NULL);
-  }
-  return error;
-}
-
-/* What waits on this thread, owned; NULL: nothing. Slots of libraries come
- * first: a function that has put something there has failed after what it
- * called. Needs no GIL. */
-static fnabi_error_object* take(void) {
-  void* error = NULL;
-  void (*from_runtime)(void**) = __atomic_load_n(&slot.take, __ATOMIC_ACQUIRE);
-  if (from_runtime != NULL) from_runtime(&error);
-  return take_others(error);
-}
-
-/* Takes the error over. */
-static void put(fnabi_error_object* error) {
-  if (slot.take != NULL) {
-    slot.set(error);
-    fnabi_object_release(error);
-    return;
-  }
-  fnabi_error_object* old = own;
-  own = error;
-  if (old != NULL)
-    fnabi_object_release(old);
-  else
-    __atomic_fetch_add(&own_count, 1, __ATOMIC_RELAXED);
-}
-
-fnabi_error_object* lane_error_begin(void) {
-  /* what there is most often, at once: one slot, and nothing in it */
-  void* error = NULL;
-  void (*from_runtime)(void**) = __atomic_load_n(&slot.take, __ATOMIC_ACQUIRE);
-  if (from_runtime != NULL) from_runtime(&error);
-  fnabi_error_object* left = error;
-  if (lane_library_slots || __atomic_load_n(&own_count, __ATOMIC_RELAXED) != 0)
-    left = take_others(error);
-  if (left == NULL || lane_callbacks > 0) return left;
-  fnabi_object_release(left);
-  return NULL;
-}
-
-void lane_error_end(fnabi_error_object* left, bool good) {
-  if (left == NULL) return;
-  if (good)
-    put(left);
-  else
-    fnabi_object_release(left);
-}
-
-/* ------------------------------------------------- a Python exception as an
- * error
- */
+/* ------------------------------------------- a Python exception as an error */
 typedef struct raised {
   fnabi_error_object error;
   PyObject* exception;
@@ -243,9 +111,7 @@ end:
   return self ? 0 : -1;
 }
 
-/* ------------------------------------------------- an error as a Python
- * exception
- */
+/* ------------------------------------------- an error as a Python exception */
 
 /* The builtin class that a kind names. Borrowed. */
 static PyObject* class_of_kind(PyObject* kind) {
@@ -307,7 +173,7 @@ void lane_raise(PyObject* exception) {
 }
 
 bool lane_error_fetch(void) {
-  fnabi_error_object* error = take();
+  fnabi_error_object* error = lane_error_take();
   /* An old way to fail: status -2, and Python knows. */
   bool known = PyErr_Occurred() != NULL;
   if (error == NULL) return known;
@@ -333,7 +199,7 @@ PyObject* lane_error_report(void) {
   fnabi_any error;
   lane_error_find();
   if (lane_error_own(exception, &error) == 0)
-    put((fnabi_error_object*)error.v_object);
+    lane_error_put((fnabi_error_object*)error.v_object);
   else
     PyErr_Clear(); /* out of memory */
   Py_XDECREF(type);
@@ -345,15 +211,14 @@ void lane_error_report_end(void) {
   static const fnabi_byte_array kind = {"RuntimeError", 12},
                                 backtrace = {"", 0};
   static const char text[] =
-      "the Python interpreter is at its end and runs no callbacks";
+      "the Python interpreter is shutting down and runs no callbacks";
   const fnabi_byte_array message = {text, sizeof text - 1};
   fnabi_error_object* error =
       fnabi_error_object_new(&kind, &message, &backtrace, 0, NULL);
-  if (error != NULL) put(error);
+  if (error != NULL) lane_error_put(error);
 }
 
-/* ----------------------------------------------------------------------- Error
- */
+/* -------------------------------------------------------------------- Error */
 
 static PyObject* error_text(PyObject* self, void* offset) {
   const char* error = (const char*)((lane_object*)self)->object;

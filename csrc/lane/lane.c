@@ -60,7 +60,7 @@ PyObject* lane_refuse_reduce(PyObject* self, PyObject* unused) {
   (void)unused;
   if (name != NULL)
     lane_call_error(
-        "%U: cannot be pickled or copied, it is good in this process only",
+        "%U: cannot be pickled or copied: it is only valid in this process",
         name);
   Py_XDECREF(name);
   return NULL;
@@ -77,10 +77,10 @@ PyTypeObject* lane_add_type(PyObject* module, PyType_Spec* spec,
   return (PyTypeObject*)type; /* for ever */
 }
 
-/* ------------------------------------------------------------------ the end
- *
- * Libraries may hold Python objects for longer than there is an interpreter,
- * and call them. */
+/* ------------------------------------------------------------------ shutting down */
+
+/* Libraries may keep and call Python objects after the interpreter has shut
+ * down. */
 bool lane_finished;
 
 void lane_drop(PyObject* object) {
@@ -120,10 +120,12 @@ PyMODINIT_FUNC PyInit__call(void) {
   PyObject* module = PyModule_Create(&definition);
   if (module != NULL &&
       (lane_object_init(module) < 0 || lane_any_init(module) < 0 ||
-       lane_array_init(module) < 0 || lane_map_init(module) < 0 ||
-       lane_error_init(module) < 0 || lane_tensor_init(module) < 0 ||
-       lane_function_init(module) < 0 || lane_library_init(module) < 0 ||
-       lane_columns_init(module) < 0 || lane_message_init(module) < 0 ||
+       lane_any_array_init(module) < 0 || lane_array_init(module) < 0 ||
+       lane_map_init(module) < 0 || lane_error_init(module) < 0 ||
+       lane_tensor_init(module) < 0 || lane_function_init(module) < 0 ||
+       lane_call_init(module) < 0 || lane_library_init(module) < 0 ||
+       lane_columns_init(module) < 0 || lane_arrow_init(module) < 0 ||
+       lane_record_init(module) < 0 || lane_record_decode_init(module) < 0 ||
        lane_signature_init(module) < 0 || finish_at_exit() < 0))
     Py_CLEAR(module);
   return module;

@@ -1,13 +1,15 @@
-/* pycall.h - the call lane, `fnabi._call`: Python objects to values of
- * TVM-FFI's stable C ABI and back, and signatures to Python objects, without a
- * step in between. Private.
+/* lane.h - the call lane, `fnabi._call`. Private.
  *
- * The only files that know Python are this one and pycall*.c. They keep to the
- * stable C API of CPython 3.11. A function that answers an int or a pointer has
- * set a Python exception when it answers -1 or NULL; all but those that say so
- * are called with the GIL held. */
-#ifndef FNABI_PYCALL_H
-#define FNABI_PYCALL_H
+ * The lane converts between Python objects and values of TVM-FFI's stable C
+ * ABI, and builds typed Python objects of the core's answers, without a step in
+ * between. csrc/lane is the only room that includes Python.h; it keeps to the
+ * stable C API of CPython 3.11.
+ *
+ * A function that returns an int or a pointer has set a Python exception when
+ * it returns -1 or NULL. All functions need the GIL, except those whose comment
+ * says otherwise. */
+#ifndef FNABI_LANE_H
+#define FNABI_LANE_H
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -15,7 +17,7 @@
 
 #include "value/object.h"
 
-/* What the stable API of 3.11 has, but its headers name from 3.12 on. */
+/* In the stable API of 3.11, but only named by its headers from 3.12 on. */
 #ifndef Py_TPFLAGS_HAVE_VECTORCALL
 #define Py_TPFLAGS_HAVE_VECTORCALL (1UL << 11)
 #endif
@@ -27,6 +29,8 @@
 #define LANE_VECTORCALL_OFFSET ((size_t)1 << (8 * sizeof(size_t) - 1))
 typedef PyObject* (*lane_vectorcall)(PyObject* self, PyObject* const* args,
                                      size_t flagged_count, PyObject* names);
+
+/* ------------------------------------------------------------------- lane.c */
 
 /* A Python object around one strong reference to an object of the ABI. */
 typedef struct lane_object {
@@ -48,7 +52,7 @@ typedef struct lane_types {
 } lane_types;
 extern lane_types lane;
 
-/* Names of Python that are looked up when they are first needed. Borrowed. */
+/* Python objects that are imported when they are first needed. */
 typedef enum lane_name {
   LANE_CALL_ERROR,
   LANE_LIBRARY_ERROR,
@@ -67,186 +71,230 @@ typedef enum lane_name {
   LANE_REAL,
   LANE_NAME_COUNT
 } lane_name;
+/* Returns a borrowed reference. */
 PyObject* lane_get(lane_name name);
-/* An attribute of a module that somebody has imported already, as a new
- * reference; NULL without an exception when nobody has. */
+/* Returns a new reference to an attribute of a module that is imported already;
+ * NULL without an exception when it is not. */
 PyObject* lane_imported(const char* module, const char* name);
 
-/* Raises CallError. */
+/* Raises CallError; returns -1. */
 int lane_call_error(const char* format, ...);
 static inline int lane_no_memory(void) {
   PyErr_NoMemory();
   return -1;
 }
 
-/* The method __reduce__ of what is good in this process only. */
+/* __reduce__ of types whose instances are only valid in this process. */
 PyObject* lane_refuse_reduce(PyObject* self, PyObject* unused);
 #define LANE_NOT_PICKLED {"__reduce__", lane_refuse_reduce, METH_NOARGS, NULL}
 
-/* ------------------------------------------------------------- pycall_convert
- */
+/* For deleters, which run on any thread, without the GIL, and possibly after
+ * the interpreter has shut down: releases a Python object, or NULL. */
+void lane_drop(PyObject* object);
+extern bool lane_finished; /* the interpreter is shutting down */
+
+/* Makes a type of the module "fnabi" and adds it. */
+PyTypeObject* lane_add_type(PyObject* module, PyType_Spec* spec,
+                            PyTypeObject* base);
+
+/* --------------------------------------------------------------- to_value.c */
 
 /* The value of a Python object: LANE_MADE when *out is owned, LANE_BORROWED
- * when it is a view that is good for as long as the Python object does not
- * change. */
+ * when it is a view, valid as long as the Python object does not change. */
 enum { LANE_BORROWED = 0, LANE_MADE = 1 };
 int lane_view(PyObject* value, fnabi_any* out);
-/* The same, owned in any case. */
+/* The same, always owned. */
 int lane_own(PyObject* value, fnabi_any* out);
 
-/* What a dtype that does not change is in DLPack: a DType, one of NumPy, torch
- * or tvm_ffi. */
+/* The DLPack dtype of an immutable dtype: a DType, one of NumPy, torch or
+ * tvm_ffi. */
 int lane_dtype(PyObject* dtype, fnabi_dl_dtype* out);
 
-/* The Python object of a value. `lane_take` takes an owned value over, also
- * when it fails. With `plain`, containers become list and dict all the way
- * down. */
-PyObject* lane_from(const fnabi_any* any, bool plain);
-PyObject* lane_take(fnabi_any* any, bool plain);
-
-/* A new reference of a Python object around a reference that is taken over,
- * also on failure. */
-PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object);
-/* The type of the wrapper that a type index has. */
-PyTypeObject* lane_type_of(int32_t type_index);
-
-/* Gives a reference back; the current exception stays, whatever the object's
- * deleter, which may be Python code, does. */
-void lane_release(fnabi_object* object);
+/* The bytes of a str, which live as long as it does; surrogate escapes become
+ * the bytes they stand for. *keep is a new reference, or NULL. */
+int lane_utf8(PyObject* str, fnabi_byte_array* text, PyObject** keep);
 
 /* Whether an object is a column of values: a list, a tuple that is no shape, a
  * range. */
 bool lane_is_sequence(PyObject* object);
 
-/* NULL and a CallError for a size without text. */
+/* ------------------------------------------------------------- from_value.c */
+
+/* Returns the Python object of a value. `lane_take` also releases the value,
+ * even when it fails. With `plain`, containers become list and dict at every
+ * depth. */
+PyObject* lane_from(const fnabi_any* any, bool plain);
+PyObject* lane_take(fnabi_any* any, bool plain);
+
+/* Returns a Python object that owns `object`, whose reference it takes over,
+ * also on failure. */
+PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object);
+/* The wrapper type of a type index. */
+PyTypeObject* lane_type_of(int32_t type_index);
+
+/* Returns NULL and raises CallError for a text whose data is NULL, or whose
+ * size is no size. */
 PyObject* lane_text(const fnabi_byte_array* text);
-/* The bytes of a str, which live as long as it does; what is no UTF-8 comes
- * back as the bytes it was. *keep is a new reference, or NULL. */
-int lane_utf8(PyObject* str, fnabi_byte_array* text, PyObject** keep);
 
-/* ------------------------------------------------- one file for each of these
- */
+/* ---------------------------------------------------------------- big_int.c */
 
-/* For deleters, which may run on any thread, without the GIL, and after the end
- * of the interpreter: releases a Python object, or NULL. */
-void lane_drop(PyObject* object);
-extern bool lane_finished; /* the interpreter is at its end */
+/* An int outside int64, as an object of the ABI; LANE_MADE. */
+int lane_big_int_view(PyObject* value, fnabi_any* out);
+PyObject* lane_big_int_from(const fnabi_big_int_object* big);
 
-/* The object in a wrapper of the package tvm_ffi, which must be imported. */
+/* ----------------------------------------------------------------- object.c */
+
+/* Releases a reference. The current exception stays, although the object's
+ * deleter may run Python. */
+void lane_release(fnabi_object* object);
+
+/* Returns the object in a wrapper of the package tvm_ffi, which must be
+ * imported. */
 PyObject* lane_object_peer(fnabi_object* object);
 
-PyObject* lane_any_new(const fnabi_any* any); /* gets its own reference */
+/* -------------------------------------------------------------------- any.c */
+
+PyObject* lane_any_new(const fnabi_any* any); /* adds a reference */
 fnabi_any lane_any_value(PyObject* any);      /* borrowed */
 
-/* An AnyArray of `size` times None, to be filled. */
+/* -------------------------------------------------------------- any_array.c */
+
+/* Returns an AnyArray of `size` times None, to be filled. */
 PyObject* lane_any_array_new(Py_ssize_t size);
 fnabi_any* lane_any_array_data(PyObject* array);
 Py_ssize_t lane_any_array_size(PyObject* array);
+
+/* ---------------------------------------------- container.c, array.c, map.c */
 
 int lane_array_own(PyObject* sequence, fnabi_any* out); /* list, tuple */
 PyObject* lane_array_list(fnabi_seq_object* array, bool plain);
 int lane_map_own(PyObject* dict, fnabi_any* out);
 PyObject* lane_map_dict(fnabi_map_object* map, bool plain);
 
-/* 1 for values that are equal as Python compares them: numbers of any type by
- * value, containers by what is in them; keys of maps by the rules of the ABI.
- * -1: an exception. What is compared must be kept by the caller: it may run
- * Python. */
+/* Returns 1 for values that Python would call equal: numbers of any type by
+ * value, containers by their contents, keys of maps by the rules of the ABI. It
+ * may run Python: the caller keeps both values alive. */
 int lane_equal(const fnabi_any* a, const fnabi_any* b);
 int lane_array_equal(const fnabi_seq_object* a, const fnabi_seq_object* b);
 int lane_map_equal(const fnabi_map_object* a, const fnabi_map_object* b);
 
-/* The containers around a value whose repr is made, so that one inside itself
- * is found. */
+/* The containers around a value whose repr is being made: one that contains
+ * itself is found in them. */
 typedef struct lane_nest {
   const struct lane_nest* outer;
   const fnabi_object* object;
   int depth;
 } lane_nest;
-/* Which evaluates where the reprs of all values do. With `plain`, for values
- * that become an array or a map again, these are lists and dicts. */
+/* The repr of a value. With `plain`, arrays and maps are written as lists and
+ * dicts. */
 PyObject* lane_repr(const fnabi_any* value, const lane_nest* nest, bool plain);
 PyObject* lane_object_repr(PyObject* object);
-/* Appends the reprs of the values, or pairs, to a list. */
+/* Append the reprs of the values, or pairs, to a list. */
 int lane_array_repr(const fnabi_seq_object* array, const lane_nest* nest,
                     PyObject* parts);
 int lane_map_repr(const fnabi_map_object* map, const lane_nest* nest,
                   PyObject* parts);
 
-/* Makes a type a subclass of one in collections.abc. */
+/* Registers a type with an abstract base class of collections.abc. */
 int lane_register(const char* base, PyTypeObject* type);
 
-/* A tensor over the memory of an array, which it keeps: NumPy's, one with the
- * exchange API or `__dlpack__`, one with a buffer. */
+/* ---------------------------------------------------------- tensor_import.c */
+
+/* A tensor over the memory of an array, which it keeps alive: an array of
+ * NumPy, one with the exchange API or `__dlpack__`, one with a buffer. */
 int lane_tensor_of_numpy(PyObject* array, fnabi_any* out);
 int lane_tensor_of_exchange(PyObject* array, fnabi_any* out);
 int lane_tensor_of_dlpack(PyObject* array, fnabi_any* out);
 int lane_tensor_of_buffer(PyObject* array, fnabi_any* out);
-/* A Tensor over memory that is good for one call, with a header of its own; and
- * the end of the call. */
+/* Frees a tensor over an array when it has no other reference, at less cost
+ * than its deleter. Returns false when it is no such tensor; then it has done
+ * nothing. */
+bool lane_tensor_dispose(fnabi_object* object);
+
+/* ----------------------------------------------------------------- tensor.c */
+
+/* Raises CallError for a tensor that cannot be read; without a `problem`
+ * MemoryError. Returns -1. */
+int lane_tensor_refuse(const char* problem);
+/* A Tensor over memory that is only valid during one call, and the end of that
+ * call. */
 PyObject* lane_tensor_of_view(const fnabi_dl_tensor* view);
 void lane_tensor_expire(PyObject* tensor);
 /* The value of a Tensor, as lane_view: a DLTENSOR when it is such a one. */
 int lane_tensor_view(PyObject* tensor, fnabi_any* out);
-/* Does away with a tensor over an array that nobody else has a reference to, at
- * less cost than its deleter; false: it is none, and nothing was done. */
-bool lane_tensor_dispose(fnabi_object* object);
+
+/* --------------------------------------------------- callback.c, function.c */
 
 /* A function of the ABI that calls a Python callable. */
 int lane_callback_own(PyObject* callable, fnabi_any* out);
-PyObject* lane_function_of_object(fnabi_object* function); /* takes it over */
-/* A function's object, made at first use; borrowed. */
+/* Returns a Function that owns `function`, also on failure. */
+PyObject* lane_function_of_object(fnabi_object* function);
+/* Returns a function's object, made at first use; borrowed. */
 fnabi_object* lane_function_object(PyObject* function);
 
+/* ------------------------------------------------------------------ error.c */
+
+/* The error of an exception. */
 int lane_error_own(PyObject* exception, fnabi_any* out);
-/* The exception of an error: the very one that it was made from, or one of the
- * kind's type. */
+/* Returns the exception of an error: the same one that it was made from, or a
+ * new one of the type that its kind names. */
 PyObject* lane_error_exception(fnabi_error_object* error);
-/* Looks for the slot of libtvm_ffi, unless it is known or nothing has been
- * loaded since. To be called before functions are that may use it. */
-void lane_error_find(void);
-/* Around a call: what an earlier one has left is dropped, so that a failure to
- * come is not explained by it. Inside a callback it is what made the function
- * fail that calls back, and stays: it is given to lane_error_end, which puts it
- * back unless the call has failed. Neither needs the GIL. */
-fnabi_error_object* lane_error_begin(void);
-void lane_error_end(fnabi_error_object* left, bool good);
-/* How many callbacks are running on this thread, one inside the other. */
-extern _Thread_local int lane_callbacks;
-/* Raises an exception with the traceback that it has. Takes it over. */
+/* Raises an exception with its own traceback, and takes its reference over. */
 void lane_raise(PyObject* exception);
-/* Raises the error that waits on this thread; false, and no exception, where
- * none does. */
+/* Raises the error that waits on this thread. Returns false, without an
+ * exception, when none does. */
 bool lane_error_fetch(void);
-/* The same, and a CallError that says that there is none. `name` is that of the
+/* The same; raises CallError when no error waits. `name` is that of the
  * function, a str or NULL. */
 void lane_error_raise(PyObject* name, int status);
 /* Reports the current Python exception to the C caller of a callback, clears
- * it, and gives a new reference to it. */
+ * it, and returns a new reference to it. */
 PyObject* lane_error_report(void);
-/* Reports that there is no Python any more; needs no GIL. */
+/* Reports that the interpreter is shutting down. Does not need the GIL. */
 void lane_error_report_end(void);
 
-/* Takes the error that a library has kept for this thread, and drops those of
- * all others. The texts are good until it fails again. Needs no GIL. */
-bool lane_library_error(fnabi_byte_array* kind, fnabi_byte_array* message);
-extern bool lane_library_slots; /* whether there is one that does so */
+/* ------------------------------------------------------------- error_slot.c
+ *
+ * No function here but lane_error_find needs the GIL. */
 
-/* Each adds its types to the module. */
+/* Looks for the slot of libtvm_ffi, unless it is known or nothing has been
+ * loaded since the last time. To be called before any function that may use
+ * the slot. */
+void lane_error_find(void);
+/* Around a call: an earlier error that still waits is dropped, so that it does
+ * not explain a later failure. Inside a callback it is the reason why the
+ * calling function fails; it is returned instead, for lane_error_end, which
+ * puts it back unless the call has failed. */
+fnabi_error_object* lane_error_begin(void);
+void lane_error_end(fnabi_error_object* left, bool good);
+/* Returns the error that waits on this thread, owned, or NULL; it waits no
+ * longer. */
+fnabi_error_object* lane_error_take(void);
+/* Makes an error wait on this thread; takes its reference over. */
+void lane_error_put(fnabi_error_object* error);
+/* How many callbacks are running on this thread, one inside the other. */
+extern _Thread_local int lane_callbacks;
+/* Adds the error slot of a library, which fnabi/callee.h describes. Returns
+ * false when there is no memory. */
+bool lane_error_slot_add(void* address);
+
+/* --------------------------------------------------------------- the module */
+
+/* Each adds its types and functions to the module. */
 int lane_any_init(PyObject* module);
+int lane_any_array_init(PyObject* module);
 int lane_object_init(PyObject* module);
 int lane_array_init(PyObject* module);
 int lane_map_init(PyObject* module);
 int lane_error_init(PyObject* module);
 int lane_function_init(PyObject* module);
+int lane_call_init(PyObject* module);
 int lane_tensor_init(PyObject* module);
 int lane_library_init(PyObject* module);
 int lane_columns_init(PyObject* module);
-int lane_message_init(PyObject* module);
+int lane_arrow_init(PyObject* module);
+int lane_record_init(PyObject* module);
+int lane_record_decode_init(PyObject* module);
 int lane_signature_init(PyObject* module);
-
-/* Makes a type of the module "fnabi" and adds it. */
-PyTypeObject* lane_add_type(PyObject* module, PyType_Spec* spec,
-                            PyTypeObject* base);
 
 #endif

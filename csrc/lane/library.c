@@ -52,59 +52,7 @@ static PyObject* library_symbol(PyObject* module, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-/* --------------------------------------------------------------- slots for
- * errors
- *
- * Libraries that are linked with nothing keep their errors themselves, as
- * fnabi/callee.h says. */
-typedef struct slot_error {
-  fnabi_byte_array kind, message;
-} slot_error;
-typedef int32_t (*error_slot)(slot_error* error, size_t size);
-
-/* Calls without the GIL look into the slots: a table is replaced, never freed.
- */
-typedef struct slot_table {
-  size_t count;
-  error_slot slots[];
-} slot_table;
-static slot_table* table;
-bool lane_library_slots;
-
-static PyObject* library_add_error_slot(PyObject* module, PyObject* number) {
-  (void)module;
-  void* address = PyLong_AsVoidPtr(number);
-  if (address == NULL && PyErr_Occurred()) return NULL;
-  error_slot slot;
-  memcpy(&slot, &address, sizeof slot);
-  size_t count = table ? table->count : 0;
-  for (size_t i = 0; i < count; i++)
-    if (table->slots[i] == slot) Py_RETURN_NONE;
-  slot_table* more = PyMem_Malloc(sizeof *more + (count + 1) * sizeof slot);
-  if (more == NULL) return PyErr_NoMemory();
-  if (count != 0) memcpy(more->slots, table->slots, count * sizeof slot);
-  more->slots[count] = slot;
-  more->count = count + 1;
-  __atomic_store_n(&table, more, __ATOMIC_RELEASE);
-  lane_library_slots = true;
-  Py_RETURN_NONE;
-}
-
-bool lane_library_error(fnabi_byte_array* kind, fnabi_byte_array* message) {
-  bool any = false;
-  slot_table* now = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
-  for (size_t i = 0; now != NULL && i < now->count; i++) {
-    slot_error found = {{"", 0}, {"", 0}};
-    if (now->slots[i](&found, sizeof found) != 1 || any) continue;
-    *kind = found.kind;
-    *message = found.message;
-    any = true;
-  }
-  return any;
-}
-
-/* ------------------------------------------------------------ global functions
- */
+/* --------------------------------------------------------- global functions */
 
 static PyObject* library_global(PyObject* module, PyObject* name) {
   (void)module;
@@ -130,6 +78,14 @@ static PyObject* library_global(PyObject* module, PyObject* name) {
   }
   if (function == NULL) Py_RETURN_NONE;
   return lane_function_of_object(function);
+}
+
+static PyObject* library_add_error_slot(PyObject* module, PyObject* number) {
+  (void)module;
+  void* address = PyLong_AsVoidPtr(number);
+  if (address == NULL && PyErr_Occurred()) return NULL;
+  if (!lane_error_slot_add(address)) return PyErr_NoMemory();
+  Py_RETURN_NONE;
 }
 
 static PyMethodDef library_methods[] = {

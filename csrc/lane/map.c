@@ -16,8 +16,7 @@ static const char* name_of(PyObject* self) {
   return is_dict(self) ? "Dict" : "Map";
 }
 
-/* ------------------------------------------------------------------ to a map
- */
+/* ----------------------------------------------------------------- to a map */
 
 /* Owned keys and values, in turn. */
 typedef struct pairs {
@@ -173,9 +172,9 @@ static PyObject* make(PyTypeObject* type, PyObject* args, PyObject* names) {
   return map ? lane_wrap(type, &map->object) : NULL;
 }
 
-/* ---------------------------------------------------------------- from a map
- *
- * Whenever Python runs a Dict may change: of each pair there are references of
+/* --------------------------------------------------------------- from a map */
+
+/* Whenever Python runs a Dict may change: of each pair there are references of
  * our own, and a walk ends where the size is another one. */
 
 typedef struct walk {
@@ -294,8 +293,7 @@ int lane_map_repr(const fnabi_map_object* map, const lane_nest* nest,
   return status;
 }
 
-/* ------------------------------------------------------------------ iteration
- */
+/* ---------------------------------------------------------------- iteration */
 typedef enum part { KEYS, VALUES, ITEMS } part;
 
 typedef struct map_iterator {
@@ -392,8 +390,7 @@ static PyObject* map_items(PyObject* self, PyObject* unused) {
   return view(self, LANE_MAP_ITEMS);
 }
 
-/* ------------------------------------------------------------------- reading
- */
+/* ------------------------------------------------------------------ reading */
 
 static PyObject* todict(PyObject* self, PyObject* unused) {
   (void)unused;
@@ -508,8 +505,7 @@ static PyObject* reduce(PyObject* self, PyObject* unused) {
     Py_mp_subscript, subscript                                             \
   }
 
-/* ---------------------------------------------------------- changes to a dict
- */
+/* -------------------------------------------------------- changes to a dict */
 
 static int set_subscript(PyObject* self, PyObject* key, PyObject* value) {
   fnabi_any k, v;
@@ -626,8 +622,7 @@ static PyObject* dict_copy(PyObject* self, PyObject* unused) {
   return map ? lane_wrap(lane.dict, &map->object) : NULL;
 }
 
-/* ----------------------------------------------------------------- the types
- */
+/* ---------------------------------------------------------------- the types */
 
 static PyMethodDef map_methods[] = {READING, {0}};
 

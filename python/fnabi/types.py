@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import msgspec
 
 from fnabi import _core
-from fnabi._call import Reader
+from fnabi._call import RecordDecoder
 from fnabi._fnabi import lib
 from fnabi.errors import CallError
 
@@ -353,7 +353,7 @@ Type: TypeAlias = (
 
 
 # Reads what the core decodes; by their tags it finds the classes of the types.
-reader = Reader(
+decoder = RecordDecoder(
     (DType, *sorted(get_args(Type), key=lambda type: type.__struct_config__.tag)), _core.refusal
 )
 

@@ -1,0 +1,46 @@
+#include "lane/lane.h"
+
+/* A method of int, whatever a subclass makes of it. */
+static PyObject* call_int(const char* name, PyObject* args, PyObject* named) {
+  PyObject* method = PyObject_GetAttrString((PyObject*)&PyLong_Type, name);
+  PyObject* answer = method && args ? PyObject_Call(method, args, named) : NULL;
+  Py_XDECREF(method);
+  Py_XDECREF(args);
+  return answer;
+}
+
+static PyObject* as_signed(void) {
+  static PyObject* named;
+  if (named == NULL) named = Py_BuildValue("{s:O}", "signed", Py_True);
+  return named;
+}
+
+int lane_big_int_view(PyObject* value, fnabi_any* out) {
+  /* ceil((bits + 1) / 64) words */
+  PyObject* bits = call_int("bit_length", PyTuple_Pack(1, value), NULL);
+  if (bits == NULL) return -1;
+  Py_ssize_t words = PyLong_AsSsize_t(bits) / 64 + 1;
+  Py_DECREF(bits);
+  PyObject* named = as_signed();
+  PyObject* bytes =
+      named
+          ? call_int("to_bytes",
+                     Py_BuildValue("(Ons)", value, words * 8, "little"), named)
+          : NULL;
+  if (bytes == NULL) return -1;
+  bool good = fnabi_int_new((const uint64_t*)PyBytes_AsString(bytes),
+                            (size_t)words, out);
+  Py_DECREF(bytes);
+  if (!good) PyErr_NoMemory();
+  return good ? LANE_MADE : -1;
+}
+
+PyObject* lane_big_int_from(const fnabi_big_int_object* big) {
+  if (big->words > PY_SSIZE_T_MAX / 8) return PyErr_NoMemory();
+  PyObject* named = as_signed();
+  if (named == NULL) return NULL;
+  return call_int("from_bytes",
+                  Py_BuildValue("(y#s)", (const char*)(big + 1),
+                                (Py_ssize_t)big->words * 8, "little"),
+                  named);
+}

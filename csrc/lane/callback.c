@@ -1,0 +1,142 @@
+#include "lane/function.h"
+
+/* ----------------------------------------------------------------- callback */
+
+/* A function of the ABI that calls a Python object, on whatever thread. An
+ * error that it reports waits on that thread; a library that calls it on one of
+ * its own and joins that may fail without taking the error along. So the
+ * callback remembers the exception for the call that it was an argument of. */
+typedef struct callback {
+  fnabi_function_object function;
+  PyObject* callable;
+  PyObject* failed;   /* an exception, or NULL */
+  uint64_t failed_as; /* which of the failures on foreign threads it was */
+} callback;
+
+uint64_t lane_foreign_failures;
+
+static void delete_callback(void* self, int flags) {
+  if (flags & FNABI_DELETER_STRONG) {
+    lane_drop(((callback*)self)->callable);
+    lane_drop(((callback*)self)->failed);
+  }
+  if (flags & FNABI_DELETER_WEAK) fnabi_object_free(self);
+}
+
+/* A DLTensor* is good until the callback returns: what it was made of here is
+ * then made unusable, whoever has got hold of it. */
+static PyObject* from_argument(const fnabi_any* arg) {
+  if (arg->type_index != FNABI_INDEX_DLTENSOR) return lane_from(arg, false);
+  return lane_tensor_of_view((const fnabi_dl_tensor*)arg->v_pointer);
+}
+
+static void end_argument(const fnabi_any* arg, PyObject* value) {
+  if (arg->type_index == FNABI_INDEX_DLTENSOR) lane_tensor_expire(value);
+}
+
+static PyObject* call_python(PyObject* callable, const fnabi_any* args,
+                             int32_t n) {
+  enum { DIRECT = 4 };
+  PyObject* a[DIRECT] = {NULL};
+  PyObject* answer = NULL;
+  if (n > DIRECT) {
+    PyObject* tuple = PyTuple_New(n);
+    if (tuple == NULL) return NULL;
+    for (int32_t i = 0; i < n; i++) {
+      PyObject* value = from_argument(args + i);
+      if (value == NULL || PyTuple_SetItem(tuple, i, value) < 0) {
+        Py_DECREF(tuple);
+        return NULL;
+      }
+    }
+    answer = PyObject_CallObject(callable, tuple);
+    for (int32_t i = 0; i < n; i++)
+      end_argument(args + i, PyTuple_GetItem(tuple, i));
+    Py_DECREF(tuple);
+    return answer;
+  }
+  int32_t i = 0;
+  while (i < n && (a[i] = from_argument(args + i)) != NULL) i++;
+  if (i == n) /* the first NULL ends the list */
+    answer =
+        PyObject_CallFunctionObjArgs(callable, a[0], a[1], a[2], a[3], NULL);
+  while (i-- > 0) {
+    end_argument(args + i, a[i]);
+    Py_DECREF(a[i]);
+  }
+  return answer;
+}
+
+static void report(callback* self, bool foreign) {
+  PyObject* exception = lane_error_report();
+  if (!foreign || exception == NULL) {
+    Py_XDECREF(exception);
+    return;
+  }
+  PyObject* old = self->failed;
+  self->failed = exception;
+  self->failed_as = ++lane_foreign_failures;
+  Py_XDECREF(old);
+}
+
+static int run_callback(void* handle, const fnabi_any* args, int32_t n,
+                        fnabi_any* result) {
+  if (lane_finished) {
+    lane_error_report_end();
+    return -1;
+  }
+  bool foreign = PyGILState_GetThisThreadState() == NULL;
+  PyGILState_STATE gil = PyGILState_Ensure();
+  callback* self = handle;
+  /* The callback may let go of itself. What is raised already, where a deleter
+   * calls back while an exception is on its way, stays so. */
+  PyObject* callable = self->callable;
+  Py_INCREF(callable);
+  if (foreign) fnabi_object_retain(self);
+  PyObject *type = NULL, *problem = NULL, *traceback = NULL;
+  bool raised = PyErr_Occurred() != NULL;
+  if (raised) PyErr_Fetch(&type, &problem, &traceback);
+  int status = -1;
+  if (Py_EnterRecursiveCall(" in a callback") == 0) {
+    lane_callbacks++;
+    PyObject* answer = call_python(callable, args, n);
+    if (answer != NULL) status = lane_own(answer, result);
+    Py_XDECREF(answer);
+    lane_callbacks--;
+    Py_LeaveRecursiveCall();
+  }
+  if (status < 0) report(self, foreign);
+  if (foreign) fnabi_object_release(self);
+  Py_DECREF(callable);
+  if (raised) PyErr_Restore(type, problem, traceback);
+  PyGILState_Release(gil);
+  return status;
+}
+
+int lane_callback_own(PyObject* callable, fnabi_any* out) {
+  callback* self = (callback*)fnabi_function_new(
+      run_callback, sizeof *self - sizeof self->function, delete_callback);
+  if (self == NULL) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  Py_INCREF(callable);
+  self->callable = callable;
+  fnabi_any_set_object(out, self);
+  return 0;
+}
+
+PyObject* lane_callback_failure(const fnabi_any* args, Py_ssize_t count,
+                                uint64_t failures) {
+  for (Py_ssize_t i = 0; failures != lane_foreign_failures && i < count; i++) {
+    if (args[i].type_index != FNABI_INDEX_FUNCTION) continue;
+    callback* self = (callback*)args[i].v_object;
+    if (self->function.call != run_callback || self->failed == NULL ||
+        self->failed_as <= failures)
+      continue;
+    PyObject* exception = self->failed;
+    self->failed = NULL;
+    return exception;
+  }
+  return NULL;
+}

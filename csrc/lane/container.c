@@ -1,0 +1,135 @@
+#include "lane/lane.h"
+
+/* --------------------------------------------------------------- containers */
+
+int lane_register(const char* base, PyTypeObject* type) {
+  PyObject *module = PyImport_ImportModule("collections.abc"),
+           *class = module ? PyObject_GetAttrString(module, base) : NULL,
+           *done =
+               class ? PyObject_CallMethod(class, "register", "O", type) : NULL;
+  Py_XDECREF(module);
+  Py_XDECREF(class);
+  Py_XDECREF(done);
+  return done ? 0 : -1;
+}
+
+typedef enum sort { OTHER, NUMBER, TEXT, SEQUENCE, MAPPING } sort;
+
+static sort sort_of(const fnabi_any* value) {
+  switch (value->type_index) {
+    case FNABI_INDEX_INT:
+    case FNABI_INDEX_BOOL:
+    case FNABI_INDEX_FLOAT:
+    case FNABI_INDEX_BIG_INT:
+      return NUMBER;
+    case FNABI_INDEX_NONE:
+    case FNABI_INDEX_RAW_STR:
+    case FNABI_INDEX_BYTE_ARRAY:
+    case FNABI_INDEX_SMALL_STR:
+    case FNABI_INDEX_SMALL_BYTES:
+    case FNABI_INDEX_STR:
+    case FNABI_INDEX_BYTES:
+      return TEXT;
+    case FNABI_INDEX_ARRAY:
+    case FNABI_INDEX_LIST:
+      return SEQUENCE;
+    case FNABI_INDEX_MAP:
+    case FNABI_INDEX_DICT:
+      return MAPPING;
+    default:
+      return OTHER;
+  }
+}
+
+static int equal_in_python(const fnabi_any* a, const fnabi_any* b) {
+  PyObject *left = lane_from(a, false),
+           *right = left ? lane_from(b, false) : NULL;
+  int equal = right ? PyObject_RichCompareBool(left, right, Py_EQ) : -1;
+  Py_XDECREF(left);
+  Py_XDECREF(right);
+  return equal;
+}
+
+int lane_equal(const fnabi_any* a, const fnabi_any* b) {
+  if (memcmp(a, b, sizeof *a) == 0) return 1;
+  sort sort = sort_of(a);
+  if (sort != sort_of(b)) return 0;
+  switch (sort) {
+    case TEXT:
+      return fnabi_any_equal(a, b);
+    case SEQUENCE:
+      return lane_array_equal((const fnabi_seq_object*)a->v_object,
+                              (const fnabi_seq_object*)b->v_object);
+    case MAPPING:
+      return lane_map_equal((const fnabi_map_object*)a->v_object,
+                            (const fnabi_map_object*)b->v_object);
+    case NUMBER:
+      if (a->type_index == FNABI_INDEX_INT && b->type_index == FNABI_INDEX_INT)
+        return a->v_int == b->v_int;
+      break;
+    case OTHER:
+      break;
+  }
+  return equal_in_python(a, b);
+}
+
+enum { REPR_DEPTH = 50 };
+
+static PyObject* repr_container(const fnabi_object* object,
+                                const lane_nest* outer, bool plain) {
+  bool seq = object->type_index == FNABI_INDEX_ARRAY ||
+             object->type_index == FNABI_INDEX_LIST;
+  lane_nest nest = {outer, object, outer ? outer->depth + 1 : 0};
+  bool within = nest.depth >= REPR_DEPTH;
+  for (; outer != NULL && !within; outer = outer->outer)
+    within = outer->object == object;
+  if (within) return PyUnicode_FromString(seq ? "[...]" : "{...}");
+  PyObject *parts = PyList_New(0), *comma = NULL, *text = NULL, *answer = NULL;
+  if (parts != NULL &&
+      (seq ? lane_array_repr((const fnabi_seq_object*)object, &nest, parts)
+           : lane_map_repr((const fnabi_map_object*)object, &nest, parts)) == 0)
+    comma = PyUnicode_FromString(", ");
+  if (comma != NULL) text = PyUnicode_Join(comma, parts);
+  if (text != NULL) {
+    switch (object->type_index) {
+      case FNABI_INDEX_ARRAY:
+        answer = PyUnicode_FromFormat(plain ? "[%U]" : "Array([%U])", text);
+        break;
+      case FNABI_INDEX_LIST:
+        answer = PyUnicode_FromFormat("List([%U])", text);
+        break;
+      case FNABI_INDEX_MAP:
+        answer = PyUnicode_FromFormat(plain ? "{%U}" : "Map({%U})", text);
+        break;
+      default:
+        answer = PyUnicode_FromFormat("Dict({%U})", text);
+    }
+  }
+  Py_XDECREF(parts);
+  Py_XDECREF(comma);
+  Py_XDECREF(text);
+  return answer;
+}
+
+PyObject* lane_repr(const fnabi_any* value, const lane_nest* nest, bool plain) {
+  sort sort = sort_of(value);
+  if (sort == SEQUENCE || sort == MAPPING)
+    return repr_container(value->v_object, nest, plain);
+  PyObject *object = lane_from(value, false),
+           *text = object ? PyObject_Repr(object) : NULL;
+  Py_XDECREF(object);
+  return text;
+}
+
+PyObject* lane_object_repr(PyObject* self) {
+  fnabi_object* object = ((lane_object*)self)->object;
+  fnabi_any any;
+  fnabi_any_set_object(&any, object);
+  sort sort = sort_of(&any);
+  if (sort == SEQUENCE || sort == MAPPING)
+    return repr_container(object, NULL, false);
+  const char* key = fnabi_type_key(object->type_index);
+  if (key != NULL) return PyUnicode_FromFormat("<%s at %p>", key, object);
+  return PyUnicode_FromFormat("<object of type index %d at %p>",
+                              (int)object->type_index, object);
+}

@@ -1,0 +1,176 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* RTLD_DEFAULT, dl_iterate_phdr */
+#endif
+#include <dlfcn.h>
+#ifdef __linux__
+#include <link.h>
+#endif
+
+#include "lane/lane.h"
+
+/* --------------------------------------------------------- slots of libraries */
+
+/* A library that links to nothing keeps its errors itself; fnabi/callee.h says
+ * how. */
+typedef struct slot_error {
+  fnabi_byte_array kind, message;
+} slot_error;
+typedef int32_t (*error_slot)(slot_error* error, size_t size);
+
+/* Calls read the table without the GIL: it is replaced, never freed. */
+typedef struct slot_table {
+  size_t count;
+  error_slot slots[];
+} slot_table;
+static slot_table* table;
+static bool libraries_have_slots;
+
+bool lane_error_slot_add(void* address) {
+  error_slot slot;
+  memcpy(&slot, &address, sizeof slot);
+  size_t count = table ? table->count : 0;
+  for (size_t i = 0; i < count; i++)
+    if (table->slots[i] == slot) return true;
+  slot_table* more = PyMem_Malloc(sizeof *more + (count + 1) * sizeof slot);
+  if (more == NULL) return false;
+  if (count != 0) memcpy(more->slots, table->slots, count * sizeof slot);
+  more->slots[count] = slot;
+  more->count = count + 1;
+  __atomic_store_n(&table, more, __ATOMIC_RELEASE);
+  libraries_have_slots = true;
+  return true;
+}
+
+/* Takes the error that a library keeps for this thread, and drops those of all
+ * others. The texts are valid until that library fails again. */
+static bool library_error(fnabi_byte_array* kind, fnabi_byte_array* message) {
+  bool any = false;
+  slot_table* now = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+  for (size_t i = 0; now != NULL && i < now->count; i++) {
+    slot_error found = {{"", 0}, {"", 0}};
+    if (now->slots[i](&found, sizeof found) != 1 || any) continue;
+    *kind = found.kind;
+    *message = found.message;
+    any = true;
+  }
+  return any;
+}
+
+/* -------------------------------------------------------- where errors wait */
+
+/* A function that fails leaves its error in a slot of its thread: that of
+ * libtvm_ffi when it is loaded, or its own library's. Errors of callbacks go
+ * into the first, or when it is not loaded into one of ours. */
+static struct {
+  void (*set)(void* error);   /* gets its own reference */
+  void (*take)(void** error); /* gives its reference away; NULL: none */
+} slot;
+
+static _Thread_local fnabi_error_object* own;
+static int own_count; /* on all threads, so that most look no further */
+
+_Thread_local int lane_callbacks;
+
+#ifdef __linux__
+static int read_loads(struct dl_phdr_info* info, size_t size, void* loads) {
+  if (size >= offsetof(struct dl_phdr_info, dlpi_subs))
+    *(unsigned long long*)loads = info->dlpi_adds;
+  return 1; /* the count is the same in every entry */
+}
+#endif
+
+/* Whether a library has been loaded since the last time; true when that is not
+ * known. */
+static bool loads_changed(void) {
+#ifdef __linux__
+  static unsigned long long known;
+  unsigned long long loads = 0;
+  dl_iterate_phdr(read_loads, &loads);
+  if (loads != 0 && loads == known) return false;
+  known = loads;
+#endif
+  return true;
+}
+
+void lane_error_find(void) {
+  if (slot.take != NULL || !loads_changed()) return;
+  void* library = dlopen("libtvm_ffi.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == NULL) library = RTLD_DEFAULT;
+  void *set = dlsym(library, "TVMFFIErrorSetRaised"),
+       *take = dlsym(library, "TVMFFIErrorMoveFromRaised");
+  if (set == NULL || take == NULL) return;
+  memcpy(&slot.set, &set, sizeof set);
+  void (*function)(void**);
+  memcpy(&function, &take, sizeof take);
+  __atomic_store_n(&slot.take, function, __ATOMIC_RELEASE);
+}
+
+/* Returns the error to be raised, of all that wait. `error` is the one from the
+ * slot of libtvm_ffi, whose reference it takes over, or NULL. */
+static fnabi_error_object* take_others(void* error) {
+  fnabi_byte_array kind, message;
+  if (error != NULL &&
+      ((fnabi_object*)error)->type_index != FNABI_INDEX_ERROR) {
+    fnabi_object_release(error);
+    error = NULL;
+  }
+  if (__atomic_load_n(&own_count, __ATOMIC_RELAXED) != 0 && own != NULL) {
+    if (error != NULL)
+      fnabi_object_release(own);
+    else
+      error = own;
+    own = NULL;
+    __atomic_fetch_sub(&own_count, 1, __ATOMIC_RELAXED);
+  }
+  if (libraries_have_slots && library_error(&kind, &message)) {
+    const fnabi_byte_array backtrace = {"", 0};
+    if (error != NULL) fnabi_object_release(error);
+    error = fnabi_error_object_new(&kind, &message, &backtrace, 0, NULL);
+  }
+  return error;
+}
+
+/* Slots of libraries come first: a function that has left an error there has
+ * failed after the functions that it called. */
+fnabi_error_object* lane_error_take(void) {
+  void* error = NULL;
+  void (*from_runtime)(void**) = __atomic_load_n(&slot.take, __ATOMIC_ACQUIRE);
+  if (from_runtime != NULL) from_runtime(&error);
+  return take_others(error);
+}
+
+void lane_error_put(fnabi_error_object* error) {
+  if (slot.take != NULL) {
+    slot.set(error);
+    fnabi_object_release(error);
+    return;
+  }
+  fnabi_error_object* old = own;
+  own = error;
+  if (old != NULL)
+    fnabi_object_release(old);
+  else
+    __atomic_fetch_add(&own_count, 1, __ATOMIC_RELAXED);
+}
+
+fnabi_error_object* lane_error_begin(void) {
+  /* the usual case first: one slot, and it is empty */
+  void* error = NULL;
+  void (*from_runtime)(void**) = __atomic_load_n(&slot.take, __ATOMIC_ACQUIRE);
+  if (from_runtime != NULL) from_runtime(&error);
+  fnabi_error_object* left = error;
+  if (libraries_have_slots ||
+      __atomic_load_n(&own_count, __ATOMIC_RELAXED) != 0)
+    left = take_others(error);
+  if (left == NULL || lane_callbacks > 0) return left;
+  fnabi_object_release(left);
+  return NULL;
+}
+
+void lane_error_end(fnabi_error_object* left, bool good) {
+  if (left == NULL) return;
+  if (good)
+    lane_error_put(left);
+  else
+    fnabi_object_release(left);
+}

@@ -1,0 +1,204 @@
+#include "lane/lane.h"
+
+/* ------------------------------------------------------------- from a value */
+
+/* What a library calls a text and is none. */
+static bool check_text(const fnabi_byte_array* text) {
+  if (text->size <= PY_SSIZE_T_MAX && (text->data != NULL || text->size == 0))
+    return true;
+  lane_call_error("expected a text, got %p of size %zu", (void*)text->data,
+                  text->size);
+  return false;
+}
+
+PyObject* lane_text(const fnabi_byte_array* text) {
+  if (!check_text(text)) return NULL;
+  if (text->size == 0) return PyUnicode_FromStringAndSize("", 0);
+  PyObject* str =
+      PyUnicode_DecodeUTF8(text->data, (Py_ssize_t)text->size, NULL);
+  if (str == NULL && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
+    PyErr_Clear();
+    str = PyUnicode_DecodeUTF8(text->data, (Py_ssize_t)text->size,
+                               "surrogateescape");
+  }
+  return str;
+}
+
+static PyObject* from_bytes(const fnabi_byte_array* text) {
+  if (!check_text(text)) return NULL;
+  return PyBytes_FromStringAndSize(text->size ? text->data : "",
+                                   (Py_ssize_t)text->size);
+}
+
+PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object) {
+  lane_object* self = PyObject_New(lane_object, type);
+  if (self == NULL) {
+    fnabi_object_release(object);
+    return NULL;
+  }
+  self->object = object;
+  return (PyObject*)self;
+}
+
+PyTypeObject* lane_type_of(int32_t type_index) {
+  switch (type_index) {
+    case FNABI_INDEX_ERROR:
+      return lane.error;
+    case FNABI_INDEX_TENSOR:
+      return lane.tensor;
+    case FNABI_INDEX_ARRAY:
+      return lane.array;
+    case FNABI_INDEX_LIST:
+      return lane.list;
+    case FNABI_INDEX_MAP:
+      return lane.map;
+    case FNABI_INDEX_DICT:
+      return lane.dict;
+    default:
+      return lane.object;
+  }
+}
+
+static PyObject* from_shape(const fnabi_shape_object* shape) {
+  PyObject* type = lane_get(LANE_SHAPE);
+  if (type == NULL) return NULL;
+  if (shape->ndim > PY_SSIZE_T_MAX / 8 ||
+      (shape->dims == NULL && shape->ndim != 0)) {
+    lane_call_error("expected a shape, got %p of %zu dims", (void*)shape->dims,
+                    shape->ndim);
+    return NULL;
+  }
+  PyObject* dims = PyTuple_New((Py_ssize_t)shape->ndim);
+  if (dims == NULL) return NULL;
+  for (size_t i = 0; i < shape->ndim; i++) {
+    PyObject* dim = PyLong_FromLongLong(shape->dims[i]);
+    if (dim == NULL || PyTuple_SetItem(dims, (Py_ssize_t)i, dim) < 0) {
+      Py_DECREF(dims);
+      return NULL;
+    }
+  }
+  /* The dims are good: what the class checks is passed over. */
+  newfunc make = (newfunc)PyType_GetSlot(&PyTuple_Type, Py_tp_new);
+  PyObject *args = PyTuple_Pack(1, dims),
+           *value = args ? make((PyTypeObject*)type, args, NULL) : NULL;
+  Py_XDECREF(args);
+  Py_DECREF(dims);
+  return value;
+}
+
+static PyObject* from_object(fnabi_object* object, bool plain) {
+  switch (object->type_index) {
+    case FNABI_INDEX_STR:
+      return lane_text(&((fnabi_bytes_object*)object)->text);
+    case FNABI_INDEX_BYTES:
+      return from_bytes(&((fnabi_bytes_object*)object)->text);
+    case FNABI_INDEX_SHAPE:
+      return from_shape((fnabi_shape_object*)object);
+    case FNABI_INDEX_BIG_INT:
+      return lane_big_int_from((fnabi_big_int_object*)object);
+    case FNABI_INDEX_ERROR:
+      return lane_error_exception((fnabi_error_object*)object);
+    case FNABI_INDEX_OPAQUE_PY: {
+      PyObject* value = (PyObject*)((fnabi_opaque_object*)object)->handle;
+      if (value == NULL) break;
+      Py_INCREF(value);
+      return value;
+    }
+    case FNABI_INDEX_FUNCTION:
+      fnabi_object_retain(object);
+      return lane_function_of_object(object);
+    case FNABI_INDEX_ARRAY:
+    case FNABI_INDEX_LIST:
+      if (plain) return lane_array_list((fnabi_seq_object*)object, true);
+      break;
+    case FNABI_INDEX_MAP:
+    case FNABI_INDEX_DICT:
+      if (plain) return lane_map_dict((fnabi_map_object*)object, true);
+      break;
+  }
+  fnabi_object_retain(object);
+  return lane_wrap(lane_type_of(object->type_index), object);
+}
+
+/* What a DType or a Device is made of hardly varies: each is made once. */
+static PyObject* from_parts(const fnabi_any* any) {
+  static PyObject* known;
+  if (known == NULL && (known = PyDict_New()) == NULL) return NULL;
+  bool dtype = any->type_index == FNABI_INDEX_DTYPE;
+  PyObject* key =
+      dtype ? Py_BuildValue("(iii)", any->v_dtype.code, any->v_dtype.bits,
+                            any->v_dtype.lanes)
+            : Py_BuildValue("(ii)", any->v_device.type, any->v_device.id);
+  if (key == NULL) return NULL;
+  PyObject* value = PyDict_GetItemWithError(known, key);
+  Py_XINCREF(value);
+  if (value == NULL && !PyErr_Occurred()) {
+    PyObject* make = lane_get(dtype ? LANE_DTYPE_OF : LANE_DEVICE);
+    if (make != NULL) value = PyObject_CallObject(make, key);
+    if (value != NULL && PyDict_Size(known) < 1024 &&
+        PyDict_SetItem(known, key, value) < 0)
+      Py_CLEAR(value);
+  }
+  Py_DECREF(key);
+  return value;
+}
+
+PyObject* lane_from(const fnabi_any* any, bool plain) {
+  fnabi_byte_array text;
+  switch (any->type_index) {
+    case FNABI_INDEX_NONE:
+      Py_INCREF(Py_None);
+      return Py_None;
+    case FNABI_INDEX_INT:
+      return PyLong_FromLongLong(any->v_int);
+    case FNABI_INDEX_BOOL:
+      return PyBool_FromLong(any->v_int != 0);
+    case FNABI_INDEX_FLOAT:
+      return PyFloat_FromDouble(any->v_float);
+    case FNABI_INDEX_POINTER: {
+      PyObject *type = lane_get(LANE_VOID_P),
+               *address = PyLong_FromVoidPtr(any->v_pointer), *value = NULL;
+      if (type && address)
+        value = PyObject_CallFunctionObjArgs(type, address, NULL);
+      Py_XDECREF(address);
+      return value;
+    }
+    case FNABI_INDEX_DTYPE:
+    case FNABI_INDEX_DEVICE:
+      return from_parts(any);
+    case FNABI_INDEX_DLTENSOR:
+      /* callbacks, for which it is good, do not come here */
+      lane_call_error(
+          "expected a value that can be kept, got a DLTensor*, whose memory "
+          "nobody keeps; the library should give a Tensor");
+      return NULL;
+    case FNABI_INDEX_RAW_STR:
+    case FNABI_INDEX_SMALL_STR:
+      if (fnabi_any_string(any, &text)) return lane_text(&text);
+      break;
+    case FNABI_INDEX_BYTE_ARRAY:
+    case FNABI_INDEX_SMALL_BYTES:
+      if (fnabi_any_bytes(any, &text)) return from_bytes(&text);
+      break;
+    case FNABI_INDEX_RVALUE: {
+      fnabi_object** place = (fnabi_object**)any->v_pointer;
+      if (place != NULL && *place != NULL) return from_object(*place, plain);
+      break;
+    }
+    case FNABI_INDEX_UNCHANGED:
+      return lane_any_new(any);
+    default:
+      if (fnabi_any_is_object(any) && any->v_object != NULL)
+        return from_object(any->v_object, plain);
+  }
+  lane_call_error(
+      "expected a value of TVM-FFI, got type index %d with payload %p",
+      (int)any->type_index, (void*)(uintptr_t)any->v_bits);
+  return NULL;
+}
+
+PyObject* lane_take(fnabi_any* any, bool plain) {
+  PyObject* value = lane_from(any, plain);
+  fnabi_any_release(any);
+  return value;
+}

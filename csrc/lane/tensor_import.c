@@ -1,0 +1,401 @@
+#include "lane/lane.h"
+#include "value/tensor.h"
+
+/* ------------------------------------------------------------------- dtypes */
+
+static int dtype_of(PyObject* dtype, fnabi_dl_dtype* out) {
+  if (lane_dtype(dtype, out) < 0) return -1;
+  if (fnabi_dl_item_size(*out) != 0) return 0;
+  return lane_call_error(
+      "expected elements of whole bytes: DLPack packs those of %S, and here "
+      "each takes a byte; pass .view(\"uint8\")",
+      dtype);
+}
+
+/* The dtype of a buffer's format: one letter behind a byte order. */
+static bool dtype_of_format(const char* format, Py_ssize_t itemsize,
+                            fnabi_dl_dtype* dtype) {
+  const uint16_t one = 1;
+  bool little = *(const char*)&one;
+  if (format == NULL) format = "B";
+  if (*format == '>' || *format == '!' || *format == '<') {
+    if ((*format == '<') != little && itemsize > 1) return false;
+    format++;
+  } else if (*format == '@' || *format == '=' || *format == '|') {
+    format++;
+  }
+  size_t parts = *format == 'Z' ? 2 : 1;
+  if (strlen(format) != parts || itemsize < 1 || itemsize > 16) return false;
+  if (parts == 2 && strchr("fd", format[1]) == NULL) return false;
+  if (strchr("bhilqn", *format) != NULL)
+    dtype->code = FNABI_DL_INT;
+  else if (strchr("BHILQNc", *format) != NULL)
+    dtype->code = FNABI_DL_UINT;
+  else if (strchr("efd", *format) != NULL)
+    dtype->code = FNABI_DL_FLOAT;
+  else if (strchr("ZFD", *format) != NULL)
+    dtype->code = FNABI_DL_COMPLEX;
+  else if (*format == '?')
+    dtype->code = FNABI_DL_BOOL;
+  else
+    return false;
+  dtype->bits = (uint8_t)(itemsize * 8);
+  dtype->lanes = 1;
+  return true;
+}
+
+/* -------------------------------------------------------------- from Python */
+
+static void let_go(void* owner) { lane_drop(owner); }
+
+bool lane_tensor_dispose(fnabi_object* object) {
+  fnabi_held_tensor* held = fnabi_tensor_held(object);
+  if (held == NULL || held->let_go != let_go ||
+      __atomic_load_n(&object->counts, __ATOMIC_ACQUIRE) !=
+          (FNABI_WEAK_ONE | 1))
+    return false;
+  PyObject* owner = held->owner;
+  fnabi_object_free(held);
+  Py_DECREF(owner);
+  return true;
+}
+
+/* A tensor over the memory of `owner`, which gets one more reference. */
+static int lend(const fnabi_dl_tensor* view, PyObject* owner, bool read_only,
+                fnabi_any* out) {
+  fnabi_held_tensor* held =
+      fnabi_tensor_new(view, owner, let_go, read_only ? FNABI_DL_READ_ONLY : 0);
+  if (held == NULL) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  Py_INCREF(owner);
+  out->type_index = FNABI_INDEX_TENSOR;
+  out->small_size = 0;
+  out->v_object = &held->tensor.object;
+  return 0;
+}
+
+/* The same of dims as Python has them, with strides in bytes, which become
+ * elements. A stride that leads nowhere may be anything. */
+static int lend_dims(fnabi_dl_tensor* view, const Py_ssize_t* shape,
+                     const Py_ssize_t* strides, PyObject* owner, bool read_only,
+                     fnabi_any* out) {
+  enum { FEW = 8 };
+  int64_t few[2 * FEW];
+  int64_t* dims = few;
+  int32_t ndim = view->ndim;
+  if (ndim > FEW) {
+    dims = PyMem_Malloc((size_t)ndim * 2 * sizeof *dims);
+    if (dims == NULL) {
+      PyErr_NoMemory();
+      return -1;
+    }
+  }
+  const int64_t size = (int64_t)fnabi_dl_item_size(view->dtype);
+  /* dividing takes longer than all else here */
+  const int shift = size > 0 && (size & (size - 1)) == 0
+                        ? __builtin_ctzll((unsigned long long)size)
+                        : -1;
+  int status = 0;
+  view->shape = dims;
+  view->strides = ndim > 0 ? dims + ndim : NULL;
+  for (int32_t i = 0; i < ndim; i++) {
+    int64_t stride = strides[i];
+    int64_t elements = shift >= 0 ? stride >> shift : stride / size;
+    dims[i] = shape[i];
+    dims[ndim + i] = elements;
+    if (elements * size != stride && shape[i] > 1) status = -1;
+  }
+  if (status < 0 && fnabi_dl_count(view) == 0) status = 0;
+  if (status < 0)
+    lane_call_error(
+        "expected strides of whole elements, which DLPack counts in: here they "
+        "are of %d bytes and not so many apart; pass a copy",
+        (int)size);
+  else
+    status = lend(view, owner, read_only, out);
+  if (dims != few) PyMem_Free(dims);
+  return status;
+}
+
+int lane_tensor_of_buffer(PyObject* array, fnabi_any* out) {
+  /* Of a memoryview of our own nobody else can release the memory. */
+  PyObject* keep = PyMemoryView_FromObject(array);
+  if (keep == NULL) return -1;
+  Py_buffer buffer;
+  int status = PyObject_GetBuffer(keep, &buffer, PyBUF_RECORDS_RO);
+  if (status == 0) {
+    fnabi_dl_tensor view = {
+        .data = buffer.buf, .device = {FNABI_DL_CPU, 0}, .ndim = buffer.ndim};
+    if (dtype_of_format(buffer.format, buffer.itemsize, &view.dtype))
+      status = lend_dims(&view, buffer.shape, buffer.strides, keep,
+                         buffer.readonly, out);
+    else
+      status = lane_call_error(
+          "expected elements of a dtype that DLPack has, in the byte order of "
+          "this machine, got a buffer of format '%s'",
+          buffer.format ? buffer.format : "B");
+    PyBuffer_Release(&buffer);
+  }
+  Py_DECREF(keep);
+  return status;
+}
+
+/* -------------------------------------------------------------------- NumPy */
+
+/* The beginning of an array is part of the ABI that NumPy gives to extension
+ * modules: PyArray_DATA and its like, which read it, are compiled into each of
+ * them. It has been the same in both versions of that ABI. */
+typedef struct numpy_array {
+  PyObject_HEAD char* data;
+  int ndim;
+  Py_ssize_t* shape;
+  Py_ssize_t* strides;
+  PyObject* base;
+  PyObject* dtype;
+  int flags;
+} numpy_array;
+
+enum { NUMPY_WRITEABLE = 0x400 };
+
+typedef enum numpy_way {
+  NUMPY_UNKNOWN,
+  NUMPY_FIELDS,
+  NUMPY_BUFFER /* an ABI that is not known: by the buffer protocol */
+} numpy_way;
+
+/* The functions and types that NumPy gives to extension modules, borrowed for
+ * as long as it is loaded. */
+static void** numpy_api(void) {
+  static const char* const modules[] = {"numpy._core._multiarray_umath",
+                                        "numpy.core._multiarray_umath"};
+  for (size_t i = 0; i < 2; i++) {
+    PyObject* capsule = lane_imported(modules[i], "_ARRAY_API");
+    void** api = capsule && PyCapsule_CheckExact(capsule)
+                     ? PyCapsule_GetPointer(capsule, NULL)
+                     : NULL;
+    PyErr_Clear();
+    Py_XDECREF(capsule);
+    if (api != NULL) return api;
+  }
+  return NULL;
+}
+
+static bool same_fields(PyObject* array) {
+  const numpy_array* a = (const numpy_array*)array;
+  Py_buffer buffer;
+  if (PyObject_GetBuffer(array, &buffer, PyBUF_STRIDED_RO) < 0) {
+    PyErr_Clear();
+    return false;
+  }
+  PyObject* dtype = PyObject_GetAttrString(array, "dtype");
+  bool same = dtype == a->dtype && buffer.buf == a->data &&
+              buffer.ndim == a->ndim && buffer.ndim == 2 &&
+              buffer.readonly == !(a->flags & NUMPY_WRITEABLE);
+  for (int i = 0; same && i < 2; i++)
+    same = buffer.shape[i] == a->shape[i] && buffer.strides[i] == a->strides[i];
+  PyErr_Clear();
+  Py_XDECREF(dtype);
+  PyBuffer_Release(&buffer);
+  return same;
+}
+
+/* Even of a version that is known the fields are compared, on an array made for
+ * it. */
+static numpy_way find_numpy_way(void) {
+  enum { VERSION = 0, ARRAY_TYPE = 2, ABI_1 = 0x01000009, ABI_2 = 0x02000000 };
+  void** api = numpy_api();
+  if (api == NULL) return NUMPY_BUFFER;
+  unsigned (*version)(void);
+  memcpy(&version, &api[VERSION], sizeof version);
+  unsigned abi = version();
+  if (abi != ABI_1 && abi != ABI_2) return NUMPY_BUFFER;
+  PyObject* probe = PyObject_CallFunction((PyObject*)api[ARRAY_TYPE], "(nn)s",
+                                          (Py_ssize_t)3, (Py_ssize_t)5, "u2");
+  PyObject* part = probe ? PyObject_GetAttrString(probe, "T") : NULL;
+  bool same = part && same_fields(probe) && same_fields(part);
+  PyErr_Clear();
+  Py_XDECREF(part);
+  Py_XDECREF(probe);
+  return same ? NUMPY_FIELDS : NUMPY_BUFFER;
+}
+
+static int numpy_by_buffer(PyObject* array, fnabi_any* out) {
+  fnabi_dl_tensor view = {.device = {FNABI_DL_CPU, 0}};
+  PyObject* dtype = PyObject_GetAttrString(array, "dtype");
+  int status = dtype ? dtype_of(dtype, &view.dtype) : -1;
+  Py_XDECREF(dtype);
+  Py_buffer buffer;
+  if (status < 0 || PyObject_GetBuffer(array, &buffer, PyBUF_STRIDED_RO) < 0)
+    return -1;
+  view.data = buffer.buf;
+  view.ndim = buffer.ndim;
+  status = lend_dims(&view, buffer.shape, buffer.strides, array,
+                     buffer.readonly, out);
+  PyBuffer_Release(&buffer);
+  return status;
+}
+
+/* A mask would be lost. */
+static int check_mask(PyObject* array) {
+  PyObject* masked = lane_imported("numpy.ma", "MaskedArray");
+  int answer = masked ? PyObject_IsInstance(array, masked) : 0;
+  Py_XDECREF(masked);
+  if (answer > 0)
+    lane_call_error(
+        "expected an array without a mask, which DLPack does not have; pass "
+        ".filled(value) or .data");
+  return answer == 0 ? 0 : -1;
+}
+
+int lane_tensor_of_numpy(PyObject* array, fnabi_any* out) {
+  static numpy_way way;
+  static PyTypeObject* plain; /* the last type that was none of masked ones */
+  if (way == NUMPY_UNKNOWN) way = find_numpy_way();
+  if (Py_TYPE(array) != plain) {
+    if (check_mask(array) < 0) return -1;
+    PyObject* old = (PyObject*)plain;
+    plain = Py_TYPE(array);
+    Py_INCREF((PyObject*)plain);
+    Py_XDECREF(old);
+  }
+  if (way == NUMPY_BUFFER) return numpy_by_buffer(array, out);
+  const numpy_array* a = (const numpy_array*)array;
+  fnabi_dl_tensor view = {
+      .data = a->data, .device = {FNABI_DL_CPU, 0}, .ndim = a->ndim};
+  if (dtype_of(a->dtype, &view.dtype) < 0) return -1;
+  return lend_dims(&view, a->shape, a->strides, array,
+                   !(a->flags & NUMPY_WRITEABLE), out);
+}
+
+/* ------------------------------------------------------------------- DLPack */
+
+/* The value of a tensor that a DLPack structure has become. */
+static int own_tensor(fnabi_held_tensor* held, const char* problem,
+                      fnabi_any* out) {
+  if (held == NULL) return lane_tensor_refuse(problem);
+  fnabi_any_set_object(out, held);
+  return 0;
+}
+
+static PyObject* dlpack_of(PyObject* array) {
+  PyObject *method = PyObject_GetAttrString(array, "__dlpack__"),
+           *none = PyTuple_New(0),
+           *version = Py_BuildValue("{s:(ii)}", "max_version", FNABI_DL_MAJOR,
+                                    FNABI_DL_MINOR),
+           *capsule = NULL;
+  if (method && none && version) {
+    capsule = PyObject_Call(method, none, version);
+    /* older ones do not know the argument */
+    if (capsule == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
+      PyErr_Clear();
+      capsule = PyObject_Call(method, none, NULL);
+    }
+  }
+  Py_XDECREF(method);
+  Py_XDECREF(none);
+  Py_XDECREF(version);
+  return capsule;
+}
+
+int lane_tensor_of_dlpack(PyObject* array, fnabi_any* out) {
+  PyObject* capsule = dlpack_of(array);
+  if (capsule == NULL) return -1;
+  const char* problem = NULL;
+  int status = -1;
+  /* a consumed capsule has another name, and what was in it another owner */
+  if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
+    void* managed = PyCapsule_GetPointer(capsule, "dltensor_versioned");
+    if (PyCapsule_SetName(capsule, "used_dltensor_versioned") == 0) {
+      fnabi_held_tensor* held = fnabi_tensor_of_versioned(managed, &problem);
+      status = own_tensor(held, problem, out);
+    }
+  } else if (PyCapsule_IsValid(capsule, "dltensor")) {
+    void* managed = PyCapsule_GetPointer(capsule, "dltensor");
+    if (PyCapsule_SetName(capsule, "used_dltensor") == 0) {
+      fnabi_held_tensor* held = fnabi_tensor_of_managed(managed, &problem);
+      status = own_tensor(held, problem, out);
+    }
+  } else {
+    lane_call_error("expected a DLPack capsule from __dlpack__(), got %R",
+                    capsule);
+  }
+  Py_DECREF(capsule);
+  return status;
+}
+
+/* The exchange API of a type, NULL without an exception when it has none that
+ * is known. Types are remembered with a reference each. */
+static const fnabi_dl_exchange* exchange_of(PyTypeObject* type) {
+  enum { KNOWN = 16 };
+  static struct {
+    PyTypeObject* type;
+    const fnabi_dl_exchange* exchange;
+  } known[KNOWN];
+  size_t slot = ((uintptr_t)type >> 4) * 0x9E3779B1u / 64 % KNOWN;
+  if (known[slot].type == type) return known[slot].exchange;
+  PyObject* given =
+      PyObject_GetAttrString((PyObject*)type, "__dlpack_c_exchange_api__");
+  const fnabi_dl_exchange* exchange = NULL;
+  if (given != NULL && PyCapsule_IsValid(given, "dlpack_exchange_api"))
+    exchange = PyCapsule_GetPointer(given, "dlpack_exchange_api");
+  else if (given != NULL && PyLong_Check(given))
+    exchange = PyLong_AsVoidPtr(given);
+  PyErr_Clear();
+  Py_XDECREF(given);
+  while (exchange != NULL && exchange->major != FNABI_DL_MAJOR)
+    exchange = exchange->older;
+  PyObject* old = (PyObject*)known[slot].type;
+  Py_INCREF((PyObject*)type);
+  known[slot].type = type;
+  known[slot].exchange = exchange;
+  Py_XDECREF(old);
+  return exchange;
+}
+
+/* torch leaves it to the reader to negate or conjugate some tensors, and the
+ * exchange API does not say which. Such a one is complex, or the imaginary part
+ * of a complex one, every other number of which is another's. */
+static int check_pending(PyObject* array, const fnabi_dl_tensor* view) {
+  bool complex = view->dtype.code == FNABI_DL_COMPLEX, odd = false;
+  for (int32_t i = 0; i < view->ndim && view->strides; i++)
+    odd = odd || view->strides[i] & 1;
+  if (!complex && (odd || view->strides == NULL)) return 0;
+  static const char* const questions[] = {"is_conj", "is_neg"};
+  for (size_t i = 0; i < 2; i++) {
+    PyObject* answer = PyObject_CallMethod(array, questions[i], NULL);
+    if (answer == Py_True)
+      lane_call_error(
+          "expected elements as they are in memory, but %s(): pass "
+          ".resolve_conj().resolve_neg()",
+          questions[i]);
+    if (answer == NULL) PyErr_Clear(); /* nothing like it: no tensor of torch */
+    Py_XDECREF(answer);
+    if (answer == Py_True) return -1;
+  }
+  return 0;
+}
+
+int lane_tensor_of_exchange(PyObject* array, fnabi_any* out) {
+  const fnabi_dl_exchange* exchange = exchange_of(Py_TYPE(array));
+  if (exchange == NULL) return lane_tensor_of_dlpack(array, out);
+  if (exchange->view_of != NULL) {
+    fnabi_dl_tensor view;
+    if (exchange->view_of(array, &view) != 0) goto failed;
+    const char* problem = fnabi_dl_problem(&view);
+    if (problem != NULL) return lane_tensor_refuse(problem);
+    if (check_pending(array, &view) < 0) return -1;
+    return lend(&view, array, false, out);
+  }
+  fnabi_dl_versioned* managed = NULL;
+  if (exchange->managed_of(array, &managed) == 0 && managed != NULL) {
+    const char* problem;
+    fnabi_held_tensor* held = fnabi_tensor_of_versioned(managed, &problem);
+    return own_tensor(held, problem, out);
+  }
+failed:
+  if (!PyErr_Occurred())
+    lane_call_error("its exchange API failed without saying why");
+  return -1;
+}
