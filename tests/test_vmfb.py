@@ -903,16 +903,16 @@ def test_what_an_export_is_asked_later_outlives_the_module() -> None:
     [
         lambda: _call.record(int),
         lambda: _call.record(None),
-        lambda: _call.Reader((int,) * 12, print),
-        lambda: _call.Reader((types.DType,) * 12, print),
-        lambda: _call.Reader((), print),
-        lambda: types.reader.raw(b"I1!R1!"),
-        lambda: types.reader.raw(b"I1!R1!", _call.record(types.DType)),
-        lambda: types.reader.raw(3, _call.record(types.Signature)),
-        lambda: types.reader.verify(3, False),
+        lambda: _call.RecordDecoder((int,) * 12, print),
+        lambda: _call.RecordDecoder((types.DType,) * 12, print),
+        lambda: _call.RecordDecoder((), print),
+        lambda: types.decoder.raw(b"I1!R1!"),
+        lambda: types.decoder.raw(b"I1!R1!", _call.record(types.DType)),
+        lambda: types.decoder.raw(3, _call.record(types.Signature)),
+        lambda: types.decoder.verify(3, False),
     ],
 )
-def test_the_reader_takes_nothing_else(misuse: Callable[[], object]) -> None:
+def test_the_decoder_accepts_nothing_else(misuse: Callable[[], object]) -> None:
     with pytest.raises(TypeError):
         misuse()
 

@@ -74,6 +74,13 @@ class LibraryError(FnabiError, OSError):
     """A library cannot be loaded or lacks what it needs."""
 
 
+class LayoutWarning(RuntimeWarning):
+    """A fast path is off: the installed msgspec lays out objects differently than fnabi expects.
+
+    Results are the same. The text says which version is installed, and what to do.
+    """
+
+
 def excerpt(data: bytes, offset: int) -> str | None:
     """The text around `offset` and a caret under it; None where most of it cannot be printed."""
     start = max(0, min(offset - _WINDOW // 2, len(data) - _WINDOW))

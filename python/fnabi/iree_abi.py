@@ -22,8 +22,7 @@ from math import prod
 from operator import index
 from typing import Any, TypeAlias
 
-from fnabi import _core, types
-from fnabi._call import record
+from fnabi import _core, _records, types
 from fnabi._fnabi import lib
 from fnabi.errors import CallError
 from fnabi.types import (
@@ -72,7 +71,8 @@ class Signature(types.Signature, frozen=True):
         return hash((plain, self.extra)) if self.extra else plain
 
 
-_read, _signature = types.reader.iree_abi, record(Signature)
+_layout = _records.layout(Signature)
+_decoder = _core.Decoder(Signature)
 
 
 def parse(text: str | bytes | bytearray | memoryview) -> Signature:
@@ -88,11 +88,22 @@ def parse(text: str | bytes | bytearray | memoryview) -> Signature:
 
     """
     if text.__class__ is not str:
-        return _read(_core.data_bytes(text, "iree_abi.parse", "text"), _signature)
+        return _parse(_core.data_bytes(text, "iree_abi.parse", "text"), _layout)
     try:
-        return _read(text, _signature)
+        return _parse(text, _layout)
     except UnicodeEncodeError:  # half a surrogate pair, which the core refuses
-        return _read(text.encode("utf-8", "surrogatepass"), _signature)
+        return _parse(text.encode("utf-8", "surrogatepass"), _layout)
+
+
+def _parse_by_message(text: bytes | str, _: object = None) -> Signature:
+    """Decode a message of the core with msgspec: the plain equivalent of the fast path."""
+    data = text if isinstance(text, bytes) else text.encode()
+    return _core.decode(lib.fnabi_iree_abi_decode, _decoder, data)
+
+
+_parse: Callable[[Any, Any], Signature] = (
+    _parse_by_message if types.decoder is None or _layout is None else types.decoder.iree_abi
+)
 
 
 def encode(signature: types.Signature) -> str:

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from enum import IntEnum
 from functools import cache
+from typing import Any
 
 import msgspec
 
-from fnabi import _core
-from fnabi._call import record
+from fnabi import _core, _records
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import CallError, RangeError
 from fnabi.oracle import BufferDescription, allocate_results, describe, dynamic_dims, oracle
 from fnabi.signature import SignatureBuilder
-from fnabi.types import Buffer, DType, Ref, Scalar, Signature, Type, reader, shape_text
+from fnabi.types import Buffer, DType, Ref, Scalar, Signature, Type, decoder, shape_text
 
 __all__ = [
     "BufferDescription",
@@ -36,7 +36,8 @@ __all__ = [
     "to_string",
 ]
 
-_read, _signature = reader.raw, record(Signature)
+_layout = _records.layout(Signature)
+_decoder = _core.Decoder(Signature)
 _dtype = _core.Decoder(DType)
 
 
@@ -99,7 +100,17 @@ def parse(data: bytes | bytearray | memoryview | str) -> Signature:
     """
     if data.__class__ is not bytes:
         data = _core.data_bytes(data, "raw.parse")
-    return _read(data, _signature)
+    return _parse(data, _layout)
+
+
+def _parse_by_message(data: bytes, _: object = None) -> Signature:
+    """Decode a message of the core with msgspec: the plain equivalent of the fast path."""
+    return _core.decode(lib.fnabi_raw_decode, _decoder, data)
+
+
+_parse: Callable[[bytes, Any], Signature] = (
+    _parse_by_message if decoder is None or _layout is None else decoder.raw
+)
 
 
 def encode(signature: Signature) -> bytes:
@@ -122,7 +133,7 @@ def to_string(data: bytes | bytearray | memoryview | str) -> str:
         FormatError: when `data` is not exactly the grammar.
 
     """
-    signature = _read(_core.data_bytes(data, "raw.to_string"), _signature)
+    signature = _parse(_core.data_bytes(data, "raw.to_string"), _layout)
     inputs = ", ".join(map(_text, signature.inputs))
     results = ", ".join(map(_text, signature.results))
     return f"({inputs}) -> ({results})"

@@ -70,9 +70,7 @@ class SignatureBuilder:
         """
         if signature_integer(self._encoded, value, tag):
             return self
-        return self._append(
-            _core.fill(lib.fnabi_signature_integer, "SignatureBuilder.integer", value, _byte(tag))
-        )
+        return self._append(_encode_integer(value, tag))
 
     def span(self, contents: bytes | bytearray | memoryview | str, tag: str) -> SignatureBuilder:
         """Append a span.
@@ -91,12 +89,7 @@ class SignatureBuilder:
         """
         if signature_span(self._encoded, contents, tag):
             return self
-        data = _core.text_bytes(contents, "SignatureBuilder.span", "contents")
-        return self._append(
-            _core.fill(
-                lib.fnabi_signature_span, "SignatureBuilder.span", data, len(data), _byte(tag)
-            )
-        )
+        return self._append(_encode_span(contents, tag))
 
     def append_to(self, other: SignatureBuilder, tag: str) -> None:
         """Append everything built so far to `other`, as one span with `tag`."""
@@ -113,6 +106,19 @@ class SignatureBuilder:
 
     def __repr__(self) -> str:
         return f"<SignatureBuilder {self.encoded!r}>"
+
+
+def _encode_integer(value: int, tag: str) -> bytes:
+    """Encode an integer: the plain equivalent of the fast path, which says why it refuses."""
+    return _core.fill(lib.fnabi_signature_integer, "SignatureBuilder.integer", value, _byte(tag))
+
+
+def _encode_span(contents: bytes | bytearray | memoryview | str, tag: str) -> bytes:
+    """Encode a span: the plain equivalent of the fast path, for any contents."""
+    data = _core.text_bytes(contents, "SignatureBuilder.span", "contents")
+    return _core.fill(
+        lib.fnabi_signature_span, "SignatureBuilder.span", data, len(data), _byte(tag)
+    )
 
 
 class _Record(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import msgspec
 
-from fnabi import _core
-from fnabi._call import RecordDecoder
+from fnabi import _records
 from fnabi._fnabi import lib
 from fnabi.errors import CallError
 
@@ -352,9 +351,9 @@ Type: TypeAlias = (
 )
 
 
-# Reads what the core decodes; by their tags it finds the classes of the types.
-decoder = RecordDecoder(
-    (DType, *sorted(get_args(Type), key=lambda type: type.__struct_config__.tag)), _core.refusal
+# The lane's decoder of these types; by their tags it finds the classes.
+decoder = _records.decoder(
+    (DType, *sorted(get_args(Type), key=lambda type: type.__struct_config__.tag))
 )
 
 

@@ -20,14 +20,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fnabi import _core, rodata
-from fnabi._call import record
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import CallError, FormatError
 from fnabi.files import MappedFile, read_or_map
-from fnabi.iree_abi import Signature
 from fnabi.rodata import RodataSegment
-from fnabi.types import reader
-from fnabi.vmfb_export import Export, Exports, Source, UnreadableExport
+from fnabi.types import decoder
+from fnabi.vmfb_export import Export, Exports, Source, decode_exports
 from fnabi.vmfb_records import (
     Attributes,
     Dependency,
@@ -90,7 +88,6 @@ class _Head(Record, frozen=True):
     attrs: Pairs
 
 
-_verify, _export, _signature = reader.verify, record(Export), record(Signature)
 _head = _core.Decoder(_Head)
 _types = _core.Decoder(tuple[tuple[str], ...])
 _dependencies = _core.Decoder(tuple[Dependency, ...])
@@ -232,7 +229,7 @@ class Module:
             layout = self.layout
             source = ffi.buffer(source)[: layout.flatbuffer_offset + layout.flatbuffer_size]
         try:
-            self._exports = Exports(reader.exports(source, _export, _signature, UnreadableExport))
+            self._exports = Exports(decode_exports(source))
             return self._exports
         except FormatError as problem:
             problem.excerpt = None
@@ -465,6 +462,17 @@ def _verified(data: ReadableBuffer, function: str, lenient: bool) -> Any:
         problem.excerpt = None  # a module is no text to show
         raise
     return view
+
+
+def _verify_by_cffi(data: ReadableBuffer, lenient: bool) -> None:
+    """Verify a module: the plain equivalent of the fast path."""
+    error = ffi.new("fnabi_error *")
+    view = ffi.from_buffer(data)
+    if lib.fnabi_vmfb_verify(view, len(view), lenient, error) != 0:
+        raise _core.format_error(error, data)
+
+
+_verify = _verify_by_cffi if decoder is None else decoder.verify
 
 
 def _buffer(view: Any) -> ReadableBuffer:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, SupportsIndex, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, overload
 
-from fnabi import _core
+import msgspec
+
+from fnabi import _core, _records
+from fnabi._call import RecordDecoder
 from fnabi._fnabi import lib
 from fnabi.errors import FormatError, excerpt
 from fnabi.iree_abi import Signature as IreeAbiSignature
 from fnabi.raw import parse as parse_raw
 from fnabi.sip import Signature as SipSignature
-from fnabi.types import Signature
+from fnabi.types import Signature, decoder
 from fnabi.vmfb_records import Attributes, Record
 
 if TYPE_CHECKING:
     from fnabi.declaration import Declaration
 
-__all__ = ["Export", "Exports", "Source", "UnreadableExport"]
+__all__ = ["Export", "Exports", "Source", "UnreadableExport", "decode_exports"]
 
 Source: TypeAlias = Literal["iree.abi", "iree.abi.declaration", "f", "cconv"]
 """The texts that a signature is read from, the best one first."""
@@ -248,3 +252,44 @@ class Exports(tuple[Export, ...]):
         if isinstance(key, str):
             return key in self._by_name
         return super().__contains__(key)
+
+
+_text, _ordinal = _core.Decoder(str), _core.Decoder(int)
+_signature: _core.Decoder[IreeAbiSignature | None] = _core.Decoder(IreeAbiSignature | None)
+_rows = _core.Decoder(list[list[msgspec.Raw]])
+_copy = _core.Decoder(bytes)
+_copy.decode = bytes  # the message itself, which the scratch memory does not keep
+_ARRAY_OF_SIX = b"\x96"
+
+
+def _exports_by_message(source: bytes) -> tuple[Export, ...]:
+    """Decode a message of the core with msgspec: the plain equivalent of the fast path."""
+    message = _core.decode(lib.fnabi_vmfb_exports, _copy, source)
+    return tuple(map(_export_of, _rows.decode(message)))
+
+
+def _export_of(row: list[msgspec.Raw]) -> Export:
+    """The export of its part of the message, of which the rest is joined as it came."""
+    name, ordinal, convention, texts, source, signature, *rest = map(bytes, row)
+    typed = _core.build(_signature, signature)
+    fields = (
+        _core.build(_text, name),
+        _core.build(_ordinal, ordinal),
+        _core.build(_text, convention),
+        typed,
+        b"".join((_ARRAY_OF_SIX, texts, source, *rest)),
+    )
+    made: type[Any] = UnreadableExport if typed is None else Export
+    export: Export = made(*fields)
+    return export
+
+
+def _fastest(fast: RecordDecoder | None) -> Callable[[bytes], tuple[Export, ...]]:
+    export, signature = _records.layout(Export), _records.layout(IreeAbiSignature)
+    if fast is None or export is None or signature is None:
+        return _exports_by_message
+    return lambda source: fast.exports(source, export, signature, UnreadableExport)
+
+
+decode_exports = _fastest(decoder)
+"""Decode the exports of a verified module, whose file is given up to its FlatBuffer's end."""

@@ -1,0 +1,65 @@
+"""Typed objects of the core's answers, filled in place by the call lane where that is safe.
+
+The core's decoders answer with a message. Its plain way into Python is `msgspec`, which builds the
+structs. For the hottest decoders the lane is a fast path: it fills new instances itself, field by
+field, at the offsets that the class reports. msgspec does not promise that this works. So `layout`
+checks each class once, when the module that needs it is imported: an instance that the lane fills
+must be the same, byte for byte, as one that msgspec makes of the same values. Where it is not, the
+plain equivalent takes over, with a `LayoutWarning`.
+
+======================  ===============================  =================================
+fast path in the lane   plain equivalent                 used by
+======================  ===============================  =================================
+RecordDecoder.raw       raw._parse_by_message            raw.parse, raw.to_string
+RecordDecoder.iree_abi  iree_abi._parse_by_message       iree_abi.parse
+RecordDecoder.exports   vmfb_export._exports_by_message  vmfb.Module.exports
+RecordDecoder.verify    vmfb._verify_by_cffi             vmfb.open, from_buffer, verify
+signature_integer       signature._encode_integer        SignatureBuilder.integer
+signature_span          signature._encode_span           SignatureBuilder.span
+columns_add             columns._pack                    decode_columns of a list or tuple
+======================  ===============================  =================================
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, TypeVar
+
+import msgspec
+
+from fnabi import _call, _core
+from fnabi.errors import LayoutWarning
+
+_T = TypeVar("_T")
+
+_differing: list[type] = []
+"""The classes that cannot be filled in place."""
+
+
+def layout(struct: type[_T]) -> _call.Layout[_T] | None:
+    """What the lane needs to fill instances of a class; None and a warning where it must not."""
+    try:
+        return _call.record(struct)
+    except TypeError:
+        _warn(struct)
+        return None
+
+
+def decoder(structs: tuple[type[Any], ...]) -> _call.RecordDecoder | None:
+    """The lane's decoder of the types, which `structs` are; None where one cannot be filled."""
+    good = [layout(struct) is not None for struct in structs]
+    return _call.RecordDecoder(structs, _core.refusal) if all(good) else None
+
+
+def _warn(struct: type) -> None:
+    _differing.append(struct)
+    if len(_differing) > 1:  # one warning is enough
+        return
+    warnings.warn(
+        f"msgspec {msgspec.__version__} stores the fields of {struct.__module__}.{struct.__name__}"
+        " differently than fnabi expects. Signatures and exports are decoded without the fast"
+        " path: the results are the same, but decoding takes about five times as long. Install a"
+        " version of msgspec that fnabi is tested with, or a newer fnabi.",
+        LayoutWarning,
+        stacklevel=3,
+    )
