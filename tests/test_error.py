@@ -422,7 +422,7 @@ end = AtEnd()
 odd("keep")(print)
 atexit.register(odd("call_kept"), "early")
 """
-    assert run(script) == ("early\nthe Python interpreter is at its end and runs no callbacks\n")
+    assert run(script) == ("early\nthe Python interpreter is shutting down and runs no callbacks\n")
 
 
 def test_callbacks_without_libtvm_ffi():
