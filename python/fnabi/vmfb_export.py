@@ -15,7 +15,7 @@ from fnabi.errors import FormatError, excerpt
 from fnabi.iree_abi import Signature as IreeAbiSignature
 from fnabi.raw import parse as parse_raw
 from fnabi.sip import Signature as SipSignature
-from fnabi.types import Signature, decoder
+from fnabi.types import Signature, Type, decoder
 from fnabi.vmfb_records import Attributes, Record
 
 if TYPE_CHECKING:
@@ -196,6 +196,55 @@ class Export(Record, frozen=True):
     def result_allocator(self) -> str | None:
         """Name of the function that allocates results of dynamic shape (``fbr``), or None."""
         return self.attrs.get("fbr")
+
+    def example_arrays(self, dim: int = 4) -> tuple[Any, ...]:
+        """Make a value for each argument: NumPy zeros, nested as the signature says.
+
+        `example.example_values` describes them.
+
+        Args:
+            dim: The example for each dynamic dim, in elements.
+
+        Raises:
+            CallError: when NumPy is not installed, or has no such dtype.
+            FormatError: as for `signature`.
+
+        """
+        from fnabi.example import example_values
+
+        return example_values(self.signature, dim)
+
+    def runner_inputs(self, dim: int = 4) -> list[str]:
+        """Write the arguments as ``--input=`` flags of ``iree-run-module``.
+
+        `example.runner_inputs` describes them.
+
+        Args:
+            dim: The example for each dynamic dim, in elements.
+
+        Raises:
+            CallError: when the runner has no spelling for a type.
+            FormatError: as for `signature`.
+
+        """
+        from fnabi.example import runner_inputs
+
+        return runner_inputs(self.signature, self._storage(), dim)
+
+    def _storage(self) -> dict[int, Type]:
+        """The types of the results that arguments are the storage of, by those arguments."""
+        try:
+            declaration = self.declaration
+        except FormatError:
+            return {}
+        if declaration is None:
+            return {}
+        stored = {}
+        for index, value in enumerate(declaration.inputs):
+            result = dict(value.attributes).get("iree.abi.output", "").partition(":")[0].strip()
+            if result.isdecimal() and int(result) < len(declaration.results):
+                stored[index] = declaration.results[int(result)].type
+        return stored
 
     def _error(self, problem: _Problem) -> FormatError:
         text = self.calling_convention if problem.key is None else self.attrs[problem.key]

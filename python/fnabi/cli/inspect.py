@@ -20,6 +20,7 @@ from fnabi import (
     vmfb,
 )
 from fnabi.cli.arguments import Verbs, add_lenient, no_function, open_module, start_of
+from fnabi.cli.inspect_inputs import add_inputs, print_inputs
 from fnabi.cli.inspect_library import inspect_library
 from fnabi.cli.inspect_rodata import add_extract, extract_rodata, rodata_json, show_rodata
 from fnabi.cli.screen import Screen, counted, name_width, one_line, plain
@@ -51,6 +52,7 @@ def add_inspect(verbs: Verbs) -> argparse.ArgumentParser:
         action="store_true",
         help="load a library, and show what it says of its functions: its own code runs",
     )
+    add_inputs(inspect)
     add_extract(inspect)
     add_lenient(inspect)
     inspect.set_defaults(run=_inspect, usage=inspect.error)
@@ -72,6 +74,10 @@ def _inspect(arguments: argparse.Namespace) -> int:
         exports = [export for export in exports if export.name == name]
         if not exports:
             return no_function(arguments)
+    if arguments.inputs:
+        if name is None:
+            arguments.usage("--inputs needs --function")
+        return print_inputs(arguments, exports[0])
     found = [(export, _texts(export)) for export in exports]
     if arguments.json:
         print(json.dumps(_module_json(module, found), indent=2))

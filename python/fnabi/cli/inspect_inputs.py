@@ -1,0 +1,50 @@
+"""``fnabi inspect --function F --inputs``: how to call a function with the official runner."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from fnabi import vmfb
+from fnabi.cli.screen import complain, one_line
+from fnabi.errors import CallError
+from fnabi.example import DIM
+
+_INPUTS_SCHEMA = "fnabi.inputs/1"
+
+
+def add_inputs(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--inputs",
+        action="store_true",
+        help="print the --input= flags of iree-run-module for the function",
+    )
+    verb.add_argument(
+        "--dim",
+        type=_dim,
+        default=DIM,
+        metavar="N",
+        help=f"what stands for a dynamic dim in them ({DIM})",
+    )
+
+
+def _dim(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError("must be at least 0")
+    return number
+
+
+def print_inputs(arguments: argparse.Namespace, export: vmfb.Export) -> int:
+    try:
+        flags = export.runner_inputs(arguments.dim)
+    except CallError as problem:
+        where = "" if arguments.file == "-" else f"{arguments.file}: "
+        complain(where, f"{one_line(export.name)}: {str(problem).partition(': ')[2]}")
+        return 1
+    if arguments.json:
+        print(json.dumps({"schema": _INPUTS_SCHEMA, "function": export.name, "inputs": flags}))
+        return 0
+    for flag in flags:
+        print(one_line(flag))
+    return 0

@@ -1,0 +1,175 @@
+"""``FunctionInvoker`` as ``iree.runtime`` has it, with our signatures under it.
+
+It takes the same arguments and raises errors with the same texts. It also passes and returns what
+the original refuses: scalars of type i1, f16 and bf16, homogeneous lists and arrays of references
+as arguments, and values of unknown type inside of structures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fnabi import _core, iree_abi
+from fnabi.errors import CallError, FormatError
+from fnabi.invoke import Marshaller
+from fnabi.types import Dict, HomogeneousList, List, Named, Signature, Tuple, Type, Unknown
+
+__all__ = ["ArgumentError", "FunctionInvoker", "ReturnError"]
+
+_UNKNOWN = Unknown()
+
+
+class ArgumentError(ValueError):
+    """An argument that cannot be passed."""
+
+
+class ReturnError(ValueError):
+    """A result that is not what the function's reflection says."""
+
+
+class FunctionInvoker:
+    """Calls a function of a loaded module.
+
+    Args:
+        vm_context: The ``VmContext`` that the function's module is loaded into.
+        device: The ``HalDevice`` on which arrays are allocated.
+        vm_function: The ``VmFunction``; of its ``reflection`` ``iree.abi`` is used.
+
+    Raises:
+        RuntimeError: when ``iree.abi`` cannot be read.
+
+    """
+
+    __slots__ = ("_marshaller", "_signature", "_vm_context", "_vm_function")
+
+    def __init__(self, vm_context: Any, device: Any, vm_function: Any) -> None:
+        self._vm_context = vm_context
+        self._vm_function = vm_function
+        self._marshaller = Marshaller(device, to_host=False)
+        self._signature: Signature | None = None
+        text = vm_function.reflection.get("iree.abi")
+        if text is not None:
+            try:
+                self._signature = iree_abi.parse(_core.text_bytes(text))
+            except FormatError as problem:
+                raise RuntimeError(f"Malformed function reflection metadata: {problem}") from None
+
+    @property
+    def vm_function(self) -> Any:
+        """The function of the runtime."""
+        return self._vm_function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function; a structure that is the only result comes back as one.
+
+        Raises:
+            ValueError: when the arguments do not fit the function; ArgumentError for one that
+                cannot be converted, ReturnError for results.
+
+        """
+        marshaller, signature = self._marshaller, self._signature
+        if signature is None:
+            if kwargs:
+                raise ValueError("kwargs not supported for dynamic dispatch functions")
+            types: tuple[Type, ...] = (_UNKNOWN,) * len(args)
+            values: list[Any] = list(args)
+        else:
+            types, values = signature.inputs, _bind(signature.inputs, args, kwargs)
+        try:
+            flat = [_flat(type, value) for type, value in zip(types, values, strict=True)]
+            inputs = marshaller.pack(types, flat)
+        except CallError as problem:
+            raise ArgumentError(f"Error passing argument: {problem}") from problem
+        outputs = marshaller.new_list(1 if signature is None else len(signature.results))
+        self._vm_context.invoke(self._vm_function, inputs, outputs)
+        try:
+            results = self._results(outputs)
+        except ReturnError:
+            raise
+        except Exception as problem:
+            raise ReturnError(f"Error processing function return: {problem}") from problem
+        return None if not results else results[0] if len(results) == 1 else tuple(results)
+
+    def _results(self, outputs: Any) -> list[Any]:
+        if self._signature is None:
+            return self._marshaller.unpack((_UNKNOWN,) * len(outputs), outputs)
+        types = self._signature.results
+        only = types[0] if len(types) == 1 else None
+        if isinstance(only, (List, Tuple)):
+            types = only.items
+        elif isinstance(only, Dict):
+            types = tuple(type for _, type in only.items)
+        if len(outputs) != len(types):
+            raise ReturnError(
+                "Error processing function return: mismatched return arity:"
+                f" {len(outputs)} vs {len(types)}"
+            )
+        found = self._marshaller.unpack(types, outputs)
+        if types is not self._signature.results:
+            return [_nested(only, found)]
+        return [_nested(type, value) for type, value in zip(types, found, strict=True)]
+
+    def __repr__(self) -> str:
+        return repr(self._vm_function)
+
+
+def _bind(types: Sequence[Type], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+    """Bind arguments as the original does: what has a name is passed by it, and by nothing else."""
+    positional = sum(not isinstance(type, Named) for type in types)
+    if len(args) > positional:
+        raise ValueError(f"mismatched call arity: expected {positional} got {len(args)}")
+    bound: dict[int, Any] = dict(enumerate(args))
+    places = {type.name: index for index, type in enumerate(types) if isinstance(type, Named)}
+    for name, value in kwargs.items():
+        if name not in places:
+            raise ValueError(f"specified kwarg '{name}' is unknown")
+        if places[name] in bound:
+            raise ValueError(f"mismatched call arity: duplicate keyword argument '{name}'")
+        bound[places[name]] = value
+    for index in range(len(types)):
+        if index not in bound:
+            raise ValueError(f"mismatched call arity: expected a value for argument {index}")
+    return [bound[index] for index in range(len(types))]
+
+
+def _flat(type: Type, value: Any) -> Any:
+    """Flatten a value, with the checks and texts of the original."""
+    match type:
+        case Named():
+            return _flat(type.type, value)
+        case List(items) | Tuple(items):
+            if len(value) != len(items):
+                raise ValueError(f"expected a sequence with {len(items)} values. got: {value!r}")
+            slots = [_item(value, index) for index in range(len(items))]
+            return [_flat(item, slot) for item, slot in zip(items, slots, strict=True)]
+        case Dict(pairs):
+            if len(value) != len(pairs):
+                raise ValueError(f"expected a dict with {len(pairs)} values. got: {value!r}")
+            return [_flat(item, _item(value, key)) for key, item in pairs]
+        case HomogeneousList():
+            return [_flat(type.element, each) for each in value]
+    return value
+
+
+def _item(value: Any, key: int | str) -> Any:
+    try:
+        return value[key]
+    except Exception as problem:
+        raise ValueError(f"could not get item {key!r} from: {value!r}: {problem}") from problem
+
+
+def _nested(type: Type | None, value: Any) -> Any:
+    """Nest the slots of a result as its type says; `value` is a list of them."""
+    match type:
+        case List(items):
+            return [_nested(item, slot) for item, slot in zip(items, value, strict=True)]
+        case Tuple(items):
+            return tuple(_nested(item, slot) for item, slot in zip(items, value, strict=True))
+        case Dict(pairs):
+            return {
+                key: _nested(item, slot) for (key, item), slot in zip(pairs, value, strict=True)
+            }
+        case HomogeneousList(element):
+            return [_nested(element, each) for each in value]
+    return value

@@ -1,0 +1,148 @@
+"""Values to call a function with when nobody has any: zeros of the right types and shapes."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from fnabi.errors import CallError
+from fnabi.types import (
+    Buffer,
+    Dict,
+    DType,
+    HomogeneousList,
+    List,
+    Named,
+    Ref,
+    RefArray,
+    Scalar,
+    Signature,
+    Tuple,
+    Type,
+    Unknown,
+    load_numpy,
+)
+
+__all__ = ["DIM", "example_values", "runner_inputs"]
+
+DIM = 4
+"""What stands for a dynamic dim, in elements."""
+
+
+def example_values(signature: Signature, dim: int = DIM) -> tuple[Any, ...]:
+    """Make a value for each input of a signature.
+
+    Buffers are NumPy arrays of zeros, scalars NumPy's zeros of their types. Structures nest as in
+    the signature; a homogeneous list has one element. What has no value of its own is None:
+    references, unknown types and empty slots.
+
+    Args:
+        signature: Whose inputs are wanted.
+        dim: The example for each dynamic dim, in elements; an unknown rank is taken to be 1.
+
+    Raises:
+        CallError: when NumPy is not installed, or has no such dtype.
+
+    """
+    numpy = load_numpy("example_values")
+    return tuple(_value(numpy, type, dim) for type in signature.inputs)
+
+
+def _value(numpy: Any, type: Type, dim: int) -> Any:
+    match type:
+        case Named():
+            return _value(numpy, type.type, dim)
+        case Scalar():
+            return numpy.zeros((), _numpy_dtype(type.dtype))[()]
+        case Buffer():
+            return numpy.zeros(_dims(type.shape, dim), _numpy_dtype(type.dtype))
+        case RefArray():
+            array = numpy.empty(_dims(type.shape, dim), object)
+            array[...] = _value(numpy, type.element, dim)
+            return array
+        case List(items):
+            return [_value(numpy, item, dim) for item in items]
+        case Tuple(items):
+            return tuple(_value(numpy, item, dim) for item in items)
+        case Dict(pairs):
+            return {key: _value(numpy, item, dim) for key, item in pairs}
+        case HomogeneousList(element):
+            return [_value(numpy, element, dim)]
+    return None
+
+
+def _numpy_dtype(dtype: DType) -> Any:
+    return "int64" if dtype.kind == "index" else dtype.to_numpy()
+
+
+def _dims(shape: tuple[int | None, ...] | None, dim: int) -> tuple[int, ...]:
+    return (dim,) if shape is None else tuple(dim if each is None else each for each in shape)
+
+
+def runner_inputs(
+    signature: Signature, outputs: dict[int, Type] | None = None, dim: int = DIM
+) -> list[str]:
+    """Write the inputs of a function as flags of ``iree-run-module``.
+
+    Each is one ``--input=`` flag, quoted for a shell: a shape and an element type, which the
+    runner fills with zeros, ``0`` for a scalar, ``(null)`` for a reference of which nothing is
+    known, such as an argument that the function does not use.
+
+    Args:
+        signature: Of the function; the fences of an asynchronous one are not in it, the runner
+            adds them.
+        outputs: For an argument that is the storage of a result (``iree.abi.output``) its index
+            and the type of that result: it is passed as a buffer, ``&4xf32``.
+        dim: The example for each dynamic dim.
+
+    Raises:
+        CallError: when the runner has no spelling for a type: structures and lists.
+
+    """
+    outputs = outputs or {}
+    flags = []
+    for index, type in enumerate(signature.inputs):
+        type = type.type if isinstance(type, Named) else type
+        stored = outputs.get(index)
+        if isinstance(stored, Named):
+            stored = stored.type
+        if isinstance(type, Ref) and isinstance(stored, Buffer):
+            value = f"&{_spelled(stored, index, dim)}"
+        elif isinstance(type, Scalar):
+            value = "0"
+        elif isinstance(type, Buffer):
+            value = _spelled(type, index, dim)
+        elif isinstance(type, (Ref, Unknown)):
+            value = "(null)"
+        else:
+            raise CallError(f"runner_inputs: iree-run-module has no spelling for {type}")
+        flags.append(f"--input={shlex.quote(value)}")
+    return flags
+
+
+_FORMATS = {
+    "e5m2": "f8E5M2",
+    "e4m3fn": "f8E4M3FN",
+    "e5m2fnuz": "f8E5M2FNUZ",
+    "e4m3fnuz": "f8E4M3FNUZ",
+    "e8m0fnu": "f8E8M0FNU",
+}
+_PREFIX = {"signed": "i", "signless": "i", "unsigned": "ui", "bfloat": "bf", "complex": "cf"}
+
+
+def _spelled(buffer: Buffer, index: int, dim: int) -> str:
+    dtype = buffer.dtype
+    if dtype.kind == "bool":
+        element = "i1"
+    elif dtype.format in _FORMATS:
+        element = _FORMATS[dtype.format]
+    elif dtype.kind == "float" and not dtype.format:
+        element = f"f{dtype.bits}"
+    elif dtype.kind in _PREFIX:
+        element = f"{_PREFIX[dtype.kind]}{dtype.bits}"
+    else:
+        raise CallError(f"runner_inputs: input {index}: iree-run-module has no {dtype}")
+    dims = _dims(buffer.shape, dim)
+    if not dims:
+        return f"{element}=0"  # without the value it would be read as a number
+    return "".join(f"{each}x" for each in dims) + element
