@@ -52,7 +52,9 @@ enum {
   FUNCTION_REF_REGISTERS
 };
 
-extern const fnabi_fb_table fnabi_vmfb_table;
+/* The root, and the tables that are entered without a walk from it. */
+extern const fnabi_fb_table fnabi_vmfb_table, fnabi_vmfb_attr,
+    fnabi_vmfb_signature, fnabi_vmfb_export;
 
 /* What the offsets of external read-only data are relative to. */
 uint64_t fnabi_vmfb_rodata_base(const fnabi_fb* fb);
