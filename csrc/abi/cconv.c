@@ -58,10 +58,10 @@ static const char* const EXPECT_ARGUMENT =
 static const char* const EXPECT_ELEMENT = "'i', 'I', 'f', 'F', 'r' or 'D'";
 static const char* const EXPECT_RESULT = "'i', 'I', 'f', 'F' or 'r'";
 
-/* Where in its side a byte stands. */
+/* The position of a byte in its side. */
 typedef struct place {
   size_t item;
-  bool span; /* in a span's item, of which it is this element */
+  bool span; /* within a span, at this element of it */
   size_t element;
 } place;
 
@@ -86,7 +86,7 @@ static bool read_side(const char* data, size_t size, size_t at, int which,
     bool end = at == size || (which == ARGUMENTS && data[at] == '_');
     if (end && !in.span) break;
     if (end) {
-      in.span = false; /* it is the span that is incomplete */
+      in.span = false; /* the path is that of the incomplete span */
       return side_fail(error, FNABI_CCONV_SPAN_END, at, "'D'", which, &in);
     }
     char letter = data[at];
@@ -144,14 +144,14 @@ bool fnabi_cconv_sides(const char* data, size_t size, side sides[2],
          read_side(data, size, end + 1, RESULTS, &sides[RESULTS], error);
 }
 
-/* The elements of the span whose 'C' stands at `at`. */
+/* The elements of the span whose 'C' is at `at`. */
 static side read_span(const char* data, size_t at, side s) {
   side span = {at + 1, at + 1};
   while (span.end < s.end && data[span.end] != 'D') span.end++;
   return span;
 }
 
-/* How registers stand in the message: by name, or as types. */
+/* Writes a register to the message: its name, or its type. */
 typedef void write_register(char letter, fnabi_writer* w);
 
 static void write_name(char letter, fnabi_writer* w) {
@@ -228,7 +228,7 @@ int64_t fnabi_cconv_decode(const char* data, size_t size, uint8_t* out,
 
 static const char* const EXPECT_NAME = "i32, i64, f32, f64 or ref";
 
-/* The register type whose name stands next in the message. */
+/* Writes the letter of the register type that the message names next. */
 static bool encode_register(fnabi_reader* r, fnabi_writer* w,
                             const char* expected, fnabi_error* error) {
   const char* name;
@@ -313,10 +313,10 @@ int64_t fnabi_cconv_encode(const uint8_t* message, size_t size, uint8_t* out,
 
 /* ------------------------------------------------------------------ buffers */
 
-/* What is laid out, and how far it has come. `at` never exceeds INT64_MAX by
- * more than one pass over the text adds: below 2^37. */
+/* A buffer that is laid out. `at` exceeds INT64_MAX by at most what one pass
+ * over the text adds, below 2^37. */
 typedef struct layout {
-  uint64_t wide; /* the alignment of what is not 4 bytes: 8, or 4 if packed */
+  uint64_t wide;      /* the alignment of larger registers: 8, or 4 if packed */
   uint64_t alignment; /* the largest one so far */
   uint64_t at;
   int64_t* offsets;
@@ -345,15 +345,16 @@ static void lay_element(layout* l, const char* data, side span) {
   for (size_t at = span.begin; at < span.end; at++) lay_register(l, data[at]);
 }
 
-/* The elements of a span: the first one aligned for all of its registers, the
- * others right behind, each register aligned by itself. False when the end is
- * outside int64. */
+/* The elements of a span: the first is aligned for all of its registers, the
+ * others follow without padding of their own; each register is aligned. False
+ * where the end is outside int64. */
 static bool lay_elements(layout* l, const char* data, side span,
                          uint64_t count) {
-  /* How long an element is depends on where it begins: on a multiple of 8, as
-   * the first one does, or 4 behind one. Where that makes a difference there
-   * is a register to align, and behind it both go on alike; so all elements
-   * end, and the others begin, where the first one ends, modulo 8. */
+  /* The size of an element depends on where it begins: at a multiple of 8, as
+   * the first one does, or 4 bytes after one. The size differs only if the
+   * element has a register to align, and after that register both cases are
+   * equal. So all elements end, and all but the first begin, at the end of the
+   * first one, modulo 8. */
   layout first = {.wide = l->wide, .alignment = 4};
   lay_element(&first, data, span);
   uint64_t stride = first.at, phase = first.at % 8;

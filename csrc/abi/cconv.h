@@ -1,13 +1,12 @@
-/* cconv.h - the VM calling convention for the other parts of the core.
- * Private. */
+/* cconv.h - the VM calling convention for the rooms above. Private. */
 #ifndef FNABI_CCONV_H
 #define FNABI_CCONV_H
 
 #include "base/message.h"
 
-/* The registers of a calling convention as the message of a signature: SCALAR,
- * with signless integers; REF; and for a span a HOMOGENEOUS_LIST of TUPLEs. On
- * failure, as fnabi_cconv_decode, answers false and has written nothing. */
+/* Appends the registers of a calling convention as the message of a signature:
+ * SCALAR, with signless integers; REF; for a span a HOMOGENEOUS_LIST of TUPLEs.
+ * Fails as fnabi_cconv_decode; then returns false and writes nothing. */
 bool fnabi_cconv_write_signature(const char* data, size_t size, fnabi_writer* w,
                                  fnabi_error* error);
 

@@ -12,18 +12,16 @@
  *   text        ::= any bytes with brackets and quotes that match
  *   name        ::= any bytes
  *
- * Names are printed as they are, so that a text may have several readings. The
- * one taken ends every name as early as it can. It is the only one with that
- * many values when each ", %" and "(%" of the text begins a value in it:
- * another reading would have to begin its values at other places. In the
- * readings with fewer values then, some values with the commas behind them are
- * part of the name of the next one.
+ * Names are not escaped, so a text may have several readings. The decoder takes
+ * the one that ends every name as early as possible. If each ", %" and "(%" of
+ * the text begins a value in it, no other reading has as many values: it would
+ * have to begin them at other offsets. In the readings with fewer values, some
+ * values and the commas after them are part of the name of the next one.
  *
- * Time: a type that is tried inside another lies one bracket deeper, and at
- * most FNABI_DEPTH_MAX lie in one another, so a byte is read no more often
- * than that (twice that with quotes); each list is tried at most once from its
- * first value, because a list that cannot be read from there cannot be read
- * from a later place. */
+ * Time: a type that is tried inside another is one bracket deeper, and at most
+ * FNABI_DEPTH_MAX are nested, so a byte is read no more often than that (twice
+ * that with quotes). Each list is tried at most once from its first value: a
+ * list that cannot be read from there cannot be read from a later offset. */
 #include "abi/declaration.h"
 
 #include "base/dtype.h"
@@ -31,8 +29,8 @@
 
 enum { INPUTS, RESULTS };
 
-/* The references behind the arguments of an async function, which its
- * declaration does not show. */
+/* The references after the arguments of an async function, which its
+ * declaration does not contain. */
 enum { FENCES = 2 };
 
 static const char* const EXPECT_VALUE = "'%' name ': ' type";
@@ -42,17 +40,17 @@ typedef struct reading {
   size_t size;
   fnabi_writer* w;
   const fnabi_known* told;  /* of both sides */
-  const fnabi_known* known; /* the same; NULL: take every value */
+  const fnabi_known* known; /* the same; NULL: accept every value */
   size_t count[2];          /* values */
   size_t starts;            /* ", %" and "(%" that begin a value or could */
-  bool named[2];   /* a value's own name is not the compiler's; looked at
-                      where the count is not told, and not for the first */
-  bool several;    /* another choice of values would have been as good */
-  bool odd_type;   /* a word stands for a type, but is none */
+  bool named[2];   /* a value but the first has a name that the compiler did
+                      not generate; checked where the count is not known */
+  bool several;    /* another choice of values is as good */
+  bool odd_type;   /* an unknown word is in the position of a type */
   bool types_only; /* the signature alone is written */
   bool results_tried;
   bool ascii;   /* the whole text */
-  bool deep;    /* `stuck` is where nesting became too deep */
+  bool deep;    /* nesting is too deep at `stuck` */
   size_t stuck; /* the last value that could not be read */
   size_t stuck_index;
   int stuck_side;
@@ -79,7 +77,7 @@ static size_t find(const reading* r, size_t at, size_t end, char byte) {
   return found == NULL ? end : (size_t)(found - r->data);
 }
 
-/* What a byte is to brackets; the value of an opening one closes it. */
+/* The role of a byte among brackets; of an opening one, its closing one. */
 enum { PLAIN, QUOTE, CLOSING };
 static const uint8_t bracket[256] = {
     ['"'] = QUOTE,   [')'] = CLOSING, [']'] = CLOSING,
@@ -87,13 +85,13 @@ static const uint8_t bracket[256] = {
     ['['] = ']',     ['{'] = '}',     ['<'] = '>',
 };
 
-/* '->' and '>=' are no brackets. */
+/* The '>' of '->' and '>=' is no bracket. */
 static bool is_operator(const reading* r, size_t at) {
   return r->data[at] == '>' && (r->data[at - 1] == '-' ||
                                 (at + 1 < r->size && r->data[at + 1] == '='));
 }
 
-/* The place behind the bracket that closes the one at `at`; 0 where there is
+/* The offset after the bracket that closes the one at `at`; 0 where there is
  * none. Quotes in quoted text are printed as \22. */
 static size_t skip_brackets(reading* r, size_t at) {
   uint8_t open[FNABI_DEPTH_MAX];
@@ -142,7 +140,7 @@ static size_t skip_named_type(reading* r, size_t at) {
   return at < r->size && r->data[at] == '<' ? skip_brackets(r, at) : at;
 }
 
-/* The place behind the type at `at`; 0 where there is none. */
+/* The offset after the type at `at`; 0 where there is none. */
 static size_t skip_type(reading* r, size_t at) {
   if (!AT(r, at, "(")) return skip_named_type(r, at);
   at = skip_brackets(r, at);
@@ -196,7 +194,7 @@ static bool write_dims(const reading* r, size_t at, size_t end, size_t rank) {
 }
 
 /* tensor ::= 'tensor<' ('*x' | dim*) element (', ' encoding)? '>'
- * [at, end) is what stands between the angle brackets. */
+ * [at, end) is the text between the angle brackets. */
 static int64_t write_tensor(reading* r, size_t at, size_t end) {
   fnabi_dtype dtype;
   size_t start = r->w->size, element = at, rank = 0;
@@ -224,20 +222,20 @@ static int64_t write_tensor(reading* r, size_t at, size_t end) {
 
 #define PLAIN_RANK 8
 
-/* A type as nearly all are, an element or a tensor of a known rank without an
- * encoding: what there is to know of it from one pass. */
+/* A common type, read in one pass: an element type, or a tensor of known rank
+ * without an encoding. */
 typedef struct plain_type {
-  size_t end; /* 0: another type, or one of more dims or longer ones */
+  size_t end; /* 0: another type, or one with more or longer dims */
   bool tensor;
   unsigned rank;
   int64_t dims[PLAIN_RANK]; /* negative: any */
   fnabi_dtype dtype;
 } plain_type;
 
-/* What is scanned is in variables of its own, so that nothing that is noted has
- * to be taken for a change of it. */
+/* The position is kept in local variables: a compiler then knows that writing
+ * to *p does not change it. */
 static void scan_plain_type(const reading* r, size_t at, plain_type* p) {
-  enum { DIGITS = 18 }; /* that fit in any case */
+  enum { DIGITS = 18 }; /* always fit in int64 */
   const char *s = r->data + at, *end = r->data + r->size;
   bool tensor = AT(r, at, "tensor<");
   unsigned rank = 0;
@@ -283,8 +281,8 @@ static int64_t write_plain_type(fnabi_writer* w, const plain_type* p) {
   return FNABI_TYPE_BUFFER;
 }
 
-/* Writes the type [at, end) and answers its fnabi_type. Recurs once a
- * bracket, of which there are at most FNABI_DEPTH_MAX in one another. */
+/* Writes the type [at, end) and returns its fnabi_type. Recurs once per level
+ * of brackets, at most FNABI_DEPTH_MAX times. */
 static int64_t write_type(reading* r, size_t at, size_t end) {
   const char* text = r->data + at;
   size_t size = end - at;
@@ -340,7 +338,7 @@ typedef struct value {
   size_t end;
 } value;
 
-/* type (' ' attributes)? behind the ": " at v->colon. */
+/* type (' ' attributes)? after the ": " at v->colon. */
 static bool scan_value(reading* r, value* v) {
   v->type = v->colon + 2;
   scan_plain_type(r, v->type, &v->plain);
@@ -374,7 +372,7 @@ typedef struct attribute {
 } attribute;
 
 /* The attribute at `at` of those that end at `end`, whose text is empty when
- * it has no ' = '. Answers where the next one is. */
+ * it has no ' = '. Returns the offset of the next one. */
 static size_t next_attribute(reading* r, size_t at, size_t end, attribute* a) {
   a->key = at;
   a->key_end = a->text = a->end = skip_attribute(r, at, end);
@@ -458,7 +456,7 @@ static void write_value(reading* r, const value* v) {
     fnabi_pack_nil(r->w);
 }
 
-/* Whether the value has the name that the compiler makes up for its place. */
+/* Whether the value has the name that the compiler generates for its index. */
 static bool is_numbered(const reading* r, const value* v, int side,
                         size_t index) {
   const char* name = r->data + v->begin + 1;
@@ -477,7 +475,7 @@ static bool is_numbered(const reading* r, const value* v, int side,
 
 typedef enum separator { NOTHING, COMMA, CLOSE } separator;
 
-/* What stands behind a value: the next one, the end of its list, or neither. */
+/* What follows a value: the next one, the end of its list, or neither. */
 static separator separator_at(const reading* r, int side, size_t at) {
   if (AT(r, at, ", %")) return COMMA;
   if (side == RESULTS)
@@ -487,15 +485,15 @@ static separator separator_at(const reading* r, int side, size_t at) {
   return at + 7 == r->size && AT(r, at + 6, ")") ? CLOSE : NOTHING;
 }
 
-/* How many values the list must have; negative: any number. */
+/* The number of values that the list must have; negative: any. */
 static int64_t known_count(const reading* r, int side) {
   return r->known == NULL ? -1 : r->known[side].count;
 }
 
-/* Whether value number `index` may end at v->end. When not, what stands there
- * is part of its name. Of several ways to choose the values that end, this is
- * the one in which each ends as early as it can; it is the only one when none
- * could end at a later place before the end of the next one. */
+/* Whether value number `index` may end at v->end. If not, the text up to there
+ * is part of its name. Among several ways to divide the text into values, this
+ * one ends each as early as possible. It is the only one if no value could end
+ * at a later offset before the end of the next one. */
 static bool may_end(reading* r, int side, const value* v, size_t index,
                     separator behind) {
   int64_t count = known_count(r, side);
@@ -519,8 +517,8 @@ static void note_stuck(reading* r, int side, const value* v, size_t index) {
   r->stuck_index = index;
 }
 
-/* The list whose first value, or whose ')', is at `at`; behind the list of
- * arguments the list of results. */
+/* The list whose first value, or whose ')', is at `at`; after the list of
+ * arguments also the list of results. */
 static bool read_list(reading* r, int side, size_t at) {
   size_t place = fnabi_pack_open(r->w), index = 0;
   value v;
@@ -610,7 +608,7 @@ static bool has_counts(const reading* r, const fnabi_known known[2]) {
   return true;
 }
 
-/* How many ", %" and "(%" stand from `at` > 1 on. */
+/* The number of ", %" and "(%" from `at` > 1 on. */
 static size_t count_starts(const reading* r, size_t at) {
   size_t count = 0;
   for (; (at = find(r, at, r->size, '%')) < r->size; at++)
@@ -619,8 +617,7 @@ static size_t count_starts(const reading* r, size_t at) {
   return count;
 }
 
-/* Why the reading may be another than the one that was printed; NULL when it
- * cannot. */
+/* Why the text is ambiguous; NULL where it is not. */
 static const char* doubt_of(const reading* r, size_t name) {
   if (r->several || r->starts != count_starts(r, name)) return "names";
   if (r->named[INPUTS] || r->named[RESULTS]) return "names";
@@ -640,7 +637,7 @@ static bool refuse(const reading* r, fnabi_error* error) {
   return false;
 }
 
-/* Writes what `types_only` says, but neither the text nor the doubt. */
+/* Writes the message up to the text, or the signature alone if `types_only`. */
 static bool read_declaration(const char* data, size_t size, fnabi_known inputs,
                              fnabi_known results, bool types_only,
                              fnabi_writer* w, const char** doubt,

@@ -1,5 +1,5 @@
 /* The IREE ABI, version 1: JSON (RFC 8259), of which these are the parts that
- * have a meaning. Keys may stand in any order; other keys may have any value.
+ * have a meaning. Keys may be in any order; other keys may have any value.
  *
  *   signature ::= {"a": [argument...], "r": [record...], key: value, ...}
  *   argument  ::= record | ["named", name, record]
@@ -43,7 +43,7 @@ static const char* const side_names[] = {"a", "r"};
 static const char* read_record(decoder* d, const char* p, unsigned depth,
                                bool argument);
 
-/* Up to a field of a compound type, which must be there; past their end. */
+/* Goes on to field `index` of a compound type, which must be there. */
 static const char* read_field(decoder* d, const char* p, size_t index,
                               const char* expected) {
   bool more;
@@ -145,7 +145,7 @@ static const char* read_rank(decoder* d, const char* p, bool* known,
   return fnabi_json_fail(&d->json, FNABI_IREE_ABI_RANK, p, expected);
 }
 
-/* The rank and the dims, from field 2 of the record to its end. */
+/* rank, dim...: from field 2 of the record to its end. */
 static const char* read_shape(decoder* d, const char* p) {
   bool known, more;
   uint64_t rank;
@@ -170,7 +170,8 @@ static const char* read_shape(decoder* d, const char* p) {
   return p;
 }
 
-/* The element type of an ndarray, with the head of its message. */
+/* The element type of an ndarray, and the head of the message of the ndarray.
+ */
 static const char* read_element(decoder* d, const char* p, unsigned depth) {
   fnabi_dtype dtype;
   bool unknown;
@@ -248,7 +249,7 @@ static const char* read_compound_name(decoder* d, const char* p,
   static const char* const expected = "\"ndarray\", \"slist\" or the like";
   fnabi_json_text t;
   char memory[FNABI_JSON_NAME_SIZE];
-  /* most records have this name, hardly one escapes a letter of it */
+  /* most records have this name, and hardly any escapes a letter of it */
   static const char ndarray[] = "\"ndarray\"";
   size_t n = sizeof ndarray - 1;
   if ((size_t)(d->json.end - p) >= n && memcmp(p, ndarray, n) == 0) {
@@ -265,7 +266,7 @@ static const char* read_compound_name(decoder* d, const char* p,
              : fnabi_json_fail(&d->json, FNABI_IREE_ABI_COMPOUND, p, expected);
 }
 
-/* An array, inside `depth` others. */
+/* A compound type, inside `depth` arrays and objects. */
 static const char* read_compound(decoder* d, const char* p, unsigned depth,
                                  bool argument) {
   const char* begin = p;
@@ -333,15 +334,15 @@ static const char* read_side(decoder* d, const char* p, unsigned side) {
   return p;
 }
 
-/* Which side a key means; 2: none. */
+/* The side that a key names; 2: none. */
 static unsigned side_of(const fnabi_json_text* key) {
   char memory[FNABI_JSON_NAME_SIZE];
   fnabi_text w = fnabi_json_name(key, memory);
   return FNABI_TEXT_IS(w, "a") ? 0 : FNABI_TEXT_IS(w, "r") ? 1 : 2;
 }
 
-/* The members from p on that are no sides. All members are known to be sound.
- */
+/* Writes the members from `p` on whose keys name no side. All members are
+ * well-formed. */
 static void pack_others(decoder* d, const char* p) {
   fnabi_json_text key;
   for (size_t i = 0;; i++) {
@@ -350,7 +351,7 @@ static void pack_others(decoder* d, const char* p) {
     if ((p = fnabi_json_next(&d->json, p, i, '}', &more)) == NULL || !more ||
         (value = fnabi_json_key(&d->json, p, &key)) == NULL ||
         (p = fnabi_json_skip(&d->json, value, 1)) == NULL)
-      return; /* the end, or changed while read */
+      return; /* the end, or the text changed after it was read */
     if (side_of(&key) < 2) continue;
     fnabi_pack_array(d->w, 2);
     fnabi_json_pack_text(d->w, &key);
@@ -359,12 +360,12 @@ static void pack_others(decoder* d, const char* p) {
   }
 }
 
-/* The members of the object from p on. "r" before "a" is read at once for its
- * errors, and read again to be written behind "a". Where there are `others`
- * is looked at once more too. */
+/* The members of the object, from `p` on. An "r" before "a" is first read for
+ * its errors only, and read again after "a" to be written. Other members are
+ * then read a second time to be written. */
 static const char* read_members(decoder* d, const char* p) {
   const char* members = p;
-  const char* sides[2] = {NULL, NULL}; /* where their values stand */
+  const char* sides[2] = {NULL, NULL}; /* where their values begin */
   fnabi_writer* w = d->w;
   unsigned written = 0;
   size_t others = 0;
@@ -570,8 +571,8 @@ static bool encode_slots(fnabi_reader* r, fnabi_writer* w, bool keys,
   return false;
 }
 
-/* How many elements the record of a type has, its tag included; 0: no type of
- * the IREE ABI. */
+/* The number of elements of a type's record, its tag included; 0 where the IREE
+ * ABI has no such type. */
 static unsigned elements(int64_t type) {
   switch (type) {
     case FNABI_TYPE_BUFFER:
@@ -592,7 +593,7 @@ static unsigned elements(int64_t type) {
   }
 }
 
-/* Whether a Scalar stands next. */
+/* Whether the next value is a Scalar. */
 static bool is_scalar(fnabi_reader r) {
   size_t count;
   int64_t type;
@@ -608,7 +609,7 @@ static bool encode_fields(fnabi_reader* r, fnabi_writer* w, int64_t type,
       return encode_dtype(r, w, error) && encode_shape(r, w, error);
     case FNABI_TYPE_REF_ARRAY:
       put_ascii(w, "[\"ndarray\"");
-      if (is_scalar(*r)) /* would be read as a Buffer */
+      if (is_scalar(*r)) /* would be decoded as a Buffer */
         return refuse_part(error, FNABI_UNSUPPORTED, "a type of references",
                            ".element");
       return encode_inner(r, w, depth, ".element", error) &&

@@ -55,8 +55,8 @@ int64_t fnabi_raw_scalar_dtype(int32_t number, uint8_t* out, size_t capacity) {
   return (int64_t)w.size;
 }
 
-/* How many elements the record of a type has, its tag included; 0: no type of
- * the raw ABI. */
+/* The number of elements of a type's record, its tag included; 0 where the raw
+ * ABI has no such type. */
 static unsigned elements(int64_t type) {
   switch (type) {
     case FNABI_TYPE_BUFFER:
@@ -75,8 +75,10 @@ static unsigned elements(int64_t type) {
 
 static const char* const EXPECT_VALUE = "'B', 'S', 'O' or 'U'";
 
-/* The fields of one buffer or scalar, whose rule is `strict` or the drop-in
- * parser's. Writes the dims as an array, behind the dtype when strict. */
+/* buffer ::= scalar-type? dim*     scalar ::= scalar-type?
+ *
+ * Exactly so when `strict`, or else by the rules of the drop-in parser. Writes
+ * the dims as an array; when strict, after the dtype. */
 static bool read_fields(const char* data, const fnabi_component* value,
                         bool strict, fnabi_writer* w, int32_t* scalar_type,
                         fnabi_error* error) {
@@ -90,7 +92,7 @@ static bool read_fields(const char* data, const fnabi_component* value,
   if (strict) {
     if (c.type == FNABI_COMPONENT_INTEGER && c.tag == 't') {
       type = c.ival;
-      /* the numbers are literals of the grammar: no sign, no leading 0 */
+      /* the grammar lists the numbers: they have no sign and no leading 0 */
       if (!is_scalar_type(type) || c.end - c.begin != (type < 10 ? 1u : 2u)) {
         fnabi_fail(error, FNABI_RAW_SCALAR_TYPE, c.begin, "0 to 11");
         fnabi_path_field(error, ".dtype");
@@ -168,8 +170,10 @@ static int64_t type_of_tag(const fnabi_component* c) {
   }
 }
 
-/* The values of one side. Answers how many, or -1; *good is the size of the
- * message before the value at which it stopped. */
+/* value*
+ *
+ * Returns 0, or -1 on failure; *count is the number of whole values, *good the
+ * size of the message with them. */
 static int64_t read_values(const char* data, const fnabi_component* side,
                            bool strict, fnabi_writer* w, size_t* good,
                            size_t* count, fnabi_error* error) {
@@ -237,7 +241,7 @@ int64_t fnabi_raw_visit(const char* data, size_t size, int32_t side,
       c.type != FNABI_COMPONENT_SPAN) {
     code = side == 'I' ? FNABI_RAW_INPUTS : FNABI_RAW_RESULTS;
   } else if (read_values(data, &c, false, &w, &good, &count, &error) < 0) {
-    /* which rule of a component was broken is not told apart here */
+    /* the drop-in parser has one code for all faults of a component */
     code = error.code < FNABI_SYNTAX ? (int32_t)FNABI_SYNTAX : error.code;
   }
   w.size = good;
@@ -272,7 +276,7 @@ int64_t fnabi_raw_scalar(int32_t scalar_type, uint8_t* out, size_t capacity,
   return (int64_t)w.size;
 }
 
-/* The dtype that stands next in the message, as a scalar type. */
+/* The next dtype of the message, as a scalar type. */
 static bool encode_dtype(fnabi_reader* r, fnabi_writer* w, fnabi_error* error) {
   fnabi_dtype dtype;
   if (!fnabi_unpack_dtype(r, &dtype, error)) return false;

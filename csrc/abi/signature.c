@@ -14,8 +14,8 @@ typedef struct number {
   bool digits, fits;
 } number;
 
-/* '-'? [0-9]+ from *at on. Stops early once the value is outside int32: the
- * rest of the digits no longer matters. */
+/* '-'? [0-9]+ from *at on. Stops where the value leaves int32: other digits do
+ * not matter then. */
 static number read_number(const char* data, size_t size, size_t* at) {
   number n = {0, false, true};
   size_t i = *at;

@@ -51,14 +51,14 @@ static int compare_keys(const key* a, const key* b) {
   return bytes != 0 ? bytes : order;
 }
 
-/* Equal keys in the order of the text: qsort may turn them around. */
+/* Equal keys are in the order of the text, because qsort is not stable. */
 static int compare_places(const void* left, const void* right) {
   const key *a = left, *b = right;
   int order = compare_keys(a, b);
   return order != 0 ? order : (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-/* One open structure on the way through a side. */
+/* An open structure. */
 typedef struct frame {
   size_t begin, end; /* of its contents */
   size_t place, count;
@@ -82,7 +82,7 @@ static bool refuse(walk* k, int32_t code, uint64_t offset,
   return false;
 }
 
-/* Refuses a component that may not stand here. */
+/* Refuses a component that is not allowed here. */
 static bool misplace(walk* k, const fnabi_component* c, const char* expected) {
   if (c->type == FNABI_COMPONENT_ERROR) return refuse(k, c->code, c->end, NULL);
   int32_t code = c->type == FNABI_COMPONENT_END ? FNABI_MISSING
@@ -121,8 +121,9 @@ static bool take_value(walk* k, const fnabi_component* c) {
   return true;
 }
 
-/* Keys that ascend differ. Others are sorted to see whether they do. The
- * structure has been read, so its components are known to be sound. */
+/* Whether all keys of a structure differ. Keys that ascend do; others are
+ * sorted here. The structure was read before, so its components are
+ * well-formed. */
 static bool keys_differ(walk* k, const frame* f) {
   key* keys = calloc(f->count, sizeof *keys);
   if (keys == NULL) return refuse(k, FNABI_MEMORY, f->begin, NULL);
@@ -130,7 +131,7 @@ static bool keys_differ(walk* k, const frame* f) {
   fnabi_component c;
   for (size_t at = f->begin; at < f->end && n < f->count; at = (size_t)c.end) {
     fnabi_signature_read(k->data, f->end, at, &c);
-    if (c.type == FNABI_COMPONENT_ERROR) break; /* changed while read */
+    if (c.type == FNABI_COMPONENT_ERROR) break; /* the text changed */
     if (is_key(&c)) keys[n++] = key_of(k->data, &c);
   }
   qsort(keys, n, sizeof *keys, compare_places);
@@ -173,8 +174,8 @@ static bool take_key_or_end(walk* k, const fnabi_component* c) {
   return true;
 }
 
-/* Puts a key before the path: [3], or ["name"] with '?' for what cannot be
- * printed, and cut when it is long. */
+/* Puts a key before the path: [3] or ["name"], where '?' replaces bytes that
+ * are not printable, and a long name is cut. */
 static void path_key(const key* last, fnabi_error* error) {
   if (last->text == NULL) {
     fnabi_path_index(error, (uint64_t)last->ival);
@@ -208,7 +209,7 @@ static bool read_value(const char* data, const fnabi_component* side,
     if (k.depth == 0 && !k.value && c.type == FNABI_COMPONENT_END) return true;
     good = k.value ? take_value(&k, &c) : take_key_or_end(&k, &c);
   }
-  /* a key that an open structure has twice stands before what was found */
+  /* a duplicate key of an open structure is before the fault that was found */
   for (size_t i = 0; i < k.depth; i++)
     if (!k.frames[i].ascending && !keys_differ(&k, &k.frames[i])) {
       k.depth = i + 1;
@@ -241,7 +242,7 @@ int64_t fnabi_sip_decode(const char* data, size_t size, uint8_t* out,
 
 /* ------------------------------------------------------------------- events */
 
-/* Numbers, one for each structure, or for each open one. */
+/* One number for each structure, or for each open one. */
 typedef struct stack {
   uint64_t* places; /* `few`, or allocated */
   size_t depth, room;
@@ -278,7 +279,7 @@ static void pack_event(fnabi_writer* w, fnabi_sip_event event) {
   fnabi_pack_int(w, event);
 }
 
-/* The events of one side up to the first error, whose code is answered. */
+/* Writes the events of one side up to the first error, and returns its code. */
 static int32_t visit_value(const char* data, const fnabi_component* side,
                            fnabi_writer* w, stack* open, size_t* count) {
   size_t at = (size_t)side->begin;
@@ -352,7 +353,7 @@ int64_t fnabi_sip_visit(const char* data, size_t size, int32_t side,
 
 /* ------------------------------------------------------------------ writing */
 
-/* The int32 >= 0 that stands next in the message, as a component. */
+/* Writes the next int32 >= 0 of the message as a component. */
 static bool put_int(fnabi_reader* r, fnabi_writer* w, char tag, int32_t* number,
                     fnabi_error* error) {
   int64_t value;
@@ -377,7 +378,7 @@ static bool close_span(fnabi_writer* w, size_t place, fnabi_error* error) {
   return false;
 }
 
-/* The key that stands next in the message, as a component. */
+/* Writes the next key of the message as a component. */
 static bool put_key(fnabi_reader* r, fnabi_writer* w, bool dict, key* now,
                     fnabi_error* error) {
   now->text = NULL;
@@ -387,7 +388,7 @@ static bool put_key(fnabi_reader* r, fnabi_writer* w, bool dict, key* now,
     fnabi_fail(error, FNABI_MESSAGE, 0, "a str");
     return false;
   }
-  now->ival = (int32_t)size; /* or else the span does not close */
+  now->ival = (int32_t)size; /* if it does not fit, the span does not close */
   size_t place = fnabi_span_open(w, 'K');
   fnabi_put(w, now->text, size);
   return close_span(w, place, error);
@@ -441,7 +442,7 @@ static bool encode_node(encoder* e, unsigned depth) {
     fnabi_path_field(e->error, ".children");
     return false;
   }
-  key last = {NULL, -1, 0}; /* ascends to any other */
+  key last = {NULL, -1, 0}; /* below any other */
   for (size_t i = 0; i < count; i++)
     if (!encode_child(e, dict, &last, depth + 1)) {
       fnabi_path_index(e->error, i);
@@ -471,7 +472,7 @@ int64_t fnabi_sip_encode(const uint8_t* message, size_t size, uint8_t* out,
     return fnabi_fail(error, FNABI_MESSAGE, 0, "a Signature of fnabi.sip");
   if (e.ascending) return (int64_t)e.w.size;
 
-  /* whether keys that do not ascend differ shows when the text is read */
+  /* decoding the text finds duplicates among keys that do not ascend */
   if (e.w.size > capacity) {
     uint8_t* text = malloc(e.w.size);
     if (text == NULL) return fnabi_fail(error, FNABI_MEMORY, 0, NULL);
@@ -486,9 +487,9 @@ int64_t fnabi_sip_encode(const uint8_t* message, size_t size, uint8_t* out,
   return (int64_t)e.w.size;
 }
 
-/* A structure's length stands before it. So the events are gone through twice,
- * which stays linear however deep they nest: first to measure the structures,
- * in the order in which they open, then to write. */
+/* A structure's length is before its contents. So the events are read twice,
+ * which is linear for any nesting: first to measure the structures, in the
+ * order in which they open, then to write. */
 typedef struct plan {
   stack sizes; /* of the contents; while one is open, where they begin */
   stack open;  /* numbers of the open structures */

@@ -1,11 +1,11 @@
-/* sip.h - the SIP ABI for the other parts of the core. Private. */
+/* sip.h - the SIP ABI for the rooms above. Private. */
 #ifndef FNABI_SIP_H
 #define FNABI_SIP_H
 
 #include "base/message.h"
 
-/* fnabi_sip_decode into a message that is being written. On failure answers
- * false, and what it wrote is to be dropped by resetting w->size. */
+/* As fnabi_sip_decode, but appends to a message. Returns false on failure; the
+ * caller then resets w->size to drop what was written. */
 bool fnabi_sip_write(const char* data, size_t size, fnabi_writer* w,
                      fnabi_error* error);
 

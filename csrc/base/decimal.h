@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Room for any number, and for what is written before it. */
+/* The capacity for any number and the bytes overwritten before it. */
 #define FNABI_DECIMAL_ROOM 24
 
 /* The four digits of a number below 10000. */
@@ -18,9 +18,9 @@ static inline void fnabi_decimal_four(uint8_t* out, uint32_t number) {
   memcpy(out + 2, pairs + number % 100 * 2, 2);
 }
 
-/* Writes the digits so that they end before `end`, and answers where they
- * begin. Up to three bytes before that are overwritten: how many digits there
- * are is counted, for a processor cannot foresee it. */
+/* Writes the digits so that they end before `end`, and returns where they
+ * begin. Overwrites up to three bytes before that: the digits are counted
+ * without a branch, which a processor could not predict. */
 static inline uint8_t* fnabi_decimal(uint8_t* end, uint64_t number) {
   for (; number > 9999; number /= 10000, end -= 4)
     fnabi_decimal_four(end - 4, (uint32_t)(number % 10000));
@@ -28,7 +28,7 @@ static inline uint8_t* fnabi_decimal(uint8_t* end, uint64_t number) {
   return end - 1 - (number > 9) - (number > 99) - (number > 999);
 }
 
-/* The same with a '-' where it is below 0. */
+/* The same, with a '-' before a negative number. */
 static inline uint8_t* fnabi_decimal_signed(uint8_t* end, int64_t number) {
   uint64_t size = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
   uint8_t* begin = fnabi_decimal(end, size) - 1;

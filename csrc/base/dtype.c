@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 
-/* The message of a kind: a head of 0xA0 and its size, and its name. */
+/* A kind in a message: its name after a head of 0xA0 and its size. */
 typedef struct kind_text {
   char text[10];
   uint8_t size;
@@ -16,7 +16,8 @@ static const kind_text kinds[FNABI_DTYPE_KIND_COUNT] = {
 };
 #undef KIND
 
-/* Every element type with a name of its own; integers are read by rule. */
+/* Every element type that has a name of its own; those of integers follow a
+ * rule. */
 typedef struct named_dtype {
   const char* name;
   size_t size; /* of the name */
@@ -152,7 +153,7 @@ static bool read_complex(const char* text, size_t size, fnabi_dtype* dtype) {
   size -= 9;
   if (!read_part(text, size, &part) || part.bits > FNABI_DTYPE_BITS_MAX / 2)
     return false;
-  /* IEEE parts are told by the width; others keep their name */
+  /* the width alone means IEEE parts; other parts keep their name */
   bool ieee = part.kind == FNABI_DTYPE_FLOAT && part.format_size == 0;
   return set(dtype, FNABI_DTYPE_COMPLEX, 2 * part.bits, ieee ? "" : text,
              ieee ? 0 : size);

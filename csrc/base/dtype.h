@@ -29,13 +29,13 @@ typedef struct fnabi_dtype {
 
 void fnabi_pack_dtype(fnabi_writer* w, const fnabi_dtype* dtype);
 
-/* The dtype that stands next in the message, where its format stays; of more
- * lanes than one it is none that an ABI of text can express. Fails with
- * FNABI_MESSAGE or FNABI_UNSUPPORTED in ".dtype". */
+/* Reads the next dtype of the message, into which its format points. Returns
+ * false and fails in ".dtype": with FNABI_MESSAGE where it is no dtype, with
+ * FNABI_UNSUPPORTED where it has several lanes, which no text can express. */
 bool fnabi_unpack_dtype(fnabi_reader* r, fnabi_dtype* dtype,
                         fnabi_error* error);
 
-/* The dtype that a whole text names; false when it names none. i1 is bool. */
+/* The dtype of that name; false where there is none. i1 is bool. */
 bool fnabi_read_dtype(const char* text, size_t size, fnabi_dtype* dtype);
 
 #endif /* FNABI_DTYPE_H */

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-/* No default: the compiler names an enumerator that has no text. */
+/* The switches have no default: the compiler reports an enumerator without a
+ * text. */
 #define CODES(X)                                                               \
   X(FNABI_OK, "ok", "no error")                                                \
   X(FNABI_MEMORY, "memory", "out of memory")                                   \
@@ -184,8 +185,8 @@ int64_t fnabi_fail(fnabi_error* error, int32_t code, uint64_t offset,
 
 void fnabi_path_field(fnabi_error* error, const char* field) {
   size_t add = strlen(field), have = strlen(error->path);
-  if (strncmp(error->path, "...", 3) == 0) return; /* cut already */
-  if (add + have + 3 >= FNABI_PATH_SIZE) {         /* the end says most */
+  if (strncmp(error->path, "...", 3) == 0) return; /* was cut before */
+  if (add + have + 3 >= FNABI_PATH_SIZE) {         /* the end is most useful */
     field = "...";
     add = 3;
   }

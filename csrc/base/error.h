@@ -4,12 +4,13 @@
 
 #include "fnabi.h"
 
-/* Fills in the error and answers -1, so that a function can return it. */
+/* Fills in the error, with an empty path. Returns -1, for the caller to return.
+ */
 int64_t fnabi_fail(fnabi_error* error, int32_t code, uint64_t offset,
                    const char* expected);
 
-/* On the way out of a failed function each level puts its own part before the
- * path: a field (".shape" or "inputs"), or an index ("[3]"). */
+/* Put a part before the path: a field (".shape" or "inputs"), or an index
+ * ("[3]"). Each level of a failed function does so on the way out. */
 void fnabi_path_field(fnabi_error* error, const char* field);
 void fnabi_path_index(fnabi_error* error, uint64_t index);
 

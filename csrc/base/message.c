@@ -25,7 +25,7 @@ void fnabi_pack_text(fnabi_writer* w, const char* data, size_t size) {
   fnabi_put(w, data, size);
 }
 
-/* Big-endian number of `bytes` bytes behind the head at r->at. */
+/* The big-endian number of `bytes` bytes after the head at r->at. */
 static bool unpack_wide(fnabi_reader* r, unsigned bytes, uint64_t* value) {
   if (r->size - r->at <= bytes) return false;
   uint64_t number = 0;

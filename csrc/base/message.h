@@ -1,7 +1,7 @@
 /* message.h - writing and reading the MessagePack of messages. Private.
  *
- * A writer counts past the end of its memory without writing there, so that
- * one run of a decoder gives the size, the next one the bytes. */
+ * A writer never fails. After the end of its memory it writes nothing, but
+ * still counts, so that w->size is the capacity that a second run needs. */
 #ifndef FNABI_MESSAGE_H
 #define FNABI_MESSAGE_H
 
@@ -24,9 +24,9 @@ static inline void fnabi_put(fnabi_writer* w, const void* bytes, size_t n) {
 
 #define FNABI_CHUNK 32
 
-/* The same of bytes behind which others may be read, `left` in all. Copied are
- * as many as most texts have at most, however many there are: to tell how many
- * takes longer. */
+/* The same for `n` bytes of `left` >= n readable ones. Where possible, copies
+ * FNABI_CHUNK bytes, enough for most texts: a copy of constant size takes less
+ * time than one of `n` bytes. */
 static inline void fnabi_put_some(fnabi_writer* w, const void* bytes, size_t n,
                                   size_t left) {
   if (n <= FNABI_CHUNK && left >= FNABI_CHUNK && w->capacity >= FNABI_CHUNK &&
@@ -54,7 +54,7 @@ static inline void fnabi_pack_array(fnabi_writer* w, unsigned count) {
   fnabi_put_byte(w, (uint8_t)(0x90 | count));
 }
 
-/* A head and a big-endian number of `bytes` bytes behind it. */
+/* A head and then a big-endian number of `bytes` bytes. */
 static inline void fnabi_pack_wide(fnabi_writer* w, uint8_t head,
                                    uint64_t value, unsigned bytes) {
   uint64_t v = value << (64 - 8 * bytes);
@@ -88,8 +88,8 @@ static inline void fnabi_pack_int(fnabi_writer* w, int64_t value) {
     fnabi_pack_wide(w, 0xD3, (uint64_t)value, 8);
 }
 
-/* An array whose count is known only at its end: `open` leaves room for the
- * head and gives its place, `close` fills it in. */
+/* An array whose count is known only at its end: `open` writes a head without a
+ * count and returns its offset, `close` fills in the count. */
 static inline size_t fnabi_pack_open(fnabi_writer* w) {
   size_t place = w->size;
   fnabi_pack_wide(w, 0xDD, 0, 4);
@@ -102,7 +102,7 @@ static inline void fnabi_pack_close(fnabi_writer* w, size_t place,
   fnabi_pack_wide(&head, 0xDD, count, 4);
 }
 
-/* The head of a string, whose `size` bytes of UTF-8 are to follow. */
+/* The head of a string; the caller then writes its `size` bytes of UTF-8. */
 void fnabi_pack_long_string(fnabi_writer* w, size_t size);
 static inline void fnabi_pack_string(fnabi_writer* w, size_t size) {
   if (size < 32)
@@ -111,14 +111,14 @@ static inline void fnabi_pack_string(fnabi_writer* w, size_t size) {
     fnabi_pack_long_string(w, size);
 }
 
-/* ASCII that the program itself knows. */
+/* A NUL-terminated ASCII constant. */
 void fnabi_pack_ascii(fnabi_writer* w, const char* text);
 
-/* Text of the input: a string where it is UTF-8, a binary where it is not. */
+/* Text of the input: a string where it is UTF-8, otherwise a binary. */
 void fnabi_pack_text(fnabi_writer* w, const char* data, size_t size);
 
-/* A reader goes forward over a message. Every `unpack` answers false, and
- * reads nothing, when what stands there is something else. */
+/* A position in a message. Each `unpack` function reads the next value; where
+ * that is of another kind or incomplete, it returns false and reads nothing. */
 typedef struct fnabi_reader {
   const uint8_t* data;
   size_t size;
@@ -128,11 +128,11 @@ typedef struct fnabi_reader {
 bool fnabi_unpack_array(fnabi_reader* r, size_t* count);
 bool fnabi_unpack_nil(fnabi_reader* r);
 bool fnabi_unpack_int(fnabi_reader* r, int64_t* value);
-/* An integer of any size: false in *fits when it is outside int64. */
+/* An integer of any size; *fits is false where it is outside int64. */
 bool fnabi_unpack_integer(fnabi_reader* r, int64_t* value, bool* fits);
-/* A string or a binary; the bytes stay in the message. */
+/* A string or a binary; *data points into the message. */
 bool fnabi_unpack_text(fnabi_reader* r, const char** data, size_t* size);
-/* Passes over a value of arrays, nils, integers and text. */
+/* Skips a value made of arrays, nils, integers and text. */
 bool fnabi_unpack_skip(fnabi_reader* r);
 
 #endif /* FNABI_MESSAGE_H */

@@ -5,10 +5,10 @@
 
 #include "base/vector.h"
 
-/* Memory that is touched for the first time costs as much as what is decoded
- * into it, and a third of that in huge pages. These are asked for where an
- * array fills at least half of one. Large arrays are not copied to new memory:
- * realloc has each in a mapping of its own, which it moves. */
+/* Touching new memory takes as long as decoding into it; with huge pages, a
+ * third of that. They are requested for arrays that fill at least half of one.
+ * Large arrays are not copied: realloc keeps each in a mapping of its own and
+ * moves that. */
 static uint8_t* resize(fnabi_vector* v, size_t* room) {
 #if defined(MADV_HUGEPAGE)
   enum { HUGE = 1 << 21, MAPPED = 1 << 26 };
@@ -17,7 +17,7 @@ static uint8_t* resize(fnabi_vector* v, size_t* room) {
     size_t size = (*room + HUGE - 1) & ~(size_t)(HUGE - 1);
     uint8_t* data = moved ? realloc(v->data, size) : aligned_alloc(HUGE, size);
     if (data == NULL) return NULL;
-    /* or else small ones */
+    /* if it fails, pages are small */
     size_t first = (HUGE - (uintptr_t)data % HUGE) % HUGE;
     madvise(data + first, size - first, MADV_HUGEPAGE);
     if (!moved) {

@@ -7,16 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A growing array; sizes in bytes. */
+/* A growing array; size and capacity in bytes. All zero at first. */
 typedef struct fnabi_vector {
   uint8_t* data;
   size_t size, room;
 } fnabi_vector;
 
-/* New memory with room for that many bytes more. */
+/* Moves the array to memory with a capacity for `more` bytes after it. */
 bool fnabi_vector_grow(fnabi_vector* v, size_t more);
 
-/* Room for that many bytes more; false when there is no memory. */
+/* Ensures a capacity for `more` bytes after the array; false if out of memory.
+ */
 static inline bool fnabi_vector_reserve(fnabi_vector* v, size_t more) {
   return more <= v->room - v->size || fnabi_vector_grow(v, more);
 }
@@ -29,7 +30,7 @@ static inline bool fnabi_vector_append(fnabi_vector* v, const void* bytes,
   return true;
 }
 
-/* Element i of an array of such numbers. */
+/* Element `i` of an array of int32 or int64. */
 static inline int32_t fnabi_vector_int32(const fnabi_vector* v, size_t i) {
   int32_t number;
   memcpy(&number, v->data + i * sizeof number, sizeof number);
