@@ -2,11 +2,11 @@
 
 #include "base/error.h"
 
-/* An element passed over costs as much as this many bytes written. */
+/* Visiting an element counts as much as writing this many bytes. */
 #define ELEMENT_WORK 32
 
-/* Inlined where a compiler alone would not: the time of opening a module goes
- * into a few dozen instructions a table and a string. */
+/* Inlined where a compiler alone would not: opening a module takes a few dozen
+ * instructions per table and string, so a call would show. */
 #if defined(__GNUC__)
 #define HOT static inline __attribute__((always_inline))
 #define COLD static __attribute__((noinline, cold))
@@ -15,10 +15,10 @@
 #define COLD static
 #endif
 
-/* No table's vtable: its own place less 31 bits is more than this. */
+/* No table has this vtable: its place less an int32 is more. */
 #define NO_VTABLE INT64_MIN
 
-/* Compilers make one load of these, and no alignment is asked of the data. */
+/* Compilers make one load of these, and the data need not be aligned. */
 HOT uint16_t read16(const uint8_t* p) { return (uint16_t)(p[0] | p[1] << 8); }
 
 HOT uint32_t read32(const uint8_t* p) {
@@ -96,8 +96,8 @@ bool fnabi_fb_spend(fnabi_fb* fb, uint64_t bytes, size_t place) {
   return spend(fb, bytes, place);
 }
 
-/* Follows the offset at `from`, which is aligned and inside, to a place that
- * is aligned and has four bytes. A null offset leads nowhere. */
+/* Follows the offset at `from`, which is aligned and inside, to a place that is
+ * aligned and has four bytes. Refuses a null offset. */
 HOT bool follow(fnabi_fb* fb, size_t from, size_t* place) {
   uint32_t offset = read32(fb->data + from);
   /* one comparison for both: a null offset becomes the largest number */
@@ -108,7 +108,7 @@ HOT bool follow(fnabi_fb* fb, size_t from, size_t* place) {
   return true;
 }
 
-/* Where in its tables the vtable puts `id`; room for `bytes` is checked. */
+/* Loads the offset of field `id`, and checks that its `bytes` are inside. */
 HOT bool load_entry(fnabi_fb* fb, fnabi_fb_shape* shape, size_t vtable,
                     size_t vtable_size, unsigned id, unsigned bytes) {
   size_t entry = 4 + 2 * (size_t)id;
@@ -118,7 +118,7 @@ HOT bool load_entry(fnabi_fb* fb, fnabi_fb_shape* shape, size_t vtable,
   if (at == 0) return true;
   if (bytes > shape->size || at > shape->size - bytes)
     return fail(fb, FNABI_MODULE_VTABLE, vtable + entry);
-  /* Tables stand on multiples of 4: what needs 8 is looked at in each. */
+  /* Tables begin at multiples of 4: fields of 8 bytes are checked in each. */
   unsigned align = bytes < 4 ? bytes : 4;
   if (at & (align - 1)) return fail(fb, FNABI_MODULE_ALIGNMENT, vtable + entry);
   return true;
@@ -151,14 +151,14 @@ static void list_checks(const fnabi_fb_table* table, fnabi_fb_shape* shape) {
   }
 }
 
-/* Everything that a vtable alone decides is decided here, once for all the
- * tables that use it. `vtable` has room for its two sizes. */
+/* Does all checks that depend on the vtable alone, once for all the tables that
+ * use it. The first four bytes at `vtable` are inside. */
 static bool load_shape(fnabi_fb* fb, const fnabi_fb_table* table, size_t vtable,
                        size_t place, fnabi_fb_shape* shape) {
   size_t vtable_size = read16(fb->data + vtable);
   if (vtable_size < 4 || vtable_size & 1 || vtable_size > fb->size - vtable)
     return fail(fb, FNABI_MODULE_VTABLE, vtable);
-  shape->vtable = NO_VTABLE; /* not to be used again if this fails */
+  shape->vtable = NO_VTABLE; /* invalid if this fails */
   shape->size = read16(fb->data + vtable + 2);
   for (size_t i = 0; i < table->count; i++) {
     const fnabi_fb_field* field = &table->fields[i];
@@ -168,7 +168,7 @@ static bool load_shape(fnabi_fb* fb, const fnabi_fb_table* table, size_t vtable,
       if (!load_entry(fb, shape, vtable, vtable_size, field->id - 1u,
                       is_union ? 1 : 4))
         return fnabi_fb_in_field(fb, field->name);
-      /* Without its types a vector of unions is as good as absent. */
+      /* Without its types, a vector of unions counts as absent. */
       if (!is_union && shape->at[field->id - 1] == 0) {
         shape->at[field->id] = 0;
         continue;
@@ -240,7 +240,7 @@ bool fnabi_fb_string(fnabi_fb* fb, const fnabi_fb_view* view,
 }
 
 /* A vector of elements of `bytes` bytes. An empty one need not be aligned to
- * elements that it does not have: some writers leave it so. */
+ * its elements: some writers do not align it. */
 HOT bool vector_at(fnabi_fb* fb, size_t from, size_t bytes, size_t align,
                    size_t* place, size_t* count) {
   size_t head;
@@ -274,7 +274,7 @@ bool fnabi_fb_is_null(const fnabi_fb* fb, size_t from) {
   return read32(fb->data + from) == 0;
 }
 
-/* Members and offsets agree: an element has both or neither. */
+/* An element must have both a member and an offset, or neither. */
 static bool unions_at(fnabi_fb* fb, const fnabi_fb_view* view,
                       const fnabi_fb_field* field, size_t* members,
                       size_t* place, size_t* count) {
@@ -354,8 +354,8 @@ static void pack_absent(fnabi_writer* w, const fnabi_fb_field* field) {
     pack_count(w, 0);
 }
 
-/* What an element of a flat vector is: a struct, or a scalar as one of a single
- * member, whose kind is then at `one`. */
+/* The element of a flat vector: a struct, or a scalar as a struct of one
+ * member, whose kind is then stored in *one. */
 HOT fnabi_fb_struct element_of(const fnabi_fb_field* field, uint8_t* one) {
   *one = field->kind == FNABI_FB_BYTES ? FNABI_FB_U8 : field->scalar;
   if (field->kind == FNABI_FB_STRUCTS) return *field->structure;
@@ -393,7 +393,7 @@ void fnabi_fb_element(const fnabi_fb* fb, const fnabi_fb_field* field,
   read_element(fb, &element, place + index * element.size, values);
 }
 
-/* Vectors whose elements refer to nothing: one check, however many. */
+/* Vectors whose elements refer to nothing need one check for all elements. */
 static bool walk_flat(fnabi_fb* fb, const fnabi_fb_field* field, size_t from) {
   fnabi_writer* w = fb->writer;
   uint64_t values[FNABI_FB_MEMBERS];
@@ -423,8 +423,8 @@ static bool walk_flat(fnabi_fb* fb, const fnabi_fb_field* field, size_t from) {
 static bool walk_as(fnabi_fb* fb, const fnabi_fb_table* table, uint8_t member,
                     size_t from);
 
-/* A member whose number the schema does not know is left alone: a later
- * version of the schema may have it. */
+/* Skips a member that the schema does not define: a later version of the schema
+ * may define it. */
 static bool walk_member(fnabi_fb* fb, const fnabi_fb_union* members,
                         uint8_t member, size_t from) {
   if (member != 0 && member <= members->count)
@@ -507,9 +507,9 @@ bool fnabi_fb_walk_field(fnabi_fb* fb, const fnabi_fb_view* view,
   return true;
 }
 
-/* Writing goes through all fields in order, behind the member that the table
- * is of a union, 0 for none; checking only to those that the
- * vtable has left open, strings by the shortest way. */
+/* With a writer, walks all fields in order, after the number of the union's
+ * member, 0 for none. Without one, walks only the fields that the vtable does
+ * not decide, strings first. */
 HOT bool walk_table(fnabi_fb* fb, const fnabi_fb_table* table,
                     fnabi_fb_shape* shape, uint8_t member, size_t from) {
   fnabi_fb_view view;

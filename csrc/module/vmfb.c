@@ -5,7 +5,7 @@
 #include "base/error.h"
 
 #define ZIP_HEADER 30 /* bytes of a local file header before its name */
-#define ROOT 4        /* the root's offset, behind the size prefix */
+#define ROOT 4        /* the root's offset, after the size prefix */
 #define IDENTIFIER 8  /* from the size prefix */
 #define RODATA_ALIGN 64
 
@@ -29,7 +29,7 @@ static bool begin(const char* data, size_t size, bool lenient, fnabi_fb* fb,
     fnabi_fail(error, FNABI_MODULE_SIZE, size, NULL);
     return false;
   }
-  /* Before the size, so that a file of another kind is told as such. */
+  /* Before the size, so that a file of another kind is reported as such. */
   if (memcmp(data + start + IDENTIFIER, "IREE", 4) != 0) {
     fnabi_fail(error, FNABI_MODULE_IDENTIFIER, start + IDENTIFIER, "\"IREE\"");
     return false;

@@ -1,12 +1,12 @@
-/* vmfb.h - modules for the other parts of the core: the schema's tables, to be
- * found from the root, and where a walk begins. Private. */
+/* vmfb.h - VM bytecode modules: the schema's tables, which are reached from the
+ * root, and where a walk begins. Private. */
 #ifndef FNABI_VMFB_H
 #define FNABI_VMFB_H
 
 #include "module/flatbuffer.h"
 
-/* The fields of each table by their index in it. Those of the root are in the
- * order of their ids, none left out: an id is also an index. */
+/* The fields of each table, by their index. All fields of the root are listed
+ * in the order of their ids, so that an id is also an index. */
 enum { ATTR_KEY, ATTR_VALUE };
 enum { TYPE_NAME };
 enum { SIGNATURE_CCONV, SIGNATURE_ATTRS };
@@ -56,16 +56,17 @@ enum {
 extern const fnabi_fb_table fnabi_vmfb_table, fnabi_vmfb_attr,
     fnabi_vmfb_signature, fnabi_vmfb_export;
 
-/* What the offsets of external read-only data are relative to. */
+/* The offset in the file to which those of external read-only data are
+ * relative. */
 uint64_t fnabi_vmfb_rodata_base(const fnabi_fb* fb);
 
-/* How many bytes of a file its module needs, as far as its first bytes tell: no
- * more than `size` when they are enough for the functions of modules to answer
- * as for the whole file, external data apart. */
+/* The number of bytes of a file that its module needs, as far as its first
+ * `size` bytes determine it. If it is at most `size`, these bytes are enough
+ * for all functions of modules, except for external data. */
 uint64_t fnabi_vmfb_extent(const char* data, size_t size);
 
-/* Finds the FlatBuffer and begins a walk at the root, a lenient one: it reads
- * what fnabi_vmfb_verify lets pass. */
+/* Finds the FlatBuffer and begins a walk at the root. The walk is lenient: it
+ * accepts what fnabi_vmfb_verify accepts. */
 bool fnabi_vmfb_begin(const char* data, size_t size, fnabi_fb* fb,
                       fnabi_fb_view* root, fnabi_writer* w, fnabi_error* error);
 

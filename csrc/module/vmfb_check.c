@@ -1,5 +1,5 @@
-/* What is wrong with a module beyond its structure: what its numbers, names and
- * texts refer to. */
+/* Checks a module beyond its structure: its numbers, its names, its texts, and
+ * what they refer to. */
 #include <stdlib.h>
 
 #include "abi/cconv.h"
@@ -15,10 +15,10 @@ typedef struct check {
   fnabi_fb fb;
   fnabi_fb_view root;
   fnabi_writer* w;
-  uint64_t rodata_room; /* bytes behind rodata_base */
+  uint64_t rodata_size; /* bytes after rodata_base */
   size_t signatures, functions, locations, bytecode;
   size_t findings;
-  /* Where the check is. A step stays on when it fails, for the error. */
+  /* The path of the current check. A failed step stays, for the error. */
   size_t depth;
   struct {
     const char* name;
@@ -66,7 +66,7 @@ static bool write_finding(check* c, fnabi_error* finding, size_t place) {
   return fnabi_fb_spend(&c->fb, c->w->size - before, place);
 }
 
-/* Something is wrong at `place`, in the part `name` of where the check is. */
+/* Reports a fault at `place`, in the field `name` of the current part. */
 static bool find(check* c, int32_t code, size_t place, const char* name) {
   fnabi_error finding;
   fnabi_fail(&finding, code, c->fb.origin + place, NULL);
@@ -76,7 +76,7 @@ static bool find(check* c, int32_t code, size_t place, const char* name) {
 
 /* ------------------------------------------------------------------- fields */
 
-/* Of a field that is absent, its table's place. */
+/* The place of a field; of an absent one, that of its table. */
 static size_t place_of(const fnabi_fb_view* view, const fnabi_fb_field* field) {
   return view->place + view->shape->at[field->id];
 }
@@ -116,9 +116,9 @@ static bool check_index(check* c, const fnabi_fb_view* view,
          find_in(c, FNABI_MODULE_ORDINAL, view, field);
 }
 
-/* A range of `length` from `offset` on, within `room`. */
-static bool is_inside(uint64_t offset, uint64_t length, uint64_t room) {
-  return length <= room && offset <= room - length;
+/* Whether the range of `length` from `offset` on is within `size`. */
+static bool is_inside(uint64_t offset, uint64_t length, uint64_t size) {
+  return length <= size && offset <= size - length;
 }
 
 /* ------------------------------------------------------------------- tables */
@@ -126,7 +126,8 @@ static bool is_inside(uint64_t offset, uint64_t length, uint64_t room) {
 typedef bool check_table(check* c, const fnabi_fb_view* view,
                          const fnabi_fb_field* fields);
 
-/* Every table of a vector; a null one where they may be. */
+/* Checks every table of a vector, and reports null elements of nullable fields.
+ */
 static bool check_tables(check* c, const fnabi_fb_view* view,
                          const fnabi_fb_field* field, check_table* one) {
   size_t place, count;
@@ -217,7 +218,7 @@ static bool check_rodata(check* c, const fnabi_fb_view* view,
       (uint64_t)fnabi_fb_int(&c->fb, view, &fields[RODATA_OFFSET]);
   uint64_t length =
       (uint64_t)fnabi_fb_int(&c->fb, view, &fields[RODATA_LENGTH]);
-  return is_inside(offset, length, c->rodata_room) ||
+  return is_inside(offset, length, c->rodata_size) ||
          find(c, FNABI_MODULE_RANGE, place_of(view, &fields[RODATA_OFFSET]),
               NULL);
 }
@@ -362,7 +363,7 @@ typedef struct name {
   const char* text;
   size_t size, place;
   uint32_t index;
-  bool again; /* one of a lower index is the same */
+  bool again; /* one with a lower index is equal */
 } name;
 
 static int by_hash(const void* a, const void* b) {
@@ -383,8 +384,9 @@ static uint64_t hash(const char* text, size_t size) {
   return value;
 }
 
-/* Names of one hash are compared with those before them until one is the same:
- * once, where nobody made them for their hashes; and else it is work. */
+/* Marks each name that equals an earlier one. Names with the same hash are
+ * compared one by one: once, unless somebody chose them for their hashes; so
+ * the comparison counts as work. */
 static bool mark_again(check* c, name* names, size_t count, size_t place) {
   for (size_t i = 1; i < count; i++)
     for (size_t k = i; k-- > 0 && !names[i].again;) {
@@ -406,7 +408,7 @@ static bool find_again(check* c, const fnabi_fb_field* field, size_t place,
     if (!fnabi_fb_enter(&c->fb, field->table, place + 4 * i, &view) ||
         !fnabi_fb_string(&c->fb, &view, text, &n->text, &n->size))
       return fnabi_fb_in_element(&c->fb, field->name, i);
-    if (n->size == 0) continue; /* is a finding of its own */
+    if (n->size == 0) continue; /* is reported by itself */
     if (!fnabi_fb_spend(&c->fb, n->size, place)) return false;
     n->hash = hash(n->text, n->size);
     n->place = place_of(&view, text);
@@ -427,7 +429,7 @@ static bool find_again(check* c, const fnabi_fb_field* field, size_t place,
   return true;
 }
 
-/* Of a vector of tables whose first field is their name. */
+/* Checks a vector of tables whose first field is their name. */
 static bool check_duplicates(check* c, const fnabi_fb_field* field) {
   size_t place, count;
   if (!fnabi_fb_tables(&c->fb, &c->root, field, &place, &count)) return false;
@@ -448,7 +450,7 @@ static bool check_module(check* c, size_t file_size) {
   const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
   uint64_t base = fnabi_vmfb_rodata_base(&c->fb);
   size_t place;
-  c->rodata_room = file_size > base ? file_size - base : 0;
+  c->rodata_size = file_size > base ? file_size - base : 0;
   if (!fnabi_fb_tables(&c->fb, &c->root, &fields[MODULE_SIGNATURES], &place,
                        &c->signatures) ||
       !fnabi_fb_flat(&c->fb, &c->root, &fields[MODULE_FUNCTIONS], &place,

@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "module/vmfb.h"
 
-/* The texts that say something of the signature: the attributes with these
- * keys, and the calling convention, which has none. */
+/* The texts that contain a signature or its version: the attributes with these
+ * keys, and the calling convention, which has no key. */
 enum { ABI, ABIV, F, FV, IREE_ABI, DECLARATION, SIP, SIPV, KEYS };
 enum { CCONV = KEYS, NO_TEXT };
 static const fnabi_text keys[] = {
@@ -40,8 +40,8 @@ static bool write_text(fnabi_fb* fb, const fnabi_fb_view* view,
          fnabi_fb_in_field(fb, field->name);
 }
 
-/* Writes keys and values in turn, which reads faster than pairs would; answers
- * the attributes that it knows in `noted`. */
+/* Writes keys and values in turn, which takes less time to read than pairs.
+ * Stores the values of the keys above in `noted`. */
 static bool write_attrs(fnabi_fb* fb, const fnabi_fb_view* view,
                         fnabi_text* noted) {
   const fnabi_fb_field* field = &fnabi_vmfb_signature.fields[SIGNATURE_ATTRS];
@@ -63,7 +63,7 @@ static bool write_attrs(fnabi_fb* fb, const fnabi_fb_view* view,
   return true;
 }
 
-/* What is wrong with a text of an export. */
+/* Writes the fault of a text of an export. */
 static void pack_problem(fnabi_writer* w, size_t export_index, int at_fault,
                          fnabi_error* problem) {
   const char* key = keys[at_fault].data;
@@ -91,7 +91,7 @@ static void pack_problem(fnabi_writer* w, size_t export_index, int at_fault,
     fnabi_pack_ascii(w, key);
 }
 
-/* Whether an attribute's version is one that is known; absent, it is 1. */
+/* Whether an attribute's version is known; absent, it is 1. */
 static bool known_version(fnabi_text version, fnabi_error* problem) {
   if (version.data == NULL || FNABI_TEXT_IS(version, "1")) return true;
   fnabi_fail(problem, FNABI_VERSION, 0, "\"1\"");
@@ -103,8 +103,8 @@ static bool is_register(char letter) {
          letter == 'r';
 }
 
-/* The registers of one side of a calling convention. A side with a span has no
- * count that is known. */
+/* The registers of one side of a calling convention. The count of a side with a
+ * span is not known. */
 static fnabi_known known_side(const char* data, size_t size) {
   fnabi_known side = {(int64_t)size, data};
   if (size == 1 && *data == 'v') side.count = 0;
@@ -130,9 +130,9 @@ static bool write_declaration(fnabi_text declaration, fnabi_text cconv,
                                  sides[1], w, doubt, problem);
 }
 
-/* [..., source, signature, doubt, problem, ...]: the signature in the best of
- * the texts that there are. A declaration is no format, and a frontend may have
- * put any text there: where it cannot be read, the next best text is. */
+/* [..., source, signature, doubt, problem, ...]: the signature of the best
+ * text. A frontend may write any text as the declaration: if it is malformed,
+ * the next best text is used. */
 static void write_signature(fnabi_writer* w, size_t export_index,
                             const fnabi_text* noted, fnabi_text cconv) {
   fnabi_error problem, other;
