@@ -104,7 +104,7 @@ typedef struct fnabi_fb {
   const uint8_t* data;
   size_t size;          /* with the size prefix */
   uint64_t origin;      /* of the size prefix in the file */
-  uint64_t work;        /* that may still be spent */
+  uint64_t work;        /* that is still allowed */
   bool lenient;         /* skips null elements of nullable fields */
   fnabi_writer* writer; /* NULL: check only */
   fnabi_error* error;
