@@ -245,8 +245,10 @@ static severity missing_callee(const check* c, uint64_t value) {
              : UNSAFE;
 }
 
+/* Registers that no convention says anything about; import.resolved has none. */
 static bool check_either(check* c, const fnabi_operand* lists[2]) {
-  return check_list(c, lists[0], 0) && check_list(c, lists[1], 0);
+  return lists[0] == NULL ||
+         (check_list(c, lists[0], 0) && check_list(c, lists[1], 0));
 }
 
 static bool check_call(check* c, const fnabi_operand* callee,
@@ -262,7 +264,7 @@ static bool check_call(check* c, const fnabi_operand* callee,
                c, missing_callee(c, callee->value), FNABI_BYTECODE_CALLEE,
                callee->offset, callee->value ^ import,
                import != 0 ? c->b->import_count : c->b->function_count) &&
-           (lists[0] == NULL || check_either(c, lists));
+           check_either(c, lists);
   if (lists[0] == NULL) return true;
   if (!fnabi_fb_spend(&c->b->fb, called->cconv.size, 0)) return false;
   if (!called->readable)
