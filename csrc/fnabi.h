@@ -994,7 +994,8 @@ FNABI_API int64_t fnabi_columns_stream(fnabi_columns* const* columns,
 
 /* Adds rows as fnabi_columns_decode does: texts first to first + count of an
  * array of strings, binaries, large ones or views, or a struct of one such
- * array. The Arrow data is trusted. */
+ * array. The Arrow data is trusted. Fails with FNABI_UNSUPPORTED for another
+ * array. */
 FNABI_API int64_t fnabi_columns_decode_arrow(fnabi_columns* columns,
                                              const struct ArrowSchema* schema,
                                              const struct ArrowArray* array,

@@ -220,10 +220,10 @@ def test_paths_are_taken_when_they_are_needed() -> None:
 @pytest.mark.parametrize(
     ("arguments", "options", "problem"),
     [
-        ((3,), {}, "paths must be paths or an iterable of them, not int"),
-        (([3],), {}, "paths: expected paths, not int"),
-        ((".",), {"threads": 0}, "threads must be an int of 1 or more, not 0"),
-        ((".",), {"threads": 1.5}, "threads must be an int of 1 or more, not 1.5"),
+        ((3,), {}, "paths: expected paths or an iterable of them, got int"),
+        (([3],), {}, "paths: expected paths, got int"),
+        ((".",), {"threads": 0}, "threads: 0 is below 1"),
+        ((".",), {"threads": 1.5}, "threads: expected int, got float"),
     ],
 )
 def test_bad_calls(arguments: Any, options: Any, problem: str) -> None:

@@ -48,9 +48,8 @@ int64_t fnabi_columns_decode_arrow(fnabi_columns* columns,
     return decode_views(columns, array, first, count, error);
   bool small = fnabi_arrow_is(format, "u") || fnabi_arrow_is(format, "z");
   if (!small && !fnabi_arrow_is(format, "U") && !fnabi_arrow_is(format, "Z"))
-    return fnabi_fail(
-        error, FNABI_MESSAGE, 0,
-        "Arrow strings or binaries, or a table of one such column,");
+    return fnabi_fail(error, FNABI_UNSUPPORTED, 0,
+                      "strings or binaries, or a table of one such column");
   const void* offsets = array->buffers[1];
   int64_t size;
   if (small) {

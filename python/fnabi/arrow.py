@@ -1,8 +1,8 @@
-"""Arrow data on its way to other libraries and from them, in capsules.
+"""Exchange of Arrow data with other libraries, in capsules.
 
 The protocol is the `Arrow PyCapsule interface
-<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>`_. What a capsule
-brings is moved out of it, so that it lives as long as the structure that it is moved to.
+<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>`_. The contents of a
+capsule are moved out of it, so that they live as long as the structure that they are moved to.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fnabi.errors import CallError
 __all__ = ["Kind", "check_memory", "new_capsule", "open_arrays"]
 
 Kind: TypeAlias = Literal["arrow_schema", "arrow_array", "arrow_array_stream"]
-"""What a structure is; the names that capsules have."""
+"""The kinds of structures, by the names of their capsules."""
 
 _STRUCTS: dict[Kind, str] = {
     "arrow_schema": "struct ArrowSchema *",
@@ -27,19 +27,19 @@ _STRUCTS: dict[Kind, str] = {
 
 
 def check_memory(failed: int) -> None:
-    """Raise MemoryError for an answer other than 0."""
+    """Raise MemoryError for a result other than 0."""
     if failed:
         raise MemoryError("fnabi: out of memory")
 
 
 def new_capsule(kind: Kind) -> tuple[object, Any]:
-    """Make a capsule, and give it with the empty structure that it owns."""
+    """Return a new capsule, and the empty structure that it owns."""
     capsule, address = _call.arrow_capsule(kind)
     return capsule, ffi.cast(_STRUCTS[kind], address)
 
 
 def _new_struct(kind: Kind) -> Any:
-    """An empty structure that is released and freed when nothing refers to it any more."""
+    """Return an empty structure that is released and freed with its last reference."""
     pointer = lib.fnabi_arrow_new(kind.encode())
     check_memory(pointer == ffi.NULL)
     return ffi.gc(
@@ -49,7 +49,7 @@ def _new_struct(kind: Kind) -> Any:
 
 
 def _take(capsule: object, kind: Kind, where: str) -> Any:
-    """What a capsule of another library holds, moved out of it."""
+    """Move the contents out of a capsule of another library, and return them."""
     struct = _new_struct(kind)
     problem = _call.arrow_take(capsule, kind, int(ffi.cast("uintptr_t", struct)))
     if problem is not None:
@@ -61,15 +61,14 @@ def open_arrays(data: Any, where: str) -> tuple[Any, Iterator[Any]]:
     """Read anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``.
 
     Args:
-        data: Is read as the arrays are asked for.
-        where: What stands before the text of an error: a function and its argument.
+        data: The source, read while the arrays are consumed.
+        where: The function and the argument that an error names.
 
     Returns:
-        The schema and the arrays, each released when it is not referred to any more.
+        The schema and the arrays, each released with its last reference.
 
     Raises:
-        CallError: for a capsule that has been consumed or is none of these, and when a stream
-            fails.
+        CallError: when a capsule has been consumed or is of another kind, or a stream fails.
 
     """
     if hasattr(data, "__arrow_c_stream__"):
@@ -79,10 +78,10 @@ def open_arrays(data: Any, where: str) -> tuple[Any, Iterator[Any]]:
         return schema, _read_stream(stream, where)
     capsules = data.__arrow_c_array__()
     if not isinstance(capsules, tuple) or len(capsules) != 2:
-        raise CallError(
-            f"{where}: expected __arrow_c_array__ to give two capsules,"
-            f" not {type(capsules).__name__}"
-        )
+        given = type(capsules).__name__
+        if isinstance(capsules, tuple):
+            given = f"tuple of {len(capsules)}"
+        raise CallError(f"{where}: __arrow_c_array__: expected tuple of 2 capsules, got {given}")
     array = _take(capsules[1], "arrow_array", where)
     return _take(capsules[0], "arrow_schema", where), iter([array])
 

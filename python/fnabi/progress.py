@@ -1,4 +1,4 @@
-"""A bar that shows on a terminal how far something is."""
+"""A progress bar on the terminal."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["show"]
 def show(
     title: str, total: int | None, unit: Literal["files", "bytes"], function: str
 ) -> Iterator[Callable[[int], None]]:
-    """Show a bar on standard error while the block runs; nothing where that is no terminal.
+    """Show a bar on standard error while the block runs; nothing when that is not a terminal.
 
     Args:
-        title: What stands before the bar.
-        total: How much there is to do; None where that is not known.
-        unit: Of what.
-        function: Who asks, for the message of an error.
+        title: The text before the bar.
+        total: The number of units to do; None where it is not known.
+        unit: The unit.
+        function: The function that an error names.
 
     Yields:
-        A function that is told how much more is done.
+        A function to call with the number of further units that are done.
 
     Raises:
         CallError: when rich is not installed.

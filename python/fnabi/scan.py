@@ -4,10 +4,10 @@
     >>> table = vmfb.scan("models")  # doctest: +SKIP
     >>> duckdb.sql("select file, function from table where error is null")  # doctest: +SKIP
 
-A scan is a stream of Arrow record batches, which anything takes that reads Arrow data:
+A scan is a stream of Arrow record batches for every library that reads Arrow data:
 ``pyarrow.RecordBatchReader.from_stream(table)``, ``polars.DataFrame(table)``, ``duckdb``,
-``nanoarrow``. Without any of them `Scan.rows` gives typed objects. Files are read, decoded and
-forgotten, some hundred at a time, so memory does not grow with their number.
+``nanoarrow``. Without any of them `Scan.rows` yields typed objects. Files are read, decoded and
+released, some hundred at a time, so memory does not grow with their number.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ from fnabi.vmfb_export import Source
 __all__ = ["Path", "Scan", "ScanBatch", "ScanError", "ScanRow"]
 
 Path: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes]"
-"""Names a file or a directory."""
+"""The name of a file or a directory."""
 
 _FILES = 256
-"""How many files cross at once, at most."""
+"""The most files per crossing."""
 
 _ROWS = 8192
-"""With how many rows a batch takes no further file."""
+"""The number of rows at which a batch takes no further file."""
 
 _EIO, _ENOMEM = 5, 12
-"""What a stream answers, as numbers that every system has."""
+"""Results of a stream: numbers that mean the same on every system."""
 
 _encoder = msgspec.msgpack.Encoder()
 
 
 class ScanError(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What is wrong with a file, or with the signature of an export.
+    """The error of a file, or of the signature of an export.
 
     Attributes:
-        code: What, a short fixed name as in `FormatError`; ``"file"`` for a file that the
-            system does not let be read.
-        offset: Where, in bytes from the start of the file, or for an export from the start of
+        code: A short fixed name as in `FormatError`; ``"file"`` for a file that cannot be read.
+        offset: The byte offset from the start of the file, or for an export from the start of
             the attribute's value; None for a file that cannot be read.
-        path: In which part, such as ``exported_functions[3].local_name``; None likewise.
-        text: The same as `code`, in words.
+        path: The part of the module, such as ``exported_functions[3].local_name``; None for a
+            file that cannot be read.
+        text: The error in words.
 
     """
 
@@ -71,20 +71,21 @@ class ScanError(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class ScanRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """An export of a module, or a file that is no module.
+    """An export of a module, or a file that is not a module.
 
     Attributes:
         file: The file's name as it was given or found.
-        module: The module's name; None for a file that is no module, and so are the next six.
+        module: The module's name; None for a file that is not a module, and then all of the
+            following except `error` are None too.
         function: The export's name, without the module's.
         ordinal: Its index among the functions of the module.
         calling_convention: The VM calling convention, such as ``"0rIi_r"``.
-        source: Which text the signature was read from, as `vmfb.Export.source`; None where it
-            is malformed.
+        source: The text that the signature was read from, as `vmfb.Export.source`; None where
+            that is malformed.
         signature: The typed signature, as `vmfb.Export.signature`; None without a source.
         declaration: The text of ``iree.abi.declaration``; None without it.
         doubt: As `vmfb.Export.doubt`.
-        error: What is wrong, or None.
+        error: The error, or None.
 
     """
 
@@ -104,7 +105,7 @@ _rows = _core.Decoder(tuple[ScanRow, ...])
 
 
 class ScanBatch:
-    """Some rows of a scan; as Arrow data a record batch with the columns of `Scan`."""
+    """Some rows of a scan; as Arrow data, a record batch with the columns of `Scan`."""
 
     __slots__ = ("_scan",)
 
@@ -119,12 +120,12 @@ class ScanBatch:
 
     @property
     def bad(self) -> int:
-        """How many of its rows have an error."""
+        """The number of its rows that have an error."""
         count: int = lib.fnabi_scan_bad(self._scan)
         return count
 
     def rows(self) -> tuple[ScanRow, ...]:
-        """The rows as typed objects."""
+        """Return the rows as typed objects."""
         return _core.decode(
             lambda _data, _size, out, room, _error: lib.fnabi_scan_message(self._scan, out, room),
             _rows,
@@ -132,11 +133,14 @@ class ScanBatch:
         )
 
     def __arrow_c_schema__(self) -> object:
-        """The Arrow type of the table, a struct."""
+        """Export the Arrow type of the table, a struct."""
         return _schema()
 
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
-        """The rows as one Arrow struct array, which may outlive them. Nothing is cast."""
+        """Export the rows as one Arrow struct array, which may outlive the batch.
+
+        `requested_schema` is ignored: nothing is cast.
+        """
         capsule, array = new_capsule("arrow_array")
         check_memory(lib.fnabi_scan_array(self._scan, array))
         return _schema(), capsule
@@ -156,33 +160,33 @@ class ScanBatch:
 class Scan:
     r"""All exports of the modules in some files and directories; made by `vmfb.scan`.
 
-    It is read as it is consumed, and anew each time, but for paths that come from an iterator,
-    which is read once. It is a stream of record batches for whatever takes Arrow data, and
-    iterates over these as `ScanBatch`. The columns::
+    The files are read while the scan is consumed, and again each time; paths from an iterator
+    can be read once only. Libraries that read Arrow data see a stream of record batches;
+    iterating yields them as `ScanBatch`. The columns::
 
         file                text: the file's name as it was given or found
         module, function    text: their names
         ordinal             int64
         calling_convention  text, such as "0rIi_r"
-        source              dictionary of text: what the signature was read from
+        source              dictionary of text: the text that the signature was read from
         inputs, results     list of struct, the nodes of the values in preorder:
             kind            dictionary of text: "scalar", "buffer", "ref", ...
             dtype           dictionary of text: "float32", ..., null where there is none
             shape           list of int64, null where there is no shape, or its rank is not
                             known; a dynamic dim is null
-            depth           uint8: in how many nodes it is
+            depth           uint8: the number of nodes it is in
             name            text, null where there is none
             name_bytes      binary: instead, where it is not UTF-8
             ref, ref_bytes  the same of the name of a reference
         declaration         text of "iree.abi.declaration"
         doubt               dictionary of text, as `vmfb.Export.doubt`
-        error_code          dictionary of text: null where nothing is wrong
+        error_code          dictionary of text: null where there is no error
         error_offset        int64
-        error_path, error   text: in which part, and what, in words
+        error_path, error   text: the part of the module, and the error in words
 
-    A file that is no module is a row with its name and an error. An export whose signature is
-    malformed is a row without source, inputs and results, and with an error. A module without
-    exports has no row. Bytes of names that are not UTF-8 stand as ``\xff``.
+    A file that is not a module is a row with its name and an error. An export whose signature
+    is malformed is a row without source, inputs and results, and with an error. A module without
+    exports has no row. Bytes of names that are not UTF-8 are escaped as ``\xff``.
     """
 
     def __init__(
@@ -193,15 +197,15 @@ class Scan:
         threads: int = 1,
         progress: bool = False,
     ) -> None:
-        if not isinstance(threads, int) or threads < 1:
-            raise CallError(f"vmfb.scan: threads must be an int of 1 or more, not {threads!r}")
+        _core.check_positive("vmfb.scan", threads=threads)
         if isinstance(paths, (str, bytes, os.PathLike)):
             paths = (paths,)
         try:
             self._once = iter(paths) is paths
         except TypeError:
             raise CallError(
-                f"vmfb.scan: paths must be paths or an iterable of them, not {type(paths).__name__}"
+                "vmfb.scan: paths: expected paths or an iterable of them,"
+                f" got {type(paths).__name__}"
             ) from None
         self._paths: Iterable[Path] | None = paths
         self._lenient = lenient
@@ -211,7 +215,7 @@ class Scan:
     def _take_paths(self) -> Iterable[Path]:
         paths = self._paths
         if paths is None:
-            raise CallError("vmfb.scan: paths: the iterator has been read; give a list to read on")
+            raise CallError("vmfb.scan: paths: the iterator has been read, expected a list")
         if self._once:
             self._paths = None
         return paths
@@ -253,19 +257,19 @@ class Scan:
                 advance(count)
 
     def rows(self) -> Iterator[ScanRow]:
-        """The rows as typed objects, as they are read."""
+        """Yield the rows as typed objects, while the files are read."""
         for batch in self:
             yield from batch.rows()
 
     def __arrow_c_schema__(self) -> object:
-        """The Arrow type of the table, a struct."""
+        """Export the Arrow type of the table, a struct."""
         return _schema()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The table as a stream of record batches, read as they are asked for. Nothing is cast.
+        """Export the table as a stream of record batches, read while it is consumed.
 
-        What is wrong with the call, such as an iterator that has been read, comes as an error of
-        the stream, from whoever reads it.
+        `requested_schema` is ignored: nothing is cast. An invalid call, such as an iterator that
+        has been read, fails when the consumer reads the stream.
         """
         capsule, stream = new_capsule("arrow_array_stream")
         source = _Source(self)
@@ -293,10 +297,10 @@ def _schema() -> object:
 
 
 def _find(paths: Iterable[Path]) -> Iterator[bytes]:
-    """The files that are to be read, those of a directory in the order of their names."""
+    """Yield the files to read, those of a directory in the order of their names."""
     for path in paths:
         if not isinstance(path, (str, bytes, os.PathLike)):
-            raise CallError(f"vmfb.scan: paths: expected paths, not {type(path).__name__}")
+            raise CallError(f"vmfb.scan: paths: expected paths, got {type(path).__name__}")
         name = os.fsencode(path)
         if os.path.isdir(name):
             yield from _walk(name)
@@ -305,12 +309,12 @@ def _find(paths: Iterable[Path]) -> Iterator[bytes]:
 
 
 def _walk(directory: bytes) -> Iterator[bytes]:
-    """The modules in a directory and in those that it has; links to directories count for none."""
+    """Yield the modules in a directory and its subdirectories; links to these are not followed."""
     try:
         with os.scandir(directory) as found:
             entries = sorted(found, key=lambda entry: entry.name)
     except OSError:
-        yield directory  # reading which says why
+        yield directory  # reading it fails with the reason
         return
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
@@ -331,7 +335,7 @@ def _scan_files(files: list[bytes], lenient: bool) -> Iterator[ScanBatch]:
         if taken >= 0 and failed[0]:
             batch._fail(files[at], lib.FNABI_FILE, os.strerror(failed[0]))
             at += 1
-        elif taken < 0 and not len(batch):  # not even alone
+        elif taken < 0 and not len(batch):  # it does not fit even alone
             batch._fail(files[at], lib.FNABI_MEMORY, _core.code_text(lib.FNABI_MEMORY))
             at += 1
         elif at < len(files):
@@ -345,7 +349,7 @@ def _scan_files(files: list[bytes], lenient: bool) -> Iterator[ScanBatch]:
 
 
 class _Source:
-    """What a stream reads from."""
+    """The source of a stream."""
 
     def __init__(self, scan: Scan) -> None:
         self.scan = scan
@@ -363,7 +367,7 @@ class _Source:
 
 
 _open: set[_Source] = set()
-"""Those that a stream refers to, until it is released."""
+"""The sources that a stream refers to, until it is released."""
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
@@ -371,7 +375,7 @@ def fnabi_source_next(context: Any, out: Any) -> int:
     source: _Source = ffi.from_handle(context)
     try:
         return source.next(out)
-    except BaseException as problem:  # which cannot pass through the stream's reader
+    except BaseException as problem:  # it cannot pass through the C code of the consumer
         text = f"{type(problem).__name__}: {problem}"
         source.problem = ffi.new("char[]", text.encode("utf-8", "replace"))
         return _ENOMEM if isinstance(problem, MemoryError) else _EIO

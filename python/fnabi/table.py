@@ -16,30 +16,30 @@ from fnabi.errors import CallError
 __all__ = ["FORMATS", "TableFile"]
 
 FORMATS = (".parquet", ".arrow", ".jsonl")
-"""How the names of files end."""
+"""The extensions of file names."""
 
 _LINES = 1 << 14
-"""How many rows become JSON at once."""
+"""The number of rows that become JSON per crossing."""
 
 _GROUP = 1 << 17
-"""With how many rows a group of a Parquet file or an IPC batch is written."""
+"""The number of rows of a row group of a Parquet file, or of an IPC batch."""
 
 
 class TableFile:
-    """A file that record batches are written to, in the format that its name tells.
+    """A file that record batches are written to; the extension of its name selects the format.
 
-    It works as a context manager. The file appears when all is written, and not at all when
-    something fails. ``.jsonl`` has an object a line with all columns, where a binary is a string
-    of hexadecimal digits. ``.arrow`` is the IPC file format with plain texts instead of
-    dictionaries, which that format has no more than one of.
+    Use it as a context manager. The file appears when everything is written, and not at all when
+    something fails. A line of ``.jsonl`` is an object with all columns; a binary is a string of
+    hexadecimal digits. ``.arrow`` is the IPC file format, with strings instead of dictionaries,
+    because that format allows a column only one dictionary for all batches.
 
     Args:
         path: The file's name, which ends in one of `FORMATS`.
         schema: Anything with ``__arrow_c_schema__``, the type of all batches.
-        function: Who asks, for the message of an error.
+        function: The function that an error names.
 
     Raises:
-        CallError: when the name ends otherwise, or pyarrow is needed and not installed.
+        CallError: when the name has another extension, or pyarrow is needed and not installed.
         OSError: when the file cannot be written.
 
     """
@@ -49,7 +49,7 @@ class TableFile:
         if format not in FORMATS:
             raise CallError(
                 f"{function}: the output must be named *{', *'.join(FORMATS[:-1])}"
-                f" or *{FORMATS[-1]}, not {path!r}"
+                f" or *{FORMATS[-1]}, got {path!r}"
             )
         self._path = path
         self._part = f"{path}.part"
@@ -91,8 +91,8 @@ class TableFile:
 class _JsonLines:
     def __init__(self, file: Any, schema: Any) -> None:
         self._file = file
-        self._room = 1 << 20
-        self._out = ffi.new("uint8_t[]", self._room)
+        self._capacity = 1 << 20
+        self._out = ffi.new("uint8_t[]", self._capacity)
 
     def write(self, batch: Any) -> None:
         error = ffi.new("fnabi_error *")
@@ -101,16 +101,16 @@ class _JsonLines:
             rows = lib.fnabi_arrow_length(array)
             for first in range(0, rows, _LINES):
                 asked = schema, array, first, min(_LINES, rows - first)
-                size = lib.fnabi_arrow_json(*asked, self._out, self._room, error)
-                if size > self._room:
-                    self._room = size * 3 // 2
-                    self._out = ffi.new("uint8_t[]", self._room)
-                    size = lib.fnabi_arrow_json(*asked, self._out, self._room, error)
+                size = lib.fnabi_arrow_json(*asked, self._out, self._capacity, error)
+                if size > self._capacity:
+                    self._capacity = size * 3 // 2
+                    self._out = ffi.new("uint8_t[]", self._capacity)
+                    size = lib.fnabi_arrow_json(*asked, self._out, self._capacity, error)
                 assert size >= 0
                 self._file.write(ffi.buffer(self._out, size))
 
     def close(self) -> None:
-        """Nothing is kept."""
+        """Do nothing: every batch has been written."""
 
 
 def _load(package: str, purpose: str) -> None:
@@ -123,7 +123,7 @@ def _load(package: str, purpose: str) -> None:
 
 
 class _Pyarrow(ABC):
-    """Collects batches until they are worth a group."""
+    """Collects batches until there are enough rows for a group."""
 
     def __init__(self, file: Any, schema: Any) -> None:
         self._pyarrow = import_module("pyarrow")
@@ -137,7 +137,7 @@ class _Pyarrow(ABC):
 
     @abstractmethod
     def _open(self, file: Any) -> Any:
-        """The writer of a format."""
+        """Return the writer of the format."""
 
     def write(self, batch: Any) -> None:
         if hasattr(batch, "__arrow_c_stream__"):
@@ -176,7 +176,7 @@ class _Ipc(_Pyarrow):
 
 
 def _plain(pyarrow: Any, field: Any) -> Any:
-    """A field with the values of dictionaries instead."""
+    """Return a field whose dictionaries are replaced by the types of their values."""
     type = field.type
     if pyarrow.types.is_dictionary(type):
         return field.with_type(type.value_type)

@@ -198,7 +198,7 @@ static void test_other_data(void) {
     fnabi_error error = {0};
     CHECK(fnabi_columns_decode_arrow(columns, &schema, &array, 0, 1, &error) <
           0);
-    CHECK(error.code == FNABI_MESSAGE);
+    CHECK(error.code == FNABI_UNSUPPORTED);
   }
   struct ArrowSchema values = {.format = "u"};
   struct ArrowSchema coded = {.format = "u", .dictionary = &values};
