@@ -1,8 +1,8 @@
 """Many signatures to columns: fnabi beside a plain C loop, a Python port and memcpy.
 
-The texts stand in one buffer with offsets, so that nothing but decoding is measured; `strings`
+The texts are in one buffer with offsets, so that nothing but decoding is measured; `strings`
 measures a list of bytes. The loop is `columns_peer.c`, compiled here with the flags of the core.
-A file flows for a million signatures, or for as many as the variable FNABI_ROWS says.
+A file is read to a million signatures, or to as many as the variable FNABI_ROWS sets.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The exports of many modules: a scan beside opening each file in a loop.
+"""The exports of many modules: a scan compared with opening each file in a loop.
 
 10,000 files in a directory, links to a module with three functions. `scan` gives all typed
 signatures as columns, `rows` as objects; `open` is `vmfb.open` and every export's typed
-signature. The runtime maps each file, verifies it and gives every function's name and attributes
-as strings, without types. All of them list the directory.
+signature. The runtime maps each file into memory, verifies it and returns every function's name and
+attributes as strings, without types. All of them list the directory.
 """
 
 from __future__ import annotations

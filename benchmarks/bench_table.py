@@ -1,4 +1,4 @@
-"""Signatures to files: fnabi beside polars, which is given the same columns."""
+"""Signatures to files: fnabi compared with polars, from the same columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrow data crosses in capsules, of which each is taken once, and never what is none."""
+"""Arrow data crosses in capsules; each can be consumed once, and other objects are refused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COLUMNS = fnabi.decode_columns([b"I11!B8!d-1d200R4!S1!", b"I1!R", None])
 
 
 class Giver:
-    """Gives the same thing again and again."""
+    """Returns the same object every time."""
 
     def __init__(self, given: object, name: str = "stream") -> None:
         setattr(self, f"__arrow_c_{name}__", lambda: given)
@@ -49,7 +49,7 @@ def test_an_array_is_taken_once(which: int) -> None:
 
 
 def test_who_takes_an_array_first() -> None:
-    """What another library has moved out of a capsule is not there any more."""
+    """A capsule that another library has consumed is empty."""
     pa = pytest.importorskip("pyarrow")
     capsules = strings().__arrow_c_array__()
     assert pa.Array._import_from_c_capsule(*capsules).to_pylist() == ["I1!R1!", None, "x"]
@@ -90,7 +90,7 @@ def test_the_lane_refuses() -> None:
 
 
 def test_what_outlives_what() -> None:
-    """The texts of an array stay while they are decoded, and the columns while they are read."""
+    """The texts of an array live while they are decoded, and the columns while they are read."""
     pa = pytest.importorskip("pyarrow")
     table = pa.table({"f": [f"I6!B3!d{n % 10}R1!" for n in range(10_000)]})
     expected = fnabi.decode_columns(table).to_numpy()["inputs.dims"].tolist()
@@ -110,7 +110,7 @@ def test_what_outlives_what() -> None:
 
 
 def test_a_capsule_let_go_by_an_exception() -> None:
-    """What releasing a stream runs does not see the exception, and does not lose it."""
+    """Python code that runs when a stream is released does not see the exception, nor lose it."""
     for _ in range(100):
         with pytest.raises(ZeroDivisionError):
             (fnabi.vmfb.scan([]).__arrow_c_stream__(), 1 // 0)

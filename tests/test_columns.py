@@ -1,4 +1,4 @@
-"""Columns hold what parsing each text alone gives, whatever they came from and go to."""
+"""Columns have the values of parsing each text alone, whatever the input and the consumer."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def register_nodes(item: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def sip_nodes(node: sip.Node | None, depth: int = 0, key: Any = None) -> Iterator[tuple[Any, ...]]:
-    """Kind, index, position, key and depth."""
+    """Yield kind, index, position, key and depth of each node."""
     if node is None:
         return
     position, name = (key, None) if isinstance(key, int) else (None, key)
@@ -122,7 +122,7 @@ def expected_nodes(abi: Abi, value: Any) -> tuple[list[Any], list[Any]]:
 
 
 def found_nodes(columns: Columns, side: str) -> list[list[Any]]:
-    """The same from the arrays."""
+    """Return the same from the arrays."""
     arrays = {name: part.tolist() for name, part in columns.to_numpy().items()}
 
     def part(name: str) -> Any:
@@ -169,7 +169,7 @@ def found_nodes(columns: Columns, side: str) -> list[list[Any]]:
 
 
 def check_columns(columns: Columns, texts: list[bytes]) -> None:
-    """All that holds of the columns of texts."""
+    """Check everything that must be true of the columns of texts."""
     abi = columns.abi
     expected = [outcome_of(PARSE[abi], text) for text in texts]
     assert outcomes(columns) == expected
@@ -197,7 +197,7 @@ def test_every_vector(abi: Abi, threads: int) -> None:
 
 @pytest.mark.parametrize("abi", ["raw", "sip"])
 def test_twenty_thousand_changed_texts(abi: Abi) -> None:
-    """The C tests compare more of them with the reference; these with what parse says."""
+    """The C tests compare more of them with the reference; these with what parse returns."""
     texts = edited(abi, 20_000)
     columns = fnabi.decode_columns(texts, abi)
     parse = PARSE[abi]
@@ -263,7 +263,7 @@ ENCODE: dict[Abi, Callable[[Any], Any]] = {
 
 
 def edited(abi: Abi, count: int) -> list[bytes]:
-    """Texts that are valid, or nearly so."""
+    """Return texts that are valid, or nearly so."""
     draw = random.Random(7)
     bases = [text for text in TEXTS[abi] if 4 < len(text) < 200]
     pieces = [b"", *(bytes([byte]) for byte in b"0123456789-!dtBSOUIRDKk_x\0\xff")]
@@ -303,7 +303,7 @@ NUMBERS = [0, *(10**n + d for n in range(1, 10) for d in (-1, 0, 1)), 2**31 - 1]
 
 
 def test_numbers_of_every_length() -> None:
-    """Also the lengths of spans, and keys."""
+    """Numbers of many digits, also in lengths of spans and in keys."""
     shapes = [b"d%dd-1d%d" % (n, n) for n in NUMBERS]
     shapes += [b"d1" * n for n in (3, 4, 48, 49, 498, 499, 5000)]
     texts = [span(b"I", span(b"B", shape)) + span(b"R", b"S1!") for shape in shapes]
@@ -318,7 +318,7 @@ def test_numbers_of_every_length() -> None:
 
 
 def test_structures_of_every_form() -> None:
-    """Values behind structures that end several levels at once, and empty ones."""
+    """Values after structures that end several levels at once, and empty ones."""
 
     def nest(depth: int, value: bytes) -> bytes:
         for _ in range(depth):
@@ -468,13 +468,13 @@ print(peak() - early)
 
 
 @pytest.mark.unsanitized("a sanitizer keeps what is freed")
-@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells how much memory was used")
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the memory used from /proc")
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
     ("abi", "text"), [("raw", "I14!B10!t3d-1d200R4!S1!"), ("sip", "I21!S17!k0_1k2D8!K3!ab_0R3!_5")]
 )
 def test_flat_memory(abi: str, text: str, threads: int) -> None:
-    """However long a file is, what it takes does not grow: a million signatures and more."""
+    """Memory does not grow with the length of a file: a million signatures and more."""
     code = [sys.executable, "-W", "error", "-c", STREAM, abi, text, str(threads)]
     done = subprocess.run(code, check=True, capture_output=True, text=True)
     assert int(done.stdout) < 16_000  # KiB; the columns of the whole file have ten times that
@@ -483,7 +483,7 @@ def test_flat_memory(abi: str, text: str, threads: int) -> None:
 @pytest.mark.parametrize("chunk", [1, 3, 1 << 18])
 @pytest.mark.parametrize("copies", [1, 2, 1 << 16])
 def test_lists_of_every_sort(monkeypatch: pytest.MonkeyPatch, chunk: int, copies: int) -> None:
-    """Texts that need a copy may stand anywhere among those that do not."""
+    """Texts that need a copy may be anywhere among those that do not."""
     monkeypatch.setattr(columns_split, "_CHUNK", chunk)
     monkeypatch.setattr(columns_split, "_COPIES", copies)
     sorts: list[Callable[[bytes], Any]] = [bytes, bytes.decode, bytearray, memoryview]
@@ -502,7 +502,7 @@ def test_lists_of_every_sort(monkeypatch: pytest.MonkeyPatch, chunk: int, copies
 
 @pytest.mark.threads
 def test_lists_that_change() -> None:
-    """A thread that changes a list takes nothing away that is being decoded."""
+    """A thread that changes a list cannot free texts that are being decoded."""
     texts = [b"I6!B3!d%dR1!" % (n % 10) for n in range(1000)]
 
     shared: list[Any] = [bytes(bytearray(text)) for text in texts] * 20
@@ -630,7 +630,7 @@ def test_masks() -> None:
 
 
 def arrow_rows(columns: Columns) -> list[dict[str, Any]]:
-    """The rows as Arrow data has them, from the arrays."""
+    """Return the rows in the form of Arrow data, from the arrays."""
     numbers = {lib.FNABI_TYPE_REF_ARRAY: "ref_array"}
     names = {
         getattr(lib, f"FNABI_TYPE_{name}"): name.lower()

@@ -65,7 +65,7 @@ CROSSINGS = [
     Crossing("vmfb", "verify", "RecordDecoder.verify", "vmfb._verify_by_cffi"),
     Crossing("signature", "integer", "signature_integer", "signature._encode_integer"),
     Crossing("signature", "span", "signature_span", "signature._encode_span"),
-    Crossing("columns", "decode", "columns_add", "columns._pack"),
+    Crossing("columns", "decode", "columns_add", "columns_split._pack"),
 ]
 
 RECORDS = [types.DType, *get_args(types.Type), types.Signature, iree_abi.Signature, Export]

@@ -1,4 +1,4 @@
-"""A scan holds what opening each module gives, and costs no memory that grows with files."""
+"""A scan has the rows that opening each module gives; its memory does not grow with the files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def error_of(problem: FormatError) -> ScanError:
 
 
 def rows_of(file: Path, lenient: bool = False) -> Iterator[ScanRow]:
-    """What opening the module gives."""
+    """Return the rows expected from opening the module."""
     try:
         opened = vmfb.open(file, lenient=lenient)
         exports = opened.exports
@@ -60,7 +60,7 @@ def rows_of(file: Path, lenient: bool = False) -> Iterator[ScanRow]:
 
 
 def node_of(node: dict[str, Any]) -> tuple[Any, ...]:
-    """A node as `nodes_of` has it."""
+    """Return a node in the form of `nodes_of`."""
     kind = getattr(lib, f"FNABI_TYPE_{node['kind'].upper()}")
     shape = None if node["shape"] is None else tuple(node["shape"])
     names = []
@@ -72,7 +72,7 @@ def node_of(node: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def check_table(found: list[dict[str, Any]], rows: list[ScanRow]) -> None:
-    """Rows as dicts, from whatever has read the columns, beside those that are expected."""
+    """Compare rows as dicts, from any consumer of the columns, with the expected ones."""
     assert len(found) == len(rows)
     for one, row in zip(found, rows, strict=True):
         signature, error = row.signature, row.error
@@ -319,7 +319,7 @@ def test_duckdb() -> None:
     assert len(found) > 40
 
 
-def test_a_stream_tells_what_is_wrong() -> None:
+def test_a_stream_reports_errors() -> None:
     pyarrow = pytest.importorskip("pyarrow")
     found = vmfb.scan(iter(FILES))
     first = pyarrow.RecordBatchReader.from_stream(found)
@@ -428,7 +428,7 @@ def test_decode_into_a_file(
 
 
 def test_lines_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What fails while the batch before it is written leaves no file."""
+    """A failure after some batches have been written leaves no file."""
 
     class Broken(io.BytesIO):
         def read(self, size: int | None = -1) -> bytes:
@@ -457,7 +457,7 @@ def test_json_escapes(tmp_path: Path) -> None:
 
 
 def test_json_of_short_and_long_names(tmp_path: Path) -> None:
-    """What must be escaped stands anywhere in them, at the end of what is written at once too."""
+    """Bytes to escape are anywhere in the texts, also at the end of a step of writing."""
     names = [
         "x" * before + character + "y" * after
         for character in ('"', "\\", "\n", "\x7f", "é", "")

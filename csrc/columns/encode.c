@@ -153,16 +153,20 @@ static int64_t encode_message(const fnabi_columns* columns, size_t row,
                               fnabi_vector* message, uint8_t* out,
                               size_t capacity, fnabi_error* error) {
   if (read_row(columns, row, message, error) < 0) return -1;
-  switch (columns->abi) {
+  switch ((fnabi_abi)columns->abi) {
     case FNABI_ABI_CCONV:
       return fnabi_cconv_encode(message->data, message->size, out, capacity,
                                 error);
     case FNABI_ABI_IREE_ABI:
       return fnabi_iree_abi_encode(message->data, message->size, out, capacity,
                                    error);
-    default:
-      return fnabi_fail(error, FNABI_UNSUPPORTED, 0, "an ABI with an encoder");
+    case FNABI_ABI_RAW: /* encoded from their nodes */
+    case FNABI_ABI_SIP:
+    case FNABI_ABI_DECLARATION:
+    case FNABI_ABI_COUNT:
+      break;
   }
+  return fnabi_fail(error, FNABI_UNSUPPORTED, 0, "an ABI with an encoder");
 }
 
 static int64_t encode_row(const fnabi_columns* columns, size_t row,

@@ -91,7 +91,7 @@ int64_t fnabi_columns_row(const fnabi_columns* columns, size_t row,
     size_t size = end - begin;
     const char* text =
         size == 0 ? "" : (const char*)v[FNABI_COLUMN_TEXT].data + begin;
-    switch (columns->abi) {
+    switch ((fnabi_abi)columns->abi) {
       case FNABI_ABI_RAW:
         return fnabi_raw_decode(text, size, out, capacity, error);
       case FNABI_ABI_SIP:
@@ -100,7 +100,8 @@ int64_t fnabi_columns_row(const fnabi_columns* columns, size_t row,
         return fnabi_cconv_decode(text, size, out, capacity, error);
       case FNABI_ABI_IREE_ABI:
         return fnabi_iree_abi_decode(text, size, out, capacity, error);
-      default:
+      case FNABI_ABI_DECLARATION:
+      case FNABI_ABI_COUNT:
         return fnabi_declaration_decode(text, size, -1, NULL, -1, NULL, out,
                                         capacity, error);
     }

@@ -189,7 +189,7 @@ static bool take_sip_node(side* s, node n, int64_t position) {
 static bool write_text(int32_t abi, fnabi_text text, fnabi_writer* w,
                        const char** doubt, fnabi_error* error) {
   const fnabi_known unknown = {-1, NULL};
-  switch (abi) {
+  switch ((fnabi_abi)abi) {
     case FNABI_ABI_RAW:
       return fnabi_raw_write(text.data, text.size, w, error);
     case FNABI_ABI_SIP:
@@ -198,10 +198,12 @@ static bool write_text(int32_t abi, fnabi_text text, fnabi_writer* w,
       return fnabi_cconv_write_signature(text.data, text.size, w, error);
     case FNABI_ABI_IREE_ABI:
       return fnabi_iree_abi_write(text.data, text.size, w, error);
-    default:
-      return fnabi_declaration_write(text.data, text.size, unknown, unknown, w,
-                                     doubt, error);
+    case FNABI_ABI_DECLARATION:
+    case FNABI_ABI_COUNT:
+      break;
   }
+  return fnabi_declaration_write(text.data, text.size, unknown, unknown, w,
+                                 doubt, error);
 }
 
 static fnabi_doubt doubt_of(const char* text) {

@@ -48,13 +48,12 @@ def data_bytes(data: object, function: str, argument: str = "data") -> bytes:
     )
 
 
-def check_positive(function: str, **arguments: object) -> None:
+def check_positive(function: str, argument: str, number: object) -> None:
     """Raise CallError for an argument that is not an int of at least 1."""
-    for name, number in arguments.items():
-        if not isinstance(number, int):
-            raise CallError(f"{function}: {name}: expected int, got {type(number).__name__}")
-        if number < 1:
-            raise CallError(f"{function}: {name}: {number} is below 1")
+    if not isinstance(number, int):
+        raise CallError(f"{function}: {argument}: expected int, got {type(number).__name__}")
+    if number < 1:
+        raise CallError(f"{function}: {argument}: {number} is below 1")
 
 
 def view(data: object, function: str) -> Any:

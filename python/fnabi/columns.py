@@ -405,7 +405,7 @@ def decode_columns(
     """
     if abi not in ABIS:
         raise CallError(f"decode_columns: abi: expected one of {', '.join(ABIS)}, got {abi!r}")
-    _core.check_positive("decode_columns", threads=threads)
+    _core.check_positive("decode_columns", "threads", threads)
     if offsets is not None:
         return Columns(abi, collect([split_buffer(strings, offsets, threads)], abi))
     if hasattr(strings, "__arrow_c_stream__") or hasattr(strings, "__arrow_c_array__"):
@@ -446,7 +446,8 @@ def iter_columns(
     """
     if abi not in ABIS:
         raise CallError(f"iter_columns: abi: expected one of {', '.join(ABIS)}, got {abi!r}")
-    _core.check_positive("iter_columns", threads=threads, batch_bytes=batch_bytes)
+    _core.check_positive("iter_columns", "threads", threads)
+    _core.check_positive("iter_columns", "batch_bytes", batch_bytes)
     for shares in split_file(file, threads, batch_bytes):
         yield Columns(abi, run(shares, abi))
 
@@ -469,5 +470,5 @@ def encode_columns(columns: Columns, threads: int = 1) -> tuple[bytes, memoryvie
     """
     if not isinstance(columns, Columns):
         raise CallError(f"encode_columns: columns: expected Columns, got {type(columns).__name__}")
-    _core.check_positive("encode_columns", threads=threads)
+    _core.check_positive("encode_columns", "threads", threads)
     return encode_parts(columns._parts, threads)

@@ -197,7 +197,7 @@ class Scan:
         threads: int = 1,
         progress: bool = False,
     ) -> None:
-        _core.check_positive("vmfb.scan", threads=threads)
+        _core.check_positive("vmfb.scan", "threads", threads)
         if isinstance(paths, (str, bytes, os.PathLike)):
             paths = (paths,)
         try:

@@ -1,11 +1,11 @@
-/* decoders.h - what holds for the columns of any texts. */
+/* decoders.h - checks of the columns of any texts. */
 #ifndef DECODERS_H
 #define DECODERS_H
 
 #include "check.h"
 #include "columns/arrow.h"
 
-/* A text as the decoder of its ABI answers it. */
+/* Decodes a text by the decoder of its ABI. */
 static inline int64_t decode_text(int32_t abi, const char* text, size_t size,
                                   uint8_t* out, size_t capacity,
                                   fnabi_error* error) {
@@ -47,7 +47,7 @@ static inline void check_same_columns(const fnabi_columns* a,
   release(y);
 }
 
-/* The row has what the decoder of a single text answers. */
+/* Checks that a row is what the decoder of a single text returns. */
 static inline void check_row(const fnabi_columns* columns, int32_t abi,
                              size_t row, const char* text, size_t size) {
   fnabi_error one = {0}, other = {0};
@@ -77,7 +77,7 @@ static inline void check_row(const fnabi_columns* columns, int32_t abi,
   release(y);
 }
 
-/* A row as its message is encoded; no text for one without values. */
+/* Encodes a row from its message; a row without values has no text. */
 static inline int64_t encode_message(int32_t abi, const fnabi_columns* columns,
                                      size_t row, uint8_t* out, size_t capacity,
                                      fnabi_error* error) {
@@ -94,7 +94,7 @@ static inline int64_t encode_message(int32_t abi, const fnabi_columns* columns,
   return size;
 }
 
-/* The texts of all rows are those of each. */
+/* Checks that the texts of all rows are those of each. */
 static inline void check_texts(const fnabi_columns* columns, int32_t abi) {
   fnabi_error error = {0};
   size_t rows = fnabi_columns_rows(columns), at = 0;
@@ -131,7 +131,7 @@ static inline void check_texts(const fnabi_columns* columns, int32_t abi) {
   free(ends);
 }
 
-/* Arrow data outlives the columns, and its children outlive it. */
+/* Checks that Arrow data outlives the columns, and its children outlive it. */
 static inline void check_export(fnabi_columns* columns, int32_t abi) {
   struct ArrowSchema schema;
   struct ArrowArray array, child = {0};
@@ -162,8 +162,8 @@ static inline void check_export(fnabi_columns* columns, int32_t abi) {
   schema.release(&schema);
 }
 
-/* Every decoder that there is here gives the columns of the reference, of lines
- * and of the same texts with nothing between them. */
+/* Checks that every decoder of this processor makes the columns that the
+ * reference makes, of lines and of the same texts with nothing between them. */
 static inline void check_decoders(int32_t abi, const char* data, size_t size) {
   fnabi_error error;
   size_t used, rows = 0, length = 0;
@@ -198,7 +198,7 @@ static inline void check_decoders(int32_t abi, const char* data, size_t size) {
   release(joined);
 }
 
-/* All that holds of lines. */
+/* Checks everything that must be true of the columns of lines. */
 static inline void check_lines(int32_t abi, const char* data, size_t size) {
   fnabi_error error;
   size_t used, row = 0, half = 0;

@@ -5,10 +5,10 @@
 #include "check.h"
 #include "columns/arrow.h"
 
-/* -------------------------------------------------------------------- streams
- *
- * A source of that many tables without rows, which then fails, and tells how
- * often it was let go of. */
+/* ------------------------------------------------------------------ streams */
+
+/* A source of `left` tables without rows, which then ends or fails, and counts
+ * how often it was released. */
 typedef struct source {
   int left, released;
   bool fails;
@@ -66,15 +66,14 @@ static int fail(struct ArrowArrayStream* stream, struct ArrowArray* out) {
   return EIO;
 }
 
-static void test_a_stream_that_says_nothing(void) {
+static void test_a_stream_without_error_text(void) {
   struct ArrowArrayStream stream = {NULL, fail, no_problem, NULL, NULL};
   struct ArrowArray array;
   CHECK(strcmp(fnabi_arrow_next(&stream, NULL, &array), "the stream failed") ==
         0);
 }
 
-/* ---------------------------------------------------------------------- texts
- */
+/* -------------------------------------------------------------------- texts */
 
 enum { ROWS = 600, NULLS = 7 };
 
@@ -210,7 +209,7 @@ static void test_other_data(void) {
 
 int main(void) {
   test_streams();
-  test_a_stream_that_says_nothing();
+  test_a_stream_without_error_text();
   test_layouts();
   test_other_data();
   return 0;

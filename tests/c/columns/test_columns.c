@@ -128,8 +128,8 @@ static void test_inputs(void) {
   fnabi_columns_free(NULL);
 }
 
-/* A text of a few, often changed at one place or two. Answers its size; there
- * is room for one byte more than it has. */
+/* Copies one of some texts, often with one or two edits, and returns its size.
+ * `out` has the capacity for one byte more than the text. */
 static size_t make_text(char* out, const char* const* texts, size_t count,
                         uint32_t* random) {
   static const char pieces[] = "0123456789!-dtBSOUIRDKk_@x";
@@ -149,7 +149,7 @@ static size_t make_text(char* out, const char* const* texts, size_t count,
         memmove(out + at + 1, out + at, length - at);
         length++;
         out[at] = piece;
-        left = 1; /* there is room for no more */
+        left = 1; /* the capacity is used up */
         break;
       default:
         out[at] = piece;
