@@ -16,7 +16,7 @@ RecordDecoder.exports   vmfb_export._exports_by_message  vmfb.Module.exports
 RecordDecoder.verify    vmfb._verify_by_cffi             vmfb.open, from_buffer, verify
 signature_integer       signature._encode_integer        SignatureBuilder.integer
 signature_span          signature._encode_span           SignatureBuilder.span
-columns_add             columns._pack                    decode_columns of a list or tuple
+columns_add             columns_split._pack              decode_columns of a list or tuple
 ======================  ===============================  =================================
 """
 
