@@ -570,13 +570,17 @@ FNABI_API int64_t fnabi_vmfb_head(const char* data, size_t size, uint8_t* out,
 
 /* All exports with their signatures and attributes. The message is
  *   [[name, internal_ordinal, calling_convention, [key, value, key, value...],
- *     source, signature, doubt, problem, sip_signature, sip_problem]...]
+ *     source, signature, doubt, problem, sip_signature, sip_problem,
+ *     proofs]...]
  * The signature is decoded from the best text that the function has. `source`
  * is the name of that text: the attribute
  *   "iree.abi"              as fnabi_iree_abi_decode reads it
  *   "iree.abi.declaration"  its values as NAMED types; `doubt` is as
  *                           fnabi_declaration_decode has it, else nil
  *   "f"                     of the raw ABI, with `fv` absent or "1"
+ *   "bytecode"              as fnabi_bytecode_signatures has it, where that says
+ *                           more than the calling convention does; `proofs` is
+ *                           its [dims, aliases, fences], else nil
  * or else the calling convention, "cconv", with its registers as types. A
  * malformed declaration is skipped, because it may be any text; when another
  * text is malformed, source and signature are nil. In both cases `problem` is
@@ -588,7 +592,8 @@ FNABI_API int64_t fnabi_vmfb_head(const char* data, size_t size, uint8_t* out,
  * version is `sipv`, or else `abiv` beside an `abi` of "sip", and must be
  * absent or "1". If attributes have the same key, the last one is used. Fails
  * with FNABI_MODULE_ORDINAL if an export has no function signature. Allocates
- * as fnabi_sip_decode. */
+ * as fnabi_sip_decode, and for a function with references and without a text
+ * as fnabi_bytecode_signatures. */
 FNABI_API int64_t fnabi_vmfb_exports(const char* data, size_t size,
                                      uint8_t* out, size_t capacity,
                                      fnabi_error* error);
@@ -729,6 +734,33 @@ FNABI_API int64_t fnabi_bytecode_disassemble(const char* data, size_t size,
 FNABI_API int64_t fnabi_bytecode_check(const char* data, size_t size,
                                        uint8_t* out, size_t capacity,
                                        fnabi_error* error);
+
+/* The types of arguments and results that the bytecode proves. The message has
+ * for each function by ordinal nil, where nothing is known, or
+ *   [[inputs, results], [dims, aliases, fences]]
+ *     inputs, results  types, one for each register of the calling convention:
+ *             BUFFER for a buffer view that on every path to a return is
+ *             asserted to be such a one, or created so; a dim in which paths
+ *             differ, or that is computed, is nil, and so is a shape of
+ *             unknown rank. REF where the dtype is not proven; its name is that
+ *             of the type that all uses are of, or nil. SCALAR as the calling
+ *             convention has it
+ *     dims    [inputs, results]: for each value nil, or for each dim a number
+ *             or nil. Dims with the same number are the same value in every
+ *             call; those that equal no other one have none
+ *     aliases for each result nil, or [argument, kind]: the index of an
+ *             argument that the result is ("whole"), or whose storage it is a
+ *             view of ("storage")
+ *     fences  [wait, signal]: the index of the only argument that is waited
+ *             for, and of the only one that is signaled, nil for none or more
+ * Nothing is guessed: what is stated holds for every call that returns, given
+ * the runtime's own checks. A function that calls itself, directly or through
+ * others, knows nothing of that call. Linear in the size of the bytecode, times
+ * at most 64, and nil for a function that takes longer. Allocates as the
+ * functions above, and at most 64 MiB and 100 bytes a byte of bytecode. */
+FNABI_API int64_t fnabi_bytecode_signatures(const char* data, size_t size,
+                                            uint8_t* out, size_t capacity,
+                                            fnabi_error* error);
 
 /* -------------------------------------------------------------- declaration */
 

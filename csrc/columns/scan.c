@@ -98,7 +98,7 @@ static bool add_export(fnabi_scan* scan, fnabi_text name, fnabi_text module,
     out.code = (int32_t)code;
     out.texts[FNABI_SCAN_WHY] = explain(out.code, expected, words);
   }
-  return fnabi_unpack_skip(r) && fnabi_unpack_skip(r) &&
+  return fnabi_unpack_skip(r) && fnabi_unpack_skip(r) && fnabi_unpack_skip(r) &&
          fnabi_scan_put_row(scan, &out);
 }
 

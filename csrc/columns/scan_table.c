@@ -5,7 +5,7 @@
 #include "columns/rows.h"
 
 const char* const fnabi_scan_sources[FNABI_SCAN_SOURCE_COUNT] = {
-    "iree.abi", "iree.abi.declaration", "f", "cconv"};
+    "iree.abi", "iree.abi.declaration", "f", "bytecode", "cconv"};
 const char* const fnabi_scan_doubts[FNABI_SCAN_DOUBT_COUNT] = {"arity", "names",
                                                                "type"};
 

@@ -41,7 +41,7 @@ struct fnabi_scan {
   fnabi_vector path, file, exports; /* scratch of one file */
 };
 
-enum { FNABI_SCAN_SOURCE_COUNT = 4, FNABI_SCAN_DOUBT_COUNT = 3 };
+enum { FNABI_SCAN_SOURCE_COUNT = 5, FNABI_SCAN_DOUBT_COUNT = 3 };
 extern const char* const fnabi_scan_sources[FNABI_SCAN_SOURCE_COUNT];
 extern const char* const fnabi_scan_doubts[FNABI_SCAN_DOUBT_COUNT];
 

@@ -402,8 +402,8 @@ static PyObject* build_export(builder* b, const export_classes* of) {
   bool readable = *b->at != 0xC0;
   fields[3] = readable ? build_signature(b, of->signature) : build_plain(b);
   const uint8_t* rest = b->at;
-  for (int i = 0; i < 4; i++) b->at = skip_nil(b->at);
-  fields[4] = join(6, texts, texts_size, rest, (size_t)(b->at - rest));
+  for (int i = 0; i < 5; i++) b->at = skip_nil(b->at);
+  fields[4] = join(7, texts, texts_size, rest, (size_t)(b->at - rest));
   return readable ? lane_record_make(of->class, fields)
                   : call(of->unreadable, fields, of->class->count);
 }

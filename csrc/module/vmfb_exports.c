@@ -1,11 +1,12 @@
 /* The exports of a VM bytecode module, each with the signature that is decoded
- * from the best text that its function has. */
+ * from the best text that its function has, or without one from its bytecode. */
 #include "abi/cconv.h"
 #include "abi/declaration.h"
 #include "abi/iree_abi.h"
 #include "abi/raw.h"
 #include "abi/sip.h"
 #include "base/error.h"
+#include "module/bytecode_types.h"
 #include "module/vmfb.h"
 
 /* The texts that contain a signature or its version: the attributes with these
@@ -130,11 +131,36 @@ static bool write_declaration(fnabi_text declaration, fnabi_text cconv,
                                  sides[1], w, doubt, problem);
 }
 
+/* What bytecode proves of the types of a function. */
+typedef struct function_types {
+  fnabi_bytecode_types* of;
+  const char* data; /* the module */
+  size_t size, ordinal;
+  fnabi_error* error;
+  bool found, failed;
+} function_types;
+
+/* Whether bytecode says more of the function than its calling convention. Of
+ * functions without references it cannot. */
+static bool find_types(function_types* types, fnabi_text cconv) {
+  if (cconv.size == 0 || memchr(cconv.data, 'r', cconv.size) == NULL)
+    return false;
+  types->failed = !fnabi_bytecode_types_open(types->of, types->data,
+                                             types->size, types->error);
+  if (types->failed || !types->of->views) return false;
+  fnabi_bytecode_answer answer =
+      fnabi_bytecode_types_of(types->of, types->ordinal);
+  types->failed = answer == FNABI_BYTECODE_FAILED;
+  types->found = answer == FNABI_BYTECODE_TYPED;
+  return types->found;
+}
+
 /* [..., source, signature, doubt, problem, ...]: the signature of the best
  * text. A frontend may write any text as the declaration: if it is malformed,
  * the next best text is used. */
 static void write_signature(fnabi_writer* w, size_t export_index,
-                            const fnabi_text* noted, fnabi_text cconv) {
+                            const fnabi_text* noted, fnabi_text cconv,
+                            function_types* types) {
   fnabi_error problem, other;
   const char *source = NULL, *doubt = NULL;
   int at_fault = NO_TEXT;
@@ -163,6 +189,10 @@ static void write_signature(fnabi_writer* w, size_t export_index,
                    fnabi_raw_write(noted[F].data, noted[F].size, w, &other)))
       at_fault = F;
     if (!readable) problem = other;
+  }
+  if (source == NULL && find_types(types, cconv)) {
+    fnabi_pack_ascii(w, source = "bytecode");
+    fnabi_bytecode_types_signature(types->of, types->ordinal, w);
   }
   if (source == NULL) {
     fnabi_pack_ascii(w, "cconv");
@@ -215,26 +245,43 @@ typedef struct signatures {
   size_t place, count;
 } signatures;
 
-static bool write_function(fnabi_fb* fb, size_t from, size_t export_index) {
+/* [..., proofs] */
+static bool write_proofs(fnabi_writer* w, function_types* types,
+                         fnabi_error* error) {
+  if (!types->found) {
+    fnabi_pack_nil(w);
+    return !types->failed;
+  }
+  if (fnabi_bytecode_types_proofs(types->of, types->ordinal, w)) return true;
+  fnabi_fail(error, FNABI_MEMORY, 0, NULL);
+  return false;
+}
+
+static bool write_function(fnabi_fb* fb, size_t from, size_t export_index,
+                           function_types* types) {
   fnabi_fb_view view;
   fnabi_text noted[KEYS] = {{NULL, 0}}, cconv;
+  types->found = false;
   if (!fnabi_fb_enter(fb, &fnabi_vmfb_signature, from, &view) ||
       !write_text(fb, &view, &fnabi_vmfb_signature.fields[SIGNATURE_CCONV],
                   &cconv) ||
       !write_attrs(fb, &view, noted))
     return false;
-  write_signature(fb->writer, export_index, noted, cconv);
+  size_t before = fb->writer->size;
+  write_signature(fb->writer, export_index, noted, cconv, types);
   write_sip(fb->writer, export_index, noted);
-  return true;
+  return write_proofs(fb->writer, types, fb->error) &&
+         (!types->found ||
+          fnabi_fb_spend(fb, fb->writer->size - before, view.place));
 }
 
 static bool write_export(fnabi_fb* fb, size_t from, size_t index,
-                         const signatures* all) {
+                         const signatures* all, function_types* types) {
   const char* exports = fnabi_vmfb_table.fields[MODULE_EXPORTS].name;
   const fnabi_fb_field* field = &fnabi_vmfb_export.fields[EXPORT_ORDINAL];
   fnabi_fb_view view;
   fnabi_text name;
-  fnabi_pack_array(fb->writer, 10);
+  fnabi_pack_array(fb->writer, 11);
   if (!fnabi_fb_enter(fb, &fnabi_vmfb_export, from, &view) ||
       !write_text(fb, &view, &fnabi_vmfb_export.fields[EXPORT_NAME], &name))
     return fnabi_fb_in_element(fb, exports, index);
@@ -246,7 +293,8 @@ static bool write_export(fnabi_fb* fb, size_t from, size_t index,
     return fnabi_fb_in_element(fb, exports, index);
   }
   fnabi_pack_int(fb->writer, ordinal);
-  return write_function(fb, all->place + 4 * (size_t)ordinal, index) ||
+  types->ordinal = (size_t)ordinal;
+  return write_function(fb, all->place + 4 * (size_t)ordinal, index, types) ||
          fnabi_fb_in_element(fb,
                              fnabi_vmfb_table.fields[MODULE_SIGNATURES].name,
                              (size_t)ordinal);
@@ -265,8 +313,13 @@ int64_t fnabi_vmfb_exports(const char* data, size_t size, uint8_t* out,
       !fnabi_fb_tables(&fb, &root, &fnabi_vmfb_table.fields[MODULE_EXPORTS],
                        &place, &count))
     return -1;
+  fnabi_bytecode_types modules = {0};
+  function_types types = {
+      .of = &modules, .data = data, .size = size, .error = error};
+  bool good = true;
   fnabi_pack_wide(&w, 0xDD, count, 4);
-  for (size_t i = 0; i < count; i++)
-    if (!write_export(&fb, place + 4 * i, i, &all)) return -1;
-  return (int64_t)w.size;
+  for (size_t i = 0; i < count && good; i++)
+    good = write_export(&fb, place + 4 * i, i, &all, &types);
+  fnabi_bytecode_types_close(&modules);
+  return good ? (int64_t)w.size : -1;
 }

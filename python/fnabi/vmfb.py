@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from fnabi import _core, rodata
 from fnabi._fnabi import ffi, lib
+from fnabi.bytecode_types import FunctionTypes, contradictions
 from fnabi.errors import CallError, FormatError
 from fnabi.files import MappedFile, read_or_map
 from fnabi.rodata import RodataSegment
@@ -99,6 +100,7 @@ _rwdata = _core.Decoder(tuple[RwdataSegment, ...])
 _state: _core.Decoder[State | None] = _core.Decoder(State | None)
 _descriptors = _core.Decoder(tuple[tuple[int, int, int, int, int, int, int], ...])
 _range: _core.Decoder[tuple[int, int] | None] = _core.Decoder(tuple[int, int] | None)
+_function_types = _core.Decoder(tuple[FunctionTypes | None, ...])
 _findings = _core.Decoder(tuple[Finding, ...])
 
 # Fields of the root by their ids in the schema.
@@ -302,6 +304,19 @@ class Module:
         return self._bytes(*(self._field(_BYTECODE, _range) or (0, 0)))
 
     @cached_property
+    def bytecode_types(self) -> tuple[FunctionTypes | None, ...]:
+        """What the bytecode proves of the types of each function, in the order of `functions`.
+
+        None for a function of which nothing is known, because its code is damaged or takes too
+        long to follow. An export without a text has the same as its `signature`.
+
+        Raises:
+            FormatError: when the bytecode is of a version other than 15.0, 16.0 and 17.0.
+
+        """
+        return self._decode(lib.fnabi_bytecode_signatures, _function_types)
+
+    @cached_property
     def debug(self) -> Database | None:
         """The debug database, or None where it was stripped."""
         from fnabi.debug import decoder
@@ -324,9 +339,9 @@ class Module:
         bytecode, tables of functions that differ in length, empty names, negative sizes, what a
         lenient reading has passed over, and calling conventions and signatures in attributes that
         cannot be read. Notices are bits and kinds that the schema does not know, and names that
-        occur again among the imports or the exports, and a damaged ZIP directory. What
-        `bytecode.verify` finds comes last. The time it takes is linear in the module's size, but
-        for sorting names.
+        occur again among the imports or the exports, a damaged ZIP directory, and types in which
+        the text of an export and its bytecode contradict each other. What `bytecode.verify` finds
+        comes last. The time it takes is linear in the module's size, but for sorting names.
 
         Raises:
             FormatError: when parts refer to the same names more often than the module's size
@@ -353,9 +368,37 @@ class Module:
         from fnabi.vmfb_check import check_exports
 
         findings += check_exports(exports)
+        findings += [
+            Finding("contradiction", None, f"exports[{index}]", text, "notice")
+            for index, export in enumerate(exports)
+            for text in self.contradictions(export)
+        ]
         reported = {(finding.code, finding.offset) for finding in findings}
         findings += (each for each in verify(self) if (each.code, each.offset) not in reported)
         return findings
+
+    def contradictions(self, export: Export) -> tuple[str, ...]:
+        """In which types the text of an export and its bytecode cannot both be right.
+
+        Compared are the dtypes of buffers, but not whether integers are signed, their ranks and
+        static dims. Empty for an export without a text that can be read, and where the bytecode
+        is of an unknown version.
+
+        Args:
+            export: One of `exports`.
+
+        """
+        source = export.source
+        if source not in ("iree.abi", "iree.abi.declaration", "f"):
+            return ()
+        try:
+            types = self.bytecode_types
+        except FormatError:
+            return ()
+        proven = types[export.ordinal] if export.ordinal < len(types) else None
+        if proven is None:
+            return ()
+        return tuple(contradictions(export.signature, source, proven))
 
     def close(self) -> None:
         """Let go of the file or buffer; it is freed when nothing else uses it."""

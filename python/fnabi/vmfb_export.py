@@ -11,6 +11,7 @@ import msgspec
 from fnabi import _core, _records
 from fnabi._call import RecordDecoder
 from fnabi._fnabi import lib
+from fnabi.bytecode_types import Proofs
 from fnabi.errors import FormatError, excerpt
 from fnabi.iree_abi import Signature as IreeAbiSignature
 from fnabi.raw import parse as parse_raw
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Export", "Exports", "Source", "UnreadableExport", "decode_exports"]
 
-Source: TypeAlias = Literal["iree.abi", "iree.abi.declaration", "f", "cconv"]
-"""The texts that a signature is read from, the best one first."""
+Source: TypeAlias = Literal["iree.abi", "iree.abi.declaration", "f", "bytecode", "cconv"]
+"""What a signature is read from, the best first."""
 
 
 class _Problem(Record, frozen=True):
@@ -44,6 +45,7 @@ class _Rest(Record, frozen=True):
     problem: _Problem | None
     sip: SipSignature | None
     sip_problem: _Problem | None
+    proofs: Proofs | None
 
 
 _rest_decoder = _core.Decoder(_Rest)
@@ -56,10 +58,12 @@ class Export(Record, frozen=True):
         name: Its name, without the module's.
         ordinal: Its index among the functions of the module.
         calling_convention: The VM calling convention, such as ``"0rIi_r"``.
-        signature: The typed signature, from the best text that the module has for this function.
-            That is the first of ``iree.abi``, ``iree.abi.declaration``, ``f`` (the raw ABI) and
-            the calling convention, which there always is; `source` says which. The texts are
-            not merged, and may differ: see `disagreements`. A declaration that cannot be read
+        signature: The typed signature, from the best text that the module has for this function:
+            the first of ``iree.abi``, ``iree.abi.declaration`` and ``f`` (the raw ABI). Without
+            one it is what the bytecode proves, or else the calling convention; `source` says
+            which. These are not merged, and may differ: see `disagreements`. From bytecode it
+            has all arguments of the calling convention, the fences of an asynchronous function
+            too, and is ``ref<?>`` where nothing is proven. A declaration that cannot be read
             is passed over, for frontends may put any text there. Where that text is malformed or
             of another version, `signature` raises FormatError: its offset is in the attribute's
             value, its path such as ``exports[2].attrs["f"].inputs[0]``.
@@ -84,7 +88,7 @@ class Export(Record, frozen=True):
 
     @property
     def source(self) -> Source | None:
-        """Which text `signature` was read from; None where it is malformed."""
+        """What `signature` was read from; None where that is a malformed text."""
         return self._rest.source
 
     @property
@@ -130,7 +134,7 @@ class Export(Record, frozen=True):
         for and signals. A type whose register is not known agrees with any. Nothing is compared
         where a text cannot be read.
         """
-        if self.source is None or self.source == "cconv":
+        if self.source in (None, "bytecode", "cconv"):
             return ()
         from fnabi.vmfb_agreement import disagreements
 
@@ -141,10 +145,20 @@ class Export(Record, frozen=True):
     @property
     def is_async(self) -> bool:
         """Whether the function is asynchronous: its last two arguments are fences."""
-        attrs = self.attrs
+        attrs, proofs = self.attrs, self.proofs
+        if proofs is not None and proofs.is_async(len(self.signature.inputs)):
+            return True
         return attrs.get("iree.abi.model") == "coarse-fences" or attrs.get(
             "iree.abi.declaration", ""
         ).startswith("async ")
+
+    @property
+    def proofs(self) -> Proofs | None:
+        """What the bytecode proves besides types: aliases, fences, dims that are the same value.
+
+        None where `source` is not ``"bytecode"``; for the others see `Module.bytecode_types`.
+        """
+        return self._rest.proofs
 
     @property
     def raw(self) -> Signature | None:
@@ -308,7 +322,7 @@ _signature: _core.Decoder[IreeAbiSignature | None] = _core.Decoder(IreeAbiSignat
 _rows = _core.Decoder(list[list[msgspec.Raw]])
 _copy = _core.Decoder(bytes)
 _copy.decode = bytes  # the message itself, which the scratch memory does not keep
-_ARRAY_OF_SIX = b"\x96"
+_ARRAY_OF_SEVEN = b"\x97"
 
 
 def _exports_by_message(source: bytes) -> tuple[Export, ...]:
@@ -326,7 +340,7 @@ def _export_of(row: list[msgspec.Raw]) -> Export:
         _core.build(_ordinal, ordinal),
         _core.build(_text, convention),
         typed,
-        b"".join((_ARRAY_OF_SIX, texts, source, *rest)),
+        b"".join((_ARRAY_OF_SEVEN, texts, source, *rest)),
     )
     made: type[Any] = UnreadableExport if typed is None else Export
     export: Export = made(*fields)

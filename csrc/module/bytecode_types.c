@@ -1,0 +1,432 @@
+/* The types that bytecode proves, as a message.
+ *
+ * An argument is what it is asserted to be on every path to a return; a result
+ * is what it was created as, or the argument that it is. Dims of which nothing
+ * is proven are dynamic, and the same symbol stands for dims that are the same
+ * value. */
+#include "module/bytecode_types.h"
+
+#include "base/dtype.h"
+#include "base/error.h"
+
+bool fnabi_bytecode_types_open(fnabi_bytecode_types* types, const char* data,
+                               size_t size, fnabi_error* error) {
+  if (types->opened) return true;
+  types->opened = true;
+  types->readable = fnabi_bytecode_open(&types->module, data, size, error) &&
+                    fnabi_bytecode_known(&types->module, error);
+  if (!types->readable) return error->code != FNABI_MEMORY;
+  types->views = fnabi_flow_concerns(&types->module);
+  return !types->views || fnabi_flow_open(&types->flow, &types->module, error);
+}
+
+void fnabi_bytecode_types_close(fnabi_bytecode_types* types) {
+  if (!types->opened) return;
+  if (types->flow.module != NULL) fnabi_flow_close(&types->flow);
+  fnabi_bytecode_close(&types->module);
+  free(types->symbols.data);
+}
+
+/* -------------------------------------------------------------------- types */
+
+/* The upper byte of an element type, and how many bits there may be. */
+static const struct {
+  uint8_t number, bits; /* 0: any */
+  fnabi_dtype_kind kind;
+  const char* format;
+} kinds[] = {
+    {0x10, 0, FNABI_DTYPE_SIGNLESS, ""},
+    {0x11, 0, FNABI_DTYPE_SIGNED, ""},
+    {0x12, 0, FNABI_DTYPE_UNSIGNED, ""},
+    {0x13, 8, FNABI_DTYPE_BOOL, ""}, /* a byte each */
+    {0x21, 0, FNABI_DTYPE_FLOAT, ""},
+    {0x22, 16, FNABI_DTYPE_BFLOAT, ""},
+    {0x23, 0, FNABI_DTYPE_COMPLEX, ""}, /* of both parts */
+    {0x24, 8, FNABI_DTYPE_FLOAT, "e5m2"},
+    {0x25, 8, FNABI_DTYPE_FLOAT, "e4m3fn"},
+    {0x26, 8, FNABI_DTYPE_FLOAT, "e5m2fnuz"},
+    {0x27, 8, FNABI_DTYPE_FLOAT, "e4m3fnuz"},
+    {0x28, 8, FNABI_DTYPE_FLOAT, "e8m0fnu"},
+};
+
+static bool dtype_of(uint32_t element_type, fnabi_dtype* dtype) {
+  uint32_t bits = element_type & 0xFFFF;
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    if (element_type >> 16 != (uint32_t)kinds[i].number << 8 || bits == 0 ||
+        (kinds[i].bits != 0 && kinds[i].bits != bits))
+      continue;
+    bool boolean = kinds[i].kind == FNABI_DTYPE_BOOL;
+    *dtype = (fnabi_dtype){kinds[i].kind, boolean ? 1 : bits, kinds[i].format,
+                           strlen(kinds[i].format)};
+    return true;
+  }
+  return false;
+}
+
+/* A function whose types are written. */
+typedef struct typing {
+  fnabi_bytecode_types* types;
+  const fnabi_function* function;
+  const fnabi_flow_function* known;
+} typing;
+
+/* The references whose uses tell their type. A fence is waited for, signaled,
+ * or both. */
+static const char* ref_name(uint32_t uses) {
+  switch (uses) {
+    case FNABI_USE_VIEW:
+      return "!hal.buffer_view";
+    case FNABI_USE_BUFFER:
+      return "!hal.buffer";
+    case FNABI_USE_WAIT:
+    case FNABI_USE_SIGNAL:
+    case FNABI_USE_WAIT | FNABI_USE_SIGNAL:
+      return "!hal.fence";
+    case FNABI_USE_BYTES:
+      return "!vm.buffer";
+    default:
+      return NULL;
+  }
+}
+
+/* What is known of a value: a VIEW, or else its uses. */
+typedef struct value {
+  fnabi_term view;
+  uint32_t uses;
+} value;
+
+static value argument_at(const typing* t, size_t index) {
+  const fnabi_flow* flow = &t->types->flow;
+  return (value){fnabi_flow_fact(flow, t->known, index),
+                 fnabi_flow_use(flow, t->known, index)};
+}
+
+static const fnabi_term_node* node_of(const typing* t, fnabi_term term) {
+  return fnabi_term_get(&t->types->flow.terms, term);
+}
+
+static value result_at(const typing* t, size_t index) {
+  fnabi_term term = t->known->returns
+                        ? fnabi_flow_result(&t->types->flow, t->known, index)
+                        : FNABI_TERM_UNKNOWN;
+  const fnabi_term_node* n = node_of(t, term);
+  if (n->kind == FNABI_TERM_VIEW) return (value){term, FNABI_USE_VIEW};
+  if (n->kind == FNABI_TERM_ARGUMENT && n->a < t->known->argument_count)
+    return argument_at(t, n->a);
+  return (value){FNABI_TERM_UNKNOWN, 0};
+}
+
+/* The dim that stands for one: of an argument's dim what it is asserted to be,
+ * of several that are asserted to be one another the first term. */
+static fnabi_term canonical(const typing* t, fnabi_term dim) {
+  enum { STEPS = 8 };
+  const fnabi_terms* terms = &t->types->flow.terms;
+  fnabi_term least = dim;
+  for (int i = 0; i < STEPS; i++) {
+    const fnabi_term_node* n = fnabi_term_get(terms, dim);
+    const fnabi_term_node* of = fnabi_term_get(terms, n->a);
+    if (n->kind != FNABI_TERM_DIM || of->kind != FNABI_TERM_ARGUMENT ||
+        of->a >= t->known->argument_count)
+      return dim;
+    fnabi_term fact = argument_at(t, of->a).view;
+    const fnabi_term_node* view = fnabi_term_get(terms, fact);
+    if (fact == FNABI_TERM_UNKNOWN || view->op == FNABI_RANK_UNKNOWN ||
+        n->b >= view->op)
+      return dim;
+    fnabi_term next = fnabi_term_view_dim(terms, view, n->b);
+    if (next == dim || next == FNABI_TERM_UNKNOWN) return dim;
+    dim = next;
+    if (dim < least) least = dim;
+  }
+  return least; /* they go round */
+}
+
+static uint32_t rank_of(const typing* t, fnabi_term view) {
+  const fnabi_term_node* n = node_of(t, view);
+  return n->kind == FNABI_TERM_VIEW ? n->op : FNABI_RANK_UNKNOWN;
+}
+
+static fnabi_term dim_of(const typing* t, fnabi_term view, uint32_t index) {
+  return canonical(
+      t, fnabi_term_view_dim(&t->types->flow.terms, node_of(t, view), index));
+}
+
+/* Whether the type says more than that it is a reference. */
+static bool is_typed(const typing* t, value v) {
+  fnabi_dtype dtype;
+  return (v.view != FNABI_TERM_UNKNOWN &&
+          dtype_of(node_of(t, v.view)->a, &dtype)) ||
+         ref_name(v.uses) != NULL;
+}
+
+static void write_ref(const typing* t, value v, fnabi_writer* w) {
+  fnabi_dtype dtype;
+  uint32_t rank = rank_of(t, v.view);
+  uint64_t number;
+  if (v.view == FNABI_TERM_UNKNOWN ||
+      !dtype_of(node_of(t, v.view)->a, &dtype)) {
+    const char* name = ref_name(v.uses);
+    fnabi_pack_array(w, 2);
+    fnabi_pack_int(w, FNABI_TYPE_REF);
+    if (name == NULL)
+      fnabi_pack_nil(w);
+    else
+      fnabi_pack_ascii(w, name);
+    return;
+  }
+  fnabi_pack_array(w, 3);
+  fnabi_pack_int(w, FNABI_TYPE_BUFFER);
+  fnabi_pack_dtype(w, &dtype);
+  if (rank == FNABI_RANK_UNKNOWN) {
+    fnabi_pack_nil(w);
+    return;
+  }
+  size_t head = fnabi_pack_open(w);
+  for (uint32_t i = 0; i < rank; i++)
+    if (fnabi_term_value(&t->types->flow.terms, dim_of(t, v.view, i), &number))
+      fnabi_pack_uint(w, number);
+    else
+      fnabi_pack_nil(w);
+  fnabi_pack_close(w, head, rank);
+}
+
+static void write_type(const typing* t, char letter, value v, fnabi_writer* w) {
+  bool wide = letter == 'I' || letter == 'F';
+  bool integer = letter == 'i' || letter == 'I';
+  fnabi_dtype dtype = {integer ? FNABI_DTYPE_SIGNLESS : FNABI_DTYPE_FLOAT,
+                       wide ? 64 : 32, "", 0};
+  if (letter == 'r') {
+    write_ref(t, v, w);
+    return;
+  }
+  fnabi_pack_array(w, 2);
+  fnabi_pack_int(w, FNABI_TYPE_SCALAR);
+  fnabi_pack_dtype(w, &dtype);
+}
+
+/* The functions below go through the arguments, and then the results. */
+static value value_at(const typing* t, size_t index, char* letter) {
+  fnabi_text arguments = t->function->callee.arguments;
+  bool argument = index < t->known->argument_count;
+  size_t at = argument ? index : index - t->known->argument_count;
+  *letter = (argument ? arguments : t->function->callee.results).data[at];
+  if (*letter != 'r') return (value){FNABI_TERM_UNKNOWN, 0};
+  return argument ? argument_at(t, at) : result_at(t, at);
+}
+
+static size_t value_count(const typing* t) {
+  return (size_t)t->known->argument_count + t->known->result_count;
+}
+
+fnabi_bytecode_answer fnabi_bytecode_types_of(fnabi_bytecode_types* types,
+                                              size_t ordinal) {
+  typing t = {.types = types};
+  char letter;
+  if (!types->readable || ordinal >= types->module.function_count)
+    return FNABI_BYTECODE_UNKNOWN;
+  t.function = &types->module.functions[ordinal];
+  t.known = fnabi_flow_of(&types->flow, ordinal);
+  if (t.known == NULL) return FNABI_BYTECODE_FAILED;
+  if (!t.known->known) return FNABI_BYTECODE_UNKNOWN;
+  for (size_t i = 0; i < value_count(&t); i++)
+    if (is_typed(&t, value_at(&t, i, &letter))) return FNABI_BYTECODE_TYPED;
+  return FNABI_BYTECODE_CONVENTION;
+}
+
+static typing typing_of(fnabi_bytecode_types* types, size_t ordinal) {
+  return (typing){types, &types->module.functions[ordinal],
+                  &types->flow.functions[ordinal]};
+}
+
+void fnabi_bytecode_types_signature(fnabi_bytecode_types* types, size_t ordinal,
+                                    fnabi_writer* w) {
+  typing t = typing_of(types, ordinal);
+  size_t arguments = t.known->argument_count, head = 0;
+  fnabi_pack_array(w, 2);
+  head = fnabi_pack_open(w);
+  for (size_t i = 0; i < value_count(&t); i++) {
+    char letter;
+    if (i == arguments) {
+      fnabi_pack_close(w, head, arguments);
+      head = fnabi_pack_open(w);
+    }
+    value v = value_at(&t, i, &letter);
+    write_type(&t, letter, v, w);
+  }
+  if (t.known->result_count == 0) {
+    fnabi_pack_close(w, head, arguments);
+    head = fnabi_pack_open(w);
+  }
+  fnabi_pack_close(w, head, t.known->result_count);
+}
+
+/* ------------------------------------------------------------------ symbols */
+
+/* What is said of a term as a dim: nothing, that it occurs once, that it does
+ * more than once, and from then on its symbol after these. */
+enum { UNSEEN, ONCE, SHARED };
+
+static uint32_t* symbol_of(const typing* t, fnabi_term dim) {
+  return (uint32_t*)(void*)t->types->symbols.data + dim;
+}
+
+static bool is_symbolic(const typing* t, fnabi_term dim) {
+  return dim != FNABI_TERM_UNKNOWN &&
+         node_of(t, dim)->kind != FNABI_TERM_CONSTANT;
+}
+
+/* Sets what is said of every dim of a function: counts them, or forgets. */
+static void mark_dims(const typing* t, bool count) {
+  char letter;
+  for (size_t i = 0; i < value_count(t); i++) {
+    value v = value_at(t, i, &letter);
+    uint32_t rank = rank_of(t, v.view);
+    for (uint32_t k = 0; k < rank && rank != FNABI_RANK_UNKNOWN; k++) {
+      fnabi_term dim = dim_of(t, v.view, k);
+      if (!is_symbolic(t, dim)) continue;
+      uint32_t* symbol = symbol_of(t, dim);
+      *symbol = !count ? UNSEEN : *symbol == UNSEEN ? ONCE : SHARED;
+    }
+  }
+}
+
+/* The symbols of a value, nil where it has none. */
+static void write_symbols(const typing* t, value v, uint32_t* next,
+                          fnabi_writer* w) {
+  uint32_t rank = rank_of(t, v.view);
+  bool any = false;
+  for (uint32_t i = 0; i < rank && rank != FNABI_RANK_UNKNOWN; i++) {
+    fnabi_term dim = dim_of(t, v.view, i);
+    any = any || (is_symbolic(t, dim) && *symbol_of(t, dim) >= SHARED);
+  }
+  if (!any) {
+    fnabi_pack_nil(w);
+    return;
+  }
+  size_t head = fnabi_pack_open(w);
+  for (uint32_t i = 0; i < rank; i++) {
+    fnabi_term dim = dim_of(t, v.view, i);
+    uint32_t* symbol = is_symbolic(t, dim) ? symbol_of(t, dim) : NULL;
+    if (symbol != NULL && *symbol == SHARED) *symbol = SHARED + ++*next;
+    if (symbol != NULL && *symbol > SHARED)
+      fnabi_pack_uint(w, *symbol - SHARED - 1);
+    else
+      fnabi_pack_nil(w);
+  }
+  fnabi_pack_close(w, head, rank);
+}
+
+/* [inputs, results]: nil, or a symbol for each dim that has one. */
+static void write_dims(const typing* t, fnabi_writer* w) {
+  size_t arguments = t->known->argument_count;
+  uint32_t next = 0;
+  char letter;
+  fnabi_pack_array(w, 2);
+  size_t head = fnabi_pack_open(w);
+  for (size_t i = 0; i < arguments; i++)
+    write_symbols(t, value_at(t, i, &letter), &next, w);
+  fnabi_pack_close(w, head, arguments);
+  head = fnabi_pack_open(w);
+  for (size_t i = arguments; i < value_count(t); i++)
+    write_symbols(t, value_at(t, i, &letter), &next, w);
+  fnabi_pack_close(w, head, t->known->result_count);
+}
+
+/* ------------------------------------------------------------------- proofs */
+
+/* The argument that a term is, or whose storage it is; false for neither. */
+static bool as_argument(const typing* t, fnabi_term term, uint32_t* index) {
+  const fnabi_term_node* n = node_of(t, term);
+  if (n->kind == FNABI_TERM_STORAGE) n = node_of(t, n->a);
+  *index = n->a;
+  return n->kind == FNABI_TERM_ARGUMENT && n->a < t->known->argument_count;
+}
+
+/* [argument, "whole" or "storage"], or nil. */
+static void write_alias(const typing* t, char letter, fnabi_term result,
+                        fnabi_writer* w) {
+  const fnabi_term_node* n = node_of(t, result);
+  bool view = n->kind == FNABI_TERM_VIEW;
+  uint32_t argument;
+  if (letter != 'r' || !t->known->returns ||
+      (!view && n->kind != FNABI_TERM_ARGUMENT) ||
+      !as_argument(t, view ? n->c : result, &argument)) {
+    fnabi_pack_nil(w);
+    return;
+  }
+  fnabi_pack_array(w, 2);
+  fnabi_pack_uint(w, argument);
+  fnabi_pack_ascii(w, view ? "storage" : "whole");
+}
+
+/* The only argument of such a use, as index, or nil. */
+static void write_fence(const typing* t, uint32_t use, fnabi_writer* w) {
+  size_t found = 0, last = 0;
+  for (size_t i = 0; i < t->known->argument_count; i++) {
+    if (fnabi_flow_use(&t->types->flow, t->known, i) != use) continue;
+    last = i;
+    found++;
+  }
+  if (found == 1)
+    fnabi_pack_uint(w, last);
+  else
+    fnabi_pack_nil(w);
+}
+
+static void write_proofs(const typing* t, fnabi_writer* w) {
+  fnabi_text letters = t->function->callee.results;
+  fnabi_pack_array(w, 3);
+  write_dims(t, w);
+  size_t head = fnabi_pack_open(w);
+  for (size_t i = 0; i < t->known->result_count; i++)
+    write_alias(t, letters.data[i],
+                fnabi_flow_result(&t->types->flow, t->known, i), w);
+  fnabi_pack_close(w, head, t->known->result_count);
+  fnabi_pack_array(w, 2);
+  write_fence(t, FNABI_USE_WAIT, w);
+  write_fence(t, FNABI_USE_SIGNAL, w);
+}
+
+bool fnabi_bytecode_types_proofs(fnabi_bytecode_types* types, size_t ordinal,
+                                 fnabi_writer* w) {
+  typing t = typing_of(types, ordinal);
+  size_t size = types->flow.terms.count * sizeof(uint32_t);
+  fnabi_vector* symbols = &types->symbols;
+  if (symbols->size < size) {
+    if (!fnabi_vector_reserve(symbols, size - symbols->size)) return false;
+    memset(symbols->data + symbols->size, 0, size - symbols->size);
+    symbols->size = size;
+  }
+  mark_dims(&t, true);
+  write_proofs(&t, w);
+  mark_dims(&t, false);
+  return true;
+}
+
+/* ------------------------------------------------------------------ message */
+
+int64_t fnabi_bytecode_signatures(const char* data, size_t size, uint8_t* out,
+                                  size_t capacity, fnabi_error* error) {
+  fnabi_bytecode_types types = {.opened = true};
+  fnabi_writer w = {out, capacity, 0};
+  types.readable = fnabi_bytecode_open(&types.module, data, size, error) &&
+                   fnabi_bytecode_known(&types.module, error);
+  bool good =
+      types.readable && fnabi_flow_open(&types.flow, &types.module, error);
+  size_t head = fnabi_pack_open(&w);
+  for (size_t i = 0; i < types.module.function_count && good; i++) {
+    fnabi_bytecode_answer answer = fnabi_bytecode_types_of(&types, i);
+    good = answer != FNABI_BYTECODE_FAILED;
+    if (answer == FNABI_BYTECODE_UNKNOWN) {
+      fnabi_pack_nil(&w);
+    } else if (good) {
+      fnabi_pack_array(&w, 2);
+      fnabi_bytecode_types_signature(&types, i, &w);
+      good = fnabi_bytecode_types_proofs(&types, i, &w);
+      if (!good) fnabi_fail(error, FNABI_MEMORY, 0, NULL);
+    }
+  }
+  fnabi_pack_close(&w, head, types.module.function_count);
+  fnabi_bytecode_types_close(&types);
+  return good ? (int64_t)w.size : -1;
+}

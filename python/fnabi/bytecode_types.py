@@ -1,0 +1,181 @@
+"""Types of arguments and results that the bytecode of a VM module proves.
+
+Modules that come from torch or ONNX have no text that says what their functions take. Their code
+does: it asserts what an argument is before it is used, and creates each result with its type::
+
+    >>> from fnabi import vmfb
+    >>> module = vmfb.open("linear.vmfb")
+    >>> export = module.exports["main"]
+    >>> export.source, str(export.signature)
+    ('bytecode', '(float32[?x4]) -> (float32[?x3])')
+    >>> print(export.proofs.text(export.signature))
+    (float32[Ax4]) -> (float32[Ax3])
+
+A type that is stated holds for every call that returns. What the code does not prove, such as the
+type of an argument that it never reads, stays ``ref<?>``; integers whose sign the compiler dropped
+are signless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
+
+from fnabi.types import Buffer, Dict, DType, List, Named, Signature, Tuple, Type
+from fnabi.vmfb_records import Record
+
+__all__ = ["Alias", "Fences", "FunctionTypes", "Proofs", "Symbols", "contradictions", "symbol_name"]
+
+Symbols: TypeAlias = tuple[int | None, ...] | None
+"""A symbol for each dim of a value, None for a dim that equals no other; None for no symbols."""
+
+
+class Alias(Record, frozen=True):
+    """A result that shares an argument's memory.
+
+    Attributes:
+        argument: Its index.
+        kind: ``"whole"`` where the result is the argument itself, ``"storage"`` where it is a
+            view of the argument's storage.
+
+    """
+
+    argument: int
+    kind: Literal["whole", "storage"]
+
+
+class Fences(Record, frozen=True):
+    """The fences among the arguments of an asynchronous function, by index.
+
+    Attributes:
+        wait: The only argument that is waited for, or None.
+        signal: The only argument that is signaled, or None.
+
+    """
+
+    wait: int | None
+    signal: int | None
+
+
+class Proofs(Record, frozen=True):
+    """What the bytecode of a function proves besides types.
+
+    Attributes:
+        dims: Of the inputs, and of the results: the symbols of each value. Dims with the same
+            symbol are the same number in every call.
+        aliases: For each result the argument whose memory it shares, or None.
+        fences: The fences among the arguments.
+
+    """
+
+    dims: tuple[tuple[Symbols, ...], tuple[Symbols, ...]]
+    aliases: tuple[Alias | None, ...]
+    fences: Fences
+
+    def is_async(self, count: int) -> bool:
+        """Whether the last of `count` arguments is the fence that the function signals."""
+        return self.fences.signal is not None and self.fences.signal == count - 1
+
+    def text(self, signature: Signature) -> str:
+        """Format the signature that these proofs are of, with symbols for dynamic dims."""
+        sides = zip((signature.inputs, signature.results), self.dims, strict=True)
+        inputs, results = (
+            ", ".join(_text(*each) for each in zip(types, symbols, strict=True))
+            for types, symbols in sides
+        )
+        return f"({inputs}) -> ({results})"
+
+
+class FunctionTypes(Record, frozen=True):
+    """What the bytecode of a function proves.
+
+    Attributes:
+        signature: A type for each argument and result of the calling convention.
+        proofs: What is known besides.
+
+    """
+
+    signature: Signature
+    proofs: Proofs
+
+    def __str__(self) -> str:
+        return self.proofs.text(self.signature)
+
+
+def symbol_name(symbol: int) -> str:
+    """Name a symbol: A to Z, then A1 and so on."""
+    letter = chr(ord("A") + symbol % 26)
+    return letter if symbol < 26 else f"{letter}{symbol // 26}"
+
+
+def _text(type: Type, symbols: Symbols) -> str:
+    if not isinstance(type, Buffer) or type.shape is None or symbols is None:
+        return str(type)
+    dims = (
+        str(dim) if dim is not None else "?" if symbol is None else symbol_name(symbol)
+        for dim, symbol in zip(type.shape, symbols, strict=True)
+    )
+    return f"{type.dtype}[{'x'.join(dims)}]"
+
+
+def contradictions(signature: Signature, source: str, proven: FunctionTypes) -> Iterator[str]:
+    """Yield each type in which a text and the bytecode cannot both be right, as text.
+
+    Only buffers are compared: their dtypes, but not whether integers are signed, their ranks and
+    their static dims.
+
+    Args:
+        signature: What the text says.
+        source: Which text it is, such as ``"iree.abi"``.
+        proven: What the bytecode of the function proves.
+
+    """
+    inputs = _leaves(signature.inputs)
+    results = _leaves(signature.results)
+    types = proven.signature.inputs
+    if len(types) == len(inputs) + 2 and proven.proofs.is_async(len(types)):
+        types = types[:-2]
+    for side, told, found in (
+        ("inputs", inputs, types),
+        ("results", results, proven.signature.results),
+    ):
+        if len(told) != len(found):  # a disagreement with the calling convention
+            continue
+        for index, (one, other) in enumerate(zip(told, found, strict=True)):
+            if _differ(one, other):
+                yield f"{side}[{index}]: {one} in {source}, {other} in the bytecode"
+
+
+def _leaves(types: tuple[Type, ...]) -> tuple[Type, ...]:
+    """The values that structures are flattened to, without names."""
+    found: list[Type] = []
+    for type in types:
+        match type:
+            case Named(_, inner):
+                found += _leaves((inner,))
+            case List(items) | Tuple(items):
+                found += _leaves(items)
+            case Dict(items):
+                found += _leaves(tuple(item for _, item in items))
+            case _:
+                found.append(type)
+    return tuple(found)
+
+
+def _differ(told: Type, found: Type) -> bool:
+    if not isinstance(told, Buffer) or not isinstance(found, Buffer):
+        return False
+    if not _alike(told.dtype, found.dtype):
+        return True
+    if told.shape is None or found.shape is None:
+        return False
+    return len(told.shape) != len(found.shape) or any(
+        one is not None and other is not None and one != other
+        for one, other in zip(told.shape, found.shape, strict=True)
+    )
+
+
+def _alike(one: DType, other: DType) -> bool:
+    integers = ("signed", "unsigned", "signless")
+    both = one.kind in integers and other.kind in integers
+    return one.bits == other.bits if both else one == other
