@@ -555,7 +555,7 @@ def test_inspect_every_module(path: Path, capsys: pytest.CaptureFixture[str]) ->
         if library.looks_like_one(path.read_bytes()[:16]):
             assert first == second == f"fnabi: {path}: {error_of(library.read, path)}"
             return
-        hinted = first == f"{problem}, expected an offset inside (--lenient passes over it)"
+        hinted = first == f"{problem}, expected an offset inside (--lenient ignores it)"
         assert first == second
         assert hinted or first == problem
         main(["inspect", "--lenient", str(path)])
@@ -663,7 +663,7 @@ def test_inspect_debug() -> None:
 def test_inspect_lenient() -> None:
     path = MODULES / "abi_broken@2.9.0.vmfb"
     where = "offset outside the module at byte 4248 in function_signatures[0].attrs[0]"
-    hint = "expected an offset inside (--lenient passes over it)"
+    hint = "expected an offset inside (--lenient ignores it)"
     assert run("inspect", path) == Run(1, "", f"fnabi: {path}: {where}, {hint}\n")
     done = run("inspect", "--lenient", path)
     assert f"\nskipped {where}\n" in done.out
@@ -967,7 +967,7 @@ def test_inspect_a_library_runs_none_of_it(tmp_path: Path) -> None:
 def test_options_that_are_not_for_libraries(option: str) -> None:
     done = run("inspect", option, LIBRARY)
     assert (done.status, done.out) == (2, "")
-    assert f"{option} is for .vmfb modules" in done.err
+    assert f"{option} is only allowed for .vmfb modules" in done.err
 
 
 def test_inspect_a_damaged_library(tmp_path: Path) -> None:
@@ -1073,5 +1073,16 @@ def test_inspect_shows_metadata_of_a_library() -> None:
     ]
     done = run("inspect", "--metadata", "-", stdin=Path(path).read_bytes())
     assert (done.status, done.out) == (2, "")
-    assert "must be a file" in done.err
+    assert "loading a library needs a file" in done.err
     assert run("inspect", "--metadata", CLASSIFIER).status == 2
+
+
+def test_threads_are_checked() -> None:
+    for threads, fault in (
+        ("0", "--threads must be at least 1"),
+        ("-3", "--threads must be at least 1"),
+        ("two", "--threads is 'two', expected a whole number"),
+    ):
+        done = run("scan", f"--threads={threads}", ".")
+        assert (done.status, done.out) == (2, "")
+        assert done.err.endswith(f"error: {fault}\n")

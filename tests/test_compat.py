@@ -902,5 +902,5 @@ def test_diff_wrong_usage(argv: list[str]) -> None:
 def test_diff_has_one_standard_input() -> None:
     done = run("diff", "-", "-")
     assert (done.status, done.out) == (2, "")
-    assert done.err.endswith("error: only one of OLD and NEW can be standard input\n")
+    assert done.err.endswith("error: OLD and NEW are both standard input, only one can be\n")
     assert run("diff", "--help").status == 0

@@ -1,7 +1,7 @@
 """The command ``fnabi``: show, check, compare and call the function ABIs of ML compilers.
 
-A verb has a module of its name; what verbs share stands in `arguments`, `output`, `screen` and
-`values`. What is shown may come from anywhere, so control characters and the like are escaped.
+Each verb has a module of its name; `arguments`, `output`, `screen` and `values` are shared. Input
+may come from anywhere, so control characters are escaped before they are shown.
 """
 
 from __future__ import annotations
@@ -24,27 +24,31 @@ from fnabi.errors import FnabiError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and give its exit status."""
+    """Run the command and return its exit status."""
     parser = argparse.ArgumentParser(
         prog="fnabi",
         description="Show, compare and call the function ABIs of ML compilers.",
-        epilog="Exit status: 0 good, 1 bad input, 2 wrong usage.",
+        epilog="Exit status: 0 for success, 1 for bad input, 2 for wrong usage.",
     )
     parser.add_argument("--version", action="version", version=f"fnabi {__version__}")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
 
     for add in (add_inspect, add_verify, add_diff, add_decode, add_scan, add_call):
         verb = add(verbs)
-        verb.add_argument("--json", action="store_true", help="write JSON, with its schema's name")
+        verb.add_argument(
+            "--json",
+            action="store_true",
+            help="write JSON; its key schema names the format and version",
+        )
 
     arguments = parser.parse_args(argv)
-    for stream in (sys.stdout, sys.stderr):  # their encoding may lack characters
+    for stream in (sys.stdout, sys.stderr):  # whose encoding may lack characters
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
         status: int = arguments.run(arguments)
         print(end="", flush=True)
-    except BrokenPipeError:  # the reader has seen enough
+    except BrokenPipeError:  # whoever reads the output has closed it
         _drop_output()
         return 1
     except FnabiError as problem:
@@ -62,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _drop_output() -> None:
-    """Let the interpreter not fail once more when it ends."""
+    """Discard the output, on which the interpreter would fail again at exit."""
     try:
         print(end="", flush=True)
     except OSError:

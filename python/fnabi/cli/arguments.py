@@ -1,4 +1,4 @@
-"""What several verbs take."""
+"""Arguments that several verbs accept, and the opening of files."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import argparse
 import sys
 from typing import TypeAlias
 
-from fnabi import (
-    vmfb,
-)
+from fnabi import vmfb
 from fnabi.cli.screen import complain, one_line
 from fnabi.errors import FormatError
 
@@ -19,7 +17,7 @@ def add_lenient(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--lenient",
         action="store_true",
-        help="read what compilers up to 3.10 wrote for attributes of empty value, too",
+        help="accept the invalid attributes with empty values that compilers up to 3.10 wrote",
     )
 
 
@@ -31,7 +29,7 @@ def open_module(file: str, lenient: bool, data: bytes | None = None) -> vmfb.Mod
         return vmfb.open(file, lenient=lenient)
     except FormatError as problem:
         if not lenient and _opens_leniently(file):
-            problem.expected = "an offset inside (--lenient passes over it)"
+            problem.expected = "an offset inside (--lenient ignores it)"
         raise
 
 
@@ -44,7 +42,7 @@ def _opens_leniently(file: str) -> bool:
 
 
 def start_of(file: str) -> bytes:
-    """The first bytes of a file; none of what is read only once, such as a pipe."""
+    """Return the first 16 bytes of a file, or none of a pipe, which can be read only once."""
     with open(file, "rb", buffering=0) as opened:
         return opened.read(16) or b"" if opened.seekable() else b""
 

@@ -1,4 +1,4 @@
-"""``fnabi call``: a function of a library."""
+"""``fnabi call``: call a function of a library."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import argparse
 import json
 from typing import Any
 
-from fnabi import (
-    library,
-)
+from fnabi import library
 from fnabi._call import Tensor
 from fnabi.cli.arguments import Verbs, no_function
 from fnabi.cli.screen import complain, plain
@@ -23,10 +21,12 @@ def add_call(verbs: Verbs) -> argparse.ArgumentParser:
         "call",
         help="call a function of a library",
         epilog='An ARG is JSON (1, 2.5, true, null, "text", [1, 2], {"k": 1}), @FILE.npy for an'
-        " array, or else a string as it stands.",
+        " array, or any other text, which is passed as a string.",
     )
-    call.add_argument("file", metavar="LIBRARY", help="a shared library, which is loaded")
-    call.add_argument("function", metavar="FUNCTION", help="the function's name")
+    call.add_argument(
+        "file", metavar="LIBRARY", help="a shared library; it is loaded, so its code runs"
+    )
+    call.add_argument("function", metavar="FUNCTION", help="the name of the function")
     call.add_argument("args", metavar="ARG", nargs="*", help="its arguments")
     call.set_defaults(run=_call_function)
     return call
@@ -67,12 +67,12 @@ def _argument(text: str) -> Any:
 def _array(tensor: Tensor) -> Any:
     try:
         return tensor.numpy()
-    except FnabiError:  # on another device, or of a dtype that NumPy lacks
+    except FnabiError:  # it is on another device, or NumPy lacks its dtype
         return tensor
 
 
 def _value(result: Any) -> Any:
-    """A result as JSON has it; what JSON lacks is an object with one key that names it."""
+    """Return a result for JSON; a type that JSON lacks becomes an object with one key, its name."""
     if isinstance(result, (bytes, bytearray)):
         return {"bytes": result.hex()}
     if isinstance(result, Tensor):

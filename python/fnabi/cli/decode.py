@@ -1,4 +1,4 @@
-"""``fnabi decode``: texts of any ABI, one a line."""
+"""``fnabi decode``: decode texts of any ABI, one per line."""
 
 from __future__ import annotations
 
@@ -11,13 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import IO, Any
 
-from fnabi import (
-    cconv,
-    declaration,
-    iree_abi,
-    raw,
-    sip,
-)
+from fnabi import cconv, declaration, iree_abi, raw, sip
 from fnabi.cli.arguments import Verbs
 from fnabi.cli.output import add_output, check_output, progress_bar, write_table
 from fnabi.cli.screen import complain, one_line
@@ -38,16 +32,19 @@ _PARSERS: dict[str, Callable[[bytes], Any]] = {
 
 
 def add_decode(verbs: Verbs) -> argparse.ArgumentParser:
-    decode = verbs.add_parser("decode", help="decode signatures, one a line")
+    decode = verbs.add_parser("decode", help="decode signatures, one per line")
     decode.add_argument(
-        "--abi", choices=list(_PARSERS), default="raw", help="how to read them; raw unless given"
+        "--abi",
+        choices=list(_PARSERS),
+        default="raw",
+        help="the format of the signatures (default: raw)",
     )
     decode.add_argument(
         "text",
         metavar="TEXT",
-        help="a signature, or with --output a file of lines; - for lines of standard input",
+        help="a signature, or with --output a file with one per line; - for standard input",
     )
-    add_output(decode, "decode all lines into a table, whose row i is line i")
+    add_output(decode, "write a table with one row for each line")
     decode.set_defaults(run=_decode, usage=decode.error)
     return decode
 
@@ -76,7 +73,7 @@ def _decode(arguments: argparse.Namespace) -> int:
 
 
 def _lines(text: str) -> Iterator[tuple[int | None, bytes]]:
-    """The lines of standard input with their numbers, or the text itself."""
+    """Yield the lines of standard input with their numbers, or the text itself."""
     if text != "-":
         yield None, os.fsencode(text)
         return
@@ -94,20 +91,20 @@ def _tokens(components: list[Component]) -> str:
 
 
 def _character(byte: int) -> str:
-    """A byte between quotes."""
+    """Return a byte as it is written between quotes."""
     if chr(byte) in '"\\':
         return "\\" + chr(byte)
     return chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}"
 
 
 _BATCH_BYTES = 1 << 22
-"""How many bytes of a file of lines each thread decodes at once."""
+"""The number of bytes that each thread decodes at once."""
 
 
 def _decode_table(arguments: argparse.Namespace) -> int:
     abi: Any = arguments.abi.replace(".", "_")
     if abi == "tokens":
-        arguments.usage("--output has no columns for --abi tokens")
+        arguments.usage("--output does not support --abi tokens")
     with ExitStack() as stack:
         file: Any = sys.stdin.buffer
         size = None
@@ -121,7 +118,7 @@ def _decode_table(arguments: argparse.Namespace) -> int:
 
 
 class _Counted:
-    """A file that tells how much of it is read."""
+    """A file that reports how much of it is read."""
 
     def __init__(self, file: IO[bytes], advance: Callable[[int], None]) -> None:
         self._file = file

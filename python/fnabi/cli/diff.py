@@ -1,4 +1,4 @@
-"""``fnabi diff``: whether callers of one module are served by another."""
+"""``fnabi diff``: compare two modules for their callers."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import argparse
 import json
 from typing import Any
 
-from fnabi import (
-    compat,
-)
+from fnabi import compat
 from fnabi.cli.arguments import Verbs, add_lenient, open_module
 from fnabi.cli.screen import one_line
 from fnabi.cli.values import json_value
@@ -19,12 +17,13 @@ _DIFF_SCHEMA = "fnabi.diff/1"
 def add_diff(verbs: Verbs) -> argparse.ArgumentParser:
     diff = verbs.add_parser(
         "diff",
-        help="tell whether callers of one module are served by another",
-        epilog="Exit status: 0 when they are, 1 for a breaking change or bad input, 2 wrong usage.",
+        help="show whether callers of one module can use another in its place",
+        epilog="Exit status: 0 if they can, 1 for a breaking change or bad input,"
+        " 2 for wrong usage.",
     )
-    diff.add_argument("old", metavar="OLD", help="the module that callers were made for")
+    diff.add_argument("old", metavar="OLD", help="the module that callers were written for")
     diff.add_argument(
-        "new", metavar="NEW", help="the other one; either may be - for standard input"
+        "new", metavar="NEW", help="the other module; either may be - for standard input"
     )
     add_lenient(diff)
     diff.set_defaults(run=_diff, usage=diff.error)
@@ -33,10 +32,10 @@ def add_diff(verbs: Verbs) -> argparse.ArgumentParser:
 
 def _diff(arguments: argparse.Namespace) -> int:
     if arguments.old == arguments.new == "-":
-        arguments.usage("only one of OLD and NEW can be standard input")
+        arguments.usage("OLD and NEW are both standard input, only one can be")
     modules = []
     for file in (arguments.old, arguments.new):
-        arguments.file = file  # for the message of an error
+        arguments.file = file  # for the text of an error
         modules.append(open_module(file, arguments.lenient))
         _ = modules[-1].exports
     found = compat.compare(*modules)

@@ -1,4 +1,4 @@
-"""``fnabi inspect`` of a shared library."""
+"""The text and JSON of ``fnabi inspect`` for a shared library."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from fnabi import (
-    library,
-)
+from fnabi import library
 from fnabi.cli.arguments import no_function
 from fnabi.cli.screen import Screen, counted, name_width, one_line, plain
 from fnabi.cli.values import fields
@@ -20,9 +18,11 @@ _LIBRARY_SCHEMA = "fnabi.inspect.library/1"
 def inspect_library(arguments: argparse.Namespace, source: str | bytes) -> int:
     for section in ("imports", "rodata", "debug", "lenient"):
         if getattr(arguments, section):
-            arguments.usage(f"--{section} is for .vmfb modules, not for libraries")
+            arguments.usage(f"--{section} is only allowed for .vmfb modules, not for libraries")
     if arguments.metadata and isinstance(source, bytes):
-        arguments.usage("--metadata loads the library, which must be a file")
+        arguments.usage(
+            "--metadata is not allowed with standard input: loading a library needs a file"
+        )
     found = library.read(source)
     names: Sequence[str] = found.functions
     if arguments.function is not None:

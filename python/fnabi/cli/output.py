@@ -1,4 +1,4 @@
-"""Tables that are written to files."""
+"""The options ``--output`` and ``--threads``, and the writing of tables."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from contextlib import nullcontext
 from importlib.util import find_spec
 from typing import Any, Literal
 
-from fnabi import (
-    progress,
-)
+from fnabi import progress
 from fnabi.cli.screen import complain, counted
 from fnabi.table import FORMATS, TableFile
 
@@ -27,29 +25,35 @@ def add_output(verb: argparse.ArgumentParser, what: str) -> None:
     )
     verb.add_argument(
         "--threads",
-        type=_positive,
+        action=_Threads,
         default=min(4, os.cpu_count() or 1),
         metavar="N",
-        help="how many threads read and decode",
+        help="the number of threads that read and decode (default: %(default)s)",
     )
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
+class _Threads(argparse.Action):
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, *_: Any
+    ) -> None:
+        try:
+            number = int(values)
+        except ValueError:
+            parser.error(f"--threads is {values!r}, expected a whole number")
+        if number < 1:
+            parser.error("--threads must be at least 1")
+        namespace.threads = number
 
 
 def check_output(arguments: argparse.Namespace) -> None:
     if not arguments.output.endswith(FORMATS):
-        arguments.usage(f"--output must be named *{', *'.join(FORMATS)}")
+        arguments.usage(f"--output has an unknown extension, expected {', '.join(FORMATS)}")
 
 
 def write_table(
     arguments: argparse.Namespace, schema: Any, batches: Iterable[Any], noun: str
 ) -> int:
-    """Write batches of rows to the output; status 1 when one has an error."""
+    """Write batches of rows to the output, and return 1 if a row has an error, else 0."""
     rows = bad = 0
     with TableFile(arguments.output, schema, f"fnabi {arguments.verb}") as output:
         for batch in _ahead(batches):
@@ -67,7 +71,7 @@ def write_table(
 
 
 def _ahead(batches: Iterable[Any]) -> Iterator[Any]:
-    """Make each batch while the one before it is written."""
+    """Make each batch while the previous one is written."""
     iterator = iter(batches)
     with ThreadPoolExecutor(1) as pool:
         coming = pool.submit(next, iterator, None)
@@ -77,7 +81,7 @@ def _ahead(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def shows_progress() -> bool:
-    """Whether a bar can be seen; without rich there is none."""
+    """Return whether a progress bar is visible; it needs rich and a terminal."""
     return sys.stderr.isatty() and find_spec("rich") is not None
 
 

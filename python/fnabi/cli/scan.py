@@ -1,4 +1,4 @@
-"""``fnabi scan``: the exports of many modules as one table."""
+"""``fnabi scan``: show the exports of many modules, or write them to a table."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
-from fnabi import (
-    vmfb,
-)
+from fnabi import vmfb
 from fnabi.cli.arguments import Verbs, add_lenient
 from fnabi.cli.output import add_output, check_output, shows_progress, write_table
 from fnabi.cli.screen import Screen, counted, name_width, one_line
@@ -27,9 +25,9 @@ def add_scan(verbs: Verbs) -> argparse.ArgumentParser:
         "paths",
         metavar="DIRECTORY",
         nargs="+",
-        help="in which, and in whose directories, all files *.vmfb are read; or such a file",
+        help="a directory, which is searched for *.vmfb with its subdirectories, or one such file",
     )
-    add_output(scan, "write them into a table")
+    add_output(scan, "write a table with one row for each function")
     add_lenient(scan)
     scan.set_defaults(run=_scan, usage=scan.error)
     return scan

@@ -1,4 +1,4 @@
-"""Text for people: coloured on a terminal, plain in a pipe, and never with control characters."""
+"""Text for people: coloured on a terminal, plain in a pipe, always without control characters."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ def complain(where: str, problem: object) -> None:
 
 
 def plain(text: str) -> str:
-    """Text with everything that cannot be printed escaped, but for the ends of lines."""
+    """Return a text with unprintable characters escaped, except newlines."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else _escape(c) for c in text)
 
 
 def one_line(text: str) -> str:
-    """The same on one line."""
+    """Return a text with unprintable characters and newlines escaped."""
     return plain(text).replace("\n", "\\n")
 
 
 def _escape(character: str) -> str:
-    byte = ord(character) - 0xDC00  # of text that is not UTF-8
+    byte = ord(character) - 0xDC00  # of a surrogate escape
     return f"\\x{byte:02x}" if 128 <= byte < 256 else ascii(character)[1:-1]
 
 
 _Part: TypeAlias = str | tuple[str, str]
-"""Text, or text and the style that a terminal shows it in."""
+"""Text, or text and its style on a terminal."""
 
 
 class Screen:
-    """Standard output: plain text, or with colours where `rich` is installed.
+    """Standard output, with colours on a terminal if `rich` is installed.
 
-    The text is the same. Lines are neither wrapped nor cut.
+    The text is the same with and without colours. Lines are neither wrapped nor cut.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Screen:
         print(shown.get(), end="")
 
     def block(self, indent: str, label: str, text: str, style: str = "") -> None:
-        """Write a label and a text of one or more lines behind it."""
+        """Write a label, followed by a text of one or more lines."""
         for line in text.split("\n"):
             self.write(indent, (f"{label:6} ", "dim"), (line, style))
             label = ""
@@ -78,7 +78,7 @@ def counted(number: int, noun: str) -> str:
 
 
 _NAME_WIDTH = 40
-"""Longer names are not waited for."""
+"""The longest name that counts for the width of a column."""
 
 
 def name_width(names: Iterable[str]) -> int:

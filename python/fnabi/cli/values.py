@@ -1,4 +1,4 @@
-"""Decoded values as JSON has them."""
+"""Decoded values for JSON."""
 
 from __future__ import annotations
 
@@ -7,18 +7,14 @@ from typing import Any
 
 import msgspec
 
-from fnabi import (
-    cconv,
-    declaration,
-    sip,
-)
+from fnabi import cconv, declaration, sip
 from fnabi.errors import FormatError
 from fnabi.signature import Component, ComponentType
 from fnabi.types import DType, Named, Signature
 
 
 def fields(record: msgspec.Struct) -> dict[str, Any]:
-    """A record of numbers and texts as an object."""
+    """Return the fields of a record of numbers and texts."""
     return {name: getattr(record, name) for name in record.__struct_fields__}
 
 
@@ -39,11 +35,11 @@ _PLAIN = (
     declaration.Declaration,
     declaration.Value,
 )
-"""Records that stand where nothing else can, so that they need no type."""
+"""Records whose position in the JSON implies their type."""
 
 
 def json_value(value: Any) -> Any:
-    """A decoded value as JSON has it: a record as an object that names its type."""
+    """Return a decoded value for JSON; a record becomes an object that names its type."""
     if isinstance(value, Component):
         sval = value.sval.decode("utf-8", "surrogateescape")
         content = {"ival": value.ival} if value.type is ComponentType.INTEGER else {"sval": sval}
@@ -56,7 +52,7 @@ def json_value(value: Any) -> Any:
         return {"type": "named", "name": value.name, "of": json_value(value.type)}
     if isinstance(value, msgspec.Struct):
         fields = {name: json_value(getattr(value, name)) for name in value.__struct_fields__}
-        if fields.get("extra") == []:  # only iree.abi has it, and seldom
+        if fields.get("extra") == []:  # which iree.abi alone has, rarely non-empty
             del fields["extra"]
         kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(value).__name__).lower()
         return (

@@ -1,4 +1,4 @@
-"""``fnabi verify``: what is wrong with compiled modules."""
+"""``fnabi verify``: check compiled modules."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import json
 
 import msgspec
 
-from fnabi import (
-    vmfb,
-)
+from fnabi import vmfb
 from fnabi.cli.arguments import Verbs, add_lenient, open_module
 from fnabi.cli.screen import Screen, complain, one_line
 from fnabi.cli.values import fields
@@ -19,7 +17,7 @@ _VERIFY_SCHEMA = "fnabi.verify/1"
 
 
 def add_verify(verbs: Verbs) -> argparse.ArgumentParser:
-    verify = verbs.add_parser("verify", help="look for what is wrong with compiled modules")
+    verify = verbs.add_parser("verify", help="check compiled modules for errors")
     verify.add_argument(
         "files", metavar="FILE", nargs="+", help=".vmfb modules; - for standard input"
     )
@@ -64,7 +62,7 @@ def finding_text(finding: vmfb.Finding) -> str:
 
 
 def _findings(file: str, lenient: bool) -> list[vmfb.Finding]:
-    """What is wrong with a file; what a lenient reading passes over is no error then."""
+    """Return the findings of a file; what a lenient opening ignores is a notice, not an error."""
     try:
         with open_module(file, lenient) as module:
             skipped = module.skipped

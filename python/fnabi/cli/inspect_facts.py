@@ -1,0 +1,78 @@
+"""Facts about a compiled module that ``fnabi inspect`` reports both as text and as JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from enum import IntFlag
+from functools import partial
+from typing import Any, TypeAlias
+
+from fnabi import cconv, debug, vmfb
+from fnabi.errors import FormatError
+from fnabi.types import Signature
+
+Texts: TypeAlias = dict[str, Any]
+"""The parsed texts of a function by source; a malformed one is a FormatError."""
+
+
+def texts_of(export: vmfb.Export) -> Texts:
+    """Parse each text of a function, the best one first."""
+    parsers: dict[str, Callable[[], Any]] = {
+        "iree.abi.declaration": lambda: export.declaration,
+        "f": lambda: export.raw,
+        "sip": lambda: export.sip,
+        "cconv": lambda: cconv.parse(export.calling_convention.encode("utf-8", "surrogateescape")),
+    }
+    if "iree.abi" in export.attrs:
+        parsers = {"iree.abi": partial(_iree_abi, export)} | parsers
+    found: Texts = {}
+    for source, parse in parsers.items():
+        try:
+            value = parse()
+        except FormatError as problem:
+            value = problem
+        if value is not None:
+            found[source] = value
+    return found
+
+
+def _iree_abi(export: vmfb.Export) -> Signature | None:
+    """Return the signature of ``iree.abi``, or None if it is ignored, for example when empty."""
+    problem = export.problem
+    if problem is not None and re.match(r'exports\[\d+\]\.attrs\["iree\.abi"\]', problem.path):
+        raise problem
+    return export.signature if export.source == "iree.abi" else None
+
+
+def is_bad(export: vmfb.Export, texts: Texts) -> bool:
+    """Return whether a text is malformed; a declaration may be any text."""
+    return export.source is None or any(
+        isinstance(value, FormatError) and source != "iree.abi.declaration"
+        for source, value in texts.items()
+    )
+
+
+def flag_names(flags: IntFlag) -> list[str]:
+    """Return the names of flags; bits without a name become a number."""
+    rest = int(flags)
+    names = []
+    for flag in type(flags):
+        if flag in flags:
+            names.append(str(flag.name))
+            rest &= ~int(flag)
+    return names + ([hex(rest)] if rest else [])
+
+
+def span_count(convention: cconv.CallingConvention) -> int:
+    return sum(isinstance(argument, cconv.Span) for argument in convention.arguments)
+
+
+def place_of(module: vmfb.Module, function: str) -> debug.Place | None:
+    """Return the place in the sources where a function begins."""
+    maps = () if module.debug is None else module.debug.source_maps.get(function, ())
+    first = [operation for each in maps for operation in each.locations]
+    if module.debug is None or not first:
+        return None
+    place = module.debug.resolve(min(first, key=lambda each: each.bytecode_offset).location)
+    return None if isinstance(place.location, debug.Unknown) else place
