@@ -790,7 +790,7 @@ def test_depth() -> None:
         ({"inputs": -1}, "inputs: expected an int of 0 or more"),
         ({"results": 1 << 63}, "results: expected an int of 0 or more"),
         ({"inputs": 1.0}, "inputs: expected an int of 0 or more"),
-        ({"results": "rx"}, "results: expected letters of 'iIfFr', not 'rx'"),
+        ({"results": "rx"}, "results: expected letters of 'iIfFr', got 'rx'"),
         ({"inputs": "0r_r"}, "inputs: expected letters"),
         ({"inputs": "é"}, "inputs: expected letters"),
     ],

@@ -587,7 +587,7 @@ def test_encode_names_the_part() -> None:
         CallError, match=r"^iree_abi\.encode: results\[1\]: .named. is only allowed"
     ):
         iree_abi.encode(Signature((), (Null(), Named("x", Null()))))
-    with pytest.raises(RangeError, match=r"^iree_abi\.encode: an integer is outside int64"):
+    with pytest.raises(RangeError, match=r"^iree_abi\.encode: an integer does not fit in int64"):
         iree_abi.encode(Signature((Buffer(F32, (2**64,)),), ()))
 
 
@@ -687,14 +687,14 @@ def test_named_arguments_go_by_position_or_keyword() -> None:
         ((), {"x": 1, "y": [2]}, "argument 0: missing"),
         ((1,), {"y": [2]}, "argument 'x': missing"),
         ((1, 2), {}, "argument 'y': missing"),
-        ((1, 2, [3], 4), {}, "argument 3: surplus, the function takes 3, not 4"),
-        ((1, 2), {"y": [3], "z": 4}, "argument 'z': the function has none of this name"),
+        ((1, 2, [3], 4), {}, "argument 3: surplus, expected 3 arguments, got 4"),
+        ((1, 2), {"y": [3], "z": 4}, "argument 'z': unknown name"),
         ((1, 2), {"x": 3}, "argument 'x': given by position and by keyword"),
-        ((1, 2), {"y": 5}, "argument 'y': expected a list or tuple, not int"),
-        ((1, 2), {"y": [5, 6]}, "argument 'y': expected 1 values, not 2"),
-        (5, {}, "args: expected a list or tuple, not int"),
-        ("abc", {}, "args: expected a list or tuple, not str"),
-        ((), [], "kwargs: expected a mapping, not list"),
+        ((1, 2), {"y": 5}, "argument 'y': expected a list or tuple, got int"),
+        ((1, 2), {"y": [5, 6]}, "argument 'y': expected 1 values, got 2"),
+        (5, {}, "args: expected a list or tuple, got int"),
+        ("abc", {}, "args: expected a list or tuple, got str"),
+        ((), [], "kwargs: expected a mapping, got list"),
     ],
 )
 def test_wrong_arguments(args: Any, kwargs: Any, message: str) -> None:
@@ -706,7 +706,7 @@ def test_wrong_arguments(args: Any, kwargs: Any, message: str) -> None:
 def test_arguments_of_one_name() -> None:
     signature = iree_abi.parse('{"a":[["named","x","i8"],["named","x","i8"]],"r":[]}')
     assert iree_abi.flatten(signature, [1, 2]) == [1, 2]
-    with pytest.raises(CallError, match="argument 'x': more than one has this name"):
+    with pytest.raises(CallError, match="argument 'x': several arguments have this name"):
         iree_abi.flatten(signature, [1], {"x": 2})
 
 
@@ -740,7 +740,7 @@ def test_without_an_order_keys_are_sorted() -> None:
     assert flat('"unknown"', value) == [[3, 2, 1], X, 5, 4]
     assert flat('"unknown"', [({"y": 1, "x": 2},), Y]) == [[[2, 1]], Y]
     assert (
-        refusal('"unknown"', {"a": [{1: 2}]}) == "0: ['a'][0]: expected keys that are str, not int"
+        refusal('"unknown"', {"a": [{1: 2}]}) == "0: ['a'][0]: expected keys that are str, got int"
     )
 
 
@@ -748,10 +748,10 @@ def test_gaps() -> None:
     record = '["slist","i32",null,"f32"]'
     assert flat(record, [X, None, Y]) == [X, None, Y]
     assert result(f"{record},null", [X, None, Y], None) == ([X, None, Y], None)
-    assert refusal(record, [X, 0, Y]) == "0: [1]: expected None, not int"
-    assert refusal(record, [X, Y]) == "0: expected 3 values, not 2"
+    assert refusal(record, [X, 0, Y]) == "0: [1]: expected None, got int"
+    assert refusal(record, [X, Y]) == "0: expected 3 values, got 2"
     assert flat("null", None) is None
-    assert refusal("null", X) == "0: expected None, not Leaf"
+    assert refusal("null", X) == "0: expected None, got Leaf"
 
 
 def test_strings_are_bytes() -> None:
@@ -767,8 +767,8 @@ def test_strings_are_bytes() -> None:
     for value in ("text", b"text", bytearray(b"text"), memoryview(b"text")):
         name = type(value).__name__
         for record in ('["py_homogeneous_list","i16"]', '["slist"]', '["stuple"]'):
-            assert refusal(record, value) == f"0: expected a list or tuple, not {name}"
-    with pytest.raises(CallError, match="result 0: expected a list or tuple, not str"):
+            assert refusal(record, value) == f"0: expected a list or tuple, got {name}"
+    with pytest.raises(CallError, match="result 0: expected a list or tuple, got str"):
         result('["py_homogeneous_list","i8"]', "text")
 
 
@@ -778,21 +778,21 @@ def test_homogeneous_lists() -> None:
     assert flat(record, ()) == []
     assert result(record, [[X], [Y]]) == [{"k": X}, {"k": Y}]
     assert refusal(record, [{"k": X}, {}]) == "0: [1]['k']: missing"
-    assert refusal(record, [{"k": X}, {"k": Y, "l": Z}]) == "0: [1]['l']: the type has no such key"
-    assert refusal(record, 5) == "0: expected a list or tuple, not int"
+    assert refusal(record, [{"k": X}, {"k": Y, "l": Z}]) == "0: [1]['l']: unknown key"
+    assert refusal(record, 5) == "0: expected a list or tuple, got int"
     assert flat('["py_homogeneous_list","f32"]', [X, Y]) == [X, Y]
 
 
 def test_wrong_structures() -> None:
     record = '["named","x",["sdict",["k",["slist","i8"]]]]'
-    assert refusal(record, 5) == "'x': expected a mapping, not int"
+    assert refusal(record, 5) == "'x': expected a mapping, got int"
     assert refusal(record, {}) == "'x': ['k']: missing"
-    assert refusal(record, {"k": [1], 2: 3}) == "'x': [2]: the type has no such key"
-    assert refusal(record, {"k": 5}) == "'x': ['k']: expected a list or tuple, not int"
-    assert refusal(record, {"k": [5, 6]}) == "'x': ['k']: expected 1 values, not 2"
+    assert refusal(record, {"k": [1], 2: 3}) == "'x': [2]: unknown key"
+    assert refusal(record, {"k": 5}) == "'x': ['k']: expected a list or tuple, got int"
+    assert refusal(record, {"k": [5, 6]}) == "'x': ['k']: expected 1 values, got 2"
     twice = '["sdict",["k","i8"],["k","i8"]]'
-    assert refusal(twice, {"k": 1}) == "0: the type has a key twice"
-    with pytest.raises(CallError, match=r"unflatten: result 0: the type has a key twice"):
+    assert refusal(twice, {"k": 1}) == "0: duplicate key in the type"
+    with pytest.raises(CallError, match=r"unflatten: result 0: duplicate key in the type"):
         result(twice, 1, 2)
 
 
@@ -835,22 +835,22 @@ def test_arrays_of_references() -> None:
         (
             '["ndarray","unknown",null]',
             [X],
-            "expected a NumPy array, for its rank is unknown, not list",
+            "expected a NumPy array, because the rank is unknown, got list",
         ),
-        ('["ndarray","unknown",1,2]', X, "expected a list or tuple, not Leaf"),
-        ('["ndarray","unknown",2,2,2]', [[X, Y], Z], "expected a list or tuple, not Leaf"),
+        ('["ndarray","unknown",1,2]', X, "expected a list or tuple, got Leaf"),
+        ('["ndarray","unknown",2,2,2]', [[X, Y], Z], "expected a list or tuple, got Leaf"),
         ('["ndarray","unknown",2,2,2]', [[X, Y], [Z]], "dim 1 has 1 and 2 values"),
         ('["ndarray","unknown",2,2,2]', [[X], [Y]], "expected the shape 2x2, not [2, 1]"),
         ('["ndarray","unknown",1,null]', np.zeros((1, 1)), "expected the shape ?, not [1, 1]"),
         (
             '["ndarray",["slist","i8"],2,1,2]',
             [[[1], 5]],
-            "[0][1]: expected a list or tuple, not int",
+            "[0][1]: expected a list or tuple, got int",
         ),
         (
             '["ndarray",["sdict",["k",null]],1,2]',
             [{"k": None}, {"k": 1}],
-            "[1]['k']: expected None, not int",
+            "[1]['k']: expected None, got int",
         ),
     ],
 )
@@ -861,13 +861,13 @@ def test_wrong_arrays(record: str, value: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (5, "expected a list or tuple, not int"),
-        ([[X]], "expected a pair of values and dims, not 1 values"),
-        ([X, [1]], "expected a list or tuple, not Leaf"),
-        ([[X], 1], "expected a list or tuple, not int"),
+        (5, "expected a list or tuple, got int"),
+        ([[X]], "expected a pair of values and dims, got 1 values"),
+        ([X, [1]], "expected a list or tuple, got Leaf"),
+        ([[X], 1], "expected a list or tuple, got int"),
         ([[X], [2]], "1 values do not fill the shape [2]"),
-        ([[X], [-1]], "expected dim 0 to be an int of 0 or more, not -1"),
-        ([[X], ["1"]], "expected dim 0 to be an int of 0 or more, not '1'"),
+        ([[X], [-1]], "dim 0: expected an int of 0 or more, got -1"),
+        ([[X], ["1"]], "dim 0: expected an int of 0 or more, got '1'"),
         ([[X], [1, 1]], "expected the shape ?, not [1, 1]"),
     ],
 )
@@ -904,27 +904,27 @@ def test_an_only_structure_is_spread_over_the_results() -> None:
 @pytest.mark.parametrize(
     ("record", "values", "message"),
     [
-        ("", (X,), "results: expected 0, not 1"),
-        ('"i32"', (), "results: expected 1, not 0"),
-        ('"i32","i32"', (X,), "results: expected 2, not 1"),
-        ('["slist","i32"]', (X, Y), "results: expected 1, not 2"),
-        ('["stuple"]', (X,), "results: expected 0, not 1"),
+        ("", (X,), "results: expected 0, got 1"),
+        ('"i32"', (), "results: expected 1, got 0"),
+        ('"i32","i32"', (X,), "results: expected 2, got 1"),
+        ('["slist","i32"]', (X, Y), "results: expected 1, got 2"),
+        ('["stuple"]', (X,), "results: expected 0, got 1"),
         (
             '["sdict",["k",["slist","i8"]]]',
             (X,),
-            "result 0: ['k']: expected a list or tuple, not Leaf",
+            "result 0: ['k']: expected a list or tuple, got Leaf",
         ),
-        ('null,["sdict",["k","i8"]]', (None, [X, Y]), "result 1: expected 1 values, not 2"),
+        ('null,["sdict",["k","i8"]]', (None, [X, Y]), "result 1: expected 1 values, got 2"),
         (
             'null,["sdict",["k","i8"]]',
             (None, {"k": X}),
-            "result 1: expected a list or tuple, not dict",
+            "result 1: expected a list or tuple, got dict",
         ),
-        ('null,["slist",null]', (None, [X]), "result 1: [0]: expected None, not Leaf"),
+        ('null,["slist",null]', (None, [X]), "result 1: [0]: expected None, got Leaf"),
         (
             'null,["py_homogeneous_list",["slist"]]',
             (None, [[], [X]]),
-            "result 1: [1]: expected 0 values, not 1",
+            "result 1: [1]: expected 0 values, got 1",
         ),
     ],
 )

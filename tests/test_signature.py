@@ -340,7 +340,7 @@ def test_data_may_be_any_bytes(data: Any) -> None:
 
 def test_data_may_be_ascii() -> None:
     assert SignatureParser("_5").ival == 5
-    with pytest.raises(CallError, match="SignatureParser: data must be ASCII"):
+    with pytest.raises(CallError, match="SignatureParser: data: non-ASCII character in a str"):
         SignatureParser("A2!\xe9")
 
 

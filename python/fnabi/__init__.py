@@ -1,13 +1,13 @@
 """Read, write and call the function ABIs of ML compilers.
 
-A module is imported when it is first used: ``import fnabi`` alone costs nothing.
+Modules are imported on first use, so ``import fnabi`` itself is cheap.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 
-TYPE_CHECKING = False  # as in typing, whose import takes longer than all of this
+TYPE_CHECKING = False  # as in typing, which takes longer to import than this module
 if TYPE_CHECKING:
     from fnabi import (
         bytecode,
@@ -115,7 +115,7 @@ _HOMES = {
     "iter_columns": "columns",
     "load_module": "library",
 }
-"""The modules of names that are neither modules nor errors."""
+"""The module of each name that is neither a module nor an error."""
 
 
 def __getattr__(name: str) -> object:

@@ -1,14 +1,14 @@
-"""The border to the C core: one crossing a value, and C errors as exceptions.
+"""Calls of the C core: one crossing for each value, and C errors as exceptions.
 
-Every decoder of the core has the same form (``fnabi.h`` gives the contract), so one function
-calls them all; the same holds for the encoders.
+Every decoder of the core has the same signature (``fnabi.h`` states the contract), so one function
+calls them all; the same holds for the encoders. A value crosses as a MessagePack message.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import UnionType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -17,28 +17,37 @@ from fnabi.errors import CallError, FormatError, RangeError, excerpt
 
 T = TypeVar("T")
 
+Data: TypeAlias = bytes | bytearray | memoryview | str
+"""A signature or another text of an ABI, as functions accept it."""
+
 _Scratch = tuple[Any, int, Any, memoryview]
 
-_ROOM = 1 << 14
-_ROOM_KEPT = 1 << 20
+_CAPACITY = 1 << 14
+"""The size in bytes of new scratch memory; larger messages get their own."""
+
+_CAPACITY_KEPT = 1 << 20
+"""The size up to which scratch memory is kept for the next call."""
+
 _CODE_INT32: int = lib.FNABI_INT32
 
 # Scratch memory that no thread is using; list.pop and list.append are atomic.
 _pool: list[_Scratch] = []
 
 
-def _scratch(room: int = _ROOM) -> _Scratch:
-    out = ffi.new("uint8_t[]", room)
-    return out, room, ffi.new("fnabi_error *"), memoryview(ffi.buffer(out)).toreadonly()
+def _scratch(capacity: int = _CAPACITY) -> _Scratch:
+    out = ffi.new("uint8_t[]", capacity)
+    return out, capacity, ffi.new("fnabi_error *"), memoryview(ffi.buffer(out)).toreadonly()
 
 
 def data_bytes(data: object, function: str, argument: str = "data") -> bytes:
-    """The bytes of a signature given as bytes, bytearray, memoryview or ASCII str."""
+    """Return the bytes of a signature given as bytes, bytearray, memoryview or ASCII str."""
     if isinstance(data, bytes):
         return data
     if isinstance(data, str):
         if not data.isascii():
-            raise CallError(f"{function}: {argument} must be ASCII when it is a str, or bytes")
+            raise CallError(
+                f"{function}: {argument}: non-ASCII character in a str, expected ASCII or bytes"
+            )
         return data.encode("ascii")
     if isinstance(data, (bytearray, memoryview)):
         return bytes(data)
@@ -57,17 +66,17 @@ def check_positive(function: str, argument: str, number: object) -> None:
 
 
 def view(data: object, function: str) -> Any:
-    """Any contiguous buffer, so that it crosses without a copy."""
-    if data.__class__ is bytes:  # crosses as it is
+    """Return what crosses without a copy for any contiguous buffer."""
+    if data.__class__ is bytes:  # cffi passes bytes as they are
         return data
     try:
         return ffi.from_buffer(data)
     except (TypeError, ValueError, BufferError) as problem:
-        raise CallError(f"{function}: data must be a contiguous buffer: {problem}") from problem
+        raise CallError(f"{function}: data: expected a contiguous buffer: {problem}") from problem
 
 
 def text_bytes(text: object, function: str = "fnabi", argument: str = "text") -> bytes:
-    """The bytes of a text as they stand in a signature: UTF-8, other bytes surrogate-escaped."""
+    """Return the bytes of a text: UTF-8, with surrogate escapes as the bytes they stand for."""
     if not isinstance(text, str):
         return data_bytes(text, function, argument)
     try:
@@ -76,14 +85,30 @@ def text_bytes(text: object, function: str = "fnabi", argument: str = "text") ->
         raise CallError(f"{function}: {argument}: {problem}") from problem
 
 
+def int32_array(values: Iterable[int], function: str, argument: str) -> Any:
+    """Copy ints into a C array of int32.
+
+    Raises:
+        CallError: when a value is not an int.
+        RangeError: when a value does not fit in int32.
+
+    """
+    try:
+        return ffi.new("int32_t[]", list(values))
+    except OverflowError as problem:
+        raise RangeError(f"{function}: {argument}: {problem}") from problem
+    except TypeError as problem:
+        raise CallError(f"{function}: {argument}: expected ints: {problem}") from problem
+
+
 def format_error(error: Any, data: Any) -> FormatError:
-    """The exception for a C error; only bytes are shown, other buffers are not text."""
+    """Make the exception for a C error; only bytes get an excerpt, other buffers are not text."""
     expected = None if error.expected == ffi.NULL else ffi.string(error.expected).decode()
     return refusal(error.code, error.offset, ffi.string(error.path), expected, data)
 
 
 def refusal(code: int, offset: int, path: bytes, expected: str | None, data: object) -> FormatError:
-    """The exception for the parts of a C error; only bytes and str are shown."""
+    """Make the exception for the parts of a C error; only bytes and str get an excerpt."""
     if isinstance(data, str):
         data = data.encode()
     return FormatError(
@@ -97,7 +122,7 @@ def refusal(code: int, offset: int, path: bytes, expected: str | None, data: obj
 
 
 def call_error(error: Any, function: str) -> CallError:
-    """The exception for a C error about an argument of `function`."""
+    """Make the exception for a C error about an argument of `function`."""
     place = ffi.string(error.path).decode("utf-8", "replace")
     text = f"{function}: {place + ': ' if place else ''}{code_text(error.code)}"
     if error.expected != ffi.NULL:
@@ -107,19 +132,19 @@ def call_error(error: Any, function: str) -> CallError:
 
 
 def code_name(code: int) -> str:
-    """The name of a ``fnabi_code``, such as ``"span-end"``."""
+    """Return the name of a ``fnabi_code``, such as ``"span-end"``."""
     name: str = ffi.string(lib.fnabi_code_name(code)).decode()
     return name
 
 
 def code_text(code: int) -> str:
-    """The text of a ``fnabi_code``."""
+    """Return the text of a ``fnabi_code``."""
     text: str = ffi.string(lib.fnabi_code_text(code)).decode()
     return text
 
 
 class Decoder(Generic[T]):
-    """A decoder of messages that is made when it is first used: not all are in most programs."""
+    """A decoder of messages, created on first use: most programs need few of them."""
 
     decode: Callable[[bytes | memoryview], T]
 
@@ -134,9 +159,13 @@ class Decoder(Generic[T]):
 
 
 def decode(read: Callable[..., int], decoder: Decoder[T], data: Any, *arguments: object) -> T:
-    """Call ``read(data, size, *arguments, out, capacity, error)``; build what it answers.
+    """Call ``read(data, size, *arguments, out, capacity, error)``; build the value.
 
-    `data` is bytes, or what ``ffi.from_buffer`` gave.
+    Args:
+        read: A decoder of the core; it returns the size of its message, or below 0 on an error.
+        decoder: Builds the value from the message.
+        data: Bytes, or what ``ffi.from_buffer`` returned.
+        arguments: Further arguments of `read`.
 
     Raises:
         FormatError: when the core refuses `data`.
@@ -146,37 +175,38 @@ def decode(read: Callable[..., int], decoder: Decoder[T], data: Any, *arguments:
         scratch = _pool.pop()
     except IndexError:
         scratch = _scratch()
-    out, room, error, view = scratch
+    out, capacity, error, view = scratch
     if arguments:
-        size = read(data, len(data), *arguments, out, room, error)
-    else:  # a call without unpacking is 80 ns shorter
-        size = read(data, len(data), out, room, error)
-    if size > room:
-        out, room, error, view = scratch = _scratch(size)
-        size = read(data, len(data), *arguments, out, room, error)
+        size = read(data, len(data), *arguments, out, capacity, error)
+    else:  # a call without unpacking takes 80 ns less
+        size = read(data, len(data), out, capacity, error)
+    if size > capacity:
+        out, capacity, error, view = scratch = _scratch(size)
+        size = read(data, len(data), *arguments, out, capacity, error)
     if size < 0:
-        try:  # no variable holds the error, whose traceback would then hold itself and the data
+        try:  # a variable would make a cycle of the error and its traceback, which holds the data
             raise format_error(error, data)
         finally:
             _pool.append(scratch)
     value = build(decoder, view[:size])
-    if room <= _ROOM_KEPT:
+    if capacity <= _CAPACITY_KEPT:
         _pool.append(scratch)
     return value
 
 
 def build(decoder: Decoder[T], message: bytes | memoryview) -> T:
-    """What a message of the core says."""
+    """Build the value of a message of the core."""
     try:
         return decoder.decode(message)
     except msgspec.ValidationError:
         return msgspec.convert(_escaped(msgspec.msgpack.decode(message)), decoder.type)
 
 
-def reader(read: Callable[..., int], decoder: Decoder[T]) -> Callable[[bytes], T]:
-    """Give a function that does what `decode` does for one `read` without more arguments.
+def parser(read: Callable[..., int], decoder: Decoder[T]) -> Callable[[bytes], T]:
+    """Make a function that does what `decode` does for one `read` without further arguments.
 
-    It is 70 ns shorter, as long as nothing unusual happens; then `decode` does it all over.
+    A call takes 70 ns less. `decode`, its plain equivalent, starts over for anything unusual: an
+    error, a message beyond the scratch memory, text that is not UTF-8.
     """
     take, give = _pool.pop, _pool.append
 
@@ -185,9 +215,9 @@ def reader(read: Callable[..., int], decoder: Decoder[T]) -> Callable[[bytes], T
             scratch = take()
         except IndexError:
             return decode(read, decoder, data)
-        out, room, error, view = scratch
-        size = read(data, len(data), out, room, error)
-        if 0 <= size <= room:
+        out, capacity, error, view = scratch
+        size = read(data, len(data), out, capacity, error)
+        if 0 <= size <= capacity:
             try:
                 return decoder.decode(view[:size])
             except msgspec.ValidationError:
@@ -208,42 +238,43 @@ def encode(
 
     Raises:
         CallError: when the ABI cannot express `value`, naming the part of it.
-        RangeError: when an integer is outside `integers`, the type that the ABI has for it.
+        RangeError: when an integer does not fit in `integers`, the ABI's type for it.
 
     """
     try:
         message = _pack(value)
     except OverflowError as problem:
-        raise RangeError(f"{function}: an integer is outside {integers}") from problem
+        raise RangeError(f"{function}: an integer does not fit in {integers}") from problem
     except (TypeError, UnicodeEncodeError, RecursionError) as problem:
         raise CallError(f"{function}: {problem}") from problem
     return fill(write, function, message, len(message))
 
 
 def fill(write: Callable[..., int], function: str, *arguments: object) -> bytes:
-    """Call ``write(*arguments, out, capacity, error)`` and give the bytes that it wrote.
+    """Call ``write(*arguments, out, capacity, error)`` and return the bytes that it wrote.
 
     Raises:
-        CallError: when the core refuses the arguments; RangeError for its int32.
+        CallError: when the core refuses an argument.
+        RangeError: when an integer does not fit in int32.
 
     """
     try:
         scratch = _pool.pop()
     except IndexError:
         scratch = _scratch()
-    out, room, error, view = scratch
+    out, capacity, error, view = scratch
     try:
-        size = write(*arguments, out, room, error)
-        if size > room:
-            out, room, error, view = scratch = _scratch(size)
-            size = write(*arguments, out, room, error)
+        size = write(*arguments, out, capacity, error)
+        if size > capacity:
+            out, capacity, error, view = scratch = _scratch(size)
+            size = write(*arguments, out, capacity, error)
     except OverflowError as problem:
         raise RangeError(f"{function}: {problem}") from problem
     except TypeError as problem:
         raise CallError(f"{function}: {problem}") from problem
     if size >= 0:
         written = bytes(view[:size])
-        if room <= _ROOM_KEPT:
+        if capacity <= _CAPACITY_KEPT:
             _pool.append(scratch)
         return written
     refused = call_error(error, function)
@@ -261,8 +292,8 @@ def _pack(value: object) -> bytes:
         return _encoder.encode(_unescaped(msgspec.to_builtins(value, builtin_types=(bytes,))))
 
 
-# Text that is not UTF-8 crosses as a binary, which no typed decoder takes: only then, and only
-# for that value, the message is built untyped and its binaries become escaped strings.
+# Text that is not UTF-8 crosses as a binary, which typed decoders refuse. Only such a message is
+# built untyped, its binaries become escaped strings, and msgspec converts it to the type.
 
 
 def _escaped(value: object) -> object:

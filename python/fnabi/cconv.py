@@ -1,6 +1,6 @@
-"""The VM calling convention: the registers that a function of a module takes and gives.
+"""The VM calling convention: the registers of a function's arguments and results.
 
-It is the text behind every function of a VM bytecode module, ``0rIi_r`` for one::
+Every function of a VM bytecode module has one, such as ``0rIi_r``::
 
     >>> from fnabi import cconv
     >>> convention = cconv.parse("0iCiID_r")
@@ -11,8 +11,8 @@ It is the text behind every function of a VM bytecode module, ``0rIi_r`` for one
     >>> convention.argument_size(span_counts=[3])
     56
 
-Registers are what is left of the types of arguments: f16, bf16 and integers below 32 bits travel
-as ``i32``, an index as ``i64``, tensors and everything else as ``ref``.
+Registers tell less than the types of the source: f16, bf16 and integers of less than 32 bits are
+passed as ``i32``, an index as ``i64``, tensors and everything else as ``ref``.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from fnabi import _core
+from fnabi._core import Data
 from fnabi._fnabi import ffi, lib
-from fnabi.errors import CallError, RangeError
 
 __all__ = ["CallingConvention", "Register", "Span", "encode", "parse"]
 
@@ -33,7 +33,7 @@ Register: TypeAlias = Literal["i32", "i64", "f32", "f64", "ref"]
 
 
 class _Record(msgspec.Struct, frozen=True, array_like=True, gc=False, repr_omit_defaults=True):
-    """What both records have in common; without cycles, so the garbage collector can pass by."""
+    """Base of both records. They cannot form cycles, so the garbage collector ignores them."""
 
 
 class Span(_Record, frozen=True):
@@ -46,16 +46,16 @@ class Span(_Record, frozen=True):
 
 
 class CallingConvention(_Record, frozen=True):
-    """What a function takes and what it gives, as registers.
+    """The registers of a function's arguments and results.
 
-    A call hands arguments and results over in a buffer each; the methods lay these out for a
-    machine of 64 bits. Since IREE 3.10 values of 8 and 16 bytes are aligned to 8; `packed` gives
-    the layout before, in which nothing is.
+    A call passes arguments in one buffer and results in another; the methods return their layout
+    on 64-bit machines. Since IREE 3.10 values of 8 and 16 bytes are aligned to 8 bytes; `packed`
+    selects the layout before that, without alignment.
 
     Attributes:
-        arguments: A register or a span each.
-        results: A register each.
-        version: Of the convention; there is none but 0.
+        arguments: One register or span for each argument.
+        results: One register for each result.
+        version: The version of the convention; 0 is the only one.
 
     """
 
@@ -70,12 +70,12 @@ class CallingConvention(_Record, frozen=True):
         """Size in bytes of the buffer of arguments.
 
         Args:
-            span_counts: For each span the number of its elements.
-            packed: Whether the layout is the one before IREE 3.10.
+            span_counts: The number of elements of each span.
+            packed: Whether to use the layout before IREE 3.10.
 
         Raises:
-            CallError: when `span_counts` are not as many as the spans, or one is negative.
-            RangeError: when a count is outside int32.
+            CallError: when there are more or fewer `span_counts` than spans, or one is negative.
+            RangeError: when a count does not fit in int32.
 
         """
         return _size(self, _ARGUMENTS, span_counts, packed)
@@ -83,10 +83,10 @@ class CallingConvention(_Record, frozen=True):
     def argument_offsets(
         self, span_counts: Sequence[int] = (), *, packed: bool = False
     ) -> tuple[int, ...]:
-        """Where the values stand in the buffer of arguments, in bytes from its start.
+        """Offsets of the values in the buffer of arguments, in bytes.
 
-        A value is a register; for a span first its count, in 4 bytes, then the registers of each
-        of its elements.
+        A value is a register; for a span it is the count, in 4 bytes, followed by the registers of
+        each element.
 
         Raises:
             CallError, RangeError: as for `argument_size`.
@@ -99,22 +99,22 @@ class CallingConvention(_Record, frozen=True):
         return _size(self, _RESULTS, (), packed)
 
     def result_offsets(self, *, packed: bool = False) -> tuple[int, ...]:
-        """Where the values stand in the buffer of results, in bytes from its start."""
+        """Offsets of the values in the buffer of results, in bytes."""
         return _offsets(self, _RESULTS, (), packed)
 
 
-_parse = _core.reader(lib.fnabi_cconv_decode, _core.Decoder(CallingConvention))
+_parse = _core.parser(lib.fnabi_cconv_decode, _core.Decoder(CallingConvention))
 
 
-def parse(text: bytes | bytearray | memoryview | str) -> CallingConvention:
+def parse(text: Data) -> CallingConvention:
     """Decode a calling convention.
 
-    No arguments and no results may be spelled ``0v_v``, ``0v``, ``0_``, ``0`` or as nothing.
+    Without arguments and results the text is ``0v_v``, ``0v``, ``0_``, ``0`` or empty.
 
     Raises:
-        FormatError: when `text` is not exactly the grammar: its version is not 0, a byte is no
-            register type, a span is nested, among results or not closed.
-        CallError: when `text` is of another type.
+        FormatError: when `text` does not conform to the grammar: its version is not 0, a byte is
+            not a register type, a span is nested, among the results or not closed.
+        CallError: when `text` has another type.
 
     """
     if text.__class__ is not bytes:
@@ -126,8 +126,8 @@ def encode(convention: CallingConvention) -> str:
     """Encode a calling convention as compilers do: an empty side is ``v``.
 
     Raises:
-        CallError: when `convention` is something else, has a span among its results or in a span,
-            or a version other than 0.
+        CallError: when `convention` has another type, a span among its results or in a span, or a
+            version other than 0.
 
     """
     return _encoded(convention, "cconv.encode").decode("ascii")
@@ -137,7 +137,7 @@ def _encoded(convention: CallingConvention, function: str) -> bytes:
     return _core.encode(lib.fnabi_cconv_encode, convention, function)
 
 
-# The names of the functions are what errors say; the numbers are what the core calls them.
+# The name of a side in errors, and its number in the core.
 _ARGUMENTS = ("argument", lib.FNABI_CCONV_ARGUMENTS)
 _RESULTS = ("result", lib.FNABI_CCONV_RESULTS)
 
@@ -169,19 +169,14 @@ def _number(
     buffer: int,
     span_counts: Sequence[int],
     packed: bool,
-    *room: Any,
+    *out: Any,
 ) -> int:
-    """What `read` answers for a buffer."""
+    """Call `read` for a buffer and return its number, a size or a count."""
     error = ffi.new("fnabi_error *")
-    try:
-        counts = ffi.new("int32_t[]", list(span_counts))
-    except OverflowError as problem:
-        raise RangeError(f"{function}: span_counts: {problem}") from problem
-    except TypeError as problem:
-        raise CallError(f"{function}: span_counts: expected ints, {problem}") from problem
+    counts = _core.int32_array(span_counts, function, "span_counts")
     if packed:
         buffer |= lib.FNABI_CCONV_PACKED
-    number = read(text, len(text), buffer, counts, len(counts), *room, error)
+    number = read(text, len(text), buffer, counts, len(counts), *out, error)
     if number < 0:
         raise _core.call_error(error, function)
     return number

@@ -1,7 +1,7 @@
-r"""Whether callers of a module are still served by another one in its place.
+r"""Compatibility of modules: whether callers of one can use another in its place.
 
-`compare` tells what differs between two modules, and how much that matters to whoever calls the
-old one's functions by their names::
+`compare` lists the differences of two modules, with their severity for callers that call the old
+module's functions by name::
 
     >>> from fnabi import compat, vmfb
     >>> found = compat.compare(vmfb.open("old.vmfb"), vmfb.open("new.vmfb"))
@@ -11,52 +11,52 @@ old one's functions by their names::
     notice    bytecode_version changed: 15.0 => 17.0
     breaking  mm: inputs[1].shape[0] narrowed: float32[?x8] => float32[4x8]
 
-A change is *breaking* when a caller may fail or misread results, *widening* when all that was
-accepted still is and nothing new is given, and else a *notice*: it does not concern callers, or
-nobody can tell from the modules whether it does.
+A change is *breaking* if a caller may fail or misread results. It is *widening* if everything that
+was accepted still is, and nothing new is returned. Otherwise it is a *notice*: it does not affect
+callers, or the modules do not show whether it does.
 
 Types
     A dynamic dim is wider than a static one, an unknown rank wider than a known one, a reference
     to any object wider than one to a named type. Inputs may become wider and results narrower;
-    the reverse is breaking. So it is for whatever a List, a Tuple, a Dict, a HomogeneousList or a
-    RefArray holds. All other changes are breaking: of the dtype, the rank, a static dim, the sort
-    of type, the number of values, the keys of a Dict or their order, in which values are passed.
+    the reverse is breaking. The same holds for the items of a List, a Tuple, a Dict, a
+    HomogeneousList or a RefArray. All other changes are breaking: of the dtype, the rank, a static
+    dim, the kind of type, the number of values, the keys of a Dict or their order, which is the
+    order in which values are passed.
 
-    What is not told cannot be compared and is a notice in both directions: Unknown, and integers
-    of the same width that are signless on one side, for their bits are the same. From signed to
-    unsigned is breaking.
+    Missing information cannot be compared and is a notice in both directions: Unknown, and
+    integers of the same width that are signless on one side, because their bits are the same. A
+    change from signed to unsigned is breaking.
 
-    The name of an argument is a promise where the signature was read from ``iree.abi``, for there
-    it may be passed as a keyword: to change or lose it is breaking, to get one is widening.
-    Elsewhere, and for results, names are notices. They are not compared when the signatures were
-    read from different texts.
+    In a signature from ``iree.abi``, an argument with a name may be passed as a keyword, so a
+    changed or removed name is breaking, and an added one is widening. In other signatures, and for
+    results, names are notices. They are not compared if the signatures come from different texts.
 
 Functions
     A removed function is breaking, an added one widening. Of several exports of one name the first
-    counts, as it does for callers; that there are more or fewer of them is a notice. Functions
-    whose names begin with two underscores, such as ``__init``, are the runtime's to call, and
-    everything about them is a notice. The order of functions does not count.
+    is compared, since callers use that one; a change of their number is a notice. Functions whose
+    names begin with two underscores, such as ``__init``, are called by the runtime, and all their
+    changes are notices. The order of functions is ignored.
 
-    A change of the calling convention is breaking, whatever else is found. So is one of
-    ``iree.abi.model``, for asynchronous functions take two fences more.
+    A change of the calling convention is always breaking. So is one of ``iree.abi.model``, because
+    asynchronous functions have two fences as further arguments.
 
-    Typed signatures are compared when both modules have one; one that was read from nothing but
-    the calling convention tells no types. To lose the text that it was read from is breaking where
-    callers convert values by it: ``iree.abi`` and ``f``. The structures of ``sip`` must be equal:
-    kinds, keys, the order of a dict's keys, and indexes.
+    Typed signatures are compared if both modules have one; a signature from the calling convention
+    alone has no types. Removing the text of a signature is breaking if callers convert values by
+    it: ``iree.abi`` and ``f``. The structures of ``sip`` must be equal: kinds, keys, the order of a
+    dict's keys, and indexes.
 
-    A signature or structure that cannot be read any more is breaking. When it could not be read
-    before, that is a notice, and the calling convention alone decides.
+    A signature or structure that has become malformed is breaking. If the old one is malformed,
+    that is a notice, and the calling convention alone decides.
 
-    All other attributes are notices. Those that hold a signature are not told when the signature's
-    own differences are.
+    All other attributes are notices. Attributes of a signature are left out if the differences of
+    the signature itself are listed.
 
 Modules
-    The module's name is breaking, for functions are looked up by it too, and so is a lower
-    version, for others may ask for the old one. Notices are a higher version, attributes, and
-    what the file asks of whoever loads it: the version of the bytecode, features, dependencies,
-    and imports where the version of the dependency they come from is the same. An older runtime
-    may refuse the new file.
+    A change of the module's name is breaking, because functions are looked up by it too. So is a
+    lower version, because other modules may require the old one. Notices are a higher version,
+    attributes, and what the file requires of a runtime: the version of the bytecode, features,
+    dependencies, and imports from a dependency of the same version. An older runtime may refuse
+    the new file.
 """
 
 from __future__ import annotations
@@ -104,10 +104,10 @@ Kind: TypeAlias = Literal[
 Severity: TypeAlias = Literal["breaking", "widening", "notice"]
 
 _TYPED = ("iree.abi", "iree.abi.declaration", "f", "fv")
-"""Attributes that a signature is read from."""
+"""The attributes that a signature is read from."""
 
 _CONVERTED_BY = ("iree.abi", "f")
-"""Those of them by which callers convert their values."""
+"""The attributes by which callers convert their values."""
 
 _SIP = ("sip", "sipv", "abi", "abiv")
 _MODEL = "iree.abi.model"
@@ -118,22 +118,22 @@ _T = TypeVar("_T")
 
 
 class Change(msgspec.Struct, frozen=True):
-    """Something that differs.
+    """A difference of two modules or signatures.
 
     Attributes:
-        kind: What happened. ``"widened"`` and ``"narrowed"`` say which of two types holds all
-            values of the other; ``"untold"``, that one side does not tell what the other does;
-            ``"unreadable"``, that a side is malformed; ``"reordered"``, that the keys are the
-            same in another order.
-        severity: What it means to callers; the module's text has the rules.
-        path: Where, such as ``inputs[1].shape[0]``, ``results[0]["logits"].dtype``,
-            ``calling_convention``, ``attrs["fbr"]`` or ``dependencies["hal"].minimum_version``;
-            empty for a function as a whole.
-        old: What stood there, None for nothing. For a part of a type it is the innermost type
-            that the part belongs to, an argument's with its name; for a signature that cannot be
-            read, the FormatError; for a whole function, its signature or calling convention.
-        new: What stands there now.
-        function: The function's name, or None for the module itself.
+        kind: The kind of change. A ``"widened"`` type accepts all values of the old one, and for a
+            ``"narrowed"`` type it is the reverse; ``"untold"`` if one side lacks the information,
+            ``"unreadable"`` if a side is malformed, ``"reordered"`` for the same keys in another
+            order.
+        severity: The effect on callers, by the rules in the module's documentation.
+        path: The part that changed, such as ``inputs[1].shape[0]``,
+            ``results[0]["logits"].dtype``, ``calling_convention``, ``attrs["fbr"]`` or
+            ``dependencies["hal"].minimum_version``; empty for a function as a whole.
+        old: The old value, or None for an added part. For a part of a type it is the innermost
+            type with that part, with the name of the argument; for a malformed signature the
+            FormatError; for a function as a whole its signature or calling convention.
+        new: The new value, or None for a removed part.
+        function: The name of the function, or None for the module itself.
 
     """
 
@@ -146,12 +146,12 @@ class Change(msgspec.Struct, frozen=True):
 
     @property
     def old_text(self) -> str:
-        """What stood there as text; empty for nothing."""
+        """The old value as text; empty for None."""
         return _text(self.old)
 
     @property
     def new_text(self) -> str:
-        """The same of what stands there now."""
+        """The new value as text; empty for None."""
         return _text(self.new)
 
     def __str__(self) -> str:
@@ -165,11 +165,11 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """What `compare` found.
+    """The result of `compare`.
 
     Attributes:
-        changes: Of the module first, then of its functions: in the order of the old module, and
-            in that of the new one where they were added.
+        changes: The changes of the module, then those of its functions: in the order of the old
+            module, followed by added ones in the order of the new one.
 
     """
 
@@ -181,12 +181,12 @@ class Comparison(msgspec.Struct, frozen=True):
         return not self.of("breaking")
 
     def of(self, severity: Severity) -> tuple[Change, ...]:
-        """Give the changes of one severity."""
+        """Return the changes of one severity."""
         return tuple(change for change in self.changes if change.severity == severity)
 
 
 def compare(old: Module, new: Module) -> Comparison:
-    """Compare two modules by what their callers rely on; the module's text has the rules.
+    """Compare two modules by the rules in this module's documentation.
 
     Raises:
         FormatError: when an export refers to a function that its module does not have.
@@ -212,12 +212,12 @@ def compare(old: Module, new: Module) -> Comparison:
 def compare_signatures(
     old: Signature, new: Signature, *, keywords: bool = False
 ) -> tuple[Change, ...]:
-    """Compare two signatures; the module's text has the rules.
+    """Compare two signatures by the rules in this module's documentation.
 
     Args:
-        old: What callers were made for.
-        new: What they would call.
-        keywords: Whether callers may pass arguments by their names.
+        old: The signature that callers were written for.
+        new: The signature that they would call.
+        keywords: Whether callers may pass arguments by name.
 
     """
     inputs = _slots(_items(old.inputs), _items(new.inputs), "inputs", _types)
@@ -243,7 +243,7 @@ def _modules(old: Module, new: Module) -> Iterator[Change]:
 
 
 def _demands(module: Module, moved: set[str]) -> dict[str, Any]:
-    """What a module asks of whoever loads it, and its attributes, by path.
+    """Return what a module requires of a runtime, and its attributes, by path.
 
     Imports from modules that have `moved` to another version are left out.
     """
@@ -271,7 +271,7 @@ def _attributes(attrs: Mapping[str, str]) -> dict[str, str]:
 
 
 def _notices(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
-    """The differences of values by path."""
+    """Yield the differences of values by path."""
     for path, value in old.items():
         if path not in new:
             yield Change("removed", "notice", path, value, None)
@@ -311,7 +311,7 @@ def _functions(old: Export, new: Export) -> Iterator[Change]:
     for part, keys, differences in _PARTS:
         found = list(_part(old, new, part, keys, differences))
         yield from found
-        if found and found[0].kind != "unreadable":  # else the texts are all there is to show
+        if found and found[0].kind != "unreadable":  # else the attributes show what changed
             for key in keys:
                 before.pop(key, None)
                 after.pop(key, None)
@@ -319,7 +319,7 @@ def _functions(old: Export, new: Export) -> Iterator[Change]:
 
 
 def _registers(convention: str) -> cconv.CallingConvention | str:
-    """What a calling convention says, for there are several spellings of no values."""
+    """Parse a calling convention, since there are several spellings of no values."""
     try:
         return cconv.parse(convention)
     except FormatError:
@@ -327,9 +327,9 @@ def _registers(convention: str) -> cconv.CallingConvention | str:
 
 
 def _read(export: Export, part: str) -> Any:
-    """What an export says, None for nothing, or the FormatError of a malformed text.
+    """Return a part of an export, None if it is missing, or the FormatError of a malformed text.
 
-    A calling convention says nothing of types.
+    A signature from the calling convention counts as missing, because it has no types.
     """
     if part == "signature" and export.source == "cconv":
         return None
@@ -346,7 +346,7 @@ def _part(
     keys: tuple[str, ...],
     differences: Callable[[Export, Export], Iterable[Change]],
 ) -> Iterator[Change]:
-    """The differences of what the attributes `keys` say, where they can be read."""
+    """Yield the differences of a part, which is read from the attributes `keys`."""
     before, after = _read(old, part), _read(new, part)
     if not isinstance(before, FormatError) and not isinstance(after, FormatError):
         yield from differences(old, new)
@@ -379,7 +379,7 @@ _PARTS = (("signature", _TYPED, _signatures), ("sip", _SIP, _structures))
 
 
 class _Difference(NamedTuple):
-    """As a Change, before it is known on which side of a function it is."""
+    """A Change whose severity depends on the side of the function that it is on."""
 
     kind: Kind
     path: str
@@ -456,7 +456,7 @@ def _dtypes(old: DType, new: DType) -> Kind:
 
 
 def _shapes(old: _Shape, new: _Shape) -> Iterator[tuple[Kind, str]]:
-    """How shapes differ, and in which part."""
+    """Yield the kind and the part of each difference of two shapes."""
     if old is None or new is None or len(old) != len(new):
         if old != new:
             yield _direction(old, new), ".shape"
@@ -467,7 +467,7 @@ def _shapes(old: _Shape, new: _Shape) -> Iterator[tuple[Kind, str]]:
 
 
 def _direction(old: object | None, new: object | None) -> Kind:
-    """How a thing changed that is wider when it is None."""
+    """Return the kind of change of a value for which None is the widest."""
     return "widened" if new is None else "narrowed" if old is None else "changed"
 
 
@@ -479,7 +479,7 @@ _Walk: TypeAlias = Callable[[_T, _T, str], Iterator[_Difference]]
 def _slots(
     old: Mapping[_Key, _T], new: Mapping[_Key, _T], path: str, walk: _Walk[_T]
 ) -> Iterator[_Difference]:
-    """The differences of what stands under the same key, and the keys of one side only."""
+    """Yield the differences of the values of each key, and the keys of one side only."""
     for key, value in old.items():
         if key in new:
             yield from walk(value, new[key], f"{path}[{_quoted(key)}]")
@@ -495,7 +495,7 @@ def _items(values: tuple[_T, ...]) -> dict[int, _T]:
 
 
 def _reordered(old: Mapping[_Key, object], new: Mapping[_Key, object]) -> bool:
-    """Whether the keys of both sides are in another order."""
+    """Return whether the keys of both sides are in different orders."""
     return [key for key in old if key in new] != [key for key in new if key in old]
 
 

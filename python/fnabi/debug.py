@@ -1,15 +1,15 @@
-"""The debug database of a module: where in the sources its bytecode comes from.
+"""The debug database of a module: the source locations of its bytecode.
 
 This is the ``DebugDatabaseDef`` of IREE's bytecode module schema, whose locations are those of
-MLIR: a table of locations that refer to each other by index, and for each function a list that
-maps bytecode offsets to them::
+MLIR: a table of locations that refer to each other by index, and for each function a list from
+bytecode offsets to locations::
 
     >>> from fnabi import vmfb
     >>> with vmfb.open("model.vmfb") as module:
     ...     print(module.debug.locate("mm", 14))
     model.mlir:3:14
 
-Functions are found by name and never by position: compilers differ in which ones they list.
+Functions are looked up by name, not by index: compilers differ in which ones they list.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ _DEPTH_MAX = 64
 class _Location(
     msgspec.Struct, frozen=True, array_like=True, gc=False, tag_field="kind", tag=False
 ):
-    """A row of the location table; its fields stand in the order of the message."""
+    """Base of the rows of the location table; fields are in the order of the message."""
 
     def _rows(self) -> tuple[int, ...]:
-        """The rows that it refers to."""
+        """Return the rows that it refers to."""
         return ()
 
 
 class Unknown(_Location, frozen=True, tag_field="kind", tag=0):
-    """No location; `member` is 0, or the number of a kind that the schema does not have."""
+    """No location; `member` is 0, or the number of a kind that the schema lacks."""
 
     member: int = 0
 
@@ -59,7 +59,7 @@ class Unknown(_Location, frozen=True, tag_field="kind", tag=0):
 
 
 class CallSite(_Location, frozen=True, tag_field="kind", tag=1):
-    """A place in a function that was inlined: `callee` there, called at `caller`; both rows."""
+    """A place in an inlined function: the row `callee`, which was called at the row `caller`."""
 
     callee: int
     caller: int
@@ -72,7 +72,7 @@ class CallSite(_Location, frozen=True, tag_field="kind", tag=1):
 
 
 class FileLineCol(_Location, frozen=True, tag_field="kind", tag=2):
-    """A place in a file; lines and columns count from 1, 0 where they are not known."""
+    """A place in a file; lines and columns count from 1, and are 0 if unknown."""
 
     filename: str
     line: int
@@ -86,7 +86,7 @@ class FileLineCol(_Location, frozen=True, tag_field="kind", tag=2):
 
 
 class Fused(_Location, frozen=True, tag_field="kind", tag=3):
-    """Several places, as rows, that became one operation; and what the compiler says of it."""
+    """Several places, as rows, that were fused into one operation, with the compiler's metadata."""
 
     metadata: str | None
     locations: tuple[int, ...]
@@ -100,7 +100,7 @@ class Fused(_Location, frozen=True, tag_field="kind", tag=3):
 
 
 class Name(_Location, frozen=True, tag_field="kind", tag=4):
-    """A place with a name, such as that of a layer; `child_location` is the row of the place."""
+    """A named place, such as a layer; `child_location` is the row of the place."""
 
     name: str
     child_location: int
@@ -116,11 +116,11 @@ Location: TypeAlias = Unknown | CallSite | FileLineCol | Fused | Name
 
 
 class Operation(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Where the code of an operation begins.
+    """The start of the code of an operation.
 
     Attributes:
-        bytecode_offset: In bytes, from the start of its function.
-        location: Row of the location table.
+        bytecode_offset: The position in bytes from the start of the function.
+        location: The row of the location table.
 
     """
 
@@ -132,8 +132,8 @@ class SourceMap(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The operations of one function.
 
     Attributes:
-        local_name: The function's name in the module, which need not be an exported one.
-        locations: Its operations, in the order of the module.
+        local_name: The name of the function in the module; it may be one that is not exported.
+        locations: The operations, in the order of the module.
 
     """
 
@@ -142,11 +142,11 @@ class SourceMap(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A location with the places that it refers to, resolved; its str reads well.
+    """A location with the places that it refers to; its `str` is for people.
 
     Attributes:
         location: The row of the location table.
-        parts: What the row refers to, in its order.
+        parts: The places that the row refers to, in its order.
 
     """
 
@@ -155,7 +155,7 @@ class Place(msgspec.Struct, frozen=True):
 
     @property
     def file(self) -> FileLineCol | None:
-        """The first place in a file: of a call site that of the callee; None without one."""
+        """The first place in a file, for a call site that of the callee; None without one."""
         if isinstance(self.location, FileLineCol):
             return self.location
         return next((part.file for part in self.parts if part.file), None)
@@ -168,8 +168,8 @@ class Database(msgspec.Struct, frozen=True, array_like=True, dict=True):
     """The whole debug database.
 
     Attributes:
-        locations: The location table. Rows may refer to rows that are not there, and to
-            themselves: `resolve` sees to that.
+        locations: The location table. Rows may refer to missing rows and to themselves, which
+            `resolve` handles.
         functions: The source maps, in the order of the module.
 
     """
@@ -179,7 +179,7 @@ class Database(msgspec.Struct, frozen=True, array_like=True, dict=True):
 
     @cached_property
     def source_maps(self) -> dict[str, tuple[SourceMap, ...]]:
-        """The source maps by the names of their functions; more than one where names recur."""
+        """The source maps by the names of their functions; several for a duplicate name."""
         found: dict[str, list[SourceMap]] = {}
         for source_map in self.functions:
             found.setdefault(source_map.local_name, []).append(source_map)
@@ -193,17 +193,17 @@ class Database(msgspec.Struct, frozen=True, array_like=True, dict=True):
         }
 
     def locate(self, function: str, bytecode_offset: int) -> Place | None:
-        """The place in the sources that the code of a function at an offset comes from.
+        """Return the place in the sources for an offset in the code of a function.
 
-        Where several source maps have the name and differ, the answer is a fused place of all
-        that they say.
+        If several source maps have the name and differ, the place is a fused one of all of them.
 
         Args:
-            function: Its name in the module.
-            bytecode_offset: In bytes from the function's start; it may be inside an operation.
+            function: The name of the function in the module.
+            bytecode_offset: The position in bytes from the start of the function; it may be inside
+                an operation.
 
         Returns:
-            None where there is no such function, or nothing is known of code so early in it.
+            None if there is no such function, or no operation at or before the offset.
 
         """
         found: dict[int, None] = {}
@@ -218,10 +218,10 @@ class Database(msgspec.Struct, frozen=True, array_like=True, dict=True):
         return self.resolve(*found)
 
     def resolve(self, index: int) -> Place:
-        """The place that a row of the location table stands for.
+        """Return the place of a row of the location table.
 
-        Rows that are not there are unknown, and so are a row inside itself and all beyond 1,000
-        places or 64 levels.
+        A missing row becomes an unknown place; so does a row inside itself, and every row beyond
+        1,000 places or 64 levels.
         """
         return self._resolve(index, (), [_PLACES_MAX])
 

@@ -1,14 +1,14 @@
 """The declaration of a function: attribute ``iree.abi.declaration`` of an export.
 
-Compilers leave it for people to read, and it is the only typed text that most modules carry::
+Compilers write it for people to read, and it is the only typed text of most modules::
 
     >>> from fnabi import declaration
     >>> print(declaration.parse("sync func @f(%a: tensor<?x8xf32>) -> (%b: i32)"))
     sync f(a: float32[?x8]) -> (b: i32)
 
-Its names are not escaped, so a text may have several readings, and a frontend may have put any
-text in its place. `parse` reads all that the compilers print, keeps the whole text, and says when
-it is not sure (`Declaration.doubt`). The calling convention of the function helps it to be.
+Its names are not escaped, so a text may be ambiguous, and a frontend may have written any text.
+`parse` accepts whatever the compilers print, keeps the whole text, and reports an ambiguity
+(`Declaration.doubt`). The calling convention of the function resolves most of them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Literal
 import msgspec
 
 from fnabi import _core
+from fnabi._core import Data
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import CallError
 from fnabi.types import Named, Signature, Type
@@ -30,12 +31,12 @@ class Value(msgspec.Struct, frozen=True, array_like=True, gc=False, repr_omit_de
 
     Attributes:
         name: As printed, without the ``%``. It may be any text, even an empty one.
-        type: The type with which it is passed: that of the attribute ``iree.abi.encoding``
-            where it has one, such as ``tensor<4xui8>``.
+        type: The type as which it is passed: that of the attribute ``iree.abi.encoding`` if it
+            has one, such as ``tensor<4xui8>``, else the declared type.
         attributes: Pairs of key and text, in their order.
-        text: The whole value as it stands in the declaration.
-        declared: Where `type` is that of the attribute, the type that stands behind the name,
-            which does not say whether integers are signed; else None.
+        text: The text of the whole value.
+        declared: If `type` is that of the attribute, the type after the name, in which integers
+            are signless; else None.
 
     """
 
@@ -50,22 +51,21 @@ class Value(msgspec.Struct, frozen=True, array_like=True, gc=False, repr_omit_de
 
 
 class Declaration(msgspec.Struct, frozen=True, array_like=True, gc=False, repr_omit_defaults=True):
-    """What a declaration says.
+    """A parsed declaration.
 
     Text that is not UTF-8 is surrogate-escaped (``text.encode("utf-8", "surrogateescape")``).
 
     Attributes:
-        name: Of the function.
-        model: Whether it returns at once and takes fences that the declaration does not show
-            (``"async"``); None when the text does not tell.
-        inputs: Its arguments.
-        results: Its results.
+        name: The name of the function.
+        model: ``"async"`` for a function that returns at once and has two fences as further
+            arguments; None when the text leaves it out.
+        inputs: The arguments.
+        results: The results.
         text: The whole text.
-        doubt: None when the text has no other reading, else why this may be the wrong one:
-            ``"arity"``, it has not as many values as the calling convention, and no reading
-            has; ``"names"``, a part of it may be a name that looks like values, such as
-            ``x: i64, %y``; ``"type"``, a word that stands for a type is not known, and may be
-            a part of a name.
+        doubt: None for an unambiguous text, else the kind of ambiguity. ``"arity"``: the number
+            of values differs from the calling convention's, in every reading. ``"names"``: a name
+            may contain what looks like values, such as ``x: i64, %y``. ``"type"``: an unknown
+            word is in the position of a type, and may be a part of a name.
 
     """
 
@@ -78,7 +78,7 @@ class Declaration(msgspec.Struct, frozen=True, array_like=True, gc=False, repr_o
 
     @property
     def certain(self) -> bool:
-        """Whether the text has no other reading."""
+        """Whether the text is unambiguous."""
         return self.doubt is None
 
     @property
@@ -102,7 +102,7 @@ _declaration = _core.Decoder(Declaration)
 
 
 def parse(
-    text: str | bytes | bytearray | memoryview,
+    text: Data,
     *,
     inputs: int | str | None = None,
     results: int | str | None = None,
@@ -111,16 +111,16 @@ def parse(
 
     Args:
         text: The value of ``iree.abi.declaration``.
-        inputs: How many arguments the calling convention of the function has, or their letters
-            there, such as ``"rrf"``. The fences of an async function count.
-        results: The same for its results.
+        inputs: The number of arguments in the function's calling convention, or their letters,
+            such as ``"rrf"``. The fences of an async function count.
+        results: The same for the results.
 
-    Without `inputs` and `results`, a text with several arguments or results is only sure where
-    they have the names that the compilers make up, ``input1`` or ``output1``.
+    Without `inputs` and `results`, a text with several arguments or results is ambiguous unless
+    they have the names that compilers generate, ``input1`` or ``output1``.
 
     Raises:
         FormatError: when `text` cannot be read as a declaration.
-        CallError: when an argument is of another type.
+        CallError: when an argument has another type.
 
     """
     data = text if text.__class__ is bytes else _core.text_bytes(text, "declaration.parse")
@@ -132,19 +132,19 @@ def parse(
 
 
 def _known(values: int | str | None, argument: str) -> tuple[int, object]:
-    """How many values there are, and their letters."""
+    """Return the number of values and their letters."""
     if values is None:
         return _UNKNOWN
     if isinstance(values, str):
         letters = "" if values == "v" else values
         if letters.strip("iIfFr"):
             raise CallError(
-                f"declaration.parse: {argument}: expected letters of 'iIfFr', not {values!r}"
+                f"declaration.parse: {argument}: expected letters of 'iIfFr', got {values!r}"
             )
         return len(letters), letters.encode()
     if isinstance(values, int) and 0 <= values < 1 << 63:
         return values, _UNKNOWN[1]
     raise CallError(
         f"declaration.parse: {argument}: expected an int of 0 or more, a str or None,"
-        f" not {values!r}"
+        f" got {values!r}"
     )

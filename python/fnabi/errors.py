@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 _WINDOW = 60
-"""How many bytes of the input an error shows."""
+"""The number of bytes of the input that an error shows."""
 
 
 class FnabiError(Exception):
@@ -13,15 +13,15 @@ class FnabiError(Exception):
 
 
 class FormatError(FnabiError, ValueError):
-    """The input is not what its format says.
+    """The input does not conform to its format.
 
     Attributes:
-        code: What is wrong, a short fixed name such as ``"span-end"``; the names are those of
+        code: The fault as a short fixed name, such as ``"span-end"``: the names of
             ``fnabi_code`` in ``fnabi.h``.
-        offset: Where, in bytes from the start of the input.
-        path: In which part of the value, such as ``inputs[2].shape[0]``; empty at its root.
-        reason: The same as ``code``, in words.
-        expected: What may stand there instead, or None.
+        offset: The position of the fault, in bytes from the start of the input.
+        path: The part of the value, such as ``inputs[2].shape[0]``; empty for the whole value.
+        reason: The fault in words.
+        expected: What the format allows at this position, or None.
         excerpt: The input around the offset with a caret under it, or None where the input is
             not text.
 
@@ -60,14 +60,14 @@ class FormatError(FnabiError, ValueError):
 
 
 class CallError(FnabiError, TypeError):
-    """A function of fnabi was called with something that it cannot take.
+    """A function of fnabi was called with an argument that it does not accept.
 
-    The message names the function, the argument and what was expected.
+    The text names the function, the argument and what was expected.
     """
 
 
 class RangeError(CallError, OverflowError):
-    """An integer is outside what may hold it: int32 in signatures, int64 in shapes."""
+    """An integer does not fit in its type: int32 in signatures, int64 in shapes."""
 
 
 class LibraryError(FnabiError, OSError):
@@ -82,7 +82,7 @@ class LayoutWarning(RuntimeWarning):
 
 
 def excerpt(data: bytes, offset: int) -> str | None:
-    """The text around `offset` and a caret under it; None where most of it cannot be printed."""
+    """Return the text around `offset` with a caret under it, or None for mostly binary data."""
     start = max(0, min(offset - _WINDOW // 2, len(data) - _WINDOW))
     window = data[start : start + _WINDOW]
     shown = [chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in window]
@@ -92,3 +92,24 @@ def excerpt(data: bytes, offset: int) -> str | None:
     after = "..." if start + _WINDOW < len(data) else ""
     column = 2 + len(before) + sum(map(len, shown[: offset - start]))
     return f"  {before}{''.join(shown)}{after}\n{' ' * column}^"
+
+
+class Mismatch(Exception):
+    """A nested value that does not match its type; each level on the way out adds its key.
+
+    The function that was given the value turns it into a `CallError`.
+    """
+
+    def __init__(self, reason: str, *keys: Any) -> None:
+        self.reason = reason
+        self.keys = list(keys)  # the innermost first
+
+    @property
+    def path(self) -> str:
+        """The keys that lead to the value, such as ``['k'][2]``."""
+        return "".join(f"[{key!r}]" for key in reversed(self.keys))
+
+
+def type_name(value: object) -> str:
+    """The name of a value's type, as errors name it."""
+    return type(value).__name__

@@ -1,7 +1,7 @@
-"""IREE's ABI, version 1: the attribute ``iree.abi``, and how Python values are passed by it.
+"""The IREE ABI, version 1: the attribute ``iree.abi``, and the passing of Python values.
 
 `parse` and `encode` read and write the JSON of type records. `flatten` and `unflatten` follow the
-conventions that go with it: a value for each argument, a list for each structure::
+calling conventions that belong to it: one value for each argument, a list for each structure::
 
     >>> from fnabi import iree_abi
     >>> signature = iree_abi.parse('{"a":[["named","x",["sdict",["k","i32"]]]],"r":["f32"]}')
@@ -23,8 +23,9 @@ from operator import index
 from typing import Any, TypeAlias
 
 from fnabi import _core, _records, types
+from fnabi._core import Data
 from fnabi._fnabi import lib
-from fnabi.errors import CallError
+from fnabi.errors import CallError, Mismatch, type_name
 from fnabi.types import (
     Dict,
     HomogeneousList,
@@ -42,9 +43,9 @@ __all__ = ["Signature", "encode", "flatten", "parse", "unflatten"]
 
 
 class Signature(types.Signature, frozen=True):
-    """A signature with what else stands in its JSON object.
+    """A signature with the other keys of its JSON object.
 
-    It equals a `types.Signature` of the same types when there is nothing else.
+    Without other keys it equals a `types.Signature` of the same types.
 
     Attributes:
         extra: The object's other keys in their order, each with the JSON text of its value.
@@ -75,23 +76,23 @@ _layout = _records.layout(Signature)
 _decoder = _core.Decoder(Signature)
 
 
-def parse(text: str | bytes | bytearray | memoryview) -> Signature:
+def parse(text: Data) -> Signature:
     """Decode the JSON of a signature (the value of ``iree.abi``).
 
     Returns:
-        A signature of any types but Ref; Named stands only in its inputs, at the root.
+        A signature of any types but Ref. Named occurs only at the root of its inputs.
 
     Raises:
-        FormatError: when `text` is not well-formed JSON of exactly the grammar. Its path leads
+        FormatError: when `text` is not JSON, or does not conform to the grammar. Its path leads
             through the JSON: ``a[1][3]`` is the first dim of the second argument's record.
-        CallError: when `text` is of another type.
+        CallError: when `text` has another type.
 
     """
     if text.__class__ is not str:
         return _parse(_core.data_bytes(text, "iree_abi.parse", "text"), _layout)
     try:
         return _parse(text, _layout)
-    except UnicodeEncodeError:  # half a surrogate pair, which the core refuses
+    except UnicodeEncodeError:  # a lone surrogate, which the core refuses
         return _parse(text.encode("utf-8", "surrogatepass"), _layout)
 
 
@@ -107,14 +108,14 @@ _parse: Callable[[Any, Any], Signature] = (
 
 
 def encode(signature: types.Signature) -> str:
-    """Encode a signature as JSON without whitespace; ``parse`` gives an equal one again.
+    """Encode a signature as JSON without whitespace; `parse` returns an equal one.
 
     Raises:
         CallError: when ``iree.abi`` cannot express a part of it: a Ref; a Named elsewhere than
             at the root of the inputs; elements that are signed, unsigned, complex, index, of a
             special float format, or of one bit but not bool; a negative dim; text that is not
             UTF-8; a key ``a`` or ``r``, or a value that is not JSON, among the extra keys.
-        RangeError: when an integer is outside int64.
+        RangeError: when an integer does not fit in int64.
 
     """
     return _core.encode(
@@ -130,10 +131,10 @@ def flatten(
     args: Sequence[Any] = (),
     kwargs: Mapping[str, Any] | None = None,
 ) -> list[Any]:
-    """Give the list of values that the native function takes, one for each argument.
+    """Return the list of values that the native function accepts, one for each argument.
 
     ==================  ===========================  =======================================
-    type                takes                        gives
+    type                accepts                      gives
     ==================  ===========================  =======================================
     List, Tuple         a sequence                   the list of its slots
     Dict                a mapping with its keys      the list of its slots, in the type's
@@ -150,13 +151,13 @@ def flatten(
     ==================  ===========================  =======================================
 
     Args:
-        signature: Whose inputs are to be passed.
+        signature: The signature of the function.
         args: The arguments from the first one on.
         kwargs: Arguments with names, which may be passed either way.
 
     Raises:
-        CallError: when an argument is missing, surplus or given twice, or is not what its type
-            takes; the message names it.
+        CallError: when an argument is missing, surplus or given twice, or does not match its
+            type; the text names it.
 
     """
     inputs = _types(signature, "flatten").inputs
@@ -168,9 +169,9 @@ def flatten(
 
 
 def unflatten(signature: types.Signature, results: Sequence[Any]) -> Any:
-    """Give the result of a function from the list of values that the native function gave.
+    """Return the result of a function from the list of values that the native function returned.
 
-    The reverse of what `flatten` does, for the results. When a List, Tuple or Dict is the only
+    This is the inverse of `flatten`, for the results. When a List, Tuple or Dict is the only
     result, its slots are the function's results. The elements of a HomogeneousList stay bytes
     where they come as bytes; a RefArray becomes nested lists, and the value itself at rank 0.
 
@@ -178,14 +179,14 @@ def unflatten(signature: types.Signature, results: Sequence[Any]) -> Any:
         None for no results, the result itself for one, a tuple for several.
 
     Raises:
-        CallError: when there are more or less `results` than the signature has, or one is not
-            what its type gives; the message says which.
+        CallError: when there are more or fewer `results` than the signature has, or one does not
+            match its type; the text names it.
 
     """
     given = _types(signature, "unflatten").results
     if not _is_list(results):
         raise CallError(
-            f"iree_abi.unflatten: results: expected a list or tuple, not {_kind(results)}"
+            f"iree_abi.unflatten: results: expected a list or tuple, got {type_name(results)}"
         )
     only = given[0] if len(given) == 1 else None
     if isinstance(only, (List, Tuple, Dict)):
@@ -204,19 +205,21 @@ def unflatten(signature: types.Signature, results: Sequence[Any]) -> Any:
 def _types(signature: object, function: str) -> types.Signature:
     if isinstance(signature, types.Signature):
         return signature
-    raise CallError(f"iree_abi.{function}: signature: expected a Signature, not {_kind(signature)}")
+    raise CallError(
+        f"iree_abi.{function}: signature: expected a Signature, got {type_name(signature)}"
+    )
 
 
 def _bind(inputs: Sequence[Type], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
-    """The value of each argument, be it given by position or by keyword."""
+    """Return the value of each argument, given by position or by keyword."""
     if not _is_list(args):
-        raise CallError(f"iree_abi.flatten: args: expected a list or tuple, not {_kind(args)}")
+        raise CallError(f"iree_abi.flatten: args: expected a list or tuple, got {type_name(args)}")
     if not isinstance(kwargs, Mapping):
-        raise CallError(f"iree_abi.flatten: kwargs: expected a mapping, not {_kind(kwargs)}")
+        raise CallError(f"iree_abi.flatten: kwargs: expected a mapping, got {type_name(kwargs)}")
     if len(args) > len(inputs):
         raise CallError(
             f"iree_abi.flatten: argument {len(inputs)}: surplus,"
-            f" the function takes {len(inputs)}, not {len(args)}"
+            f" expected {len(inputs)} arguments, got {len(args)}"
         )
     bound = dict(enumerate(args))
     for name, value in kwargs.items():
@@ -226,7 +229,7 @@ def _bind(inputs: Sequence[Type], args: Sequence[Any], kwargs: Mapping[str, Any]
             if isinstance(type, Named) and type.name == name
         ]
         if len(places) != 1:
-            many = "more than one has this name" if places else "the function has none of this name"
+            many = "several arguments have this name" if places else "unknown name"
             raise CallError(f"iree_abi.flatten: argument {name!r}: {many}")
         if places[0] in bound:
             raise CallError(
@@ -244,15 +247,7 @@ def _label(type: Type, place: int) -> str:
 
 
 def _arity(what: str, expected: int, given: int) -> str:
-    return f"iree_abi.unflatten: {what}: expected {expected}, not {given}"
-
-
-class _Misfit(Exception):
-    """A value that is not what its type takes; each level puts its own key before the path."""
-
-    def __init__(self, text: str, *path: object) -> None:
-        super().__init__(text)
-        self.path: list[Any] = list(path)
+    return f"iree_abi.unflatten: {what}: expected {expected}, got {given}"
 
 
 _Converter: TypeAlias = Callable[[Any, Any], Any]
@@ -261,9 +256,9 @@ _Converter: TypeAlias = Callable[[Any, Any], Any]
 def _convert(convert: _Converter, type: Type, value: Any, where: str) -> Any:
     try:
         return convert(type, value)
-    except _Misfit as problem:
-        path = "".join(f"[{key!r}]" for key in problem.path)
-        raise CallError(f"{where}: {path and path + ': '}{problem}") from None
+    except Mismatch as problem:
+        path = problem.path
+        raise CallError(f"{where}: {path and path + ': '}{problem.reason}") from None
 
 
 def _flatten(type: Type, value: Any) -> Any:
@@ -283,41 +278,41 @@ def _each(
     for key, type, value in zip(keys, slots, values, strict=False):
         try:
             converted.append(convert(type, value))
-        except _Misfit as problem:
-            problem.path.insert(0, key)
+        except Mismatch as problem:
+            problem.keys.append(key)
             raise
     return converted
 
 
 def _null(type: Null, value: Any) -> None:
     if value is not None:
-        raise _Misfit(f"expected None, not {_kind(value)}")
+        raise Mismatch(f"expected None, got {type_name(value)}")
 
 
 def _slots(convert: _Converter, type: List | Tuple, value: Any) -> list[Any]:
     _check_list(value)
     if len(value) != len(type.items):
-        raise _Misfit(f"expected {len(type.items)} values, not {len(value)}")
+        raise Mismatch(f"expected {len(type.items)} values, got {len(value)}")
     return _each(convert, count(), type.items, value)
 
 
 def _keys(type: Dict) -> dict[str, Type]:
     slots = dict(type.items)
     if len(slots) != len(type.items):
-        raise _Misfit("the type has a key twice")
+        raise Mismatch("duplicate key in the type")
     return slots
 
 
 def _flatten_dict(type: Dict, value: Any) -> list[Any]:
     slots = _keys(type)
     if not isinstance(value, Mapping):
-        raise _Misfit(f"expected a mapping, not {_kind(value)}")
+        raise Mismatch(f"expected a mapping, got {type_name(value)}")
     for key in slots:
         if key not in value:
-            raise _Misfit("missing", key)
+            raise Mismatch("missing", key)
     for key in value:
         if key not in slots:
-            raise _Misfit("the type has no such key", key)
+            raise Mismatch("unknown key", key)
     return _each(_flatten, slots, slots.values(), (value[key] for key in slots))
 
 
@@ -325,7 +320,7 @@ def _unflatten_dict(type: Dict, value: Any) -> dict[str, Any]:
     slots = _keys(type)
     _check_list(value)
     if len(value) != len(slots):
-        raise _Misfit(f"expected {len(slots)} values, not {len(value)}")
+        raise Mismatch(f"expected {len(slots)} values, got {len(value)}")
     return dict(zip(slots, _each(_unflatten, slots, slots.values(), value), strict=True))
 
 
@@ -341,7 +336,7 @@ def _flatten_elements(type: HomogeneousList, value: Any) -> list[Any] | bytes:
         try:
             return value.encode()
         except UnicodeEncodeError as problem:
-            raise _Misfit(str(problem)) from None
+            raise Mismatch(str(problem)) from None
     return _elements(_flatten, type, value)
 
 
@@ -354,11 +349,11 @@ def _is_byte(type: Type) -> bool:
 
 
 def _natural(type: Unknown, value: Any) -> Any:
-    """Pass a value of no declared type: a mapping has no order but that of its keys."""
+    """Convert a value of no declared type; a mapping is passed in the order of its sorted keys."""
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
-                raise _Misfit(f"expected keys that are str, not {_kind(key)}")
+                raise Mismatch(f"expected keys that are str, got {type_name(key)}")
         keys = sorted(value)
         return _each(_natural, keys, repeat(type), (value[key] for key in keys))
     if isinstance(value, (list, tuple)):
@@ -370,7 +365,9 @@ def _flatten_array(type: RefArray, value: Any) -> list[Any]:
     if hasattr(value, "shape") and hasattr(value, "flat"):
         dims, values = _dims(value.shape), list(value.flat)
     elif type.shape is None:
-        raise _Misfit(f"expected a NumPy array, for its rank is unknown, not {_kind(value)}")
+        raise Mismatch(
+            f"expected a NumPy array, because the rank is unknown, got {type_name(value)}"
+        )
     else:
         dims, values = _unnest(value, type.shape)
     _check_shape(type, dims)
@@ -380,13 +377,13 @@ def _flatten_array(type: RefArray, value: Any) -> list[Any]:
 def _unflatten_array(type: RefArray, value: Any) -> Any:
     _check_list(value)
     if len(value) != 2:
-        raise _Misfit(f"expected a pair of values and dims, not {len(value)} values")
+        raise Mismatch(f"expected a pair of values and dims, got {len(value)} values")
     values, dims = value
     _check_list(values)
     _check_list(dims)
     dims = _dims(dims)
     if prod(dims) != len(values):
-        raise _Misfit(f"{len(values)} values do not fill the shape {dims}")
+        raise Mismatch(f"{len(values)} values do not fill the shape {dims}")
     _check_shape(type, dims)
     return _nest(iter(_array_elements(_unflatten, type, dims, values)), dims)
 
@@ -396,8 +393,8 @@ def _array_elements(
 ) -> list[Any]:
     try:
         return _each(convert, product(*map(range, dims)), repeat(type.element), values)
-    except _Misfit as problem:
-        problem.path[:1] = problem.path[0]  # an index for each dim
+    except Mismatch as problem:
+        problem.keys[-1:] = reversed(problem.keys[-1])  # an index for each dim
         raise
 
 
@@ -405,7 +402,7 @@ def _dims(values: Iterable[Any]) -> list[int]:
     dims = []
     for place, value in enumerate(values):
         if not hasattr(value, "__index__") or index(value) < 0:
-            raise _Misfit(f"expected dim {place} to be an int of 0 or more, not {value!r}")
+            raise Mismatch(f"dim {place}: expected an int of 0 or more, got {value!r}")
         dims.append(index(value))
     return dims
 
@@ -417,11 +414,11 @@ def _check_shape(type: RefArray, dims: list[int]) -> None:
         expected in (None, dim) for expected, dim in zip(type.shape, dims, strict=True)
     )
     if not fits:
-        raise _Misfit(f"expected the shape {types.shape_text(type.shape)}, not {dims}")
+        raise Mismatch(f"expected the shape {types.shape_text(type.shape)}, got {dims}")
 
 
 def _unnest(value: Any, shape: Sequence[int | None]) -> tuple[list[int], list[Any]]:
-    """The dims and the values of sequences nested as deep as `shape`."""
+    """Return the dims and the values of sequences nested as deep as `shape`."""
     dims: list[int] = []
     values = [value]
     for expected in shape:
@@ -429,8 +426,8 @@ def _unnest(value: Any, shape: Sequence[int | None]) -> tuple[list[int], list[An
             _check_list(row)
         sizes = {len(row) for row in values}
         if len(sizes) > 1:
-            raise _Misfit(f"dim {len(dims)} has {min(sizes)} and {max(sizes)} values")
-        # below a dim of 0 there is nothing to be counted
+            raise Mismatch(f"dim {len(dims)} has {min(sizes)} and {max(sizes)} values")
+        # inside a dim of 0 there is nothing to count
         dims.append(sizes.pop() if sizes else expected or 0)
         values = [item for row in values for item in row]
     return dims, values
@@ -472,8 +469,4 @@ def _is_list(value: object) -> bool:
 
 def _check_list(value: object) -> None:
     if not _is_list(value):
-        raise _Misfit(f"expected a list or tuple, not {_kind(value)}")
-
-
-def _kind(value: object) -> str:
-    return type(value).__name__
+        raise Mismatch(f"expected a list or tuple, got {type_name(value)}")

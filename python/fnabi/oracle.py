@@ -1,13 +1,13 @@
-"""Which memory layout a function takes, and who allocates its results.
+"""The memory layout that a function accepts, and the allocation of its results.
 
 A raw signature gives the element type and the dims of a buffer, but not its layout in memory.
-IREE's ``function_abi.md`` leaves that to two mechanisms beside the signature, both part of the raw
-function ABI and both here under the names that `fnabi.raw` re-exports:
+IREE's ``function_abi.md`` has two mechanisms for them beside the signature. Both are part of the
+raw function ABI, and `fnabi.raw` re-exports their names:
 
-- *Memory layout*: `oracle` tells whether a buffer can be passed as it is, and else what it has to
-  be converted to. The layout that functions take is dense and row-major (C-contiguous).
-- *Deferred result allocation*: `allocate_results` allocates what is fully specified, and asks the
-  function's result allocator (attribute ``fbr``) for the rest, which it gives `dynamic_dims`.
+- *Memory layout*: `oracle` returns whether a buffer can be passed as it is, or else what it has to
+  be converted to. Functions accept dense row-major (C-contiguous) memory.
+- *Deferred result allocation*: `allocate_results` allocates results of static shape, and calls the
+  function's result allocator (attribute ``fbr``) with `dynamic_dims` for the others.
 """
 
 from __future__ import annotations
@@ -32,19 +32,18 @@ T = TypeVar("T")
 class BufferDescription(msgspec.Struct, frozen=True, gc=False):
     """Element type, dims and layout of a buffer in memory, after ``Py_buffer``.
 
-    What is not specified is None. `describe` and `oracle` answer descriptions with everything
-    specified; one with gaps is a wish that `oracle` completes, such as
-    ``BufferDescription(shape=(3, None))`` for new memory. The properties raise `CallError` when
-    what they need is not specified.
+    An unspecified part is None. `describe` and `oracle` return complete descriptions; `oracle`
+    completes a partial one, such as ``BufferDescription(shape=(3, None))`` for new memory. The
+    properties raise `CallError` for an unspecified part that they need.
 
     Attributes:
-        dtype: Of the elements, which must be whole bytes.
-        shape: A dim each, in elements; None for a dim that is not specified.
-        strides: From one element to the next along each dim, in bytes; may be negative or 0.
+        dtype: The type of the elements, whose size must be a number of whole bytes.
+        shape: The dims, in elements; None for an unspecified dim.
+        strides: The distances of adjacent elements along each dim, in bytes; may be negative or 0.
 
     Raises:
-        CallError: when a part is of another type, a dim is negative, or the numbers of dims and
-            strides differ.
+        CallError: when a part has another type, a dim is negative, or there are more or fewer
+            strides than dims.
 
     """
 
@@ -56,7 +55,7 @@ class BufferDescription(msgspec.Struct, frozen=True, gc=False):
         with _naming("BufferDescription"):
             if self.dtype is not None:
                 _expect(self.dtype, DType, "dtype")
-                _ = self.dtype.itemsize  # raises where there is none
+                _ = self.dtype.itemsize  # raises for an element of less than a byte
             if self.shape is not None:
                 for place, dim in enumerate(_expect(self.shape, tuple, "shape")):
                     if dim is not None and _expect(dim, int, f"shape[{place}]") < 0:
@@ -74,8 +73,8 @@ class BufferDescription(msgspec.Struct, frozen=True, gc=False):
         """Describe dense memory, row-major (``"C"``) or column-major (``"F"``).
 
         Raises:
-            CallError: when an argument is of another type, an element is not whole bytes, or the
-                machine cannot address that many.
+            CallError: when an argument has another type, an element is not a number of whole
+                bytes, or the machine cannot address that many.
 
         """
         with _naming("BufferDescription.contiguous"):
@@ -86,24 +85,24 @@ class BufferDescription(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def ndim(self) -> int:
-        """Number of dims."""
+        """The number of dims."""
         return len(_specified(self.shape, "shape"))
 
     @property
     def itemsize(self) -> int:
-        """Size of an element in bytes."""
+        """The size of an element in bytes."""
         return _specified(self.dtype, "dtype").itemsize
 
     @property
     def nbytes(self) -> int:
-        """Size of all elements in bytes, without gaps between them; exact, however large."""
+        """The size of all elements in bytes, without gaps; never rounded, however large."""
         return self.itemsize * math.prod(self._dims())
 
     def is_contiguous(self, order: Literal["C", "F"] = "C") -> bool:
-        """Whether the elements are dense in row-major (``"C"``) or column-major (``"F"``) order.
+        """Return whether memory is dense in row-major (``"C"``) or column-major (``"F"``) order.
 
-        As in NumPy, the stride of a dim of one element does not matter, and no stride does where
-        there are no elements.
+        As in NumPy, the stride of a dim of one element is ignored, and all strides are if there are
+        no elements.
         """
         dims, strides = self._dims(), _specified(self.strides, "strides")
         if 0 in dims:
@@ -129,15 +128,15 @@ def describe(array: object) -> BufferDescription:
 
     Args:
         array: An object with the buffer protocol (bytes, array.array, memoryview, NumPy arrays),
-            or, with NumPy installed, ``__array_interface__`` or ``__dlpack__``: so NumPy arrays
-            reach here whose dtypes the buffer protocol does not carry, such as bfloat16.
+            or, with NumPy installed, ``__array_interface__`` or ``__dlpack__``. These serve NumPy
+            arrays of dtypes that the buffer protocol lacks, such as bfloat16.
 
     Returns:
-        A description with everything specified; strides are those that the object reports.
+        A complete description; its strides are those that the object reports.
 
     Raises:
-        CallError: when `array` is none of these, its elements have no DType, are narrower than a
-            byte or not in the machine's byte order, or its memory cannot be reached.
+        CallError: when `array` is none of these, its elements have no DType, less than a byte or
+            another byte order than the machine, or its memory is not accessible.
 
     """
     with _naming("raw.describe: array"):
@@ -145,32 +144,33 @@ def describe(array: object) -> BufferDescription:
 
 
 def oracle(buffer_type: Buffer, description: BufferDescription) -> BufferDescription:
-    """Tell what memory a function takes for a buffer of its signature, given what there is.
+    """Return the memory that a function accepts for a buffer of its signature.
 
-    This is the ``BufferDescriptionOracle`` of ``function_abi.md``, for functions that take dense
-    row-major memory. Values convert to another element type where the kind stays or widens: from
-    bool to integer to float to complex. Precision and range may shrink within that (float64 to
-    float32, int64 to int32), so compare ``answer.dtype`` where it matters. Refused are
+    This is the ``BufferDescriptionOracle`` of ``function_abi.md``, for functions that accept dense
+    row-major memory. Values may be converted to another element type if the kind stays the same or
+    widens: from bool to integer to float to complex. Precision and range may shrink (float64 to
+    float32, int64 to int32), so compare ``result.dtype`` if that matters. Refused are
 
     - a narrower kind: complex to float, float to integer, anything to bool;
     - a change of sign that loses values: signed to unsigned, unsigned to signed of the same or a
       smaller width;
-    - whatever would have to guess: index, and signless integers of another width.
+    - ambiguous conversions: index, and signless integers of another width.
 
-    Signless integers of a signature take signed and unsigned ones of the same width as they are.
+    A signature's signless integers accept signed and unsigned ones of the same width as they are.
 
     Args:
-        buffer_type: From a signature; a rank that is unknown takes any.
-        description: Of the memory at hand, or with gaps of what is wanted: they are filled with
-            the signature's element type and static dims, and the row-major layout.
+        buffer_type: The buffer of a signature; an unknown rank accepts any rank.
+        description: The memory to be passed, or a partial description of memory to be allocated.
+            Unspecified parts become the element type and static dims of `buffer_type`, and the
+            row-major layout.
 
     Returns:
-        `description` itself when the memory can be passed as it is; else the description, with
-        everything specified, of dense row-major memory that holds its converted copy.
+        `description` itself if the memory can be passed as it is; else the complete description of
+        dense row-major memory for a converted copy.
 
     Raises:
-        CallError: when the ranks differ, a static dim differs, the values do not convert, a dim
-            is specified neither here nor there, or the machine cannot address that many bytes.
+        CallError: when the ranks or static dims differ, the values cannot be converted, a dim is
+            specified in neither argument, or the machine cannot address that many bytes.
 
     """
     with _naming("raw.oracle"):
@@ -181,20 +181,20 @@ def oracle(buffer_type: Buffer, description: BufferDescription) -> BufferDescrip
 
 
 def dynamic_dims(signature: Signature, arrays: Sequence[object]) -> tuple[int, ...]:
-    """The dynamic dims of all input buffers, in order: what the result allocator takes.
+    """Return the dynamic dims of all input buffers, in order, for the result allocator.
 
     Args:
-        signature: Of the function, raw.
-        arrays: The inputs, one each: for a buffer what `describe` takes, or its description; any
-            value for another input.
+        signature: The raw signature of the function.
+        arrays: One value for each input: for a buffer an object that `describe` accepts, or a
+            description; for any other input any value.
 
     Returns:
-        The dims in elements, of all buffers one after the other; all dims of a buffer whose rank
-        the signature does not tell.
+        The dims in elements, of all buffers one after the other; all dims of a buffer of unknown
+        rank.
 
     Raises:
-        CallError: when the number of inputs differs or one is not what `oracle` takes; the
-            message names it, such as ``inputs[1]``.
+        CallError: when the number of inputs differs, or `oracle` does not accept one; the text
+            names it, such as ``inputs[1]``.
 
     """
     with _naming("raw.dynamic_dims"):
@@ -224,21 +224,21 @@ def allocate_results(
     installed, else memoryviews of that shape, which only Python's own element types have.
 
     Args:
-        signature: Of the function, raw.
+        signature: The raw signature of the function.
         allocator: The function that attribute ``fbr`` names,
-            ``tuple<buffer> __allocate_results(tuple<int> dynamic_dims)``: takes `dims`, gives a
-            tuple or list with one writable buffer, or None, for each buffer with dynamic dims.
-            Called once, and only when there is such a buffer.
-        dims: The answer of `dynamic_dims`.
+            ``tuple<buffer> __allocate_results(tuple<int> dynamic_dims)``. It accepts `dims`, and
+            returns a tuple or list with one writable buffer, or None, for each buffer with dynamic
+            dims. It is called once, and only if there is such a buffer.
+        dims: The result of `dynamic_dims`.
 
     Returns:
-        A slot each: a buffer; or None for a result that only the call can give: what is no
-        buffer, and where the allocator gave None.
+        For each result a buffer; or None for a result that only the call can provide: one that is
+        not a buffer, or for which the allocator returned None.
 
     Raises:
-        CallError: when dynamic results have no allocator, `dims` is not what the signature asks
-            for, the allocator gives another number of buffers or one that cannot be passed as it
-            is, or a buffer is too large or needs NumPy; the message names ``results[i]``.
+        CallError: when dynamic results have no allocator, `dims` do not match the signature, the
+            allocator returns more or fewer buffers or one that cannot be passed as it is, or a
+            buffer is too large or needs NumPy; the text names ``results[i]``.
 
     """
     with _naming("raw.allocate_results"):
@@ -251,8 +251,8 @@ def allocate_results(
         if dynamic and not callable(allocator):
             place, type = next(iter(dynamic.items()))
             raise CallError(
-                f"results[{place}] is {type}: pass allocator, the function that attribute fbr"
-                " names, and dims, the answer of raw.dynamic_dims"
+                f"results[{place}] is {type}: expected allocator, the function that attribute fbr"
+                " names, and dims, the result of raw.dynamic_dims"
             )
         taken = _allocator_dims(signature, dims) if dynamic else ()
         results: list[Any] = [None] * len(signature.results)
@@ -263,10 +263,10 @@ def allocate_results(
         return results
     given = allocator(taken)
     with _naming("raw.allocate_results"):
-        _expect(given, (tuple, list), "the allocator's answer")
+        _expect(given, (tuple, list), "the allocator's result")
         if len(given) != len(dynamic):
             raise CallError(
-                f"the allocator's answer: expected {len(dynamic)} buffers, a slot for each result"
+                f"the allocator's result: expected {len(dynamic)} buffers, one for each result"
                 f" with dynamic dims, got {len(given)}"
             )
         for (place, type), buffer in zip(dynamic.items(), given, strict=True):
@@ -304,7 +304,7 @@ def _complete_shape(buffer_type: Buffer, given: tuple[int | None, ...] | None) -
     wanted = buffer_type.shape
     if given is None:
         if wanted is None:
-            raise CallError(f"shape is not specified, nor is its rank in {buffer_type}")
+            raise CallError(f"shape is not specified, and has an unknown rank in {buffer_type}")
         given = (None,) * len(wanted)
     elif wanted is None:
         wanted = (None,) * len(given)
@@ -333,7 +333,7 @@ _RANKS = {
 
 
 def _same_bits(given: DType, wanted: DType) -> bool:
-    """Whether values need no conversion."""
+    """Return whether values need no conversion."""
     if given == wanted:
         return True
     integers = _RANKS.get(given.kind) == _RANKS.get(wanted.kind) == 1
@@ -341,7 +341,7 @@ def _same_bits(given: DType, wanted: DType) -> bool:
 
 
 def _converts(given: DType, wanted: DType) -> bool:
-    """The rules that `oracle` documents, for dtypes that differ."""
+    """Return whether `oracle` converts between different dtypes, by the rules it documents."""
     if given.kind not in _RANKS or wanted.kind in ("bool", "index"):
         return False
     if wanted.format == "e8m0fnu" or given.kind == "signless":
@@ -368,12 +368,12 @@ def _allocator_dims(signature: Signature, dims: Sequence[int]) -> tuple[int, ...
 
 
 def _allocate(description: BufferDescription) -> Any:
-    """Zeroed memory for a dense row-major description."""
+    """Allocate zeroed memory for a dense row-major description."""
     dtype, dims = _specified(description.dtype, "dtype"), description._dims()
     try:
         import numpy as np
     except ImportError:
-        # What memoryview.cast takes: neither float16 nor complex, no dim of 0, a rank up to 64.
+        # memoryview.cast accepts neither float16 nor complex, no dim of 0, and a rank up to 64.
         codes: tuple[Literal["?", "b", "h", "i", "q", "B", "H", "I", "Q", "f", "d"], ...]
         codes = ("?", "b", "h", "i", "q", "B", "H", "I", "Q", "f", "d")
         for code in codes:
@@ -395,18 +395,18 @@ def _check_result(buffer_type: Buffer, buffer: object) -> None:
     if usable is not given:
         raise CallError(f"{given} cannot be passed as it is, expected {usable}")
     if readonly:
-        raise CallError("expected writable memory")
+        raise CallError("memory is read-only, expected writable memory")
 
 
 def _inspect(array: object) -> tuple[BufferDescription, bool]:
-    """The description of an array's memory, and whether it is known to be read-only."""
+    """Return the description of an array's memory, and whether it is known to be read-only."""
     try:
         view = memoryview(array)  # type: ignore[arg-type]
     except (TypeError, ValueError, BufferError) as problem:
         return _inspect_with_numpy(array, problem)
     with view:
         if view.suboffsets:
-            raise CallError("expected memory that is reached by strides alone, not by suboffsets")
+            raise CallError("memory has suboffsets, expected strides alone")
         dtype = DType.from_format(view.format)
         return BufferDescription(dtype, view.shape, view.strides), view.readonly
 
@@ -417,28 +417,28 @@ def _inspect_with_numpy(array: object, reason: Exception) -> tuple[BufferDescrip
     if not (has_interface or hasattr(array, "__dlpack__")):
         raise CallError(
             "expected an object with the buffer protocol, __array_interface__ or __dlpack__,"
-            f" not {name}"
+            f" got {name}"
         ) from reason
     np = load_numpy(f"reading {name}")
     try:
         given = np.asarray(array) if has_interface else np.from_dlpack(array)
     except Exception as problem:
         raise CallError(f"NumPy cannot reach the memory of {name}: {problem}") from problem
-    # NumPy marks what DLPack hands over as read-only where the producer does not tell.
+    # NumPy marks memory from DLPack as read-only if the producer does not say.
     readonly = has_interface and not given.flags.writeable
     return BufferDescription(DType.from_numpy(given.dtype), given.shape, given.strides), readonly
 
 
 def _dense_strides(itemsize: int, dims: tuple[int, ...], order: str) -> tuple[int, ...]:
     if order not in ("C", "F"):
-        raise CallError(f'order: expected "C" or "F", not {order!r}')
+        raise CallError(f'order: expected "C" or "F", got {order!r}')
     strides = []
     step = itemsize
     for dim in reversed(dims) if order == "C" else dims:
         strides.append(step)
         step *= dim
         if step > sys.maxsize:
-            raise CallError("more bytes than this machine can address")
+            raise CallError("size is larger than this machine can address")
     return tuple(reversed(strides) if order == "C" else strides)
 
 
@@ -453,7 +453,7 @@ def _expect(value: T, kind: type | tuple[type, ...], name: str) -> T:
         kinds = kind if isinstance(kind, tuple) else (kind,)
         raise CallError(
             f"{name}: expected {' or '.join(kind.__name__ for kind in kinds)},"
-            f" not {type(value).__name__}"
+            f" got {type(value).__name__}"
         )
     return value
 
@@ -471,7 +471,7 @@ def _ints(values: Sequence[int], name: str) -> tuple[int, ...]:
 
 @contextmanager
 def _naming(place: str) -> Iterator[None]:
-    """Say where, in front of what an error says."""
+    """Prefix the text of a CallError with the function or argument that it is about."""
     try:
         yield
     except CallError as problem:

@@ -1,8 +1,8 @@
 """The raw function ABI, version 1: attributes ``f``, ``fv`` and ``fbr`` of an exported function.
 
-`parse` and `encode` are strict: exactly the grammar of IREE's ``function_abi.md``. The classes
-`RawSignatureMangler` and `RawSignatureParser` stand in for the C++ classes of the same names and
-take what those take.
+`parse` and `encode` accept exactly the grammar of IREE's ``function_abi.md``. The classes
+`RawSignatureMangler` and `RawSignatureParser` are compatible with the C++ classes of the same
+names and accept whatever those accept.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 
 from fnabi import _core, _records
+from fnabi._core import Data
 from fnabi._fnabi import ffi, lib
-from fnabi.errors import CallError, RangeError
 from fnabi.oracle import BufferDescription, allocate_results, describe, dynamic_dims, oracle
-from fnabi.signature import SignatureBuilder
+from fnabi.signature import SignatureBuilder, VisitingParser
 from fnabi.types import Buffer, DType, Ref, Scalar, Signature, Type, decoder, shape_text
 
 __all__ = [
@@ -65,7 +65,7 @@ class ScalarType(IntEnum):
 
     @property
     def dtype(self) -> DType:
-        """The same as a type of the type model."""
+        """The equivalent `DType`."""
         return _scalar_dtype(self)
 
     def __str__(self) -> str:
@@ -82,12 +82,13 @@ def _scalar_name(scalar_type: ScalarType) -> str:
 def _scalar_dtype(scalar_type: ScalarType) -> DType:
     return _dtype.decode(
         _core.fill(
-            lambda out, room, _: lib.fnabi_raw_scalar_dtype(scalar_type, out, room), "ScalarType"
+            lambda out, capacity, _: lib.fnabi_raw_scalar_dtype(scalar_type, out, capacity),
+            "ScalarType",
         )
     )
 
 
-def parse(data: bytes | bytearray | memoryview | str) -> Signature:
+def parse(data: Data) -> Signature:
     """Decode a raw signature (the value of ``f``).
 
     Returns:
@@ -95,7 +96,7 @@ def parse(data: bytes | bytearray | memoryview | str) -> Signature:
 
     Raises:
         FormatError: when `data` is not exactly the grammar.
-        CallError: when `data` is of another type.
+        CallError: when `data` has another type.
 
     """
     if data.__class__ is not bytes:
@@ -114,20 +115,20 @@ _parse: Callable[[bytes, Any], Signature] = (
 
 
 def encode(signature: Signature) -> bytes:
-    """Encode a signature; the default element type, float32, is not written.
+    """Encode a signature; float32, the default element type, is left out.
 
     Raises:
         CallError: when the raw ABI cannot express a part of it: a type other than Buffer,
             Scalar, Ref and Unknown, an element type other than the twelve, an unknown rank, a
             named Ref.
-        RangeError: when a dim is outside int32.
+        RangeError: when a dim does not fit in int32.
 
     """
     return _core.encode(lib.fnabi_raw_encode, signature, "raw.encode")
 
 
-def to_string(data: bytes | bytearray | memoryview | str) -> str:
-    """Give a signature's text: ``(Buffer<float32[?x128x64]>, sint32) -> (RefObject<?>)``.
+def to_string(data: Data) -> str:
+    """Return a signature as text: ``(Buffer<float32[?x128x64]>, sint32) -> (RefObject<?>)``.
 
     Raises:
         FormatError: when `data` is not exactly the grammar.
@@ -153,7 +154,7 @@ def _scalar_names() -> dict[DType, str]:
 
 
 class RawSignatureMangler:
-    """Builds one side of a signature, value by value."""
+    """Builder of one side of a signature, value by value."""
 
     __slots__ = ("_builder",)
 
@@ -164,14 +165,14 @@ class RawSignatureMangler:
     def to_function_signature(
         inputs: RawSignatureMangler, results: RawSignatureMangler
     ) -> SignatureBuilder:
-        """Combine both sides to a function's signature."""
+        """Combine both sides into the signature of a function."""
         function = SignatureBuilder()
         inputs._builder.append_to(function, "I")
         results._builder.append_to(function, "R")
         return function
 
     def add_any_reference(self) -> None:
-        """Add a reference to any object."""
+        """Add a reference to an object of any type."""
         self._builder.span(b"", "O")
 
     def add_unrecognized(self) -> None:
@@ -194,31 +195,26 @@ class RawSignatureMangler:
 
         Raises:
             CallError: when `element_type` is not a scalar type.
-            RangeError: when a dim is outside int32.
+            RangeError: when a dim does not fit in int32.
 
         """
         function = "RawSignatureMangler.add_shaped_nd_buffer"
-        try:
-            dims = ffi.new("int32_t[]", list(shape))
-        except OverflowError as problem:
-            raise RangeError(f"{function}: shape: {problem}") from problem
-        except TypeError as problem:
-            raise CallError(f"{function}: shape: expected ints, {problem}") from problem
+        dims = _core.int32_array(shape, function, "shape")
         self._builder._append(
             _core.fill(lib.fnabi_raw_buffer, function, element_type, dims, len(dims))
         )
 
     @property
     def builder(self) -> SignatureBuilder:
-        """The builder that holds what was added."""
+        """The builder of what was added so far."""
         return self._builder
 
 
 class Description:
-    """One argument or result, as `RawSignatureParser` hands it to a visitor.
+    """One argument or result, as `RawSignatureParser` passes it to a visitor.
 
     Attributes:
-        type: What it is.
+        type: Its kind.
         dims: The dims of a buffer; any negative one is dynamic.
         scalar_type: The element type of a buffer, the type of a scalar, else None.
 
@@ -227,7 +223,7 @@ class Description:
     __slots__ = ("dims", "scalar_type", "type")
 
     class Type(IntEnum):
-        """What a description describes."""
+        """The kind of value that a description is about."""
 
         BUFFER = lib.FNABI_TYPE_BUFFER
         SCALAR = lib.FNABI_TYPE_SCALAR
@@ -240,7 +236,7 @@ class Description:
         self.scalar_type = scalar_type
 
     def to_string(self) -> str:
-        """Give the text: ``Buffer<float32[?x128]>``, ``sint32``, ``RefObject<?>``."""
+        """Return the text: ``Buffer<float32[?x128]>``, ``sint32``, ``RefObject<?>``."""
         if self.type is Description.Type.BUFFER:
             shape = shape_text(tuple(None if dim < 0 else dim for dim in self.dims))
             return f"Buffer<{self.scalar_type}[{shape}]>"
@@ -261,25 +257,22 @@ _visited = _core.Decoder(_Visited)
 _TYPED = (Description.Type.BUFFER, Description.Type.SCALAR)
 
 
-class RawSignatureParser:
-    """Hands the values of a signature to a visitor, one by one.
+class RawSignatureParser(VisitingParser):
+    """Parser that passes the values of a signature to a visitor, one by one.
 
-    The parser takes what the C++ class takes: components in any order, the first ``I`` and the
-    first ``R``, a buffer's last element type. It stops at the first error, which `error` then
-    tells; values before it have been visited. Its first error stays, and a parser with an error
-    visits nothing.
+    It accepts whatever the C++ class accepts: components in any order, the first ``I`` and the
+    first ``R``, the last element type of a buffer. It stops at the first error, which `error`
+    then returns; the values before it have been visited. The first error stays, and a parser with
+    an error visits nothing.
     """
 
-    __slots__ = ("_error",)
+    __slots__ = ()
 
     Type = Description.Type
 
-    def __init__(self) -> None:
-        self._error: str | None = None
-
     def visit_inputs(
         self,
-        signature: bytes | bytearray | memoryview | str,
+        signature: Data,
         visitor: Callable[[Description], object],
     ) -> None:
         """Call `visitor` with a `Description` of each input."""
@@ -287,16 +280,14 @@ class RawSignatureParser:
 
     def visit_results(
         self,
-        signature: bytes | bytearray | memoryview | str,
+        signature: Data,
         visitor: Callable[[Description], object],
     ) -> None:
         """Call `visitor` with a `Description` of each result."""
         self._visit(signature, "R", visitor)
 
-    def function_signature_to_string(
-        self, signature: bytes | bytearray | memoryview | str
-    ) -> str | None:
-        """Give the whole signature's text, or None on an error."""
+    def function_signature_to_string(self, signature: Data) -> str | None:
+        """Return the whole signature as text, or None on an error."""
         sides: list[list[str]] = [[], []]
         self.visit_inputs(signature, lambda d: sides[0].append(d.to_string()))
         self.visit_results(signature, lambda d: sides[1].append(d.to_string()))
@@ -304,19 +295,9 @@ class RawSignatureParser:
             return None
         return f"({', '.join(sides[0])}) -> ({', '.join(sides[1])})"
 
-    @property
-    def error(self) -> str | None:
-        """The first error's text, or None."""
-        return self._error
-
-    def set_error(self, error: str) -> None:
-        """Stop with an error, unless there is one already; for visitors."""
-        if self._error is None:
-            self._error = error
-
     def _visit(
         self,
-        signature: bytes | bytearray | memoryview | str,
+        signature: Data,
         side: str,
         visitor: Callable[[Description], object],
     ) -> None:
@@ -332,6 +313,8 @@ class RawSignatureParser:
             self.set_error(_core.code_text(visited.code))
 
 
-def _read_visited(data: bytes, size: int, side: int, out: object, room: int, error: object) -> int:
-    answer: int = lib.fnabi_raw_visit(data, size, side, out, room)
-    return answer
+def _read_visited(
+    data: bytes, size: int, side: int, out: object, capacity: int, error: object
+) -> int:
+    needed: int = lib.fnabi_raw_visit(data, size, side, out, capacity)
+    return needed

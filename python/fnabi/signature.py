@@ -2,7 +2,7 @@
 
 `SignatureBuilder` and `SignatureParser` are IREE's classes of the same names
 (``iree/base/signature_mangle.h``), methods in snake case and getters as properties. The grammar
-stands in ``fnabi.h``.
+is in ``fnabi.h``.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ import msgspec
 
 from fnabi import _core
 from fnabi._call import signature_integer, signature_span
+from fnabi._core import Data
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import CallError
 
 __all__ = ["Component", "ComponentType", "SignatureBuilder", "SignatureParser"]
 
 _CHUNK = 256
-"""Components read in one crossing: a whole signature, but for the largest."""
+"""The number of components read in one crossing: all of them, except in the largest signatures."""
 
 
 class ComponentType(IntEnum):
-    """What a parser stands on."""
+    """The kind of component that a parser is at."""
 
     END = lib.FNABI_COMPONENT_END
     INTEGER = lib.FNABI_COMPONENT_INTEGER
@@ -46,7 +47,7 @@ class Component(NamedTuple):
 
 
 class SignatureBuilder:
-    """Builds a signature, component by component."""
+    """Builder of a signature, component by component."""
 
     __slots__ = ("_encoded",)
 
@@ -64,15 +65,15 @@ class SignatureBuilder:
             The builder itself.
 
         Raises:
-            RangeError: (an `OverflowError`) when `value` is outside int32.
-            CallError: when `tag` is no integer tag.
+            RangeError: (an `OverflowError`) when `value` does not fit in int32.
+            CallError: when `tag` is not an integer tag.
 
         """
         if signature_integer(self._encoded, value, tag):
             return self
         return self._append(_encode_integer(value, tag))
 
-    def span(self, contents: bytes | bytearray | memoryview | str, tag: str) -> SignatureBuilder:
+    def span(self, contents: Data, tag: str) -> SignatureBuilder:
         """Append a span.
 
         Args:
@@ -83,8 +84,8 @@ class SignatureBuilder:
             The builder itself.
 
         Raises:
-            RangeError: (an `OverflowError`) when `contents` is too long for an int32 length.
-            CallError: when `tag` is no span tag or `contents` of another type.
+            RangeError: (an `OverflowError`) when the length of `contents` does not fit in int32.
+            CallError: when `tag` is not a span tag, or `contents` has another type.
 
         """
         if signature_span(self._encoded, contents, tag):
@@ -135,23 +136,23 @@ _records = _core.Decoder(list[_Record])
 
 
 class SignatureParser:
-    """Stands on one component of a signature after the other, from the first one on.
+    """Parser that is at one component of a signature, at first the first one.
 
-    At the end `next` repeats END, and at an error it repeats ERROR: nothing raises while
-    parsing by hand. Iterating gives the components from the current one on, and raises
+    `next` goes to the following component. It returns END again at the end and ERROR again at an
+    error, without raising. Iteration yields the components from the current one on, and raises
     `FormatError` at an error.
 
     Args:
         data: The signature; a str must be ASCII.
 
     Raises:
-        CallError: when `data` is of another type.
+        CallError: when `data` has another type.
 
     """
 
     __slots__ = ("_at", "_current", "_data", "_records", "_size")
 
-    def __init__(self, data: bytes | bytearray | memoryview | str) -> None:
+    def __init__(self, data: Data) -> None:
         self._stand(_core.data_bytes(data, "SignatureParser"), 0, None)
 
     def _stand(self, data: bytes, begin: int, end: int | None) -> None:
@@ -166,22 +167,22 @@ class SignatureParser:
 
     @property
     def type(self) -> ComponentType:
-        """What the parser stands on."""
+        """The kind of the current component."""
         return self._current.type
 
     @property
     def tag(self) -> str:
-        """The component's tag, one character; at an error the byte found, at the end NUL."""
+        """The tag, one character; the byte found at an error, and NUL at the end."""
         return self._current.tag
 
     @property
     def ival(self) -> int:
-        """An integer's value, or the size of a span's contents in bytes."""
+        """The value of an integer, or the size in bytes of the contents of a span."""
         return self._current.ival
 
     @property
     def sval(self) -> bytes:
-        """A span's contents; empty for anything else."""
+        """The contents of a span; empty for any other component."""
         current = self._current
         if current.type is not ComponentType.SPAN:
             return b""
@@ -189,16 +190,16 @@ class SignatureParser:
 
     @property
     def offset(self) -> int:
-        """Where the component begins, in bytes from the start of the data."""
+        """The position of the component, in bytes from the start of the data."""
         return self._current.offset
 
     @property
     def end_or_error(self) -> bool:
-        """Whether there is no component here."""
+        """Whether the parser is at the end or at an error."""
         return self._current.type in _STOPS
 
     def next(self) -> ComponentType:
-        """Go to the next component and answer its type."""
+        """Go to the next component and return its type."""
         at = self._at + 1
         if at < len(self._records):  # an end or an error is the last record
             self._at = at
@@ -208,9 +209,11 @@ class SignatureParser:
         return self._current.type
 
     def seek_tag(self, tag: str) -> bool:
-        """Go to the next component with `tag`, beginning with the current one.
+        """Go to the next component with `tag`, starting with the current one.
 
-        Answers False, standing at the end or the error, when there is none.
+        Returns:
+            False when there is none; the parser is then at the end or at an error.
+
         """
         component = ffi.new("fnabi_component *")
         found: bool = lib.fnabi_signature_seek(
@@ -220,7 +223,7 @@ class SignatureParser:
         return found
 
     def nested(self) -> SignatureParser:
-        """A parser of the current span's contents; of nothing where there is no span."""
+        """Return a parser of the current span's contents, or of nothing when it is not a span."""
         current = self._current
         begin = current.begin if current.type is ComponentType.SPAN else current.end
         parser = SignatureParser.__new__(SignatureParser)
@@ -240,14 +243,33 @@ class SignatureParser:
         return f"<SignatureParser {self.type.name} {self.tag!r} at byte {self.offset}>"
 
 
+class VisitingParser:
+    """Base of the parsers that call a visitor: the first error stays and stops the parser."""
+
+    __slots__ = ("_error",)
+
+    def __init__(self) -> None:
+        self._error: str | None = None
+
+    @property
+    def error(self) -> str | None:
+        """The text of the first error, or None."""
+        return self._error
+
+    def set_error(self, error: str) -> None:
+        """Stop with an error, unless there is one already; for visitors."""
+        if self._error is None:
+            self._error = error
+
+
 def _read_records(
-    data: bytes, _: int, size: int, offset: int, out: object, room: int, error: object
+    data: bytes, _: int, size: int, offset: int, out: object, capacity: int, error: object
 ) -> int:
-    answer: int = lib.fnabi_signature_decode(data, size, offset, _CHUNK, out, room)
-    return answer
+    needed: int = lib.fnabi_signature_decode(data, size, offset, _CHUNK, out, capacity)
+    return needed
 
 
 def _byte(tag: str) -> int:
     if isinstance(tag, str) and len(tag) == 1 and ord(tag) < 256:
         return ord(tag)
-    raise CallError(f"tag: expected a character of one byte, not {tag!r}")
+    raise CallError(f"tag: expected a character of one byte, got {tag!r}")

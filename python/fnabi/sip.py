@@ -1,9 +1,9 @@
 """The Structured Index Path ABI, version 1: attributes ``sip`` and ``sipv``.
 
-It maps the flat list of a function's raw arguments or results onto a nest of sequences and
-dicts, as TensorFlow's ``tf.nest`` has it. `parse` and `encode` are strict: exactly the grammar of
-IREE's ``function_abi.md``. The classes `SipSignatureMangler` and `SipSignatureParser` stand in for
-the C++ classes of the same names and take what those take.
+It maps the flat list of a function's raw arguments or results onto nested sequences and dicts,
+like TensorFlow's ``tf.nest``. `parse` and `encode` accept exactly the grammar of IREE's
+``function_abi.md``. The classes `SipSignatureMangler` and `SipSignatureParser` are compatible with
+the C++ classes of the same names and accept whatever those accept.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from typing import Any, Literal, Protocol, TypeAlias
 import msgspec
 
 from fnabi import _core
+from fnabi._core import Data
 from fnabi._fnabi import lib
-from fnabi.errors import CallError, RangeError
-from fnabi.signature import SignatureBuilder
+from fnabi.errors import CallError, Mismatch, RangeError, type_name
+from fnabi.signature import SignatureBuilder, VisitingParser
 
 __all__ = [
     "Dict",
@@ -44,11 +45,11 @@ Path: TypeAlias = tuple[int | str, ...]
 
 
 class _Node(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What all nodes have in common; without cycles, so the garbage collector can pass by."""
+    """Base of all nodes. They cannot form cycles, so the garbage collector ignores them."""
 
 
 class Leaf(_Node, frozen=True, tag=lib.FNABI_SIP_LEAF):
-    """A value: its place in the flat list."""
+    """A value: its index in the flat list."""
 
     index: int
 
@@ -68,8 +69,8 @@ class Sequence(_Node, frozen=True, tag=lib.FNABI_SIP_SEQUENCE):
 class Dict(_Node, frozen=True, tag=lib.FNABI_SIP_DICT):
     """A dict: pairs of key and node, in the order of the text.
 
-    A key is the text's bytes as UTF-8; bytes that are not UTF-8 are surrogate-escaped
-    (``key.encode("utf-8", "surrogateescape")`` gives them back).
+    Keys are decoded as UTF-8. Bytes that are not UTF-8 become surrogate escapes;
+    ``key.encode("utf-8", "surrogateescape")`` returns the original bytes.
     """
 
     children: tuple[tuple[str, Node], ...]
@@ -82,7 +83,7 @@ Node: TypeAlias = Leaf | Sequence | Dict
 
 
 class Signature(_Node, frozen=True):
-    """The structures of a function's inputs and results; None where there are no values."""
+    """A SIP signature: the structures of a function's inputs and results, None without values."""
 
     inputs: Node | None
     results: Node | None
@@ -91,16 +92,16 @@ class Signature(_Node, frozen=True):
         return f"{_text(self.inputs)} -> {_text(self.results)}"
 
 
-_parse = _core.reader(lib.fnabi_sip_decode, _core.Decoder(Signature))
+_parse = _core.parser(lib.fnabi_sip_decode, _core.Decoder(Signature))
 
 
-def parse(data: bytes | bytearray | memoryview | str) -> Signature:
+def parse(data: Data) -> Signature:
     """Decode a SIP signature (the value of ``sip``).
 
     Raises:
-        FormatError: when `data` is not exactly the grammar, has a key twice in one structure or
-            nests more than 128 levels.
-        CallError: when `data` is of another type.
+        FormatError: when `data` does not conform to the grammar, has a key twice in one structure
+            or nests more than 128 levels.
+        CallError: when `data` has another type.
 
     """
     if data.__class__ is not bytes:
@@ -109,21 +110,19 @@ def parse(data: bytes | bytearray | memoryview | str) -> Signature:
 
 
 def encode(signature: Signature) -> bytes:
-    """Encode a signature, the children of every structure in their order.
+    """Encode a SIP signature, the children of every structure in their order.
 
     Raises:
         CallError: when `signature` is something else, holds a negative key or index, has a key
             twice in one structure or nests more than 128 levels.
-        RangeError: when a key or an index is outside int32.
+        RangeError: when a key or an index does not fit in int32.
 
     """
     return _core.encode(lib.fnabi_sip_encode, signature, "sip.encode")
 
 
-def to_string(
-    data: bytes | bytearray | memoryview | str, side: Literal["inputs", "results"]
-) -> str:
-    """Give one side's text, a line a node, indented.
+def to_string(data: Data, side: Literal["inputs", "results"]) -> str:
+    """Return one side as indented text with one line for each node.
 
     Raises:
         FormatError: when `data` is not exactly the grammar.
@@ -140,7 +139,7 @@ def to_string(
 
 
 def paths(structure: Node | None) -> tuple[tuple[Path, int], ...]:
-    """Give every leaf of a structure: the path to it and its place in the flat list."""
+    """Return the path and the index of every leaf of a structure."""
     found = []
     stack: list[tuple[Path, Node]] = [] if structure is None else [((), structure)]
     while stack:
@@ -156,94 +155,85 @@ def _children(node: Sequence | Dict, function: str) -> tuple[tuple[Any, Node], .
     if isinstance(node, (Sequence, Dict)):
         return node.children
     raise CallError(
-        f"{function}: structure: expected Leaf, Sequence, Dict or None, not {_kind(node)}"
+        f"{function}: structure: expected Leaf, Sequence, Dict or None, got {type_name(node)}"
     )
 
 
 def flatten(structure: Node | None, values: object) -> list[Any]:
-    """Put nested Python values into the flat list that the raw function takes.
+    """Flatten nested Python values into the list that the raw function accepts.
 
     Args:
         structure: ``signature.inputs`` or ``signature.results``.
-        values: Nested as `structure`: a mapping for a Dict, a list or tuple for a Sequence whose
-            keys are 0, 1, 2, ..., a mapping of its keys for any other Sequence; None for no
-            structure. Leaves may be anything.
+        values: Nested like `structure`: a mapping for a Dict, a list or tuple for a Sequence
+            whose keys are 0, 1, 2, ..., a mapping for any other Sequence; None for no structure.
+            Leaves may be anything.
 
     Raises:
-        CallError: when `values` is nested otherwise, lacks a key or has one too many, which
-            is named; when a value has two places that differ, or a place has no value.
+        CallError: when `values` is nested in another way; when a key is missing or surplus, which
+            the text names; when two different values have the same index, or an index has none.
 
     """
     places = _places(structure, "sip.flatten")
     flat: dict[int, Any] = {}
     try:
         _flatten(structure, values, flat)
-    except _Misfit as misfit:
-        where = "".join(f"[{key!r}]" for key in reversed(misfit.keys))
-        raise CallError(f"sip.flatten: values{where}: {misfit.reason}") from None
+    except Mismatch as problem:
+        raise CallError(f"sip.flatten: values{problem.path}: {problem.reason}") from None
     return [flat[index] for index in places]
-
-
-class _Misfit(Exception):
-    """Values that do not fit; on the way out every level adds its key."""
-
-    def __init__(self, reason: str, *keys: object) -> None:
-        self.reason = reason
-        self.keys = list(keys)
 
 
 def _flatten(node: Node | None, values: Any, flat: dict[int, Any]) -> None:
     if isinstance(node, Leaf):
         if flat.setdefault(node.index, values) is not values:
-            raise _Misfit(f"another value is mapped to {node.index} too")
+            raise Mismatch(f"two values for index {node.index}")
         return
     if node is None:
         if values is not None:
-            raise _Misfit("expected None, for there are no values")
+            raise Mismatch("expected None: the structure is empty")
         return
     if _is_dense(node):
         if not isinstance(values, SequenceABC) or isinstance(values, (str, bytes, bytearray)):
-            raise _Misfit(f"expected a list or tuple, not {_kind(values)}")
+            raise Mismatch(f"expected a list or tuple, got {type_name(values)}")
         given: Any = range(len(values))
     elif isinstance(values, Mapping):
         given = values.keys()
     else:
-        raise _Misfit(f"expected a mapping, not {_kind(values)}")
+        raise Mismatch(f"expected a mapping, got {type_name(values)}")
     for key, child in node.children:
         if key not in given:
-            raise _Misfit("missing", key)
+            raise Mismatch("missing", key)
         try:
             _flatten(child, values[key], flat)
-        except _Misfit as misfit:
-            misfit.keys.append(key)
+        except Mismatch as problem:
+            problem.keys.append(key)
             raise
     if len(given) > len(node.children):
         known = {key for key, _ in node.children}
         surplus = next(key for key in given if key not in known)
-        raise _Misfit("the structure has no such key", surplus)
+        raise Mismatch("unknown key", surplus)
 
 
 def unflatten(structure: Node | None, flat: Iterable[Any]) -> Any:
-    """Nest the flat list that the raw function gives.
+    """Nest the flat list that the raw function returns.
 
     Args:
         structure: ``signature.inputs`` or ``signature.results``.
         flat: The values, one for each leaf's index.
 
     Returns:
-        A dict for a Dict, a list for a Sequence whose keys are 0, 1, 2, ..., a dict of its keys
-        for any other Sequence; None for no structure.
+        A dict for a Dict, a list for a Sequence whose keys are 0, 1, 2, ..., a dict for any other
+        Sequence; None for no structure.
 
     Raises:
-        CallError: when the structure's indexes are not just those of `flat`.
+        CallError: when the structure has other indexes than `flat`.
 
     """
     places = _places(structure, "sip.unflatten")
     if isinstance(flat, (str, bytes, bytearray, Mapping)) or not hasattr(flat, "__iter__"):
-        raise CallError(f"sip.unflatten: flat: expected a list or tuple, not {_kind(flat)}")
+        raise CallError(f"sip.unflatten: flat: expected a list or tuple, got {type_name(flat)}")
     values = list(flat)
     if len(places) != len(values):
-        raise CallError(f"sip.unflatten: flat: expected {len(places)} values, not {len(values)}")
+        raise CallError(f"sip.unflatten: flat: expected {len(places)} values, got {len(values)}")
     return None if structure is None else _unflatten(structure, values)
 
 
@@ -255,7 +245,7 @@ def _unflatten(node: Node, flat: list[Any]) -> Any:
 
 
 def _places(structure: Node | None, function: str) -> range:
-    """The range of indexes that a structure's leaves fill without a gap."""
+    """Return the range of the indexes of a structure's leaves, which have no gap."""
     used = set()
     stack = [] if structure is None else [structure]
     while stack:
@@ -272,15 +262,11 @@ def _places(structure: Node | None, function: str) -> range:
 
 
 def _is_dense(node: Sequence | Dict) -> bool:
-    """Whether the node is a sequence whose keys are 0, 1, 2, ... in any order."""
+    """Return whether the node is a sequence whose keys are 0, 1, 2, ... in any order."""
     if not isinstance(node, Sequence):
         return False
     keys = [key for key, _ in node.children]
     return keys == list(range(len(keys))) or set(keys) == set(range(len(keys)))
-
-
-def _kind(value: object) -> str:
-    return type(value).__name__
 
 
 def _text(node: Node | None) -> str:
@@ -299,12 +285,12 @@ def _text(node: Node | None) -> str:
 
 
 def _key_text(key: str) -> str:
-    """A key as it is where that is clear, else quoted."""
+    """Return a key as it is where that is unambiguous, else quoted."""
     return key if key.replace("/", "_").replace(".", "_").isidentifier() else repr(key)
 
 
 class SipSignatureMangler:
-    """Builds one side of a signature from the path of each raw value."""
+    """Builder of one side of a SIP signature from the path of each raw value."""
 
     __slots__ = ("_root",)
 
@@ -312,26 +298,26 @@ class SipSignatureMangler:
         self._root: _Level = _Level()
 
     def set_raw_signature_index(self, index: int, path: Iterable[int | str | bytes]) -> bool:
-        """Map a raw value to the place where `path` leads.
+        """Map a raw value to the position at the end of `path`.
 
         Args:
-            index: The value's place in the flat list.
-            path: Ints are positions in sequences, strings keys of dicts; empty for the root.
+            index: The index of the value in the flat list.
+            path: Ints are positions in sequences, strings are keys of dicts; empty for the root.
 
         Returns:
-            False, changing nothing, when the index or a position is negative, when the place is
-            taken, when the path leads through a value, or mixes positions and keys in one
-            structure.
+            False, changing nothing, when the index or a position is negative, when the position
+            is occupied, when the path leads through a value, or when it would mix positions and
+            keys in one structure.
 
         Raises:
-            RangeError: when an integer is outside int32.
-            CallError: when `index` or a part of `path` is of another type.
+            RangeError: when an integer does not fit in int32.
+            CallError: when `index` or a part of `path` has another type.
 
         """
         function = "SipSignatureMangler.set_raw_signature_index"
         index = _int32(index, function, "index")
         if isinstance(path, (str, bytes, bytearray)) or not hasattr(path, "__iter__"):
-            raise CallError(f"{function}: path: expected ints and strings, not {_kind(path)}")
+            raise CallError(f"{function}: path: expected ints and strings, got {type_name(path)}")
         keys = [_key(part, function) for part in path]
         level, depth = self._root, 0
         for key in keys:
@@ -369,14 +355,14 @@ class SipSignatureMangler:
     def to_function_signature(
         inputs: SipSignatureMangler, results: SipSignatureMangler
     ) -> SignatureBuilder:
-        """Combine both sides to a function's signature."""
+        """Combine both sides into the signature of a function."""
         function = SignatureBuilder()
         inputs.to_structure_signature().append_to(function, "I")
         results.to_structure_signature().append_to(function, "R")
         return function
 
     def _events(self) -> Iterator[tuple[int, int | bytes | None]]:
-        """The structure in preorder, without recursion: paths may be long."""
+        """Yield the structure in preorder, without recursion: paths may be long."""
         stack: list[tuple[int | bytes | None, _Level] | None] = [(None, self._root)]
         while stack:
             entry = stack.pop()
@@ -415,10 +401,10 @@ def _int32(value: Any, function: str, argument: str, expected: str = "an int") -
         number = value if type(value) is int else int(operator.index(value))
     except TypeError:
         raise CallError(
-            f"{function}: {argument}: expected {expected}, not {_kind(value)}"
+            f"{function}: {argument}: expected {expected}, got {type_name(value)}"
         ) from None
     if not -(2**31) <= number < 2**31:
-        raise RangeError(f"{function}: {argument}: {number} is outside int32")
+        raise RangeError(f"{function}: {argument}: {number} does not fit in int32")
     return number
 
 
@@ -431,29 +417,29 @@ def _key(part: object, function: str) -> int | bytes:
 
 
 class StructType(IntEnum):
-    """What a visitor's `open_struct` opens."""
+    """The kind of structure that a visitor's `open_struct` opens."""
 
     SEQUENCE = lib.FNABI_SIP_OPEN_SEQUENCE
     DICT = lib.FNABI_SIP_OPEN_DICT
 
 
 class Visitor(Protocol):
-    """What `SipSignatureParser` calls on its way through a structure."""
+    """The methods that `SipSignatureParser` calls on its way through a structure."""
 
     def integer_key(self, parser: SipSignatureParser, k: int, /) -> object:
-        """Take the position of the value that follows."""
+        """Handle the position of the value that follows."""
 
     def string_key(self, parser: SipSignatureParser, k: str, /) -> object:
-        """Take the key of the value that follows; bytes that are not UTF-8 are escaped."""
+        """Handle the key of the value that follows; bytes that are not UTF-8 are escaped."""
 
     def open_struct(self, parser: SipSignatureParser, struct_type: StructType, /) -> object:
-        """Enter a structure."""
+        """Handle the start of a structure."""
 
     def close_struct(self, parser: SipSignatureParser, /) -> object:
-        """Leave it."""
+        """Handle the end of the innermost open structure."""
 
     def map_to_raw_signature_index(self, parser: SipSignatureParser, index: int, /) -> object:
-        """Take a value: its place in the flat list."""
+        """Handle a value, given by its index in the flat list."""
 
 
 _OPEN_SEQUENCE: int = lib.FNABI_SIP_OPEN_SEQUENCE
@@ -473,53 +459,35 @@ class _Visited(msgspec.Struct, frozen=True, array_like=True, gc=False):
 _visited = _core.Decoder(_Visited)
 
 
-class SipSignatureParser:
-    """Takes a visitor through one side of a signature.
+class SipSignatureParser(VisitingParser):
+    """Parser that takes a visitor through one side of a SIP signature.
 
-    The parser takes what the C++ class takes: repeated, negative and dangling keys, keys of both
+    It accepts whatever the C++ class accepts: repeated, negative and dangling keys, keys of both
     kinds in one structure, several values at the root. It stops at the first error, which
-    `error` then tells; a close is still called for every structure that is open. Its first error
-    stays, and a parser with an error visits nothing. Nesting is limited to 16,384 levels.
+    `error` then returns; the visitor's `close_struct` is still called for every open structure.
+    The first error stays, and a parser with an error visits nothing. Nesting is limited to 16,384
+    levels.
     """
 
-    __slots__ = ("_error",)
+    __slots__ = ()
 
-    def __init__(self) -> None:
-        self._error: str | None = None
-
-    def visit_inputs(
-        self, visitor: Visitor, signature: bytes | bytearray | memoryview | str
-    ) -> None:
-        """Take `visitor` through the inputs."""
+    def visit_inputs(self, visitor: Visitor, signature: Data) -> None:
+        """Call `visitor` for each part of the inputs."""
         self._visit(visitor, signature, "I")
 
-    def visit_results(
-        self, visitor: Visitor, signature: bytes | bytearray | memoryview | str
-    ) -> None:
-        """Take `visitor` through the results."""
+    def visit_results(self, visitor: Visitor, signature: Data) -> None:
+        """Call `visitor` for each part of the results."""
         self._visit(visitor, signature, "R")
 
-    @property
-    def error(self) -> str | None:
-        """The first error's text, or None."""
-        return self._error
-
-    def set_error(self, error: str) -> None:
-        """Stop with an error, unless there is one already; for visitors."""
-        if self._error is None:
-            self._error = error
-
-    def _visit(
-        self, visitor: Visitor, signature: bytes | bytearray | memoryview | str, side: str
-    ) -> None:
+    def _visit(self, visitor: Visitor, signature: Data, side: str) -> None:
         if self._error is not None:
             return
         data = _core.data_bytes(signature, "SipSignatureParser", "signature")
         visited = _core.decode(lib.fnabi_sip_visit, _visited, data, ord(side))
         depth = 0
-        value: Any  # what the event has
+        value: Any  # of the event: a key, an index or None
         for event, value in visited.events:
-            if self._error is not None:  # the visitor's: only leave what is open
+            if self._error is not None:  # set by the visitor: only close what is open
                 break
             if event == _CLOSE:
                 depth -= 1
@@ -539,7 +507,7 @@ class SipSignatureParser:
             self.set_error(_core.code_text(visited.code))
 
     class ToStringVisitor:
-        """Collects the text of a structure in `s`."""
+        """Visitor that collects the text of a structure in `s`."""
 
         def __init__(self) -> None:
             self._parts: list[tuple[int, str]] = []  # levels of indentation, text
@@ -547,7 +515,7 @@ class SipSignatureParser:
 
         @property
         def s(self) -> str:
-            """The text so far; of deep structures most of it is indentation."""
+            """The text so far; for deep structures most of it is indentation."""
             return "".join("  " * level + text for level, text in self._parts)
 
         def integer_key(self, parser: SipSignatureParser, k: int) -> None:

@@ -1,13 +1,13 @@
-"""The types of arguments and results, whatever text they came from.
+"""The types of arguments and results, the same for every ABI.
 
-Every type is frozen, hashable, comparable and picklable; it can be matched by pattern, its
-``repr`` evaluates to it, and its ``str`` reads well::
+Types are frozen, hashable, comparable, picklable and usable in pattern matching. ``repr`` returns
+an expression that evaluates to the type, and ``str`` a text for people::
 
     >>> from fnabi.types import Buffer, DType
     >>> print(Buffer(DType("float", 32), (None, 128)))
     float32[?x128]
 
-A record is an array in the message that crosses from the C core; its tag is the core's.
+A record is an array in the message that crosses from the C core, with a tag that the core defines.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ Kind: TypeAlias = Literal[
 
 _PREFIX = {"signed": "int", "unsigned": "uint", "signless": "i"}
 
-# How NumPy and ml_dtypes name a dtype. NumPy's own are listed, for its other widths are not what
-# their names say: the float128 of many machines is the x87 format of 80 bits.
+# The names of dtypes in NumPy and ml_dtypes. NumPy's own are listed, because its other names
+# mislead: float128 is the x87 format of 80 bits on many machines.
 _NUMPY_OWN = re.compile(r"u?int(8|16|32|64)|float(16|32|64)|complex(64|128)|bool")
 _NUMPY_NAME = re.compile(r"(int|uint|float|bfloat|complex|bool)(\d*)(?:_(\w+))?")
 _NUMPY_KINDS: dict[str, Kind] = {
@@ -64,7 +64,7 @@ _NUMPY_KINDS: dict[str, Kind] = {
     "bool": "bool",
 }
 
-# A buffer's format: the codes of the struct module, and those of complex numbers.
+# The format of a buffer: a code of the struct module or of complex numbers.
 _FORMAT = re.compile(r"([@=<>!]?)(?:(Z[fd]|[FD])|([bhilqnBHILQNefd?]))")
 _FOREIGN = ("<",) if sys.byteorder == "big" else (">", "!")
 
@@ -76,20 +76,20 @@ class _Record(
     gc=False,
     repr_omit_defaults=True,
 ):
-    """What all records have in common; without cycles, so the garbage collector can pass by."""
+    """Base of all records. They cannot form cycles, so the garbage collector ignores them."""
 
 
 class DType(_Record, frozen=True):
     """The type of an element.
 
     Attributes:
-        kind: What the bits mean. Signless integers are those of MLIR's ``i8``: the text did not
-            say whether they are signed. A handle is an opaque pointer.
-        bits: Width of a lane in bits; of both parts together for complex numbers; 1 for a
-            bool, which takes a whole byte in memory.
-        format: For floats that are neither IEEE nor bfloat, the name of the format, such as
+        kind: The meaning of the bits. Signless integers are those of MLIR, such as ``i8``, which
+            may be signed or unsigned. A handle is an opaque pointer.
+        bits: The width of a lane in bits; the width of both parts of a complex number; 1 for a
+            bool, which occupies a whole byte in memory.
+        format: The name of the format of floats that are neither IEEE nor bfloat, such as
             ``"e4m3fn"``; else empty.
-        lanes: How many numbers make an element; more than one are a vector, as of DLPack.
+        lanes: The number of lanes of an element, as in DLPack; above 1 it is a vector.
 
     """
 
@@ -100,26 +100,26 @@ class DType(_Record, frozen=True):
 
     @property
     def itemsize(self) -> int:
-        """Size of an element in memory, in bytes.
+        """The size of an element in memory, in bytes.
 
         Raises:
-            CallError: when an element has no such size: elements narrower than a byte, which
-                are packed, and index, whose width is the target's.
+            CallError: when an element has no such size: elements of less than a byte are packed,
+                and the width of an index depends on the target.
 
         """
         bits = (8 if self.kind == "bool" else self.bits) * self.lanes
         if self.kind == "index" or bits <= 0 or bits % 8:
-            raise CallError(f"DType.itemsize: an element of {self} is not a number of bytes")
+            raise CallError(f"DType.itemsize: an element of {self} is not a number of whole bytes")
         return bits // 8
 
     def to_numpy(self) -> np.dtype[Any]:
-        """The NumPy dtype of these elements, in the machine's byte order.
+        """Return the NumPy dtype of these elements, in the byte order of the machine.
 
-        bfloat, 8-bit floats and integers narrower than a byte are those of ml_dtypes. NumPy has
-        no signless integers: they become signed ones. Lanes become a subarray.
+        bfloat, 8-bit floats and integers of less than a byte are those of ml_dtypes. Signless
+        integers become signed ones, since NumPy lacks them. Lanes become a subarray.
 
         Raises:
-            CallError: when there is no such dtype, or the package that has it is not installed.
+            CallError: when there is no such dtype, or its package is not installed.
 
         """
         numpy = load_numpy("DType.to_numpy")
@@ -150,19 +150,19 @@ class DType(_Record, frozen=True):
 
     @classmethod
     def from_numpy(cls, dtype: npt.DTypeLike) -> DType:
-        """The type of the elements of a NumPy dtype.
+        """Return the type of the elements of a NumPy dtype.
 
         Args:
-            dtype: Anything that ``np.dtype`` takes, but None.
+            dtype: Anything that ``np.dtype`` accepts, except None.
 
         Raises:
-            CallError: when `dtype` is no dtype, is one that DType cannot express, or is not in
-                the machine's byte order.
+            CallError: when `dtype` is not a dtype, has no equivalent DType, or has another byte
+                order than the machine.
 
         """
         numpy = load_numpy("DType.from_numpy")
         if dtype is None:
-            raise CallError("DType.from_numpy: dtype: expected a NumPy dtype, not None")
+            raise CallError("DType.from_numpy: dtype: expected a NumPy dtype, got None")
         try:
             given = numpy.dtype(dtype)
         except (TypeError, ValueError) as problem:
@@ -182,15 +182,15 @@ class DType(_Record, frozen=True):
 
     @classmethod
     def from_format(cls, format: str) -> DType:
-        """The type of a buffer's elements, from its format (see Python's module `struct`).
+        """Return the type of the elements of a buffer from its format (see the module `struct`).
 
         Args:
             format: One code of ``bBhHiIlLqQnNefd?``, or ``Zf``, ``Zd``, ``F``, ``D`` for complex
-                numbers, after ``@`` or nothing for the machine's own sizes, ``=`` or the
-                machine's byte order for the standard ones.
+                numbers. Before it, ``@`` or nothing selects native sizes, and ``=`` or the
+                machine's byte order standard sizes.
 
         Raises:
-            CallError: when `format` is anything else, or not in the machine's byte order.
+            CallError: when `format` is anything else, or has another byte order.
 
         """
         match = _FORMAT.fullmatch(format) if isinstance(format, str) else None
@@ -239,8 +239,8 @@ class Buffer(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_BUFFER):
     """An N-dimensional array.
 
     Attributes:
-        dtype: Of its elements.
-        shape: A dim each, in elements; None for a dynamic dim; None for an unknown rank.
+        dtype: The type of its elements.
+        shape: The dims, in elements, None for a dynamic one; None for an unknown rank.
 
     """
 
@@ -252,7 +252,7 @@ class Buffer(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_BUFFER):
 
 
 class Ref(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_REF):
-    """A reference to an object; `name` is its type's name, None for any object."""
+    """A reference to an object; `name` is the name of its type, None for any type."""
 
     name: str | None = None
 
@@ -261,11 +261,11 @@ class Ref(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_REF):
 
 
 class RefArray(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_REF_ARRAY):
-    """An N-dimensional array whose elements are references: its values cannot be in one buffer.
+    """An N-dimensional array of references, whose values cannot be in one buffer.
 
     Attributes:
         element: The type of each element.
-        shape: As of a Buffer.
+        shape: As in `Buffer`.
 
     """
 
@@ -330,7 +330,7 @@ class Null(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_NULL):
 
 
 class Unknown(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_UNKNOWN):
-    """A type that the text does not tell."""
+    """A type that the text leaves out."""
 
     def __str__(self) -> str:
         return "?"
@@ -351,20 +351,20 @@ Type: TypeAlias = (
 )
 
 
-# The lane's decoder of these types; by their tags it finds the classes.
+# The lane's decoder of these types; it finds the class of a type by its tag.
 decoder = _records.decoder(
     (DType, *sorted(get_args(Type), key=lambda type: type.__struct_config__.tag))
 )
 
 
 class Signature(_Record, frozen=True):
-    """What a function takes and what it gives: a type for each argument and each result."""
+    """A type for each argument and each result of a function."""
 
     inputs: tuple[Type, ...]
     results: tuple[Type, ...]
 
     def without_names(self) -> Signature:
-        """The same types without the names of arguments and results, which the raw ABI lacks."""
+        """Return the same types without the names of arguments and results, as in the raw ABI."""
         return Signature(_unnamed(self.inputs), _unnamed(self.results))
 
     def __str__(self) -> str:
@@ -376,7 +376,7 @@ def _unnamed(types: tuple[Type, ...]) -> tuple[Type, ...]:
 
 
 def load_numpy(purpose: str) -> Any:
-    """The module `numpy`, which is only imported where it is needed."""
+    """Import `numpy`, for those functions only that need it."""
     try:
         import numpy as np
     except ImportError:
@@ -385,7 +385,7 @@ def load_numpy(purpose: str) -> Any:
 
 
 def shape_text(shape: tuple[int | None, ...] | None) -> str:
-    """A shape as ``?x128x64``; ``*`` for an unknown rank."""
+    """Return a shape as text: ``?x128x64``, or ``*`` for an unknown rank."""
     if shape is None:
         return "*"
     return "x".join("?" if dim is None else str(dim) for dim in shape)

@@ -1,15 +1,15 @@
-"""VM bytecode modules (``.vmfb``): what they export, read without running anything.
+"""VM bytecode modules (``.vmfb``), read without running them.
 
 The format is IREE's bytecode module schema (``bytecode_module_def.fbs``), a FlatBuffer, plain or
-behind a ZIP local file header. Opening a module verifies all of it; a table becomes objects when
-it is first asked for, in one crossing to the C core::
+after a ZIP local file header. Opening a module verifies all of it. A table is decoded on first
+access, in one crossing to the C core::
 
     >>> from fnabi import vmfb
     >>> with vmfb.open("model.vmfb") as module:
     ...     print(module.exports["conv"].signature)
     (float32[10x128x64]) -> (int32[32x8x64])
 
-Text is UTF-8; other bytes come as surrogate escapes. Text that a module leaves out is ``""``.
+Text is decoded as UTF-8; other bytes become surrogate escapes. Text that a module lacks is ``""``.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ _RWDATA, _STATE, _FUNCTIONS, _BYTECODE, _DEBUG = 10, 11, 12, 14, 15
 
 
 def _current(view: Any, mapped: MappedFile | None) -> Any:
-    """What reads of an opened module cross with: its bytes, unless the file has changed."""
-    # A call that is running has its own reference, so closing cannot pull the memory away.
+    """Return what crosses to the core for an open module, unless the file has changed."""
+    # A running call has its own reference, so closing the module cannot free its memory.
     if view is None:
         raise CallError("vmfb.Module: the module is closed")
     if mapped is not None:
@@ -124,15 +124,15 @@ def _decode(view: Any, read: Any, decoder: _core.Decoder[_T], *arguments: object
     try:
         return _core.decode(read, decoder, view, *arguments)
     except FormatError as problem:
-        problem.excerpt = None  # a module is no text to show
+        problem.excerpt = None  # a module is not text
         raise
 
 
 class ModuleBytes:
-    """The bytes of an opened module, for records that read more of it.
+    """The bytes of an open module, for records that read more of it.
 
-    They have no part in comparing, hashing or pickling a record. A record holds them in place of
-    the module, which holds the record.
+    They are ignored when records are compared, hashed or pickled. A record holds them instead of
+    the module, which would make a cycle.
     """
 
     __slots__ = ("_mapped", "_view")
@@ -161,11 +161,11 @@ class ModuleBytes:
 
 
 class Module:
-    """An opened module; made by `open` and `from_buffer`.
+    """An open module, returned by `open` and `from_buffer`.
 
-    Each table is decoded when it is first asked for, and kept. A module keeps what it reads from
-    until it is closed or dropped, and works as a context manager. What was read before stays
-    valid after that; to read more raises CallError, and FormatError where the file has changed.
+    Each table is decoded on first access, and kept. A module holds its file or buffer until it is
+    closed or deleted, and is a context manager. What was read before stays valid; reading more
+    from a closed module raises CallError, and from a changed file FormatError.
     """
 
     _lenient = False
@@ -193,12 +193,12 @@ class Module:
 
     @property
     def version(self) -> int:
-        """The version that other modules may ask for; unsigned."""
+        """The version, which other modules may require; unsigned."""
         return self._head.version
 
     @property
     def requirements(self) -> Features:
-        """What the module as a whole asks of a runtime."""
+        """The features that the module as a whole requires of a runtime."""
         return Features(self._head.requirements)
 
     @property
@@ -208,7 +208,7 @@ class Module:
 
     @property
     def layout(self) -> Layout:
-        """Where the parts of the file are."""
+        """The positions and sizes of the parts of the file."""
         return self._head.layout
 
     @cached_property
@@ -227,7 +227,7 @@ class Module:
         if self._exports is not None:
             return self._exports
         source = self._source()
-        if source.__class__ is not bytes:  # what changes while it is read is copied first
+        if source.__class__ is not bytes:  # copied, since it could change during decoding
             layout = self.layout
             source = ffi.buffer(source)[: layout.flatbuffer_offset + layout.flatbuffer_size]
         try:
@@ -249,17 +249,17 @@ class Module:
 
     @cached_property
     def imports(self) -> tuple[Import, ...]:
-        """The functions that the module takes from others, in its order."""
+        """The functions that the module imports, in its order."""
         return self._field(_IMPORTS, _imports)
 
     @cached_property
     def signatures(self) -> tuple[FunctionSignature, ...]:
-        """What the module says of how its functions are called, in the order of `functions`."""
+        """The calling convention and attributes of each function, in the order of `functions`."""
         return self._field(_SIGNATURES, _signatures)
 
     @cached_property
     def functions(self) -> tuple[VmFunction, ...]:
-        """All functions of the module, exported or not; an export's `ordinal` is an index."""
+        """All internal functions of the module; an export's `ordinal` is an index into them."""
         signatures = self.signatures
         rows = self._field(_FUNCTIONS, _descriptors)
         missing = (None,) * (len(rows) - len(signatures))
@@ -279,7 +279,7 @@ class Module:
 
     @cached_property
     def _names(self) -> dict[tuple[int, int], str]:
-        """Names in the ZIP directory by offset and size; none where it is damaged."""
+        """The names in the ZIP directory by offset and size; none if it is damaged."""
         try:
             files = self._decode(lib.fnabi_vmfb_files, _files)
         except FormatError as problem:
@@ -290,17 +290,17 @@ class Module:
 
     @cached_property
     def rwdata(self) -> tuple[RwdataSegment, ...]:
-        """The segments of memory that the module wants zeroed."""
+        """The segments of zeroed memory that the module needs."""
         return self._field(_RWDATA, _rwdata)
 
     @cached_property
     def state(self) -> State | None:
-        """What the module keeps for each context, or None."""
+        """The memory that the module needs in each context, or None."""
         return self._field(_STATE, _state)
 
     @cached_property
     def bytecode(self) -> memoryview:
-        """The code of all functions, read-only and not copied; as for `RodataSegment.data`."""
+        """The code of all functions, read-only and without a copy, like `RodataSegment.data`."""
         return self._bytes(*(self._field(_BYTECODE, _range) or (0, 0)))
 
     @cached_property
@@ -318,14 +318,14 @@ class Module:
 
     @cached_property
     def debug(self) -> Database | None:
-        """The debug database, or None where it was stripped."""
+        """The debug database, or None in a stripped module."""
         from fnabi.debug import decoder
 
         return self._field(_DEBUG, decoder)
 
     @cached_property
     def skipped(self) -> tuple[Finding, ...]:
-        """What a lenient reading has passed over; empty unless the module was opened so."""
+        """What was ignored because the module was opened with ``lenient=True``."""
         if not self._lenient:
             return ()
         null = _core.code_name(lib.FNABI_MODULE_OFFSET)
@@ -333,18 +333,18 @@ class Module:
         return tuple(finding for finding in findings if finding.code == null)
 
     def check(self) -> list[Finding]:
-        """Look for what is wrong with the module beyond its structure.
+        """Check the module beyond its structure.
 
         Errors are ordinals and indexes outside their tables, ranges outside the file or the
-        bytecode, tables of functions that differ in length, empty names, negative sizes, what a
-        lenient reading has passed over, and calling conventions and signatures in attributes that
-        cannot be read. Notices are bits and kinds that the schema does not know, and names that
-        occur again among the imports or the exports, a damaged ZIP directory, and types in which
-        the text of an export and its bytecode contradict each other. What `bytecode.verify` finds
-        comes last. The time it takes is linear in the module's size, but for sorting names.
+        bytecode, tables of functions that differ in length, empty names, negative sizes, whatever
+        a lenient opening has ignored, and malformed calling conventions and signatures. Notices
+        are bits and kinds that the schema lacks, duplicate names among the imports or the exports,
+        a damaged ZIP directory, and contradictory types in the text of an export and its
+        bytecode. The findings of `bytecode.verify` come last. The time is linear in the size of
+        the module, except for sorting names.
 
         Raises:
-            FormatError: when parts refer to the same names more often than the module's size
+            FormatError: when parts refer to the same names more often than the size of the module
                 allows (``work``), or the file has changed.
             CallError: when the module is closed.
 
@@ -363,7 +363,7 @@ class Module:
         except FormatError as problem:
             if problem.code != _core.code_name(lib.FNABI_MODULE_ORDINAL):
                 raise
-            exports = Exports()  # the findings say so
+            exports = Exports()  # the findings include this error
         from fnabi.bytecode import verify
         from fnabi.vmfb_check import check_exports
 
@@ -401,7 +401,7 @@ class Module:
         return tuple(contradictions(export.signature, source, proven))
 
     def close(self) -> None:
-        """Let go of the file or buffer; it is freed when nothing else uses it."""
+        """Release the file or buffer, which is freed when nothing else uses it."""
         self._view = self._mapped = None
         if self._reader is not None:
             self._reader.close()
@@ -436,24 +436,22 @@ class Module:
 
 
 def open(path: str | os.PathLike[str], *, lenient: bool = False) -> Module:
-    """Open a module in a file. A small one is read, a larger one mapped.
+    """Open the module in a file. A small file is read, a larger one is memory-mapped.
 
-    A small file may change afterwards. When a mapped one does, its size or its time of last
-    change, whatever is read later raises FormatError. A change is not noticed while a read is
-    under way, nor where the file system's clock does not tell it from the opening; what is read
-    then is either of the new contents or an error. But when the file is cut in such a moment, or
-    while bytes of `RodataSegment.data` are used, systems end a process that reads behind the new
-    end. Replacing a file, rather than writing to it, is always safe.
+    Replacing a file is always safe, and so is writing to a small one. When the size or the time
+    of modification of a mapped file changes, every later access raises FormatError. A change
+    during an access, or within the resolution of the file system's clock, is not noticed: the
+    access returns the new contents or raises FormatError. If the file is shortened in such a
+    moment, or while `RodataSegment.data` is used, the system may end the process.
 
     Args:
-        path: Of the file.
-        lenient: Whether to read files that compilers up to 3.10 wrote for attributes whose value
-            is empty, which are no FlatBuffers. Such an attribute is passed over, its key being
-            lost too; `Module.skipped` says where.
+        path: The path of the file.
+        lenient: Whether to ignore attributes with an empty value in files of compilers up to 3.10,
+            which wrote them as invalid FlatBuffers, without the key; `Module.skipped` lists them.
 
     Raises:
-        FormatError: when the file is no module or damaged; its offset is in the file, its path
-            in the names of the schema, such as ``exported_functions[3].local_name``.
+        FormatError: when the file is not a module, or is damaged. Its offset is in the file, its
+            path has the names of the schema, such as ``exported_functions[3].local_name``.
         OSError: when the file cannot be read.
 
     """
@@ -462,13 +460,13 @@ def open(path: str | os.PathLike[str], *, lenient: bool = False) -> Module:
 
 
 def from_buffer(data: ReadableBuffer, *, lenient: bool = False) -> Module:
-    """Open a module in memory, in any object with the buffer protocol; it is not copied.
+    """Open the module in a buffer, without a copy.
 
-    The module keeps `data` alive. If `data` changes meanwhile, what is read later is checked
-    again and is either of the new contents or an error.
+    The module keeps `data` alive. Every access checks it again: after a change it returns the new
+    contents or raises FormatError.
 
     Args:
-        data: The whole file.
+        data: The whole file, in any object with the buffer protocol.
         lenient: As for `open`.
 
     Raises:
@@ -480,10 +478,10 @@ def from_buffer(data: ReadableBuffer, *, lenient: bool = False) -> Module:
 
 
 def verify(data: ReadableBuffer) -> None:
-    """Verify a module in memory against the schema.
+    """Verify the module in a buffer against the schema.
 
-    Every table, string and vector is checked to fit the schema and to lie inside. Bytecode and
-    what numbers refer to are not; `Module.check` looks at the latter.
+    Every table, string and vector is checked to conform to the schema and to be inside the file.
+    Bytecode is not checked, nor are references by number: see `Module.check`.
 
     Raises:
         FormatError: as for `open`.
@@ -494,7 +492,7 @@ def verify(data: ReadableBuffer) -> None:
 
 
 def _verified(data: ReadableBuffer, function: str, lenient: bool) -> Any:
-    """What reads of a module cross with: bytes as they are, or what ``ffi.from_buffer`` gives."""
+    """Verify `data`, and return what crosses to the core: bytes, or a view for another buffer."""
     view: Any = data
     if data.__class__ is not bytes:
         view = _core.view(data, function)
@@ -502,7 +500,7 @@ def _verified(data: ReadableBuffer, function: str, lenient: bool) -> Any:
     try:
         _verify(data, lenient)
     except FormatError as problem:
-        problem.excerpt = None  # a module is no text to show
+        problem.excerpt = None  # a module is not text
         raise
     return view
 
@@ -529,21 +527,21 @@ def scan(
     threads: int = 1,
     progress: bool = False,
 ) -> Scan:
-    """Make one table of the exports of many modules; nothing is read before it is consumed.
+    """Return the exports of many modules as one table, which is read as it is consumed.
 
-    A file that cannot be read or is no module is a row with its error, and costs the others
-    nothing. Memory does not depend on the number of files: of each no more is read than its
-    FlatBuffer, and some hundred files are decoded at a time, for each thread.
+    A file that cannot be read or is not a module becomes a row with its error. Memory does not
+    depend on the number of files: each thread decodes a few hundred files at a time, and reads
+    only the FlatBuffer of each.
 
     Args:
-        paths: Files and directories, one or an iterable of them. Of a directory all files named
-            ``*.vmfb`` are read, in the order of their names, and those of the directories in it.
+        paths: One or more files and directories. In a directory and its subdirectories all files
+            named ``*.vmfb`` are read, in the order of their names.
         lenient: As for `open`.
-        threads: How many read and decode at once.
-        progress: Whether to show a bar on standard error, where that is a terminal.
+        threads: The number of threads that read and decode.
+        progress: Whether to show a progress bar on standard error, if that is a terminal.
 
     Raises:
-        CallError: when an argument is something else.
+        CallError: when an argument has another type or `threads` is below 1.
 
     """
     from fnabi.scan import Scan

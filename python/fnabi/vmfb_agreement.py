@@ -14,7 +14,7 @@ _REGISTERS = {"float32": "f32", "float64": "f64", "index": "i64"}
 
 
 def _register(type: Type) -> str | None:
-    """The register that a value of the type travels in; None where that is not known."""
+    """Return the register that a value of the type is passed in, or None if that is unknown."""
     if isinstance(type, Named):
         return _register(type.type)
     if isinstance(type, (Null, Unknown)):
@@ -46,7 +46,7 @@ def disagreements(
         return
     inputs, results = signature.inputs, signature.results
     if source == "iree.abi" and len(results) == 1:
-        match results[0]:  # a structure alone is spread over the results
+        match results[0]:  # a single structure has one result for each slot
             case List(items) | Tuple(items):
                 results = items
             case Dict(items):

@@ -1,4 +1,4 @@
-"""Check the exports of a VM bytecode module: texts that cannot be read or contradict each other."""
+"""Check the exports of a VM bytecode module for malformed and contradictory texts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["check_exports"]
 
 
 def check_exports(exports: Iterable[Export]) -> Iterator[Finding]:
-    """Yield what is wrong with the signatures of exports, or worth a look, in their order.
+    """Yield the findings about the signatures of exports, in the order of the exports.
 
     A malformed calling convention is left out: the check of the module's tables reports it.
     """
@@ -38,7 +38,7 @@ def check_exports(exports: Iterable[Export]) -> Iterator[Finding]:
         for text in export.disagreements:
             yield Finding("disagreement", None, where, text, "notice")
         if rest.doubt is not None:
-            text = f"the declaration may have another reading: {rest.doubt}"
+            text = f"ambiguous declaration: {rest.doubt}"
             yield Finding("doubt", None, where, text, "notice")
 
 

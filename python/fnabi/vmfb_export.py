@@ -1,4 +1,4 @@
-"""The exports of a VM bytecode module, each with its signature and the texts that it is from."""
+"""The exports of a VM bytecode module, with their signatures and the texts of these."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Export", "Exports", "Source", "UnreadableExport", "decode_exports"]
 
 Source: TypeAlias = Literal["iree.abi", "iree.abi.declaration", "f", "bytecode", "cconv"]
-"""What a signature is read from, the best first."""
+"""What a signature can be read from, the best first."""
 
 
 class _Problem(Record, frozen=True):
@@ -37,7 +37,7 @@ class _Problem(Record, frozen=True):
 
 
 class _Rest(Record, frozen=True):
-    """What few ask of an export: it stays the message that it came in until then."""
+    """The rarely used parts of an export, kept as a message until one is used."""
 
     texts: tuple[str, ...]  # keys and values in turn
     source: Source | None
@@ -55,18 +55,18 @@ class Export(Record, frozen=True):
     """A function that a module exports.
 
     Attributes:
-        name: Its name, without the module's.
-        ordinal: Its index among the functions of the module.
+        name: The name, without that of the module.
+        ordinal: The index among the internal functions of the module.
         calling_convention: The VM calling convention, such as ``"0rIi_r"``.
-        signature: The typed signature, from the best text that the module has for this function:
-            the first of ``iree.abi``, ``iree.abi.declaration`` and ``f`` (the raw ABI). Without
-            one it is what the bytecode proves, or else the calling convention; `source` says
-            which. These are not merged, and may differ: see `disagreements`. From bytecode it
-            has all arguments of the calling convention, the fences of an asynchronous function
-            too, and is ``ref<?>`` where nothing is proven. A declaration that cannot be read
-            is passed over, for frontends may put any text there. Where that text is malformed or
-            of another version, `signature` raises FormatError: its offset is in the attribute's
-            value, its path such as ``exports[2].attrs["f"].inputs[0]``.
+        signature: The typed signature, from the first text that the module has for this function
+            of ``iree.abi``, ``iree.abi.declaration`` and ``f`` (the raw ABI). Without one it is
+            what the bytecode proves, or else the calling convention; `source` names it. These are
+            not merged, and may differ: see `disagreements`. From bytecode it has all arguments of
+            the calling convention, including the fences of an asynchronous function, and
+            ``ref<?>`` for what is not proven. A malformed declaration is ignored, because
+            frontends may put any text there. If another text is malformed or has another version,
+            `signature` raises FormatError, with an offset in the value of the attribute and a path
+            such as ``exports[2].attrs["f"].inputs[0]``.
 
     """
 
@@ -88,23 +88,23 @@ class Export(Record, frozen=True):
 
     @property
     def source(self) -> Source | None:
-        """What `signature` was read from; None where that is a malformed text."""
+        """What `signature` was read from; None if that is a malformed text."""
         return self._rest.source
 
     @property
     def doubt(self) -> Literal["arity", "names", "type"] | None:
-        """Why a declaration that `signature` was read from may have another reading, or None.
+        """The ambiguity of the declaration that `signature` was read from, or None.
 
-        As in `declaration.Declaration.doubt`.
+        The values are those of `declaration.Declaration.doubt`.
         """
         return self._rest.doubt
 
     @property
     def declaration(self) -> Declaration | None:
-        """All that ``iree.abi.declaration`` says, its attributes too; None without it.
+        """The parsed ``iree.abi.declaration``, with its attributes; None without it.
 
         Raises:
-            FormatError: when it cannot be read as a declaration.
+            FormatError: when it is not a declaration.
 
         """
         text = self.attrs.get("iree.abi.declaration")
@@ -122,17 +122,17 @@ class Export(Record, frozen=True):
 
     @property
     def problem(self) -> FormatError | None:
-        """What is wrong with a text that `signature` would have been read from, or None."""
+        """The fault of a text that `signature` would have been read from, or None."""
         problem = self._rest.problem
         return None if problem is None else self._error(problem)
 
     @property
     def disagreements(self) -> tuple[str, ...]:
-        """In what `signature` and the calling convention differ: counts, and types of registers.
+        """Differences of `signature` and the calling convention, as texts.
 
-        An async function has two references more than its text tells, the fences that it waits
-        for and signals. A type whose register is not known agrees with any. Nothing is compared
-        where a text cannot be read.
+        Compared are the numbers of values and the types of registers. The fences of an
+        asynchronous function are left out, a type without a known register agrees with any, and
+        malformed texts are not compared.
         """
         if self.source in (None, "bytecode", "cconv"):
             return ()
@@ -162,7 +162,7 @@ class Export(Record, frozen=True):
 
     @property
     def raw(self) -> Signature | None:
-        """The signature of the raw ABI, in ``f`` (version ``fv``), also where `source` is another.
+        """The signature of the raw ABI in ``f`` (version ``fv``), also when `source` is another.
 
         Raises:
             FormatError: when the attribute is malformed or of another version, as for `signature`.
@@ -193,9 +193,9 @@ class Export(Record, frozen=True):
 
     @property
     def sip(self) -> SipSignature | None:
-        """How flat values nest, read from the SIP ABI's ``sip`` (version ``sipv``); or None.
+        """The SIP signature in ``sip`` (version ``sipv``), or None.
 
-        The earlier form, ``abi`` of ``sip`` with the version in ``abiv``, is read as well.
+        The earlier attributes, ``abi`` and the version in ``abiv``, are accepted as well.
 
         Raises:
             FormatError: as for `signature`.
@@ -208,7 +208,7 @@ class Export(Record, frozen=True):
 
     @property
     def result_allocator(self) -> str | None:
-        """Name of the function that allocates results of dynamic shape (``fbr``), or None."""
+        """The name of the function that allocates results of dynamic shape (``fbr``), or None."""
         return self.attrs.get("fbr")
 
     def example_arrays(self, dim: int = 4) -> tuple[Any, ...]:
@@ -276,11 +276,11 @@ class Export(Record, frozen=True):
 
 
 class UnreadableExport(Export, frozen=True):
-    """An export whose best text cannot be read."""
+    """An export whose best text is malformed or has another version."""
 
     @property  # type: ignore[misc]
     def signature(self) -> IreeAbiSignature:
-        """Raise the FormatError of the text that cannot be read."""
+        """Raise the FormatError of that text."""
         problem = self._rest.problem
         assert problem is not None
         raise self._error(problem)
@@ -290,10 +290,10 @@ class UnreadableExport(Export, frozen=True):
 
 
 class Exports(tuple[Export, ...]):
-    """The exports of a module in their order, also found by name.
+    """The exports of a module in their order, also accessible by name.
 
-    ``exports["mm"]`` is the first one of that name and raises KeyError where there is none;
-    ``"mm" in exports`` asks.
+    ``exports["mm"]`` is the first export of that name, and raises KeyError if there is none;
+    ``"mm" in exports`` is True if there is one.
     """
 
     @cached_property

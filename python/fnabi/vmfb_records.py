@@ -41,7 +41,7 @@ Severity: TypeAlias = Literal["error", "unsafe", "notice"]
 
 
 class Features(IntFlag, boundary=KEEP):
-    """What a runtime must be able to do, as bits; unknown bits are kept."""
+    """Features that a runtime must have, as bits; unknown bits are kept."""
 
     EXT_F32 = 1 << 0
     EXT_F64 = 1 << 1
@@ -64,10 +64,10 @@ class ImportFlags(IntFlag, boundary=KEEP):
 
 
 class Attributes(Mapping[str, str]):
-    """Attributes as a read-only mapping in which the last of equal keys counts.
+    """Attributes as a read-only mapping. Of duplicate keys the last one counts.
 
     Attributes:
-        pairs: All of them, equal keys too, in the order of the module.
+        pairs: All keys and values, including duplicates, in the order of the module.
 
     """
 
@@ -79,7 +79,7 @@ class Attributes(Mapping[str, str]):
         self.pairs = pairs
 
     def __getattr__(self, name: str) -> dict[str, str]:
-        if name != "_last":  # which is made when it is first used
+        if name != "_last":  # which is built on first use
             raise AttributeError(name)
         self._last = dict(self.pairs)
         return self._last
@@ -98,18 +98,18 @@ class Attributes(Mapping[str, str]):
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A record of the message; its fields stand in the order of the message."""
+    """Base of the records; their fields are in the order of the message."""
 
 
 class Layout(Record, frozen=True):
-    """Where the parts of a file are, in bytes from its start.
+    """The positions and sizes of the parts of a file, in bytes.
 
     Attributes:
-        zip_header_bytes: Size of the ZIP local file header, 0 without one.
-        flatbuffer_offset: Where the FlatBuffer begins, behind its size prefix.
-        flatbuffer_size: Its size.
-        rodata_base: What the offsets of external read-only data are relative to.
-        file_size: Size of the whole file.
+        zip_header_bytes: The size of the ZIP local file header, 0 without one.
+        flatbuffer_offset: The position of the FlatBuffer, after its size prefix.
+        flatbuffer_size: The size of the FlatBuffer.
+        rodata_base: The position that the offsets of external read-only data are relative to.
+        file_size: The size of the whole file.
 
     """
 
@@ -121,11 +121,11 @@ class Layout(Record, frozen=True):
 
 
 class Dependency(Record, frozen=True):
-    """Another module that a module needs.
+    """A module that another one needs.
 
     Attributes:
-        name: Its name.
-        minimum_version: The lowest version of it that will do; unsigned.
+        name: The name of the module.
+        minimum_version: The lowest version that is accepted; unsigned.
 
     """
 
@@ -135,12 +135,12 @@ class Dependency(Record, frozen=True):
 
     @property
     def flags(self) -> DependencyFlags:
-        """Whether the module can do without it."""
+        """Whether it is required or optional."""
         return DependencyFlags(self._flags)
 
 
 class FunctionSignature(Record, frozen=True):
-    """What a module says of how a function is called; by index, one for each function.
+    """The calling convention and attributes of a function.
 
     Attributes:
         calling_convention: The VM calling convention, such as ``"0rIi_r"``.
@@ -157,10 +157,10 @@ class FunctionSignature(Record, frozen=True):
 
 
 class Import(Record, frozen=True):
-    """A function that a module takes from another one.
+    """A function that a module imports from another one.
 
     Attributes:
-        full_name: Its name with the other module's, such as ``"hal.buffer_view.create"``.
+        full_name: The name with that of the other module, such as ``"hal.buffer_view.create"``.
 
     """
 
@@ -170,19 +170,19 @@ class Import(Record, frozen=True):
 
     @property
     def module(self) -> str:
-        """The other module's name, what stands before the first dot; ``""`` without a dot."""
+        """The name of the other module, before the first dot; ``""`` without a dot."""
         module, dot, _ = self.full_name.partition(".")
         return module if dot else ""
 
     @property
     def name(self) -> str:
-        """The name in the other module, what stands behind the first dot."""
+        """The name in the other module, after the first dot."""
         _, dot, name = self.full_name.partition(".")
         return name if dot else self.full_name
 
     @property
     def flags(self) -> ImportFlags:
-        """Whether the module can do without it."""
+        """Whether it is required or optional."""
         return ImportFlags(self._flags)
 
     @property
@@ -197,17 +197,17 @@ class Import(Record, frozen=True):
 
 
 class VmFunction(msgspec.Struct, frozen=True):
-    """A function of a module, exported or not; an export's `ordinal` is its index.
+    """An internal function of a module, exported or not; the `ordinal` of an export is its index.
 
     Attributes:
-        bytecode_offset: Where its code begins, in bytes from the start of the module's bytecode.
-        bytecode_length: Size of its code in bytes.
+        bytecode_offset: The position of its code, in bytes from the start of the bytecode.
+        bytecode_length: The size of its code in bytes.
         reserved: 0 in every known version.
-        block_count: How many blocks its code has.
-        i32_register_count: How many 32-bit registers it uses.
-        ref_register_count: How many registers for references it uses.
-        signature: That of the same index, or None where the module has none.
-        ordinal: Its index among the functions of the module.
+        block_count: The number of blocks of its code.
+        i32_register_count: The number of 32-bit registers that it uses.
+        ref_register_count: The number of reference registers that it uses.
+        signature: The signature of the same index, or None if the module has none.
+        ordinal: The index among the internal functions of the module.
 
     """
 
@@ -238,7 +238,7 @@ class VmFunction(msgspec.Struct, frozen=True):
 
     @property
     def requirements(self) -> Features:
-        """What the function asks of a runtime."""
+        """The features that the function requires of a runtime."""
         return Features(self._requirements)
 
     @property
@@ -256,17 +256,17 @@ _NO_SIGNATURE = FunctionSignature()
 
 
 class RwdataSegment(Record, frozen=True):
-    """Memory that a module wants zeroed; `byte_size` is its size in bytes."""
+    """Zeroed memory that a module needs; `byte_size` is its size in bytes."""
 
     byte_size: int
 
 
 class State(Record, frozen=True):
-    """What a module keeps for each context that it is loaded into.
+    """The memory that a module needs in each context that it is loaded into.
 
     Attributes:
-        global_bytes_capacity: Bytes for its global numbers.
-        global_ref_count: How many global references it has.
+        global_bytes_capacity: The size of its global numbers, in bytes.
+        global_ref_count: The number of its global references.
 
     """
 
@@ -275,16 +275,16 @@ class State(Record, frozen=True):
 
 
 class Finding(Record, frozen=True):
-    """Something about a module that is wrong, or worth a look.
+    """A fault of a module, or something unusual about it.
 
     Attributes:
-        code: What, a short fixed name such as ``"module-ordinal"``, as in FormatError.
-        offset: Where, in bytes from the start of the file; for an attribute that cannot be read,
-            from the start of its value; None for what is not at one place.
-        path: In which part, such as ``exported_functions[3].internal_ordinal``.
-        text: The same as `code`, in words.
+        code: The fault as a short fixed name such as ``"module-ordinal"``, as in FormatError.
+        offset: The position in bytes from the start of the file, or for a malformed attribute
+            from the start of its value; None for a fault without one position.
+        path: The part of the module, such as ``exported_functions[3].internal_ordinal``.
+        text: The fault in words.
         severity: ``"error"``; ``"unsafe"`` for bytecode that a runtime loads although calling it
-            can crash or hang; or ``"notice"`` for what may be meant so.
+            can crash or hang; or ``"notice"`` for what may be intended.
 
     """
 
@@ -295,6 +295,6 @@ class Finding(Record, frozen=True):
     severity: Severity
 
     def __str__(self) -> str:
-        place = "" if self.offset is None else f" at byte {self.offset}"
+        position = "" if self.offset is None else f" at byte {self.offset}"
         part = f" in {self.path}" if self.path else ""
-        return f"{self.severity}: {self.text}{place}{part}"
+        return f"{self.severity}: {self.text}{position}{part}"
