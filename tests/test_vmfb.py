@@ -1166,7 +1166,9 @@ def test_from_buffer_takes_any_buffer_and_keeps_it_alive() -> None:
 @pytest.mark.parametrize("wrong", ["text", 3, None, memoryview(b"abcdef")[::2]])
 @pytest.mark.parametrize("function", [vmfb.from_buffer, vmfb.verify])
 def test_what_is_no_buffer_is_named(function: Any, wrong: Any) -> None:
-    with pytest.raises(CallError, match=f"^vmfb.{function.__name__}: data: expected a contiguous buffer"):
+    with pytest.raises(
+        CallError, match=f"^vmfb.{function.__name__}: data: expected a contiguous buffer"
+    ):
         function(wrong)
 
 
