@@ -964,9 +964,9 @@ def test_mangler_takes_whatever_is_an_integer() -> None:
 @pytest.mark.parametrize("value", [INT32_MAX + 1, INT32_MIN - 1, 2**64])
 def test_mangler_refuses_integers_outside_int32(value: int) -> None:
     mangler = SipSignatureMangler()
-    with pytest.raises(RangeError, match=rf"set_raw_signature_index: index: {value} is outside"):
+    with pytest.raises(RangeError, match=rf"set_raw_signature_index: index: {value} does not fit"):
         mangler.set_raw_signature_index(value, [])
-    with pytest.raises(RangeError, match=rf"set_raw_signature_index: path: {value} is outside"):
+    with pytest.raises(RangeError, match=rf"set_raw_signature_index: path: {value} does not fit"):
         mangler.set_raw_signature_index(0, ["a", value])
     assert mangler.to_structure_signature().encoded == b""
 
