@@ -19,15 +19,17 @@ registers ``%r0``, ``%r1``... hold references. A reference that is moved leaves 
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from fnabi import _core
 from fnabi._fnabi import lib
 from fnabi.debug import Database, FileLineCol, SourceMap
 from fnabi.errors import CallError
-from fnabi.vmfb import Module, ModuleBytes
 from fnabi.vmfb_records import Finding as ModuleFinding
 from fnabi.vmfb_records import Record
+
+if TYPE_CHECKING:
+    from fnabi.vmfb import Module, ModuleBytes
 
 __all__ = [
     "Branch",
