@@ -27,6 +27,7 @@ from fnabi.files import MappedFile, read_or_map
 from fnabi.rodata import RodataSegment
 from fnabi.types import decoder
 from fnabi.vmfb_export import Export, Exports, Source, decode_exports
+from fnabi.vmfb_function import VmFunction
 from fnabi.vmfb_records import (
     Attributes,
     Dependency,
@@ -41,7 +42,6 @@ from fnabi.vmfb_records import (
     Record,
     RwdataSegment,
     State,
-    VmFunction,
 )
 
 if TYPE_CHECKING:

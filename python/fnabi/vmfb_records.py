@@ -7,13 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import KEEP, IntFlag
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
-
-if TYPE_CHECKING:
-    from fnabi.bytecode import Instruction
-    from fnabi.vmfb import ModuleBytes
 
 __all__ = [
     "Attributes",
@@ -29,7 +25,6 @@ __all__ = [
     "Record",
     "RwdataSegment",
     "State",
-    "VmFunction",
 ]
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
@@ -188,71 +183,15 @@ class Import(Record, frozen=True):
     @property
     def calling_convention(self) -> str:
         """The VM calling convention that the function must have, such as ``"0rIi_r"``."""
-        return (self._signature or _NO_SIGNATURE).calling_convention
+        return (self._signature or NO_SIGNATURE).calling_convention
 
     @property
     def attrs(self) -> Attributes:
         """The reflection attributes of the import."""
-        return (self._signature or _NO_SIGNATURE).attrs
+        return (self._signature or NO_SIGNATURE).attrs
 
 
-class VmFunction(msgspec.Struct, frozen=True):
-    """An internal function of a module, exported or not; the `ordinal` of an export is its index.
-
-    Attributes:
-        bytecode_offset: The position of its code, in bytes from the start of the bytecode.
-        bytecode_length: The size of its code in bytes.
-        reserved: 0 in every known version.
-        block_count: The number of blocks of its code.
-        i32_register_count: The number of 32-bit registers that it uses.
-        ref_register_count: The number of reference registers that it uses.
-        signature: The signature of the same index, or None if the module has none.
-        ordinal: The index among the internal functions of the module.
-
-    """
-
-    bytecode_offset: int
-    bytecode_length: int
-    _requirements: int
-    reserved: int
-    block_count: int
-    i32_register_count: int
-    ref_register_count: int
-    signature: FunctionSignature | None
-    ordinal: int
-    _bytes: ModuleBytes
-
-    @property
-    def instructions(self) -> tuple[Instruction, ...]:
-        """The instructions, decoded each time they are asked for.
-
-        Raises:
-            FormatError: when the bytecode is of an unknown version (``bytecode-version``), or
-                has bytes that are no instruction.
-            CallError: when the module is closed, or the function was pickled.
-
-        """
-        from fnabi.bytecode import instructions
-
-        return instructions(self._bytes, self.ordinal)
-
-    @property
-    def requirements(self) -> Features:
-        """The features that the function requires of a runtime."""
-        return Features(self._requirements)
-
-    @property
-    def calling_convention(self) -> str:
-        """The VM calling convention, such as ``"0rIi_r"``."""
-        return (self.signature or _NO_SIGNATURE).calling_convention
-
-    @property
-    def attrs(self) -> Attributes:
-        """The reflection attributes of the function."""
-        return (self.signature or _NO_SIGNATURE).attrs
-
-
-_NO_SIGNATURE = FunctionSignature()
+NO_SIGNATURE = FunctionSignature()
 
 
 class RwdataSegment(Record, frozen=True):
