@@ -168,7 +168,7 @@ def test_indexing_is_a_list_s(values, data):
 def test_bad_indexes():
     array = AnyArray([1])
     for bad in ("x", 1.0, None):
-        with pytest.raises(CallError, match=r"^AnyArray: expected an index or a slice, got"):
+        with pytest.raises(CallError, match=r"^AnyArray: index: expected int or slice, got"):
             array[bad]
     for large in (1 << 70, -(1 << 70)):
         with pytest.raises(IndexError):

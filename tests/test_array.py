@@ -90,11 +90,11 @@ def test_arguments_are_any_iterable() -> None:
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: Array(1), "Array: values: expected an iterable, got <class 'int'>"),
-        (lambda: List(None), "List: values: expected an iterable, got <class 'NoneType'>"),
+        (lambda: Array(1), "Array: values: expected an iterable, got int"),
+        (lambda: List(None), "List: values: expected an iterable, got NoneType"),
         (lambda: List().extend(1), "List.extend: values: expected an iterable"),
-        (lambda: Array()["a"], "Array: index: expected an int or a slice, got <class 'str'>"),
-        (lambda: List().__setitem__(None, 1), "List: index: expected an int or a slice"),
+        (lambda: Array()["a"], "Array: index: expected int or slice, got str"),
+        (lambda: List().__setitem__(None, 1), "List: index: expected int or slice"),
         (lambda: List([1, 2]).__setitem__(slice(0, 2, 2), [1, 2]), "expected 1 values for the"),
     ],
 )

@@ -172,6 +172,27 @@ def test_errors(plain: str, tvm_ffi: Any, kind: str, found: type[Exception]) -> 
     assert error_of(lib.add, 1, None) == (TypeError, "add() argument 1 must be int, not None")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ((2**63, 1), "argument 0 (a): 9223372036854775808 does not fit in int64"),
+        ((1, -(2**63) - 1), "argument 1 (b): -9223372036854775809 does not fit in int64"),
+        ((2**64, 1 << 100_000), "argument 0 (a): 18446744073709551616 does not fit in int64"),
+        ((1, 1 << 100_000), "argument 1 (b): the number does not fit in int64"),
+    ],
+)
+def test_an_int_outside_int64_is_named(plain: str, arguments: tuple[int, int], text: str) -> None:
+    add = fnabi.load_module(plain).add
+    add.names = ("a", "b")
+    for call in (add, lambda *values: add.map(*([value] for value in values))):
+        with pytest.raises(fnabi.CallError) as caught:
+            call(*arguments)
+        assert str(caught.value) == f"add: {text}"
+        assert isinstance(caught.value.__cause__, TypeError)
+    with pytest.raises(TypeError, match=r"argument 1 must be int, not None"):
+        add(2**63 - 1, None)
+
+
 def test_exceptions(exceptions: str, tvm_ffi: Any) -> None:
     lib = tvm_ffi.load_module(exceptions)
     assert lib.join(["a", "bcdefghijk", ""]) == "abcdefghijk"

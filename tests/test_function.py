@@ -76,8 +76,8 @@ BETTER = {
     ("unknown_pod_tag", "[]"): Better(
         "no value is guessed",
         error=CallError,
-        message="unknown_pod_tag: the function answered with type index 33 and payload 0x1, which"
-        " is no result of the ABI; the library may be built for another version of it",
+        message="unknown_pod_tag: the function returned type index 33 with payload 0x1, which"
+        " is no value of the ABI; the library may be built for another version of it",
     ),
 }
 """By the name of the function and what is in its arguments."""
@@ -354,9 +354,7 @@ def test_no_address(value):
 
 
 def test_no_callable():
-    with pytest.raises(
-        CallError, match=r"^Function: callable: expected a callable, got <class 'int'>"
-    ):
+    with pytest.raises(CallError, match=r"^Function: callable: expected a callable, got int"):
         Function(1)
 
 
@@ -463,7 +461,7 @@ def test_an_argument_that_stands_for_itself():
 )
 def test_results_that_are_none(tag, payload):
     answer = odd("answer")
-    message = f"answer: the function answered with type index {tag} and payload "
+    message = f"answer: the function returned type index {tag} with payload "
     with pytest.raises(CallError, match=message):
         answer(tag, payload)
     with pytest.raises(CallError, match=message) as raised:
@@ -473,7 +471,7 @@ def test_results_that_are_none(tag, payload):
 
 def test_small_texts_of_impossible_size():
     for tag in (11, 12):
-        with pytest.raises(CallError, match=r"^answer: the function answered with type index"):
+        with pytest.raises(CallError, match=r"^answer: the function returned type index"):
             odd("answer")(tag, 0, 8)
     assert odd("answer")(11, int.from_bytes(b"abcdefg", "little"), 3) == "abc"
 

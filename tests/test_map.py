@@ -66,8 +66,8 @@ def test_arguments_are_mappings_or_pairs() -> None:
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: Map(1), "Map: pairs: expected a mapping, or pairs of key and value; got <class"),
-        (lambda: Dict([(1, 2), 3]), "Dict: pairs: expected a mapping, or pairs of key and value; "),
+        (lambda: Map(1), "Map: pairs: expected a mapping, or pairs of key and value, got int"),
+        (lambda: Dict([(1, 2), 3]), "Dict: pairs: expected a mapping, or pairs of key and value, "),
         (lambda: Dict([(1, 2), 3]), "got 3 at index 1"),
         (lambda: Map([(1, 2, 3)]), "got (1, 2, 3) at index 0"),
         (lambda: Dict().update(1), "Dict.update: pairs: expected a mapping"),

@@ -76,7 +76,7 @@ static PyObject* array_subscript(PyObject* self, PyObject* key) {
   Py_ssize_t begin, end, step;
   if (!PySlice_Check(key)) {
     if (!PyIndex_Check(key)) {
-      lane_call_error("AnyArray: expected an index or a slice, got %R", key);
+      lane_call_error_got(key, "AnyArray: index: expected int or slice");
       return NULL;
     }
     begin = PyNumber_AsSsize_t(key, PyExc_IndexError);

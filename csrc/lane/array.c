@@ -102,8 +102,7 @@ static fnabi_seq_object* own_values(PyObject* values, const char* function,
   PyObject* iterator = PyObject_GetIter(values);
   if (iterator == NULL) {
     PyErr_Clear();
-    lane_call_error("%s: values: expected an iterable, got %R", function,
-                    (PyObject*)Py_TYPE(values));
+    lane_call_error_got(values, "%s: values: expected an iterable", function);
     return NULL;
   }
   PyObject* items = PySequence_List(iterator);
@@ -227,8 +226,8 @@ static PyObject* item(PyObject* self, Py_ssize_t i) {
 /* An index from the front, which may still be outside. */
 static int index_of(PyObject* self, PyObject* key, Py_ssize_t* i) {
   if (!PyIndex_Check(key))
-    return lane_call_error("%s: index: expected an int or a slice, got %R",
-                           name_of(self), (PyObject*)Py_TYPE(key));
+    return lane_call_error_got(key, "%s: index: expected int or slice",
+                               name_of(self));
   *i = PyNumber_AsSsize_t(key, PyExc_IndexError);
   if (*i == -1 && PyErr_Occurred()) return -1;
   if (*i < 0) *i += length(self);

@@ -13,7 +13,7 @@ static const char* kind_of(PyObject* name) {
     if (PyUnicode_Check(name) &&
         PyUnicode_CompareWithASCIIString(name, kinds[i]) == 0)
       return kinds[i];
-  lane_call_error("arrow: expected the name of a structure, not %R", name);
+  lane_call_error("arrow: expected the name of a structure, got %R", name);
   return NULL;
 }
 
@@ -54,7 +54,7 @@ static PyObject* arrow_take(PyObject* module, PyObject* args) {
     return NULL;
   }
   if (!PyCapsule_IsValid(capsule, kind))
-    return PyUnicode_FromFormat("expected a capsule named \"%s\", not %R", kind,
+    return PyUnicode_FromFormat("expected a capsule named \"%s\", got %R", kind,
                                 capsule);
   if (!fnabi_arrow_move(kind, PyCapsule_GetPointer(capsule, kind), structure))
     return PyUnicode_FromFormat("the capsule \"%s\" has been consumed", kind);

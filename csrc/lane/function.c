@@ -52,8 +52,18 @@ int lane_function_error(lane_function* self, const char* format, ...) {
   return -1;
 }
 
-/* Puts the function and the argument before the text of a CallError; other
- * exceptions are the caller's own. */
+/* Raises a CallError about an argument, with the parameter's name if known. */
+static void argument_error(lane_function* self, Py_ssize_t i, PyObject* text) {
+  PyObject* name = NULL;
+  if (self->names != NULL && i < PyTuple_Size(self->names))
+    name = Py_NewRef(PyTuple_GetItem(self->names, i));
+  if (name != NULL)
+    lane_function_error(self, "argument %zd (%U): %S", i, name, text);
+  else
+    lane_function_error(self, "argument %zd: %S", i, text);
+  Py_XDECREF(name);
+}
+
 void lane_function_name_argument(lane_function* self, Py_ssize_t i) {
   PyObject *type, *problem, *traceback;
   PyErr_Fetch(&type, &problem, &traceback); /* the class may need an import */
@@ -64,15 +74,73 @@ void lane_function_name_argument(lane_function* self, Py_ssize_t i) {
     return;
   }
   PyErr_NormalizeException(&type, &problem, &traceback);
-  lane_function_error(self, "argument %zd: %S", i, problem);
+  argument_error(self, i, problem);
   Py_XDECREF(type);
   Py_XDECREF(problem);
   Py_XDECREF(traceback);
 }
 
+/* Whether the text of an exception mentions an argument by its index. */
+static bool mentions(PyObject* exception, Py_ssize_t i) {
+  bool found = false;
+  PyObject* text = PyObject_Str(exception);
+  for (int number_sign = 0; text != NULL && number_sign < 2; number_sign++) {
+    PyObject* part = PyUnicode_FromFormat(
+        number_sign ? "argument #%zd " : "argument %zd ", i);
+    found |= part != NULL && PyUnicode_Contains(text, part) == 1;
+    Py_XDECREF(part);
+  }
+  Py_XDECREF(text);
+  PyErr_Clear();
+  return found;
+}
+
+static void big_int_error(lane_function* self, Py_ssize_t i,
+                          const fnabi_any* arg) {
+  PyObject* number = lane_big_int_from((fnabi_big_int_object*)arg->v_object);
+  PyObject* digits = number != NULL ? PyObject_Str(number) : NULL;
+  PyErr_Clear(); /* Python writes no numbers of many thousand digits */
+  PyObject* text =
+      PyUnicode_FromFormat("%V does not fit in int64", digits, "the number");
+  if (text != NULL) argument_error(self, i, text);
+  Py_XDECREF(number);
+  Py_XDECREF(digits);
+  Py_XDECREF(text);
+}
+
+/* An int outside int64 is passed as an object. A function that expects an int
+ * refuses it as such; what the caller has to know is that it does not fit. */
+static void explain_big_int(lane_function* self, const fnabi_any* args,
+                            Py_ssize_t count) {
+  PyObject *type, *problem, *traceback;
+  Py_ssize_t i = 0;
+  while (i < count && args[i].type_index != FNABI_INDEX_BIG_INT) i++;
+  if (i == count || !PyErr_ExceptionMatches(PyExc_TypeError)) return;
+  PyErr_Fetch(&type, &problem, &traceback);
+  PyErr_NormalizeException(&type, &problem, &traceback);
+  while (i < count &&
+         !(args[i].type_index == FNABI_INDEX_BIG_INT && mentions(problem, i)))
+    i++;
+  if (i == count) {
+    PyErr_Restore(type, problem, traceback);
+    return;
+  }
+  big_int_error(self, i, &args[i]);
+  PyObject *new_type, *raised, *new_traceback;
+  PyErr_Fetch(&new_type, &raised, &new_traceback);
+  PyErr_NormalizeException(&new_type, &raised, &new_traceback);
+  PyException_SetCause(raised, problem); /* takes it over */
+  PyErr_Restore(new_type, raised, new_traceback);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+}
+
 void lane_function_raise(lane_function* self, int status, const fnabi_any* args,
                          Py_ssize_t count, uint64_t failures) {
-  if (lane_error_fetch()) return;
+  if (lane_error_fetch()) {
+    explain_big_int(self, args, count);
+    return;
+  }
   PyObject* exception = lane_callback_failure(args, count, failures);
   if (exception != NULL) {
     lane_raise(exception);
@@ -132,9 +200,8 @@ bool lane_function_settle(fnabi_any* result, fnabi_any* refused) {
 void lane_function_refuse(lane_function* self, const fnabi_any* refused) {
   lane_function_error(
       self,
-      "the function answered with type index %d and payload %p, which is "
-      "no result of the ABI; the library may be built for another version of "
-      "it",
+      "the function returned type index %d with payload %p, which is no value "
+      "of the ABI; the library may be built for another version of it",
       (int)refused->type_index, (void*)(uintptr_t)refused->v_bits);
 }
 
@@ -377,8 +444,7 @@ static PyObject* function_new(PyTypeObject* type, PyObject* args,
                                    &callable))
     return NULL;
   if (!PyCallable_Check(callable)) {
-    lane_call_error("Function: callable: expected a callable, got %R",
-                    (PyObject*)Py_TYPE(callable));
+    lane_call_error_got(callable, "Function: callable: expected a callable");
     return NULL;
   }
   fnabi_any any;
@@ -468,7 +534,7 @@ static int set_name(PyObject* function, PyObject* name, void* unused) {
   (void)unused;
   lane_function* self = (lane_function*)function;
   if (name != NULL && !PyUnicode_Check(name))
-    return lane_call_error("Function.__name__: expected a str, got %R", name);
+    return lane_call_error_got(name, "Function.__name__: expected str");
   PyObject* old = self->name;
   Py_XINCREF(name);
   self->name = name;
@@ -496,7 +562,7 @@ static int set_names(PyObject* function, PyObject* names, void* unused) {
     if (!good) {
       Py_XDECREF(tuple);
       return lane_call_error(
-          "Function.names: expected a sequence of str, or None, got %R", names);
+          "Function.names: expected a sequence of str or None, got %R", names);
     }
   }
   PyObject* old = self->names;

@@ -55,6 +55,18 @@ int lane_call_error(const char* format, ...) {
   return -1;
 }
 
+int lane_call_error_got(PyObject* got, const char* format, ...) {
+  va_list list;
+  va_start(list, format);
+  PyObject* text = PyUnicode_FromFormatV(format, list);
+  va_end(list);
+  PyObject* name = text != NULL ? PyType_GetName(Py_TYPE(got)) : NULL;
+  if (name != NULL) lane_call_error("%U, got %U", text, name);
+  Py_XDECREF(text);
+  Py_XDECREF(name);
+  return -1;
+}
+
 PyObject* lane_refuse_reduce(PyObject* self, PyObject* unused) {
   PyObject* name = PyType_GetName(Py_TYPE(self));
   (void)unused;

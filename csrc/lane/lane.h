@@ -79,6 +79,9 @@ PyObject* lane_imported(const char* module, const char* name);
 
 /* Raises CallError; returns -1. */
 int lane_call_error(const char* format, ...);
+/* Raises CallError with ", got " and the name of an object's type after the
+ * text; returns -1. */
+int lane_call_error_got(PyObject* got, const char* format, ...);
 static inline int lane_no_memory(void) {
   PyErr_NoMemory();
   return -1;

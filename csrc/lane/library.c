@@ -59,8 +59,7 @@ static PyObject* library_global(PyObject* module, PyObject* name) {
   fnabi_byte_array text;
   PyObject* keep;
   if (!PyUnicode_Check(name)) {
-    lane_call_error("global_function: name: expected str, got %R",
-                    (PyObject*)Py_TYPE(name));
+    lane_call_error_got(name, "global_function: name: expected str");
     return NULL;
   }
   void* runtime = dlopen("libtvm_ffi.so", RTLD_LAZY | RTLD_NOLOAD);

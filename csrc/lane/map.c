@@ -103,7 +103,7 @@ static int pairs_of_list(pairs* p, PyObject* list, const char* function) {
     if (pair == NULL || PyTuple_Size(pair) != 2) {
       PyErr_Clear();
       status = lane_call_error(
-          "%s: pairs: expected a mapping, or pairs of key and value; got %R at "
+          "%s: pairs: expected a mapping, or pairs of key and value, got %R at "
           "index %zd",
           function, item, i);
     } else {
@@ -126,9 +126,9 @@ static int pairs_of(pairs* p, PyObject* source, const char* function) {
     PyObject* iterator = PyObject_GetIter(source);
     if (iterator == NULL) {
       PyErr_Clear();
-      return lane_call_error(
-          "%s: pairs: expected a mapping, or pairs of key and value; got %R",
-          function, (PyObject*)Py_TYPE(source));
+      return lane_call_error_got(
+          source, "%s: pairs: expected a mapping, or pairs of key and value",
+          function);
     }
     list = PySequence_List(iterator);
     Py_DECREF(iterator);

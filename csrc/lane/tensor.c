@@ -468,9 +468,8 @@ static PyObject* from_dlpack(PyObject* module, PyObject* array) {
   if (any.type_index == FNABI_INDEX_TENSOR)
     return lane_wrap(lane.tensor, any.v_object);
   fnabi_any_release(&any);
-  lane_call_error(
-      "from_dlpack: x: expected an array with __dlpack__ or a buffer, got %R",
-      (PyObject*)type);
+  lane_call_error_got(
+      array, "from_dlpack: x: expected an array with __dlpack__ or a buffer");
   return NULL;
 }
 
