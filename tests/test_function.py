@@ -326,7 +326,7 @@ def test_a_function_describes_itself():
     assert repr(nameless).startswith("<fnabi.Function at 0x")
     with pytest.raises(AttributeError):
         nameless.__name__  # noqa: B018
-    with pytest.raises(CallError, match="__name__: expected a str, got 1"):
+    with pytest.raises(CallError, match="__name__: expected str, got int"):
         nameless.__name__ = 1
     assert "callable" in str(inspect.signature(Function))
 
