@@ -168,10 +168,7 @@ static int64_t write_unknown(fnabi_writer* w) {
 
 /* (('?' | [0-9]+) 'x')* in exactly [at, end), as an array of `rank` dims. */
 static bool write_dims(const reading* r, size_t at, size_t end, size_t rank) {
-  if (rank < 16)
-    fnabi_pack_array(r->w, (unsigned)rank);
-  else
-    fnabi_pack_wide(r->w, 0xDD, rank, 4);
+  fnabi_pack_count(r->w, rank);
   for (; at < end; at++) {
     if (r->data[at] == '?') {
       fnabi_pack_nil(r->w);
@@ -626,7 +623,7 @@ static const char* doubt_of(const reading* r, size_t name) {
 
 static bool refuse(const reading* r, fnabi_error* error) {
   if (r->deep) {
-    fnabi_fail(error, FNABI_DEPTH, r->stuck, "at most 128 levels");
+    fnabi_fail(error, FNABI_DEPTH, r->stuck, FNABI_DEPTH_EXPECTED);
   } else if (r->stuck == 0) {
     fnabi_fail(error, FNABI_DECLARATION_LISTS, r->size, "'(...) -> (...)'");
   } else {

@@ -209,7 +209,7 @@ static const char* read_slot(decoder* d, const char* p, unsigned depth) {
   if (fnabi_json_peek(&d->json, p) != '[')
     return fnabi_json_refuse(&d->json, FNABI_IREE_ABI_SLOT, p, "'['");
   if (depth == FNABI_DEPTH_MAX)
-    return fnabi_json_fail(&d->json, FNABI_DEPTH, p, FNABI_JSON_DEPTH_EXPECTED);
+    return fnabi_json_fail(&d->json, FNABI_DEPTH, p, FNABI_DEPTH_EXPECTED);
   fnabi_pack_array(d->w, 2);
   if ((p = read_name(d, p + 1, 0)) == NULL) return NULL;
   if ((p = read_record_field(d, p, 1, depth + 1)) == NULL) return NULL;
@@ -272,7 +272,7 @@ static const char* read_compound(decoder* d, const char* p, unsigned depth,
   const char* begin = p;
   int64_t type = 0;
   if (depth == FNABI_DEPTH_MAX)
-    return fnabi_json_fail(&d->json, FNABI_DEPTH, p, FNABI_JSON_DEPTH_EXPECTED);
+    return fnabi_json_fail(&d->json, FNABI_DEPTH, p, FNABI_DEPTH_EXPECTED);
   depth++;
   p = read_field(d, p + 1, 0, "the name of a compound type");
   if (p == NULL) return NULL;
@@ -539,7 +539,7 @@ static bool encode_slot(fnabi_reader* r, fnabi_writer* w, unsigned depth,
                         fnabi_error* error) {
   size_t count;
   if (depth == FNABI_DEPTH_MAX)
-    return refuse_part(error, FNABI_DEPTH, FNABI_JSON_DEPTH_EXPECTED, NULL);
+    return refuse_part(error, FNABI_DEPTH, FNABI_DEPTH_EXPECTED, NULL);
   if (!fnabi_unpack_array(r, &count) || count != 2)
     return refuse_part(error, FNABI_MESSAGE, "a pair of key and type", NULL);
   fnabi_put_byte(w, '[');
@@ -655,7 +655,7 @@ static bool encode_type(fnabi_reader* r, fnabi_writer* w, unsigned depth,
   if (elements(type) == 0)
     return refuse_part(error, FNABI_UNSUPPORTED, "any type but Ref", NULL);
   if (depth == FNABI_DEPTH_MAX)
-    return refuse_part(error, FNABI_DEPTH, FNABI_JSON_DEPTH_EXPECTED, NULL);
+    return refuse_part(error, FNABI_DEPTH, FNABI_DEPTH_EXPECTED, NULL);
   if (!encode_fields(r, w, type, depth + 1, error)) return false;
   fnabi_put_byte(w, ']');
   return true;

@@ -219,7 +219,7 @@ const char* fnabi_json_skip(const fnabi_json* j, const char* p,
       return fnabi_json_number(j, p, &number, &natural);
   }
   if (depth == FNABI_DEPTH_MAX)
-    return fnabi_json_fail(j, FNABI_DEPTH, p, FNABI_JSON_DEPTH_EXPECTED);
+    return fnabi_json_fail(j, FNABI_DEPTH, p, FNABI_DEPTH_EXPECTED);
   p++;
   for (size_t i = 0;; i++) {
     p = fnabi_json_next(j, p, i, c == '[' ? ']' : '}', &more);

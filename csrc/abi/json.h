@@ -21,9 +21,6 @@ typedef struct fnabi_json_text {
   size_t raw_size, size;
 } fnabi_json_text;
 
-/* What is expected where FNABI_DEPTH is the fault. */
-#define FNABI_JSON_DEPTH_EXPECTED "at most 128 levels"
-
 /* Both return NULL. `refuse` fails with `code` where another kind of value
  * begins at `p`, and with FNABI_JSON where no value does. */
 const char* fnabi_json_fail(const fnabi_json* j, int32_t code, const char* p,

@@ -102,7 +102,7 @@ static bool take_value(walk* k, const fnabi_component* c) {
     k->at = (size_t)c->end;
   } else if (is_struct(c)) {
     if (k->depth == FNABI_DEPTH_MAX)
-      return refuse(k, FNABI_DEPTH, c->offset, "at most 128 levels");
+      return refuse(k, FNABI_DEPTH, c->offset, FNABI_DEPTH_EXPECTED);
     bool dict = c->tag == 'D';
     fnabi_pack_array(k->w, 2);
     fnabi_pack_int(k->w, dict ? FNABI_SIP_DICT : FNABI_SIP_SEQUENCE);
@@ -432,7 +432,7 @@ static bool encode_node(encoder* e, unsigned depth) {
   if (node == FNABI_SIP_LEAF)
     return put_int(&e->r, &e->w, '_', &index, e->error);
   if (depth == FNABI_DEPTH_MAX) {
-    fnabi_fail(e->error, FNABI_DEPTH, 0, "at most 128 levels");
+    fnabi_fail(e->error, FNABI_DEPTH, 0, FNABI_DEPTH_EXPECTED);
     return false;
   }
   bool dict = node == FNABI_SIP_DICT;

@@ -14,4 +14,7 @@ int64_t fnabi_fail(fnabi_error* error, int32_t code, uint64_t offset,
 void fnabi_path_field(fnabi_error* error, const char* field);
 void fnabi_path_index(fnabi_error* error, uint64_t index);
 
+/* What is expected where nesting exceeds FNABI_DEPTH_MAX. */
+#define FNABI_DEPTH_EXPECTED "at most 128 levels"
+
 #endif /* FNABI_ERROR_H */

@@ -70,6 +70,14 @@ static inline void fnabi_pack_wide(fnabi_writer* w, uint8_t head,
   fnabi_put(w, text, 1 + (size_t)bytes);
 }
 
+/* The head of an array of any number of elements below 2^32. */
+static inline void fnabi_pack_count(fnabi_writer* w, size_t count) {
+  if (count < 16)
+    fnabi_pack_array(w, (unsigned)count);
+  else
+    fnabi_pack_wide(w, 0xDD, count, 4);
+}
+
 static inline void fnabi_pack_uint(fnabi_writer* w, uint64_t value) {
   if (value < 128)
     fnabi_put_byte(w, (uint8_t)value);

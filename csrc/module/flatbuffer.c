@@ -44,13 +44,6 @@ static void pack_scalar(fnabi_writer* w, uint8_t scalar, uint64_t value) {
     fnabi_pack_uint(w, value);
 }
 
-static void pack_count(fnabi_writer* w, size_t count) {
-  if (count < 16)
-    fnabi_pack_array(w, (unsigned)count);
-  else
-    fnabi_pack_wide(w, 0xDD, count, 4);
-}
-
 void fnabi_fb_open(fnabi_fb* fb, const uint8_t* data, size_t size,
                    uint64_t origin, bool lenient, fnabi_writer* writer,
                    fnabi_error* error) {
@@ -351,7 +344,7 @@ static void pack_absent(fnabi_writer* w, const fnabi_fb_field* field) {
   else if (field->kind == FNABI_FB_STRING)
     fnabi_pack_ascii(w, "");
   else
-    pack_count(w, 0);
+    fnabi_pack_count(w, 0);
 }
 
 /* The element of a flat vector: a struct, or a scalar as a struct of one
@@ -410,9 +403,9 @@ static bool walk_flat(fnabi_fb* fb, const fnabi_fb_field* field, size_t from) {
     return true;
   }
   if (!spend(fb, (uint64_t)count * element.size, from)) return false;
-  pack_count(w, count);
+  fnabi_pack_count(w, count);
   for (size_t i = 0; i < count; i++, place += element.size) {
-    if (field->kind == FNABI_FB_STRUCTS) pack_count(w, element.count);
+    if (field->kind == FNABI_FB_STRUCTS) fnabi_pack_count(w, element.count);
     read_element(fb, &element, place, values);
     for (size_t k = 0; k < element.count; k++)
       pack_scalar(w, element.members[k], values[k]);
@@ -449,7 +442,7 @@ static bool walk_unions(fnabi_fb* fb, const fnabi_fb_view* view,
                         const fnabi_fb_field* field) {
   size_t members, place, count;
   if (!unions_at(fb, view, field, &members, &place, &count)) return false;
-  if (fb->writer != NULL) pack_count(fb->writer, count);
+  if (fb->writer != NULL) fnabi_pack_count(fb->writer, count);
   for (size_t i = 0; i < count; i++)
     if (!walk_member(fb, field->members, fb->data[members + i], place + 4 * i))
       return fnabi_fb_in_element(fb, "", i);
@@ -515,7 +508,7 @@ HOT bool walk_table(fnabi_fb* fb, const fnabi_fb_table* table,
   fnabi_fb_view view;
   if (!enter(fb, table, shape, from, &view)) return false;
   if (fb->writer != NULL) {
-    pack_count(fb->writer, table->count + (member != 0 ? 1u : 0u));
+    fnabi_pack_count(fb->writer, table->count + (member != 0 ? 1u : 0u));
     if (member != 0) fnabi_pack_uint(fb->writer, member);
     for (size_t i = 0; i < table->count; i++)
       if (!fnabi_fb_walk_field(fb, &view, &table->fields[i])) return false;
@@ -550,7 +543,7 @@ static bool walk_tables(fnabi_fb* fb, const fnabi_fb_field* field,
   if (fb->writer != NULL && passes)
     head = fnabi_pack_open(fb->writer);
   else if (fb->writer != NULL)
-    pack_count(fb->writer, count);
+    fnabi_pack_count(fb->writer, count);
   for (size_t i = 0; i < count; i++) {
     if (passes && fnabi_fb_is_null(fb, place + 4 * i)) {
       nulls++;

@@ -1,6 +1,7 @@
 /* allocations.h - counts the allocations of the core, and refuses them.
  *
- * The linker leads every allocation here, in the tests that the Makefile names.
+ * In the tests that the Makefile lists, the linker redirects every allocation
+ * to these functions.
  */
 #ifndef ALLOCATIONS_H
 #define ALLOCATIONS_H
@@ -18,8 +19,7 @@ void* __wrap_calloc(size_t count, size_t size);
 void* __wrap_realloc(void* block, size_t size);
 void* __wrap_aligned_alloc(size_t alignment, size_t size);
 
-/* The allocation with the number `refused_from` is refused, and all after it.
- */
+/* The allocation number `refused_from` and all later ones fail. */
 static size_t allocations, largest, refused_from = SIZE_MAX;
 
 static bool allowed(size_t size) {

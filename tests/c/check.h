@@ -1,4 +1,4 @@
-/* check.h - what the C tests share. */
+/* check.h - the helpers of all C tests. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -19,8 +19,8 @@
 /* A literal and its size. */
 #define TEXT(text) text, sizeof(text) - 1
 
-/* A copy that ends with its memory, so that the sanitizer sees a read or a
- * write behind it, of no bytes too. `release` frees it. */
+/* A copy that ends where its memory ends, so that the sanitizer reports a read
+ * or a write after it, also where it is empty. `release` frees it. */
 static inline void* exact(const void* data, size_t size) {
   char* block = malloc(size + 1);
   CHECK(block != NULL);
@@ -37,21 +37,21 @@ static inline uint32_t next_random(uint32_t* state) {
   return *state;
 }
 
-/* An error says what, and where inside the input. */
+/* An error has a code, an offset inside the input, and a path. */
 static inline void check_error(const fnabi_error* error, uint64_t size) {
   CHECK(error->code > FNABI_OK && error->code < FNABI_CODE_COUNT);
   CHECK(error->offset <= size);
   CHECK(memchr(error->path, 0, sizeof error->path) != NULL);
 }
 
-/* That error and no other. */
+/* The error is exactly this one. */
 static inline void check_error_is(const fnabi_error* error, int32_t code,
                                   uint64_t offset, const char* path) {
   CHECK(error->code == code && error->offset == offset);
   CHECK(strcmp(error->path, path) == 0);
 }
 
-/* A text that is refused, and its error. */
+/* A malformed text and its error. */
 typedef struct bad_text {
   const char* text;
   size_t size;
@@ -60,7 +60,7 @@ typedef struct bad_text {
   const char* path;
 } bad_text;
 
-/* A message that is refused, and its error; MessagePack by hand. */
+/* A malformed message, as MessagePack bytes, and its error. */
 typedef struct bad_message {
   const char* message;
   size_t size;
@@ -72,7 +72,7 @@ struct call;
 typedef int64_t writer(const struct call* call, uint8_t* out, size_t capacity,
                        fnabi_error* error);
 
-/* One call of a function that writes: its arguments, and how it is called. */
+/* A call of a function that writes, with its arguments. */
 typedef struct call {
   writer* run;
   const void* data;
@@ -98,14 +98,14 @@ static inline uint8_t* answer(const call* c, size_t* size, fnabi_error* error) {
   return out;
 }
 
-/* The call answers the same size with any room, writes nothing outside it, and
- * writes the same bytes once there is room enough. */
+/* The call returns the same size for any capacity, writes nothing outside it,
+ * and writes the same bytes for every capacity that is sufficient. */
 static inline void check_capacities(const call* c) {
   size_t size;
   fnabi_error error = {0};
   uint8_t* whole = answer(c, &size, &error);
   CHECK(whole != NULL);
-  CHECK(error.code == FNABI_OK); /* left alone on success */
+  CHECK(error.code == FNABI_OK); /* unchanged on success */
   for (size_t capacity = 0; capacity <= size + 2; capacity++) {
     uint8_t* out = exact(NULL, capacity);
     CHECK(c->run(c, out, capacity, &error) == (int64_t)size);
@@ -115,7 +115,7 @@ static inline void check_capacities(const call* c) {
   release(whole);
 }
 
-/* The same of a call that answers these bytes. */
+/* The same, for a call that writes these bytes. */
 static inline void check_answer(const call* c, const void* bytes, size_t size) {
   fnabi_error error;
   size_t written;
@@ -125,7 +125,7 @@ static inline void check_answer(const call* c, const void* bytes, size_t size) {
   release(out);
 }
 
-/* Writes a span; gives its size. */
+/* Writes a span and returns its size. */
 static inline size_t put_span(char* out, char tag, const void* contents,
                               size_t size) {
   int head = sprintf(out, "%c%zu!", tag, size + 1);

@@ -1,5 +1,5 @@
-/* codec.h - what holds for any input to a format whose text decodes to a
- * message, and whose messages encode to text. */
+/* codec.h - properties of any format whose texts decode to messages, and whose
+ * messages encode to texts. */
 #ifndef CODEC_H
 #define CODEC_H
 
@@ -8,15 +8,16 @@
 typedef struct codec {
   writer* decode;
   writer* encode;
-  size_t longer; /* by how much the text that encode writes may be longer */
-  void (*check)(const char* text, size_t size); /* of texts that decode */
+  size_t longer; /* how much longer the encoded text may be than the input */
+  void (*check)(const char* text, size_t size); /* for texts that decode */
 } codec;
 
-/* Whether bytes are taken; the error is filled in where they are not. */
+/* Whether bytes are accepted; if not, the error is filled in. */
 typedef bool taker(const codec* f, const void* bytes, size_t size,
                    fnabi_error* error);
 
-/* Text to message to text; false with an error inside when it is refused. */
+/* Text to message to text to message. False, with an error inside the text, if
+ * it is malformed. */
 static inline bool round_trip(const codec* f, const void* bytes, size_t size,
                               fnabi_error* error) {
   char* text = exact(bytes, size);
@@ -42,7 +43,8 @@ static inline bool round_trip(const codec* f, const void* bytes, size_t size,
   return true;
 }
 
-/* What `write` makes of a message; NULL with an error when it is refused. */
+/* The text that `write` makes of a message; NULL, with an error, if that is
+ * malformed. */
 static inline uint8_t* write_message(writer* write, const void* bytes,
                                      size_t size, size_t* written,
                                      fnabi_error* error) {
@@ -54,7 +56,7 @@ static inline uint8_t* write_message(writer* write, const void* bytes,
   return text;
 }
 
-/* Whether a message is taken; then its text makes the round trip. */
+/* Whether a message is accepted. If so, its text makes the round trip. */
 static inline bool takes_message(const codec* f, const void* bytes, size_t size,
                                  fnabi_error* error) {
   size_t text_size;
@@ -65,8 +67,8 @@ static inline bool takes_message(const codec* f, const void* bytes, size_t size,
   return true;
 }
 
-/* Gives good bytes to `takes` whole, cut at every place, and with every byte
- * set to every value. Of what is cut, only `least` bytes and more are taken. */
+/* Passes valid bytes to `takes`: whole, cut at every offset, and with every
+ * byte set to every value. Cut ones are accepted from `least` bytes on. */
 static inline void check_damage(taker* takes, const codec* f, const void* bytes,
                                 size_t size, size_t least) {
   fnabi_error error;
@@ -83,11 +85,11 @@ static inline void check_damage(taker* takes, const codec* f, const void* bytes,
     }
     changed[at] = kept;
   }
-  CHECK(taken > size); /* among them the bytes themselves */
+  CHECK(taken > size); /* the unchanged bytes are among them */
   release(changed);
 }
 
-/* The same of the message of a good text. */
+/* The same, for the message of a valid text. */
 static inline void check_damaged_message(const codec* f, const char* text,
                                          size_t size) {
   fnabi_error error;

@@ -1,6 +1,6 @@
 /* Runs a fuzz target without a fuzzer, so that its corpus is a test with any
- * compiler: the files named on the command line, every truncation of them, and
- * changes of them from a fixed seed. */
+ * compiler. The inputs are the files named on the command line, truncations of
+ * them, and random changes of them from a fixed seed. */
 #include "check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
@@ -13,7 +13,7 @@ static void run(const uint8_t* data, size_t size) {
   release(copy);
 }
 
-/* Changes up to four places: a byte set, a bit turned, a piece of the file
+/* Makes up to four changes: a byte set, a bit inverted, a piece of the file
  * copied over another, or cut out. */
 static size_t change(uint8_t* data, size_t size, uint32_t* random) {
   for (unsigned left = 1 + next_random(random) % 4; left > 0 && size > 0;

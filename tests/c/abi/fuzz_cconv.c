@@ -8,7 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size);
 DEFINE_WRITER(decode, fnabi_cconv_decode)
 DEFINE_WRITER(encode, fnabi_cconv_encode)
 
-/* The offsets ascend and lie inside the buffer. */
+/* The offsets ascend and are inside the buffer. */
 static void check_layout(const char* text, size_t size, int32_t buffer) {
   size_t spans = 0;
   for (size_t i = 0; i < size; i++) spans += text[i] == 'C';

@@ -67,7 +67,7 @@ static void test_errors(void) {
 #endif
 }
 
-/* What an encoder is given and refuses: code and path. MessagePack by hand. */
+/* Messages that the encoder refuses: MessagePack bytes, code and path. */
 static const bad_message refused[] = {
     {TEXT(""), FNABI_MESSAGE, ""},
     {TEXT("\xC0"), FNABI_MESSAGE, ""},

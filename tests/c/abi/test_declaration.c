@@ -31,7 +31,7 @@ static void test_decode(void) {
   check_answer(&(call){decode, TEXT(text), -1, -1}, TEXT(message));
 }
 
-/* The text of the doubt stands at the end of the message. */
+/* The doubt is the last element of the message. */
 static void check_doubt(const char* text, size_t text_size, int64_t inputs,
                         const char* letters, const char* doubt) {
   fnabi_error error;
@@ -51,7 +51,7 @@ static void check_doubt(const char* text, size_t text_size, int64_t inputs,
 static void test_letters(void) {
   static const char text[] =
       "async func @f(%a: i32, %b: i64, %c: i32, %input3: f32) -> (%d: !a)";
-  /* no letter behind the counted ones is read */
+  /* no letter after the counted ones is read */
   char* letters = exact("iiifrr", 6);
   check_doubt(TEXT(text), 5, letters + 1, NULL); /* "iif" */
   check_doubt(TEXT(text), 5, NULL, "names");

@@ -112,7 +112,7 @@ static void test_depth(void) {
   CHECK(error.offset == sizeof head - 1 + (LEVELS - 1) * (sizeof level - 1));
 }
 
-/* What an encoder is given and refuses: code and path. MessagePack by hand. */
+/* Messages that the encoder refuses: MessagePack bytes, code and path. */
 #define INPUT(type) TEXT("\x93\x91" type "\x90\x90")
 static const bad_message refused[] = {
     {TEXT(""), FNABI_MESSAGE, ""},

@@ -153,7 +153,7 @@ static void test_build(void) {
                TEXT("B33!d-1d128d0d2147483647d-2147483648"));
 }
 
-/* What an encoder is given and refuses: code and path. MessagePack by hand. */
+/* Messages that the encoder refuses: MessagePack bytes, code and path. */
 #define SIDES(value) "\x92\x91" value "\x90"
 #define F32  \
   "\x93\xA5" \
@@ -205,7 +205,7 @@ static void test_encode_refuses(void) {
   }
 }
 
-/* All widths in which MessagePack can write the same numbers and texts. */
+/* The same numbers and texts in every width that MessagePack has. */
 static void test_encode_takes_all_widths(void) {
   static const struct {
     const char* dim;
@@ -259,7 +259,7 @@ static void test_all_of_two_bytes(void) {
   }
 }
 
-/* Random texts whose lengths are right, so that they get past the spans. */
+/* Random texts with correct lengths, so that the spans are well-formed. */
 static void test_random(void) {
   static const char* const fields[] = {"t0", "t3",  "t11", "t12", "d1", "d-1",
                                        "d7", "d64", "d-2", "d01", "x1", "d"};

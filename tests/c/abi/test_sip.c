@@ -19,7 +19,7 @@ static const char good[] =
     "I59!D55!K2!x_0K2!\xFF_1K1!S36!k1D20!K4!key_200K5!name_3k0_4k200_5"
     "R12!S9!k0_0k1_1";
 
-/* The events of a side; gives how many there are, and the code behind them. */
+/* The events of a side; returns their number, and the code after them. */
 static uint8_t* events_of(const void* bytes, size_t size, int32_t side,
                           size_t* message_size, size_t* count, int32_t* code) {
   fnabi_error error;
@@ -160,7 +160,7 @@ static void test_visit(void) {
   }
 }
 
-/* What a writer is given and refuses: code and path. MessagePack by hand. */
+/* Messages that a writer refuses: MessagePack bytes, code and path. */
 #define INPUTS(node) "\x92" node "\xC0"
 #define ONE(key, node) "\x91\x92" key node
 #define LEAF "\x92\x01\x05"
@@ -237,7 +237,7 @@ static void test_writers_refuse(void) {
   }
 }
 
-/* All widths in which MessagePack can write the same numbers and texts. */
+/* The same numbers and texts in every width that MessagePack has. */
 static void test_writers_take_all_widths(void) {
   static const struct {
     const char* node;
@@ -289,7 +289,7 @@ static bool check_mangled(const uint8_t* text, size_t size) {
   return code == FNABI_OK;
 }
 
-/* Whether a message of events is taken; then its text is good. */
+/* Whether a message of events is accepted. If so, its text is valid. */
 static bool takes_events(const codec* f, const void* bytes, size_t size,
                          fnabi_error* error) {
   (void)f;
@@ -311,7 +311,7 @@ static void test_damaged_messages(void) {
   release(message);
 }
 
-/* Whether a text is taken; its events can be visited in any case. */
+/* Whether a text is accepted. Its events can be visited in any case. */
 static bool check_text(const codec* f, const void* text, size_t size,
                        fnabi_error* error) {
   for (int i = 0; i < 2; i++) {
@@ -401,7 +401,7 @@ static char* nested(size_t depth, size_t* size) {
   return text;
 }
 
-/* A million levels cost no more than the limit. */
+/* A million levels take no more time than the limit allows. */
 static void test_depth(void) {
   static const size_t depths[] = {0,   1,     63,    64,    65,     128,
                                   129, 16383, 16384, 16385, 1000000};
@@ -530,7 +530,7 @@ static void test_allocations(void) {
   }
 }
 
-/* Keys that fall, many and long: sorting them is not quadratic. */
+/* Many long keys in descending order: sorting them is not quadratic. */
 static void test_many_keys(void) {
   const size_t keys = 200000;
   char* text = __real_malloc(20 * keys + 40);

@@ -1,4 +1,4 @@
-/* module.h - what holds for any input to the functions of modules. */
+/* module.h - properties of the functions of modules, for any input. */
 #ifndef MODULE_H
 #define MODULE_H
 
@@ -17,7 +17,7 @@ static int64_t module_field(const call* c, uint8_t* out, size_t capacity,
 
 DEFINE_WRITER(module_check, fnabi_vmfb_check)
 
-/* Decodes, or answers the code of an error that lies inside the input. */
+/* Decodes, or returns the code of an error that is inside the input. */
 static int32_t module_decode(const call* c, size_t* size) {
   fnabi_error error;
   uint8_t* message = answer(c, size, &error);
@@ -30,7 +30,7 @@ static int32_t module_decode(const call* c, size_t* size) {
   return FNABI_OK;
 }
 
-/* True for a module, where `lenient` also for one with null attributes. */
+/* Whether it is a module; if `lenient`, it may have null attributes. */
 static bool module_verify(const void* data, size_t size, bool lenient) {
   fnabi_error error;
   int64_t verified = fnabi_vmfb_verify(data, size, lenient, &error);
@@ -41,9 +41,9 @@ static bool module_verify(const void* data, size_t size, bool lenient) {
 
 enum { MODULE_INVALID, MODULE_LENIENT, MODULE_VALID };
 
-/* What was verified decodes, but for ordinals outside and for more text than
- * its size allows; what was not may be tried all the same. What is passed over,
- * and ordinals outside, are among the findings. */
+/* A verified module decodes, unless an ordinal is outside its table, or shared
+ * text is longer than the size allows. Other files may be decoded too, without
+ * harm. Findings report skipped attributes and ordinals outside their tables. */
 static int check_module(const void* data, size_t size) {
   bool lenient = module_verify(data, size, true);
   bool valid = module_verify(data, size, false);
