@@ -369,8 +369,8 @@ static bool lay_elements(layout* l, const char* data, side span,
   }
   lay_align(l, first.alignment);
   uint64_t width = span.end - span.begin;
-  uint64_t room = l->capacity > l->count ? l->capacity - l->count : 0;
-  if (width != 0 && count <= room / width) {
+  uint64_t left = l->capacity > l->count ? l->capacity - l->count : 0;
+  if (width != 0 && count <= left / width) {
     while (count-- > 0) lay_element(l, data, span);
     return true;
   }

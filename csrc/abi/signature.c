@@ -161,7 +161,7 @@ int64_t fnabi_signature_decode(const char* data, size_t size, size_t offset,
 }
 
 void fnabi_put_integer(fnabi_writer* w, char tag, int64_t value) {
-  uint8_t text[FNABI_DECIMAL_ROOM + 1], *end = text + sizeof text;
+  uint8_t text[FNABI_DECIMAL_CAPACITY + 1], *end = text + sizeof text;
   uint8_t* begin = fnabi_decimal_signed(end, value);
   *--begin = (uint8_t)tag;
   fnabi_put(w, begin, (size_t)(end - begin));
@@ -170,7 +170,7 @@ void fnabi_put_integer(fnabi_writer* w, char tag, int64_t value) {
 bool fnabi_span_close(fnabi_writer* w, size_t place) {
   size_t contents = w->size - place;
   if (contents >= INT32_MAX) return false;
-  uint8_t text[FNABI_DECIMAL_ROOM + 1], *end = text + sizeof text - 1;
+  uint8_t text[FNABI_DECIMAL_CAPACITY + 1], *end = text + sizeof text - 1;
   const uint8_t* begin = fnabi_decimal(end, contents + 1);
   *end = '!';
   size_t head = (size_t)(end + 1 - begin);

@@ -245,14 +245,14 @@ int64_t fnabi_sip_decode(const char* data, size_t size, uint8_t* out,
 /* One number for each structure, or for each open one. */
 typedef struct stack {
   uint64_t* places; /* `few`, or allocated */
-  size_t depth, room;
+  size_t depth, capacity;
   uint64_t few[64];
 } stack;
 
 static void stack_init(stack* s) {
   s->places = s->few;
   s->depth = 0;
-  s->room = sizeof s->few / sizeof *s->few;
+  s->capacity = sizeof s->few / sizeof *s->few;
 }
 
 static void stack_free(stack* s) {
@@ -261,14 +261,14 @@ static void stack_free(stack* s) {
 
 static int32_t push(stack* s, uint64_t number, size_t limit) {
   if (s->depth == limit) return FNABI_DEPTH;
-  if (s->depth == s->room) {
+  if (s->depth == s->capacity) {
     bool first = s->places == s->few;
-    size_t bytes = 2 * s->room * sizeof *s->places;
+    size_t bytes = 2 * s->capacity * sizeof *s->places;
     uint64_t* places = realloc(first ? NULL : s->places, bytes);
     if (places == NULL) return FNABI_MEMORY;
     if (first) memcpy(places, s->few, sizeof s->few);
     s->places = places;
-    s->room *= 2;
+    s->capacity *= 2;
   }
   s->places[s->depth++] = number;
   return FNABI_OK;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* The capacity for any number and the bytes overwritten before it. */
-#define FNABI_DECIMAL_ROOM 24
+#define FNABI_DECIMAL_CAPACITY 24
 
 /* The four digits of a number below 10000. */
 static inline void fnabi_decimal_four(uint8_t* out, uint32_t number) {

@@ -10,7 +10,7 @@
 /* A growing array; size and capacity in bytes. All zero at first. */
 typedef struct fnabi_vector {
   uint8_t* data;
-  size_t size, room;
+  size_t size, capacity;
 } fnabi_vector;
 
 /* Moves the array to memory with a capacity for `more` bytes after it. */
@@ -19,7 +19,7 @@ bool fnabi_vector_grow(fnabi_vector* v, size_t more);
 /* Ensures a capacity for `more` bytes after the array; false if out of memory.
  */
 static inline bool fnabi_vector_reserve(fnabi_vector* v, size_t more) {
-  return more <= v->room - v->size || fnabi_vector_grow(v, more);
+  return more <= v->capacity - v->size || fnabi_vector_grow(v, more);
 }
 
 static inline bool fnabi_vector_append(fnabi_vector* v, const void* bytes,

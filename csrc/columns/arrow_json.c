@@ -76,7 +76,8 @@ static inline void put_short(fnabi_writer* w, const void* bytes, size_t size) {
 }
 
 static void put_number(fnabi_writer* w, int64_t number) {
-  uint8_t digits[FNABI_DECIMAL_ROOM + 32], *end = digits + FNABI_DECIMAL_ROOM;
+  uint8_t digits[FNABI_DECIMAL_CAPACITY + 32],
+      *end = digits + FNABI_DECIMAL_CAPACITY;
   memset(end, 0, 32);
   const uint8_t* begin = fnabi_decimal_signed(end, number);
   put_short(w, begin, (size_t)(end - begin));

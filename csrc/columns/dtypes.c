@@ -83,7 +83,7 @@ void fnabi_dtype_table_write_name(fnabi_writer* w,
   fnabi_dtype dtype = fnabi_dtype_table_at(table, i);
   fnabi_put(w, names[dtype.kind], strlen(names[dtype.kind]));
   if (dtype.kind >= FNABI_DTYPE_BOOL) return;
-  uint8_t bits[FNABI_DECIMAL_ROOM], *end = bits + sizeof bits;
+  uint8_t bits[FNABI_DECIMAL_CAPACITY], *end = bits + sizeof bits;
   const uint8_t* begin = fnabi_decimal(end, dtype.bits);
   fnabi_put(w, begin, (size_t)(end - begin));
   if (dtype.format_size == 0) return;

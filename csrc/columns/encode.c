@@ -27,7 +27,7 @@ static inline uint8_t* put_head(uint8_t* at, const uint8_t* end, char tag) {
 
 /* The most bytes of a head ("B2147483647!"), of a number with its tag and of a
  * dtype ("t11"); and how many bytes before a number are overwritten. */
-enum { HEAD = 12, NUMBER = 11, TYPE = 3, SLACK = FNABI_DECIMAL_ROOM };
+enum { HEAD = 12, NUMBER = 11, TYPE = 3, SLACK = FNABI_DECIMAL_CAPACITY };
 
 #define COLUMN(type, name) \
   const type* name = (const type*)(const void*)c[FNABI_COLUMN_##name].data
@@ -136,11 +136,11 @@ size_t fnabi_columns_encode_room(const fnabi_columns* columns, size_t first,
 static int64_t read_row(const fnabi_columns* columns, size_t row,
                         fnabi_vector* message, fnabi_error* error) {
   for (;;) {
-    int64_t size =
-        fnabi_columns_row(columns, row, message->data, message->room, error);
+    int64_t size = fnabi_columns_row(columns, row, message->data,
+                                     message->capacity, error);
     if (size < 0) return size;
     message->size = 0;
-    if ((size_t)size <= message->room) {
+    if ((size_t)size <= message->capacity) {
       message->size = (size_t)size;
       return size;
     }
@@ -177,8 +177,8 @@ static int64_t encode_row(const fnabi_columns* columns, size_t row,
   uint64_t room = most_bytes(columns, row, row + 1) + SLACK;
   if (room > SIZE_MAX || !fnabi_vector_reserve(scratch, (size_t)room))
     return fnabi_fail(error, FNABI_MEMORY, 0, NULL);
-  const uint8_t* end = scratch->data + scratch->room;
-  uint8_t* at = scratch->data + scratch->room;
+  const uint8_t* end = scratch->data + scratch->capacity;
+  uint8_t* at = scratch->data + scratch->capacity;
   for (int i = 1; i >= 0; i--) {
     const fnabi_vector* c = columns->vectors + i * FNABI_COLUMN_SIDE;
     const uint8_t* side_end = at;

@@ -241,11 +241,11 @@ static bool add_text(fnabi_columns* columns, fnabi_text text) {
   fnabi_error error;
   const char* doubt = NULL;
   if (!fnabi_vector_reserve(scratch, 512)) return false;
-  fnabi_writer w = {scratch->data, scratch->room, 0};
+  fnabi_writer w = {scratch->data, scratch->capacity, 0};
   bool good = write_text(columns->abi, text, &w, &doubt, &error);
-  if (good && w.size > scratch->room) {
+  if (good && w.size > scratch->capacity) {
     if (!fnabi_vector_reserve(scratch, w.size)) return false;
-    w = (fnabi_writer){scratch->data, scratch->room, 0};
+    w = (fnabi_writer){scratch->data, scratch->capacity, 0};
     good = write_text(columns->abi, text, &w, &doubt, &error);
     if (w.size > w.capacity) return false; /* the text has changed */
   }

@@ -111,14 +111,15 @@ static bool add_module(fnabi_scan* scan, fnabi_text name, const char* data,
   if (fnabi_vmfb_verify(data, size, lenient, &error) < 0)
     return put_bad_module(scan, name, &error);
   for (;;) { /* the module's name, and then its exports */
-    head = fnabi_vmfb_field(data, size, MODULE_NAME, v->data, v->room, &error);
+    head =
+        fnabi_vmfb_field(data, size, MODULE_NAME, v->data, v->capacity, &error);
     if (head < 0) return put_bad_module(scan, name, &error);
-    bool fits = (size_t)head <= v->room;
+    bool fits = (size_t)head <= v->capacity;
     all = fnabi_vmfb_exports(data, size, fits ? v->data + head : NULL,
-                             fits ? v->room - (size_t)head : 0, &error);
+                             fits ? v->capacity - (size_t)head : 0, &error);
     if (all < 0)
       return error.code != FNABI_MEMORY && put_bad_module(scan, name, &error);
-    if ((size_t)(head + all) <= v->room) break;
+    if ((size_t)(head + all) <= v->capacity) break;
     if (!fnabi_vector_reserve(v, (size_t)(head + all))) return false;
   }
   fnabi_reader r = {v->data, (size_t)(head + all), 0};
@@ -164,7 +165,7 @@ static int read_file(const char* path, fnabi_vector* file) {
 }
 
 static void shrink(fnabi_vector* v) {
-  if (v->room <= KEPT) return;
+  if (v->capacity <= KEPT) return;
   free(v->data);
   *v = (fnabi_vector){NULL, 0, 0};
 }
