@@ -156,7 +156,7 @@ bool fnabi_arrow_set_codes(struct ArrowArray* out) {
   return fnabi_arrow_set_dictionary(out, NULL, FNABI_CODE_COUNT, write_code);
 }
 
-/* --------------------------------------------------------- moving and freeing */
+/* ------------------------------------------------------- moving and freeing */
 
 #define MOVE(type)                             \
   do {                                         \

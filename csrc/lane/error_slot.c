@@ -8,7 +8,7 @@
 
 #include "lane/lane.h"
 
-/* --------------------------------------------------------- slots of libraries */
+/* ------------------------------------------------------- slots of libraries */
 
 /* A library that links to nothing keeps its errors itself; fnabi/callee.h says
  * how. */

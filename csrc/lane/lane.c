@@ -89,7 +89,7 @@ PyTypeObject* lane_add_type(PyObject* module, PyType_Spec* spec,
   return (PyTypeObject*)type; /* for ever */
 }
 
-/* ------------------------------------------------------------------ shutting down */
+/* ------------------------------------------------------------ shutting down */
 
 /* Libraries may keep and call Python objects after the interpreter has shut
  * down. */

@@ -256,9 +256,9 @@ PyObject* lane_error_report(void);
 /* Reports that the interpreter is shutting down. Does not need the GIL. */
 void lane_error_report_end(void);
 
-/* ------------------------------------------------------------- error_slot.c
- *
- * No function here but lane_error_find needs the GIL. */
+/* ------------------------------------------------------------- error_slot.c */
+
+/* No function here but lane_error_find needs the GIL. */
 
 /* Looks for the slot of libtvm_ffi, unless it is known or nothing has been
  * loaded since the last time. To be called before any function that may use

@@ -408,7 +408,7 @@ static PyObject* build_export(builder* b, const export_classes* of) {
                   : call(of->unreadable, fields, of->class->count);
 }
 
-/* ------------------------------------------------------------------- decoder */
+/* ------------------------------------------------------------------ decoder */
 
 #define SCRATCH 4096 /* bytes on the stack */
 #define GUESS_MAX (1u << 22)

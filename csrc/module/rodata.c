@@ -14,9 +14,9 @@ static bool begins(const char* data, size_t size, const char* magic, size_t n) {
   return size >= n && memcmp(data, magic, n) == 0;
 }
 
-/* ----------------------------------------------------------- ZIP directories
- *
- * The file ends with the entries of the directory and its end record:
+/* ---------------------------------------------------------- ZIP directories */
+
+/* The file ends with the entries of the directory and its end record:
  *
  *   entry:  "PK\1\2", 16 bytes, u32 packed size, u32 size, u16 name size,
  *           u16 extra size, u16 comment size, 8 bytes, u32 offset of the local
@@ -162,8 +162,7 @@ int64_t fnabi_vmfb_files(const char* data, size_t size, uint8_t* out,
   return (int64_t)w.size;
 }
 
-/* ------------------------------------------------------------------- content
- */
+/* ------------------------------------------------------------------ content */
 
 /* The ISA of an ELF file by its e_machine; NULL for others. */
 static const char* elf_isa(const char* data) {

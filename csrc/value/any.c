@@ -97,8 +97,7 @@ fnabi_code fnabi_any_own(const fnabi_any* view, fnabi_any* out) {
   return FNABI_OK;
 }
 
-/* ------------------------------------------------------------------ as a key
- */
+/* ----------------------------------------------------------------- as a key */
 
 static bool same_text(const fnabi_byte_array* a, const fnabi_byte_array* b) {
   return a->size == b->size &&

@@ -107,7 +107,7 @@ static uint64_t word(const elf* e, uint64_t at) {
   return get(e, at, word_size(e));
 }
 
-/* ---------------------------------------------------------- headers */
+/* ------------------------------------------------------------------ headers */
 
 typedef struct segment {
   uint64_t type, offset, address, size; /* size: in the file */
@@ -231,7 +231,7 @@ static bool find_section(const elf* e, uint64_t type, section* found) {
   return false;
 }
 
-/* ---------------------------------------------------------- dynamic */
+/* ------------------------------------------------------------------ dynamic */
 
 static bool find_dynamic(elf* e) {
   for (uint64_t i = 0; i < e->segment_count; i++) {
@@ -359,7 +359,7 @@ static bool read_text(elf* e, uint64_t offset, uint64_t at, const char** text,
   return true;
 }
 
-/* ---------------------------------------------------------- symbols */
+/* ------------------------------------------------------------------ symbols */
 
 /* hash ::= nbucket nchain bucket[nbucket] chain[nchain]
  * There is one chain entry a symbol. */
@@ -541,7 +541,7 @@ static bool is_early(const elf* e, const entry* table, const entry* size,
   return true;
 }
 
-/* ---------------------------------------------------------- the message */
+/* -------------------------------------------------------------- the message */
 
 static bool pack_needed(elf* e, fnabi_writer* w) {
   size_t place = fnabi_pack_open(w), count = 0;

@@ -101,9 +101,9 @@ static bool is_taken(const table* t, uint64_t at) {
   return at < t->slots && *meta_at(t, at) < RESERVED;
 }
 
-/* ------------------------------------------------------------------- walking
- *
- * The cursor of a dense map is its next slot, and above it how many pairs went
+/* ------------------------------------------------------------------ walking */
+
+/* The cursor of a dense map is its next slot, and above it how many pairs went
  * before. */
 
 bool fnabi_map_next(const fnabi_map_object* map, uint64_t* cursor,
@@ -128,8 +128,7 @@ bool fnabi_map_next(const fnabi_map_object* map, uint64_t* cursor,
   return true;
 }
 
-/* -------------------------------------------------------------------- tables
- */
+/* ------------------------------------------------------------------- tables */
 
 /* Those a byte has room for: all up to 15, then triangular numbers, first each
  * of them, then about every 1.5th power. */
@@ -360,8 +359,7 @@ static void move_item(table* t, uint64_t from, uint64_t to) {
   set_before(t, item->after, to);
 }
 
-/* ----------------------------------------------------------------- insertion
- */
+/* ---------------------------------------------------------------- insertion */
 
 /* One item of a chain that moves. */
 typedef struct move {
@@ -502,8 +500,7 @@ static bool rebuild(const fnabi_map_object* map, uint64_t slots, table* out) {
   }
 }
 
-/* --------------------------------------------------------------------- maps
- */
+/* --------------------------------------------------------------------- maps */
 
 static void store(fnabi_map_object* map, const table* t) {
   dense_map* dense = (dense_map*)map;
@@ -676,8 +673,7 @@ void fnabi_map_clear(fnabi_map_object* map) {
   }
 }
 
-/* ------------------------------------------------------------------ creation
- */
+/* ----------------------------------------------------------------- creation */
 
 /* What a key that occurs again leaves over, up to all pairs but one. */
 typedef struct leftover {

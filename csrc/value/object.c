@@ -51,8 +51,7 @@ typedef struct prefix {
 
 static prefix* prefix_of(void* object) { return (prefix*)object - 1; }
 
-/* -------------------------------------------------------------------- memory
- */
+/* ------------------------------------------------------------------- memory */
 
 static void* allocate(size_t size, int32_t type_index,
                       void (*deleter)(void* self, int flags), bool clear) {
@@ -79,9 +78,9 @@ void* fnabi_object_new_raw(size_t size, int32_t type_index,
 
 void fnabi_object_free(void* object) { free(prefix_of(object)); }
 
-/* -------------------------------------------------------------------- counts
- *
- * All strong references together hold one weak one, so that whoever gives the
+/* ------------------------------------------------------------------- counts */
+
+/* All strong references together hold one weak one, so that whoever gives the
  * last weak one back frees the memory. */
 
 /* What others have done before they gave their references back is seen from
@@ -121,9 +120,9 @@ bool fnabi_object_promote(void* object) {
   return false;
 }
 
-/* --------------------------------------------------------------- destruction
- *
- * Objects that hold others are destroyed one after the other: one that loses
+/* -------------------------------------------------------------- destruction */
+
+/* Objects that hold others are destroyed one after the other: one that loses
  * its last reference meanwhile is put on a list, which goes through the objects
  * themselves. So values may nest as deeply as memory allows. */
 
@@ -194,8 +193,7 @@ void fnabi_object_delete(void* self, int flags) {
   if (flags & FNABI_DELETER_WEAK) fnabi_object_free(self);
 }
 
-/* --------------------------------------------------------------------- texts
- */
+/* -------------------------------------------------------------------- texts */
 
 /* Text in the same block as an object; NUL-terminated by convention. */
 static void put_text(fnabi_byte_array* out, char* at, const char* data,
@@ -231,8 +229,7 @@ bool fnabi_bytes_new(const char* data, size_t size, fnabi_any* out) {
   return text_new(data, size, FNABI_INDEX_SMALL_BYTES, FNABI_INDEX_BYTES, out);
 }
 
-/* -------------------------------------------------------------------- shapes
- */
+/* ------------------------------------------------------------------- shapes */
 
 fnabi_shape_object* fnabi_shape_new(const int64_t* dims, size_t ndim) {
   if (ndim > (SIZE_MAX - sizeof(fnabi_shape_object)) / sizeof *dims)
@@ -246,9 +243,9 @@ fnabi_shape_object* fnabi_shape_new(const int64_t* dims, size_t ndim) {
   return shape;
 }
 
-/* -------------------------------------------------------------------- errors
- *
- * Kind and message do not change and stand in the object's block. The backtrace
+/* ------------------------------------------------------------------- errors */
+
+/* Kind and message do not change and stand in the object's block. The backtrace
  * grows on its way up and is a block of its own. */
 
 /* Two texts as one, or NULL. */
@@ -304,8 +301,7 @@ fnabi_error_object* fnabi_error_object_new(const fnabi_byte_array* kind,
   return error;
 }
 
-/* ----------------------------------------------------------------- functions
- */
+/* ---------------------------------------------------------------- functions */
 
 fnabi_function_object* fnabi_function_new(fnabi_call call, size_t extra,
                                           void (*deleter)(void*, int)) {
@@ -316,8 +312,7 @@ fnabi_function_object* fnabi_function_new(fnabi_call call, size_t extra,
   return function;
 }
 
-/* ---------------------------------------------------------------- big numbers
- */
+/* -------------------------------------------------------------- big numbers */
 
 bool fnabi_int_new(const uint64_t* words, size_t count, fnabi_any* out) {
   /* The highest word says nothing when it repeats the sign below it. */

@@ -75,8 +75,7 @@ static size_t dims_size(int32_t ndim) {
   return (size_t)ndim * 2 * sizeof(int64_t);
 }
 
-/* -------------------------------------------------------------------- objects
- */
+/* ------------------------------------------------------------------ objects */
 
 void fnabi_tensor_delete(void* self, int flags) {
   fnabi_held_tensor* held = self;
@@ -138,8 +137,7 @@ fnabi_held_tensor* fnabi_tensor_of_versioned(fnabi_dl_versioned* managed,
   return NULL;
 }
 
-/* --------------------------------------------------------------- handing over
- */
+/* ------------------------------------------------------------- handing over */
 
 static void delete_managed(fnabi_dl_managed* managed) {
   fnabi_object_release(managed->context);
@@ -184,8 +182,7 @@ fnabi_dl_versioned* fnabi_tensor_to_versioned(fnabi_tensor_object* tensor,
   return managed;
 }
 
-/* -------------------------------------------------------------------- copying
- */
+/* ------------------------------------------------------------------ copying */
 
 /* Copies `count` > 0 elements in C order. The innermost dim is a loop of its
  * own; the others are counted through in `index`. */

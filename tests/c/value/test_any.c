@@ -69,8 +69,7 @@ static void test_texts(void) {
   CHECK(!fnabi_any_bytes(&any, &out));
 }
 
-/* ---------------------------------------------------------------------- own
- */
+/* ---------------------------------------------------------------------- own */
 
 static void test_own(void) {
   fnabi_byte_array out, text = {TEXT("a longer text")};
@@ -136,8 +135,7 @@ static void test_own(void) {
   refused_from = SIZE_MAX;
 }
 
-/* -------------------------------------------------------------------- as keys
- */
+/* ------------------------------------------------------------------ as keys */
 
 static void test_keys(void) {
   const uint64_t big[] = {1, 2}, other[] = {1, 3};

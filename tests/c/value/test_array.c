@@ -83,8 +83,7 @@ static void test_counts(void) {
   fnabi_object_release(list);
 }
 
-/* ------------------------------------------------------------------- foreign
- */
+/* ------------------------------------------------------------------ foreign */
 
 static int foreign_frees;
 
@@ -151,8 +150,7 @@ static void test_meddling(void) {
   check_meddling(100, 0);
 }
 
-/* --------------------------------------------------------------- allocations
- */
+/* -------------------------------------------------------------- allocations */
 
 static void test_allocations(void) {
   refused_from = allocations = 0;

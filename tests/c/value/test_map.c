@@ -32,8 +32,7 @@ static int64_t get(const fnabi_map_object* map, fnabi_any key) {
   return value == NULL ? -1 : value->v_int;
 }
 
-/* ------------------------------------------------------------------ creation
- */
+/* ----------------------------------------------------------------- creation */
 
 static void test_new(void) {
   static const uint64_t slots[] = {16, 16, 16, 16, 32};
@@ -111,8 +110,7 @@ static void test_duplicates(void) {
   check_duplicates(9, 9);
 }
 
-/* ------------------------------------------------------------------- changes
- */
+/* ------------------------------------------------------------------ changes */
 
 static void test_counts(void) {
   for (int before = 0; before < 20; before += 9) { /* small, and dense */
@@ -186,9 +184,9 @@ static void test_chains(void) {
   fnabi_object_release(map);
 }
 
-/* --------------------------------------------------------------- no way out
- *
- * A table with plenty of room, but none at any of the distances from a slot. */
+/* --------------------------------------------------------------- no way out */
+
+/* A table with plenty of room, but none at any of the distances from a slot. */
 
 enum { CROWDED = 8192, SHIFT = 51 };
 
@@ -306,8 +304,7 @@ static void test_new_without_way(void) {
   free(pairs);
 }
 
-/* ------------------------------------------------------------------- foreign
- */
+/* ------------------------------------------------------------------ foreign */
 
 static int foreign_frees;
 
@@ -411,9 +408,9 @@ static void test_foreign_hashes(void) {
   fnabi_object_release(map);
 }
 
-/* ------------------------------------------------------------------- damaged
- *
- * Nothing outside the table is read, and nothing runs for ever. */
+/* ------------------------------------------------------------------ damaged */
+
+/* Nothing outside the table is read, and nothing runs for ever. */
 
 static void use(fnabi_map_object* map) {
   uint64_t cursor = FNABI_MAP_BEGIN, steps = 0;
@@ -470,8 +467,7 @@ static void test_damaged(void) {
   }
 }
 
-/* --------------------------------------------------------------- allocations
- */
+/* -------------------------------------------------------------- allocations */
 
 static void test_allocations(void) {
   fnabi_any pairs[24];

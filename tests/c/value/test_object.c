@@ -5,8 +5,7 @@
 #include "value/map.h"
 #include "value/values.h"
 
-/* -------------------------------------------------------------------- header
- */
+/* ------------------------------------------------------------------- header */
 
 static void test_header(void) {
   fnabi_object* object = fnabi_object_new(40, 99, NULL);
@@ -28,8 +27,7 @@ static void test_header(void) {
   CHECK(fnabi_object_new(SIZE_MAX - 8, 99, NULL) == NULL);
 }
 
-/* -------------------------------------------------------------------- counts
- */
+/* ------------------------------------------------------------------- counts */
 
 static void test_counts(void) {
   int log = 0;
@@ -129,8 +127,7 @@ static void test_threads(void) {
   }
 }
 
-/* --------------------------------------------------------------------- depth
- */
+/* -------------------------------------------------------------------- depth */
 
 enum { DEPTH = 100000 };
 
@@ -208,8 +205,7 @@ static void test_inside_others(void) {
   CHECK(log == GONE);
 }
 
-/* --------------------------------------------------------------------- texts
- */
+/* -------------------------------------------------------------------- texts */
 
 static void check_text(const char* data, size_t size) {
   fnabi_any any;
@@ -258,8 +254,7 @@ static void test_shapes(void) {
   CHECK(fnabi_shape_new(dims, SIZE_MAX / 8) == NULL);
 }
 
-/* ------------------------------------------------------- errors and functions
- */
+/* ----------------------------------------------------- errors and functions */
 
 static bool is_text(const fnabi_byte_array* text, const char* expected) {
   return text->size == strlen(expected) &&
@@ -372,8 +367,7 @@ static void test_big_ints(void) {
   }
 }
 
-/* --------------------------------------------------------------- allocations
- */
+/* -------------------------------------------------------------- allocations */
 
 static void test_allocations(void) {
   const fnabi_byte_array text = {TEXT("some text")};
