@@ -79,6 +79,11 @@ def columns(abi: str, texts: list[Any]) -> Workload:
     return lambda texts: decode(texts, abi=abi), [texts]
 
 
+def scan() -> Workload:
+    function = resolve_name("fnabi.vmfb:scan")
+    return lambda files: [len(batch) for batch in function(files)], [[MODULE] * COUNT]
+
+
 VALUES = (None, True, 1, -(2**40), 2.5, "short", "a string that is longer than a few bytes", b"x")
 ARGUMENTS = ((), (1,), (1, 2.5, 3), (True, None), ("short",), (VALUES[6], 1))
 
@@ -132,6 +137,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "vmfb signatures": vmfb_signatures,
     "columns raw": lambda: columns("raw", corpus.raw(COUNT)),
     "columns sip": lambda: columns("sip", corpus.sip(COUNT)),
+    "scan files": scan,
     "any value": any_values,
     "array list": lambda: made("Array", list, "tolist"),
     "map dict": lambda: made("Map", lambda keys: dict.fromkeys(keys, 1), "todict"),
@@ -143,7 +149,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
 
 NOUNS = list(dict.fromkeys(name.split()[0] for name in WORKLOADS))
 
-INSIDE = {"columns": COUNT, "array": COUNT, "map": COUNT, "vmfb signatures": 300}
+INSIDE = {"columns": COUNT, "scan": COUNT, "array": COUNT, "map": COUNT, "vmfb signatures": 300}
 """How many units an item consists of, where that is not one; by name or noun."""
 
 
