@@ -389,7 +389,7 @@ static int replace(fnabi_seq_object* list, Py_ssize_t start, Py_ssize_t count,
   if (good) {
     for (Py_ssize_t i = 0; i < added; i++)
       fnabi_any_set(fresh->data + i, FNABI_INDEX_NONE, 0);
-    /* They stand at the end; turned round, before what was behind. */
+    /* They were appended; rotate them to their index. */
     fnabi_any *rest = list->data + start + count,
               *end = list->data + list->size;
     reverse_range(rest, end - added);

@@ -24,7 +24,7 @@ static void delete_callback(void* self, int flags) {
 }
 
 /* A DLTensor* is good until the callback returns: what it was made of here is
- * then made unusable, whoever has got hold of it. */
+ * then made unusable, whoever still owns it. */
 static PyObject* from_argument(const fnabi_any* arg) {
   if (arg->type_index != FNABI_INDEX_DLTENSOR) return lane_from(arg, false);
   return lane_tensor_of_view((const fnabi_dl_tensor*)arg->v_pointer);

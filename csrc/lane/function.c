@@ -265,7 +265,7 @@ PyObject* lane_function_run(lane_function* self, fnabi_any* args,
   return answer;
 }
 
-/* Arguments by name, put behind those by position: `count` + `named` objects,
+/* Arguments by name, put after those by position: `count` + `named` objects,
  * borrowed, in memory to be freed. */
 static PyObject** arrange(lane_function* self, PyObject* const* args,
                           Py_ssize_t count, PyObject* keywords) {

@@ -25,13 +25,13 @@ typedef struct pairs {
   fnabi_any few[16];
 } pairs;
 
-static int pairs_open(pairs* p, uint64_t room) {
+static int pairs_open(pairs* p, uint64_t capacity) {
   p->count = 0;
   p->data = p->few;
-  if (room > sizeof p->few / sizeof *p->few / 2)
-    p->data = room > PTRDIFF_MAX / (2 * sizeof *p->data)
+  if (capacity > sizeof p->few / sizeof *p->few / 2)
+    p->data = capacity > PTRDIFF_MAX / (2 * sizeof *p->data)
                   ? NULL
-                  : PyMem_Malloc((size_t)room * 2 * sizeof *p->data);
+                  : PyMem_Malloc((size_t)capacity * 2 * sizeof *p->data);
   return p->data ? 0 : lane_no_memory();
 }
 

@@ -40,8 +40,8 @@ static Py_hash_t object_hash(PyObject* self) {
 
 /* --------------------------------------------------- to the package tvm_ffi */
 
-/* It makes a wrapper of whatever a function of its own answers, so it is given
- * one that answers the object whose address it gets. */
+/* tvm_ffi wraps whatever a function returns. So it gets a function that returns
+ * the object at a given address. */
 static int hand_over(void* handle, const fnabi_any* args, int32_t n,
                      fnabi_any* result) {
   (void)handle;

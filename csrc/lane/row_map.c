@@ -105,7 +105,7 @@ static int own_item(PyObject* sequence, Py_ssize_t i, fnabi_any* out) {
   return status;
 }
 
-/* Rows [begin, end) of a column, `stride` values apart. Answers how many rows
+/* Rows [begin, end) of a column, `stride` values apart. Returns how many rows
  * are good. */
 static Py_ssize_t fill_column(column* c, Py_ssize_t begin, Py_ssize_t end,
                               fnabi_any* out, Py_ssize_t stride) {
@@ -197,7 +197,7 @@ static void name_row(Py_ssize_t row) {
   PyErr_Restore(type, problem, traceback);
 }
 
-/* Calls for each row until one fails. Answers how many did not. */
+/* Calls once per row until one fails. Returns how many did not. */
 static Py_ssize_t call_rows(lane_function* self, const fnabi_any* args,
                             Py_ssize_t width, Py_ssize_t rows,
                             fnabi_any* results) {

@@ -30,8 +30,8 @@ static bool contents_of(PyObject* object, const char** data, size_t* size) {
   return *data != NULL;
 }
 
-/* Makes room for `most` bytes behind what is there; NULL without memory. */
-static uint8_t* room(PyObject* encoded, Py_ssize_t* size, size_t most) {
+/* Adds a capacity of `most` bytes at the end; NULL when out of memory. */
+static uint8_t* reserve(PyObject* encoded, Py_ssize_t* size, size_t most) {
   *size = PyByteArray_Size(encoded);
   if (most > (size_t)(PY_SSIZE_T_MAX - *size)) {
     PyErr_NoMemory();
@@ -66,7 +66,7 @@ static PyObject* signature_integer(PyObject* module, PyObject* const* args,
   if (overflow != 0 || value < INT32_MIN || value > INT32_MAX) Py_RETURN_FALSE;
   Py_ssize_t size;
   fnabi_error error;
-  uint8_t* out = room(args[0], &size, INTEGER_MAX);
+  uint8_t* out = reserve(args[0], &size, INTEGER_MAX);
   if (out == NULL) return NULL;
   return leave(
       args[0], size,
@@ -86,7 +86,7 @@ static PyObject* signature_span(PyObject* module, PyObject* const* args,
   Py_ssize_t size;
   fnabi_error error;
   size_t most = SPAN_HEAD + data_size;
-  uint8_t* out = room(args[0], &size, most);
+  uint8_t* out = reserve(args[0], &size, most);
   if (out == NULL) return NULL;
   return leave(args[0], size,
                fnabi_signature_span(data, data_size, tag, out, most, &error));

@@ -12,7 +12,7 @@ static int dtype_of(PyObject* dtype, fnabi_dl_dtype* out) {
       dtype);
 }
 
-/* The dtype of a buffer's format: one letter behind a byte order. */
+/* The dtype of a buffer's format: one letter after a byte order. */
 static bool dtype_of_format(const char* format, Py_ssize_t itemsize,
                             fnabi_dl_dtype* dtype) {
   const uint16_t one = 1;

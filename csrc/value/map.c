@@ -9,7 +9,7 @@
  *
  * Small: bit 63 of `slots` is set, the other bits say how many pairs there is
  * room for. `data` points to `size` pairs of key and value in order of
- * insertion, right behind the map or, where there is a data_deleter, elsewhere.
+ * insertion, right after the map or, where there is a data_deleter, elsewhere.
  * No more than 4: a pair more and the map becomes dense, in place, for which it
  * has at least the room of two pairs.
  *

@@ -27,7 +27,7 @@ static inline void fnabi_any_retain(const fnabi_any* any) {
   if (fnabi_any_is_object(any)) fnabi_object_retain(any->v_object);
 }
 
-/* Leaves None behind. */
+/* The value becomes None. */
 static inline void fnabi_any_release(fnabi_any* any) {
   fnabi_any old = *any;
   fnabi_any_set(any, FNABI_INDEX_NONE, 0);

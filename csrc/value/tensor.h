@@ -106,7 +106,7 @@ enum {
   FNABI_TENSOR_EXPIRED = 1 << 9,
 };
 
-/* Takes the owner over, but not when it answers NULL: out of memory. The tensor
+/* Takes the owner over, but not when it returns NULL: out of memory. The tensor
  * is without fault; of no strides compact ones are made. */
 fnabi_held_tensor* fnabi_tensor_new(const fnabi_dl_tensor* like, void* owner,
                                     void (*let_go)(void* owner),
