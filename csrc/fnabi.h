@@ -670,6 +670,31 @@ FNABI_API int64_t fnabi_rodata_content(const char* data, size_t size,
                                        uint8_t* out, size_t capacity,
                                        fnabi_error* error);
 
+/* What a module needs to run, as far as its bytecode tells. The message is
+ *   [[[function, offset, category, key]...],
+ *    [[function, offset, format, segment]...],
+ *    [[function, offset, executable, name]...],
+ *    [[function, offset, access, scope,
+ *       [[key, parameter_offset, buffer_offset, length]...]]...],
+ *    [[function, offset, text]...]]
+ * with a row for each call, or failure, by the ordinal of its function and its
+ * offset in it:
+ *   hal.device.query.i64            what a device is asked
+ *   hal.executable.create           an executable: its format, and its data as
+ *                                   the ordinal of a read-only segment
+ *   hal.executable.lookup.function  an entry point: of which executable, by its
+ *                                   index among those, and its name
+ *   io_parameters.*                 access: "load" "gather" "scatter" "read"
+ *                                   "write"; with sizes in bytes
+ *   fail                            texts that contain "#hal.device.target<"
+ * An operand is nil where the code does not tell it; the scope is "" for none.
+ * Fails as fnabi_bytecode_instructions does; with FNABI_MODULE_RANGE for tables
+ * of keys that do not fit; and with FNABI_WORK where code or tables are used
+ * more often than 64 times the size of the file allows. Allocates at most 48
+ * bytes a byte of bytecode. */
+FNABI_API int64_t fnabi_vmfb_needs(const char* data, size_t size, uint8_t* out,
+                                   size_t capacity, fnabi_error* error);
+
 /* ----------------------------------------------------------------- bytecode */
 
 /* The bytecode of a module: what its functions do. Each function takes the

@@ -311,6 +311,7 @@ requires EXT_F32, YIELD, UNWIND
 depends on hal, version 7 or newer
 size 8510 bytes, 2560 of bytecode, 2257 in 11 read-only segments
 state 0 bytes, 2 references
+target local vmvx-bytecode-fb
 4 functions
   normalize  (input0: i8[?x64], input1: float32) -> (output0: float32[?x64])  [iree.abi.declaration]
       f      (uint8[?x64], float32) -> (float32[?x64])
@@ -440,6 +441,7 @@ requires EXT_F32, YIELD, UNWIND
 depends on hal, version 7 or newer
 size 8510 bytes, 2560 of bytecode, 2257 in 11 read-only segments
 state 0 bytes, 2 references
+target local vmvx-bytecode-fb
 4 functions
   normalize  (input0: i8[?x64], input1: float32) -> (output0: float32[?x64])  [iree.abi.declaration]
       f      missing digits at byte 31 in attrs["f"].results[0]

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
     from fnabi.debug import Database
+    from fnabi.needs import Executable, Needs, Parameter, Target, Transients
     from fnabi.scan import Path, Scan
 
 __all__ = [
@@ -322,6 +323,51 @@ class Module:
         from fnabi.debug import decoder
 
         return self._field(_DEBUG, decoder)
+
+    @cached_property
+    def _needs(self) -> Needs:
+        from fnabi import needs
+
+        return needs.read(self, self._decode(lib.fnabi_vmfb_needs, needs.rows))
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """The devices that the module asks for, and the executable formats that they must run.
+
+        Raises:
+            FormatError: when the bytecode is damaged or of an unknown version.
+            CallError: when the module is closed.
+
+        """
+        return self._needs.targets
+
+    @property
+    def executables(self) -> tuple[Executable, ...]:
+        """The device code of the module, in the order in which it is loaded.
+
+        Raises as `targets` does.
+        """
+        return self._needs.executables
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters that the module is given at run time, by their uses in the bytecode.
+
+        Raises as `targets` does.
+        """
+        return self._needs.parameters
+
+    @cached_property
+    def transients(self) -> tuple[Transients, ...]:
+        """The memory that callers provide for the time of a call, for each function of that kind.
+
+        Raises:
+            FormatError: when an export refers to a function that the module does not have.
+
+        """
+        from fnabi.needs import transients
+
+        return tuple(transients(self))
 
     @cached_property
     def skipped(self) -> tuple[Finding, ...]:

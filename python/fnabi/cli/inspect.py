@@ -13,6 +13,7 @@ from fnabi.cli.inspect_facts import is_bad, texts_of
 from fnabi.cli.inspect_inputs import add_inputs, print_inputs
 from fnabi.cli.inspect_json import module_json
 from fnabi.cli.inspect_library import inspect_library
+from fnabi.cli.inspect_needs import show_needs
 from fnabi.cli.inspect_rodata import add_extract, extract_rodata, show_rodata
 from fnabi.cli.inspect_text import (
     show_debug,
@@ -35,6 +36,7 @@ def add_inspect(verbs: Verbs) -> argparse.ArgumentParser:
     inspect.add_argument("--function", metavar="NAME", help="show one function in detail")
     for section, what in (
         ("imports", "the functions that the module imports"),
+        ("needs", "the executables, with their targets, and the parameters that the module needs"),
         ("rodata", "the segments of read-only data"),
         ("debug", "the source locations of the functions"),
     ):
@@ -82,6 +84,8 @@ def _inspect(arguments: argparse.Namespace) -> int:
             show_function(screen, module, export, texts)
         if arguments.imports:
             show_imports(screen, module)
+        if arguments.needs:
+            show_needs(screen, module)
         if arguments.rodata:
             show_rodata(screen, module)
         if arguments.debug:

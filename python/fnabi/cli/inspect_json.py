@@ -6,6 +6,7 @@ from typing import Any
 
 from fnabi import debug, releases, vmfb
 from fnabi.cli.inspect_facts import Texts, flag_names, place_of, span_count
+from fnabi.cli.inspect_needs import needs_json
 from fnabi.cli.inspect_rodata import rodata_json
 from fnabi.cli.values import error_json, fields, json_value
 from fnabi.errors import FormatError
@@ -23,6 +24,7 @@ def module_json(module: vmfb.Module, found: list[tuple[vmfb.Export, Texts]]) -> 
         "requirements": int(module.requirements),
         "features": flag_names(module.requirements),
         "attrs": json_value(module.attrs.pairs),
+        **needs_json(module),
         "layout": fields(module.layout),
         "bytecode_size": len(module.bytecode),
         "types": list(module.types),

@@ -16,7 +16,7 @@ _LIBRARY_SCHEMA = "fnabi.inspect.library/1"
 
 
 def inspect_library(arguments: argparse.Namespace, source: str | bytes) -> int:
-    for section in ("imports", "rodata", "debug", "lenient"):
+    for section in ("imports", "needs", "rodata", "debug", "lenient"):
         if getattr(arguments, section):
             arguments.usage(f"--{section} is only allowed for .vmfb modules, not for libraries")
     if arguments.metadata and isinstance(source, bytes):

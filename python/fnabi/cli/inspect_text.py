@@ -7,6 +7,7 @@ from typing import Any
 
 from fnabi import cconv, declaration, releases, vmfb
 from fnabi.cli.inspect_facts import Texts, flag_names, place_of, span_count
+from fnabi.cli.inspect_needs import show_needs_head
 from fnabi.cli.screen import Screen, counted, name_width, one_line, plain
 from fnabi.cli.verify import finding_text
 from fnabi.errors import FormatError
@@ -41,6 +42,7 @@ def show_head(screen: Screen, module: vmfb.Module) -> None:
     if state is not None and (state.global_bytes_capacity or state.global_ref_count):
         references = counted(state.global_ref_count, "reference")
         screen.write(f"state {state.global_bytes_capacity} bytes, {references}")
+    show_needs_head(screen, module)
     for key, value in module.attrs.pairs:
         screen.write("attribute ", (one_line(key), "cyan"), f" = {one_line(value)}")
     for finding in module.skipped:

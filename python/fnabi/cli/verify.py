@@ -7,7 +7,8 @@ import json
 
 import msgspec
 
-from fnabi import vmfb
+from fnabi import parameters, vmfb
+from fnabi.cli.against import Given, add_against, read_given
 from fnabi.cli.arguments import Verbs, add_lenient, open_module
 from fnabi.cli.screen import Screen, complain, one_line
 from fnabi.cli.values import fields
@@ -21,6 +22,7 @@ def add_verify(verbs: Verbs) -> argparse.ArgumentParser:
     verify.add_argument(
         "files", metavar="FILE", nargs="+", help=".vmfb modules; - for standard input"
     )
+    add_against(verify)
     add_lenient(verify)
     verify.set_defaults(run=_verify)
     return verify
@@ -29,11 +31,12 @@ def add_verify(verbs: Verbs) -> argparse.ArgumentParser:
 def _verify(arguments: argparse.Namespace) -> int:
     status = 0
     screen = Screen()
+    given = read_given(arguments.against)
     for file in arguments.files:
         findings: list[vmfb.Finding] = []
         unread = None
         try:
-            findings = _findings(file, arguments.lenient)
+            findings = _findings(file, arguments.lenient, given)
         except OSError as problem:
             unread = str(problem.strerror or problem)
             complain(f"{file}: ", unread)
@@ -61,15 +64,18 @@ def finding_text(finding: vmfb.Finding) -> str:
     return one_line(str(finding).removeprefix(f"{finding.severity}: "))
 
 
-def _findings(file: str, lenient: bool) -> list[vmfb.Finding]:
+def _findings(file: str, lenient: bool, given: Given | None) -> list[vmfb.Finding]:
     """Return the findings of a file; what a lenient opening ignores is a notice, not an error."""
     try:
         with open_module(file, lenient) as module:
             skipped = module.skipped
-            return [
+            found = [
                 msgspec.structs.replace(each, severity="notice") if each in skipped else each
                 for each in module.check()
             ]
+            if given is not None:
+                found += parameters.compare(module.parameters, given)
+            return found
     except FormatError as problem:
         where = problem.offset, problem.path
         return [vmfb.Finding(problem.code, *where, problem.reason, "error")]

@@ -1,0 +1,424 @@
+/* What a module needs to run, as its bytecode asks for it: devices and their
+ * executable formats, executables, and parameters. */
+#include "base/error.h"
+#include "module/bytecode_reach.h"
+
+/* The lists of the message, in their order; stores are in none. */
+typedef enum list_kind {
+  QUERIES,   /* hal.device.query.i64: device, category, key */
+  CREATIONS, /* hal.executable.create: device, [affinity], format, data... */
+  LOOKUPS,   /* hal.executable.lookup.function: executable, name */
+  ACCESSES,  /* io_parameters.*: ..., scope, ..., keys, spans */
+  FAILURES,  /* fail, with a text that names a device target */
+  LISTS,
+  STORES = LISTS,
+  NO_LIST
+} list_kind;
+
+/* The imports that tell something, with the calling conventions that they have
+ * had, and which of their operands are looked at. */
+typedef struct import_rule {
+  const char* name;
+  const char* arguments; /* NULL: any others; nothing is known of operands */
+  list_kind list;
+  int operands[4];
+} import_rule;
+
+/* Operands count registers, so an i64 counts as one. */
+static const import_rule rules[] = {
+    {"hal.device.query.i64", "rrr", QUERIES, {1, 2}},
+    {"hal.executable.create", "rIrrr", CREATIONS, {2, 3}},
+    {"hal.executable.create", "rrrr", CREATIONS, {1, 2}},
+    {"hal.executable.create", "rrrrCrD", CREATIONS, {1, 2}},
+    {"hal.executable.create", NULL, CREATIONS, {0}},
+    {"hal.executable.lookup.function", "rr", LOOKUPS, {0, 1}},
+    {"io_parameters.load", "rIrrrIiirrr", ACCESSES, {4, 8, 9, 10}},
+    {"io_parameters.gather", "rIrrrrrrr", ACCESSES, {4, 6, 7, 8}},
+    {"io_parameters.scatter", "rIrrrrrrr", ACCESSES, {5, 6, 7, 8}},
+    {"io_parameters.load", NULL, ACCESSES, {0}},
+    {"io_parameters.gather", NULL, ACCESSES, {0}},
+    {"io_parameters.scatter", NULL, ACCESSES, {0}},
+    {"io_parameters.read", NULL, ACCESSES, {0}},
+    {"io_parameters.write", NULL, ACCESSES, {0}},
+};
+enum { RULES = sizeof rules / sizeof *rules, PREFIX = 14 /* io_parameters. */ };
+
+/* An executable.create, and the globals that its executable is kept in. */
+typedef struct creation {
+  uint32_t function, instruction; /* the latter an index */
+  uint32_t global;                /* UINT32_MAX: none */
+} creation;
+
+typedef struct needs {
+  fnabi_bytecode b;
+  fnabi_reach reach;
+  uint64_t work; /* steps, and bytes that are written */
+  fnabi_writer* w;
+  fnabi_vector rules; /* u8: by import, the number of its rule, or RULES */
+  fnabi_vector sites, creations; /* in the order of the code */
+  fnabi_error* error;
+} needs;
+
+static bool is_text(fnabi_text text, const char* other) {
+  return text.size == strlen(other) && memcmp(text.data, other, text.size) == 0;
+}
+
+static bool find_rules(needs* n) {
+  for (size_t i = 0; i < n->b.import_count; i++) {
+    const fnabi_callee* import = &n->b.imports[i];
+    uint8_t found = RULES;
+    for (uint8_t k = 0; found == RULES && k < RULES; k++)
+      if (import->name.data != NULL && is_text(import->name, rules[k].name) &&
+          (rules[k].arguments == NULL ||
+           (import->readable &&
+            is_text(import->arguments, rules[k].arguments))))
+        found = k;
+    if (!fnabi_vector_append(&n->rules, &found, 1)) return false;
+  }
+  return true;
+}
+
+/* The rule of a call, NULL for another instruction or import. */
+static const import_rule* rule_of(const needs* n, const fnabi_instruction* at) {
+  switch (at->op->op) {
+    case FNABI_OP_CALL:
+    case FNABI_OP_CALL_VARIADIC:
+    case FNABI_OP_CALL_YIELDABLE:
+    case FNABI_OP_CALL_VARIADIC_YIELDABLE:
+      break;
+    default:
+      return NULL;
+  }
+  uint64_t callee = at->operands[0].value;
+  if ((callee & FNABI_CALLEE_IMPORT) == 0) return NULL;
+  callee &= ~(uint64_t)FNABI_CALLEE_IMPORT;
+  if (callee >= n->rules.size || n->rules.data[callee] == RULES) return NULL;
+  return &rules[n->rules.data[callee]];
+}
+
+/* The operand `which` of the rule, a reference. */
+static bool find_operand(needs* n, const fnabi_instruction* at, uint32_t index,
+                         const import_rule* rule, int which,
+                         fnabi_reference* found) {
+  *found = (fnabi_reference){FNABI_REFERENCE_UNKNOWN, 0};
+  if (rule->arguments == NULL) return true;
+  for (unsigned k = 0; k < at->count; k++) {
+    const fnabi_operand* list = &at->operands[k];
+    if ((list->kind != '*' && list->kind != '[') || list->written) continue;
+    uint32_t place = (uint32_t)rule->operands[which];
+    if (place >= list->count) return true;
+    unsigned reg = fnabi_operand_item(list, place);
+    if ((reg & FNABI_REGISTER_REF) == 0) return true;
+    return fnabi_reach_find(&n->reach, index, reg & FNABI_REGISTER_REF_NUMBER,
+                            found, n->error);
+  }
+  return true;
+}
+
+/* The bytes of a segment, NULL where there is no such segment. */
+static const fnabi_rodata* bytes_of(const needs* n, fnabi_reference reference) {
+  if (reference.kind != FNABI_REFERENCE_RODATA ||
+      reference.number >= n->b.rodata_count ||
+      n->b.rodata[reference.number].data == NULL)
+    return NULL;
+  return &n->b.rodata[reference.number];
+}
+
+static bool spend(needs* n, uint64_t bytes) {
+  if (bytes > n->work) {
+    fnabi_fail(n->error, FNABI_WORK, n->b.fb.origin, NULL);
+    return false;
+  }
+  n->work -= bytes;
+  return true;
+}
+
+/* Text in a segment; "" for a null reference, nil for what is not known. */
+static bool pack_text_of(needs* n, fnabi_reference reference) {
+  const fnabi_rodata* bytes = bytes_of(n, reference);
+  if (bytes != NULL) {
+    if (!spend(n, bytes->size)) return false;
+    fnabi_pack_text(n->w, (const char*)bytes->data, (size_t)bytes->size);
+  } else if (reference.kind == FNABI_REFERENCE_NULL) {
+    fnabi_pack_string(n->w, 0);
+  } else {
+    fnabi_pack_nil(n->w);
+  }
+  return true;
+}
+
+static bool pack_operand_text(needs* n, const fnabi_instruction* at,
+                              uint32_t index, const import_rule* rule,
+                              int which) {
+  fnabi_reference found;
+  return find_operand(n, at, index, rule, which, &found) &&
+         pack_text_of(n, found);
+}
+
+/* ------------------------------------------------------------- parameters
+ *
+ * Keys are a table of u32 offset and u32 length into the key data, and as many
+ * spans of u64 parameter offset, u64 buffer offset and u64 length. */
+
+enum { KEY_ENTRY = 8, SPAN = 24 };
+
+static uint64_t little(const uint8_t* data, unsigned bytes) {
+  uint64_t value = 0;
+  for (unsigned i = 0; i < bytes; i++) value |= (uint64_t)data[i] << (8 * i);
+  return value;
+}
+
+static bool fail_rodata(needs* n, fnabi_reference reference, uint64_t offset) {
+  const fnabi_rodata* bytes = &n->b.rodata[reference.number];
+  uint64_t origin = n->b.fb.origin + (uint64_t)(bytes->data - n->b.fb.data);
+  fnabi_fail(n->error, FNABI_MODULE_RANGE, origin + offset, NULL);
+  fnabi_path_index(n->error, reference.number);
+  fnabi_path_field(n->error, "rodata_segments");
+  return false;
+}
+
+static bool pack_keys(needs* n, const fnabi_reference* references) {
+  const fnabi_rodata* parts[3];
+  for (int i = 0; i < 3; i++) {
+    parts[i] = bytes_of(n, references[i]);
+    if (parts[i] == NULL) {
+      fnabi_pack_nil(n->w);
+      return true;
+    }
+  }
+  const fnabi_rodata *table = parts[0], *data = parts[1], *spans = parts[2];
+  uint64_t count = table->size / KEY_ENTRY;
+  if (table->size % KEY_ENTRY != 0) return fail_rodata(n, references[0], 0);
+  if (spans->size % SPAN != 0 || spans->size / SPAN != count)
+    return fail_rodata(n, references[2], 0);
+  size_t list = fnabi_pack_open(n->w);
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t offset = little(table->data + i * KEY_ENTRY, 4);
+    uint64_t size = little(table->data + i * KEY_ENTRY + 4, 4);
+    if (offset > data->size || size > data->size - offset)
+      return fail_rodata(n, references[0], i * KEY_ENTRY);
+    if (!spend(n, KEY_ENTRY + SPAN + size)) return false;
+    fnabi_pack_array(n->w, 4);
+    fnabi_pack_text(n->w, (const char*)data->data + offset, (size_t)size);
+    for (unsigned k = 0; k < 3; k++)
+      fnabi_pack_uint(n->w, little(spans->data + i * SPAN + k * 8, 8));
+  }
+  fnabi_pack_close(n->w, list, (size_t)count);
+  return true;
+}
+
+static bool pack_access(needs* n, const fnabi_instruction* at, uint32_t index,
+                        const import_rule* rule) {
+  fnabi_reference keys[3];
+  fnabi_pack_ascii(n->w, rule->name + PREFIX);
+  if (!pack_operand_text(n, at, index, rule, 0)) return false;
+  for (int i = 0; i < 3; i++)
+    if (!find_operand(n, at, index, rule, 1 + i, &keys[i])) return false;
+  return pack_keys(n, keys);
+}
+
+/* ------------------------------------------------------------ executables */
+
+static bool pack_creation(needs* n, const fnabi_instruction* at, uint32_t index,
+                          const import_rule* rule) {
+  fnabi_reference data;
+  if (!pack_operand_text(n, at, index, rule, 0) ||
+      !find_operand(n, at, index, rule, 1, &data))
+    return false;
+  if (data.kind == FNABI_REFERENCE_RODATA)
+    fnabi_pack_uint(n->w, data.number);
+  else
+    fnabi_pack_nil(n->w);
+  return true;
+}
+
+/* Which executable a reference is: its index, or UINT32_MAX. A call is one of
+ * the function. */
+static uint32_t executable_of(const needs* n, fnabi_reference reference,
+                              uint32_t function) {
+  const creation* all = (const creation*)(const void*)n->creations.data;
+  uint32_t count = (uint32_t)(n->creations.size / sizeof *all);
+  uint32_t found = UINT32_MAX;
+  for (uint32_t i = 0; i < count; i++) {
+    bool same = reference.kind == FNABI_REFERENCE_GLOBAL
+                    ? all[i].global == reference.number
+                    : reference.kind == FNABI_REFERENCE_CALL &&
+                          all[i].function == function &&
+                          all[i].instruction == reference.number;
+    if (same && found != UINT32_MAX) return UINT32_MAX; /* either */
+    if (same) found = i;
+  }
+  return found;
+}
+
+static bool pack_lookup(needs* n, const fnabi_instruction* at, uint32_t index,
+                        const import_rule* rule, uint32_t function) {
+  fnabi_reference executable;
+  if (!find_operand(n, at, index, rule, 0, &executable) ||
+      !spend(n, n->creations.size / sizeof(creation)))
+    return false;
+  uint32_t found = executable_of(n, executable, function);
+  if (found == UINT32_MAX)
+    fnabi_pack_nil(n->w);
+  else
+    fnabi_pack_uint(n->w, found);
+  return pack_operand_text(n, at, index, rule, 1);
+}
+
+/* Notes the global that an executable is stored in. */
+static bool note_store(needs* n, const fnabi_instruction* at, uint32_t index,
+                       uint32_t function) {
+  fnabi_reference stored;
+  const fnabi_operand* source = &at->operands[at->count - 1];
+  if (!fnabi_reach_find(&n->reach, index,
+                        source->value & FNABI_REGISTER_REF_NUMBER, &stored,
+                        n->error) ||
+      !spend(n, n->creations.size / sizeof(creation)))
+    return false;
+  if (stored.kind == FNABI_REFERENCE_CALL) {
+    uint32_t found = executable_of(n, stored, function);
+    if (found != UINT32_MAX)
+      ((creation*)(void*)n->creations.data)[found].global =
+          (uint32_t)at->operands[0].value;
+  }
+  return true;
+}
+
+/* ---------------------------------------------------------------- functions */
+
+/* An instruction that tells something. */
+typedef struct site {
+  uint32_t function, offset, index;
+  uint32_t list;
+} site;
+
+enum { MARKER_SIZE = 19 };
+static const char marker[] = "#hal.device.target<";
+
+static bool names_target(const fnabi_operand* text) {
+  for (uint32_t i = 0; i + MARKER_SIZE <= text->count; i++)
+    if (memcmp(text->items + i, marker, MARKER_SIZE) == 0) return true;
+  return false;
+}
+
+/* The list of an instruction; NO_LIST for none. */
+static uint32_t list_of(const needs* n, const fnabi_instruction* at) {
+  switch (at->op->op) {
+    case FNABI_OP_GLOBAL_STORE_REF:
+      return STORES;
+    case FNABI_OP_FAIL:
+      return names_target(&at->operands[at->count - 1]) ? FAILURES : NO_LIST;
+    default: {
+      const import_rule* rule = rule_of(n, at);
+      return rule == NULL ? NO_LIST : rule->list;
+    }
+  }
+}
+
+static bool find_sites(needs* n, uint32_t function) {
+  const fnabi_function* f = &n->b.functions[function];
+  fnabi_instruction at;
+  uint32_t index = 0;
+  for (uint32_t o = 0; o < f->view.size; o += at.size, index++) {
+    if (!fnabi_bytecode_decode(&f->view, o, &at, n->error)) return false;
+    site s = {function, o, index, list_of(n, &at)};
+    creation c = {function, index, UINT32_MAX};
+    if ((s.list <= STORES && !fnabi_vector_append(&n->sites, &s, sizeof s)) ||
+        (s.list == CREATIONS &&
+         !fnabi_vector_append(&n->creations, &c, sizeof c))) {
+      fnabi_fail(n->error, FNABI_MEMORY, 0, NULL);
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Decodes the instruction of a site and makes ready to ask for its operands. */
+static bool go_to(needs* n, const site* s, fnabi_instruction* at) {
+  const fnabi_function* f = &n->b.functions[s->function];
+  if (n->reach.function != f && s->list != FAILURES &&
+      !fnabi_reach_open(&n->reach, &n->b, f, &n->work, n->error)) {
+    n->reach.function = NULL;
+    return false;
+  }
+  return fnabi_bytecode_decode(&f->view, s->offset, at, n->error);
+}
+
+static bool pack_row(needs* n, const site* s) {
+  fnabi_instruction at;
+  if (!go_to(n, s, &at)) return false;
+  const import_rule* rule = rule_of(n, &at);
+  const fnabi_operand* last = &at.operands[at.count - 1];
+  fnabi_pack_array(n->w, s->list == FAILURES ? 3 : s->list == ACCESSES ? 5 : 4);
+  fnabi_pack_uint(n->w, s->function);
+  fnabi_pack_uint(n->w, s->offset);
+  switch (s->list) {
+    case QUERIES:
+      return pack_operand_text(n, &at, s->index, rule, 0) &&
+             pack_operand_text(n, &at, s->index, rule, 1);
+    case CREATIONS:
+      return pack_creation(n, &at, s->index, rule);
+    case LOOKUPS:
+      return pack_lookup(n, &at, s->index, rule, s->function);
+    case ACCESSES:
+      return pack_access(n, &at, s->index, rule);
+    default:
+      if (!spend(n, last->count)) return false;
+      fnabi_pack_text(n->w, (const char*)last->items, last->count);
+      return true;
+  }
+}
+
+static bool fail_in(needs* n, uint32_t function) {
+  if (n->error->path[0] != 0) return false; /* it is in a segment */
+  fnabi_path_index(n->error, function);
+  fnabi_path_field(n->error, "function_descriptors");
+  return false;
+}
+
+static bool pack_all(needs* n) {
+  bool told = false;
+  for (size_t i = 0; i < n->rules.size; i++) told |= n->rules.data[i] != RULES;
+  for (uint32_t i = 0; told && i < n->b.function_count; i++)
+    if (!find_sites(n, i)) return fail_in(n, i);
+  const site* sites = (const site*)(const void*)n->sites.data;
+  size_t count = n->sites.size / sizeof *sites;
+  for (size_t i = 0; n->creations.size != 0 && i < count; i++) {
+    fnabi_instruction at;
+    if (sites[i].list == STORES &&
+        (!go_to(n, &sites[i], &at) ||
+         !note_store(n, &at, sites[i].index, sites[i].function)))
+      return fail_in(n, sites[i].function);
+  }
+  fnabi_pack_array(n->w, LISTS);
+  for (uint32_t list = 0; list < LISTS; list++) {
+    size_t place = fnabi_pack_open(n->w), rows = 0;
+    for (size_t i = 0; i < count; i++) {
+      if (sites[i].list != list) continue;
+      if (!pack_row(n, &sites[i])) return fail_in(n, sites[i].function);
+      rows++;
+    }
+    fnabi_pack_close(n->w, place, rows);
+  }
+  return true;
+}
+
+int64_t fnabi_vmfb_needs(const char* data, size_t size, uint8_t* out,
+                         size_t capacity, fnabi_error* error) {
+  fnabi_writer w = {out, capacity, 0};
+  needs n = {.w = &w, .error = error};
+  bool ok = fnabi_bytecode_open(&n.b, data, size, error) &&
+            fnabi_bytecode_known(&n.b, error);
+  n.work = 64 * (uint64_t)size + (1 << 16);
+  if (ok && !find_rules(&n)) {
+    fnabi_fail(error, FNABI_MEMORY, 0, NULL);
+    ok = false;
+  }
+  ok = ok && pack_all(&n);
+  fnabi_reach_close(&n.reach);
+  fnabi_bytecode_close(&n.b);
+  free(n.rules.data);
+  free(n.sites.data);
+  free(n.creations.data);
+  return ok ? (int64_t)w.size : -1;
+}

@@ -1,0 +1,184 @@
+"""What modules need: targets, executables, parameters, transients."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flatbuffer import Numbers, String, Table, Vector, module
+from fnabi import FormatError, needs, vmfb
+from fnabi.cli import main
+from fnabi.needs import Parameter
+
+NEEDS = Path(__file__).parent / "data" / "needs"
+MODULES = Path(__file__).parent / "data" / "vmfb"
+_SIZE = "iree.abi.transients.size"
+PARAMETERS = (
+    Parameter("load", "model", "layer.weight", 0, 48),
+    Parameter("load", "model", "layer.bias", 0, 12),
+    Parameter("load", "", "scale", 0, 16),
+)
+FORMATS = {
+    "llvm-cpu": ("local", "embedded-elf-x86_64", "x86_64"),
+    "vmvx": ("local", "vmvx-bytecode-fb", "vmvx"),
+    "vulkan": ("vulkan", "vulkan-spirv-fb", "spir-v"),
+}
+EVERY = sorted(path.stem for path in NEEDS.glob("params_*.vmfb"))
+
+
+def open_needs(name: str) -> vmfb.Module:
+    return vmfb.open(NEEDS / f"{name}.vmfb")
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_target_and_compiler(name: str) -> None:
+    opened = open_needs(name)
+    device, format, isa = FORMATS[name.partition("_")[2].partition("@")[0]]
+    (target,) = opened.targets
+    assert (target.device, target.formats) == (device, (format,))
+    assert opened.parameters == PARAMETERS
+    assert opened.executables
+    for each in opened.executables:
+        assert (each.format, each.isa) == (format, isa)
+        assert each.target == target.executables[0]
+        assert each.segment is not None
+        segment = opened.rodata[each.segment]
+        assert (each.name, each.size) == (segment.name, segment.size)
+
+
+def test_entry_points() -> None:
+    both = ("run_dispatch_0_elementwise_4_f32", "run_dispatch_1_matvec_3x4_f32")
+    for name in ("params_llvm-cpu", "params_vmvx"):
+        (executable,) = open_needs(name).executables
+        assert executable.entry_points == both
+    for name in ("params_vulkan", "params_vulkan@3.0.0"):
+        first, second = open_needs(name).executables
+        assert first.entry_points + second.entry_points == both
+    assert open_needs("params_vulkan@3.0.0").executables[0].features == ("Shader",)
+    (old,) = open_needs("params_vmvx@3.0.0").executables
+    assert {"run_dispatch_1_elementwise_4_f32", "run_dispatch_3_matvec_3x4_f32"} < set(
+        old.entry_points
+    )
+
+
+def test_targets_have_settings() -> None:
+    (target,) = open_needs("params_llvm-cpu").targets
+    (compiled,) = target.executables
+    assert compiled.backend == "llvm-cpu"
+    assert compiled.triple == "x86_64-unknown-unknown-eabi-elf"
+    assert (compiled.cpu, compiled.features) == ("generic", ())
+    assert dict(compiled.config)["native_vector_size"] == "16 : i64"
+    assert str(target) == "local embedded-elf-x86_64 (generic)"
+    (vulkan,) = open_needs("params_vulkan").targets[0].executables
+    assert (vulkan.triple, vulkan.cpu) == (None, "vp_android_baseline_2022")
+    assert vulkan.features == ("spirv:v1.3", "cap:Shader")
+
+
+def test_a_module_without_devices_needs_nothing() -> None:
+    opened = open_needs("types_vmvx")
+    assert (opened.targets, opened.executables, opened.parameters) == ((), (), ())
+    assert opened.transients == ()
+
+
+@pytest.mark.parametrize("path", sorted(MODULES.glob("*.vmfb")), ids=lambda path: path.stem)
+def test_every_module_reads(path: Path) -> None:
+    opened = vmfb.open(path, lenient=True)
+    assert all(target.formats for target in opened.targets)
+    for each in opened.executables:
+        assert each.format in {one for target in opened.targets for one in target.formats}
+        assert each.segment is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", []),
+        ("#hal.device.target<", []),
+        ('#hal.device.target<"local"', []),
+        ('#hal.device.target<"local">', []),
+        ('#hal.device.target<"local", []>', [("local", ())]),
+        ('#hal.device.target<"a", {k = 1}, [#hal.executable.target<"b", "c">]>', [("a", ("c",))]),
+        (
+            'no: [#hal.device.target<"a", [#hal.executable.target<"b", "x>]">]>,'
+            ' #hal.device.target<"d", [#hal.executable.target<"e", "f">,'
+            ' #hal.executable.target<"e", "g", {m = affine_map<(d0) -> (d0)>, s = "}\\""}>]>]',
+            [("a", ("x>]",)), ("d", ("f", "g"))],
+        ),
+    ],
+)
+def test_texts_of_targets(text: str, found: list[tuple[str, Any]]) -> None:
+    assert [(each.device, each.formats) for each in needs.parse_targets(text)] == found
+
+
+@pytest.mark.parametrize("text", ['"' * 40000, '"\\' * 30000, "<[" * 30000, "," * 60000])
+def test_hostile_texts_take_linear_time(text: str) -> None:
+    list(needs.parse_targets(f'#hal.device.target<"a", [{text}'))
+    list(needs.parse_targets(f'#hal.device.target<"a", [{text}]>'))
+
+
+def test_damaged_tables_of_keys() -> None:
+    data = bytearray((NEEDS / "params_vmvx.vmfb").read_bytes())
+    segments = vmfb.from_buffer(bytes(data)).rodata
+    table = segments[6]
+    assert bytes(table.data) == bytes.fromhex("000000000c0000000c0000000a000000")
+    data[table.offset + 12] = 11  # the second key past the end
+    with pytest.raises(FormatError) as caught:
+        _ = vmfb.from_buffer(bytes(data)).parameters
+    assert (caught.value.code, caught.value.offset, caught.value.path) == (
+        *("module-range", table.offset + 8),
+        "rodata_segments[6]",
+    )
+
+
+def test_another_version_of_bytecode() -> None:
+    data = module(Table({0: String(b"m"), 13: (99 << 16).to_bytes(4, "little")}))
+    opened = vmfb.from_buffer(data)
+    with pytest.raises(FormatError) as caught:
+        _ = opened.targets
+    assert caught.value.code == "bytecode-version"
+
+
+def test_transients() -> None:
+    def pair(key: str, value: str) -> Table:
+        return Table({0: String(key.encode()), 1: String(value.encode())})
+
+    attrs = [
+        [pair(_SIZE, "f_size"), pair(f"{_SIZE}.constant", "512")],
+        [pair(_SIZE, "g_size")],
+        [pair(f"{_SIZE}.constant", "9" * 5000)],
+        [],
+    ]
+    names = ["f", "g", "h", "i"]
+    signatures = [Table({0: String(b"0r_r"), 1: Vector([*each])}) for each in attrs]
+    exports = [
+        Table({0: String(name.encode()), 1: index.to_bytes(4, "little")})
+        for index, name in enumerate(names)
+    ]
+    root = Table(
+        {0: String(b"m"), 7: Vector([*exports]), 8: Vector([*signatures]), 14: Numbers(b"")}
+    )
+    assert [str(each) for each in vmfb.from_buffer(module(root)).transients] == [
+        "f 512 bytes",
+        "g bytes as g_size returns",
+        "h bytes as None returns",
+    ]
+
+
+def test_command(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(NEEDS / "params_vulkan.vmfb")
+    assert main(["inspect", "--needs", path]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "target vulkan vulkan-spirv-fb (vp_android_baseline_2022)" in lines
+    names = "model::layer.weight, model::layer.bias, scale"
+    assert f"parameters 3, 76 bytes: {names}" in lines
+    assert "      entry     run_dispatch_1_matvec_3x4_f32" in lines
+    assert lines[-1] == "  scale 16 bytes, load"
+    assert main(["inspect", "--json", path]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["targets"][0]["executables"][0]["features"] == ["spirv:v1.3", "cap:Shader"]
+    assert [each["key"] for each in found["parameters"]] == ["layer.weight", "layer.bias", "scale"]
+    assert found["executables"][1]["isa"] == "spir-v"
+    assert (found["transients"], found["needs_problem"]) == ([], None)
