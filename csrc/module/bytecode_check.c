@@ -319,15 +319,16 @@ static bool check_ordinal(check* c, const fnabi_operand* operand, severity how,
          report_number(c, how, code, operand->offset, operand->value, limit);
 }
 
-/* The runtime adds the width in 32 bits. */
+/* The runtime adds the width in 32 bits, and takes an f64 for 4 bytes. */
 static bool check_global(check* c, const fnabi_operand* operand) {
-  uint64_t end = operand->value + (operand->kind == 'g' ? 4 : 8);
-  if (end <= c->b->value_bytes) return true;
-  uint64_t limit = c->b->value_bytes;
-  limit = limit < end - operand->value ? 0 : limit - (end - operand->value) + 1;
-  return report_number(c, (uint32_t)end <= c->b->value_bytes ? UNSAFE : ERROR,
-                       FNABI_BYTECODE_GLOBAL, operand->offset, operand->value,
-                       limit);
+  uint64_t width = operand->kind == 'g' ? 4 : 8;
+  uint64_t bytes = c->b->value_bytes;
+  if (operand->value + width <= bytes) return true;
+  uint32_t taken = c->at->op->op >> 8 == FNABI_PAGE_F64 ? 4 : (uint32_t)width;
+  bool passes = (uint32_t)operand->value + taken <= bytes;
+  return report_number(c, passes ? UNSAFE : ERROR, FNABI_BYTECODE_GLOBAL,
+                       operand->offset, operand->value,
+                       bytes < width ? 0 : bytes - width + 1);
 }
 
 static bool check_operand(check* c, const fnabi_operand* operand) {

@@ -45,6 +45,8 @@ __all__ = [
     "Text",
     "TypeName",
     "disassemble",
+    "find",
+    "names",
     "verify",
 ]
 
@@ -262,15 +264,15 @@ def disassemble(module: Module, function: str | int | None = None) -> str:
     """
     first, count = 0, len(module.functions)
     if function is not None:
-        first, count = _ordinal(module, function), 1
+        first, count = find(module, function), 1
     text = module._decode(lib.fnabi_bytecode_disassemble, _plain, first, count)
     database = module.debug
     if database is None:
         return text.rstrip("\n")
     functions = text.rstrip("\n").split("\n\n")
-    names = _names(module)
+    named = names(module)
     for index, lines in enumerate(functions):
-        maps = database.source_maps.get(names.get(first + index, ""), ())
+        maps = database.source_maps.get(named.get(first + index, ""), ())
         if len(maps) == 1:
             functions[index] = _with_places(lines, maps[0], database)
     return "\n\n".join(functions)
@@ -301,30 +303,40 @@ def verify(module: Module) -> tuple[Finding, ...]:
 _plain: _core.Decoder[str] = _Plain()  # type: ignore[assignment]
 
 
-def _names(module: Module) -> dict[int, str]:
-    """The names of functions by their index: of the first export, or in the debug database."""
-    names = {export.ordinal: export.name for export in reversed(module.exports)}
+def names(module: Module) -> dict[int, str]:
+    """Name the functions of a module by their index.
+
+    The name is that of the first export of the function. Up to version 16 the debug database names
+    those that are not exported, too.
+    """
+    found = {export.ordinal: export.name for export in reversed(module.exports)}
     database = module.debug
     if database is None or module.bytecode_version[0] > 16:
-        return names
+        return found
     listed = dict(enumerate(each.local_name for each in database.functions))
-    if len(listed) == len(module.functions) and names.items() <= listed.items():
+    if len(listed) == len(module.functions) and found.items() <= listed.items():
         return listed
-    return names
+    return found
 
 
-def _ordinal(module: Module, function: str | int) -> int:
+def find(module: Module, function: str | int) -> int:
+    """Find a function, exported or not, by its name or index; the index is checked.
+
+    Raises:
+        CallError: when there is none.
+
+    """
     if isinstance(function, str):
         for export in module.exports:
             if export.name == function:
                 return export.ordinal
-        for ordinal, name in _names(module).items():
+        for ordinal, name in names(module).items():
             if name == function:
                 return ordinal
-        raise CallError(f"bytecode.disassemble: no function is named {function!r}")
+        raise CallError(f"fnabi.bytecode: no function is named {function!r}")
     if not 0 <= function < len(module.functions):
         raise CallError(
-            f"bytecode.disassemble: function {function} out of range, expected below"
+            f"fnabi.bytecode: function {function} out of range, expected below"
             f" {len(module.functions)}"
         )
     return function

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from fnabi import library, vmfb
 from fnabi.cli.arguments import Verbs, add_lenient, no_function, open_module, start_of
+from fnabi.cli.inspect_bytecode import add_disassemble, print_disassembly
 from fnabi.cli.inspect_facts import is_bad, texts_of
 from fnabi.cli.inspect_inputs import add_inputs, print_inputs
 from fnabi.cli.inspect_json import module_json
@@ -46,6 +47,7 @@ def add_inspect(verbs: Verbs) -> argparse.ArgumentParser:
         action="store_true",
         help="load a library, which runs its code, and show its description of each function",
     )
+    add_disassemble(inspect)
     add_inputs(inspect)
     add_extract(inspect)
     add_lenient(inspect)
@@ -62,6 +64,8 @@ def _inspect(arguments: argparse.Namespace) -> int:
     module = open_module(arguments.file, arguments.lenient, data)
     if arguments.extract is not None:
         return extract_rodata(arguments, module)
+    if arguments.disassemble:
+        return print_disassembly(arguments, module)
     exports: Sequence[vmfb.Export] = module.exports
     name = arguments.function
     if name is not None:

@@ -53,7 +53,7 @@ def _verify(arguments: argparse.Namespace) -> int:
             print(json.dumps(result))
             continue
         for each in findings:
-            style = "red" if each.severity == "error" else "yellow"
+            style = "yellow" if each.severity == "notice" else "red"
             screen.write(f"{one_line(file)}: ", (each.severity, style), f": {finding_text(each)}")
         if unread is None and not findings:
             screen.write(f"{one_line(file)}: ", ("ok", "green"))

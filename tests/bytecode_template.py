@@ -1,0 +1,58 @@
+"""Make modules around any bytecode, and the seeds of the fuzz target from real functions."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+from flatbuffer import Numbers, String, Table, Vector, module
+
+HERE = Path(__file__).parent
+TEMPLATE = HERE / "data" / "bytecode" / "template.vmfb"
+
+TYPES = (b"i32", b"i64", b"!hal.buffer", b"!vm.list<?>")
+IMPORTS = (
+    (b"hal.buffer_view.assert", b"0rriiCID_v"),
+    (b"hal.buffer_view.dim", b"0ri_I"),
+    (b"hal.fence.create", b"0rI_r"),
+    (b"hal.fence.await", b"0iICrD_i"),
+    (b"test.floats", b"0fF_Ff"),
+    (b"test.pairs", b"0CiID_v"),
+)
+CONVENTIONS = (b"0rIif_rI", b"0i_i")
+GLOBAL_BYTES, GLOBAL_REFS = 16, 2
+FUNCTION = struct.Struct("<iiIhhhh")
+
+
+def template(
+    code: bytes = b"",
+    *,
+    major: int = 17,
+    requirements: int = 15,
+    blocks: int = 1,
+    values: int = 8,
+    refs: int = 4,
+) -> bytes:
+    """A module with two functions of other conventions but the same bytecode, which comes last."""
+    function = FUNCTION.pack(0, len(code), requirements, 0, blocks, values, refs)
+    fields = {
+        14: Numbers(code),  # written last: everything stands behind what refers to it
+        0: String(b"template"),
+        2: struct.pack("<I", requirements),
+        4: Vector([Table({0: String(name)}) for name in TYPES]),
+        6: Vector(
+            [Table({0: String(name), 1: Table({0: String(cconv)})}) for name, cconv in IMPORTS]
+        ),
+        7: Vector([Table({0: String(b"main")})]),
+        8: Vector([Table({0: String(cconv)}) for cconv in CONVENTIONS]),
+        9: Vector([Table({2: Numbers(b"text")}), Table({2: Numbers(b"\0\1")})]),
+        11: Table({0: struct.pack("<I", GLOBAL_BYTES), 1: struct.pack("<I", GLOBAL_REFS)}),
+        12: Numbers(function * 2, FUNCTION.size),
+        13: struct.pack("<I", major << 16),
+    }
+    return module(Table(fields))
+
+
+def seed(code: bytes, major: int, blocks: int, values: int, refs: int, requirements: int) -> bytes:
+    """An input of the fuzz target: five bytes of the descriptor, and bytecode."""
+    return bytes([major, requirements, blocks & 255, values & 255, refs & 255]) + code
