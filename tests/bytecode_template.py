@@ -19,7 +19,7 @@ IMPORTS = (
     (b"test.floats", b"0fF_Ff"),
     (b"test.pairs", b"0CiID_v"),
 )
-CONVENTIONS = (b"0rIif_rI", b"0i_i")
+FUZZED = (b"0rIif_rI", b"0i_i")
 GLOBAL_BYTES, GLOBAL_REFS = 16, 2
 FUNCTION = struct.Struct("<iiIhhhh")
 
@@ -32,8 +32,9 @@ def template(
     blocks: int = 1,
     values: int = 8,
     refs: int = 4,
+    conventions: tuple[bytes, ...] = (b"0r_i", b"0i_i"),
 ) -> bytes:
-    """A module with two functions of other conventions but the same bytecode, which comes last."""
+    """A module whose functions have the same bytecode, which comes last."""
     function = FUNCTION.pack(0, len(code), requirements, 0, blocks, values, refs)
     fields = {
         14: Numbers(code),  # written last: everything stands behind what refers to it
@@ -44,10 +45,10 @@ def template(
             [Table({0: String(name), 1: Table({0: String(cconv)})}) for name, cconv in IMPORTS]
         ),
         7: Vector([Table({0: String(b"main")})]),
-        8: Vector([Table({0: String(cconv)}) for cconv in CONVENTIONS]),
+        8: Vector([Table({0: String(cconv)}) for cconv in conventions]),
         9: Vector([Table({2: Numbers(b"text")}), Table({2: Numbers(b"\0\1")})]),
         11: Table({0: struct.pack("<I", GLOBAL_BYTES), 1: struct.pack("<I", GLOBAL_REFS)}),
-        12: Numbers(function * 2, FUNCTION.size),
+        12: Numbers(function * len(conventions), FUNCTION.size),
         13: struct.pack("<I", major << 16),
     }
     return module(Table(fields))

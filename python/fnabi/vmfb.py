@@ -154,8 +154,8 @@ class ModuleBytes:
     def __hash__(self) -> int:
         return hash(ModuleBytes)
 
-    def __reduce__(self) -> tuple[type[ModuleBytes]]:
-        return (ModuleBytes,)
+    def __reduce__(self) -> tuple[type[ModuleBytes], tuple[()]]:
+        return ModuleBytes, ()
 
     def __repr__(self) -> str:
         return "ModuleBytes()"
