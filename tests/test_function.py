@@ -383,7 +383,8 @@ class Odd:
 
 
 def with_method(name: str, answer: object) -> object:
-    return type("Given", (), {name: lambda self: self if answer is Odd else answer})()
+    methods = {name: lambda self: self if answer is Odd else answer, "__repr__": lambda self: name}
+    return type("Given", (), methods)()
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,9 @@ class OverDLPack:
     def __init__(self, base):
         self.base = base
 
+    def __repr__(self):
+        return "OverDLPack"
+
     def __dlpack__(self, **arguments):
         return self.base.__dlpack__(**arguments)
 
