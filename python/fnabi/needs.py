@@ -378,7 +378,7 @@ def _executable(
     segment = None
     if creation.segment is not None and creation.segment < len(module.rodata):
         segment = module.rodata[creation.segment]
-    isa, capabilities, names = _container(segment)
+    isa, capabilities, names = _container(module, segment)
     names = names or tuple(dict.fromkeys(name for name in lookups if name is not None))
     features = target.features if target is not None else ()
     return Executable(
@@ -394,6 +394,7 @@ def _executable(
 
 
 def _container(
+    module: Module,
     segment: RodataSegment | None,
 ) -> tuple[str | None, tuple[str, ...], tuple[str, ...]]:
     """Instruction set, features and entry points, as the container tells them."""
@@ -402,9 +403,7 @@ def _container(
     try:
         content = segment.content
         if content.identifier == "IREE":
-            from fnabi.vmfb import from_buffer
-
-            with from_buffer(segment.data, lenient=True) as inner:
+            with type(module)(segment.data, "vmfb.from_buffer", True) as inner:
                 names = [each.name for each in inner.exports if not each.name.startswith("__")]
                 return "vmvx", (), tuple(names)
         if content.kind == "spir-v" or content.identifier in _SPIRV_SCHEMAS:
