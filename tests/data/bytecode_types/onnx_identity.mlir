@@ -1,0 +1,9 @@
+module {
+  func.func @onnx_identity(%arg0: !torch.vtensor<[?,3],f32>) -> (!torch.vtensor<[?,3],f32>, !torch.vtensor<[?,3],f32>) attributes {torch.onnx_meta.ir_version = 8 : si64, torch.onnx_meta.opset_version = 17 : si64, torch.onnx_meta.producer_name = "", torch.onnx_meta.producer_version = ""} {
+    %none = torch.constant.none
+    %0 = torch.operator "onnx.Identity"(%arg0) : (!torch.vtensor<[?,3],f32>) -> !torch.vtensor<[?,3],f32> 
+    %1 = torch.operator "onnx.Neg"(%arg0) : (!torch.vtensor<[?,3],f32>) -> !torch.vtensor<[?,3],f32> 
+    return %0, %1 : !torch.vtensor<[?,3],f32>, !torch.vtensor<[?,3],f32>
+  }
+}
+
