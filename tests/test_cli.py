@@ -380,6 +380,8 @@ def test_inspect_json() -> None:
         "problem": None,
         "doubt": None,
         "disagreements": [],
+        "contradictions": [],
+        "proofs": None,
         "texts": {"cconv": {"value": {"arguments": [], "results": [], "version": 0}}},
         "location": None,
     }

@@ -76,13 +76,17 @@ class Proofs(Record, frozen=True):
         """Whether the last of `count` arguments is the fence that the function signals."""
         return self.fences.signal is not None and self.fences.signal == count - 1
 
-    def text(self, signature: Signature) -> str:
-        """Format the signature that these proofs are of, with symbols for dynamic dims."""
-        sides = zip((signature.inputs, signature.results), self.dims, strict=True)
-        inputs, results = (
-            ", ".join(_text(*each) for each in zip(types, symbols, strict=True))
-            for types, symbols in sides
+    def texts(self, signature: Signature) -> tuple[list[str], list[str]]:
+        """Format the inputs and results that these proofs are of, with symbols for dims."""
+        inputs, results = self.dims
+        return (
+            [_text(*each) for each in zip(signature.inputs, inputs, strict=True)],
+            [_text(*each) for each in zip(signature.results, results, strict=True)],
         )
+
+    def text(self, signature: Signature) -> str:
+        """Format the signature that these proofs are of, with symbols for dims."""
+        inputs, results = map(", ".join, self.texts(signature))
         return f"({inputs}) -> ({results})"
 
 

@@ -40,8 +40,10 @@ Functions
     A change of the calling convention is always breaking. So is one of ``iree.abi.model``, because
     asynchronous functions have two fences as further arguments.
 
-    Typed signatures are compared if both modules have one; a signature from the calling convention
-    alone has no types. Removing the text of a signature is breaking if callers convert values by
+    Typed signatures are compared if both modules have one, from a text or from the bytecode; a
+    signature from the calling convention alone has no types. What the bytecode does not prove is
+    untold, and against a text only its buffers and the registers of its scalars are compared.
+    Removing the text of a signature is breaking if callers convert values by
     it: ``iree.abi`` and ``f``. The structures of ``sip`` must be equal: kinds, keys, the order of a
     dict's keys, and indexes.
 
@@ -87,6 +89,7 @@ from fnabi.types import (
     Unknown,
 )
 from fnabi.vmfb import DependencyFlags, Export, ImportFlags, Module
+from fnabi.vmfb_agreement import register_of
 
 __all__ = ["Change", "Comparison", "Kind", "Severity", "compare", "compare_signatures"]
 
@@ -358,10 +361,45 @@ def _part(
 def _signatures(old: Export, new: Export) -> Iterable[Change]:
     if "cconv" in (old.source, new.source):
         return ()
-    before, after = old.signature, new.signature
+    before, after = _stated(old, new), _stated(new, old)
     if old.source == new.source:
         return compare_signatures(before, after, keywords=old.source == "iree.abi")
     return compare_signatures(before.without_names(), after.without_names())
+
+
+def _stated(export: Export, other: Export) -> Signature:
+    """Return the signature of an export as it compares with that of the other one.
+
+    In one from bytecode a reference of which nothing is proven is Unknown. Where the other one is
+    from a text, a scalar is what the text says of that register, and fences are left out.
+    """
+    signature, typed = export.signature, other.signature
+    if export.source != "bytecode":
+        return signature
+    inputs = signature.inputs
+    text = other.source != "bytecode"
+    if text and export.is_async and len(inputs) == len(typed.inputs) + 2:
+        inputs = inputs[:-2]
+    return Signature(
+        _stated_types(inputs, typed.inputs, text),
+        _stated_types(signature.results, typed.results, text),
+    )
+
+
+def _stated_types(
+    types: tuple[Type, ...], others: tuple[Type, ...], text: bool
+) -> tuple[Type, ...]:
+    missing = (Unknown(),) * len(types)
+    pairs = zip(types, others + missing, strict=False)
+    return tuple(_stated_type(type, _unnamed(other)[1], text) for type, other in pairs)
+
+
+def _stated_type(type: Type, other: Type, text: bool) -> Type:
+    if isinstance(type, Ref) and type != other and type.name in (None, "!hal.buffer_view"):
+        return Unknown()
+    if text and isinstance(type, Scalar) and register_of(other) == register_of(type):
+        return other
+    return type
 
 
 def _structures(old: Export, new: Export) -> Iterator[Change]:

@@ -8,15 +8,15 @@ from fnabi import _core, cconv
 from fnabi.errors import FormatError
 from fnabi.types import Dict, List, Named, Null, Scalar, Signature, Tuple, Type, Unknown
 
-__all__ = ["disagreements"]
+__all__ = ["disagreements", "register_of"]
 
 _REGISTERS = {"float32": "f32", "float64": "f64", "index": "i64"}
 
 
-def _register(type: Type) -> str | None:
+def register_of(type: Type) -> str | None:
     """Return the register that a value of the type is passed in, or None if that is unknown."""
     if isinstance(type, Named):
-        return _register(type.type)
+        return register_of(type.type)
     if isinstance(type, (Null, Unknown)):
         return None
     if not isinstance(type, Scalar):
@@ -65,7 +65,7 @@ def disagreements(
             )
             continue
         for index, (type, register) in enumerate(zip(types, registers, strict=True)):
-            if _register(type) not in (None, register):
+            if register_of(type) not in (None, register):
                 yield (
                     f"{side}[{index}]: {type} in {source}, {register} in the calling"
                     f" convention {calling_convention}"

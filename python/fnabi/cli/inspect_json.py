@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fnabi import debug, releases, vmfb
+from fnabi.bytecode_types import Proofs
 from fnabi.cli.inspect_facts import Texts, flag_names, place_of, span_count
 from fnabi.cli.inspect_needs import needs_json
 from fnabi.cli.inspect_rodata import rodata_json
@@ -91,6 +92,8 @@ def _export_json(module: vmfb.Module, export: vmfb.Export, texts: Texts) -> dict
         "problem": None if problem is None else error_json(problem),
         "doubt": export.doubt,
         "disagreements": list(export.disagreements),
+        "contradictions": list(module.contradictions(export)),
+        "proofs": None if export.proofs is None else _proofs_json(export.proofs),
         "texts": {
             name: {"error": error_json(value)}
             if isinstance(value, FormatError)
@@ -98,6 +101,15 @@ def _export_json(module: vmfb.Module, export: vmfb.Export, texts: Texts) -> dict
             for name, value in texts.items()
         },
         "location": None if place is None else str(place),
+    }
+
+
+def _proofs_json(proofs: Proofs) -> dict[str, Any]:
+    inputs, results = proofs.dims
+    return {
+        "dims": {"inputs": inputs, "results": results},
+        "aliases": [None if each is None else fields(each) for each in proofs.aliases],
+        "fences": fields(proofs.fences),
     }
 
 

@@ -60,8 +60,9 @@ def show_functions(screen: Screen, found: list[tuple[vmfb.Export, Texts]]) -> No
             screen.write("  ", (name, "bold"), padding, "  ", ("?", "red"))
         else:
             about = f"[{source}{', async' if export.is_async else ''}]"
-            signature = one_line(str(export.signature))
-            screen.write("  ", (name, "bold"), padding, "  ", signature, "  ", (about, "dim"))
+            proofs, signature = export.proofs, export.signature
+            text = str(signature) if proofs is None else proofs.text(signature)
+            screen.write("  ", (name, "bold"), padding, "  ", one_line(text), "  ", (about, "dim"))
         _show_more(screen, export, texts)
 
 
@@ -129,6 +130,8 @@ def show_function(screen: Screen, module: vmfb.Module, export: vmfb.Export, text
         if export.problem is not None:
             screen.block("    ", "notice", plain(f"ignored: {export.problem}"), "yellow")
         _show_doubts(screen, "    ", export)
+        for text in module.contradictions(export):
+            screen.block("    ", "notice", one_line(text), "yellow")
     _show_convention(screen, export, texts["cconv"])
     if export.attrs:
         screen.write("  attributes")
@@ -163,15 +166,21 @@ def _row(side: str, index: int, export: vmfb.Export, parsed: Any) -> tuple[str, 
     name = f"{side}[{index}]"
     if isinstance(type, Named):
         name, type = f"{name} {one_line(type.name)}", type.type
-    dtype = ""
-    is_register = export.source == "cconv"  # which has no dtype
-    if isinstance(type, (Buffer, Scalar)) and not is_register:
+    dtype = attributes = ""
+    has_dtype = Buffer if export.source in ("bytecode", "cconv") else (Buffer, Scalar)
+    if isinstance(type, has_dtype):  # a register has none
         dtype = _numpy_name(type.dtype)
-    attributes = ""
+    text, proofs = str(type), export.proofs
+    if proofs is not None:
+        text = proofs.texts(export.signature)[side == "results"][index]
+        alias = proofs.aliases[index] if side == "results" else None
+        if alias is not None:
+            kind = "storage of " if alias.kind == "storage" else ""
+            attributes = f"= {kind}inputs[{alias.argument}]"
     if isinstance(parsed, declaration.Declaration):
         value = getattr(parsed, side)[index]
         attributes = ", ".join(f"{key} = {text}" for key, text in value.attributes)
-    return name, one_line(str(type)), dtype, one_line(attributes)
+    return name, one_line(text), dtype, one_line(attributes)
 
 
 _ML_DTYPES = re.compile(

@@ -1,0 +1,411 @@
+"""Types that bytecode proves, over modules whose sources say what they are."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fnabi import bytecode, compat, vmfb
+from fnabi.bytecode_types import Alias, Fences, FunctionTypes, contradictions, symbol_name
+from fnabi.errors import FormatError
+from fnabi.iree_abi import Signature
+from fnabi.types import Buffer, DType, Ref, Scalar, Type
+
+DATA = Path(__file__).parent / "data" / "bytecode_types"
+MODULES = sorted(DATA.glob("*.vmfb"))
+COMPILED = [path for path in MODULES if "@" in path.name]
+SOURCES: dict[str, dict[str, Any]] = json.loads((DATA / "types.json").read_text())
+EXAMPLES = Path(__file__).parent / "data" / "vmfb"
+
+each_module = pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+each_compiled = pytest.mark.parametrize("path", COMPILED, ids=lambda path: path.stem)
+
+
+def values(path: Path) -> list[tuple[str, str, Type | None]]:
+    """Return where each tensor of the source is, its type there, and what the bytecode proves."""
+    found: list[tuple[str, str, Type | None]] = []
+    module = vmfb.open(path, lenient=True)
+    for export in module.exports:
+        source = SOURCES[path.name.split("@")[0]].get(export.name.removesuffix("$async"))
+        if source is None:
+            continue
+        types = module.bytecode_types[export.ordinal]
+        assert types is not None
+        for side in ("inputs", "results"):
+            proven = getattr(types.signature, side)
+            assert len(proven) - len(source[side]) in (0, 2)  # two fences
+            for index, text in enumerate(source[side]):
+                if "[" in text:
+                    where = f"{side}[{index}]"
+                    unpinned = where in source.get("unpinned", {})
+                    found.append((where, text, None if unpinned else proven[index]))
+    return found
+
+
+def same_dtype(text: str, dtype: DType) -> bool:
+    """Compilers drop whether integers are signed."""
+    return re.sub(r"^u?int(\d)", r"i\1", text) == re.sub(r"^u?int(\d)", r"i\1", str(dtype))
+
+
+@each_compiled
+def test_no_type_is_wrong(path: Path) -> None:
+    for where, text, proven in values(path):
+        if not isinstance(proven, Buffer):
+            continue
+        dtype, shape = text[:-1].split("[")
+        dims = shape.split("x") if shape else []
+        assert same_dtype(dtype, proven.dtype), (where, text, proven)
+        assert proven.shape is not None
+        assert len(dims) == len(proven.shape), (where, text, proven)
+        for dim, found in zip(dims, proven.shape, strict=True):
+            assert dim == "?" or found in (None, int(dim)), (where, text, proven)
+
+
+def test_what_is_pinned_is_stated() -> None:
+    pinned = stated = 0
+    for path in COMPILED:
+        for _, text, proven in values(path):
+            pinned += proven is not None
+            dims = text[:-1].split("[")[1]
+            whole = isinstance(proven, Buffer) and proven.shape is not None
+            # A static dim of the source is static.
+            stated += whole and dims.count("?") >= str(proven).count("?")
+    assert pinned > 500
+    assert stated >= 0.95 * pinned
+    assert stated == pinned  # today
+
+
+@each_compiled
+def test_what_nothing_pins_is_untyped(path: Path) -> None:
+    module = vmfb.open(path, lenient=True)
+    for export in module.exports:
+        source = SOURCES[path.name.split("@")[0]].get(export.name.removesuffix("$async"), {})
+        types = module.bytecode_types[export.ordinal]
+        for where in source.get("unpinned", {}):
+            side, index = re.fullmatch(r"(\w+)\[(\d+)\]", where).groups()  # type: ignore[union-attr]
+            assert types is not None
+            assert isinstance(getattr(types.signature, side)[int(index)], Ref)
+
+
+@each_module
+def test_an_export_without_a_text_has_the_types_of_its_function(path: Path) -> None:
+    module = vmfb.open(path, lenient=True)
+    for export in module.exports:
+        types = module.bytecode_types[export.ordinal]
+        if export.source == "bytecode":
+            assert types is not None
+            assert types.proofs == export.proofs
+            assert export.signature.inputs == types.signature.inputs
+            assert export.signature.results == types.signature.results
+        else:
+            assert export.proofs is None
+
+
+@each_module
+def test_no_module_contradicts_itself(path: Path) -> None:
+    module = vmfb.open(path, lenient=True)
+    assert [module.contradictions(export) for export in module.exports] == [()] * len(
+        module.exports
+    )
+
+
+def test_the_modules_with_a_declaration_do_not_contradict_it() -> None:
+    compared = 0
+    for path in sorted(EXAMPLES.glob("*.vmfb")):
+        module = vmfb.open(path, lenient=True)
+        for export in module.exports:
+            if export.source == "iree.abi.declaration":
+                compared += 1
+                assert module.contradictions(export) == (), (path.name, export.name)
+    assert compared > 250
+
+
+# ------------------------------------------------------------------------------------ torch
+
+
+def text_of(name: str, function: str) -> str:
+    module = vmfb.open(DATA / f"{name}.vmfb", lenient=True)
+    export = module.exports[function]
+    types = module.bytecode_types[export.ordinal]
+    assert types is not None
+    return str(types)
+
+
+@pytest.mark.parametrize("version", ["3.0.0", "3.4.0", "3.10.0", "3.12.0", "3.13.0"])
+def test_a_torch_module(version: str) -> None:
+    module = vmfb.open(DATA / f"torch_mlp@{version}@vmvx.vmfb")
+    main, twin = module.exports["main"], module.exports["main$async"]
+    assert main.source == twin.source == "bytecode"
+    assert str(main.signature) == "(float32[?x4]) -> (float32[?x2])"
+    assert main.proofs is not None
+    assert main.proofs.text(main.signature) == "(float32[Ax4]) -> (float32[Ax2])"
+    assert main.proofs.fences == Fences(None, None)
+    assert not main.is_async
+    fence = Ref("!hal.fence")
+    assert twin.signature.inputs == (*main.signature.inputs, fence, fence)
+    assert twin.proofs is not None
+    assert twin.proofs.fences == Fences(1, 2)
+    assert twin.is_async
+    assert main.disagreements == twin.disagreements == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "text"),
+    [
+        ("torch_square@3.13.0@vmvx", "main", "(float32[AxB]) -> (float32[3xAxB], float32[BxA])"),
+        (
+            "torch_matmul@3.8.0@vmvx",
+            "main",
+            "(float32[Ax6], float32[6xB]) -> (float32[AxB], float32[B])",
+        ),
+        ("onnx_gather@3.13.0@vmvx", "onnx_gather", "(i64[AxB]) -> (float32[AxBx4], i32[AxB])"),
+        ("onnx_concat@3.4.0@vmvx", "onnx_concat", "(float32[?x2], float32[?x2]) -> (float32[?x2])"),
+        (
+            "torch_unused@3.10.0@vmvx",
+            "main",
+            "(float32[2x4], ref<?>, ref<?>) -> (float32[2x4], ref<?>)",
+        ),
+        ("torch_mlp_transients", "main", "(float32[Ax4], ref<!hal.buffer>) -> (float32[Ax2])"),
+        ("torch_hand@3.13.0@vmvx", "scalars", "(i64[2], i64, float64, i32) -> (i64[2], i64)"),
+        ("linalg_basic@3.13.0@vmvx", "mm", "(float32[Ax?], float32[?xB]) -> (float32[AxB])"),
+        ("util_calls@3.13.0@vmvx", "through_helper", "(ref<?>, i32[2x3]) -> (i32[2x3], ref<?>)"),
+        ("hal_views@3.13.0@vmvx", "two_sizes", "(i32, float32[?]) -> (float32[?])"),
+        (
+            "hal_views@3.13.0@vmvx",
+            "two_types",
+            "(i32, ref<!hal.buffer_view>) -> (ref<!hal.buffer_view>)",
+        ),
+        ("hal_views@3.13.0@vmvx", "conditional", "(i32, ref<!hal.buffer_view>) -> (ref<?>)"),
+        ("hal_views@3.13.0@vmvx", "custom_in", "(ref<?>) -> (ref<?>)"),
+        (
+            "func_abi@3.10.0@vmvx",
+            "async",
+            "(float32[Ax2], ref<!hal.fence>, ref<!hal.fence>) -> (float32[Ax2])",
+        ),
+    ],
+)
+def test_types_with_symbols(name: str, function: str, text: str) -> None:
+    assert text_of(name, function) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "aliases"),
+    [
+        ("torch_views@3.13.0@vmvx", "main", (Alias(0, "storage"), None, Alias(0, "storage"), None)),
+        ("onnx_identity@3.10.0@vmvx", "onnx_identity", (Alias(0, "whole"), None)),
+        ("func_abi@3.0.0@vmvx", "output", (Alias(1, "storage"),)),
+        ("torch_cache@3.8.0@vmvx", "main", (None,)),
+    ],
+)
+def test_aliases(name: str, function: str, aliases: tuple[Alias | None, ...]) -> None:
+    module = vmfb.open(DATA / f"{name}.vmfb", lenient=True)
+    types = module.bytecode_types[module.exports[function].ordinal]
+    assert types is not None
+    assert types.proofs.aliases == aliases
+
+
+# ------------------------------------------------------------------------------------- flow
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        ("one_path", "(i32, ref<!hal.buffer_view>) -> ()"),
+        ("other_path_fails", "(i32, float32[4]) -> ()"),
+        ("two_shapes", "(i32, float32[?x6]) -> ()"),
+        ("two_ranks", "(i32, float32[*]) -> ()"),
+        ("compared", "(float16[?x4]) -> ()"),
+        ("loop", "(i64, float32[3x3]) -> (float32[?x3])"),
+        ("loop_dims", "(i64, ref<!hal.buffer>) -> (float32[?], float32[?])"),
+        ("even", "(i32, ref<!hal.buffer_view>) -> (ref<?>)"),
+        ("odd", "(i32, float32[4]) -> (ref<?>)"),
+        ("caller", "(i64, i32[5xA], float32[Ax4]) -> (i32[Bx5], float32[Bx?])"),
+        ("impossible", "(i32, float32[4]) -> ()"),
+        (
+            "chosen",
+            "(i32, bfloat16[4x2], ref<!hal.buffer>) -> (bfloat16[4x?], bfloat16[4x2], ref<?>)",
+        ),
+    ],
+)
+def test_paths_loops_and_calls(function: str, text: str) -> None:
+    assert text_of("vm_flow", function) == text
+
+
+def test_the_order_of_the_exports_does_not_matter() -> None:
+    """Each function of a module that has only that one has the same types."""
+    data = (DATA / "vm_flow.vmfb").read_bytes()
+    module = vmfb.from_buffer(data)
+    for export in module.exports:
+        again = vmfb.from_buffer(data).exports[export.name]
+        assert again.signature == export.signature
+
+
+# ------------------------------------------------------------------------------ other verbs
+
+
+def test_scan_agrees_with_the_exports() -> None:
+    rows = {(row.file, row.ordinal): row for row in vmfb.scan(DATA, lenient=True).rows()}
+    assert len(rows) > 200
+    for path in MODULES:
+        for export in vmfb.open(path, lenient=True).exports:
+            row = rows[str(path), export.ordinal]
+            assert (row.source, row.signature) == (export.source, export.signature)
+
+
+def test_modules_of_other_types_are_not_compatible() -> None:
+    def module(name: str) -> vmfb.Module:
+        return vmfb.open(DATA / f"{name}@3.13.0@vmvx.vmfb")
+
+    where, gather = module("onnx_where"), module("onnx_add")
+    assert where.exports["onnx_where"].source == gather.exports["onnx_add"].source == "bytecode"
+    rank0, views = module("torch_rank0"), module("torch_matmul")  # (r, r) -> (r, r)
+    found = compat.compare(rank0, views)
+    assert not found.compatible
+    paths = {change.path for change in found.changes if change.function == "main"}
+    assert "inputs[0].shape" in paths
+
+
+def test_bytecode_of_an_unknown_version() -> None:
+    data = bytearray((DATA / "torch_mlp@3.13.0@vmvx.vmfb").read_bytes())
+    at = data.index((17 << 16).to_bytes(4, "little"))
+    data[at + 2] = 99
+    module = vmfb.from_buffer(data)
+    assert module.bytecode_version == (99, 0)
+    assert module.exports["main"].source == "cconv"
+    assert str(module.exports["main"].signature) == "(ref<?>) -> (ref<?>)"
+    with pytest.raises(FormatError, match=r"15\.0, 16\.0 or 17\.0"):
+        _ = module.bytecode_types
+
+
+@pytest.mark.parametrize("name", ["torch_mlp@3.13.0@vmvx", "vm_flow", "torch_topk@3.0.0@vmvx"])
+def test_edited_bytecode_is_read_or_untyped(name: str) -> None:
+    data = bytearray((DATA / f"{name}.vmfb").read_bytes())
+    whole = vmfb.from_buffer(bytes(data))
+    code = whole._field(14, vmfb._range)
+    assert code is not None
+    begin, size = code
+    for at in range(begin, begin + size, 3):
+        for bit in (0, 3, 7):
+            data[at] ^= 1 << bit
+            module = vmfb.from_buffer(bytes(data))
+            assert len(module.bytecode_types) == len(whole.functions)
+            assert len(module.exports) == len(whole.exports)
+            data[at] ^= 1 << bit
+
+
+# ------------------------------------------------------------------------------------ texts
+
+F32, F16, I32, U32 = (
+    DType("float", 32),
+    DType("float", 16),
+    DType("signless", 32),
+    DType("unsigned", 32),
+)
+
+
+def proven(one: Type, other: Type) -> FunctionTypes:
+    module = vmfb.open(DATA / "onnx_identity@3.10.0@vmvx.vmfb")
+    types = module.bytecode_types[module.exports["onnx_identity"].ordinal]
+    assert types is not None
+    return FunctionTypes(Signature((one,), (other,)), types.proofs)
+
+
+@pytest.mark.parametrize(
+    ("told", "found", "differ"),
+    [
+        (Buffer(F32, (4,)), Buffer(F32, (4,)), False),
+        (Buffer(F32, (None,)), Buffer(F32, (4,)), False),
+        (Buffer(F32, (4,)), Buffer(F32, (None,)), False),
+        (Buffer(F32, None), Buffer(F32, (4,)), False),
+        (Buffer(I32, (4,)), Buffer(U32, (4,)), False),
+        (Buffer(F32, (4,)), Ref(), False),
+        (Ref("!hal.buffer_view"), Buffer(F32, (4,)), False),
+        (Scalar(F16), Scalar(F32), False),
+        (Buffer(F32, (4,)), Buffer(F16, (4,)), True),
+        (Buffer(F32, (4,)), Buffer(I32, (4,)), True),
+        (Buffer(F32, (4,)), Buffer(F32, (5,)), True),
+        (Buffer(F32, (4,)), Buffer(F32, (4, 1)), True),
+    ],
+)
+def test_contradictions(told: Type, found: Type, differ: bool) -> None:
+    text = Signature((told,), (Buffer(F32, ()),))
+    assert list(contradictions(text, "f", proven(found, Buffer(F32, ())))) == (
+        [f"inputs[0]: {told} in f, {found} in the bytecode"] if differ else []
+    )
+
+
+def test_a_text_that_contradicts_the_bytecode_is_a_notice() -> None:
+    data = (EXAMPLES / "front_stablehlo.vmfb").read_bytes()
+    old, new = b"tensor<2x3xui8>}, %input1", b"tensor<2x4xui8>}, %input1"
+    assert data.count(old) == 1
+    module = vmfb.from_buffer(data.replace(old, new))
+    findings = [finding for finding in module.check() if finding.code == "contradiction"]
+    assert [str(finding) for finding in findings] == [
+        "notice: inputs[0]: uint8[2x4] in iree.abi.declaration, uint8[2x3] in the bytecode"
+        " in exports[0]"
+    ]
+
+
+def test_names_of_symbols() -> None:
+    assert [symbol_name(i) for i in (0, 25, 26, 52)] == ["A", "Z", "A1", "A2"]
+
+
+def test_every_function_that_verifies_is_followed() -> None:
+    for path in MODULES:
+        module = vmfb.open(path, lenient=True)
+        if not [each for each in bytecode.verify(module) if each.severity == "error"]:
+            assert None not in module.bytecode_types, path.name
+
+
+# ------------------------------------------------------------------------------- comparison
+
+
+def stripped(name: str) -> tuple[vmfb.Module, vmfb.Module]:
+    """Return a module, and the same without the declarations of its functions."""
+    data = (DATA / f"{name}.vmfb").read_bytes()
+    # The keys of attributes stay as long as they are.
+    other = data.replace(b"iree.abi.declaration", b"iree.abi.declaratiom")
+    assert other != data
+    return vmfb.from_buffer(data), vmfb.from_buffer(other)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["func_abi@3.10.0@vmvx", "linalg_basic@3.13.0@vmvx", "stablehlo_basic@3.13.0@vmvx"],
+)
+def test_a_text_and_the_bytecode_of_the_same_function_are_compatible(name: str) -> None:
+    texts, bare = stripped(name)
+    sources = {export.source for export in bare.exports if export.name != "__init"}
+    assert "bytecode" in sources
+    assert compat.compare(texts, texts).changes == ()
+    for old, new in ((texts, bare), (bare, texts)):
+        assert compat.compare(old, new).compatible
+
+
+def test_types_are_compared_across_text_and_bytecode() -> None:
+    texts, bare = stripped("stablehlo_basic@3.13.0@vmvx")
+    data = (DATA / "stablehlo_basic@3.13.0@vmvx.vmfb").read_bytes()
+    old, new = b"%input0: tensor<?x4xf32>", b"%input0: tensor<?x8xf32>"
+    assert data.count(old) == 1
+    changed = vmfb.from_buffer(data.replace(old, new))
+    found = compat.compare(changed, bare).of("breaking")
+    assert [(change.function, change.path) for change in found] == [
+        ("negate", "inputs[0].shape[1]")
+    ]
+    assert compat.compare(texts, bare).of("breaking") == ()
+
+
+def test_what_is_not_proven_is_not_told() -> None:
+    texts, bare = stripped("linalg_basic@3.13.0@vmvx")
+    told = {
+        (change.function, change.path)
+        for change in compat.compare(texts, bare).changes
+        if change.kind == "untold"
+    }
+    assert ("unused", "inputs[1]") in told
+    assert ("pass", "inputs[0]") in told
+    assert ("reshape", "inputs[0]") not in told
