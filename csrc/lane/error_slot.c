@@ -19,6 +19,7 @@ typedef int32_t (*error_slot)(slot_error* error, size_t size);
 
 /* Calls read the table without the GIL: it is replaced, never freed. */
 typedef struct slot_table {
+  struct slot_table* older; /* replaced, but a call may still be reading it */
   size_t count;
   error_slot slots[];
 } slot_table;
@@ -35,6 +36,7 @@ bool lane_error_slot_add(void* address) {
   if (more == NULL) return false;
   if (count != 0) memcpy(more->slots, table->slots, count * sizeof slot);
   more->slots[count] = slot;
+  more->older = table;
   more->count = count + 1;
   __atomic_store_n(&table, more, __ATOMIC_RELEASE);
   libraries_have_slots = true;
