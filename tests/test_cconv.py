@@ -195,7 +195,7 @@ def test_text_may_be_any_bytes() -> None:
 
 @pytest.mark.parametrize("text", [None, 5, ["0"]])
 def test_text_of_another_type(text: Any) -> None:
-    with pytest.raises(CallError, match=r"cconv\.parse: text must be bytes"):
+    with pytest.raises(CallError, match=r"cconv\.parse: text: expected bytes"):
         cconv.parse(text)
 
 

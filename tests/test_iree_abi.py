@@ -202,7 +202,7 @@ def test_input_types() -> None:
     for other in (data, bytearray(data), memoryview(data)):
         assert iree_abi.parse(other) == signature
     for bad in (None, 5, [], {"a": [], "r": []}):
-        with pytest.raises(CallError, match=r"^iree_abi\.parse: text must be"):
+        with pytest.raises(CallError, match=r"^iree_abi\.parse: text: .*expected "):
             iree_abi.parse(bad)  # type: ignore[arg-type]
     for half in ("\ud800", "\udc80"):
         with pytest.raises(FormatError) as caught:
@@ -840,8 +840,8 @@ def test_arrays_of_references() -> None:
         ('["ndarray","unknown",1,2]', X, "expected a list or tuple, got Leaf"),
         ('["ndarray","unknown",2,2,2]', [[X, Y], Z], "expected a list or tuple, got Leaf"),
         ('["ndarray","unknown",2,2,2]', [[X, Y], [Z]], "dim 1 has 1 and 2 values"),
-        ('["ndarray","unknown",2,2,2]', [[X], [Y]], "expected the shape 2x2, not [2, 1]"),
-        ('["ndarray","unknown",1,null]', np.zeros((1, 1)), "expected the shape ?, not [1, 1]"),
+        ('["ndarray","unknown",2,2,2]', [[X], [Y]], "expected the shape 2x2, got [2, 1]"),
+        ('["ndarray","unknown",1,null]', np.zeros((1, 1)), "expected the shape ?, got [1, 1]"),
         (
             '["ndarray",["slist","i8"],2,1,2]',
             [[[1], 5]],
@@ -868,7 +868,7 @@ def test_wrong_arrays(record: str, value: Any, message: str) -> None:
         ([[X], [2]], "1 values do not fill the shape [2]"),
         ([[X], [-1]], "dim 0: expected an int of 0 or more, got -1"),
         ([[X], ["1"]], "dim 0: expected an int of 0 or more, got '1'"),
-        ([[X], [1, 1]], "expected the shape ?, not [1, 1]"),
+        ([[X], [1, 1]], "expected the shape ?, got [1, 1]"),
     ],
 )
 def test_wrong_array_results(value: Any, message: str) -> None:

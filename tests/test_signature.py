@@ -354,7 +354,7 @@ def test_data_is_the_callers_to_change() -> None:
 
 @pytest.mark.parametrize("data", [None, 5, ["_5"], object(), 1.5])
 def test_data_of_another_type(data: Any) -> None:
-    with pytest.raises(CallError, match=r"SignatureParser: data must be .* not "):
+    with pytest.raises(CallError, match=r"SignatureParser: data: expected .* got "):
         SignatureParser(data)
 
 

@@ -728,7 +728,7 @@ def test_paths_are_what_the_mangler_takes(node: Node) -> None:
 
 @pytest.mark.parametrize("structure", [5, "S1!", Signature(None, None), (), Sequence(((0, 5),))])
 def test_structures_of_another_type(structure: Any) -> None:
-    message = "structure: expected Leaf, Sequence, Dict or None, not (int|str|Signature|tuple)$"
+    message = "structure: expected Leaf, Sequence, Dict or None, got (int|str|Signature|tuple)$"
     with pytest.raises(CallError, match=rf"^sip\.paths: {message}"):
         sip.paths(structure)
     with pytest.raises(CallError, match=rf"^sip\.flatten: {message}"):
@@ -1127,11 +1127,11 @@ def test_data_may_be_bytes_or_ascii(data: Any) -> None:
 
 @pytest.mark.parametrize("data", [None, 5, 1.5, [DATA], object(), "\xe9"])
 def test_data_of_another_type(data: Any) -> None:
-    with pytest.raises(CallError, match=r"^sip\.parse: data must be"):
+    with pytest.raises(CallError, match=r"^sip\.parse: data: .*expected "):
         sip.parse(data)
-    with pytest.raises(CallError, match=r"^sip\.to_string: data must be"):
+    with pytest.raises(CallError, match=r"^sip\.to_string: data: .*expected "):
         sip.to_string(data, "inputs")
-    with pytest.raises(CallError, match=r"^SipSignatureParser: signature must be"):
+    with pytest.raises(CallError, match=r"^SipSignatureParser: signature: .*expected "):
         SipSignatureParser().visit_inputs(Recorder(), data)
 
 

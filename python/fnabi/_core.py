@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import msgspec
 
 from fnabi._fnabi import ffi, lib
-from fnabi.errors import CallError, FormatError, RangeError, excerpt
+from fnabi.errors import CallError, FormatError, RangeError, excerpt, type_name
 
 T = TypeVar("T")
 
@@ -52,8 +52,8 @@ def data_bytes(data: object, function: str, argument: str = "data") -> bytes:
     if isinstance(data, (bytearray, memoryview)):
         return bytes(data)
     raise CallError(
-        f"{function}: {argument} must be bytes, bytearray, memoryview or str,"
-        f" not {type(data).__name__}"
+        f"{function}: {argument}: expected bytes, bytearray, memoryview or str,"
+        f" got {type_name(data)}"
     )
 
 
