@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-import readings
+import declaration_grammar
 from fnabi import CallError, FormatError, declaration, vmfb
 from fnabi.declaration import Declaration, Value
 from fnabi.types import (
@@ -98,31 +98,36 @@ def test_every_declaration_of_the_modules(letters: bool) -> None:
         else:
             assert read.certain, text
             shown = sides[0].removesuffix("rr") if read.model == "async" else sides[0]
-            assert readings.fits(slow_reading(text), shown, sides[1])
+            assert declaration_grammar.fits(slow_reading(text), shown, sides[1])
         assert declaration.parse(text).doubt in (None, "names")
         check_reading(read, slow_reading(text))
     assert seen > 2300
 
 
-def slow_reading(text: str) -> readings.Reading:
+def slow_reading(text: str) -> declaration_grammar.Reading:
     (reading,) = {
-        max(readings.readings(as_bytes(text)), key=lambda r: len(r.inputs) + len(r.results))
+        max(
+            declaration_grammar.readings(as_bytes(text)),
+            key=lambda r: len(r.inputs) + len(r.results),
+        )
     }
     return reading
 
 
-def check_reading(read: Declaration, reading: readings.Reading) -> None:
+def check_reading(read: Declaration, reading: declaration_grammar.Reading) -> None:
     """Names, types, attributes and texts of the answer are those of the reading."""
     assert as_bytes(read.name) == reading.name
     for values, expected in ((read.inputs, reading.inputs), (read.results, reading.results)):
         assert names(values) == [as_text(value.name) for value in expected]
         for value, other in zip(values, expected, strict=True):
-            pairs = readings.attributes(other.attributes) if other.attributes else ()
+            pairs = declaration_grammar.attributes(other.attributes) if other.attributes else ()
             assert value.attributes == tuple((as_text(a), as_text(b)) for a, b in pairs)
-            type = readings.type_of(as_text(other.type))
+            type = declaration_grammar.type_of(as_text(other.type))
             encodings = [b for a, b in pairs if a == b"iree.abi.encoding"]
-            encoding = encodings and readings.skip_type(encodings[0], 0) == len(encodings[0])
-            as_passed = readings.type_of(as_text(encodings[0])) if encoding else None
+            encoding = encodings and declaration_grammar.skip_type(encodings[0], 0) == len(
+                encodings[0]
+            )
+            as_passed = declaration_grammar.type_of(as_text(encodings[0])) if encoding else None
             if isinstance(type, (Scalar, Buffer)) and as_passed.__class__ is type.__class__:
                 assert (value.type, value.declared) == (as_passed, type)
             else:
@@ -282,8 +287,11 @@ def test_types(
 
 
 TYPES = [
-    *((text, Scalar(dtype)) for text, dtype in readings.DTYPES.items()),
-    *((f"tensor<?x{text}>", Buffer(dtype, (None,))) for text, dtype in readings.DTYPES.items()),
+    *((text, Scalar(dtype)) for text, dtype in declaration_grammar.DTYPES.items()),
+    *(
+        (f"tensor<?x{text}>", Buffer(dtype, (None,)))
+        for text, dtype in declaration_grammar.DTYPES.items()
+    ),
     ("i16777215", Scalar(DType("signless", 16777215))),
     ("si7", Scalar(DType("signed", 7))),
     ("tensor<ui4>", Buffer(DType("unsigned", 4), ())),
@@ -328,7 +336,7 @@ def test_one_type(text: str, type: Type) -> None:
         read = declaration.parse(f"sync func @f(%a: {list_of}) -> (%b: {list_of} {{k = 1}})")
         assert read.signature == Signature((Named("a", expected),), (Named("b", expected),))
         assert read.certain
-        assert readings.type_of(list_of) == expected
+        assert declaration_grammar.type_of(list_of) == expected
 
 
 def test_attributes() -> None:
@@ -378,7 +386,7 @@ def test_attributes() -> None:
 def test_odd_attributes(text: str, pairs: tuple[tuple[str, str], ...]) -> None:
     read = declaration.parse(f"sync func @f(%a: i32 {{{text}}}) -> ()")
     assert read.inputs[0].attributes == pairs
-    slow = readings.attributes(f"{{{text}}}".encode())
+    slow = declaration_grammar.attributes(f"{{{text}}}".encode())
     assert slow == tuple((as_bytes(key), as_bytes(value)) for key, value in pairs)
 
 
@@ -535,7 +543,7 @@ def test_letters(letter: str, text: str) -> None:
     read = declaration.parse(
         f"sync func @f(%a: {text}, %b: none, %c: none) -> ()", inputs=f"{letter}r"
     )
-    fits = readings.letter_of(text) in (None, letter)
+    fits = declaration_grammar.letter_of(text) in (None, letter)
     assert names(read.inputs) == (["a", "b: none, %c"] if fits else [f"a: {text}, %b", "c"])
 
 
@@ -547,7 +555,9 @@ PIECES += ['"', "k = 1", " = ", "tensor<2x?xf32>", "!a.b<c>", "%", "input0", "in
 PIECES += ["<", ">", "é", "\0", "\udcff", ": i32", "%y: i32", " {k = 1}", "foo", "x: i64, %y"]
 any_names = st.lists(st.sampled_from(PIECES), max_size=4).map("".join) | st.text(max_size=6)
 
-dtypes = st.sampled_from([*readings.DTYPES, "i8", "i32", "i64", "si8", "ui16", "complex<f32>"])
+dtypes = st.sampled_from(
+    [*declaration_grammar.DTYPES, "i8", "i32", "i64", "si8", "ui16", "complex<f32>"]
+)
 dims = st.lists(st.none() | st.integers(0, 2**63 - 1), max_size=4)
 tensors = st.builds(
     lambda dims, dtype, encoding: (
@@ -590,12 +600,12 @@ attribute_texts = st.recursive(
 
 
 @st.composite
-def printed(draw: Any, names: st.SearchStrategy[str]) -> tuple[str, readings.Reading]:
+def printed(draw: Any, names: st.SearchStrategy[str]) -> tuple[str, declaration_grammar.Reading]:
     """A declaration as the compilers print it, and what was printed."""
 
-    def values() -> tuple[readings.Value, ...]:
+    def values() -> tuple[declaration_grammar.Value, ...]:
         return tuple(
-            readings.Value(
+            declaration_grammar.Value(
                 as_bytes(draw(names)),
                 draw(types).encode(),
                 "{{{}}}".format(
@@ -607,7 +617,7 @@ def printed(draw: Any, names: st.SearchStrategy[str]) -> tuple[str, readings.Rea
             for _ in range(draw(st.integers(0, 4)))
         )
 
-    truth = readings.Reading(as_bytes(draw(names)), values(), values())
+    truth = declaration_grammar.Reading(as_bytes(draw(names)), values(), values())
     lists = [
         b", ".join(
             b"%" + name + b": " + type + (b" " + attributes if attributes else b"")
@@ -622,19 +632,23 @@ def printed(draw: Any, names: st.SearchStrategy[str]) -> tuple[str, readings.Rea
     )
 
 
-def known_of(text: str, truth: readings.Reading, letters: bool) -> tuple[int | str, int | str]:
+def known_of(
+    text: str, truth: declaration_grammar.Reading, letters: bool
+) -> tuple[int | str, int | str]:
     fences = 2 * text.startswith("async ")
     if not letters:
         return len(truth.inputs) + fences, len(truth.results)
     sides = [
-        "".join(readings.letter_of(as_text(value.type)) or "i" for value in values)
+        "".join(declaration_grammar.letter_of(as_text(value.type)) or "i" for value in values)
         for values in (truth.inputs, truth.results)
     ]
     return sides[0] + "r" * fences, sides[1]
 
 
 @given(printed(simple_names), st.booleans())
-def test_plain_names_are_read_as_printed(case: tuple[str, readings.Reading], letters: bool) -> None:
+def test_plain_names_are_read_as_printed(
+    case: tuple[str, declaration_grammar.Reading], letters: bool
+) -> None:
     text, truth = case
     inputs, results = known_of(text, truth, letters)
     read = declaration.parse(text, inputs=inputs, results=results)
@@ -646,7 +660,7 @@ def test_plain_names_are_read_as_printed(case: tuple[str, readings.Reading], let
 
 @given(printed(any_names), st.booleans())
 def test_any_names_are_read_as_printed_or_doubted(
-    case: tuple[str, readings.Reading], letters: bool
+    case: tuple[str, declaration_grammar.Reading], letters: bool
 ) -> None:
     text, truth = case
     inputs, results = known_of(text, truth, letters)
@@ -675,7 +689,7 @@ def test_the_answer_is_a_reading_and_the_only_one_when_certain(
     text: bytes, inputs: int | str | None, results: int | str | None
 ) -> None:
     assume(text.count(b": ") < 13)  # the slow way has to try all subsets
-    every = list(dict.fromkeys(readings.readings(text)))
+    every = list(dict.fromkeys(declaration_grammar.readings(text)))
     known = inputs
     if text.startswith(b"async ") and inputs is not None:
         known = inputs + 2 if isinstance(inputs, int) else inputs + "rr"
@@ -698,13 +712,15 @@ def test_the_answer_is_a_reading_and_the_only_one_when_certain(
         known if known is None or isinstance(known, int) else len(known)
         for known in (inputs, results)
     ]
-    has_counts = readings.fits(reading, *counts)
+    has_counts = declaration_grammar.fits(reading, *counts)
     assert has_counts == (read.doubt != "arity")
     if read.certain:
-        others = [r for r in every if r != reading and readings.fits(r, *counts)]
+        others = [r for r in every if r != reading and declaration_grammar.fits(r, *counts)]
         if None not in (inputs, results):
             # of several with these counts it is the only one with these letters
-            assert not others or not [r for r in others if readings.fits(r, inputs, results)]
+            assert not others or not [
+                r for r in others if declaration_grammar.fits(r, inputs, results)
+            ]
         for values, prefix, side_known in (
             (reading.inputs, b"input", inputs),
             (reading.results, b"output", results),
@@ -753,7 +769,7 @@ def test_errors(text: str, code: str, offset: int, path: str) -> None:
     assert (error.code, error.offset, error.path) == (code, offset, path)
     assert error.expected
     if code != "depth":
-        assert not list(readings.readings(text.encode()))
+        assert not list(declaration_grammar.readings(text.encode()))
 
 
 def test_an_error_goes_with_its_last_reference() -> None:
@@ -785,8 +801,8 @@ def test_depth() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"text": None}, "text must be bytes"),
-        ({"text": 5}, "text must be bytes"),
+        ({"text": None}, "text: expected bytes"),
+        ({"text": 5}, "text: expected bytes"),
         ({"inputs": -1}, "inputs: expected an int of 0 or more"),
         ({"results": 1 << 63}, "results: expected an int of 0 or more"),
         ({"inputs": 1.0}, "inputs: expected an int of 0 or more"),
