@@ -12,8 +12,9 @@ module's functions by name::
     breaking  mm: inputs[1].shape[0] narrowed: float32[?x8] => float32[4x8]
 
 A change is *breaking* if a caller may fail or misread results. It is *widening* if everything that
-was accepted still is, and nothing new is returned. Otherwise it is a *notice*: it does not affect
-callers, or the modules do not show whether it does.
+was accepted still is, and nothing new is returned. It is *unknown* if the modules do not show
+whether it affects callers, so that nobody can call them compatible. Otherwise it is a *notice*.
+A module is compatible with one of the same bytes, whatever it shows.
 
 Types
     A dynamic dim is wider than a static one, an unknown rank wider than a known one, a reference
@@ -23,9 +24,10 @@ Types
     dim, the kind of type, the number of values, the keys of a Dict or their order, which is the
     order in which values are passed.
 
-    Missing information cannot be compared and is a notice in both directions: Unknown, and
-    integers of the same width that are signless on one side, because their bits are the same. A
-    change from signed to unsigned is breaking.
+    What cannot be compared is *unknown*, on either side and on both: an Unknown, and a reference
+    in a signature that is read from the bytecode or the calling convention, which does not show
+    what it refers to. Integers of the same width that are signless on one side are a notice,
+    because their bits are the same. A change from signed to unsigned is breaking.
 
     In a signature from ``iree.abi``, an argument with a name may be passed as a keyword, so a
     changed or removed name is breaking, and an added one is widening. In other signatures, and for
@@ -40,9 +42,8 @@ Functions
     A change of the calling convention is always breaking. So is one of ``iree.abi.model``, because
     asynchronous functions have two fences as further arguments.
 
-    Typed signatures are compared if both modules have one, from a text or from the bytecode; a
-    signature from the calling convention alone has no types. What the bytecode does not prove is
-    untold, and against a text only its buffers and the registers of its scalars are compared.
+    Typed signatures are compared type by type. A number in a signature from the bytecode or the
+    calling convention is compared by the calling convention alone, which is all that these show.
     Removing the text of a signature is breaking if callers convert values by
     it: ``iree.abi`` and ``f``. The structures of ``sip`` must be equal: kinds, keys, the order of a
     dict's keys, and indexes.
@@ -52,6 +53,20 @@ Functions
 
     All other attributes are notices. Attributes of a signature are left out if the differences of
     the signature itself are listed.
+
+    A result that is written into a buffer of the caller (``iree.abi.output``) is breaking unless
+    both functions do so. Transient memory must be as it was: a smaller constant size is widening,
+    every other change is breaking.
+
+Needs
+    A device, an alternative for one, or an executable format that is no longer served is breaking,
+    as are a device that is needed besides, and features that a processor must have now. The
+    reverse is widening. A changed processor is a notice, and so is a changed target triple of the
+    same architecture.
+
+    A parameter that is needed now is breaking, as is one of another size, or one that is written
+    now; the reverse of the first and the last is widening. Parameters that the code does not name
+    are unknown, and so are needs that cannot be read.
 
 Modules
     A change of the module's name is breaking, because functions are looked up by it too. So is a
@@ -67,11 +82,13 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import IntFlag
+from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
 from fnabi import cconv, sip
+from fnabi.compat_needs import export_differences, module_differences
 from fnabi.errors import FormatError
 from fnabi.types import (
     Buffer,
@@ -91,7 +108,15 @@ from fnabi.types import (
 from fnabi.vmfb import DependencyFlags, Export, ImportFlags, Module
 from fnabi.vmfb_agreement import register_of
 
-__all__ = ["Change", "Comparison", "Kind", "Severity", "compare", "compare_signatures"]
+__all__ = [
+    "Change",
+    "Comparison",
+    "Kind",
+    "Severity",
+    "Verdict",
+    "compare",
+    "compare_signatures",
+]
 
 Kind: TypeAlias = Literal[
     "added",
@@ -102,9 +127,11 @@ Kind: TypeAlias = Literal[
     "renamed",
     "reordered",
     "untold",
+    "unknown",
     "unreadable",
 ]
-Severity: TypeAlias = Literal["breaking", "widening", "notice"]
+Severity: TypeAlias = Literal["breaking", "unknown", "widening", "notice"]
+Verdict: TypeAlias = Literal["compatible", "incompatible", "unknown"]
 
 _TYPED = ("iree.abi", "iree.abi.declaration", "f", "fv")
 """The attributes that a signature is read from."""
@@ -125,7 +152,8 @@ class Change(msgspec.Struct, frozen=True):
 
     Attributes:
         kind: The kind of change. A ``"widened"`` type accepts all values of the old one, and for a
-            ``"narrowed"`` type it is the reverse; ``"untold"`` if one side lacks the information,
+            ``"narrowed"`` type it is the reverse; ``"untold"`` if one side does not say
+            whether an integer is signed, ``"unknown"`` if a type cannot be compared,
             ``"unreadable"`` if a side is malformed, ``"reordered"`` for the same keys in another
             order.
         severity: The effect on callers, by the rules in the module's documentation.
@@ -179,9 +207,17 @@ class Comparison(msgspec.Struct, frozen=True):
     changes: tuple[Change, ...]
 
     @property
+    def verdict(self) -> Verdict:
+        """``"incompatible"`` if a change is breaking, else ``"unknown"`` if one is unknown."""
+        severities = {change.severity for change in self.changes}
+        if "breaking" in severities:
+            return "incompatible"
+        return "unknown" if "unknown" in severities else "compatible"
+
+    @property
     def compatible(self) -> bool:
-        """Whether no change is breaking."""
-        return not self.of("breaking")
+        """Whether no change is breaking, and none unknown."""
+        return self.verdict == "compatible"
 
     def of(self, severity: Severity) -> tuple[Change, ...]:
         """Return the changes of one severity."""
@@ -196,7 +232,10 @@ def compare(old: Module, new: Module) -> Comparison:
         CallError: when a module is closed.
 
     """
+    if _are_same(old, new):
+        return Comparison(())
     changes = list(_modules(old, new))
+    changes += (Change(*found) for found in module_differences(old, new))
     old_counts, new_counts = (Counter(e.name for e in module.exports) for module in (old, new))
     for name in old_counts | new_counts:
         if name not in new_counts:
@@ -232,6 +271,21 @@ def compare_signatures(
 
 
 # ----------------------------------------------------------------------------------- modules
+
+
+_CHUNK = 1 << 20
+
+
+def _are_same(old: Module, new: Module) -> bool:
+    """Whether two modules have the same bytes."""
+    if not isinstance(old, Module) or not isinstance(new, Module) or old.layout != new.layout:
+        return False
+    size = old.layout.file_size
+    one, other = (module._bytes(0, size) for module in (old, new))
+    return all(
+        bytes(one[at : at + _CHUNK]) == bytes(other[at : at + _CHUNK])
+        for at in range(0, size, _CHUNK)
+    )
 
 
 def _modules(old: Module, new: Module) -> Iterator[Change]:
@@ -311,10 +365,14 @@ def _functions(old: Export, new: Export) -> Iterator[Change]:
     if source in _CONVERTED_BY and source not in after:
         text = before.pop(source)
         yield Change("removed", "breaking", f"attrs[{_quoted(source)}]", text, None)
+    yield from (Change(*found) for found in export_differences(old, new))
     for part, keys, differences in _PARTS:
         found = list(_part(old, new, part, keys, differences))
         yield from found
-        if found and found[0].kind != "unreadable":  # else the attributes show what changed
+        if found and found[0].kind not in (
+            "unreadable",
+            "unknown",
+        ):  # else the attributes show what changed
             for key in keys:
                 before.pop(key, None)
                 after.pop(key, None)
@@ -360,7 +418,7 @@ def _part(
 
 def _signatures(old: Export, new: Export) -> Iterable[Change]:
     if "cconv" in (old.source, new.source):
-        return ()
+        return _partial_signatures(old, new)
     before, after = _stated(old, new), _stated(new, old)
     if old.source == new.source:
         return compare_signatures(before, after, keywords=old.source == "iree.abi")
@@ -395,11 +453,43 @@ def _stated_types(
 
 
 def _stated_type(type: Type, other: Type, text: bool) -> Type:
-    if isinstance(type, Ref) and type != other and type.name in (None, "!hal.buffer_view"):
+    unproven = isinstance(type, Ref) and type.name in (None, "!hal.buffer_view")
+    if unproven and (type != other or not text):  # equal to a text, it is what the text says
         return Unknown()
     if text and isinstance(type, Scalar) and register_of(other) == register_of(type):
         return other
     return type
+
+
+_UNTYPED = ("bytecode", "cconv")
+"""Sources of signatures that do not tell all types."""
+
+
+def _partial_signatures(old: Export, new: Export) -> Iterator[Change]:
+    """Compare signatures of which one is not from a text, as far as both tell the types.
+
+    Numbers are left to the calling convention, and so is everything when it has changed. One of
+    the signatures may have more inputs: the fences of an asynchronous function.
+    """
+    if _registers(old.calling_convention) != _registers(new.calling_convention):
+        return
+    for side, of_side in (("inputs", partial(_of_input, keywords=False)), ("results", _of_result)):
+        sides = (getattr(export.signature.without_names(), side) for export in (old, new))
+        for index, (before, after) in enumerate(zip(*sides, strict=False)):
+            if isinstance(before, Scalar) and isinstance(after, Scalar):
+                continue
+            path = f"{side}[{index}]"
+            if _is_untold(old, before) or _is_untold(new, after):
+                yield Change("unknown", "unknown", path, before, after)
+                continue
+            for d in _types(before, after, path):
+                yield Change(d.kind, of_side(d), d.path, d.old, d.new)
+
+
+def _is_untold(export: Export, type: Type) -> bool:
+    return isinstance(type, Unknown) or (
+        export.source in _UNTYPED and isinstance(type, Ref) and type.name is None
+    )
 
 
 def _structures(old: Export, new: Export) -> Iterator[Change]:
@@ -426,6 +516,8 @@ class _Difference(NamedTuple):
 
 
 def _of_input(difference: _Difference, keywords: bool) -> Severity:
+    if difference.kind == "unknown":
+        return "unknown"
     if difference.kind == "renamed" and keywords:
         return "breaking" if isinstance(difference.old, Named) else "widening"
     if difference.kind in ("renamed", "untold"):
@@ -434,6 +526,8 @@ def _of_input(difference: _Difference, keywords: bool) -> Severity:
 
 
 def _of_result(difference: _Difference) -> Severity:
+    if difference.kind == "unknown":
+        return "unknown"
     if difference.kind in ("renamed", "untold"):
         return "notice"
     return "widening" if difference.kind == "narrowed" else "breaking"
@@ -448,10 +542,10 @@ def _types(old: Type, new: Type, path: str) -> Iterator[_Difference]:
     new_name, new = _unnamed(new)
     if old_name != new_name:
         yield differ("renamed")
-    if old == new:
-        return
     if isinstance(old, Unknown) or isinstance(new, Unknown):
-        yield differ("untold")
+        yield differ("unknown")
+    elif old == new and not _has_unknown(old):
+        return
     elif isinstance(old, Scalar) and isinstance(new, Scalar):
         yield differ(_dtypes(old.dtype, new.dtype), ".dtype")
     elif isinstance(old, Buffer) and isinstance(new, Buffer):
@@ -472,7 +566,7 @@ def _types(old: Type, new: Type, path: str) -> Iterator[_Difference]:
     elif isinstance(old, Dict) and isinstance(new, Dict):
         before, after = dict(old.items), dict(new.items)
         if (len(before), len(after)) != (len(old.items), len(new.items)):  # a key twice
-            yield differ("changed")
+            yield differ("unknown" if old == new else "changed")
             return
         yield from _slots(before, after, path, _types)
         if _reordered(before, after):
@@ -481,6 +575,21 @@ def _types(old: Type, new: Type, path: str) -> Iterator[_Difference]:
         yield differ(_direction(old.name, new.name), ".name")
     else:
         yield differ("changed")
+
+
+def _has_unknown(type: Type) -> bool:
+    match type:
+        case Unknown():
+            return True
+        case Named():
+            return _has_unknown(type.type)
+        case HomogeneousList(element) | RefArray(element):
+            return _has_unknown(element)
+        case List(items) | Tuple(items):
+            return any(map(_has_unknown, items))
+        case Dict(pairs):
+            return any(_has_unknown(item) for _, item in pairs)
+    return False
 
 
 def _unnamed(type: Type) -> tuple[str | None, Type]:

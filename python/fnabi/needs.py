@@ -28,6 +28,7 @@ from fnabi.vmfb_records import Record
 if TYPE_CHECKING:
     from fnabi.rodata import RodataSegment
     from fnabi.vmfb import Module
+    from fnabi.vmfb_export import Export
 
 __all__ = [
     "Access",
@@ -95,11 +96,13 @@ class Target(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         device: Name of the driver or the kind of device, such as ``"local"`` or ``"vulkan"``.
         executables: What it must run: one of these for each executable, the first that it can.
+        name: Of the device in the module; targets of one name are alternatives.
 
     """
 
     device: str
     executables: tuple[ExecutableTarget, ...]
+    name: str = ""
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -280,10 +283,17 @@ def _parameters(accesses: Iterable[_Access]) -> Iterator[Parameter]:
 # ---------------------------------------------------------------------------------- targets
 
 
+_NAME = re.compile(r"HAL device `([^`]*)`")
+
+
 def _targets(found: _Rows) -> Iterator[Target]:
     """The targets that failures name; where there are none, what devices are asked."""
     texts = [each.text for each in found.failures if "not found or unavailable" in each.text]
-    targets = dict.fromkeys(target for text in texts for target in parse_targets(text))
+    targets = dict.fromkeys(
+        msgspec.structs.replace(target, name=name[1] if name else "")
+        for text, name in ((text, _NAME.match(text)) for text in texts)
+        for target in parse_targets(text)
+    )
     if targets:
         yield from targets
         return
@@ -473,10 +483,17 @@ _NUMBER = re.compile(r"[0-9]{1,20}")
 def transients(module: Module) -> Iterator[Transients]:
     """The functions of a module that take memory for the time of a call."""
     for export in module.exports:
-        attrs = export.attrs
-        constant = attrs.get("iree.abi.transients.size.constant")
-        function = attrs.get("iree.abi.transients.size")
-        if constant is None and function is None:
-            continue
-        size = int(constant) if constant is not None and _NUMBER.fullmatch(constant) else None
-        yield Transients(export.name, size, function)
+        found = transients_of(export)
+        if found is not None:
+            yield found
+
+
+def transients_of(export: Export) -> Transients | None:
+    """The memory that callers of a function provide, or None."""
+    attrs = export.attrs
+    constant = attrs.get("iree.abi.transients.size.constant")
+    function = attrs.get("iree.abi.transients.size")
+    if constant is None and function is None:
+        return None
+    size = int(constant) if constant is not None and _NUMBER.fullmatch(constant) else None
+    return Transients(export.name, size, function)

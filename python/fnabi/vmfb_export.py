@@ -21,6 +21,7 @@ from fnabi.vmfb_records import Attributes, Record
 
 if TYPE_CHECKING:
     from fnabi.declaration import Declaration
+    from fnabi.needs import Transients
 
 __all__ = ["Export", "Exports", "Source", "UnreadableExport", "decode_exports"]
 
@@ -245,20 +246,36 @@ class Export(Record, frozen=True):
 
         return runner_inputs(self.signature, self._storage(), dim)
 
-    def _storage(self) -> dict[int, Type]:
-        """The types of the results that arguments are the storage of, by those arguments."""
+    @property
+    def transients(self) -> Transients | None:
+        """The memory that callers provide for the time of a call, or None."""
+        from fnabi.needs import transients_of
+
+        return transients_of(self)
+
+    @property
+    def result_storage(self) -> dict[int, int]:
+        """The results that the function writes into buffers of its caller.
+
+        By the index of the argument that is the buffer, the index of the result
+        (``iree.abi.output`` in the declaration).
+        """
         try:
             declaration = self.declaration
         except FormatError:
             return {}
-        if declaration is None:
-            return {}
-        stored = {}
-        for index, value in enumerate(declaration.inputs):
+        found = {}
+        for index, value in enumerate(declaration.inputs if declaration is not None else ()):
             result = dict(value.attributes).get("iree.abi.output", "").partition(":")[0].strip()
-            if result.isdecimal() and int(result) < len(declaration.results):
-                stored[index] = declaration.results[int(result)].type
-        return stored
+            if result.isdecimal() and len(result) < 10:
+                found[index] = int(result)
+        return found
+
+    def _storage(self) -> dict[int, Type]:
+        """The types of the results that arguments are the storage of, by those arguments."""
+        results = self.signature.results
+        stored = self.result_storage.items()
+        return {index: results[result] for index, result in stored if result < len(results)}
 
     def _error(self, problem: _Problem) -> FormatError:
         text = self.calling_convention if problem.key is None else self.attrs[problem.key]

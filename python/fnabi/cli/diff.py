@@ -1,29 +1,49 @@
-"""``fnabi diff``: compare two modules for their callers."""
+"""``fnabi diff``: compare two modules, or the modules of two folders, for their callers."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+from collections import Counter
 from typing import Any
 
 from fnabi import compat
 from fnabi.cli.arguments import Verbs, add_lenient, open_module
-from fnabi.cli.screen import one_line
+from fnabi.cli.screen import complain, one_line
 from fnabi.cli.values import json_value
+from fnabi.compat_folders import FileComparison, FileVerdict, compare_folders
+from fnabi.errors import FormatError
 
 _DIFF_SCHEMA = "fnabi.diff/1"
+_FOLDERS_SCHEMA = "fnabi.diff-folders/1"
+
+_SEVERITIES: tuple[compat.Severity, ...] = ("breaking", "unknown", "widening", "notice")
+_BAD_INPUT = 3
+_STATUS: dict[FileVerdict, int] = {
+    "incompatible": 1,
+    "unreadable": _BAD_INPUT,
+    "unknown": 4,
+    "added": 0,
+    "compatible": 0,
+}
+"""The exit status for each verdict; of several files the first of these that occurs counts."""
 
 
 def add_diff(verbs: Verbs) -> argparse.ArgumentParser:
     diff = verbs.add_parser(
         "diff",
         help="show whether callers of one module can use another in its place",
-        epilog="Exit status: 0 if they can, 1 for a breaking change or bad input,"
-        " 2 for wrong usage.",
+        epilog="Exit status: 0 if they can, 1 for a breaking change, 2 for wrong usage, 3 for bad"
+        " input, 4 if the modules do not show whether they can.",
     )
-    diff.add_argument("old", metavar="OLD", help="the module that callers were written for")
     diff.add_argument(
-        "new", metavar="NEW", help="the other module; either may be - for standard input"
+        "old", metavar="OLD", help="the module that callers were written for, or a folder of them"
+    )
+    diff.add_argument(
+        "new",
+        metavar="NEW",
+        help="the other module or folder; either module may be - for standard input",
     )
     add_lenient(diff)
     diff.set_defaults(run=_diff, usage=diff.error)
@@ -31,26 +51,83 @@ def add_diff(verbs: Verbs) -> argparse.ArgumentParser:
 
 
 def _diff(arguments: argparse.Namespace) -> int:
-    if arguments.old == arguments.new == "-":
+    files = arguments.old, arguments.new
+    if files == ("-", "-"):
         arguments.usage("OLD and NEW are both standard input, only one can be")
+    folders = [os.path.isdir(file) for file in files]
+    if folders[0] != folders[1]:
+        arguments.usage("one of OLD and NEW is a folder, expected two modules or two folders")
+    if folders[0]:
+        return _diff_folders(arguments)
     modules = []
-    for file in (arguments.old, arguments.new):
-        arguments.file = file  # for the text of an error
-        modules.append(open_module(file, arguments.lenient))
-        _ = modules[-1].exports
+    for file in files:
+        try:
+            modules.append(open_module(file, arguments.lenient))
+            _ = modules[-1].exports
+        except FormatError as problem:
+            complain("" if file == "-" else f"{file}: ", problem)
+            return _BAD_INPUT
+        except OSError as problem:
+            complain(f"{file}: ", problem.strerror or problem)
+            return _BAD_INPUT
     found = compat.compare(*modules)
-    severities: tuple[compat.Severity, ...] = ("breaking", "widening", "notice")
-    counts = {severity: len(found.of(severity)) for severity in severities}
     if arguments.json:
-        head = {"schema": _DIFF_SCHEMA, "compatible": found.compatible, "counts": counts}
-        changes = [_change_json(change) for change in found.changes]
-        print(json.dumps(head | {"changes": changes}, indent=2))
+        print(json.dumps({"schema": _DIFF_SCHEMA} | _comparison_json(found), indent=2))
     else:
         for change in found.changes:
             print(one_line(str(change)))
-        verdict = "compatible" if found.compatible else "incompatible"
-        print(f"{verdict}: {', '.join(f'{count} {name}' for name, count in counts.items())}")
-    return 0 if found.compatible else 1
+        print(_summary(found))
+    return _STATUS[found.verdict]
+
+
+def _diff_folders(arguments: argparse.Namespace) -> int:
+    found = list(compare_folders(arguments.old, arguments.new, lenient=arguments.lenient))
+    verdicts = Counter(each.verdict for each in found)
+    nothing: FileVerdict = "compatible"
+    worst = next((each for each in _STATUS if verdicts[each]), nothing)
+    verdict = "compatible" if worst == "added" else worst
+    if arguments.json:
+        rows = [_file_json(each) for each in found]
+        print(json.dumps({"schema": _FOLDERS_SCHEMA, "verdict": verdict, "files": rows}, indent=2))
+        return _STATUS[worst]
+    for each in found:
+        name = one_line(each.file)
+        if each.problem is not None:
+            print(f"{name}: unreadable: {one_line(each.problem)}")
+        elif each.comparison is None:
+            print(f"{name}: {'added' if each.verdict == 'added' else 'incompatible: removed'}")
+        else:
+            for change in each.comparison.changes:
+                print(f"{name}: {one_line(str(change))}")
+            print(f"{name}: {_summary(each.comparison)}")
+    counts = ", ".join(f"{verdicts[each]} {each}" for each in _STATUS if verdicts[each])
+    print(f"{verdict}: {len(found)} files{': ' if counts else ''}{counts}")
+    return _STATUS[worst]
+
+
+def _counts(found: compat.Comparison) -> dict[str, int]:
+    return {severity: len(found.of(severity)) for severity in _SEVERITIES}
+
+
+def _summary(found: compat.Comparison) -> str:
+    counts = ", ".join(f"{count} {name}" for name, count in _counts(found).items())
+    return f"{found.verdict}: {counts}"
+
+
+def _comparison_json(found: compat.Comparison) -> dict[str, Any]:
+    return {
+        "compatible": found.compatible,
+        "verdict": found.verdict,
+        "counts": _counts(found),
+        "changes": [_change_json(change) for change in found.changes],
+    }
+
+
+def _file_json(found: FileComparison) -> dict[str, Any]:
+    head = {"file": found.file, "problem": found.problem}
+    if found.comparison is None:
+        return head | {"verdict": found.verdict}
+    return head | _comparison_json(found.comparison)
 
 
 def _change_json(change: compat.Change) -> dict[str, Any]:

@@ -1,0 +1,83 @@
+"""Compare the modules of two folders, file by file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from fnabi import vmfb
+from fnabi.compat import Comparison, compare
+from fnabi.errors import CallError, FnabiError
+
+__all__ = ["FileComparison", "FileVerdict", "compare_folders"]
+
+FileVerdict: TypeAlias = Literal["compatible", "incompatible", "unknown", "added", "unreadable"]
+
+
+class FileComparison(msgspec.Struct, frozen=True):
+    """The result of comparing one file.
+
+    Attributes:
+        file: Path of the module below both folders.
+        verdict: That of the comparison. A file that is only in the new folder is ``"added"``, one
+            that is only in the old folder ``"incompatible"``, and one that cannot be read in
+            either ``"unreadable"``.
+        comparison: The changes, where both folders have the file.
+        problem: Why a file cannot be read, with its path, or None.
+
+    """
+
+    file: str
+    verdict: FileVerdict
+    comparison: Comparison | None = None
+    problem: str | None = None
+
+
+def compare_folders(
+    old: str | os.PathLike[str], new: str | os.PathLike[str], *, lenient: bool = False
+) -> Iterator[FileComparison]:
+    """Compare all files named ``*.vmfb`` below two folders, in the order of their paths.
+
+    Args:
+        old: The folder with the modules that callers were written for.
+        new: The other folder.
+        lenient: As for `vmfb.open`.
+
+    Raises:
+        CallError: when one of them is no folder.
+
+    """
+    folders = Path(old), Path(new)
+    for argument, folder in zip(("old", "new"), folders, strict=True):
+        if not folder.is_dir():
+            raise CallError(f"compare_folders: {argument}: not a folder: {folder}")
+    before, after = (
+        {path.relative_to(folder).as_posix() for path in folder.rglob("*.vmfb") if path.is_file()}
+        for folder in folders
+    )
+    for file in sorted(before | after):
+        if file not in before:
+            yield FileComparison(file, "added")
+        elif file not in after:
+            yield FileComparison(file, "incompatible")
+        else:
+            yield _compare(file, folders, lenient)
+
+
+def _compare(file: str, folders: tuple[Path, Path], lenient: bool) -> FileComparison:
+    path = folders[0] / file
+    try:
+        with vmfb.open(path, lenient=lenient) as old:
+            _ = old.exports
+            path = folders[1] / file
+            with vmfb.open(path, lenient=lenient) as new:
+                _ = new.exports
+                found = compare(old, new)
+                return FileComparison(file, found.verdict, found)
+    except (FnabiError, OSError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem).partition("\n")[0]
+        return FileComparison(file, "unreadable", problem=f"{path}: {reason}")
