@@ -1379,6 +1379,74 @@ typedef struct fnabi_big_int_object {
                    two's complement, as few as possible; one for an INT */
 } fnabi_big_int_object;
 
+/* Of fields, and FNABI_FIELD_STATIC of methods. */
+typedef enum fnabi_field_flag {
+  FNABI_FIELD_WRITABLE = 1,
+  FNABI_FIELD_DEFAULT = 2, /* it has a default */
+  FNABI_FIELD_STATIC = 4,
+  FNABI_FIELD_FACTORY = 32, /* the default is a function that makes it */
+  FNABI_FIELD_NO_REPR = 64,
+  FNABI_FIELD_NO_COMPARE = 128,
+  FNABI_FIELD_NO_HASH = 256,
+  FNABI_FIELD_NO_INIT = 512,
+  FNABI_FIELD_BY_NAME = 1024,      /* the initialiser takes it by name only */
+  FNABI_FIELD_SETTER_OBJECT = 2048 /* the setter is a function object */
+} fnabi_field_flag;
+
+/* What libtvm_ffi records of a type. Nothing here is owned by who reads it: the
+ * table lives until the process ends, but `fields` and `methods` may move when
+ * a library registers more of them. */
+typedef struct fnabi_type_metadata {
+  fnabi_byte_array doc;
+  int (*creator)(void** object); /* an empty object; NULL: none */
+  int32_t total_size;
+  int32_t equality; /* 0 none, 1 tree, 2 free variable, 3 DAG, 4 constant tree,
+                       5 unique */
+} fnabi_type_metadata;
+
+typedef struct fnabi_type_info {
+  int32_t type_index;
+  int32_t depth;
+  fnabi_byte_array key;
+  const struct fnabi_type_info** ancestors; /* `depth`, the root first */
+  uint64_t key_hash;
+  int32_t field_count; /* of this type alone, without its ancestors' */
+  int32_t method_count;
+  const struct fnabi_field_info* fields;
+  const struct fnabi_method_info* methods;
+  const fnabi_type_metadata* metadata; /* NULL: none */
+} fnabi_type_info;
+
+typedef struct fnabi_field_info {
+  fnabi_byte_array name;
+  fnabi_byte_array doc;
+  fnabi_byte_array metadata; /* JSON */
+  int64_t flags;             /* fnabi_field_flag */
+  int64_t size;
+  int64_t alignment;
+  int64_t offset; /* from the start of the object */
+  int (*getter)(void* field, fnabi_any* result); /* an owned value */
+  void* setter; /* int (*)(void* field, const fnabi_any* value), or a function
+                   object; there even where users may not write */
+  fnabi_any default_value;
+  int32_t static_type_index;
+} fnabi_field_info;
+
+typedef struct fnabi_method_info {
+  fnabi_byte_array name;
+  fnabi_byte_array doc;
+  fnabi_byte_array metadata; /* JSON */
+  int64_t flags;             /* FNABI_FIELD_STATIC alone counts */
+  fnabi_any method;          /* a FUNCTION, kept by the table */
+} fnabi_method_info;
+
+/* The values of one attribute for types from `begin` on. */
+typedef struct fnabi_type_column {
+  const fnabi_any* data;
+  int32_t size;
+  int32_t begin;
+} fnabi_type_column;
+
 /* cdef: end */
 
 #ifdef __cplusplus

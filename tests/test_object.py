@@ -39,6 +39,25 @@ STRUCTS = {
     "fnabi_tensor_object": ("DLTensor", HEADER, ""),
     "fnabi_seq_object": ("TVMFFISeqCell", HEADER, "data size capacity data_deleter"),
     "fnabi_opaque_object": ("TVMFFIOpaqueObjectCell", HEADER, "handle"),
+    "fnabi_type_metadata": (
+        "TVMFFITypeMetadata",
+        0,
+        "doc creator total_size structural_eq_hash_kind:equality",
+    ),
+    "fnabi_type_info": (
+        "TVMFFITypeInfo",
+        0,
+        "type_index type_depth:depth type_key:key type_ancestors:ancestors type_key_hash:key_hash"
+        " num_fields:field_count num_methods:method_count fields methods metadata",
+    ),
+    "fnabi_field_info": (
+        "TVMFFIFieldInfo",
+        0,
+        "name doc metadata flags size alignment offset getter setter"
+        " default_value_or_factory:default_value field_static_type_index:static_type_index",
+    ),
+    "fnabi_method_info": ("TVMFFIMethodInfo", 0, "name doc metadata flags method"),
+    "fnabi_type_column": ("TVMFFITypeAttrColumn", 0, "data size begin_index:begin"),
 }
 # In no header of C: the private layout of maps, and a size before words.
 OWN = {"fnabi_map_object", "fnabi_big_int_object"}

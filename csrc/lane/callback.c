@@ -140,3 +140,26 @@ PyObject* lane_callback_failure(const fnabi_any* args, Py_ssize_t count,
   }
   return NULL;
 }
+
+static PyObject* callable_of(PyObject* module, PyObject* function) {
+  (void)module;
+  if (Py_TYPE(function) != lane.function) {
+    lane_call_error_got(function, "callable_of: function: expected Function");
+    return NULL;
+  }
+  const fnabi_object* object = ((lane_function*)function)->object;
+  PyObject* callable = Py_None;
+  if (object != NULL && ((fnabi_function_object*)object)->call == run_callback)
+    callable = ((callback*)object)->callable;
+  return Py_NewRef(callable);
+}
+
+static PyMethodDef callback_methods[] = {
+    {"callable_of", callable_of, METH_O,
+     "callable_of(function, /)\n--\n\n"
+     "The Python callable that a Function was made of, or None."},
+    {0}};
+
+int lane_callback_init(PyObject* module) {
+  return PyModule_AddFunctions(module, callback_methods);
+}

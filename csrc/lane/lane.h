@@ -281,6 +281,21 @@ extern _Thread_local int lane_callbacks;
  * false when there is no memory. */
 bool lane_error_slot_add(void* address);
 
+/* --------------------------------------------------------------- registry.c */
+
+/* The functions of libtvm_ffi that the registries need. */
+typedef struct lane_runtime {
+  int (*get_function)(const fnabi_byte_array* name, void** function);
+  int (*set_function)(const fnabi_byte_array* name, void* function,
+                      int override);
+  int (*type_of_key)(const fnabi_byte_array* key, int32_t* type_index);
+  /* Ends the process for an index that no type has. */
+  const fnabi_type_info* (*type_info)(int32_t type_index);
+  const fnabi_type_column* (*type_column)(const fnabi_byte_array* name);
+} lane_runtime;
+/* Returns NULL, without an exception, when libtvm_ffi is not loaded. */
+const lane_runtime* lane_runtime_find(void);
+
 /* --------------------------------------------------------------- the module */
 
 /* Each adds its types and functions to the module. */
@@ -292,8 +307,10 @@ int lane_map_init(PyObject* module);
 int lane_error_init(PyObject* module);
 int lane_function_init(PyObject* module);
 int lane_call_init(PyObject* module);
+int lane_callback_init(PyObject* module);
 int lane_tensor_init(PyObject* module);
 int lane_library_init(PyObject* module);
+int lane_registry_init(PyObject* module);
 int lane_columns_init(PyObject* module);
 int lane_arrow_init(PyObject* module);
 int lane_record_init(PyObject* module);

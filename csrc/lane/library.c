@@ -52,33 +52,6 @@ static PyObject* library_symbol(PyObject* module, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-/* --------------------------------------------------------- global functions */
-
-static PyObject* library_global(PyObject* module, PyObject* name) {
-  (void)module;
-  fnabi_byte_array text;
-  PyObject* keep;
-  if (!PyUnicode_Check(name)) {
-    lane_call_error_got(name, "global_function: name: expected str");
-    return NULL;
-  }
-  void* runtime = dlopen("libtvm_ffi.so", RTLD_LAZY | RTLD_NOLOAD);
-  void* address = runtime ? dlsym(runtime, "TVMFFIFunctionGetGlobal") : NULL;
-  if (address == NULL) Py_RETURN_NONE;
-  int (*get)(const fnabi_byte_array*, void**);
-  memcpy(&get, &address, sizeof get);
-  if (lane_utf8(name, &text, &keep) < 0) return NULL;
-  void* function = NULL;
-  int status = get(&text, &function);
-  Py_XDECREF(keep);
-  if (status != 0) {
-    lane_error_raise(name, status);
-    return NULL;
-  }
-  if (function == NULL) Py_RETURN_NONE;
-  return lane_function_of_object(function);
-}
-
 static PyObject* library_add_error_slot(PyObject* module, PyObject* number) {
   (void)module;
   void* address = PyLong_AsVoidPtr(number);
@@ -101,10 +74,6 @@ static PyMethodDef library_methods[] = {
     {"add_error_slot", library_add_error_slot, METH_O,
      "add_error_slot(address, /)\n--\n\n"
      "Look for errors in this slot of a library, as fnabi/callee.h has it."},
-    {"global_function", library_global, METH_O,
-     "global_function(name, /)\n--\n\n"
-     "A function of the registry of libtvm_ffi, or None: where it has none of "
-     "this name,\nor is not loaded."},
     {0}};
 
 int lane_library_init(PyObject* module) {

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         iree_abi,
         library,
         raw,
+        registry,
         schema,
         sip,
         tensor,
@@ -30,11 +31,25 @@ if TYPE_CHECKING:
     from fnabi.array import Array, List
     from fnabi.callee import get_include
     from fnabi.columns import Columns, decode_columns, encode_columns, iter_columns
-    from fnabi.errors import CallError, FnabiError, FormatError, LibraryError, RangeError
+    from fnabi.errors import (
+        CallError,
+        FnabiError,
+        FormatError,
+        LibraryError,
+        NotFoundError,
+        RangeError,
+        RegisteredError,
+    )
     from fnabi.function import Call, Error, Function
     from fnabi.library import Library, load_module
     from fnabi.map import Dict, Map
     from fnabi.object import Object, Shape
+    from fnabi.registry import (
+        get_global_func,
+        list_global_func_names,
+        register_global_func,
+        remove_global_func,
+    )
     from fnabi.signature import Component, ComponentType, SignatureBuilder, SignatureParser
     from fnabi.tensor import Device, Tensor, from_dlpack
 
@@ -57,8 +72,10 @@ __all__ = [
     "LibraryError",
     "List",
     "Map",
+    "NotFoundError",
     "Object",
     "RangeError",
+    "RegisteredError",
     "Shape",
     "SignatureBuilder",
     "SignatureParser",
@@ -73,12 +90,17 @@ __all__ = [
     "decode_columns",
     "encode_columns",
     "from_dlpack",
+    "get_global_func",
     "get_include",
     "iree_abi",
     "iter_columns",
     "library",
+    "list_global_func_names",
     "load_module",
     "raw",
+    "register_global_func",
+    "registry",
+    "remove_global_func",
     "schema",
     "sip",
     "tensor",
@@ -111,9 +133,13 @@ _HOMES = {
     "decode_columns": "columns",
     "encode_columns": "columns",
     "from_dlpack": "tensor",
+    "get_global_func": "registry",
     "get_include": "callee",
     "iter_columns": "columns",
+    "list_global_func_names": "registry",
     "load_module": "library",
+    "register_global_func": "registry",
+    "remove_global_func": "registry",
 }
 """The module of each name that is neither a module nor an error."""
 

@@ -74,6 +74,14 @@ class LibraryError(FnabiError, OSError):
     """A library cannot be loaded or lacks what it needs."""
 
 
+class NotFoundError(FnabiError, LookupError, ValueError):
+    """No global function, type or function of a module has this name."""
+
+
+class RegisteredError(FnabiError, RuntimeError):
+    """A global function has this name already."""
+
+
 class LayoutWarning(RuntimeWarning):
     """A fast path is off: the installed msgspec lays out objects differently than fnabi expects.
 

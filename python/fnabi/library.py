@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from fnabi import _call, _core, schema
+from fnabi import _call, _core, registry, schema
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import CallError, FormatError, LibraryError
 from fnabi.files import read_or_map
@@ -50,6 +50,7 @@ __all__ = [
     "Symbol",
     "WantedSymbol",
     "load_module",
+    "load_runtime",
     "looks_like_one",
     "read",
 ]
@@ -63,6 +64,8 @@ _RUNTIME_FILE = "libtvm_ffi.so"
 _MAIN = "main"
 _CONTEXT = "__tvm_ffi__library_ctx"
 _ERROR_SLOT = "__fnabi_error_slot"
+_SET_GLOBAL = "TVMFFIFunctionSetGlobal"
+_REGISTER_TYPE = ("TVMFFITypeRegisterField", "TVMFFITypeRegisterMethod")
 _SHARED = 3
 _ELF = b"\x7fELF"
 
@@ -205,6 +208,16 @@ class LibraryFile(_Record, frozen=True):
     def optional(self) -> tuple[str, ...]:
         """The symbols of ``libtvm_ffi`` that it uses where they are there, sorted."""
         return tuple(sorted({each.name for each in self.wanted if each.weak}))
+
+    @property
+    def registers_functions(self) -> bool:
+        """Whether it can register functions by name, for `fnabi.get_global_func`."""
+        return any(each.name.startswith(_SET_GLOBAL) for each in self.wanted)
+
+    @property
+    def registers_types(self) -> bool:
+        """Whether it can register types with fields or methods, for `fnabi.get_type`."""
+        return any(each.name in _REGISTER_TYPE for each in self.wanted)
 
     @property
     def is_linked_with_runtime(self) -> bool:
@@ -444,10 +457,8 @@ def _runtime(name: str, file: LibraryFile) -> int | None:
     # Where the library has a slot of its own for errors, it does without the runtime.
     wanted = file.needs_runtime_to_call or (file.optional and not file.has_error_slot)
     if loaded is None and wanted:
-        path = _installed_runtime()
-        if path is not None:
-            loaded = _call.open_library(path, True)
-        elif file.needs_runtime_to_call:
+        loaded = load_runtime()
+        if loaded is None and file.needs_runtime_to_call:
             wants = ", ".join(file.required) or f"to be linked with {_RUNTIME_FILE}"
             raise LibraryError(
                 f"{name}: the library needs {_RUNTIME_FILE} ({wants}), which is not installed"
@@ -460,6 +471,23 @@ def _runtime(name: str, file: LibraryFile) -> int | None:
                 f"{name}: the library needs {', '.join(missing)}, which the installed"
                 f" {_RUNTIME_FILE} does not have; install a newer apache-tvm-ffi"
             )
+    return loaded
+
+
+def load_runtime() -> int | None:
+    """Load the ``libtvm_ffi`` of the installed package tvm_ffi, which is not imported.
+
+    Functions registered with fnabi until then move to its registry.
+
+    Returns:
+        Its handle, also where it is loaded already; None where the package is not installed.
+
+    """
+    loaded = _call.loaded_library(_RUNTIME_FILE)
+    path = _installed_runtime() if loaded is None else None
+    if path is not None:
+        loaded = _call.open_library(path, True)
+    registry.use_runtime()
     return loaded
 
 

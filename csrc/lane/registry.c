@@ -1,0 +1,109 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
+
+#include "lane/lane.h"
+
+/* ------------------------------------------------------------- libtvm_ffi */
+
+const lane_runtime* lane_runtime_find(void) {
+  static lane_runtime found;
+  static bool known; /* the GIL guards both */
+  if (known) return &found;
+  void* library = dlopen("libtvm_ffi.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == NULL) return NULL;
+  void* symbols[] = {
+      dlsym(library, "TVMFFIFunctionGetGlobal"),
+      dlsym(library, "TVMFFIFunctionSetGlobal"),
+      dlsym(library, "TVMFFITypeKeyToIndex"),
+      dlsym(library, "TVMFFIGetTypeInfo"),
+      dlsym(library, "TVMFFIGetTypeAttrColumn"),
+  };
+  for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+    if (symbols[i] == NULL) return NULL;
+  memcpy(&found.get_function, &symbols[0], sizeof symbols[0]);
+  memcpy(&found.set_function, &symbols[1], sizeof symbols[0]);
+  memcpy(&found.type_of_key, &symbols[2], sizeof symbols[0]);
+  memcpy(&found.type_info, &symbols[3], sizeof symbols[0]);
+  memcpy(&found.type_column, &symbols[4], sizeof symbols[0]);
+  known = true;
+  lane_error_find();
+  return &found;
+}
+
+static const lane_runtime* need_runtime(const char* function) {
+  const lane_runtime* runtime = lane_runtime_find();
+  if (runtime == NULL)
+    lane_call_error("%s: libtvm_ffi is not loaded", function);
+  return runtime;
+}
+
+/* --------------------------------------------------------- global functions */
+
+static PyObject* registry_loaded(PyObject* module, PyObject* unused) {
+  (void)module;
+  (void)unused;
+  return PyBool_FromLong(lane_runtime_find() != NULL);
+}
+
+static PyObject* registry_get(PyObject* module, PyObject* name) {
+  fnabi_byte_array text;
+  PyObject* keep;
+  (void)module;
+  if (!PyUnicode_Check(name)) {
+    lane_call_error_got(name, "global_function: name: expected str");
+    return NULL;
+  }
+  const lane_runtime* runtime = lane_runtime_find();
+  if (runtime == NULL) Py_RETURN_NONE;
+  if (lane_utf8(name, &text, &keep) < 0) return NULL;
+  void* function = NULL;
+  fnabi_error_object* left = lane_error_begin();
+  int status = runtime->get_function(&text, &function);
+  Py_XDECREF(keep);
+  if (status != 0) lane_error_raise(name, status);
+  lane_error_end(left, status == 0);
+  if (status != 0) return NULL;
+  if (function == NULL) Py_RETURN_NONE;
+  return lane_function_of_object(function);
+}
+
+static PyObject* registry_set(PyObject* module, PyObject* args) {
+  PyObject *name, *function, *keep;
+  int override;
+  fnabi_byte_array text;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "UO!p:set_global_function", &name, lane.function,
+                        &function, &override))
+    return NULL;
+  const lane_runtime* runtime = need_runtime("set_global_function");
+  fnabi_object* object = runtime ? lane_function_object(function) : NULL;
+  if (object == NULL || lane_utf8(name, &text, &keep) < 0) return NULL;
+  fnabi_error_object* left = lane_error_begin();
+  /* may release a function that was registered before: no exception is set */
+  int status = runtime->set_function(&text, object, override);
+  Py_XDECREF(keep);
+  if (status != 0) lane_error_raise(name, status);
+  lane_error_end(left, status == 0);
+  if (status != 0) return NULL;
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef registry_methods[] = {
+    {"runtime_loaded", registry_loaded, METH_NOARGS,
+     "runtime_loaded()\n--\n\n"
+     "Whether libtvm_ffi is loaded, whoever loaded it."},
+    {"global_function", registry_get, METH_O,
+     "global_function(name, /)\n--\n\n"
+     "A function of the registry of libtvm_ffi. None when it has none of this "
+     "name,\nor is not loaded."},
+    {"set_global_function", registry_set, METH_VARARGS,
+     "set_global_function(name, function, override, /)\n--\n\n"
+     "Register a function with libtvm_ffi, which must be loaded.\n\nRaises:\n"
+     "    RuntimeError: The name is registered, and override is false.\n"},
+    {0}};
+
+int lane_registry_init(PyObject* module) {
+  return PyModule_AddFunctions(module, registry_methods);
+}
