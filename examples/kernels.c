@@ -9,7 +9,7 @@ static bool vector(callee_call* call, int32_t i,
       (*x)->device.type == 1)
     return true;
   callee_raise("TypeError",
-               "argument %d: expected a float32 vector in host memory", i);
+               "argument %d is not a float32 vector in host memory", i);
   return false;
 }
 

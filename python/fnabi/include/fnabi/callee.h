@@ -13,51 +13,54 @@
  *   cc -shared -fPIC -fvisibility=hidden add.c -o libadd.so \
  *     -I"$(python -c 'import fnabi; print(fnabi.get_include())')"
  *
- * The library needs nothing but this header and libc: no other header, nothing
- * to link. fnabi and tvm_ffi both load it and call `add`. The header may be
- * included in several files of one library.
+ * The library needs only this header and libc; there is nothing to link. Both
+ * fnabi and tvm_ffi can load the library and call `add`. Several files of one
+ * library may include the header.
  *
  * How a function is called
  * ------------------------
- * CALLEE_EXPORT(name) begins the definition of a function whose one parameter
- * is `callee_call* call`. It answers 0, or CALLEE_FAILED after it has told why.
- * The functions below tell why themselves: a reader, such as callee_int,
- * answers false when the argument is missing or of another type, and has then
- * raised an error that names the function and the argument.
+ * CALLEE_EXPORT(name) begins the definition of a function whose only parameter
+ * is `callee_call* call`. The function returns 0 on success. To fail, it raises
+ * an error and returns CALLEE_FAILED. The functions below raise errors
+ * themselves: callee_int, for example, returns false if the argument is missing
+ * or has another type, after raising an error that names the function and the
+ * argument.
  *
- * Arguments are the caller's and live until the call returns, with all that
- * they point to. A result is the caller's as soon as it is returned.
+ * The caller owns the arguments. They are valid until the call returns, and so
+ * is everything they point to. The caller owns the result once it is returned.
  *
- * Exceptions of C++ end at the border: they become errors with their text.
+ * C++ exceptions do not leave the function: each becomes an error whose message
+ * is that of the exception.
  *
  * Errors
  * ------
- * An error is a kind, the name of a Python exception such as "ValueError", and
- * a message. Where the TVM-FFI runtime is loaded, for all libraries to see as
- * the package tvm_ffi loads it, errors are told to it. Where it is not they
- * stay in the library, one for each thread, and whoever called fetches them
- * through the one symbol that every such library exports:
+ * An error has a kind, which is the name of a Python exception such as
+ * "ValueError", and a message. If the TVM-FFI runtime is loaded with global
+ * symbols, as the package tvm_ffi loads it, errors are raised in the runtime.
+ * Otherwise the library stores the error in a slot, one per thread. Every
+ * library exports the symbol through which the caller fetches it:
  *
  *   int32_t __fnabi_error_slot(callee_error* error, size_t size)
  *
- * To be called on the thread on which a function failed, once, after it has
- * answered something other than 0; `size` is that of the caller's callee_error.
- *   1   there was an error: it is moved to *error, and the slot is empty. The
- *       texts are the library's, end with a NUL, and stay as they are until
- *       another function of this library fails on this thread.
- *   0   there is none: *error is untouched. The function has told the runtime,
- *       or failed because of a function of another library that it called,
- *       whose slot then has the error, or has said nothing.
- *  -1   `size` is smaller than any callee_error has ever been.
- * Fields may be added at the end of callee_error: a library fills in no more
- * than `size` bytes, and a caller clears it before.
+ * The caller calls it once after a function returned nonzero, on the thread
+ * that made the call. `size` is sizeof(callee_error) in the caller's code.
+ * Returns
+ *   1   if the slot held an error. The error is moved to *error and the slot is
+ *       now empty. The library owns the texts. They end with a NUL and are
+ *       valid until another function of this library fails on this thread.
+ *   0   if the slot is empty. *error is not written. Either the runtime has the
+ *       error, or the slot of another library whose function was called, or the
+ *       function failed without raising an error.
+ *  -1   if `size` is smaller than the first version of callee_error.
+ * Later versions may add fields at the end of callee_error. A library writes at
+ * most `size` bytes, so the caller clears the struct first.
  *
- * So a caller looks into the slot of the library it has called, then asks the
- * runtime if one is loaded, then looks into the slots of the other libraries it
- * has loaded. A longer kind or message than a slot has room for is cut, and
- * then ends in "...".
+ * A caller therefore reads the slot of the library it called, then asks the
+ * runtime if it is loaded, then reads the slots of the other libraries it has
+ * loaded. A kind or message that exceeds the capacity of the slot is truncated
+ * and ends in "...".
  *
- * GCC and Clang, on machines with pointers of 64 bits.
+ * Requires GCC or Clang and 64-bit pointers.
  */
 #ifndef FNABI_CALLEE_H
 #define FNABI_CALLEE_H
@@ -89,7 +92,8 @@
 #endif
 
 #define CALLEE_VISIBLE __attribute__((visibility("default")))
-/* Defined in every file that includes the header, and once in the library. */
+/* For functions with static data: every file that includes the header defines
+ * them, and the linker keeps one definition for the library. */
 #define CALLEE_ONCE __attribute__((weak, visibility("hidden")))
 #define CALLEE_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
@@ -97,13 +101,14 @@
 
 /* ------------------------------------------------------------------- values
  *
- * An argument, a result, an element of a container: 16 bytes.
+ * Arguments, results and container elements are values of 16 bytes:
  *
  *   0        4        8                16
  *   | tag    | size   | payload        |
  *
- * `size` is 0 but for text and bytes that stand in the value itself. From
- * CALLEE_OBJECT on the payload points to an object with a count of references.
+ * `size` is the length of text or bytes stored in the payload itself, and 0 in
+ * every other value. If the tag is CALLEE_OBJECT or greater, the payload points
+ * to a reference-counted object.
  */
 enum {
   CALLEE_NONE = 0,
@@ -114,9 +119,9 @@ enum {
   CALLEE_DTYPE = 5,
   CALLEE_DEVICE = 6,
   CALLEE_TENSOR_VIEW = 7,   /* a callee_tensor, borrowed */
-  CALLEE_C_STRING = 8,      /* up to a NUL, borrowed */
+  CALLEE_C_STRING = 8,      /* NUL-terminated, borrowed */
   CALLEE_BYTES_VIEW = 9,    /* a callee_span, borrowed */
-  CALLEE_MOVED_OBJECT = 10, /* where an object is that may be taken */
+  CALLEE_MOVED_OBJECT = 10, /* an object pointer that the callee may move */
   CALLEE_SMALL_TEXT = 11,   /* at most 7 bytes, in the payload */
   CALLEE_SMALL_BYTES = 12,
   CALLEE_OBJECT = 64,
@@ -133,24 +138,23 @@ enum {
   CALLEE_DICT = 76
 };
 
-/* The type of an element: code 0 int, 1 uint, 2 float, 3 pointer, 4 bfloat, 5
- * complex, 6 bool; its size in bits; 1, or the number of elements in a vector.
- */
+/* DLPack's DLDataType. code: 0 int, 1 uint, 2 float, 3 pointer, 4 bfloat,
+ * 5 complex, 6 bool. lanes: 1 for scalars, else the elements of a vector. */
 typedef struct callee_dtype_value {
   uint8_t code;
   uint8_t bits;
   uint16_t lanes;
 } callee_dtype_value;
 
-/* type 1 is the processor, 2 CUDA. */
+/* DLPack's DLDevice: type 1 is the CPU, type 2 is CUDA. */
 typedef struct callee_device_value {
   int32_t type;
   int32_t id;
 } callee_device_value;
 
-/* The same memory as DLPack's DLTensor, to which a pointer may be cast. Where
- * `strides` is NULL the elements follow each other, the last dim fastest.
- * Strides count elements, `byte_offset` bytes. */
+/* Same layout as DLPack's DLTensor; pointers to one may be cast to the other.
+ * Strides are in elements, `byte_offset` is in bytes. If `strides` is NULL, the
+ * tensor is contiguous in row-major order. */
 typedef struct callee_tensor_value {
   void* data;
   callee_device_value device;
@@ -166,9 +170,9 @@ typedef struct callee_span {
   size_t size;
 } callee_span;
 
-/* What every object begins with. Strong references are counted in the lower 32
- * bits of `counts`, weak ones in the upper; all the strong ones together hold
- * one of the latter. */
+/* Every object begins with this header. The lower 32 bits of `counts` are the
+ * number of strong references, the upper 32 bits that of weak references. All
+ * strong references together own one weak reference. */
 typedef struct callee_header {
   uint64_t counts;
   int32_t tag;
@@ -204,10 +208,10 @@ CALLEE_ASSERT(sizeof(callee_value) == 16 && sizeof(callee_header) == 24 &&
 typedef int callee_entry_point(void* self, const callee_value* args,
                                int32_t count, callee_value* result);
 
-/* One call, for the time that it takes. */
+/* One call. Valid until the function returns. */
 typedef struct callee_call {
   const char* name; /* of the function */
-  void* state;      /* of a closure, else NULL */
+  void* state;      /* of a closure, otherwise NULL */
   const callee_value* args;
   int32_t count;
   callee_value* result;
@@ -222,15 +226,16 @@ typedef struct callee_error {
   callee_span message;
 } callee_error;
 
-enum { CALLEE_KIND_ROOM = 128, CALLEE_MESSAGE_ROOM = 4096 };
+enum { CALLEE_KIND_CAPACITY = 128, CALLEE_MESSAGE_CAPACITY = 4096 };
 
 typedef struct callee_slot {
   bool full;
-  char kind[CALLEE_KIND_ROOM];
-  char message[CALLEE_MESSAGE_ROOM];
+  char kind[CALLEE_KIND_CAPACITY];
+  char message[CALLEE_MESSAGE_CAPACITY];
 } callee_slot;
 
-/* Behind a function, which C++ and C then reach in the same way. */
+/* A function rather than a variable, so that files in C and in C++ share one
+ * slot. */
 CALLEE_C callee_slot* callee_own_slot(void) CALLEE_ONCE;
 CALLEE_C callee_slot* callee_own_slot(void) {
   static CALLEE_THREAD callee_slot slot;
@@ -255,9 +260,9 @@ CALLEE_C int32_t __fnabi_error_slot(callee_error* error, size_t size) {
 
 typedef void callee_raiser(const char* kind, const char* message);
 
-/* A weak reference is found when the library is loaded or never, but the
- * runtime may come later, and would then be called on to report an error that
- * it does not have. */
+/* A weak symbol is resolved only when the library is loaded. The runtime may be
+ * loaded later, and callers would then ask it for the error. So if the weak
+ * symbol is NULL, callee_runtime looks the symbol up again with dlsym. */
 #ifdef __ELF__
 CALLEE_C void TVMFFIErrorSetRaisedFromCStr(const char* kind,
                                            const char* message)
@@ -269,7 +274,7 @@ static inline callee_raiser* callee_runtime(void) {
   callee_raiser* raiser = NULL;
 #ifdef __ELF__
   if (TVMFFIErrorSetRaisedFromCStr != NULL) return TVMFFIErrorSetRaisedFromCStr;
-  if (dlsym == NULL) return NULL; /* an old libc that has it elsewhere */
+  if (dlsym == NULL) return NULL; /* an old libc keeps dlsym in libdl */
 #endif
 #ifdef RTLD_DEFAULT
   void* found = dlsym(RTLD_DEFAULT, "TVMFFIErrorSetRaisedFromCStr");
@@ -280,8 +285,8 @@ static inline callee_raiser* callee_runtime(void) {
   return raiser;
 }
 
-static inline void callee_cut(char* text, size_t room) {
-  memcpy(text + room - 4, "...", 4);
+static inline void callee_truncate(char* text, size_t capacity) {
+  memcpy(text + capacity - 4, "...", 4);
 }
 
 CALLEE_PRINTF(2, 0)
@@ -289,25 +294,27 @@ static inline int callee_raise_list(const char* kind, const char* format,
                                     va_list list) {
   callee_slot* slot = callee_own_slot();
   int size = snprintf(slot->kind, sizeof slot->kind, "%s", kind);
-  if (size >= (int)sizeof slot->kind) callee_cut(slot->kind, sizeof slot->kind);
+  if (size >= (int)sizeof slot->kind)
+    callee_truncate(slot->kind, sizeof slot->kind);
   size = vsnprintf(slot->message, sizeof slot->message, format, list);
   if (size < 0) slot->message[0] = 0;
   if (size >= (int)sizeof slot->message)
-    callee_cut(slot->message, sizeof slot->message);
+    callee_truncate(slot->message, sizeof slot->message);
   callee_raiser* raiser = callee_runtime();
   slot->full = raiser == NULL;
   if (raiser != NULL) raiser(slot->kind, slot->message);
   return CALLEE_FAILED;
 }
 
-/* Raises an error; `kind` is the name of a Python exception. To be returned. */
+/* Raises an error and returns CALLEE_FAILED. `kind` is the name of a Python
+ * exception; `format` and what follows are those of printf. */
 CALLEE_PRINTF(2, 3)
 static inline int callee_raise(const char* kind, const char* format, ...) {
   va_list list;
   va_start(list, format);
-  int answer = callee_raise_list(kind, format, list);
+  int result = callee_raise_list(kind, format, list);
   va_end(list);
-  return answer;
+  return result;
 }
 
 static inline int callee_raise_memory(void) {
@@ -333,7 +340,8 @@ static inline int callee_run(callee_body* body, callee_call* call) {
   } catch (const std::exception& problem) {
     return callee_raise("RuntimeError", "%s", problem.what());
   } catch (...) {
-    return callee_raise("RuntimeError", "%s: an exception without a text",
+    return callee_raise("RuntimeError",
+                        "%s() threw something other than a std::exception",
                         call->name);
   }
 }
@@ -359,7 +367,7 @@ static inline int callee_run(callee_body* body, callee_call* call) {
   }                                                            \
   static int callee_body_##function(callee_call* call)
 
-/* Exports a text about a function, a string literal. */
+/* Exports a function that returns a string literal. */
 #define CALLEE_TEXT_SYMBOL(symbol, literal)                      \
   CALLEE_SYMBOL(symbol) {                                        \
     (void)self;                                                  \
@@ -370,7 +378,7 @@ static inline int callee_run(callee_body* body, callee_call* call) {
                : callee_raise_memory();                          \
   }
 
-/* Exports what a function is for. */
+/* Exports the docstring of a function, a string literal. */
 #define CALLEE_DOC(function, literal) \
   CALLEE_TEXT_SYMBOL(__tvm_ffi__doc_##function, literal)
 
@@ -381,7 +389,8 @@ static inline int callee_run(callee_body* body, callee_call* call) {
  *   CALLEE_SIGNATURE(sum, CALLEE_TYPE("float"),
  *                    CALLEE_TYPE_OF("ffi.Array", CALLEE_TYPE("float")))
  *
- * The result comes first, then the parameters separated by commas, "" for none.
+ * The result type comes first, then the parameter types separated by commas, or
+ * "" if there are no parameters.
  */
 #define CALLEE_TYPE(name) "{\\\"type\\\":\\\"" name "\\\"}"
 #define CALLEE_TYPE_OF(name, types) \
@@ -398,14 +407,14 @@ static inline bool callee_is_object(const callee_value* value) {
   return value->tag >= CALLEE_OBJECT;
 }
 
-/* One reference more. */
+/* Adds a strong reference, if the value is an object. */
 static inline void callee_retain(const callee_value* value) {
   if (callee_is_object(value))
     __atomic_fetch_add(&value->as.object->counts, 1, __ATOMIC_RELAXED);
 }
 
-/* One reference less; the last one destroys the object, as the library wants
- * that made it. */
+/* Drops a strong reference, if the value is an object. The last one destroys
+ * the object with the deleter of the library that created it. */
 static inline void callee_release(const callee_value* value) {
   const uint64_t weak = UINT64_C(1) << 32;
   if (!callee_is_object(value)) return;
@@ -425,8 +434,8 @@ static inline void callee_release(const callee_value* value) {
   }
 }
 
-/* In front of an object are 16 bytes that some versions of the runtime look at:
- * 8 of zeros, then who frees the memory. */
+/* Some versions of the runtime read 16 bytes before each object: 8 zero bytes,
+ * then the pointer to the function that frees the memory. */
 enum { CALLEE_SPARE = 16 };
 
 static inline void callee_free(void* object) {
@@ -437,8 +446,9 @@ static inline void callee_delete_plain(void* self, int flags) {
   if ((flags & CALLEE_DELETE_MEMORY) != 0) callee_free(self);
 }
 
-/* A new object with one reference, of `fixed` + `count` * `each` bytes, which
- * are zero behind the header; NULL when there is no such memory. */
+/* Creates an object of `fixed` + `count` * `each` bytes with one strong
+ * reference. All bytes after the header are zero. Returns NULL if the size
+ * overflows or memory is exhausted. */
 static inline void* callee_new(int32_t tag, size_t fixed, size_t count,
                                size_t each,
                                void (*deleter)(void* self, int flags)) {
@@ -481,11 +491,12 @@ typedef struct callee_function_object {
   void* reserved; /* NULL */
 } callee_function_object;
 
-/* --------------------------------------------------- values, one at a time
+/* ------------------------------------------------------------ single values
  *
- * callee_as_* read a value, an element for one, and answer false when it is of
- * another type; they raise nothing. callee_put_* write an owned one; those that
- * allocate answer false when there is no memory. */
+ * callee_as_* read a borrowed value, such as an element of an array. They
+ * return false if the value has another type. callee_put_* write a value that
+ * the caller then owns. Those that allocate return false if memory is
+ * exhausted. None of them raises an error. */
 
 static inline const char* callee_type_name(int32_t tag) {
   static const char* const plain[] = {"None",
@@ -520,7 +531,7 @@ static inline const char* callee_type_name(int32_t tag) {
   return tag > CALLEE_DICT ? "an object" : "a value of an unknown type";
 }
 
-/* The object in a value, also one that may be taken; or NULL. */
+/* Returns the object in a value, including one that may be moved, or NULL. */
 static inline callee_header* callee_object(const callee_value* value) {
   if (value->tag == CALLEE_MOVED_OBJECT) return *value->as.moved;
   return callee_is_object(value) ? value->as.object : NULL;
@@ -560,8 +571,8 @@ static inline bool callee_as_float(const callee_value* value, double* found) {
   return true;
 }
 
-/* UTF-8, which may have NULs within. It stands in the value itself where it is
- * short: then it lives as long as that. */
+/* The text is UTF-8 and may contain NULs. Short text is stored in the value
+ * itself, so *found is valid only as long as *value. */
 static inline bool callee_as_text(const callee_value* value,
                                   callee_span* found) {
   callee_header* object = callee_object_of(value, CALLEE_TEXT, CALLEE_TEXT);
@@ -579,7 +590,7 @@ static inline bool callee_as_text(const callee_value* value,
   return true;
 }
 
-/* Bytes, or those of a text. */
+/* Also accepts text, and then returns its UTF-8 bytes. */
 static inline bool callee_as_bytes(const callee_value* value,
                                    callee_span* found) {
   callee_header* object = callee_object_of(value, CALLEE_BYTES, CALLEE_BYTES);
@@ -596,7 +607,7 @@ static inline bool callee_as_bytes(const callee_value* value,
   return true;
 }
 
-/* None is NULL. */
+/* Also accepts None, and then returns NULL. */
 static inline bool callee_as_pointer(const callee_value* value, void** found) {
   if (value->tag != CALLEE_POINTER && value->tag != CALLEE_NONE) return false;
   *found = value->tag == CALLEE_NONE ? NULL : value->as.pointer;
@@ -617,8 +628,8 @@ static inline bool callee_as_device(const callee_value* value,
   return true;
 }
 
-/* A tensor however it is passed. What its strides, dtype and device are is for
- * the function to look at. */
+/* Accepts ffi.Tensor objects and DLTensor pointers of every dtype, shape,
+ * stride and device. Check those that the function relies on. */
 static inline bool callee_as_tensor(const callee_value* value,
                                     const callee_tensor_value** found) {
   callee_header* object = callee_object_of(value, CALLEE_TENSOR, CALLEE_TENSOR);
@@ -650,7 +661,8 @@ typedef struct callee_items {
   size_t size;
 } callee_items;
 
-/* An Array or a List. The elements of a List may be changed by others. */
+/* Accepts an Array or a List. A List is mutable: code that runs meanwhile, such
+ * as a called function or another thread, may change its elements. */
 static inline bool callee_as_array(const callee_value* value,
                                    callee_items* found) {
   callee_header* object = callee_object_of(value, CALLEE_ARRAY, CALLEE_LIST);
@@ -669,9 +681,9 @@ static inline bool callee_as_function(const callee_value* value,
   return true;
 }
 
-/* A Map or a Dict, whose entries callee_next gives in the order in which they
- * were put in. There are two layouts: `small`, one entry after the other, and
- * blocks of 16 entries that are linked. */
+/* The entries of a Map or a Dict. callee_next returns them in insertion order.
+ * There are two layouts: `small` is an array of entries; the other is a hash
+ * table of blocks with 16 entries each, whose entries form a linked list. */
 typedef struct callee_entries {
   size_t size;
   /* the rest is for callee_next */
@@ -699,7 +711,7 @@ static inline bool callee_as_map(const callee_value* value,
   return true;
 }
 
-/* The next entry; false when there is none. */
+/* Advances to the next entry. Returns false after the last one. */
 static inline bool callee_next(callee_entries* entries,
                                const callee_value** key,
                                const callee_value** value) {
@@ -761,7 +773,7 @@ static inline void callee_put_device(callee_value* out,
   out->as.device = value;
 }
 
-/* Takes over the reference that the caller has. */
+/* Takes over one strong reference. Returns false if `object` is NULL. */
 static inline bool callee_put_object(callee_value* out, void* object) {
   callee_put_none(out);
   if (object == NULL) return false;
@@ -789,7 +801,7 @@ static inline bool callee_put_span(callee_value* out, const char* data,
   return callee_put_object(out, object);
 }
 
-/* `data` is UTF-8, and is copied. */
+/* Copies `data`, which must be UTF-8. */
 static inline bool callee_put_text(callee_value* out, const char* data,
                                    size_t size) {
   return callee_put_span(out, data, size, CALLEE_SMALL_TEXT, CALLEE_TEXT);
@@ -820,8 +832,8 @@ static inline void callee_delete_array(void* self, int flags) {
   if ((flags & CALLEE_DELETE_MEMORY) != 0) callee_free(self);
 }
 
-/* An Array of owned values, which it takes over, also when it fails: then they
- * are released. */
+/* Creates an Array from owned values. Takes ownership of them even if it fails;
+ * they are then released. */
 static inline bool callee_put_array(callee_value* out,
                                     const callee_value* items, size_t size) {
   callee_array_object* array = (callee_array_object*)callee_new(
@@ -860,10 +872,11 @@ static inline void callee_delete_closure(void* self, int flags) {
   if ((flags & CALLEE_DELETE_MEMORY) != 0) callee_free(self);
 }
 
-/* A function. `name` lives as long as the library and stands in errors. The
- * bytes of `state` are copied; call->state points to them, aligned to 16, in
- * every call of `body`, on any thread. `destroy`, which may be NULL, is called
- * at the end with the same pointer. */
+/* Creates a function. `name` is used in errors and must stay valid as long as
+ * the library is loaded. `size` bytes of `state` are copied; call->state points
+ * to the copy, aligned to 16, in every call of `body`, on any thread. If
+ * `destroy` is not NULL, it is called with the same pointer when the function
+ * is destroyed. */
 static inline bool callee_put_function(callee_value* out, const char* name,
                                        callee_body* body, const void* state,
                                        size_t size,
@@ -880,14 +893,17 @@ static inline bool callee_put_function(callee_value* out, const char* name,
   return callee_put_object(out, closure);
 }
 
-/* An owned copy of a value that is borrowed, such as an argument. What may be
- * taken is taken. Answers 0; raises an error for a tensor without an owner, and
- * when there is no memory. */
+/* Makes an owned copy of a borrowed value, such as an argument; an object that
+ * may be moved is moved. Returns 0. Raises an error and returns CALLEE_FAILED
+ * for a DLTensor*, which nothing keeps alive after the call, for an object that
+ * was already moved, and if memory is exhausted. */
 static inline int callee_own(callee_value* out, const callee_value* value) {
   callee_span span;
   switch (value->tag) {
     case CALLEE_TENSOR_VIEW:
-      return callee_raise("TypeError", "a DLTensor* cannot be kept");
+      return callee_raise("TypeError",
+                          "a DLTensor* cannot be kept after the call; expected "
+                          "ffi.Tensor");
     case CALLEE_C_STRING:
       callee_as_text(value, &span);
       return callee_put_text(out, span.data, span.size) ? 0
@@ -899,7 +915,7 @@ static inline int callee_own(callee_value* out, const callee_value* value) {
                  : callee_raise_memory();
     case CALLEE_MOVED_OBJECT:
       if (*value->as.moved == NULL)
-        return callee_raise("ValueError", "the object has been taken");
+        return callee_raise("ValueError", "the object was already moved");
       callee_put_object(out, *value->as.moved);
       *value->as.moved = NULL;
       return 0;
@@ -910,9 +926,10 @@ static inline int callee_own(callee_value* out, const callee_value* value) {
   }
 }
 
-/* Calls a function that was passed as an argument. Where the answer is not 0 it
- * has raised an error, and the calling function returns that answer; else
- * *result is owned, to be released or returned. */
+/* Calls a function that was passed as an argument. Returns 0 on success; the
+ * caller then owns *result and must release or return it. Otherwise the called
+ * function has raised an error, and the calling function should return the same
+ * number. */
 static inline int callee_invoke(callee_function_object* function,
                                 const callee_value* args, int32_t count,
                                 callee_value* result) {
@@ -938,7 +955,8 @@ static inline bool callee_count(callee_call* call, int32_t count) {
   return callee_count_between(call, count, count);
 }
 
-/* An argument of any type; NULL with an error raised when it is missing. */
+/* Returns an argument of any type, or raises an error and returns NULL if it is
+ * missing. */
 static inline const callee_value* callee_argument(callee_call* call,
                                                   int32_t index) {
   if (index >= 0 && index < call->count) return &call->args[index];
@@ -957,7 +975,7 @@ static inline bool callee_mismatch(callee_call* call, int32_t index,
   return false;
 }
 
-#define CALLEE_READER(name, type, expected)                          \
+#define CALLEE_ARGUMENT(name, type, expected)                        \
   static inline bool callee_##name(callee_call* call, int32_t index, \
                                    type* found) {                    \
     const callee_value* value = callee_argument(call, index);        \
@@ -966,23 +984,24 @@ static inline bool callee_mismatch(callee_call* call, int32_t index,
            callee_mismatch(call, index, expected);                   \
   }
 
-CALLEE_READER(int, int64_t, "int")
-CALLEE_READER(float, double, "float")
-CALLEE_READER(bool, bool, "bool")
-CALLEE_READER(text, callee_span, "str")
-CALLEE_READER(bytes, callee_span, "bytes")
-CALLEE_READER(pointer, void*, "void*")
-CALLEE_READER(dtype, callee_dtype_value, "DataType")
-CALLEE_READER(device, callee_device_value, "Device")
-CALLEE_READER(tensor, const callee_tensor_value*, "ffi.Tensor")
-CALLEE_READER(shape, callee_dims, "ffi.Shape")
-CALLEE_READER(array, callee_items, "ffi.Array")
-CALLEE_READER(map, callee_entries, "ffi.Map")
-CALLEE_READER(function, callee_function_object*, "ffi.Function")
+CALLEE_ARGUMENT(int, int64_t, "int")
+CALLEE_ARGUMENT(float, double, "float")
+CALLEE_ARGUMENT(bool, bool, "bool")
+CALLEE_ARGUMENT(text, callee_span, "str")
+CALLEE_ARGUMENT(bytes, callee_span, "bytes")
+CALLEE_ARGUMENT(pointer, void*, "void*")
+CALLEE_ARGUMENT(dtype, callee_dtype_value, "DataType")
+CALLEE_ARGUMENT(device, callee_device_value, "Device")
+CALLEE_ARGUMENT(tensor, const callee_tensor_value*, "ffi.Tensor")
+CALLEE_ARGUMENT(shape, callee_dims, "ffi.Shape")
+CALLEE_ARGUMENT(array, callee_items, "ffi.Array")
+CALLEE_ARGUMENT(map, callee_entries, "ffi.Map")
+CALLEE_ARGUMENT(function, callee_function_object*, "ffi.Function")
 
 /* ------------------------------------------------------------------ results
  *
- * Each answers 0, or raises an error and answers CALLEE_FAILED. */
+ * Each sets the result of the call and returns 0, or raises an error and
+ * returns CALLEE_FAILED. */
 
 static inline int callee_return_none(callee_call* call) {
   callee_put_none(call->result);
@@ -1040,7 +1059,7 @@ static inline int callee_return_shape(callee_call* call, const int64_t* dims,
   return callee_put_shape(call->result, dims, rank) ? 0 : callee_raise_memory();
 }
 
-/* Of owned values, as callee_put_array has it. */
+/* Takes ownership of the items, as callee_put_array does. */
 static inline int callee_return_array(callee_call* call,
                                       const callee_value* items, size_t size) {
   return callee_put_array(call->result, items, size) ? 0
@@ -1056,7 +1075,7 @@ static inline int callee_return_function(callee_call* call, const char* name,
              : callee_raise_memory();
 }
 
-/* Returns an argument, or an element of one. */
+/* Returns a copy of a borrowed value: an argument or an element of one. */
 static inline int callee_return_borrowed(callee_call* call,
                                          const callee_value* value) {
   return callee_own(call->result, value);
