@@ -736,8 +736,9 @@ FNABI_API int64_t fnabi_bytecode_instructions(const char* data, size_t size,
                                               size_t capacity,
                                               fnabi_error* error);
 
-/* The instructions of `count` functions from `first` on as text for people, not
- * as a message: UTF-8 but for names that are not. Fails as the one above. */
+/* The instructions of `count` functions from `first` on, or of all there are
+ * when that is less, as text for people, not as a message: UTF-8 but for names
+ * that are not. Fails as the one above. */
 FNABI_API int64_t fnabi_bytecode_disassemble(const char* data, size_t size,
                                              uint64_t first, uint64_t count,
                                              uint8_t* out, size_t capacity,

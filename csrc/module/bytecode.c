@@ -210,7 +210,7 @@ static bool enter_span(fnabi_registers* r, uint32_t item) {
   return true;
 }
 
-char fnabi_registers_next(fnabi_registers* r) {
+char fnabi_registers_step(fnabi_registers* r) {
   while (!r->short_list) {
     if (r->span != 0) {
       if (r->at < r->side.size && r->side.data[r->at] != 'D')
@@ -269,22 +269,31 @@ static bool read_signature(fnabi_bytecode* b, const fnabi_fb_table* table,
   return true;
 }
 
-static bool read_types(fnabi_bytecode* b, const fnabi_fb_field* field) {
-  const fnabi_fb_field* name = &field->table->fields[TYPE_NAME];
-  size_t place;
-  fnabi_fb_view view;
-  if (!fnabi_fb_tables(&b->fb, &b->root, field, &place, &b->type_count) ||
-      !make(b, (void**)&b->types, b->type_count, sizeof *b->types))
-    return false;
-  for (size_t i = 0; i < b->type_count; i++)
-    if (!fnabi_fb_enter(&b->fb, field->table, place + 4 * i, &view) ||
-        !read_text(b, &view, name, &b->types[i]))
-      return fnabi_fb_in_element(&b->fb, field->name, i);
-  return true;
+/* Each table is found, with memory for its parts, before parts are read. */
+static bool find_types(fnabi_bytecode* b, const fnabi_fb_field* field) {
+  return fnabi_fb_tables(&b->fb, &b->root, field, &b->type_place,
+                         &b->type_count) &&
+         make(b, (void**)&b->types, b->type_count, sizeof *b->types);
 }
 
-static bool read_import(fnabi_bytecode* b, const fnabi_fb_field* field,
-                        size_t from, fnabi_callee* import) {
+static bool read_type(fnabi_bytecode* b, const fnabi_fb_field* field,
+                      size_t index) {
+  fnabi_fb_view view;
+  return (fnabi_fb_enter(&b->fb, field->table, b->type_place + 4 * index,
+                         &view) &&
+          read_text(b, &view, &field->table->fields[TYPE_NAME],
+                    &b->types[index])) ||
+         fnabi_fb_in_element(&b->fb, field->name, index);
+}
+
+static bool find_imports(fnabi_bytecode* b, const fnabi_fb_field* field) {
+  return fnabi_fb_tables(&b->fb, &b->root, field, &b->import_place,
+                         &b->import_count) &&
+         make(b, (void**)&b->imports, b->import_count, sizeof *b->imports);
+}
+
+static bool read_import_table(fnabi_bytecode* b, const fnabi_fb_field* field,
+                              size_t from, fnabi_callee* import) {
   const fnabi_fb_field* fields = field->table->fields;
   const fnabi_fb_field* signature = &fields[IMPORT_SIGNATURE];
   fnabi_fb_view view;
@@ -297,60 +306,55 @@ static bool read_import(fnabi_bytecode* b, const fnabi_fb_field* field,
          read_signature(b, signature->table, view.place + at, import);
 }
 
-static bool read_imports(fnabi_bytecode* b, const fnabi_fb_field* field) {
-  size_t place;
-  if (!fnabi_fb_tables(&b->fb, &b->root, field, &place, &b->import_count) ||
-      !make(b, (void**)&b->imports, b->import_count, sizeof *b->imports))
-    return false;
-  for (size_t i = 0; i < b->import_count; i++)
-    if (!read_import(b, field, place + 4 * i, &b->imports[i]))
-      return fnabi_fb_in_element(&b->fb, field->name, i);
-  return true;
+static bool read_import(fnabi_bytecode* b, const fnabi_fb_field* field,
+                        size_t index) {
+  return read_import_table(b, field, b->import_place + 4 * index,
+                           &b->imports[index]) ||
+         fnabi_fb_in_element(&b->fb, field->name, index);
 }
 
-static void read_descriptor(const fnabi_bytecode* b,
-                            const fnabi_fb_field* field, size_t place,
-                            size_t index, size_t code, size_t code_size,
+static bool find_functions(fnabi_bytecode* b, const fnabi_fb_field* fields) {
+  return fnabi_fb_flat(&b->fb, &b->root, &fields[MODULE_FUNCTIONS],
+                       &b->function_place, &b->function_count) &&
+         fnabi_fb_flat(&b->fb, &b->root, &fields[MODULE_BYTECODE],
+                       &b->code_place, &b->code_size) &&
+         fnabi_fb_tables(&b->fb, &b->root, &fields[MODULE_SIGNATURES],
+                         &b->signature_place, &b->signature_count) &&
+         make(b, (void**)&b->functions, b->function_count,
+              sizeof *b->functions);
+}
+
+/* The struct FunctionDescriptor at `place`. */
+static void read_descriptor(const fnabi_bytecode* b, size_t place,
                             fnabi_function* f) {
-  uint64_t values[FNABI_FB_MEMBERS];
-  fnabi_fb_element(&b->fb, field, place, index, values);
-  f->place = b->fb.origin + place + index * field->structure->size;
-  f->offset = (int32_t)values[FUNCTION_OFFSET];
-  f->length = (int32_t)values[FUNCTION_LENGTH];
-  f->requirements = (uint32_t)values[FUNCTION_REQUIREMENTS];
-  f->blocks = (int16_t)values[FUNCTION_BLOCKS];
-  f->values = (int16_t)values[FUNCTION_I32_REGISTERS];
-  f->refs = (int16_t)values[FUNCTION_REF_REGISTERS];
+  const uint8_t* d = b->fb.data + place;
+  f->place = b->fb.origin + place;
+  f->offset = (int32_t)little(d, 4);
+  f->length = (int32_t)little(d + 4, 4);
+  f->requirements = (uint32_t)little(d + 8, 4);
+  f->blocks = (int16_t)fnabi_bytecode_u16(d + 14);
+  f->values = (int16_t)fnabi_bytecode_u16(d + 16);
+  f->refs = (int16_t)fnabi_bytecode_u16(d + 18);
   f->view.major = b->major;
-  f->view.origin = b->fb.origin + code;
-  if (f->offset < 0 || f->length <= 0 || (size_t)f->offset > code_size ||
-      (size_t)f->length > code_size - (size_t)f->offset)
+  f->view.origin = b->fb.origin + b->code_place;
+  if (f->offset < 0 || f->length <= 0 || (size_t)f->offset > b->code_size ||
+      (size_t)f->length > b->code_size - (size_t)f->offset)
     return;
-  f->view.code = b->fb.data + code + f->offset;
+  f->view.code = b->fb.data + b->code_place + f->offset;
   f->view.size = (uint32_t)f->length;
   f->view.origin += (uint32_t)f->offset;
 }
 
-static bool read_functions(fnabi_bytecode* b, const fnabi_fb_field* fields) {
+static bool read_function(fnabi_bytecode* b, const fnabi_fb_field* fields,
+                          size_t ordinal) {
   const fnabi_fb_field* field = &fields[MODULE_FUNCTIONS];
   const fnabi_fb_field* signatures = &fields[MODULE_SIGNATURES];
-  size_t place, code, code_size, signature_place, signature_count;
-  if (!fnabi_fb_flat(&b->fb, &b->root, field, &place, &b->function_count) ||
-      !fnabi_fb_flat(&b->fb, &b->root, &fields[MODULE_BYTECODE], &code,
-                     &code_size) ||
-      !fnabi_fb_tables(&b->fb, &b->root, signatures, &signature_place,
-                       &signature_count) ||
-      !make(b, (void**)&b->functions, b->function_count, sizeof *b->functions))
-    return false;
-  for (size_t i = 0; i < b->function_count; i++) {
-    fnabi_function* f = &b->functions[i];
-    read_descriptor(b, field, place, i, code, code_size, f);
-    if (i < signature_count &&
-        !read_signature(b, signatures->table, signature_place + 4 * i,
-                        &f->callee))
-      return fnabi_fb_in_element(&b->fb, signatures->name, i);
-  }
-  return true;
+  fnabi_function* f = &b->functions[ordinal];
+  read_descriptor(b, b->function_place + ordinal * field->structure->size, f);
+  return ordinal >= b->signature_count ||
+         read_signature(b, signatures->table, b->signature_place + 4 * ordinal,
+                        &f->callee) ||
+         fnabi_fb_in_element(&b->fb, signatures->name, ordinal);
 }
 
 /* Functions are called by their first export. */
@@ -460,8 +464,9 @@ static uint64_t root_place(const fnabi_bytecode* b,
   return b->fb.origin + b->root.place + b->root.shape->at[field->id];
 }
 
-bool fnabi_bytecode_open(fnabi_bytecode* b, const char* data, size_t size,
-                         fnabi_error* error) {
+/* Finds all that instructions refer to, but read-only data. */
+static bool begin(fnabi_bytecode* b, const char* data, size_t size,
+                  fnabi_error* error) {
   const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
   *b = (fnabi_bytecode){.error = error};
   if (!fnabi_vmfb_begin(data, size, &b->fb, &b->root, NULL, error))
@@ -474,13 +479,67 @@ bool fnabi_bytecode_open(fnabi_bytecode* b, const char* data, size_t size,
   b->requirements = (uint32_t)fnabi_fb_int(&b->fb, &b->root, requirements);
   b->version_place = root_place(b, version);
   b->requirements_place = root_place(b, requirements);
-  return read_types(b, &fields[MODULE_TYPES]) &&
-         read_imports(b, &fields[MODULE_IMPORTS]) &&
-         read_functions(b, fields) &&
-         read_exports(b, &fields[MODULE_EXPORTS]) &&
+  return find_types(b, &fields[MODULE_TYPES]) &&
+         find_imports(b, &fields[MODULE_IMPORTS]) && find_functions(b, fields);
+}
+
+bool fnabi_bytecode_open(fnabi_bytecode* b, const char* data, size_t size,
+                         fnabi_error* error) {
+  const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
+  if (!begin(b, data, size, error)) return false;
+  for (size_t i = 0; i < b->type_count; i++)
+    if (!read_type(b, &fields[MODULE_TYPES], i)) return false;
+  for (size_t i = 0; i < b->import_count; i++)
+    if (!read_import(b, &fields[MODULE_IMPORTS], i)) return false;
+  for (size_t i = 0; i < b->function_count; i++)
+    if (!read_function(b, fields, i)) return false;
+  return read_exports(b, &fields[MODULE_EXPORTS]) &&
          read_debug(b, &fields[MODULE_DEBUG]) &&
          read_rodata(b, &fields[MODULE_RODATA], (const uint8_t*)data, size) &&
          read_state(b, &fields[MODULE_STATE]);
+}
+
+/* Reads what an operand refers to; *calls where that is a function. */
+static bool read_referred(fnabi_bytecode* b, const fnabi_operand* operand,
+                          bool* calls) {
+  const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
+  uint64_t index = operand->value & ~(uint64_t)FNABI_CALLEE_IMPORT;
+  switch (operand->kind) {
+    case 't':
+      return operand->value >= b->type_count ||
+             read_type(b, &fields[MODULE_TYPES], (size_t)operand->value);
+    case 'c':
+    case 'C':
+      if ((operand->value & FNABI_CALLEE_IMPORT) != 0)
+        return index >= b->import_count || b->imports[index].readable ||
+               read_import(b, &fields[MODULE_IMPORTS], (size_t)index);
+      *calls = true;
+      return index >= b->function_count || b->functions[index].place != 0 ||
+             read_function(b, fields, (size_t)index);
+    default:
+      return true;
+  }
+}
+
+bool fnabi_bytecode_open_function(fnabi_bytecode* b, const char* data,
+                                  size_t size, uint64_t ordinal,
+                                  fnabi_error* error) {
+  const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
+  fnabi_instruction at;
+  fnabi_error later; /* whoever reads the instructions reports it */
+  bool calls = false;
+  if (!begin(b, data, size, error)) return false;
+  if (!fnabi_bytecode_known(b, &later) || ordinal >= b->function_count)
+    return true;
+  if (!read_function(b, fields, (size_t)ordinal)) return false;
+  const fnabi_bytecode_view* view = &b->functions[ordinal].view;
+  for (uint32_t o = 0; o < view->size; o += at.size) {
+    if (!fnabi_bytecode_decode(view, o, &at, &later)) break;
+    for (int i = 0; i < at.count; i++)
+      if (!read_referred(b, &at.operands[i], &calls)) return false;
+  }
+  return !calls || (read_exports(b, &fields[MODULE_EXPORTS]) &&
+                    read_debug(b, &fields[MODULE_DEBUG]));
 }
 
 void fnabi_bytecode_close(fnabi_bytecode* b) {

@@ -144,9 +144,19 @@ typedef struct fnabi_registers {
 void fnabi_registers_begin(fnabi_registers* r, fnabi_text side,
                            const fnabi_operand* segments);
 
+/* The same where spans begin or end. */
+char fnabi_registers_step(fnabi_registers* r);
+
 /* The letter of the next register (i I f F r), or 0 at the end, and where
  * `short_list` is set. */
-char fnabi_registers_next(fnabi_registers* r);
+static inline char fnabi_registers_next(fnabi_registers* r) {
+  char letter = r->at < r->side.size ? r->side.data[r->at] : 'C';
+  if (letter == 'C' || letter == 'D' || r->short_list)
+    return fnabi_registers_step(r);
+  r->at++;
+  r->item += r->span == 0;
+  return letter;
+}
 
 /* ------------------------------------------------------------------ modules */
 
@@ -178,6 +188,9 @@ typedef struct fnabi_bytecode {
   fnabi_rodata* rodata;
   uint64_t value_bytes, ref_count; /* of globals */
   fnabi_error* error;              /* that functions on the module fill in */
+  /* where the tables and the code are in the FlatBuffer */
+  size_t type_place, import_place, function_place, signature_place, code_place;
+  size_t signature_count, code_size;
 } fnabi_bytecode;
 
 /* Reads the parts of a module. Fails as fnabi_vmfb_field does. A version that
@@ -187,6 +200,14 @@ typedef struct fnabi_bytecode {
 bool fnabi_bytecode_open(fnabi_bytecode* b, const char* data, size_t size,
                          fnabi_error* error);
 void fnabi_bytecode_close(fnabi_bytecode* b);
+
+/* The same of one function: that one is read, and the types and the callees
+ * that its instructions refer to. Without calls to other functions the time
+ * does not depend on how many there are. An unknown version, a function that is
+ * not there and bytes that are no instruction are left to the caller. */
+bool fnabi_bytecode_open_function(fnabi_bytecode* b, const char* data,
+                                  size_t size, uint64_t ordinal,
+                                  fnabi_error* error);
 
 /* Whether the version is 15.0, 16.0 or 17.0; else fills in
  * FNABI_BYTECODE_VERSION. */

@@ -130,10 +130,30 @@ static bool report_left_out(check* c) {
 
 /* ---------------------------------------------------------------- registers */
 
-/* A register of the kind that a letter of the table says, or 0 for either bank.
- * `how` is how bad it is when the runtime would have to refuse it. */
-static bool check_register(check* c, uint16_t value, char kind, severity how,
-                           uint32_t offset) {
+/* Whether a register is one of the function, and of the kind that a letter of
+ * the table says, or 0 for either bank. */
+static inline bool fits(const check* c, uint16_t value, char kind) {
+  switch (kind) {
+    case 'i':
+    case 'f':
+      return value < c->f->values;
+    case 'I':
+    case 'F':
+      return value % 2 == 0 && value + 1 < c->f->values;
+    case 'r':
+      if ((value & FNABI_REGISTER_MOVE) != 0 && c->b->major > 15) return false;
+      break;
+    case 0:
+      if ((value & FNABI_REGISTER_REF) == 0) return value < c->f->values;
+      break;
+  }
+  return (value & FNABI_REGISTER_REF) != 0 &&
+         (int32_t)(value & FNABI_REGISTER_REF_NUMBER) < c->f->refs;
+}
+
+/* Reports a register that does not fit. */
+static bool report_register(check* c, uint16_t value, char kind, severity how,
+                            uint32_t offset) {
   char detail[DETAIL];
   bool is_ref = (value & FNABI_REGISTER_REF) != 0;
   bool wants_ref = kind == 'r' || kind == 'R' || (kind == 0 && is_ref);
@@ -161,6 +181,12 @@ static bool check_register(check* c, uint16_t value, char kind, severity how,
   if (kind == 'r' && (value & FNABI_REGISTER_MOVE) != 0 && c->b->major > 15)
     return report_at(c, how, FNABI_BYTECODE_MOVE, offset, "");
   return true;
+}
+
+/* `how` is how bad it is when the runtime would have to refuse it. */
+static inline bool check_register(check* c, uint16_t value, char kind,
+                                  severity how, uint32_t offset) {
+  return fits(c, value, kind) || report_register(c, value, kind, how, offset);
 }
 
 /* A list of registers of one kind, or of either bank for 0. */
@@ -417,6 +443,50 @@ static bool check_instruction(check* c, const fnabi_instruction* at) {
   return !lists || check_lists(c, at);
 }
 
+/* Accepts an instruction of registers and immediates alone, which most are,
+ * without decoding it. Returns its size; 0 for another one, or where something
+ * is wrong with it: then check_instruction says what. */
+static uint32_t accept_simple(const check* c, uint32_t offset) {
+  const fnabi_bytecode_view* view = &c->f->view;
+  const uint8_t* code = view->code;
+  uint32_t at = offset + 1;
+  unsigned op = code[offset];
+  if ((op == FNABI_PAGE_F32 || op == FNABI_PAGE_F64) && at < view->size)
+    op = op << 8 | code[at++];
+  const fnabi_bytecode_op* row = fnabi_bytecode_find(op);
+  if (row == NULL || row->since > view->major ||
+      (row->feature & ~c->f->requirements) != 0)
+    return 0;
+  for (const char* letter = row->operands; *letter != 0; letter++) {
+    uint32_t size = 2;
+    switch (*letter) {
+      case '>':
+        continue;
+      case 'i':
+      case 'I':
+      case 'f':
+      case 'F':
+      case 'r':
+      case 'R':
+        break;
+      case '4':
+      case 'e':
+        size = 4;
+        break;
+      case '8':
+      case 'E':
+        size = 8;
+        break;
+      default:
+        return 0;
+    }
+    if (size > view->size - at) return 0;
+    if (size == 2 && !fits(c, fnabi_bytecode_u16(code + at), *letter)) return 0;
+    at += size;
+  }
+  return at - offset;
+}
+
 /* ---------------------------------------------------------------- functions */
 
 /* Reports the branches to something else than a marker. */
@@ -474,6 +544,9 @@ static bool check_code(check* c, bool* complete) {
       c->at = NULL;
       return report_at(c, NOTICE, FNABI_BYTECODE_TRAILING, o, "");
     }
+    if (in_block && (at.size = accept_simple(c, o)) != 0 &&
+        view->code[o] != FNABI_OP_BLOCK)
+      continue;
     c->at = &at;
     if (!fnabi_bytecode_decode(view, o, &at, &problem)) {
       char detail[DETAIL] = "";

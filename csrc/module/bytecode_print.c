@@ -313,7 +313,7 @@ static bool fail_ordinal(fnabi_error* error) {
 /* Opens a module of a known version for one of its functions. */
 static bool begin(fnabi_bytecode* b, const char* data, size_t size,
                   uint64_t ordinal, fnabi_error* error) {
-  return fnabi_bytecode_open(b, data, size, error) &&
+  return fnabi_bytecode_open_function(b, data, size, ordinal, error) &&
          fnabi_bytecode_known(b, error) &&
          (ordinal < b->function_count || fail_ordinal(error));
 }
@@ -756,8 +756,8 @@ int64_t fnabi_bytecode_disassemble(const char* data, size_t size,
   printer p = {.b = &b, .w = &w};
   bool ok = fnabi_bytecode_open(&b, data, size, error) &&
             fnabi_bytecode_known(&b, error);
-  if (ok && (first > b.function_count || count > b.function_count - first))
-    ok = fail_ordinal(error);
+  if (ok && first > b.function_count) ok = fail_ordinal(error);
+  if (ok && count > b.function_count - first) count = b.function_count - first;
   for (size_t i = 0; ok && i < count; i++) {
     if (i != 0) put(&w, "\n");
     ok = put_function(&p, (size_t)first + i, error);

@@ -228,6 +228,13 @@ class Finding(ModuleFinding, frozen=True):
 
 _instructions = _core.Decoder(tuple[Instruction, ...])
 _findings = _core.Decoder(tuple[Finding, ...])
+_exports = _core.Decoder(tuple[tuple[str, int], ...])
+
+_EXPORTS = 7
+"""The id of the exports in the schema."""
+
+_ALL = (1 << 64) - 1
+"""More functions than there are."""
 
 
 class _Plain:
@@ -262,7 +269,7 @@ def disassemble(module: Module, function: str | int | None = None) -> str:
         CallError: when there is no such function, or the module is closed.
 
     """
-    first, count = 0, len(module.functions)
+    first, count = 0, _ALL
     if function is not None:
         first, count = find(module, function), 1
     text = module._decode(lib.fnabi_bytecode_disassemble, _plain, first, count)
@@ -309,7 +316,8 @@ def names(module: Module) -> dict[int, str]:
     The name is that of the first export of the function. Up to version 16 the debug database names
     those that are not exported, too.
     """
-    found = {export.ordinal: export.name for export in reversed(module.exports)}
+    exports = module._decode(lib.fnabi_vmfb_field, _exports, _EXPORTS)
+    found = {ordinal: name for name, ordinal in reversed(exports)}
     database = module.debug
     if database is None or module.bytecode_version[0] > 16:
         return found
@@ -327,11 +335,10 @@ def find(module: Module, function: str | int) -> int:
 
     """
     if isinstance(function, str):
-        for export in module.exports:
-            if export.name == function:
-                return export.ordinal
-        for ordinal, name in names(module).items():
-            if name == function:
+        exports = module._decode(lib.fnabi_vmfb_field, _exports, _EXPORTS)
+        named = ((name, ordinal) for ordinal, name in names(module).items())
+        for name, ordinal in (*exports, *named):
+            if name == function and 0 <= ordinal < len(module.functions):
                 return ordinal
         raise CallError(f"fnabi.bytecode: no function is named {function!r}")
     if not 0 <= function < len(module.functions):

@@ -135,9 +135,10 @@ static void check_calls(void) {
   char* data = read_file(FOLDER "debug_kept.vmfb", &size);
   CHECK(fnabi_bytecode_instructions(data, size, 3, NULL, 0, &error) == -1);
   check_error_is(&error, FNABI_MODULE_ORDINAL, 0, "");
-  CHECK(fnabi_bytecode_disassemble(data, size, 1, UINT64_MAX, NULL, 0,
-                                   &error) == -1);
+  CHECK(fnabi_bytecode_disassemble(data, size, 4, 1, NULL, 0, &error) == -1);
   check_error_is(&error, FNABI_MODULE_ORDINAL, 0, "");
+  CHECK(fnabi_bytecode_disassemble(data, size, 0, 3, NULL, 0, &error) ==
+        fnabi_bytecode_disassemble(data, size, 0, UINT64_MAX, NULL, 0, &error));
   CHECK(fnabi_bytecode_disassemble(data, size, 3, 0, NULL, 0, &error) == 0);
   CHECK(fnabi_bytecode_check(NULL, 0, NULL, 0, &error) == -1);
   check_error_is(&error, FNABI_MODULE_SIZE, 0, "");
