@@ -483,20 +483,35 @@ static bool begin(fnabi_bytecode* b, const char* data, size_t size,
          find_imports(b, &fields[MODULE_IMPORTS]) && find_functions(b, fields);
 }
 
-bool fnabi_bytecode_open(fnabi_bytecode* b, const char* data, size_t size,
-                         fnabi_error* error) {
+bool fnabi_bytecode_open_unnamed(fnabi_bytecode* b, const char* data,
+                                 size_t size, fnabi_error* error) {
   const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
+  size_t place;
   if (!begin(b, data, size, error)) return false;
-  for (size_t i = 0; i < b->type_count; i++)
-    if (!read_type(b, &fields[MODULE_TYPES], i)) return false;
   for (size_t i = 0; i < b->import_count; i++)
     if (!read_import(b, &fields[MODULE_IMPORTS], i)) return false;
   for (size_t i = 0; i < b->function_count; i++)
     if (!read_function(b, fields, i)) return false;
-  return read_exports(b, &fields[MODULE_EXPORTS]) &&
-         read_debug(b, &fields[MODULE_DEBUG]) &&
-         read_rodata(b, &fields[MODULE_RODATA], (const uint8_t*)data, size) &&
+  return fnabi_fb_tables(&b->fb, &b->root, &fields[MODULE_RODATA], &place,
+                         &b->rodata_count) &&
          read_state(b, &fields[MODULE_STATE]);
+}
+
+bool fnabi_bytecode_name_functions(fnabi_bytecode* b) {
+  const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
+  return read_exports(b, &fields[MODULE_EXPORTS]) &&
+         read_debug(b, &fields[MODULE_DEBUG]);
+}
+
+bool fnabi_bytecode_open(fnabi_bytecode* b, const char* data, size_t size,
+                         fnabi_error* error) {
+  const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
+  if (!fnabi_bytecode_open_unnamed(b, data, size, error) ||
+      !fnabi_bytecode_name_functions(b))
+    return false;
+  for (size_t i = 0; i < b->type_count; i++)
+    if (!read_type(b, &fields[MODULE_TYPES], i)) return false;
+  return read_rodata(b, &fields[MODULE_RODATA], (const uint8_t*)data, size);
 }
 
 /* Reads what an operand refers to; *calls where that is a function. */
@@ -538,8 +553,7 @@ bool fnabi_bytecode_open_function(fnabi_bytecode* b, const char* data,
     for (int i = 0; i < at.count; i++)
       if (!read_referred(b, &at.operands[i], &calls)) return false;
   }
-  return !calls || (read_exports(b, &fields[MODULE_EXPORTS]) &&
-                    read_debug(b, &fields[MODULE_DEBUG]));
+  return !calls || fnabi_bytecode_name_functions(b);
 }
 
 void fnabi_bytecode_close(fnabi_bytecode* b) {

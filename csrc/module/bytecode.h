@@ -201,6 +201,12 @@ bool fnabi_bytecode_open(fnabi_bytecode* b, const char* data, size_t size,
                          fnabi_error* error);
 void fnabi_bytecode_close(fnabi_bytecode* b);
 
+/* The same without the names of functions and types, and of read-only data the
+ * count alone: enough to check. Names of functions may be added. */
+bool fnabi_bytecode_open_unnamed(fnabi_bytecode* b, const char* data,
+                                 size_t size, fnabi_error* error);
+bool fnabi_bytecode_name_functions(fnabi_bytecode* b);
+
 /* The same of one function: that one is read, and the types and the callees
  * that its instructions refer to. Without calls to other functions the time
  * does not depend on how many there are. An unknown version, a function that is

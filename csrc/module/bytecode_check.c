@@ -19,6 +19,18 @@
 typedef enum severity { NOTICE, UNSAFE, ERROR } severity;
 static const char* const severity_names[] = {"notice", "unsafe", "error"};
 
+/* What an instruction of registers and immediates alone, which most are, has to
+ * be looked at for: up to SLOTS registers, by their offset in it and by what
+ * they must be. A slot that is not needed repeats the first one. */
+enum { SLOTS = 4 };
+enum { NARROW, WIDE, FIXED_REF, MOVABLE_REF };
+typedef struct shape {
+  uint8_t state; /* 0: not known yet */
+  uint8_t size;
+  uint8_t at[SLOTS], kind[SLOTS];
+} shape;
+#define NUMBERS 0x90 /* more than a page has */
+
 typedef struct check {
   fnabi_bytecode* b;
   fnabi_writer* w; /* NULL: findings are only counted */
@@ -33,6 +45,7 @@ typedef struct check {
   uint32_t blocks;
   const fnabi_instruction* at; /* NULL outside of instructions */
   bool sound;
+  shape (*shapes)[NUMBERS]; /* by page */
 } check;
 
 /* ----------------------------------------------------------------- findings */
@@ -74,7 +87,7 @@ static bool report(check* c, severity how, int32_t code, uint64_t offset,
     if (how > c->worst_left_out) c->worst_left_out = how;
     return true;
   }
-  c->findings++;
+  if (c->findings++ == 0 && !fnabi_bytecode_name_functions(c->b)) return false;
   size_t before = c->w->size;
   pack_head(c, how, code, offset, part, detail);
   if (c->f == NULL) {
@@ -443,48 +456,85 @@ static bool check_instruction(check* c, const fnabi_instruction* at) {
   return !lists || check_lists(c, at);
 }
 
-/* Accepts an instruction of registers and immediates alone, which most are,
- * without decoding it. Returns its size; 0 for another one, or where something
- * is wrong with it: then check_instruction says what. */
-static uint32_t accept_simple(const check* c, uint32_t offset) {
-  const fnabi_bytecode_view* view = &c->f->view;
-  const uint8_t* code = view->code;
-  uint32_t at = offset + 1;
-  unsigned op = code[offset];
-  if ((op == FNABI_PAGE_F32 || op == FNABI_PAGE_F64) && at < view->size)
-    op = op << 8 | code[at++];
-  const fnabi_bytecode_op* row = fnabi_bytecode_find(op);
-  if (row == NULL || row->since > view->major ||
-      (row->feature & ~c->f->requirements) != 0)
-    return 0;
+enum { SIMPLE = 1, OTHER = 2 };
+
+/* By their kind: a register fits when it has none of the bits in `odd` and,
+ * with those in `flip` flipped and those in `drop` dropped, is below `limit`. */
+typedef struct bounds {
+  uint32_t odd, flip, drop, limit;
+} bounds;
+
+static void set_bounds(const check* c, bounds of[4]) {
+  uint32_t values = c->f->values < 0 ? 0 : (uint32_t)c->f->values;
+  uint32_t refs = c->f->refs < 0 ? 0 : (uint32_t)c->f->refs;
+  uint32_t fixed = c->b->major > 15 ? 0 : FNABI_REGISTER_MOVE;
+  of[NARROW] = (bounds){0, 0, 0, values};
+  of[WIDE] = (bounds){1, 0, 0, values == 0 ? 0 : values - 1};
+  of[FIXED_REF] = (bounds){0, FNABI_REGISTER_REF, fixed, refs};
+  of[MOVABLE_REF] = (bounds){0, FNABI_REGISTER_REF, FNABI_REGISTER_MOVE, refs};
+}
+
+static void find_shape(const check* c, const fnabi_bytecode_op* row, shape* s) {
+  unsigned slots = 0;
+  s->state = OTHER;
+  if (row == NULL || row->since > c->b->major || *row->operands == 0) return;
+  s->size = row->op > 0xFF ? 2 : 1;
   for (const char* letter = row->operands; *letter != 0; letter++) {
-    uint32_t size = 2;
+    const char* known = strchr("iIrRfF48eE>", *letter);
+    if (known == NULL || (slots == SLOTS && strchr("iIrRfF", *letter) != NULL))
+      return;
     switch (*letter) {
       case '>':
-        continue;
-      case 'i':
-      case 'I':
-      case 'f':
-      case 'F':
-      case 'r':
-      case 'R':
         break;
       case '4':
       case 'e':
-        size = 4;
+        s->size = (uint8_t)(s->size + 4);
         break;
       case '8':
       case 'E':
-        size = 8;
+        s->size = (uint8_t)(s->size + 8);
         break;
       default:
-        return 0;
+        s->at[slots] = s->size;
+        s->kind[slots++] = *letter == 'i' || *letter == 'f'   ? NARROW
+                           : *letter == 'I' || *letter == 'F' ? WIDE
+                           : *letter == 'r'                   ? FIXED_REF
+                                                              : MOVABLE_REF;
+        s->size = (uint8_t)(s->size + 2);
     }
-    if (size > view->size - at) return 0;
-    if (size == 2 && !fits(c, fnabi_bytecode_u16(code + at), *letter)) return 0;
-    at += size;
   }
-  return at - offset;
+  if (slots == 0) return;
+  for (; slots < SLOTS; slots++) {
+    s->at[slots] = s->at[0];
+    s->kind[slots] = s->kind[0];
+  }
+  s->state = SIMPLE;
+}
+
+/* Accepts such an instruction without decoding it. Returns its size; 0 for
+ * another one, or where something is wrong with it: then check_instruction
+ * says what. */
+static inline uint32_t accept_simple(check* c, const bounds of[4],
+                                     uint32_t offset) {
+  const fnabi_bytecode_view* view = &c->f->view;
+  const uint8_t* code = view->code + offset;
+  unsigned op = *code, page = 0;
+  if (op == FNABI_PAGE_F32 || op == FNABI_PAGE_F64) {
+    page = op == FNABI_PAGE_F32 ? 1 : 2;
+    if (view->size - offset < 2 || (c->f->requirements & page) == 0) return 0;
+    op = op << 8 | code[1];
+  }
+  if ((op & 0xFF) >= NUMBERS) return 0;
+  shape* s = &c->shapes[page][op & 0xFF];
+  if (s->state == 0) find_shape(c, fnabi_bytecode_find(op), s);
+  if (s->state != SIMPLE || s->size > view->size - offset) return 0;
+  bool bad = false;
+  for (int i = 0; i < SLOTS; i++) {
+    const bounds* b = &of[s->kind[i]];
+    uint32_t value = fnabi_bytecode_u16(code + s->at[i]);
+    bad |= (value & b->odd) != 0 || ((value ^ b->flip) & ~b->drop) >= b->limit;
+  }
+  return bad ? 0 : s->size;
 }
 
 /* ---------------------------------------------------------------- functions */
@@ -536,7 +586,9 @@ static bool check_code(check* c, bool* complete) {
   const fnabi_bytecode_view* view = &c->f->view;
   fnabi_instruction at;
   fnabi_error problem;
+  bounds of[4];
   bool in_block = false;
+  set_bounds(c, of);
   *complete = false;
   for (uint32_t o = 0; o < view->size; o += at.size) {
     if (!in_block && o + 1 == view->size && o != 0) {
@@ -544,9 +596,7 @@ static bool check_code(check* c, bool* complete) {
       c->at = NULL;
       return report_at(c, NOTICE, FNABI_BYTECODE_TRAILING, o, "");
     }
-    if (in_block && (at.size = accept_simple(c, o)) != 0 &&
-        view->code[o] != FNABI_OP_BLOCK)
-      continue;
+    if (in_block && (at.size = accept_simple(c, of, o)) != 0) continue;
     c->at = &at;
     if (!fnabi_bytecode_decode(view, o, &at, &problem)) {
       char detail[DETAIL] = "";
@@ -690,7 +740,8 @@ static bool check_module(check* c, bool* sound) {
 
 bool fnabi_bytecode_check_functions(fnabi_bytecode* b, fnabi_writer* w,
                                     size_t* findings, bool* sound) {
-  check c = {.b = b, .w = w};
+  shape shapes[3][NUMBERS] = {0};
+  check c = {.b = b, .w = w, .shapes = shapes};
   size_t largest = 0;
   for (size_t i = 0; i < b->function_count; i++)
     if (b->functions[i].view.size > largest)
@@ -723,7 +774,7 @@ int64_t fnabi_bytecode_check(const char* data, size_t size, uint8_t* out,
   fnabi_bytecode b;
   fnabi_error ignored;
   size_t findings = 0;
-  bool ok = fnabi_bytecode_open(&b, data, size, error);
+  bool ok = fnabi_bytecode_open_unnamed(&b, data, size, error);
   size_t head = fnabi_pack_open(&w);
   if (ok && fnabi_bytecode_known(&b, &ignored)) {
     ok = fnabi_bytecode_check_functions(&b, &w, &findings, NULL);
