@@ -492,7 +492,7 @@ static void branch_to(walk* w, uint64_t target, const fnabi_operand* remap) {
     return;
   }
   fnabi_term* path = w->now;
-  memcpy(w->other, path, w->width * sizeof *path);
+  if (w->width != 0) memcpy(w->other, path, w->width * sizeof *path);
   if (!spend(w, w->width)) return;
   w->now = w->other; /* to work on */
   for (uint32_t i = 0; remap != NULL && i < remap->count; i++) {
@@ -1055,7 +1055,7 @@ static void run_block(walk* w, const block* b) {
   fnabi_error ignored;
   const fnabi_term* state =
       (const fnabi_term*)(const void*)w->flow->state.data + b->state;
-  memcpy(w->now, state, w->width * sizeof *state);
+  if (w->width != 0) memcpy(w->now, state, w->width * sizeof *state);
   w->in_loop = b->in_loop;
   w->dead = false;
   w->offset = b->offset;

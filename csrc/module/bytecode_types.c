@@ -141,9 +141,13 @@ static fnabi_term canonical(const typing* t, fnabi_term dim) {
   return least; /* they go round */
 }
 
+/* Of a view whose element type is stated; the dims of others are not. */
 static uint32_t rank_of(const typing* t, fnabi_term view) {
   const fnabi_term_node* n = node_of(t, view);
-  return n->kind == FNABI_TERM_VIEW ? n->op : FNABI_RANK_UNKNOWN;
+  fnabi_dtype dtype;
+  return n->kind == FNABI_TERM_VIEW && dtype_of(n->a, &dtype)
+             ? n->op
+             : FNABI_RANK_UNKNOWN;
 }
 
 static fnabi_term dim_of(const typing* t, fnabi_term view, uint32_t index) {
