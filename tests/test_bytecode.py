@@ -40,11 +40,13 @@ from fnabi.cli import main
 
 HERE = Path(__file__).parent
 DATA = HERE / "data" / "vmfb"
-MODULES = sorted(path.stem for path in DATA.glob("*.vmfb"))
+FOLDERS = (DATA, HERE / "data" / "bytecode_types", HERE / "data" / "needs")
+PATHS = {path.stem: path for folder in FOLDERS for path in folder.glob("*.vmfb")}
+MODULES = sorted(PATHS)
 
 
 def opened(name: str) -> vmfb.Module:
-    return vmfb.from_buffer((DATA / f"{name}.vmfb").read_bytes(), lenient=True)
+    return vmfb.from_buffer(PATHS[name].read_bytes(), lenient=True)
 
 
 def of_code(code: str, **changes: int) -> vmfb.Module:
@@ -148,7 +150,7 @@ def test_listing_agrees_with_the_official_one(name: str) -> None:
     module = opened(name)
     if module.bytecode_version != (17, 0):
         pytest.skip("not of the version that the installed iree-dump-module reads")
-    functions = dumped(DATA / f"{name}.vmfb")
+    functions = dumped(PATHS[name])
     assert len(functions) == len(module.functions)
     for function, lines in zip(module.functions, functions, strict=True):
         listed = function.instructions
