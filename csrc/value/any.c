@@ -52,7 +52,7 @@ void fnabi_any_normalize(fnabi_any* any) {
       break;
     case FNABI_INDEX_SMALL_STR:
     case FNABI_INDEX_SMALL_BYTES:
-      /* A size that cannot be is left to be found. */
+      /* An invalid size is kept, so that later checks detect it. */
       any->small_size = size;
       if (size <= FNABI_SMALL_MAX)
         memset(any->v_small + size, 0, sizeof any->v_small - size);
@@ -97,14 +97,13 @@ fnabi_code fnabi_any_own(const fnabi_any* view, fnabi_any* out) {
   return FNABI_OK;
 }
 
-/* ----------------------------------------------------------------- as a key */
+/* --------------------------------------------------------------------- keys */
 
 static bool same_text(const fnabi_byte_array* a, const fnabi_byte_array* b) {
   return a->size == b->size &&
          (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
 }
 
-/* The words of a big int. */
 static fnabi_byte_array big_int_text(const fnabi_any* any) {
   const fnabi_big_int_object* big = (const fnabi_big_int_object*)any->v_object;
   return (fnabi_byte_array){(const char*)(big + 1),
@@ -126,7 +125,7 @@ bool fnabi_any_equal(const fnabi_any* a, const fnabi_any* b) {
   return false;
 }
 
-/* The hashes are part of the ABI: whoever reads a map finds keys with them. */
+/* The hashes are part of the ABI: every library finds keys of a map by them. */
 
 static uint64_t combine(uint64_t index, uint64_t hash) {
   return index ^ (hash + 0x9E3779B9u + (index << 6) + (index >> 2));
@@ -141,7 +140,7 @@ static uint64_t add_word(uint64_t hash, const char* at, size_t size) {
   return (hash * UINT64_C(1099511628211) + word) % 2147483647u;
 }
 
-/* Words of 8 bytes, least significant first, the last one filled with zeros. */
+/* Hashes little-endian words of 8 bytes; the last one is padded with zeros. */
 static uint64_t hash_text(const fnabi_byte_array* text) {
   const char* at = text->data;
   size_t left = text->size;

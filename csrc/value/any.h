@@ -1,9 +1,9 @@
-/* any.h - values of TVM-FFI's stable C ABI. Private; the layouts stand in
- * fnabi.h.
+/* any.h - values of TVM-FFI's stable C ABI. Private; fnabi.h defines the
+ * layouts.
  *
- * Foreign values are trusted as far as the ABI obliges their makers to keep to
- * it: an object's payload is an object. Type indexes, padding and sizes that a
- * value carries itself are checked. */
+ * Values from other libraries are trusted where they cannot be checked: the
+ * payload of an object must point to an object. Type indexes, padding and the
+ * sizes stored in the value are checked. */
 #ifndef FNABI_ANY_H
 #define FNABI_ANY_H
 
@@ -36,10 +36,10 @@ static inline void fnabi_any_set_object(fnabi_any* any, void* object) {
   any->v_object = (fnabi_object*)object;
 }
 
-/* The text of a string (STR, SMALL_STR, RAW_STR) or of bytes (BYTES,
- * SMALL_BYTES, BYTE_ARRAY), which lives as long as the value stays where it is;
- * false for any other value, for a small text of impossible size, and for a
- * NULL. */
+/* Returns the text of a string (STR, SMALL_STR, RAW_STR) or of bytes (BYTES,
+ * SMALL_BYTES, BYTE_ARRAY). It may point into *any, so it is valid as long as
+ * *any is neither moved nor changed. False for any other value, for a small
+ * text whose size exceeds FNABI_SMALL_MAX, and for a NULL pointer. */
 bool fnabi_any_string(const fnabi_any* any, fnabi_byte_array* text);
 bool fnabi_any_bytes(const fnabi_any* any, fnabi_byte_array* text);
 
@@ -47,20 +47,22 @@ bool fnabi_any_bytes(const fnabi_any* any, fnabi_byte_array* text);
  * makes a BOOL 0 or 1, so that equal values have equal bytes. */
 void fnabi_any_normalize(fnabi_any* any);
 
-/* Makes an owned value of a view: texts are copied, a RVALUE's object is taken,
- * objects get one more reference. FNABI_MEMORY; or FNABI_UNSUPPORTED for a
- * DLTENSOR, whose life is not known, and for what is to be a text and is none,
- * by its size or a NULL; *out is then None. A RVALUE that was taken is None. */
+/* Makes an owned value from a view: copies texts, moves the object of an
+ * RVALUE, and adds a reference to any other object. An RVALUE that was already
+ * moved becomes None. Returns FNABI_MEMORY, or FNABI_UNSUPPORTED for a
+ * DLTENSOR, because its lifetime is unknown, and for a text with an invalid
+ * size or a NULL pointer. On failure *out is None. */
 fnabi_code fnabi_any_own(const fnabi_any* view, fnabi_any* out);
 
-/* As keys of a map compare: the same 16 bytes, or the same text as a string, or
- * as bytes, in whatever form. Equal values have equal hashes; of an object
- * other than a text or a big int the pointer counts. */
+/* Compare and hash values as keys of a map. Two values are equal if their 16
+ * bytes are equal, if both are strings or both are bytes and their contents are
+ * equal, or if both are big ints with equal words. Other objects are equal only
+ * if they are the same object. Equal values have equal hashes. */
 bool fnabi_any_equal(const fnabi_any* a, const fnabi_any* b);
 uint64_t fnabi_any_hash(const fnabi_any* any);
 
-/* The key of a type index ("ffi.String"), static; NULL for one that is not in
- * fnabi_type_index. */
+/* Returns the type key of a type index ("ffi.String"), a static string, or NULL
+ * if fnabi_type_index does not list it. */
 const char* fnabi_type_key(int32_t type_index);
 
 #endif

@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-/* In bytes no more than half the address space. */
+/* Keeps sizes in bytes below half of PTRDIFF_MAX, so that doubling a capacity
+ * cannot overflow. */
 #define SIZE_LIMIT ((int64_t)(PTRDIFF_MAX / sizeof(fnabi_any) / 2))
 
 fnabi_seq_object* fnabi_array_new(int64_t size) {
@@ -21,8 +22,8 @@ fnabi_seq_object* fnabi_list_new(int64_t size) {
   fnabi_seq_object* list =
       fnabi_object_new(sizeof *list, FNABI_INDEX_LIST, NULL);
   if (list == NULL) return NULL;
-  /* Foreign libraries call the deleter when they grow a list, also where there
-   * was no buffer. */
+  /* Other libraries call the deleter when they grow a list, even if it has no
+   * buffer yet. */
   list->data_deleter = free;
   if (size == 0) return list;
   list->data = calloc((size_t)size, sizeof *list->data);
@@ -34,7 +35,7 @@ fnabi_seq_object* fnabi_list_new(int64_t size) {
   return list;
 }
 
-/* The old buffer may be another library's, which then also frees it. */
+/* Another library may own the old buffer, so its deleter frees it. */
 static bool grow(fnabi_seq_object* list) {
   if (list->capacity > SIZE_LIMIT / 2) return false;
   int64_t capacity = list->capacity < 2 ? 4 : 2 * list->capacity;
@@ -51,7 +52,7 @@ static bool grow(fnabi_seq_object* list) {
 
 bool fnabi_list_insert(fnabi_seq_object* list, int64_t index,
                        const fnabi_any* value) {
-  fnabi_any taken = *value; /* which may stand in the list */
+  fnabi_any taken = *value; /* *value may be an element of this list */
   if (list->size >= list->capacity && !grow(list)) return false;
   fnabi_any* at = list->data + index;
   memmove(at + 1, at, (size_t)(list->size - index) * sizeof *at);
@@ -60,21 +61,21 @@ bool fnabi_list_insert(fnabi_seq_object* list, int64_t index,
   return true;
 }
 
-/* What is given back may run anything, and that may change the list: values are
- * out of it before. Without memory for all of them they leave it in small
- * groups. */
+/* Releasing a value may run arbitrary code, and that may change the list. So
+ * values are removed from the list before they are released: all at once, or in
+ * groups of 32 if memory is exhausted. */
 void fnabi_list_erase(fnabi_seq_object* list, int64_t index, int64_t count) {
   fnabi_any few[32];
-  const int64_t room = (int64_t)(sizeof few / sizeof *few);
+  const int64_t capacity = (int64_t)(sizeof few / sizeof *few);
   while (count > 0 && index < list->size) {
     if (count > list->size - index) count = list->size - index;
     int64_t group = count;
     fnabi_any* values = few;
-    if (count > room) {
+    if (count > capacity) {
       values = malloc((size_t)count * sizeof *values);
       if (values == NULL) {
         values = few;
-        group = room;
+        group = capacity;
       }
     }
     fnabi_any* at = list->data + index;

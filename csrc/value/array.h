@@ -1,18 +1,18 @@
-/* array.h - ARRAY, which does not change once it is shared, and LIST, which
- * does. Private. */
+/* array.h - ARRAY, which is immutable once it is shared, and LIST, which is
+ * mutable. Private. */
 #ifndef FNABI_ARRAY_H
 #define FNABI_ARRAY_H
 
 #include "value/object.h"
 
-/* An array or a list of `size` times None, to be filled with owned values. NULL
- * when memory runs out or the size is below 0. */
+/* Creates an array or a list of `size` Nones, which the caller replaces with
+ * owned values. Returns NULL if memory is exhausted or `size` is negative. */
 fnabi_seq_object* fnabi_array_new(int64_t size);
 fnabi_seq_object* fnabi_list_new(int64_t size);
 
-/* Changes to a list, also one that a foreign library made. Values are taken
- * over on success. An index is one of the list's: the caller checks. False: out
- * of memory, and nothing has changed. */
+/* Change a list, including one that another library created. The caller checks
+ * that `index` is inside the list. Insertion takes ownership of the value on
+ * success; it returns false, without any change, if memory is exhausted. */
 bool fnabi_list_insert(fnabi_seq_object* list, int64_t index,
                        const fnabi_any* value);
 void fnabi_list_erase(fnabi_seq_object* list, int64_t index, int64_t count);

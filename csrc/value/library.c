@@ -1,7 +1,7 @@
-/* The dynamic symbols of ELF shared libraries, as the System V gABI (chapters
- * 4 and 5) and the GNU hash table lay them out. What the dynamic linker goes by
- * counts; section headers, which it does not read, only where that is silent.
- */
+/* Decodes the dynamic symbols of ELF shared libraries (System V gABI, chapters
+ * 4 and 5, and the GNU hash table). The decoder uses what the dynamic linker
+ * uses. The linker ignores section headers, so they are used only for what the
+ * segments do not contain. */
 #include "base/error.h"
 #include "base/message.h"
 
@@ -12,9 +12,9 @@
 enum { IDENT = 16, ELF_32 = 1, ELF_64, LITTLE = 1, BIG };
 enum { LOAD = 1, DYNAMIC };                                 /* p_type */
 enum { S_DYNAMIC = 6, NOBITS = 8, DYNSYM = 11, ALLOC = 2 }; /* sh_type, flag */
-enum { COUNT_ELSEWHERE = 0xFFFF };  /* e_phnum: see section 0 */
-enum { ALPHA = 0x9026, S390 = 22 }; /* machines with 64-bit hash tables, */
-enum { MIPS = 8 };                  /* with relocations of its own */
+enum { COUNT_ELSEWHERE = 0xFFFF };  /* e_phnum: the count is in section 0 */
+enum { ALPHA = 0x9026, S390 = 22 }; /* machines with 64-bit hash tables */
+enum { MIPS = 8 };                  /* has its own relocation format */
 enum { LOCAL = 0, GLOBAL, WEAK, UNIQUE = 10 };          /* binding */
 enum { NOTYPE = 0, OBJECT, FUNC, TLS = 6, IFUNC = 10 }; /* symbol type */
 enum { DEFAULT = 0, PROTECTED = 3 };                    /* visibility */
@@ -42,16 +42,16 @@ enum {
 #define DF_BIND_NOW 8
 #define DF_1_NOW 1
 
-/* Names may share their bytes, but for a library that a linker wrote they are
- * never this many times as long as the file. */
+/* Bounds the work. Names may overlap in the string table, but in the output of
+ * a linker their total length is far below this many times the file size. */
 #define TEXT_LIMIT 8
 
 typedef struct range {
   uint64_t offset, size;
 } range;
 
-/* The last entry of a kind; `at` is where its value stands, 0: there is none.
- */
+/* The last dynamic entry with a tag. `at` is the offset of its value, or 0 if
+ * there is no such entry. */
 typedef struct entry {
   uint64_t value, at;
 } entry;
@@ -62,9 +62,9 @@ typedef struct elf {
   bool wide, big;
   uint64_t type, machine;
   uint64_t segments, segment_count;
-  uint64_t sections, section_count; /* 0 where there are none to be trusted */
+  uint64_t sections, section_count; /* 0 if section headers are unusable */
   bool loads;                       /* whether there is a PT_LOAD */
-  range dynamic, strings, symbols;  /* symbols: as long as their segment */
+  range dynamic, strings, symbols;  /* symbols: to the end of the segment */
   uint64_t symbol_count;
   entry hash, gnu_hash, strtab, symtab, strsz, syment, soname, rpath, runpath,
       rel, relsz, rela, relasz;
@@ -139,8 +139,8 @@ static section section_at(const elf* e, uint64_t index) {
                    word(e, at + 8 + 3 * n), get(e, at + 12 + 4 * n, 4)};
 }
 
-/* Section headers that are outside the file count as none: they are often cut
- * off on purpose, and no library needs them to be loaded. */
+/* Section headers outside the file are ignored: they are often stripped on
+ * purpose, and a library can be loaded without them. */
 static void find_sections(elf* e, uint64_t offset, uint64_t count,
                           uint64_t size) {
   e->section_count = 0;
@@ -196,8 +196,9 @@ static bool read_headers(elf* e) {
   return true;
 }
 
-/* Where an address is in the file, and how much follows. The segment that is
- * mapped last covers the others; without any the sections tell. */
+/* Finds the file offset of an address, and the number of bytes up to the end of
+ * its segment. If segments overlap, the last one counts, because it is mapped
+ * last. Without segments, sections are used. */
 static bool locate(const elf* e, uint64_t address, range* found) {
   bool is_found = false;
   for (uint64_t i = 0; i < e->segment_count; i++) {
@@ -252,7 +253,7 @@ static bool find_dynamic(elf* e) {
   return true;
 }
 
-/* The number of entries up to DT_NULL. */
+/* Counts the entries before DT_NULL. */
 static uint64_t dynamic_count(const elf* e) {
   uint64_t count = e->dynamic.size / (2 * word_size(e)), i = 0;
   while (i < count &&
@@ -329,7 +330,7 @@ static bool located(const elf* e, const entry* found, const char* path,
   return fail(e, FNABI_LIBRARY_ADDRESS, found->at, NULL, path);
 }
 
-/* The table ends with a NUL, and so does each string in it. */
+/* The table must end with a NUL, so that each string in it does. */
 static bool find_strings(elf* e) {
   if (!required(e, &e->strtab, "DT_STRTAB") ||
       !required(e, &e->strsz, "DT_STRSZ") ||
@@ -345,7 +346,8 @@ static bool find_strings(elf* e) {
   return true;
 }
 
-/* The string at `offset` of the table; `at` is where the offset stands. */
+/* Reads the string at `offset` of the table. `at` is the file offset of the
+ * field that contains `offset`, for errors. */
 static bool read_text(elf* e, uint64_t offset, uint64_t at, const char** text,
                       size_t* size) {
   if (offset >= e->strings.size)
@@ -362,7 +364,7 @@ static bool read_text(elf* e, uint64_t offset, uint64_t at, const char** text,
 /* ------------------------------------------------------------------ symbols */
 
 /* hash ::= nbucket nchain bucket[nbucket] chain[nchain]
- * There is one chain entry a symbol. */
+ * There is one chain entry per symbol. */
 static bool count_by_hash(elf* e) {
   range there;
   if (!located(e, &e->hash, "dynamic.hash", &there)) return false;
@@ -378,10 +380,10 @@ static bool count_by_hash(elf* e) {
 }
 
 /* gnu_hash ::= nbucket first nbloom shift bloom[nbloom] bucket[nbucket] chain*
- * Buckets hold the lowest symbol of a chain, and 0 for none; chain entries are
- * of the symbols from `first` on, and odd for the last one of a chain. The
- * chain that begins last ends with the last symbol. Where all are empty, how
- * many symbols there are below `first` is not told. */
+ * A bucket holds the lowest symbol index of its chain, or 0 if it is empty.
+ * There is one chain entry per symbol from `first` on; the last entry of a
+ * chain is odd. So the chain with the highest start ends at the last symbol. If
+ * all buckets are empty, the table does not contain the number of symbols. */
 static bool count_by_gnu_hash(elf* e) {
   range there;
   if (!located(e, &e->gnu_hash, "dynamic.gnu_hash", &there)) return false;
@@ -463,7 +465,7 @@ static symbol symbol_at(const elf* e, uint64_t index) {
                   other & 3};
 }
 
-/* Whether a name inside the table begins so. */
+/* Whether the name at this offset of the string table has the prefix. */
 static bool begins(const elf* e, uint64_t name, const char* prefix) {
   size_t n = strlen(prefix);
   return n <= e->strings.size - name &&
@@ -489,7 +491,8 @@ static const char* kind_of(const symbol* s) {
   return s->type == OBJECT ? "object" : "other";
 }
 
-/* The exports, or the symbols wanted of the runtime. */
+/* Packs the exported symbols, or the undefined ones that the TVM-FFI runtime
+ * provides. */
 static bool pack_symbols(elf* e, bool exported, fnabi_writer* w) {
   size_t place = fnabi_pack_open(w), count = 0;
   for (uint64_t i = 1; i < e->symbol_count; i++) {
@@ -518,9 +521,9 @@ static bool pack_symbols(elf* e, bool exported, fnabi_writer* w) {
   return true;
 }
 
-/* relocation ::= address info [addend]
- * Those in DT_REL and DT_RELA are done when the library is loaded, even where
- * calls, whose relocations are in DT_JMPREL, look their symbols up later. */
+/* relocation ::= address info [addend] The dynamic linker applies the
+ * relocations in DT_REL and DT_RELA when it loads the library, even if it binds
+ * calls, which are in DT_JMPREL, lazily. */
 static bool is_early(const elf* e, const entry* table, const entry* size,
                      unsigned words, const char* path, bool* early) {
   range there;

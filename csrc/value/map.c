@@ -4,22 +4,23 @@
 
 /* The layouts
  * -----------
- * Both are those that the first implementation of the ABI uses, byte for byte,
- * because each side reads and changes the other's maps in place.
+ * Both layouts are those of the ABI's first implementation, byte for byte,
+ * because each library reads and changes the other's maps in place.
  *
- * Small: bit 63 of `slots` is set, the other bits say how many pairs there is
- * room for. `data` points to `size` pairs of key and value in order of
- * insertion, right after the map or, where there is a data_deleter, elsewhere.
- * No more than 4: a pair more and the map becomes dense, in place, for which it
- * has at least the room of two pairs.
+ * Small: bit 63 of `slots` is set; the other bits are the capacity in pairs.
+ * `data` points to `size` pairs of key and value in insertion order. They
+ * follow the map in the same block unless there is a data_deleter. A small map
+ * has at most 4 pairs. It becomes dense in place when a pair is added, so its
+ * block has space for at least two pairs after the header.
  *
- * Dense: `slots` is a power of two. `data` points to blocks of 16 slots: 16
- * bytes that say what is in them, then 16 items. Order of insertion is a list
- * through the items. A key's home is the upper bits of its hash times
- * 2^64 / phi. All keys of one home are one chain, and a chain begins at its
- * home or does not exist: an item of another chain that stands there is moved.
- * The byte of a slot is EMPTY, or BODY when no chain begins there, and the
- * number of a distance to the next slot of the chain, 0 at its end. */
+ * Dense: a hash table; `slots` is a power of two. `data` points to blocks of 16
+ * slots: 16 metadata bytes, then 16 items. A linked list through the items
+ * keeps the insertion order. The home slot of a key is given by the upper bits
+ * of its hash times 2^64 / phi. Keys with the same home slot form a chain,
+ * which always begins at the home slot: an item of another chain in that slot
+ * is moved away. The metadata byte is EMPTY, or has the bit BODY if no chain
+ * begins in the slot. Its lower bits are an index into `distances`: the
+ * distance to the next slot of the chain, or 0 at the end of the chain. */
 typedef struct pair {
   fnabi_any key;
   fnabi_any value;
@@ -40,7 +41,7 @@ typedef struct dense_map {
 } dense_map;
 
 #define SMALL ((uint64_t)1 << 63)
-/* A table of more would need 200 GB. */
+/* A larger table would need more than 200 GB. */
 #define SLOTS_MAX ((uint64_t)1 << 32)
 #define NOWHERE UINT64_MAX
 
@@ -52,7 +53,7 @@ enum {
   RESERVED = 0xFE, /* empty while a foreign library moves a chain */
   BODY = 0x80,
   JUMP = 0x7F,
-  SPARSE = 64 /* slots for one pair, at most */
+  SPARSE = 64 /* the maximum number of slots per pair */
 };
 
 _Static_assert(sizeof(pair) == 32 && sizeof(item) == 48, "layout of the ABI");
@@ -76,7 +77,7 @@ static bool is_small(const fnabi_map_object* map) {
 
 static pair* small_pairs(const fnabi_map_object* map) { return map->data; }
 
-/* A size that a damaged map has does not lead outside. */
+/* Limited to the capacity, in case the map is damaged. */
 static uint64_t small_size(const fnabi_map_object* map) {
   uint64_t slots = map->slots & ~SMALL;
   return map->size < slots ? map->size : slots;
@@ -101,10 +102,10 @@ static bool is_taken(const table* t, uint64_t at) {
   return at < t->slots && *meta_at(t, at) < RESERVED;
 }
 
-/* ------------------------------------------------------------------ walking */
+/* ---------------------------------------------------------------- iteration */
 
-/* The cursor of a dense map is its next slot, and above it how many pairs went
- * before. */
+/* The cursor of a dense map: the next slot in the lower 32 bits, the number of
+ * pairs already returned in the upper. */
 
 bool fnabi_map_next(const fnabi_map_object* map, uint64_t* cursor,
                     const fnabi_any** key, const fnabi_any** value) {
@@ -130,8 +131,9 @@ bool fnabi_map_next(const fnabi_map_object* map, uint64_t* cursor,
 
 /* ------------------------------------------------------------------- tables */
 
-/* Those a byte has room for: all up to 15, then triangular numbers, first each
- * of them, then about every 1.5th power. */
+/* Distances from a slot to the next one of its chain, indexed by the lower 7
+ * bits of its metadata byte: 0 to 15, then triangular numbers, first all of
+ * them, then ones that grow by a factor of about 1.5. */
 static const uint64_t distances[] = {0,
                                      1,
                                      2,
@@ -275,7 +277,8 @@ static bool table_new(table* t, uint64_t slots) {
   return true;
 }
 
-/* Of a table for that many pairs: a power of two, twice as many at least. */
+/* The number of slots for that many pairs: a power of two, at least twice as
+ * many. */
 static uint64_t slots_for(uint64_t pairs) {
   uint64_t slots = 2;
   while (slots < 2 * pairs && slots <= SLOTS_MAX) slots *= 2;
@@ -319,8 +322,9 @@ static uint64_t find_in(const table* t, const fnabi_any* key, uint64_t hash) {
   return NOWHERE;
 }
 
-/* The slot before this one in its chain. Keys whose hash only a foreign library
- * knows have it too, wherever their home is. */
+/* Finds the slot before this one in its chain. If the chain of the computed
+ * hash does not contain it, searches all slots: only another library may know
+ * the hash of the key. */
 static uint64_t chain_before(const table* t, uint64_t at) {
   uint64_t before = home_of(t, fnabi_any_hash(&item_at(t, at)->pair.key));
   if (before != NOWHERE && is_taken(t, before)) {
@@ -334,8 +338,6 @@ static uint64_t chain_before(const table* t, uint64_t at) {
     if (is_taken(t, before) && next_of(t, before) == at) return before;
   return NOWHERE;
 }
-
-/* The list in order of insertion. */
 
 static void set_after(table* t, uint64_t at, uint64_t after) {
   if (at == NOWHERE)
@@ -351,7 +353,7 @@ static void set_before(table* t, uint64_t at, uint64_t before) {
     item_at(t, at)->before = before;
 }
 
-/* An item's bytes go to another slot, and its place in the list with them. */
+/* Moves an item to another slot and keeps its position in the list. */
 static void move_item(table* t, uint64_t from, uint64_t to) {
   item* item = item_at(t, to);
   *item = *item_at(t, from);
@@ -361,7 +363,7 @@ static void move_item(table* t, uint64_t from, uint64_t to) {
 
 /* ---------------------------------------------------------------- insertion */
 
-/* One item of a chain that moves. */
+/* The move of one item of a chain. */
 typedef struct move {
   uint64_t from;
   uint64_t to;
@@ -369,9 +371,9 @@ typedef struct move {
   uint8_t meta;     /* of `from`, as it was */
 } move;
 
-/* Finds the slots for the items from `at` on, behind `last`; a slot that comes
- * free may be used again, but for the first. The bytes of the slots say so
- * meanwhile. Gives how many items found a slot. */
+/* Plans new slots for the items of a chain from `at` on, after `last`. The old
+ * slots may be reused except the first one. The metadata bytes of old and new
+ * slots are changed meanwhile. Returns the number of items that got a slot. */
 static size_t plan_moves(table* t, uint64_t at, uint64_t last, move* moves,
                          size_t count) {
   for (size_t i = 0; i < count; i++) {
@@ -389,8 +391,8 @@ static size_t plan_moves(table* t, uint64_t at, uint64_t last, move* moves,
   return count;
 }
 
-/* Frees a slot in the middle of a chain by moving the rest of the chain. False,
- * and nothing has changed, where there is no room. */
+/* Frees a slot in the middle of a chain by moving the rest of the chain.
+ * Returns false, without any change, if not enough slots are free in reach. */
 static bool move_chain(table* t, uint64_t first) {
   move few[32], *moves = few;
   uint64_t before = chain_before(t, first);
@@ -420,14 +422,16 @@ static bool move_chain(table* t, uint64_t first) {
   return planned == count;
 }
 
-/* A load of 0.99, in the same rounding as elsewhere. */
+/* The maximum load is 0.99, computed in floating point like the ABI's first
+ * implementation. */
 static bool is_full(const table* t) {
   return (double)(t->size + 1) > (double)t->slots * 0.99;
 }
 
 typedef enum outcome { FOUND, ADDED, FULL } outcome;
 
-/* Finds the slot of a key, or adds one, to be filled by `append`. */
+/* Finds the slot of a key, or adds one, which the caller fills with `append`.
+ */
 static outcome place(table* t, const fnabi_any* key, uint64_t hash,
                      uint64_t* slot) {
   uint64_t at = home_of(t, hash);
@@ -471,10 +475,10 @@ static void append(table* t, uint64_t at, const fnabi_any* key,
   t->size++;
 }
 
-/* A table with the same pairs. Its slots are as many as asked for, or more,
- * within reason: keys can be made for which no size is enough. False: out of
- * memory; or the hash of a key is one that only a foreign library knows, or the
- * map is damaged. */
+/* Creates a table with the same pairs and at least `slots` slots. It grows
+ * until all pairs fit, up to SPARSE slots per pair, because hostile keys may
+ * not fit in any size. Returns false if memory is exhausted, if only another
+ * library knows the hash of a key, or if the map is damaged. */
 static bool rebuild(const fnabi_map_object* map, uint64_t slots, table* out) {
   if (map->size > (map->slots & ~SMALL)) return false;
   for (;; slots *= 2) {
@@ -512,7 +516,7 @@ static void store(fnabi_map_object* map, const table* t) {
   dense->shift = t->shift;
 }
 
-/* The old memory may be a foreign library's. */
+/* Another library may own the old memory, so its deleter frees it. */
 static void replace(fnabi_map_object* map, const table* t) {
   void* old = map->data;
   void (*deleter)(void* data) = map->data_deleter;
@@ -528,8 +532,8 @@ static pair* small_find(const fnabi_map_object* map, const fnabi_any* key) {
   return NULL;
 }
 
-/* The item of a key. Types that are given out at run time may have hashes of
- * their own; such a key is looked for everywhere. */
+/* Finds the slot of a key. A type registered at run time may have its own hash;
+ * a key of such a type is searched in all slots. */
 static uint64_t dense_find(const table* t, const fnabi_any* key) {
   if (t->size == 0) return NOWHERE;
   uint64_t at = find_in(t, key, fnabi_any_hash(key));
@@ -556,8 +560,7 @@ static void release_pair(pair* p) {
   fnabi_any_release(&p->value);
 }
 
-/* Of a key that is there: the pair gets the new value, and the new key and the
- * old value are given back. */
+/* Sets the value of an existing key. Releases the new key and the old value. */
 static void exchange(pair* at, const fnabi_any* key, const fnabi_any* value) {
   pair old = {*key, at->value};
   at->value = *value;
@@ -616,7 +619,8 @@ static pair dense_take(table* t, uint64_t at) {
     *meta_at(t, at) = EMPTY;
     return taken;
   }
-  /* The last of the chain takes its place, so that the chain stays whole. */
+  /* The last item of the chain fills the gap, so that the chain stays linked.
+   */
   uint64_t before = at;
   for (uint64_t left = t->slots; left > 0; left--) {
     uint64_t next = next_of(t, last);
@@ -655,8 +659,8 @@ bool fnabi_map_erase(fnabi_map_object* map, const fnabi_any* key) {
   return true;
 }
 
-/* What is given back may run anything, and that may change the map: pairs leave
- * it one by one. */
+/* Releasing a pair may run arbitrary code, and that may change the map. So
+ * pairs are removed one by one, each before it is released. */
 void fnabi_map_clear(fnabi_map_object* map) {
   while (map->size > 0) {
     pair taken;
@@ -675,13 +679,14 @@ void fnabi_map_clear(fnabi_map_object* map) {
 
 /* ----------------------------------------------------------------- creation */
 
-/* What a key that occurs again leaves over, up to all pairs but one. */
+/* Keys and values to release because a key was duplicated: at most all pairs
+ * but one. */
 typedef struct leftover {
   pair* pairs;
   size_t count;
 } leftover;
 
-/* Fails when memory runs out. */
+/* Returns false if memory is exhausted. */
 static bool leave(leftover* left, pair* at, const pair* again, size_t most) {
   if (left->pairs == NULL) left->pairs = malloc(most * sizeof *left->pairs);
   if (left->pairs == NULL) return false;
@@ -742,7 +747,7 @@ fnabi_map_object* fnabi_map_new(const fnabi_any* pairs, size_t count,
     free(left.pairs);
     return map;
   }
-  /* The pairs are still the caller's. */
+  /* The caller still owns the pairs. */
   if (map->data_deleter != NULL) map->data_deleter(map->data);
   free(left.pairs);
   fnabi_object_free(map);

@@ -4,7 +4,7 @@
 
 #include "value/map.h"
 
-/* What every library that keeps to the ABI was compiled with. */
+/* The layouts are part of the ABI: every library was compiled with them. */
 #define AT(type, field, offset) \
   _Static_assert(offsetof(type, field) == (offset), "layout of the ABI")
 #define SIZE(type, size) \
@@ -41,9 +41,9 @@ AT(fnabi_map_object, slots, 40);
 AT(fnabi_opaque_object, handle, 24);
 AT(fnabi_big_int_object, words, 24);
 
-/* What stands before an object: a link between objects that are being
- * destroyed, NULL at all other times because newer headers give it a meaning
- * then, and the function that frees the memory. */
+/* Precedes every object. `link` connects objects that are being destroyed; at
+ * all other times it is NULL, because newer versions of the ABI give it a
+ * meaning. `delete_space` frees the memory. */
 typedef struct prefix {
   void* link;
   void (*delete_space)(void* body);
@@ -80,11 +80,11 @@ void fnabi_object_free(void* object) { free(prefix_of(object)); }
 
 /* ------------------------------------------------------------------- counts */
 
-/* All strong references together hold one weak one, so that whoever gives the
- * last weak one back frees the memory. */
+/* All strong references together own one weak reference. So the memory is freed
+ * when the last weak reference is released. */
 
-/* What others have done before they gave their references back is seen from
- * here on. A fence would do as well, but not for the thread sanitizer. */
+/* Makes visible what other threads did before they released their references.
+ * An acquire fence would suffice, but the thread sanitizer ignores fences. */
 static void acquire(fnabi_object* object) {
   (void)__atomic_load_n(&object->counts, __ATOMIC_ACQUIRE);
 }
@@ -122,11 +122,11 @@ bool fnabi_object_promote(void* object) {
 
 /* -------------------------------------------------------------- destruction */
 
-/* Objects that hold others are destroyed one after the other: one that loses
- * its last reference meanwhile is put on a list, which goes through the objects
- * themselves. So values may nest as deeply as memory allows. */
+/* Destruction does not recurse, so values may nest as deeply as memory allows.
+ * An object that loses its last reference while its owner is destroyed is added
+ * to a list, linked through the prefixes of the objects. */
 
-/* Gives one strong reference back. */
+/* Releases one strong reference. */
 static void drop(fnabi_object* object, fnabi_object** dying) {
   if (object == NULL) return;
   uint64_t before = __atomic_fetch_sub(&object->counts, 1, __ATOMIC_RELEASE);
@@ -146,7 +146,7 @@ static void drop_value(const fnabi_any* value, fnabi_object** dying) {
 
 static const char no_text[] = "";
 
-/* Gives back all that an object holds. */
+/* Releases everything that an object holds. */
 static void destroy(fnabi_object* object, fnabi_object** dying) {
   switch (object->type_index) {
     case FNABI_INDEX_ARRAY:
@@ -195,7 +195,8 @@ void fnabi_object_delete(void* self, int flags) {
 
 /* -------------------------------------------------------------------- texts */
 
-/* Text in the same block as an object; NUL-terminated by convention. */
+/* Copies a text into the block of an object. It ends with a NUL by convention.
+ */
 static void put_text(fnabi_byte_array* out, char* at, const char* data,
                      size_t size) {
   if (size != 0) memcpy(at, data, size);
@@ -245,10 +246,10 @@ fnabi_shape_object* fnabi_shape_new(const int64_t* dims, size_t ndim) {
 
 /* ------------------------------------------------------------------- errors */
 
-/* Kind and message do not change and stand in the object's block. The backtrace
- * grows on its way up and is a block of its own. */
+/* Kind and message never change, so they are stored in the object's block. The
+ * backtrace grows with each frame, so it has its own block. */
 
-/* Two texts as one, or NULL. */
+/* Returns the concatenation of two texts, or NULL if memory is exhausted. */
 static char* join(const fnabi_byte_array* a, const fnabi_byte_array* b) {
   if (a->size >= SIZE_MAX - b->size) return NULL;
   char* text = malloc(a->size + b->size + 1);
@@ -259,7 +260,8 @@ static char* join(const fnabi_byte_array* a, const fnabi_byte_array* b) {
   return text;
 }
 
-/* Nobody can be told that memory ran out: the backtrace then stays as it is. */
+/* The ABI gives this function no way to fail: if memory is exhausted, the
+ * backtrace stays unchanged. */
 static void update_backtrace(void* self, const fnabi_byte_array* text,
                              int mode) {
   fnabi_error_object* error = self;
@@ -315,7 +317,7 @@ fnabi_function_object* fnabi_function_new(fnabi_call call, size_t extra,
 /* -------------------------------------------------------------- big numbers */
 
 bool fnabi_int_new(const uint64_t* words, size_t count, fnabi_any* out) {
-  /* The highest word says nothing when it repeats the sign below it. */
+  /* The highest word is redundant if it only repeats the sign bit below it. */
   while (count > 1 && words[count - 1] == 0 - (words[count - 2] >> 63)) count--;
   fnabi_any_set(out, FNABI_INDEX_NONE, 0);
   if (count == 1) {

@@ -1,7 +1,8 @@
-/* object.h - the counted objects of TVM-FFI's stable C ABI. Private.
+/* object.h - the reference-counted objects of TVM-FFI's stable C ABI. Private.
  *
- * A count may change on any thread at any time. What is made here is owned by
- * whoever called: one strong reference. NULL: out of memory. */
+ * Other threads may change a count at any time. The functions that create an
+ * object return it with one strong reference, which the caller owns, or NULL if
+ * memory is exhausted. */
 #ifndef FNABI_OBJECT_H
 #define FNABI_OBJECT_H
 
@@ -27,7 +28,7 @@ static inline void fnabi_any_retain(const fnabi_any* any) {
   if (fnabi_any_is_object(any)) fnabi_object_retain(any->v_object);
 }
 
-/* The value becomes None. */
+/* Sets the value to None. */
 static inline void fnabi_any_release(fnabi_any* any) {
   fnabi_any old = *any;
   fnabi_any_set(any, FNABI_INDEX_NONE, 0);
@@ -39,34 +40,36 @@ static inline void fnabi_object_retain_weak(void* object) {
                      __ATOMIC_RELAXED);
 }
 void fnabi_object_release_weak(void* object);
-/* A strong reference beside a weak one; false when the object is destroyed. */
+/* Adds a strong reference; the caller has a weak one. Returns false if the
+ * object is already destroyed. */
 bool fnabi_object_promote(void* object);
 
-/* `size` bytes, header included, all zero but the header. The deleter ends with
- * fnabi_object_free when its flags have FNABI_DELETER_WEAK. A NULL deleter
- * stands for fnabi_object_delete. */
+/* Creates an object of `size` bytes including the header; the bytes after the
+ * header are zero. If its flags contain FNABI_DELETER_WEAK, the deleter must
+ * end with fnabi_object_free. A NULL deleter means fnabi_object_delete. */
 void* fnabi_object_new(size_t size, int32_t type_index,
                        void (*deleter)(void* self, int flags));
-/* The same, of which only the header is written. */
+/* The same, but leaves the bytes after the header uninitialized. */
 void* fnabi_object_new_raw(size_t size, int32_t type_index,
                            void (*deleter)(void* self, int flags));
 void fnabi_object_free(void* object);
 
-/* Gives back what an ARRAY, LIST, MAP, DICT or ERROR holds, nothing of any
- * other; then frees it, as the flags say. Needs no stack for objects inside
- * objects, however deep, where this is their deleter. */
+/* Releases what an ARRAY, LIST, MAP, DICT or ERROR holds, and frees the object,
+ * depending on the flags. Other types hold nothing. Nested objects with this
+ * deleter are destroyed without recursion. */
 void fnabi_object_delete(void* self, int flags);
 
-/* A string (UTF-8, which is the caller's to check) or bytes, small where it
- * fits; false: out of memory, and *out is None. */
+/* Create a string or bytes, stored in the value itself if it fits. The caller
+ * checks that a string is UTF-8. Return false if memory is exhausted; *out is
+ * then None. */
 bool fnabi_string_new(const char* data, size_t size, fnabi_any* out);
 bool fnabi_bytes_new(const char* data, size_t size, fnabi_any* out);
 
 fnabi_shape_object* fnabi_shape_new(const int64_t* dims, size_t ndim);
 
-/* The texts are copied. `extra` zero bytes follow the object for whoever made
- * it; `deleter` is then his, and calls fnabi_error_object_delete at its end. It
- * is NULL where there is nothing else to give back. */
+/* Copies the texts. `extra` zero bytes follow the object, for the caller's own
+ * use. If they hold something to release, the caller passes a `deleter`, which
+ * must end with fnabi_error_object_delete; otherwise it passes NULL. */
 fnabi_error_object* fnabi_error_object_new(const fnabi_byte_array* kind,
                                            const fnabi_byte_array* message,
                                            const fnabi_byte_array* backtrace,
@@ -76,12 +79,13 @@ static inline void fnabi_error_object_delete(void* error, int flags) {
   fnabi_object_delete(error, flags);
 }
 
-/* A function whose state is the `extra` bytes that follow it. */
+/* Creates a function. Its state is the `extra` bytes that follow the object. */
 fnabi_function_object* fnabi_function_new(fnabi_call call, size_t extra,
                                           void (*deleter)(void*, int));
 
-/* Two's complement words, least significant first, at least one, as few as will
- * do or not; an INT where they fit one. */
+/* Creates an integer from at least one two's complement word, least significant
+ * first. The result is an INT if the number fits in 64 bits, otherwise a
+ * BIG_INT without redundant words. */
 bool fnabi_int_new(const uint64_t* words, size_t count, fnabi_any* out);
 
 #endif

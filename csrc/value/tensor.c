@@ -12,7 +12,7 @@ const char* fnabi_dl_problem(const fnabi_dl_tensor* tensor) {
     int64_t dim = tensor->shape[i];
     if (dim < 0) return "a dim is negative";
     if (dim == 0) empty = true;
-    if (empty) continue; /* but other dims may be negative */
+    if (empty) continue; /* later dims may still be negative */
     if (dim > most / bits) return "it is larger than memory";
     bits *= dim;
   }
@@ -48,8 +48,8 @@ bool fnabi_dl_compact(const fnabi_dl_tensor* tensor, char order) {
   return true;
 }
 
-/* Those of C order. Where there are no elements any will do; these are as if a
- * dim of 0 were 1, and cannot overflow. */
+/* Sets row-major strides. An empty tensor may have any strides; here a dim of 0
+ * counts as 1, so the product cannot overflow. */
 static void put_strides(int64_t* strides, const fnabi_dl_tensor* tensor) {
   uint64_t stride = 1;
   for (int32_t i = tensor->ndim; i-- > 0;) {
@@ -58,7 +58,7 @@ static void put_strides(int64_t* strides, const fnabi_dl_tensor* tensor) {
   }
 }
 
-/* Copies shape and strides to `dims`, and makes them those of `tensor`. */
+/* Copies shape and strides to `dims`, and lets `tensor` point to the copies. */
 static void put_dims(fnabi_dl_tensor* tensor, int64_t* dims) {
   fnabi_dl_tensor from = *tensor;
   tensor->shape = dims;
@@ -137,7 +137,7 @@ fnabi_held_tensor* fnabi_tensor_of_versioned(fnabi_dl_versioned* managed,
   return NULL;
 }
 
-/* ------------------------------------------------------------- handing over */
+/* --------------------------------------------------------- DLPack's structs */
 
 static void delete_managed(fnabi_dl_managed* managed) {
   fnabi_object_release(managed->context);
@@ -149,7 +149,8 @@ static void delete_versioned(fnabi_dl_versioned* managed) {
   free(managed);
 }
 
-/* Strides are written out, as newer versions of DLPack demand. */
+/* Writes strides even if they are row-major: newer DLPack versions need them.
+ */
 static void put_tensor(fnabi_dl_tensor* out, const fnabi_dl_tensor* tensor,
                        int64_t* dims) {
   *out = *tensor;
@@ -184,8 +185,8 @@ fnabi_dl_versioned* fnabi_tensor_to_versioned(fnabi_tensor_object* tensor,
 
 /* ------------------------------------------------------------------ copying */
 
-/* Copies `count` > 0 elements in C order. The innermost dim is a loop of its
- * own; the others are counted through in `index`. */
+/* Copies `count` > 0 elements in row-major order. The innermost dim has its own
+ * loop; `index` counts through the others. */
 static void gather(char* to, const fnabi_dl_tensor* from, int64_t count,
                    size_t size, int64_t* index) {
   int32_t last = from->ndim - 1;

@@ -1,8 +1,8 @@
-/* tensor.h - tensor objects of TVM-FFI's stable C ABI, and DLPack's ways to
- * hand tensors over. Private; the layouts are DLPack's of version 1.
+/* tensor.h - tensor objects of TVM-FFI's stable C ABI, and their exchange by
+ * DLPack. Private; the layouts are those of DLPack 1.
  *
- * Foreign tensors are trusted as far as C makes it necessary: their pointers
- * lead to what they are said to lead to. Their numbers are checked. */
+ * The pointers of foreign tensors are trusted, because C cannot check them.
+ * Their numbers are checked. */
 #ifndef FNABI_TENSOR_H
 #define FNABI_TENSOR_H
 
@@ -18,9 +18,9 @@ typedef enum fnabi_dl_code {
   FNABI_DL_BFLOAT,
   FNABI_DL_COMPLEX,
   FNABI_DL_BOOL,
-} fnabi_dl_code; /* from 7 on floats of 8, 6 and 4 bits */
+} fnabi_dl_code; /* codes from 7 on are floats of 8, 6 and 4 bits */
 
-/* Devices whose memory the CPU reaches. */
+/* Devices whose memory the CPU can access. */
 enum {
   FNABI_DL_CPU = 1,
   FNABI_DL_CUDA_HOST = 3,
@@ -37,7 +37,7 @@ typedef struct fnabi_dl_managed {
 } fnabi_dl_managed;
 
 typedef struct fnabi_dl_versioned {
-  uint32_t major; /* of another one only the deleter is where it stands here */
+  uint32_t major; /* if it is not 1, only the offset of the deleter is known */
   uint32_t minor;
   void* context;
   void (*deleter)(struct fnabi_dl_versioned* self); /* may be NULL */
@@ -45,9 +45,9 @@ typedef struct fnabi_dl_versioned {
   fnabi_dl_tensor tensor;
 } fnabi_dl_versioned;
 
-/* What a type that can hand over its tensors in C has as
- * `__dlpack_c_exchange_api__`. Functions answer 0, or -1 with a Python
- * exception set. */
+/* The content of the attribute `__dlpack_c_exchange_api__`, which a Python type
+ * has if its tensors can be exchanged in C. The functions return 0, or -1 with
+ * a Python exception set. */
 typedef struct fnabi_dl_exchange {
   uint32_t major;
   uint32_t minor;
@@ -62,23 +62,24 @@ typedef struct fnabi_dl_exchange {
   int (*stream_of)(int32_t device_type, int32_t device_id, void** out);
 } fnabi_dl_exchange;
 
-/* What is wrong with the numbers of a tensor, static; NULL: nothing. One
- * without fault has fewer than 2^62 bits. */
+/* Returns what is wrong with the numbers of a tensor, as a static text, or NULL
+ * if the tensor is valid. A valid tensor has fewer than 2^62 bits. */
 const char* fnabi_dl_problem(const fnabi_dl_tensor* tensor);
 
-/* Bytes of an element, lanes and all; 0 when it is no number of bytes. */
+/* Returns the size of an element including all lanes in bytes, or 0 if it is
+ * not a whole number of bytes. */
 static inline size_t fnabi_dl_item_size(fnabi_dl_dtype dtype) {
   unsigned bits = (unsigned)dtype.bits * dtype.lanes;
   return bits % 8 == 0 ? bits / 8 : 0;
 }
 
-/* Of a tensor without fault: elements, and the bytes that they take when they
- * are compact. */
+/* The number of elements of a valid tensor, and its size in bytes if compact.
+ */
 int64_t fnabi_dl_count(const fnabi_dl_tensor* tensor);
 int64_t fnabi_dl_bytes(const fnabi_dl_tensor* tensor);
 
-/* Whether the elements stand one after the other, the last dim ('C') or the
- * first ('F') running fastest. */
+/* Whether a valid tensor is contiguous in row-major ('C') or column-major ('F')
+ * order. */
 bool fnabi_dl_compact(const fnabi_dl_tensor* tensor, char order);
 
 static inline void* fnabi_dl_data(const fnabi_dl_tensor* tensor) {
@@ -91,50 +92,53 @@ static inline bool fnabi_dl_on_host(fnabi_dl_device device) {
          device.type == FNABI_DL_CUDA_MANAGED;
 }
 
-/* A tensor object made here: over memory that somebody owns, with shape and
- * strides of its own. */
+/* A tensor object that fnabi created. It has its own copy of shape and strides;
+ * `owner` keeps the memory of the elements alive. */
 typedef struct fnabi_held_tensor {
   fnabi_tensor_object tensor;
-  void (*let_go)(void* owner); /* on any thread; NULL: nothing to do */
+  void (*let_go)(void* owner); /* releases the owner, on any thread; or NULL */
   void* owner;
-  uint64_t flags; /* of DLPack, and below */
+  uint64_t flags; /* those of DLPack, and those below */
   int64_t dims[]; /* shape, then strides */
 } fnabi_held_tensor;
 
 enum {
-  FNABI_TENSOR_BORROWED = 1 << 8, /* good until somebody says otherwise */
+  FNABI_TENSOR_BORROWED = 1 << 8, /* valid until EXPIRED is set */
   FNABI_TENSOR_EXPIRED = 1 << 9,
 };
 
-/* Takes the owner over, but not when it returns NULL: out of memory. The tensor
- * is without fault; of no strides compact ones are made. */
+/* Creates a tensor object from a valid tensor; NULL strides become row-major
+ * ones. Takes ownership of `owner`. Returns NULL, and does not take ownership,
+ * if memory is exhausted. */
 fnabi_held_tensor* fnabi_tensor_new(const fnabi_dl_tensor* like, void* owner,
                                     void (*let_go)(void* owner),
                                     uint64_t flags);
 void fnabi_tensor_delete(void* self, int flags);
 
-/* The object as one that was made here; NULL when it was not. */
+/* Returns the object, or NULL if fnabi did not create it. */
 static inline fnabi_held_tensor* fnabi_tensor_held(const void* object) {
   return ((const fnabi_object*)object)->deleter == fnabi_tensor_delete
              ? (fnabi_held_tensor*)object
              : NULL;
 }
 
-/* Of what was handed over by DLPack, which is given back, also at failure:
- * NULL, with the reason in *problem, or NULL there when memory ran out. */
+/* Create a tensor object from one of DLPack's structs, and take ownership of
+ * the struct even on failure: its deleter is then called. Return NULL on
+ * failure; *problem is the reason, or NULL if memory is exhausted. */
 fnabi_held_tensor* fnabi_tensor_of_managed(fnabi_dl_managed* managed,
                                            const char** problem);
 fnabi_held_tensor* fnabi_tensor_of_versioned(fnabi_dl_versioned* managed,
                                              const char** problem);
 
-/* Hands a tensor over, with a reference of its own to the object. NULL: out of
- * memory. The tensor is without fault. */
+/* Export a valid tensor as one of DLPack's structs, which holds a reference to
+ * the object. Return NULL if memory is exhausted. */
 fnabi_dl_managed* fnabi_tensor_to_managed(fnabi_tensor_object* tensor);
 fnabi_dl_versioned* fnabi_tensor_to_versioned(fnabi_tensor_object* tensor,
                                               uint64_t flags);
 
-/* A compact copy of a tensor without fault that the CPU reaches, whose elements
- * are bytes or compact. NULL: out of memory. */
+/* Returns a compact copy of a valid tensor in memory that the CPU can access.
+ * If the elements are not whole bytes, the tensor must be compact. Returns NULL
+ * if memory is exhausted. */
 fnabi_held_tensor* fnabi_tensor_copy(const fnabi_dl_tensor* tensor);
 
 #endif
