@@ -132,8 +132,8 @@ bool fnabi_map_next(const fnabi_map_object* map, uint64_t* cursor,
 /* ------------------------------------------------------------------- tables */
 
 /* Distances from a slot to the next one of its chain, indexed by the lower 7
- * bits of its metadata byte: 0 to 15, then triangular numbers, first all of
- * them, then ones that grow by a factor of about 1.5. */
+ * bits of its metadata byte: 0 to 15, then triangular numbers n (n + 1) / 2,
+ * first for consecutive n, then for n that grow by a factor of 1.5. */
 static const uint64_t distances[] = {0,
                                      1,
                                      2,

@@ -1,4 +1,4 @@
-/* allocations.h - counts the allocations of the core, and refuses them.
+/* allocations.h - counts the allocations of the core, and makes them fail.
  *
  * In the tests that the Makefile lists, the linker redirects every allocation
  * to these functions.

@@ -89,7 +89,8 @@ typedef struct call {
   }
 
 /* What a call writes, in memory of exactly that size; NULL when it fails. */
-static inline uint8_t* answer(const call* c, size_t* size, fnabi_error* error) {
+static inline uint8_t* output_of(const call* c, size_t* size,
+                                 fnabi_error* error) {
   int64_t needed = c->run(c, NULL, 0, error);
   if (needed < 0) return NULL;
   uint8_t* out = exact(NULL, (size_t)needed);
@@ -103,7 +104,7 @@ static inline uint8_t* answer(const call* c, size_t* size, fnabi_error* error) {
 static inline void check_capacities(const call* c) {
   size_t size;
   fnabi_error error = {0};
-  uint8_t* whole = answer(c, &size, &error);
+  uint8_t* whole = output_of(c, &size, &error);
   CHECK(whole != NULL);
   CHECK(error.code == FNABI_OK); /* unchanged on success */
   for (size_t capacity = 0; capacity <= size + 2; capacity++) {
@@ -120,7 +121,7 @@ static inline void check_answer(const call* c, const void* bytes, size_t size) {
   fnabi_error error;
   size_t written;
   check_capacities(c);
-  uint8_t* out = answer(c, &written, &error);
+  uint8_t* out = output_of(c, &written, &error);
   CHECK(written == size && (size == 0 || memcmp(out, bytes, size) == 0));
   release(out);
 }

@@ -23,7 +23,7 @@ static inline bool round_trip(const codec* f, const void* bytes, size_t size,
   char* text = exact(bytes, size);
   size_t message_size, canonical_size, again_size;
   call first = {f->decode, text, size, 0, 0};
-  uint8_t* message = answer(&first, &message_size, error);
+  uint8_t* message = output_of(&first, &message_size, error);
   if (message != NULL && f->check != NULL) f->check(text, size);
   release(text);
   if (message == NULL) {
@@ -31,10 +31,10 @@ static inline bool round_trip(const codec* f, const void* bytes, size_t size,
     return false;
   }
   call second = {f->encode, message, message_size, 0, 0};
-  uint8_t* canonical = answer(&second, &canonical_size, error);
+  uint8_t* canonical = output_of(&second, &canonical_size, error);
   CHECK(canonical != NULL && canonical_size <= size + f->longer);
   call third = {f->decode, canonical, canonical_size, 0, 0};
-  uint8_t* again = answer(&third, &again_size, error);
+  uint8_t* again = output_of(&third, &again_size, error);
   CHECK(again != NULL && again_size == message_size);
   CHECK(memcmp(again, message, message_size) == 0);
   release(again);
@@ -50,7 +50,7 @@ static inline uint8_t* write_message(writer* write, const void* bytes,
                                      fnabi_error* error) {
   uint8_t* message = exact(bytes, size);
   call c = {write, message, size, 0, 0};
-  uint8_t* text = answer(&c, written, error);
+  uint8_t* text = output_of(&c, written, error);
   release(message);
   if (text == NULL) check_error(error, 0);
   return text;
@@ -95,7 +95,7 @@ static inline void check_damaged_message(const codec* f, const char* text,
   fnabi_error error;
   size_t message_size;
   call c = {f->decode, text, size, 0, 0};
-  uint8_t* message = answer(&c, &message_size, &error);
+  uint8_t* message = output_of(&c, &message_size, &error);
   CHECK(message != NULL);
   check_damage(takes_message, f, message, message_size, message_size);
   release(message);

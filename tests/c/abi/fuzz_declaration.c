@@ -1,4 +1,4 @@
-/* A text has an answer that holds the text, or an error inside it, whatever is
+/* A text has a result that contains it, or an error inside it, whatever is
  * known of its values; and what is known decides between readings only. */
 #include "check.h"
 
@@ -15,9 +15,9 @@ static int64_t decode(const call* c, uint8_t* out, size_t capacity,
 static bool holds(const uint8_t* message, size_t message_size,
                   const uint8_t* text, size_t size) {
   if (size == 0) return true;
-  for (size_t doubt = 1; doubt <= 6; doubt++)
-    if (message_size >= size + doubt &&
-        memcmp(message + message_size - doubt - size, text, size) == 0)
+  for (size_t ambiguity = 1; ambiguity <= 6; ambiguity++)
+    if (message_size >= size + ambiguity &&
+        memcmp(message + message_size - ambiguity - size, text, size) == 0)
       return true;
   return false;
 }
@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
       fnabi_error error;
       size_t written;
       call c = {decode, bytes, size, count, letters};
-      uint8_t* out = answer(&c, &written, &error);
+      uint8_t* out = output_of(&c, &written, &error);
       if (count == -1 && letters == 0) readable = out != NULL;
       CHECK(readable == (out != NULL));
       if (out == NULL) {

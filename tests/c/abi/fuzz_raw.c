@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   round_trip(&format, bytes, size, &error);
   for (int i = 0; i < 2; i++) {
     call side = {visit, bytes, size, 0, "IR"[i]};
-    uint8_t* visited = answer(&side, &visited_size, &error);
+    uint8_t* visited = output_of(&side, &visited_size, &error);
     CHECK(visited != NULL);
     release(visited);
   }

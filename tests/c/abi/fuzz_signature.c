@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     bool span = c.type == FNABI_COMPONENT_SPAN;
     call rewrite = {write, span ? data + c.begin : NULL,
                     (size_t)(c.end - c.begin), c.ival, c.tag};
-    uint8_t* written = answer(&rewrite, &written_size, &error);
+    uint8_t* written = output_of(&rewrite, &written_size, &error);
     CHECK(written != NULL && written_size <= c.end - at);
     fnabi_signature_read((const char*)written, written_size, 0, &again);
     CHECK(again.type == c.type && again.tag == c.tag && again.ival == c.ival);
@@ -51,6 +51,6 @@ int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     CHECK(found || again.offset == c.offset);
   }
   call all = {decode, data, size, INT32_MAX, 0};
-  release(answer(&all, &written_size, &error));
+  release(output_of(&all, &written_size, &error));
   return 0;
 }

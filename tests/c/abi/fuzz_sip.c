@@ -25,12 +25,12 @@ static void check_side(const uint8_t* text, size_t size, int32_t side,
   size_t message_size, contents_size, again_size;
   fnabi_error error;
   call first = {visit, text, size, 0, side};
-  uint8_t* message = answer(&first, &message_size, &error);
+  uint8_t* message = output_of(&first, &message_size, &error);
   CHECK(message != NULL);
   bool good = message[message_size - 1] == FNABI_OK;
   CHECK(good || !sound);
   call second = {mangle, message + 1, message_size - 2, 0, 0};
-  uint8_t* contents = answer(&second, &contents_size, &error);
+  uint8_t* contents = output_of(&second, &contents_size, &error);
   if (contents == NULL) {
     CHECK(!sound && error.code == FNABI_SIP_NEGATIVE);
   } else if (good) {
@@ -38,7 +38,7 @@ static void check_side(const uint8_t* text, size_t size, int32_t side,
     size_t whole_size = put_span(whole, (char)side, contents, contents_size);
     char* only = exact(whole, whole_size);
     call third = {visit, only, whole_size, 0, side};
-    uint8_t* again = answer(&third, &again_size, &error);
+    uint8_t* again = output_of(&third, &again_size, &error);
     CHECK(again != NULL && again_size == message_size);
     CHECK(memcmp(again, message, message_size) == 0);
     release(again);

@@ -117,8 +117,8 @@ static int64_t size_of(const char* text, int32_t buffer, const int32_t* counts,
   return size;
 }
 
-/* The offsets with any room: as many, the same ones, none outside, and the
- * last value ends inside the buffer. */
+/* For every capacity the offsets are the same ones and as many, nothing is
+ * written outside, and the last value ends inside the buffer. */
 static size_t check_offsets(const char* text, size_t text_size, int32_t buffer,
                             const int32_t* counts, size_t spans) {
   fnabi_error error = {0};

@@ -31,19 +31,19 @@ static void test_decode(void) {
   check_answer(&(call){decode, TEXT(text), -1, -1}, TEXT(message));
 }
 
-/* The doubt is the last element of the message. */
+/* The ambiguity is the last element of the message. */
 static void check_doubt(const char* text, size_t text_size, int64_t inputs,
-                        const char* letters, const char* doubt) {
+                        const char* letters, const char* ambiguity) {
   fnabi_error error;
   uint8_t out[1024];
   int64_t size = fnabi_declaration_decode(text, text_size, inputs, letters, 1,
                                           "r", out, sizeof out, &error);
   CHECK(size > 0 && (size_t)size <= sizeof out);
-  if (doubt == NULL) {
+  if (ambiguity == NULL) {
     CHECK(out[size - 1] == 0xC0);
   } else {
-    size_t n = strlen(doubt);
-    CHECK(memcmp(out + size - n, doubt, n) == 0);
+    size_t n = strlen(ambiguity);
+    CHECK(memcmp(out + size - n, ambiguity, n) == 0);
     CHECK(out[(size_t)size - n - 1] == (0xA0 | n));
   }
 }
@@ -83,14 +83,14 @@ static void test_errors(void) {
     size_t size;
     char* text = exact(errors[i].text, errors[i].size);
     call c = {decode, text, errors[i].size, -1, -1};
-    CHECK(answer(&c, &size, &error) == NULL);
+    CHECK(output_of(&c, &size, &error) == NULL);
     check_error(&error, errors[i].size);
     check_error_is(&error, errors[i].code, errors[i].offset, errors[i].path);
     release(text);
   }
 }
 
-/* Every truncation and every change of one byte gives an answer or an error
+/* Every truncation and every change of one byte gives a result or an error
  * inside the text. */
 static void check_text(const char* bytes, size_t size) {
   char* text = exact(bytes, size);
@@ -98,7 +98,7 @@ static void check_text(const char* bytes, size_t size) {
     fnabi_error error;
     size_t written;
     call c = {decode, text, size, results, results};
-    uint8_t* out = answer(&c, &written, &error);
+    uint8_t* out = output_of(&c, &written, &error);
     if (out == NULL)
       check_error(&error, size);
     else
@@ -140,7 +140,7 @@ static void test_depth(void) {
     fnabi_error error;
     size_t written;
     call c = {decode, text, size, -1, -1};
-    uint8_t* out = answer(&c, &written, &error);
+    uint8_t* out = output_of(&c, &written, &error);
     CHECK((out != NULL) == (levels == LEVELS));
     if (out != NULL)
       release(out);

@@ -115,7 +115,7 @@ static void test_visit(void) {
     check_capacities(&c);
     size_t size;
     fnabi_error error;
-    uint8_t* out = answer(&c, &size, &error);
+    uint8_t* out = output_of(&c, &size, &error);
     CHECK(out[0] == 0x92 && out[1] == 0xDD && out[5] == visits[i].values);
     CHECK(out[size - 1] == visits[i].code);
     release(out);

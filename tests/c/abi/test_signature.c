@@ -69,7 +69,7 @@ static void test_seek(void) {
   fnabi_component c;
   CHECK(fnabi_signature_seek(text, size, 0, '_', &c) && c.offset == 0);
   CHECK(fnabi_signature_seek(text, size, 2, 'A', &c) && c.offset == 2);
-  CHECK(!fnabi_signature_seek(text, size, 2, '_', &c)); /* "!x" stands before */
+  CHECK(!fnabi_signature_seek(text, size, 2, '_', &c)); /* "!x" is before it */
   CHECK(c.type == FNABI_COMPONENT_ERROR && c.code == FNABI_TAG);
   CHECK(!fnabi_signature_seek(text, 2, 0, 'B', &c));
   CHECK(c.type == FNABI_COMPONENT_END && c.offset == 2);
@@ -177,7 +177,7 @@ static void check_walk(const char* bytes, size_t size) {
     call write = {c.type == FNABI_COMPONENT_SPAN ? span : integer,
                   text + c.begin, (size_t)(c.end - c.begin), c.ival, c.tag};
     size_t written;
-    uint8_t* out = answer(&write, &written, &error);
+    uint8_t* out = output_of(&write, &written, &error);
     CHECK(out != NULL && written <= c.end - at);
     fnabi_signature_read((char*)out, written, 0, &again);
     CHECK(again.type == c.type && again.tag == c.tag && again.ival == c.ival);

@@ -25,7 +25,7 @@ static uint8_t* events_of(const void* bytes, size_t size, int32_t side,
   fnabi_error error;
   char* text = exact(bytes, size);
   call c = {visit, text, size, 0, side};
-  uint8_t* message = answer(&c, message_size, &error);
+  uint8_t* message = output_of(&c, message_size, &error);
   release(text);
   CHECK(message != NULL && *message_size >= 7);
   CHECK(message[0] == 0x92 && message[1] == 0xDD);
@@ -36,7 +36,7 @@ static uint8_t* events_of(const void* bytes, size_t size, int32_t side,
   return message;
 }
 
-/* ------------------------------------------------------------------ answers */
+/* ------------------------------------------------------------------ results */
 
 static void test_decode(void) {
   fnabi_error error;
@@ -280,7 +280,7 @@ static bool check_mangled(const uint8_t* text, size_t size) {
   CHECK(code == FNABI_OK || code == FNABI_SIP_KEY || code == FNABI_SIP_VALUE);
   if (code == FNABI_OK) {
     call c = {mangle, message + 1, message_size - 2, 0, 0};
-    uint8_t* again = answer(&c, &again_size, &error);
+    uint8_t* again = output_of(&c, &again_size, &error);
     CHECK(again != NULL && again_size == size);
     CHECK(size == 0 || memcmp(again, text, size) == 0);
     release(again);
@@ -383,8 +383,8 @@ static void test_random(void) {
 
 /* Nested sequences, as the inputs of a function without results. */
 static char* nested(size_t depth, size_t* size) {
-  size_t room = 20 * depth + 40, at = room;
-  char* text = __real_malloc(room);
+  size_t capacity = 20 * depth + 40, at = capacity;
+  char* text = __real_malloc(capacity);
   CHECK(text != NULL);
   memcpy(text + (at -= 3), "R1!", 3);
   size_t end = at;
@@ -396,7 +396,7 @@ static char* nested(size_t depth, size_t* size) {
   }
   int n = sprintf(head, "I%zu!", end - at + 1);
   memcpy(text + (at -= (size_t)n), head, (size_t)n);
-  *size = room - at;
+  *size = capacity - at;
   memmove(text, text + at, *size);
   return text;
 }
@@ -420,7 +420,7 @@ static void test_depth(void) {
     CHECK(count == (fits ? 3 * depth + 1 : 3 * FNABI_SIP_EVENT_DEPTH_MAX));
     if (fits) {
       call c = {mangle, message + 1, message_size - 2, 0, 0};
-      uint8_t* again = answer(&c, &written, &error);
+      uint8_t* again = output_of(&c, &written, &error);
       char* begin = strchr(text, '!') + 1;
       CHECK(again != NULL && written == size - 3 - (size_t)(begin - text));
       CHECK(memcmp(again, begin, written) == 0);
@@ -445,7 +445,7 @@ static void test_depth_of_messages(void) {
     memcpy(message + size, "\x92\x01\x00\xC0", 4);
     size += 4;
     call c = {encode, message, size, 0, 0};
-    uint8_t* text = answer(&c, &written, &error);
+    uint8_t* text = output_of(&c, &written, &error);
     CHECK((text != NULL) == (depth <= FNABI_DEPTH_MAX));
     if (text != NULL)
       release(text);
@@ -462,12 +462,12 @@ static void test_depth_of_messages(void) {
   }
   fnabi_error error;
   call c = {mangle, message, 5 + 6 * depth, 0, 0};
-  CHECK(answer(&c, &written, &error) == NULL);
+  CHECK(output_of(&c, &written, &error) == NULL);
   CHECK(error.code == FNABI_DEPTH && strcmp(error.path, "[16384]") == 0);
   free(message);
 }
 
-/* Runs a call with `capacity` bytes of room; gives the number of allocations
+/* Runs a call with `capacity` bytes; returns the number of allocations
  * and the size of the largest. Each of them, refused, fails the call. */
 static void check_allocations(const call* c, size_t capacity, size_t expected,
                               size_t most) {
@@ -493,23 +493,23 @@ static void test_allocations(void) {
   size_t size, message_size, count;
   int32_t code;
   fnabi_error error;
-  const size_t n = sizeof falling - 1, room = 1000;
+  const size_t n = sizeof falling - 1, capacity = 1000;
   call c = {decode, ascending, n, 0, 0};
-  check_allocations(&c, room, 0, 0);
+  check_allocations(&c, capacity, 0, 0);
   check_allocations(&c, 0, 0, 0);
   c.data = falling;
-  check_allocations(&c, room, 2, 8 * n);
+  check_allocations(&c, capacity, 2, 8 * n);
   check_allocations(&c, 0, 2, 8 * n);
 
-  uint8_t* message = answer(&c, &message_size, &error);
+  uint8_t* message = output_of(&c, &message_size, &error);
   call back = {encode, message, message_size, 0, 0};
-  check_allocations(&back, room, 2, 8 * n);
+  check_allocations(&back, capacity, 2, 8 * n);
   check_allocations(&back, 0, 3, 8 * n);
   release(message);
   c.data = ascending;
-  message = answer(&c, &message_size, &error);
+  message = output_of(&c, &message_size, &error);
   back.data = message;
-  check_allocations(&back, room, 0, 0);
+  check_allocations(&back, capacity, 0, 0);
   check_allocations(&back, 0, 0, 0);
   release(message);
 

@@ -27,7 +27,7 @@ static int32_t bytecode_run(writer* run, const void* data, size_t size,
   fnabi_error error = {0};
   size_t written = 0;
   if (size % 16 == 0) {
-    uint8_t* out = answer(&c, &written, &error);
+    uint8_t* out = output_of(&c, &written, &error);
     if (out != NULL) release(out);
   } else {
     int64_t needed = run(&c, NULL, 0, &error);

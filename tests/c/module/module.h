@@ -20,7 +20,7 @@ DEFINE_WRITER(module_check, fnabi_vmfb_check)
 /* Decodes, or returns the code of an error that is inside the input. */
 static int32_t module_decode(const call* c, size_t* size) {
   fnabi_error error;
-  uint8_t* message = answer(c, size, &error);
+  uint8_t* message = output_of(c, size, &error);
   if (message == NULL) {
     check_error(&error, c->size);
     return error.code;
@@ -43,15 +43,16 @@ enum { MODULE_INVALID, MODULE_LENIENT, MODULE_VALID };
 
 /* A verified module decodes, unless an ordinal is outside its table, or shared
  * text is longer than the size allows. Other files may be decoded too, without
- * harm. Findings report skipped attributes and ordinals outside their tables. */
+ * harm. Findings report skipped attributes and ordinals outside their tables.
+ */
 static int check_module(const void* data, size_t size) {
   bool lenient = module_verify(data, size, true);
   bool valid = module_verify(data, size, false);
   CHECK(lenient || !valid);
-  size_t answered;
+  size_t written;
   call findings = {module_check, data, size, 0, 0};
-  int32_t checked = module_decode(&findings, &answered);
-  bool found = checked != FNABI_OK || answered > 5; /* bytes of an empty list */
+  int32_t checked = module_decode(&findings, &written);
+  bool found = checked != FNABI_OK || written > 5; /* bytes of an empty list */
   CHECK(!lenient || checked == FNABI_OK || checked == FNABI_WORK);
   CHECK(!lenient || valid || found);
   for (int i = -2; i < MODULE_FIELDS; i++) {
@@ -59,7 +60,7 @@ static int check_module(const void* data, size_t size) {
               : i == -1 ? module_head
                         : module_field,
               data, size, i, 0};
-    int32_t code = module_decode(&c, &answered);
+    int32_t code = module_decode(&c, &written);
     bool outside = code == FNABI_MODULE_ORDINAL && i == -2 && found;
     CHECK(!lenient || code == FNABI_OK || code == FNABI_WORK || outside);
   }

@@ -30,7 +30,7 @@ static int32_t decode_needs(const char* data, size_t size) {
   fnabi_error error;
   size_t written;
   call c = {needs, data, size, 0, 0};
-  uint8_t* message = answer(&c, &written, &error);
+  uint8_t* message = output_of(&c, &written, &error);
   if (message == NULL) {
     check_error(&error, size);
     return error.code;

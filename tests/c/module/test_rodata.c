@@ -10,7 +10,7 @@ static int32_t list(const char* data, size_t size) {
   fnabi_error error;
   size_t written;
   call c = {files, data, size, 0, 0};
-  uint8_t* message = answer(&c, &written, &error);
+  uint8_t* message = output_of(&c, &written, &error);
   if (message == NULL) {
     check_error(&error, size);
     CHECK(error.code == FNABI_MODULE_ZIP);

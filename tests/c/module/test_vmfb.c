@@ -29,7 +29,8 @@ static char* read_file(const char* path, size_t* size) {
   return data;
 }
 
-/* The first bytes say how many are needed, and these answer as all do. */
+/* fnabi_vmfb_extent reports how many bytes are needed; they decode to the same
+ * result as the whole file. */
 static void check_extent(const char* data, size_t size) {
   fnabi_error all = {0}, first = {0};
   char* part = exact(NULL, 0);

@@ -1,5 +1,5 @@
-/* elf.h - small ELF files of any class and byte order, made by hand, and what
- * holds for any input to the reader of libraries. */
+/* elf.h - writes small ELF files of any class and byte order, and checks what
+ * must hold for any input to fnabi_library_decode. */
 #ifndef ELF_H
 #define ELF_H
 
@@ -7,22 +7,23 @@
 
 DEFINE_WRITER(library_decode, fnabi_library_decode)
 
-/* A file is decoded whole, or refused with an error inside it. */
+/* Whether a file is accepted. If not, the offset of the error is in the file.
+ */
 static inline bool library_takes(const void* data, size_t size,
                                  fnabi_error* error) {
   call c = {library_decode, data, size, 0, 0};
-  size_t answered;
-  uint8_t* message = answer(&c, &answered, error);
+  size_t written;
+  uint8_t* message = output_of(&c, &written, error);
   if (message == NULL) {
     check_error(error, size);
     return false;
   }
-  CHECK(answered > 10);
+  CHECK(written > 10);
   release(message);
   return true;
 }
 
-enum { ELF_ROOM = 4096 };
+enum { ELF_CAPACITY = 4096 };
 
 typedef struct elf_symbol {
   const char* name;
@@ -42,22 +43,22 @@ enum {
 typedef struct elf_file {
   bool wide, big;
   unsigned flags, machine;
-  const elf_symbol* symbols; /* those that GNU_HASH leaves out come first */
+  const elf_symbol* symbols; /* those that GNU_HASH omits come first */
   size_t symbol_count, hashed;
   const char* const* needed;
   size_t needed_count;
   const char* soname;
   uint64_t dt_flags, dt_flags_1;
   size_t relocated; /* the symbol of the one relocation */
-  /* what was made */
-  uint8_t data[ELF_ROOM];
+  /* set by elf_make */
+  uint8_t data[ELF_CAPACITY];
   size_t size, header, segments, dynamic, strings, symtab, hash, relocations;
 } elf_file;
 
-#define ELF_BASE 0x10000 /* from a place in the file to an address */
+#define ELF_BASE 0x10000 /* address = file offset + ELF_BASE */
 
 static inline void elf_put(elf_file* f, uint64_t value, unsigned bytes) {
-  CHECK(f->size + bytes <= ELF_ROOM);
+  CHECK(f->size + bytes <= ELF_CAPACITY);
   for (unsigned i = 0; i < bytes; i++)
     f->data[f->size + (f->big ? bytes - 1 - i : i)] = (uint8_t)(value >> 8 * i);
   f->size += bytes;

@@ -1,4 +1,4 @@
-/* A library is refused with an error inside it, or all of it decodes. */
+/* A library decodes, or the offset of the error is inside the file. */
 #include "value/elf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size);

@@ -1,6 +1,7 @@
-/* Changes to a dict and the same to a plain array of pairs leave the same pairs
- * in the same order; every key is found, and its chain, table and list are as
- * the ABI has them. Four bytes are one step: what, which key, which value. */
+/* Applies the same changes to a dict and to a plain array of pairs, and expects
+ * the same pairs in the same order. Every key must be found, and the chains,
+ * the table and the list must have the layout of the ABI. Four bytes of the
+ * input are one step: operation, key, value. */
 #include "value/map.h"
 #include "value/map_layout.h"
 #include "value/values.h"
@@ -14,7 +15,7 @@ typedef struct entry {
   int64_t value;
 } entry;
 
-/* Numbers, texts of both kinds and sizes, and pointers. */
+/* Keys: integers, small and large strings and bytes, and pointers. */
 static fnabi_any key_of(unsigned n) {
   static fnabi_object objects[KEYS];
   char text[40];

@@ -1,12 +1,12 @@
-/* map_layout.h - the layout of maps as the ABI has it, in other words than
- * those of map.c, so that a map can be checked against it. */
+/* map_layout.h - checks the layout of a map against the ABI. Written
+ * independently of map.c. */
 #ifndef MAP_LAYOUT_H
 #define MAP_LAYOUT_H
 
 #include "check.h"
 #include "value/map.h"
 
-/* A field of the map, of 8 bytes. */
+/* A field of the map; every field has 8 bytes. */
 static inline uint64_t field_at(const fnabi_map_object* map, size_t offset) {
   uint64_t value;
   memcpy(&value, (const char*)map + offset, sizeof value);
@@ -43,8 +43,8 @@ static inline bool is_dense(const fnabi_map_object* map) {
 
 enum { DISTANCES = 126 };
 
-/* All distances from the 16th on are triangular numbers, first one
- * after the other, then of roots that grow by half. */
+/* From number 16 on, distances are triangular numbers root (root + 1) / 2,
+ * first with consecutive roots, then with roots that grow by half. */
 static inline uint64_t distance_of(unsigned number) {
   static const uint64_t far[] = {
       130,       195,       292,       438,       657,        986,
@@ -69,7 +69,7 @@ static inline void check_layout(const fnabi_map_object* map) {
   }
   CHECK((map->slots & (map->slots - 1)) == 0 && map->data_deleter != NULL);
   CHECK((uint64_t)1 << (64 - shift_of(map)) == map->slots);
-  /* The list, both ways. */
+  /* The list, in both directions. */
   uint64_t last = UINT64_MAX, slot = field_at(map, 64);
   for (uint64_t i = 0; i < map->size; i++) {
     CHECK(slot < map->slots && *meta_byte(map, slot) < 0xFE);
@@ -78,7 +78,7 @@ static inline void check_layout(const fnabi_map_object* map) {
     slot = item_field(map, slot, 40);
   }
   CHECK(slot == UINT64_MAX && field_at(map, 72) == last);
-  /* The chains, from their heads, which stand at home, through all pairs. */
+  /* The chains begin at the home slots and contain every pair. */
   uint64_t taken = 0, chained = 0;
   for (slot = 0; slot < map->slots; slot++) {
     uint8_t meta = *meta_byte(map, slot);

@@ -83,7 +83,7 @@ static void test_own(void) {
   CHECK(out.size == 13 && out.data != text.data);
   fnabi_any_release(&owned);
   any = view(FNABI_INDEX_RAW_STR, "short");
-  CHECK(fnabi_any_own(&any, &any) == FNABI_OK); /* in its own place */
+  CHECK(fnabi_any_own(&any, &any) == FNABI_OK); /* in place */
   CHECK(any.type_index == FNABI_INDEX_SMALL_STR && any.small_size == 5);
 
   any = view(FNABI_INDEX_BYTE_ARRAY, &text);
@@ -94,7 +94,7 @@ static void test_own(void) {
   CHECK(same_bytes(&any, &owned));
   fnabi_any_release(&any);
 
-  /* The caller's slot is empty afterwards. */
+  /* The object is moved out of the caller's slot. */
   fnabi_object* slot = owned.v_object;
   any = view(FNABI_INDEX_RVALUE, &slot);
   CHECK(fnabi_any_own(&any, &owned) == FNABI_OK && slot == NULL);
@@ -106,7 +106,7 @@ static void test_own(void) {
   CHECK(fnabi_any_own(&any, &owned) == FNABI_OK);
   CHECK(owned.type_index == FNABI_INDEX_NONE);
 
-  /* An unknown type below the objects is carried, above them counted. */
+  /* An unknown type is copied; if it is an object, its count is incremented. */
   any = raw(63, 1, 99);
   CHECK(fnabi_any_own(&any, &owned) == FNABI_OK);
   CHECK(owned.type_index == 63 && owned.small_size == 0 && owned.v_bits == 99);
@@ -135,13 +135,13 @@ static void test_own(void) {
   refused_from = SIZE_MAX;
 }
 
-/* ------------------------------------------------------------------ as keys */
+/* --------------------------------------------------------------------- keys */
 
 static void test_keys(void) {
   const uint64_t big[] = {1, 2}, other[] = {1, 3};
   const fnabi_byte_array array = {TEXT("abc")};
   int log = 0;
-  /* The class of a value, and the value: equal where the class is. */
+  /* Values are equal exactly if their classes are. */
   struct {
     int class;
     fnabi_any any;
@@ -189,8 +189,8 @@ static void test_keys(void) {
   CHECK(log == 10 * GONE + GONE);
 }
 
-/* Other libraries look keys up with these numbers, which were computed apart
- * from this code, by the rules of the ABI. */
+/* Other libraries look up keys by these hashes. The numbers were computed from
+ * the specification, independently of this code. */
 static void test_hashes(void) {
   const uint64_t words[] = {0, 1};
   struct {

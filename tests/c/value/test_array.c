@@ -28,7 +28,7 @@ static void test_new(void) {
   CHECK(fnabi_list_new(INT64_MAX / 16) == NULL);
 }
 
-/* A list keeps to a plain array of numbers. */
+/* A list has the same elements as a plain array after the same changes. */
 static void check_list(const fnabi_seq_object* list, const int* model,
                        int64_t size) {
   CHECK(list->size == size && size <= list->capacity);
@@ -73,7 +73,7 @@ static void test_counts(void) {
   CHECK(log == GONE && list->size == 1);
   fnabi_list_erase(list, 0, 0);
   CHECK(list->size == 1);
-  /* A value of the list itself, which moves when the list grows. */
+  /* The inserted value is an element of the list, which moves as it grows. */
   list->data[0] = string_value("in the list");
   for (int i = 0; i < 20; i++) {
     fnabi_any_retain(&list->data[0]);
@@ -104,7 +104,7 @@ static void test_foreign(void) {
   CHECK(foreign_frees == 0);
   CHECK(fnabi_list_insert(list, 2, &value));
   CHECK(foreign_frees == 1 && list->data_deleter != foreign_free);
-  /* As another library grows it: with its memory, after freeing ours. */
+  /* Another library grows the list: it frees our buffer and sets its own. */
   fnabi_any* data = calloc(8, sizeof *data);
   memcpy(data, list->data, 3 * sizeof *data);
   list->data_deleter(list->data);
@@ -115,7 +115,7 @@ static void test_foreign(void) {
   CHECK(foreign_frees == 2);
 }
 
-/* A value whose end changes the list that it was in. */
+/* An element whose deleter changes the list that it was in. */
 typedef struct meddler {
   fnabi_object object;
   fnabi_seq_object* list;
@@ -173,7 +173,7 @@ static void test_allocations(void) {
   fnabi_any_release(&value);
   fnabi_object_release(list);
 
-  /* What is erased leaves without memory too. */
+  /* Erasing works even if memory is exhausted. */
   list = fnabi_list_new(1000);
   for (int i = 0; i < 1000; i++) list->data[i] = string_value("a large string");
   refused_from = allocations = 0;

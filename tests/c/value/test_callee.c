@@ -12,12 +12,12 @@
 static int run(callee_entry_point* function, const callee_value* args,
                int32_t count, callee_value* result) {
   callee_value* copy = malloc((size_t)count * sizeof *copy);
-  CHECK(count == 0 || copy != NULL); /* so that the sanitizer sees its end */
+  CHECK(count == 0 || copy != NULL); /* the sanitizer checks its bounds */
   if (count != 0) memcpy(copy, args, (size_t)count * sizeof *copy);
   callee_put_none(result);
-  int answer = function(NULL, copy, count, result);
+  int code = function(NULL, copy, count, result);
   free(copy);
-  return answer;
+  return code;
 }
 
 static callee_value integer(int64_t value) {
@@ -51,7 +51,7 @@ static bool is_text(const callee_value* value, const char* expected) {
          memcmp(span.data, expected, span.size) == 0;
 }
 
-/* The error is there once. */
+/* The slot holds this error; reading it empties the slot. */
 static void check_raised(const char* kind, const char* message) {
   callee_error error;
   memset(&error, 0, sizeof error);
@@ -169,7 +169,7 @@ static void test_text_in_every_form(void) {
   CHECK(r.tag == CALLEE_TEXT);
   callee_span span;
   CHECK(callee_as_text(&r, &span) && span.size == 9);
-  CHECK(memcmp(span.data, "a\0ba\0ba\0b", 10) == 0); /* and a NUL behind it */
+  CHECK(memcmp(span.data, "a\0ba\0ba\0b", 10) == 0); /* and a NUL after it */
   callee_release(&r);
 }
 
@@ -187,7 +187,7 @@ static void test_objects(void) {
   callee_retain(&v);
   CHECK((uint32_t)o->counts == 2);
   callee_release(&v);
-  o->counts += UINT64_C(1) << 32; /* someone refers to it weakly */
+  o->counts += UINT64_C(1) << 32; /* a weak reference */
   callee_release(&v);
   CHECK(o->counts == UINT64_C(1) << 32);
   o->deleter(o, CALLEE_DELETE_MEMORY);
@@ -260,7 +260,7 @@ static void put(char* at, const void* bytes, size_t size) {
   memcpy(at, bytes, size);
 }
 
-/* A map with these entries, in one layout or the other. */
+/* A map with these entries, in either layout. */
 static callee_value map_of(const callee_value* pairs, uint64_t count,
                            bool small, char* blocks) {
   char* o =
@@ -277,7 +277,7 @@ static callee_value map_of(const callee_value* pairs, uint64_t count,
   }
   put(o + 64, &last, 8);
   for (uint64_t i = count; i-- > 0;) {
-    uint64_t at = i * 7 % 32; /* somewhere in two blocks */
+    uint64_t at = i * 7 % 32; /* spread over two blocks */
     char* entry = blocks + at / 16 * 784 + 16 + at % 16 * 48;
     put(entry, &pairs[2 * i], 32);
     put(entry + 40, &last, 8);
@@ -352,7 +352,7 @@ static void test_functions(void) {
   check_raised("TypeError", "counter() takes 0 to 1 arguments, not 2");
   f.as.object->counts += UINT64_C(1) << 32;
   callee_release(&f);
-  CHECK(live() == 0); /* destroyed, though the memory is still there */
+  CHECK(live() == 0); /* destroyed, but the memory is not yet freed */
   callee_free(f.as.object);
 }
 
@@ -384,7 +384,7 @@ static void test_slot(void) {
   CHECK(strcmp(later.error.message.data, "100 %s %n") == 0);
   CHECK(later.more == UINT64_C(0xAAAAAAAAAAAAAAAA));
 
-  /* The texts stay until the next error, the last error counts. */
+  /* The texts are valid until the next error, which replaces the last one. */
   const char* kept = later.error.kind.data;
   CHECK(run(__tvm_ffi_nothing, NULL, 0, &r) == 0);
   CHECK(strcmp(kept, "ValueError") == 0);

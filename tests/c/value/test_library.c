@@ -15,7 +15,7 @@ static const elf_symbol symbols[] = {
     {"TVMFFILocal", 0, 0, 0, 0},
     {"malloc", FUNC, 0, 0, 0},
     {"__tvm_ffi_wanted", FUNC, 0, 0, 0},
-    /* from here on defined */
+    /* the rest are defined */
     {"__tvm_ffi_add", FUNC, 0, 1, 0x1234},
     {"__tvm_ffi_weak", WEAK_FUNC, 3, 1, 200},
     {"__tvm_ffi__library_ctx", OBJECT, 0, 1, 0x10},
@@ -47,7 +47,7 @@ static elf_file sample(bool wide, bool big, unsigned flags) {
   return f;
 }
 
-/* What the samples hold, without the head; MessagePack by hand. */
+/* The message of the samples without its first fields, written by hand. */
 static const char rest[] =
     "\xC3\xC2\xA9"
     "libadd.so\xC0\xDD\0\0\0\2\xAD"
@@ -86,7 +86,7 @@ static void test_decode(void) {
     }
 }
 
-/* A change of one number, and the error that it makes. */
+/* Changing one number results in this error. */
 static void check_refused(const elf_file* good, size_t at, uint64_t value,
                           unsigned bytes, int32_t code, uint64_t offset,
                           const char* path) {
@@ -99,25 +99,25 @@ static void check_refused(const elf_file* good, size_t at, uint64_t value,
   release(copy);
 }
 
-/* Hash tables of some machines have entries of 64 bits. */
+/* On some machines the hash table has 64-bit entries. */
 static void test_wide_hash(void) {
   fnabi_error error;
   size_t size[2];
   elf_file f = sample(true, true, WIDE_HASH);
   for (int i = 0; i < 2; i++) {
-    uint8_t* message =
-        answer(&(call){library_decode, f.data, f.size, 0, 0}, &size[i], &error);
+    uint8_t* message = output_of(&(call){library_decode, f.data, f.size, 0, 0},
+                                 &size[i], &error);
     CHECK(message != NULL);
     release(message);
-    elf_patch(&f, 18, 62, 2); /* whose second number is that of the buckets */
+    elf_patch(&f, 18, 62, 2); /* 32-bit entries: nchain is the old nbucket */
   }
   CHECK(size[0] > size[1] + 100);
   check_refused(&f, f.hash + 4, UINT32_MAX, 4, FNABI_LIBRARY_HASH, f.hash,
                 "hash");
 }
 
-/* The symbols that are wanted are there without any that is exported; an empty
- * hash table does not tell how many they are, a section may. */
+/* Undefined symbols are listed even if nothing is exported. An empty hash table
+ * does not contain the number of symbols; a section header may. */
 static void test_nothing_exported(void) {
   for (unsigned sections = 0; sections <= SECTIONS; sections += SECTIONS) {
     elf_file f = {.wide = true,
@@ -129,7 +129,7 @@ static void test_nothing_exported(void) {
     elf_patch(&f, f.hash + 4, 1, 4); /* as the GNU linker writes it */
     call c = {library_decode, f.data, f.size, 0, 0};
     size_t size;
-    uint8_t* message = answer(&c, &size, &error);
+    uint8_t* message = output_of(&c, &size, &error);
     CHECK(message != NULL);
     CHECK((size > 41) == (sections != 0));
     release(message);
@@ -146,7 +146,7 @@ static uint8_t bind_now(uint64_t flags, uint64_t flags_1) {
   elf_make(&f);
   size_t size;
   uint8_t* message =
-      answer(&(call){library_decode, f.data, f.size, 0, 0}, &size, &error);
+      output_of(&(call){library_decode, f.data, f.size, 0, 0}, &size, &error);
   CHECK(message != NULL);
   uint8_t value = message[11];
   release(message);
@@ -160,7 +160,7 @@ static void test_bind_now(void) {
   CHECK(bind_now(0, 9) == 0xC3);
 }
 
-/* Where the value of a tag stands. */
+/* The file offset of the value of a dynamic tag. */
 static size_t value_of(const elf_file* f, uint64_t tag) {
   for (size_t at = f->dynamic;; at += 16) {
     uint64_t found = 0;
@@ -170,8 +170,8 @@ static size_t value_of(const elf_file* f, uint64_t tag) {
   }
 }
 
-/* Whether a library must find a symbol when it is loaded, where it refers to
- * that one as to data. */
+/* Whether a symbol must be resolved when the library is loaded, if the library
+ * has a data relocation against it. */
 static uint8_t early(bool wide, size_t relocated) {
   elf_file f = {.wide = wide,
                 .big = wide,
@@ -183,7 +183,7 @@ static uint8_t early(bool wide, size_t relocated) {
   elf_make(&f);
   size_t size;
   uint8_t* message =
-      answer(&(call){library_decode, f.data, f.size, 0, 0}, &size, &error);
+      output_of(&(call){library_decode, f.data, f.size, 0, 0}, &size, &error);
   CHECK(message != NULL);
   uint8_t value = message[wide ? 9 : 12];
   release(message);
@@ -273,7 +273,7 @@ static void test_errors(void) {
                 "gnu_hash.chains");
 }
 
-/* Names that share their bytes are told while they are not too many. */
+/* Overlapping names are accepted up to a limit on their total length. */
 static void test_shared_names(void) {
   static char name[200] = "__tvm_ffi_";
   static elf_symbol all[64];
@@ -289,7 +289,7 @@ static void test_shared_names(void) {
     CHECK(taken == ((i + 1) * 199 <= 8 * f.size));
     if (!taken) CHECK(error.code == FNABI_WORK);
   }
-  f.size /= 8; /* shorter is refused for what is missing */
+  f.size /= 8; /* truncated */
   CHECK(!library_takes(f.data, f.size, &error));
 }
 

@@ -5,9 +5,10 @@
 
 #define PHI UINT64_C(11400714819323198485)
 
-/* The number whose home is those upper bits of 64, in tables of any size. */
+/* The integer key whose hash times PHI is `home`: the upper bits of `home` are
+ * its home slot in a table of any size. */
 static fnabi_any key_at(uint64_t home) {
-  uint64_t inverse = PHI; /* three bits right, and twice as many each time */
+  uint64_t inverse = PHI; /* Newton's method: doubles the correct bits */
   for (int i = 0; i < 6; i++) inverse *= 2 - PHI * inverse;
   uint64_t hash = home * inverse;
   fnabi_any key =
@@ -72,7 +73,7 @@ static void test_new(void) {
   CHECK(fnabi_map_new(NULL, SIZE_MAX, FNABI_INDEX_MAP) == NULL);
 }
 
-/* Of equal keys the first stays, and the last value in its place. */
+/* If keys are equal, the first key and the last value are kept. */
 static void check_duplicates(int64_t count, int64_t different) {
   int logs[100] = {0};
   fnabi_any pairs[200] = {0};
@@ -113,7 +114,7 @@ static void test_duplicates(void) {
 /* ------------------------------------------------------------------ changes */
 
 static void test_counts(void) {
-  for (int before = 0; before < 20; before += 9) { /* small, and dense */
+  for (int before = 0; before < 20; before += 9) { /* small and dense maps */
     int keys = 0, first = 0, second = 0;
     fnabi_map_object* map = dict_new();
     for (int i = 0; i < before; i++) put(map, int_value(i), i);
@@ -127,7 +128,7 @@ static void test_counts(void) {
     CHECK(map->size == (uint64_t)before + 1);
     CHECK(fnabi_map_find(map, &key)->v_object == value.v_object);
     CHECK(strong_of(&value) == 1);
-    fnabi_any copy = key; /* the map's own is gone while it is erased */
+    fnabi_any copy = key; /* erasing releases the map's own reference */
     CHECK(fnabi_map_erase(map, &copy));
     CHECK(second == GONE && keys == GONE);
     key = int_value(1000);
@@ -145,7 +146,7 @@ static void test_counts(void) {
   }
 }
 
-/* A chain of many, an item of which stands where another key is at home. */
+/* A long chain with items in the home slots of other keys. */
 static void test_chains(void) {
   enum { LONG = 300 };
   fnabi_map_object* map = dict_new();
@@ -162,7 +163,7 @@ static void test_chains(void) {
   for (uint64_t i = 0; i < LONG; i++) CHECK(get(map, key_at(i)) == (int64_t)i);
   for (uint64_t i = 1; i < 5; i++)
     CHECK(get(map, key_at(i * unit)) == (int64_t)(1000 + i));
-  /* From the middle, from the end, from the beginning. */
+  /* Erases from the middle, the end and the beginning. */
   for (uint64_t i = 0; i < LONG; i++) {
     fnabi_any key = key_at((i * 7 + 150) % LONG);
     CHECK(fnabi_map_erase(map, &key) && !fnabi_map_erase(map, &key));
@@ -171,7 +172,7 @@ static void test_chains(void) {
   CHECK(map->size == 4);
   fnabi_object_release(map);
 
-  /* Without memory for the plan nothing moves. */
+  /* If memory for the plan is exhausted, nothing moves. */
   map = dict_new();
   for (uint64_t i = 0; i < 100; i++) put(map, key_at(i), (int64_t)i);
   fnabi_any key = key_at((uint64_t)1 << shift_of(map)), value = int_value(1);
@@ -184,13 +185,14 @@ static void test_chains(void) {
   fnabi_object_release(map);
 }
 
-/* --------------------------------------------------------------- no way out */
+/* --------------------------------------------------------- no slot in reach */
 
-/* A table with plenty of room, but none at any of the distances from a slot. */
+/* A table with many free slots, but none at any of the distances from a slot.
+ */
 
 enum { CROWDED = 8192, SHIFT = 51 };
 
-/* Takes every slot that a jump from that one leads to, with those numbers. */
+/* Fills every slot at the distances `from` to `until` - 1 from a slot. */
 static void crowd(fnabi_map_object* map, uint64_t slot, unsigned from,
                   unsigned until) {
   for (unsigned i = from; i < until; i++) {
@@ -199,7 +201,7 @@ static void crowd(fnabi_map_object* map, uint64_t slot, unsigned from,
   }
 }
 
-/* 1,000 pairs that are far away in a table of 8192. */
+/* An empty table of 8192 slots. */
 static fnabi_map_object* crowded(void) {
   fnabi_any* pairs = calloc(2 * CROWDED, sizeof *pairs);
   for (uint64_t i = 0; i < CROWDED / 2; i++) pairs[2 * i] = key_at(i << SHIFT);
@@ -211,8 +213,8 @@ static fnabi_map_object* crowded(void) {
   return map;
 }
 
-/* Setting the key does nothing without memory, and moves all to another table
- * with it. */
+/* Setting the key moves all pairs to another table. If memory is exhausted, it
+ * fails and changes nothing. */
 static void check_way_out(fnabi_map_object* map, fnabi_any key) {
   fnabi_any value = int_value(77);
   size_t bytes = CROWDED / 16 * 784;
@@ -254,14 +256,14 @@ static void test_far_away(void) {
 }
 
 static void test_no_way_out(void) {
-  /* A chain cannot become longer. */
+  /* A chain cannot be extended. */
   fnabi_map_object* map = crowded();
   put(map, key_at((uint64_t)100 << SHIFT), 1);
   crowd(map, 100, 1, DISTANCES);
   check_way_out(map, key_at(((uint64_t)100 << SHIFT) + 1));
 
-  /* A chain cannot move: at its first item, and at its second, after a slot was
-   * found for the first. */
+  /* A chain cannot move: no slot for its first item, or for its second one
+   * after a slot was found for the first. */
   for (unsigned second = 0; second < 2; second++) {
     map = crowded();
     for (uint64_t i = 0; i < 3; i++)
@@ -273,7 +275,7 @@ static void test_no_way_out(void) {
   }
 }
 
-/* The same while a map is made; and the last pair is the first again. */
+/* The same during creation. The last pair repeats the key of the first. */
 static void test_new_without_way(void) {
   enum { COUNT = CROWDED / 2 };
   fnabi_any* pairs = calloc(2 * COUNT, sizeof *pairs);
@@ -281,7 +283,7 @@ static void test_new_without_way(void) {
   for (uint64_t i = 0; i < COUNT; i++) {
     uint64_t home =
         (100 + (i < DISTANCES ? distance_of((unsigned)i) : i)) % CROWDED;
-    /* Jumps that lead to the same slot make chains there. */
+    /* Several distances may lead to one slot; such keys form a chain there. */
     pairs[2 * i] = key_at((home << SHIFT) + (i == DISTANCES ? 0 : i));
     pairs[2 * i + 1] = int_value((int64_t)i);
   }
@@ -313,8 +315,8 @@ static void foreign_free(void* data) {
   free(data);
 }
 
-/* As other libraries leave a dict of their own: two pairs in place, then some
- * in memory that belongs to another object. */
+/* Dicts as other libraries create them: two pairs in place, then more pairs in
+ * memory that belongs to another object. */
 static void test_foreign_small(void) {
   for (uint64_t slots = 2; slots <= 9; slots += 7) {
     fnabi_map_object* map =
@@ -337,7 +339,7 @@ static void test_foreign_small(void) {
     for (uint64_t i = 0; i < slots; i++)
       CHECK(get(map, int_value((int64_t)i)) == (int64_t)i);
     CHECK(get(map, int_value((int64_t)slots)) == 99);
-    /* Their memory in a map of ours. */
+    /* A map of ours with a buffer of another library. */
     char* copy = malloc(map->slots / 16 * 784 + 784);
     memcpy(copy, map->data, (map->slots + 15) / 16 * 784);
     map->data_deleter(map->data);
@@ -351,7 +353,7 @@ static void test_foreign_small(void) {
   }
 }
 
-/* What is left when another library has moved a map's table away. */
+/* The empty map that remains after another library has moved its table away. */
 static void test_moved_away(void) {
   fnabi_map_object* map = dict_new();
   for (int i = 0; i < 10; i++) put(map, int_value(i), i);
@@ -372,8 +374,8 @@ static void test_moved_away(void) {
   fnabi_object_release(map);
 }
 
-/* A key whose hash only its library knows: it is found and erased, and the map
- * grows no more because it would be lost. */
+/* Only another library knows the hash of a key. The key can be found and
+ * erased, but the map cannot grow, because the key could not be placed. */
 static void test_foreign_hashes(void) {
   fnabi_object objects[12];
   fnabi_map_object* map = dict_new();
@@ -410,7 +412,7 @@ static void test_foreign_hashes(void) {
 
 /* ------------------------------------------------------------------ damaged */
 
-/* Nothing outside the table is read, and nothing runs for ever. */
+/* No function reads outside the table or runs forever. */
 
 static void use(fnabi_map_object* map) {
   uint64_t cursor = FNABI_MAP_BEGIN, steps = 0;
@@ -442,11 +444,11 @@ static void test_damaged(void) {
         case 0: /* the size */
           memcpy((char*)map + 32, &wild, 8);
           break;
-        case 1: /* the shift, the ends of the list */
+        case 1: /* the shift, the head and tail of the list */
           if (rows != 0)
             memcpy((char*)map + 56 + next_random(&random) % 3 * 8, &wild, 8);
           break;
-        case 2: /* a byte of a slot that is taken */
+        case 2: /* the metadata byte of a used slot */
         case 3:
           if (rows != 0) {
             uint8_t* meta = meta_byte(map, next_random(&random) % rows);
@@ -461,7 +463,7 @@ static void test_damaged(void) {
       }
     }
     use(map);
-    /* Whatever is left of it. */
+    /* The damaged map can still be changed and freed. */
     if (map->data != data || rows == 0) map->size = 0;
     fnabi_object_release(map);
   }
@@ -493,7 +495,7 @@ static void test_allocations(void) {
       refused_from = SIZE_MAX;
     }
   }
-  /* A key twice: what is left over has to be kept until all is well. */
+  /* A duplicate key needs memory, because it is released only on success. */
   fnabi_any twice[4] = {pairs[0], int_value(1), pairs[0], int_value(2)};
   refused_from = 1;
   allocations = 0;
@@ -502,7 +504,7 @@ static void test_allocations(void) {
   CHECK(strong_of(&pairs[0]) == 1);
   for (int i = 0; i < 12; i++) fnabi_any_release(&pairs[2 * i]);
 
-  /* A dict that cannot grow stays as it is, at every size. */
+  /* A dict that cannot grow is unchanged, at every size. */
   fnabi_map_object* map = dict_new();
   for (int i = 0; i < 300; i++) {
     fnabi_any key = int_value(i), value = int_value(-i);

@@ -13,7 +13,7 @@ static void test_header(void) {
   CHECK(object->type_index == 99 && object->padding == 0);
   CHECK(object->deleter == fnabi_object_delete);
   for (int i = 0; i < 16; i++) CHECK(((char*)(object + 1))[i] == 0);
-  /* What newer headers read before an object. */
+  /* The prefix that newer versions of the ABI read before an object. */
   void (*delete_space)(void*);
   void* tied;
   memcpy(&delete_space, (char*)object - 8, sizeof delete_space);
@@ -41,7 +41,7 @@ static void test_counts(void) {
   fnabi_any_release(&any); /* None */
   CHECK(log == 3);
 
-  /* A weak reference keeps the memory and nothing else. */
+  /* A weak reference keeps only the memory. */
   log = 0;
   any = witness_value(&log);
   fnabi_object* object = any.v_object;
@@ -59,7 +59,7 @@ static void test_counts(void) {
   fnabi_object_release_weak(object);
   CHECK(log == 12);
 
-  /* One that is given back before the strong ones frees nothing. */
+  /* A weak reference released before the strong ones frees nothing. */
   log = 0;
   any = witness_value(&log);
   fnabi_object_retain_weak(any.v_object);
@@ -131,8 +131,8 @@ static void test_threads(void) {
 
 enum { DEPTH = 100000 };
 
-/* The innermost value, inside arrays, lists, maps, dicts and errors in turn,
- * the second reference to every hundredth one a weak one. */
+/* Wraps the innermost value in arrays, lists, maps, dicts and errors in turn.
+ * Every hundredth object also has a weak reference. */
 static fnabi_any nest(fnabi_any inner, fnabi_object** weak) {
   const fnabi_byte_array text = {TEXT("text")}, empty = {NULL, 0};
   for (int i = 0; i < DEPTH; i++) {
@@ -153,7 +153,7 @@ static fnabi_any nest(fnabi_any inner, fnabi_object** weak) {
           pairs[2 * k] = int_value(k);
           pairs[2 * k + 1] = none_value();
         }
-        /* As a key and as a value; small and dense. */
+        /* As a key and as a value, in small and dense maps. */
         pairs[i % 2] = inner;
         inner = object_value(fnabi_map_new(pairs, i % 3 == 0 ? 5 : 1, index));
         break;
@@ -194,7 +194,7 @@ static void test_depth(void) {
   fnabi_object_release_weak(weak);
 }
 
-/* The deleter of somebody else, around what is made here. */
+/* Elements with the deleter of another library inside an array of ours. */
 static void test_inside_others(void) {
   int log = 0;
   fnabi_seq_object* outer = fnabi_array_new(2);

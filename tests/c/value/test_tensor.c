@@ -34,7 +34,7 @@ static void test_problems(void) {
   CHECK(fnabi_dl_problem(&bad) == NULL && fnabi_dl_count(&bad) == 1);
   bad.data = NULL;
   CHECK(fnabi_dl_problem(&bad) != NULL);
-  bad.device.type = 2; /* a handle, of which 0 may be one */
+  bad.device.type = 2; /* on a device NULL may be a valid handle */
   CHECK(fnabi_dl_problem(&bad) == NULL);
   static const struct {
     int64_t shape[2];
@@ -44,7 +44,7 @@ static void test_problems(void) {
       {{2, -1}, false},
       {{0, -1}, false},
       {{0, 0}, true},
-      {{INT64_MAX, 0}, false}, /* no memory has it, with or without a 0 */
+      {{INT64_MAX, 0}, false}, /* the first dim alone is too large */
       {{0, INT64_MAX}, true},
       {{INT64_MAX, INT64_MAX}, false},
       {{1 << 30, 1 << 30}, false},
@@ -62,7 +62,7 @@ static void test_problems(void) {
     fnabi_object_release(held);
   }
   fnabi_dl_tensor none = good;
-  none.dtype = (fnabi_dl_dtype){0}; /* as of void */
+  none.dtype = (fnabi_dl_dtype){0}; /* void */
   CHECK(fnabi_dl_problem(&none) == NULL && fnabi_dl_bytes(&none) == 0);
 }
 
@@ -95,7 +95,7 @@ static void test_owners(void) {
   given_back = 0;
   fnabi_held_tensor* held = fnabi_tensor_new(&tensor, data, count, 0);
   CHECK(held != NULL && fnabi_tensor_held(held) == held);
-  shape[0] = 77; /* the tensor has its own */
+  shape[0] = 77; /* the tensor has its own copy */
   CHECK(held->tensor.tensor.shape[0] == 2);
   CHECK(held->tensor.tensor.strides[0] == 3);
   fnabi_object_retain_weak(held);
@@ -159,7 +159,7 @@ static void test_handing_over(void) {
   given_back = 0;
   fnabi_held_tensor* held = fnabi_tensor_new(&tensor, data, count, 0);
   CHECK(held != NULL);
-  held->tensor.tensor.strides = NULL; /* as foreign ones may come */
+  held->tensor.tensor.strides = NULL; /* allowed in foreign tensors */
   fnabi_dl_managed* managed = fnabi_tensor_to_managed(&held->tensor);
   fnabi_dl_versioned* versioned =
       fnabi_tensor_to_versioned(&held->tensor, FNABI_DL_READ_ONLY);
@@ -174,7 +174,7 @@ static void test_handing_over(void) {
   CHECK(given_back == 1);
 }
 
-/* Copies against a loop that reckons each element's place by itself. */
+/* Compares copies with a loop that computes the offset of each element. */
 static void test_copies(void) {
   uint32_t random = 1;
   uint16_t memory[4096];

@@ -1,4 +1,4 @@
-/* values.h - what the C tests of values and objects share. */
+/* values.h - helpers of the C tests of values and objects. */
 #ifndef VALUES_H
 #define VALUES_H
 
@@ -36,8 +36,8 @@ static inline fnabi_any bytes_value(const char* text) {
   return any;
 }
 
-/* A string object of any size, which other makers of strings may use where this
- * one would be small. */
+/* A string object of any size. Other libraries may use one even if the text
+ * would fit in the value. */
 static inline fnabi_any large_string(const char* text) {
   size_t size = strlen(text);
   fnabi_bytes_object* object =
@@ -48,7 +48,7 @@ static inline fnabi_any large_string(const char* text) {
   return object_value(object);
 }
 
-/* An object that writes down the flags of its deleter, one digit each. */
+/* An object whose deleter appends its flags to a log, one digit per call. */
 typedef struct witness {
   fnabi_object object;
   int* log;
@@ -67,8 +67,8 @@ static inline fnabi_any witness_value(int* log) {
   return object_value(w);
 }
 
-/* Writes down one digit, as the deleter of an object without weak references
- * has to be called: once, to destroy and to free. */
+/* The log of an object without weak references: one call of the deleter, which
+ * destroys and frees. */
 enum { GONE = 3 };
 
 static inline uint32_t strong_of(const fnabi_any* any) {
