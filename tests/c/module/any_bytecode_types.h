@@ -90,7 +90,7 @@ static int32_t check_types(const void* data, size_t size) {
   call c = {bytecode_signatures, data, size, 0, 0};
   fnabi_error error = {0};
   size_t written, count;
-  uint8_t* out = answer(&c, &written, &error);
+  uint8_t* out = output_of(&c, &written, &error);
   if (out == NULL) {
     check_error(&error, size);
     return error.code;
