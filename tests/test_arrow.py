@@ -60,15 +60,15 @@ def test_who_takes_an_array_first() -> None:
 @pytest.mark.parametrize(
     ("name", "give", "problem"),
     [
-        ("stream", lambda: None, 'expected a capsule named "arrow_array_stream", not None'),
-        ("stream", lambda: 5, 'expected a capsule named "arrow_array_stream", not 5'),
-        ("stream", COLUMNS.__arrow_c_schema__, 'named "arrow_array_stream", not <capsule'),
+        ("stream", lambda: None, 'expected a capsule named "arrow_array_stream", got None'),
+        ("stream", lambda: 5, 'expected a capsule named "arrow_array_stream", got 5'),
+        ("stream", COLUMNS.__arrow_c_schema__, 'named "arrow_array_stream", got <capsule'),
         ("stream", lambda: _call.arrow_capsule("arrow_array_stream")[0], "has been consumed"),
         ("array", lambda: None, "__arrow_c_array__: expected tuple of 2 capsules, got NoneType"),
         ("array", lambda: (), "__arrow_c_array__: expected tuple of 2 capsules, got tuple of 0"),
         ("array", COLUMNS.__arrow_c_schema__, "expected tuple of 2 capsules, got PyCapsule"),
-        ("array", lambda: COLUMNS.__arrow_c_array__()[::-1], 'named "arrow_array", not <capsule'),
-        ("array", lambda: (None, COLUMNS.__arrow_c_array__()[1]), 'named "arrow_schema", not None'),
+        ("array", lambda: COLUMNS.__arrow_c_array__()[::-1], 'named "arrow_array", got <capsule'),
+        ("array", lambda: (None, COLUMNS.__arrow_c_array__()[1]), 'named "arrow_schema", got None'),
     ],
 )
 def test_what_is_no_capsule(name: str, give: Callable[[], object], problem: str) -> None:
@@ -78,10 +78,10 @@ def test_what_is_no_capsule(name: str, give: Callable[[], object], problem: str)
 
 def test_the_lane_refuses() -> None:
     with pytest.raises(
-        CallError, match=r"^arrow: expected the name of a structure, not 'dltensor'"
+        CallError, match=r"^arrow: expected the name of a structure, got 'dltensor'"
     ):
         _call.arrow_capsule("dltensor")
-    with pytest.raises(CallError, match=r"^arrow: expected the name of a structure, not 5"):
+    with pytest.raises(CallError, match=r"^arrow: expected the name of a structure, got 5"):
         _call.arrow_capsule(5)  # type: ignore[arg-type]
     with pytest.raises(CallError, match=r"^arrow_take: expected a structure"):
         _call.arrow_take(None, "arrow_array", 0)

@@ -250,7 +250,7 @@ def test_structures_nest_both_ways() -> None:
     assert function(x={"q": True, "p": [3, 0.5]}) == {"k": 7, "v": (1, 2)}
     assert context.packed == "<VmVariantList(1): [List[List[3, 0.500000], 1]]>"
     assert str(function.signature) in repr(function)
-    with pytest.raises(CallError, match=r"\['p'\]: expected a list or tuple, not int"):
+    with pytest.raises(CallError, match=r"\['p'\]: expected a list or tuple, got int"):
         function(x={"q": True, "p": 3})
 
 
