@@ -171,6 +171,7 @@ typedef enum fnabi_code {
   FNABI_MODULE_FLAGS,      /* bits that the schema does not define */
   FNABI_MODULE_KIND,       /* a union member that the schema does not define */
   FNABI_MODULE_ORDINAL,    /* an ordinal outside the table it indexes */
+  FNABI_MODULE_SCHEMA,     /* a module from before March 2023 */
   FNABI_MODULE_ZIP,        /* a ZIP directory that leads nowhere */
 
   /* bytecode */

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from flatbuffer import String, Table, Vector, module
@@ -271,6 +271,7 @@ def shapes(shape: tuple[int | None, ...] | None) -> list[tuple[int, ...]]:
 @given(relatives())
 def test_compatible_is_what_sets_of_values_say(types: tuple[Type, Type]) -> None:
     old, new = types
+    assume(not unknown(Signature((old, new), ())))
     inputs = Comparison(compare_signatures(Signature((old,), ()), Signature((new,), ())))
     results = Comparison(compare_signatures(Signature((), (old,)), Signature((), (new,))))
     assert inputs.compatible == (values(old) <= values(new))
@@ -295,7 +296,8 @@ def test_the_way_back_is_the_reverse(
 
 
 def unknown(signature: Signature) -> bool:
-    return "Unknown()" in repr(signature)
+    shown = repr(signature)
+    return "Unknown()" in shown or "RefArray(element=Null()" in shown
 
 
 @given(raw_signatures | iree_abi_signatures, st.booleans())

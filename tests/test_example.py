@@ -52,7 +52,10 @@ def spelled(*types: str) -> Signature:
         (spelled("tensor<2xcomplex<f32>>", "tensor<1xf16>"), ["2xcf64", "1xf16"]),
         (spelled("tensor<?xf8E4M3FN>", "tensor<3xf8E5M2FNUZ>"), ["4xf8E4M3FN", "3xf8E5M2FNUZ"]),
         (spelled("tensor<2xui8>", "tensor<2xsi16>"), ["2xui8", "2xi16"]),
+        (spelled("tensor<i1>", "tensor<complex<f32>>"), ["i1=00", "cf64=0000000000000000"]),
+        (spelled("tensor<bf16>", "tensor<f8E4M3FN>"), ["bf16=0", "f8E4M3FN=00"]),
         (Signature((Ref(), Unknown()), ()), ["'(null)'", "'(null)'"]),
+        (Signature((Ref("!hal.buffer_view"), Ref("hal.buffer")), ()), ["4xf32", "'&4xf32'"]),
     ],
 )
 def test_flags(signature: Signature, flags: list[str]) -> None:

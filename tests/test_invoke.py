@@ -262,6 +262,14 @@ def test_arrays_of_references_are_pairs() -> None:
     assert context.packed == "<VmVariantList(1): [List[List[1, 2, 3, 4], List[2, 2]]]>"
 
 
+def test_arrays_of_elements_without_a_name() -> None:
+    abi = {"a": [["ndarray", None, 1, None]], "r": [["ndarray", None, 1, 2]]}
+    context = Context(views(I32))
+    found = Invoker(context, DEVICE, Named(abi))(np.array([1.5], np.float32))
+    assert found.tolist() == [1, 0]
+    assert context.packed.startswith("<VmVariantList(1): [HalBufferView(")
+
+
 def test_an_asynchronous_function_is_refused() -> None:
     function = Named(None)
     function.reflection = {"iree.abi.model": "coarse-fences"}

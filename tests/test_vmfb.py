@@ -1798,3 +1798,19 @@ def test_a_disagreement_is_at_no_one_place() -> None:
     assert finding.offset is None
     assert str(finding).startswith("notice: inputs: 1 in iree.abi, ")
     assert str(finding).endswith(" in exports[0]")
+
+
+def test_a_module_of_the_old_schema() -> None:
+    """Compiled in February 2023."""
+    data = (DATA.parent / "needs" / "add_vmvx@20230209.vmfb").read_bytes()
+    for open_module in (vmfb.from_buffer, partial(vmfb.from_buffer, lenient=True), vmfb.verify):
+        with pytest.raises(FormatError) as caught:
+            open_module(data)
+        assert str(caught.value) == (
+            "module of an old schema at byte 68, expected a schema of March 2023 or later"
+        )
+    for name, valid in MALFORMED.items():  # damage alone is not taken for it
+        if not valid:
+            with pytest.raises(FormatError) as caught:
+                vmfb.verify((DATA / "malformed" / f"{name}.vmfb").read_bytes())
+            assert caught.value.code != "module-schema"

@@ -8,9 +8,13 @@
  *               | ["slist", record...] | ["stuple", record...]
  *               | ["sdict", [key, record]...]
  *               | ["py_homogeneous_list", record]
- *   primitive ::= "iN" | "fN" | "bf16"      N: 1 to 16777215, no leading 0
+ *   primitive ::= "iN" | "fN" | "bf16" | "complex<fN>"
+ *                                           N: 1 to 16777215, no leading 0
  *   rank      ::= null | integer            null: no dims; else as many
  *   dim       ::= null | integer            null: any
+ *
+ * "complex<f32>" is not in the published grammar, but in what IREE's runtime
+ * reads. N of a complex number is of one part, 8388607 at most.
  *
  * An integer has no sign, fraction or exponent. The published grammar lets
  * every number of bits be written with leading zeros and be 0; no type is. */
@@ -79,9 +83,7 @@ static const char* read_name(decoder* d, const char* p, size_t index) {
   return p;
 }
 
-static bool parse_primitive(fnabi_text w, fnabi_dtype* dtype) {
-  *dtype = (fnabi_dtype){FNABI_DTYPE_BFLOAT, 16, "", 0};
-  if (FNABI_TEXT_IS(w, "bf16")) return true;
+static bool parse_number(fnabi_text w, fnabi_dtype* dtype) {
   if (w.size < 2 || w.size > 9 || (w.data[0] != 'i' && w.data[0] != 'f') ||
       w.data[1] == '0')
     return false;
@@ -95,6 +97,25 @@ static bool parse_primitive(fnabi_text w, fnabi_dtype* dtype) {
                                  : FNABI_DTYPE_SIGNLESS;
   dtype->bits = bits;
   return bits <= FNABI_DTYPE_BITS_MAX;
+}
+
+#define COMPLEX "complex<"
+enum { COMPLEX_SIZE = sizeof COMPLEX - 1 };
+
+static bool parse_primitive(fnabi_text w, fnabi_dtype* dtype) {
+  *dtype = (fnabi_dtype){FNABI_DTYPE_BFLOAT, 16, "", 0};
+  if (FNABI_TEXT_IS(w, "bf16")) return true;
+  if (w.size > COMPLEX_SIZE + 2 && w.data[w.size - 1] == '>' &&
+      memcmp(w.data, COMPLEX "f", COMPLEX_SIZE + 1) == 0) {
+    w.data += COMPLEX_SIZE;
+    w.size -= COMPLEX_SIZE + 1;
+    if (!parse_number(w, dtype) || dtype->bits > FNABI_DTYPE_BITS_MAX / 2)
+      return false;
+    dtype->kind = FNABI_DTYPE_COMPLEX;
+    dtype->bits *= 2;
+    return true;
+  }
+  return parse_number(w, dtype);
 }
 
 /* A string: a primitive type, or *unknown. */
@@ -473,16 +494,24 @@ static bool encode_dtype(fnabi_reader* r, fnabi_writer* w, fnabi_error* error) {
       letter = 'f';
       good = good && dtype.bits == 16;
       break;
+    case FNABI_DTYPE_COMPLEX:
+      letter = 'f';
+      good = good && dtype.bits % 2 == 0;
+      break;
     default:
       good = false;
   }
   if (!good)
     return refuse_part(
         error, FNABI_UNSUPPORTED,
-        "bool of 1 bit, signless of 2 or more, float or bfloat16", ".dtype");
-  put_ascii(w, dtype.kind == FNABI_DTYPE_BFLOAT ? "\"b" : "\"");
-  fnabi_put_integer(w, letter, dtype.bits);
-  fnabi_put_byte(w, '"');
+        "bool of 1 bit, signless of 2 or more, float, bfloat16 or complex",
+        ".dtype");
+  bool complex = dtype.kind == FNABI_DTYPE_COMPLEX;
+  put_ascii(w, dtype.kind == FNABI_DTYPE_BFLOAT ? "\"b"
+               : complex                        ? "\"" COMPLEX
+                                                : "\"");
+  fnabi_put_integer(w, letter, complex ? dtype.bits / 2 : dtype.bits);
+  put_ascii(w, complex ? ">\"" : "\"");
   return true;
 }
 

@@ -91,6 +91,7 @@
   X(FNABI_MODULE_FLAGS, "module-flags", "unknown flag bits")                   \
   X(FNABI_MODULE_KIND, "module-kind", "unknown kind")                          \
   X(FNABI_MODULE_ORDINAL, "module-ordinal", "ordinal outside its table")       \
+  X(FNABI_MODULE_SCHEMA, "module-schema", "module of an old schema")           \
   X(FNABI_MODULE_ZIP, "module-zip", "damaged ZIP directory")                   \
   X(FNABI_BYTECODE_VERSION, "bytecode-version", "unknown bytecode version")    \
   X(FNABI_BYTECODE_OPCODE, "bytecode-opcode", "unknown opcode")                \

@@ -74,11 +74,37 @@ static void pack_layout(const fnabi_fb* fb, size_t file_size, fnabi_writer* w) {
   fnabi_pack_uint(w, file_size);
 }
 
+/* Up to February 2023 the root had no requirements and no dependencies, and
+ * the version of the bytecode, at most 14, was its field 11: where the offset of
+ * the state is today. */
+enum { OLD_VERSION = 11, OLD_MAJOR = 14, OLD_FIELDS = 14 };
+
+/* Whether a buffer that does not fit the schema has a root of the old one. */
+static bool is_old_schema(const fnabi_fb* fb) {
+  const char* data = (const char*)fb->data;
+  uint64_t root = ROOT + little(data + ROOT, 4);
+  if (root + 4 > fb->size) return false;
+  int64_t vtable = (int64_t)root - (int32_t)little(data + root, 4);
+  size_t member = 4 + 2 * OLD_VERSION;
+  if (vtable < 0 || (uint64_t)vtable + member + 2 > fb->size) return false;
+  uint64_t size = little(data + vtable, 2);
+  if (size < member + 2 || size > 4 + 2 * OLD_FIELDS) return false;
+  uint64_t at = little(data + vtable + member, 2);
+  if (at == 0 || root + at + 4 > fb->size) return false;
+  uint64_t version = little(data + root + at, 4);
+  return version >> 16 != 0 && version >> 16 <= OLD_MAJOR &&
+         (version & 0xFFFF) == 0;
+}
+
 int64_t fnabi_vmfb_verify(const char* data, size_t size, bool lenient,
                           fnabi_error* error) {
   fnabi_fb fb;
   if (!begin(data, size, lenient, &fb, NULL, error)) return -1;
-  return fnabi_fb_walk(&fb, &fnabi_vmfb_table, ROOT) ? 0 : -1;
+  if (fnabi_fb_walk(&fb, &fnabi_vmfb_table, ROOT)) return 0;
+  if (is_old_schema(&fb))
+    fnabi_fail(error, FNABI_MODULE_SCHEMA, fb.origin + ROOT,
+               "a schema of March 2023 or later");
+  return -1;
 }
 
 bool fnabi_vmfb_begin(const char* data, size_t size, fnabi_fb* fb,

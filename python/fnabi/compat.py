@@ -97,6 +97,7 @@ from fnabi.types import (
     HomogeneousList,
     List,
     Named,
+    Null,
     Ref,
     RefArray,
     Scalar,
@@ -554,6 +555,8 @@ def _types(old: Type, new: Type, path: str) -> Iterator[_Difference]:
         for kind, part in _shapes(old.shape, new.shape):
             yield differ(kind, part)
     elif isinstance(old, RefArray) and isinstance(new, RefArray):
+        if isinstance(old.element, Null) and isinstance(new.element, Null):
+            yield differ("unknown", ".element")
         yield from _types(old.element, new.element, f"{path}.element")
         for kind, part in _shapes(old.shape, new.shape):
             yield differ(kind, part)
@@ -583,6 +586,8 @@ def _has_unknown(type: Type) -> bool:
             return True
         case Named():
             return _has_unknown(type.type)
+        case RefArray(Null()):  # written for elements that the compiler has no name for
+            return True
         case HomogeneousList(element) | RefArray(element):
             return _has_unknown(element)
         case List(items) | Tuple(items):

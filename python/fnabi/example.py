@@ -86,7 +86,8 @@ def runner_inputs(
 
     Each is one ``--input=`` flag, quoted for a shell: a shape and an element type, which the
     runner fills with zeros, ``0`` for a scalar, ``(null)`` for a reference of which nothing is
-    known, such as an argument that the function does not use.
+    known, such as an argument that the function does not use. A buffer or buffer view of which no
+    more is known has one dim and elements of float32, which the function may refuse.
 
     Args:
         signature: Of the function; the fences of an asynchronous one are not in it, the runner
@@ -106,8 +107,13 @@ def runner_inputs(
         stored = outputs.get(index)
         if isinstance(stored, Named):
             stored = stored.type
+        name = (type.name or "").lstrip("!") if isinstance(type, Ref) else None
         if isinstance(type, Ref) and isinstance(stored, Buffer):
             value = f"&{_spelled(stored, index, dim)}"
+        elif name == "hal.buffer_view":
+            value = f"{dim}xf32"
+        elif name == "hal.buffer":
+            value = f"&{dim}xf32"
         elif isinstance(type, Scalar):
             value = "0"
         elif isinstance(type, Buffer):
@@ -127,6 +133,9 @@ _FORMATS = {
     "e4m3fnuz": "f8E4M3FNUZ",
     "e8m0fnu": "f8E8M0FNU",
 }
+_HEX = ("i1", *_FORMATS.values())
+"""Elements whose values the runner reads as bytes in hexadecimal, as those of complex numbers."""
+
 _PREFIX = {"signed": "i", "signless": "i", "unsigned": "ui", "bfloat": "bf", "complex": "cf"}
 
 
@@ -144,5 +153,6 @@ def _spelled(buffer: Buffer, index: int, dim: int) -> str:
         raise CallError(f"runner_inputs: input {index}: iree-run-module has no {dtype}")
     dims = _dims(buffer.shape, dim)
     if not dims:
-        return f"{element}=0"  # without the value it would be read as a number
+        zero = "0" * (2 * dtype.itemsize) if element[0] == "c" or element in _HEX else "0"
+        return f"{element}={zero}"  # without a value it would be read as a number
     return "".join(f"{each}x" for each in dims) + element

@@ -185,6 +185,8 @@ class Marshaller:
                 self._push_list(packed, tuple(item for _, item in pairs), value)
             case HomogeneousList(element):
                 self._push_list(packed, (element,) * len(value), value)
+            case RefArray(Null()):
+                packed.push_ref(self._buffer_view(value, None))
             case RefArray(element):
                 values, dims = value
                 sublist = self.new_list(2)
@@ -264,6 +266,9 @@ class Marshaller:
             case HomogeneousList(element):
                 sublist = packed.get_as_list(index)
                 return self.unpack((element,) * len(sublist), sublist)
+            case RefArray(Null()):
+                view = packed.get_as_object(index, self._runtime.HalBufferView)
+                return self._array(view, None)
             case RefArray(element):
                 pair = packed.get_as_list(index)
                 values, dims = pair.get_as_list(0), pair.get_as_list(1)

@@ -143,6 +143,8 @@ def flatten(
     ... of 8-bit ints   also str or bytes            bytes; a str as UTF-8
     RefArray            sequences nested as deep as  ``[values, dims]``, the values in C order
                         its rank, a NumPy array
+    ... of Null         anything                     the very same object: compilers write it for
+                                                     elements that they have no name for
     Null                None                         None
     Unknown             anything                     a mapping as the list of its values in the
                                                      order of their sorted keys, a list or
@@ -361,7 +363,9 @@ def _natural(type: Unknown, value: Any) -> Any:
     return value
 
 
-def _flatten_array(type: RefArray, value: Any) -> list[Any]:
+def _flatten_array(type: RefArray, value: Any) -> Any:
+    if isinstance(type.element, Null):  # the compiler had no name for the elements of an array
+        return value
     if hasattr(value, "shape") and hasattr(value, "flat"):
         dims, values = _dims(value.shape), list(value.flat)
     elif type.shape is None:
@@ -375,6 +379,8 @@ def _flatten_array(type: RefArray, value: Any) -> list[Any]:
 
 
 def _unflatten_array(type: RefArray, value: Any) -> Any:
+    if isinstance(type.element, Null):
+        return value
     _check_list(value)
     if len(value) != 2:
         raise Mismatch(f"expected a pair of values and dims, got {len(value)} values")

@@ -27,6 +27,13 @@ def register_of(type: Type) -> str | None:
     return _REGISTERS.get(str(dtype), None if dtype.kind == "complex" else "i32")
 
 
+def _is_half(type: Type) -> bool:
+    """Return whether it is a 16-bit float, which compilers up to 3.10 pass as f32."""
+    if isinstance(type, Named):
+        return _is_half(type.type)
+    return isinstance(type, Scalar) and str(type.dtype) in ("float16", "bfloat16")
+
+
 def disagreements(
     signature: Signature, source: str, calling_convention: str, is_async: bool
 ) -> Iterator[str]:
@@ -65,6 +72,8 @@ def disagreements(
             )
             continue
         for index, (type, register) in enumerate(zip(types, registers, strict=True)):
+            if register == "f32" and _is_half(type):
+                continue
             if register_of(type) not in (None, register):
                 yield (
                     f"{side}[{index}]: {type} in {source}, {register} in the calling"

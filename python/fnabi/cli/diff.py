@@ -60,17 +60,19 @@ def _diff(arguments: argparse.Namespace) -> int:
     if folders[0]:
         return _diff_folders(arguments)
     modules = []
-    for file in files:
-        try:
+    file = "-"
+    try:
+        for file in files:
             modules.append(open_module(file, arguments.lenient))
             _ = modules[-1].exports
-        except FormatError as problem:
-            complain("" if file == "-" else f"{file}: ", problem)
-            return _BAD_INPUT
-        except OSError as problem:
-            complain(f"{file}: ", problem.strerror or problem)
-            return _BAD_INPUT
-    found = compat.compare(*modules)
+        file = "-"
+        found = compat.compare(*modules)
+    except FormatError as problem:
+        complain("" if file == "-" else f"{file}: ", problem)
+        return _BAD_INPUT
+    except OSError as problem:
+        complain("" if file == "-" else f"{file}: ", problem.strerror or problem)
+        return _BAD_INPUT
     if arguments.json:
         print(json.dumps({"schema": _DIFF_SCHEMA} | _comparison_json(found), indent=2))
     else:
