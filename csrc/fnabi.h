@@ -783,8 +783,10 @@ FNABI_API int64_t fnabi_bytecode_check(const char* data, size_t size,
  * Nothing is guessed: what is stated holds for every call that returns, given
  * the runtime's own checks. A function that calls itself, directly or through
  * others, knows nothing of that call. Linear in the size of the bytecode, times
- * at most 64, and nil for a function that takes longer. Allocates as the
- * functions above, and at most 64 MiB and 100 bytes a byte of bytecode. */
+ * at most 64, and nil for a function that takes longer, or shares its bytes
+ * with too many others. FNABI_WORK comes where the message is more than 32 times
+ * the size of the FlatBuffer. Allocates as the functions above, and at most
+ * 64 MiB for states and 100 bytes a byte of bytecode. */
 FNABI_API int64_t fnabi_bytecode_signatures(const char* data, size_t size,
                                             uint8_t* out, size_t capacity,
                                             fnabi_error* error);

@@ -15,6 +15,9 @@ enum { NEW, OPEN, DONE }; /* fnabi_flow_function.state */
 /* Terms that are larger are not carried from a function into its callers. */
 #define CARRIED_SIZE 16
 
+/* Functions may share their bytes, but not more often than that in all. */
+#define CODE_SHARED UINT64_C(32)
+
 /* How much a function may cost: steps, and words of states. */
 #define WORK(code) ((uint64_t)64 * (code) + (1 << 20))
 #define STATE_WORDS(code) ((uint64_t)16 * (code) + (1 << 20))
@@ -1348,7 +1351,10 @@ static bool enter(fnabi_flow* flow, uint32_t ordinal) {
                .begin = flow->callees.size / sizeof ordinal};
   new.next = new.begin;
   flow->functions[ordinal].state = OPEN;
-  new.readable = scan(flow, &flow->module->functions[ordinal]);
+  const fnabi_function* f = &flow->module->functions[ordinal];
+  bool affordable = flow->code_left >= f->view.size;
+  if (affordable) flow->code_left -= f->view.size;
+  new.readable = affordable && scan(flow, f);
   new.blocks = true;
   return !flow->terms.failed &&
          fnabi_vector_append(&flow->frames, &new, sizeof new);
@@ -1395,6 +1401,7 @@ bool fnabi_flow_open(fnabi_flow* flow, const fnabi_bytecode* module,
   for (size_t i = 0; i < module->function_count; i++)
     limit += module->functions[i].view.size;
   limit = limit < TERMS_MAX ? TERMS(limit) : TERMS_MAX;
+  flow->code_left = CODE_SHARED * module->fb.size;
   flow->functions = calloc(module->function_count + 1, sizeof *flow->functions);
   flow->imports = malloc(module->import_count + 1);
   if (flow->functions == NULL || flow->imports == NULL ||

@@ -45,6 +45,7 @@ typedef struct fnabi_flow {
       results;
   uint32_t* block_at;
   size_t block_room;
+  uint64_t code_left; /* bytes of functions that may still be gone through */
   fnabi_error* error;
 } fnabi_flow;
 

@@ -67,7 +67,8 @@ static bool dtype_of(uint32_t element_type, fnabi_dtype* dtype) {
 typedef struct typing {
   fnabi_bytecode_types* types;
   const fnabi_function* function;
-  const fnabi_flow_function* known;
+  const fnabi_flow_function* known; /* NULL: it has no references */
+  size_t argument_count, result_count;
 } typing;
 
 /* The references whose uses tell their type. A fence is waited for, signaled,
@@ -111,7 +112,7 @@ static value result_at(const typing* t, size_t index) {
                         : FNABI_TERM_UNKNOWN;
   const fnabi_term_node* n = node_of(t, term);
   if (n->kind == FNABI_TERM_VIEW) return (value){term, FNABI_USE_VIEW};
-  if (n->kind == FNABI_TERM_ARGUMENT && n->a < t->known->argument_count)
+  if (n->kind == FNABI_TERM_ARGUMENT && n->a < t->argument_count)
     return argument_at(t, n->a);
   return (value){FNABI_TERM_UNKNOWN, 0};
 }
@@ -126,7 +127,7 @@ static fnabi_term canonical(const typing* t, fnabi_term dim) {
     const fnabi_term_node* n = fnabi_term_get(terms, dim);
     const fnabi_term_node* of = fnabi_term_get(terms, n->a);
     if (n->kind != FNABI_TERM_DIM || of->kind != FNABI_TERM_ARGUMENT ||
-        of->a >= t->known->argument_count)
+        of->a >= t->argument_count)
       return dim;
     fnabi_term fact = argument_at(t, of->a).view;
     const fnabi_term_node* view = fnabi_term_get(terms, fact);
@@ -211,41 +212,60 @@ static void write_type(const typing* t, char letter, value v, fnabi_writer* w) {
 /* The functions below go through the arguments, and then the results. */
 static value value_at(const typing* t, size_t index, char* letter) {
   fnabi_text arguments = t->function->callee.arguments;
-  bool argument = index < t->known->argument_count;
-  size_t at = argument ? index : index - t->known->argument_count;
+  bool argument = index < t->argument_count;
+  size_t at = argument ? index : index - t->argument_count;
   *letter = (argument ? arguments : t->function->callee.results).data[at];
   if (*letter != 'r') return (value){FNABI_TERM_UNKNOWN, 0};
   return argument ? argument_at(t, at) : result_at(t, at);
 }
 
 static size_t value_count(const typing* t) {
-  return (size_t)t->known->argument_count + t->known->result_count;
+  return t->argument_count + t->result_count;
+}
+
+/* A side without spans. */
+static bool is_plain(fnabi_text side) {
+  return side.size == 0 || memchr(side.data, 'C', side.size) == NULL;
+}
+
+static bool has_refs(fnabi_text side) {
+  return side.size != 0 && memchr(side.data, 'r', side.size) != NULL;
+}
+
+/* Functions without references need not be gone through. */
+static typing typing_of(fnabi_bytecode_types* types, size_t ordinal) {
+  typing t = {types, &types->module.functions[ordinal], NULL, 0, 0};
+  const fnabi_callee* callee = &t.function->callee;
+  t.argument_count = callee->arguments.size;
+  t.result_count = callee->results.size;
+  if (has_refs(callee->arguments) || has_refs(callee->results))
+    t.known = &types->flow.functions[ordinal];
+  return t;
 }
 
 fnabi_bytecode_answer fnabi_bytecode_types_of(fnabi_bytecode_types* types,
                                               size_t ordinal) {
-  typing t = {.types = types};
   char letter;
   if (!types->readable || ordinal >= types->module.function_count)
     return FNABI_BYTECODE_UNKNOWN;
-  t.function = &types->module.functions[ordinal];
-  t.known = fnabi_flow_of(&types->flow, ordinal);
-  if (t.known == NULL) return FNABI_BYTECODE_FAILED;
+  typing t = typing_of(types, ordinal);
+  const fnabi_callee* callee = &t.function->callee;
+  if (!callee->readable || t.function->view.size == 0 ||
+      !is_plain(callee->arguments) || !is_plain(callee->results))
+    return FNABI_BYTECODE_UNKNOWN;
+  if (t.known == NULL) return FNABI_BYTECODE_CONVENTION;
+  if (fnabi_flow_of(&types->flow, ordinal) == NULL)
+    return FNABI_BYTECODE_FAILED;
   if (!t.known->known) return FNABI_BYTECODE_UNKNOWN;
   for (size_t i = 0; i < value_count(&t); i++)
     if (is_typed(&t, value_at(&t, i, &letter))) return FNABI_BYTECODE_TYPED;
   return FNABI_BYTECODE_CONVENTION;
 }
 
-static typing typing_of(fnabi_bytecode_types* types, size_t ordinal) {
-  return (typing){types, &types->module.functions[ordinal],
-                  &types->flow.functions[ordinal]};
-}
-
 void fnabi_bytecode_types_signature(fnabi_bytecode_types* types, size_t ordinal,
                                     fnabi_writer* w) {
   typing t = typing_of(types, ordinal);
-  size_t arguments = t.known->argument_count, head = 0;
+  size_t arguments = t.argument_count, head;
   fnabi_pack_array(w, 2);
   head = fnabi_pack_open(w);
   for (size_t i = 0; i < value_count(&t); i++) {
@@ -257,11 +277,11 @@ void fnabi_bytecode_types_signature(fnabi_bytecode_types* types, size_t ordinal,
     value v = value_at(&t, i, &letter);
     write_type(&t, letter, v, w);
   }
-  if (t.known->result_count == 0) {
+  if (t.result_count == 0) {
     fnabi_pack_close(w, head, arguments);
     head = fnabi_pack_open(w);
   }
-  fnabi_pack_close(w, head, t.known->result_count);
+  fnabi_pack_close(w, head, t.result_count);
 }
 
 /* ------------------------------------------------------------------ symbols */
@@ -322,7 +342,7 @@ static void write_symbols(const typing* t, value v, uint32_t* next,
 
 /* [inputs, results]: nil, or a symbol for each dim that has one. */
 static void write_dims(const typing* t, fnabi_writer* w) {
-  size_t arguments = t->known->argument_count;
+  size_t arguments = t->argument_count;
   uint32_t next = 0;
   char letter;
   fnabi_pack_array(w, 2);
@@ -333,7 +353,7 @@ static void write_dims(const typing* t, fnabi_writer* w) {
   head = fnabi_pack_open(w);
   for (size_t i = arguments; i < value_count(t); i++)
     write_symbols(t, value_at(t, i, &letter), &next, w);
-  fnabi_pack_close(w, head, t->known->result_count);
+  fnabi_pack_close(w, head, t->result_count);
 }
 
 /* ------------------------------------------------------------------- proofs */
@@ -343,17 +363,15 @@ static bool as_argument(const typing* t, fnabi_term term, uint32_t* index) {
   const fnabi_term_node* n = node_of(t, term);
   if (n->kind == FNABI_TERM_STORAGE) n = node_of(t, n->a);
   *index = n->a;
-  return n->kind == FNABI_TERM_ARGUMENT && n->a < t->known->argument_count;
+  return n->kind == FNABI_TERM_ARGUMENT && n->a < t->argument_count;
 }
 
 /* [argument, "whole" or "storage"], or nil. */
-static void write_alias(const typing* t, char letter, fnabi_term result,
-                        fnabi_writer* w) {
+static void write_alias(const typing* t, fnabi_term result, fnabi_writer* w) {
   const fnabi_term_node* n = node_of(t, result);
   bool view = n->kind == FNABI_TERM_VIEW;
   uint32_t argument;
-  if (letter != 'r' || !t->known->returns ||
-      (!view && n->kind != FNABI_TERM_ARGUMENT) ||
+  if (!t->known->returns || (!view && n->kind != FNABI_TERM_ARGUMENT) ||
       !as_argument(t, view ? n->c : result, &argument)) {
     fnabi_pack_nil(w);
     return;
@@ -366,7 +384,7 @@ static void write_alias(const typing* t, char letter, fnabi_term result,
 /* The only argument of such a use, as index, or nil. */
 static void write_fence(const typing* t, uint32_t use, fnabi_writer* w) {
   size_t found = 0, last = 0;
-  for (size_t i = 0; i < t->known->argument_count; i++) {
+  for (size_t i = 0; i < t->argument_count && t->known != NULL; i++) {
     if (fnabi_flow_use(&t->types->flow, t->known, i) != use) continue;
     last = i;
     found++;
@@ -382,10 +400,12 @@ static void write_proofs(const typing* t, fnabi_writer* w) {
   fnabi_pack_array(w, 3);
   write_dims(t, w);
   size_t head = fnabi_pack_open(w);
-  for (size_t i = 0; i < t->known->result_count; i++)
-    write_alias(t, letters.data[i],
-                fnabi_flow_result(&t->types->flow, t->known, i), w);
-  fnabi_pack_close(w, head, t->known->result_count);
+  for (size_t i = 0; i < t->result_count; i++)
+    if (letters.data[i] == 'r')
+      write_alias(t, fnabi_flow_result(&t->types->flow, t->known, i), w);
+    else
+      fnabi_pack_nil(w);
+  fnabi_pack_close(w, head, t->result_count);
   fnabi_pack_array(w, 2);
   write_fence(t, FNABI_USE_WAIT, w);
   write_fence(t, FNABI_USE_SIGNAL, w);
@@ -409,6 +429,30 @@ bool fnabi_bytecode_types_proofs(fnabi_bytecode_types* types, size_t ordinal,
 
 /* ------------------------------------------------------------------ message */
 
+/* Appends what is known of a function. */
+static bool write_function(fnabi_bytecode_types* types, size_t ordinal,
+                           fnabi_writer* w, fnabi_error* error) {
+  size_t before = w->size;
+  switch (fnabi_bytecode_types_of(types, ordinal)) {
+    case FNABI_BYTECODE_FAILED:
+      return false;
+    case FNABI_BYTECODE_UNKNOWN:
+      fnabi_pack_nil(w);
+      return true;
+    default:
+      break;
+  }
+  fnabi_pack_array(w, 2);
+  fnabi_bytecode_types_signature(types, ordinal, w);
+  if (!fnabi_bytecode_types_proofs(types, ordinal, w)) {
+    fnabi_fail(error, FNABI_MEMORY, 0, NULL);
+    return false;
+  }
+  const fnabi_function* f = &types->module.functions[ordinal];
+  return fnabi_fb_spend(&types->module.fb, w->size - before,
+                        (size_t)(f->place - types->module.fb.origin));
+}
+
 int64_t fnabi_bytecode_signatures(const char* data, size_t size, uint8_t* out,
                                   size_t capacity, fnabi_error* error) {
   fnabi_bytecode_types types = {.opened = true};
@@ -418,18 +462,8 @@ int64_t fnabi_bytecode_signatures(const char* data, size_t size, uint8_t* out,
   bool good =
       types.readable && fnabi_flow_open(&types.flow, &types.module, error);
   size_t head = fnabi_pack_open(&w);
-  for (size_t i = 0; i < types.module.function_count && good; i++) {
-    fnabi_bytecode_answer answer = fnabi_bytecode_types_of(&types, i);
-    good = answer != FNABI_BYTECODE_FAILED;
-    if (answer == FNABI_BYTECODE_UNKNOWN) {
-      fnabi_pack_nil(&w);
-    } else if (good) {
-      fnabi_pack_array(&w, 2);
-      fnabi_bytecode_types_signature(&types, i, &w);
-      good = fnabi_bytecode_types_proofs(&types, i, &w);
-      if (!good) fnabi_fail(error, FNABI_MEMORY, 0, NULL);
-    }
-  }
+  for (size_t i = 0; i < types.module.function_count && good; i++)
+    good = write_function(&types, i, &w, error);
   fnabi_pack_close(&w, head, types.module.function_count);
   fnabi_bytecode_types_close(&types);
   return good ? (int64_t)w.size : -1;

@@ -137,13 +137,33 @@ typedef struct function_types {
   const char* data; /* the module */
   size_t size, ordinal;
   fnabi_error* error;
+  bool concerned; /* the module imports what may tell types */
   bool found, failed;
 } function_types;
+
+/* Whether a module imports functions of the HAL. Bytecode tells no types of
+ * references without them, and then it is not read at all. */
+static bool imports_hal(fnabi_fb* fb, const fnabi_fb_view* root) {
+  const fnabi_fb_field* field = &fnabi_vmfb_table.fields[MODULE_IMPORTS];
+  const fnabi_fb_field* name = &field->table->fields[IMPORT_NAME];
+  size_t place, count;
+  if (!fnabi_fb_tables(fb, root, field, &place, &count)) return true;
+  for (size_t i = 0; i < count; i++) {
+    fnabi_fb_view view;
+    fnabi_text text;
+    if (!fnabi_fb_enter(fb, field->table, place + 4 * i, &view) ||
+        !fnabi_fb_string(fb, &view, name, &text.data, &text.size) ||
+        (text.size > 3 && memcmp(text.data, "hal", 3) == 0))
+      return true;
+  }
+  return false;
+}
 
 /* Whether bytecode says more of the function than its calling convention. Of
  * functions without references it cannot. */
 static bool find_types(function_types* types, fnabi_text cconv) {
-  if (cconv.size == 0 || memchr(cconv.data, 'r', cconv.size) == NULL)
+  if (!types->concerned || cconv.size == 0 ||
+      memchr(cconv.data, 'r', cconv.size) == NULL)
     return false;
   types->failed = !fnabi_bytecode_types_open(types->of, types->data,
                                              types->size, types->error);
@@ -316,6 +336,7 @@ int64_t fnabi_vmfb_exports(const char* data, size_t size, uint8_t* out,
   fnabi_bytecode_types modules = {0};
   function_types types = {
       .of = &modules, .data = data, .size = size, .error = error};
+  types.concerned = imports_hal(&fb, &root);
   bool good = true;
   fnabi_pack_wide(&w, 0xDD, count, 4);
   for (size_t i = 0; i < count && good; i++)

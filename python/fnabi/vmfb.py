@@ -19,6 +19,8 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
+
 from fnabi import _core, rodata
 from fnabi._fnabi import ffi, lib
 from fnabi.bytecode_types import FunctionTypes, contradictions
@@ -101,7 +103,10 @@ _rwdata = _core.Decoder(tuple[RwdataSegment, ...])
 _state: _core.Decoder[State | None] = _core.Decoder(State | None)
 _descriptors = _core.Decoder(tuple[tuple[int, int, int, int, int, int, int], ...])
 _range: _core.Decoder[tuple[int, int] | None] = _core.Decoder(tuple[int, int] | None)
-_function_types = _core.Decoder(tuple[FunctionTypes | None, ...])
+_function_types: _core.Decoder[FunctionTypes | None] = _core.Decoder(FunctionTypes | None)
+_function_parts = _core.Decoder(list[msgspec.Raw])
+_copy = _core.Decoder(bytes)
+_copy.decode = bytes  # the message itself, which the scratch memory does not keep
 _findings = _core.Decoder(tuple[Finding, ...])
 
 # Fields of the root by their ids in the schema.
@@ -315,7 +320,15 @@ class Module:
             FormatError: when the bytecode is of a version other than 15.0, 16.0 and 17.0.
 
         """
-        return self._decode(lib.fnabi_bytecode_signatures, _function_types)
+        message = self._decode(lib.fnabi_bytecode_signatures, _copy)
+        # Functions of the same types, as most helpers are, share what is built of them.
+        built: dict[bytes, FunctionTypes | None] = {}
+        found = []
+        for part in map(bytes, _function_parts.decode(message)):
+            if part not in built:
+                built[part] = _core.build(_function_types, part)
+            found.append(built[part])
+        return tuple(found)
 
     @cached_property
     def debug(self) -> Database | None:
