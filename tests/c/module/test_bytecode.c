@@ -5,6 +5,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
 
+#include "allocations.h"
 #include "module/any_bytecode.h"
 
 #define FOLDER "../tests/data/vmfb/"
@@ -145,10 +146,36 @@ static void check_calls(void) {
   release(data);
 }
 
+/* Each allocation that is refused fails the call, and leaves nothing behind. */
+static void check_refused(writer* run, const void* data, size_t size) {
+  call c = {run, data, size, 0, 0};
+  fnabi_error error;
+  allocations = 0;
+  CHECK(run(&c, NULL, 0, &error) > 0);
+  size_t all = allocations;
+  CHECK(all > 2);
+  for (refused_from = 0; refused_from < all; refused_from++) {
+    allocations = 0;
+    CHECK(run(&c, NULL, 0, &error) == -1);
+    check_error_is(&error, FNABI_MEMORY, 0, error.path);
+  }
+  refused_from = SIZE_MAX;
+}
+
+static void check_refusals(void) {
+  size_t size;
+  char* data = read_file(FOLDER "std_llvmcpu.vmfb", &size);
+  check_refused(bytecode_check, data, size);
+  check_refused(bytecode_instructions, data, size);
+  check_refused(bytecode_text, data, size);
+  release(data);
+}
+
 int main(int count, char** names) {
   bool all = count == 2 && strcmp(names[1], "edits") == 0;
   check_table();
   check_calls();
+  check_refusals();
   check_folder("../tests/data/vmfb", 100);
   check_folder("../tests/data/vmfb/malformed", 100);
   check_written("debug_kept");
