@@ -943,6 +943,8 @@ def test_inspect_a_library_json() -> None:
             "optional": ["TVMFFIGetVersion"],
         },
         "error_slot": True,
+        "registers": {"functions": False, "types": False},
+        "registered": None,
     }
     one = json.loads(run("inspect", "--json", "--function=weak", LIBRARY).out)
     assert [each["name"] for each in one["functions"]] == ["weak"]
@@ -965,6 +967,39 @@ def test_inspect_a_library_runs_none_of_it(tmp_path: Path) -> None:
         "1 function",
         "  a_function  [metadata, doc]",
     ]
+
+
+def test_inspect_what_a_library_registers() -> None:
+    path = interop_library("reflected")
+    said = "registers types by name when it is loaded; --run lists them"
+    assert said in run("inspect", path).out.splitlines()
+    program = [sys.executable, "-m", "fnabi", "inspect", "--run", path]
+    shown = subprocess.run(program, capture_output=True, text=True, check=True).stdout
+    start = shown.index("registered 0 functions by name")
+    assert shown[start:].startswith(
+        "registered 0 functions by name\n"
+        "registered 4 types\n"
+        "  tests.Point\n"
+        "      x: float\n"
+        "      y: float\n"
+        "      tag: Any\n"
+        "      norm(tests.Point) -> float\n"
+        "      add(...)\n"
+    )
+    printed = subprocess.run([*program, "--json"], capture_output=True, text=True, check=True)
+    found = json.loads(printed.stdout)
+    assert found["registers"] == {"functions": False, "types": True}
+    point = found["registered"]["types"][0]
+    assert (point["key"], point["bases"]) == ("tests.Point", ["ffi.Object"])
+    assert point["fields"][1] == {"name": "y", "type": "float", "writable": False}
+    assert point["methods"][2] == {"name": "make", "signature": None, "static": True}
+
+
+@pytest.mark.parametrize("option", ["--metadata", "--run"])
+def test_a_library_that_is_loaded_is_a_file(option: str) -> None:
+    done = run("inspect", option, "-", stdin=LIBRARY.read_bytes())
+    assert done.status == 2
+    assert f"{option} is not allowed with standard input" in done.err
 
 
 @pytest.mark.parametrize("option", ["--imports", "--rodata", "--debug", "--lenient"])

@@ -31,7 +31,11 @@ static PyObject* from_bytes(const fnabi_byte_array* text) {
 }
 
 PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object) {
-  lane_object* self = PyObject_New(lane_object, type);
+  /* Classes made by Python are of the collector; these objects hold nothing
+   * that it could visit and stay untracked. */
+  lane_object* self = PyType_GetFlags(type) & Py_TPFLAGS_HAVE_GC
+                          ? PyObject_GC_New(lane_object, type)
+                          : PyObject_New(lane_object, type);
   if (self == NULL) {
     fnabi_object_release(object);
     return NULL;
@@ -55,7 +59,7 @@ PyTypeObject* lane_type_of(int32_t type_index) {
     case FNABI_INDEX_DICT:
       return lane.dict;
     default:
-      return lane.object;
+      return lane_class_of(type_index);
   }
 }
 
@@ -116,8 +120,10 @@ static PyObject* from_object(fnabi_object* object, bool plain) {
       if (plain) return lane_map_dict((fnabi_map_object*)object, true);
       break;
   }
+  PyTypeObject* type = lane_type_of(object->type_index);
+  if (type == NULL) return NULL;
   fnabi_object_retain(object);
-  return lane_wrap(lane_type_of(object->type_index), object);
+  return lane_wrap(type, object);
 }
 
 /* What a DType or a Device is made of hardly varies: each is made once. */

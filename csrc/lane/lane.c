@@ -21,6 +21,10 @@ static const struct {
     [LANE_TO_NUMPY] = {"fnabi.tensor", "to_numpy"},
     [LANE_READ_NUMPY] = {"fnabi.tensor", "read_numpy"},
     [LANE_VOID_P] = {"ctypes", "c_void_p"},
+    [LANE_CLASS_OF] = {"fnabi.reflection", "class_of"},
+    [LANE_MEMBER_SCHEMA] = {"fnabi.reflection", "member_schema"},
+    [LANE_METHOD_SIGNATURE] = {"fnabi.reflection", "method_signature"},
+    [LANE_METHOD_TYPE] = {"types", "MethodType"},
     [LANE_INTEGRAL] = {"numbers", "Integral"},
     [LANE_REAL] = {"numbers", "Real"},
 };
@@ -137,9 +141,10 @@ PyMODINIT_FUNC PyInit__call(void) {
        lane_tensor_init(module) < 0 || lane_function_init(module) < 0 ||
        lane_call_init(module) < 0 || lane_callback_init(module) < 0 ||
        lane_library_init(module) < 0 || lane_registry_init(module) < 0 ||
-       lane_columns_init(module) < 0 || lane_arrow_init(module) < 0 ||
-       lane_record_init(module) < 0 || lane_record_decode_init(module) < 0 ||
-       lane_signature_init(module) < 0 || finish_at_exit() < 0))
+       lane_reflection_init(module) < 0 || lane_columns_init(module) < 0 ||
+       lane_arrow_init(module) < 0 || lane_record_init(module) < 0 ||
+       lane_record_decode_init(module) < 0 || lane_signature_init(module) < 0 ||
+       finish_at_exit() < 0))
     Py_CLEAR(module);
   return module;
 }

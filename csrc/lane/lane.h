@@ -60,13 +60,17 @@ typedef enum lane_name {
   LANE_MAP_KEYS, /* fnabi.map.Keys(map), a view; so are the next two */
   LANE_MAP_VALUES,
   LANE_MAP_ITEMS,
-  LANE_DEVICE,       /* fnabi.tensor.Device(type, id) */
-  LANE_DTYPE_OF,     /* fnabi.tensor.dtype_of(code, bits, lanes) -> DType */
-  LANE_DTYPE_PARTS,  /* fnabi.tensor.dtype_parts(x) -> (code, bits, lanes) */
-  LANE_DEVICE_PARTS, /* fnabi.tensor.device_parts(x) -> (type, id) */
-  LANE_TO_NUMPY,     /* fnabi.tensor.to_numpy(tensor) -> ndarray */
-  LANE_READ_NUMPY,   /* the same of elements that NumPy itself can read */
-  LANE_VOID_P,       /* ctypes.c_void_p */
+  LANE_DEVICE,        /* fnabi.tensor.Device(type, id) */
+  LANE_DTYPE_OF,      /* fnabi.tensor.dtype_of(code, bits, lanes) -> DType */
+  LANE_DTYPE_PARTS,   /* fnabi.tensor.dtype_parts(x) -> (code, bits, lanes) */
+  LANE_DEVICE_PARTS,  /* fnabi.tensor.device_parts(x) -> (type, id) */
+  LANE_TO_NUMPY,      /* fnabi.tensor.to_numpy(tensor) -> ndarray */
+  LANE_READ_NUMPY,    /* the same of elements that NumPy itself can read */
+  LANE_VOID_P,        /* ctypes.c_void_p */
+  LANE_CLASS_OF,      /* fnabi.reflection.class_of(type_index) */
+  LANE_MEMBER_SCHEMA, /* fnabi.reflection.member_schema(metadata) */
+  LANE_METHOD_SIGNATURE, /* fnabi.reflection.method_signature(method) */
+  LANE_METHOD_TYPE,      /* types.MethodType */
   LANE_INTEGRAL,
   LANE_REAL,
   LANE_NAME_COUNT
@@ -132,7 +136,7 @@ PyObject* lane_take(fnabi_any* any, bool plain);
 /* Returns a Python object that owns `object`, whose reference it takes over,
  * also on failure. */
 PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object);
-/* The wrapper type of a type index. */
+/* The wrapper type of a type index; borrowed. */
 PyTypeObject* lane_type_of(int32_t type_index);
 
 /* Returns NULL and raises CallError for a text whose data is NULL, or whose
@@ -296,6 +300,14 @@ typedef struct lane_runtime {
 /* Returns NULL, without an exception, when libtvm_ffi is not loaded. */
 const lane_runtime* lane_runtime_find(void);
 
+/* ------------------------------------------------------------- reflection.c */
+
+/* The class of objects of a type that a library may have registered; borrowed.
+ * lane.object where none is known. */
+PyTypeObject* lane_class_of(int32_t type_index);
+/* The key of a type, or None. */
+PyObject* lane_type_key(int32_t type_index);
+
 /* --------------------------------------------------------------- the module */
 
 /* Each adds its types and functions to the module. */
@@ -311,6 +323,7 @@ int lane_callback_init(PyObject* module);
 int lane_tensor_init(PyObject* module);
 int lane_library_init(PyObject* module);
 int lane_registry_init(PyObject* module);
+int lane_reflection_init(PyObject* module);
 int lane_columns_init(PyObject* module);
 int lane_arrow_init(PyObject* module);
 int lane_record_init(PyObject* module);

@@ -3,7 +3,10 @@
 static void object_dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   fnabi_object* object = ((lane_object*)self)->object;
-  PyObject_Free(self);
+  if (PyType_GetFlags(type) & Py_TPFLAGS_HAVE_GC)
+    PyObject_GC_Del(self);
+  else
+    PyObject_Free(self);
   Py_DECREF(type);
   lane_release(object);
 }
@@ -18,6 +21,11 @@ void lane_release(fnabi_object* object) {
 static PyObject* object_type_index(PyObject* self, void* unused) {
   (void)unused;
   return PyLong_FromLong(((lane_object*)self)->object->type_index);
+}
+
+static PyObject* object_type_key(PyObject* self, void* unused) {
+  (void)unused;
+  return lane_type_key(((lane_object*)self)->object->type_index);
 }
 
 static PyObject* object_address(PyObject* self, void* unused) {
@@ -82,6 +90,9 @@ static PyMethodDef object_methods[] = {
 static PyGetSetDef object_getset[] = {
     {"type_index", object_type_index, NULL,
      "What the object is; from 128 on a type that some library registered.",
+     NULL},
+    {"type_key", object_type_key, NULL,
+     "The name of its type, such as \"ffi.Array\"; None where it is not known.",
      NULL},
     {"address", object_address, NULL, "Where the object is in memory.", NULL},
     {0}};

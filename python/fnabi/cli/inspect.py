@@ -32,7 +32,7 @@ def add_inspect(verbs: Verbs) -> argparse.ArgumentParser:
         "file",
         metavar="FILE",
         help="a .vmfb module or a shared library; - for standard input. No code of it runs, except"
-        " with --metadata",
+        " with --metadata or --run",
     )
     inspect.add_argument("--function", metavar="NAME", help="show one function in detail")
     for section, what in (
@@ -48,6 +48,12 @@ def add_inspect(verbs: Verbs) -> argparse.ArgumentParser:
         help="load a library, which runs its code, and show its description of each function",
     )
     add_disassemble(inspect)
+    inspect.add_argument(
+        "--run",
+        dest="run_library",
+        action="store_true",
+        help="load a library, which runs its code, and show what it registers by name",
+    )
     add_inputs(inspect)
     add_extract(inspect)
     add_lenient(inspect)
@@ -59,8 +65,9 @@ def _inspect(arguments: argparse.Namespace) -> int:
     data = sys.stdin.buffer.read() if arguments.file == "-" else None
     if library.looks_like_one(start_of(arguments.file) if data is None else data[:16]):
         return inspect_library(arguments, arguments.file if data is None else data)
-    if arguments.metadata:
-        arguments.usage("--metadata is only allowed for libraries, not for .vmfb modules")
+    for option, given in (("metadata", arguments.metadata), ("run", arguments.run_library)):
+        if given:
+            arguments.usage(f"--{option} is only allowed for libraries, not for .vmfb modules")
     module = open_module(arguments.file, arguments.lenient, data)
     if arguments.extract is not None:
         return extract_rodata(arguments, module)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from fnabi import library
+from fnabi import library, reflection, registry
 from fnabi.cli.arguments import no_function
 from fnabi.cli.screen import Screen, counted, name_width, one_line, plain
 from fnabi.cli.values import fields
@@ -19,10 +19,11 @@ def inspect_library(arguments: argparse.Namespace, source: str | bytes) -> int:
     for section in ("imports", "needs", "rodata", "debug", "lenient"):
         if getattr(arguments, section):
             arguments.usage(f"--{section} is only allowed for .vmfb modules, not for libraries")
-    if arguments.metadata and isinstance(source, bytes):
-        arguments.usage(
-            "--metadata is not allowed with standard input: loading a library needs a file"
-        )
+    for option, given in (("metadata", arguments.metadata), ("run", arguments.run_library)):
+        if given and isinstance(source, bytes):
+            arguments.usage(
+                f"--{option} is not allowed with standard input: loading a library needs a file"
+            )
     found = library.read(source)
     names: Sequence[str] = found.functions
     if arguments.function is not None:
@@ -30,10 +31,14 @@ def inspect_library(arguments: argparse.Namespace, source: str | bytes) -> int:
         if not names:
             return no_function(arguments)
     loaded = None
-    if arguments.metadata and isinstance(source, str):
-        loaded = library.load_module(source)
+    registered = None
+    if isinstance(source, str):
+        if arguments.run_library:
+            registered = _run(source, found)
+        if arguments.metadata:
+            loaded = library.load_module(source)
     if arguments.json:
-        print(json.dumps(_library_json(found, names, loaded), indent=2))
+        print(json.dumps(_library_json(found, names, loaded, registered), indent=2))
         return 0
     screen = Screen()
     if arguments.function is None:
@@ -51,7 +56,50 @@ def inspect_library(arguments: argparse.Namespace, source: str | bytes) -> int:
         if loaded is not None and (doc := loaded[name].__doc__):
             for line in plain(doc).splitlines():
                 screen.write("      ", line)
+    if registered is not None:
+        _show_registered(screen, registered)
     return 0
+
+
+class _Registered(NamedTuple):
+    """The names that appeared while a library was loaded, with those it was linked with."""
+
+    functions: list[str]
+    types: list[str]
+
+
+def _run(path: str, found: library.LibraryFile) -> _Registered:
+    if found.needs_runtime_to_call or found.optional:
+        library.load_runtime()  # or else all that it registers itself would be counted
+    functions = set(registry.list_global_func_names())
+    types = set(reflection.list_type_keys())
+    library.load_module(path)
+    return _Registered(
+        [name for name in registry.list_global_func_names() if name not in functions],
+        [key for key in reflection.list_type_keys() if key not in types],
+    )
+
+
+def _signature(name: str) -> str | None:
+    function = registry.get_global_func(name, allow_missing=True)
+    return None if function is None or function.schema is None else str(function.schema)
+
+
+def _show_registered(screen: Screen, registered: _Registered) -> None:
+    functions, types = registered
+    screen.write("registered ", counted(len(functions), "function"), " by name")
+    width = name_width(map(one_line, functions))
+    for name in functions:
+        shown = one_line(_signature(name) or "")
+        screen.write("  ", (one_line(name).ljust(width), "bold"), "  ", (shown, "dim"))
+    screen.write("registered ", counted(len(types), "type"))
+    for key in types:
+        found = reflection.get_type(key)
+        screen.write("  ", (one_line(key), "bold"))
+        for field in found.fields.values():
+            screen.write("      ", one_line(f"{field.name}: {field.schema or 'Any'}"))
+        for method in found.methods.values():
+            screen.write("      ", one_line(f"{method.name}{method.schema or '(...)'}"))
 
 
 def _show_library_head(screen: Screen, found: library.LibraryFile) -> None:
@@ -68,6 +116,16 @@ def _show_library_head(screen: Screen, found: library.LibraryFile) -> None:
     for label, names in (("requires", found.required), ("may use", found.optional)):
         if names:
             screen.write(f"  {label} ", ", ".join(map(one_line, names)))
+    if found.registers_functions or found.registers_types:
+        what = [
+            noun
+            for noun, does in (
+                ("functions", found.registers_functions),
+                ("types", found.registers_types),
+            )
+            if does
+        ]
+        screen.write(f"registers {' and '.join(what)} by name when it is loaded; --run lists them")
     if found.has_error_slot:
         screen.write("errors are kept in its own slot where libtvm_ffi is not loaded")
 
@@ -83,7 +141,10 @@ def _runtime_need(found: library.LibraryFile) -> tuple[str, str]:
 
 
 def _library_json(
-    found: library.LibraryFile, names: Sequence[str], loaded: library.Library | None
+    found: library.LibraryFile,
+    names: Sequence[str],
+    loaded: library.Library | None,
+    registered: _Registered | None,
 ) -> dict[str, Any]:
     described, documented = {*found.described}, {*found.documented}
 
@@ -117,4 +178,33 @@ def _library_json(
             "optional": list(found.optional),
         },
         "error_slot": found.has_error_slot,
+        "registers": {"functions": found.registers_functions, "types": found.registers_types},
+        "registered": None
+        if registered is None
+        else {
+            "functions": [
+                {"name": name, "signature": _signature(name)} for name in registered.functions
+            ],
+            "types": [_type_json(key) for key in registered.types],
+        },
+    }
+
+
+def _type_json(key: str) -> dict[str, Any]:
+    found = reflection.get_type(key)
+    return {
+        "key": key,
+        "bases": [base.type_key for base in found.ancestors],
+        "fields": [
+            {"name": field.name, "type": str(field.schema or "Any"), "writable": field.writable}
+            for field in found.fields.values()
+        ],
+        "methods": [
+            {
+                "name": method.name,
+                "signature": None if method.schema is None else str(method.schema),
+                "static": method.static,
+            }
+            for method in found.methods.values()
+        ],
     }

@@ -1,0 +1,680 @@
+#include "lane/function.h"
+
+/* Types that libraries have registered with libtvm_ffi: their classes, fields
+ * and methods. What a library wrote into the table of types is checked here
+ * once, when a class is made. */
+
+/* ------------------------------------------------------------------ classes */
+
+/* The class of the objects of a type, and what libtvm_ffi records of it. */
+typedef struct known_type {
+  PyTypeObject* class; /* NULL: not made yet */
+  const fnabi_type_info* info;
+} known_type;
+
+static known_type* known; /* by type index; the GIL guards it */
+static int32_t known_count;
+
+enum { TYPE_INDEX_MAX = 1 << 24 };
+
+static bool known_grow(int32_t type_index) {
+  if (type_index < known_count) return true;
+  int32_t count = type_index + 64;
+  known_type* more = PyMem_Realloc(known, (size_t)count * sizeof *known);
+  if (more == NULL) return false;
+  memset(more + known_count, 0, (size_t)(count - known_count) * sizeof *known);
+  known = more;
+  known_count = count;
+  return true;
+}
+
+static known_type* known_find(int32_t type_index) {
+  if (type_index < 0 || type_index >= known_count ||
+      known[type_index].class == NULL)
+    return NULL;
+  return &known[type_index];
+}
+
+PyTypeObject* lane_class_of(int32_t type_index) {
+  known_type* type = known_find(type_index);
+  if (type != NULL) return type->class;
+  if (type_index <= FNABI_INDEX_OBJECT || type_index > TYPE_INDEX_MAX ||
+      lane_runtime_find() == NULL)
+    return lane.object;
+  PyObject* make = lane_get(LANE_CLASS_OF);
+  PyObject* made = make ? PyObject_CallFunction(make, "i", type_index) : NULL;
+  if (made == NULL) return NULL;
+  Py_DECREF(made); /* None, or a class that the table keeps */
+  type = known_find(type_index);
+  return type ? type->class : lane.object;
+}
+
+static bool is_number(PyTypeObject* class, const char* name, long number) {
+  PyObject* value = PyObject_GetAttrString((PyObject*)class, name);
+  bool same = value != NULL && PyLong_AsLong(value) == number;
+  Py_XDECREF(value);
+  PyErr_Clear();
+  return same;
+}
+
+/* Whether objects of a class are laid out as those of lane.object. */
+static bool has_our_layout(PyTypeObject* class) {
+  return PyType_IsSubtype(class, lane.object) &&
+         is_number(class, "__basicsize__", (long)sizeof(lane_object)) &&
+         is_number(class, "__dictoffset__", 0);
+}
+
+static int check_layout(PyTypeObject* class) {
+  if (has_our_layout(class)) return 0;
+  PyObject* name = PyType_GetName(class);
+  if (name != NULL)
+    lane_call_error(
+        "%U: expected a class without attributes of its own and without bases "
+        "that have some: objects hold their fields in memory of the library",
+        name);
+  Py_XDECREF(name);
+  return -1;
+}
+
+/* Only for indexes that are in the table of libtvm_ffi. */
+static const fnabi_type_info* find_info(const char* function,
+                                        int32_t type_index) {
+  const lane_runtime* runtime = lane_runtime_find();
+  const fnabi_type_info* info =
+      runtime != NULL ? runtime->type_info(type_index) : NULL;
+  if (info != NULL && info->depth >= 0 &&
+      (info->depth == 0 || info->ancestors != NULL))
+    return info;
+  lane_call_error("%s: type index %d: the library has no valid record of it",
+                  function, (int)type_index);
+  return NULL;
+}
+
+static PyObject* set_class(PyObject* module, PyObject* args) {
+  int type_index;
+  PyObject* class;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "iO!:set_class", &type_index, &PyType_Type,
+                        &class) ||
+      check_layout((PyTypeObject*)class) < 0)
+    return NULL;
+  const fnabi_type_info* info = find_info("set_class", type_index);
+  if (info == NULL) return NULL;
+  if (type_index < 0 || type_index > TYPE_INDEX_MAX || !known_grow(type_index))
+    return PyErr_NoMemory();
+  PyObject* old = (PyObject*)known[type_index].class;
+  known[type_index].class = (PyTypeObject*)Py_NewRef(class);
+  known[type_index].info = info;
+  Py_XDECREF(old);
+  Py_RETURN_NONE;
+}
+
+/* Whether objects of a type are objects of another one, of a given depth. */
+static bool derives(int32_t type_index, int32_t base, int32_t depth) {
+  if (type_index == base) return true;
+  const known_type* type = known_find(type_index);
+  return type != NULL && type->info->depth > depth &&
+         type->info->ancestors[depth]->type_index == base;
+}
+
+static PyObject* as_class(PyObject* module, PyObject* args) {
+  PyObject *object, *class;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "O!O!:as_class", lane.object, &object,
+                        &PyType_Type, &class) ||
+      check_layout((PyTypeObject*)class) < 0)
+    return NULL;
+  fnabi_object* held = ((lane_object*)object)->object;
+  fnabi_object_retain(held);
+  return lane_wrap((PyTypeObject*)class, held);
+}
+
+PyObject* lane_type_key(int32_t type_index) {
+  const char* key = fnabi_type_key(type_index);
+  if (key != NULL) return PyUnicode_FromString(key);
+  if (lane_class_of(type_index) == NULL) return NULL;
+  const known_type* type = known_find(type_index);
+  if (type == NULL) Py_RETURN_NONE;
+  return lane_text(&type->info->key);
+}
+
+/* ------------------------------------------------- what fields and methods share */
+
+typedef struct member {
+  PyObject_HEAD lane_vectorcall vectorcall; /* of methods */
+  int32_t owner_index, owner_depth;
+  int64_t flags;
+  PyObject *owner, *name, *doc, *metadata; /* each a str; doc may be None */
+} member;
+
+static void member_clear(member* self) {
+  Py_XDECREF(self->owner);
+  Py_XDECREF(self->name);
+  Py_XDECREF(self->doc);
+  Py_XDECREF(self->metadata);
+}
+
+static int member_fill(member* self, const fnabi_type_info* info,
+                       PyObject* owner, const fnabi_byte_array* name,
+                       const fnabi_byte_array* doc,
+                       const fnabi_byte_array* metadata, int64_t flags) {
+  self->vectorcall = NULL;
+  self->owner_index = info->type_index;
+  self->owner_depth = info->depth;
+  self->flags = flags;
+  self->owner = Py_NewRef(owner);
+  self->doc = self->metadata = NULL;
+  self->name = lane_text(name);
+  if (self->name != NULL)
+    self->doc = doc->size == 0 ? Py_NewRef(Py_None) : lane_text(doc);
+  if (self->doc != NULL) self->metadata = lane_text(metadata);
+  return self->metadata != NULL ? 0 : -1;
+}
+
+/* The object of an instance of the type that has the member. The class of a
+ * Python object may have been changed, so the type of its object counts. */
+static fnabi_object* member_object(const member* self, PyObject* instance) {
+  if (PyObject_TypeCheck(instance, lane.object)) {
+    fnabi_object* object = ((lane_object*)instance)->object;
+    if (derives(object->type_index, self->owner_index, self->owner_depth))
+      return object;
+  }
+  lane_call_error_got(instance, "%U.%U: expected an object of type %U",
+                      self->owner, self->name, self->owner);
+  return NULL;
+}
+
+static PyObject* member_schema(PyObject* self, void* unused) {
+  (void)unused;
+  PyObject* find = lane_get(LANE_MEMBER_SCHEMA);
+  if (find == NULL) return NULL;
+  return PyObject_CallFunctionObjArgs(find, ((member*)self)->metadata, NULL);
+}
+
+static PyObject* member_flag(PyObject* self, void* flag) {
+  return PyBool_FromLong((((member*)self)->flags & (int64_t)(intptr_t)flag) !=
+                         0);
+}
+
+static PyObject* member_repr(PyObject* object) {
+  member* self = (member*)object;
+  return PyUnicode_FromFormat("<%s %U of %U>",
+                              self->vectorcall ? "method" : "field", self->name,
+                              self->owner);
+}
+
+#define MEMBERS                                                       \
+  {"name", T_OBJECT, offsetof(member, name), READONLY, "Its name."},  \
+      {"__name__", T_OBJECT, offsetof(member, name), READONLY, NULL}, \
+      {"owner", T_OBJECT, offsetof(member, owner), READONLY,          \
+       "The key of the type that has it."},                           \
+      {"__doc__", T_OBJECT, offsetof(member, doc), READONLY, NULL},   \
+      {"metadata", T_OBJECT, offsetof(member, metadata), READONLY,    \
+       "What the library says of it, a JSON text; may be empty."},    \
+      {"flags", T_LONGLONG, offsetof(member, flags), READONLY,        \
+       "The bits that the library has set for it."}
+
+/* -------------------------------------------------------------------- Field */
+
+/* A descriptor. It has the doc of the field, and so its type has none. */
+
+typedef struct lane_field {
+  member member;
+  int64_t offset;
+  int (*getter)(void* field, fnabi_any* result);
+  void* setter;
+  fnabi_any default_value; /* owned */
+} lane_field;
+
+static PyTypeObject* field_type;
+
+static void field_dealloc(PyObject* object) {
+  lane_field* self = (lane_field*)object;
+  PyTypeObject* type = Py_TYPE(object);
+  member_clear(&self->member);
+  fnabi_any_release(&self->default_value);
+  PyObject_Free(object);
+  Py_DECREF(type);
+}
+
+/* Adds the field to the text of the exception that is set, where a library or
+ * a conversion raised it. */
+static void name_field(const member* self) {
+  if (!PyErr_ExceptionMatches(PyExc_TypeError) &&
+      !PyErr_ExceptionMatches(PyExc_ValueError) &&
+      !PyErr_ExceptionMatches(PyExc_RuntimeError))
+    return;
+  PyObject *type, *problem, *traceback;
+  PyErr_Fetch(&type, &problem, &traceback);
+  PyErr_NormalizeException(&type, &problem, &traceback);
+  PyObject* text =
+      PyUnicode_FromFormat("%U.%U: %S", self->owner, self->name, problem);
+  PyObject* named =
+      text ? PyObject_CallFunctionObjArgs(type, text, NULL) : NULL;
+  if (named != NULL && PyExceptionInstance_Check(named)) {
+    PyObject* error = PyObject_GetAttrString(problem, "ffi_error");
+    if (error == NULL || PyObject_SetAttrString(named, "ffi_error", error) < 0)
+      PyErr_Clear();
+    Py_XDECREF(error);
+    Py_DECREF(problem);
+    problem = Py_NewRef(named);
+  }
+  PyErr_Clear(); /* a class that cannot be made of a text keeps its own */
+  Py_XDECREF(text);
+  Py_XDECREF(named);
+  PyErr_Restore(type, problem, traceback);
+}
+
+static PyObject* field_get(PyObject* object, PyObject* instance,
+                           PyObject* type) {
+  lane_field* self = (lane_field*)object;
+  (void)type;
+  if (instance == NULL || instance == Py_None) return Py_NewRef(object);
+  fnabi_object* held = member_object(&self->member, instance);
+  if (held == NULL) return NULL;
+  fnabi_any result = {0}, refused = {0};
+  PyObject* answer = NULL;
+  fnabi_error_object* left = lane_error_begin();
+  int status = self->getter((char*)held + self->offset, &result);
+  if (status != 0) {
+    lane_error_raise(self->member.name, status);
+    name_field(&self->member);
+    if (lane_function_settle(&result, &refused)) fnabi_any_release(&result);
+  } else if (lane_function_settle(&result, &refused)) {
+    answer = lane_take(&result, false);
+  } else {
+    lane_call_error(
+        "%U.%U: the getter returned type index %d with payload %p, which is no "
+        "value of the ABI",
+        self->member.owner, self->member.name, (int)refused.type_index,
+        (void*)(uintptr_t)refused.v_bits);
+  }
+  lane_error_end(left, status == 0);
+  return answer;
+}
+
+static int set_with(const lane_field* self, void* field,
+                    const fnabi_any* value) {
+  if (self->member.flags & FNABI_FIELD_SETTER_OBJECT) {
+    fnabi_function_object* function = (fnabi_function_object*)self->setter;
+    fnabi_any args[2] = {{0}, *value}, result = {0}, refused;
+    fnabi_any_set(&args[0], FNABI_INDEX_POINTER, 0);
+    args[0].v_pointer = field;
+    int status = function->call(function, args, 2, &result);
+    if (lane_function_settle(&result, &refused)) fnabi_any_release(&result);
+    return status;
+  }
+  int (*setter)(void*, const fnabi_any*);
+  memcpy(&setter, &self->setter, sizeof setter);
+  return setter(field, value);
+}
+
+static int field_set(PyObject* object, PyObject* instance, PyObject* value) {
+  lane_field* self = (lane_field*)object;
+  fnabi_object* held = member_object(&self->member, instance);
+  if (held == NULL) return -1;
+  bool writable =
+      (self->member.flags & FNABI_FIELD_WRITABLE) && self->setter != NULL;
+  if (value == NULL || !writable) {
+    PyErr_Format(PyExc_AttributeError, "%U.%U: the field %s",
+                 self->member.owner, self->member.name,
+                 value ? "is read-only" : "cannot be deleted");
+    return -1;
+  }
+  fnabi_any any;
+  int made = lane_view(value, &any);
+  if (made < 0) {
+    name_field(&self->member);
+    return -1;
+  }
+  fnabi_object_retain(held); /* a setter may run code that lets go of it */
+  fnabi_error_object* left = lane_error_begin();
+  int status = set_with(self, (char*)held + self->offset, &any);
+  if (status != 0) {
+    lane_error_raise(self->member.name, status);
+    name_field(&self->member);
+  }
+  lane_error_end(left, status == 0);
+  if (made == LANE_MADE && fnabi_any_is_object(&any))
+    lane_release(any.v_object);
+  lane_release(held);
+  return status == 0 ? 0 : -1;
+}
+
+static PyObject* field_default(PyObject* object, void* unused) {
+  (void)unused;
+  return lane_from(&((lane_field*)object)->default_value, false);
+}
+
+static PyMemberDef field_members[] = {
+    MEMBERS,
+    {"offset", T_LONGLONG, offsetof(lane_field, offset), READONLY,
+     "Where it is, in bytes from the start of the object."},
+    {0}};
+
+static PyGetSetDef field_getset[] = {
+    {"schema", member_schema, NULL,
+     "Its type as the library has it; None: not known.", NULL},
+    {"writable", member_flag, NULL, "Whether it can be set.",
+     (void*)FNABI_FIELD_WRITABLE},
+    {"has_default", member_flag, NULL,
+     "Whether an initialiser does without a value for it.",
+     (void*)FNABI_FIELD_DEFAULT},
+    {"hidden", member_flag, NULL, "Whether a repr leaves it out.",
+     (void*)FNABI_FIELD_NO_REPR},
+    {"default", field_default, NULL,
+     "The value where none is given; None where there is no such, or where a "
+     "function\nmakes it.",
+     NULL},
+    {0}};
+
+static PyType_Slot field_slots[] = {{Py_tp_dealloc, field_dealloc},
+                                    {Py_tp_descr_get, field_get},
+                                    {Py_tp_descr_set, field_set},
+                                    {Py_tp_members, field_members},
+                                    {Py_tp_getset, field_getset},
+                                    {Py_tp_repr, member_repr},
+                                    {0}};
+
+static PyType_Spec field_spec = {"fnabi.Field", sizeof(lane_field), 0,
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE |
+                                     Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                 field_slots};
+
+static PyObject* field_new(const fnabi_type_info* info, PyObject* owner,
+                           const fnabi_field_info* from) {
+  lane_field* self = PyObject_New(lane_field, field_type);
+  if (self == NULL) return NULL;
+  self->offset = from->offset;
+  self->getter = from->getter;
+  self->setter = from->setter;
+  fnabi_any_set(&self->default_value, FNABI_INDEX_NONE, 0);
+  if (member_fill(&self->member, info, owner, &from->name, &from->doc,
+                  &from->metadata, from->flags) < 0)
+    goto fail;
+  if (from->getter == NULL || from->offset < (int64_t)sizeof(fnabi_object)) {
+    lane_call_error("%U.%U: the library registered no valid getter", owner,
+                    self->member.name);
+    goto fail;
+  }
+  if ((from->flags & FNABI_FIELD_SETTER_OBJECT) != 0 && from->setter != NULL &&
+      ((fnabi_object*)from->setter)->type_index != FNABI_INDEX_FUNCTION) {
+    lane_call_error("%U.%U: the library registered no valid setter", owner,
+                    self->member.name);
+    goto fail;
+  }
+  if ((from->flags & (FNABI_FIELD_DEFAULT | FNABI_FIELD_FACTORY)) ==
+      FNABI_FIELD_DEFAULT)
+    fnabi_any_own(&from->default_value, &self->default_value);
+  return (PyObject*)self;
+fail:
+  Py_DECREF(self);
+  return NULL;
+}
+
+/* ------------------------------------------------------------------- Method */
+
+typedef struct lane_method {
+  member member;
+  PyObject* function;
+} lane_method;
+
+static PyTypeObject* method_type;
+
+static void method_dealloc(PyObject* object) {
+  lane_method* self = (lane_method*)object;
+  PyTypeObject* type = Py_TYPE(object);
+  member_clear(&self->member);
+  Py_XDECREF(self->function);
+  PyObject_Free(object);
+  Py_DECREF(type);
+}
+
+static bool method_accepts(const lane_method* self, PyObject* first) {
+  if (self->member.flags & FNABI_FIELD_STATIC) return true;
+  if (first != NULL) return member_object(&self->member, first) != NULL;
+  lane_call_error("%U.%U: argument 0: expected an object of type %U, got none",
+                  self->member.owner, self->member.name, self->member.owner);
+  return false;
+}
+
+static PyObject* method_vectorcall(PyObject* object, PyObject* const* args,
+                                   size_t flagged_count, PyObject* names) {
+  lane_method* self = (lane_method*)object;
+  bool any = (flagged_count & ~LANE_VECTORCALL_OFFSET) != 0;
+  if (!method_accepts(self, any ? args[0] : NULL)) return NULL;
+  return ((lane_function*)self->function)
+      ->vectorcall(self->function, args, flagged_count, names);
+}
+
+static PyObject* method_call(PyObject* object, PyObject* args,
+                             PyObject* named) {
+  lane_method* self = (lane_method*)object;
+  PyObject* first = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : NULL;
+  if (!method_accepts(self, first)) return NULL;
+  return PyObject_Call(self->function, args, named);
+}
+
+static PyObject* method_get(PyObject* object, PyObject* instance,
+                            PyObject* type) {
+  (void)type;
+  if (instance == NULL) return Py_NewRef(object);
+  PyObject* bound = lane_get(LANE_METHOD_TYPE);
+  if (bound == NULL) return NULL;
+  return PyObject_CallFunctionObjArgs(bound, object, instance, NULL);
+}
+
+static PyObject* method_signature(PyObject* object, void* unused) {
+  (void)unused;
+  PyObject* find = lane_get(LANE_METHOD_SIGNATURE);
+  if (find == NULL) return NULL;
+  return PyObject_CallFunctionObjArgs(find, object, NULL);
+}
+
+static PyMemberDef method_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(member, vectorcall), READONLY,
+     NULL},
+    MEMBERS,
+    {"function", T_OBJECT, offsetof(lane_method, function), READONLY,
+     "The function; unless it is static, its first argument is the object."},
+    {0}};
+
+static PyGetSetDef method_getset[] = {
+    {"schema", member_schema, NULL,
+     "Its type as the library has it, the object included; None: not known.",
+     NULL},
+    {"static", member_flag, NULL, "Whether it does without an object.",
+     (void*)FNABI_FIELD_STATIC},
+    {"__signature__", method_signature, NULL, NULL, NULL},
+    {0}};
+
+static PyType_Slot method_slots[] = {{Py_tp_dealloc, method_dealloc},
+                                     {Py_tp_call, method_call},
+                                     {Py_tp_descr_get, method_get},
+                                     {Py_tp_members, method_members},
+                                     {Py_tp_getset, method_getset},
+                                     {Py_tp_repr, member_repr},
+                                     {0}};
+
+static PyType_Spec method_spec = {
+    "fnabi.Method", sizeof(lane_method), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_HAVE_VECTORCALL |
+        Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    method_slots};
+
+static PyObject* method_new(const fnabi_type_info* info, PyObject* owner,
+                            const fnabi_method_info* from) {
+  lane_method* self = PyObject_New(lane_method, method_type);
+  if (self == NULL) return NULL;
+  self->function = NULL;
+  if (member_fill(&self->member, info, owner, &from->name, &from->doc,
+                  &from->metadata, from->flags) < 0)
+    goto fail;
+  self->member.vectorcall = method_vectorcall;
+  if (from->method.type_index != FNABI_INDEX_FUNCTION ||
+      from->method.v_object == NULL) {
+    lane_call_error("%U.%U: expected a function, got type index %d", owner,
+                    self->member.name, (int)from->method.type_index);
+    goto fail;
+  }
+  self->function = lane_from(&from->method, false);
+  PyObject* name = self->function
+                       ? PyUnicode_FromFormat("%U.%U", owner, self->member.name)
+                       : NULL;
+  if (name == NULL ||
+      PyObject_SetAttrString(self->function, "__name__", name) < 0) {
+    Py_XDECREF(name);
+    goto fail;
+  }
+  Py_DECREF(name);
+  return (PyObject*)self;
+fail:
+  Py_DECREF(self);
+  return NULL;
+}
+
+/* ----------------------------------------------------------- the type table */
+
+static PyObject* type_index_of(PyObject* module, PyObject* key) {
+  fnabi_byte_array text;
+  PyObject* keep;
+  int32_t type_index = -1;
+  (void)module;
+  if (!PyUnicode_Check(key)) {
+    lane_call_error_got(key, "type_index_of: key: expected str");
+    return NULL;
+  }
+  const lane_runtime* runtime = lane_runtime_find();
+  if (runtime == NULL) Py_RETURN_NONE;
+  if (lane_utf8(key, &text, &keep) < 0) return NULL;
+  fnabi_error_object* left = lane_error_begin();
+  int status = runtime->type_of_key(&text, &type_index);
+  Py_XDECREF(keep);
+  fnabi_error_object* error = status != 0 ? lane_error_take() : NULL;
+  if (error != NULL) lane_release(&error->object);
+  lane_error_end(left, true);
+  if (status != 0) Py_RETURN_NONE;
+  return PyLong_FromLong(type_index);
+}
+
+static PyObject* ancestors_of(const fnabi_type_info* info) {
+  PyObject* indexes = PyTuple_New(info->depth);
+  for (int32_t i = 0; indexes != NULL && i < info->depth; i++) {
+    const fnabi_type_info* ancestor = info->ancestors[i];
+    PyObject* index = ancestor ? PyLong_FromLong(ancestor->type_index) : NULL;
+    if (index == NULL) {
+      if (!PyErr_Occurred())
+        lane_call_error("type_info: type index %d: ancestor %d is NULL",
+                        (int)info->type_index, (int)i);
+      Py_CLEAR(indexes);
+    } else {
+      PyTuple_SetItem(indexes, i, index);
+    }
+  }
+  return indexes;
+}
+
+static PyObject* members_of(const fnabi_type_info* info, PyObject* key,
+                            bool fields) {
+  int32_t count = fields ? info->field_count : info->method_count;
+  const void* from =
+      fields ? (const void*)info->fields : (const void*)info->methods;
+  if (count < 0 || (count > 0 && from == NULL)) {
+    lane_call_error("type %U: the library registered %d %s at %p", key,
+                    (int)count, fields ? "fields" : "methods", from);
+    return NULL;
+  }
+  PyObject* members = PyTuple_New(count);
+  for (int32_t i = 0; members != NULL && i < count; i++) {
+    PyObject* made = fields ? field_new(info, key, &info->fields[i])
+                            : method_new(info, key, &info->methods[i]);
+    if (made == NULL)
+      Py_CLEAR(members);
+    else
+      PyTuple_SetItem(members, i, made);
+  }
+  return members;
+}
+
+static PyObject* type_info(PyObject* module, PyObject* number) {
+  (void)module;
+  long type_index = PyLong_AsLong(number);
+  if (type_index == -1 && PyErr_Occurred()) return NULL;
+  const fnabi_type_info* info = find_info("type_info", (int32_t)type_index);
+  if (info == NULL) return NULL;
+  const fnabi_type_metadata* metadata = info->metadata;
+  PyObject *key = lane_text(&info->key), *ancestors = NULL, *fields = NULL,
+           *methods = NULL, *doc = NULL, *answer = NULL;
+  if (key != NULL && (ancestors = ancestors_of(info)) != NULL &&
+      (fields = members_of(info, key, true)) != NULL &&
+      (methods = members_of(info, key, false)) != NULL &&
+      (doc = metadata && metadata->doc.size != 0 ? lane_text(&metadata->doc)
+                                                 : Py_NewRef(Py_None)) != NULL)
+    answer = Py_BuildValue("(OOOiOO)", key, ancestors, doc,
+                           metadata ? metadata->equality : 0, fields, methods);
+  Py_XDECREF(key);
+  Py_XDECREF(ancestors);
+  Py_XDECREF(fields);
+  Py_XDECREF(methods);
+  Py_XDECREF(doc);
+  return answer;
+}
+
+static PyObject* type_size(PyObject* module, PyObject* number) {
+  (void)module;
+  long type_index = PyLong_AsLong(number);
+  if (type_index == -1 && PyErr_Occurred()) return NULL;
+  const fnabi_type_info* info = find_info("type_size", (int32_t)type_index);
+  if (info == NULL) return NULL;
+  return Py_BuildValue("(ii)", (int)info->field_count, (int)info->method_count);
+}
+
+static PyObject* type_attribute(PyObject* module, PyObject* args) {
+  int type_index;
+  const char* name;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "is:type_attribute", &type_index, &name))
+    return NULL;
+  const lane_runtime* runtime = lane_runtime_find();
+  const fnabi_byte_array text = {name, strlen(name)};
+  const fnabi_type_column* column =
+      runtime != NULL ? runtime->type_column(&text) : NULL;
+  /* A bare address is a function with a signature of C++. */
+  if (column == NULL || column->data == NULL || type_index < column->begin ||
+      type_index - column->begin >= column->size ||
+      column->data[type_index - column->begin].type_index ==
+          FNABI_INDEX_POINTER)
+    Py_RETURN_NONE;
+  return lane_from(&column->data[type_index - column->begin], false);
+}
+
+static PyMethodDef reflection_methods[] = {
+    {"type_index_of", type_index_of, METH_O,
+     "type_index_of(key, /)\n--\n\n"
+     "The index of a type by its key. None when no type has it, or libtvm_ffi "
+     "is not\nloaded."},
+    {"type_info", type_info, METH_O,
+     "type_info(index, /)\n--\n\n"
+     "The key, ancestors, doc, kind of equality, fields and methods of a type "
+     "that is\nregistered with libtvm_ffi, which ends the process for any "
+     "other."},
+    {"type_size", type_size, METH_O,
+     "type_size(index, /)\n--\n\n"
+     "The number of fields and of methods of such a type."},
+    {"type_attribute", type_attribute, METH_VARARGS,
+     "type_attribute(index, name, /)\n--\n\n"
+     "What a library has registered for a type under a name, or None."},
+    {"set_class", set_class, METH_VARARGS,
+     "set_class(index, class, /)\n--\n\n"
+     "The class that objects of a registered type get from now on."},
+    {"as_class", as_class, METH_VARARGS,
+     "as_class(object, class, /)\n--\n\n"
+     "The same object as an instance of another class for its type."},
+    {0}};
+
+int lane_reflection_init(PyObject* module) {
+  field_type = lane_add_type(module, &field_spec, NULL);
+  method_type = lane_add_type(module, &method_spec, NULL);
+  if (field_type == NULL || method_type == NULL) return -1;
+  return PyModule_AddFunctions(module, reflection_methods);
+}

@@ -1,0 +1,511 @@
+r"""Types that libraries register: their classes, with fields, methods and initialisers.
+
+A library of TVM-FFI registers its types by name. `get_type` gives the class of one; objects that a
+function returns are instances of it::
+
+    >>> lib = fnabi.load_module("libxgrammar_bindings.so")
+    >>> Grammar = fnabi.get_type("xgrammar.tvm_ffi_binding.Grammar")
+    >>> grammar = Grammar.from_ebnf('root ::= "a" | "b"', "root")
+    >>> grammar.type_key
+    'xgrammar.tvm_ffi_binding.Grammar'
+    >>> grammar.to_string()
+    'root ::= (("a") | ("b"))\n'
+
+Fields are attributes, which the library's own functions get and set; methods are methods. The class
+itself has ``type_key``, ``type_index``, ``fields``, ``methods`` and ``ancestors``, which do not
+hide fields of these names. Called, it makes an object where the library has registered an
+initialiser.
+
+A subclass adds methods. With ``register=True`` objects of the type come as its instances from then
+on::
+
+    >>> class MyGrammar(Grammar, register=True):
+    ...     def __len__(self):
+    ...         return len(self.to_string())
+
+A subclass has no attributes of its own: an object is memory of its library, and several Python
+objects may stand for it.
+
+Two instances are equal as the type declares it:
+
+* by the type's own comparison, where it has one (``__ffi_eq__``, with ``__ffi_hash__``);
+* by structure, where the type declares that as a tree, a DAG or a constant tree;
+* otherwise, when they stand for the same object.
+
+The types are in a table of ``libtvm_ffi``. Without it there are no others than those of fnabi.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from importlib import import_module
+from inspect import Parameter, Signature
+from types import MappingProxyType
+from typing import Any, Final
+
+from fnabi import _call, registry, schema
+from fnabi.array import Array, List
+from fnabi.errors import CallError, FnabiError, FormatError, NotFoundError
+from fnabi.map import Dict, Map
+from fnabi.object import Object, Shape
+
+__all__ = ["Instance", "ObjectType", "get_type", "list_type_keys"]
+
+_FIRST: Final = 64
+"""The type index of the first type of objects, which is that of ``ffi.Object``."""
+
+_INITIALISER = "__ffi_init__"
+_TREE, _DAG, _CONST_TREE = 1, 3, 4
+_REPR_DEPTH = 16
+
+_OWN: Final[dict[str, type]] = {
+    "ffi.Object": Object,
+    "ffi.String": str,
+    "ffi.Bytes": bytes,
+    "ffi.Error": _call.Error,
+    "ffi.Function": _call.Function,
+    "ffi.Shape": Shape,
+    "ffi.Tensor": _call.Tensor,
+    "ffi.Array": Array,
+    "ffi.Map": Map,
+    "ffi.List": List,
+    "ffi.Dict": Dict,
+    "ffi.BigInt": int,
+}
+"""The types whose objects have classes of this package, or of Python."""
+
+_OWN_INDEXES: Final = {
+    "ffi.Object": 64,
+    "ffi.String": 65,
+    "ffi.Bytes": 66,
+    "ffi.Error": 67,
+    "ffi.Function": 68,
+    "ffi.Shape": 69,
+    "ffi.Tensor": 70,
+    "ffi.Array": 71,
+    "ffi.Map": 72,
+    "ffi.List": 75,
+    "ffi.Dict": 76,
+    "ffi.BigInt": 78,
+}
+
+_WRITTEN: Final = {"ffi.Module": ("fnabi.module", "Module")}
+"""The types that have a class with methods of its own in this package, by module and name."""
+
+_OWN_NAMES = frozenset(
+    ("__class__", "__dict__", "__weakref__", "__slots__", "__new__", "__init__", "__del__")
+)
+
+
+class _Record:
+    """What the table says of a type."""
+
+    __slots__ = (
+        "ancestors",
+        "classes",
+        "doc",
+        "equality",
+        "fields",
+        "index",
+        "initialiser",
+        "key",
+        "methods",
+    )
+
+    def __init__(self, key: str, index: int) -> None:
+        self.key = key
+        self.index = index
+        self.doc: str | None = None
+        self.ancestors: tuple[int, ...] = ()
+        self.equality = 0
+        self.fields: tuple[_call.Field, ...] = ()
+        self.methods: tuple[_call.Method, ...] = ()
+        self.initialiser: tuple[_call.Function, bool] | None = None
+        if _call.runtime_loaded() and _call.type_index_of(key) == index:
+            self.read()
+
+    def read(self) -> None:
+        _, self.ancestors, self.doc, self.equality, self.fields, self.methods = _call.type_info(
+            self.index
+        )
+
+    def find_initialiser(self) -> tuple[_call.Function, bool]:
+        """Return the function that makes an object, and whether it accepts names."""
+        if self.initialiser is None:
+            own = [each for each in self.methods if each.name == _INITIALISER]
+            function = own[-1].function if own else _attribute(self.index, _INITIALISER)
+            if function is None:
+                raise CallError(
+                    f"{self.key}: the library registered no initialiser; objects of this type come"
+                    " from its functions"
+                )
+            self.initialiser = function, not own
+        return self.initialiser
+
+
+class ObjectType(type):
+    """The class of the classes that stand for types of libraries.
+
+    A class has no attributes for its instances: they are memory of the library.
+    """
+
+    __fnabi_type__: _Record
+
+    def __new__(  # noqa: D102
+        mcs,
+        name: str,
+        bases: tuple[type, ...],
+        namespace: dict[str, Any],
+        *,
+        register: bool = False,
+    ) -> ObjectType:
+        namespace.setdefault("__slots__", ())
+        made = super().__new__(mcs, name, bases, namespace)
+        if made.__basicsize__ != Object.__basicsize__ or made.__dictoffset__:
+            raise CallError(
+                f"{name}: expected a class without attributes of its own and without bases that"
+                " have some: objects hold their fields in memory of the library"
+            )
+        if register:
+            _call.set_class(made.type_index, made)
+            _classes[made.type_index] = made
+        return made
+
+    def __init__(cls, *args: Any, register: bool = False) -> None:
+        super().__init__(*args)
+
+    @property
+    def type_key(cls) -> str:
+        """The key under which the library registered the type."""
+        return cls.__fnabi_type__.key
+
+    @property
+    def type_index(cls) -> int:
+        """The index of the type in this process; it may be another one in the next."""
+        return cls.__fnabi_type__.index
+
+    @property
+    def ancestors(cls) -> tuple[ObjectType, ...]:
+        """The types that it derives from, ``ffi.Object`` first."""
+        return tuple(_class(index) for index in cls.__fnabi_type__.ancestors)
+
+    @property
+    def fields(cls) -> Mapping[str, _call.Field]:
+        """The fields by name, those of the ancestors first."""
+        lines = (*(each.__fnabi_type__ for each in cls.ancestors), cls.__fnabi_type__)
+        return MappingProxyType({field.name: field for line in lines for field in line.fields})
+
+    @property
+    def methods(cls) -> Mapping[str, _call.Method]:
+        """The methods by name, those of the ancestors first."""
+        lines = (*(each.__fnabi_type__ for each in cls.ancestors), cls.__fnabi_type__)
+        return MappingProxyType({method.name: method for line in lines for method in line.methods})
+
+    def __repr__(cls) -> str:
+        return f"<class {cls.__name__} of {cls.type_key}>"
+
+
+class _OwnType(ObjectType):
+    """A type whose objects have a class of this package; it makes and recognises them."""
+
+    def __call__(cls, *args: Any, **named: Any) -> Any:
+        own = _OWN[cls.type_key]
+        if own is Object:
+            raise CallError("ffi.Object: the type has no initialiser")
+        return own(*args, **named)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, _OWN[cls.type_key])
+
+
+class Instance(Object, metaclass=ObjectType):
+    """The base class of objects whose type a library has registered."""
+
+    __fnabi_type__ = _Record("ffi.Object", _FIRST)
+
+    def __new__(cls, *args: Any, **named: Any) -> Any:
+        """Make an object with the initialiser that the library registered.
+
+        Raises:
+            CallError: There is no initialiser, or it accepts no names.
+
+        """
+        record = cls.__fnabi_type__
+        function, by_name = record.find_initialiser()
+        if not named:
+            made = function(*args)
+        elif by_name:
+            marker = registry.get_global_func("ffi.GetKwargsObject")()
+            flat = [part for pair in named.items() for part in pair]
+            made = function(*args, marker, *flat)
+        else:
+            raise CallError(
+                f"{record.key}: the initialiser accepts arguments by position only, got"
+                f" {next(iter(named))!r} by name"
+            )
+        if type(made) is cls or not isinstance(made, Object):
+            return made
+        return _call.as_class(made, cls)
+
+    def __repr__(self) -> str:
+        return _repr(self)
+
+    def __copy__(self) -> Any:
+        copy = _attribute(self.type_index, "__ffi_shallow_copy__")
+        if copy is None:
+            raise CallError(f"{self.type_key}: the library registered no way to copy an object")
+        return copy(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        copy = registry.get_global_func("ffi.DeepCopy")(self)
+        memo[id(self)] = copy
+        return copy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _from_json, (registry.get_global_func("ffi.ToJSONGraphString")(self, None),)
+
+
+def get_type(type_key: str) -> ObjectType:
+    """Return the class of a type by its key, such as ``"ffi.Module"``.
+
+    Raises:
+        NotFoundError: No loaded library has registered the key. It is a `LookupError`.
+        CallError: `type_key` is not a str.
+
+    """
+    if not isinstance(type_key, str):
+        raise CallError(f"get_type: type_key: expected str, got {type(type_key).__name__}")
+    index = _call.type_index_of(type_key)
+    if index is None:
+        index = _OWN_INDEXES.get(type_key)
+    if index is None or index < _FIRST:
+        why = "" if _call.runtime_loaded() else "; libtvm_ffi is not loaded"
+        raise NotFoundError(f"get_type: no type has the key {type_key!r}{why}")
+    found = _class(index, type_key)
+    _refresh(found)
+    return found
+
+
+def list_type_keys() -> list[str]:
+    """Return the keys of all registered types of objects, in the order of their indexes."""
+    keys = _call.global_function("ffi.GetRegisteredTypeKeys")
+    if keys is None:
+        return list(_OWN_INDEXES)
+    return [key for key in keys() if (_call.type_index_of(key) or 0) >= _FIRST]
+
+
+# --------------------------------------------------------------------------------- classes
+
+_classes: dict[int, ObjectType] = {}
+"""The class of each type index; `lane_class_of` of the lane has the same."""
+
+_known: set[int] = set()
+"""The type indexes that are in the table: asking for any other ends the process."""
+
+
+def class_of(index: int) -> ObjectType | None:
+    """Return the class for objects with a type index, or None for one that is not registered."""
+    if index not in _known:
+        keys = _call.global_function("ffi.GetRegisteredTypeKeys")
+        if keys is None:  # a libtvm_ffi older than 0.1.3
+            return None
+        _known.update(found for key in keys() if (found := _call.type_index_of(key)) is not None)
+    if index not in _known:
+        return None
+    try:
+        return _class(index)
+    except FnabiError:
+        return None  # get_type says why
+
+
+def _class(index: int, key: str | None = None) -> ObjectType:
+    found = _classes.get(index)
+    if found is None:
+        found = _classes[index] = _make(index, key)
+        if _call.runtime_loaded() and not isinstance(found, _OwnType):
+            _call.set_class(index, found)
+    return found
+
+
+def _make(index: int, key: str | None) -> ObjectType:
+    if _call.runtime_loaded():
+        key = _call.type_info(index)[0]
+    assert key is not None
+    if key in _WRITTEN:
+        module, name = _WRITTEN[key]
+        written: ObjectType = getattr(import_module(module), name)
+        written.__fnabi_type__ = _Record(key, index)
+        _add(written)
+        return written
+    record = _Record(key, index)
+    base: type = Instance
+    for ancestor in record.ancestors:
+        each = _class(ancestor)
+        base = base if isinstance(each, _OwnType) else each
+    prefix, _, name = key.rpartition(".")
+    namespace: dict[str, Any] = {
+        "__doc__": record.doc or f"Objects of type {key}.",
+        "__module__": prefix or "fnabi",
+        "__fnabi_type__": record,
+    }
+    if key in _OWN:
+        return _OwnType(name, (Instance,), namespace)
+    namespace["__eq__"], namespace["__hash__"] = _comparison(record)
+    namespace |= _namespace(record)
+    return ObjectType(name, (base,), namespace)
+
+
+def _namespace(record: _Record) -> dict[str, Any]:
+    """Return the attributes of a class that fields and methods are."""
+    found: dict[str, Any] = {}
+    for field in record.fields:
+        found[field.name] = field
+    for method in record.methods:
+        if method.static:
+            function = method.function
+            function.__doc__ = method.__doc__
+            function.schema = method.schema
+            function.__signature__ = method.__signature__
+            found[method.name] = staticmethod(function)
+        else:
+            found[method.name] = method
+    return {
+        name: value
+        for name, value in found.items()
+        if name not in _OWN_NAMES and not name.startswith("__ffi_")
+    }
+
+
+def _refresh(cls: ObjectType) -> None:
+    """Add what has been registered for a type after its class was made."""
+    record = cls.__fnabi_type__
+    if not _call.runtime_loaded():
+        return
+    if _call.type_size(record.index) == (len(record.fields), len(record.methods)):
+        return
+    record.read()
+    if not isinstance(cls, _OwnType):
+        _add(cls)
+
+
+def _add(cls: ObjectType) -> None:
+    for name, value in _namespace(cls.__fnabi_type__).items():
+        if name not in vars(cls):
+            setattr(cls, name, value)
+
+
+def _attribute(index: int, name: str) -> _call.Function | None:
+    value = _call.type_attribute(index, name)
+    return value if isinstance(value, _call.Function) else None
+
+
+# -------------------------------------------------------------------- equality, hash, repr
+
+
+def _comparison(record: _Record) -> tuple[Callable[..., Any], Callable[..., Any] | None]:
+    if _attribute(record.index, "__ffi_eq__") is not None:
+        has_hash = _attribute(record.index, "__ffi_hash__") is not None
+        return _equal_by_type, _hash_by_type if has_hash else None
+    if record.equality in (_TREE, _DAG, _CONST_TREE):
+        return _equal_by_structure, _hash_by_structure
+    return Object.__eq__, Object.__hash__
+
+
+def _equal_by_type(self: Object, other: object) -> Any:
+    if not isinstance(other, Instance):
+        return NotImplemented
+    if self.address == other.address:
+        return True
+    return registry.get_global_func("ffi.RecursiveEq")(self, other)
+
+
+def _hash_by_type(self: Object) -> int:
+    return hash(registry.get_global_func("ffi.RecursiveHash")(self))
+
+
+def _equal_by_structure(self: Object, other: object) -> Any:
+    if not isinstance(other, Instance):
+        return NotImplemented
+    if self.address == other.address:
+        return True
+    return registry.get_global_func("ffi.StructuralEqual")(self, other, False, False)
+
+
+def _hash_by_structure(self: Object) -> int:
+    return hash(registry.get_global_func("ffi.StructuralHash")(self, False, False))
+
+
+class _Shown(threading.local):
+    """The objects whose repr is being made, from the outermost in."""
+
+    def __init__(self) -> None:
+        self.addresses: list[int] = []
+
+
+_shown = _Shown()
+
+
+def _repr(self: Instance) -> str:
+    key = self.type_key
+    own = _attribute(self.type_index, "__ffi_repr__")
+    if own is not None:
+        try:
+            text = registry.get_global_func("ffi.ReprPrint")(self)
+        except Exception:  # the library's own code; a repr should not fail
+            text = None
+        if isinstance(text, str):
+            return text
+    fields = [field for field in type(self).fields.values() if not field.hidden]
+    if not fields:
+        return f"<{key} at {self.address:#x}>"
+    shown = _shown.addresses
+    if self.address in shown or len(shown) >= _REPR_DEPTH:
+        return f"{key}(...)"
+    shown.append(self.address)
+    try:
+        parts = [f"{field.name}={_field_repr(field, self)}" for field in fields]
+    finally:
+        shown.pop()
+    return f"{key}({', '.join(parts)})"
+
+
+def _field_repr(field: _call.Field, instance: Instance) -> str:
+    try:
+        return repr(field.__get__(instance))
+    except Exception as problem:  # a getter that fails is no reason to show nothing
+        return f"<{type(problem).__name__}>"
+
+
+def _from_json(text: str) -> Any:
+    """Make an object again that was pickled."""
+    return registry.get_global_func("ffi.FromJSONGraphString")(text)
+
+
+# -------------------------------------------------------------------------------- metadata
+
+
+@lru_cache(maxsize=4096)
+def member_schema(metadata: str) -> schema.Schema | None:
+    """Return the type of a field or method from its metadata, or None where that has none."""
+    if not metadata:
+        return None
+    try:
+        return schema.parse(metadata).schema
+    except FormatError:
+        return None
+
+
+def method_signature(method: _call.Method) -> Signature:
+    """Return the signature of a method; the object is the parameter ``self``."""
+    described = method.schema
+    found = schema.signature(described or schema.TypeSchema("ffi.Function"))
+    parameters = list(found.parameters.values())
+    if method.static or not parameters:
+        return found
+    first = Parameter("self", Parameter.POSITIONAL_ONLY)
+    if parameters[0].kind is Parameter.VAR_POSITIONAL:
+        return found.replace(parameters=[first, *parameters])
+    rest = [each.replace(name=f"arg{at}") for at, each in enumerate(parameters[1:])]
+    return found.replace(parameters=[first, *rest])
