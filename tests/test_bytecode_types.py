@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import flatbuffer
 from fnabi import bytecode, compat, vmfb
 from fnabi.bytecode_types import Alias, Fences, FunctionTypes, contradictions, symbol_name
 from fnabi.errors import FormatError
@@ -295,6 +297,88 @@ def test_edited_bytecode_is_read_or_untyped(name: str) -> None:
             assert len(module.bytecode_types) == len(whole.functions)
             assert len(module.exports) == len(whole.exports)
             data[at] ^= 1 << bit
+
+
+# ------------------------------------------------------------------------ hostile bytecode
+
+IMPORTS = (
+    ("hal.buffer_view.assert", "0rriiCID_v"),
+    ("hal.buffer_view.dim", "0ri_I"),
+)
+
+
+def module_of(
+    code: bytes, functions: list[tuple[int, int, int, int, int]], convention: str
+) -> vmfb.Module:
+    """Make a module of functions: offset, size, blocks, and registers by bank."""
+    descriptors = b"".join(
+        struct.pack("<iiIhhhh", offset, size, 0, 0, *counts) for offset, size, *counts in functions
+    )
+    signature = flatbuffer.Table({0: flatbuffer.String(convention.encode())})
+    exports: list[flatbuffer.Node | None] = [
+        flatbuffer.Table({0: flatbuffer.String(b"f%d" % i), 1: struct.pack("<i", i)})
+        for i in range(len(functions))
+    ]
+    imports: list[flatbuffer.Node | None] = [
+        flatbuffer.Table(
+            {
+                0: flatbuffer.String(name.encode()),
+                1: flatbuffer.Table({0: flatbuffer.String(each.encode())}),
+            }
+        )
+        for name, each in IMPORTS
+    ]
+    root = flatbuffer.Table(
+        {
+            0: flatbuffer.String(b"hostile"),
+            6: flatbuffer.Vector(imports),
+            7: flatbuffer.Vector(exports),
+            8: flatbuffer.Vector([signature] * len(functions)),
+            12: flatbuffer.Numbers(descriptors, 20),
+            13: struct.pack("<I", 17 << 16),
+            14: flatbuffer.Numbers(code),
+        }
+    )
+    return vmfb.from_buffer(flatbuffer.module(root))
+
+
+def branches(count: int) -> bytes:
+    """Return blocks that each branch to the next one, and back to the first."""
+    code = b"".join(
+        b"\x79\x57\0\0" + struct.pack("<IHIH", 16 * (i + 1), 0, 0, 0) for i in range(count)
+    )
+    return code + b"\x79\x5a\0\0"
+
+
+def chain(count: int) -> tuple[bytes, list[tuple[int, int, int, int, int]]]:
+    """Return functions that each call the next one, and the last one the first."""
+    call = b"".join(
+        b"\x79\x58" + struct.pack("<IHHH", (i + 1) % count, 1, 0x8000, 0) + b"\x5a\0\0\0"
+        for i in range(count)
+    )
+    return call, [(16 * i, 16, 1, 2, 2) for i in range(count)]
+
+
+def test_a_long_chain_of_calls() -> None:
+    module = module_of(*chain(20_000), "0r_v")
+    assert len(module.bytecode_types) == 20_000
+    assert None not in module.bytecode_types
+    assert module.exports[0].source == "cconv"
+
+
+@pytest.mark.parametrize("registers", [(8, 8), (32767, 16383)])
+def test_many_blocks(registers: tuple[int, int]) -> None:
+    code = branches(30_000)
+    module = module_of(code, [(0, len(code), 30_001, *registers)], "0rr_v")
+    assert (module.bytecode_types[0] is None) == (registers[0] > 8)  # which is too much
+    assert str(module.exports[0].signature) == "(ref<?>, ref<?>) -> ()"
+
+
+def test_functions_that_share_their_code() -> None:
+    code = branches(1000)
+    module = module_of(code, [(0, len(code), 1001, 8, 8)] * 2000, "0rr_v")
+    known = [types for types in module.bytecode_types if types is not None]
+    assert 100 < len(known) < 2000
 
 
 # ------------------------------------------------------------------------------------ texts

@@ -137,7 +137,8 @@ typedef struct function_types {
   const char* data; /* the module */
   size_t size, ordinal;
   fnabi_error* error;
-  bool concerned; /* the module imports what may tell types */
+  const fnabi_fb_view* root;
+  bool asked, concerned; /* whether the module imports what may tell types */
   bool found, failed;
 } function_types;
 
@@ -161,10 +162,12 @@ static bool imports_hal(fnabi_fb* fb, const fnabi_fb_view* root) {
 
 /* Whether bytecode says more of the function than its calling convention. Of
  * functions without references it cannot. */
-static bool find_types(function_types* types, fnabi_text cconv) {
-  if (!types->concerned || cconv.size == 0 ||
-      memchr(cconv.data, 'r', cconv.size) == NULL)
+static bool find_types(fnabi_fb* fb, function_types* types, fnabi_text cconv) {
+  if (cconv.size == 0 || memchr(cconv.data, 'r', cconv.size) == NULL)
     return false;
+  if (!types->asked) types->concerned = imports_hal(fb, types->root);
+  types->asked = true;
+  if (!types->concerned) return false;
   types->failed = !fnabi_bytecode_types_open(types->of, types->data,
                                              types->size, types->error);
   if (types->failed || !types->of->views) return false;
@@ -178,9 +181,10 @@ static bool find_types(function_types* types, fnabi_text cconv) {
 /* [..., source, signature, doubt, problem, ...]: the signature of the best
  * text. A frontend may write any text as the declaration: if it is malformed,
  * the next best text is used. */
-static void write_signature(fnabi_writer* w, size_t export_index,
+static void write_signature(fnabi_fb* fb, size_t export_index,
                             const fnabi_text* noted, fnabi_text cconv,
                             function_types* types) {
+  fnabi_writer* w = fb->writer;
   fnabi_error problem, other;
   const char *source = NULL, *doubt = NULL;
   int at_fault = NO_TEXT;
@@ -210,7 +214,7 @@ static void write_signature(fnabi_writer* w, size_t export_index,
       at_fault = F;
     if (!readable) problem = other;
   }
-  if (source == NULL && find_types(types, cconv)) {
+  if (source == NULL && find_types(fb, types, cconv)) {
     fnabi_pack_ascii(w, source = "bytecode");
     fnabi_bytecode_types_signature(types->of, types->ordinal, w);
   }
@@ -288,7 +292,7 @@ static bool write_function(fnabi_fb* fb, size_t from, size_t export_index,
       !write_attrs(fb, &view, noted))
     return false;
   size_t before = fb->writer->size;
-  write_signature(fb->writer, export_index, noted, cconv, types);
+  write_signature(fb, export_index, noted, cconv, types);
   write_sip(fb->writer, export_index, noted);
   return write_proofs(fb->writer, types, fb->error) &&
          (!types->found ||
@@ -334,9 +338,11 @@ int64_t fnabi_vmfb_exports(const char* data, size_t size, uint8_t* out,
                        &place, &count))
     return -1;
   fnabi_bytecode_types modules = {0};
-  function_types types = {
-      .of = &modules, .data = data, .size = size, .error = error};
-  types.concerned = imports_hal(&fb, &root);
+  function_types types = {.of = &modules,
+                          .data = data,
+                          .size = size,
+                          .error = error,
+                          .root = &root};
   bool good = true;
   fnabi_pack_wide(&w, 0xDD, count, 4);
   for (size_t i = 0; i < count && good; i++)
