@@ -1121,6 +1121,11 @@ FNABI_API int64_t fnabi_arrow_json(const struct ArrowSchema* schema,
  *                  without a source
  *   declaration    string; null without that attribute
  *   doubt          dictionary of names; null: none
+ *   async          bool: whether the last two arguments are fences
+ *   target         string: the devices that the module asks for, and their
+ *                  executable formats; null where it asks for none, or where
+ *                  fnabi_vmfb_needs fails
+ *   parameters     string: the names of its parameters; null likewise
  *   error_code     dictionary of the names of fnabi_code; null: no error
  *   error_offset   int64, in the file, or for an export in the value of the
  *                  attribute; null where there is no error, and for FNABI_FILE
@@ -1164,7 +1169,7 @@ FNABI_API size_t fnabi_scan_bad(const fnabi_scan* scan);
 
 /* The message of all rows:
  *   [[file, module, function, ordinal, calling_convention, source, signature,
- *     declaration, doubt, error]...]
+ *     declaration, doubt, async, target, parameters, error]...]
  * signature as in fnabi_vmfb_exports; error: [code's name, offset, path, text]
  * or nil. */
 FNABI_API int64_t fnabi_scan_message(const fnabi_scan* scan, uint8_t* out,

@@ -41,7 +41,7 @@ def rows_of(file: Path, lenient: bool = False) -> Iterator[ScanRow]:
         opened = vmfb.open(file, lenient=lenient)
         exports = opened.exports
     except FormatError as problem:
-        yield ScanRow(str(file), *[None] * 8, error_of(problem))
+        yield ScanRow(str(file), *[None] * 11, error_of(problem))
         return
     for export in exports:
         problem = None if export.source is not None else export.problem
@@ -55,8 +55,23 @@ def rows_of(file: Path, lenient: bool = False) -> Iterator[ScanRow]:
             None if problem else export.signature,
             export.attrs.get("iree.abi.declaration"),
             export.doubt,
+            export.is_async,
+            *texts_of(opened),
             None if problem is None else error_of(problem),
         )
+
+
+def texts_of(module: vmfb.Module) -> tuple[str | None, str | None]:
+    """Return the target and the parameters of a module as a row has them."""
+    try:
+        targets, parameters = module.targets, module.parameters
+    except FormatError:
+        return None, None
+    devices = dict.fromkeys(target.device for target in targets)
+    formats = dict.fromkeys(format for target in targets for format in target.formats)
+    target = " ".join(",".join(each) for each in (devices, formats))
+    names = ", ".join(each.full_name for each in parameters if each.key is not None)
+    return target.strip() or None, names or None
 
 
 def node_of(node: dict[str, Any]) -> tuple[Any, ...]:
@@ -85,6 +100,8 @@ def check_table(found: list[dict[str, Any]], rows: list[ScanRow]) -> None:
                 assert [node_of(node) for node in one[side]] == expected
         for name in ("ordinal", "source", "doubt"):
             assert one[name] == getattr(row, name)
+        assert one["async"] == row.is_async
+        assert (one["target"], one["parameters"]) == (row.target, row.parameters)
         for name in ("file", "module", "function", "calling_convention", "declaration"):
             text = getattr(row, name)
             if text is not None:

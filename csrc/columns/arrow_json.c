@@ -30,7 +30,7 @@ static bool make_plan(const struct ArrowSchema* schema,
   const char* format = schema->format;
   bool list = fnabi_arrow_is(format, "+l");
   bool row = fnabi_arrow_is(format, "+s");
-  bool plain = *format != 0 && format[1] == 0 && strchr("cCiluz", *format);
+  bool plain = *format != 0 && format[1] == 0 && strchr("bcCiluz", *format);
   if (!list && !row && !plain) return false;
   if ((list && schema->n_children != 1) || (row && schema->n_children == 0))
     return false;
@@ -156,6 +156,12 @@ static void put_value(fnabi_writer* w, const plan* p, size_t i) {
   }
   const int32_t* offsets = p->data;
   switch (p->format) {
+    case 'b':
+      if (((const uint8_t*)p->data)[i / 8] >> i % 8 & 1)
+        fnabi_put(w, "true", 4);
+      else
+        fnabi_put(w, "false", 5);
+      break;
     case 'u':
     case 'z':
       (p->format == 'u' ? put_text : put_hex)(

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "columns/rows.h"
 #include "columns/scan_table.h"
+#include "module/needs.h"
 #include "module/vmfb.h"
 
 /* ------------------------------------------------------------------ modules */
@@ -55,16 +56,35 @@ static int index_of(fnabi_text text, const char* const* names, size_t count) {
   return -1;
 }
 
-/* Adds the row of an export from the message of fnabi_vmfb_exports. */
-static bool add_export(fnabi_scan* scan, fnabi_text name, fnabi_text module,
+static bool begins(fnabi_text text, const char* with) {
+  size_t size = strlen(with);
+  return text.data != NULL && text.size >= size &&
+         memcmp(text.data, with, size) == 0;
+}
+
+/* Whether the last input is a fence that the bytecode signals: `r` is at what it
+ * proves, which ends with the wait fence and the signal fence. */
+static bool signals_last(const fnabi_scan_row* row, fnabi_reader r) {
+  fnabi_reader signature = {row->begin, (size_t)(row->end - row->begin), 0};
+  size_t sides, inputs, count;
+  int64_t fence;
+  return fnabi_unpack_array(&r, &count) && fnabi_unpack_skip(&r) &&
+         fnabi_unpack_skip(&r) && fnabi_unpack_array(&r, &count) &&
+         fnabi_unpack_skip(&r) && fnabi_unpack_int(&r, &fence) &&
+         fnabi_unpack_array(&signature, &sides) &&
+         fnabi_unpack_array(&signature, &inputs) &&
+         fence == (int64_t)inputs - 1;
+}
+
+/* Adds the row of an export from the message of fnabi_vmfb_exports; `shared` has
+ * what all rows of the module have. */
+static bool add_export(fnabi_scan* scan, const fnabi_scan_row* shared,
                        fnabi_reader* r) {
-  static const char* const declaration[] = {"iree.abi.declaration"};
-  fnabi_scan_row out = FNABI_SCAN_NO_ROW;
+  static const char* const keys[] = {"iree.abi.declaration", "iree.abi.model"};
+  fnabi_scan_row out = *shared;
   char words[WORDS];
   size_t count;
-  fnabi_text text, expected;
-  out.texts[FNABI_SCAN_FILE] = name;
-  out.texts[FNABI_SCAN_MODULE] = module;
+  fnabi_text text, expected, model = {NULL, 0};
   if (!fnabi_unpack_array(r, &count) ||
       !take_text(r, &out.texts[FNABI_SCAN_FUNCTION]) ||
       !fnabi_unpack_int(r, &out.ordinal) ||
@@ -75,8 +95,9 @@ static bool add_export(fnabi_scan* scan, fnabi_text name, fnabi_text module,
        count -= 2) { /* keys and values; of equal keys the last one counts */
     fnabi_text key, value;
     if (!take_text(r, &key) || !take_text(r, &value)) return false;
-    if (index_of(key, declaration, 1) == 0)
-      out.texts[FNABI_SCAN_DECLARATION] = value;
+    int which = index_of(key, keys, 2);
+    if (which == 0) out.texts[FNABI_SCAN_DECLARATION] = value;
+    if (which == 1) model = value;
   }
   if (!take_text(r, &text)) return false;
   out.source = index_of(text, fnabi_scan_sources, FNABI_SCAN_SOURCE_COUNT);
@@ -98,8 +119,11 @@ static bool add_export(fnabi_scan* scan, fnabi_text name, fnabi_text module,
     out.code = (int32_t)code;
     out.texts[FNABI_SCAN_WHY] = explain(out.code, expected, words);
   }
-  return fnabi_unpack_skip(r) && fnabi_unpack_skip(r) && fnabi_unpack_skip(r) &&
-         fnabi_scan_put_row(scan, &out);
+  if (!fnabi_unpack_skip(r) || !fnabi_unpack_skip(r)) return false;
+  out.is_async = begins(out.texts[FNABI_SCAN_DECLARATION], "async ") ||
+                 (model.size == 13 && begins(model, "coarse-fences")) ||
+                 signals_last(&out, *r);
+  return fnabi_unpack_skip(r) && fnabi_scan_put_row(scan, &out);
 }
 
 /* Adds the rows of a module. Returns false when out of memory, with some. */
@@ -123,11 +147,17 @@ static bool add_module(fnabi_scan* scan, fnabi_text name, const char* data,
     if (!fnabi_vector_reserve(v, (size_t)(head + all))) return false;
   }
   fnabi_reader r = {v->data, (size_t)(head + all), 0};
-  fnabi_text module;
+  fnabi_scan_row shared = FNABI_SCAN_NO_ROW;
   size_t count;
-  if (!take_text(&r, &module) || !fnabi_unpack_array(&r, &count)) return false;
+  shared.texts[FNABI_SCAN_FILE] = name;
+  if (!take_text(&r, &shared.texts[FNABI_SCAN_MODULE]) ||
+      !fnabi_unpack_array(&r, &count) ||
+      !fnabi_needs_texts(data, size, &scan->needs,
+                         &shared.texts[FNABI_SCAN_TARGET],
+                         &shared.texts[FNABI_SCAN_PARAMETERS]))
+    return false;
   for (; count > 0; count--)
-    if (!add_export(scan, name, module, &r)) return false;
+    if (!add_export(scan, &shared, &r)) return false;
   return true;
 }
 
@@ -187,6 +217,7 @@ static bool add_file(fnabi_scan* scan, fnabi_text name, bool lenient,
   if (!good) fnabi_scan_go_back(scan, &before);
   shrink(&scan->file);
   shrink(&scan->exports);
+  shrink(&scan->needs);
   return good;
 }
 

@@ -2,7 +2,7 @@
 #include "columns/arrow.h"
 #include "columns/scan_table.h"
 
-enum { CHILDREN = 14, COLUMN_INPUTS = 2 };
+enum { CHILDREN = 17, COLUMN_INPUTS = 2 };
 
 int64_t fnabi_scan_schema(struct ArrowSchema* out) {
   static const fnabi_arrow_field fields[] = {
@@ -18,6 +18,9 @@ int64_t fnabi_scan_schema(struct ArrowSchema* out) {
       {"results", "n", NULL, 0},
       {"declaration", "u", NULL, 0},
       {"doubt", "c", "u", 0},
+      {"async", "b", NULL, 0},
+      {"target", "u", NULL, 0},
+      {"parameters", "u", NULL, 0},
       {"error_code", "C", "u", 0},
       {"error_offset", "l", NULL, 0},
       {"error_path", "u", NULL, 0},
@@ -83,6 +86,21 @@ static bool add_name(struct ArrowArray* out, const fnabi_scan* scan, int vector,
                                     fnabi_arrow_write_name);
 }
 
+/* Adds a column of 0 and 1; -1 is null. */
+static bool add_bool(struct ArrowArray* out, const fnabi_scan* scan,
+                     int vector) {
+  const uint8_t* values = scan->vectors[vector].data;
+  struct ArrowArray* child = fnabi_arrow_add_child(out);
+  if (child == NULL || !fnabi_arrow_open(child, NULL, scan->rows, 2, 0))
+    return false;
+  FNABI_ARROW_VALIDITY(child, (int8_t)values[i] >= 0);
+  uint8_t* bits = fnabi_arrow_make_buffer(child, 1, scan->rows / 8 + 1);
+  if (bits == NULL) return false;
+  for (size_t i = 0; i < scan->rows; i++)
+    bits[i / 8] |= (uint8_t)((unsigned)(values[i] == 1) << i % 8);
+  return true;
+}
+
 static bool add_code(struct ArrowArray* out, const fnabi_scan* scan) {
   const fnabi_vector* v = &scan->vectors[FNABI_SCAN_CODES];
   struct ArrowArray* child = fnabi_arrow_add_child(out);
@@ -122,7 +140,10 @@ int64_t fnabi_scan_array(fnabi_scan* scan, struct ArrowArray* out) {
       add_text(out, scan, FNABI_SCAN_DECLARATION) &&
       add_name(out, scan, FNABI_SCAN_DOUBTS, fnabi_scan_doubts,
                FNABI_SCAN_DOUBT_COUNT) &&
-      add_code(out, scan) && add_number(out, scan, FNABI_SCAN_OFFSETS) &&
+      add_bool(out, scan, FNABI_SCAN_ASYNCS) &&
+      add_text(out, scan, FNABI_SCAN_TARGET) &&
+      add_text(out, scan, FNABI_SCAN_PARAMETERS) && add_code(out, scan) &&
+      add_number(out, scan, FNABI_SCAN_OFFSETS) &&
       add_text(out, scan, FNABI_SCAN_PATH) &&
       add_text(out, scan, FNABI_SCAN_WHY))
     return 0;

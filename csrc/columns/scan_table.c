@@ -27,6 +27,7 @@ void fnabi_scan_free(fnabi_scan* scan) {
   free(scan->path.data);
   free(scan->file.data);
   free(scan->exports.data);
+  free(scan->needs.data);
   free(scan);
 }
 
@@ -83,7 +84,7 @@ static void pack_number(fnabi_writer* w, int64_t number) {
 }
 
 static void pack_row(fnabi_writer* w, const fnabi_scan_row* r) {
-  fnabi_pack_array(w, 10);
+  fnabi_pack_array(w, 13);
   pack_text(w, r->texts[FNABI_SCAN_FILE]);
   pack_text(w, r->texts[FNABI_SCAN_MODULE]);
   pack_text(w, r->texts[FNABI_SCAN_FUNCTION]);
@@ -96,6 +97,12 @@ static void pack_row(fnabi_writer* w, const fnabi_scan_row* r) {
     fnabi_put(w, r->begin, (size_t)(r->end - r->begin));
   pack_text(w, r->texts[FNABI_SCAN_DECLARATION]);
   pack_name(w, fnabi_scan_doubts, r->doubt);
+  if (r->is_async < 0)
+    fnabi_pack_nil(w);
+  else
+    fnabi_pack_bool(w, r->is_async != 0);
+  pack_text(w, r->texts[FNABI_SCAN_TARGET]);
+  pack_text(w, r->texts[FNABI_SCAN_PARAMETERS]);
   if (r->code == FNABI_OK) {
     fnabi_pack_nil(w);
     return;
@@ -137,6 +144,7 @@ static bool put_text(fnabi_vector* v, fnabi_text text) {
 bool fnabi_scan_put_row(fnabi_scan* scan, const fnabi_scan_row* r) {
   fnabi_vector* v = scan->vectors;
   int8_t source = (int8_t)r->source, doubt = (int8_t)r->doubt;
+  int8_t is_async = (int8_t)r->is_async;
   uint8_t code = (uint8_t)r->code;
   for (int i = 0; i < FNABI_SCAN_TEXTS; i++)
     if (!put_text(&v[i * FNABI_SCAN_TEXT_VECTORS], r->texts[i])) return false;
@@ -146,6 +154,7 @@ bool fnabi_scan_put_row(fnabi_scan* scan, const fnabi_scan_row* r) {
                            sizeof r->offset) ||
       !fnabi_vector_append(&v[FNABI_SCAN_SOURCES], &source, 1) ||
       !fnabi_vector_append(&v[FNABI_SCAN_DOUBTS], &doubt, 1) ||
+      !fnabi_vector_append(&v[FNABI_SCAN_ASYNCS], &is_async, 1) ||
       !fnabi_vector_append(&v[FNABI_SCAN_CODES], &code, 1))
     return false;
   fnabi_writer w = {NULL, 0, 0};

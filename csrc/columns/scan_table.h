@@ -13,6 +13,8 @@ enum {
   FNABI_SCAN_FUNCTION,
   FNABI_SCAN_CCONV,
   FNABI_SCAN_DECLARATION,
+  FNABI_SCAN_TARGET,
+  FNABI_SCAN_PARAMETERS,
   FNABI_SCAN_PATH,
   FNABI_SCAN_WHY,
   FNABI_SCAN_TEXTS
@@ -28,6 +30,7 @@ enum {
   FNABI_SCAN_ORDINALS = FNABI_SCAN_TEXTS * FNABI_SCAN_TEXT_VECTORS,
   FNABI_SCAN_SOURCES,  /* int8_t; -1: null */
   FNABI_SCAN_DOUBTS,   /* int8_t; -1: null */
+  FNABI_SCAN_ASYNCS,   /* int8_t; 0, 1; -1: null */
   FNABI_SCAN_CODES,    /* uint8_t; FNABI_OK: null */
   FNABI_SCAN_OFFSETS,  /* int64_t; -1: null */
   FNABI_SCAN_MESSAGES, /* the message of each row */
@@ -37,8 +40,8 @@ enum {
 struct fnabi_scan {
   size_t rows, bad;
   fnabi_vector vectors[FNABI_SCAN_VECTORS];
-  fnabi_columns* columns;           /* the signatures */
-  fnabi_vector path, file, exports; /* scratch of one file */
+  fnabi_columns* columns;                  /* the signatures */
+  fnabi_vector path, file, exports, needs; /* scratch of one file */
 };
 
 enum { FNABI_SCAN_SOURCE_COUNT = 5, FNABI_SCAN_DOUBT_COUNT = 3 };
@@ -59,12 +62,13 @@ typedef struct fnabi_scan_row {
   fnabi_text texts[FNABI_SCAN_TEXTS];
   int64_t ordinal, offset; /* -1: null */
   int source, doubt;       /* -1: null */
+  int is_async;            /* 0, 1; -1: null */
   int32_t code;
   const uint8_t *begin, *end;
 } fnabi_scan_row;
 
 #define FNABI_SCAN_NO_ROW \
-  {.ordinal = -1, .offset = -1, .source = -1, .doubt = -1}
+  {.ordinal = -1, .offset = -1, .source = -1, .doubt = -1, .is_async = -1}
 
 /* Adds a row whose signature has been added already. Returns false when out of
  * memory, with part of the row. */

@@ -1,5 +1,7 @@
 /* What a module needs to run, as its bytecode asks for it: devices and their
  * executable formats, executables, and parameters. */
+#include "module/needs.h"
+
 #include "base/error.h"
 #include "module/bytecode_reach.h"
 
@@ -421,4 +423,111 @@ int64_t fnabi_vmfb_needs(const char* data, size_t size, uint8_t* out,
   free(n.sites.data);
   free(n.creations.data);
   return ok ? (int64_t)w.size : -1;
+}
+
+/* -------------------------------------------------------------------- texts */
+
+enum { TARGET_SIZE = 4096 }; /* at most; more is no text */
+
+static bool take_text(fnabi_reader* r, fnabi_text* text) {
+  *text = (fnabi_text){NULL, 0};
+  return fnabi_unpack_nil(r) || fnabi_unpack_text(r, &text->data, &text->size);
+}
+
+/* Adds a name to a list, unless it is in it already. */
+static bool add_once(fnabi_vector* list, fnabi_text name) {
+  const char* all = (const char*)list->data;
+  for (size_t at = 0; at < list->size;) {
+    const char* end = memchr(all + at, ',', list->size - at);
+    size_t size = end == NULL ? list->size - at : (size_t)(end - all) - at;
+    if (size == name.size && memcmp(all + at, name.data, size) == 0)
+      return true;
+    at += size + 1;
+  }
+  if (list->size + name.size > TARGET_SIZE) return true;
+  return (list->size == 0 || fnabi_vector_append(list, ",", 1)) &&
+         fnabi_vector_append(list, name.data, name.size);
+}
+
+/* Reads the first list: the devices and the formats that they are asked for. */
+static bool read_queries(fnabi_reader* r, fnabi_vector* devices,
+                         fnabi_vector* formats) {
+  size_t count, members;
+  int64_t number;
+  if (!fnabi_unpack_array(r, &count)) return false;
+  for (; count > 0; count--) {
+    fnabi_text category, key;
+    if (!fnabi_unpack_array(r, &members) || !fnabi_unpack_int(r, &number) ||
+        !fnabi_unpack_int(r, &number) || !take_text(r, &category) ||
+        !take_text(r, &key))
+      return false;
+    if (category.data == NULL || key.data == NULL) continue;
+    bool device = is_text(category, "hal.device.id");
+    if (device && key.size > 0 && key.data[key.size - 1] == '*') key.size--;
+    if ((device || is_text(category, "hal.executable.format")) &&
+        !add_once(device ? devices : formats, key))
+      return false;
+  }
+  return true;
+}
+
+/* Reads the fourth list: the parameters. */
+static bool read_parameters(fnabi_reader* r, fnabi_vector* names) {
+  size_t count, members, keys;
+  int64_t number;
+  if (!fnabi_unpack_array(r, &count)) return false;
+  for (; count > 0; count--) {
+    fnabi_text access, scope, key;
+    if (!fnabi_unpack_array(r, &members) || !fnabi_unpack_int(r, &number) ||
+        !fnabi_unpack_int(r, &number) || !take_text(r, &access) ||
+        !take_text(r, &scope))
+      return false;
+    if (fnabi_unpack_nil(r)) continue;
+    if (!fnabi_unpack_array(r, &keys)) return false;
+    for (; keys > 0; keys--) {
+      if (!fnabi_unpack_array(r, &members) || !take_text(r, &key) ||
+          !fnabi_unpack_skip(r) || !fnabi_unpack_skip(r) ||
+          !fnabi_unpack_skip(r) ||
+          (names->size != 0 && !fnabi_vector_append(names, ", ", 2)) ||
+          (scope.size != 0 &&
+           (!fnabi_vector_append(names, scope.data, scope.size) ||
+            !fnabi_vector_append(names, "::", 2))) ||
+          !fnabi_vector_append(names, key.data, key.size))
+        return false;
+    }
+  }
+  return true;
+}
+
+bool fnabi_needs_texts(const char* data, size_t size, fnabi_vector* memory,
+                       fnabi_text* target, fnabi_text* parameters) {
+  fnabi_error error;
+  fnabi_vector parts[3] = {{0}}; /* devices, formats, parameters */
+  *target = *parameters = (fnabi_text){NULL, 0};
+  int64_t needed;
+  memory->size = 0;
+  while ((needed = fnabi_vmfb_needs(data, size, memory->data, memory->capacity,
+                                    &error)) > (int64_t)memory->capacity)
+    if (!fnabi_vector_reserve(memory, (size_t)needed)) return false;
+  if (needed < 0) return error.code != FNABI_MEMORY;
+  fnabi_reader r = {memory->data, (size_t)needed, 0};
+  size_t lists;
+  bool good = fnabi_unpack_array(&r, &lists) &&
+              read_queries(&r, &parts[0], &parts[1]) && fnabi_unpack_skip(&r) &&
+              fnabi_unpack_skip(&r) && read_parameters(&r, &parts[2]);
+  if (good) { /* the message has been read */
+    memory->size = 0;
+    good = fnabi_vector_append(memory, parts[0].data, parts[0].size) &&
+           (parts[1].size == 0 || fnabi_vector_append(memory, " ", 1)) &&
+           fnabi_vector_append(memory, parts[1].data, parts[1].size);
+    size_t first = memory->size;
+    good = good && fnabi_vector_append(memory, parts[2].data, parts[2].size);
+    if (good && first != 0)
+      *target = (fnabi_text){(const char*)memory->data, first};
+    if (good && memory->size != first)
+      *parameters =
+          (fnabi_text){(const char*)memory->data + first, memory->size - first};
+  }
+  for (int i = 0; i < 3; i++) free(parts[i].data);
+  return good;
 }

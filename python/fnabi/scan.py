@@ -85,6 +85,10 @@ class ScanRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
         signature: The typed signature, as `vmfb.Export.signature`; None without a source.
         declaration: The text of ``iree.abi.declaration``; None without it.
         doubt: As `vmfb.Export.doubt`.
+        is_async: As `vmfb.Export.is_async`.
+        target: The devices that the module asks for, and their executable formats, such as
+            ``"local vmvx-bytecode-fb"``; None where it asks for none.
+        parameters: The names of its parameters, ``"model::weight, scale"``; None without any.
         error: The error, or None.
 
     """
@@ -98,6 +102,9 @@ class ScanRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     signature: Signature | None
     declaration: str | None
     doubt: Literal["arity", "names", "type"] | None
+    is_async: bool | None
+    target: str | None
+    parameters: str | None
     error: ScanError | None
 
 
@@ -180,6 +187,9 @@ class Scan:
             ref, ref_bytes  the same of the name of a reference
         declaration         text of "iree.abi.declaration"
         doubt               dictionary of text, as `vmfb.Export.doubt`
+        async               bool, as `vmfb.Export.is_async`
+        target              text: devices and executable formats, "local vmvx-bytecode-fb"
+        parameters          text: names of parameters, "model::weight, scale"
         error_code          dictionary of text: null where there is no error
         error_offset        int64
         error_path, error   text: the part of the module, and the error in words
