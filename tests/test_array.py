@@ -544,10 +544,12 @@ def test_shape_of_a_callee() -> None:
 
 def test_wrong_shapes() -> None:
     for dims in (1, [1.5], ["1"], [None], [[1]]):
-        with pytest.raises(CallError, match="Shape: dims: expected an iterable of ints"):
+        with pytest.raises(CallError, match=r"Shape: dims: .*; expected an iterable of ints"):
             Shape(dims)  # type: ignore[arg-type]
     for dim in (2**63, -(2**63) - 1):
-        with pytest.raises(RangeError, match=f"Shape: dims: expected int64, got {dim} at index 1"):
+        with pytest.raises(
+            RangeError, match=f"Shape: dims: {dim} at index 1 does not fit in int64"
+        ):
             Shape([0, dim])
     assert Shape() == ()
     assert Shape([True]) == (1,)

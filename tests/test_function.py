@@ -284,10 +284,10 @@ def test_arguments_by_name():
     ("args", "named_args", "message"),
     [
         ((print,), {"c": 1}, "argument 'c': no parameter has this name"),
-        ((print, 1), {"a": 1}, "argument 'a': given by position too"),
+        ((print, 1), {"a": 1}, "argument 'a': also given by position"),
         ((print,), {"b": 1}, "argument 'a' is missing"),
         ((), {"a": 1}, "argument 'function' is missing"),
-        ((1, 2, 3, 4), {"b": 1}, "argument 'b': given by position too"),
+        ((1, 2, 3, 4), {"b": 1}, "argument 'b': also given by position"),
     ],
 )
 def test_bad_names(args, named_args, message):
@@ -301,7 +301,8 @@ def test_names_that_are_not_known():
     function = plain("nargs")
     assert function.names is None
     with pytest.raises(
-        CallError, match=r"^nargs: argument 'x': the names .* not known; pass it by"
+        CallError,
+        match=r"^nargs: argument 'x': the function's parameter names are unknown; pass it",
     ):
         function(x=1)
     function.names = ["x"]
@@ -435,7 +436,9 @@ def test_classes_are_callables():
 
 def test_an_argument_that_stands_for_itself():
     for name in ("object", "value", "int", "float"):
-        with pytest.raises(CallError, match=r"^first: argument 0: .*stands for itself"):
+        with pytest.raises(
+            CallError, match=r"^first: argument 0: .*its conversion returned itself"
+        ):
             plain("first")(with_method(f"__tvm_ffi_{name}__", Odd))
     deep: list[object] = []
     deep.append(deep)
@@ -536,7 +539,7 @@ def test_bind():
     for bad in ({"args": (1,)}, {"named": {"x": 1}}):
         with pytest.raises(CallError, match=r"^add_ints: the call is bound to its arguments"):
             call(*bad.get("args", ()), **bad.get("named", {}))
-    with pytest.raises(CallError, match=r"^nargs: argument 1: .*stands for itself"):
+    with pytest.raises(CallError, match=r"^nargs: argument 1: .*its conversion returned itself"):
         plain("nargs").bind(1, with_method("__tvm_ffi_value__", Odd))
 
 
@@ -601,8 +604,8 @@ def test_map_of_many_rows(rows):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ((), "map: expected at least one column"),
-        ((1, "x"), "map: expected at least one column"),
+        ((), "map: no argument is a column; expected at least one"),
+        ((1, "x"), "map: no argument is a column; expected at least one"),
         (([1], [1, 2]), "argument 1: expected a column of 1 rows, got 2"),
     ],
 )
@@ -631,7 +634,7 @@ def test_the_first_failure_ends_a_map(at):
 def test_a_row_that_cannot_be_converted():
     seen: list[object] = []
     bad = with_method("__tvm_ffi_value__", Odd)
-    with pytest.raises(CallError, match=r"argument 2: .*stands for itself") as raised:
+    with pytest.raises(CallError, match=r"argument 2: .*its conversion returned itself") as raised:
         plain("apply").map(lambda a, b: seen.append(a), [1, 2, 3, 4], [1, 2, bad, 4])
     assert raised.value.row == 2
     assert seen == [1, 2]

@@ -319,7 +319,7 @@ def test_what_a_library_says_of_its_functions() -> None:
     assert str(inspect.signature(lib.add_ints)) == "(arg0: int, arg1: int, /) -> int"
     assert lib.first.__doc__ is None
     assert lib.first.schema is None
-    with pytest.raises(CallError, match="add_ints: argument 'x': the names of its parameters"):
+    with pytest.raises(CallError, match="add_ints: argument 'x': the function's parameter names"):
         lib.add_ints(x=1)
 
 

@@ -174,10 +174,16 @@ def test_strides_that_lead_nowhere_do_not_matter(first):
         (np.array([None]), "no DType for object"),
         (np.zeros(2, "S3"), r"no DType for \|S3"),
         (np.zeros(2, [("x", "f4")]), "no DType for"),
-        (np.zeros(2, [("x", "f4"), ("y", "u1")])["x"], "strides of whole elements"),
-        (np.ma.masked_array([1, 2], [True, False]), r"without a mask.*\.filled"),
+        (
+            np.zeros(2, [("x", "f4"), ("y", "u1")])["x"],
+            "strides are not multiples of the element size",
+        ),
+        (np.ma.masked_array([1, 2], [True, False]), r"has a mask.*\.filled"),
         *(
-            (np.zeros(2, getattr(ml_dtypes, name)), r"DLPack packs those of \w+.*view")
+            (
+                np.zeros(2, getattr(ml_dtypes, name)),
+                r"stored in its own byte, but DLPack packs them.*view",
+            )
             for name in PACKED
             if hasattr(ml_dtypes, name)
         ),
@@ -190,7 +196,7 @@ def test_what_dlpack_cannot_describe_is_refused(given, text, first):
     if text is None:
         assert first(given).dtype == DType("unsigned", 8)
         return
-    with pytest.raises(CallError, match=rf"^first: argument 0: expected .*{text}"):
+    with pytest.raises(CallError, match=rf"^first: argument 0: .*{text}"):
         first(given)
     with pytest.raises(CallError, match=text):
         from_dlpack(given)
@@ -469,9 +475,9 @@ def test_offsets_and_strides(first):
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"version": (2, 0)}, "it is of another major version of DLPack"),
-        ({"version": (0, 8)}, "it is of another major version of DLPack"),
-        ({"flags": 4}, "its elements of less than a byte take one each"),
+        ({"version": (2, 0)}, "its major version of DLPack is not 1"),
+        ({"version": (0, 8)}, "its major version of DLPack is not 1"),
+        ({"flags": 4}, "its elements of less than a byte are not packed"),
         ({"tensor": dl_tensor((-1, 2))}, "a dim is negative"),
         ({"tensor": dl_tensor((0, -2))}, "a dim is negative"),
         ({"tensor": dl_tensor((1 << 32, 1 << 31))}, "it is larger than memory"),
@@ -482,7 +488,7 @@ def test_offsets_and_strides(first):
 )
 def test_damaged_tensors_are_given_back(change, text, first):
     deleted = []
-    with pytest.raises(CallError, match=f"expected a tensor that can be read, but {text}"):
+    with pytest.raises(CallError, match=f"the tensor is invalid: {text}"):
         first(Foreign(lambda **_: managed(deleted, **change)))
     assert len(deleted) == 1
 
@@ -526,7 +532,7 @@ def test_other_devices(first):
         assert tensor.__dlpack_device__() == device
         assert tensor.shape == (2, 3)
         assert str(Device(*device)) in repr(tensor)
-        with pytest.raises(CallError, match=r"^Tensor\.numpy: the memory is of"):
+        with pytest.raises(CallError, match=r"^Tensor\.numpy: NumPy cannot access the memory of"):
             tensor.numpy()
         with pytest.raises(BufferError, match="its memory is not the CPU's"):
             memoryview(tensor)
@@ -598,7 +604,7 @@ def test_exchange_of_other_versions(first):
 
 
 def test_exchange_that_fails(first):
-    with pytest.raises(CallError, match="its exchange API failed without saying why"):
+    with pytest.raises(CallError, match="its DLPack exchange API failed without an exception"):
         first(exchanging(view_of=lambda *_: -1)())
     broken = exchanging(view_of=lambda _, out: DLTensor.from_address(out).__init__(ndim=-1) or 0)
     with pytest.raises(CallError, match="its number of dims is negative"):
@@ -645,7 +651,7 @@ def test_dlpack_arguments(first):
         assert "dltensor_versioned" not in repr(tensor.__dlpack__(max_version=none))
     assert tensor.__dlpack_device__() == (1, 0)
     tensor.__dlpack__(stream=None, dl_device=(1, 0), copy=False)
-    with pytest.raises(BufferError, match="cannot be taken for that of device 2:0"):
+    with pytest.raises(BufferError, match="cannot be exported as that of device 2:0"):
         tensor.__dlpack__(dl_device=(2, 0), copy=False)
     with pytest.raises(BufferError, match="cannot be copied to device 2:0"):
         tensor.__dlpack__(dl_device=(2, 0))
@@ -723,7 +729,7 @@ def test_lanes_and_packed_elements(first):
         packed.numpy()
     copy = from_dlpack(Foreign(partial(packed.__dlpack__, copy=True)))
     assert copy.nbytes == 3
-    with pytest.raises(BufferError, match="can be copied when they are compact"):
+    with pytest.raises(BufferError, match="can be copied only if it is"):
         of((0, 4, 1), (5,), (2,)).__dlpack__(copy=True)
     with pytest.raises(CallError, match="neither NumPy nor ml_dtypes"):
         of((2, 128, 1), (2,)).numpy()
@@ -793,7 +799,7 @@ def test_lent_tensors_expire(values):
     assert len(kept) == values
     for tensor in kept:
         for name in ("shape", "strides", "ndim", "size", "nbytes", "dtype", "device", "data_ptr"):
-            with pytest.raises(CallError, match="lent for one call of a callback, which is over"):
+            with pytest.raises(CallError, match="only valid during a callback that has returned"):
                 getattr(tensor, name)
         for use in (
             tensor.numpy,
@@ -805,7 +811,7 @@ def test_lent_tensors_expire(values):
             partial(plain("nop"), tensor),
             partial(from_dlpack, tensor),
         ):
-            with pytest.raises(CallError, match="which is over"):
+            with pytest.raises(CallError, match="that has returned"):
                 use()
         assert repr(tensor) == "<fnabi.Tensor, whose call is over>"
 
@@ -827,8 +833,8 @@ def test_lent_tensors_are_passed_on_but_not_kept(first):
 
     assert lend(callback, lent)[0] == 0
     assert len(problems) == 7
-    assert sum("got a Tensor that is lent for one call" in text for text in problems) == 5
-    assert sum("got a DLTensor*, whose memory nobody keeps" in text for text in problems) == 1
+    assert sum("Tensor that is only valid during one call" in text for text in problems) == 5
+    assert sum("a DLTensor* cannot be kept after the call" in text for text in problems) == 1
 
 
 def test_lent_tensors_cannot_be_returned():
@@ -846,7 +852,7 @@ def test_lent_tensors_expire_after_an_exception():
         raise ValueError
 
     assert lend(callback, dl_tensor())[0] != 0
-    with pytest.raises(CallError, match="which is over"):
+    with pytest.raises(CallError, match="that has returned"):
         _ = kept[0].shape
 
 
@@ -962,7 +968,7 @@ def test_other_dtypes(first):
         np.dtype(">f4"),
         np.dtype("O"),
     ):
-        with pytest.raises(CallError, match=r"^first: argument 0: expected a dtype"):
+        with pytest.raises(CallError, match=r"^first: argument 0: .*dtype"):
             first(bad)
     for code, bits in ((6, 1), (6, 16), (7, 16), (17, 8), (18, 8), (255, 255)):
         with pytest.raises(CallError, match=rf"no DType for DLPack's code {code} of {bits} bits"):
@@ -1053,7 +1059,9 @@ def test_torch_tensors_that_are_not_as_they_seem(first):
     torch = pytest.importorskip("torch")
     conjugated = torch.full((3, 2), 1 + 2j).conj()
     for given in (conjugated, conjugated.imag, conjugated.imag[1], conjugated.imag[1, 1]):
-        with pytest.raises(CallError, match=r"as they are in memory, but is_(conj|neg)\(\)"):
+        with pytest.raises(
+            CallError, match=r"differ from its memory, because is_(conj|neg)\(\) is true"
+        ):
             first(given)
         assert first(given.resolve_conj().resolve_neg()).shape == tuple(given.shape)
     assert first(torch.full((3,), 1 + 2j)).numpy().tolist() == [1 + 2j] * 3
@@ -1071,13 +1079,13 @@ def test_torch_dtypes_and_devices(first):
         if not isinstance(dtype, torch.dtype):
             continue
         if str(dtype)[6:].startswith(("q", "bits")):
-            with pytest.raises(CallError, match="expected a dtype that DLPack has"):
+            with pytest.raises(CallError, match="DLPack has no dtype for"):
                 first(dtype)
         else:
             assert str(first(dtype)) == str(dtype)[6:].replace("_x2", "x2")
     assert first(torch.device("cuda", 1)) == Device("cuda:1")
     assert first(torch.device("cpu")) == Device("cpu")
-    with pytest.raises(CallError, match="expected a device that DLPack has"):
+    with pytest.raises(CallError, match="DLPack has no device for"):
         first(torch.device("meta"))
 
 

@@ -75,8 +75,8 @@ static PyObject* any_repr(PyObject* self) {
 static PyGetSetDef any_getset[] = {
     {"type_index", any_type_index, NULL, "What the value is, a number.", NULL},
     {"value", any_get, NULL,
-     "The value as a Python object.\n\nRaises:\n    CallError: when the type "
-     "index is none that a value may have.\n",
+     "The value as a Python object.\n\nRaises:\n    CallError: If the type "
+     "index is not that of a value.\n",
      NULL},
     {0}};
 
@@ -88,10 +88,10 @@ static PyMethodDef any_methods[] = {
 static PyType_Slot any_slots[] = {
     {Py_tp_doc,
      "Any(value=None)\n--\n\n"
-     "A value as it crosses TVM-FFI's stable C ABI: 16 bytes.\n\n"
-     "A type index, padding that is zero but for the size of a short text, and "
-     "64 bits\nof payload. Equal by the rules of the ABI: the same bytes, or "
-     "the same text.\n"},
+     "A value of TVM-FFI's stable C ABI, 16 bytes.\n\n"
+     "A type index, the size of a short text or zero, and 64 bits of payload. "
+     "Two values\nare equal if their bytes or their texts are equal, as keys "
+     "of the ABI's maps are.\n"},
     {Py_tp_new, any_new},
     {Py_tp_dealloc, any_dealloc},
     {Py_tp_getset, any_getset},

@@ -2,7 +2,7 @@
 
 /* ----------------------------------------------------------------- AnyArray */
 
-/* Values one after the other, as a call takes its arguments. */
+/* Contiguous values, in the layout of the arguments of a call. */
 typedef struct lane_any_array {
   PyObject_HEAD fnabi_any* data; /* owned values */
   Py_ssize_t size;
@@ -19,7 +19,7 @@ PyObject* lane_any_array_new(Py_ssize_t size) {
     Py_DECREF(self);
     return PyErr_NoMemory();
   }
-  self->size = size; /* None, all of them */
+  self->size = size; /* all None */
   return (PyObject*)self;
 }
 
@@ -143,9 +143,10 @@ static PyMethodDef array_methods[] = {
 static PyType_Slot array_slots[] = {
     {Py_tp_doc,
      "AnyArray(values)\n--\n\n"
-     "Values one after the other in memory, 16 bytes each, as a call takes "
-     "them.\n\nA slice is an AnyArray again. Its buffer is these bytes, "
-     "read-only. Equal where\nthe values are, by the rules of the ABI.\n"},
+     "Contiguous values of 16 bytes each, in the layout of the arguments of a "
+     "call.\n\nA slice is an AnyArray too. The buffer protocol gives read-only "
+     "access to the\nbytes. Two AnyArrays are equal if their values are, as "
+     "for `Any`.\n"},
     {Py_tp_new, array_new},
     {Py_tp_dealloc, array_dealloc},
     {Py_tp_methods, array_methods},

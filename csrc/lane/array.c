@@ -4,7 +4,7 @@
 
 /* -------------------------------------------------------------- to an array */
 
-/* None of these runs Python. */
+/* These functions run no Python code. */
 static bool fill_simple(PyObject* value, fnabi_any* out) {
   PyTypeObject* type = Py_TYPE(value);
   if (type == &PyLong_Type) {
@@ -21,7 +21,7 @@ static bool fill_simple(PyObject* value, fnabi_any* out) {
   return false;
 }
 
-/* A new array, or list, of the values of a Python list or tuple. */
+/* Creates an array or list with the values of a Python list or tuple. */
 static fnabi_seq_object* own_items(PyObject* items, bool as_list) {
   bool list = PyList_Check(items);
   Py_ssize_t size = list ? PyList_Size(items) : PyTuple_Size(items);
@@ -43,7 +43,7 @@ static fnabi_seq_object* own_items(PyObject* items, bool as_list) {
     Py_INCREF(item);
     status = lane_own(item, seq->data + i);
     Py_DECREF(item);
-    /* converting an element may run Python, which may change the list */
+    /* Converting an element may run Python code, which may change the list. */
     if (list && status == 0 && PyList_Size(items) != size)
       status = lane_call_error("the list changed while it was converted");
   }
@@ -60,7 +60,7 @@ int lane_array_own(PyObject* sequence, fnabi_any* out) {
   return 0;
 }
 
-/* Every step-th value from start on, `count` of them. */
+/* Copies `count` values: every step-th one from start on. */
 static fnabi_seq_object* copy(const fnabi_seq_object* seq, int64_t start,
                               int64_t step, int64_t count, bool as_list) {
   fnabi_seq_object* made =
@@ -133,8 +133,8 @@ static PyObject* make(PyTypeObject* type, PyObject* args, PyObject* names) {
 
 /* ------------------------------------------------------------ from an array */
 
-/* An array does not change. A list may, whenever Python runs: a value of it is
- * then kept with a reference of its own, and its size is asked for again. */
+/* An array is immutable. A list may change whenever Python code runs, so each
+ * value of it is held by its own reference, and its size is read again. */
 
 static bool get(const fnabi_seq_object* seq, int64_t i, fnabi_any* out) {
   if (i >= seq->size) return false;
@@ -223,7 +223,7 @@ static PyObject* item(PyObject* self, Py_ssize_t i) {
   return NULL;
 }
 
-/* An index from the front, which may still be outside. */
+/* Converts a negative index. The result may be out of range. */
 static int index_of(PyObject* self, PyObject* key, Py_ssize_t* i) {
   if (!PyIndex_Check(key))
     return lane_call_error_got(key, "%s: index: expected int or slice",
@@ -234,7 +234,7 @@ static int index_of(PyObject* self, PyObject* key, Py_ssize_t* i) {
   return 0;
 }
 
-/* Where the slice begins, its step, and how many values are in it. */
+/* The start of a slice, its step, and the number of values. */
 static int slice_of(PyObject* self, PyObject* key, Py_ssize_t* start,
                     Py_ssize_t* step, Py_ssize_t* count) {
   Py_ssize_t stop;
@@ -273,7 +273,7 @@ static PyObject* compare(PyObject* self, PyObject* other, int operation) {
   return equal < 0 ? NULL : PyBool_FromLong(equal == (operation == Py_EQ));
 }
 
-/* That of the tuple of the values. */
+/* The hash of the tuple of the values. */
 static Py_hash_t hash(PyObject* self) {
   if (Py_EnterRecursiveCall(" while an array is hashed")) return -1;
   Py_hash_t answer = -1;
@@ -286,8 +286,8 @@ static Py_hash_t hash(PyObject* self) {
   return answer;
 }
 
-/* The first place of a value in [start, stop), or how often it is there. -1:
- * nowhere; -2: an exception. */
+/* The first index of a value in [start, stop), or the number of times it
+ * occurs. -1: not found; -2: an exception. */
 static Py_ssize_t find(PyObject* self, PyObject* value, Py_ssize_t start,
                        Py_ssize_t stop, bool count) {
   fnabi_any sought, here;
@@ -341,7 +341,7 @@ static PyObject* seq_count(PyObject* self, PyObject* value) {
        "The first index of a value.\n\nRaises:\n    ValueError: when it is " \
        "not there.\n"},                                                      \
       {"count", seq_count, METH_O,                                           \
-       "count($self, value, /)\n--\n\nHow often a value is there."},         \
+       "count($self, value, /)\n--\n\nThe number of times a value occurs."}, \
       {"__reduce__", reduce, METH_NOARGS, "For copies and pickles."}
 
 #define READING_SLOTS                                                         \
@@ -354,8 +354,8 @@ static PyObject* seq_count(PyObject* self, PyObject* value) {
 
 /* -------------------------------------------------------- changes to a list */
 
-/* What is put in is converted first, because that may run Python; from then on
- * until the list is whole again nothing is given back. */
+/* New values are converted first, because that may run Python code, which may
+ * change the list. Old values are released last, for the same reason. */
 
 static int insert_at(PyObject* self, Py_ssize_t i, PyObject* value) {
   fnabi_any any;
@@ -378,8 +378,8 @@ static void reverse_range(fnabi_any* from, fnabi_any* to) {
   while (from < to && from < --to) swap(from++, to);
 }
 
-/* Puts the values of `fresh` in the place of `count` values, and takes `fresh`
- * over. */
+/* Replaces `count` values with the values of `fresh`. Takes ownership of
+ * `fresh`. */
 static int replace(fnabi_seq_object* list, Py_ssize_t start, Py_ssize_t count,
                    fnabi_seq_object* fresh) {
   Py_ssize_t size = (Py_ssize_t)list->size, added = 0;
@@ -552,12 +552,12 @@ static PyMethodDef array_methods[] = {READING, {0}};
 static PyType_Slot array_slots[] = {
     {Py_tp_doc,
      "Array(values=())\n--\n\n"
-     "An array of values, which does not change.\n\n"
-     "A sequence: lists and tuples in it are arrays too, dicts are maps. "
-     "Equal to an\nArray, a List or a list whose values are equal. Its repr "
-     "shows arrays and maps in\nit as lists and dicts.\n\n"
-     "Args:\n    values: Any iterable.\n\nRaises:\n    CallError: when "
-     "`values` is none, or changes while it is converted.\n"},
+     "An immutable sequence of values.\n\n"
+     "Lists and tuples among the values become arrays, dicts become maps. An "
+     "Array is\nequal to an Array, a List or a list with equal values. The "
+     "repr shows nested arrays\nand maps as lists and dicts.\n\n"
+     "Args:\n    values: Any iterable.\n\nRaises:\n    CallError: If "
+     "`values` is not iterable, or changes while it is converted.\n"},
     {Py_tp_methods, array_methods},
     {Py_tp_hash, hash},
     READING_SLOTS,
@@ -577,31 +577,30 @@ static PyMethodDef list_methods[] = {
     {"extend", list_extend, METH_O,
      "extend($self, values, /)\n--\n\n"
      "Add all values of an iterable at the end.\n\nRaises:\n    CallError: "
-     "when it is none.\n"},
+     "If `values` is not iterable.\n"},
     {"pop", list_pop, METH_VARARGS,
      "pop($self, index=-1, /)\n--\n\n"
-     "Remove a value and give it.\n\nRaises:\n    IndexError: when it is not "
-     "there.\n"},
+     "Remove a value and return it.\n\nRaises:\n    IndexError: If the index "
+     "is out of range.\n"},
     {"remove", list_remove, METH_O,
      "remove($self, value, /)\n--\n\n"
-     "Remove the first that is equal to a value.\n\nRaises:\n    ValueError: "
-     "when there is none.\n"},
+     "Remove the first occurrence of a value.\n\nRaises:\n    ValueError: "
+     "If there is none.\n"},
     {"clear", list_clear, METH_NOARGS,
      "clear($self, /)\n--\n\nRemove all values."},
     {"reverse", list_reverse, METH_NOARGS,
-     "reverse($self, /)\n--\n\nTurn the order round, in place."},
+     "reverse($self, /)\n--\n\nReverse the order in place."},
     {"copy", list_copy, METH_NOARGS,
-     "copy($self, /)\n--\n\nA new list of the same values."},
+     "copy($self, /)\n--\n\nReturn a new list with the same values."},
     {0}};
 
 static PyType_Slot list_slots[] = {
     {Py_tp_doc,
      "List(values=())\n--\n\n"
-     "A list of values, which all who hold it share: a change is seen by "
-     "libraries too.\n\n"
-     "A mutable sequence; see `Array` for what is in it and what equals it.\n\n"
-     "Args:\n    values: Any iterable.\n\nRaises:\n    CallError: when "
-     "`values` is none, or changes while it is converted.\n"},
+     "A mutable sequence of values, shared between Python and libraries.\n\n"
+     "Values are converted and compared as by `Array`.\n\n"
+     "Args:\n    values: Any iterable.\n\nRaises:\n    CallError: If "
+     "`values` is not iterable, or changes while it is converted.\n"},
     {Py_tp_methods, list_methods},
     {Py_tp_hash, PyObject_HashNotImplemented},
     READING_SLOTS,

@@ -4,7 +4,8 @@
 
 /* ----------------------------------------------------------------- capsules */
 
-/* The name of a capsule is what it holds; it keeps the pointer to it. */
+/* The name of a capsule is the name of the structure that it holds. The capsule
+ * keeps the pointer to the name. */
 
 static const char* kind_of(PyObject* name) {
   static const char* const kinds[] = {"arrow_schema", "arrow_array",
@@ -13,12 +14,12 @@ static const char* kind_of(PyObject* name) {
     if (PyUnicode_Check(name) &&
         PyUnicode_CompareWithASCIIString(name, kinds[i]) == 0)
       return kinds[i];
-  lane_call_error("arrow: expected the name of a structure, got %R", name);
+  lane_call_error("arrow: unknown structure %R", name);
   return NULL;
 }
 
-/* What is released may be Python's, and must not see the exception that lets
- * go of the capsule. */
+/* Releasing the structure may run Python code, which must not see the current
+ * exception. */
 static void free_capsule(PyObject* capsule) {
   PyObject *type, *problem, *traceback;
   const char* kind = PyCapsule_GetName(capsule);
@@ -64,12 +65,12 @@ static PyObject* arrow_take(PyObject* module, PyObject* args) {
 static PyMethodDef arrow_methods[] = {
     {"arrow_capsule", arrow_capsule, METH_O,
      "arrow_capsule(kind, /)\n--\n\n"
-     "Give a capsule of that name, and the address of the empty structure that "
-     "it owns.\n"},
+     "Return a capsule of that name, and the address of the empty structure "
+     "that it owns.\n"},
     {"arrow_take", arrow_take, METH_VARARGS,
      "arrow_take(capsule, kind, structure, /)\n--\n\n"
-     "Move what a capsule holds to the empty structure at that address. Give "
-     "None, or\nwhat is wrong with the capsule.\n"},
+     "Move the structure of a capsule to the empty structure at an address. "
+     "Return None,\nor what is wrong with the capsule.\n"},
     {0}};
 
 int lane_arrow_init(PyObject* module) {

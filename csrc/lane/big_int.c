@@ -1,6 +1,6 @@
 #include "lane/lane.h"
 
-/* A method of int, whatever a subclass makes of it. */
+/* A method of int, even if a subclass overrides it. */
 static PyObject* call_int(const char* name, PyObject* args, PyObject* named) {
   PyObject* method = PyObject_GetAttrString((PyObject*)&PyLong_Type, name);
   PyObject* answer = method && args ? PyObject_Call(method, args, named) : NULL;

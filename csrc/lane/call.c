@@ -4,7 +4,7 @@
 typedef struct lane_call {
   PyObject_HEAD lane_vectorcall vectorcall;
   PyObject* function;
-  PyObject* args;   /* the tuple that they came in */
+  PyObject* args;   /* the tuple of the Python arguments */
   PyObject* values; /* an AnyArray */
 } lane_call;
 
@@ -65,9 +65,10 @@ static PyMethodDef call_methods[] = {LANE_NOT_PICKLED, {0}};
 
 static PyType_Slot call_slots[] = {
     {Py_tp_doc,
-     "A function with its arguments, converted once; calling it repeats the "
-     "call.\n\nTensors are passed in place: what is in them counts when the "
-     "call is made.\n"},
+     "A function bound to arguments, which are converted once. Calling it "
+     "repeats the call.\n\nTensors are not copied: each call uses their "
+     "current "
+     "contents.\n"},
     {Py_tp_call, call_call},
     {Py_tp_dealloc, call_dealloc},
     {Py_tp_traverse, call_traverse},

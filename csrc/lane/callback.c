@@ -2,10 +2,10 @@
 
 /* ----------------------------------------------------------------- callback */
 
-/* A function of the ABI that calls a Python object, on whatever thread. An
- * error that it reports waits on that thread; a library that calls it on one of
- * its own and joins that may fail without taking the error along. So the
- * callback remembers the exception for the call that it was an argument of. */
+/* A function of the ABI that calls a Python object, on any thread. The ABI
+ * stores an error per thread. A library that calls the callback on its own
+ * thread and joins it may lose the error. So the callback remembers the
+ * exception for the call that it was an argument of. */
 typedef struct callback {
   fnabi_function_object function;
   PyObject* callable;
@@ -23,8 +23,8 @@ static void delete_callback(void* self, int flags) {
   if (flags & FNABI_DELETER_WEAK) fnabi_object_free(self);
 }
 
-/* A DLTensor* is good until the callback returns: what it was made of here is
- * then made unusable, whoever still owns it. */
+/* A DLTensor* is valid until the callback returns. The Tensor made from it is
+ * then expired, even if Python still holds it. */
 static PyObject* from_argument(const fnabi_any* arg) {
   if (arg->type_index != FNABI_INDEX_DLTENSOR) return lane_from(arg, false);
   return lane_tensor_of_view((const fnabi_dl_tensor*)arg->v_pointer);
@@ -88,8 +88,8 @@ static int run_callback(void* handle, const fnabi_any* args, int32_t n,
   bool foreign = PyGILState_GetThisThreadState() == NULL;
   PyGILState_STATE gil = PyGILState_Ensure();
   callback* self = handle;
-  /* The callback may let go of itself. What is raised already, where a deleter
-   * calls back while an exception is on its way, stays so. */
+  /* The callback may release itself. An exception that is already raised is
+   * kept: a deleter may call back while it is propagated. */
   PyObject* callable = self->callable;
   Py_INCREF(callable);
   if (foreign) fnabi_object_retain(self);
@@ -157,7 +157,7 @@ static PyObject* callable_of(PyObject* module, PyObject* function) {
 static PyMethodDef callback_methods[] = {
     {"callable_of", callable_of, METH_O,
      "callable_of(function, /)\n--\n\n"
-     "The Python callable that a Function was made of, or None."},
+     "The Python callable that a Function was made from, or None."},
     {0}};
 
 int lane_callback_init(PyObject* module) {

@@ -3,7 +3,8 @@
 
 /* -------------------------------------------------------------------- lists */
 
-/* The bytes of a text; false where it is none of those that need no copy. */
+/* Returns the bytes of a text without a copy, or false if it needs a copy or is
+ * not a text. */
 static bool text_of(PyObject* item, fnabi_text* text) {
   if (PyBytes_Check(item)) {
     text->data = PyBytes_AsString(item);
@@ -65,10 +66,10 @@ static PyObject* columns_add(PyObject* module, PyObject* args) {
 static PyMethodDef columns_methods[] = {
     {"columns_add", columns_add, METH_VARARGS,
      "columns_add(columns, strings, begin, end, /)\n--\n\n"
-     "Add rows for strings[begin:end] of a list or tuple, up to the first that "
-     "is\nneither bytes nor None nor a str without surrogates; `columns` is an "
-     "address of\nfnabi_columns. Give how many there are; -1 when there is no "
-     "memory, or too much in\none side.\n"},
+     "Add rows for strings[begin:end] of a list or tuple, up to the first one "
+     "that is\nneither bytes nor None nor a str without surrogates. `columns` "
+     "is the address of an\nfnabi_columns. Return the number of rows added, or "
+     "-1 if memory is exhausted or a side\nis too large.\n"},
     {0}};
 
 int lane_columns_init(PyObject* module) {

@@ -13,8 +13,8 @@ static void delete_raised(void* self, int flags) {
   fnabi_error_object_delete(self, flags);
 }
 
-/* The name of a class, where it is one of those that everybody knows; NULL,
- * without an exception, where it is none. */
+/* The name of a class if it is a builtin exception that every library knows;
+ * otherwise NULL, without an exception. */
 static PyObject* known_name(PyObject* class) {
   PyObject* name = PyType_GetName((PyTypeObject*)class);
   if (name != NULL && PyDict_GetItem(PyEval_GetBuiltins(), name) != class)
@@ -22,8 +22,8 @@ static PyObject* known_name(PyObject* class) {
   return name;
 }
 
-/* The name of the first class that is known, most often its own; others than
- * that are RuntimeErrors to a library. */
+/* The name of the exception's class or of its first base class that libraries
+ * know; "RuntimeError" if there is none. */
 static PyObject* kind_of_exception(PyObject* exception) {
   PyObject *class = (PyObject*)Py_TYPE(exception), *mro = NULL, *kind = NULL;
   for (Py_ssize_t i = 1;; i++) {
@@ -40,7 +40,8 @@ static PyObject* kind_of_exception(PyObject* exception) {
   return kind;
 }
 
-/* str() of it, but of a KeyError the key and not its repr. */
+/* str() of the exception, except that a KeyError gives the key, not its repr.
+ */
 static PyObject* message_of_exception(PyObject* exception) {
   if (PyErr_GivenExceptionMatches(exception, PyExc_KeyError)) {
     PyObject* args = PyObject_GetAttrString(exception, "args");
@@ -56,8 +57,8 @@ static PyObject* message_of_exception(PyObject* exception) {
   return PyObject_Str(exception);
 }
 
-/* The error that an exception was made from, or NULL. Of few there is one, and
- * an AttributeError for all others would cost more than the rest. */
+/* The error that an exception was made from, or NULL. Few exceptions have one,
+ * and raising an AttributeError for the others would dominate the cost. */
 static PyObject* origin_of_exception(PyObject* exception) {
   PyObject* dict = PyObject_GenericGetDict(exception, NULL);
   PyObject* origin = dict ? PyDict_GetItemWithError(dict, attribute) : NULL;
@@ -113,17 +114,17 @@ end:
 
 /* ------------------------------------------- an error as a Python exception */
 
-/* The builtin class that a kind names. Borrowed. */
+/* The builtin class with the name of a kind. Borrowed. */
 static PyObject* class_of_kind(PyObject* kind) {
-  /* a Python error should have been set, and is not */
+  /* the function should have set a Python error */
   if (PyUnicode_CompareWithASCIIString(kind, "EnvErrorAlreadySet") == 0)
     return PyExc_SystemError;
   PyObject* class = PyDict_GetItem(PyEval_GetBuiltins(), kind);
   return class && PyExceptionClass_Check(class) ? class : PyExc_RuntimeError;
 }
 
-/* An exception of a class, or of the next of its bases that can be made of a
- * message: a UnicodeDecodeError cannot. */
+/* Creates an exception of a class. If the class cannot be created from a
+ * message alone, as UnicodeDecodeError, tries its base classes. */
 static PyObject* make_exception(PyObject* class, PyObject* message) {
   PyObject* exception = PyObject_CallFunctionObjArgs(class, message, NULL);
   if (exception != NULL) return exception;
@@ -174,7 +175,7 @@ void lane_raise(PyObject* exception) {
 
 bool lane_error_fetch(void) {
   fnabi_error_object* error = lane_error_take();
-  /* An old way to fail: status -2, and Python knows. */
+  /* Status -2 is an older convention: the Python exception is already set. */
   bool known = PyErr_Occurred() != NULL;
   if (error == NULL) return known;
   PyObject* exception = known ? NULL : lane_error_exception(error);
@@ -226,20 +227,21 @@ static PyObject* error_text(PyObject* self, void* offset) {
 }
 
 static PyGetSetDef error_getset[] = {
-    {"kind", error_text, NULL, "The name of its class, as the library gave it.",
+    {"kind", error_text, NULL,
+     "The name of the exception's class, from the library.",
      (void*)offsetof(fnabi_error_object, kind)},
-    {"message", error_text, NULL, "What went wrong.",
+    {"message", error_text, NULL, "The message of the error.",
      (void*)offsetof(fnabi_error_object, message)},
     {"backtrace", error_text, NULL,
-     "Where, a line a call, the most recent call first; empty where the "
-     "library\nrecorded none.",
+     "One line per call, the most recent call first; empty if the library\n"
+     "recorded none.",
      (void*)offsetof(fnabi_error_object, backtrace)},
     {0}};
 
 static PyType_Slot error_slots[] = {
     {Py_tp_doc,
-     "An error as a library made it: attribute `ffi_error` of the exception "
-     "that is\nraised for it."},
+     "An error that a library raised: the attribute `ffi_error` of the "
+     "exception."},
     {Py_tp_getset, error_getset},
     {0}};
 

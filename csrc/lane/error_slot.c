@@ -10,8 +10,8 @@
 
 /* ------------------------------------------------------- slots of libraries */
 
-/* A library that links to nothing keeps its errors itself; fnabi/callee.h says
- * how. */
+/* A library without the runtime stores its errors itself; see fnabi/callee.h.
+ */
 typedef struct slot_error {
   fnabi_byte_array kind, message;
 } slot_error;
@@ -43,8 +43,8 @@ bool lane_error_slot_add(void* address) {
   return true;
 }
 
-/* Takes the error that a library keeps for this thread, and drops those of all
- * others. The texts are valid until that library fails again. */
+/* Takes the error that a library stores for this thread, and drops those of all
+ * other libraries. The texts are valid until that library fails again. */
 static bool library_error(fnabi_byte_array* kind, fnabi_byte_array* message) {
   bool any = false;
   slot_table* now = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
@@ -64,12 +64,13 @@ static bool library_error(fnabi_byte_array* kind, fnabi_byte_array* message) {
  * libtvm_ffi when it is loaded, or its own library's. Errors of callbacks go
  * into the first, or when it is not loaded into one of ours. */
 static struct {
-  void (*set)(void* error);   /* gets its own reference */
-  void (*take)(void** error); /* gives its reference away; NULL: none */
+  void (*set)(void* error); /* gets its own reference */
+  void (*take)(
+      void** error); /* moves its reference to the caller; NULL if empty */
 } slot;
 
 static _Thread_local fnabi_error_object* own;
-static int own_count; /* on all threads, so that most look no further */
+static int own_count; /* on all threads; if 0, the slots are not read */
 
 _Thread_local int lane_callbacks;
 
@@ -81,8 +82,7 @@ static int read_loads(struct dl_phdr_info* info, size_t size, void* loads) {
 }
 #endif
 
-/* Whether a library has been loaded since the last time; true when that is not
- * known. */
+/* Whether a library has been loaded since the last call; true if unknown. */
 static bool loads_changed(void) {
 #ifdef __linux__
   static unsigned long long known;

@@ -2,12 +2,12 @@
 
 /* ------------------------------------------------------------- from a value */
 
-/* What a library calls a text and is none. */
+/* Checks the pointer and the size of a text from a library. */
 static bool check_text(const fnabi_byte_array* text) {
   if (text->size <= PY_SSIZE_T_MAX && (text->data != NULL || text->size == 0))
     return true;
-  lane_call_error("expected a text, got %p of size %zu", (void*)text->data,
-                  text->size);
+  lane_call_error("invalid text from a library: pointer %p, size %zu",
+                  (void*)text->data, text->size);
   return false;
 }
 
@@ -68,8 +68,8 @@ static PyObject* from_shape(const fnabi_shape_object* shape) {
   if (type == NULL) return NULL;
   if (shape->ndim > PY_SSIZE_T_MAX / 8 ||
       (shape->dims == NULL && shape->ndim != 0)) {
-    lane_call_error("expected a shape, got %p of %zu dims", (void*)shape->dims,
-                    shape->ndim);
+    lane_call_error("invalid shape from a library: pointer %p, %zu dims",
+                    (void*)shape->dims, shape->ndim);
     return NULL;
   }
   PyObject* dims = PyTuple_New((Py_ssize_t)shape->ndim);
@@ -81,7 +81,7 @@ static PyObject* from_shape(const fnabi_shape_object* shape) {
       return NULL;
     }
   }
-  /* The dims are good: what the class checks is passed over. */
+  /* The dims are valid, so the checks of the class are skipped. */
   newfunc make = (newfunc)PyType_GetSlot(&PyTuple_Type, Py_tp_new);
   PyObject *args = PyTuple_Pack(1, dims),
            *value = args ? make((PyTypeObject*)type, args, NULL) : NULL;
@@ -126,7 +126,7 @@ static PyObject* from_object(fnabi_object* object, bool plain) {
   return lane_wrap(type, object);
 }
 
-/* What a DType or a Device is made of hardly varies: each is made once. */
+/* Programs use few distinct DTypes and Devices, so each is created once. */
 static PyObject* from_parts(const fnabi_any* any) {
   static PyObject* known;
   if (known == NULL && (known = PyDict_New()) == NULL) return NULL;
@@ -173,10 +173,10 @@ PyObject* lane_from(const fnabi_any* any, bool plain) {
     case FNABI_INDEX_DEVICE:
       return from_parts(any);
     case FNABI_INDEX_DLTENSOR:
-      /* callbacks, for which it is good, do not come here */
+      /* from_argument converts those that callbacks receive */
       lane_call_error(
-          "expected a value that can be kept, got a DLTensor*, whose memory "
-          "nobody keeps; the library should give a Tensor");
+          "a DLTensor* cannot be kept after the call; expected the library to "
+          "return a Tensor");
       return NULL;
     case FNABI_INDEX_RAW_STR:
     case FNABI_INDEX_SMALL_STR:
@@ -197,9 +197,8 @@ PyObject* lane_from(const fnabi_any* any, bool plain) {
       if (fnabi_any_is_object(any) && any->v_object != NULL)
         return from_object(any->v_object, plain);
   }
-  lane_call_error(
-      "expected a value of TVM-FFI, got type index %d with payload %p",
-      (int)any->type_index, (void*)(uintptr_t)any->v_bits);
+  lane_call_error("invalid value from a library: type index %d, payload %p",
+                  (int)any->type_index, (void*)(uintptr_t)any->v_bits);
   return NULL;
 }
 

@@ -108,8 +108,9 @@ static void big_int_error(lane_function* self, Py_ssize_t i,
   Py_XDECREF(text);
 }
 
-/* An int outside int64 is passed as an object. A function that expects an int
- * refuses it as such; what the caller has to know is that it does not fit. */
+/* An int outside int64 is passed as an object, and a function that expects an
+ * int rejects the object. The caller needs to know that the int does not fit.
+ */
 static void explain_big_int(lane_function* self, const fnabi_any* args,
                             Py_ssize_t count) {
   PyObject *type, *problem, *traceback;
@@ -164,9 +165,6 @@ static void release_made(fnabi_any* args, const uint64_t* made,
     }
 }
 
-/* Makes a result a value that may be kept, with the padding that it should
- * have. False, and None, for what is no value, and for a view of what may be
- * gone already. */
 bool lane_function_settle(fnabi_any* result, fnabi_any* refused) {
   bool good;
   switch (result->type_index) {
@@ -214,7 +212,7 @@ static PyObject* from_result(lane_function* self, fnabi_any* result) {
       return PyLong_FromLongLong(result->v_int);
     case FNABI_INDEX_FLOAT:
       return PyFloat_FromDouble(result->v_float);
-    case FNABI_INDEX_DLTENSOR: /* the caller's to know how long it is good */
+    case FNABI_INDEX_DLTENSOR: /* lane_from has the better error */
       if (result->v_pointer != NULL) return lane_from(result, self->plain);
   }
   fnabi_any refused;
@@ -224,10 +222,7 @@ static PyObject* from_result(lane_function* self, fnabi_any* result) {
   return NULL;
 }
 
-/* The call itself. With each error libtvm_ffi records the C stack, up to a
- * function whose name begins with "TVMFFIFunctionCall": beyond this one there
- * is nothing but the interpreter, and looking that up takes longer than all the
- * rest of an error. So there has to be a frame, and no jump. */
+/* The empty assembly prevents a tail call, which would have no frame. */
 __attribute__((noinline)) int TVMFFIFunctionCall_lane(const lane_function* self,
                                                       const fnabi_any* args,
                                                       int32_t n,
@@ -237,8 +232,6 @@ __attribute__((noinline)) int TVMFFIFunctionCall_lane(const lane_function* self,
   return status;
 }
 
-/* One call. The arguments are released; the GIL is let go of while it lasts
- * where the function says so. */
 PyObject* lane_function_run(lane_function* self, fnabi_any* args,
                             Py_ssize_t count, const uint64_t* made) {
   fnabi_any result = {0}, refused;
@@ -255,7 +248,7 @@ PyObject* lane_function_run(lane_function* self, fnabi_any* args,
   PyObject* answer = NULL;
   if (status != 0) {
     lane_function_raise(self, status, args, count, failures);
-    /* Some write a result all the same. */
+    /* Some functions write a result even if they fail. */
     if (lane_function_settle(&result, &refused)) fnabi_any_release(&result);
   } else {
     answer = from_result(self, &result);
@@ -265,17 +258,17 @@ PyObject* lane_function_run(lane_function* self, fnabi_any* args,
   return answer;
 }
 
-/* Arguments by name, put after those by position: `count` + `named` objects,
- * borrowed, in memory to be freed. */
+/* Puts arguments by name after those by position. Returns `count` + `named`
+ * borrowed objects in memory that the caller frees. */
 static PyObject** arrange(lane_function* self, PyObject* const* args,
                           Py_ssize_t count, PyObject* keywords) {
   Py_ssize_t named = PyTuple_Size(keywords);
-  PyObject* names = self->names; /* comparing them may run Python */
+  PyObject* names = self->names; /* comparing them may run Python code */
   if (names == NULL) {
     lane_function_error(
         self,
-        "argument '%U': the names of its parameters are not known; "
-        "pass it by position",
+        "argument '%U': the function's parameter names are unknown; pass it by "
+        "position",
         PyTuple_GetItem(keywords, 0));
     return NULL;
   }
@@ -295,7 +288,7 @@ static PyObject** arrange(lane_function* self, PyObject* const* args,
       PyErr_Clear();
       lane_function_error(
           self, "argument '%U': %s", name,
-          i < 0 ? "no parameter has this name" : "given by position too");
+          i < 0 ? "no parameter has this name" : "also given by position");
     }
   }
   for (Py_ssize_t i = count; good && i < count + named; i++) {
@@ -399,7 +392,8 @@ static PyObject* function_call(PyObject* self, PyObject* args,
   return answer;
 }
 
-/* Gets references of its own, but takes `object` over, also on failure. */
+/* Adds references to all arguments except `object`, of which it takes ownership
+ * even on failure. */
 static PyObject* new_function(fnabi_call call, void* handle,
                               fnabi_object* object, PyObject* keep) {
   lane_error_find();
@@ -423,15 +417,13 @@ static PyObject* new_function(fnabi_call call, void* handle,
 
 PyObject* lane_function_of_object(fnabi_object* object) {
   fnabi_call call = ((fnabi_function_object*)object)->call;
-  if (call == run_symbol) { /* straight to what it stands for */
+  if (call == run_symbol) { /* unwrap the symbol */
     symbol* known = (symbol*)object;
     return new_function(known->call, known->handle, object, known->keep);
   }
   if (call != NULL) return new_function(call, object, object, NULL);
   fnabi_object_release(object);
-  lane_call_error(
-      "expected a function object that can be called, got one "
-      "without code");
+  lane_call_error("the function object has no code to call");
   return NULL;
 }
 
@@ -505,7 +497,7 @@ static PyObject* function_repr(PyObject* function) {
   return PyUnicode_FromFormat("<fnabi.Function at %p>", address);
 }
 
-/* The same code with the same state. */
+/* Functions are equal if they have the same code and the same state. */
 static PyObject* function_compare(PyObject* a, PyObject* b, int operation) {
   if ((operation != Py_EQ && operation != Py_NE) || Py_TYPE(b) != lane.function)
     Py_RETURN_NOTIMPLEMENTED;
@@ -581,35 +573,33 @@ static PyMethodDef function_methods[] = {
     {"from_address", (PyCFunction)(void (*)(void))function_from_address,
      METH_VARARGS | METH_KEYWORDS | METH_CLASS,
      "from_address($type, /, address, keep=None)\n--\n\n"
-     "A function of the universal calling convention at an address, called "
-     "without a\nhandle.\n\nArgs:\n    address: Of the code, an int.\n    "
-     "keep: "
-     "An object that lives as long as the function does.\n\nRaises:\n    "
-     "CallError: when the address is no int, or 0.\n"},
+     "Create a function from the address of its code, which is called without "
+     "a handle.\n\nArgs:\n    address: The address of the code, an int.\n    "
+     "keep: An object that the function keeps alive.\n\nRaises:\n    "
+     "CallError: If the address is not an int, or is 0.\n"},
     {"bind", (PyCFunction)(void (*)(void))lane_function_bind,
      METH_FASTCALL | METH_KEYWORDS,
      "bind($self, /, *args, **named)\n--\n\n"
-     "The call with these arguments, which are converted now and kept.\n\n"
-     "Raises:\n    CallError: when one of them is none that a call takes.\n"},
+     "Convert the arguments and return a `Call` that keeps them.\n\n"
+     "Raises:\n    CallError: If an argument cannot be converted.\n"},
     {"map", (PyCFunction)(void (*)(void))lane_function_map,
      METH_FASTCALL | METH_KEYWORDS,
      "map($self, /, *columns, **named)\n--\n\n"
-     "Call once a row, and give the results as an `AnyArray`.\n\nA column is a "
-     "list, a tuple, a range, an AnyArray or an array of one dim with\nthe "
-     "buffer protocol; all have the same length. Anything else is passed to "
-     "each\ncall. The calls are made in C, the GIL released where "
-     "`release_gil` says so; the\nfirst failure ends them, and its exception "
-     "has the row as `row`.\n\nRaises:\n    CallError: when there is no "
-     "column, or one of another length.\n"},
+     "Call the function once per row and return the results as an `AnyArray`."
+     "\n\nA column is a list, a tuple, a range, an AnyArray or an array of one "
+     "dim with the\nbuffer protocol. All columns have the same length. Any "
+     "other argument is passed to\nevery call. The calls are made in C, "
+     "without the GIL if `release_gil` is set. The\nfirst failure ends them; "
+     "its exception has the index of the row as `row`.\n\nRaises:\n    "
+     "CallError: If no argument is a column, or the lengths differ.\n"},
     LANE_NOT_PICKLED,
     {"__tvm_ffi_object__", function_peer, METH_NOARGS,
-     "The same function as the package tvm_ffi wraps it."},
+     "Return the function as an object of the package tvm_ffi."},
     {0}};
 
 static PyGetSetDef function_getset[] = {
     {"names", get_names, set_names,
-     "The names of the parameters, by which arguments may be given; None: not "
-     "known.",
+     "The names of the parameters, for arguments by name; None if unknown.",
      NULL},
     {"__name__", get_name, set_name, "How messages call the function.", NULL},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
@@ -623,20 +613,19 @@ static PyMemberDef function_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(lane_function, weak), READONLY,
      NULL},
     {"release_gil", T_BOOL, offsetof(lane_function, release_gil), 0,
-     "Whether other threads may run during a call. False is faster, for "
-     "functions\nthat are short and wait for no other thread."},
+     "Whether calls release the GIL. False is faster, for functions that are "
+     "short and wait\nfor no other thread."},
     {"plain", T_BOOL, offsetof(lane_function, plain), 0,
-     "Whether containers come back as list and dict, all the way down."},
+     "Whether results are converted to list and dict at every depth."},
     {0}};
 
 static PyType_Slot function_slots[] = {
     {Py_tp_doc,
      "Function(callable)\n--\n\n"
-     "A function of TVM-FFI's universal calling convention.\n\nMade of a "
-     "Python "
-     "callable it can be handed to other libraries. Called, it converts\nits "
-     "arguments, calls, and converts the result; an error of the function is "
-     "raised\nas the Python exception of its kind.\n"},
+     "A function of TVM-FFI's universal calling convention.\n\nA Function "
+     "made from a Python callable can be passed to libraries. A call converts\n"
+     "the arguments and the result. An error of the function is raised as the "
+     "Python\nexception that its kind names.\n"},
     {Py_tp_new, function_new},
     {Py_tp_call, function_call},
     {Py_tp_dealloc, function_dealloc},

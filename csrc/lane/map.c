@@ -244,8 +244,8 @@ PyObject* lane_map_dict(fnabi_map_object* map, bool plain) {
   Py_LeaveRecursiveCall();
   if (status == 0 && (uint64_t)PyDict_Size(dict) != map->size)
     status = lane_call_error(
-        "todict: expected keys that are different ones in a dict, got some "
-        "such as 1 and True; see items()");
+        "todict: keys are equal in a Python dict, such as 1 and True; use "
+        "items()");
   if (status < 0) Py_CLEAR(dict);
   return dict;
 }

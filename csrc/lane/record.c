@@ -100,9 +100,8 @@ bool lane_record_fill(lane_record* record, PyObject* class) {
   if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_MemoryError))
     return false;
   PyErr_Clear();
-  PyErr_Format(PyExc_TypeError,
-               "%R: the fields of an instance are not where they are expected",
-               class);
+  PyErr_SetString(PyExc_TypeError,
+                  "the fields of an instance are not at the expected offsets");
   return false;
 }
 

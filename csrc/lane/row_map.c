@@ -289,7 +289,9 @@ static PyObject* map(lane_function* self, PyObject* const* args,
     rows = c->size;
   }
   if (rows < 0) {
-    lane_function_error(self, "map: expected at least one column");
+    lane_function_error(self,
+                        "map: no argument is a column; expected at least "
+                        "one");
     goto end;
   }
   Py_ssize_t most = BLOCK_VALUES / width;

@@ -30,7 +30,7 @@ static const char* format_of(fnabi_dl_dtype dtype) {
 
 int lane_tensor_refuse(const char* problem) {
   if (problem == NULL) return lane_no_memory();
-  return lane_call_error("expected a tensor that can be read, but %s", problem);
+  return lane_call_error("the tensor is invalid: %s", problem);
 }
 
 PyObject* lane_tensor_of_view(const fnabi_dl_tensor* view) {
@@ -58,13 +58,13 @@ static fnabi_dl_tensor* tensor_in(PyObject* self) {
   const char* problem;
   if (held != NULL && held->flags & FNABI_TENSOR_EXPIRED) {
     lane_call_error(
-        "Tensor: it was lent for one call of a callback, which is over; make a "
-        "copy while it lasts");
+        "Tensor: it was only valid during a callback that has returned; make a "
+        "copy inside the callback");
     return NULL;
   }
   fnabi_dl_tensor* tensor = &((fnabi_tensor_object*)object)->tensor;
   if (held == NULL && (problem = fnabi_dl_problem(tensor)) != NULL) {
-    lane_call_error("Tensor: it cannot be read: %s", problem);
+    lane_call_error("Tensor: the tensor is invalid: %s", problem);
     return NULL;
   }
   return tensor;
@@ -277,7 +277,8 @@ static PyObject* tensor_dlpack(PyObject* self, PyObject* const* args,
     return NULL;
   }
   if (stream != Py_None && tensor->device.type == FNABI_DL_CPU) {
-    lane_call_error("Tensor.__dlpack__: stream: a CPU has none; expected None");
+    lane_call_error(
+        "Tensor.__dlpack__: stream: a CPU tensor has no stream; expected None");
     return NULL;
   }
   bool same = type == tensor->device.type && id == tensor->device.id;
@@ -289,15 +290,15 @@ static PyObject* tensor_dlpack(PyObject* self, PyObject* const* args,
         "Tensor.__dlpack__: memory of device %d:%d cannot be %s device "
         "%d:%d",
         (int)tensor->device.type, (int)tensor->device.id,
-        copied ? "copied to" : "taken for that of", type, id);
+        copied ? "copied to" : "exported as that of", type, id);
     return NULL;
   }
   if (copied) {
     if (fnabi_dl_item_size(tensor->dtype) == 0 &&
         !fnabi_dl_compact(tensor, 'C')) {
       PyErr_SetString(PyExc_BufferError,
-                      "Tensor.__dlpack__: elements of less than a byte can be "
-                      "copied when they are compact, these are not");
+                      "Tensor.__dlpack__: the tensor is not compact; elements "
+                      "of less than a byte can be copied only if it is");
       return NULL;
     }
     fnabi_held_tensor* made = fnabi_tensor_copy(tensor);
@@ -338,7 +339,7 @@ static int tensor_buffer(PyObject* self, Py_buffer* out, int flags) {
     problem = "its elements are not compact";
   else if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS &&
            !fnabi_dl_compact(tensor, 'F'))
-    problem = "its elements are not compact in Fortran's order";
+    problem = "its elements are not compact in column-major order";
   else if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS &&
            !fnabi_dl_compact(tensor, 'C') && !fnabi_dl_compact(tensor, 'F'))
     problem = "its elements are not compact";

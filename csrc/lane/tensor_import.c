@@ -7,8 +7,8 @@ static int dtype_of(PyObject* dtype, fnabi_dl_dtype* out) {
   if (lane_dtype(dtype, out) < 0) return -1;
   if (fnabi_dl_item_size(*out) != 0) return 0;
   return lane_call_error(
-      "expected elements of whole bytes: DLPack packs those of %S, and here "
-      "each takes a byte; pass .view(\"uint8\")",
+      "each element of %S is stored in its own byte, but DLPack packs them; "
+      "pass .view(\"uint8\")",
       dtype);
 }
 
@@ -110,8 +110,8 @@ static int lend_dims(fnabi_dl_tensor* view, const Py_ssize_t* shape,
   if (status < 0 && fnabi_dl_count(view) == 0) status = 0;
   if (status < 0)
     lane_call_error(
-        "expected strides of whole elements, which DLPack counts in: here they "
-        "are of %d bytes and not so many apart; pass a copy",
+        "the strides are not multiples of the element size of %d bytes, which "
+        "DLPack requires; pass a copy",
         (int)size);
   else
     status = lend(view, owner, read_only, out);
@@ -133,8 +133,8 @@ int lane_tensor_of_buffer(PyObject* array, fnabi_any* out) {
                          buffer.readonly, out);
     else
       status = lane_call_error(
-          "expected elements of a dtype that DLPack has, in the byte order of "
-          "this machine, got a buffer of format '%s'",
+          "DLPack has no dtype for a buffer of format '%s'; expected a number "
+          "in the byte order of this machine",
           buffer.format ? buffer.format : "B");
     PyBuffer_Release(&buffer);
   }
@@ -244,7 +244,7 @@ static int check_mask(PyObject* array) {
   Py_XDECREF(masked);
   if (answer > 0)
     lane_call_error(
-        "expected an array without a mask, which DLPack does not have; pass "
+        "the array has a mask, which DLPack does not support; pass "
         ".filled(value) or .data");
   return answer == 0 ? 0 : -1;
 }
@@ -354,9 +354,9 @@ static const fnabi_dl_exchange* exchange_of(PyTypeObject* type) {
   return exchange;
 }
 
-/* torch leaves it to the reader to negate or conjugate some tensors, and the
- * exchange API does not say which. Such a one is complex, or the imaginary part
- * of a complex one, every other number of which is another's. */
+/* torch leaves it to the consumer to negate or conjugate some tensors, and the
+ * exchange API does not report which. Only a complex tensor, or the imaginary
+ * part of one, whose strides are even, can be such a tensor. */
 static int check_pending(PyObject* array, const fnabi_dl_tensor* view) {
   bool complex = view->dtype.code == FNABI_DL_COMPLEX, odd = false;
   for (int32_t i = 0; i < view->ndim && view->strides; i++)
@@ -367,10 +367,10 @@ static int check_pending(PyObject* array, const fnabi_dl_tensor* view) {
     PyObject* answer = PyObject_CallMethod(array, questions[i], NULL);
     if (answer == Py_True)
       lane_call_error(
-          "expected elements as they are in memory, but %s(): pass "
-          ".resolve_conj().resolve_neg()",
+          "the tensor's values differ from its memory, because %s() is true; "
+          "pass .resolve_conj().resolve_neg()",
           questions[i]);
-    if (answer == NULL) PyErr_Clear(); /* nothing like it: no tensor of torch */
+    if (answer == NULL) PyErr_Clear(); /* not a torch tensor */
     Py_XDECREF(answer);
     if (answer == Py_True) return -1;
   }
@@ -396,6 +396,6 @@ int lane_tensor_of_exchange(PyObject* array, fnabi_any* out) {
   }
 failed:
   if (!PyErr_Occurred())
-    lane_call_error("its exchange API failed without saying why");
+    lane_call_error("its DLPack exchange API failed without an exception");
   return -1;
 }

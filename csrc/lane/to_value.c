@@ -290,7 +290,8 @@ static int own_answer(PyObject* value, PyObject* answer, fnabi_any* out) {
   if (answer == NULL) return -1;
   int status = -1;
   if (answer == value) {
-    lane_call_error("%R stands for itself and for no value", value);
+    lane_call_error("%R cannot be converted: its conversion returned itself",
+                    value);
   } else if (Py_EnterRecursiveCall(" while a value is converted") == 0) {
     status = lane_own(answer, out);
     Py_LeaveRecursiveCall();
@@ -478,8 +479,8 @@ int lane_own(PyObject* value, fnabi_any* out) {
   if (status == LANE_BORROWED) fnabi_any_retain(out);
   if (status == LANE_BORROWED && out->type_index == FNABI_INDEX_DLTENSOR)
     status = lane_call_error(
-        "expected a value that can be kept, got a Tensor that is lent for one "
-        "call; make a copy");
+        "a Tensor that is only valid during one call cannot be kept; make a "
+        "copy");
   if (status < 0) fnabi_any_set(out, FNABI_INDEX_NONE, 0);
   return status < 0 ? -1 : 0;
 }

@@ -127,9 +127,9 @@ fnabi_held_tensor* fnabi_tensor_of_managed(fnabi_dl_managed* managed,
 fnabi_held_tensor* fnabi_tensor_of_versioned(fnabi_dl_versioned* managed,
                                              const char** problem) {
   if (managed->major != FNABI_DL_MAJOR)
-    *problem = "it is of another major version of DLPack";
+    *problem = "its major version of DLPack is not 1";
   else if (managed->flags & FNABI_DL_PADDED)
-    *problem = "its elements of less than a byte take one each";
+    *problem = "its elements of less than a byte are not packed";
   else
     return take(&managed->tensor, managed, give_back_versioned,
                 managed->flags & FNABI_DL_READ_ONLY, problem);

@@ -1,7 +1,7 @@
-"""Values as they cross TVM-FFI's stable C ABI: 16 bytes, a type index and a payload.
+"""Values of TVM-FFI's stable C ABI: 16 bytes with a type index and a payload.
 
-An `Any` is one, an `AnyArray` has many one after the other, as a call takes its arguments.
-Document: the stable C ABI of TVM-FFI, layout of ``Any``.
+An `Any` holds one value. An `AnyArray` holds many values contiguously, in the layout of the
+arguments of a call. Document: the stable C ABI of TVM-FFI, layout of ``Any``.
 """
 
 from fnabi._call import Any, AnyArray

@@ -1,7 +1,7 @@
-"""Arrays and lists of TVM-FFI: the values of a call that are sequences.
+"""Sequences of TVM-FFI: `Array` is immutable, `List` is mutable.
 
-An `Array` does not change once it is shared. A `List` does, and all who hold it, libraries among
-them, see it. Document: the stable C ABI of TVM-FFI, container objects.
+Python and libraries share one object: every holder of a `List` sees changes to it. Document: the
+stable C ABI of TVM-FFI, container objects.
 """
 
 from fnabi._call import Array, List

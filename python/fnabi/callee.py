@@ -1,12 +1,11 @@
 """The header with which C and C++ files export functions of TVM-FFI's stable C ABI.
 
-A file that includes ``fnabi/callee.h`` becomes a library that this package and ``tvm_ffi`` both
-call. It is compiled with any C11 or C++17 compiler of the GCC or Clang family and linked with
-nothing::
+A library written with ``fnabi/callee.h`` can be called by this package and by ``tvm_ffi``. It needs
+GCC or Clang with C11 or C++17, and links with nothing::
 
     cc -shared -fPIC add.c -o libadd.so -I"$(python -c 'import fnabi; print(fnabi.get_include())')"
 
-The header explains itself.
+The header begins with its documentation.
 """
 
 from __future__ import annotations
@@ -17,5 +16,5 @@ __all__ = ["get_include"]
 
 
 def get_include() -> str:
-    """The folder to give to a compiler (``-I``), in which ``fnabi/callee.h`` is."""
+    """Return the include folder (``-I``) that contains ``fnabi/callee.h``."""
     return str(Path(__file__).parent / "include")

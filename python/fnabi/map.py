@@ -1,8 +1,7 @@
-"""Maps and dicts of TVM-FFI: the values of a call that are mappings.
+"""Mappings of TVM-FFI: `Map` is immutable, `Dict` is mutable. Both keep the insertion order.
 
-A `Map` does not change once it is shared. A `Dict` does, and all who hold it, libraries among
-them, see it. Both keep the order of insertion. Document: the stable C ABI of TVM-FFI, container
-objects.
+Python and libraries share one object: every holder of a `Dict` sees changes to it. Document: the
+stable C ABI of TVM-FFI, container objects.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ __all__ = ["Dict", "Items", "Keys", "Map", "Values"]
 
 
 class Keys(KeysView[Any]):
-    """The keys of a `Map` or `Dict`; a set."""
+    """A set-like view of the keys of a `Map` or `Dict`."""
 
     __slots__ = ()
     _mapping: Map | Dict
@@ -26,7 +25,7 @@ class Keys(KeysView[Any]):
 
 
 class Values(ValuesView[Any]):
-    """The values of a `Map` or `Dict`."""
+    """A view of the values of a `Map` or `Dict`."""
 
     __slots__ = ()
     _mapping: Map | Dict
@@ -36,7 +35,7 @@ class Values(ValuesView[Any]):
 
 
 class Items(ItemsView[Any, Any]):
-    """The pairs of key and value of a `Map` or `Dict`; a set."""
+    """A set-like view of the pairs of key and value of a `Map` or `Dict`."""
 
     __slots__ = ()
     _mapping: Map | Dict

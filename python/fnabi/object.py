@@ -1,4 +1,4 @@
-"""Counted objects of TVM-FFI, and shapes.
+"""Reference-counted objects of TVM-FFI, and shapes.
 
 Document: the stable C ABI of TVM-FFI, object header and shape.
 """
@@ -17,7 +17,7 @@ __all__ = ["Object", "Shape"]
 
 
 class Shape(tuple[int, ...]):
-    """The dims of a tensor: a tuple of ints that is passed as the ABI's shape.
+    """A tuple of ints that is passed to functions as ``ffi.Shape``.
 
     Other tuples are passed as an `Array`.
 
@@ -25,7 +25,8 @@ class Shape(tuple[int, ...]):
         dims: Any iterable of ints.
 
     Raises:
-        CallError: When it is none; an int that is outside int64 is a `RangeError`.
+        CallError: If `dims` is not an iterable of ints.
+        RangeError: If an int does not fit in int64.
 
     """
 
@@ -35,14 +36,14 @@ class Shape(tuple[int, ...]):
         try:
             self = super().__new__(cls, map(index, dims))
         except TypeError as error:
-            raise CallError(f"Shape: dims: expected an iterable of ints: {error}") from None
+            raise CallError(f"Shape: dims: {error}; expected an iterable of ints") from None
         for i, dim in enumerate(self):
             if not -(2**63) <= dim < 2**63:
-                raise RangeError(f"Shape: dims: expected int64, got {dim} at index {i}")
+                raise RangeError(f"Shape: dims: {dim} at index {i} does not fit in int64")
         return self
 
     def __tvm_ffi_object__(self) -> Any:
-        """Give the object that the package tvm_ffi passes for a shape of its own."""
+        """Return the equivalent object of the package tvm_ffi, which must be imported."""
         package = sys.modules.get("tvm_ffi")
         if package is None:
             raise CallError("Shape.__tvm_ffi_object__: tvm_ffi is not imported")

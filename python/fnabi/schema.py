@@ -1,7 +1,7 @@
-"""The types of functions that a library of TVM-FFI's C ABI describes in JSON.
+"""Decode the types of functions, which libraries of TVM-FFI's C ABI describe in JSON.
 
-Beside a function a library may export its metadata, ``{"type_schema": "<JSON text>"}``, where
-the inner text is the schema of a type, here of a function's::
+A library may export metadata for a function, ``{"type_schema": "<JSON text>"}``. The inner text
+is the schema of the function's type::
 
     >>> from fnabi import schema
     >>> texts = '{"type":"ffi.Array","args":[{"type":"ffi.String"}]}'
@@ -11,10 +11,10 @@ the inner text is the schema of a type, here of a function's::
     >>> print(schema.signature(function))
     (arg0: Sequence[str], /) -> int
 
-A schema is an object with the name of a ``type`` and those of its arguments. Functions have been
-written in two forms: ``args`` with the result first and the parameters after it, and
-``named_args`` with the groups ``return`` and ``params``. Keys other than these and ``fallback``
-are passed over.
+A schema is a JSON object with the name of a ``type`` and the schemas of its type arguments. There
+are two forms for functions: ``args`` with the result first and then the parameters, and
+``named_args`` with the groups ``return`` and ``params``. A schema may have a ``fallback``. Other
+keys are ignored.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _DEPTH: Final[int] = lib.FNABI_DEPTH_MAX
 
 
 class Hint(str):
-    """A type as Python's hints have it, shown without quotes by `inspect.Signature`."""
+    """A Python type hint as text. `inspect.Signature` shows it without quotes."""
 
     __slots__ = ()
 
@@ -56,13 +56,13 @@ class Hint(str):
 
 
 class TypeSchema(msgspec.Struct, frozen=True, repr_omit_defaults=True):
-    """Any type but that of a function whose result is known.
+    """A type other than a function whose result type is known.
 
     Attributes:
-        name: As libraries spell it, such as ``"int"``, ``"ffi.Array"``, ``"Optional"``.
-        args: The types that it is made of; a number where it has a length.
-        named: The same in groups with names.
-        fallback: What to take it for where its name is not known, or None.
+        name: The name in the library, such as ``"int"``, ``"ffi.Array"``, ``"Optional"``.
+        args: The type arguments. An int is a length.
+        named: Type arguments in named groups.
+        fallback: The type to use if `name` is unknown, or None.
 
     """
 
@@ -77,9 +77,9 @@ class TypeSchema(msgspec.Struct, frozen=True, repr_omit_defaults=True):
         return f"{self.name}<{', '.join(parts)}>" if parts else self.name
 
     def hint(self, *, result: bool = False) -> Hint:
-        """The type as a hint, of an argument or of a result.
+        """Return the type hint for an argument, or for a result.
 
-        Arguments may be Python's own sequences and mappings; results are those of this package.
+        Arguments may be any Python sequence or mapping; results are containers of this package.
         """
         return Hint(_hint(self, result))
 
@@ -89,7 +89,7 @@ class FunctionSchema(msgspec.Struct, frozen=True, repr_omit_defaults=True):
 
     Attributes:
         result: The type of its result.
-        params: The types of its parameters, or None where only the result is known.
+        params: The types of its parameters, or None if they are unknown.
         name: The name of the type.
 
     """
@@ -103,7 +103,7 @@ class FunctionSchema(msgspec.Struct, frozen=True, repr_omit_defaults=True):
         return f"({params}) -> {self.result}"
 
     def hint(self, *, result: bool = False) -> Hint:
-        """The type as a hint, as `TypeSchema.hint` gives it."""
+        """Return the type hint, as `TypeSchema.hint` does."""
         return Hint(_hint(self, result))
 
 
@@ -111,11 +111,11 @@ Schema: TypeAlias = TypeSchema | FunctionSchema
 
 
 class Metadata(msgspec.Struct, frozen=True, repr_omit_defaults=True):
-    """What a library says of a function.
+    """The metadata of a function.
 
     Attributes:
-        schema: Its type; a `TypeSchema` where it is not known what it takes and gives.
-        extra: Other keys with the JSON text of their values.
+        schema: Its type; a `TypeSchema` if the types of its parameters and result are unknown.
+        extra: The other keys and the JSON texts of their values.
 
     """
 
@@ -142,12 +142,13 @@ _node_decoder = msgspec.json.Decoder(_Node)
 
 
 def parse(metadata: str | bytes | bytearray | memoryview) -> Metadata:
-    """Read the metadata of a function, what a symbol ``__tvm_ffi__metadata_f`` gives.
+    """Parse the metadata of a function, which its symbol ``__tvm_ffi__metadata_f`` returns.
 
     Raises:
-        FormatError: when it is not well-formed, or no schema. Within the schema the offset is
-            one in its text, and the path begins with ``type_schema``.
-        CallError: when `metadata` is neither text nor bytes.
+        FormatError: If the JSON is malformed or is not a schema. If the error is inside the
+            schema, its offset is relative to the schema's text and its path begins with
+            ``type_schema``.
+        CallError: If `metadata` is neither text nor bytes.
 
     """
     data = _core.text_bytes(metadata, "schema.parse", "metadata")
@@ -161,11 +162,11 @@ def parse(metadata: str | bytes | bytearray | memoryview) -> Metadata:
 
 
 def parse_type(text: str | bytes | bytearray | memoryview) -> TypeSchema | FunctionSchema:
-    """Read the schema of a type.
+    """Parse the schema of a type.
 
     Raises:
-        FormatError: when it is not well-formed, or no schema.
-        CallError: when `text` is neither text nor bytes.
+        FormatError: If the JSON is malformed or is not a schema.
+        CallError: If `text` is neither text nor bytes.
 
     """
     return _parse(_core.text_bytes(text, "schema.parse_type"), "")
@@ -177,7 +178,7 @@ def _parse(data: bytes, path: str) -> Schema:
 
 
 class _Builder:
-    """Makes schemas of nodes, and errors that say where they cannot be made."""
+    """Builds schemas from JSON nodes, and errors with the path of the node."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -223,7 +224,7 @@ class _Builder:
         if node.named_args is not None:
             place = _join(path, "named_args")
             if node.args or named.keys() - {"return", "params"}:
-                raise self.refuse(place, '"return" and "params" alone')
+                raise self.refuse(place, 'only "return" and "params"')
             if len(named.get("return", ())) != 1:
                 raise self.refuse(place, 'one type in "return"')
             return FunctionSchema(named["return"][0], named.get("params"), node.type)
@@ -262,7 +263,8 @@ def _decode(decoder: msgspec.json.Decoder[_T], data: bytes, path: str, code: int
         raise _error(lib.FNABI_JSON_UTF8, data, problem.start, path, None) from None
     except msgspec.DecodeError as problem:
         at = re.search(r"(trailing characters )?\(byte (\d+)\)", str(problem))
-        offset = int(at[2]) - bool(at[1]) if at else len(data)  # a byte too far, these
+        # msgspec reports trailing characters one byte too late.
+        offset = int(at[2]) - bool(at[1]) if at else len(data)
         raise _error(lib.FNABI_JSON, data, offset, path, None) from None
     except RecursionError:
         raise _error(lib.FNABI_DEPTH, data, 0, path, None) from None
@@ -324,7 +326,7 @@ _MAPPINGS = {
 
 
 def _hint(schema: Schema, result: bool) -> str:
-    if isinstance(schema, FunctionSchema):  # what it takes is given, and the other way round
+    if isinstance(schema, FunctionSchema):  # its parameters are results for the caller
         params = "..."
         if schema.params is not None:
             params = f"[{', '.join(_hint(each, not result) for each in schema.params)}]"
@@ -342,7 +344,7 @@ def _hint(schema: Schema, result: bool) -> str:
         return _either([args[0], "None"])
     if name in ("Variant", "std::variant") and args:
         return _either(args)
-    if name in ("Expected", "ObjectRValueRef") and args:  # the error of the former is raised
+    if name in ("Expected", "ObjectRValueRef") and args:  # an Expected's error is raised
         return args[0]
     if schema.fallback is not None:
         return _hint(schema.fallback, result)
@@ -355,7 +357,7 @@ def _generic(name: str, args: list[str]) -> str:
 
 
 def _either(hints: list[str]) -> str:
-    """Alternatives, each once, None last."""
+    """Join alternatives without duplicates, with None last."""
     parts = dict.fromkeys(part for hint in hints for part in _alternatives(hint))
     if parts.pop("None", "") is None:
         parts["None"] = None
@@ -363,7 +365,7 @@ def _either(hints: list[str]) -> str:
 
 
 def _alternatives(hint: str) -> list[str]:
-    """The parts of a hint between bars, but for those within brackets."""
+    """Split a hint at the bars that are outside brackets."""
     parts, depth = [""], 0
     for character in hint:
         depth += (character == "[") - (character == "]")
@@ -375,10 +377,10 @@ def _alternatives(hint: str) -> list[str]:
 
 
 def signature(schema: TypeSchema | FunctionSchema) -> Signature:
-    """The signature of a function for `inspect`: parameters by position, with hints.
+    """Return the signature of a function for `inspect`: positional parameters with hints.
 
-    The ABI has no names of parameters; they are ``arg0`` and so on. Where the parameters are not
-    known there is ``*args``.
+    The ABI has no parameter names, so they are named ``arg0`` and so on. If the parameters are
+    unknown, the signature has ``*args``.
     """
     if not isinstance(schema, FunctionSchema):
         schema = FunctionSchema(TypeSchema("Any"), None)

@@ -1,7 +1,7 @@
-"""Tensors of TVM-FFI's stable C ABI, their devices, and their dtypes as DLPack has them.
+"""Tensors of TVM-FFI's stable C ABI, their devices, and their DLPack dtypes.
 
-``from_dlpack`` makes a `Tensor` of any array, without a copy; functions answer with tensors, and
-``Tensor.numpy`` makes an array of one, without a copy::
+``from_dlpack`` makes a `Tensor` from any array, and ``Tensor.numpy`` makes a NumPy array from a
+`Tensor`, both without a copy::
 
     >>> import array
     >>> tensor = from_dlpack(array.array("f", [1, 2, 3]))
@@ -74,7 +74,7 @@ _FORMATS = {
 }
 _FORMAT_CODES = {format: code for code, format in _FORMATS.items()}
 
-# What a dtype calls itself: "float32", "float8_e4m3fn", "int8x4", "float4_e2m1fn_x2", "bool".
+# The names of dtypes: "float32", "float8_e4m3fn", "int8x4", "float4_e2m1fn_x2", "bool".
 _DTYPE_TEXT = re.compile(
     r"(int|uint|float|bfloat|complex|bool|handle)(\d*)(?:_(e\dm\d+[a-z0-9]*?))?(?:_?x(\d+))?"
 )
@@ -90,22 +90,21 @@ _TEXT_KINDS: dict[str, Kind] = {
 
 
 class Device:
-    """Where memory is: a type of device, and which of them.
+    """A device: its type and its index among the devices of that type.
 
-    Frozen, hashable, comparable and picklable; ``str`` is such as ``"cuda:1"``.
+    Immutable, hashable, comparable and picklable. ``str(Device("cuda", 1))`` is ``"cuda:1"``.
 
     Args:
-        type: The number that DLPack gives the type, or its name: ``"cpu"``, ``"cuda"``,
-            ``"rocm"``, ``"vulkan"``, ``"metal"`` and so on. A name may end with the device's
-            number, as in ``"cuda:1"``.
-        id: Which of them, from 0.
+        type: DLPack's number of the device type, or its name: ``"cpu"``, ``"cuda"``, ``"rocm"``,
+            ``"vulkan"``, ``"metal"`` and so on. A name may include the index, as in ``"cuda:1"``.
+        id: The index, from 0.
 
     Attributes:
-        type: DLPack's number.
-        id: Which of them.
+        type: DLPack's number of the device type.
+        id: The index.
 
     Raises:
-        CallError: when `type` is neither, or a number is outside int32.
+        CallError: If `type` is not a known name, or a number does not fit in int32.
 
     """
 
@@ -120,23 +119,23 @@ class Device:
             match = _DEVICE_TEXT.fullmatch(type)
             if match is None or match[1] not in _DEVICES:
                 raise CallError(
-                    "Device: type: expected a name, alone or with a number as in 'cuda:1',"
-                    f" got {type!r}; names are {', '.join(_DEVICES)}"
+                    f"Device: type: unknown device {type!r}; expected a name, with or without an"
+                    f" index as in 'cuda:1'; names are {', '.join(_DEVICES)}"
                 )
             if match[2] is not None:
                 if id:
-                    raise CallError(f"Device: id: {type!r} has a number already, got {id!r} too")
+                    raise CallError(f"Device: id: {type!r} already has an index, got {id!r} too")
                 id = int(match[2])
             type = _DEVICES[match[1]]
         for name, number in ("type", type), ("id", id):
             if not isinstance(number, int) or number not in _INT32:
-                raise CallError(f"Device: {name}: expected an int32, got {number!r}")
+                raise CallError(f"Device: {name}: expected int32, got {number!r}")
         object.__setattr__(self, "type", int(type))
         object.__setattr__(self, "id", int(id))
 
     @property
     def name(self) -> str:
-        """The name of the type, or its number in digits where it has none."""
+        """The name of the device type, or its number in digits if it has no name."""
         return _DEVICE_NAMES.get(self.type, str(self.type))
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -164,10 +163,10 @@ class Device:
 
 
 def dtype_of(code: int, bits: int, lanes: int) -> DType:
-    """The type of elements that DLPack numbers so.
+    """Return the DType for DLPack's code, bits and lanes.
 
     Raises:
-        CallError: when DLPack has no such dtype, or it is one that DType cannot express.
+        CallError: If DLPack has no such dtype, or DType cannot express it.
 
     """
     if code in _FORMATS:
@@ -182,14 +181,14 @@ def dtype_of(code: int, bits: int, lanes: int) -> DType:
 
 
 def dtype_parts(x: object) -> tuple[int, int, int]:
-    """DLPack's code, bits and lanes of a dtype.
+    """Return DLPack's code, bits and lanes for a dtype.
 
     Args:
-        x: A DType, a dtype of NumPy (ml_dtypes' too), torch or tvm_ffi, or anything with
+        x: A DType, a dtype of NumPy, ml_dtypes, torch or tvm_ffi, or any object with
             ``__dlpack_data_type__``.
 
     Raises:
-        CallError: when DLPack has no such dtype; signless integers and index are none of its.
+        CallError: If DLPack has no such dtype. It has no signless integers and no index type.
 
     """
     if isinstance(x, DType):
@@ -209,12 +208,12 @@ def dtype_parts(x: object) -> tuple[int, int, int]:
             return _parts_of(
                 DType(_TEXT_KINDS[kind], int(digits or 1), format or "", int(count or 1))
             )
-        raise CallError(f"expected a dtype that DLPack has, got {x}")
+        raise CallError(f"DLPack has no dtype for {x}")
     try:
         return _parts_of(DType.from_numpy(x))  # type: ignore[arg-type]
     except CallError as problem:
         reason = str(problem).removeprefix("DType.from_numpy: dtype: ")
-        raise CallError(f"expected a dtype that DLPack has, but {reason}") from None
+        raise CallError(f"DLPack has no such dtype: {reason}") from None
 
 
 def _parts_of(dtype: DType) -> tuple[int, int, int]:
@@ -226,8 +225,8 @@ def _parts_of(dtype: DType) -> tuple[int, int, int]:
     else:
         code = None if format else _CODES.get(kind)
     if code is None:
-        hint = "; say whether its integers are signed" if kind == "signless" else ""
-        raise CallError(f"expected a dtype that DLPack has, got {dtype!r}{hint}")
+        hint = "; expected signed or unsigned integers" if kind == "signless" else ""
+        raise CallError(f"DLPack has no dtype for {dtype!r}{hint}")
     return _checked(code, bits, lanes, dtype)
 
 
@@ -235,18 +234,18 @@ def _checked(code: int, bits: int, lanes: int, x: object) -> tuple[int, int, int
     if 0 <= code < 256 and 0 <= bits < 256 and 0 <= lanes < 65536:
         return code, bits, lanes
     raise CallError(
-        f"expected a dtype of at most 255 bits and 65535 lanes, as DLPack has it, got {x!r}"
+        f"{x!r} is too large for a dtype of DLPack; expected at most 255 bits and 65535 lanes"
     )
 
 
 def device_parts(x: object) -> tuple[int, int]:
-    """DLPack's type and number of a device.
+    """Return DLPack's type and index of a device.
 
     Args:
-        x: A Device, a device of torch or tvm_ffi, or anything with ``__dlpack_device__``.
+        x: A Device, a device of torch or tvm_ffi, or any object with ``__dlpack_device__``.
 
     Raises:
-        CallError: when DLPack has no such device.
+        CallError: If DLPack has no such device.
 
     """
     device: Any = x
@@ -259,14 +258,14 @@ def device_parts(x: object) -> tuple[int, int]:
         return int(device.dlpack_device_type()), int(device.index)
     code = {"hip": 10, "xpu": 14, "mps": 8}.get(device.type) or _DEVICES.get(device.type)
     if code is None:
-        raise CallError(f"expected a device that DLPack has, got {x!r}")
+        raise CallError(f"DLPack has no device for {x!r}")
     return code, device.index or 0
 
 
 def __getattr__(name: str) -> object:
-    """Which function of NumPy makes an array of elements that it knows, looked up by the lane.
+    """Return NumPy's function that makes arrays of dtypes it knows; called by the call lane.
 
-    ``from_dlpack`` is the faster one, but tells what is read-only since 2.1 only.
+    ``from_dlpack`` is faster, but respects read-only memory only since NumPy 2.1.
     """
     if name != "read_numpy":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -276,7 +275,7 @@ def __getattr__(name: str) -> object:
 
 
 class _Memory:
-    """What NumPy makes an array of: an interface, and the tensor that it keeps alive."""
+    """An object with NumPy's array interface that keeps a tensor alive."""
 
     __slots__ = ("__array_interface__", "tensor")
 
@@ -286,20 +285,20 @@ class _Memory:
 
 
 def to_numpy(tensor: Tensor) -> npt.NDArray[Any]:
-    """The memory of a tensor as an array of NumPy; what ``Tensor.numpy`` does.
+    """Return the memory of a tensor as a NumPy array; implements ``Tensor.numpy``.
 
     Raises:
-        CallError: when NumPy and ml_dtypes have no such dtype, or the CPU does not reach it.
+        CallError: If NumPy and ml_dtypes have no such dtype, or the CPU cannot access the memory.
 
     """
     numpy = load_numpy("Tensor.numpy")
     dtype, device = tensor.dtype, tensor.device
     if device.name not in ("cpu", "cuda_host", "rocm_host", "cuda_managed"):
-        raise CallError(f"Tensor.numpy: the memory is of {device}, which NumPy does not reach")
+        raise CallError(f"Tensor.numpy: NumPy cannot access the memory of {device}")
     lane = DType(dtype.kind, dtype.bits, dtype.format)
     item = lane.to_numpy()
     if (8 if dtype.kind == "bool" else dtype.bits) != 8 * item.itemsize:
-        raise CallError(f"Tensor.numpy: elements of {dtype} are packed, which no dtype of NumPy is")
+        raise CallError(f"Tensor.numpy: elements of {dtype} are packed; NumPy has no packed dtypes")
     size = item.itemsize
     strides = tuple(stride * size * dtype.lanes for stride in tensor.strides)
     shape = tensor.shape
