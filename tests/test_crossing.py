@@ -240,7 +240,7 @@ def name_of(value: type | str) -> str:
 )
 def test_a_class_with_another_layout_is_refused(struct: type, kind: str) -> None:
     assert _call.record(struct) is not None
-    with pytest.raises(TypeError, match="fields of an instance are not where"):
+    with pytest.raises(TypeError, match="fields of an instance are not at the expected"):
         _call.record(differing(struct, kind))
 
 
@@ -252,7 +252,7 @@ def test_a_class_that_fails_is_refused() -> None:
         def __init__(self, field: object) -> None:
             raise ValueError("no instances")
 
-    with pytest.raises(TypeError, match="fields of an instance are not where"):
+    with pytest.raises(TypeError, match="fields of an instance are not at the expected"):
         _call.record(Failing)
 
 

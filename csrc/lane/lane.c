@@ -45,7 +45,7 @@ PyObject* lane_imported(const char* module, const char* name) {
   PyObject* found = PyDict_GetItemString(modules, module);
   if (found == NULL) return NULL;
   PyObject* value = PyObject_GetAttrString(found, name);
-  if (value == NULL) PyErr_Clear(); /* it may be half imported */
+  if (value == NULL) PyErr_Clear(); /* the import may not be complete */
   return value;
 }
 
@@ -90,7 +90,7 @@ PyTypeObject* lane_add_type(PyObject* module, PyType_Spec* spec,
   Py_XDECREF(bases);
   if (type == NULL || PyModule_AddType(module, (PyTypeObject*)type) < 0)
     return NULL;
-  return (PyTypeObject*)type; /* for ever */
+  return (PyTypeObject*)type; /* never released */
 }
 
 /* ------------------------------------------------------------ shutting down */

@@ -2,8 +2,8 @@
 
 #include "lane/lane.h"
 
-/* Libraries are never unloaded: objects that they made, and functions of them,
- * may live anywhere. */
+/* Libraries are never unloaded, because their objects and functions may still
+ * be referenced from anywhere. */
 
 static PyObject* library_open(PyObject* module, PyObject* args) {
   PyObject* path;
@@ -12,8 +12,8 @@ static PyObject* library_open(PyObject* module, PyObject* args) {
   if (!PyArg_ParseTuple(args, "O&p:open_library", PyUnicode_FSConverter, &path,
                         &everywhere))
     return NULL;
-  /* All symbols at once: one that is missing shall be an error here and not
-   * the end of the process at the first call that needs it. */
+  /* RTLD_NOW: a missing symbol is an error here. With lazy binding it would end
+   * the process at the first call that needs it. */
   int flags = RTLD_NOW | (everywhere ? RTLD_GLOBAL : RTLD_LOCAL);
   const char* name = PyBytes_AsString(path);
   const char* problem = NULL;
@@ -63,17 +63,18 @@ static PyObject* library_add_error_slot(PyObject* module, PyObject* number) {
 static PyMethodDef library_methods[] = {
     {"open_library", library_open, METH_VARARGS,
      "open_library(path, everywhere, /)\n--\n\n"
-     "Load a library for good, with all its symbols resolved, and give its "
-     "handle.\n\nRaises:\n    LibraryError: with the loader's message.\n"},
+     "Load a library, resolve all its symbols, and return its handle. It is "
+     "never unloaded.\n\nRaises:\n    LibraryError: With the loader's "
+     "message.\n"},
     {"loaded_library", library_loaded, METH_VARARGS,
      "loaded_library(name, /)\n--\n\n"
-     "The handle of a library that somebody has loaded, or None."},
+     "Return the handle of a library that is already loaded, or None."},
     {"library_symbol", library_symbol, METH_VARARGS,
      "library_symbol(handle, name, /)\n--\n\n"
-     "The address of a symbol, or None."},
+     "Return the address of a symbol, or None."},
     {"add_error_slot", library_add_error_slot, METH_O,
      "add_error_slot(address, /)\n--\n\n"
-     "Look for errors in this slot of a library, as fnabi/callee.h has it."},
+     "Read errors from the slot of a library, which fnabi/callee.h describes."},
     {0}};
 
 int lane_library_init(PyObject* module) {

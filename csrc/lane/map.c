@@ -18,7 +18,7 @@ static const char* name_of(PyObject* self) {
 
 /* ----------------------------------------------------------------- to a map */
 
-/* Owned keys and values, in turn. */
+/* Owned keys and values, alternating. */
 typedef struct pairs {
   fnabi_any* data;
   Py_ssize_t count;
@@ -35,7 +35,7 @@ static int pairs_open(pairs* p, uint64_t capacity) {
   return p->data ? 0 : lane_no_memory();
 }
 
-/* `taken` says that somebody took the values over. */
+/* If `taken`, the values have another owner now and are not released. */
 static void pairs_close(pairs* p, bool taken) {
   if (!taken)
     for (Py_ssize_t i = 0; i < 2 * p->count; i++)
@@ -115,7 +115,7 @@ static int pairs_of_list(pairs* p, PyObject* list, const char* function) {
   return status;
 }
 
-/* Of a mapping, or an iterable of pairs. */
+/* Converts a mapping or an iterable of pairs. */
 static int pairs_of(pairs* p, PyObject* source, const char* function) {
   if (PyDict_Check(source)) return pairs_of_dict(p, source);
   if (is_map(source)) return pairs_of_map(p, map_of(source));
@@ -174,8 +174,8 @@ static PyObject* make(PyTypeObject* type, PyObject* args, PyObject* names) {
 
 /* --------------------------------------------------------------- from a map */
 
-/* Whenever Python runs a Dict may change: of each pair there are references of
- * our own, and a walk ends where the size is another one. */
+/* A Dict may change whenever Python code runs. So each pair is held by its own
+ * references, and iteration ends if the size has changed. */
 
 typedef struct walk {
   const fnabi_map_object* map;
@@ -321,7 +321,7 @@ static void iterator_dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-/* Takes key and value over. */
+/* Takes ownership of key and value. */
 static PyObject* part_of_pair(part part, fnabi_any* key, fnabi_any* value) {
   PyObject *k = part == VALUES ? NULL : lane_from(key, false),
            *v = part == KEYS ? NULL : lane_from(value, false), *pair = NULL;
@@ -401,7 +401,7 @@ static Py_ssize_t length(PyObject* self) {
   return (Py_ssize_t)map_of(self)->size;
 }
 
-/* 1 with the owned value of a key; 0: there is none. */
+/* Returns 1 and the owned value of a key, or 0 if the key does not exist. */
 static int find(PyObject* self, PyObject* key, fnabi_any* value) {
   fnabi_any any;
   if (lane_own(key, &any) < 0) return -1;
@@ -461,7 +461,7 @@ static PyObject* list_of_items(PyObject* self) {
   return list;
 }
 
-/* That of the set of the items. */
+/* The hash of the set of the items. */
 static Py_hash_t hash(PyObject* self) {
   if (Py_EnterRecursiveCall(" while a map is hashed")) return -1;
   Py_hash_t answer = -1;
@@ -488,7 +488,7 @@ static PyObject* reduce(PyObject* self, PyObject* unused) {
    "dict, such as 1 and True.\n"},                                          \
       {"get", map_get, METH_VARARGS,                                        \
        "get($self, key, default=None, /)\n--\n\n"                           \
-       "The value of a key, or `default` where there is none."},            \
+       "The value of a key, or `default` if there is none."},               \
       {"keys", map_keys, METH_NOARGS, "keys($self, /)\n--\n\nThe keys."},   \
       {"values", map_values, METH_NOARGS,                                   \
        "values($self, /)\n--\n\nThe values."},                              \
@@ -578,7 +578,7 @@ static PyObject* dict_pop(PyObject* self, PyObject* args) {
   return missing;
 }
 
-/* The last pair, as a Python dict gives it. */
+/* Removes the last pair, as dict.popitem does. */
 static PyObject* dict_popitem(PyObject* self, PyObject* unused) {
   (void)unused;
   walk w = walk_over(map_of(self));
@@ -629,14 +629,14 @@ static PyMethodDef map_methods[] = {READING, {0}};
 static PyType_Slot map_slots[] = {
     {Py_tp_doc,
      "Map(pairs=())\n--\n\n"
-     "A map of values in the order of insertion, which does not change.\n\n"
-     "A mapping. Keys are found by the rules of the ABI: numbers by their type "
-     "and value\n(1, 1.0 and True are three keys), texts by what is in them, "
-     "other objects by\nidentity. Lists and tuples in it are arrays, dicts are "
-     "maps. Equal to a Map, a\nDict or a dict of the same keys with equal "
-     "values.\n\n"
+     "An immutable mapping that keeps the insertion order.\n\n"
+     "Keys are compared by the rules of the ABI: numbers by type and value (1, "
+     "1.0 and True\nare three keys), texts by their contents, other objects by "
+     "identity. Lists and\ntuples among the values become arrays, dicts become "
+     "maps. A Map is equal to a Map, a\nDict or a dict with the same keys and "
+     "equal values.\n\n"
      "Args:\n    pairs: A mapping, or an iterable of pairs of key and "
-     "value.\n\nRaises:\n    CallError: when `pairs` is neither, or changes "
+     "value.\n\nRaises:\n    CallError: If `pairs` is neither, or changes "
      "while it is converted.\n"},
     {Py_tp_methods, map_methods},
     {Py_tp_hash, hash},
@@ -654,33 +654,31 @@ static PyMethodDef dict_methods[] = {
      METH_VARARGS | METH_KEYWORDS,
      "update($self, pairs=(), /, **named)\n--\n\n"
      "Set all pairs of a mapping or an iterable, then those given by "
-     "name.\n\nRaises:\n    CallError: when `pairs` is neither.\n"},
+     "name.\n\nRaises:\n    CallError: If `pairs` is neither.\n"},
     {"pop", dict_pop, METH_VARARGS,
      "pop($self, key, default=..., /)\n--\n\n"
-     "Remove a key and give its value, or `default` where there is no such "
-     "key.\n\nRaises:\n    KeyError: when there is neither.\n"},
+     "Remove a key and return its value, or `default` if there is no such "
+     "key.\n\nRaises:\n    KeyError: If there is neither.\n"},
     {"popitem", dict_popitem, METH_NOARGS,
      "popitem($self, /)\n--\n\n"
-     "Remove the last pair and give it.\n\nRaises:\n    KeyError: when there "
-     "is none.\n"},
+     "Remove the last pair and return it.\n\nRaises:\n    KeyError: If the "
+     "Dict is empty.\n"},
     {"setdefault", dict_setdefault, METH_VARARGS,
      "setdefault($self, key, default=None, /)\n--\n\n"
-     "The value of a key, which is set to `default` where there is none."},
+     "Return the value of a key; set it to `default` first if it is missing."},
     {"clear", dict_clear, METH_NOARGS,
      "clear($self, /)\n--\n\nRemove all pairs."},
     {"copy", dict_copy, METH_NOARGS,
-     "copy($self, /)\n--\n\nA new Dict of the same keys and values."},
+     "copy($self, /)\n--\n\nReturn a new Dict with the same keys and values."},
     {0}};
 
 static PyType_Slot dict_slots[] = {
     {Py_tp_doc,
      "Dict(pairs=())\n--\n\n"
-     "A map of values which all who hold it share: a change is seen by "
-     "libraries too.\n\n"
-     "A mutable mapping; see `Map` for its keys, what is in it and what equals "
-     "it.\n\n"
+     "A mutable mapping, shared between Python and libraries.\n\n"
+     "Keys and values are converted and compared as by `Map`.\n\n"
      "Args:\n    pairs: A mapping, or an iterable of pairs of key and "
-     "value.\n\nRaises:\n    CallError: when `pairs` is neither, or changes "
+     "value.\n\nRaises:\n    CallError: If `pairs` is neither, or changes "
      "while it is converted.\n"},
     {Py_tp_methods, dict_methods},
     {Py_tp_hash, PyObject_HashNotImplemented},

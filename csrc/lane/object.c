@@ -84,12 +84,12 @@ static PyObject* object_peer(PyObject* self, PyObject* unused) {
 
 static PyMethodDef object_methods[] = {
     {"__tvm_ffi_object__", object_peer, METH_NOARGS,
-     "The same object as the package tvm_ffi wraps it."},
+     "Return the object as an object of the package tvm_ffi."},
     {0}};
 
 static PyGetSetDef object_getset[] = {
     {"type_index", object_type_index, NULL,
-     "What the object is; from 128 on a type that some library registered.",
+     "The type index; from 128 on it is a type that a library registered.",
      NULL},
     {"type_key", object_type_key, NULL,
      "The name of its type, such as \"ffi.Array\"; None where it is not known.",
@@ -99,9 +99,9 @@ static PyGetSetDef object_getset[] = {
 
 static PyType_Slot object_slots[] = {
     {Py_tp_doc,
-     "A counted object of TVM-FFI's stable C ABI, of a type that has no class "
-     "here.\n\nIt can be kept and passed on. Equal to another one that stands "
-     "for the same object.\n"},
+     "A reference-counted object of TVM-FFI's stable C ABI, of a type without "
+     "its own class.\n\nIt can be kept and passed to functions. Two are equal "
+     "if they refer to the same object.\n"},
     {Py_tp_dealloc, object_dealloc},
     {Py_tp_getset, object_getset},
     {Py_tp_methods, object_methods},

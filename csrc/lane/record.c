@@ -23,8 +23,8 @@ static Py_ssize_t offset_of(PyObject* bases, PyObject* name) {
   return 0;
 }
 
-/* A number that a class says of itself, such as __basicsize__; -1 and no
- * exception when it has none. */
+/* The value of an int attribute of a class, such as __basicsize__; -1, without
+ * an exception, if there is none. */
 static Py_ssize_t number_of(PyObject* class, const char* name) {
   PyObject* number = PyObject_GetAttrString(class, name);
   Py_ssize_t value = number != NULL ? PyLong_AsSsize_t(number) : -1;
@@ -52,9 +52,9 @@ static bool find_fields(lane_record* record, PyObject* class, Py_ssize_t size) {
   return found;
 }
 
-/* Whether an instance filled in place is the same, byte for byte, as one that
- * the class makes of the same values. One that is not is emptied again: where
- * its class keeps other things than we think, it must not free them. */
+/* Whether an instance filled in place is equal, byte for byte, to one that the
+ * class creates from the same values. If not, the fields are cleared again:
+ * the class may store something else there, which it must not release. */
 static bool same_bytes(const lane_record* record, PyObject* values,
                        Py_ssize_t size) {
   PyObject* fields[LANE_RECORD_FIELDS];
@@ -132,9 +132,9 @@ static PyObject* record_new(PyObject* module, PyObject* class) {
 static PyMethodDef functions[] = {
     {"record", record_new, METH_O,
      "record(struct, /)\n--\n\n"
-     "Return what a decoder needs to fill instances of a msgspec struct in "
-     "place.\n\nRaises:\n    TypeError: when the fields of an instance are "
-     "not where they are expected.\n"},
+     "Return the layout of a msgspec struct, with which a decoder fills "
+     "instances in place.\n\nRaises:\n    TypeError: If the fields of an "
+     "instance are not at the expected offsets.\n"},
     {NULL, NULL, 0, NULL}};
 
 int lane_record_init(PyObject* module) {

@@ -13,7 +13,7 @@
 
 #define SLOTS 256
 #define WAYS 4         /* slots that an object may be in */
-#define SHARED_SIZE 64 /* bytes; a longer message is not looked for */
+#define SHARED_SIZE 64 /* bytes; longer messages are not shared */
 
 /* Objects, borrowed, by their messages. When all its slots are taken a new
  * object replaces an old one, so the cost does not grow with the number. */
@@ -207,7 +207,7 @@ static PyObject* build_tuple(builder* b, build* item) {
     if (value == NULL || PyTuple_SetItem(tuple, (Py_ssize_t)i, value) < 0)
       Py_CLEAR(tuple);
   }
-  /* Nothing in it can be part of a cycle. */
+  /* The record cannot be part of a reference cycle. */
   if (count != 0 && tuple != NULL) PyObject_GC_UnTrack(tuple);
   return tuple;
 }
@@ -222,7 +222,7 @@ static PyObject* build_plain(builder* b) {
   return Py_NewRef(Py_None);
 }
 
-/* The value from b->at to `end`, taken from the known ones when it is one. */
+/* The value from b->at to `end`; a known object if there is one. */
 static PyObject* build_known(builder* b, const uint8_t* end, build* item) {
   size_t size = (size_t)(end - b->at);
   if (size > SHARED_SIZE) return item(b);
@@ -667,9 +667,9 @@ static PyObject* decoder_new(PyTypeObject* type, PyObject* args,
     whole = lane_record_fill(&self->classes[i], PyTuple_GetItem(classes, i));
   for (size_t i = 0; i < CLASSES && whole; i++)
     if (self->classes[i].count != field_counts[i]) {
-      PyErr_SetString(
-          PyExc_TypeError,
-          "RecordDecoder(): a class has other fields than its type");
+      PyErr_SetString(PyExc_TypeError,
+                      "RecordDecoder(): the fields of a class differ from "
+                      "those of its type");
       whole = false;
     }
   if (!whole || !know_all(self)) Py_CLEAR(self);

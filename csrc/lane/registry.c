@@ -96,12 +96,12 @@ static PyMethodDef registry_methods[] = {
      "Whether libtvm_ffi is loaded, whoever loaded it."},
     {"global_function", registry_get, METH_O,
      "global_function(name, /)\n--\n\n"
-     "A function of the registry of libtvm_ffi. None when it has none of this "
-     "name,\nor is not loaded."},
+     "Return a function from the registry of libtvm_ffi, or None if it has "
+     "none of this name\nor is not loaded."},
     {"set_global_function", registry_set, METH_VARARGS,
      "set_global_function(name, function, override, /)\n--\n\n"
      "Register a function with libtvm_ffi, which must be loaded.\n\nRaises:\n"
-     "    RuntimeError: The name is registered, and override is false.\n"},
+     "    RuntimeError: If the name is registered and override is false.\n"},
     {0}};
 
 int lane_registry_init(PyObject* module) {

@@ -2,8 +2,8 @@
 
 /* ---------------------------------------------------------------------- map */
 
-/* Rows are converted a block at a time, so that memory for arguments does not
- * grow with their number, and a block is called through without the GIL. */
+/* Rows are converted in blocks, so the memory for arguments does not grow with
+ * the number of rows, and the calls of a block are made without the GIL. */
 enum { BLOCK = 4096, BLOCK_VALUES = 8 * BLOCK };
 
 typedef enum column_kind {
@@ -18,7 +18,7 @@ typedef struct column {
   PyObject* object; /* borrowed */
   fnabi_any value;  /* SCALAR: owned */
   Py_ssize_t size;
-  Py_ssize_t filled; /* rows of the block that are good */
+  Py_ssize_t filled; /* rows of the block that were converted */
   Py_buffer buffer;
   char format; /* BUFFER: i u f b */
 } column;
@@ -28,8 +28,8 @@ static void close_column(column* c) {
   if (c->kind == COLUMN_BUFFER) PyBuffer_Release(&c->buffer);
 }
 
-/* What a buffer's elements are, whose size counts and not the letter: where
- * that has a standard size some write it and mean their machine's. */
+/* The type of a buffer's elements. Their size is that of the buffer, not the
+ * standard size of the letter, which some exporters ignore. */
 static char buffer_format(const Py_buffer* buffer) {
   const char* format = buffer->format ? buffer->format : "B";
   const char order = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? '>' : '<';
@@ -66,7 +66,7 @@ static int open_column(PyObject* object, column* c) {
       }
       sequence = c->buffer.ndim == 1; /* of something else */
       PyBuffer_Release(&c->buffer);
-    } else { /* an array of what no buffer can hold */
+    } else { /* an array whose dtype has no buffer format */
       PyErr_Clear();
       PyObject* ndim = PyObject_GetAttrString(object, "ndim");
       sequence = ndim != NULL && PyLong_Check(ndim) && PyLong_AsLong(ndim) == 1;
@@ -86,7 +86,7 @@ static int own_item(PyObject* sequence, Py_ssize_t i, fnabi_any* out) {
   if (PyList_CheckExact(sequence)) { /* which may get shorter meanwhile */
     item = PyList_GetItem(sequence, i);
     if (item == NULL) return -1;
-    /* a number is converted without running Python, and refers to nothing */
+    /* converting a number runs no Python code and needs no reference */
     if (Py_TYPE(item) == &PyLong_Type) {
       int large;
       long long number = PyLong_AsLongLongAndOverflow(item, &large);
@@ -105,8 +105,8 @@ static int own_item(PyObject* sequence, Py_ssize_t i, fnabi_any* out) {
   return status;
 }
 
-/* Rows [begin, end) of a column, `stride` values apart. Returns how many rows
- * are good. */
+/* Converts the rows [begin, end) of a column to values that are `stride` apart.
+ * Returns how many were converted. */
 static Py_ssize_t fill_column(column* c, Py_ssize_t begin, Py_ssize_t end,
                               fnabi_any* out, Py_ssize_t stride) {
   if (c->kind == COLUMN_SCALAR || c->kind == COLUMN_VALUES) {
@@ -178,7 +178,7 @@ static Py_ssize_t fill_column(column* c, Py_ssize_t begin, Py_ssize_t end,
   return end - begin;
 }
 
-/* Says which row it was, and keeps the exception as it is. */
+/* Sets the attribute `row` of the current exception. */
 static void name_row(Py_ssize_t row) {
   PyObject *type, *problem, *traceback;
   PyErr_Fetch(&type, &problem, &traceback);
@@ -197,7 +197,7 @@ static void name_row(Py_ssize_t row) {
   PyErr_Restore(type, problem, traceback);
 }
 
-/* Calls once per row until one fails. Returns how many did not. */
+/* Calls once per row until one fails. Returns how many calls succeeded. */
 static Py_ssize_t call_rows(lane_function* self, const fnabi_any* args,
                             Py_ssize_t width, Py_ssize_t rows,
                             fnabi_any* results) {
@@ -230,8 +230,8 @@ static Py_ssize_t call_rows(lane_function* self, const fnabi_any* args,
   return row;
 }
 
-/* A row that cannot be converted fails after those before it are called, as it
- * would in a loop. */
+/* A row that cannot be converted fails after the calls of the rows before it,
+ * as in a loop. */
 static int map_block(lane_function* self, column* columns, Py_ssize_t width,
                      Py_ssize_t begin, Py_ssize_t end, fnabi_any* args,
                      fnabi_any* results) {

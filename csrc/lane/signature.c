@@ -1,5 +1,5 @@
-/* Components onto the bytearray of a builder of signatures: where all is as it
- * should be, in place. What must be refused is left to others, who tell why. */
+/* The fast path of the signature builder: appends valid components to its
+ * bytearray in place. The plain path handles the others and raises errors. */
 #include "lane/lane.h"
 
 #define INTEGER_MAX 12 /* bytes: the tag, a sign and ten digits */
@@ -14,7 +14,7 @@ static int32_t tag_of(PyObject* object) {
   return text != NULL && size == 1 ? (uint8_t)*text : -1;
 }
 
-/* The bytes of a text that does not change and needs no copy. */
+/* The bytes of an immutable text that needs no copy. */
 static bool contents_of(PyObject* object, const char** data, size_t* size) {
   Py_ssize_t count;
   if (PyBytes_Check(object)) {
@@ -41,7 +41,7 @@ static uint8_t* reserve(PyObject* encoded, Py_ssize_t* size, size_t most) {
   return (uint8_t*)PyByteArray_AsString(encoded) + *size;
 }
 
-/* Leaves what was written, nothing where that is less than 0. */
+/* Keeps `written` bytes, or none if it is negative. */
 static PyObject* leave(PyObject* encoded, Py_ssize_t size, int64_t written) {
   bool good = written >= 0;
   if (PyByteArray_Resize(encoded, size + (good ? (Py_ssize_t)written : 0)) < 0)
@@ -96,13 +96,14 @@ static PyObject* signature_span(PyObject* module, PyObject* const* args,
 #define FUNCTION(name, text) \
   {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, #name text}
 static PyMethodDef functions[] = {
-    FUNCTION(signature_integer,
-             "(encoded, value, tag, /)\n--\n\n"
-             "Append an integer to a bytearray; False where it is refused.\n"),
+    FUNCTION(
+        signature_integer,
+        "(encoded, value, tag, /)\n--\n\n"
+        "Append an integer to a bytearray. Return False if it is invalid.\n"),
     FUNCTION(signature_span,
              "(encoded, contents, tag, /)\n--\n\n"
-             "Append a span to a bytearray; False where it is refused, or its "
-             "contents are\nneither bytes nor a str without surrogates.\n"),
+             "Append a span to a bytearray. Return False if it is invalid, or "
+             "its contents are\nneither bytes nor a str without surrogates.\n"),
     {NULL, NULL, 0, NULL}};
 
 int lane_signature_init(PyObject* module) {

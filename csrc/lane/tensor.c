@@ -46,12 +46,12 @@ PyObject* lane_tensor_of_view(const fnabi_dl_tensor* view) {
 void lane_tensor_expire(PyObject* tensor) {
   fnabi_held_tensor* held = fnabi_tensor_held(((lane_object*)tensor)->object);
   held->flags |= FNABI_TENSOR_EXPIRED;
-  /* whoever has the object all the same does not read freed memory */
+  /* other references to the object must not read freed memory */
   held->tensor.tensor.data = NULL;
   held->tensor.tensor.byte_offset = 0;
 }
 
-/* The tensor of a Tensor; NULL with a CallError when it must not be read. */
+/* The tensor of a Tensor; NULL with a CallError if it is expired or invalid. */
 static fnabi_dl_tensor* tensor_in(PyObject* self) {
   fnabi_object* object = ((lane_object*)self)->object;
   fnabi_held_tensor* held = fnabi_tensor_held(object);
@@ -112,7 +112,7 @@ static PyObject* get_strides(PyObject* self, void* unused) {
   if (tensor == NULL) return NULL;
   if (tensor->strides != NULL || tensor->ndim == 0)
     return dims_tuple(tensor->strides, tensor->ndim);
-  /* a foreign tensor may leave out compact ones */
+  /* NULL in a foreign tensor means compact strides */
   fnabi_held_tensor* held = fnabi_tensor_new(tensor, NULL, NULL, 0);
   if (held == NULL) return PyErr_NoMemory();
   PyObject* tuple = dims_tuple(held->tensor.tensor.strides, tensor->ndim);
@@ -176,7 +176,7 @@ static PyObject* tensor_dlpack_device(PyObject* self, PyObject* unused) {
                 : NULL;
 }
 
-/* What nobody has taken out of a capsule. */
+/* Frees the tensor of a capsule that was not consumed. */
 static void drop_managed(PyObject* capsule) {
   if (!PyCapsule_IsValid(capsule, "dltensor")) return;
   fnabi_dl_managed* managed = PyCapsule_GetPointer(capsule, "dltensor");
@@ -226,8 +226,8 @@ static bool pair_of(PyObject* tuple, int* first, int* second) {
 
 enum { STREAM, MAX_VERSION, DL_DEVICE, COPY, DLPACK_KEYWORDS };
 
-/* NumPy gives three of them each time, and what takes apart any arguments takes
- * longer for them than all the rest. */
+/* NumPy always passes three keywords, and the general argument parser would
+ * dominate the cost of the call. */
 static bool dlpack_keywords(PyObject* const* args, Py_ssize_t count,
                             PyObject* names, PyObject** values) {
   static const char* const keywords[] = {"stream", "max_version", "dl_device",
@@ -310,8 +310,8 @@ static PyObject* tensor_dlpack(PyObject* self, PyObject* const* args,
   uint64_t flags = flags_of(self);
   if (flags & FNABI_DL_READ_ONLY && major < 1) {
     PyErr_SetString(PyExc_BufferError,
-                    "Tensor.__dlpack__: the memory is read-only, which only "
-                    "max_version=(1, 0) and newer can tell");
+                    "Tensor.__dlpack__: the memory is read-only; expected "
+                    "max_version=(1, 0) or newer, which can express it");
     return NULL;
   }
   return export((fnabi_tensor_object*)((lane_object*)self)->object, major >= 1,
@@ -328,7 +328,7 @@ static int tensor_buffer(PyObject* self, Py_buffer* out, int flags) {
   if (!fnabi_dl_on_host(tensor->device))
     problem = "its memory is not the CPU's";
   else if (format == NULL)
-    problem = "no format of a buffer stands for its dtype; use numpy()";
+    problem = "its dtype has no buffer format; use numpy()";
   else if (flags & PyBUF_WRITABLE && read_only)
     problem = "its memory is read-only";
   else if (tensor->ndim > PyBUF_MAX_NDIM)
@@ -428,7 +428,7 @@ static PyObject* tensor_array(PyObject* self, PyObject* args, PyObject* named) {
 static PyObject* tensor_repr(PyObject* self) {
   fnabi_held_tensor* held = fnabi_tensor_held(((lane_object*)self)->object);
   if (held != NULL && held->flags & FNABI_TENSOR_EXPIRED)
-    return PyUnicode_FromString("<fnabi.Tensor, whose call is over>");
+    return PyUnicode_FromString("<fnabi.Tensor (expired)>");
   PyObject *shape = get_shape(self, NULL), *dtype = NULL, *device = NULL,
            *text = NULL;
   if (shape != NULL) dtype = get_dtype(self, NULL);
@@ -449,8 +449,8 @@ static PyObject* tensor_peer(PyObject* self, PyObject* unused) {
   if (any.type_index == FNABI_INDEX_TENSOR)
     return lane_object_peer(any.v_object);
   lane_call_error(
-      "Tensor.__tvm_ffi_object__: it is lent for one call, and no object; pass "
-      ".numpy()");
+      "Tensor.__tvm_ffi_object__: a Tensor that is only valid during one call "
+      "is not an object; pass .numpy()");
   return NULL;
 }
 
@@ -477,44 +477,46 @@ static PyObject* from_dlpack(PyObject* module, PyObject* array) {
 static PyMethodDef from_dlpack_method = {
     "from_dlpack", from_dlpack, METH_O,
     "from_dlpack(x, /)\n--\n\n"
-    "A Tensor over the memory of an array, which it keeps alive.\n\nArgs:\n"
-    "    x: An array of NumPy, of ml_dtypes' dtypes too, anything with "
-    "`__dlpack__` or\n        `__dlpack_c_exchange_api__`, a tensor of the "
-    "package tvm_ffi, a memoryview or\n        an array.array.\n\nRaises:\n"
-    "    CallError: when `x` is none of these, or when DLPack has no way to "
-    "describe it\n        without a copy: another byte order, strides that are "
-    "no whole elements,\n        elements of less than a byte that are not "
-    "packed.\n"};
+    "Return a Tensor that shares the memory of an array and keeps the array "
+    "alive.\n\nArgs:\n    x: A NumPy array, including dtypes of ml_dtypes, any "
+    "object with `__dlpack__` or\n        `__dlpack_c_exchange_api__`, a "
+    "tensor "
+    "of the package tvm_ffi, a memoryview or\n        an array.array.\n\n"
+    "Raises:\n    CallError: If `x` is none of these, or DLPack cannot "
+    "describe it without a copy:\n        another byte order, strides that are "
+    "not multiples of the element size,\n        elements of less than a byte "
+    "that are not packed.\n"};
 
 static PyMethodDef tensor_methods[] = {
     {"__dlpack__", (PyCFunction)(void (*)(void))tensor_dlpack,
      METH_FASTCALL | METH_KEYWORDS,
      "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, "
      "copy=None)\n--\n\n"
-     "A DLPack capsule, as the Python array API standard has it.\n\nArgs:\n"
-     "    stream: None for a CPU. For other devices it is not looked at: "
-     "nothing is\n        synchronised.\n    max_version: From (1, 0) on the "
-     "capsule is a versioned one.\n    dl_device: Type and number, the "
-     "tensor's own; or (1, 0) for a copy of memory\n        that the CPU "
-     "reaches.\n    copy: True for a copy, which only such memory has.\n\n"
-     "Raises:\n    BufferError: when that cannot be done, or when read-only "
-     "memory is asked for\n        without a version.\n    CallError: for "
-     "other arguments, and when the tensor's call is over.\n"},
+     "Return a DLPack capsule, as the Python array API standard defines it."
+     "\n\nArgs:\n    stream: None for a CPU tensor. Ignored for other devices: "
+     "nothing is synchronised.\n    max_version: From (1, 0) on the capsule is "
+     "versioned.\n    dl_device: The tensor's own device as (type, index), or "
+     "(1, 0) for a copy of memory\n        that the CPU can access.\n    "
+     "copy: True for a copy, which requires such memory.\n\nRaises:\n"
+     "    BufferError: If the export is impossible, or the memory is read-only "
+     "and the capsule\n        is not versioned.\n    CallError: If an "
+     "argument "
+     "is invalid, or the tensor is expired.\n"},
     {"__dlpack_device__", tensor_dlpack_device, METH_NOARGS,
-     "__dlpack_device__($self, /)\n--\n\nType and number of the device."},
+     "__dlpack_device__($self, /)\n--\n\nReturn type and index of the device."},
     {"numpy", tensor_numpy, METH_NOARGS,
      "numpy($self, /)\n--\n\n"
-     "The same memory as a NumPy array, which keeps the tensor alive.\n\n"
-     "bfloat16 and floats of 8 bits have dtypes of ml_dtypes; lanes become a "
-     "last dim.\n\nRaises:\n    CallError: when there is no such dtype, or "
-     "its package is not installed; when\n        the CPU does not reach the "
+     "Return a NumPy array that shares the memory and keeps the tensor "
+     "alive.\n\nbfloat16 and 8-bit floats have dtypes of ml_dtypes; lanes "
+     "become a last dim.\n\nRaises:\n    CallError: If there is no such dtype, "
+     "its package is not installed, or the CPU\n        cannot access the "
      "memory.\n"},
     {"__array__", (PyCFunction)(void (*)(void))tensor_array,
      METH_VARARGS | METH_KEYWORDS,
      "__array__($self, /, dtype=None, copy=None)\n--\n\n"
-     "As NumPy asks for an array; see `numpy`."},
+     "Implement NumPy's array protocol; see `numpy`."},
     {"__tvm_ffi_object__", tensor_peer, METH_NOARGS,
-     "The same tensor as the package tvm_ffi wraps it."},
+     "Return the tensor as an object of the package tvm_ffi."},
     {0}};
 
 static PyGetSetDef tensor_getset[] = {
@@ -523,27 +525,29 @@ static PyGetSetDef tensor_getset[] = {
     {"ndim", get_ndim, NULL, "How many dims it has.", NULL},
     {"size", get_size, NULL, "How many elements it has.", NULL},
     {"nbytes", get_nbytes, NULL,
-     "How many bytes its elements take when they are compact.", NULL},
+     "The size of the elements in bytes, without gaps between them.", NULL},
     {"dtype", get_dtype, NULL, "Of its elements, a fnabi.types.DType.", NULL},
     {"device", get_device, NULL, "Where its memory is, a fnabi.Device.", NULL},
     {"data_ptr", get_data_ptr, NULL,
-     "Address of the first element, an int; of other devices a handle.", NULL},
+     "The address of the first element, an int; on other devices a handle.",
+     NULL},
     {"read_only", get_read_only, NULL,
-     "Whether the memory is known to be read-only.\n\nFunctions that are "
-     "called with it are not told: the ABI has no way to.",
+     "Whether the memory is known to be read-only.\n\nThe ABI cannot express "
+     "it, so functions may still write to it.",
      NULL},
     {0}};
 
 static PyType_Slot tensor_slots[] = {
     {Py_tp_doc,
-     "An N-dimensional array as TVM-FFI's stable C ABI has it: a DLPack tensor "
-     "that is\ncounted.\n\nIt owns no memory itself, but keeps it alive: the "
-     "array's that it was made from, or\nthe library's that made it. Made by "
-     "`from_dlpack`, and by functions that answer one.\n\nA callback may be "
-     "lent one for the call alone (a `DLTensor*`). It can be read and\npassed "
-     "on until the callback returns, and after that refuses with a CallError. "
-     "Arrays\nand capsules made of it then lead to memory that may be gone: "
-     "copy what is to stay.\nIt cannot be returned.\n"},
+     "An N-dimensional array of TVM-FFI's stable C ABI: a reference-counted "
+     "DLPack tensor.\n\nCreated by `from_dlpack`, and returned by functions. "
+     "It "
+     "keeps the memory alive, which\nbelongs to the array it was made from or "
+     "to a library.\n\nA callback may receive a tensor that is only valid "
+     "until "
+     "the callback returns (a\n`DLTensor*`). It cannot be returned, and later "
+     "uses raise CallError. Arrays and\ncapsules made from it then point to "
+     "memory that may be freed: copy what you keep.\n"},
     {Py_tp_methods, tensor_methods},
     {Py_tp_getset, tensor_getset},
     {Py_tp_repr, tensor_repr},

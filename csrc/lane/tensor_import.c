@@ -60,7 +60,7 @@ bool lane_tensor_dispose(fnabi_object* object) {
   return true;
 }
 
-/* A tensor over the memory of `owner`, which gets one more reference. */
+/* Creates a tensor over the memory of `owner`, and adds a reference to it. */
 static int lend(const fnabi_dl_tensor* view, PyObject* owner, bool read_only,
                 fnabi_any* out) {
   fnabi_held_tensor* held =
@@ -76,8 +76,8 @@ static int lend(const fnabi_dl_tensor* view, PyObject* owner, bool read_only,
   return 0;
 }
 
-/* The same of dims as Python has them, with strides in bytes, which become
- * elements. A stride that leads nowhere may be anything. */
+/* The same with Python's dims, whose strides are in bytes. A stride that is
+ * never used may have any value. */
 static int lend_dims(fnabi_dl_tensor* view, const Py_ssize_t* shape,
                      const Py_ssize_t* strides, PyObject* owner, bool read_only,
                      fnabi_any* out) {
@@ -93,7 +93,7 @@ static int lend_dims(fnabi_dl_tensor* view, const Py_ssize_t* shape,
     }
   }
   const int64_t size = (int64_t)fnabi_dl_item_size(view->dtype);
-  /* dividing takes longer than all else here */
+  /* a division would dominate the cost */
   const int shift = size > 0 && (size & (size - 1)) == 0
                         ? __builtin_ctzll((unsigned long long)size)
                         : -1;
@@ -120,7 +120,7 @@ static int lend_dims(fnabi_dl_tensor* view, const Py_ssize_t* shape,
 }
 
 int lane_tensor_of_buffer(PyObject* array, fnabi_any* out) {
-  /* Of a memoryview of our own nobody else can release the memory. */
+  /* Nobody else can release our own memoryview. */
   PyObject* keep = PyMemoryView_FromObject(array);
   if (keep == NULL) return -1;
   Py_buffer buffer;
@@ -162,11 +162,11 @@ enum { NUMPY_WRITEABLE = 0x400 };
 typedef enum numpy_way {
   NUMPY_UNKNOWN,
   NUMPY_FIELDS,
-  NUMPY_BUFFER /* an ABI that is not known: by the buffer protocol */
+  NUMPY_BUFFER /* unknown ABI: uses the buffer protocol */
 } numpy_way;
 
-/* The functions and types that NumPy gives to extension modules, borrowed for
- * as long as it is loaded. */
+/* NumPy's table of functions and types for extension modules. Borrowed; valid
+ * while NumPy is loaded. */
 static void** numpy_api(void) {
   static const char* const modules[] = {"numpy._core._multiarray_umath",
                                         "numpy.core._multiarray_umath"};
@@ -201,8 +201,8 @@ static bool same_fields(PyObject* array) {
   return same;
 }
 
-/* Even of a version that is known the fields are compared, on an array made for
- * it. */
+/* Compares the fields with the buffer protocol on a new array, even if the
+ * version of the ABI is known. */
 static numpy_way find_numpy_way(void) {
   enum { VERSION = 0, ARRAY_TYPE = 2, ABI_1 = 0x01000009, ABI_2 = 0x02000000 };
   void** api = numpy_api();
@@ -237,7 +237,7 @@ static int numpy_by_buffer(PyObject* array, fnabi_any* out) {
   return status;
 }
 
-/* A mask would be lost. */
+/* Rejects masked arrays, whose mask would be lost. */
 static int check_mask(PyObject* array) {
   PyObject* masked = lane_imported("numpy.ma", "MaskedArray");
   int answer = masked ? PyObject_IsInstance(array, masked) : 0;
@@ -251,7 +251,7 @@ static int check_mask(PyObject* array) {
 
 int lane_tensor_of_numpy(PyObject* array, fnabi_any* out) {
   static numpy_way way;
-  static PyTypeObject* plain; /* the last type that was none of masked ones */
+  static PyTypeObject* plain; /* the last type that was not a masked array */
   if (way == NUMPY_UNKNOWN) way = find_numpy_way();
   if (Py_TYPE(array) != plain) {
     if (check_mask(array) < 0) return -1;
@@ -271,7 +271,7 @@ int lane_tensor_of_numpy(PyObject* array, fnabi_any* out) {
 
 /* ------------------------------------------------------------------- DLPack */
 
-/* The value of a tensor that a DLPack structure has become. */
+/* The value of a tensor made from a DLPack struct. */
 static int own_tensor(fnabi_held_tensor* held, const char* problem,
                       fnabi_any* out) {
   if (held == NULL) return lane_tensor_refuse(problem);
@@ -287,7 +287,7 @@ static PyObject* dlpack_of(PyObject* array) {
            *capsule = NULL;
   if (method && none && version) {
     capsule = PyObject_Call(method, none, version);
-    /* older ones do not know the argument */
+    /* older versions lack the argument */
     if (capsule == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
       PyErr_Clear();
       capsule = PyObject_Call(method, none, NULL);
@@ -304,7 +304,7 @@ int lane_tensor_of_dlpack(PyObject* array, fnabi_any* out) {
   if (capsule == NULL) return -1;
   const char* problem = NULL;
   int status = -1;
-  /* a consumed capsule has another name, and what was in it another owner */
+  /* the new name marks the capsule as consumed */
   if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
     void* managed = PyCapsule_GetPointer(capsule, "dltensor_versioned");
     if (PyCapsule_SetName(capsule, "used_dltensor_versioned") == 0) {
@@ -325,8 +325,8 @@ int lane_tensor_of_dlpack(PyObject* array, fnabi_any* out) {
   return status;
 }
 
-/* The exchange API of a type, NULL without an exception when it has none that
- * is known. Types are remembered with a reference each. */
+/* The exchange API of a type; NULL, without an exception, if it has none of a
+ * known version. The cache holds a reference to each type. */
 static const fnabi_dl_exchange* exchange_of(PyTypeObject* type) {
   enum { KNOWN = 16 };
   static struct {

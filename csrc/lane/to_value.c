@@ -4,11 +4,11 @@
 
 /* --------------------------------------------------------------- to a value */
 
-/* What a Python type becomes is found out once. The types are remembered in a
- * small table, each with a reference, so that no other type can take its place
- * in memory. */
+/* The kind of a Python type is determined once and kept in a small cache. The
+ * cache holds a reference to each type, so that no other type can get its
+ * address. */
 typedef enum kind {
-  KIND_UNKNOWN, /* to be found out */
+  KIND_UNKNOWN, /* not yet determined */
   KIND_INT,
   KIND_FLOAT,
   KIND_BOOL,
@@ -30,7 +30,7 @@ typedef enum kind {
   KIND_BUFFER,
   KIND_POINTER,
   KIND_DTYPE,
-  KIND_DTYPE_LIKE, /* asked each time */
+  KIND_DTYPE_LIKE, /* determined for each object */
   KIND_DEVICE,
   KIND_ITEM,     /* a NumPy scalar */
   KIND_INTEGRAL, /* int() of it */
@@ -49,7 +49,8 @@ static bool has(PyTypeObject* type, const char* name) {
   return PyObject_HasAttrString((PyObject*)type, name);
 }
 
-/* Whether a type derives from a class of a module that may not be there. */
+/* Whether a type derives from a class of a module, if the module is imported.
+ */
 static bool derives(PyTypeObject* type, const char* module, const char* name) {
   PyObject* base = lane_imported(module, name);
   if (base == NULL) return false;
@@ -173,7 +174,8 @@ int lane_utf8(PyObject* str, fnabi_byte_array* text, PyObject** keep) {
   *keep = NULL;
   text->data = PyUnicode_AsUTF8AndSize(str, &size);
   if (text->data == NULL) {
-    /* it may hold bytes that were no UTF-8; if not, the first error stands */
+    /* surrogate escapes are bytes that were not UTF-8; else the first error is
+       * raised */
     PyObject *type, *problem, *traceback;
     PyErr_Fetch(&type, &problem, &traceback);
     *keep = PyUnicode_AsEncodedString(str, "utf-8", "surrogateescape");
@@ -220,9 +222,9 @@ static int ask_dtype(PyObject* value, fnabi_dl_dtype* out) {
   return 0;
 }
 
-/* Arrays share the objects of their dtypes, so what one is is asked once. Each
- * stays referenced while it is remembered: no other object can take its place
- * in memory. The newest of a row is its first. */
+/* Arrays share their dtype objects, so each is converted once. The cache holds
+ * a reference to each, so that no other object can get its address. The first
+ * entry of a row is the newest. */
 int lane_dtype(PyObject* dtype, fnabi_dl_dtype* out) {
   enum { ROWS = 64, ROW = 4 };
   typedef struct known_dtype {
@@ -285,7 +287,8 @@ static int view_shape(PyObject* value, fnabi_any* out) {
   return LANE_MADE;
 }
 
-/* The value of an answer, owned; takes it over. */
+/* The owned value of the result of a conversion method. Takes ownership of
+ * `answer`. */
 static int own_answer(PyObject* value, PyObject* answer, fnabi_any* out) {
   if (answer == NULL) return -1;
   int status = -1;
@@ -300,8 +303,8 @@ static int own_answer(PyObject* value, PyObject* answer, fnabi_any* out) {
   return status < 0 ? -1 : LANE_MADE;
 }
 
-/* A NumPy scalar is what its item is. That of a type which Python has not, a
- * long double or an int4, is a scalar again. */
+/* A NumPy scalar becomes the value of its item(). For types that Python lacks,
+ * such as long double and int4, item() is a NumPy scalar again. */
 static int view_item(PyObject* value, fnabi_any* out) {
   PyObject* item = PyObject_CallMethod(value, "item", NULL);
   if (item == NULL || Py_TYPE(item) != Py_TYPE(value))
@@ -326,8 +329,8 @@ static int view_pointer(PyObject* number, fnabi_any* out) {
   return LANE_BORROWED;
 }
 
-/* An object that the package tvm_ffi holds, with a reference of its own: the
- * holder may let go of it while a call lasts. */
+/* An object of the package tvm_ffi. Adds a reference, because tvm_ffi may
+ * release its own during a call. */
 static int view_peer(PyObject* value, fnabi_any* out) {
   PyObject* number = PyObject_CallMethod(value, "__chandle__", NULL);
   if (number == NULL) return -1;
