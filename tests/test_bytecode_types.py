@@ -1,4 +1,4 @@
-"""Types that bytecode proves, over modules whose sources say what they are."""
+"""Types that bytecode proves, over modules whose sources state them."""
 
 from __future__ import annotations
 
@@ -68,17 +68,17 @@ def test_no_type_is_wrong(path: Path) -> None:
 
 
 def test_what_is_pinned_is_stated() -> None:
-    pinned = stated = 0
+    pinned = typed = 0
     for path in COMPILED:
         for _, text, proven in values(path):
             pinned += proven is not None
             dims = text[:-1].split("[")[1]
             whole = isinstance(proven, Buffer) and proven.shape is not None
             # A static dim of the source is static.
-            stated += whole and dims.count("?") >= str(proven).count("?")
+            typed += whole and dims.count("?") >= str(proven).count("?")
     assert pinned > 500
-    assert stated >= 0.95 * pinned
-    assert stated == pinned  # today
+    assert typed >= 0.95 * pinned
+    assert typed == pinned  # today
 
 
 @each_compiled
@@ -140,19 +140,19 @@ def text_of(name: str, function: str) -> str:
 @pytest.mark.parametrize("version", ["3.0.0", "3.4.0", "3.10.0", "3.12.0", "3.13.0"])
 def test_a_torch_module(version: str) -> None:
     module = vmfb.open(DATA / f"torch_mlp@{version}@vmvx.vmfb")
-    main, twin = module.exports["main"], module.exports["main$async"]
-    assert main.source == twin.source == "bytecode"
+    main, asynchronous = module.exports["main"], module.exports["main$async"]
+    assert main.source == asynchronous.source == "bytecode"
     assert str(main.signature) == "(float32[?x4]) -> (float32[?x2])"
     assert main.proofs is not None
     assert main.proofs.text(main.signature) == "(float32[Ax4]) -> (float32[Ax2])"
     assert main.proofs.fences == Fences(None, None)
     assert not main.is_async
     fence = Ref("!hal.fence")
-    assert twin.signature.inputs == (*main.signature.inputs, fence, fence)
-    assert twin.proofs is not None
-    assert twin.proofs.fences == Fences(1, 2)
-    assert twin.is_async
-    assert main.disagreements == twin.disagreements == ()
+    assert asynchronous.signature.inputs == (*main.signature.inputs, fence, fence)
+    assert asynchronous.proofs is not None
+    assert asynchronous.proofs.fences == Fences(1, 2)
+    assert asynchronous.is_async
+    assert main.disagreements == asynchronous.disagreements == ()
 
 
 @pytest.mark.parametrize(
@@ -399,7 +399,7 @@ def proven(one: Type, other: Type) -> FunctionTypes:
 
 
 @pytest.mark.parametrize(
-    ("told", "found", "differ"),
+    ("stated", "found", "differ"),
     [
         (Buffer(F32, (4,)), Buffer(F32, (4,)), False),
         (Buffer(F32, (None,)), Buffer(F32, (4,)), False),
@@ -415,10 +415,10 @@ def proven(one: Type, other: Type) -> FunctionTypes:
         (Buffer(F32, (4,)), Buffer(F32, (4, 1)), True),
     ],
 )
-def test_contradictions(told: Type, found: Type, differ: bool) -> None:
-    text = Signature((told,), (Buffer(F32, ()),))
+def test_contradictions(stated: Type, found: Type, differ: bool) -> None:
+    text = Signature((stated,), (Buffer(F32, ()),))
     assert list(contradictions(text, "f", proven(found, Buffer(F32, ())))) == (
-        [f"inputs[0]: {told} in f, {found} in the bytecode"] if differ else []
+        [f"inputs[0]: {stated} in f, {found} in the bytecode"] if differ else []
     )
 
 

@@ -311,7 +311,7 @@ static fnabi_term checked_dim(const walk* w, fnabi_term dim) {
   return dim;
 }
 
-/* From here on the path knows of an argument what a view says; the path is dead
+/* From here on the path knows what a view states of an argument; the path is dead
  * where it knows something else already. */
 static void learn(walk* w, uint32_t index, uint32_t element_type, uint32_t rank,
                   const fnabi_term* dims) {
@@ -384,14 +384,14 @@ static bool is_boolean(const fnabi_term_node* n) {
   }
 }
 
-/* The path knows that an answer of an argument's view is `value`. */
-static void learn_equal(walk* w, fnabi_term answer, uint64_t value) {
-  const fnabi_term_node n = *fnabi_term_get(&w->flow->terms, answer);
+/* The path knows that a property of an argument's view is `value`. */
+static void learn_equal(walk* w, fnabi_term property, uint64_t value) {
+  const fnabi_term_node n = *fnabi_term_get(&w->flow->terms, property);
   uint32_t index;
   if (n.kind != FNABI_TERM_DIM && n.kind != FNABI_TERM_RANK &&
       n.kind != FNABI_TERM_ELEMENT_TYPE)
     return;
-  if ((answer & FNABI_TERM_HALF) != 0 || !as_argument(w, n.a, &index)) return;
+  if ((property & FNABI_TERM_HALF) != 0 || !as_argument(w, n.a, &index)) return;
   if (n.kind == FNABI_TERM_RANK && value <= FNABI_RANK_MAX)
     learn(w, index, 0, (uint32_t)value, NULL);
   if (n.kind == FNABI_TERM_ELEMENT_TYPE && value <= UINT32_MAX)
@@ -954,7 +954,7 @@ static void run_return(walk* w, const fnabi_operand* list) {
   w->returns = true;
 }
 
-/* Both ways of a condition, each with what it says. */
+/* Both ways of a condition, each with what follows from it. */
 static void run_cond_br(walk* w, const fnabi_operand* o) {
   fnabi_term condition = read_i32(w, o[0].value);
   fnabi_term* facts = facts_of(w, w->now);
@@ -1106,7 +1106,7 @@ static size_t block_count(const fnabi_flow* flow) {
 static void forget_blocks(fnabi_flow* flow) {
   const block* blocks = (const block*)(const void*)flow->blocks.data;
   for (size_t i = 0; i < flow->blocks.size / sizeof *blocks; i++)
-    if (blocks[i].offset < flow->block_room)
+    if (blocks[i].offset < flow->block_capacity)
       flow->block_at[blocks[i].offset] = 0;
   flow->blocks.size = flow->targets.size = flow->order.size = 0;
 }
@@ -1221,10 +1221,10 @@ static bool find_blocks(fnabi_flow* flow, const fnabi_bytecode_view* view) {
 static bool scan(fnabi_flow* flow, const fnabi_function* f) {
   const fnabi_bytecode_view* view = &f->view;
   forget_blocks(flow);
-  if (view->size > flow->block_room) {
+  if (view->size > flow->block_capacity) {
     free(flow->block_at);
     flow->block_at = calloc(view->size, sizeof *flow->block_at);
-    flow->block_room = flow->block_at == NULL ? 0 : view->size;
+    flow->block_capacity = flow->block_at == NULL ? 0 : view->size;
     flow->terms.failed = flow->block_at == NULL;
   }
   if (view->size == 0 || flow->terms.failed || !find_blocks(flow, view))

@@ -14,7 +14,7 @@
 #include "module/term.h"
 
 /* What a reference is used as anywhere in a function, as bits. References have
- * one type, which each use tells. */
+ * one type, which each use shows. */
 enum {
   FNABI_USE_VIEW = 1,
   FNABI_USE_BUFFER = 2,
@@ -22,7 +22,7 @@ enum {
   FNABI_USE_SIGNAL = 8, /* a fence that is signaled */
   FNABI_USE_BYTES = 16, /* a buffer of the VM */
   FNABI_USE_LIST = 32,
-  FNABI_USE_CAST = 64 /* its type is asked: nothing is told by its uses */
+  FNABI_USE_CAST = 64 /* its type is checked: its uses show nothing */
 };
 
 /* What is known of a function. Terms are in those of the flow, and of the
@@ -44,12 +44,12 @@ typedef struct fnabi_flow {
   fnabi_vector kept, callees, frames, blocks, targets, order, state, spare,
       results;
   uint32_t* block_at;
-  size_t block_room;
+  size_t block_capacity;
   uint64_t code_left; /* bytes of functions that may still be gone through */
   fnabi_error* error;
 } fnabi_flow;
 
-/* Whether the module imports anything that tells types of buffer views. */
+/* Whether the module imports anything that shows types of buffer views. */
 bool fnabi_flow_concerns(const fnabi_bytecode* module);
 
 /* Makes ready for a module, of a version that fnabi_bytecode_known. Fails with

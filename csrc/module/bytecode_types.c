@@ -71,7 +71,7 @@ typedef struct typing {
   size_t argument_count, result_count;
 } typing;
 
-/* The references whose uses tell their type. A fence is waited for, signaled,
+/* The references whose uses show their type. A fence is waited for, signaled,
  * or both. */
 static const char* ref_name(uint32_t uses) {
   switch (uses) {
@@ -156,7 +156,7 @@ static fnabi_term dim_of(const typing* t, fnabi_term view, uint32_t index) {
       t, fnabi_term_view_dim(&t->types->flow.terms, node_of(t, view), index));
 }
 
-/* Whether the type says more than that it is a reference. */
+/* Whether the type is more than a reference to anything. */
 static bool is_typed(const typing* t, value v) {
   fnabi_dtype dtype;
   return (v.view != FNABI_TERM_UNKNOWN &&
@@ -243,8 +243,8 @@ static typing typing_of(fnabi_bytecode_types* types, size_t ordinal) {
   return t;
 }
 
-fnabi_bytecode_answer fnabi_bytecode_types_of(fnabi_bytecode_types* types,
-                                              size_t ordinal) {
+fnabi_bytecode_found fnabi_bytecode_types_of(fnabi_bytecode_types* types,
+                                             size_t ordinal) {
   char letter;
   if (!types->readable || ordinal >= types->module.function_count)
     return FNABI_BYTECODE_UNKNOWN;
@@ -286,7 +286,7 @@ void fnabi_bytecode_types_signature(fnabi_bytecode_types* types, size_t ordinal,
 
 /* ------------------------------------------------------------------ symbols */
 
-/* What is said of a term as a dim: nothing, that it occurs once, that it does
+/* What is known of a term as a dim: nothing, that it occurs once, that it does
  * more than once, and from then on its symbol after these. */
 enum { UNSEEN, ONCE, SHARED };
 
@@ -299,7 +299,7 @@ static bool is_symbolic(const typing* t, fnabi_term dim) {
          node_of(t, dim)->kind != FNABI_TERM_CONSTANT;
 }
 
-/* Sets what is said of every dim of a function: counts them, or forgets. */
+/* Counts the dims of a function by term, or forgets them. */
 static void mark_dims(const typing* t, bool count) {
   char letter;
   for (size_t i = 0; i < value_count(t); i++) {

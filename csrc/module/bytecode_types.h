@@ -11,7 +11,7 @@ typedef struct fnabi_bytecode_types {
   bool views; /* the module has something to do with buffer views */
   fnabi_bytecode module;
   fnabi_flow flow;
-  fnabi_vector symbols; /* for each term what is said of it as a dim */
+  fnabi_vector symbols; /* for each term what is known of it as a dim */
 } fnabi_bytecode_types;
 
 /* Reads the module, the first time. Of bytecode that cannot be read nothing is
@@ -21,16 +21,16 @@ bool fnabi_bytecode_types_open(fnabi_bytecode_types* types, const char* data,
 void fnabi_bytecode_types_close(fnabi_bytecode_types* types);
 
 /* Whether anything is known of the function `ordinal`, which need not be there,
- * and whether that is more than its calling convention says. Fails with
+ * and whether that is more than its calling convention states. Fails with
  * FNABI_MEMORY. */
-typedef enum fnabi_bytecode_answer {
+typedef enum fnabi_bytecode_found {
   FNABI_BYTECODE_FAILED,
   FNABI_BYTECODE_UNKNOWN,
   FNABI_BYTECODE_CONVENTION,
   FNABI_BYTECODE_TYPED
-} fnabi_bytecode_answer;
-fnabi_bytecode_answer fnabi_bytecode_types_of(fnabi_bytecode_types* types,
-                                              size_t ordinal);
+} fnabi_bytecode_found;
+fnabi_bytecode_found fnabi_bytecode_types_of(fnabi_bytecode_types* types,
+                                             size_t ordinal);
 
 /* The parts of what fnabi_bytecode_types has of a function of which something
  * is known: the signature, and [dims, aliases, fences], which is false without

@@ -21,7 +21,7 @@ typedef uint32_t fnabi_term;
 #define FNABI_TERM_HIGH 0x80000000u
 #define FNABI_TERM_HALF (FNABI_TERM_LOW | FNABI_TERM_HIGH)
 
-#define FNABI_RANK_MAX 128 /* what the runtime's shapes have room for */
+#define FNABI_RANK_MAX 128 /* the rank limit of the runtime's shapes */
 #define FNABI_RANK_UNKNOWN 0xFFFF
 
 typedef enum fnabi_term_kind {

@@ -171,10 +171,10 @@ static bool find_types(fnabi_fb* fb, function_types* types, fnabi_text cconv) {
   types->failed = !fnabi_bytecode_types_open(types->of, types->data,
                                              types->size, types->error);
   if (types->failed || !types->of->views) return false;
-  fnabi_bytecode_answer answer =
+  fnabi_bytecode_found found =
       fnabi_bytecode_types_of(types->of, types->ordinal);
-  types->failed = answer == FNABI_BYTECODE_FAILED;
-  types->found = answer == FNABI_BYTECODE_TYPED;
+  types->failed = found == FNABI_BYTECODE_FAILED;
+  types->found = found == FNABI_BYTECODE_TYPED;
   return types->found;
 }
 

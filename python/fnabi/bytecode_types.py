@@ -1,7 +1,7 @@
 """Types of arguments and results that the bytecode of a VM module proves.
 
-Modules that come from torch or ONNX have no text that says what their functions take. Their code
-does: it asserts what an argument is before it is used, and creates each result with its type::
+Modules from torch or ONNX have no text that states what their functions accept. Their code shows
+it: it asserts what an argument is before it is used, and creates each result with its type::
 
     >>> from fnabi import vmfb
     >>> module = vmfb.open("linear.vmfb")
@@ -129,7 +129,7 @@ def contradictions(signature: Signature, source: str, proven: FunctionTypes) -> 
     their static dims.
 
     Args:
-        signature: What the text says.
+        signature: The one of the text.
         source: Which text it is, such as ``"iree.abi"``.
         proven: What the bytecode of the function proves.
 
@@ -139,13 +139,13 @@ def contradictions(signature: Signature, source: str, proven: FunctionTypes) -> 
     types = proven.signature.inputs
     if len(types) == len(inputs) + 2 and proven.proofs.is_async(len(types)):
         types = types[:-2]
-    for side, told, found in (
+    for side, stated, found in (
         ("inputs", inputs, types),
         ("results", results, proven.signature.results),
     ):
-        if len(told) != len(found):  # a disagreement with the calling convention
+        if len(stated) != len(found):  # a disagreement with the calling convention
             continue
-        for index, (one, other) in enumerate(zip(told, found, strict=True)):
+        for index, (one, other) in enumerate(zip(stated, found, strict=True)):
             if _differ(one, other):
                 yield f"{side}[{index}]: {one} in {source}, {other} in the bytecode"
 
@@ -166,16 +166,16 @@ def _leaves(types: tuple[Type, ...]) -> tuple[Type, ...]:
     return tuple(found)
 
 
-def _differ(told: Type, found: Type) -> bool:
-    if not isinstance(told, Buffer) or not isinstance(found, Buffer):
+def _differ(stated: Type, found: Type) -> bool:
+    if not isinstance(stated, Buffer) or not isinstance(found, Buffer):
         return False
-    if not _alike(told.dtype, found.dtype):
+    if not _alike(stated.dtype, found.dtype):
         return True
-    if told.shape is None or found.shape is None:
+    if stated.shape is None or found.shape is None:
         return False
-    return len(told.shape) != len(found.shape) or any(
+    return len(stated.shape) != len(found.shape) or any(
         one is not None and other is not None and one != other
-        for one, other in zip(told.shape, found.shape, strict=True)
+        for one, other in zip(stated.shape, found.shape, strict=True)
     )
 
 
