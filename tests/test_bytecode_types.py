@@ -8,6 +8,7 @@ import struct
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 
 import flatbuffer
@@ -297,6 +298,107 @@ def test_edited_bytecode_is_read_or_untyped(name: str) -> None:
             assert len(module.bytecode_types) == len(whole.functions)
             assert len(module.exports) == len(whole.exports)
             data[at] ^= 1 << bit
+
+
+# ---------------------------------------------------------------------- the official runtime
+
+LOADED = [
+    path
+    for path in COMPILED
+    if re.search(r"@3\.1[123]\.0@(vmvx|llvm-cpu)", path.name)
+    and not path.name.startswith(("hal_views", "torch_params"))  # these need another module
+]
+
+
+class Caller:
+    """Calls a function of a module with arrays of the types that its bytecode proves."""
+
+    def __init__(self, path: Path, name: str, types: FunctionTypes) -> None:
+        runtime = pytest.importorskip("iree.runtime")
+        config = runtime.Config("local-sync")
+        context = runtime.SystemContext(config=config)
+        module = runtime.VmModule.copy_buffer(context.instance, path.read_bytes())
+        context.add_vm_module(module)
+        self.function = context.modules[module.name][name]
+        self.types = types
+        self.sizes: dict[int, int] = {}  # of symbols
+
+    def size(self, symbol: int | None) -> int:
+        return 3 if symbol is None else self.sizes.setdefault(symbol, 3 + len(self.sizes))
+
+    def argument(self, index: int, wrong: str = "") -> Any:
+        """Return an array of the type of an argument, or of one that is wrong in some way."""
+        type, symbols = self.types.signature.inputs[index], self.types.proofs.dims[0][index]
+        if isinstance(type, Scalar):
+            return 1.0 if type.dtype.kind == "float" else 1
+        if not isinstance(type, Buffer):
+            return numpy.zeros((2, 3), "f4")
+        assert type.shape is not None
+        dtype = type.dtype.to_numpy()
+        shape = [
+            self.size(symbol) if dim is None else dim
+            for dim, symbol in zip(type.shape, symbols or (None,) * 99, strict=False)
+        ]
+        if wrong == "dtype":
+            dtype = numpy.dtype("f4" if dtype == numpy.int32 else "i4")
+        if wrong == "rank":
+            shape.append(1)
+        if wrong == "dim":
+            shape[[*map(bool, type.shape)].index(True)] += 1
+        return numpy.ones(shape, dtype)
+
+    def call(self, **wrong: Any) -> list[Any]:
+        arguments = [
+            wrong.get(f"argument_{index}", self.argument(index))
+            for index in range(len(self.types.signature.inputs))
+        ]
+        results = self.function(*arguments)
+        if results is None:
+            return []
+        return list(results) if isinstance(results, (list, tuple)) else [results]
+
+    def check(self, results: list[Any]) -> None:
+        """Check that results are of their types, and that equal symbols are equal sizes."""
+        types = self.types.signature.results
+        for type, symbols, result in zip(types, self.types.proofs.dims[1], results, strict=True):
+            if not isinstance(type, Buffer):
+                continue
+            array = numpy.asarray(result.to_host())
+            assert type.shape is not None
+            assert array.dtype.itemsize == type.dtype.itemsize
+            assert len(array.shape) == len(type.shape)
+            for dim, size in zip(type.shape, array.shape, strict=True):
+                assert dim in (None, size)
+            for symbol, size in zip(symbols or (), array.shape, strict=False):
+                assert symbol is None or self.sizes.setdefault(symbol, size) == size
+
+
+def callers(path: Path) -> list[Caller]:
+    module = vmfb.open(path)
+    found = []
+    for export in module.exports:
+        types = module.bytecode_types[export.ordinal]
+        named = export.name.startswith("__") or export.name.endswith("$async")
+        if types is None or named:
+            continue
+        arrays = [type for type in types.signature.inputs if isinstance(type, Buffer)]
+        if any(type.dtype.bits == 4 for type in arrays):  # which the runtime has no arrays for
+            continue
+        if Ref("!hal.fence") not in types.signature.inputs:
+            found.append(Caller(path, export.name, types))
+    return found
+
+
+@pytest.mark.parametrize("path", LOADED, ids=lambda path: path.stem)
+def test_the_runtime_accepts_what_is_stated_and_nothing_else(path: Path) -> None:
+    for caller in callers(path):
+        caller.check(caller.call())
+        for index, type in enumerate(caller.types.signature.inputs):
+            if not isinstance(type, Buffer):
+                continue
+            for wrong in ("dtype", "rank", *(["dim"] if any(type.shape or ()) else [])):
+                with pytest.raises((ValueError, RuntimeError)):
+                    caller.call(**{f"argument_{index}": caller.argument(index, wrong)})
 
 
 # ------------------------------------------------------------------------ hostile bytecode
