@@ -38,6 +38,11 @@ STRUCT_SIZES = {
     "fnabi_map_object": 24 + 32,
     "fnabi_opaque_object": 24 + 8,
     "fnabi_big_int_object": 24 + 8,
+    "fnabi_type_metadata": 16 + 8 + 2 * 4,
+    "fnabi_type_info": 2 * 4 + 16 + 2 * 8 + 2 * 4 + 3 * 8,
+    "fnabi_field_info": 3 * 16 + 4 * 8 + 2 * 8 + 16 + 8,
+    "fnabi_method_info": 3 * 16 + 8 + 16,
+    "fnabi_type_column": 8 + 2 * 4,
 }
 
 CODES: dict[str, int] = {name: number for number, name in ffi.typeof("fnabi_code").elements.items()}
