@@ -56,6 +56,7 @@ typedef struct needs {
   fnabi_reach reach;
   uint64_t work; /* steps, and bytes that are written */
   fnabi_writer* w;
+  uint32_t wanted;    /* bits: the lists that are not left empty */
   fnabi_vector rules; /* u8: by import, the number of its rule, or RULES */
   fnabi_vector sites, creations; /* in the order of the code */
   fnabi_error* error;
@@ -325,7 +326,8 @@ static bool find_sites(needs* n, uint32_t function) {
     if (!fnabi_bytecode_decode(&f->view, o, &at, n->error)) return false;
     site s = {function, o, index, list_of(n, &at)};
     creation c = {function, index, UINT32_MAX};
-    if ((s.list <= STORES && !fnabi_vector_append(&n->sites, &s, sizeof s)) ||
+    if (s.list > STORES || (n->wanted >> s.list & 1) == 0) continue;
+    if (!fnabi_vector_append(&n->sites, &s, sizeof s) ||
         (s.list == CREATIONS &&
          !fnabi_vector_append(&n->creations, &c, sizeof c))) {
       fnabi_fail(n->error, FNABI_MEMORY, 0, NULL);
@@ -405,10 +407,12 @@ static bool pack_all(needs* n) {
   return true;
 }
 
-int64_t fnabi_vmfb_needs(const char* data, size_t size, uint8_t* out,
-                         size_t capacity, fnabi_error* error) {
+/* Writes the message with the lists that `wanted` has a bit for; the others are
+ * empty. */
+static int64_t write_needs(const char* data, size_t size, uint32_t wanted,
+                           uint8_t* out, size_t capacity, fnabi_error* error) {
   fnabi_writer w = {out, capacity, 0};
-  needs n = {.w = &w, .error = error};
+  needs n = {.w = &w, .wanted = wanted, .error = error};
   bool ok = fnabi_bytecode_open(&n.b, data, size, error) &&
             fnabi_bytecode_known(&n.b, error);
   n.work = 64 * (uint64_t)size + (1 << 16);
@@ -423,6 +427,11 @@ int64_t fnabi_vmfb_needs(const char* data, size_t size, uint8_t* out,
   free(n.sites.data);
   free(n.creations.data);
   return ok ? (int64_t)w.size : -1;
+}
+
+int64_t fnabi_vmfb_needs(const char* data, size_t size, uint8_t* out,
+                         size_t capacity, fnabi_error* error) {
+  return write_needs(data, size, UINT32_MAX, out, capacity, error);
 }
 
 /* -------------------------------------------------------------------- texts */
@@ -506,8 +515,10 @@ bool fnabi_needs_texts(const char* data, size_t size, fnabi_vector* memory,
   *target = *parameters = (fnabi_text){NULL, 0};
   int64_t needed;
   memory->size = 0;
-  while ((needed = fnabi_vmfb_needs(data, size, memory->data, memory->capacity,
-                                    &error)) > (int64_t)memory->capacity)
+  const uint32_t wanted = 1u << QUERIES | 1u << ACCESSES;
+  while ((needed = write_needs(data, size, wanted, memory->data,
+                               memory->capacity, &error)) >
+         (int64_t)memory->capacity)
     if (!fnabi_vector_reserve(memory, (size_t)needed)) return false;
   if (needed < 0) return error.code != FNABI_MEMORY;
   fnabi_reader r = {memory->data, (size_t)needed, 0};
