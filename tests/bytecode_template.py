@@ -34,10 +34,10 @@ def template(
     refs: int = 4,
     conventions: tuple[bytes, ...] = (b"0r_i", b"0i_i"),
 ) -> bytes:
-    """A module whose functions have the same bytecode, which comes last."""
+    """Return a module whose functions share the same bytecode, which is last in the file."""
     function = FUNCTION.pack(0, len(code), requirements, 0, blocks, values, refs)
     fields = {
-        14: Numbers(code),  # written last: everything stands behind what refers to it
+        14: Numbers(code),  # written last: every object comes after those that refer to it
         0: String(b"template"),
         2: struct.pack("<I", requirements),
         4: Vector([Table({0: String(name)}) for name in TYPES]),
@@ -55,5 +55,5 @@ def template(
 
 
 def seed(code: bytes, major: int, blocks: int, values: int, refs: int, requirements: int) -> bytes:
-    """An input of the fuzz target: five bytes of the descriptor, and bytecode."""
+    """Return an input of the fuzz target: five bytes of the descriptor, then bytecode."""
     return bytes([major, requirements, blocks & 255, values & 255, refs & 255]) + code

@@ -1,6 +1,6 @@
-"""The C libraries of tests/data/tvm: functions of TVM-FFI's convention, built when first needed.
+"""Build the C libraries of tests/data/tvm, with functions of TVM-FFI's convention, on first use.
 
-They are built against the headers of the installed tvm_ffi, which is not imported.
+They are compiled with the headers of the installed package tvm_ffi, which is not imported.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ atexit.register(BUILT.cleanup)
 
 @cache
 def tvm_ffi_folder() -> Path:
-    """Of the installed package; without one the test is skipped."""
+    """Return the folder of the installed package tvm_ffi, or skip the test."""
     spec = find_spec("tvm_ffi")
     if spec is None or spec.submodule_search_locations is None:
         pytest.skip("tvm_ffi is not installed")
@@ -37,9 +37,10 @@ def tvm_ffi_folder() -> Path:
 
 @cache
 def interop_library(name: str, *flags: str, link: bool = False) -> str:
-    """Build tests/data/tvm/NAME.c and give the path of the library.
+    """Build tests/data/tvm/NAME.c and return the path of the library.
 
-    `flags` are the compiler's; with `link` the library says that it needs libtvm_ffi, and where.
+    `flags` are those of the compiler. With `link`, the library is linked with libtvm_ffi and has
+    its folder as runpath.
     """
     package = tvm_ffi_folder()
     flags += ("-O2", "-w", f"-I{package}/include", *SANITIZE)
@@ -48,7 +49,7 @@ def interop_library(name: str, *flags: str, link: bool = False) -> str:
 
 
 def found(compiler: str) -> str:
-    """Where a compiler is; without it the test is skipped."""
+    """Return the path of a compiler, or skip the test."""
     path = shutil.which(compiler)
     if path is None:
         pytest.skip(f"{compiler} is not installed")
@@ -56,7 +57,7 @@ def found(compiler: str) -> str:
 
 
 def built(name: str, compiler: str, *arguments: str) -> str:
-    """Build a library with a compiler, and give its path."""
+    """Build a library with a compiler and return its path."""
     path = Path(BUILT.name) / str(len(list(Path(BUILT.name).iterdir()))) / f"lib{name}.so"
     path.parent.mkdir()
     command = [
@@ -74,7 +75,7 @@ def built(name: str, compiler: str, *arguments: str) -> str:
 
 @cache
 def callee_library() -> str:
-    """Build the library of tests/data/callee, which needs no libtvm_ffi, and give its path."""
+    """Build the library of tests/data/callee, which needs no libtvm_ffi, and return its path."""
     sources = [str(SOURCES.parent / "callee" / name) for name in ("plain.c", "second.c")]
     return built("callee", "cc", "-std=c11", "-O2", f"-I{fnabi.get_include()}", *sources)
 
@@ -85,7 +86,7 @@ def loaded(path: str) -> ctypes.CDLL:
 
 
 def exported(library: str, name: str) -> Function:
-    """The function that a library from `interop_library` exports as `name`."""
+    """Return the function that a library from `interop_library` exports as `name`."""
     dll = loaded(library)
     address = ctypes.cast(dll[f"__tvm_ffi_{name}"], ctypes.c_void_p).value
     function = Function.from_address(address, keep=dll)

@@ -5,7 +5,7 @@ from hypothesis import settings
 
 from sanitizers import SANITIZE, examples
 
-# The same examples in every run; a case that a longer search finds becomes a test of its own.
+# Every run has the same examples. A failure found by a longer search becomes its own test.
 settings.register_profile("fnabi", deadline=None, derandomize=True, max_examples=examples(500))
 settings.load_profile("fnabi")
 
@@ -13,7 +13,7 @@ pytest.register_assert_rewrite("outcomes")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out what cannot run under the sanitizers, for the reason that stands there."""
+    """Skip tests that cannot run under the sanitizers, with the reason of their marker."""
     for item in items:
         mark = item.get_closest_marker("unsanitized")
         if mark is not None and SANITIZE:
@@ -22,7 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def objects():
-    """The objects of the core, loaded by the installed tvm_ffi as one of its modules."""
+    """Load the core's objects with the installed package tvm_ffi, as one of its modules."""
     tvm_ffi = pytest.importorskip("tvm_ffi")
     import callee
 

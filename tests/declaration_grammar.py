@@ -1,7 +1,7 @@
-"""Declarations, read the slow and obvious way: every reading that the grammar of declaration.c has.
+"""Parse declarations the slow and obvious way, into every parse that their grammar allows.
 
-The tests compare the core with this, and it shares nothing with the core but the types that both
-build. Text is bytes here, as it is there.
+The tests compare the core with this parser. It shares only the types of the results with the
+core. Texts are bytes in both.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Value(NamedTuple):
     name: bytes
     type: bytes
     attributes: bytes
-    """With their braces; empty where there are none."""
+    """The attributes with their braces; empty if there are none."""
 
 
 class Reading(NamedTuple):
@@ -37,7 +37,7 @@ class TooDeepError(Exception):
 
 
 def readings(text: bytes) -> Iterator[Reading]:
-    """Every reading, the shortest function names first, then the shortest names of values."""
+    """Return every parse, the shortest function names first, then the shortest value names."""
     head = re.match(rb"(sync |async )?func @", text)
     if head is None:
         return
@@ -51,7 +51,7 @@ def readings(text: bytes) -> Iterator[Reading]:
 
 
 def lists(text: bytes, at: int, close: bytes) -> Iterator[tuple[list[Value], int]]:
-    """The lists at `at`, and where the text goes on behind `close`."""
+    """Return the lists at `at` and the offset after `close`."""
     if text.startswith(close, at):
         yield [], at + len(close)
     if text.startswith(b"%", at):
@@ -91,7 +91,7 @@ def skip_named(text: bytes, at: int) -> int:
 
 
 def skip_brackets(text: bytes, at: int) -> int:
-    """Behind the bracket that closes the one at `at`; 0 where there is none."""
+    """Return the offset after the bracket that closes the one at `at`, or 0."""
     open_ones: list[bytes] = []
     piece = re.compile(rb'"[^"]*"?|->|>=|[][(){}<>]')
     for found in piece.finditer(text, at):
@@ -109,7 +109,7 @@ def skip_brackets(text: bytes, at: int) -> int:
 
 
 def attributes(text: bytes) -> tuple[tuple[bytes, bytes], ...]:
-    """The pairs of an attribute dictionary with its braces."""
+    """Return the pairs of an attribute dictionary, which includes its braces."""
     parts, depth, quoted, start = [], 0, False, 1
     for at, (before, byte, after) in enumerate(
         zip(b" " + text, text, text[1:] + b" ", strict=False)
@@ -166,7 +166,7 @@ def dtype_of(text: str) -> DType | None:
 
 
 def type_of(text: str) -> Type:
-    """The type that a whole type's text means."""
+    """Return the type for the text of a type."""
     tensor = re.fullmatch(r"tensor<(\*x|(?:[0-9?]+x)*)([^,]*?)(,.*)?>", text, re.DOTALL)
     if tensor:
         element = dtype_of(tensor[2])
@@ -193,7 +193,7 @@ def type_of(text: str) -> Type:
 
 
 def letter_of(text: str) -> str | None:
-    """The calling convention's letter for a type; None where it is not known."""
+    """Return the calling convention's letter for a type, or None if it is unknown."""
     if text.startswith(("!", "tensor<")):
         return "r"
     dtype = dtype_of(text)
@@ -208,7 +208,7 @@ def letter_of(text: str) -> str | None:
 
 
 def fits(reading: Reading, inputs: int | str | None, results: int | str | None) -> bool:
-    """Whether a reading has the known counts and letters."""
+    """Return whether a parse has the known counts and letters."""
     return side_fits(reading.inputs, inputs) and side_fits(reading.results, results)
 
 

@@ -1,4 +1,4 @@
-"""Writes FlatBuffers that no compiler writes: any object may be referred to any number of times."""
+"""Write FlatBuffers that no compiler writes: objects may be shared by any number of references."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class String:
 
 @dataclass(eq=False)
 class Vector:
-    """Of offsets to objects; None is a null offset."""
+    """A vector of offsets to objects; None is a null offset."""
 
     items: list[Node | None]
 
@@ -28,7 +28,7 @@ class Numbers:
 
 @dataclass(eq=False)
 class Table:
-    """Fields by id: an object, or a scalar as its packed bytes."""
+    """A table; its fields by id are objects, or scalars as packed bytes."""
 
     fields: dict[int, Node | bytes] = field(default_factory=dict)
 
@@ -37,10 +37,10 @@ Node = String | Vector | Numbers | Table
 
 
 def module(root: Table) -> bytes:
-    """The size-prefixed FlatBuffer with the identifier of modules."""
+    """Return the size-prefixed FlatBuffer with the file identifier of modules."""
     out = bytearray(b"\0\0\0\0\0\0\0\0IREE")
     patches: list[tuple[int, Node]] = [(4, root)]
-    # Offsets lead forward: an object stands behind all that refer to it.
+    # Offsets are positive: an object comes after all objects that refer to it.
     places = {id(node): _write(out, node, patches) for node in reversed(_postorder(root, {}))}
     for at, node in patches:
         struct.pack_into("<I", out, at, places[id(node)] - at)

@@ -1,8 +1,8 @@
-"""The grammars, read the slow and obvious way.
+"""Parse the grammars the slow and obvious way, as one would in plain Python.
 
-The tests compare the core with this, answer by answer and offset by offset, and the benchmarks
-time it beside the core: it is what one would write in Python alone. It shares nothing with the
-core but the types that both build and the names of the error codes.
+The tests compare the core with this module, including the offsets of errors, and the benchmarks
+compare its time. It shares only the types of the results and the names of the error codes with
+the core.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 
 
 class GrammarError(Exception):
-    """What is wrong (the name of a ``fnabi_code``), at which byte, in which part."""
+    """An error with the name of its ``fnabi_code``, its byte offset and its path."""
 
     def __init__(self, code: str, offset: int, path: str = "") -> None:
         super().__init__(code, offset, path)
@@ -45,7 +45,7 @@ class GrammarError(Exception):
         self.path = path
 
     def within(self, part: str) -> GrammarError:
-        """The same, a level further out. Of a path over 124 characters the end is kept."""
+        """Return the error with `part` before its path; the last 124 characters are kept."""
         if self.path.startswith("..."):
             return self
         if len(part + self.path) > 124:
@@ -64,9 +64,9 @@ NUMBER = re.compile(rb"(-?)([0-9]*)")
 
 @dataclass(slots=True)
 class Component:
-    """One component; `begin` to `end` are a span's contents.
+    """One component. The contents of a span are `begin` to `end`.
 
-    At an error, `code` says what is wrong and `end` where.
+    On an error, `code` is the error code and `end` its offset.
     """
 
     kind: str
@@ -79,7 +79,7 @@ class Component:
 
 
 def read(data: bytes, at: int, end: int) -> Component:
-    """Read the component at `at` of ``data[:end]``."""
+    """Parse the component at `at` of ``data[:end]``."""
     if at == end:
         return Component("end", 0, 0, at, at, at)
     tag = data[at]
@@ -107,7 +107,7 @@ def read(data: bytes, at: int, end: int) -> Component:
 
 
 def to_int32(sign: bytes, digits: bytes) -> tuple[int, bool]:
-    """The value, saturated, and whether it fits."""
+    """Return the value, saturated, and whether it fits."""
     digits = digits.lstrip(b"0")
     value = int(digits[:11] or b"0")
     if sign:
@@ -120,7 +120,7 @@ def to_int32(sign: bytes, digits: bytes) -> tuple[int, bool]:
 
 
 def tokens(data: bytes) -> tuple[list[Component], Component]:
-    """All components, and the end or the error behind them."""
+    """Return all components, then the end or the error."""
     components = []
     component = read(data, 0, len(data))
     while component.kind in ("int", "span"):
@@ -130,7 +130,7 @@ def tokens(data: bytes) -> tuple[list[Component], Component]:
 
 
 def seek(data: bytes, at: int, tag: int) -> Component:
-    """The first component from `at` on that has `tag`, or the end or error before it."""
+    """Return the first component from `at` on with `tag`, or the end or the error before it."""
     component = read(data, at, len(data))
     while component.kind in ("int", "span") and component.tag != tag:
         component = read(data, component.end, len(data))
@@ -168,7 +168,7 @@ LITERALS = {b"%d" % number: dtype for number, dtype in enumerate(DTYPES)}
 
 
 def raw_parse(data: bytes) -> Signature:
-    """Read a whole signature, exactly the grammar."""
+    """Parse a whole signature, strictly by the grammar."""
     inputs, at = raw_side(data, 0, b"I", "inputs")
     results, at = raw_side(data, at, b"R", "results")
     if at != len(data):
@@ -282,7 +282,7 @@ def raw_type_text(dtype: DType) -> str:
 
 
 def raw_to_string(data: bytes) -> str:
-    """The text of a signature."""
+    """Return the text of a signature."""
     signature = raw_parse(data)
     inputs = ", ".join(map(raw_text, signature.inputs))
     results = ", ".join(map(raw_text, signature.results))
@@ -303,7 +303,7 @@ def raw_text(value: Type) -> str:
             return "!UNKNOWN!"
 
 
-# The drop-in parser's reading: components in any order, the first span of a side counts.
+# The drop-in parser accepts components in any order and uses the first span of a side.
 
 RAW_ERRORS = {
     "I": "Inputs span not found",
@@ -318,9 +318,9 @@ RAW_ERRORS = {
 
 
 def raw_visit(data: bytes, side: str, kinds: str = "BSOU") -> tuple[list[list[object]], str | None]:
-    """The values before the first error, as the golden vectors write them, and its text.
+    """Return the values before the first error, as in the golden vectors, and the error's text.
 
-    The C++ reference knows the `kinds` B, S and O only.
+    The C++ reference knows only the `kinds` B, S and O.
     """
     items: list[list[object]] = []
     component = seek(data, 0, ord(side))
@@ -372,7 +372,7 @@ REGISTER_SIZES = {"i32": 4, "i64": 8, "f32": 4, "f64": 8, "ref": 16}
 
 
 def cconv_parse(text: bytes) -> CallingConvention:
-    """Read a calling convention."""
+    """Parse a calling convention."""
     if not text:
         return CallingConvention((), ())
     if text[:1] != b"0":
@@ -438,7 +438,7 @@ def cconv_encode(convention: CallingConvention) -> str:
 def cconv_layout(
     items: tuple[Register | Span, ...], span_counts: list[int], packed: bool
 ) -> tuple[list[int], int]:
-    """The offset of each value in a buffer, and the buffer's size: value by value."""
+    """Return the offset of each value in a buffer, and the size of the buffer."""
     offsets: list[int] = []
     at, largest, counts = 0, 4, iter(span_counts)
 
@@ -487,7 +487,7 @@ SIP_EVENT_DEPTH = 16384
 
 
 def sip_parse(data: bytes) -> sip.Signature:
-    """Read a whole signature, exactly the grammar: what the first byte at fault is, in order."""
+    """Parse a whole signature, strictly by the grammar. The first byte at fault is reported."""
     inputs, at = sip_side(data, 0, b"I", "inputs")
     results, at = sip_side(data, at, b"R", "results")
     if at != len(data):
@@ -594,8 +594,8 @@ def sip_node_text(node: sip.Node | None) -> bytes:
             return sip_span(b"D", b"".join(parts))
 
 
-# The drop-in parser's reading: any keys, any number of values at the root, the first span of a
-# side counts. Events as the golden vectors write them.
+# The drop-in parser accepts any keys and any number of values at the root, and uses the first span
+# of a side. The events are those of the golden vectors.
 
 SIP_ERRORS = {
     "I": "Inputs struct not found",
@@ -609,7 +609,7 @@ SIP_ERRORS = {
 
 
 def sip_visit(data: bytes, side: str) -> tuple[list[list[Any]], str | None]:
-    """The events before the first error, the closes that it leaves to do, and its text."""
+    """Return the events before the first error, the missing closes, and the error's text."""
     component = seek(data, 0, ord(side))
     if component.kind != "span":
         return [], SIP_ERRORS[side]
@@ -652,7 +652,7 @@ def sip_visit(data: bytes, side: str) -> tuple[list[list[Any]], str | None]:
 
 
 def sip_text(events: list[list[Any]]) -> str:
-    """The text of a structure."""
+    """Return the text of a structure."""
     lines, closers = [], []
     for event in events:
         indent = "  " * len(closers)
@@ -671,7 +671,7 @@ def sip_text(events: list[list[Any]]) -> str:
 
 
 def sip_mangle(calls: list[tuple[int, list[int | bytes]]]) -> tuple[list[bool], bytes]:
-    """What the drop-in mangler answers to each call, and the structure it then writes."""
+    """Return the drop-in mangler's result of each call, and the structure it then writes."""
     leaves: dict[tuple[int | bytes, ...], int] = {}
     answers = []
     for index, path in calls:
@@ -681,7 +681,7 @@ def sip_mangle(calls: list[tuple[int, list[int | bytes]]]) -> tuple[list[bool], 
             common = 0
             while common < min(len(new), len(other)) and new[common] == other[common]:
                 common += 1
-            through = common in (len(new), len(other))  # one leads through the other's place
+            through = common in (len(new), len(other))  # one path leads through the other
             if through or isinstance(new[common], int) != isinstance(other[common], int):
                 good = False
         if good:
@@ -725,7 +725,7 @@ SPACE = re.compile(r"[ \t\n\r]*")
 
 @dataclass(slots=True)
 class Node:
-    """A value of JSON; `begin` and `end` are characters, `value` is that of a plain value."""
+    """A JSON value from character `begin` to `end`; `value` is set if it has no parts."""
 
     kind: str
     begin: int
@@ -736,7 +736,7 @@ class Node:
 
 
 class JsonTree:
-    """A text that `json` has read before, with where everything stands in it."""
+    """A text that `json` has accepted, with the offsets of all its values."""
 
     def __init__(self, data: bytes) -> None:
         self.text = data.decode()
@@ -761,7 +761,7 @@ class JsonTree:
                 self.text, begin
             )
             if opening == '"':
-                value.encode()  # half a surrogate pair is no character
+                value.encode()  # half a surrogate pair is not a character
             kind = {'"': "string", "n": "null", "t": "bool", "f": "bool"}.get(opening, "number")
             return Node(kind, begin, end, value)
         items, members = [], []
@@ -783,7 +783,7 @@ class JsonTree:
 
 
 def iree_abi_parse(data: bytes) -> iree_abi.Signature:
-    """Read a whole text; an error of the JSON itself is just "json", with no place."""
+    """Parse a whole text. A JSON syntax error is only "json", without an offset."""
     try:
         tree = JsonTree(data)
     except ValueError as problem:

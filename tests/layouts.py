@@ -8,7 +8,7 @@ KINDS = ["another field", "another order", "other values", "no offsets"]
 
 
 def differing(struct: type, kind: str) -> type:
-    """A class with the fields of `struct`, and another layout of its instances."""
+    """Return a class with the fields of `struct` whose instances have another layout."""
     fields: tuple[str, ...] = struct.__struct_fields__  # type: ignore[attr-defined]
 
     def fill(self: Any, *values: object) -> None:
@@ -30,6 +30,6 @@ def differing(struct: type, kind: str) -> type:
 
 
 def differs(struct: type, kind: str) -> bool:
-    """Whether that kind of difference shows in a class with so many fields."""
+    """Return whether the class has enough fields for that kind of difference."""
     least = {"another field": 0, "another order": 2, "other values": 1, "no offsets": 1}
     return len(struct.__struct_fields__) >= least[kind]  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""The nodes of a type as columns have them, without a core."""
+"""Compute the nodes of a type in columns, independently of the core."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fnabi.types import (
 
 
 def nodes_of(type: Type, depth: int = 0, name: str | None = None) -> Iterator[tuple[Any, ...]]:
-    """Kind, dtype, shape, depth, name and reference of each node, in preorder."""
+    """Return kind, dtype, shape, depth, name and reference of each node, in preorder."""
     while isinstance(type, Named):
         name, type = type.name, type.type
     kinds = {HomogeneousList: "HOMOGENEOUS_LIST", RefArray: "REF_ARRAY"}

@@ -1,7 +1,7 @@
-"""Load modules with the official runtime, each in a process of its own.
+"""Load modules with the official runtime, each in its own process.
 
-Standard input has modules, each after its size (u64); standard output gets a line for each:
-"loads", "refuses: ...", "crashes" or "hangs".
+Standard input contains modules, each preceded by its size (u64). Standard output gets one line per
+module: "loads", "refuses: ...", "crashes" or "hangs".
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SECONDS = 5.0
 
 
 def verdict(data: bytes, instance: iree.runtime.VmInstance) -> str:
-    """What becomes of a process that loads a module."""
+    """Load a module in a child process and return what happened."""
     receive, send = os.pipe()
     child = os.fork()
     if child == 0:

@@ -1,4 +1,4 @@
-"""What every reader is held to: the answers of the grammar, and errors that show their place."""
+"""Checks for every parser: the results of the grammar, and errors with a code, offset and path."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Place = tuple[str, int, str]
 
 
 def outcome_of(read: Callable[[A], T], data: A) -> T | Place:
-    """What `read` answers, or where and why it does not."""
+    """Return the result of `read`, or the code, offset and path of its error."""
     try:
         return read(data)
     except (FormatError, GrammarError) as error:
@@ -33,7 +33,7 @@ def error_of(read: Callable[[A], object], data: A) -> FormatError:
 
 
 def check_shown(error: FormatError, data: str) -> None:
-    """The message has the reason, and the text with a caret under the place."""
+    """Check that the text has the reason, and the input with a caret under the offset."""
     first = f"{error.reason} at byte {error.offset}"
     first += f" in {error.path}" if error.path else ""
     first += f", expected {error.expected}" if error.expected else ""
@@ -51,18 +51,18 @@ def check_pickled(error: FormatError) -> None:
 def check_truncations(
     outcome: Callable[[bytes], object], expected: Callable[[bytes], object], data: bytes
 ) -> None:
-    """Whatever is cut off, what is left is refused, and where the grammar refuses it."""
+    """Check that every truncation is rejected with the same error as by the grammar."""
     assert not isinstance(outcome(data), tuple)
     for size in range(len(data)):
-        answer = outcome(data[:size])
-        assert isinstance(answer, tuple)
-        assert answer == expected(data[:size])
+        found = outcome(data[:size])
+        assert isinstance(found, tuple)
+        assert found == expected(data[:size])
 
 
 def check_changes(
     outcome: Callable[[bytes], object], expected: Callable[[bytes], object], data: bytes
 ) -> None:
-    """With any byte set to any value, the text is read as in the grammar."""
+    """Check that the results are those of the grammar with any byte set to any value."""
     for at in range(len(data)):
         for byte in range(256):
             changed = data[:at] + bytes([byte]) + data[at + 1 :]

@@ -1,4 +1,4 @@
-"""What memory the process of the tests takes, and which sanitizers look at it."""
+"""The sanitizers that the tests run under, and the memory that the process uses."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import os
 from pathlib import Path
 
 SANITIZE = os.environ.get("FNABI_SANITIZE", "").split()
-"""The compiler's flags that fnabi is built with by `make lane` and `make threads` in csrc."""
+"""The compiler flags that `make lane` and `make threads` in csrc build fnabi with."""
 
 FOREIGN_FREE = "libtvm_ffi frees the memory of a List in another way than it was made"
-"""Why a test is left out there."""
+"""Why a test is skipped there."""
 
 
 def examples(count: int) -> int:
-    """So many, or a tenth, where each takes ten times as long."""
+    """Return `count`, or a tenth under a sanitizer, where each takes ten times as long."""
     return count // 10 if SANITIZE else count
 
 
 def resident() -> int:
-    """The bytes of this process that are in memory, mapped files too."""
+    """Return the resident size of this process in bytes, including mapped files."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
 
 
 def check_grown(before: int, most: int) -> None:
-    """At most so many bytes more are in memory; a sanitizer keeps what is freed."""
+    """Check that the resident size grew by less than `most`. Sanitizers keep freed memory."""
     assert SANITIZE or resident() - before < most

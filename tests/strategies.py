@@ -1,4 +1,4 @@
-"""What hypothesis draws: components, typed signatures, and texts that are nearly right."""
+"""Hypothesis strategies: components, typed signatures, and almost valid texts."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ PIECES += [b"B1!", b"O1!", b"d-1", b"d-2", b"t3", b"t12"]
 
 @st.composite
 def nearly_raw(draw: Any) -> bytes:
-    """Spans of the raw ABI with right lengths and any contents: past the checks of lengths."""
+    """Spans of the raw ABI with valid lengths and any contents, which pass the length checks."""
 
     def span(tag: bytes, contents: bytes) -> bytes:
         return b"%s%d!%s" % (tag, len(contents) + 1, contents)
@@ -128,7 +128,7 @@ sip_signatures = st.builds(sip.Signature, st.none() | sip_nodes, st.none() | sip
 
 @st.composite
 def nearly_sip(draw: Any) -> bytes:
-    """Structures with right lengths, now and then with a component that may not stand there."""
+    """Structures with valid lengths, sometimes with a misplaced component."""
 
     def span(tag: bytes, contents: bytes) -> bytes:
         return b"%s%d!%s" % (tag, len(contents) + 1, contents)
@@ -209,7 +209,7 @@ iree_abi_signatures = st.builds(
 
 @st.composite
 def nearly_iree_abi(draw: Any) -> bytes:
-    """Well-formed JSON whose records are mostly right, spaced and escaped in any way."""
+    """Well-formed JSON with mostly valid records, and any whitespace and escapes."""
 
     def some(*choices: Any) -> Any:
         return draw(st.sampled_from(choices))
@@ -317,4 +317,4 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=6) | st.dictionaries(keys, inner, max_size=6),
     max_leaves=25,
 )
-"""What a container of TVM-FFI gives back as it was given."""
+"""Values that a container of TVM-FFI returns unchanged."""

@@ -205,19 +205,19 @@ def test_symbols_that_are_wanted_by_a_library_without_exports(tmp_path: Path) ->
         (b"\xca\xfe\xba\xbe\0\0\0\x02", "a Mach-O file"),
         (b"!<arch>\nlib.o/", "a static library"),
         (b"/* GNU ld script\n", "a linker script"),
-        (b"#!/bin/sh", "no library"),
-        (b"\x7fEL", "no library"),
-        (b"", "no library"),
-        (b"MZ\0\0\0\0\0\0IREE", "no library"),
+        (b"#!/bin/sh", "not a library"),
+        (b"\x7fEL", "not a library"),
+        (b"", "not a library"),
+        (b"MZ\0\0\0\0\0\0IREE", "not a library"),
     ],
 )
 def test_other_files(start: bytes, what: str, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(start)
     for source in (path, start, memoryview(start)):
-        with pytest.raises(LibraryError, match=f"^{what}.*supported are .*ELF"):
+        with pytest.raises(LibraryError, match=f"^{what}.*; expected an ELF"):
             library.read(source)
-    assert library.looks_like_one(start) is (what != "no library")
+    assert library.looks_like_one(start) is (what != "not a library")
 
 
 def test_bad_calls(tmp_path: Path) -> None:
@@ -411,9 +411,9 @@ def test_a_symbol_that_nothing_has(tmp_path: Path) -> None:
 
 
 def test_what_is_no_library_for_this_machine(tmp_path: Path) -> None:
-    with pytest.raises(LibraryError, match="this machine is"):
+    with pytest.raises(LibraryError, match=r"expected a \d+-bit library for"):
         library.load_module(CORPUS / "small_big")
-    with pytest.raises(LibraryError, match="no library"):
+    with pytest.raises(LibraryError, match="not a library"):
         library.load_module(__file__)
     with pytest.raises(FileNotFoundError):
         library.load_module(tmp_path / "nothing.so")

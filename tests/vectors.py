@@ -21,14 +21,14 @@ def load(name: str) -> list[dict[str, Any]]:
 
 
 def cases(name: str, *ops: str) -> list[Any]:
-    """The cases with one of `ops`, as parameters of a test."""
+    """Return the cases with one of `ops`, as parameters of a test."""
     chosen = [case for case in load(name) if case["op"] in ops]
     assert chosen, f"no case with {ops} in {name}"
     return [pytest.param(case, id=case["id"]) for case in chosen]
 
 
 def inputs(*names: str) -> list[bytes]:
-    """Every text that the cases read."""
+    """Return the input of every case."""
     return [bytes_of(case["in"]) for name in names for case in load(name)]
 
 
@@ -36,18 +36,18 @@ def bytes_of(text: str) -> bytes:
     return text.encode("latin-1")
 
 
-def abridged(answer: Any) -> Any:
-    """An answer as the vectors write it: bytes as text, long texts and lists as their hash."""
-    if isinstance(answer, bytes):
-        answer = answer.decode("latin-1")
-    if isinstance(answer, str) and len(answer) > 2000:
-        return {"len": len(answer), "sha256": _sha256(answer)}
-    if isinstance(answer, list) and len(answer) > 400:
-        text = json.dumps(answer, separators=(",", ":"))
-        return {"len": len(text), "sha256": _sha256(text), "n": len(answer)}
-    if isinstance(answer, list):
-        return [abridged(item) for item in answer]
-    return answer
+def abridged(result: Any) -> Any:
+    """Convert a result to the form in the vectors: bytes as text, long texts and lists hashed."""
+    if isinstance(result, bytes):
+        result = result.decode("latin-1")
+    if isinstance(result, str) and len(result) > 2000:
+        return {"len": len(result), "sha256": _sha256(result)}
+    if isinstance(result, list) and len(result) > 400:
+        text = json.dumps(result, separators=(",", ":"))
+        return {"len": len(text), "sha256": _sha256(text), "n": len(result)}
+    if isinstance(result, list):
+        return [abridged(item) for item in result]
+    return result
 
 
 def _sha256(text: str) -> str:

@@ -1,8 +1,8 @@
-"""Shared libraries: the functions that they export, read without loading anything, and called.
+"""Inspect and load shared libraries of TVM-FFI's stable C ABI.
 
-A library of TVM-FFI's stable C ABI exports a function ``f`` as the symbol ``__tvm_ffi_f``; what
-describes it stands beside it, as ``__tvm_ffi__metadata_f`` and ``__tvm_ffi__doc_f``. These symbols,
-and what the library wants of others, are in the tables that the dynamic linker goes by::
+A library exports a function ``f`` as the symbol ``__tvm_ffi_f``, its metadata as
+``__tvm_ffi__metadata_f`` and its documentation as ``__tvm_ffi__doc_f``. `read` decodes these
+symbols, and those that the library needs from others, without loading it::
 
     >>> from fnabi import library
     >>> found = library.read("libadd.so")
@@ -13,13 +13,14 @@ and what the library wants of others, are in the tables that the dynamic linker 
 
 The format is ELF, of 32 or 64 bits and either byte order (System V gABI, chapters 4 and 5).
 
-`load_module` loads a library, after it has read what the library needs::
+`load_module` loads a library, after checking what it needs::
 
     >>> lib = fnabi.load_module("libadd.so")
     >>> lib.add(1, 2)
     3
 
-A library stays loaded until the process ends, for its functions and objects may be anywhere.
+A library stays loaded until the process ends, because anything may refer to its functions and
+objects.
 """
 
 from __future__ import annotations
@@ -97,17 +98,16 @@ _KINDS = (
 
 
 class _Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A record of the message; its fields stand in the order of the message."""
+    """A record of the message; its fields are in the order of the message."""
 
 
 class Symbol(_Record, frozen=True):
     """A symbol that a library exports.
 
     Attributes:
-        name: The whole name, such as ``"__tvm_ffi_add"``.
-        kind: What it is; ``"other"`` where the library does not say, as for functions written in
-            assembly.
-        value: Its address, relative to where the library is loaded.
+        name: The full name, such as ``"__tvm_ffi_add"``.
+        kind: The symbol type; ``"other"`` if it is not set, as for functions written in assembly.
+        value: The address, relative to the load address of the library.
 
     """
 
@@ -117,11 +117,11 @@ class Symbol(_Record, frozen=True):
 
 
 class WantedSymbol(_Record, frozen=True):
-    """A symbol that a library takes from another one.
+    """A symbol that a library imports.
 
     Attributes:
-        name: Its name, such as ``"TVMFFIErrorSetRaised"``.
-        weak: Whether the library does without where it is missing.
+        name: The name, such as ``"TVMFFIErrorSetRaised"``.
+        weak: Whether the library can be loaded without it.
 
     """
 
@@ -130,20 +130,20 @@ class WantedSymbol(_Record, frozen=True):
 
 
 class LibraryFile(_Record, frozen=True):
-    """What a shared library says of itself.
+    """The dynamic symbols and dependencies of a shared library.
 
     Attributes:
-        bits: The size of its addresses, 32 or 64.
+        bits: The size of addresses, 32 or 64.
         byte_order: As in `sys.byteorder`.
-        machine_number: The number that the format has for what it runs on (``e_machine``).
-        bind_now: Whether every symbol is looked up when it is loaded (``-z now``).
-        binds_early: Whether it refers to a required symbol of the runtime as to data, which is
-            looked up when it is loaded in any case.
-        soname: The name by which other libraries are linked with it, or None.
-        runpath: Where it looks for `needed`, separated by colons, or None.
-        needed: The libraries that it is linked with.
-        symbols: Those it exports whose names begin with ``__tvm_ffi_`` or ``__fnabi_``.
-        wanted: Those it takes from others whose names begin with ``TVMFFI``.
+        machine_number: The ELF number of the architecture (``e_machine``).
+        bind_now: Whether all symbols are resolved when the library is loaded (``-z now``).
+        binds_early: Whether a data relocation refers to a required symbol of the runtime. Such a
+            symbol is always resolved when the library is loaded.
+        soname: The name of the library for the linker (``DT_SONAME``), or None.
+        runpath: The folders to search for `needed`, separated by colons, or None.
+        needed: The libraries that it is linked with (``DT_NEEDED``).
+        symbols: The exported symbols whose names begin with ``__tvm_ffi_`` or ``__fnabi_``.
+        wanted: The imported symbols whose names begin with ``TVMFFI``.
 
     """
 
@@ -161,16 +161,16 @@ class LibraryFile(_Record, frozen=True):
 
     @property
     def is_shared(self) -> bool:
-        """Whether it is a library, or else a program or the like."""
+        """Whether the file is a shared library, not a program or an object file."""
         return self._type == _SHARED
 
     @property
     def machine(self) -> str:
-        """What it runs on, such as ``"x86-64"``; a number for a machine without a name here."""
+        """The architecture, such as ``"x86-64"``, or its number if fnabi has no name for it."""
         return _MACHINES.get(self.machine_number, str(self.machine_number))
 
     def _names(self, prefix: str = "") -> set[str]:
-        """What follows a prefix in the names of what may be functions."""
+        """Return the names of possible functions with a prefix, without that prefix."""
         whole = _FUNCTION + prefix
         return {
             symbol.name.removeprefix(whole)
@@ -180,7 +180,7 @@ class LibraryFile(_Record, frozen=True):
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """The names of its functions, sorted; ``"main"`` is what a call of the library calls."""
+        """The names of the functions, sorted. Calling the library calls ``"main"``."""
         return tuple(
             sorted(
                 name
@@ -191,12 +191,12 @@ class LibraryFile(_Record, frozen=True):
 
     @property
     def described(self) -> tuple[str, ...]:
-        """The names of which it has metadata with a signature, sorted."""
+        """The names of the functions with metadata, sorted."""
         return tuple(sorted(self._names(_METADATA)))
 
     @property
     def documented(self) -> tuple[str, ...]:
-        """The names of which it has a text for people, sorted."""
+        """The names of the functions with documentation, sorted."""
         return tuple(sorted(self._names(_DOC)))
 
     @property
@@ -206,7 +206,7 @@ class LibraryFile(_Record, frozen=True):
 
     @property
     def optional(self) -> tuple[str, ...]:
-        """The symbols of ``libtvm_ffi`` that it uses where they are there, sorted."""
+        """The symbols of ``libtvm_ffi`` that it uses if they are available, sorted."""
         return tuple(sorted({each.name for each in self.wanted if each.weak}))
 
     @property
@@ -226,18 +226,18 @@ class LibraryFile(_Record, frozen=True):
 
     @property
     def needs_runtime_to_load(self) -> bool:
-        """Whether it cannot be loaded where ``libtvm_ffi`` is not."""
+        """Whether it can only be loaded if ``libtvm_ffi`` is loaded."""
         eager = self.bind_now or self.binds_early
         return self.is_linked_with_runtime or (eager and bool(self.required))
 
     @property
     def needs_runtime_to_call(self) -> bool:
-        """Whether a call may end the process where ``libtvm_ffi`` is not loaded."""
+        """Whether a call may end the process if ``libtvm_ffi`` is not loaded."""
         return self.needs_runtime_to_load or bool(self.required)
 
     @property
     def has_error_slot(self) -> bool:
-        """Whether it keeps its errors itself where ``libtvm_ffi`` is not (``fnabi/callee.h``)."""
+        """Whether it stores its errors itself if ``libtvm_ffi`` is missing (``fnabi/callee.h``)."""
         return any(symbol.name == _ERROR_SLOT for symbol in self.symbols)
 
 
@@ -245,17 +245,17 @@ _decoder = _core.Decoder(LibraryFile)
 
 
 def read(library: str | os.PathLike[str] | ReadableBuffer) -> LibraryFile:
-    """Read the tables of a shared library; none of its code runs.
+    """Decode the dynamic symbols of a shared library, without running its code.
 
     Args:
-        library: The path of a file, or the whole file in any object with the buffer protocol,
-            which is not copied. A `str` is a path.
+        library: The path of a file, or its contents as an object with the buffer protocol, which
+            is not copied. A `str` is a path.
 
     Raises:
-        LibraryError: when it is no ELF file, which is all that is supported.
-        FormatError: when it is a damaged one, or has no dynamic symbols.
-        CallError: when `library` is neither a path nor a contiguous buffer.
-        OSError: when the file cannot be read.
+        LibraryError: If the file is not an ELF file.
+        FormatError: If the file is damaged or has no dynamic symbols.
+        CallError: If `library` is neither a path nor a contiguous buffer.
+        OSError: If the file cannot be read.
 
     """
     if not isinstance(library, (str, os.PathLike)):
@@ -264,16 +264,16 @@ def read(library: str | os.PathLike[str] | ReadableBuffer) -> LibraryFile:
 
 
 def looks_like_one(start: bytes) -> bool:
-    """Whether a file that begins with these bytes, 16 if it has them, is a library of any system.
+    """Return whether a file that begins with these 16 bytes is a library of any platform.
 
-    That is so of what `read` takes, and of what it refuses as another system's.
+    That includes libraries of other platforms, which `read` rejects.
     """
     return _what(start) is not None
 
 
 def _what(start: bytes) -> str | None:
-    """What a file is that begins so; None for what is no library of any system."""
-    if start[8:12] == b"IREE":  # the size of a .vmfb module may look like anything
+    """Return the file type, or None if it is not a library of any platform."""
+    if start[8:12] == b"IREE":  # a .vmfb module begins with its size, which may be any bytes
         return None
     return next((text for magic, text in _KINDS if start.startswith(magic)), None)
 
@@ -282,8 +282,8 @@ def _read(data: ReadableBuffer) -> LibraryFile:
     view = _core.view(data, "library.read")
     start = view[:16] if isinstance(view, bytes) else ffi.buffer(view)[:16]
     if not start.startswith(_ELF):
-        what = _what(start) or "no library"
-        raise LibraryError(f"{what}; supported are shared libraries in ELF (Linux and others)")
+        what = _what(start) or "not a library"
+        raise LibraryError(f"{what}; expected an ELF shared library (Linux and others)")
     return _core.decode(lib.fnabi_library_decode, _decoder, view)
 
 
@@ -291,11 +291,11 @@ def _read(data: ReadableBuffer) -> LibraryFile:
 
 
 class Functions(Mapping[str, "_call.Function"]):
-    """The functions of a library by their names, sorted; each is made when it is asked for.
+    """The functions of a library by name, sorted. Each is created when it is first used.
 
-    A function has its name, as ``__doc__`` what the library says of it, as ``__signature__`` the
-    types of its arguments and result, and as ``schema`` the same as the library spells it (None
-    where it does not). For these the library's own code runs.
+    A function has its name, its documentation as ``__doc__``, its types as ``__signature__``, and
+    the library's own description of them as ``schema`` (None if there is none). The documentation
+    and the types come from functions of the library, so its code runs.
     """
 
     def __init__(self, handle: int, file: LibraryFile) -> None:
@@ -325,7 +325,7 @@ class Functions(Mapping[str, "_call.Function"]):
     def _symbol(self, name: str) -> _call.Function:
         address = _call.library_symbol(self._handle, _FUNCTION + name)
         if address is None:
-            raise LibraryError(f"{name}: the loader does not find the symbol {_FUNCTION}{name}")
+            raise LibraryError(f"{name}: the loader cannot find the symbol {_FUNCTION}{name}")
         function = _call.Function.from_address(address)
         function.__name__ = name
         return function
@@ -346,7 +346,7 @@ class Functions(Mapping[str, "_call.Function"]):
         try:
             return schema.parse(text).schema
         except FormatError:
-            return None  # the function works all the same; `fnabi inspect --metadata` says why
+            return None  # the function still works; `fnabi inspect --metadata` shows the error
 
     def _text(self, name: str) -> str:
         text = self._symbol(name)()
@@ -356,12 +356,12 @@ class Functions(Mapping[str, "_call.Function"]):
 
 
 class Library:
-    """A loaded library. Its functions are its attributes, and its items where names clash.
+    """A loaded library. Its functions are attributes, or items if their names clash with these.
 
     Attributes:
-        path: Where it was loaded from.
-        file: What it says of itself.
-        functions: Its functions by name.
+        path: The path of the file.
+        file: The symbols and dependencies of the file.
+        functions: The functions by name.
 
     """
 
@@ -400,7 +400,7 @@ class Library:
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Call the library's default function, the one named ``main``."""
         if _MAIN not in self.functions:
-            raise CallError(f"{self.path}: the library has no function {_MAIN!r} to be called by")
+            raise CallError(f"{self.path}: the library has no function {_MAIN!r} to call")
         return self.functions[_MAIN](*args, **named)
 
     def __repr__(self) -> str:
@@ -410,18 +410,16 @@ class Library:
 def load_module(path: str | os.PathLike[str]) -> Library:
     """Load a library of TVM-FFI's stable C ABI.
 
-    Its symbols are read first. Where it takes any from ``libtvm_ffi``, the one of the installed
-    package tvm_ffi is loaded, without importing the package; the error slot and the objects are
-    then those that tvm_ffi shares. Every symbol is resolved at once, so that one that is missing
-    is an error now and not the end of the process in a call.
-
-    Supported are ELF libraries for the machine that this runs on.
+    If the library imports symbols of ``libtvm_ffi``, that of the installed package tvm_ffi is
+    loaded, without importing the package; errors and objects are then shared with tvm_ffi. All
+    symbols are resolved at once, so a missing one raises an error here instead of ending the
+    process in a call. The library must be an ELF file for this machine.
 
     Raises:
-        LibraryError: when the file is no such library, when it needs ``libtvm_ffi`` and that is not
-            installed or lacks a symbol, or when the loader refuses it.
-        FormatError: when it is damaged.
-        OSError: when it cannot be read.
+        LibraryError: If the file is not such a library, if it needs ``libtvm_ffi`` and that is not
+            installed or lacks a symbol, or if the loader rejects it.
+        FormatError: If the file is damaged.
+        OSError: If the file cannot be read.
 
     """
     name = os.path.abspath(os.fspath(path))
@@ -446,15 +444,15 @@ def _check_machine(name: str, file: LibraryFile) -> None:
         raise LibraryError(f"{name}: a program or an object file, not a shared library")
     if file.machine != machine or file.bits != bits or file.byte_order != sys.byteorder:
         raise LibraryError(
-            f"{name}: a library of {file.bits} bits for {file.machine} ({file.byte_order} endian);"
-            f" this machine is {machine}, of {bits} bits ({sys.byteorder} endian)"
+            f"{name}: a {file.bits}-bit library for {file.machine} ({file.byte_order}-endian);"
+            f" expected a {bits}-bit library for {machine} ({sys.byteorder}-endian)"
         )
 
 
 def _runtime(name: str, file: LibraryFile) -> int | None:
-    """The handle of libtvm_ffi, loaded if the library needs it; None where it does without."""
+    """Return the handle of libtvm_ffi, loading it if the library needs it, or None."""
     loaded = _call.loaded_library(_RUNTIME_FILE)
-    # Where the library has a slot of its own for errors, it does without the runtime.
+    # A library with its own error slot does not need the runtime's optional symbols.
     wanted = file.needs_runtime_to_call or (file.optional and not file.has_error_slot)
     if loaded is None and wanted:
         loaded = load_runtime()
@@ -480,7 +478,7 @@ def load_runtime() -> int | None:
     Functions registered with fnabi until then move to its registry.
 
     Returns:
-        Its handle, also where it is loaded already; None where the package is not installed.
+        Its handle, even if it was already loaded; None if the package is not installed.
 
     """
     loaded = _call.loaded_library(_RUNTIME_FILE)
@@ -492,10 +490,10 @@ def load_runtime() -> int | None:
 
 
 def _installed_runtime() -> str | None:
-    """The library of the installed package tvm_ffi, which is not imported."""
+    """Return the path of libtvm_ffi in the installed package tvm_ffi, without importing it."""
     try:
         spec = find_spec("tvm_ffi")
-    except ValueError:  # it is half imported
+    except ValueError:  # the package is being imported
         return None
     for folder in (spec and spec.submodule_search_locations) or ():
         path = Path(folder) / "lib" / _RUNTIME_FILE
@@ -505,9 +503,9 @@ def _installed_runtime() -> str | None:
 
 
 def _module_object(path: str) -> object:
-    """The runtime's own object for a library, which fills in what the library left for it.
+    """Create the runtime's object for a library, which sets its ``__tvm_ffi__library_ctx``.
 
-    Libraries that embed others look these up through their ``__tvm_ffi__library_ctx``.
+    Libraries that embed other modules look them up through it.
     """
     load = _call.global_function("ffi.ModuleLoadFromFile")
     return None if load is None else load(path)
