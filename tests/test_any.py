@@ -1,4 +1,4 @@
-"""Values of TVM-FFI's ABI by themselves and in a row."""
+"""Single values of TVM-FFI's ABI, and arrays of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fnabi import Any, AnyArray, CallError
 LONG = "a string longer than seven bytes"
 
 
-# value, type index, the padding, the payload; None where it is an address
+# value, type index, padding, payload (None if it is an address)
 def without_address(value):
     """Name a value the same in every process, as parallel test runs need it."""
     return repr(value).split(" at 0x")[0]

@@ -26,7 +26,7 @@ CYCLE = "maximum recursion depth exceeded"
 
 
 class Opaque:
-    """Is passed as it is; `==` runs a function."""
+    """A value that is passed unchanged and whose `==` runs a function."""
 
     def __init__(self, run: Any = None) -> None:
         self.run = run
@@ -40,7 +40,7 @@ class Opaque:
 
 
 class Converted:
-    """Runs a function while it is converted."""
+    """A value that runs a function while it is converted."""
 
     def __init__(self, run: Any) -> None:
         self.run = run
@@ -55,7 +55,7 @@ def plain(name: str) -> Function:
 
 
 def first(value: object) -> Any:
-    """The value, from a library."""
+    """Return the value, created by a library."""
     return plain("first")(value)
 
 
@@ -257,7 +257,7 @@ def test_changes_are_those_of_a_list(values: list[int], steps: list[Any]) -> Non
                 answer = getattr(target, name)(*args)
                 outcomes.append(None if name == "__iadd__" else answer)
             except (IndexError, ValueError, TypeError) as error:
-                # a list lacks the values for a slice: ours is a CallError
+                # the number of values differs from the slice; fnabi raises CallError
                 kind = type(error)
                 outcomes.append(ValueError if kind in (CallError, TypeError) else kind)
         assert outcomes[0] == outcomes[1], (name, args)

@@ -1,4 +1,4 @@
-"""Exports made with the header ``fnabi/callee.h``, called as ``tvm_ffi`` and as anybody calls."""
+"""Exports written with ``fnabi/callee.h``, called by fnabi, by ``tvm_ffi`` and by ctypes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def compiled(name: str, compiler: str, *arguments: str) -> str:
 
 @pytest.fixture(scope="session", params=["c", "c++"])
 def plain(request: pytest.FixtureRequest) -> str:
-    """The library of two files, compiled as either language."""
+    """Build the library of two files as C or as C++."""
     if request.param == "c":
         return compiled("plain_c", "cc", "-std=c11", "-O2", *PLAIN)
     return compiled("plain_cc", "c++", "-std=c++17", "-x", "c++", *PLAIN)
@@ -38,7 +38,7 @@ def exceptions() -> str:
 
 
 def test_nothing_is_linked() -> None:
-    # The driver for C does not link with the library of C++.
+    # The C driver does not link with the C++ library.
     flags = ("-std=c++20", "-fno-exceptions", "-fno-rtti", "-x", "c++")
     for path in (
         compiled("alone_c", "cc", "-std=c11", *PLAIN),
@@ -212,7 +212,7 @@ def test_exceptions(exceptions: str, tvm_ffi: Any) -> None:
 
 
 def test_the_runtime_may_come_after_the_library(plain: str, tvm_ffi: Any) -> None:
-    # A weak reference that was empty when the library was loaded stays empty.
+    # A weak symbol that was NULL when the library was loaded stays NULL.
     code = (
         "import ctypes, sys\n"
         "lib = ctypes.CDLL(sys.argv[1])\n"

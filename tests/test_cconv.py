@@ -32,7 +32,7 @@ def grammar_outcome(text: bytes) -> Outcome:
     return outcome_of(grammar.cconv_parse, text)
 
 
-# ------------------------------------------------------------------------------- official answers
+# ------------------------------------------------------------------------------- official results
 
 
 @pytest.mark.parametrize("text", OFFICIAL["texts"])
@@ -135,7 +135,7 @@ ELEMENT = "'i', 'I', 'f', 'F', 'r' or 'D'"
 RESULT = "'i', 'I', 'f', 'F' or 'r'"
 
 ERRORS = [
-    # text, code, offset, path, what may stand there
+    # text, code, offset, path, expected
     ("1", "version", 0, "", "'0'"),
     ("1rir_I", "version", 0, "", "'0'"),
     ("i_i", "version", 0, "", "'0'"),
@@ -326,7 +326,7 @@ def test_layout(
 
 def test_long_spans() -> None:
     convention = cconv.parse("0CiriDCrfDi")
-    # a first element begins on a multiple of 8; the others 4 behind one, and take 24 bytes each
+    # the first element begins at a multiple of 8, the others 4 bytes after one; each has 24 bytes
     later = (INT32_MAX - 1) * 24
     end_of_first = 8 + 28 + later
     end_of_second = end_of_first + 4 + 20 + later

@@ -112,7 +112,7 @@ def test_decode_lines_of_other_texts(abi: str, good: bytes) -> None:
 
 
 def test_decode_lines() -> None:
-    """A bad line does not stop the others, and its number is told."""
+    """A bad line does not stop the others, and its number is reported."""
     done = run("decode", "-", stdin=b"I1!R1!\nI1!!\n\nI4!O1!R1!\r\nI4!O1!R1!")
     assert done.status == 1
     assert done.out == "() -> ()\n(ref<?>) -> ()\n"
@@ -433,7 +433,7 @@ def malformed(tmp_path: Path) -> Path:
 
 
 def test_inspect_malformed_attributes(malformed: Path) -> None:
-    """They are told in their place, and all that is good is shown."""
+    """Each is reported with its offset, and everything valid is shown."""
     assert run("inspect", malformed) == Run(
         1,
         """\

@@ -419,7 +419,7 @@ def test_the_calling_convention() -> None:
     changed = [("breaking", "changed", "calling_convention")]
     for pairs in ([], [("f", F)]):
         assert between(pairs, pairs, ("0r_f", "0r_F")) == changed
-    # It is told beside what is found in the signature.
+    # It is reported together with the changes of the signature.
     assert between([("f", F)], [("f", F_WIDER)], ("0r_f", "0r_F")) == [
         *changed,
         ("widening", "widened", "inputs[0].shape[0]"),
@@ -449,7 +449,7 @@ def test_a_signature_that_cannot_be_read(bad: Pairs) -> None:
     assert changes[0].old == raw.parse(F)
     assert isinstance(changes[0].new, FormatError)
     assert changes[0].new_text == str(changes[0].new).splitlines()[0]
-    # The texts are told too: there is nothing else to compare.
+    # The texts are reported too, because there is nothing else to compare.
     assert {change.path for change in changes[1:]} <= {'attrs["f"]', 'attrs["fv"]'}
     assert {change.severity for change in changes[1:]} == {"notice"}
     assert between(bad, good)[0] == ("notice", "unreadable", "signature")
@@ -779,7 +779,7 @@ TARGET = ("--iree-hal-target-device=local", "--iree-hal-local-target-device-back
 
 @cache
 def passing(tensor: str, signature: Signature, *flags: str) -> vmfb.Module:
-    """A module whose function gives what it takes."""
+    """Return a module whose function returns its argument."""
     tools = pytest.importorskip("iree.compiler.tools")
     source = f"""
         module @m {{

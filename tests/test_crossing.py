@@ -1,4 +1,4 @@
-"""The two ways from the core to Python give the same answers: the lane's and msgspec's.
+"""The two paths from the core to Python, the lane's and msgspec's, return the same results.
 
 The lane is a fast path of some decoders and encoders. Each has a plain equivalent, which crosses by
 cffi and a message; it also serves where the lane must not fill a class in place.
@@ -50,7 +50,7 @@ MODULES = sorted((DATA / "vmfb").rglob("*.vmfb"))
 
 
 class Crossing(NamedTuple):
-    """One operation that takes the lane, and the function that does the same without it."""
+    """An operation with a path through the lane, and its equivalent without it."""
 
     noun: str
     operation: str
@@ -97,7 +97,7 @@ def test_the_fast_ways_are_taken() -> None:
 
 
 def outcome(run: Callable[..., Any], *arguments: Any) -> Any:
-    """What a function returns, in all its parts, or all that its exception says."""
+    """Return all parts of a function's result, or of its exception."""
     try:
         value = run(*arguments)
     except (FormatError, CallError) as error:
@@ -106,7 +106,7 @@ def outcome(run: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def parts(value: Any) -> Any:
-    """The types of a value's parts, which equal values may differ in."""
+    """Return the types of a value's parts; equal values may differ in them."""
     if isinstance(value, tuple):
         return [parts(item) for item in value]
     if hasattr(value, "__struct_fields__"):
@@ -257,7 +257,7 @@ def test_a_class_that_fails_is_refused() -> None:
 
 
 def answers() -> list[str]:
-    """What each of the decoders gives of some inputs."""
+    """Return the results of each decoder for some inputs."""
     module = vmfb.from_buffer((DATA / "vmfb" / "abi_records.vmfb").read_bytes())
     broken = vmfb.from_buffer((DATA / "vmfb" / "abi_broken.vmfb").read_bytes())
     return [

@@ -115,7 +115,7 @@ def slow_reading(text: str) -> declaration_grammar.Reading:
 
 
 def check_reading(read: Declaration, reading: declaration_grammar.Reading) -> None:
-    """Names, types, attributes and texts of the answer are those of the reading."""
+    """Check that names, types, attributes and texts are those of the grammar's parse."""
     assert as_bytes(read.name) == reading.name
     for values, expected in ((read.inputs, reading.inputs), (read.results, reading.results)):
         assert names(values) == [as_text(value.name) for value in expected]
@@ -469,7 +469,7 @@ def test_names_that_look_like_values(
 @pytest.mark.parametrize(
     ("text", "inputs", "results", "expected", "doubt"),
     [
-        # one value, or the compiler's own numbers, leave no doubt
+        # one value, or the compiler's own numbers, are unambiguous
         ("sync func @f(%a: i32) -> (%b: i32)", None, None, (["a"], ["b"]), None),
         ("sync func @f(%a: i32, %input1: i32) -> ()", None, None, (["a", "input1"], []), None),
         ("sync func @f(%a: i32, %input0: i32) -> ()", None, None, (["a", "input0"], []), "names"),

@@ -55,7 +55,7 @@ def test_unmappable_dtypes_are_named(dtype):
         dtype.to_numpy()
 
 
-# Where a long double is a double, it is one that DType can express.
+# If a long double is a double, DType can express it.
 LONG_DOUBLES = ("g", "G") if np.dtype("g") != "f8" else ()
 
 

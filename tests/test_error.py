@@ -1,4 +1,4 @@
-"""Errors of calls, and exceptions of callbacks on their way through C."""
+"""Errors of calls, and exceptions of callbacks that pass through C."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ NO_MESSAGE = {
     "ExceptionGroup": Exception,
     "BaseExceptionGroup": BaseException,
 }
-"""What kinds become that cannot be made of a message alone."""
+"""The exceptions for kinds that cannot be created from a message alone."""
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -299,7 +299,7 @@ def test_a_call_inside_a_callback_keeps_what_made_the_caller_fail():
 
 def test_an_exception_on_its_way_stays():
     class Owner:
-        """Calls back while an exception passes."""
+        """An object that calls back while an exception is propagated."""
 
         def __del__(self):
             plain("apply")(lambda: 1)
@@ -426,7 +426,7 @@ atexit.register(odd("call_kept"), "early")
 
 
 def test_callbacks_without_libtvm_ffi():
-    """These tests again, where errors wait in a slot of fnabi's own."""
+    """Run these tests again without libtvm_ffi: errors are then in fnabi's own slot."""
     script = f"""
 import pytest
 assert "libtvm_ffi" not in open("/proc/self/maps").read()

@@ -1,4 +1,4 @@
-"""Calls: every recorded case of tvm_ffi, and what a call takes, gives and lets go of."""
+"""Calls: every recorded case of tvm_ffi, arguments, results, and the references of both."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def odd(name: str) -> Function:
 
 
 def run(script: str, *arguments: str) -> str:
-    """What a program prints that has ended well."""
+    """Run a program, which must succeed, and return what it prints."""
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", script, *arguments], capture_output=True, text=True
     )
@@ -53,7 +53,7 @@ def run(script: str, *arguments: str) -> str:
 
 @dataclass(frozen=True)
 class Better:
-    """What fnabi gives where the record has something else, and why."""
+    """The result of fnabi if it differs from the record, and the reason."""
 
     why: str
     value: object = None
@@ -80,12 +80,12 @@ BETTER = {
         " is no value of the ABI; the library may be built for another version of it",
     ),
 }
-"""By the name of the function and what is in its arguments."""
+"""Keyed by the name of the function and a part of its arguments."""
 
 PEER_BETTER = {
     ("strong_count", "tensor"): Better("a call holds what tvm_ffi may let go of", value=2),
 }
-"""The same where arguments are tvm_ffi's own."""
+"""The same for arguments of tvm_ffi's types."""
 
 
 def case_name(case: dict[str, Any]) -> str:
@@ -111,7 +111,7 @@ def module(name: str) -> fnabi.Library:
 
 @dataclass(frozen=True)
 class Fnabi:
-    """Makes arguments that are fnabi's."""
+    """Make arguments of fnabi's types."""
 
     def __call__(self, arg: Any) -> Any:
         if isinstance(arg, list):
@@ -153,7 +153,7 @@ class Fnabi:
 
 @dataclass(frozen=True)
 class Peer(Fnabi):
-    """Makes arguments that are tvm_ffi's."""
+    """Make arguments of tvm_ffi's types."""
 
     def own(self, key: str, spec: Any) -> Any:
         import tvm_ffi
@@ -168,7 +168,7 @@ class Peer(Fnabi):
 
 
 def encoded(value: Any) -> Any:
-    """A value as the record spells it."""
+    """Return a value in the form of the record."""
     if value is None or isinstance(value, (bool, int, str)):
         return value if not isinstance(value, str) else str(value)
     if isinstance(value, float):
@@ -206,7 +206,7 @@ def encoded(value: Any) -> Any:
 
 
 def normalized(expected: Any) -> Any:
-    """The record, a dtype by its bits, the numbers of a tensor as they are in it."""
+    """Return a record in comparable form: dtypes by their bits, tensors by their numbers."""
     if isinstance(expected, dict) and "dtype" in expected:
         import tvm_ffi
 
@@ -751,7 +751,7 @@ def failing(kind: type[BaseException], call: Callable[..., object]) -> Callable[
 
 
 def check_counts(calls: list[Callable[[], object]], *values: object, times: int = 20_000) -> None:
-    """`times` rounds of calls leave the counts, the library's objects and memory as they are."""
+    """Check that `times` rounds of calls leak no references, objects or memory."""
     live = plain("live")
     times = 200 if SANITIZE else times
     for call in calls:
@@ -851,7 +851,7 @@ def test_failures_are_let_go_of(how):
 
 
 def test_native_backtraces_are_let_go_of():
-    # libtvm_ffi needs 20 microseconds and more for one
+    # libtvm_ffi needs at least 20 microseconds for one
     need_int = exported(interop_library("c_err", link=True), "need_int")
     check_counts([failing(TypeError, need_int.bind("x"))])
 
@@ -911,7 +911,7 @@ plain, err = sys.argv[1:]
 mine, theirs = fnabi.load_module(plain), tvm_ffi.load_module(plain)
 LONG = "a string longer than seven bytes"
 
-# what tvm_ffi has made
+# objects that tvm_ffi made
 assert mine.apply(theirs["add_ints"], 1, 2) == 3
 assert mine.apply(tvm_ffi.convert(lambda x: x + 1), 1) == 2
 assert mine.seq_sum(tvm_ffi.Array([1, 2])) == mine.seq_sum(tvm_ffi.List([1, 2])) == 3
@@ -924,7 +924,7 @@ assert str(mine.first(tvm_ffi.device("cuda:3"))) == "cuda:3"
 assert mine.raw(tvm_ffi.dtype("int8x4")) == theirs["raw"](tvm_ffi.dtype("int8x4"))
 assert [*mine.first([tensor, theirs["nop"]])][1] is not None
 
-# what fnabi has made
+# objects that fnabi made
 first = theirs["first"]
 assert theirs["apply"](fnabi.Function(lambda x: x + 1), 1) == 2
 assert theirs["apply"](mine.add_ints, 1, 2) == 3
@@ -933,7 +933,7 @@ assert dict(first(fnabi.Map({"a": 1}))) == {"a": 1}
 assert theirs["tensor_sum_strided"](fnabi.from_dlpack(np.arange(3, dtype="f4"))) == 3
 assert theirs["seq_sum"](fnabi.List([1, 2])) == 3
 
-# both ways at once, errors included
+# in both directions, including errors
 def boom(x):
     raise KeyError("deep")
 try:
@@ -958,7 +958,7 @@ for each in failing:
         each["need_int"]("x")
     except TypeError as error:
         assert str(error) == "need_int: argument 0 is not an int"
-# a leftover of tvm_ffi's is not fnabi's
+# an error that tvm_ffi left does not become fnabi's
 assert failing[1]["raise_then_ok"]() == 5
 try:
     mine.fail_silent()

@@ -55,7 +55,7 @@ def grammar_outcome(text: bytes) -> Outcome:
 
 
 def agree(text: bytes) -> None:
-    """Both readers answer the same; of text that is no JSON, that it is refused."""
+    """Check that both parsers agree; for malformed JSON only that both reject it."""
     mine, slow = outcome(text), grammar_outcome(text)
     if slow == ("json", 0, ""):
         assert isinstance(mine, tuple)
@@ -254,7 +254,7 @@ def test_other_keys_are_kept() -> None:
 
 # -------------------------------------------------------------------------------------- errors
 
-# A caret stands before the offending byte; it is no part of the text.
+# A caret marks the offending byte; it is not part of the text.
 ERRORS = [
     ('{"a":[],"r":[]}^}', "json", ""),
     ('{"a":[],"r":[]^', "json", ""),
@@ -630,7 +630,7 @@ def test_encode_takes_signatures_only(value: Any) -> None:
 
 
 class Leaf:
-    """A value that nobody else knows."""
+    """A value of an unknown type."""
 
 
 X, Y, Z = Leaf(), Leaf(), Leaf()

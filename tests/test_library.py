@@ -284,7 +284,7 @@ def test_changed_files_are_read_or_refused(path: Path, draw: st.DataObject) -> N
 
 
 def in_new_process(program: str, *argv: str) -> str:
-    """What a program prints in a process where nothing is loaded yet."""
+    """Return what a program prints in a new process, where no library is loaded."""
     done = subprocess.run(
         [sys.executable, "-c", program, *argv], capture_output=True, text=True, check=False
     )

@@ -245,7 +245,7 @@ def test_iteration_while_the_dict_changes() -> None:
 
 
 class Run:
-    """Runs a function when it is shown, compared, hashed or converted."""
+    """A value that runs a function when it is shown, compared, hashed or converted."""
 
     def __init__(self, run: Any) -> None:
         self.run = run
@@ -464,7 +464,7 @@ KEYS = (
 
 
 def told_apart(key: object) -> object:
-    """True is no 1 and no 1.0, unlike in Python."""
+    """Unlike in Python, True, 1 and 1.0 are different keys."""
     return type(key) is bool, isinstance(key, float), key
 
 

@@ -1,4 +1,4 @@
-"""Layouts and objects of the core beside the headers and the library of the installed tvm_ffi."""
+"""Compare layouts and objects of the core with the headers and library of the package tvm_ffi."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sanitizers import FOREIGN_FREE
 tvm_ffi = pytest.importorskip("tvm_ffi")
 
 HEADER = 24
-# Each struct of fnabi.h, the one of tvm_ffi's headers, where that begins, and the fields' names.
+# Each struct of fnabi.h, its counterpart in tvm_ffi's headers, its offset, and the field names.
 STRUCTS = {
     "fnabi_any": ("TVMFFIAny", 0, "type_index zero_padding:small_size v_int64:v_int"),
     "fnabi_byte_array": ("TVMFFIByteArray", 0, "data size"),
@@ -59,7 +59,7 @@ STRUCTS = {
     "fnabi_method_info": ("TVMFFIMethodInfo", 0, "name doc metadata flags method"),
     "fnabi_type_column": ("TVMFFITypeAttrColumn", 0, "data size begin_index:begin"),
 }
-# In no header of C: the private layout of maps, and a size before words.
+# Not in tvm_ffi's C headers: the private layout of maps, and the size before the words.
 OWN = {"fnabi_map_object", "fnabi_big_int_object"}
 INDEXES = {
     "OBJECT": "StaticObjectBegin",

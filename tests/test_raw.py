@@ -95,7 +95,7 @@ def test_vector(case: dict[str, Any]) -> None:
     for side, answer in answers.items():
         tag = side[0].upper()
         assert answer == grammar.raw_visit(data, tag)
-        # What the reference, which does not know U, answers: the grammar is an oracle only
+        # The result of the reference, which does not know U: the grammar is an oracle only
         # because it agrees.
         items, side_error = grammar.raw_visit(data, tag, "BSO")
         same &= answer == (items, side_error)
@@ -545,7 +545,7 @@ def test_mangler_refuses_other_types(type: Any) -> None:
 
 
 LENIENT = [
-    # text, to_string, error: what the strict reader refuses and this one takes, and its errors
+    # text, to_string, error: texts that only the drop-in parser accepts, and its errors
     ("R1!I1!", "() -> ()", None),
     ("_1A1!I4!O1!x5R1!_", "(RefObject<?>) -> ()", None),
     ("I1!I4!O1!R1!R4!O1!", "() -> ()", None),
@@ -709,7 +709,7 @@ def test_a_million_nested_spans_are_refused() -> None:
 
 
 def test_threads() -> None:
-    """Every thread gets its own answers: errors, large ones and small ones at once."""
+    """Every thread gets its own results: errors, large ones and small ones."""
     texts = [vectors.bytes_of(case["in"]) for case in vectors.load("raw")[:300]]
     texts.append(function(b"B9!d1d2d3d4" * 5_000))
     expected = [grammar_outcome(data) for data in texts]

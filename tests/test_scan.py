@@ -278,7 +278,7 @@ def test_memory_is_flat(tmp_path: Path) -> None:
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
-    # a row takes some 500 bytes: all of them would take 6 MB and more
+    # a row takes about 500 bytes, so all of them would need more than 6 MB
     assert int(done.stdout) < 4000
 
 

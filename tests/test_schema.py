@@ -42,7 +42,7 @@ def test_golden(name: str) -> None:
 
 
 def to_older_form(node: Any) -> Any:
-    """The same with the result first among the arguments, where that says the same."""
+    """Return the same type in the form with the result first, if that can express it."""
     if isinstance(node, list):
         return [to_older_form(each) for each in node]
     if not isinstance(node, dict):

@@ -30,7 +30,7 @@ KINDS = {
 
 
 def stand(parser: SignatureParser) -> list[Any]:
-    """Where a parser stands, as the golden vectors write it."""
+    """Return the position of a parser, as in the golden vectors."""
     tag = 0 if parser.type is ComponentType.END else ord(parser.tag)
     return [KINDS[parser.type], tag, parser.ival]
 
@@ -87,7 +87,7 @@ def test_vector_seek(case: dict[str, Any]) -> None:
         answer = [found, *stand(parser), parser.sval.decode("latin-1")]
         hung = recorded == {"reference": "hang"}
         if hung or (recorded[0] and recorded[1] == "error"):
-            # The reference loops for ever at an error, or takes it for the tag.
+            # The reference loops forever at an error, or takes it for the tag.
             assert case["note"] == "reference-defect"
             assert not found
             assert parser.type is ComponentType.ERROR
@@ -160,7 +160,7 @@ def test_what_was_built_is_read(parts: list[tuple[str, Any]]) -> None:
 
 
 ERRORS = [
-    # text, code, offset of the error, what may stand there, ival
+    # text, code, offset of the error, expected, ival
     ("!", "tag", 0, 0),
     ("_1 _2", "tag", 2, 0),
     ("\x005", "tag", 0, 5),
@@ -313,7 +313,7 @@ def test_nested_ends_with_its_span() -> None:
     with pytest.raises(FormatError) as caught:
         list(inner)
     assert (caught.value.code, caught.value.offset) == ("span-end", 4)
-    # the digits of the text behind the span are not the number's
+    # the digits after the span do not belong to the number
     inner = SignatureParser("A3!_123").nested()
     assert [(c.tag, c.ival) for c in inner] == [("_", 1)]
 

@@ -138,7 +138,7 @@ def test_vector(case: dict[str, Any]) -> None:
         tag = side[0].upper()
         events, error = visit(data, tag)
         errors.append(error)
-        # The grammar is an oracle because it gives the reference's answers, but for the defects.
+        # The grammar is an oracle: except for the defects, its results are the reference's.
         assert (events, error) == grammar.sip_visit(data, tag)
         answer = {
             "events": vectors.abridged(events),
@@ -994,7 +994,7 @@ def test_mangler_nests_as_deep_as_the_parser() -> None:
 
 
 LENIENT = [
-    # inputs, their events in short, error: what the strict reader refuses and this one takes
+    # inputs, abbreviated events, error: inputs that only the drop-in parser accepts
     ("k0", "", "Struct key not allowed here"),
     ("K2!a", "", "Struct key not allowed here"),
     ("_0_1S1!", "r0 r1 oS c", None),
@@ -1042,7 +1042,7 @@ def test_parser_keeps_its_first_error() -> None:
 
 @pytest.mark.parametrize("at", range(7))
 def test_visitor_may_set_the_error(at: int) -> None:
-    """Nothing more is visited, but what is open is closed."""
+    """Nothing more is visited, but open structures are closed."""
     data = function(seq(b"k0_0k1", dic(b"K2!a_1x1")))
     everything = [["o", "S"], ["k", 0], ["r", 0], ["k", 1], ["o", "D"], ["K", "a"], ["r", 1]]
     assert visit(data, "I") == ([*everything, ["c"], ["c"]], "Unrecognized tag")
@@ -1088,7 +1088,7 @@ def test_visitor_may_raise(method: str) -> None:
 
 
 def test_visitor_may_visit() -> None:
-    """A parser may be used again while it is visiting: the answers do not mix."""
+    """A parser may be used again while it is visiting; the results do not mix."""
 
     class Nested(Recorder):
         def map_to_raw_signature_index(self, parser: SipSignatureParser, index: int) -> None:
@@ -1227,7 +1227,7 @@ def test_time_is_linear_in_the_nesting() -> None:
 
 
 def test_threads() -> None:
-    """Every thread gets its own answers: errors, large ones and small ones at once."""
+    """Every thread gets its own results: errors, large ones and small ones."""
     texts = [data for data in vectors.inputs("sip") if len(data) < 5_000][:300]
     texts.append(function(sip_span(b"S", b"".join(b"k%d_0" % key for key in range(20_000)[::-1]))))
     expected = [grammar_outcome(data) for data in texts]

@@ -1,4 +1,4 @@
-"""Tensors: from arrays, to arrays, lent, kept, and given to the package tvm_ffi and back."""
+"""Tensors: from and to arrays, in callbacks, kept, and exchanged with the package tvm_ffi."""
 
 import array
 import ctypes
@@ -36,7 +36,7 @@ def plain(name):
 
 @pytest.fixture
 def first():
-    """Give the argument back; the object has one more reference then."""
+    """A function that returns its argument."""
     return plain("first")
 
 
@@ -92,7 +92,7 @@ def test_dtypes_of_arrays(dtype, first):
     assert back.tobytes() == given.tobytes()
 
 
-# Sizes, begin and step of a slice of each dim.
+# The size of each dim, and start and step of its slice.
 dims = st.lists(
     st.tuples(st.integers(0, 4), st.integers(0, 2), st.sampled_from([-2, -1, 1, 2])), max_size=5
 )
@@ -230,7 +230,7 @@ def test_buffers(first):
 
 
 def test_numpy_by_the_buffer_protocol_alone():
-    """As with a NumPy whose ABI is not known: told in a process of its own."""
+    """Test a NumPy with an unknown ABI version, in a separate process."""
     code = """
 import sys, numpy as np, ml_dtypes
 import numpy._core._multiarray_umath as core
@@ -404,7 +404,7 @@ capsule_pointer.restype = ctypes.c_void_p
 capsule_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 KEPT = []
-"""What C holds pointers to."""
+"""Objects that C code points to, kept alive for all tests."""
 
 
 def dl_tensor(shape=(2, 3), strides=None, dtype=(2, 32, 1), device=(1, 0), offset=0, memory=None):
@@ -422,7 +422,7 @@ def dl_tensor(shape=(2, 3), strides=None, dtype=(2, 32, 1), device=(1, 0), offse
 
 
 def managed(deleted, tensor=None, version=(1, 1), flags=0):
-    """A capsule with a tensor; `deleted` gets an item when it is given back."""
+    """Make a capsule with a tensor; its deleter appends to `deleted`."""
     tensor = tensor or dl_tensor()
     deleter = DELETER(lambda address: deleted.append(address))
     if version is None:
@@ -435,7 +435,7 @@ def managed(deleted, tensor=None, version=(1, 1), flags=0):
 
 
 class Foreign:
-    """An array that has `__dlpack__` alone: an array's, or what a function answers."""
+    """An array with only `__dlpack__`: that of another array, or a given function."""
 
     def __init__(self, source):
         self.source = source
@@ -547,7 +547,7 @@ def test_other_devices(first):
 
 
 def exchanging(version=(1, 3), older=None, as_int=False, **functions):
-    """A class whose objects hand over tensors in C, by Python functions."""
+    """Make a class with DLPack's C exchange API, implemented by Python functions."""
     functions = {name: OF_OBJECT(function) for name, function in functions.items()}
     api = ExchangeAPI(version, older)
     for name, function in functions.items():
@@ -772,7 +772,7 @@ else:
 
 
 def lend(callable, tensor, *, values=1):
-    """Call with a DLTensor*, as a library may; the callback's answer is the result's bytes."""
+    """Call a function with a DLTensor*, as a library may, and return the bytes of its result."""
     library = callee.loaded(callee.interop_library("c_plain"))
     function = Any(Function(callable))
     args = bytes(function) + struct.pack("iiQ", 7, 0, ctypes.addressof(tensor)) * values
@@ -872,7 +872,7 @@ def test_deleters_run_without_the_gil(first):
     del given
     address = capsule_pointer(capsule, b"dltensor_versioned")
     assert ctypes.pythonapi.PyCapsule_SetName(ctypes.py_object(capsule), b"taken") == 0
-    # ctypes lets go of the GIL for a CFUNCTYPE
+    # ctypes releases the GIL for a CFUNCTYPE
     delete = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(Versioned.from_address(address).deleter)
     thread = threading.Thread(target=delete, args=(address,))
     thread.start()

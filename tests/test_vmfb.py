@@ -395,7 +395,7 @@ def error_of(read: Callable[[], object]) -> FormatError | None:
 
 
 def outcome(data: bytes) -> str:
-    """What reading everything comes to; an error anywhere but where it may be is raised."""
+    """Read everything and return the outcome; raise errors that are not allowed."""
     error = error_of(lambda: vmfb.verify(data))
     if error is not None:
         assert error.offset <= len(data)
@@ -763,7 +763,7 @@ def of_registers(text: str) -> Signature:
 
 
 def best(attrs: vmfb.Attributes, convention: str) -> tuple[str, Signature, str | None]:
-    """Source, signature and doubt, from what the readers of the single texts say."""
+    """Return source, signature and doubt, from the results of the single parsers."""
     if "iree.abi" in attrs:
         return "iree.abi", iree_abi.parse(attrs["iree.abi"]), None
     if "iree.abi.declaration" in attrs:
