@@ -1433,7 +1433,7 @@ typedef struct fnabi_field_info {
   int64_t flags;             /* fnabi_field_flag */
   int64_t size;
   int64_t alignment;
-  int64_t offset; /* from the start of the object */
+  int64_t offset; /* from the start of the object; may be negative */
   int (*getter)(void* field, fnabi_any* result); /* an owned value */
   void* setter; /* int (*)(void* field, const fnabi_any* value), or a function
                    object; there even where users may not write */

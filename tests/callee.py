@@ -35,6 +35,19 @@ def tvm_ffi_folder() -> Path:
     return Path(spec.submodule_search_locations[0])
 
 
+def installed_library(package: str, file: str) -> str:
+    """Return the path of a library of an installed package, which is not imported.
+
+    Without the package the test is skipped.
+    """
+    spec = find_spec(package)
+    for folder in (spec and spec.submodule_search_locations) or ():
+        path = Path(folder) / file
+        if path.exists():
+            return str(path)
+    pytest.skip(f"{file} of the package {package} is not installed")
+
+
 @cache
 def interop_library(name: str, *flags: str, link: bool = False) -> str:
     """Build tests/data/tvm/NAME.c and return the path of the library.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gc
 import inspect
+import subprocess
 import sys
 
 import pytest
 
 import fnabi
 from apart import run_apart
-from callee import interop_library
+from callee import installed_library, interop_library
 
 pytest.importorskip("tvm_ffi")
 
@@ -114,3 +115,80 @@ def test_nothing_is_leaked(plain):
         assert "none" not in plain
     gc.collect()
     assert [sys.getrefcount(each) for each in (plain, function)] == before
+
+
+# TVM's parser reads this from a file.
+COMPILED = """
+import sys, tvm
+from tvm.script import ir as I, relax as R
+
+@I.ir_module
+class Added:
+    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        with R.dataflow():
+            y = R.add(x, R.const(1.0, "float32"))
+            R.output(y)
+        return y
+
+tvm.compile(Added, target="llvm").export_library(sys.argv[1])
+"""
+
+
+def test_a_relax_machine(tmp_path):
+    """TVM compiles a function; fnabi runs it to the end without TVM's Python package."""
+    runtime = installed_library("tvm", "lib/libtvm_runtime.so")
+    program, path = tmp_path / "compile.py", str(tmp_path / "add.so")
+    program.write_text(COMPILED)
+    done = subprocess.run(
+        [sys.executable, program, path], capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        pytest.skip(f"tvm compiles nothing here: {done.stderr.strip().splitlines()[-1]}")
+    run_apart(
+        """
+        import sys, fnabi, numpy as np
+        fnabi.load_module(sys.argv[1])
+        module = fnabi.Module.load(sys.argv[2])
+        assert module.kind == "relax.VMExecutable"
+        assert [each.kind for each in module.imports] == ["library"]
+        assert "vm_load_executable" in module and "main" not in module
+        machine = module["vm_load_executable"]()
+        assert isinstance(machine, fnabi.Module) and machine.kind == "relax.VirtualMachine"
+        machine["vm_initialization"](1, 0, 2, 1, 0, 2)
+        main = machine["main"]
+        del module, machine
+        for start in range(1000):
+            result = main(np.arange(start, start + 4, dtype="float32"))
+            assert np.from_dlpack(result).tolist() == [start + i + 1.0 for i in range(4)]
+        try:
+            main(np.arange(5, dtype="float32"))
+        except (ValueError, RuntimeError, TypeError):
+            pass
+        else:
+            raise AssertionError("a wrong shape")
+        assert not {"tvm", "tvm_ffi"} & {*sys.modules}
+        """,
+        runtime,
+        path,
+    )
+
+
+def test_a_module_that_is_written(tmp_path):
+    """LLVM's text is a module of TVM's compiler, which writes an object file."""
+    source, written = tmp_path / "same.ll", tmp_path / "same.o"
+    source.write_text("define i32 @same(i32 %x) {\n  ret i32 %x\n}\n")
+    run_apart(
+        """
+        import sys, fnabi
+        fnabi.load_module(sys.argv[1])
+        module = fnabi.Module.load(sys.argv[2])
+        assert module.kind == "llvm" and module.is_exportable
+        assert "define i32 @same" in module.inspect_source("ll")
+        module.write_to_file(sys.argv[3], "o")
+        """,
+        installed_library("tvm", "lib/libtvm_compiler.so"),
+        str(source),
+        str(written),
+    )
+    assert written.read_bytes()[:4] == b"\x7fELF"

@@ -12,7 +12,7 @@ import pytest
 
 import fnabi
 from apart import run_apart
-from callee import interop_library
+from callee import installed_library, interop_library
 from fnabi import _call, reflection
 
 pytest.importorskip("tvm_ffi")
@@ -227,7 +227,6 @@ def test_a_setter_that_is_a_function(lib):
     ("what", "text"),
     [
         ("getter", "registered no valid getter"),
-        ("offset", "registered no valid getter"),
         ("setter", "registered no valid setter"),
         ("count", "registered -1 fields"),
         ("null", "registered 3 methods at"),
@@ -414,3 +413,79 @@ def test_every_type_of_libtvm_ffi():
         for method in found.methods.values():
             assert inspect.signature(method)
         assert reflection.class_of(found.type_index) is found
+
+
+# ---------------------------------------------------------------------------- real libraries
+
+
+def test_xgrammar():
+    """A JSON schema is compiled, and a matcher fills bitmasks and accepts strings."""
+    np = pytest.importorskip("numpy")
+    fnabi.load_module(installed_library("xgrammar", "libxgrammar_bindings.so"))
+    found = {
+        key.rpartition(".")[2]: fnabi.get_type(key)
+        for key in fnabi.list_type_keys()
+        if key.startswith("xgrammar.")
+    }
+    vocabulary = [bytes([byte]) for byte in range(128)] + [b"</s>", b'{"a": ', b"true}"]
+    tokens = found["TokenizerInfo"](vocabulary, 0, None, [128], False)
+    assert tokens.vocab_size() == len(vocabulary)
+    assert list(tokens.decoded_vocab())[-2:] == [b'{"a": ', b"true}"]
+    grammar = found["Grammar"].from_ebnf('root ::= "{\\"a\\": " [a-z]+ "}"', "root")
+    assert grammar.to_string().startswith("root ::=")
+    assert str(inspect.signature(grammar.to_string)) == "() -> str"
+    compiler = found["GrammarCompiler"](tokens, 1, False, -1)
+    compiled = compiler.compile_grammar_ebnf(grammar)
+    assert type(compiled) is found["CompiledGrammar"]
+    assert compiled.memory_size_bytes() > 0
+    matcher = found["GrammarMatcher"](compiled, None, False, 0, None)
+    mask = np.zeros((1, (len(vocabulary) + 31) // 32), np.int32)
+    assert matcher.fill_next_token_bitmask(mask, 0, False)
+    bits = np.unpackbits(mask.view(np.uint8), bitorder="little")[: len(vocabulary)]
+    assert set(np.flatnonzero(bits)) == {ord("{"), 129}
+    assert matcher.accept_token(129, False)
+    assert matcher.accept_string("true}", False)
+    assert matcher.is_completed()
+    assert not matcher.accept_string("x", False)
+    with pytest.raises(RuntimeError):
+        found["Grammar"].from_ebnf("root ::= (", "root")
+
+
+def test_the_objects_of_tvm():
+    """Expressions of TVM's compiler, in a process without its Python package."""
+    printed = run_apart(
+        """
+        import copy, inspect, pickle, sys, fnabi
+        fnabi.load_module(sys.argv[1])
+        make = fnabi.get_global_func("ir.IntImm")
+        five, same, six = make("int32", 5, None), make("int32", 5, None), make("int32", 6, None)
+        assert five.type_key == "ir.IntImm" and five.value == 5 and five.span is None
+        assert five == same and hash(five) == hash(same) and five != six
+        IntImm = fnabi.get_type("ir.IntImm")
+        assert type(five) is IntImm and [*IntImm.fields] == [*dict.fromkeys(IntImm.fields)]
+        assert IntImm.ancestors[0].type_key == "ffi.Object"
+        assert issubclass(IntImm, IntImm.ancestors[-1])
+        line = fnabi.get_global_func("ir.Range_from_min_extent")(0, 10, None)
+        print(line.min, line.extent, line)
+        try:
+            line.min = 5
+        except AttributeError as error:
+            print(error)
+        assert copy.deepcopy(five) == five
+        target = fnabi.get_global_func("target.Target")("llvm")
+        print(target.kind.name, list(target.keys))
+        for key in fnabi.list_type_keys():
+            found = fnabi.get_type(key)
+            for method in found.methods.values():
+                inspect.signature(method)
+            [field.schema for field in found.fields.values()]
+        print(len(fnabi.list_type_keys()) > 300, {"tvm", "tvm_ffi"} & {*sys.modules})
+        """,
+        installed_library("tvm", "lib/libtvm_compiler.so"),
+    )
+    assert printed.splitlines() == [
+        "0 10 I.Range(0, 10)",
+        "ir.Range.min: the field is read-only",
+        "llvm ['cpu']",
+        "True set()",
+    ]

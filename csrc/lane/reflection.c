@@ -392,7 +392,8 @@ static PyObject* field_new(const fnabi_type_info* info, PyObject* owner,
   if (member_fill(&self->member, info, owner, &from->name, &from->doc,
                   &from->metadata, from->flags) < 0)
     goto fail;
-  if (from->getter == NULL || from->offset < (int64_t)sizeof(fnabi_object)) {
+  /* An offset may be negative: of a C++ class with bases beside Object. */
+  if (from->getter == NULL) {
     lane_call_error("%U.%U: the library registered no valid getter", owner,
                     self->member.name);
     goto fail;

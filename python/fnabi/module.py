@@ -161,7 +161,7 @@ class Module(Instance):
 
     @property
     def write_formats(self) -> list[str]:
-        """The formats that `write_to_file` can write; empty where the module cannot be written."""
+        """The formats that the module lists for `write_to_file`; some write others too."""
         return list(_global("GetWriteFormats")(self))
 
     def write_to_file(self, path: str | os.PathLike[str], fmt: str = "") -> None:
@@ -169,7 +169,7 @@ class Module(Instance):
 
         Args:
             path: The file.
-            fmt: One of `write_formats`.
+            fmt: The format, one of `write_formats` or another that the kind of module has.
 
         Raises:
             RuntimeError: The module cannot be written, or not in this format.

@@ -210,7 +210,6 @@ FN(bad) {
   snprintf(key, sizeof key, "tests.bad.%.*s", (int)k.size, k.data);
   int32_t index = type(key, kTVMFFIObject, 1);
   if (strstr(key, "getter")) field(index, "x", 24, NULL, NULL, 0, "");
-  if (strstr(key, "offset")) field(index, "x", 8, get_double, NULL, 0, "");
   if (strstr(key, "metadata")) field(index, "x", 24, get_double, NULL, 0, "{]");
   if (strstr(key, "setter")) field(index, "x", 24, get_double, new_point(g_point, 0, 0),
                                    RW | kTVMFFIFieldFlagBitSetterIsFunctionObj, "");
