@@ -1,6 +1,6 @@
-"""VM bytecode: what the functions of a module do, instruction by instruction.
+"""Disassemble and verify VM bytecode.
 
-Versions 15.0, 16.0 and 17.0 of IREE's VM bytecode are known. Nothing is run::
+Supports versions 15.0, 16.0 and 17.0 of IREE's VM bytecode. No code is run::
 
     >>> from fnabi import bytecode, vmfb
     >>> module = vmfb.open("model.vmfb")
@@ -14,7 +14,7 @@ Versions 15.0, 16.0 and 17.0 of IREE's VM bytecode are known. Nothing is run::
     ()
 
 Registers ``%i0``, ``%i1``... hold 32 bits each, and a 64-bit value takes two, ``%i2:3``; the
-registers ``%r0``, ``%r1``... hold references. A reference that is moved leaves its register empty.
+registers ``%r0``, ``%r1``... hold references. Moving a reference empties its register.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ class Register(Record, frozen=True, tag=0):
     """A register that an instruction reads or writes.
 
     Attributes:
-        kind: What is in it; ``"value"`` where the instruction says no more than that it is no
+        kind: The type of its content; ``"value"`` if the instruction only states that it is not a
             reference. An ``"i64"`` or ``"f64"`` is in this register and the next one.
-        number: Its number in its bank, from 0; references have a bank of their own.
-        move: Whether a reference leaves the register.
+        number: The number in its bank, from 0. References have their own bank.
+        move: Whether the instruction moves the reference out of the register.
 
     """
 
@@ -74,7 +74,7 @@ class Register(Record, frozen=True, tag=0):
 
 
 class Immediate(Record, frozen=True, tag=1):
-    """A number in the bytecode; an ``"i32"`` or ``"i64"`` is read as signed."""
+    """A constant in the bytecode; an ``"i32"`` or ``"i64"`` is signed."""
 
     value: int | float
     kind: Literal["i32", "i64", "f32", "f64"]
@@ -94,7 +94,7 @@ class Global(Record, frozen=True, tag=2):
 
 
 class TypeName(Record, frozen=True, tag=3):
-    """A type by its index in ``module.types``; `name` is None where there is no such type."""
+    """A type by its index in ``module.types``; `name` is None if there is no such type."""
 
     ordinal: int
     name: str | None
@@ -113,13 +113,13 @@ class Rodata(Record, frozen=True, tag=4):
 
 
 class Callee(Record, frozen=True, tag=5):
-    """What is called: ``module.imports[ordinal]``, or ``module.functions[ordinal]``.
+    """The function that is called: ``module.imports[ordinal]``, or ``module.functions[ordinal]``.
 
     Attributes:
-        ordinal: Its index.
-        imported: Whether it is an import.
-        name: Its name, such as ``"hal.fence.await"``. None for a function that is not exported
-            and has no name in the debug database, and for an index outside the table.
+        ordinal: The index.
+        imported: Whether the function is an import.
+        name: The name, such as ``"hal.fence.await"``. None for an internal function without a name
+            in the debug database, and for an index outside the table.
 
     """
 
@@ -143,11 +143,11 @@ class Text(Record, frozen=True, tag=6):
 
 
 class Branch(Record, frozen=True, tag=7):
-    """Where the execution goes on.
+    """The target of a branch.
 
     Attributes:
-        offset: Of the block, in bytes from the start of the function.
-        moves: Pairs of source and target registers, copied one after the other.
+        offset: The offset of the block, in bytes from the start of the function.
+        moves: Pairs of source and target registers, copied in this order.
 
     """
 
@@ -160,7 +160,7 @@ class Branch(Record, frozen=True, tag=7):
 
 
 class Segments(Record, frozen=True, tag=8):
-    """How many tuples each argument of a variadic call has; None for one that is no span."""
+    """The number of tuples in each argument of a variadic call; None if it is not a span."""
 
     sizes: tuple[int | None, ...]
 
@@ -178,14 +178,14 @@ class Instruction(Record, frozen=True):
     """An instruction of a function.
 
     Attributes:
-        offset: Where it begins, in bytes from the start of its function.
-        opcode: Its name, such as ``"call"`` or ``"add.i32"``; ``"block"`` is the marker that
-            blocks begin with, where branches lead.
-        operands: What it reads, in the order of the bytes; lists of registers and the cases of a
-            ``"br_table"`` are spread over them.
+        offset: The offset in bytes from the start of its function.
+        opcode: The name, such as ``"call"`` or ``"add.i32"``. ``"block"`` is the marker at the
+            start of each block, the target of branches.
+        operands: The inputs, in the order of the bytes. Register lists and the cases of a
+            ``"br_table"`` are flattened.
         results: The registers that it writes.
-        size: In bytes.
-        number: Of the opcode, after the byte of its page: ``0x58``, ``0xE00A``.
+        size: The size in bytes.
+        number: The number of the opcode, after the byte of its page: ``0x58``, ``0xE00A``.
 
     """
 
@@ -203,14 +203,14 @@ class Instruction(Record, frozen=True):
 
 
 class Finding(ModuleFinding, frozen=True):
-    """Something about the bytecode of a module that is wrong, or worth a look.
+    """A fault in the bytecode of a module, or a notice about it.
 
     Attributes:
-        function: The index of the function, or None for the module.
-        name: The name of the function, or None where it has none.
-        position: Where the instruction begins, in bytes from the start of the function; None for
-            what is about the function as a whole.
-        instruction: The opcode, or None where there is none.
+        function: The index of the function, or None if the finding is about the module.
+        name: The name of the function, or None if it has none.
+        position: The offset of the instruction, in bytes from the start of the function; None if
+            the finding is about the whole function.
+        instruction: The opcode, or None if the finding is not about an instruction.
 
     """
 
@@ -234,11 +234,11 @@ _EXPORTS = 7
 """The id of the exports in the schema."""
 
 _ALL = (1 << 64) - 1
-"""More functions than there are."""
+"""A number greater than that of the functions."""
 
 
 class _Plain:
-    """Takes an answer of the core that is text, and no message."""
+    """Receives a result of the core that is text, not a message."""
 
     @staticmethod
     def decode(text: bytes | memoryview) -> str:
@@ -253,8 +253,8 @@ def instructions(module: ModuleBytes, ordinal: int) -> tuple[Instruction, ...]:
 def disassemble(module: Module, function: str | int | None = None) -> str:
     """Write the bytecode of a module as text.
 
-    An instruction is a line: its offset in the function, what it writes, its opcode and what it
-    reads. Where the module has a debug database, places in the sources follow as comments.
+    Each instruction is one line: its offset in the function, its results, its opcode and its
+    operands. If the module has a debug database, source locations follow as comments.
 
     Args:
         module: An opened module.
@@ -264,9 +264,9 @@ def disassemble(module: Module, function: str | int | None = None) -> str:
         The text, with a blank line between functions and no line feed at its end.
 
     Raises:
-        FormatError: when the bytecode is of an unknown version (``bytecode-version``), or a
-            function has bytes that are no instruction.
-        CallError: when there is no such function, or the module is closed.
+        FormatError: If the bytecode has an unknown version (``bytecode-version``), or a function
+            contains bytes that are not an instruction.
+        CallError: If there is no such function, or the module is closed.
 
     """
     first, count = 0, _ALL
@@ -288,20 +288,20 @@ def disassemble(module: Module, function: str | int | None = None) -> str:
 def verify(module: Module) -> tuple[Finding, ...]:
     """Check the bytecode of a module.
 
-    A finding of severity ``"error"`` is what the official runtime of the bytecode's version
-    refuses to load: unknown opcodes, branches to what is no block, registers and ordinals outside
-    their tables, operands that do not fit the callee. ``"unsafe"`` is what that runtime loads
-    unseen, although calling the function can crash or hang it. A ``"notice"`` is what no compiler
-    writes, and does no harm. A module of another version than 15.0, 16.0 and 17.0 has one finding,
-    ``bytecode-version``, an error.
+    A finding has one of three severities. ``"error"``: the official runtime of the bytecode's
+    version refuses to load it, for example because of unknown opcodes, branches to something else
+    than a block, registers and ordinals out of range, or operands that do not match the callee.
+    ``"unsafe"``: that runtime loads it, but calling the function can crash or hang the process.
+    ``"notice"``: no compiler writes it, but it is harmless. A module of another version than 15.0,
+    16.0 and 17.0 has a single finding, the error ``bytecode-version``.
 
-    At most 1000 findings are listed, the last of which (``bytecode-more``) counts the others.
-    The time is linear in the module's size.
+    At most 1000 findings are listed; the last one (``bytecode-more``) then counts the others. The
+    time is linear in the module's size.
 
     Raises:
-        FormatError: when functions share their bytecode, or refer to names, more often than the
-            module's size allows (``work``), or the file has changed.
-        CallError: when the module is closed.
+        FormatError: If functions share bytecode, or refer to names, more often than the module's
+            size allows (``work``), or the file has changed.
+        CallError: If the module is closed.
 
     """
     return module._decode(lib.fnabi_bytecode_check, _findings)
@@ -311,10 +311,10 @@ _plain: _core.Decoder[str] = _Plain()  # type: ignore[assignment]
 
 
 def names(module: Module) -> dict[int, str]:
-    """Name the functions of a module by their index.
+    """Return the names of a module's functions by index.
 
-    The name is that of the first export of the function. Up to version 16 the debug database names
-    those that are not exported, too.
+    The name of a function is that of its first export. Up to version 16 the debug database also
+    contains the names of internal functions.
     """
     exports = module._decode(lib.fnabi_vmfb_field, _exports, _EXPORTS)
     found = {ordinal: name for name, ordinal in reversed(exports)}
@@ -328,10 +328,10 @@ def names(module: Module) -> dict[int, str]:
 
 
 def find(module: Module, function: str | int) -> int:
-    """Find a function, exported or not, by its name or index; the index is checked.
+    """Find a function, exported or internal, by name or index.
 
     Raises:
-        CallError: when there is none.
+        CallError: If there is no such function.
 
     """
     if isinstance(function, str):
@@ -353,7 +353,7 @@ _HOPS_MAX = 64
 
 
 def _with_places(lines: str, source: SourceMap, database: Database) -> str:
-    """Add where instructions come from, each place where it begins."""
+    """Add source locations as comments, each before its first instruction."""
     rows = {each.bytecode_offset: each.location for each in source.locations}
     told, commented = "", []
     for line in lines.split("\n"):
@@ -368,7 +368,7 @@ def _with_places(lines: str, source: SourceMap, database: Database) -> str:
 
 
 def _file(database: Database, row: int) -> str:
-    """The first place in a file that a row of the location table leads to, or ""."""
+    """Return the first source file location that a row of the location table refers to, or ""."""
     for _ in range(_HOPS_MAX):
         if not 0 <= row < len(database.locations):
             break

@@ -1,7 +1,7 @@
 """Types of arguments and results that the bytecode of a VM module proves.
 
-Modules from torch or ONNX have no text that states what their functions accept. Their code shows
-it: it asserts what an argument is before it is used, and creates each result with its type::
+Modules from torch or ONNX contain no text with the types of their functions. But their code
+asserts the type of an argument before it is used, and creates each result with its type::
 
     >>> from fnabi import vmfb
     >>> module = vmfb.open("linear.vmfb")
@@ -11,9 +11,9 @@ it: it asserts what an argument is before it is used, and creates each result wi
     >>> print(export.proofs.text(export.signature))
     (float32[Ax4]) -> (float32[Ax3])
 
-A type that is stated holds for every call that returns. What the code does not prove, such as the
-type of an argument that it never reads, stays ``ref<?>``; integers whose sign the compiler dropped
-are signless.
+A proven type holds for every call that returns. A type that the code does not prove, such as that
+of an argument that it never reads, is ``ref<?>``. Integers are signless if the compiler dropped
+their sign.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Alias(Record, frozen=True):
 
     Attributes:
         argument: Its index.
-        kind: ``"whole"`` where the result is the argument itself, ``"storage"`` where it is a
-            view of the argument's storage.
+        kind: ``"whole"`` if the result is the argument itself, ``"storage"`` if it is a view of
+            the argument's storage.
 
     """
 
@@ -61,8 +61,8 @@ class Proofs(Record, frozen=True):
     """What the bytecode of a function proves besides types.
 
     Attributes:
-        dims: Of the inputs, and of the results: the symbols of each value. Dims with the same
-            symbol are the same number in every call.
+        dims: The symbols of each input, and of each result. Dims with the same symbol are equal in
+            every call.
         aliases: For each result the argument whose memory it shares, or None.
         fences: The fences among the arguments.
 
@@ -73,7 +73,7 @@ class Proofs(Record, frozen=True):
     fences: Fences
 
     def is_async(self, count: int) -> bool:
-        """Whether the last of `count` arguments is the fence that the function signals."""
+        """Return whether the last of `count` arguments is the fence that the function signals."""
         return self.fences.signal is not None and self.fences.signal == count - 1
 
     def texts(self, signature: Signature) -> tuple[list[str], list[str]]:
@@ -95,7 +95,7 @@ class FunctionTypes(Record, frozen=True):
 
     Attributes:
         signature: A type for each argument and result of the calling convention.
-        proofs: What is known besides.
+        proofs: What it proves besides types.
 
     """
 
@@ -123,14 +123,14 @@ def _text(type: Type, symbols: Symbols) -> str:
 
 
 def contradictions(signature: Signature, source: str, proven: FunctionTypes) -> Iterator[str]:
-    """Yield each type in which a text and the bytecode cannot both be right, as text.
+    """Yield a description of each contradiction between a text and the bytecode.
 
-    Only buffers are compared: their dtypes, but not whether integers are signed, their ranks and
-    their static dims.
+    Only buffers are compared: their dtypes, but not the sign of integers, their ranks and their
+    static dims.
 
     Args:
-        signature: The one of the text.
-        source: Which text it is, such as ``"iree.abi"``.
+        signature: The signature of the text.
+        source: The source of the text, such as ``"iree.abi"``.
         proven: What the bytecode of the function proves.
 
     """
@@ -151,7 +151,7 @@ def contradictions(signature: Signature, source: str, proven: FunctionTypes) -> 
 
 
 def _leaves(types: tuple[Type, ...]) -> tuple[Type, ...]:
-    """The values that structures are flattened to, without names."""
+    """Return the values that structures are flattened to, without names."""
     found: list[Type] = []
     for type in types:
         match type:

@@ -1,4 +1,4 @@
-"""Values to call a function with when nobody has any: zeros of the right types and shapes."""
+"""Example inputs for a function: zeros of the right types and shapes."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from fnabi.types import (
 __all__ = ["DIM", "example_values", "runner_inputs"]
 
 DIM = 4
-"""What stands for a dynamic dim, in elements."""
+"""The default size of a dynamic dim, in elements."""
 
 
 def example_values(signature: Signature, dim: int = DIM) -> tuple[Any, ...]:
     """Make a value for each input of a signature.
 
-    Buffers are NumPy arrays of zeros, scalars NumPy's zeros of their types. Structures nest as in
-    the signature; a homogeneous list has one element. What has no value of its own is None:
-    references, unknown types and empty slots.
+    Buffers become NumPy arrays of zeros, scalars become NumPy zeros. Structures nest as in the
+    signature; a homogeneous list gets one element. References, unknown types and empty slots
+    become None.
 
     Args:
-        signature: Whose inputs are wanted.
-        dim: The example for each dynamic dim, in elements; an unknown rank is taken to be 1.
+        signature: The signature with the inputs.
+        dim: The size of each dynamic dim, in elements. An unknown rank becomes 1.
 
     Raises:
-        CallError: when NumPy is not installed, or has no such dtype.
+        CallError: If NumPy is not installed, or has no such dtype.
 
     """
     numpy = load_numpy("example_values")
@@ -84,20 +84,20 @@ def runner_inputs(
 ) -> list[str]:
     """Write the inputs of a function as flags of ``iree-run-module``.
 
-    Each is one ``--input=`` flag, quoted for a shell: a shape and an element type, which the
-    runner fills with zeros, ``0`` for a scalar, ``(null)`` for a reference of which nothing is
-    known, such as an argument that the function does not use. A buffer or buffer view of which no
-    more is known has one dim and elements of float32, which the function may refuse.
+    Each input is one ``--input=`` flag, quoted for a shell: a shape and an element type, which the
+    runner fills with zeros; ``0`` for a scalar; ``(null)`` for a reference of unknown type, such as
+    an argument that the function does not use. A buffer or buffer view of unknown shape and dtype
+    gets one dim and float32 elements, which the function may reject.
 
     Args:
-        signature: Of the function; the fences of an asynchronous one are not in it, the runner
-            adds them.
-        outputs: For an argument that is the storage of a result (``iree.abi.output``) its index
-            and the type of that result: it is passed as a buffer, ``&4xf32``.
-        dim: The example for each dynamic dim.
+        signature: The signature of the function, without the fences of an asynchronous one, which
+            the runner adds.
+        outputs: The index of each argument that is the storage of a result (``iree.abi.output``),
+            and the type of that result. It is passed as a buffer, ``&4xf32``.
+        dim: The size of each dynamic dim.
 
     Raises:
-        CallError: when the runner has no spelling for a type: structures and lists.
+        CallError: If the runner has no notation for a type: structures and lists.
 
     """
     outputs = outputs or {}
@@ -121,7 +121,7 @@ def runner_inputs(
         elif isinstance(type, (Ref, Unknown)):
             value = "(null)"
         else:
-            raise CallError(f"runner_inputs: iree-run-module has no spelling for {type}")
+            raise CallError(f"runner_inputs: iree-run-module has no notation for {type}")
         flags.append(f"--input={shlex.quote(value)}")
     return flags
 
@@ -154,5 +154,5 @@ def _spelled(buffer: Buffer, index: int, dim: int) -> str:
     dims = _dims(buffer.shape, dim)
     if not dims:
         zero = "0" * (2 * dtype.itemsize) if element[0] == "c" or element in _HEX else "0"
-        return f"{element}={zero}"  # without a value it would be read as a number
+        return f"{element}={zero}"  # without a value the flag would be parsed as a number
     return "".join(f"{each}x" for each in dims) + element

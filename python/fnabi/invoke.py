@@ -1,7 +1,7 @@
-"""Call functions of ``iree.runtime`` with Python values, nested as their signatures say.
+"""Call functions of ``iree.runtime`` with Python values, nested like their signatures.
 
-The runtime takes flat lists of numbers, lists and buffer views; `Invoker` makes them of NumPy
-arrays, numbers, lists, tuples and dicts, and makes such values of the results::
+The runtime accepts flat lists of numbers, lists and buffer views. `Invoker` makes them from NumPy
+arrays, numbers, lists, tuples and dicts, and converts the results back::
 
     >>> import iree.runtime as rt
     >>> from fnabi.invoke import Invoker
@@ -48,10 +48,10 @@ _DIM = Scalar(DType("signed", 64))
 
 
 def signature_of(reflection: Mapping[str, str]) -> Signature | None:
-    """Read the signature in the reflection attributes of a function; None where it has no text.
+    """Parse the signature in the reflection attributes of a function, or return None.
 
     Raises:
-        FormatError: when the text is malformed.
+        FormatError: If the text is malformed.
 
     """
     text = reflection.get("iree.abi")
@@ -69,22 +69,22 @@ def signature_of(reflection: Mapping[str, str]) -> Signature | None:
 
 
 class Invoker:
-    """A function of a loaded module that takes and returns Python values.
+    """A function of a loaded module that accepts and returns Python values.
 
-    Arguments convert as `iree_abi.flatten` says, results as `iree_abi.unflatten` says: NumPy
-    arrays, device arrays and buffer views are passed as buffer views, and buffer views come back
-    as NumPy arrays, of bool where the signature says so. Without a signature any value goes by
-    its own type, and the results are a tuple when there are several.
+    Arguments are converted as by `iree_abi.flatten`, results as by `iree_abi.unflatten`. NumPy
+    arrays, device arrays and buffer views are passed as buffer views. Resulting buffer views
+    become NumPy arrays, of bool if the signature states it. Without a signature, each value is
+    converted by its own type, and several results become a tuple.
 
     Args:
         context: The ``VmContext`` that the function's module is loaded into.
         device: The ``HalDevice`` on which arrays are allocated.
         function: The ``VmFunction``.
-        signature: Its signature; without one it is read from the function's reflection.
+        signature: The signature; by default that of the function's reflection attributes.
 
     Raises:
-        FormatError: when the function's own signature is malformed.
-        CallError: when the function is asynchronous, which takes fences besides its arguments.
+        FormatError: If the function's own signature is malformed.
+        CallError: If the function is asynchronous, because it needs fences as extra arguments.
 
     """
 
@@ -93,7 +93,7 @@ class Invoker:
     ) -> None:
         reflection = function.reflection
         if reflection.get("iree.abi.model") == "coarse-fences":
-            raise CallError("Invoker: function is asynchronous, expected a synchronous one")
+            raise CallError("Invoker: the function is asynchronous; expected a synchronous one")
         self._context = context
         self._function = function
         self._marshaller = Marshaller(device)
@@ -103,14 +103,16 @@ class Invoker:
         """Call the function.
 
         Raises:
-            CallError: when an argument is missing, surplus or not what its type takes, or a
-                result is not what the signature says.
+            CallError: If an argument is missing, surplus or of the wrong type, or a result does
+                not match the signature.
 
         """
         signature, marshaller = self.signature, self._marshaller
         if signature is None:
             if kwargs:
-                raise CallError("Invoker: the function has no signature, so no keyword arguments")
+                raise CallError(
+                    "Invoker: the function has no signature; expected no keyword arguments"
+                )
             signature = Signature((_UNKNOWN,) * len(args), ())
         flat = iree_abi.flatten(signature, args, kwargs)
         inputs = marshaller.pack(signature.inputs, flat)
@@ -134,11 +136,11 @@ class Invoker:
 
 
 class Marshaller:
-    """Converts flat values, as `iree_abi.flatten` gives them, to a ``VmVariantList`` and back.
+    """Converts the flat values of `iree_abi.flatten` to a ``VmVariantList`` and back.
 
     Args:
         device: The ``HalDevice`` on which arrays are allocated.
-        to_host: Whether results are NumPy arrays; else they are the runtime's device arrays.
+        to_host: Whether results are NumPy arrays or the runtime's device arrays.
 
     """
 
@@ -158,7 +160,7 @@ class Marshaller:
         return self._runtime.VmVariantList(capacity)
 
     def pack(self, types: Sequence[Type], values: Sequence[Any]) -> Any:
-        """Make a list of the runtime from one value for each type."""
+        """Make a list of the runtime from one value per type."""
         packed = self.new_list(len(values))
         for index, (type, value) in enumerate(zip(types, values, strict=True)):
             try:
@@ -168,7 +170,7 @@ class Marshaller:
         return packed
 
     def unpack(self, types: Sequence[Type], packed: Any) -> list[Any]:
-        """Take one value for each type from a list of the runtime."""
+        """Convert a list of the runtime to one value per type."""
         return [self._pull(packed, index, type) for index, type in enumerate(types)]
 
     def _push(self, packed: Any, type: Type, value: Any) -> None:
@@ -205,7 +207,7 @@ class Marshaller:
         packed.push_list(sublist)
 
     def _push_any(self, packed: Any, value: Any) -> None:
-        """Push a value whose type no signature gives, by its own type."""
+        """Push a value without a type in a signature, by its own type."""
         if isinstance(value, int):
             packed.push_int(_fitting(int(value), 64))
         elif isinstance(value, float):
@@ -232,7 +234,7 @@ class Marshaller:
             array: np.ndarray[Any, Any] = numpy.asarray(value, dtype, order="C")
         except (TypeError, ValueError) as problem:
             raise _Unfit(f"could not convert value to numpy array: {problem}") from problem
-        # The runtime calls NumPy's integers signed, also where a module leaves it open.
+        # The runtime makes NumPy's integers signed, even if the module has signless ones.
         element = None if type is None or type.dtype.kind == "signless" else type.dtype
         element = element or DType.from_numpy(array.dtype)
         if array.dtype.type.__module__ == "ml_dtypes":  # which have no buffer protocol
@@ -302,7 +304,7 @@ class Marshaller:
 
 
 class _Unfit(Exception):
-    """A value that the runtime cannot take."""
+    """The error for a value that the runtime cannot represent."""
 
 
 def _push_number(packed: Any, dtype: DType, value: Any) -> None:
@@ -321,7 +323,7 @@ def _push_number(packed: Any, dtype: DType, value: Any) -> None:
 
 
 def _fitting(value: int, bits: int) -> int:
-    """The integer as signed one of its bits: unsigned ones are passed by their bits."""
+    """Return the signed integer with the same bits; the runtime has no unsigned ones."""
     if not -(1 << bits - 1) <= value < 1 << bits:
         raise _Unfit(f"{value} does not fit in {bits} bits")
     return value - (1 << bits) if value >= 1 << bits - 1 else value
@@ -340,7 +342,7 @@ _FORMATS = {"e5m2": 0x24, "e4m3fn": 0x25, "e5m2fnuz": 0x26, "e4m3fnuz": 0x27, "e
 
 
 def _element_type(dtype: DType) -> int:
-    """The number of IREE's element type: its kind, and its bits in the low ones."""
+    """Return the number of IREE's element type: the kind, and the bit count in the low bits."""
     kind = _FORMATS.get(dtype.format) if dtype.format else _KINDS.get(dtype.kind)
     if kind is None:
         raise _Unfit(f"iree.runtime has no element type {dtype}")

@@ -1,6 +1,6 @@
 r"""What a module needs to load and run: targets, executables, parameters, transient memory.
 
-It stands in the bytecode of the functions that set a module up; nothing is run::
+The needs are decoded from the bytecode of the functions that set up the module; nothing is run::
 
     >>> from fnabi import vmfb
     >>> module = vmfb.open("model.vmfb")
@@ -10,7 +10,7 @@ It stands in the bytecode of the functions that set a module up; nothing is run:
     model::layer.weight 48 bytes, load
     model::layer.bias 12 bytes, load
 
-An operand that the code does not tell, such as one that is computed, is None.
+An operand whose value the code does not contain, such as a computed one, is None.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ Access: TypeAlias = Literal["load", "gather", "scatter", "read", "write"]
 
 
 class ExecutableTarget(msgspec.Struct, frozen=True, gc=False):
-    """What executables were compiled for.
+    """A target that executables were compiled for.
 
     Attributes:
-        backend: Of the compiler, such as ``"llvm-cpu"``.
-        format: Of the executables, such as ``"embedded-elf-x86_64"``, as a device is asked for it.
-        config: The other settings of the target in their order, with their values as MLIR prints
-            them; strings without their quotes.
+        backend: The compiler backend, such as ``"llvm-cpu"``.
+        format: The format of the executables, such as ``"embedded-elf-x86_64"``.
+        config: The other settings of the target in order, with their values as MLIR prints them,
+            but strings without quotes.
 
     """
 
@@ -75,7 +75,7 @@ class ExecutableTarget(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def features(self) -> tuple[str, ...]:
-        """What the processor must have, such as ``"+avx2"`` or ``"cap:Shader"``."""
+        """The required features, such as ``"+avx2"`` or ``"cap:Shader"``."""
         text = self._setting("cpu_features")
         if text is None:
             text = self._info("features")
@@ -91,12 +91,13 @@ class ExecutableTarget(msgspec.Struct, frozen=True, gc=False):
 
 
 class Target(msgspec.Struct, frozen=True, gc=False):
-    """A device that a module asks for.
+    """A device that a module needs.
 
     Attributes:
-        device: Name of the driver or the kind of device, such as ``"local"`` or ``"vulkan"``.
-        executables: What it must run: one of these for each executable, the first that it can.
-        name: Of the device in the module; targets of one name are alternatives.
+        device: The name of the driver or the kind of device, such as ``"local"`` or ``"vulkan"``.
+        executables: The targets of the executables. The device must support one of them; the
+            module uses the first that it supports.
+        name: The name of the device in the module; targets with the same name are alternatives.
 
     """
 
@@ -106,7 +107,7 @@ class Target(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def formats(self) -> tuple[str, ...]:
-        """The executable formats that it may be given, each once."""
+        """The executable formats that the device may receive, without duplicates."""
         return tuple(dict.fromkeys(each.format for each in self.executables))
 
     def __str__(self) -> str:
@@ -114,19 +115,19 @@ class Target(msgspec.Struct, frozen=True, gc=False):
 
 
 class Executable(msgspec.Struct, frozen=True, gc=False):
-    """Device code in a module, a variant of it for one format.
+    """Device code in a module, for one format.
 
     Attributes:
-        format: As a device is asked for it, such as ``"vulkan-spirv-fb"``.
+        format: The name of the format, such as ``"vulkan-spirv-fb"``.
         segment: The index of its data among the segments of read-only data.
         name: The name of that segment in the ZIP directory.
-        size: Size of the data in bytes.
+        size: The size of the data in bytes.
         isa: The instruction set, such as ``"x86_64"``, ``"vmvx"`` or ``"spir-v"``.
-        target: What it was compiled for, where the module tells it.
-        features: What a processor or device must have: those of the target, or the capabilities
-            that SPIR-V declares.
-        entry_points: Names of its functions, as the container names them or the module looks them
-            up; empty where neither does.
+        target: The target that it was compiled for, if the module contains it.
+        features: The required features: those of the target, or the capabilities that SPIR-V
+            declares.
+        entry_points: The names of its functions, from its container or from the module's lookups;
+            empty if neither has them.
 
     """
 
@@ -149,14 +150,14 @@ class Executable(msgspec.Struct, frozen=True, gc=False):
 
 
 class Parameter(msgspec.Struct, frozen=True, gc=False):
-    """A parameter that a module is given at run time, a part of one, or a use of unknown ones.
+    """The use of a parameter, or a part of one, that a module receives at run time.
 
     Attributes:
-        access: How it is used.
-        scope: The scope that it is looked up in, ``""`` for none.
-        key: Its name in the scope; None, with the sizes, where the code does not tell which.
-        offset: Where the part that is used begins in the parameter, in bytes.
-        size: Size of that part in bytes.
+        access: How the parameter is used.
+        scope: The scope of its name, or ``""``.
+        key: The name in the scope. None, as are the sizes, if the code does not contain it.
+        offset: The offset in bytes of the part that is used.
+        size: The size of that part in bytes.
 
     """
 
@@ -168,13 +169,13 @@ class Parameter(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def full_name(self) -> str:
-        """Scope and key, as the flags of tools have them: ``"model::layer.weight"``."""
+        """Scope and key in the form of command line flags: ``"model::layer.weight"``."""
         key = "?" if self.key is None else self.key
         return f"{'?' if self.scope is None else self.scope}::{key}" if self.scope != "" else key
 
     @property
     def required_size(self) -> int | None:
-        """How many bytes the parameter must have at least."""
+        """The minimum size of the parameter in bytes."""
         return None if self.offset is None or self.size is None else self.offset + self.size
 
     def __str__(self) -> str:
@@ -184,13 +185,13 @@ class Parameter(msgspec.Struct, frozen=True, gc=False):
 
 
 class Transients(msgspec.Struct, frozen=True, gc=False):
-    """Memory that the caller of a function provides for the time of the call.
+    """Memory that the caller of a function provides during the call.
 
     Attributes:
-        function: Name of the function.
-        size: How many bytes it takes, where that does not depend on the arguments.
-        size_function: Name of the exported function that takes the same arguments and returns
-            the size.
+        function: The name of the function.
+        size: The size in bytes, if it does not depend on the arguments.
+        size_function: The name of the exported function that accepts the same arguments and
+            returns the size.
 
     """
 
@@ -205,7 +206,7 @@ class Transients(msgspec.Struct, frozen=True, gc=False):
 
 
 class Needs(msgspec.Struct, frozen=True, gc=False):
-    """All of it; see the attributes of the same names of `vmfb.Module`."""
+    """All needs of a module; see the attributes of `vmfb.Module` with the same names."""
 
     targets: tuple[Target, ...]
     executables: tuple[Executable, ...]
@@ -259,7 +260,7 @@ rows = _core.Decoder(_Rows)
 
 
 def read(module: Module, found: _Rows) -> Needs:
-    """Put together what the rows of a module's bytecode tell."""
+    """Combine the rows that the core decoded from a module's bytecode."""
     targets = tuple(_targets(found))
     compiled = {each for target in targets for each in target.executables}
     executables = []
@@ -287,7 +288,7 @@ _NAME = re.compile(r"HAL device `([^`]*)`")
 
 
 def _targets(found: _Rows) -> Iterator[Target]:
-    """The targets that failures name; where there are none, what devices are asked."""
+    """Return the targets that failure messages name, or else those of the device queries."""
     texts = [each.text for each in found.failures if "not found or unavailable" in each.text]
     targets = dict.fromkeys(
         msgspec.structs.replace(target, name=name[1] if name else "")
@@ -310,7 +311,7 @@ def _targets(found: _Rows) -> Iterator[Target]:
 
 
 def parse_targets(text: str) -> Iterator[Target]:
-    """Read the device targets in a text: ``#hal.device.target<"local", [...]>``."""
+    """Parse the device targets in a text: ``#hal.device.target<"local", [...]>``."""
     for inner in _attributes(text, "#hal.device.target<"):
         parts = list(_split(inner))
         lists = [part for part in parts[1:] if part.startswith("[")]
@@ -340,11 +341,11 @@ def _unquoted(text: str) -> str:
 
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.?)*(?:"|\Z)|->|[][<>(){},]', re.DOTALL)
-"""What the structure of an attribute's text depends on; ``->`` closes nothing."""
+"""The tokens that structure an attribute's text; ``->`` is not a closing bracket."""
 
 
 def _attributes(text: str, start: str) -> Iterator[str]:
-    """What stands between the brackets of each attribute that starts so."""
+    """Return the text between the brackets of each attribute that starts with `start`."""
     at = text.find(start)
     while at >= 0:
         begin, depth = at + len(start), 1
@@ -362,7 +363,7 @@ def _attributes(text: str, start: str) -> Iterator[str]:
 
 
 def _split(text: str) -> Iterator[str]:
-    """The parts between the commas that are in no brackets."""
+    """Split a text at the commas outside brackets."""
     begin = depth = 0
     for token in _TOKEN.finditer(text):
         if token[0] in ("<", "[", "(", "{"):
@@ -407,7 +408,7 @@ def _container(
     module: Module,
     segment: RodataSegment | None,
 ) -> tuple[str | None, tuple[str, ...], tuple[str, ...]]:
-    """Instruction set, features and entry points, as the container tells them."""
+    """Return the instruction set, the features and the entry points in a container."""
     if segment is None:
         return None, (), ()
     try:
@@ -454,13 +455,13 @@ _CAPABILITIES = {
 
 
 def _spirv(data: memoryview) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The capabilities and the entry points of the SPIR-V modules in a container."""
+    """Return the capabilities and the entry points of the SPIR-V modules in a container."""
     code = bytes(data)
     capabilities: dict[str, None] = {}
     names: dict[str, None] = {}
     at = code.find(_SPIRV_MAGIC)
     while at >= 0:
-        place = at + 20  # behind the header of five words
+        place = at + 20  # after the header of five words
         while place + 4 <= len(code):
             word = int.from_bytes(code[place : place + 4], "little")
             size, opcode = 4 * (word >> 16), word & 0xFFFF
@@ -481,7 +482,7 @@ _NUMBER = re.compile(r"[0-9]{1,20}")
 
 
 def transients(module: Module) -> Iterator[Transients]:
-    """The functions of a module that take memory for the time of a call."""
+    """Return the functions of a module that need memory during a call."""
     for export in module.exports:
         found = transients_of(export)
         if found is not None:
@@ -489,7 +490,7 @@ def transients(module: Module) -> Iterator[Transients]:
 
 
 def transients_of(export: Export) -> Transients | None:
-    """The memory that callers of a function provide, or None."""
+    """Return the memory that callers of a function provide, or None."""
     attrs = export.attrs
     constant = attrs.get("iree.abi.transients.size.constant")
     function = attrs.get("iree.abi.transients.size")

@@ -1,16 +1,15 @@
-"""Files of parameters, and whether they have what a module is given at run time.
+"""List the parameters in files, and compare them with the parameters that a module needs.
 
 `read` lists the parameters of an IREE parameter archive (``.irpa``), a GGUF or a safetensors file
-with their sizes; the data is not read. `compare` holds a module's needs against them::
+with their sizes, without reading the data. `compare` compares them with a module's needs::
 
     >>> from fnabi import parameters, vmfb
     >>> module = vmfb.open("model.vmfb")
     >>> parameters.compare(module.parameters, {"model": parameters.read("model.irpa")})
     []
 
-A parameter archive is one or more headers, each of which leads to the next one. All numbers are
-little endian, offsets relative to their header; strings are in the metadata segment, data in the
-storage segment::
+A parameter archive is a chain of one or more headers. All numbers are little-endian, and offsets
+are relative to their header. Strings are in the metadata segment, data in the storage segment::
 
     header:  "IRPA", u16 major, u16 minor, u64 header size, u64 offset of the next header or 0,
              u64 flags, u64 entry count, and offset and size of the entries, the metadata and the
@@ -51,12 +50,12 @@ _ALIGNMENT = 16
 
 
 def read(path: str | os.PathLike[str]) -> Index:
-    """List the parameters of a file, by what its first bytes say that it is.
+    """List the parameters of a file, whose format is recognised by its first bytes.
 
     Raises:
-        FormatError: when the file is damaged, or of no known format.
-        CallError: when it needs a package that is not installed: ``gguf`` or ``safetensors``.
-        OSError: when it cannot be read.
+        FormatError: If the file is damaged or has an unknown format.
+        CallError: If the package for the format is not installed: ``gguf`` or ``safetensors``.
+        OSError: If the file cannot be read.
 
     """
     with open(path, "rb") as file:
@@ -75,15 +74,15 @@ def read(path: str | os.PathLike[str]) -> Index:
 def read_archive(data: bytes | mmap.mmap) -> Index:
     """List the parameters of an IREE parameter archive, in the order of the file.
 
-    Of equal names the last one counts.
+    If names are equal, the last one counts.
 
     Raises:
-        FormatError: when a part of it is outside the file, or of another version than 0.
+        FormatError: If a part of it is outside the file, or its version is not 0.
 
     """
     index: Index = {}
     at, size = 0, len(data)
-    # Headers may lead to the same entries, and entries to the same names, over and over.
+    # Limits the work: headers may share entries, and entries may share names.
     work = 32 * size
     while True:
         if at > size - _HEADER.size:
@@ -102,7 +101,7 @@ def read_archive(data: bytes | mmap.mmap) -> Index:
         if following == 0:
             return index
         if following % _ALIGNMENT:
-            raise _error("irpa-header", at + 16, "unaligned offset of a header")
+            raise _error("irpa-header", at + 16, "header offset is not a multiple of 16")
         at += following
 
 
@@ -113,11 +112,11 @@ def _read_entries(
     place, end = base + entries, base + entries + entries_size
     for _ in range(count):
         if place > end - _ENTRY.size:
-            raise _error("irpa-range", min(place, end), "entry outside the table of entries")
+            raise _error("irpa-range", min(place, end), "entry outside the entry table")
         size, kind, _, name, name_size, _, _, _ = _ENTRY.unpack_from(data, place)
         needed = _ENTRY.size + {_SPLAT: 25, _DATA: 16, _EXTERNAL: 32}.get(kind, 0)
         if size < needed or size > end - place:
-            raise _error("irpa-range", place, "entry of a wrong size")
+            raise _error("irpa-range", place, "wrong size of an entry")
         if name > names_size or name_size > names_size - name:
             raise _error("irpa-range", place + 20, "name outside the metadata")
         work -= size + name_size
@@ -138,7 +137,7 @@ def _read_entries(
         elif kind == _EXTERNAL:
             _, length = struct.unpack_from("<QQ", data, body + 16)
         else:
-            raise _error("irpa-entry", place + 8, f"unknown type of entry {kind}")
+            raise _error("irpa-entry", place + 8, f"unknown entry type {kind}")
         index[key] = length
         place += -(-size // _ALIGNMENT) * _ALIGNMENT
     return work
@@ -153,7 +152,8 @@ def _package(name: str, path: object) -> Any:
         return import_module(name)
     except ImportError:
         raise CallError(
-            f"parameters.read: {name} is not installed (pip install {name}), which reads {path}"
+            f"parameters.read: {path} needs the package {name}, which is not installed"
+            f" (pip install {name})"
         ) from None
 
 
@@ -205,15 +205,15 @@ def _read_safetensors(path: str | os.PathLike[str]) -> Index:
 
 
 def compare(needed: Iterable[Parameter], given: Mapping[str | None, Index]) -> list[Finding]:
-    """Find the parameters that files lack or have of another size.
+    """Find parameters that are missing in files or have another size.
 
     Args:
-        needed: What a module uses, its `parameters`.
-        given: What there is, by scope; under None what serves every scope.
+        needed: The `parameters` of a module.
+        given: The parameters of files by scope; those under None are for every scope.
 
     Returns:
-        An error for each parameter that is missing or of another size, and a notice for each use
-        of parameters that the module's code does not tell.
+        An error for each parameter that is missing or has another size, and a notice for each use
+        of parameters that the code does not name.
 
     """
     sizes: dict[Parameter, int] = {}

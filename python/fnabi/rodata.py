@@ -1,7 +1,7 @@
 """Read-only data of modules: the names, kinds and bytes of its segments.
 
-Compilers name the segments that stand after the FlatBuffer in the ZIP directory at the end of the
-file; runtimes do not read it, so it may be missing. The kind is recognised in the content::
+Segments after the FlatBuffer have names in the ZIP directory at the end of the file. Runtimes do
+not read the directory, so it may be missing. The kind of a segment is recognised by its content::
 
     >>> from fnabi import vmfb
     >>> with vmfb.open("model.vmfb") as module:
@@ -29,14 +29,14 @@ Kind: TypeAlias = Literal["elf", "spir-v", "flatbuffer", "splat", "string table"
 
 
 class Content(Record, frozen=True):
-    """What a segment holds, as far as its bytes show it.
+    """The content of a segment, recognised by its bytes.
 
     Attributes:
         kind: ``"elf"``, ``"spir-v"``, ``"flatbuffer"``, ``"splat"`` (equal elements of 1, 2, 4 or
             8 bytes), ``"string table"`` (printable UTF-8) or ``"raw"``.
-        identifier: The four characters that name a FlatBuffer's schema, such as ``"IREE"`` for a
-            module or ``"VKE1"`` for a Vulkan executable; else None.
-        isa: Instruction set of an ELF file, such as ``"x86_64"``, where it is known; else None.
+        identifier: The four characters that identify a FlatBuffer's schema, such as ``"IREE"`` for
+            a module or ``"VKE1"`` for a Vulkan executable, or None.
+        isa: The instruction set of an ELF file, such as ``"x86_64"``, or None if it is unknown.
 
     """
 
@@ -61,7 +61,7 @@ _content = _core.Decoder(Content)
 
 
 class Segment(Record, frozen=True):
-    """A segment as the module's table has it."""
+    """A segment in the module's table."""
 
     compression: tuple[int, ...]
     embedded: tuple[int, int] | None
@@ -70,16 +70,15 @@ class Segment(Record, frozen=True):
 
 
 class RodataSegment:
-    """A segment of read-only data, inside the FlatBuffer or behind it in the file.
+    """A segment of read-only data, inside the FlatBuffer or after it in the file.
 
     Attributes:
-        external: Whether it stands behind the FlatBuffer.
-        external_offset: For an external segment, its offset from ``layout.rodata_base``, in
-            bytes; else None.
-        compression: 0 for data as it is, 1 for data that is said to be uncompressed; the schema
-            has no other.
-        index: Its index in the module.
-        size: Size in bytes, as it is stored.
+        external: Whether it is after the FlatBuffer.
+        external_offset: The offset of an external segment from ``layout.rodata_base``, in bytes;
+            otherwise None.
+        compression: The compression type of the schema: 0 for none, 1 for explicitly uncompressed.
+        index: The index in the module.
+        size: The stored size in bytes.
 
     """
 
@@ -106,10 +105,10 @@ class RodataSegment:
 
     @property
     def offset(self) -> int:
-        """Where the segment is, in bytes from the start of the file.
+        """The offset of the segment, in bytes from the start of the file.
 
         Raises:
-            FormatError: when a part of it is outside the file.
+            FormatError: If a part of it is outside the file.
 
         """
         if self._embedded is not None:
@@ -124,21 +123,21 @@ class RodataSegment:
 
     @property
     def data(self) -> memoryview:
-        """The bytes as they are stored, read-only and not copied.
+        """The stored bytes, read-only and not copied.
 
-        They keep the file or buffer alive, after the module was closed too. Nothing may shorten
-        a mapped file while they are used, and what changes in the file changes in them.
+        They keep the file or buffer alive, even after the module is closed. A memory-mapped file
+        must not be truncated while they are used; changes of the file change the bytes.
 
         Raises:
-            FormatError: when a part of it is outside the file, or the file has changed.
-            CallError: when the module is closed.
+            FormatError: If a part of it is outside the file, or the file has changed.
+            CallError: If the module is closed.
 
         """
         return self._module._bytes(self.offset, self.size)
 
     @property
     def name(self) -> str | None:
-        """The name that the ZIP directory at the end of the file gives to it, or None."""
+        """The name in the ZIP directory at the end of the file, or None."""
         if self.external_offset is None:
             return None
         place = self._module.layout.rodata_base + self.external_offset, self.size
@@ -146,11 +145,11 @@ class RodataSegment:
 
     @property
     def content(self) -> Content:
-        """What the segment holds, recognised in its bytes.
+        """The content of the segment, recognised by its bytes.
 
         Raises:
-            FormatError: as `data` does.
-            CallError: when the module is closed.
+            FormatError: As `data` does.
+            CallError: If the module is closed.
 
         """
         view: Any = ffi.from_buffer(self.data)
@@ -165,9 +164,9 @@ class RodataSegment:
         """Write the bytes to a new file.
 
         Raises:
-            FileExistsError: when something is there already, be it a link that leads nowhere.
-            FormatError: as `data` does.
-            OSError: when the file cannot be written.
+            FileExistsError: If the path exists, even as a dangling symbolic link.
+            FormatError: As `data` does.
+            OSError: If the file cannot be written.
 
         """
         data = self.data

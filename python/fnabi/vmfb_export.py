@@ -238,7 +238,7 @@ class Export(Record, frozen=True):
             dim: The example for each dynamic dim, in elements.
 
         Raises:
-            CallError: when the runner has no spelling for a type.
+            CallError: If the runner has no notation for a type.
             FormatError: as for `signature`.
 
         """

@@ -62,7 +62,7 @@ def inspect_library(arguments: argparse.Namespace, source: str | bytes) -> int:
 
 
 class _Registered(NamedTuple):
-    """The names that appeared while a library was loaded, with those it was linked with."""
+    """Return the names registered while a library and its dependencies were loaded."""
 
     functions: list[str]
     types: list[str]

@@ -11,15 +11,15 @@ from fnabi.errors import FormatError
 from fnabi.needs import Executable, ExecutableTarget, Parameter
 
 _SHOWN = 4
-"""How many names of parameters the head of a listing has room for."""
+"""The maximum number of parameter names in the summary."""
 
 
 def show_needs_head(screen: Screen, module: vmfb.Module) -> None:
-    """Write the targets and a summary of the parameters, a line each."""
+    """Write the targets and a summary of the parameters, one line each."""
     try:
         targets, parameters = module.targets, module.parameters
     except FormatError as problem:
-        if problem.code != "bytecode-version":  # which the first line says
+        if problem.code != "bytecode-version":  # in the first line
             screen.write(("notice ", "yellow"), f"needs cannot be read: {plain(str(problem))}")
         return
     for target in targets:
@@ -37,7 +37,7 @@ def show_needs_head(screen: Screen, module: vmfb.Module) -> None:
 
 
 def _sizes(parameters: tuple[Parameter, ...]) -> dict[str, int | None]:
-    """The size of each parameter by its name."""
+    """Return the size of each parameter by its name."""
     sizes: dict[str, int | None] = {}
     for each in parameters:
         size = each.required_size

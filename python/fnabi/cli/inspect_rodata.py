@@ -57,7 +57,7 @@ def show_rodata(screen: Screen, module: vmfb.Module) -> None:
 
 
 def _content(segment: vmfb.RodataSegment) -> tuple[str, str]:
-    """The kind of a segment, and where it is or why it cannot be read."""
+    """Return the kind of a segment, and its offset or the reason why it cannot be read."""
     try:
         return str(segment.content), f"at byte {segment.offset}"
     except FormatError as problem:
