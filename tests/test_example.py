@@ -64,7 +64,7 @@ def test_flags(signature: Signature, flags: list[str]) -> None:
 
 @pytest.mark.parametrize("type", [List((I32,)), Dict((("a", I32),)), HomogeneousList(I32)])
 def test_what_the_runner_cannot_be_given(type: Type) -> None:
-    with pytest.raises(CallError, match="iree-run-module has no spelling"):
+    with pytest.raises(CallError, match="iree-run-module has no notation"):
         example.runner_inputs(Signature((type,), ()))
 
 
