@@ -28,6 +28,9 @@ def other():
 
 def test_functions(plain):
     assert plain["add_ints"](2, 3) == 5
+    assert plain.add_ints(2, 3) == 5
+    with pytest.raises(AttributeError, match="no function 'none'"):
+        _ = plain.none
     function = plain.get_function("add_ints")
     assert isinstance(function, fnabi.Function)
     assert function.__name__ == "add_ints"

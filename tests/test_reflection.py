@@ -397,7 +397,7 @@ def test_nothing_is_leaked(lib, Point, Auto):
     gc.collect()
     assert lib.live() == live + 1
     assert [sys.getrefcount(each) for each in (point, tag)] == counts
-    assert abs(sys.getrefcount(None) - nones) < 1_000  # others use it too
+    assert abs(sys.getrefcount(None) - nones) < 10_000  # others use it too
 
 
 def test_every_type_of_libtvm_ffi():

@@ -20,9 +20,10 @@ import os
 from contextlib import suppress
 from typing import Any
 
-from fnabi import _call, library, registry
+from fnabi import _call, library
 from fnabi.errors import CallError, FormatError, LibraryError, NotFoundError
 from fnabi.reflection import Instance
+from fnabi.registry import runtime_function
 from fnabi.schema import FunctionSchema, parse, signature
 
 __all__ = ["Module"]
@@ -35,14 +36,15 @@ _kept: set[int] = set()
 
 
 def _global(name: str) -> _call.Function:
-    return registry.get_global_func(f"ffi.Module{name}")
+    return runtime_function(f"ffi.Module{name}")
 
 
 class Module(Instance):
     """A module: functions by name, and the modules that it imports.
 
-    Its functions are items. A library that a module was loaded from stays loaded once a function of
-    it was taken, because objects that it makes need its code.
+    Its functions are items, and attributes where names do not clash. A library that a module was
+    loaded from stays loaded once a function of it was taken, because objects that it makes need its
+    code.
     """
 
     @classmethod
@@ -129,13 +131,18 @@ class Module(Instance):
 
     def _keep(self) -> None:
         if self.address not in _kept and self.kind == "library":
-            keep = registry.get_global_func("ffi.ModuleGlobalsAdd", allow_missing=True)
-            if keep is not None:
-                keep(self)
-                _kept.add(self.address)
+            with suppress(NotFoundError):  # a libtvm_ffi older than 0.1.6
+                _global("GlobalsAdd")(self)
+            _kept.add(self.address)
 
     def __getitem__(self, name: str) -> _call.Function:
         return self.get_function(name)
+
+    def __getattr__(self, name: str) -> _call.Function:
+        if not name.startswith("__"):
+            with suppress(NotFoundError):
+                return self.get_function(name)
+        raise AttributeError(f"the module has no attribute and no function {name!r}")
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self.implements_function(name)

@@ -45,11 +45,12 @@ from inspect import Parameter, Signature
 from types import MappingProxyType
 from typing import Any, Final
 
-from fnabi import _call, registry, schema
+from fnabi import _call, schema
 from fnabi.array import Array, List
 from fnabi.errors import CallError, FnabiError, FormatError, NotFoundError
 from fnabi.map import Dict, Map
 from fnabi.object import Object, Shape
+from fnabi.registry import runtime_function
 
 __all__ = ["Instance", "ObjectType", "get_type", "list_type_keys"]
 
@@ -237,7 +238,7 @@ class Instance(Object, metaclass=ObjectType):
         if not named:
             made = function(*args)
         elif by_name:
-            marker = registry.get_global_func("ffi.GetKwargsObject")()
+            marker = runtime_function("ffi.GetKwargsObject")()
             flat = [part for pair in named.items() for part in pair]
             made = function(*args, marker, *flat)
         else:
@@ -259,12 +260,12 @@ class Instance(Object, metaclass=ObjectType):
         return copy(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        copy = registry.get_global_func("ffi.DeepCopy")(self)
+        copy = runtime_function("ffi.DeepCopy")(self)
         memo[id(self)] = copy
         return copy
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _from_json, (registry.get_global_func("ffi.ToJSONGraphString")(self, None),)
+        return _from_json, (runtime_function("ffi.ToJSONGraphString")(self, None),)
 
 
 def get_type(type_key: str) -> ObjectType:
@@ -301,6 +302,9 @@ def list_type_keys() -> list[str]:
 _classes: dict[int, ObjectType] = {}
 """The class of each type index; `lane_class_of` of the lane has the same."""
 
+_making = threading.RLock()
+"""Held while a class is made: there is one for each type."""
+
 _known: set[int] = set()
 """The type indexes that are in the table: asking for any other ends the process."""
 
@@ -322,10 +326,14 @@ def class_of(index: int) -> ObjectType | None:
 
 def _class(index: int, key: str | None = None) -> ObjectType:
     found = _classes.get(index)
-    if found is None:
-        found = _classes[index] = _make(index, key)
-        if _call.runtime_loaded() and not isinstance(found, _OwnType):
-            _call.set_class(index, found)
+    if found is not None:
+        return found
+    with _making:
+        found = _classes.get(index)
+        if found is None:
+            found = _classes[index] = _make(index, key)
+            if _call.runtime_loaded() and not isinstance(found, _OwnType):
+                _call.set_class(index, found)
     return found
 
 
@@ -418,11 +426,11 @@ def _equal_by_type(self: Object, other: object) -> Any:
         return NotImplemented
     if self.address == other.address:
         return True
-    return registry.get_global_func("ffi.RecursiveEq")(self, other)
+    return runtime_function("ffi.RecursiveEq")(self, other)
 
 
 def _hash_by_type(self: Object) -> int:
-    return hash(registry.get_global_func("ffi.RecursiveHash")(self))
+    return hash(runtime_function("ffi.RecursiveHash")(self))
 
 
 def _equal_by_structure(self: Object, other: object) -> Any:
@@ -430,11 +438,11 @@ def _equal_by_structure(self: Object, other: object) -> Any:
         return NotImplemented
     if self.address == other.address:
         return True
-    return registry.get_global_func("ffi.StructuralEqual")(self, other, False, False)
+    return runtime_function("ffi.StructuralEqual")(self, other, False, False)
 
 
 def _hash_by_structure(self: Object) -> int:
-    return hash(registry.get_global_func("ffi.StructuralHash")(self, False, False))
+    return hash(runtime_function("ffi.StructuralHash")(self, False, False))
 
 
 class _Shown(threading.local):
@@ -452,7 +460,7 @@ def _repr(self: Instance) -> str:
     own = _attribute(self.type_index, "__ffi_repr__")
     if own is not None:
         try:
-            text = registry.get_global_func("ffi.ReprPrint")(self)
+            text = runtime_function("ffi.ReprPrint")(self)
         except Exception:  # the library's own code; a repr should not fail
             text = None
         if isinstance(text, str):
@@ -480,7 +488,7 @@ def _field_repr(field: _call.Field, instance: Instance) -> str:
 
 def _from_json(text: str) -> Any:
     """Make an object again that was pickled."""
-    return registry.get_global_func("ffi.FromJSONGraphString")(text)
+    return runtime_function("ffi.FromJSONGraphString")(text)
 
 
 # -------------------------------------------------------------------------------- metadata

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from fnabi import _call, schema
@@ -141,6 +141,16 @@ def remove_global_func(name: str) -> None:
         _own.pop(name, None)
     else:
         remove(name)
+
+
+@cache
+def runtime_function(name: str) -> _call.Function:
+    """Return a function of libtvm_ffi itself, which nobody replaces."""
+    function = _call.global_function(name)
+    if function is None:
+        why = "has no such function" if _call.runtime_loaded() else "is not loaded"
+        raise NotFoundError(f"{name}: libtvm_ffi {why}")
+    return function
 
 
 def _check(name: object, function: str) -> str:

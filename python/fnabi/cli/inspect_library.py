@@ -42,7 +42,7 @@ def inspect_library(arguments: argparse.Namespace, source: str | bytes) -> int:
         return 0
     screen = Screen()
     if arguments.function is None:
-        _show_library_head(screen, found)
+        _show_library_head(screen, found, registered is not None)
         screen.write(counted(len(names), "function"))
     width = name_width(map(one_line, names))
     kinds = {"metadata": {*found.described}, "doc": {*found.documented}}
@@ -102,7 +102,7 @@ def _show_registered(screen: Screen, registered: _Registered) -> None:
             screen.write("      ", one_line(f"{method.name}{method.schema or '(...)'}"))
 
 
-def _show_library_head(screen: Screen, found: library.LibraryFile) -> None:
+def _show_library_head(screen: Screen, found: library.LibraryFile, run: bool) -> None:
     order = f"{found.bits}-bit {found.byte_order}-endian ELF"
     name = f" {one_line(found.soname)}" if found.soname else ""
     kind = "library" if found.is_shared else "not a shared library"
@@ -125,7 +125,8 @@ def _show_library_head(screen: Screen, found: library.LibraryFile) -> None:
             )
             if does
         ]
-        screen.write(f"registers {' and '.join(what)} by name when it is loaded; --run lists them")
+        hint = "" if run else "; --run lists them"
+        screen.write(f"registers {' and '.join(what)} by name when it is loaded{hint}")
     if found.has_error_slot:
         screen.write("errors are kept in its own slot where libtvm_ffi is not loaded")
 
