@@ -553,3 +553,46 @@ def test_wrong_shapes() -> None:
             Shape([0, dim])
     assert Shape() == ()
     assert Shape([True]) == (1,)
+
+
+def test_sums_are_those_of_lists():
+    for left, right in (
+        (Array([1]), [2]),
+        ([1], Array([2])),
+        (Array([1]), List([2])),
+        (Array([1]), (2,)),
+    ):
+        total = left + right
+        assert (type(total), total.tolist()) == (Array, [1, 2])
+    total = List([1]) + [2]
+    assert (type(total), total.tolist()) == (List, [1, 2])
+    with pytest.raises(TypeError):
+        Array([1]) + 1
+    shared = same = List([1])
+    same += (2, 3)
+    assert shared.tolist() == [1, 2, 3]
+
+
+def test_slices_fail_as_those_of_lists():
+    values = List(range(6))
+    with pytest.raises(ValueError, match="expected 3 values for the slice, got 1"):
+        values[::2] = [1]
+    with pytest.raises(TypeError):
+        values[0:2] = 5
+    assert values.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_deep_copies_of_cycles():
+    values = List([1])
+    nested = Dict({"values": Array([values])})
+    values.append(nested)
+    values.append(nested)
+    copied = copy.deepcopy(values)
+    assert copied.address != values.address
+    assert copied[1]["values"][0].address == copied.address
+    assert copied[1].address == copied[2].address != nested.address
+    copied[0] = 2
+    assert values[0] == 1
+    shared = Array([7])
+    twice = copy.deepcopy([shared, shared, Map({1: shared})])
+    assert twice[0].address == twice[1].address == twice[2][1].address != shared.address

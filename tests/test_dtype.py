@@ -173,3 +173,17 @@ def test_texts_have_neither_lanes_nor_handles(encode, dtype, text):
 def test_import_loads_neither_numpy_nor_ml_dtypes():
     code = "import fnabi, sys; sys.exit(bool({'numpy', 'ml_dtypes'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_names_and_kinds() -> None:
+    assert DType("float32") == DType.parse("float32") == DType("float", 32)
+    for text in ("bool", "index", "handle", "void", "int8x4", "i8", "float8_e4m3fn", "bfloat16"):
+        assert str(DType(text)) == text
+    assert DType("float4_e2m1fn_x2") == DType("float", 4, "e2m1fn", 2)
+    for wrong in ("float", "float32 ", "int8_e4m3", "voidx2", "x4", "", 3, None):
+        with pytest.raises(CallError, match=r"^DType: "):
+            DType(wrong)
+    with pytest.raises(CallError, match=r"^DType: kind: expected signed, .*, got 'float32'"):
+        DType("float32", 32)
+    with pytest.raises(CallError, match=r"^DType: bits: expected int, got str"):
+        DType("float", "32")  # type: ignore[arg-type]

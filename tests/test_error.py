@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import builtins
+import copy
 import gc
+import multiprocessing
+import pickle
 import re
 import subprocess
 import sys
 import threading
 import traceback
 import weakref
+from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
 import fnabi
-from callee import exported, interop_library
+from callee import built, exported, interop_library, tvm_ffi_folder
 from fnabi import CallError, Function
 
 
@@ -455,3 +459,78 @@ for path in (None, {interop_library("c_err", link=True)!r}):
     except ValueError as error: print(error)
 """
     assert run(script).split("\n") == ["mine", "'late'", "ValueError|mine", "mine", ""]
+
+
+def test_exceptions_of_a_library_are_copied_and_pickled():
+    fail = err("raise_kind")
+    with pytest.raises(ValueError, match="why") as caught:
+        fail("ValueError", "why")
+    for copied in (
+        pickle.loads(pickle.dumps(caught.value)),
+        copy.copy(caught.value),
+        copy.deepcopy(caught.value),
+    ):
+        assert (type(copied), copied.args) == (ValueError, caught.value.args)
+        for name in ("kind", "message", "backtrace"):
+            assert getattr(copied.ffi_error, name) == getattr(caught.value.ffi_error, name)
+    assert fnabi.Error("KeyError", "k").kind == "KeyError"
+    with pytest.raises(TypeError):
+        fnabi.Error("KeyError")
+
+
+def fail_in_worker(path):
+    fnabi.load_module(path).raise_kind("IndexError", "in a worker")
+
+
+def test_exceptions_cross_a_pool_of_processes():
+    path = interop_library("c_err", link=True)
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        with pytest.raises(IndexError, match="in a worker") as caught:
+            pool.submit(fail_in_worker, path).result(60)
+    assert caught.value.ffi_error.message == "in a worker"
+
+
+def test_a_function_that_polls_is_interrupted(tmp_path):
+    source = tmp_path / "poll.c"
+    source.write_text("""
+#include <time.h>
+#include <tvm/ffi/c_api.h>
+#include <tvm/ffi/extra/c_env_api.h>
+__attribute__((visibility("default"))) int __tvm_ffi_poll(
+    void* self, const TVMFFIAny* args, int32_t n, TVMFFIAny* result) {
+  struct timespec pause = {0, 10000000};
+  for (int i = 0; i < 2000; i++) {
+    if (TVMFFIEnvCheckSignals() != 0) {
+      TVMFFIErrorSetRaisedFromCStr("EnvErrorAlreadySet", "");
+      return -1;
+    }
+    nanosleep(&pause, 0);
+  }
+  return 0;
+}
+__attribute__((visibility("default"))) int __tvm_ffi_slow(
+    void* self, const TVMFFIAny* args, int32_t n, TVMFFIAny* result) {
+  struct timespec pause = {0, 50000000};
+  nanosleep(&pause, 0);
+  return 0;
+}
+""")
+    library = built("poll", "cc", "-w", f"-I{tvm_ffi_folder()}/include", str(source), "-Wl,-z,lazy")
+    program = """
+import signal, sys, time, fnabi
+lib = fnabi.load_module(sys.argv[1])
+for call in (lib.poll, lambda: lib.slow.map(range(400))):
+    signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    start = time.monotonic()
+    try:
+        call()
+    except KeyboardInterrupt:
+        assert time.monotonic() - start < 10
+        print("interrupted")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, library], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.returncode) == ("interrupted\ninterrupted\n", 0), done.stderr

@@ -979,3 +979,12 @@ def test_beside_tvm_ffi(order):
 def test_nothing_is_leaked():
     gc.collect()
     assert ctypes.CDLL(None)["__lsan_do_recoverable_leak_check"]() == 0
+
+
+def test_a_float_of_the_protocol_is_a_float() -> None:
+    class Three:
+        def __tvm_ffi_float__(self) -> int:
+            return 3
+
+    value = module("libc_plain").first(Three())
+    assert (type(value), value) == (float, 3.0)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ctypes
 import inspect
 import mmap
 import os
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import fnabi
 from callee import built, interop_library, tvm_ffi_folder
 from fnabi import CallError, FormatError, LibraryError, library
 from fnabi.library import LibraryFile
@@ -426,3 +428,89 @@ import sys, tvm_ffi, fnabi
 print(fnabi.load_module(sys.argv[1]).has_library_ctx())
 """
     assert in_new_process(program, path) == "True\n"
+
+
+VERSIONS = """
+#include <fnabi/callee.h>
+CALLEE_EXPORT(version) {{ return callee_return_int(call, {}); }}
+CALLEE_PARAMETERS(divide, dividend, divisor)
+CALLEE_SIGNATURE(divide, CALLEE_TYPE("int"), CALLEE_TYPE("int") "," CALLEE_TYPE("int"))
+CALLEE_EXPORT(divide) {{
+  int64_t a, b;
+  if (!callee_int(call, 0, &a) || !callee_int(call, 1, &b)) return CALLEE_FAILED;
+  return callee_return_int(call, a / b);
+}}
+CALLEE_PARAMETERS(nothing)
+CALLEE_EXPORT(nothing) {{ return callee_return_none(call); }}
+"""
+
+
+def built_version(folder: Path, version: int) -> str:
+    """Build a library whose `version` gives a number, at the same path each time."""
+    source = folder / "versions.c"
+    source.write_text(VERSIONS.format(version))
+    made = built("versions", "cc", f"-I{fnabi.get_include()}", str(source))
+    path = folder / "libversions.so"
+    os.replace(made, path)
+    return str(path)
+
+
+def test_a_rebuilt_library_runs_the_new_code(tmp_path: Path) -> None:
+    old = fnabi.load_module(built_version(tmp_path, 1))
+    assert old.version() == 1
+    new = fnabi.load_module(built_version(tmp_path, 2))
+    assert (old.version(), new.version()) == (1, 2)
+    assert fnabi.load_module(new.path).version() == 2
+    assert fnabi.load_module(built_version(tmp_path, 3)).version() == 3
+    assert [each.name for each in tmp_path.iterdir() if each.suffix == ".so"] == ["libversions.so"]
+
+
+def test_a_library_that_another_has_loaded_and_that_was_rebuilt(tmp_path: Path) -> None:
+    ctypes.CDLL(built_version(tmp_path, 1))
+    assert fnabi.load_module(built_version(tmp_path, 2)).version() == 2
+
+
+def test_what_registers_by_name_is_not_loaded_twice(tmp_path: Path) -> None:
+    path = tmp_path / "libregisters.so"
+    source = tmp_path / "registers.c"
+    source.write_text(
+        "extern int TVMFFIFunctionSetGlobal(void) __attribute__((weak));"
+        "int __tvm_ffi_f(void) { return TVMFFIFunctionSetGlobal ? -1 : -2; }"
+    )
+    for flag in ("-DA", "-DB"):
+        made = built("registers", "cc", "-fvisibility=default", flag, str(source))
+        os.replace(made, path)
+        if flag == "-DA":
+            fnabi.load_module(path)
+    with pytest.raises(LibraryError, match="the old library is still loaded: it registers"):
+        fnabi.load_module(path)
+
+
+def test_names_of_parameters(tmp_path: Path) -> None:
+    lib = fnabi.load_module(built_version(tmp_path, 1))
+    assert lib.file.named == ("divide", "nothing")
+    assert lib.divide.names == ("dividend", "divisor")
+    assert lib.nothing.names == ()
+    assert str(lib.divide.__signature__) == "(dividend: int, divisor: int) -> int"
+    assert lib.divide(divisor=3, dividend=12) == 4
+    assert lib.version.names is None
+    with pytest.raises(fnabi.CallError, match="argument 'c': no parameter has this name"):
+        lib.divide(1, c=2)
+
+
+def test_attributes_are_found_once() -> None:
+    lib = fnabi.load_module(interop_library("c_plain"))
+    name = lib.file.functions[0]
+    assert getattr(lib, name) is getattr(lib, name) is lib[name]
+    assert lib._ipython_key_completions_() == list(lib.functions) == dir_functions(lib)
+    assert lib.functions._ipython_key_completions_() == list(lib.functions)
+    with pytest.raises(AttributeError, match="has no function 'missing'"):
+        _ = lib.missing
+    assert not hasattr(lib, "__wrapped__")
+    assert len(dir(lib)) == len(set(dir(lib)))
+    with pytest.raises(AttributeError, match="the library is not loaded"):
+        _ = fnabi.Library.__new__(fnabi.Library).f
+
+
+def dir_functions(lib: fnabi.Library) -> list[str]:
+    return [name for name in dir(lib) if name in lib.functions]

@@ -500,7 +500,7 @@ def test_read_only_and_versions(first):
         seen.append(named)
         return managed([], flags=1)
 
-    assert first(Foreign(versioned)).read_only
+    assert from_dlpack(Foreign(versioned)).read_only
     assert seen == [{"max_version": (1, 3)}]
 
     def old(**named):
@@ -1124,3 +1124,70 @@ def test_numpy_reads_by_what_tells_read_only(
 ) -> None:
     monkeypatch.setattr(np, "__version__", version)
     assert fnabi.tensor.read_numpy is getattr(np, name)
+
+
+# ------------------------------------------------------------------------------ read-only
+
+
+def test_read_only_arrays_are_refused_unless_allowed():
+    constant = b"immutable bytes!"
+    frozen = np.frombuffer(constant, "f4")
+    tensor = from_dlpack(frozen)
+    assert tensor.read_only
+    total = callee.exported(callee.interop_library("c_plain"), "tensor_sum_strided")
+    view = memoryview(constant)
+    uses = (
+        lambda x: total(x),
+        lambda x: total.bind(x),
+        lambda x: plain("nop")([x]),
+        lambda x: plain("nop")({"k": (x,)}),
+        Any,
+    )
+    for given in (frozen, tensor, view):
+        for use in uses:
+            with pytest.raises(CallError, match="got a read-only array; pass a copy, or set allow"):
+                use(given)
+    assert constant == b"immutable bytes!"
+    total.allow_read_only = True
+    assert total(frozen) == total(tensor) == total.bind(frozen)() == pytest.approx(frozen.sum())
+    with pytest.raises(CallError, match="read-only"):  # it is allowed for one function
+        plain("nop")(frozen)
+
+
+def test_arrays_of_lent_tensors_are_copies():
+    lent = dl_tensor((2, 3))
+    kept = []
+
+    def callback(tensor):
+        kept.extend([tensor.numpy(), np.from_dlpack(tensor), np.asarray(memoryview(tensor))])
+        with pytest.raises(BufferError, match="only a copy of it can be kept"):
+            tensor.__dlpack__(copy=False)
+        with pytest.raises(ValueError, match="read-only"):
+            kept[0][0, 0] = 1
+        tensor.copy_from(np.float32([[9, 8, 7], [6, 5, 4]]))
+        assert tensor.numpy()[1].tolist() == [6, 5, 4]
+        for wrong in (np.zeros((3, 2), "f4"), np.zeros((2, 3)), 5):
+            with pytest.raises(CallError, match=r"^Tensor\.copy_from: x: "):
+                tensor.copy_from(wrong)
+        kept.append(tensor)
+        return 1
+
+    assert lend(callback, lent) == (0, (1, 0, 1))
+    memory = (ctypes.c_float * 6).from_address(lent.data)
+    assert list(memory) == [9, 8, 7, 6, 5, 4]
+    memory[:] = [-1.0] * 6
+    for array_ in kept[:3]:
+        assert array_.tolist() == [[0, 1, 2], [3, 4, 5]]
+    with pytest.raises(CallError, match="which is over"):
+        kept[3].copy_from(np.zeros((2, 3), "f4"))
+
+
+def test_devices_of_any_integer():
+    class Number(int):
+        pass
+
+    assert Device(Number(2), np.int16(3)) == Device("cuda", 3)
+    assert type(Device(np.int32(2)).type) is int
+    for wrong in (2**31, -(2**31) - 1, 1.0, None):
+        with pytest.raises(CallError, match="expected an int32"):
+            Device(1, wrong)

@@ -90,12 +90,13 @@ static const char* name_of(PyObject* self) {
   return is_list(self) ? "List" : "Array";
 }
 
+static Py_ssize_t length(PyObject* self);
+
 /* The values of any iterable. */
 static fnabi_seq_object* own_values(PyObject* values, const char* function,
                                     bool as_list) {
   if (is_seq(values)) {
-    const fnabi_seq_object* seq = seq_of(values);
-    return copy(seq, 0, 1, seq->size, as_list);
+    return copy(seq_of(values), 0, 1, length(values), as_list);
   }
   if (PyList_Check(values) || PyTuple_Check(values))
     return own_items(values, as_list);
@@ -137,7 +138,7 @@ static PyObject* make(PyTypeObject* type, PyObject* args, PyObject* names) {
  * value of it is held by its own reference, and its size is read again. */
 
 static bool get(const fnabi_seq_object* seq, int64_t i, fnabi_any* out) {
-  if (i >= seq->size) return false;
+  if (i >= seq->size || seq->data == NULL) return false;
   *out = seq->data[i];
   fnabi_any_retain(out);
   return true;
@@ -154,6 +155,12 @@ static PyObject* item_of_list(const fnabi_seq_object* list, int64_t i,
 PyObject* lane_array_list(fnabi_seq_object* array, bool plain) {
   bool fixed = array->object.type_index == FNABI_INDEX_ARRAY;
   Py_ssize_t size = (Py_ssize_t)array->size;
+  const char* problem = fnabi_seq_problem(array);
+  if (problem != NULL) {
+    lane_call_error("expected an array or list that can be read, but %s",
+                    problem);
+    return NULL;
+  }
   if (Py_EnterRecursiveCall(" while an array is converted")) return NULL;
   PyObject* list = PyList_New(size);
   for (Py_ssize_t i = 0; list != NULL && i < size; i++) {
@@ -212,8 +219,10 @@ static PyObject* reduce(PyObject* self, PyObject* unused) {
   return list ? Py_BuildValue("O(N)", (PyObject*)Py_TYPE(self), list) : NULL;
 }
 
+/* A library may damage a list after it has given it away. */
 static Py_ssize_t length(PyObject* self) {
-  return (Py_ssize_t)seq_of(self)->size;
+  const fnabi_seq_object* seq = seq_of(self);
+  return fnabi_seq_problem(seq) == NULL ? (Py_ssize_t)seq->size : 0;
 }
 
 static PyObject* item(PyObject* self, Py_ssize_t i) {
@@ -332,6 +341,28 @@ static PyObject* seq_count(PyObject* self, PyObject* value) {
   return found < 0 ? NULL : PyLong_FromSsize_t(found);
 }
 
+static int replace(fnabi_seq_object* list, Py_ssize_t start, Py_ssize_t count,
+                   fnabi_seq_object* fresh);
+
+/* As lists are added, an array or list on either side; the answer has the type
+ * of the first that is one. */
+static PyObject* add(PyObject* left, PyObject* right) {
+  PyObject* typed = is_seq(left) ? left : right;
+  PyObject* other = typed == left ? right : left;
+  if (!is_seq(other) && !PyList_Check(other) && !PyTuple_Check(other))
+    Py_RETURN_NOTIMPLEMENTED;
+  fnabi_seq_object *made = own_values(left, "+", true), *more = NULL;
+  if (made != NULL) more = own_values(right, "+", false);
+  if (more == NULL || replace(made, (Py_ssize_t)made->size, 0, more) < 0) {
+    if (made != NULL) fnabi_object_release(made);
+    return NULL;
+  }
+  if (is_list(typed)) return lane_wrap(lane.list, &made->object);
+  fnabi_seq_object* array = copy(made, 0, 1, made->size, false);
+  fnabi_object_release(made);
+  return array ? lane_wrap(lane.array, &array->object) : NULL;
+}
+
 #define READING                                                              \
   {"tolist", tolist, METH_NOARGS,                                            \
    "tolist($self, /)\n--\n\n"                                                \
@@ -342,13 +373,14 @@ static PyObject* seq_count(PyObject* self, PyObject* value) {
        "not there.\n"},                                                      \
       {"count", seq_count, METH_O,                                           \
        "count($self, value, /)\n--\n\nThe number of times a value occurs."}, \
+      {"__deepcopy__", lane_deepcopy, METH_O, "For copy.deepcopy."},         \
       {"__reduce__", reduce, METH_NOARGS, "For copies and pickles."}
 
 #define READING_SLOTS                                                         \
   {Py_tp_new, make}, {Py_tp_iter, PySeqIter_New},                             \
       {Py_tp_richcompare, compare}, {Py_tp_repr, lane_object_repr},           \
       {Py_sq_length, length}, {Py_sq_item, item}, {Py_sq_contains, contains}, \
-      {Py_mp_length, length}, {                                               \
+      {Py_mp_length, length}, {Py_nb_add, add}, {                             \
     Py_mp_subscript, subscript                                                \
   }
 
@@ -425,8 +457,10 @@ static int set_slice(PyObject* self, PyObject* key, PyObject* values) {
     for (Py_ssize_t i = 0; i < count; i++)
       swap(list->data + start + i * step, fresh->data + i);
   else
-    status = lane_call_error("List: expected %zd values for the slice, got %zd",
-                             count, (Py_ssize_t)fresh->size);
+    PyErr_Format(PyExc_ValueError,
+                 "List: expected %zd values for the slice, got %zd", count,
+                 (Py_ssize_t)fresh->size);
+  if (PyErr_Occurred()) status = -1;
   fnabi_object_release(fresh); /* with the values that were there */
   return status;
 }
@@ -605,7 +639,7 @@ static PyType_Slot list_slots[] = {
     {Py_tp_hash, PyObject_HashNotImplemented},
     READING_SLOTS,
     {Py_mp_ass_subscript, set_subscript},
-    {Py_sq_inplace_concat, list_add},
+    {Py_nb_inplace_add, list_add},
     {0}};
 
 static PyType_Spec list_spec = {

@@ -87,6 +87,9 @@ static PyObject* bind(lane_function* self, PyObject* const* args,
                       Py_ssize_t count) {
   PyObject* values = lane_any_array_new(count);
   PyObject* tuple = values ? PyTuple_New(count) : NULL;
+  lane_arguments* outer = lane_converting;
+  lane_arguments seen = {.read_only = self->allow_read_only};
+  lane_converting = &seen;
   for (Py_ssize_t i = 0; tuple != NULL && i < count; i++) {
     Py_INCREF(args[i]);
     PyTuple_SetItem(tuple, i, args[i]);
@@ -95,6 +98,7 @@ static PyObject* bind(lane_function* self, PyObject* const* args,
       Py_CLEAR(tuple);
     }
   }
+  lane_converting = outer;
   lane_call* call = tuple ? PyObject_GC_New(lane_call, lane.call) : NULL;
   if (call == NULL) {
     Py_XDECREF(values);

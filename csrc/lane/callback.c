@@ -97,7 +97,8 @@ static int run_callback(void* handle, const fnabi_any* args, int32_t n,
   bool raised = PyErr_Occurred() != NULL;
   if (raised) PyErr_Fetch(&type, &problem, &traceback);
   int status = -1;
-  if (Py_EnterRecursiveCall(" in a callback") == 0) {
+  bool framed = n >= 0 && (n == 0 || args != NULL) && result != NULL;
+  if (framed && Py_EnterRecursiveCall(" in a callback") == 0) {
     lane_callbacks++;
     PyObject* answer = call_python(callable, args, n);
     if (answer != NULL) status = lane_own(answer, result);
@@ -105,6 +106,10 @@ static int run_callback(void* handle, const fnabi_any* args, int32_t n,
     lane_callbacks--;
     Py_LeaveRecursiveCall();
   }
+  if (!framed && !PyErr_Occurred())
+    lane_call_error(
+        "the callback %R was called with %d arguments at %p and a result at %p",
+        callable, (int)n, (const void*)args, (const void*)result);
   if (status < 0) report(self, foreign);
   if (foreign) fnabi_object_release(self);
   Py_DECREF(callable);

@@ -16,6 +16,8 @@ int lane_register(const char* base, PyTypeObject* type) {
 typedef enum sort { OTHER, NUMBER, TEXT, SEQUENCE, MAPPING } sort;
 
 static sort sort_of(const fnabi_any* value) {
+  if (fnabi_any_is_object(value) && fnabi_any_object(value) == NULL)
+    return OTHER;
   switch (value->type_index) {
     case FNABI_INDEX_INT:
     case FNABI_INDEX_BOOL:
@@ -71,6 +73,79 @@ int lane_equal(const fnabi_any* a, const fnabi_any* b) {
       break;
   }
   return equal_in_python(a, b);
+}
+
+/* --------------------------------------------------------------- deep copies */
+
+/* Puts copies of what is in a list or dict into an empty one. */
+static int fill_copy(PyObject* made, PyObject* self, bool seq, PyObject* deep,
+                     PyObject* memo) {
+  PyObject* items = seq ? PySequence_List(self) : PyMapping_Items(self);
+  if (items == NULL) return -1;
+  int status = 0;
+  for (Py_ssize_t i = 0; status == 0 && i < PyList_Size(items); i++) {
+    PyObject* copy = PyObject_CallFunctionObjArgs(
+        deep, PyList_GetItem(items, i), memo, NULL);
+    PyObject* done = NULL;
+    if (copy != NULL && seq)
+      done = PyObject_CallMethod(made, "append", "O", copy);
+    else if (copy != NULL && PyObject_SetItem(made, PyTuple_GetItem(copy, 0),
+                                              PyTuple_GetItem(copy, 1)) == 0)
+      done = Py_NewRef(Py_None);
+    if (done == NULL) status = -1;
+    Py_XDECREF(done);
+    Py_XDECREF(copy);
+  }
+  Py_DECREF(items);
+  return status;
+}
+
+/* The copy of what cannot change, made of copies of what is in it. */
+static PyObject* copy_fixed(PyObject* self, bool seq, PyObject* deep,
+                            PyObject* memo) {
+  PyObject *items = seq ? PySequence_List(self) : PyMapping_Items(self),
+           *copies = items
+                         ? PyObject_CallFunctionObjArgs(deep, items, memo, NULL)
+                         : NULL,
+           *made = copies ? PyObject_CallFunctionObjArgs(
+                                (PyObject*)Py_TYPE(self), copies, NULL)
+                          : NULL;
+  Py_XDECREF(items);
+  Py_XDECREF(copies);
+  return made;
+}
+
+/* Two wrappers of one object are two Python objects: the memo has the address
+ * of the object. */
+PyObject* lane_deepcopy(PyObject* self, PyObject* memo) {
+  PyTypeObject* type = Py_TYPE(self);
+  bool seq = type == lane.array || type == lane.list;
+  PyObject *module = PyImport_ImportModule("copy"),
+           *deep = module ? PyObject_GetAttrString(module, "deepcopy") : NULL,
+           *key = deep ? Py_BuildValue(
+                             "(sN)", "fnabi",
+                             PyLong_FromVoidPtr(((lane_object*)self)->object))
+                       : NULL,
+           *made = NULL;
+  if (key != NULL && !PyDict_Check(memo))
+    lane_call_error_got(memo, "__deepcopy__: memo: expected dict");
+  else if (key != NULL)
+    made = Py_XNewRef(PyDict_GetItemWithError(memo, key));
+  if (key != NULL && made == NULL && !PyErr_Occurred()) {
+    if (type == lane.list || type == lane.dict) {
+      made = PyObject_CallFunctionObjArgs((PyObject*)type, NULL);
+      if (made != NULL && (PyDict_SetItem(memo, key, made) < 0 ||
+                           fill_copy(made, self, seq, deep, memo) < 0))
+        Py_CLEAR(made);
+    } else {
+      made = copy_fixed(self, seq, deep, memo);
+      if (made != NULL && PyDict_SetItem(memo, key, made) < 0) Py_CLEAR(made);
+    }
+  }
+  Py_XDECREF(module);
+  Py_XDECREF(deep);
+  Py_XDECREF(key);
+  return made;
 }
 
 enum { REPR_DEPTH = 50 };

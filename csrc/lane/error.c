@@ -82,6 +82,8 @@ int lane_error_own(PyObject* exception, fnabi_any* out) {
     texts[0] = old->kind;
     texts[1] = old->message;
     texts[2] = old->backtrace;
+    for (int i = 0; i < 3; i++)
+      if (!lane_text_is_good(&texts[i])) texts[i] = (fnabi_byte_array){"", 0};
   } else {
     objects[0] = kind_of_exception(exception);
     if (objects[0] == NULL || lane_utf8(objects[0], &texts[0], &keep[0]) < 0)
@@ -173,19 +175,36 @@ void lane_raise(PyObject* exception) {
   PyErr_Restore(type, exception, PyException_GetTraceback(exception));
 }
 
-bool lane_error_fetch(void) {
+/* Adds to a CallError which function left the error that cannot be read. */
+static void name_unreadable(PyObject* name) {
+  PyObject *type, *problem, *traceback;
+  PyObject* class = lane_get(LANE_CALL_ERROR);
+  if (class == NULL || !PyErr_ExceptionMatches(class)) return;
+  PyErr_Fetch(&type, &problem, &traceback);
+  PyErr_NormalizeException(&type, &problem, &traceback);
+  lane_call_error("%V: the function failed, and its error cannot be read: %S",
+                  name, "function", problem);
+  Py_XDECREF(type);
+  Py_XDECREF(problem);
+  Py_XDECREF(traceback);
+}
+
+bool lane_error_fetch(PyObject* name) {
   fnabi_error_object* error = lane_error_take();
   /* Status -2 is an older convention: the Python exception is already set. */
   bool known = PyErr_Occurred() != NULL;
   if (error == NULL) return known;
   PyObject* exception = known ? NULL : lane_error_exception(error);
-  if (exception != NULL) lane_raise(exception);
-  fnabi_object_release(error);
+  if (exception != NULL)
+    lane_raise(exception);
+  else if (!known)
+    name_unreadable(name);
+  lane_release(&error->object);
   return true;
 }
 
 void lane_error_raise(PyObject* name, int status) {
-  if (!lane_error_fetch())
+  if (!lane_error_fetch(name))
     lane_call_error(
         "%V: the function failed with status %d and left no error; see its "
         "documentation for the arguments it takes",
@@ -238,16 +257,62 @@ static PyGetSetDef error_getset[] = {
      (void*)offsetof(fnabi_error_object, backtrace)},
     {0}};
 
+static bool read_text(PyObject* str, fnabi_byte_array* text, PyObject** keep) {
+  *keep = NULL;
+  return lane_utf8(str, text, keep) == 0;
+}
+
+static PyObject* error_new(PyTypeObject* type, PyObject* args,
+                           PyObject* named) {
+  static char* keywords[] = {"kind", "message", "backtrace", NULL};
+  PyObject *objects[3] = {NULL, NULL, NULL}, *keep[3] = {NULL, NULL, NULL};
+  fnabi_byte_array texts[3] = {{"", 0}, {"", 0}, {"", 0}};
+  if (!PyArg_ParseTupleAndKeywords(args, named, "UU|U:Error", keywords,
+                                   &objects[0], &objects[1], &objects[2]))
+    return NULL;
+  bool good = true;
+  for (int i = 0; good && i < 3 && objects[i] != NULL; i++)
+    good = read_text(objects[i], &texts[i], &keep[i]);
+  fnabi_error_object* error =
+      good ? fnabi_error_object_new(&texts[0], &texts[1], &texts[2], 0, NULL)
+           : NULL;
+  for (int i = 0; i < 3; i++) Py_XDECREF(keep[i]);
+  if (error != NULL) return lane_wrap(type, &error->object);
+  return good ? PyErr_NoMemory() : NULL;
+}
+
+static PyObject* error_reduce(PyObject* self, PyObject* unused) {
+  const fnabi_error_object* error =
+      (fnabi_error_object*)((lane_object*)self)->object;
+  (void)unused;
+  PyObject *kind = lane_text(&error->kind),
+           *message = kind ? lane_text(&error->message) : NULL,
+           *backtrace = message ? lane_text(&error->backtrace) : NULL,
+           *reduced = NULL;
+  if (backtrace != NULL)
+    reduced = Py_BuildValue("O(OOO)", (PyObject*)Py_TYPE(self), kind, message,
+                            backtrace);
+  Py_XDECREF(kind);
+  Py_XDECREF(message);
+  Py_XDECREF(backtrace);
+  return reduced;
+}
+
+static PyMethodDef error_methods[] = {
+    {"__reduce__", error_reduce, METH_NOARGS, "For copies and pickles."}, {0}};
+
 static PyType_Slot error_slots[] = {
     {Py_tp_doc,
+     "Error(kind, message, backtrace=\"\")\n--\n\n"
      "An error that a library raised: the attribute `ffi_error` of the "
-     "exception."},
+     "exception.\nCopies and pickles have the same texts.\n"},
+    {Py_tp_new, error_new},
+    {Py_tp_methods, error_methods},
     {Py_tp_getset, error_getset},
     {0}};
 
 static PyType_Spec error_spec = {"fnabi.Error", sizeof(lane_object), 0,
-                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE |
-                                     Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
                                  error_slots};
 
 int lane_error_init(PyObject* module) {

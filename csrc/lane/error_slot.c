@@ -94,6 +94,28 @@ static bool loads_changed(void) {
   return true;
 }
 
+/* A library asks with TVMFFIEnvCheckSignals whether a signal waits for Python.
+ * The runtime passes the question on once it has these three. */
+static void register_signals(void* library) {
+  static const struct {
+    const char* name;
+    void (*function)(void);
+  } functions[] = {
+      {"PyErr_CheckSignals", (void (*)(void))PyErr_CheckSignals},
+      {"PyGILState_Ensure", (void (*)(void))PyGILState_Ensure},
+      {"PyGILState_Release", (void (*)(void))PyGILState_Release},
+  };
+  void* found = dlsym(library, "TVMFFIEnvRegisterCAPI");
+  if (found == NULL) return;
+  int (*add)(const char* name, void* function);
+  memcpy(&add, &found, sizeof add);
+  for (size_t i = 0; i < 3; i++) {
+    void* address;
+    memcpy(&address, &functions[i].function, sizeof address);
+    add(functions[i].name, address);
+  }
+}
+
 void lane_error_find(void) {
   if (slot.take != NULL || !loads_changed()) return;
   void* library = dlopen("libtvm_ffi.so", RTLD_LAZY | RTLD_NOLOAD);
@@ -101,6 +123,7 @@ void lane_error_find(void) {
   void *set = dlsym(library, "TVMFFIErrorSetRaised"),
        *take = dlsym(library, "TVMFFIErrorMoveFromRaised");
   if (set == NULL || take == NULL) return;
+  register_signals(library);
   memcpy(&slot.set, &set, sizeof set);
   void (*function)(void**);
   memcpy(&function, &take, sizeof take);
@@ -127,7 +150,13 @@ static fnabi_error_object* take_others(void* error) {
   if (libraries_have_slots && library_error(&kind, &message)) {
     const fnabi_byte_array backtrace = {"", 0};
     if (error != NULL) fnabi_object_release(error);
-    error = fnabi_error_object_new(&kind, &message, &backtrace, 0, NULL);
+    const fnabi_byte_array none = {"", 0};
+    bool good = lane_text_is_good(&kind) && lane_text_is_good(&message);
+    error = fnabi_error_object_new(
+        good ? &kind : &none, good ? &message : &none, &backtrace, 0, NULL);
+    /* what is no text is not copied, but found again by who reads it */
+    if (error != NULL && !good)
+      ((fnabi_error_object*)error)->message = (fnabi_byte_array){NULL, 1};
   }
   return error;
 }

@@ -1,11 +1,13 @@
 #include "lane/lane.h"
+/* after Python.h, which settles what the system headers offer */
+#include "value/array.h"
+#include "value/map.h"
 
 /* ------------------------------------------------------------- from a value */
 
 /* Checks the pointer and the size of a text from a library. */
 static bool check_text(const fnabi_byte_array* text) {
-  if (text->size <= PY_SSIZE_T_MAX && (text->data != NULL || text->size == 0))
-    return true;
+  if (lane_text_is_good(text)) return true;
   lane_call_error("invalid text from a library: pointer %p, size %zu",
                   (void*)text->data, text->size);
   return false;
@@ -90,7 +92,26 @@ static PyObject* from_shape(const fnabi_shape_object* shape) {
   return value;
 }
 
+/* What is wrong with a container that a library has made; NULL: nothing. */
+static const char* container_problem(const fnabi_object* object) {
+  switch (object->type_index) {
+    case FNABI_INDEX_ARRAY:
+    case FNABI_INDEX_LIST:
+      return fnabi_seq_problem((const fnabi_seq_object*)object);
+    case FNABI_INDEX_MAP:
+    case FNABI_INDEX_DICT:
+      return fnabi_map_problem((const fnabi_map_object*)object);
+    default:
+      return NULL;
+  }
+}
+
 static PyObject* from_object(fnabi_object* object, bool plain) {
+  const char* problem = container_problem(object);
+  if (problem != NULL) {
+    lane_call_error("expected a container that can be read, but %s", problem);
+    return NULL;
+  }
   switch (object->type_index) {
     case FNABI_INDEX_STR:
       return lane_text(&((fnabi_bytes_object*)object)->text);
@@ -194,8 +215,15 @@ PyObject* lane_from(const fnabi_any* any, bool plain) {
     case FNABI_INDEX_UNCHANGED:
       return lane_any_new(any);
     default:
-      if (fnabi_any_is_object(any) && any->v_object != NULL)
+      if (fnabi_any_object(any) != NULL)
         return from_object(any->v_object, plain);
+      if (fnabi_any_is_object(any) && any->v_object != NULL) {
+        lane_call_error(
+            "expected a value of TVM-FFI, got type index %d with an object of "
+            "type index %d",
+            (int)any->type_index, (int)any->v_object->type_index);
+        return NULL;
+      }
   }
   lane_call_error("invalid value from a library: type index %d, payload %p",
                   (int)any->type_index, (void*)(uintptr_t)any->v_bits);

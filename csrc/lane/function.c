@@ -138,17 +138,14 @@ static void explain_big_int(lane_function* self, const fnabi_any* args,
 
 void lane_function_raise(lane_function* self, int status, const fnabi_any* args,
                          Py_ssize_t count, uint64_t failures) {
-  if (lane_error_fetch()) {
-    explain_big_int(self, args, count);
-    return;
-  }
-  PyObject* exception = lane_callback_failure(args, count, failures);
-  if (exception != NULL) {
-    lane_raise(exception);
-    return;
-  }
   PyObject* name = Py_XNewRef(self->name); /* which may change meanwhile */
-  lane_error_raise(name, status);
+  PyObject* exception;
+  if (lane_error_fetch(name))
+    explain_big_int(self, args, count);
+  else if ((exception = lane_callback_failure(args, count, failures)) != NULL)
+    lane_raise(exception);
+  else
+    lane_error_raise(name, status);
   Py_XDECREF(name);
 }
 
@@ -177,7 +174,6 @@ bool lane_function_settle(fnabi_any* result, fnabi_any* refused) {
     case FNABI_INDEX_POINTER:
     case FNABI_INDEX_DTYPE:
     case FNABI_INDEX_DEVICE:
-    case FNABI_INDEX_UNCHANGED:
       good = true;
       break;
     case FNABI_INDEX_SMALL_STR:
@@ -185,7 +181,7 @@ bool lane_function_settle(fnabi_any* result, fnabi_any* refused) {
       good = result->small_size <= FNABI_SMALL_MAX;
       break;
     default:
-      good = fnabi_any_is_object(result) && result->v_object != NULL;
+      good = fnabi_any_object(result) != NULL;
   }
   fnabi_any_normalize(result);
   if (!good) {
@@ -196,11 +192,38 @@ bool lane_function_settle(fnabi_any* result, fnabi_any* refused) {
 }
 
 void lane_function_refuse(lane_function* self, const fnabi_any* refused) {
+  if (refused->type_index == FNABI_INDEX_UNCHANGED) {
+    lane_function_error(self,
+                        "the function returned the value that is reserved for "
+                        "\"unchanged\" (type index %d)",
+                        (int)refused->type_index);
+    return;
+  }
+  if (fnabi_any_is_object(refused) && refused->v_object != NULL) {
+    lane_function_error(
+        self,
+        "the function returned type index %d with an object of type index %d",
+        (int)refused->type_index, (int)refused->v_object->type_index);
+    return;
+  }
   lane_function_error(
       self,
       "the function returned type index %d with payload %p, which is no value "
       "of the ABI; the library may be built for another version of it",
       (int)refused->type_index, (void*)(uintptr_t)refused->v_bits);
+}
+
+/* Adds the function to the text of a CallError about its result. */
+static void name_result(lane_function* self) {
+  PyObject *type, *problem, *traceback;
+  PyObject* class = lane_get(LANE_CALL_ERROR);
+  if (class == NULL || !PyErr_ExceptionMatches(class)) return;
+  PyErr_Fetch(&type, &problem, &traceback);
+  PyErr_NormalizeException(&type, &problem, &traceback);
+  lane_function_error(self, "result: %S", problem);
+  Py_XDECREF(type);
+  Py_XDECREF(problem);
+  Py_XDECREF(traceback);
 }
 
 static PyObject* from_result(lane_function* self, fnabi_any* result) {
@@ -216,8 +239,12 @@ static PyObject* from_result(lane_function* self, fnabi_any* result) {
       if (result->v_pointer != NULL) return lane_from(result, self->plain);
   }
   fnabi_any refused;
-  if (lane_function_settle(result, &refused))
-    return lane_take(result, self->plain);
+  if (lane_function_settle(result, &refused)) {
+    PyObject* value = lane_from(result, self->plain);
+    if (value == NULL) name_result(self);
+    if (fnabi_any_is_object(result)) lane_release(result->v_object);
+    return value;
+  }
   lane_function_refuse(self, &refused);
   return NULL;
 }
@@ -349,6 +376,9 @@ static PyObject* function_vectorcall(PyObject* function, PyObject* const* args,
     made = (uint64_t*)(values + count);
   }
   Py_ssize_t i = 0;
+  lane_arguments* outer = lane_converting;
+  lane_arguments seen = {.read_only = self->allow_read_only};
+  lane_converting = &seen;
   for (; i < count; i++) {
     int status = lane_view(args[i], values + i);
     if (status < 0) {
@@ -357,6 +387,7 @@ static PyObject* function_vectorcall(PyObject* function, PyObject* const* args,
     }
     if (status == LANE_MADE) made[i / 64] |= (uint64_t)1 << i % 64;
   }
+  lane_converting = outer;
   if (i == count)
     answer = lane_function_run(self, values, count, made);
   else
@@ -411,6 +442,7 @@ static PyObject* new_function(fnabi_call call, void* handle,
   self->name = self->names = self->dict = self->weak = NULL;
   self->release_gil = 1;
   self->plain = 0;
+  self->allow_read_only = 0;
   PyObject_GC_Track(self);
   return (PyObject*)self;
 }
@@ -617,6 +649,10 @@ static PyMemberDef function_members[] = {
      "short and wait\nfor no other thread."},
     {"plain", T_BOOL, offsetof(lane_function, plain), 0,
      "Whether results are converted to list and dict at every depth."},
+    {"allow_read_only", T_BOOL, offsetof(lane_function, allow_read_only), 0,
+     "Whether read-only arrays are passed. The ABI has no way to say that "
+     "memory must not\nbe written to, so they are refused unless the function "
+     "is known only to read."},
     {0}};
 
 static PyType_Slot function_slots[] = {

@@ -16,6 +16,7 @@ typedef struct lane_function {
   PyObject* weak;
   char release_gil;
   char plain;
+  char allow_read_only;
 } lane_function;
 
 /* ---------------------------------------------------------------- arguments */

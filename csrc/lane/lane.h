@@ -30,6 +30,10 @@
 typedef PyObject* (*lane_vectorcall)(PyObject* self, PyObject* const* args,
                                      size_t flagged_count, PyObject* names);
 
+/* Variables of a thread that every call reads: at a fixed offset, which takes
+ * no function call. */
+#define LANE_THREAD __attribute__((tls_model("initial-exec"))) _Thread_local
+
 /* ------------------------------------------------------------------- lane.c */
 
 /* A Python object around one strong reference to an object of the ABI. */
@@ -106,6 +110,14 @@ PyTypeObject* lane_add_type(PyObject* module, PyType_Spec* spec,
 
 /* --------------------------------------------------------------- to_value.c */
 
+/* What is decided once for all the arguments of a call, while they are
+ * converted. */
+typedef struct lane_arguments {
+  bool read_only; /* memory that must not be written to is let through */
+} lane_arguments;
+/* Those of the call whose arguments are converted on this thread, or NULL. */
+extern LANE_THREAD lane_arguments* lane_converting;
+
 /* The value of a Python object: LANE_MADE when *out is owned, LANE_BORROWED
  * when it is a view, valid as long as the Python object does not change. */
 enum { LANE_BORROWED = 0, LANE_MADE = 1 };
@@ -139,6 +151,10 @@ PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object);
 /* The wrapper type of a type index; borrowed. */
 PyTypeObject* lane_type_of(int32_t type_index);
 
+/* Whether a library's text can be read: its data is not NULL, its size one. */
+static inline bool lane_text_is_good(const fnabi_byte_array* text) {
+  return text->size <= PTRDIFF_MAX && (text->data != NULL || text->size == 0);
+}
 /* Returns NULL and raises CallError for a text whose data is NULL, or whose
  * size is no size. */
 PyObject* lane_text(const fnabi_byte_array* text);
@@ -202,6 +218,9 @@ int lane_array_repr(const fnabi_seq_object* array, const lane_nest* nest,
 int lane_map_repr(const fnabi_map_object* map, const lane_nest* nest,
                   PyObject* parts);
 
+/* `copy.deepcopy` of a container; one that contains itself is copied as such. */
+PyObject* lane_deepcopy(PyObject* self, PyObject* memo);
+
 /* Registers a type with an abstract base class of collections.abc. */
 int lane_register(const char* base, PyTypeObject* type);
 
@@ -220,6 +239,8 @@ bool lane_tensor_dispose(fnabi_object* object);
 
 /* ----------------------------------------------------------------- tensor.c */
 
+/* Raises CallError unless read-only memory is let through; returns -1 then. */
+int lane_tensor_check_writable(bool read_only);
 /* Raises CallError for a tensor that cannot be read; without a `problem`
  * MemoryError. Returns -1. */
 int lane_tensor_refuse(const char* problem);
@@ -249,10 +270,9 @@ PyObject* lane_error_exception(fnabi_error_object* error);
 /* Raises an exception with its own traceback, and takes its reference over. */
 void lane_raise(PyObject* exception);
 /* Raises the error that waits on this thread. Returns false, without an
- * exception, when none does. */
-bool lane_error_fetch(void);
-/* The same; raises CallError when no error waits. `name` is that of the
- * function, a str or NULL. */
+ * exception, when none does. `name` is that of the function, a str or NULL. */
+bool lane_error_fetch(PyObject* name);
+/* The same; raises CallError when no error waits. */
 void lane_error_raise(PyObject* name, int status);
 /* Reports the current Python exception to the C caller of a callback, clears
  * it, and returns a new reference to it. */

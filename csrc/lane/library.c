@@ -60,6 +60,76 @@ static PyObject* library_add_error_slot(PyObject* module, PyObject* number) {
   Py_RETURN_NONE;
 }
 
+/* ------------------------------------------------------------------- Lookup */
+
+/* A class with __getattr__ pays for it in each lookup: CPython then tries all
+ * the rest first. Here what was found once is found first. */
+typedef struct lookup {
+  PyObject_HEAD PyObject* found; /* a dict */
+} lookup;
+
+static PyObject* lookup_new(PyTypeObject* type, PyObject* args,
+                            PyObject* named) {
+  (void)args;
+  (void)named;
+  allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+  lookup* self = (lookup*)alloc(type, 0);
+  if (self != NULL && (self->found = PyDict_New()) == NULL) Py_CLEAR(self);
+  return (PyObject*)self;
+}
+
+static PyObject* lookup_get(PyObject* object, PyObject* name) {
+  lookup* self = (lookup*)object;
+  PyObject* found = PyDict_GetItemWithError(self->found, name);
+  if (found != NULL) return Py_NewRef(found);
+  if (PyErr_Occurred()) return NULL;
+  found = PyObject_GenericGetAttr(object, name);
+  if (found != NULL || !PyErr_ExceptionMatches(PyExc_AttributeError))
+    return found;
+  PyErr_Clear();
+  found = PyObject_CallMethod(object, "_missing", "O", name);
+  if (found != NULL && PyDict_SetItem(self->found, name, found) < 0)
+    Py_CLEAR(found);
+  return found;
+}
+
+static int lookup_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(((lookup*)self)->found);
+  return 0;
+}
+
+static int lookup_clear(PyObject* self) {
+  PyObject* found = ((lookup*)self)->found;
+  if (found != NULL) PyDict_Clear(found);
+  return 0;
+}
+
+static void lookup_dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  Py_XDECREF(((lookup*)self)->found);
+  freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+  release(self);
+  Py_DECREF(type);
+}
+
+static PyType_Slot lookup_slots[] = {
+    {Py_tp_doc,
+     "The base of classes with attributes that are found when first used: by "
+     "`_missing(name)`,\nwhich gives one or raises AttributeError."},
+    {Py_tp_new, lookup_new},
+    {Py_tp_getattro, lookup_get},
+    {Py_tp_traverse, lookup_traverse},
+    {Py_tp_clear, lookup_clear},
+    {Py_tp_dealloc, lookup_dealloc},
+    {0}};
+
+static PyType_Spec lookup_spec = {
+    "fnabi._call.Lookup", sizeof(lookup), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    lookup_slots};
+
 static PyMethodDef library_methods[] = {
     {"open_library", library_open, METH_VARARGS,
      "open_library(path, everywhere, /)\n--\n\n"
@@ -78,5 +148,6 @@ static PyMethodDef library_methods[] = {
     {0}};
 
 int lane_library_init(PyObject* module) {
+  if (lane_add_type(module, &lookup_spec, NULL) == NULL) return -1;
   return PyModule_AddFunctions(module, library_methods);
 }

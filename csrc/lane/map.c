@@ -474,6 +474,11 @@ static Py_hash_t hash(PyObject* self) {
   return answer;
 }
 
+static PyObject* keys_list(PyObject* self, PyObject* unused) {
+  (void)unused;
+  return PySequence_List(self);
+}
+
 static PyObject* reduce(PyObject* self, PyObject* unused) {
   (void)unused;
   PyObject* list = list_of_items(self);
@@ -496,6 +501,9 @@ static PyObject* reduce(PyObject* self, PyObject* unused) {
        "items($self, /)\n--\n\nThe pairs of key and value."},               \
       {"_iter_values", iter_values, METH_NOARGS, NULL},                     \
       {"_iter_items", iter_items, METH_NOARGS, NULL},                       \
+      {"__deepcopy__", lane_deepcopy, METH_O, "For copy.deepcopy."},        \
+      {"_ipython_key_completions_", keys_list, METH_NOARGS,                 \
+       "The keys, for IPython."},                                           \
       {"__reduce__", reduce, METH_NOARGS, "For copies and pickles."}
 
 #define READING_SLOTS                                                      \

@@ -58,7 +58,11 @@ static bool find_fields(lane_record* record, PyObject* class, Py_ssize_t size) {
 static bool same_bytes(const lane_record* record, PyObject* values,
                        Py_ssize_t size) {
   PyObject* fields[LANE_RECORD_FIELDS];
-  PyObject* expected = PyObject_CallObject(record->class, values);
+  /* as its base is called: a class may check what it is made of */
+  PyTypeObject* base = PyType_GetSlot((PyTypeObject*)record->class, Py_tp_base);
+  ternaryfunc make =
+      (ternaryfunc)PyType_GetSlot(Py_TYPE((PyObject*)base), Py_tp_call);
+  PyObject* expected = make(record->class, values, NULL);
   if (expected == NULL) return false;
   for (size_t i = 0; i < record->count; i++)
     fields[i] = Py_NewRef(PyTuple_GetItem(values, (Py_ssize_t)i));

@@ -389,7 +389,7 @@ static PyObject* call(PyObject* callable, PyObject** values, size_t count) {
 /* Name, ordinal, calling convention, signature; the rest stays a message and is
  * decoded when it is first needed. */
 static PyObject* build_export(builder* b, const export_classes* of) {
-  PyObject* fields[LANE_RECORD_FIELDS];
+  PyObject* fields[LANE_RECORD_FIELDS] = {NULL};
   b->at++;
   fields[0] = build_text(b);
   fields[1] = build_int(b);

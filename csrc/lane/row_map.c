@@ -1,3 +1,5 @@
+#include <time.h> /* after Python.h, which says which functions it declares */
+
 #include "lane/function.h"
 
 /* ---------------------------------------------------------------------- map */
@@ -197,6 +199,28 @@ static void name_row(Py_ssize_t row) {
   PyErr_Restore(type, problem, traceback);
 }
 
+/* How many rows are called before the clock is read. */
+enum { PACE_MAX = 256 };
+
+/* Signals have to be looked for with the GIL, and not so often that it shows:
+ * after each row of slow ones, and now and then among fast ones. Returns -1
+ * when one has raised an exception. */
+static int look_for_signals(PyThreadState** state, Py_ssize_t* pace,
+                            struct timespec* before) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  long long passed = (now.tv_sec - before->tv_sec) * 1000000000LL +
+                     (now.tv_nsec - before->tv_nsec);
+  if (passed < 1000000 && *pace < PACE_MAX) *pace *= 2;
+  if (passed < 10000000) return 0;
+  *pace = 1;
+  *before = now;
+  if (*state != NULL) PyEval_RestoreThread(*state);
+  int status = PyErr_CheckSignals();
+  if (*state != NULL) *state = PyEval_SaveThread();
+  return status;
+}
+
 /* Calls once per row until one fails. Returns how many calls succeeded. */
 static Py_ssize_t call_rows(lane_function* self, const fnabi_any* args,
                             Py_ssize_t width, Py_ssize_t rows,
@@ -205,10 +229,18 @@ static Py_ssize_t call_rows(lane_function* self, const fnabi_any* args,
   fnabi_any refused = {0};
   int status = 0;
   bool good = true;
-  Py_ssize_t row = 0;
+  bool interrupted = false;
+  Py_ssize_t row = 0, pace = 1, look = 1;
+  struct timespec before;
+  clock_gettime(CLOCK_MONOTONIC, &before);
   PyThreadState* state = self->release_gil ? PyEval_SaveThread() : NULL;
   for (; row < rows; row++) {
     fnabi_any* result = results + row;
+    if (row == look) {
+      interrupted = look_for_signals(&state, &pace, &before) < 0;
+      if (interrupted) break;
+      look = row + pace;
+    }
     if (row > 0) {
       fnabi_error_object* left = lane_error_begin();
       if (left != NULL) fnabi_object_release(left);
@@ -220,6 +252,7 @@ static Py_ssize_t call_rows(lane_function* self, const fnabi_any* args,
     if (!good) break;
   }
   if (state != NULL) PyEval_RestoreThread(state);
+  if (interrupted) return row; /* with the exception of the handler */
   if (status != 0) {
     lane_function_raise(self, status, args + row * width, width, failures);
     if (lane_function_settle(results + row, &refused))

@@ -33,6 +33,14 @@ int lane_tensor_refuse(const char* problem) {
   return lane_call_error("the tensor is invalid: %s", problem);
 }
 
+int lane_tensor_check_writable(bool read_only) {
+  if (!read_only || (lane_converting != NULL && lane_converting->read_only))
+    return 0;
+  return lane_call_error(
+      "expected memory that may be written to, got a read-only array; pass a "
+      "copy, or set allow_read_only of a function that only reads");
+}
+
 PyObject* lane_tensor_of_view(const fnabi_dl_tensor* view) {
   const char* problem = view == NULL ? "it is NULL" : fnabi_dl_problem(view);
   fnabi_held_tensor* held =
@@ -75,6 +83,9 @@ int lane_tensor_view(PyObject* self, fnabi_any* out) {
   if (tensor == NULL) return -1;
   fnabi_object* object = ((lane_object*)self)->object;
   fnabi_held_tensor* held = fnabi_tensor_held(object);
+  if (held != NULL &&
+      lane_tensor_check_writable(held->flags & FNABI_DL_READ_ONLY) < 0)
+    return -1;
   if (held != NULL && held->flags & FNABI_TENSOR_BORROWED) {
     fnabi_any_set(out, FNABI_INDEX_DLTENSOR, 0);
     out->v_pointer = tensor;
@@ -82,6 +93,41 @@ int lane_tensor_view(PyObject* self, fnabi_any* out) {
     fnabi_any_set_object(out, object);
   }
   return LANE_BORROWED;
+}
+
+static bool is_lent(PyObject* self) {
+  fnabi_held_tensor* held = fnabi_tensor_held(((lane_object*)self)->object);
+  return held != NULL && held->flags & FNABI_TENSOR_BORROWED;
+}
+
+/* A copy of a tensor's elements, or BufferError where the CPU cannot make one.
+ */
+static fnabi_held_tensor* copy_of(const fnabi_dl_tensor* tensor) {
+  const char* problem = NULL;
+  if (!fnabi_dl_on_host(tensor->device))
+    problem = "its memory is not the CPU's, which cannot copy it";
+  else if (fnabi_dl_item_size(tensor->dtype) == 0 &&
+           !fnabi_dl_compact(tensor, 'C'))
+    problem =
+        "elements of less than a byte can be copied when they are compact, "
+        "these are not";
+  if (problem != NULL) {
+    PyErr_Format(PyExc_BufferError, "Tensor: %s", problem);
+    return NULL;
+  }
+  fnabi_held_tensor* made = fnabi_tensor_copy(tensor);
+  if (made == NULL) PyErr_NoMemory();
+  return made;
+}
+
+/* A Tensor over a copy of what a lent one has: memory that outlives the call.
+ * It is read-only, so that a write to it is an error and not lost. */
+static PyObject* copy_of_lent(PyObject* self) {
+  const fnabi_dl_tensor* tensor = tensor_in(self);
+  fnabi_held_tensor* made = tensor ? copy_of(tensor) : NULL;
+  if (made == NULL) return NULL;
+  made->flags |= FNABI_DL_READ_ONLY;
+  return lane_wrap(lane.tensor, &made->tensor.object);
 }
 
 static uint64_t flags_of(PyObject* self) {
@@ -283,7 +329,14 @@ static PyObject* tensor_dlpack(PyObject* self, PyObject* const* args,
   }
   bool same = type == tensor->device.type && id == tensor->device.id;
   bool host = type == FNABI_DL_CPU && fnabi_dl_on_host(tensor->device);
-  bool copied = copy == Py_True || (copy == Py_None && !same);
+  bool lent = is_lent(self); /* what takes the capsule may keep it */
+  if (lent && copy == Py_False) {
+    PyErr_SetString(PyExc_BufferError,
+                    "Tensor.__dlpack__: the tensor is lent for one call, and "
+                    "only a copy of it can be kept");
+    return NULL;
+  }
+  bool copied = lent || copy == Py_True || (copy == Py_None && !same);
   if (copied ? !host : !same) {
     PyErr_Format(
         PyExc_BufferError,
@@ -294,16 +347,11 @@ static PyObject* tensor_dlpack(PyObject* self, PyObject* const* args,
     return NULL;
   }
   if (copied) {
-    if (fnabi_dl_item_size(tensor->dtype) == 0 &&
-        !fnabi_dl_compact(tensor, 'C')) {
-      PyErr_SetString(PyExc_BufferError,
-                      "Tensor.__dlpack__: the tensor is not compact; elements "
-                      "of less than a byte can be copied only if it is");
-      return NULL;
-    }
-    fnabi_held_tensor* made = fnabi_tensor_copy(tensor);
-    if (made == NULL) return PyErr_NoMemory();
-    PyObject* capsule = export(&made->tensor, major >= 1, FNABI_DL_COPIED);
+    fnabi_held_tensor* made = copy_of(tensor);
+    if (made == NULL) return NULL;
+    uint64_t read_only = lent && major >= 1 ? FNABI_DL_READ_ONLY : 0;
+    PyObject* capsule =
+        export(&made->tensor, major >= 1, FNABI_DL_COPIED | read_only);
     fnabi_object_release(made);
     return capsule;
   }
@@ -320,6 +368,12 @@ static PyObject* tensor_dlpack(PyObject* self, PyObject* const* args,
 
 static int tensor_buffer(PyObject* self, Py_buffer* out, int flags) {
   out->obj = NULL;
+  if (is_lent(self)) {
+    PyObject* copy = copy_of_lent(self);
+    int status = copy != NULL ? PyObject_GetBuffer(copy, out, flags) : -1;
+    Py_XDECREF(copy);
+    return status;
+  }
   const fnabi_dl_tensor* tensor = tensor_in(self);
   if (tensor == NULL) return -1;
   const char* format = format_of(tensor->dtype);
@@ -385,6 +439,12 @@ static void tensor_buffer_release(PyObject* self, Py_buffer* buffer) {
 
 static PyObject* tensor_numpy(PyObject* self, PyObject* unused) {
   (void)unused;
+  if (is_lent(self)) {
+    PyObject* copy = copy_of_lent(self);
+    PyObject* array = copy != NULL ? tensor_numpy(copy, NULL) : NULL;
+    Py_XDECREF(copy);
+    return array;
+  }
   const fnabi_dl_tensor* tensor = tensor_in(self);
   if (tensor == NULL) return NULL;
   if (fnabi_dl_on_host(tensor->device) && format_of(tensor->dtype) != NULL) {
@@ -425,6 +485,53 @@ static PyObject* tensor_array(PyObject* self, PyObject* args, PyObject* named) {
   return result;
 }
 
+/* Writes the elements of an array into the memory of a tensor, which is how a
+ * callback gives its results to whoever lent it one. */
+static PyObject* tensor_copy_from(PyObject* self, PyObject* source) {
+  fnabi_any any;
+  lane_arguments* outer = lane_converting;
+  lane_arguments reading = {.read_only = true};
+  lane_converting = &reading;
+  int status = lane_view(source, &any);
+  lane_converting = outer;
+  if (status < 0) return NULL;
+  const fnabi_dl_tensor *to = tensor_in(self), *from = NULL;
+  if (any.type_index == FNABI_INDEX_TENSOR)
+    from = &((fnabi_tensor_object*)any.v_object)->tensor;
+  else if (any.type_index == FNABI_INDEX_DLTENSOR)
+    from = (const fnabi_dl_tensor*)any.v_pointer;
+  const char* problem = NULL;
+  if (from == NULL)
+    problem = "expected an array";
+  else if (to == NULL)
+    problem = "";
+  else if (flags_of(self) != 0)
+    problem = "the tensor is read-only";
+  else if (!fnabi_dl_on_host(to->device) || !fnabi_dl_on_host(from->device))
+    problem = "expected memory that the CPU reaches";
+  else if (memcmp(&to->dtype, &from->dtype, sizeof to->dtype) != 0)
+    problem = "expected an array of the same dtype";
+  else if (to->ndim != from->ndim ||
+           (to->ndim > 0 && memcmp(to->shape, from->shape,
+                                   (size_t)to->ndim * sizeof *to->shape) != 0))
+    problem = "expected an array of the same shape";
+  else if (fnabi_dl_item_size(to->dtype) == 0 || !fnabi_dl_compact(to, 'C'))
+    problem = "expected a tensor whose elements are compact";
+  fnabi_held_tensor* copy = NULL;
+  if (problem == NULL && (copy = fnabi_tensor_copy(from)) == NULL)
+    PyErr_NoMemory();
+  else if (problem == NULL)
+    memcpy(fnabi_dl_data(to), copy->tensor.tensor.data,
+           (size_t)fnabi_dl_bytes(to));
+  else if (*problem != 0)
+    lane_call_error_got(source, "Tensor.copy_from: x: %s", problem);
+  bool good = copy != NULL;
+  if (copy != NULL) fnabi_object_release(copy);
+  if (status == LANE_MADE) fnabi_any_release(&any);
+  if (!good) return NULL;
+  Py_RETURN_NONE;
+}
+
 static PyObject* tensor_repr(PyObject* self) {
   fnabi_held_tensor* held = fnabi_tensor_held(((lane_object*)self)->object);
   if (held != NULL && held->flags & FNABI_TENSOR_EXPIRED)
@@ -460,12 +567,15 @@ static PyObject* from_dlpack(PyObject* module, PyObject* array) {
   fnabi_any any;
   PyTypeObject* type = Py_TYPE(array);
   if (type == lane.tensor) {
-    if (lane_own(array, &any) < 0) return NULL;
-    Py_INCREF(array);
-    fnabi_any_release(&any);
-    return array;
+    if (tensor_in(array) == NULL) return NULL;
+    if (!is_lent(array)) return Py_NewRef(array);
   }
-  if (lane_own(array, &any) < 0) return NULL;
+  lane_arguments* outer = lane_converting;
+  lane_arguments reading = {.read_only = true};
+  lane_converting = &reading;
+  int status = lane_own(array, &any);
+  lane_converting = outer;
+  if (status < 0) return NULL;
   if (any.type_index == FNABI_INDEX_TENSOR)
     return lane_wrap(lane.tensor, any.v_object);
   fnabi_any_release(&any);
@@ -511,6 +621,12 @@ static PyMethodDef tensor_methods[] = {
      "become a last dim.\n\nRaises:\n    CallError: If there is no such dtype, "
      "its package is not installed, or the CPU\n        cannot access the "
      "memory.\n"},
+    {"copy_from", tensor_copy_from, METH_O,
+     "copy_from($self, x, /)\n--\n\n"
+     "Copy the elements of an array into the memory of the tensor.\n\nArgs:\n"
+     "    x: Any array of the same shape and dtype.\n\nRaises:\n"
+     "    CallError: when it is not, when the tensor is read-only or not "
+     "compact, or when\n        the CPU does not reach the memory.\n"},
     {"__array__", (PyCFunction)(void (*)(void))tensor_array,
      METH_VARARGS | METH_KEYWORDS,
      "__array__($self, /, dtype=None, copy=None)\n--\n\n"
@@ -532,8 +648,8 @@ static PyGetSetDef tensor_getset[] = {
      "The address of the first element, an int; on other devices a handle.",
      NULL},
     {"read_only", get_read_only, NULL,
-     "Whether the memory is known to be read-only.\n\nThe ABI cannot express "
-     "it, so functions may still write to it.",
+     "Whether the memory is known to be read-only.\n\nThe ABI has no way to "
+     "tell a function: see `Function.allow_read_only`.",
      NULL},
     {0}};
 
@@ -546,8 +662,8 @@ static PyType_Slot tensor_slots[] = {
      "to a library.\n\nA callback may receive a tensor that is only valid "
      "until "
      "the callback returns (a\n`DLTensor*`). It cannot be returned, and later "
-     "uses raise CallError. Arrays and\ncapsules made from it then point to "
-     "memory that may be freed: copy what you keep.\n"},
+     "uses raise CallError. Arrays,\nbuffers and capsules made from it "
+     "are read-only copies; `copy_from` writes to its memory.\n"},
     {Py_tp_methods, tensor_methods},
     {Py_tp_getset, tensor_getset},
     {Py_tp_repr, tensor_repr},

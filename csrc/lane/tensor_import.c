@@ -63,6 +63,7 @@ bool lane_tensor_dispose(fnabi_object* object) {
 /* Creates a tensor over the memory of `owner`, and adds a reference to it. */
 static int lend(const fnabi_dl_tensor* view, PyObject* owner, bool read_only,
                 fnabi_any* out) {
+  if (lane_tensor_check_writable(read_only) < 0) return -1;
   fnabi_held_tensor* held =
       fnabi_tensor_new(view, owner, let_go, read_only ? FNABI_DL_READ_ONLY : 0);
   if (held == NULL) {
@@ -275,6 +276,10 @@ int lane_tensor_of_numpy(PyObject* array, fnabi_any* out) {
 static int own_tensor(fnabi_held_tensor* held, const char* problem,
                       fnabi_any* out) {
   if (held == NULL) return lane_tensor_refuse(problem);
+  if (lane_tensor_check_writable(held->flags & FNABI_DL_READ_ONLY) < 0) {
+    lane_release(&held->tensor.object);
+    return -1;
+  }
   fnabi_any_set_object(out, held);
   return 0;
 }

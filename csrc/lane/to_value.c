@@ -4,6 +4,8 @@
 
 /* --------------------------------------------------------------- to a value */
 
+LANE_THREAD lane_arguments* lane_converting;
+
 /* The kind of a Python type is determined once and kept in a small cache. The
  * cache holds a reference to each type, so that no other type can get its
  * address. */
@@ -319,6 +321,15 @@ static int view_method(PyObject* value, const char* method, fnabi_any* out) {
   return own_answer(value, PyObject_CallMethod(value, method, NULL), out);
 }
 
+/* `__tvm_ffi_float__` gives a float, whatever type its answer has. */
+static int view_float_method(PyObject* value, fnabi_any* out) {
+  PyObject* answer = PyObject_CallMethod(value, "__tvm_ffi_float__", NULL);
+  if (answer == NULL) return -1;
+  int status = view_float(answer, out);
+  Py_DECREF(answer);
+  return status;
+}
+
 static int view_pointer(PyObject* number, fnabi_any* out) {
   if (number == NULL) return -1;
   void* pointer = number == Py_None ? NULL : PyLong_AsVoidPtr(number);
@@ -448,7 +459,7 @@ static int view_kind(PyObject* value, kind kind, fnabi_any* out) {
     case KIND_PROTOCOL_INT:
       return view_method(value, "__tvm_ffi_int__", out);
     case KIND_PROTOCOL_FLOAT:
-      return view_method(value, "__tvm_ffi_float__", out);
+      return view_float_method(value, out);
     case KIND_PROTOCOL_POINTER:
       return view_pointer(
           PyObject_CallMethod(value, "__tvm_ffi_opaque_ptr__", NULL), out);

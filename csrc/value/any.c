@@ -2,11 +2,18 @@
 
 #include "value/object.h"
 
+/* The text of an object whose tag says that it has one. */
+static bool object_text(const fnabi_any* any, fnabi_byte_array* text) {
+  const fnabi_object* object = fnabi_any_object(any);
+  if (object == NULL) return false;
+  *text = ((const fnabi_bytes_object*)object)->text;
+  return text->data != NULL || text->size == 0;
+}
+
 bool fnabi_any_string(const fnabi_any* any, fnabi_byte_array* text) {
   switch (any->type_index) {
     case FNABI_INDEX_STR:
-      *text = ((const fnabi_bytes_object*)any->v_object)->text;
-      return true;
+      return object_text(any, text);
     case FNABI_INDEX_SMALL_STR:
       *text = (fnabi_byte_array){any->v_small, any->small_size};
       return any->small_size <= FNABI_SMALL_MAX;
@@ -22,8 +29,7 @@ bool fnabi_any_string(const fnabi_any* any, fnabi_byte_array* text) {
 bool fnabi_any_bytes(const fnabi_any* any, fnabi_byte_array* text) {
   switch (any->type_index) {
     case FNABI_INDEX_BYTES:
-      *text = ((const fnabi_bytes_object*)any->v_object)->text;
-      return true;
+      return object_text(any, text);
     case FNABI_INDEX_SMALL_BYTES:
       *text = (fnabi_byte_array){any->v_small, any->small_size};
       return any->small_size <= FNABI_SMALL_MAX;

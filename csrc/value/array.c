@@ -35,6 +35,13 @@ fnabi_seq_object* fnabi_list_new(int64_t size) {
   return list;
 }
 
+const char* fnabi_seq_problem(const fnabi_seq_object* seq) {
+  if (seq->size < 0) return "its size is negative";
+  if (seq->size > SIZE_LIMIT) return "its size is larger than memory";
+  if (seq->size > 0 && seq->data == NULL) return "it has no values at all";
+  return NULL;
+}
+
 /* Another library may own the old buffer, so its deleter frees it. */
 static bool grow(fnabi_seq_object* list) {
   if (list->capacity > SIZE_LIMIT / 2) return false;

@@ -10,6 +10,10 @@
 fnabi_seq_object* fnabi_array_new(int64_t size);
 fnabi_seq_object* fnabi_list_new(int64_t size);
 
+/* What is wrong with an array or list of a foreign library, static; NULL:
+ * nothing. */
+const char* fnabi_seq_problem(const fnabi_seq_object* seq);
+
 /* Change a list, including one that another library created. The caller checks
  * that `index` is inside the list. Insertion takes ownership of the value on
  * success; it returns false, without any change, if memory is exhausted. */

@@ -47,6 +47,7 @@ typedef struct dense_map {
 
 enum {
   SMALL_MAX = 4,
+  FOREIGN_SMALL_MAX = 1024, /* some libraries write more */
   BLOCK_SLOTS = 16,
   BLOCK_SIZE = BLOCK_SLOTS * (1 + sizeof(item)),
   EMPTY = 0xFF,
@@ -80,12 +81,14 @@ static pair* small_pairs(const fnabi_map_object* map) { return map->data; }
 /* Limited to the capacity, in case the map is damaged. */
 static uint64_t small_size(const fnabi_map_object* map) {
   uint64_t slots = map->slots & ~SMALL;
+  if (slots > FOREIGN_SMALL_MAX || map->data == NULL) return 0;
   return map->size < slots ? map->size : slots;
 }
 
 static table table_of(const fnabi_map_object* map) {
   const dense_map* dense = (const dense_map*)map;
-  return (table){map->data,   map->slots,  map->size,
+  uint64_t slots = map->data != NULL ? map->slots : 0;
+  return (table){map->data,   slots,       map->size,
                  dense->head, dense->tail, dense->shift};
 }
 
@@ -100,6 +103,21 @@ static item* item_at(const table* t, uint64_t at) {
 
 static bool is_taken(const table* t, uint64_t at) {
   return at < t->slots && *meta_at(t, at) < RESERVED;
+}
+
+const char* fnabi_map_problem(const fnabi_map_object* map) {
+  if (is_small(map)) {
+    uint64_t slots = map->slots & ~SMALL;
+    if (slots > FOREIGN_SMALL_MAX) return "it is small and has too many slots";
+    if (map->size > slots) return "it has more pairs than slots";
+  } else {
+    if ((map->slots & (map->slots - 1)) != 0)
+      return "its slots are no power of two";
+    if (map->slots > SLOTS_MAX) return "it is larger than memory";
+    if (map->size > map->slots) return "it has more pairs than slots";
+  }
+  if (map->size > 0 && map->data == NULL) return "it has no pairs at all";
+  return NULL;
 }
 
 /* ---------------------------------------------------------------- iteration */

@@ -11,6 +11,9 @@
 fnabi_map_object* fnabi_map_new(const fnabi_any* pairs, size_t count,
                                 int32_t type_index);
 
+/* What is wrong with a map of a foreign library, static; NULL: nothing. */
+const char* fnabi_map_problem(const fnabi_map_object* map);
+
 /* Iterates over the pairs. The caller sets *cursor to FNABI_MAP_BEGIN before
  * the first call. Returns false at the end. Iteration over a damaged map of
  * another library ends after at most `size` pairs. */

@@ -29,6 +29,7 @@ import os
 import platform
 import struct
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -67,6 +68,8 @@ _CONTEXT = "__tvm_ffi__library_ctx"
 _ERROR_SLOT = "__fnabi_error_slot"
 _SET_GLOBAL = "TVMFFIFunctionSetGlobal"
 _REGISTER_TYPE = ("TVMFFITypeRegisterField", "TVMFFITypeRegisterMethod")
+_PARAMETERS = "__fnabi_parameters_"
+_REGISTERS = ("TVMFFIFunctionSetGlobal", "TVMFFITypeRegister")
 _SHARED = 3
 _ELF = b"\x7fELF"
 
@@ -200,6 +203,14 @@ class LibraryFile(_Record, frozen=True):
         return tuple(sorted(self._names(_DOC)))
 
     @property
+    def named(self) -> tuple[str, ...]:
+        """The names of the functions whose parameters have names (``fnabi/callee.h``), sorted."""
+        whole = (each.name for each in self.symbols if each.kind != "object")
+        return tuple(
+            sorted(name.removeprefix(_PARAMETERS) for name in whole if name.startswith(_PARAMETERS))
+        )
+
+    @property
     def required(self) -> tuple[str, ...]:
         """The symbols of ``libtvm_ffi`` without which calls fail, sorted."""
         return tuple(sorted({each.name for each in self.wanted if not each.weak}))
@@ -303,6 +314,7 @@ class Functions(Mapping[str, "_call.Function"]):
         self._names = file.functions
         self._described = frozenset(file.described)
         self._documented = frozenset(file.documented)
+        self._named = frozenset(file.named)
         self._made: dict[str, _call.Function] = {}
 
     def __getitem__(self, name: str) -> _call.Function:
@@ -322,10 +334,13 @@ class Functions(Mapping[str, "_call.Function"]):
     def __repr__(self) -> str:
         return f"<functions {', '.join(self._names)}>"
 
-    def _symbol(self, name: str) -> _call.Function:
-        address = _call.library_symbol(self._handle, _FUNCTION + name)
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self._names)
+
+    def _symbol(self, name: str, prefix: str = _FUNCTION) -> _call.Function:
+        address = _call.library_symbol(self._handle, prefix + name)
         if address is None:
-            raise LibraryError(f"{name}: the loader cannot find the symbol {_FUNCTION}{name}")
+            raise LibraryError(f"{name}: the loader cannot find the symbol {prefix}{name}")
         function = _call.Function.from_address(address)
         function.__name__ = name
         return function
@@ -336,8 +351,11 @@ class Functions(Mapping[str, "_call.Function"]):
         if name in self._described:
             described = self._describe(name)
         function.schema = described
-        if isinstance(described, schema.FunctionSchema):
-            function.__signature__ = schema.signature(described)
+        if name in self._named:
+            text = self._text(name, _PARAMETERS)
+            function.names = tuple(each.strip() for each in text.split(",")) if text else ()
+        if isinstance(described, schema.FunctionSchema) or function.names is not None:
+            function.__signature__ = schema.signature(described, function.names)
         function.__doc__ = self._text(_DOC + name) if name in self._documented else None
         return function
 
@@ -348,15 +366,22 @@ class Functions(Mapping[str, "_call.Function"]):
         except FormatError:
             return None  # the function still works; `fnabi inspect --metadata` shows the error
 
-    def _text(self, name: str) -> str:
-        text = self._symbol(name)()
+    def _text(self, name: str, prefix: str = _FUNCTION) -> str:
+        try:
+            text = self._symbol(name, prefix)()
+        except Exception as problem:
+            raise LibraryError(
+                f"{prefix}{name}: the export that describes a function failed: {problem}"
+            ) from problem
         if not isinstance(text, str):
-            raise LibraryError(f"{_FUNCTION}{name}: expected a string, got {text!r}")
+            raise LibraryError(f"{prefix}{name}: expected a string, got {text!r}")
         return text
 
 
-class Library:
+class Library(_call.Lookup):
     """A loaded library. Its functions are attributes, or items if their names clash with these.
+
+    A function is looked up once, so that ``lib.f(x)`` costs little more than a call of it.
 
     Attributes:
         path: The path of the file.
@@ -365,19 +390,25 @@ class Library:
 
     """
 
-    __slots__ = ("_context", "file", "functions", "path")
-
     def __init__(self, path: str, file: LibraryFile, handle: int) -> None:
         self.path = path
         self.file = file
         self.functions = Functions(handle, file)
         self._context: object = None
 
-    def __getattr__(self, name: str) -> _call.Function:
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> _call.Function: ...
+
+    def _missing(self, name: str) -> _call.Function:
+        if "functions" not in self.__dict__:  # of a copy that is being made
+            raise AttributeError(f"the library is not loaded: {name}")
         try:
             return self.functions[name]
         except KeyError:
-            raise AttributeError(f"{self.path} has no function {name!r}") from None
+            raise AttributeError(
+                f"{self.path} has no function {name!r}", name=name, obj=self
+            ) from None
 
     def __getitem__(self, name: str) -> _call.Function:
         try:
@@ -395,7 +426,10 @@ class Library:
         return len(self.functions)
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self.functions]
+        return sorted({*super().__dir__(), *self.functions})
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.functions)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Call the library's default function, the one named ``main``."""
@@ -415,9 +449,13 @@ def load_module(path: str | os.PathLike[str]) -> Library:
     symbols are resolved at once, so a missing one raises an error here instead of ending the
     process in a call. The library must be an ELF file for this machine.
 
+    A rebuilt library is loaded beside the old one, from a copy, so that the new code runs; the
+    functions of a `Library` that was loaded before do not change.
+
     Raises:
         LibraryError: If the file is not such a library, if it needs ``libtvm_ffi`` and that is not
-            installed or lacks a symbol, or if the loader rejects it.
+            installed or lacks a symbol, if the loader rejects it, or if the file was rebuilt and cannot be loaded
+            again, because it registers functions or types by name.
         FormatError: If the file is damaged.
         OSError: If the file cannot be read.
 
@@ -426,14 +464,68 @@ def load_module(path: str | os.PathLike[str]) -> Library:
     file = read(name)
     _check_machine(name, file)
     runtime = _runtime(name, file)
-    handle = _call.open_library(name, False)
+    origin, handle = _open(name, file)
     found = Library(name, file, handle)
     slot = _call.library_symbol(handle, _ERROR_SLOT) if file.has_error_slot else None
     if slot is not None:
         _call.add_error_slot(slot)
     if runtime is not None and any(symbol.name == _CONTEXT for symbol in file.symbols):
-        found._context = _module_object(name)
+        found._context = _module_object(origin)
     return found
+
+
+_loaded: dict[str, tuple[tuple[int, ...], str, int]] = {}
+"""Of each path that was loaded: which file it was, where the code was read from, and the handle."""
+
+
+def _open(name: str, file: LibraryFile) -> tuple[str, int]:
+    """Load a file, and give the path that it was loaded from, and the handle.
+
+    The dynamic linker knows a library by its path, and would give the old code for a new file.
+    """
+    state = os.stat(name)
+    identity = (state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns)
+    known = _loaded.get(name)
+    if known is not None and known[0] == identity:
+        return known[1:]
+    if known is None and not _was_replaced(name):
+        found = name, _call.open_library(name, False)
+    else:
+        found = _open_copy(name, file)
+    _loaded[name] = (identity, *found)
+    return found
+
+
+def _was_replaced(name: str) -> bool:
+    """Whether somebody else has loaded another file that was at this path."""
+    if _call.loaded_library(name) is None:
+        return False
+    try:
+        maps = Path("/proc/self/maps").read_text("utf-8", "surrogateescape")
+    except OSError:
+        return False
+    return f" {os.path.realpath(name)} (deleted)\n" in maps
+
+
+def _open_copy(name: str, file: LibraryFile) -> tuple[str, int]:
+    old = f"{name}: the file has changed, and the old library is still loaded:"
+    registers = [each.name for each in file.wanted if each.name.startswith(_REGISTERS)]
+    if registers:
+        raise LibraryError(
+            f"{old} it registers functions or types by name ({registers[0]}), which can be done"
+            " once; start a new process"
+        )
+    # What it looks for beside itself, it has to find beside the copy.
+    beside = "$ORIGIN" in (file.runpath or "") or "${ORIGIN}" in (file.runpath or "")
+    folder = os.path.dirname(name) if beside else None
+    stem = os.path.basename(name).partition(".")[0]
+    try:
+        with tempfile.NamedTemporaryFile(prefix=f"{stem}-", suffix=".so", dir=folder) as copy:
+            copy.write(Path(name).read_bytes())
+            copy.flush()
+            return copy.name, _call.open_library(copy.name, False)
+    except OSError as problem:
+        raise LibraryError(f"{old} a copy cannot be loaded: {problem}") from problem
 
 
 def _check_machine(name: str, file: LibraryFile) -> None:

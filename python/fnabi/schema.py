@@ -376,15 +376,25 @@ def _alternatives(hint: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-def signature(schema: TypeSchema | FunctionSchema) -> Signature:
-    """Return the signature of a function for `inspect`: positional parameters with hints.
+def signature(schema: Schema | None, names: tuple[str, ...] | None = None) -> Signature:
+    """Return the signature of a function for `inspect`, with hints.
 
-    The ABI has no parameter names, so they are named ``arg0`` and so on. If the parameters are
-    unknown, the signature has ``*args``.
+    Args:
+        schema: The types of the function, or None if they are unknown.
+        names: The names of the parameters, by which arguments may be passed. The ABI has none:
+            without them the parameters are positional and named ``arg0`` and so on, or ``*args``
+            if their number is unknown.
+
     """
     if not isinstance(schema, FunctionSchema):
         schema = FunctionSchema(TypeSchema("Any"), None)
-    if schema.params is None:
+    if names is not None and (schema.params is None or len(schema.params) == len(names)):
+        hints = [each.hint() for each in schema.params or (TypeSchema("Any"),) * len(names)]
+        parameters = [
+            Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, annotation=hint)
+            for name, hint in zip(names, hints, strict=True)
+        ]
+    elif schema.params is None:
         parameters = [Parameter("args", Parameter.VAR_POSITIONAL, annotation=Hint("Any"))]
     else:
         parameters = [

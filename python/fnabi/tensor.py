@@ -16,7 +16,8 @@ DLPack's numbers of dtypes and devices are those of its version 1.3.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from operator import index
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from fnabi._call import Tensor, from_dlpack
 from fnabi.errors import CallError
@@ -47,7 +48,6 @@ _DEVICES = {
 }
 _DEVICE_NAMES = {number: name for name, number in _DEVICES.items()}
 _DEVICE_TEXT = re.compile(r"(\w+?)(?::(\d+))?", re.ASCII)
-_INT32 = range(-(1 << 31), 1 << 31)
 
 _INT, _UINT, _FLOAT, _HANDLE, _BFLOAT, _COMPLEX, _BOOL = range(7)
 _KINDS: dict[int, Kind] = {
@@ -74,19 +74,16 @@ _FORMATS = {
 }
 _FORMAT_CODES = {format: code for code, format in _FORMATS.items()}
 
-# The names of dtypes: "float32", "float8_e4m3fn", "int8x4", "float4_e2m1fn_x2", "bool".
-_DTYPE_TEXT = re.compile(
-    r"(int|uint|float|bfloat|complex|bool|handle)(\d*)(?:_(e\dm\d+[a-z0-9]*?))?(?:_?x(\d+))?"
-)
-_TEXT_KINDS: dict[str, Kind] = {
-    "int": "signed",
-    "uint": "unsigned",
-    "float": "float",
-    "bfloat": "bfloat",
-    "complex": "complex",
-    "bool": "bool",
-    "handle": "handle",
-}
+
+def _int32(name: str, x: SupportsIndex) -> int:
+    """Return a number of DLPack as an int; frameworks have integers of their own types."""
+    try:
+        number = int(index(x))
+    except TypeError:
+        number = 1 << 31
+    if not -(1 << 31) <= number < 1 << 31:
+        raise CallError(f"Device: {name}: expected int32, got {x!r}")
+    return number
 
 
 class Device:
@@ -95,8 +92,9 @@ class Device:
     Immutable, hashable, comparable and picklable. ``str(Device("cuda", 1))`` is ``"cuda:1"``.
 
     Args:
-        type: DLPack's number of the device type, or its name: ``"cpu"``, ``"cuda"``, ``"rocm"``,
-            ``"vulkan"``, ``"metal"`` and so on. A name may include the index, as in ``"cuda:1"``.
+        type: DLPack's number of the device type, any integer, or its name: ``"cpu"``,
+            ``"cuda"``, ``"rocm"``, ``"vulkan"``, ``"metal"`` and so on. A name may include the
+            index, as in ``"cuda:1"``.
         id: The index, from 0.
 
     Attributes:
@@ -114,7 +112,7 @@ class Device:
     type: int
     id: int
 
-    def __init__(self, type: int | str, id: int = 0) -> None:
+    def __init__(self, type: SupportsIndex | str, id: SupportsIndex = 0) -> None:
         if isinstance(type, str):
             match = _DEVICE_TEXT.fullmatch(type)
             if match is None or match[1] not in _DEVICES:
@@ -127,11 +125,8 @@ class Device:
                     raise CallError(f"Device: id: {type!r} already has an index, got {id!r} too")
                 id = int(match[2])
             type = _DEVICES[match[1]]
-        for name, number in ("type", type), ("id", id):
-            if not isinstance(number, int) or number not in _INT32:
-                raise CallError(f"Device: {name}: expected int32, got {number!r}")
-        object.__setattr__(self, "type", int(type))
-        object.__setattr__(self, "id", int(id))
+        object.__setattr__(self, "type", _int32("type", type))
+        object.__setattr__(self, "id", _int32("id", id))
 
     @property
     def name(self) -> str:
@@ -202,13 +197,10 @@ def dtype_parts(x: object) -> tuple[int, int, int]:
         dtype: Any = x
         return _checked(int(dtype.type_code), int(dtype.bits), int(dtype.lanes), x)
     if module == "torch":
-        match = _DTYPE_TEXT.fullmatch(str(x).removeprefix("torch."))
-        if match:
-            kind, digits, format, count = match.groups()
-            return _parts_of(
-                DType(_TEXT_KINDS[kind], int(digits or 1), format or "", int(count or 1))
-            )
-        raise CallError(f"DLPack has no dtype for {x}")
+        try:
+            return _parts_of(DType.parse(str(x).removeprefix("torch.")))
+        except CallError:
+            raise CallError(f"DLPack has no dtype for {x}") from None
     try:
         return _parts_of(DType.from_numpy(x))  # type: ignore[arg-type]
     except CallError as problem:

@@ -21,7 +21,7 @@ import msgspec
 
 from fnabi import _records
 from fnabi._fnabi import lib
-from fnabi.errors import CallError
+from fnabi.errors import CallError, type_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -79,8 +79,35 @@ class _Record(
     """Base of all records. They cannot form cycles, so the garbage collector ignores them."""
 
 
-class DType(_Record, frozen=True):
-    """The type of an element.
+# What a dtype calls itself: "float32", "float8_e4m3fn", "int8x4", "i8", "bool"; in torch also
+# "float4_e2m1fn_x2".
+_DTYPE_TEXT = re.compile(
+    r"(?:(void)|(bool|index|handle)|(u?int|i|float|bfloat|complex|handle)(\d+)(?:_(e\dm\d+[a-z0-9]*?))?)"
+    r"(?:_?x(\d+))?",
+    re.ASCII,
+)
+_TEXT_KINDS: dict[str, Kind] = {"uint": "unsigned", "int": "signed", "i": "signless"}
+_ALONE = {"bool": 1, "index": 64, "handle": 64}
+
+
+class _DTypeMeta(type(_Record)):  # type: ignore[misc]
+    """Checks what a DType is made of. Records that the core's messages become need no check."""
+
+    def __call__(cls, kind: Any, bits: int | None = None, format: str = "", lanes: int = 1) -> Any:
+        if bits is None:
+            return cls.parse(kind)  # type: ignore[attr-defined]
+        if kind not in get_args(Kind):
+            raise CallError(f"DType: kind: expected {', '.join(get_args(Kind))}, got {kind!r}")
+        for name, number in ("bits", bits), ("lanes", lanes):
+            if not isinstance(number, int):
+                raise CallError(f"DType: {name}: expected int, got {type_name(number)}")
+        if not isinstance(format, str):
+            raise CallError(f"DType: format: expected str, got {type_name(format)}")
+        return super().__call__(kind, bits, format, lanes)
+
+
+class DType(_Record, frozen=True, metaclass=_DTypeMeta):
+    """The type of an element: ``DType("float", 32)``, or by its name, ``DType("float32")``.
 
     Attributes:
         kind: The meaning of the bits. Signless integers are those of MLIR, such as ``i8``, which
@@ -91,12 +118,42 @@ class DType(_Record, frozen=True):
             ``"e4m3fn"``; else empty.
         lanes: The number of lanes of an element, as in DLPack; above 1 it is a vector.
 
+    Raises:
+        CallError: when `kind` is neither one of these nor a name.
+
     """
 
     kind: Kind
     bits: int
     format: str = ""
     lanes: int = 1
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, kind: Kind | str, bits: int = ..., format: str = ..., lanes: int = ...
+        ) -> None: ...
+
+    @classmethod
+    def parse(cls, text: str) -> DType:
+        """Return the dtype of a name, as ``str`` writes it: ``"float8_e4m3fn"``, ``"int8x4"``.
+
+        Raises:
+            CallError: when `text` is no name of a dtype.
+
+        """
+        match = _DTYPE_TEXT.fullmatch(text) if isinstance(text, str) else None
+        if match is None:
+            raise CallError(f"DType: expected the name of a dtype, such as 'float32', got {text!r}")
+        void, alone, prefix, digits, format, lanes = match.groups()
+        if void and lanes is None:
+            return cls("handle", 0, "", 0)
+        if alone or void:
+            prefix, digits = alone or "void", str(_ALONE.get(alone, 0))
+        if void or (format and prefix != "float") or len(digits + (lanes or "")) > 9:
+            raise CallError(f"DType: no dtype has the name {text!r}")
+        kind = _TEXT_KINDS.get(prefix, prefix)
+        return cls(kind, int(digits), format or "", int(lanes or 1))
 
     @property
     def itemsize(self) -> int:

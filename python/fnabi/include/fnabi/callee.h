@@ -401,6 +401,15 @@ static inline int callee_run(callee_body* body, callee_call* call) {
                      "\\\"named_args\\\":{\\\"return\\\":[" result_type       \
                      "],\\\"params\\\":[" types "]}}\"}")
 
+/* Exports the names of a function's parameters, by which arguments may then be
+ * given in Python, and which errors mention:
+ *
+ *   CALLEE_PARAMETERS(add, a, b)
+ *
+ * They are identifiers; the ABI itself has none. */
+#define CALLEE_PARAMETERS(function, ...) \
+  CALLEE_TEXT_SYMBOL(__fnabi_parameters_##function, #__VA_ARGS__)
+
 /* ------------------------------------------------------------------ objects */
 
 static inline bool callee_is_object(const callee_value* value) {
