@@ -1,0 +1,148 @@
+/* Exports that break the rules of the ABI, each in one way. */
+#include <fnabi/callee.h>
+
+static callee_array_object* array_of(int32_t tag, int64_t size, bool data) {
+  static callee_value items[4];
+  callee_array_object* array = (callee_array_object*)callee_new(
+      tag, sizeof *array, 0, 1, callee_delete_plain);
+  if (array == NULL) abort();
+  array->items = data ? items : NULL;
+  array->size = array->capacity = size;
+  return array;
+}
+
+/* (tag, size, with data): an Array or List that says so of itself */
+CALLEE_EXPORT(sequence) {
+  int64_t tag, size;
+  bool data;
+  if (!callee_int(call, 0, &tag) || !callee_int(call, 1, &size) ||
+      !callee_bool(call, 2, &data))
+    return CALLEE_FAILED;
+  callee_put_object(call->result, array_of((int32_t)tag, size, data));
+  return 0;
+}
+
+/* (list): a list that is damaged after it was given away */
+CALLEE_EXPORT(damage) {
+  callee_array_object* list = (callee_array_object*)call->args[0].as.object;
+  list->size = -5;
+  return 0;
+}
+
+CALLEE_EXPORT(repair) {
+  callee_array_object* list = (callee_array_object*)call->args[0].as.object;
+  list->size = 0;
+  return 0;
+}
+
+typedef struct map_object {
+  callee_header header;
+  void* data;
+  uint64_t size;
+  uint64_t slots;
+  void (*data_deleter)(void* data);
+  uint64_t rest[3];
+} map_object;
+
+/* (tag, size, slots, with data): slots below 0 make it small */
+CALLEE_EXPORT(map) {
+  static callee_value pairs[8];
+  int64_t tag, size, slots;
+  bool data;
+  if (!callee_int(call, 0, &tag) || !callee_int(call, 1, &size) ||
+      !callee_int(call, 2, &slots) || !callee_bool(call, 3, &data))
+    return CALLEE_FAILED;
+  map_object* map = (map_object*)callee_new((int32_t)tag, sizeof *map, 0, 1,
+                                            callee_delete_plain);
+  if (map == NULL) abort();
+  map->data = data ? pairs : NULL;
+  map->size = (uint64_t)size;
+  map->slots =
+      slots < 0 ? (uint64_t)-slots | UINT64_C(1) << 63 : (uint64_t)slots;
+  callee_put_object(call->result, map);
+  return 0;
+}
+
+/* (value's tag, object's tag): a result whose tag and header disagree */
+CALLEE_EXPORT(disagree) {
+  int64_t tag, own;
+  if (!callee_int(call, 0, &tag) || !callee_int(call, 1, &own))
+    return CALLEE_FAILED;
+  callee_put_object(call->result, array_of((int32_t)own, 0, false));
+  call->result->tag = (int32_t)tag;
+  return 0;
+}
+
+/* (value's tag, object's tag): an Array with such an element */
+CALLEE_EXPORT(disagree_within) {
+  int64_t tag, own;
+  if (!callee_int(call, 0, &tag) || !callee_int(call, 1, &own))
+    return CALLEE_FAILED;
+  callee_value element;
+  callee_put_object(&element, array_of((int32_t)own, 0, false));
+  element.tag = (int32_t)tag;
+  return callee_return_array(call, &element, 1);
+}
+
+CALLEE_EXPORT(unchanged) {
+  callee_put_none(call->result);
+  call->result->tag = 13;
+  return 0;
+}
+
+typedef struct error_object {
+  callee_header header;
+  callee_span texts[3];
+  void* update;
+  void* more[2];
+} error_object;
+
+/* (which): an Error of which one text is NULL and has a size */
+CALLEE_EXPORT(error_value) {
+  int64_t which;
+  if (!callee_int(call, 0, &which)) return CALLEE_FAILED;
+  error_object* error = (error_object*)callee_new(CALLEE_ERROR, sizeof *error,
+                                                  0, 1, callee_delete_plain);
+  if (error == NULL) abort();
+  for (int i = 0; i < 3; i++) {
+    error->texts[i].data = i == which ? NULL : "text";
+    error->texts[i].size = 4;
+  }
+  callee_put_object(call->result, error);
+  return 0;
+}
+
+/* (function, which): calls it with a frame that is none */
+CALLEE_EXPORT(bad_frame) {
+  callee_function_object* function;
+  int64_t which;
+  callee_value result;
+  if (!callee_function(call, 0, &function) || !callee_int(call, 1, &which))
+    return CALLEE_FAILED;
+  callee_put_none(&result);
+  switch (which) {
+    case 0:
+      return function->run(function, call->args, -1, &result);
+    case 1:
+      return function->run(function, NULL, 2, &result);
+    default:
+      return function->run(function, call->args, 0, NULL);
+  }
+}
+
+CALLEE_EXPORT(badly_described) { return callee_return_none(call); }
+CALLEE_SYMBOL(__tvm_ffi__metadata_badly_described) {
+  (void)self;
+  (void)args;
+  (void)count;
+  (void)result;
+  return callee_raise("ValueError", "no metadata today");
+}
+CALLEE_EXPORT(badly_documented) { return callee_return_none(call); }
+CALLEE_SYMBOL(__tvm_ffi__doc_badly_documented) {
+  (void)self;
+  (void)args;
+  (void)count;
+  callee_put_int(result, 1);
+  return 0;
+}
