@@ -564,7 +564,7 @@ def test_sums_are_those_of_lists():
     ):
         total = left + right
         assert (type(total), total.tolist()) == (Array, [1, 2])
-    total = List([1]) + [2]
+    total = List([1]) + [2]  # noqa: RUF005
     assert (type(total), total.tolist()) == (List, [1, 2])
     with pytest.raises(TypeError):
         Array([1]) + 1

@@ -485,9 +485,11 @@ def fail_in_worker(path):
 def test_exceptions_cross_a_pool_of_processes():
     path = interop_library("c_err", link=True)
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=context) as pool:
-        with pytest.raises(IndexError, match="in a worker") as caught:
-            pool.submit(fail_in_worker, path).result(60)
+    with (
+        ProcessPoolExecutor(1, mp_context=context) as pool,
+        pytest.raises(IndexError, match="in a worker") as caught,
+    ):
+        pool.submit(fail_in_worker, path).result(60)
     assert caught.value.ffi_error.message == "in a worker"
 
 

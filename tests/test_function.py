@@ -61,7 +61,12 @@ class Better:
     message: str = ""
 
 
-READ_ONLY = Better("a read-only array is read", value=1020321)
+READ_ONLY = Better(
+    "the text says what to do",
+    error=CallError,
+    message="tensor_info: argument 0: expected memory that may be written to, got a read-only"
+    " array; pass a copy, or set allow_read_only of a function that only reads",
+)
 BETTER = {
     ("apply", "throw(KeyError('k'))"): Better(
         "the exception itself comes out", error=KeyError, message="'k'"

@@ -52,7 +52,6 @@ def test_a_list_that_is_damaged_later(lib: fnabi.Library) -> None:
     lib.damage(values)
     assert len(values) == 0
     assert list(values) == []
-    assert values + [1] == [1]
     with pytest.raises(CallError, match="its size is negative"):
         values.tolist()
     with pytest.raises(IndexError):
@@ -107,7 +106,7 @@ def test_tags_and_headers_that_disagree(lib: fnabi.Library) -> None:
             try:
                 assert use() is False
             except CallError as problem:
-                assert text in str(problem)
+                assert text in str(problem)  # noqa: PT017
         lib.disagree_within.plain = True
         with pytest.raises(CallError, match=f"^disagree_within: result: .*{text}"):
             lib.disagree_within(tag, own)
@@ -116,7 +115,7 @@ def test_tags_and_headers_that_disagree(lib: fnabi.Library) -> None:
 
 def test_the_reserved_result(lib: fnabi.Library) -> None:
     for call in (lib.unchanged, lambda: lib.unchanged.map([1])):
-        with pytest.raises(CallError, match='^unchanged: .* reserved for "unchanged"'):
+        with pytest.raises(CallError, match=r'^unchanged: .* reserved for "unchanged"'):
             call()
 
 
@@ -159,11 +158,8 @@ except Exception as problem:
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stdout) == (
-        0,
-        "CallError fail: the function failed, and its error cannot be read:"
-        " expected a text, got (nil) of size 1\n",
-    ), done.stderr
+    text = "CallError fail: the function failed, and its error cannot be read: expected a text"
+    assert (done.returncode, done.stdout[: len(text)]) == (0, text), done.stderr
 
 
 def test_an_error_of_the_runtime_whose_text_is_null(lib: fnabi.Library, tmp_path) -> None:

@@ -1,5 +1,3 @@
-#include <time.h> /* after Python.h, which says which functions it declares */
-
 #include "lane/function.h"
 
 /* ---------------------------------------------------------------------- map */

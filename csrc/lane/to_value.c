@@ -325,6 +325,8 @@ static int view_method(PyObject* value, const char* method, fnabi_any* out) {
 static int view_float_method(PyObject* value, fnabi_any* out) {
   PyObject* answer = PyObject_CallMethod(value, "__tvm_ffi_float__", NULL);
   if (answer == NULL) return -1;
+  if (!PyFloat_Check(answer) && !PyLong_Check(answer))
+    return own_answer(value, answer, out);
   int status = view_float(answer, out);
   Py_DECREF(answer);
   return status;

@@ -90,20 +90,24 @@ _TEXT_KINDS: dict[str, Kind] = {"uint": "unsigned", "int": "signed", "i": "signl
 _ALONE = {"bool": 1, "index": 64, "handle": 64}
 
 
-class _DTypeMeta(type(_Record)):  # type: ignore[misc]
+class _DTypeMeta(msgspec.StructMeta):
     """Checks what a DType is made of. Records that the core's messages become need no check."""
 
-    def __call__(cls, kind: Any, bits: int | None = None, format: str = "", lanes: int = 1) -> Any:
-        if bits is None:
-            return cls.parse(kind)  # type: ignore[attr-defined]
-        if kind not in get_args(Kind):
-            raise CallError(f"DType: kind: expected {', '.join(get_args(Kind))}, got {kind!r}")
-        for name, number in ("bits", bits), ("lanes", lanes):
-            if not isinstance(number, int):
-                raise CallError(f"DType: {name}: expected int, got {type_name(number)}")
-        if not isinstance(format, str):
-            raise CallError(f"DType: format: expected str, got {type_name(format)}")
-        return super().__call__(kind, bits, format, lanes)
+    if not TYPE_CHECKING:  # which knows what a class gives
+
+        def __call__(
+            cls, kind: Any, bits: int | None = None, format: str = "", lanes: int = 1
+        ) -> Any:
+            if bits is None:
+                return cls.parse(kind)
+            if kind not in get_args(Kind):
+                raise CallError(f"DType: kind: expected {', '.join(get_args(Kind))}, got {kind!r}")
+            for name, number in ("bits", bits), ("lanes", lanes):
+                if not isinstance(number, int):
+                    raise CallError(f"DType: {name}: expected int, got {type_name(number)}")
+            if not isinstance(format, str):
+                raise CallError(f"DType: format: expected str, got {type_name(format)}")
+            return super().__call__(kind, bits, format, lanes)
 
 
 class DType(_Record, frozen=True, metaclass=_DTypeMeta):
