@@ -41,7 +41,7 @@ def test_sequences(
     lib: fnabi.Library, tag: int, plain: bool, size: int, data: bool, text: str
 ) -> None:
     lib.sequence.plain = plain
-    with pytest.raises(CallError, match=rf"^sequence: result: expected a container .*{text}"):
+    with pytest.raises(CallError, match=rf"^sequence: result: invalid container .*: {text}"):
         lib.sequence(tag, size, data)
     lib.sequence.plain = False
     assert lib.sequence(tag, 0, False).tolist() == []
@@ -80,7 +80,7 @@ def test_maps(
     lib: fnabi.Library, tag: int, plain: bool, size: int, slots: int, data: bool, text: str
 ) -> None:
     lib.map.plain = plain
-    with pytest.raises(CallError, match=rf"^map: result: expected a container .*{text}"):
+    with pytest.raises(CallError, match=rf"^map: result: invalid container .*: {text}"):
         lib.map(tag, size, slots, data)
     lib.map.plain = False
     assert lib.map(tag, 0, -2, True).todict() == {}
@@ -122,12 +122,12 @@ def test_the_reserved_result(lib: fnabi.Library) -> None:
 def test_errors_whose_text_is_null(lib: fnabi.Library) -> None:
     for which in (0, 1):
         with pytest.raises(
-            CallError, match=r"^error_value: result: expected a text, got .* size 4"
+            CallError, match=r"^error_value: result: invalid text from a library: .* size 4"
         ):
             lib.error_value(which)
     without_backtrace = lib.error_value(2)
     assert str(without_backtrace) == "text"
-    with pytest.raises(CallError, match="expected a text"):
+    with pytest.raises(CallError, match="invalid text from a library"):
         _ = without_backtrace.ffi_error.backtrace
     assert lib.error_value.map([2])[0].args == ("text",)
     with pytest.raises(RuntimeError):  # and thrown on by a callback
@@ -158,7 +158,7 @@ except Exception as problem:
         text=True,
         check=False,
     )
-    text = "CallError fail: the function failed, and its error cannot be read: expected a text"
+    text = "CallError fail: the function failed, and its error cannot be read: invalid text"
     assert (done.returncode, done.stdout[: len(text)]) == (0, text), done.stderr
 
 

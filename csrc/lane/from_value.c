@@ -109,7 +109,7 @@ static const char* container_problem(const fnabi_object* object) {
 static PyObject* from_object(fnabi_object* object, bool plain) {
   const char* problem = container_problem(object);
   if (problem != NULL) {
-    lane_call_error("expected a container that can be read, but %s", problem);
+    lane_call_error("invalid container from a library: %s", problem);
     return NULL;
   }
   switch (object->type_index) {

@@ -109,8 +109,8 @@ static fnabi_held_tensor* copy_of(const fnabi_dl_tensor* tensor) {
   else if (fnabi_dl_item_size(tensor->dtype) == 0 &&
            !fnabi_dl_compact(tensor, 'C'))
     problem =
-        "elements of less than a byte can be copied when they are compact, "
-        "these are not";
+        "the tensor is not compact; elements of less than a byte can be copied "
+        "only if it is";
   if (problem != NULL) {
     PyErr_Format(PyExc_BufferError, "Tensor: %s", problem);
     return NULL;

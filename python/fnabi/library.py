@@ -454,8 +454,8 @@ def load_module(path: str | os.PathLike[str]) -> Library:
 
     Raises:
         LibraryError: If the file is not such a library, if it needs ``libtvm_ffi`` and that is not
-            installed or lacks a symbol, if the loader rejects it, or if the file was rebuilt and cannot be loaded
-            again, because it registers functions or types by name.
+            installed or lacks a symbol, if the loader rejects it, or if the file was rebuilt and
+            cannot be loaded again, because it registers functions or types by name.
         FormatError: If the file is damaged.
         OSError: If the file cannot be read.
 
