@@ -188,7 +188,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert found == {"schema": "fnabi.extracted/1", "files": [str(tmp_path / "rodata_0.txt")]}
     assert main(["inspect", "--json", path]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["loaded_by"] == "IREE 3.11.0 and later, at least to 3.13.0"
+    assert found["loaded_by"] == "IREE 3.11.0 to 3.13.0, perhaps later"
     assert found["rodata"][5] == {
         "name": name,
         "kind": "elf",
@@ -207,7 +207,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ((14, 0), "IREE releases before March 2023"),
         ((15, 0), "IREE releases from March 2023 to 3.9.0"),
         ((16, 0), "IREE 3.10.0"),
-        ((17, 0), "IREE 3.11.0 and later, at least to 3.13.0"),
+        ((17, 0), "IREE 3.11.0 to 3.13.0, perhaps later"),
         ((18, 0), "IREE releases later than 3.13.0"),
     ],
 )

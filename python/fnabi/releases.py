@@ -10,7 +10,7 @@ __all__ = ["loaded_by"]
 _RELEASES = {
     15: "IREE releases from March 2023 to 3.9.0",
     16: "IREE 3.10.0",
-    17: "IREE 3.11.0 and later, at least to 3.13.0",
+    17: "IREE 3.11.0 to 3.13.0, perhaps later",
 }
 
 
