@@ -1,24 +1,24 @@
 /* Data flow over bytecode.
  *
- * The state of a path is an array of terms: one for each register of the value
- * bank, one for each of the ref bank, and one for each argument, the fact: a
- * VIEW of what the path has proven of a buffer view that is passed there. Paths
- * meet where a block begins. The blocks are gone through in the order of the
- * code until nothing changes; what is known of a place only becomes less, so
- * that this ends. */
+ * The state of a path is an array of terms: one per register of the value bank,
+ * one per register of the ref bank, and one fact per argument. A fact is a VIEW
+ * of what the path has proven about the buffer view passed as that argument.
+ * Paths join at the start of blocks. Blocks are analysed in order until no
+ * state changes. This terminates because joins only remove knowledge. */
 #include "module/bytecode_flow.h"
 
 #include "base/error.h"
 
 enum { NEW, OPEN, DONE }; /* fnabi_flow_function.state */
 
-/* Terms that are larger are not carried from a function into its callers. */
+/* Larger terms are not translated from a function to its callers. */
 #define CARRIED_SIZE 16
 
-/* Functions may share their bytes, but not more often than that in all. */
+/* Functions may share bytecode, so the bytes analysed in all are limited to
+ * this multiple of the code. */
 #define CODE_SHARED UINT64_C(32)
 
-/* How much a function may cost: steps, and words of states. */
+/* Limits per function: steps, words of states, and terms. */
 #define WORK(code) ((uint64_t)64 * (code) + (1 << 20))
 #define STATE_WORDS(code) ((uint64_t)16 * (code) + (1 << 20))
 #define STATE_WORDS_MAX ((uint64_t)16 << 20)
@@ -43,8 +43,8 @@ typedef enum import_kind {
   SIGNALED
 } import_kind;
 
-/* Names without their module, which is `hal` or `hal_inline`, and the calling
- * conventions by which their operands are read. */
+/* The names without the module (`hal` or `hal_inline`), and the calling
+ * conventions that the analysis expects. */
 static const struct {
   const char* name;
   const char* cconv;
@@ -75,7 +75,7 @@ static bool is_text(fnabi_text text, const char* ascii) {
          (text.size == 0 || memcmp(text.data, ascii, text.size) == 0);
 }
 
-/* Removes the beginning of a text. */
+/* Removes a prefix of a text. */
 static bool without(fnabi_text* text, const char* prefix) {
   size_t size = strlen(prefix);
   if (text->size < size || memcmp(text->data, prefix, size) != 0) return false;
@@ -101,10 +101,10 @@ static import_kind kind_of(const fnabi_callee* import) {
 
 typedef struct block {
   uint32_t offset; /* of its marker */
-  uint32_t place;  /* in the order in which blocks are gone through */
+  uint32_t place;  /* index in the order of analysis */
   bool in_loop, returns, reached, dirty;
-  size_t branches; /* where its targets begin, to where those of the next do */
-  size_t state;    /* words from the start of the states */
+  size_t branches; /* index of its first target; the next block's is the end */
+  size_t state;    /* index of its state in the vector of states, in words */
 } block;
 
 typedef struct walk {
@@ -114,18 +114,18 @@ typedef struct walk {
   uint32_t values, refs, arguments;
   size_t width; /* of a state, in words */
   block* blocks;
-  uint32_t lowest; /* place before which no block is dirty */
+  uint32_t lowest; /* no block with a lower place is dirty */
   fnabi_term *now, *other;
   fnabi_term* returned; /* results, then facts */
   uint32_t* uses;       /* of arguments */
   uint32_t result_count;
   uint32_t offset; /* of the instruction */
   uint64_t work;
-  bool in_loop;       /* the block that is gone through */
-  bool dead;          /* the path ends here, and does not return */
+  bool in_loop;       /* whether the current block may be in a loop */
+  bool dead;          /* the path ends here without a return */
   bool returns;       /* a path has returned */
-  bool abandoned;     /* nothing is known of the function */
-  fnabi_term nowhere; /* a register that there is not */
+  bool abandoned;     /* nothing is known about the function */
+  fnabi_term nowhere; /* replaces a register that is out of range */
 } walk;
 
 static bool spend(walk* w, uint64_t work) {
@@ -184,7 +184,7 @@ static void write_ref(walk* w, uint64_t number, fnabi_term term) {
   *ref_at(w, number) = term;
 }
 
-/* Writes what nothing is known of, in a register of the kind `letter`. */
+/* Sets a register of the kind `letter` to UNKNOWN. */
 static void forget(walk* w, char letter, uint64_t number) {
   switch (letter) {
     case 'I':
@@ -239,7 +239,8 @@ static void write_register(walk* w, char letter, uint64_t number,
 /* OPAQUE terms, by their `op`. */
 enum { GIVEN, CARRIED, MET };
 
-/* The value that this instruction gives, and no other: it runs at most once. */
+/* A new term for a result of this instruction. In a loop the instruction may
+ * run more than once, so the result is UNKNOWN. */
 static fnabi_term given(walk* w, uint32_t which) {
   if (w->in_loop) return FNABI_TERM_UNKNOWN;
   return fnabi_term_make(&w->flow->terms, FNABI_TERM_OPAQUE, GIVEN, w->ordinal,
@@ -262,7 +263,7 @@ static void use(walk* w, fnabi_term term, uint32_t as) {
     w->uses[index] |= FNABI_USE_VIEW;
 }
 
-/* What is known of the type of a reference, as a VIEW, or UNKNOWN. */
+/* Returns what is known about the type of a reference, as a VIEW or UNKNOWN. */
 static fnabi_term type_of(const walk* w, fnabi_term term,
                           const fnabi_term* facts) {
   uint32_t index;
@@ -279,8 +280,8 @@ static uint32_t copy_dims(const walk* w, const fnabi_term_node* view,
   return view->op;
 }
 
-/* What two views have in common; UNKNOWN for nothing. Dims in which they differ
- * are those of `own`, the argument that both are facts of, or UNKNOWN. */
+/* Returns what two views have in common, or UNKNOWN. If both are facts about
+ * the argument `own`, dims that differ become the argument's own dims. */
 static fnabi_term common_view(walk* w, fnabi_term a, fnabi_term b,
                               fnabi_term own) {
   fnabi_terms* terms = &w->flow->terms;
@@ -303,7 +304,7 @@ static fnabi_term common_view(walk* w, fnabi_term a, fnabi_term b,
                          x.c == y.c ? x.c : FNABI_TERM_UNKNOWN);
 }
 
-/* A dim that no buffer has is none that is proven. */
+/* Returns UNKNOWN for a dim that no buffer can have. */
 static fnabi_term checked_dim(const walk* w, fnabi_term dim) {
   uint64_t value;
   if (fnabi_term_value(&w->flow->terms, dim, &value) && value > INT64_MAX)
@@ -311,8 +312,8 @@ static fnabi_term checked_dim(const walk* w, fnabi_term dim) {
   return dim;
 }
 
-/* From here on the path knows what a view states of an argument; the path is dead
- * where it knows something else already. */
+/* Adds a view to the fact about an argument. If it contradicts the fact, the
+ * path is dead. */
 static void learn(walk* w, uint32_t index, uint32_t element_type, uint32_t rank,
                   const fnabi_term* dims) {
   fnabi_terms* terms = &w->flow->terms;
@@ -350,7 +351,7 @@ static void learn(walk* w, uint32_t index, uint32_t element_type, uint32_t rank,
                           fnabi_term_storage(terms, own));
 }
 
-/* Learns dim `index` of an argument whose rank is known. */
+/* Adds dim `index` to the fact about an argument whose rank is known. */
 static void learn_dim(walk* w, uint32_t argument, uint32_t index,
                       fnabi_term value) {
   fnabi_term fact = facts_of(w, w->now)[argument];
@@ -384,7 +385,7 @@ static bool is_boolean(const fnabi_term_node* n) {
   }
 }
 
-/* The path knows that a property of an argument's view is `value`. */
+/* Adds that a property of an argument's view is `value`. */
 static void learn_equal(walk* w, fnabi_term property, uint64_t value) {
   const fnabi_term_node n = *fnabi_term_get(&w->flow->terms, property);
   uint32_t index;
@@ -400,7 +401,8 @@ static void learn_equal(walk* w, fnabi_term property, uint64_t value) {
     learn_dim(w, index, n.b, fnabi_term_constant(&w->flow->terms, value));
 }
 
-/* The path goes on where `condition` is, or is not, 0. */
+/* Continues the path under the assumption that `condition` is nonzero, or is 0
+ * unless `holds`. */
 static void assume(walk* w, fnabi_term condition, bool holds) {
   const fnabi_terms* terms = &w->flow->terms;
   for (int depth = 0; depth < 8; depth++) { /* negations */
@@ -443,17 +445,18 @@ static void assume(walk* w, fnabi_term condition, bool holds) {
   }
 }
 
-/* --------------------------------------------------------- where paths meet */
+/* -------------------------------------------------------------------- joins */
 
-/* The value of register `index` where paths into a block meet that have other
- * ones: what the block finds there, which it does at most once. */
+/* A new term for register `index` at the start of a block, if the joining paths
+ * have different values in it. UNKNOWN in a loop, where blocks run repeatedly.
+ */
 static fnabi_term met(walk* w, const block* b, size_t index) {
   if (b->in_loop) return FNABI_TERM_UNKNOWN;
   return fnabi_term_make(&w->flow->terms, FNABI_TERM_OPAQUE, MET, w->ordinal,
                          b->offset, (uint32_t)index);
 }
 
-/* What is known of the state of a block when also the path `in` leads to it. */
+/* Joins the path `in` into the state of a block. */
 static void meet(walk* w, block* b, const fnabi_term* in) {
   fnabi_term* old = (fnabi_term*)(void*)w->flow->state.data + b->state;
   size_t registers = (size_t)w->values + w->refs;
@@ -486,7 +489,7 @@ static block* block_from(walk* w, uint64_t target) {
   return index == 0 ? NULL : &w->blocks[index - 1];
 }
 
-/* The path goes on at `target`, after the remaps. */
+/* Continues the path at `target`, after the remaps. */
 static void branch_to(walk* w, uint64_t target, const fnabi_operand* remap) {
   fnabi_vector* states = &w->flow->state;
   block* b = block_from(w, target);
@@ -532,7 +535,7 @@ static void branch_to(walk* w, uint64_t target, const fnabi_operand* remap) {
 
 /* -------------------------------------------------------------------- calls */
 
-/* A call that is gone through: its operands, and what they hold. */
+/* The call that is analysed. */
 typedef struct call {
   const fnabi_callee* callee;
   const fnabi_operand *segments, *operands, *results;
@@ -544,7 +547,7 @@ static uint32_t item(const fnabi_operand* list, uint32_t index) {
   return fnabi_operand_item(list, index);
 }
 
-/* The dims from operand `from` on. */
+/* Reads the dims from operand `from` on. */
 static uint32_t read_dims(walk* w, const call* c, uint32_t from,
                           fnabi_term dims[FNABI_RANK_MAX]) {
   uint32_t rank = c->operands->count - from;
@@ -575,15 +578,15 @@ static fnabi_term create_view(walk* w, const call* c, fnabi_term storage) {
     case FNABI_TERM_STORAGE:
     case FNABI_TERM_OPAQUE:
       break;
-    default: /* no buffer */
+    default: /* not a buffer */
       storage = FNABI_TERM_UNKNOWN;
   }
   return fnabi_term_view(&w->flow->terms, read_element_type(w, c, 3), rank,
                          dims, storage);
 }
 
-/* Every reference of the operands is used like that. Operands are moved when
- * their values were read. */
+/* Records the use of every reference among the operands, and empties the
+ * registers of moved ones. */
 static void use_all(walk* w, const call* c, uint32_t as) {
   for (uint32_t i = 0; i < c->operands->count; i++) {
     uint32_t number = item(c->operands, i);
@@ -591,7 +594,7 @@ static void use_all(walk* w, const call* c, uint32_t as) {
   }
 }
 
-/* How many operands the import has without those of a span. */
+/* The number of operands of an import that are not in a span. */
 static uint32_t fixed_operands(import_kind kind) {
   switch (kind) {
     case ASSERT_VIEW:
@@ -609,7 +612,7 @@ static uint32_t fixed_operands(import_kind kind) {
   }
 }
 
-/* What the only result of an import is; UNKNOWN where only its uses count. */
+/* Returns the only result of an import; UNKNOWN if only its uses matter. */
 static fnabi_term call_import(walk* w, const call* c) {
   fnabi_terms* terms = &w->flow->terms;
   uint64_t value;
@@ -667,7 +670,8 @@ static fnabi_term call_import(walk* w, const call* c) {
   return FNABI_TERM_UNKNOWN;
 }
 
-/* A term of a callee as one of this function: `arguments` are the caller's. */
+/* Translates a term of a callee to the caller, whose operands are `arguments`.
+ */
 static fnabi_term carry(walk* w, fnabi_term term, const fnabi_term* arguments,
                         uint32_t count) {
   fnabi_terms* terms = &w->flow->terms;
@@ -729,7 +733,7 @@ static fnabi_term carry(walk* w, fnabi_term term, const fnabi_term* arguments,
   return half == 0 ? carried : fnabi_term_half(terms, carried, half);
 }
 
-/* What the callee has proven of its arguments when it returns. */
+/* Adds what the callee has proven about its arguments when it returns. */
 static void learn_from(walk* w, const fnabi_flow_function* callee,
                        const fnabi_term* arguments) {
   const fnabi_flow* flow = w->flow;
@@ -766,7 +770,8 @@ static void write_results(walk* w, const call* c, const fnabi_term* results,
   }
 }
 
-/* The terms of the operands; false where they are none that are understood. */
+/* Reads the terms of the operands. Returns false if they do not match the
+ * calling convention. */
 static bool read_arguments(walk* w, const call* c, fnabi_vector* out) {
   fnabi_registers letters;
   char letter;
@@ -786,7 +791,7 @@ static bool read_arguments(walk* w, const call* c, fnabi_vector* out) {
   return true;
 }
 
-/* The results of a known function, carried over from the end of `out`. */
+/* Writes the results of a known function, translated to the caller. */
 static void call_function(walk* w, const call* c) {
   fnabi_flow* flow = w->flow;
   fnabi_vector* out = &flow->results;
@@ -854,7 +859,7 @@ static void run_call(walk* w, const fnabi_instruction* at) {
 
 /* ------------------------------------------------------------- instructions */
 
-/* Whether the results depend on integer operands alone. */
+/* Whether the results depend only on integer operands. */
 static bool is_pure(const fnabi_bytecode_op* op) {
   const char* letter = op->operands;
   int read = 0;
@@ -882,8 +887,7 @@ static void run_pure(walk* w, const fnabi_instruction* at) {
   write_register(w, to->kind, to->value, result);
 }
 
-/* An instruction that nothing else is known of: references are used and moved,
- * and its results are its own. */
+/* Any other instruction: moves references, and its results are new terms. */
 static void run_other(walk* w, const fnabi_instruction* at) {
   const char* name = at->op->name;
   uint32_t as = strncmp(name, "buffer.", 7) == 0 ? FNABI_USE_BYTES
@@ -954,7 +958,7 @@ static void run_return(walk* w, const fnabi_operand* list) {
   w->returns = true;
 }
 
-/* Both ways of a condition, each with what follows from it. */
+/* Continues both paths of a conditional branch, each with its assumption. */
 static void run_cond_br(walk* w, const fnabi_operand* o) {
   fnabi_term condition = read_i32(w, o[0].value);
   fnabi_term* facts = facts_of(w, w->now);
@@ -1120,8 +1124,8 @@ typedef struct step {
 #define UNPLACED UINT32_MAX
 #define ON_THE_WAY (UINT32_MAX - 1)
 
-/* Puts the blocks that can be reached in an order in which each comes after
- * those that lead to it, but for ways back. */
+/* Sorts the reachable blocks in reverse postorder: each after its predecessors,
+ * except along back edges. */
 static bool order_blocks(fnabi_flow* flow) {
   block* blocks = (block*)(void*)flow->blocks.data;
   const uint32_t* targets = (const uint32_t*)(const void*)flow->targets.data;
@@ -1147,7 +1151,7 @@ static bool order_blocks(fnabi_flow* flow) {
     blocks[next.index].place = ON_THE_WAY;
     if (!fnabi_vector_append(way, &next, sizeof next)) return false;
   }
-  /* They were left in the opposite order. */
+  /* They were appended in postorder. */
   uint32_t* order = (uint32_t*)(void*)flow->order.data;
   for (uint32_t i = 0; i < left / 2; i++) {
     uint32_t index = order[i];
@@ -1160,8 +1164,8 @@ static bool order_blocks(fnabi_flow* flow) {
   return true;
 }
 
-/* Marks the blocks that a cycle may go through: in any order, a cycle has ways
- * back, and they cover it. */
+/* Marks the blocks that may be in a cycle: those between the ends of a back
+ * edge. In any order of the blocks, the back edges of a cycle cover it. */
 static void mark_loops(fnabi_flow* flow) {
   block* blocks = (block*)(void*)flow->blocks.data;
   const uint32_t* targets = (const uint32_t*)(const void*)flow->targets.data;
@@ -1184,7 +1188,8 @@ static bool add_block(fnabi_flow* flow, uint32_t offset) {
   return fnabi_vector_append(&flow->blocks, &b, sizeof b);
 }
 
-/* Finds blocks, their targets, and functions that are called and not known. */
+/* Finds the blocks, their targets, and the callees that are not analysed yet.
+ */
 static bool find_blocks(fnabi_flow* flow, const fnabi_bytecode_view* view) {
   fnabi_error ignored;
   fnabi_instruction at;
@@ -1216,8 +1221,8 @@ static bool find_blocks(fnabi_flow* flow, const fnabi_bytecode_view* view) {
   return ended && !flow->terms.failed;
 }
 
-/* Makes the blocks of a function ready. Of one that is no list of blocks
- * nothing is known. */
+/* Prepares the blocks of a function. Returns false, so that nothing is known,
+ * if its code is not a sequence of blocks. */
 static bool scan(fnabi_flow* flow, const fnabi_function* f) {
   const fnabi_bytecode_view* view = &f->view;
   forget_blocks(flow);
@@ -1241,14 +1246,14 @@ static bool scan(fnabi_flow* flow, const fnabi_function* f) {
 
 /* ----------------------------------------------------------------- the walk */
 
-/* Counts the registers of a side; false where it has spans. */
+/* Counts the registers of a side. Returns false if it has spans. */
 static bool count_side(fnabi_text side, uint32_t* count) {
   *count = (uint32_t)side.size;
   return side.size < INT16_MAX &&
          (side.size == 0 || memchr(side.data, 'C', side.size) == NULL);
 }
 
-/* A number that the loader rounds up to a power of two. */
+/* The number of registers, which the loader rounds up to a power of two. */
 static uint32_t rounded(int16_t count) {
   uint32_t power = 1;
   while (count > 0 && power < (uint32_t)count) power *= 2;
@@ -1290,8 +1295,8 @@ static bool keep(fnabi_flow* flow, const walk* w, fnabi_flow_function* out) {
   return out->known;
 }
 
-/* Goes through the blocks until nothing changes, and then through those that
- * return: nothing follows from them before. */
+/* Analyses the blocks until no state changes, then the blocks that return,
+ * whose states are final only then. */
 static void go_through(walk* w) {
   const uint32_t* order = (const uint32_t*)(const void*)w->flow->order.data;
   size_t count = w->flow->order.size / sizeof *order;
@@ -1309,7 +1314,7 @@ static void go_through(walk* w) {
   }
 }
 
-/* Goes through a function whose blocks were found. */
+/* Analyses a function whose blocks are prepared. */
 static bool analyze(fnabi_flow* flow, uint32_t ordinal) {
   const fnabi_function* f = &flow->module->functions[ordinal];
   walk w = {.flow = flow, .function = f, .ordinal = ordinal};
@@ -1339,7 +1344,7 @@ static bool analyze(fnabi_flow* flow, uint32_t ordinal) {
   return w.abandoned || keep(flow, &w, &flow->functions[ordinal]);
 }
 
-/* A function whose callees are gone through before it. */
+/* A function whose callees are analysed first. */
 typedef struct frame {
   uint32_t ordinal;
   bool blocks, readable; /* its blocks were found; are those in the flow */
