@@ -1,4 +1,5 @@
-/* VM bytecode: the decoder, and what instructions refer to. */
+/* VM bytecode: the decoder of instructions, and the parts of a module that they
+ * refer to. */
 #include "module/bytecode.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 enum { FNABI_BYTECODE_PAGES(FEATURE) };
 #undef FEATURE
 
-/* The rows of each page begin at 0 and leave no number out. */
+/* The rows of each page are numbered from 0 without gaps. */
 #define ROW(page, number, identifier, name, operands, since) \
   {FNABI_OP_##identifier, since, FEATURE_##page, name, operands},
 static const fnabi_bytecode_op core[] = {FNABI_BYTECODE_CORE(ROW)};
@@ -44,7 +45,7 @@ static uint64_t little(const uint8_t* bytes, unsigned count) {
   return value;
 }
 
-/* What is left to decode; offsets are in the function. */
+/* The bytes that are left; offsets are relative to the function. */
 typedef struct cursor {
   const uint8_t* code;
   uint32_t at, end;
@@ -62,7 +63,7 @@ static bool read_value(cursor* c, unsigned bytes, fnabi_operand* operand) {
   return true;
 }
 
-/* A u16 count and entries of `width` bytes. */
+/* Reads a u16 count and entries of `width` bytes. */
 static bool read_entries(cursor* c, unsigned width, fnabi_operand* operand) {
   operand->offset = c->at;
   if (!has(c, 2)) return false;
@@ -103,8 +104,8 @@ static bool read_cases(cursor* c, fnabi_operand* operand) {
   return true;
 }
 
-/* The cases lie where they lay when the instruction was decoded. The first one
- * begins at operand->offset + 2, which says what is even. */
+/* Alignment depends on the offset in the function. The first case begins at
+ * operand->offset + 2. */
 bool fnabi_operand_case(const fnabi_operand* cases, uint32_t* at,
                         fnabi_operand* target, fnabi_operand* remap) {
   uint32_t begin = cases->offset + 2;
@@ -190,7 +191,7 @@ void fnabi_registers_begin(fnabi_registers* r, fnabi_text side,
   *r = (fnabi_registers){.side = side, .segments = segments};
 }
 
-/* After the 'D' of the span, or at the end. */
+/* The offset after the 'D' of the span, or the end. */
 static void leave_span(fnabi_registers* r) {
   while (r->at < r->side.size && r->side.data[r->at] != 'D') r->at++;
   if (r->at < r->side.size) r->at++;
@@ -204,7 +205,7 @@ static bool enter_span(fnabi_registers* r, uint32_t item) {
     return false;
   }
   r->left = fnabi_operand_item(r->segments, item);
-  r->span = r->at; /* not 0: there is a 'C' before it */
+  r->span = r->at; /* not 0, because a 'C' precedes it */
   if (r->left == 0 || r->at >= r->side.size || r->side.data[r->at] == 'D')
     leave_span(r);
   return true;
@@ -233,7 +234,7 @@ char fnabi_registers_step(fnabi_registers* r) {
 
 /* ------------------------------------------------------------------ modules */
 
-/* An array for `count` elements, NULL with none. */
+/* Allocates an array of `count` elements; NULL if `count` is 0. */
 static bool make(fnabi_bytecode* b, void** array, size_t count, size_t size) {
   if (count == 0) return true;
   *array = calloc(count, size);
@@ -247,7 +248,7 @@ static bool read_text(fnabi_bytecode* b, const fnabi_fb_view* view,
   return fnabi_fb_string(&b->fb, view, field, &text->data, &text->size);
 }
 
-/* The signature that the offset at `from` leads to. */
+/* Reads the signature that the offset at `from` refers to. */
 static bool read_signature(fnabi_bytecode* b, const fnabi_fb_table* table,
                            size_t from, fnabi_callee* callee) {
   fnabi_fb_view view;
@@ -269,7 +270,7 @@ static bool read_signature(fnabi_bytecode* b, const fnabi_fb_table* table,
   return true;
 }
 
-/* Each table is found, with memory for its parts, before parts are read. */
+/* Finds all tables and allocates memory for their parts before reading them. */
 static bool find_types(fnabi_bytecode* b, const fnabi_fb_field* field) {
   return fnabi_fb_tables(&b->fb, &b->root, field, &b->type_place,
                          &b->type_count) &&
@@ -301,7 +302,7 @@ static bool read_import_table(fnabi_bytecode* b, const fnabi_fb_field* field,
       !read_text(b, &view, &fields[IMPORT_NAME], &import->name))
     return false;
   uint16_t at = view.shape->at[signature->id];
-  import->readable = true; /* without a signature: no arguments, no results */
+  import->readable = true; /* no signature: no arguments and results */
   return at == 0 ||
          read_signature(b, signature->table, view.place + at, import);
 }
@@ -324,7 +325,7 @@ static bool find_functions(fnabi_bytecode* b, const fnabi_fb_field* fields) {
               sizeof *b->functions);
 }
 
-/* The struct FunctionDescriptor at `place`. */
+/* Reads the struct FunctionDescriptor at `place`. */
 static void read_descriptor(const fnabi_bytecode* b, size_t place,
                             fnabi_function* f) {
   const uint8_t* d = b->fb.data + place;
@@ -357,7 +358,7 @@ static bool read_function(fnabi_bytecode* b, const fnabi_fb_field* fields,
          fnabi_fb_in_element(&b->fb, signatures->name, ordinal);
 }
 
-/* Functions are called by their first export. */
+/* The name of a function is that of its first export. */
 static bool read_exports(fnabi_bytecode* b, const fnabi_fb_field* field) {
   const fnabi_fb_field* fields = field->table->fields;
   size_t place, count;
@@ -383,9 +384,9 @@ static bool read_local_name(fnabi_bytecode* b, const fnabi_fb_field* field,
          read_text(b, &view, &field->table->fields[SOURCE_MAP_NAME], name);
 }
 
-/* Up to version 16 the debug database has an entry for each function, in their
- * order, which names those that are not exported. Where an entry and an export
- * do not agree, it is not that list. */
+/* Up to version 16 the debug database has one entry per function, in order,
+ * with the names of internal functions. If an entry contradicts an export, the
+ * database is not such a list and is ignored. */
 static bool read_debug(fnabi_bytecode* b, const fnabi_fb_field* debug) {
   const fnabi_fb_field* field = &debug->table->fields[DEBUG_FUNCTIONS];
   size_t place, count;
@@ -464,7 +465,7 @@ static uint64_t root_place(const fnabi_bytecode* b,
   return b->fb.origin + b->root.place + b->root.shape->at[field->id];
 }
 
-/* Finds all that instructions refer to, but read-only data. */
+/* Finds everything that instructions refer to, except read-only data. */
 static bool begin(fnabi_bytecode* b, const char* data, size_t size,
                   fnabi_error* error) {
   const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
@@ -514,7 +515,7 @@ bool fnabi_bytecode_open(fnabi_bytecode* b, const char* data, size_t size,
   return read_rodata(b, &fields[MODULE_RODATA], (const uint8_t*)data, size);
 }
 
-/* Reads what an operand refers to; *calls where that is a function. */
+/* Reads the target of an operand. Sets *calls if it is a function. */
 static bool read_referred(fnabi_bytecode* b, const fnabi_operand* operand,
                           bool* calls) {
   const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
@@ -541,7 +542,7 @@ bool fnabi_bytecode_open_function(fnabi_bytecode* b, const char* data,
                                   fnabi_error* error) {
   const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
   fnabi_instruction at;
-  fnabi_error later; /* whoever reads the instructions reports it */
+  fnabi_error later; /* the caller decodes the instructions and reports it */
   bool calls = false;
   if (!begin(b, data, size, error)) return false;
   if (!fnabi_bytecode_known(b, &later) || ordinal >= b->function_count)

@@ -1,6 +1,5 @@
-/* What is wrong with the bytecode of a module: what the official runtime
- * refuses when it loads it, and what that runtime lets pass although it can
- * crash or hang. */
+/* Verifies the bytecode of a module: finds what the official runtime refuses to
+ * load, and what it loads although a call can crash or hang. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +14,13 @@
 #define REF_LIMIT 0x3FFF
 #define YIELD (1u << 2)
 
-/* Later ones are worse. */
+/* In ascending order. */
 typedef enum severity { NOTICE, UNSAFE, ERROR } severity;
 static const char* const severity_names[] = {"notice", "unsafe", "error"};
 
-/* What an instruction of registers and immediates alone, which most are, has to
- * be looked at for: up to SLOTS registers, by their offset in it and by what
- * they must be. A slot that is not needed repeats the first one. */
+/* What to check in an instruction that has only registers and immediates, as
+ * most do: up to SLOTS registers, with their offsets in the instruction and
+ * their kinds. An unused slot repeats the first one. */
 enum { SLOTS = 4 };
 enum { NARROW, WIDE, FIXED_REF, MOVABLE_REF };
 typedef struct shape {
@@ -40,8 +39,8 @@ typedef struct check {
   /* the function that is checked, and its state */
   size_t ordinal;
   const fnabi_function* f;
-  severity single; /* of a single operand, which not all runtimes look at */
-  uint32_t values, refs; /* registers by bank, as the runtime rounds them */
+  severity single; /* of errors in single operands; some runtimes ignore them */
+  uint32_t values, refs; /* registers by bank, rounded as in the runtime */
   uint32_t blocks;
   const fnabi_instruction* at; /* NULL outside of instructions */
   bool sound;
@@ -110,13 +109,13 @@ static bool report(check* c, severity how, int32_t code, uint64_t offset,
   return fnabi_fb_spend(&c->b->fb, c->w->size - before, 0);
 }
 
-/* About the descriptor of the function. */
+/* Reports a finding about the descriptor of the function. */
 static bool report_function(check* c, severity how, int32_t code, unsigned at,
                             const char* part, const char* detail) {
   return report(c, how, code, c->f->place + at, part, detail);
 }
 
-/* About a place in the bytes of the function. */
+/* Reports a finding about an offset in the function. */
 static bool report_at(check* c, severity how, int32_t code, uint32_t offset,
                       const char* detail) {
   return report(c, how, code, c->f->view.origin + offset, NULL, detail);
@@ -143,8 +142,8 @@ static bool report_left_out(check* c) {
 
 /* ---------------------------------------------------------------- registers */
 
-/* Whether a register is one of the function, and of the kind that a letter of
- * the table says, or 0 for either bank. */
+/* Whether a register exists in the function and has the kind of a letter of the
+ * table; 0 accepts either bank. */
 static inline bool fits(const check* c, uint16_t value, char kind) {
   switch (kind) {
     case 'i':
@@ -164,7 +163,7 @@ static inline bool fits(const check* c, uint16_t value, char kind) {
          (int32_t)(value & FNABI_REGISTER_REF_NUMBER) < c->f->refs;
 }
 
-/* Reports a register that does not fit. */
+/* Reports an invalid register. */
 static bool report_register(check* c, uint16_t value, char kind, severity how,
                             uint32_t offset) {
   char detail[DETAIL];
@@ -196,13 +195,13 @@ static bool report_register(check* c, uint16_t value, char kind, severity how,
   return true;
 }
 
-/* `how` is how bad it is when the runtime would have to refuse it. */
+/* `how` is the severity of a register that the runtime should refuse. */
 static inline bool check_register(check* c, uint16_t value, char kind,
                                   severity how, uint32_t offset) {
   return fits(c, value, kind) || report_register(c, value, kind, how, offset);
 }
 
-/* A list of registers of one kind, or of either bank for 0. */
+/* Checks a list of registers of one kind; 0 accepts either bank. */
 static bool check_list(check* c, const fnabi_operand* list, char kind) {
   for (uint32_t i = 0; i < list->count; i++)
     if (!check_register(c, fnabi_operand_item(list, i), kind, ERROR,
@@ -211,7 +210,8 @@ static bool check_list(check* c, const fnabi_operand* list, char kind) {
   return true;
 }
 
-/* Pairs that the runtime copies whatever their banks are. */
+/* Checks the pairs of a remap list. The runtime copies them without checking
+ * their banks. */
 static bool check_remap(check* c, const fnabi_operand* remap) {
   for (uint32_t i = 0; i < remap->count; i++) {
     uint16_t source = fnabi_operand_source(remap, i);
@@ -229,8 +229,8 @@ static bool check_remap(check* c, const fnabi_operand* remap) {
 
 /* -------------------------------------------------------------------- calls */
 
-/* The registers of a call or a return, by the side of the convention that they
- * are for. */
+/* Checks the registers of a call or a return against a side of the calling
+ * convention. */
 static bool check_side(check* c, const fnabi_operand* list, fnabi_text side,
                        const fnabi_operand* segments) {
   fnabi_registers r;
@@ -258,8 +258,8 @@ static bool check_side(check* c, const fnabi_operand* list, fnabi_text side,
   return report_at(c, UNSAFE, FNABI_BYTECODE_SURPLUS, list->offset, "");
 }
 
-/* What the runtime does not look at: a size for each item of the convention,
- * and a fixed one for those that are no spans. */
+/* Checks the segment sizes, which the runtime ignores: one for each item of the
+ * convention, FNABI_SEGMENT_SINGLE for those that are not spans. */
 static bool check_segments(check* c, const fnabi_operand* segments,
                            fnabi_text side) {
   uint32_t item = 0;
@@ -276,15 +276,15 @@ static bool check_segments(check* c, const fnabi_operand* segments,
                    "too many");
 }
 
-/* The runtime compares whether an internal ordinal is not 0, in place of the
- * ordinal, with the number of functions. */
+/* The runtime has a defect: it compares `ordinal != 0` instead of the ordinal
+ * of an internal function with the number of functions. */
 static severity missing_callee(const check* c, uint64_t value) {
   return (value & FNABI_CALLEE_IMPORT) != 0 || c->b->function_count < 2
              ? ERROR
              : UNSAFE;
 }
 
-/* Registers that no convention says anything about; import.resolved has none. */
+/* Checks registers without a calling convention; import.resolved has none. */
 static bool check_either(check* c, const fnabi_operand* lists[2]) {
   return lists[0] == NULL ||
          (check_list(c, lists[0], 0) && check_list(c, lists[1], 0));
@@ -343,7 +343,7 @@ static bool check_cases(check* c, const fnabi_operand* cases) {
   fnabi_operand target, remap;
   uint32_t at = 0;
   while (fnabi_operand_case(cases, &at, &target, &remap)) {
-    target.offset = cases->offset; /* that of the list will do */
+    target.offset = cases->offset; /* reports use the list's offset */
     if (!check_target(c, &target) || !check_padding(c, &remap) ||
         !check_remap(c, &remap))
       return false;
@@ -351,14 +351,15 @@ static bool check_cases(check* c, const fnabi_operand* cases) {
   return true;
 }
 
-/* A number that must be below a limit. */
+/* Checks that a number is below a limit. */
 static bool check_ordinal(check* c, const fnabi_operand* operand, severity how,
                           int32_t code, uint64_t limit) {
   return operand->value < limit ||
          report_number(c, how, code, operand->offset, operand->value, limit);
 }
 
-/* The runtime adds the width in 32 bits, and takes an f64 for 4 bytes. */
+/* The runtime adds the width in 32 bits, and uses 4 bytes as the width of an
+ * f64. What passes its check but is out of range is unsafe. */
 static bool check_global(check* c, const fnabi_operand* operand) {
   uint64_t width = operand->kind == 'g' ? 4 : 8;
   uint64_t bytes = c->b->value_bytes;
@@ -402,7 +403,7 @@ static bool check_operand(check* c, const fnabi_operand* operand) {
       return check_padding(c, operand) &&
              check_list(c, operand, operand->element);
     default:
-      return true; /* immediates, strings; * # c C by what they belong to */
+      return true; /* immediates and strings; check_lists checks * # c C */
   }
 }
 
@@ -414,7 +415,7 @@ static const fnabi_operand* last_of_kind(const fnabi_instruction* at, char kind,
   return NULL;
 }
 
-/* The operands that only mean something together. */
+/* Checks the operands that depend on each other. */
 static bool check_lists(check* c, const fnabi_instruction* at) {
   const fnabi_operand* lists[2] = {last_of_kind(at, '*', false),
                                    last_of_kind(at, '*', true)};
@@ -458,8 +459,9 @@ static bool check_instruction(check* c, const fnabi_instruction* at) {
 
 enum { SIMPLE = 1, OTHER = 2 };
 
-/* By their kind: a register fits when it has none of the bits in `odd` and,
- * with those in `flip` flipped and those in `drop` dropped, is below `limit`. */
+/* The bounds of a kind of register. It is valid if it has none of the bits in
+ * `odd` and, after flipping the bits in `flip` and clearing those in `drop`, is
+ * below `limit`. */
 typedef struct bounds {
   uint32_t odd, flip, drop, limit;
 } bounds;
@@ -511,9 +513,9 @@ static void find_shape(const check* c, const fnabi_bytecode_op* row, shape* s) {
   s->state = SIMPLE;
 }
 
-/* Accepts such an instruction without decoding it. Returns its size; 0 for
- * another one, or where something is wrong with it: then check_instruction
- * says what. */
+/* Fast path: accepts a simple instruction without decoding it and returns its
+ * size. Returns 0 if it is not simple or not valid; check_instruction then
+ * handles it. */
 static inline uint32_t accept_simple(check* c, const bounds of[4],
                                      uint32_t offset) {
   const fnabi_bytecode_view* view = &c->f->view;
@@ -539,7 +541,7 @@ static inline uint32_t accept_simple(check* c, const bounds of[4],
 
 /* ---------------------------------------------------------------- functions */
 
-/* Reports the branches to something else than a marker. */
+/* Reports branches to offsets without a block marker. */
 static bool report_targets(check* c) {
   fnabi_instruction at;
   fnabi_error ignored;
@@ -580,8 +582,8 @@ static bool check_targets(check* c) {
   return true;
 }
 
-/* The instructions from the first to the last byte. Goes on after what does not
- * hinder it; *complete says whether it came to the end. */
+/* Checks all instructions. Continues after findings if it can; *complete is
+ * whether it reached the end. */
 static bool check_code(check* c, bool* complete) {
   const fnabi_bytecode_view* view = &c->f->view;
   fnabi_instruction at;
@@ -592,7 +594,7 @@ static bool check_code(check* c, bool* complete) {
   *complete = false;
   for (uint32_t o = 0; o < view->size; o += at.size) {
     if (!in_block && o + 1 == view->size && o != 0) {
-      *complete = true; /* the runtime does not look at it */
+      *complete = true; /* the runtime ignores it */
       c->at = NULL;
       return report_at(c, NOTICE, FNABI_BYTECODE_TRAILING, o, "");
     }
@@ -659,7 +661,7 @@ static bool check_requirements(check* c) {
                          detail);
 }
 
-/* The registers that arguments come in; internal functions have no spans. */
+/* Checks the registers of the arguments; internal functions have no spans. */
 static bool check_arguments(check* c) {
   const fnabi_callee* callee = &c->f->callee;
   uint32_t values = 0, refs = 0;

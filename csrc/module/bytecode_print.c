@@ -29,7 +29,7 @@ typedef struct printer {
   uint32_t marker_count;
 } printer;
 
-/* Of a register by its letter; 0 is a value of unknown type. */
+/* The tag of a register by its letter; 0 is a value of unknown type. */
 static const char* kind_name(char kind, bool ref) {
   if (ref) return "ref";
   switch (kind) {
@@ -61,10 +61,10 @@ static double as_f64(uint64_t bits) {
   return value;
 }
 
-/* The sides of what an instruction calls or returns, by which the registers of
- * its lists have types. */
+/* The sides of the calling convention that give the registers of an
+ * instruction's lists their types. */
 typedef struct sides {
-  const fnabi_callee* callee; /* NULL: none that can be read */
+  const fnabi_callee* callee; /* NULL: unreadable */
   const fnabi_operand* segments;
 } sides;
 
@@ -78,7 +78,7 @@ static bool find_sides(printer* p, const fnabi_instruction* at, sides* s) {
     if (operand->kind == '#') s->segments = operand;
   }
   if (s->callee == NULL) return true;
-  /* Its name and its convention are gone through for each call. */
+  /* Each call processes the name and the convention of its callee. */
   if (!fnabi_fb_spend(&p->b->fb, s->callee->cconv.size + s->callee->name.size,
                       0))
     return false;
@@ -86,8 +86,8 @@ static bool find_sides(printer* p, const fnabi_instruction* at, sides* s) {
   return true;
 }
 
-/* The registers of a list: of a call the operands or the results, of a return
- * the results. */
+/* The registers of a list: the operands or results of a call, or the results of
+ * a return. */
 static void begin_list(const sides* s, const fnabi_instruction* at,
                        const fnabi_operand* list, fnabi_registers* r) {
   fnabi_text none = {NULL, 0};
@@ -143,7 +143,7 @@ static void pack_immediate(fnabi_writer* w, const fnabi_operand* operand) {
   }
 }
 
-/* An ordinal, or an offset, with what it belongs to. */
+/* Packs an ordinal or an offset with the name of its target. */
 static void pack_global(fnabi_writer* w, const fnabi_operand* operand) {
   fnabi_pack_array(w, 3);
   fnabi_pack_uint(w, GLOBAL);
@@ -201,7 +201,7 @@ static void pack_segments(fnabi_writer* w, const fnabi_operand* segments) {
   }
 }
 
-/* Packs as many operands as the list has entries. */
+/* Packs one operand per entry of the list. */
 static uint32_t pack_list(printer* p, const fnabi_instruction* at,
                           const fnabi_operand* list, const sides* s) {
   fnabi_registers r;
@@ -318,7 +318,7 @@ static bool begin(fnabi_bytecode* b, const char* data, size_t size,
          (ordinal < b->function_count || fail_ordinal(error));
 }
 
-/* Puts the function before the path of an error in its bytes. */
+/* Adds the function to the path of an error in its bytes. */
 static bool fail_in(size_t ordinal, fnabi_error* error) {
   fnabi_path_index(error, ordinal);
   fnabi_path_field(error, "function_descriptors");
@@ -383,7 +383,7 @@ static void put_hex(fnabi_writer* w, uint64_t value, int digits) {
     fnabi_put_byte(w, (uint8_t)"0123456789ABCDEF"[value >> (4 * i) & 15]);
 }
 
-/* Between quotes, with all but visible ASCII and UTF-8 escaped. */
+/* Writes quoted text; escapes everything except visible ASCII and UTF-8. */
 static void put_quoted(fnabi_writer* w, const char* text, size_t size) {
   fnabi_put_byte(w, '"');
   for (size_t i = 0; i < size;) {
@@ -422,7 +422,8 @@ static void put_name(fnabi_writer* w, fnabi_text name) {
     put_quoted(w, name.data, name.size);
 }
 
-/* A float by the fewest digits that are always enough, whatever the locale. */
+/* Writes a float with the number of digits that always round-trips,
+ * independently of the locale. */
 static void put_float(fnabi_writer* w, double value, int digits) {
   char text[40];
   int size = snprintf(text, sizeof text, "%.*g", digits, value);
@@ -445,7 +446,7 @@ static void put_register(fnabi_writer* w, uint16_t value, char kind) {
   }
 }
 
-/* Blocks have numbers in their order; what is no block is an offset. */
+/* Writes the number of a block, or the offset if there is no block. */
 static void put_block(printer* p, uint64_t offset) {
   uint32_t low = 0, high = p->marker_count;
   while (low < high) {
@@ -488,7 +489,8 @@ static void put_cases(printer* p, const fnabi_operand* cases) {
   put(p->w, "]");
 }
 
-/* Registers with commas; the tuples of a span are in brackets. */
+/* Writes registers separated by commas; the tuples of a span are in brackets.
+ */
 static void put_list(printer* p, const fnabi_instruction* at,
                      const fnabi_operand* list, const sides* s) {
   fnabi_registers r;
@@ -587,7 +589,7 @@ static bool put_operand(printer* p, const fnabi_instruction* at,
   return true;
 }
 
-/* What the number alone does not show. */
+/* Writes a comment with the name of what a number refers to. */
 static void put_comment(printer* p, const fnabi_instruction* at) {
   const fnabi_operand* operand = &at->operands[0];
   if (at->op->op == FNABI_OP_CONST_I32 &&
@@ -610,7 +612,7 @@ static void put_comment(printer* p, const fnabi_instruction* at) {
   }
 }
 
-/* Operands with commas; those of a call are in parentheses. */
+/* Writes operands separated by commas; those of a call are in parentheses. */
 static bool put_operands(printer* p, const fnabi_instruction* at,
                          const sides* s) {
   bool first = true, open = false;
@@ -664,7 +666,7 @@ static bool put_instruction(printer* p, const fnabi_instruction* at) {
   return true;
 }
 
-/* The arguments with the registers that they come in. */
+/* Writes the arguments with their registers. */
 static void put_arguments(fnabi_writer* w, fnabi_text side) {
   uint32_t values = 0, refs = 0;
   put(w, "(");
@@ -711,7 +713,7 @@ static bool put_head(printer* p, size_t ordinal) {
   return fnabi_fb_spend(&p->b->fb, callee->cconv.size + callee->name.size, 0);
 }
 
-/* There are as many as bytes, at most. */
+/* There is at most one per byte. */
 static bool find_markers(printer* p, fnabi_error* error) {
   fnabi_instruction at;
   uint32_t capacity = 0;

@@ -15,18 +15,19 @@ typedef struct edge {
   const uint8_t* items;
 } edge;
 
-/* What an instruction does to a register. */
+/* The write of an instruction to a register. */
 typedef struct write {
   uint32_t reg;
   uint32_t instruction;
   fnabi_reference value;
-  uint32_t source; /* the register that it copies, else REGISTERS */
+  uint32_t source; /* the register that it copies, or REGISTERS */
 } write;
 
-/* What a register holds at the start of a block: an entry of the hash table. */
+/* An entry of the hash table: the content of a register at the start of a
+ * block. */
 typedef struct start {
   uint32_t block, reg;
-  uint32_t query; /* the last one that came here; 0 for a free entry */
+  uint32_t query; /* the last query that reached it; 0: free */
   bool known;
   fnabi_reference value;
 } start;
@@ -52,7 +53,7 @@ static bool spend(fnabi_reach* r, uint64_t steps, fnabi_error* error) {
 
 /* ------------------------------------------------------------ the function */
 
-/* The index in a sorted list, UINT32_MAX where it is not in it. */
+/* Returns the index in a sorted list, or UINT32_MAX. */
 static uint32_t find_u32(const fnabi_vector* list, uint32_t value) {
   const uint32_t* numbers = (const uint32_t*)(const void*)list->data;
   uint32_t low = 0, high = (uint32_t)(list->size / sizeof value);
@@ -87,7 +88,7 @@ static bool is_list(const fnabi_operand* operand) {
   return operand->kind == '*' || operand->kind == '[';
 }
 
-/* The references that an instruction empties by moving them, or discards. */
+/* Records the references that an instruction moves or discards. */
 static bool add_moves(fnabi_reach* r, const fnabi_instruction* at,
                       uint32_t index) {
   const fnabi_reference null = {FNABI_REFERENCE_NULL, 0};
@@ -110,7 +111,7 @@ static bool add_moves(fnabi_reach* r, const fnabi_instruction* at,
   return true;
 }
 
-/* The references that an instruction writes. */
+/* Records the references that an instruction writes. */
 static bool add_writes(fnabi_reach* r, const fnabi_instruction* at,
                        uint32_t index) {
   for (unsigned k = 0; k < at->count; k++) {
@@ -131,7 +132,7 @@ static bool add_writes(fnabi_reach* r, const fnabi_instruction* at,
           value = (fnabi_reference){FNABI_REFERENCE_GLOBAL, (uint32_t)number};
           break;
         case FNABI_OP_ASSIGN_REF:
-        case FNABI_OP_CAST_ANY_REF: /* of another type it fails or is null */
+        case FNABI_OP_CAST_ANY_REF: /* otherwise fails or is null */
           source = (uint32_t)number & FNABI_REGISTER_REF_NUMBER;
           if (at->op->op == FNABI_OP_CAST_ANY_REF) source = REGISTERS;
           break;
@@ -155,7 +156,7 @@ static bool add_writes(fnabi_reach* r, const fnabi_instruction* at,
   return true;
 }
 
-/* The blocks that an instruction may go on to. */
+/* Records the blocks that an instruction may branch to. */
 static bool add_edges(fnabi_reach* r, const fnabi_instruction* at,
                       uint32_t index) {
   for (unsigned k = 0; k < at->count; k++) {
@@ -175,8 +176,9 @@ static bool add_edges(fnabi_reach* r, const fnabi_instruction* at,
   return true;
 }
 
-/* Sorts elements of a size by their first or second number, which is below
- * `keys`, and stably; *begins then says where those of each number begin. */
+/* Stable counting sort of elements by their first or second number, which is
+ * below `keys`. *begins receives the index of the first element of each number.
+ */
 static bool sort(fnabi_vector* list, size_t size, size_t member, uint32_t keys,
                  fnabi_vector* begins, fnabi_error* error) {
   size_t count = list->size / size;
@@ -274,7 +276,7 @@ void fnabi_reach_close(fnabi_reach* r) {
 
 /* ---------------------------------------------------------------- questions */
 
-/* The block of an instruction. */
+/* Returns the block of an instruction. */
 static uint32_t block_of(const fnabi_reach* r, uint32_t instruction) {
   const uint32_t* markers = (const uint32_t*)(const void*)r->blocks.data;
   uint32_t low = 0, high = COUNT(r->blocks, uint32_t);
@@ -288,8 +290,8 @@ static uint32_t block_of(const fnabi_reach* r, uint32_t instruction) {
   return low;
 }
 
-/* The last write to the register before the instruction, NULL where there is
- * none in its block. */
+/* Returns the last write to the register before the instruction in its block,
+ * or NULL. */
 static const write* last_write(const fnabi_reach* r, uint32_t block,
                                uint32_t instruction, uint32_t reg) {
   if (reg + 1 >= COUNT(r->first, uint32_t)) return NULL; /* nothing writes it */
@@ -307,8 +309,9 @@ static const write* last_write(const fnabi_reach* r, uint32_t block,
   return found->instruction > *AT(r->blocks, uint32_t, block) ? found : NULL;
 }
 
-/* Follows a register back within its block. True where that tells what it
- * holds; else *reg is the register at the block's start. */
+/* Follows a register backwards within its block. Returns true if that
+ * determines its content; otherwise *reg is the register at the start of the
+ * block. */
 static bool follow(const fnabi_reach* r, uint32_t block, uint32_t instruction,
                    uint32_t* reg, fnabi_reference* value) {
   const write* w;
@@ -323,8 +326,8 @@ static bool follow(const fnabi_reach* r, uint32_t block, uint32_t instruction,
   return false;
 }
 
-/* Follows a register back over the copies of a branch, which are done one after
- * the other. True where one of them leaves it empty. */
+/* Follows a register backwards through the sequential copies of a branch.
+ * Returns true if one of them empties it. */
 static bool unmap(const edge* e, uint32_t* reg) {
   fnabi_operand remap = {.items = e->items, .count = e->pairs};
   for (uint32_t i = e->pairs; i-- > 0;) {
@@ -344,8 +347,8 @@ static bool unmap(const edge* e, uint32_t* reg) {
   return false;
 }
 
-/* The entry of the hash table, a new one where it has none; NULL when out of
- * memory. */
+/* Finds or creates an entry of the hash table. Returns NULL if memory is
+ * exhausted. */
 static start* lookup(fnabi_reach* r, uint32_t block, uint32_t reg) {
   uint32_t capacity = COUNT(r->known, start);
   if (2 * (r->known_count + 1) > capacity) {
@@ -379,7 +382,7 @@ typedef struct pending {
   uint32_t block, reg;
 } pending;
 
-/* Takes one more value into account; false where two differ. */
+/* Joins one more value. Returns false if it differs from the others. */
 static bool join(bool* any, fnabi_reference* all, fnabi_reference one) {
   bool same = one.kind != FNABI_REFERENCE_UNKNOWN &&
               (!*any || (all->kind == one.kind && all->number == one.number));
@@ -388,8 +391,8 @@ static bool join(bool* any, fnabi_reference* all, fnabi_reference one) {
   return same;
 }
 
-/* Puts the start of a block on the list, unless this query was there; or takes
- * what is known of it. */
+/* Adds the start of a block to the list unless this query has visited it, or
+ * joins its known content. */
 static bool visit(fnabi_reach* r, uint32_t block, uint32_t reg, bool* any,
                   fnabi_reference* all, bool* agree, fnabi_error* error) {
   start* s = lookup(r, block, reg);
@@ -434,7 +437,7 @@ bool fnabi_reach_find(fnabi_reach* r, uint32_t instruction, uint32_t reg,
     }
   }
   if (!agree || !any) *found = unknown;
-  /* All that was visited holds the same. */
+  /* Every visited entry has the same content. */
   for (uint32_t i = 0;
        found->kind != FNABI_REFERENCE_UNKNOWN && i < COUNT(r->pending, pending);
        i++) {

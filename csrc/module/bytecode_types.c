@@ -1,8 +1,8 @@
-/* The types that bytecode proves, as a message.
+/* Packs the types that bytecode proves.
  *
- * An argument is what it is asserted to be on every path to a return; a result
- * is what it was created as, or the argument that it is. Dims of which nothing
- * is proven are dynamic, and the same symbol stands for dims that are the same
+ * The type of an argument is what every path to a return asserts. The type of a
+ * result is that of its creation, or of the argument that is returned. Dims
+ * that nothing proves are dynamic. Dims with the same symbol are the same
  * value. */
 #include "module/bytecode_types.h"
 
@@ -29,7 +29,7 @@ void fnabi_bytecode_types_close(fnabi_bytecode_types* types) {
 
 /* -------------------------------------------------------------------- types */
 
-/* The upper byte of an element type, and how many bits there may be. */
+/* The kind (upper byte) of an element type, and its possible bit counts. */
 static const struct {
   uint8_t number, bits; /* 0: any */
   fnabi_dtype_kind kind;
@@ -38,7 +38,7 @@ static const struct {
     {0x10, 0, FNABI_DTYPE_SIGNLESS, ""},
     {0x11, 0, FNABI_DTYPE_SIGNED, ""},
     {0x12, 0, FNABI_DTYPE_UNSIGNED, ""},
-    {0x13, 8, FNABI_DTYPE_BOOL, ""}, /* a byte each */
+    {0x13, 8, FNABI_DTYPE_BOOL, ""}, /* one byte per element */
     {0x21, 0, FNABI_DTYPE_FLOAT, ""},
     {0x22, 16, FNABI_DTYPE_BFLOAT, ""},
     {0x23, 0, FNABI_DTYPE_COMPLEX, ""}, /* of both parts */
@@ -63,16 +63,16 @@ static bool dtype_of(uint32_t element_type, fnabi_dtype* dtype) {
   return false;
 }
 
-/* A function whose types are written. */
+/* The function whose types are packed. */
 typedef struct typing {
   fnabi_bytecode_types* types;
   const fnabi_function* function;
-  const fnabi_flow_function* known; /* NULL: it has no references */
+  const fnabi_flow_function* known; /* NULL: the function has no references */
   size_t argument_count, result_count;
 } typing;
 
-/* The references whose uses show their type. A fence is waited for, signaled,
- * or both. */
+/* Uses that reveal the type of a reference. A fence may be waited for,
+ * signaled, or both. */
 static const char* ref_name(uint32_t uses) {
   switch (uses) {
     case FNABI_USE_VIEW:
@@ -90,7 +90,7 @@ static const char* ref_name(uint32_t uses) {
   }
 }
 
-/* What is known of a value: a VIEW, or else its uses. */
+/* What is known about a value: a VIEW or, if there is none, its uses. */
 typedef struct value {
   fnabi_term view;
   uint32_t uses;
@@ -117,8 +117,9 @@ static value result_at(const typing* t, size_t index) {
   return (value){FNABI_TERM_UNKNOWN, 0};
 }
 
-/* The dim that stands for one: of an argument's dim what it is asserted to be,
- * of several that are asserted to be one another the first term. */
+/* Returns the representative of a dim: the value that an argument's dim is
+ * asserted to have or, for dims asserted to equal each other, the first term.
+ */
 static fnabi_term canonical(const typing* t, fnabi_term dim) {
   enum { STEPS = 8 };
   const fnabi_terms* terms = &t->types->flow.terms;
@@ -139,10 +140,11 @@ static fnabi_term canonical(const typing* t, fnabi_term dim) {
     dim = next;
     if (dim < least) least = dim;
   }
-  return least; /* they go round */
+  return least; /* they form a cycle */
 }
 
-/* Of a view whose element type is stated; the dims of others are not. */
+/* Writes a view if its element type is known; otherwise its dims are not
+ * either. */
 static uint32_t rank_of(const typing* t, fnabi_term view) {
   const fnabi_term_node* n = node_of(t, view);
   fnabi_dtype dtype;
@@ -156,7 +158,7 @@ static fnabi_term dim_of(const typing* t, fnabi_term view, uint32_t index) {
       t, fnabi_term_view_dim(&t->types->flow.terms, node_of(t, view), index));
 }
 
-/* Whether the type is more than a reference to anything. */
+/* Whether the type is more specific than a reference to anything. */
 static bool is_typed(const typing* t, value v) {
   fnabi_dtype dtype;
   return (v.view != FNABI_TERM_UNKNOWN &&
@@ -209,7 +211,7 @@ static void write_type(const typing* t, char letter, value v, fnabi_writer* w) {
   fnabi_pack_dtype(w, &dtype);
 }
 
-/* The functions below go through the arguments, and then the results. */
+/* The functions below process the arguments, then the results. */
 static value value_at(const typing* t, size_t index, char* letter) {
   fnabi_text arguments = t->function->callee.arguments;
   bool argument = index < t->argument_count;
@@ -232,7 +234,7 @@ static bool has_refs(fnabi_text side) {
   return side.size != 0 && memchr(side.data, 'r', side.size) != NULL;
 }
 
-/* Functions without references need not be gone through. */
+/* Functions without references need no analysis. */
 static typing typing_of(fnabi_bytecode_types* types, size_t ordinal) {
   typing t = {types, &types->module.functions[ordinal], NULL, 0, 0};
   const fnabi_callee* callee = &t.function->callee;
@@ -286,8 +288,8 @@ void fnabi_bytecode_types_signature(fnabi_bytecode_types* types, size_t ordinal,
 
 /* ------------------------------------------------------------------ symbols */
 
-/* What is known of a term as a dim: nothing, that it occurs once, that it does
- * more than once, and from then on its symbol after these. */
+/* The use of a term as a dim: unused, used once, used more than once; higher
+ * numbers are symbols. */
 enum { UNSEEN, ONCE, SHARED };
 
 static uint32_t* symbol_of(const typing* t, fnabi_term dim) {
@@ -299,7 +301,7 @@ static bool is_symbolic(const typing* t, fnabi_term dim) {
          node_of(t, dim)->kind != FNABI_TERM_CONSTANT;
 }
 
-/* Counts the dims of a function by term, or forgets them. */
+/* Counts the dims of a function by term, or resets the counts. */
 static void mark_dims(const typing* t, bool count) {
   char letter;
   for (size_t i = 0; i < value_count(t); i++) {
@@ -314,7 +316,7 @@ static void mark_dims(const typing* t, bool count) {
   }
 }
 
-/* The symbols of a value, nil where it has none. */
+/* Packs the symbols of a value, or nil. */
 static void write_symbols(const typing* t, value v, uint32_t* next,
                           fnabi_writer* w) {
   uint32_t rank = rank_of(t, v.view);
@@ -340,7 +342,7 @@ static void write_symbols(const typing* t, value v, uint32_t* next,
   fnabi_pack_close(w, head, rank);
 }
 
-/* [inputs, results]: nil, or a symbol for each dim that has one. */
+/* Packs [inputs, results], each value as nil or the symbols of its dims. */
 static void write_dims(const typing* t, fnabi_writer* w) {
   size_t arguments = t->argument_count;
   uint32_t next = 0;
@@ -358,7 +360,7 @@ static void write_dims(const typing* t, fnabi_writer* w) {
 
 /* ------------------------------------------------------------------- proofs */
 
-/* The argument that a term is, or whose storage it is; false for neither. */
+/* Finds the argument that a term is, or whose storage it is. */
 static bool as_argument(const typing* t, fnabi_term term, uint32_t* index) {
   const fnabi_term_node* n = node_of(t, term);
   if (n->kind == FNABI_TERM_STORAGE) n = node_of(t, n->a);
@@ -366,7 +368,7 @@ static bool as_argument(const typing* t, fnabi_term term, uint32_t* index) {
   return n->kind == FNABI_TERM_ARGUMENT && n->a < t->argument_count;
 }
 
-/* [argument, "whole" or "storage"], or nil. */
+/* Packs [argument, "whole" or "storage"], or nil. */
 static void write_alias(const typing* t, fnabi_term result, fnabi_writer* w) {
   const fnabi_term_node* n = node_of(t, result);
   bool view = n->kind == FNABI_TERM_VIEW;
@@ -381,7 +383,7 @@ static void write_alias(const typing* t, fnabi_term result, fnabi_writer* w) {
   fnabi_pack_ascii(w, view ? "storage" : "whole");
 }
 
-/* The only argument of such a use, as index, or nil. */
+/* Packs the index of the only argument with this use, or nil. */
 static void write_fence(const typing* t, uint32_t use, fnabi_writer* w) {
   size_t found = 0, last = 0;
   for (size_t i = 0; i < t->argument_count && t->known != NULL; i++) {
@@ -429,7 +431,7 @@ bool fnabi_bytecode_types_proofs(fnabi_bytecode_types* types, size_t ordinal,
 
 /* ------------------------------------------------------------------ message */
 
-/* Appends what is known of a function. */
+/* Packs what is known about a function. */
 static bool write_function(fnabi_bytecode_types* types, size_t ordinal,
                            fnabi_writer* w, fnabi_error* error) {
   size_t before = w->size;

@@ -1,11 +1,11 @@
-/* What a module needs to run, as its bytecode asks for it: devices and their
+/* Decodes from bytecode what a module needs to run: devices and their
  * executable formats, executables, and parameters. */
 #include "module/needs.h"
 
 #include "base/error.h"
 #include "module/bytecode_reach.h"
 
-/* The lists of the message, in their order; stores are in none. */
+/* The lists of the message, in order; stores are in none of them. */
 typedef enum list_kind {
   QUERIES,   /* hal.device.query.i64: device, category, key */
   CREATIONS, /* hal.executable.create: device, [affinity], format, data... */
@@ -17,11 +17,11 @@ typedef enum list_kind {
   NO_LIST
 } list_kind;
 
-/* The imports that tell something, with the calling conventions that they have
- * had, and which of their operands are looked at. */
+/* The imports that are evaluated, with the calling conventions of all versions
+ * and the operands to decode. */
 typedef struct import_rule {
   const char* name;
-  const char* arguments; /* NULL: any others; nothing is known of operands */
+  const char* arguments; /* NULL: any other; the operands are unknown */
   list_kind list;
   int operands[4];
 } import_rule;
@@ -45,7 +45,7 @@ static const import_rule rules[] = {
 };
 enum { RULES = sizeof rules / sizeof *rules, PREFIX = 14 /* io_parameters. */ };
 
-/* An executable.create, and the globals that its executable is kept in. */
+/* An executable.create, and the globals that store its executable. */
 typedef struct creation {
   uint32_t function, instruction; /* the latter an index */
   uint32_t global;                /* UINT32_MAX: none */
@@ -54,9 +54,9 @@ typedef struct creation {
 typedef struct needs {
   fnabi_bytecode b;
   fnabi_reach reach;
-  uint64_t work; /* steps, and bytes that are written */
+  uint64_t work; /* steps, and bytes written */
   fnabi_writer* w;
-  uint32_t wanted;    /* bits: the lists that are not left empty */
+  uint32_t wanted;    /* bits: the lists to fill */
   fnabi_vector rules; /* u8: by import, the number of its rule, or RULES */
   fnabi_vector sites, creations; /* in the order of the code */
   fnabi_error* error;
@@ -81,7 +81,7 @@ static bool find_rules(needs* n) {
   return true;
 }
 
-/* The rule of a call, NULL for another instruction or import. */
+/* Returns the rule of a call, or NULL for other instructions and imports. */
 static const import_rule* rule_of(const needs* n, const fnabi_instruction* at) {
   switch (at->op->op) {
     case FNABI_OP_CALL:
@@ -118,7 +118,7 @@ static bool find_operand(needs* n, const fnabi_instruction* at, uint32_t index,
   return true;
 }
 
-/* The bytes of a segment, NULL where there is no such segment. */
+/* Returns the bytes of a segment, or NULL if there is no such segment. */
 static const fnabi_rodata* bytes_of(const needs* n, fnabi_reference reference) {
   if (reference.kind != FNABI_REFERENCE_RODATA ||
       reference.number >= n->b.rodata_count ||
@@ -136,7 +136,7 @@ static bool spend(needs* n, uint64_t bytes) {
   return true;
 }
 
-/* Text in a segment; "" for a null reference, nil for what is not known. */
+/* Packs the text in a segment; "" for a null reference, nil if unknown. */
 static bool pack_text_of(needs* n, fnabi_reference reference) {
   const fnabi_rodata* bytes = bytes_of(n, reference);
   if (bytes != NULL) {
@@ -235,8 +235,8 @@ static bool pack_creation(needs* n, const fnabi_instruction* at, uint32_t index,
   return true;
 }
 
-/* Which executable a reference is: its index, or UINT32_MAX. A call is one of
- * the function. */
+/* Returns the index of the executable that a reference holds, or UINT32_MAX. A
+ * call is one of the same function. */
 static uint32_t executable_of(const needs* n, fnabi_reference reference,
                               uint32_t function) {
   const creation* all = (const creation*)(const void*)n->creations.data;
@@ -268,7 +268,7 @@ static bool pack_lookup(needs* n, const fnabi_instruction* at, uint32_t index,
   return pack_operand_text(n, at, index, rule, 1);
 }
 
-/* Notes the global that an executable is stored in. */
+/* Records the global that an executable is stored in. */
 static bool note_store(needs* n, const fnabi_instruction* at, uint32_t index,
                        uint32_t function) {
   fnabi_reference stored;
@@ -289,7 +289,7 @@ static bool note_store(needs* n, const fnabi_instruction* at, uint32_t index,
 
 /* ---------------------------------------------------------------- functions */
 
-/* An instruction that tells something. */
+/* An instruction that is evaluated. */
 typedef struct site {
   uint32_t function, offset, index;
   uint32_t list;
@@ -304,7 +304,7 @@ static bool names_target(const fnabi_operand* text) {
   return false;
 }
 
-/* The list of an instruction; NO_LIST for none. */
+/* Returns the list of an instruction, or NO_LIST. */
 static uint32_t list_of(const needs* n, const fnabi_instruction* at) {
   switch (at->op->op) {
     case FNABI_OP_GLOBAL_STORE_REF:
@@ -337,7 +337,7 @@ static bool find_sites(needs* n, uint32_t function) {
   return true;
 }
 
-/* Decodes the instruction of a site and makes ready to ask for its operands. */
+/* Decodes the instruction of a site and prepares queries of its operands. */
 static bool go_to(needs* n, const site* s, fnabi_instruction* at) {
   const fnabi_function* f = &n->b.functions[s->function];
   if (n->reach.function != f && s->list != FAILURES &&
@@ -407,7 +407,7 @@ static bool pack_all(needs* n) {
   return true;
 }
 
-/* Writes the message with the lists that `wanted` has a bit for; the others are
+/* Packs the message with the lists whose bits are in `wanted`; the others are
  * empty. */
 static int64_t write_needs(const char* data, size_t size, uint32_t wanted,
                            uint8_t* out, size_t capacity, fnabi_error* error) {
@@ -436,14 +436,14 @@ int64_t fnabi_vmfb_needs(const char* data, size_t size, uint8_t* out,
 
 /* -------------------------------------------------------------------- texts */
 
-enum { TARGET_SIZE = 4096 }; /* at most; more is no text */
+enum { TARGET_SIZE = 4096 }; /* longer data is not a text */
 
 static bool take_text(fnabi_reader* r, fnabi_text* text) {
   *text = (fnabi_text){NULL, 0};
   return fnabi_unpack_nil(r) || fnabi_unpack_text(r, &text->data, &text->size);
 }
 
-/* Adds a name to a list, unless it is in it already. */
+/* Adds a name to a list unless the list contains it. */
 static bool add_once(fnabi_vector* list, fnabi_text name) {
   const char* all = (const char*)list->data;
   for (size_t at = 0; at < list->size;) {
@@ -458,7 +458,7 @@ static bool add_once(fnabi_vector* list, fnabi_text name) {
          fnabi_vector_append(list, name.data, name.size);
 }
 
-/* Reads the first list: the devices and the formats that they are asked for. */
+/* Reads the first list: the devices and their executable formats. */
 static bool read_queries(fnabi_reader* r, fnabi_vector* devices,
                          fnabi_vector* formats) {
   size_t count, members;
@@ -526,7 +526,7 @@ bool fnabi_needs_texts(const char* data, size_t size, fnabi_vector* memory,
   bool good = fnabi_unpack_array(&r, &lists) &&
               read_queries(&r, &parts[0], &parts[1]) && fnabi_unpack_skip(&r) &&
               fnabi_unpack_skip(&r) && read_parameters(&r, &parts[2]);
-  if (good) { /* the message has been read */
+  if (good) { /* the message is no longer needed */
     memory->size = 0;
     good = fnabi_vector_append(memory, parts[0].data, parts[0].size) &&
            (parts[1].size == 0 || fnabi_vector_append(memory, " ", 1)) &&

@@ -1,5 +1,5 @@
-/* Read-only data: the names that the ZIP directory of a file gives to it, and
- * what kind of content it is. */
+/* Read-only data: the names in the ZIP directory of the file, and the kind of
+ * the content. */
 #include "base/error.h"
 #include "base/message.h"
 
@@ -28,9 +28,9 @@ static bool begins(const char* data, size_t size, const char* magic, size_t n) {
  *   local:  "PK\3\4", 22 bytes, u16 name size, u16 extra size, name, extra
  *           fields, data
  *
- * A number of all ones stands for one of 64 bits: in end64, or in the extra
- * field 1 of an entry, which has those of size, packed size and offset that the
- * entry leaves out. */
+ * A number with all bits set is replaced by a 64-bit number: in end64, or in
+ * the extra field 1 of an entry, which contains size, packed size and offset as
+ * far as the entry omits them. */
 
 enum { ENTRY = 46, END = 22, LOCATOR = 20, END64 = 56, LOCAL = 30 };
 #define COMMENT 0xFFFF /* bytes at most */
@@ -47,7 +47,7 @@ static bool damaged(fnabi_error* error, uint64_t offset, const char* expected) {
   return false;
 }
 
-/* Whether the range lies before `end`, which is an offset in the file. */
+/* Whether the range is before the file offset `end`. */
 static bool inside(uint64_t offset, uint64_t size, uint64_t end) {
   return offset <= end && size <= end - offset;
 }
@@ -86,10 +86,10 @@ static bool find_directory(directory* d, fnabi_error* error) {
 typedef struct entry {
   const char* name;
   size_t name_size;
-  uint64_t packed, size, local; /* the last: offset of the local header */
+  uint64_t packed, size, local; /* the last is the offset of the local header */
 } entry;
 
-/* Takes the numbers that an entry leaves out from its extra fields. */
+/* Reads the numbers that an entry omits from its extra fields. */
 static void widen(entry* e, const char* extra, size_t size) {
   for (size_t at = 0; size - at >= 4;) {
     size_t field = (size_t)little(extra + at + 2, 2);
@@ -110,7 +110,7 @@ static void widen(entry* e, const char* extra, size_t size) {
   }
 }
 
-/* Reads the entry at *at and moves *at past it. */
+/* Reads the entry at *at and advances *at. */
 static bool next_entry(const directory* d, uint64_t* at, entry* e,
                        fnabi_error* error) {
   const char* head = d->data + *at;
@@ -164,7 +164,7 @@ int64_t fnabi_vmfb_files(const char* data, size_t size, uint8_t* out,
 
 /* ------------------------------------------------------------------ content */
 
-/* The ISA of an ELF file by its e_machine; NULL for others. */
+/* Returns the ISA for the e_machine of an ELF file, or NULL. */
 static const char* elf_isa(const char* data) {
   bool wide = data[4] == 2, big = data[5] == 2;
   unsigned machine = (unsigned)little(data + 18, 2);
@@ -187,12 +187,12 @@ static const char* elf_isa(const char* data) {
   }
 }
 
-/* Before the FlatBuffer of an executable IREE writes, since 3.1, the
+/* Since 3.1, IREE writes a header before the FlatBuffer of an executable: the
  * identifier, u32 version, u64 size of what follows the header, and zeros. */
 enum { HEADER = 64 };
 
-/* Whether a FlatBuffer can begin at `prefix`: its root is a table inside, whose
- * vtable begins with its own size. */
+/* Whether a FlatBuffer can begin at `prefix`: the root is a table inside the
+ * data, and its vtable begins with its own size. */
 static bool is_flatbuffer(const char* data, size_t size, size_t prefix) {
   uint64_t left = size - prefix;
   uint64_t root = left < 8 ? left : little(data + prefix, 4);
@@ -212,9 +212,9 @@ static bool is_identifier(const char* name) {
   return true;
 }
 
-/* The four characters that name a FlatBuffer's schema, NULL where there are
- * none: in a plain buffer, after a size prefix, or at the start of a header;
- * of a module also after a ZIP header. */
+/* Returns the four characters that identify a FlatBuffer's schema, or NULL.
+ * They are in a plain buffer, after a size prefix, at the start of a header or,
+ * for a module, also after a ZIP header. */
 static const char* identifier(const char* data, size_t size) {
   if (begins(data, size, "PK\x03\x04", 4) && size >= LOCAL) {
     uint64_t start = LOCAL + little(data + 26, 2) + little(data + 28, 2);
@@ -233,7 +233,7 @@ static const char* identifier(const char* data, size_t size) {
   return NULL;
 }
 
-/* Whether the bytes repeat after 1, 2, 4 or 8, at least once. */
+/* Whether the bytes repeat with a period of 1, 2, 4 or 8, at least once. */
 static bool is_splat(const char* data, size_t size) {
   for (size_t width = 1; width <= 8; width *= 2)
     if (size >= 2 * width && size % width == 0 &&
@@ -242,8 +242,8 @@ static bool is_splat(const char* data, size_t size) {
   return false;
 }
 
-/* Whether it is UTF-8 without control characters, but for NULs that end a
- * string, tabs and line ends. */
+/* Whether it is UTF-8 without control characters except NULs that end a string,
+ * tabs and line ends. */
 static bool is_text(const char* data, size_t size) {
   if (size == 0 || data[0] == 0 || !fnabi_is_utf8((const uint8_t*)data, size))
     return false;
@@ -258,7 +258,7 @@ static bool is_text(const char* data, size_t size) {
 
 int64_t fnabi_rodata_content(const char* data, size_t size, uint8_t* out,
                              size_t capacity, fnabi_error* error) {
-  (void)error; /* any bytes are some content */
+  (void)error; /* every content has a kind */
   fnabi_writer w = {out, capacity, 0};
   const char* kind = "raw";
   const char* isa = NULL;

@@ -1,5 +1,5 @@
-/* Terms. A new one is looked for in a hash table first, so that equal ones have
- * equal numbers. */
+/* Terms are hash-consed: a new one is first looked up in a hash table, so equal
+ * terms have equal numbers. */
 #include "module/term.h"
 
 #include "module/bytecode.h"
@@ -115,7 +115,7 @@ bool fnabi_term_value(const fnabi_terms* terms, fnabi_term term,
   return true;
 }
 
-/* A term of other terms, of which none is UNKNOWN. */
+/* Makes a term of other terms, none of which is UNKNOWN. */
 static fnabi_term compose(fnabi_terms* terms, fnabi_term_kind kind, uint16_t op,
                           uint32_t a, uint32_t b, uint32_t c, uint32_t parts) {
   uint32_t size = 1, words[3] = {a, b, c};
@@ -128,7 +128,8 @@ static fnabi_term compose(fnabi_terms* terms, fnabi_term_kind kind, uint16_t op,
       NULL);
 }
 
-/* The result where all operands are constants; false for what is not folded. */
+/* Folds an operation on constants. Returns false for operations that are not
+ * folded. */
 static bool fold(unsigned op, uint64_t a, uint64_t b, uint64_t c,
                  uint64_t* out) {
   switch (op) {
@@ -185,7 +186,7 @@ static bool fold(unsigned op, uint64_t a, uint64_t b, uint64_t c,
   return true;
 }
 
-/* The bits of a result that count. */
+/* The significant bits of a result. */
 static uint64_t narrow(unsigned op, uint64_t value) {
   switch (op) {
     case FNABI_OP_ADD_I64:
@@ -251,7 +252,7 @@ static bool is_view(const fnabi_terms* terms, fnabi_term term) {
   return fnabi_term_get(terms, term)->kind == FNABI_TERM_VIEW;
 }
 
-/* Of NULL nothing can be asked. */
+/* NULL has no properties. */
 static bool is_asked(fnabi_term view) {
   return view != FNABI_TERM_UNKNOWN && view != FNABI_TERM_NULL;
 }
