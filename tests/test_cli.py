@@ -14,7 +14,7 @@ import pytest
 
 import fnabi
 import vectors
-from callee import built, interop_library
+from callee import built, callee_library, interop_library
 from fnabi import library, raw, sip, vmfb
 from fnabi.cli import main
 from grammar import sip_span
@@ -306,7 +306,7 @@ def test_decode_golden_vectors(name: str) -> None:
 
 INSPECTED = """\
 module classifier, version 0, bytecode 17.0
-loads in IREE 3.11.0 and later, at least to 3.13.0
+loads in IREE 3.11.0 to 3.13.0, perhaps later
 requires EXT_F32, YIELD, UNWIND
 depends on hal, version 7 or newer
 size 8510 bytes, 2560 of bytecode, 2257 in 11 read-only segments
@@ -334,7 +334,7 @@ def test_inspect_one_function_and_attributes() -> None:
         0,
         """\
 module carrier, version 42, bytecode 17.0
-loads in IREE 3.11.0 and later, at least to 3.13.0
+loads in IREE 3.11.0 to 3.13.0, perhaps later
 size 757 bytes, 8 of bytecode
 attribute build = 2026
 attribute empty =
@@ -438,7 +438,7 @@ def test_inspect_malformed_attributes(malformed: Path) -> None:
         1,
         """\
 module classifier, version 0, bytecode 17.0
-loads in IREE 3.11.0 and later, at least to 3.13.0
+loads in IREE 3.11.0 to 3.13.0, perhaps later
 requires EXT_F32, YIELD, UNWIND
 depends on hal, version 7 or newer
 size 8510 bytes, 2560 of bytecode, 2257 in 11 read-only segments
@@ -898,7 +898,7 @@ libtvm_ffi is linked: the library cannot be loaded without it
   requires TVMFFIErrorSetRaised
   may use TVMFFIGetVersion
 errors are kept in its own slot where libtvm_ffi is not loaded
-3 functions
+3 TVM-FFI functions
   add
   plain
   weak
@@ -910,7 +910,7 @@ def test_inspect_a_library() -> None:
     assert run("inspect", "-", stdin=LIBRARY.read_bytes()) == Run(0, SHOWN_LIBRARY, "")
     assert run("inspect", "--function=plain", LIBRARY) == Run(0, "  plain\n", "")
     missing = run("inspect", "--function=none", LIBRARY)
-    assert missing == Run(1, "", f"fnabi: {LIBRARY}: no function is named none\n")
+    assert missing == Run(1, "", f"fnabi: {LIBRARY}: no TVM-FFI function is named none\n")
 
 
 def test_inspect_a_library_json() -> None:
@@ -964,7 +964,7 @@ def test_inspect_a_library_runs_none_of_it(tmp_path: Path) -> None:
     assert done.status == 0
     assert done.out.splitlines()[-3:] == [
         "libtvm_ffi is not needed",
-        "1 function",
+        "1 TVM-FFI function",
         "  a_function  [metadata, doc]",
     ]
 
@@ -1002,11 +1002,50 @@ def test_a_library_that_is_loaded_is_a_file(option: str) -> None:
     assert f"{option} is not allowed with standard input" in done.err
 
 
-@pytest.mark.parametrize("option", ["--imports", "--rodata", "--debug", "--lenient"])
+@pytest.mark.parametrize(
+    "option",
+    [
+        *("--imports", "--needs", "--rodata", "--debug", "--lenient"),
+        *("--disassemble", "--inputs", "--extract all unused"),
+    ],
+)
 def test_options_that_are_not_for_libraries(option: str) -> None:
-    done = run("inspect", option, LIBRARY)
+    done = run("inspect", *option.split(), LIBRARY)
     assert (done.status, done.out) == (2, "")
-    assert f"{option} is only allowed for .vmfb modules" in done.err
+    assert f"{option.split()[0]} is only allowed for .vmfb modules" in done.err
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"", "EOF"),
+        (b"# text", "magic string"),
+        (b"\x93NUMPY\x01\x00\x02\x00{}", "Header"),
+        (b"\x93NUMPY\x01\x00\x06\x00[1, 2]", "Header"),
+    ],
+)
+def test_call_with_a_bad_array(content: bytes, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.npy"
+    path.write_bytes(content)
+    name = library.read(callee_library()).functions[0]
+    done = run("call", callee_library(), name, f"@{path}")
+    assert (done.status, done.out) == (1, "")
+    assert done.err.startswith(f"fnabi: {path}: not a valid .npy file: ")
+    assert problem in done.err
+    missing = run("call", callee_library(), name, f"@{path}x")
+    assert missing == Run(1, "", f"fnabi: {path}x: No such file or directory\n")
+
+
+def test_a_dim_that_is_no_number() -> None:
+    done = run("inspect", "--function=dense", "--inputs", "--dim=x", CLASSIFIER)
+    assert (done.status, done.out) == (2, "")
+    assert "argument --dim: not a whole number: 'x'" in done.err
+
+
+def test_diff_counts_one_file(tmp_path: Path) -> None:
+    (tmp_path / "a.vmfb").write_bytes(CLASSIFIER.read_bytes())
+    done = run("diff", tmp_path, tmp_path)
+    assert done.out.endswith("\ncompatible: 1 file: 1 compatible\n")
 
 
 def test_inspect_a_damaged_library(tmp_path: Path) -> None:
@@ -1086,7 +1125,7 @@ def test_call_that_fails() -> None:
     done = run("call", path, "raise_kind", "ValueError", "of\tits own")
     assert done == Run(1, "", "fnabi: raise_kind: ValueError: of\\x09its own\n".replace("x09", "t"))
     done = run("call", path, "nothing")
-    assert done == Run(1, "", f"fnabi: {path}: no function is named nothing\n")
+    assert done == Run(1, "", f"fnabi: {path}: no TVM-FFI function is named nothing\n")
     done = run("call", interop_library("c_plain"), "fail_silent")
     assert (done.status, done.out) == (1, "")
     assert "fail_silent: the function failed with status -1" in done.err

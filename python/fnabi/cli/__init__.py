@@ -53,7 +53,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except FnabiError as problem:
         file = getattr(arguments, "file", "-")
-        complain("" if file == "-" else f"{file}: ", problem)
+        own = f"fnabi {arguments.verb}: "  # a package is missing, no file is at fault
+        if str(problem).startswith(own):
+            complain("", str(problem).removeprefix(own))
+        else:
+            complain("" if file == "-" else f"{file}: ", problem)
         return 1
     except OSError as problem:
         complain(f"{problem.filename}: " if problem.filename else "", problem.strerror or problem)

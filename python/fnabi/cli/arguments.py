@@ -47,7 +47,7 @@ def start_of(file: str) -> bytes:
         return opened.read(16) or b"" if opened.seekable() else b""
 
 
-def no_function(arguments: argparse.Namespace) -> int:
+def no_function(arguments: argparse.Namespace, noun: str = "function") -> int:
     where = "" if arguments.file == "-" else f"{arguments.file}: "
-    complain(where, f"no function is named {one_line(arguments.function)}")
+    complain(where, f"no {noun} is named {one_line(arguments.function)}")
     return 1

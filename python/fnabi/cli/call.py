@@ -35,10 +35,14 @@ def add_call(verbs: Verbs) -> argparse.ArgumentParser:
 def _call_function(arguments: argparse.Namespace) -> int:
     found = library.load_module(arguments.file)
     if arguments.function not in found:
-        return no_function(arguments)
+        return no_function(arguments, "TVM-FFI function")
     function = found[arguments.function]
     function.plain = True
-    args = [_argument(text) for text in arguments.args]
+    try:
+        args = [_argument(text) for text in arguments.args]
+    except _BadArray as problem:
+        complain("", problem)
+        return 1
     try:
         result = function(*args)
     except FnabiError:
@@ -55,13 +59,28 @@ def _call_function(arguments: argparse.Namespace) -> int:
     return 0
 
 
+class _BadArray(Exception):
+    """The file of an argument is not a .npy file."""
+
+
 def _argument(text: str) -> Any:
     if text.startswith("@"):
-        return load_numpy("fnabi call").load(text[1:])
+        return _load_array(text[1:])
     try:
         return json.loads(text)
     except json.JSONDecodeError:
         return text
+
+
+def _load_array(path: str) -> Any:
+    numpy = load_numpy("fnabi call")
+    with open(path, "rb") as file:
+        try:
+            return numpy.lib.format.read_array(file, allow_pickle=False)
+        except OSError:
+            raise
+        except Exception as problem:  # the header can ask for any shape and dtype
+            raise _BadArray(f"{path}: not a valid .npy file: {problem}") from None
 
 
 def _array(tensor: Tensor) -> Any:

@@ -42,7 +42,8 @@ def add_decode(verbs: Verbs) -> argparse.ArgumentParser:
     decode.add_argument(
         "text",
         metavar="TEXT",
-        help="a signature, or with --output a file with one per line; - for standard input",
+        help="a signature, or with --output a file of signatures, one per line; - for standard"
+        " input, one per line",
     )
     add_output(decode, "write a table with one row for each line")
     decode.set_defaults(run=_decode, usage=decode.error)

@@ -10,7 +10,7 @@ from typing import Any
 
 from fnabi import compat
 from fnabi.cli.arguments import Verbs, add_lenient, open_module
-from fnabi.cli.screen import complain, one_line
+from fnabi.cli.screen import complain, counted, one_line
 from fnabi.cli.values import json_value
 from fnabi.compat_folders import FileComparison, FileVerdict, compare_folders
 from fnabi.errors import FormatError
@@ -34,8 +34,8 @@ def add_diff(verbs: Verbs) -> argparse.ArgumentParser:
     diff = verbs.add_parser(
         "diff",
         help="show whether callers of one module can use another in its place",
-        epilog="Exit status: 0 if they can, 1 for a breaking change, 2 for wrong usage, 3 for bad"
-        " input, 4 if the modules do not show whether they can.",
+        epilog="Exit status: 0 if callers of OLD can use NEW, 1 for a breaking change, 2 for wrong"
+        " usage, 3 for bad input, 4 if the modules do not show whether callers can use NEW.",
     )
     diff.add_argument(
         "old", metavar="OLD", help="the module that callers were written for, or a folder of them"
@@ -103,7 +103,7 @@ def _diff_folders(arguments: argparse.Namespace) -> int:
                 print(f"{name}: {one_line(str(change))}")
             print(f"{name}: {_summary(each.comparison)}")
     counts = ", ".join(f"{verdicts[each]} {each}" for each in _STATUS if verdicts[each])
-    print(f"{verdict}: {len(found)} files{': ' if counts else ''}{counts}")
+    print(f"{verdict}: {counted(len(found), 'file')}{': ' if counts else ''}{counts}")
     return _STATUS[worst]
 
 

@@ -19,7 +19,7 @@ def add_disassemble(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--disassemble",
         action="store_true",
-        help="show the bytecode, of all functions or with --function of one, exported or not",
+        help="show the bytecode of all functions, or of the one of --function, exported or not",
     )
 
 

@@ -17,19 +17,22 @@ def add_inputs(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--inputs",
         action="store_true",
-        help="print the --input= flags of iree-run-module for the function",
+        help="with --function, print the --input= flags of iree-run-module for it",
     )
     verb.add_argument(
         "--dim",
         type=_dim,
         default=DIM,
         metavar="N",
-        help=f"what stands for a dynamic dim in them ({DIM})",
+        help=f"the size of each dynamic dim in these flags (default: {DIM})",
     )
 
 
 def _dim(text: str) -> int:
-    number = int(text)
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"not a whole number: {text!r}") from None
     if number < 0:
         raise argparse.ArgumentTypeError("must be at least 0")
     return number

@@ -13,12 +13,16 @@ from fnabi.cli.screen import Screen, counted, name_width, one_line, plain
 from fnabi.cli.values import fields
 
 _LIBRARY_SCHEMA = "fnabi.inspect.library/1"
+_ONLY_MODULES = (
+    *("imports", "needs", "rodata", "debug"),
+    *("disassemble", "inputs", "extract", "lenient"),
+)
 
 
 def inspect_library(arguments: argparse.Namespace, source: str | bytes) -> int:
-    for section in ("imports", "needs", "rodata", "debug", "lenient"):
-        if getattr(arguments, section):
-            arguments.usage(f"--{section} is only allowed for .vmfb modules, not for libraries")
+    for option in _ONLY_MODULES:
+        if getattr(arguments, option):
+            arguments.usage(f"--{option} is only allowed for .vmfb modules, not for libraries")
     for option, given in (("metadata", arguments.metadata), ("run", arguments.run_library)):
         if given and isinstance(source, bytes):
             arguments.usage(
@@ -29,7 +33,7 @@ def inspect_library(arguments: argparse.Namespace, source: str | bytes) -> int:
     if arguments.function is not None:
         names = [name for name in names if name == arguments.function]
         if not names:
-            return no_function(arguments)
+            return no_function(arguments, "TVM-FFI function")
     loaded = None
     registered = None
     if isinstance(source, str):
@@ -43,7 +47,7 @@ def inspect_library(arguments: argparse.Namespace, source: str | bytes) -> int:
     screen = Screen()
     if arguments.function is None:
         _show_library_head(screen, found, registered is not None)
-        screen.write(counted(len(names), "function"))
+        screen.write(counted(len(names), "TVM-FFI function"))
     width = name_width(map(one_line, names))
     kinds = {"metadata": {*found.described}, "doc": {*found.documented}}
     for name in names:

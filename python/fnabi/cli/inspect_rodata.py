@@ -21,8 +21,8 @@ def add_extract(verb: argparse.ArgumentParser) -> None:
         "--extract",
         nargs=2,
         metavar=("NAME", "DIR"),
-        help="write a segment of read-only data, by its name or index, or all of them, to new"
-        " files in DIR",
+        help="write the segment of read-only data with this name or index, or all segments if"
+        " NAME is all, to new files in DIR",
     )
 
 
