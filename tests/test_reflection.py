@@ -167,6 +167,30 @@ def test_initialisers(Point, Auto):
         Auto(1.0, 2.0, q=1)
 
 
+def test_signatures_of_classes(Point, Point3, Auto):
+    assert str(inspect.signature(Point)) == "(*args: Any)"
+    assert str(inspect.signature(Auto)) == "(x: float, y: float)"
+
+    class Own(Point):
+        def __new__(cls, text: str) -> Own:
+            return super().__new__(cls, float(text), 0.0)
+
+    assert list(inspect.signature(Own).parameters) == ["text"]
+    assert Own("5").x == 5.0
+    assert type(Own("5")) is Own
+    assert list(inspect.signature(Point3).parameters) == ["args", "named"]
+
+
+def test_classes_that_expect_another_layout(Point):
+    """An Array would be read where there is none."""
+    point = Point(1.0, 2.0)
+    for other in (fnabi.Array, fnabi.Object, int):
+        with pytest.raises(fnabi.CallError, match="without attributes of its own"):
+            _call.as_class(point, other)
+        with pytest.raises(fnabi.CallError, match="without attributes of its own"):
+            _call.set_class(Point.type_index, other)
+
+
 def test_equality_and_hash(Point, Point3, Auto):
     a, b = Point(1.0, 2.0), Point(1.0, 2.0)
     assert a == b
@@ -462,6 +486,8 @@ def test_the_objects_of_tvm():
         assert five.type_key == "ir.IntImm" and five.value == 5 and five.span is None
         assert five == same and hash(five) == hash(same) and five != six
         IntImm = fnabi.get_type("ir.IntImm")
+        assert [*inspect.signature(IntImm).parameters][:2] == ["value", "span"]
+        assert IntImm(value=7).value == 7
         assert type(five) is IntImm and [*IntImm.fields] == [*dict.fromkeys(IntImm.fields)]
         assert IntImm.ancestors[0].type_key == "ffi.Object"
         assert issubclass(IntImm, IntImm.ancestors[-1])
@@ -479,6 +505,7 @@ def test_the_objects_of_tvm():
             for method in found.methods.values():
                 inspect.signature(method)
             [field.schema for field in found.fields.values()]
+            inspect.signature(found)
         print(len(fnabi.list_type_keys()) > 300, {"tvm", "tvm_ffi"} & {*sys.modules})
         """,
         installed_library("tvm", "lib/libtvm_compiler.so"),

@@ -57,9 +57,12 @@ static bool is_number(PyTypeObject* class, const char* name, long number) {
   return same;
 }
 
-/* Whether objects of a class are laid out as those of lane.object. */
+/* Whether objects of a class are laid out as those of lane.object, and no more
+ * is expected of them than that: not so for Array and the like, which are no
+ * classes of Python and of the collector. */
 static bool has_our_layout(PyTypeObject* class) {
   return PyType_IsSubtype(class, lane.object) &&
+         (PyType_GetFlags(class) & Py_TPFLAGS_HAVE_GC) != 0 &&
          is_number(class, "__basicsize__", (long)sizeof(lane_object)) &&
          is_number(class, "__dictoffset__", 0);
 }

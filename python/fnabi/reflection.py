@@ -58,6 +58,7 @@ _FIRST: Final = 64
 """The type index of the first type of objects, which is that of ``ffi.Object``."""
 
 _INITIALISER = "__ffi_init__"
+_NO_INIT, _BY_NAME = 512, 1024
 _TREE, _DAG, _CONST_TREE = 1, 3, 4
 _REPR_DEPTH = 16
 
@@ -203,6 +204,13 @@ class ObjectType(type):
         """The methods by name, those of the ancestors first."""
         lines = (*(each.__fnabi_type__ for each in cls.ancestors), cls.__fnabi_type__)
         return MappingProxyType({method.name: method for line in lines for method in line.methods})
+
+    @property
+    def __signature__(cls) -> Signature:
+        own = cls.__mro__[: cls.__mro__.index(Instance)]
+        if any("__new__" in vars(each) or "__init__" in vars(each) for each in own):
+            raise AttributeError  # a subclass has its own
+        return _initialiser_signature(cls)
 
     def __repr__(cls) -> str:
         return f"<class {cls.__name__} of {cls.type_key}>"
@@ -503,6 +511,35 @@ def member_schema(metadata: str) -> schema.Schema | None:
         return schema.parse(metadata).schema
     except FormatError:
         return None
+
+
+def _initialiser_signature(cls: ObjectType) -> Signature:
+    """Return the signature of a class, by its initialiser or by the fields that one sets."""
+    try:
+        function, by_name = cls.__fnabi_type__.find_initialiser()
+    except CallError as problem:
+        raise AttributeError(str(problem)) from None
+    if not by_name:
+        found = function.__dict__.get("__signature__")
+        if isinstance(found, Signature):
+            return found.replace(return_annotation=Signature.empty)
+        raise AttributeError
+    fields = [each for each in cls.fields.values() if not each.flags & _NO_INIT]
+    # Those by position first, and of them those without a default.
+    fields.sort(key=lambda each: (bool(each.flags & _BY_NAME), each.has_default))
+    try:
+        return Signature([_parameter(field) for field in fields])
+    except ValueError as problem:  # a field is named as a keyword of Python
+        raise AttributeError(str(problem)) from None
+
+
+def _parameter(field: _call.Field) -> Parameter:
+    return Parameter(
+        field.name,
+        Parameter.KEYWORD_ONLY if field.flags & _BY_NAME else Parameter.POSITIONAL_OR_KEYWORD,
+        default=field.default if field.has_default else Parameter.empty,
+        annotation=field.schema.hint() if field.schema else Parameter.empty,
+    )
 
 
 def method_signature(method: _call.Method) -> Signature:
