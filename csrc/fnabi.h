@@ -511,9 +511,9 @@ typedef enum fnabi_cconv_buffer {
  * decoder, and with FNABI_CCONV_COUNT and FNABI_CCONV_SIZE.
  *
  * The size covers every offset that fnabi_cconv_offsets returns. IREE's own sum
- * assumes that all elements of a span are as long as the first, and aligns also
- * where there is none. It differs where elements end off a multiple of 8
- * ("0CrfD", for which it is too small) and for empty spans. */
+ * assumes that all elements of a span are as long as the first, and aligns even
+ * empty spans. So it differs for empty spans and for elements whose size is not
+ * a multiple of 8 ("0CrfD", for which it is too small). */
 FNABI_API int64_t fnabi_cconv_size(const char* data, size_t size,
                                    int32_t buffer, const int32_t* span_counts,
                                    size_t spans, fnabi_error* error);
@@ -579,9 +579,9 @@ FNABI_API int64_t fnabi_vmfb_head(const char* data, size_t size, uint8_t* out,
  *   "iree.abi.declaration"  its values as NAMED types; `doubt` is as
  *                           fnabi_declaration_decode has it, else nil
  *   "f"                     of the raw ABI, with `fv` absent or "1"
- *   "bytecode"              as fnabi_bytecode_signatures has it, where that says
- *                           more than the calling convention does; `proofs` is
- *                           its [dims, aliases, fences], else nil
+ *   "bytecode"              as fnabi_bytecode_signatures returns it, if that is
+ *                           more specific than the calling convention; `proofs`
+ *                           is its [dims, aliases, fences], else nil
  * or else the calling convention, "cconv", with its registers as types. A
  * malformed declaration is skipped, because it may be any text; when another
  * text is malformed, source and signature are nil. In both cases `problem` is
@@ -671,7 +671,7 @@ FNABI_API int64_t fnabi_rodata_content(const char* data, size_t size,
                                        uint8_t* out, size_t capacity,
                                        fnabi_error* error);
 
-/* What a module needs to run, as far as its bytecode tells. The message is
+/* Decodes what a module needs to run from its bytecode. The message is
  *   [[[function, offset, category, key]...],
  *    [[function, offset, format, segment]...],
  *    [[function, offset, executable, name]...],
@@ -680,7 +680,7 @@ FNABI_API int64_t fnabi_rodata_content(const char* data, size_t size,
  *    [[function, offset, text]...]]
  * with a row for each call, or failure, by the ordinal of its function and its
  * offset in it:
- *   hal.device.query.i64            what a device is asked
+ *   hal.device.query.i64            a query of a device
  *   hal.executable.create           an executable: its format, and its data as
  *                                   the ordinal of a read-only segment
  *   hal.executable.lookup.function  an entry point: of which executable, by its
@@ -688,11 +688,11 @@ FNABI_API int64_t fnabi_rodata_content(const char* data, size_t size,
  *   io_parameters.*                 access: "load" "gather" "scatter" "read"
  *                                   "write"; with sizes in bytes
  *   fail                            texts that contain "#hal.device.target<"
- * An operand is nil where the code does not tell it; the scope is "" for none.
- * Fails as fnabi_bytecode_instructions does; with FNABI_MODULE_RANGE for tables
- * of keys that do not fit; and with FNABI_WORK where code or tables are used
- * more often than 64 times the size of the file allows. Allocates at most 48
- * bytes a byte of bytecode. */
+ * An operand is nil if the code does not determine it; the scope is "" if there
+ * is none. Fails as fnabi_bytecode_instructions does; with FNABI_MODULE_RANGE
+ * if a table of keys is out of range; and with FNABI_WORK if the work exceeds
+ * 64 times the size of the file. Allocates at most 48 bytes per byte of
+ * bytecode. */
 FNABI_API int64_t fnabi_vmfb_needs(const char* data, size_t size, uint8_t* out,
                                    size_t capacity, fnabi_error* error);
 
@@ -712,8 +712,8 @@ FNABI_API int64_t fnabi_vmfb_needs(const char* data, size_t size, uint8_t* out,
  * such as "call"; and its number, after the byte of its page: 0x58, 0xE00A.
  * Operands are read and results are written:
  *   [0, kind, number, move]    register; kind: "i32" "i64" "f32" "f64" "ref",
- *                              or "value" where the instruction does not say
- *                              which; a 64-bit one is `number` and the next
+ *                              or "value" if the instruction does not determine
+ *                              it; a 64-bit one is `number` and the next
  *   [1, value, kind]           immediate; kind: "i32" "i64" "f32" "f64"
  *   [2, bank, number]          global; bank: "ref" with an ordinal, or "value"
  *                              with an offset in bytes
@@ -749,7 +749,7 @@ FNABI_API int64_t fnabi_bytecode_disassemble(const char* data, size_t size,
  *   [[code, offset, path, text, severity,
  *     function, name, position, instruction]...]
  * as in fnabi_vmfb_check, then the ordinal and the name of the function, the
- * offset of the instruction in it and its name, each nil where there is none.
+ * offset of the instruction in it and its name, each nil if there is none.
  *   "error"   what the official runtime of that version refuses to load
  *   "unsafe"  what it loads, although calling it can crash or hang: operands
  *             that it does not look at
@@ -779,14 +779,15 @@ FNABI_API int64_t fnabi_bytecode_check(const char* data, size_t size,
  *             argument that the result is ("whole"), or whose storage it is a
  *             view of ("storage")
  *     fences  [wait, signal]: the index of the only argument that is waited
- *             for, and of the only one that is signaled, nil for none or more
- * Nothing is guessed: what is stated holds for every call that returns, given
- * the runtime's own checks. A function that calls itself, directly or through
- * others, knows nothing of that call. Linear in the size of the bytecode, times
- * at most 64, and nil for a function that takes longer, or shares its bytes
- * with too many others. FNABI_WORK comes where the message is more than 32 times
- * the size of the FlatBuffer. Allocates as the functions above, and at most
- * 64 MiB for states and 100 bytes a byte of bytecode. */
+ *             for, and of the only one that is signaled; nil if there is none
+ *             or more than one
+ * Nothing is guessed: the types hold for every call that returns, given the
+ * runtime's own checks. The result of a recursive call, direct or indirect, is
+ * unknown. The time is at most 64 times the size of the bytecode; a function
+ * that takes longer, or shares its bytes with too many others, is nil. Fails
+ * with FNABI_WORK if the message exceeds 32 times the size of the FlatBuffer.
+ * Allocates as the functions above, plus at most 64 MiB for states and 100 bytes
+ * per byte of bytecode. */
 FNABI_API int64_t fnabi_bytecode_signatures(const char* data, size_t size,
                                             uint8_t* out, size_t capacity,
                                             fnabi_error* error);
@@ -1185,7 +1186,7 @@ FNABI_API int64_t fnabi_scan_array(fnabi_scan* scan, struct ArrowArray* out);
 /* What a shared library contains, read without loading it: an ELF file of
  * either class and byte order, read as the dynamic linker reads it, from its
  * program headers and dynamic section. Section headers, which may be missing,
- * are used only where these have no answer.
+ * are used only for what these do not contain.
  *
  *   library   [bits, order, type, machine, bind_now, early, soname, runpath,
  *              [needed...], [[name, kind, value]...], [[name, weak]...]]

@@ -112,7 +112,7 @@ def registers(instruction: Instruction) -> list[tuple[str, int]]:
 
 
 def check_line(instruction: Instruction, text: str, blocks: dict[int, int]) -> None:
-    """That the other disassembler says the same of an instruction."""
+    """Check that the other disassembler returns the same instruction."""
     if instruction.opcode == "block":
         assert text == f"^bb{blocks[instruction.offset]}:"
         return
@@ -337,7 +337,7 @@ HEAD = "79"
 
 
 def ret(code: str) -> str:
-    """The code with a return of %i0 behind it."""
+    """Return the code followed by a return of %i0."""
     at = len(code) // 2
     return code + "5a" + ("00" if (at + 1) % 2 else "") + "01000000"
 

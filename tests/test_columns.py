@@ -78,7 +78,7 @@ def outcomes(columns: Columns) -> list[Any]:
     return [outcome_of(columns.__getitem__, row) for row in range(len(columns))]
 
 
-# ------------------------------------------------------------- what the columns say, without a core
+# ---------------------------------------------------------- the contents of columns, without a core
 
 
 def register_nodes(item: Any) -> Iterator[tuple[Any, ...]]:

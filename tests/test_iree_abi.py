@@ -110,7 +110,7 @@ def test_broken_values_of_modules(text: str) -> None:
     agree(text.encode())
 
 
-# --------------------------------------------------------------------------------- what it says
+# ---------------------------------------------------------------------------------- its contents
 
 
 @pytest.mark.parametrize(

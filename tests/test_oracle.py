@@ -155,7 +155,7 @@ def test_description_is_numpys(given_array):
     assert description.nbytes == given_array.nbytes
     assert description.is_contiguous("C") == given_array.flags.c_contiguous
     assert description.is_contiguous("F") == given_array.flags.f_contiguous
-    if 0 not in given_array.shape:  # where there is nothing, strides are anybody's
+    if 0 not in given_array.shape:  # strides of empty arrays are arbitrary
         dims = zip(given_array.shape, description.strides, given_array.strides, strict=True)
         assert all(dim == 1 or ours == theirs for dim, ours, theirs in dims)
 

@@ -24,7 +24,7 @@ def nested(depth: int) -> str:
     return '{"type":"A","args":[' * depth + '{"type":"int"}' + "]}" * depth
 
 
-# --------------------------------------------------------------------- what libraries answer
+# -------------------------------------------------------------------- metadata of libraries
 
 
 @pytest.mark.parametrize("name", GOLDEN)
@@ -76,7 +76,7 @@ def test_tvm_ffi_reads_the_same(name: str) -> None:
             )
         assert isinstance(ours, TypeSchema)
         args = [arg for arg in ours.args if not isinstance(arg, int)]  # they drop lengths
-        if not args and theirs.args:  # they say Any where nothing is said
+        if not args and theirs.args:  # they use Any for a missing type
             return all(arg.origin == "Any" for arg in theirs.args)
         return len(args) == len(theirs.args or ()) and all(map(same, args, theirs.args or ()))
 

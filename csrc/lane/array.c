@@ -344,8 +344,8 @@ static PyObject* seq_count(PyObject* self, PyObject* value) {
 static int replace(fnabi_seq_object* list, Py_ssize_t start, Py_ssize_t count,
                    fnabi_seq_object* fresh);
 
-/* As lists are added, an array or list on either side; the answer has the type
- * of the first that is one. */
+/* Concatenates, with an array or list on either side. The result has the type
+ * of the first operand that is one. */
 static PyObject* add(PyObject* left, PyObject* right) {
   PyObject* typed = is_seq(left) ? left : right;
   PyObject* other = typed == left ? right : left;

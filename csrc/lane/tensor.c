@@ -485,8 +485,8 @@ static PyObject* tensor_array(PyObject* self, PyObject* args, PyObject* named) {
   return result;
 }
 
-/* Writes the elements of an array into the memory of a tensor, which is how a
- * callback gives its results to whoever lent it one. */
+/* Writes the elements of an array into the memory of a tensor. A callback
+ * returns results this way in a tensor that its caller passed. */
 static PyObject* tensor_copy_from(PyObject* self, PyObject* source) {
   fnabi_any any;
   lane_arguments* outer = lane_converting;

@@ -385,8 +385,8 @@ static uint64_t hash(const char* text, size_t size) {
 }
 
 /* Marks each name that equals an earlier one. Names with the same hash are
- * compared one by one: once, unless somebody chose them for their hashes; so
- * the comparison counts as work. */
+ * compared one by one. Hostile names may have equal hashes, so the comparison
+ * counts as work. */
 static bool mark_again(check* c, name* names, size_t count, size_t place) {
   for (size_t i = 1; i < count; i++)
     for (size_t k = i; k-- > 0 && !names[i].again;) {

@@ -1,5 +1,6 @@
 /* The exports of a VM bytecode module, each with the signature that is decoded
- * from the best text that its function has, or without one from its bytecode. */
+ * from the best text that its function has, or without one from its bytecode.
+ */
 #include "abi/cconv.h"
 #include "abi/declaration.h"
 #include "abi/iree_abi.h"
@@ -138,12 +139,12 @@ typedef struct function_types {
   size_t size, ordinal;
   fnabi_error* error;
   const fnabi_fb_view* root;
-  bool asked, concerned; /* whether the module imports what may tell types */
+  bool asked, concerned; /* whether the module imports the HAL */
   bool found, failed;
 } function_types;
 
-/* Whether a module imports functions of the HAL. Bytecode tells no types of
- * references without them, and then it is not read at all. */
+/* Whether a module imports functions of the HAL. Without them bytecode proves
+ * no types of references, so it is not read at all. */
 static bool imports_hal(fnabi_fb* fb, const fnabi_fb_view* root) {
   const fnabi_fb_field* field = &fnabi_vmfb_table.fields[MODULE_IMPORTS];
   const fnabi_fb_field* name = &field->table->fields[IMPORT_NAME];
@@ -160,8 +161,8 @@ static bool imports_hal(fnabi_fb* fb, const fnabi_fb_view* root) {
   return false;
 }
 
-/* Whether bytecode says more of the function than its calling convention. Of
- * functions without references it cannot. */
+/* Whether bytecode proves more about the function than its calling convention
+ * states. For functions without references it cannot. */
 static bool find_types(fnabi_fb* fb, function_types* types, fnabi_text cconv) {
   if (cconv.size == 0 || memchr(cconv.data, 'r', cconv.size) == NULL)
     return false;

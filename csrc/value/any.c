@@ -2,7 +2,7 @@
 
 #include "value/object.h"
 
-/* The text of an object whose tag says that it has one. */
+/* Returns the text of an object whose type index is that of a text. */
 static bool object_text(const fnabi_any* any, fnabi_byte_array* text) {
   const fnabi_object* object = fnabi_any_object(any);
   if (object == NULL) return false;

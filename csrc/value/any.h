@@ -43,9 +43,9 @@ static inline void fnabi_any_set_object(fnabi_any* any, void* object) {
 bool fnabi_any_string(const fnabi_any* any, fnabi_byte_array* text);
 bool fnabi_any_bytes(const fnabi_any* any, fnabi_byte_array* text);
 
-/* The object of a value whose tag is that of the object's own header; NULL where
- * the two disagree, and for what is no object. A foreign tag says nothing about
- * a payload before this has been asked. */
+/* Returns the object of a value, or NULL if the value is not an object or its
+ * type index differs from that in the object's header. Code that casts the
+ * payload of a foreign value must call this first. */
 static inline fnabi_object* fnabi_any_object(const fnabi_any* any) {
   if (!fnabi_any_is_object(any) || any->v_object == NULL ||
       any->v_object->type_index != any->type_index)

@@ -1,11 +1,11 @@
-"""Typed objects of the core's answers, filled in place by the call lane where that is safe.
+"""Typed objects of the core's results, filled in place by the call lane if that is safe.
 
-The core's decoders answer with a message. Its plain way into Python is `msgspec`, which builds the
-structs. For the hottest decoders the lane is a fast path: it fills new instances itself, field by
-field, at the offsets that the class reports. msgspec does not promise that this works. So `layout`
-checks each class once, when the module that needs it is imported: an instance that the lane fills
-must be the same, byte for byte, as one that msgspec makes of the same values. Where it is not, the
-plain equivalent takes over, with a `LayoutWarning`.
+The core's decoders return a message. On the plain path `msgspec` converts it to structs. For the
+hottest decoders the lane has a fast path: it fills new instances itself, field by field, at the
+offsets that the class reports. msgspec does not promise that this works. So `layout` checks each
+class once, when the module that needs it is imported: an instance that the lane fills must be
+equal, byte for byte, to one that msgspec makes from the same values. If it is not, the plain
+equivalent is used, with a `LayoutWarning`.
 
 ======================  ===============================  =================================
 fast path in the lane   plain equivalent                 used by
@@ -37,7 +37,7 @@ _differing: list[type] = []
 
 
 def layout(struct: type[_T]) -> _call.Layout[_T] | None:
-    """What the lane needs to fill instances of a class; None and a warning where it must not."""
+    """Return the layout with which the lane fills a class, or warn and return None if it cannot."""
     try:
         return _call.record(struct)
     except TypeError:
@@ -46,7 +46,7 @@ def layout(struct: type[_T]) -> _call.Layout[_T] | None:
 
 
 def decoder(structs: tuple[type[Any], ...]) -> _call.RecordDecoder | None:
-    """The lane's decoder of the types, which `structs` are; None where one cannot be filled."""
+    """Return the lane's decoder of the types `structs`, or None if one cannot be filled."""
     good = [layout(struct) is not None for struct in structs]
     return _call.RecordDecoder(structs, _core.refusal) if all(good) else None
 

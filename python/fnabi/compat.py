@@ -455,7 +455,7 @@ def _stated_types(
 
 def _stated_type(type: Type, other: Type, text: bool) -> Type:
     unproven = isinstance(type, Ref) and type.name in (None, "!hal.buffer_view")
-    if unproven and (type != other or not text):  # equal to a text, it is what the text says
+    if unproven and (type != other or not text):  # a type that equals the text's is known
         return Unknown()
     if text and isinstance(type, Scalar) and register_of(other) == register_of(type):
         return other
@@ -463,11 +463,11 @@ def _stated_type(type: Type, other: Type, text: bool) -> Type:
 
 
 _UNTYPED = ("bytecode", "cconv")
-"""Sources of signatures that do not tell all types."""
+"""Sources of signatures that may lack types."""
 
 
 def _partial_signatures(old: Export, new: Export) -> Iterator[Change]:
-    """Compare signatures of which one is not from a text, as far as both tell the types.
+    """Compare signatures, at least one of which is not from a text, in the types that both have.
 
     Numbers are left to the calling convention, and so is everything when it has changed. One of
     the signatures may have more inputs: the fences of an asynchronous function.

@@ -497,7 +497,7 @@ def _open(name: str, file: LibraryFile) -> tuple[str, int]:
 
 
 def _was_replaced(name: str) -> bool:
-    """Whether somebody else has loaded another file that was at this path."""
+    """Return whether other code has loaded a different file from this path."""
     if _call.loaded_library(name) is None:
         return False
     try:

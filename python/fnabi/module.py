@@ -101,7 +101,7 @@ class Module(Instance):
         return bool(_global("ImplementsFunction")(self, name, query_imports))
 
     def get_function(self, name: str, query_imports: bool = False) -> _call.Function:
-        """Return a function of the module, with what the module says of it.
+        """Return a function of the module, with its metadata.
 
         Args:
             name: Its name.

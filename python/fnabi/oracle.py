@@ -424,7 +424,7 @@ def _inspect_with_numpy(array: object, reason: Exception) -> tuple[BufferDescrip
         given = np.asarray(array) if has_interface else np.from_dlpack(array)
     except Exception as problem:
         raise CallError(f"NumPy cannot reach the memory of {name}: {problem}") from problem
-    # NumPy marks memory from DLPack as read-only if the producer does not say.
+    # NumPy marks memory from DLPack as read-only if the producer does not state it.
     readonly = has_interface and not given.flags.writeable
     return BufferDescription(DType.from_numpy(given.dtype), given.shape, given.strides), readonly
 

@@ -110,7 +110,7 @@ class SignatureBuilder:
 
 
 def _encode_integer(value: int, tag: str) -> bytes:
-    """Encode an integer: the plain equivalent of the fast path, which says why it refuses."""
+    """Encode an integer: the plain equivalent of the fast path, which raises the errors."""
     return _core.fill(lib.fnabi_signature_integer, "SignatureBuilder.integer", value, _byte(tag))
 
 

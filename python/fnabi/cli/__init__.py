@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         status: int = arguments.run(arguments)
         print(end="", flush=True)
-    except BrokenPipeError:  # whoever reads the output has closed it
+    except BrokenPipeError:  # the consumer of the output has closed it
         _drop_output()
         return 1
     except FnabiError as problem:

@@ -210,7 +210,7 @@ static void test_negative_lengths(void) {
   check_lines(FNABI_ABI_SIP, TEXT("I7!S-3!k0R1!\nI7!D4!K-3R1!\nI-3!R1!"));
 }
 
-/* Names that are the same for as long as numbers can tell. */
+/* Names with the same first 8 bytes, and names that differ only in NULs. */
 static void test_names(void) {
   check_lines(FNABI_ABI_SIP, TEXT("I18!D14!K2!\0_0K3!\0\0_1R1!\n"
                                   "I18!D14!K3!\0\0_0K2!\0_1R1!\n"

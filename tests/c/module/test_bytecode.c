@@ -146,7 +146,7 @@ static void check_calls(void) {
   release(data);
 }
 
-/* Each allocation that is refused fails the call, and leaves nothing behind. */
+/* Each refused allocation makes the call fail, without leaks. */
 static void check_refused(writer* run, const void* data, size_t size) {
   call c = {run, data, size, 0, 0};
   fnabi_error error;
