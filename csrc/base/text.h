@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A view of text, which somebody else owns. `data` is NULL where there is no
- * text, which is not the same as an empty one. It ends in no NUL. */
+/* A view of text that is owned elsewhere and not NUL-terminated. `data` is NULL
+ * if there is no text, which differs from an empty text. */
 typedef struct fnabi_text {
   const char* data;
   size_t size;

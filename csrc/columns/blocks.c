@@ -1,15 +1,15 @@
-/* Many short texts of raw or SIP signatures at a time. They are copied into a
- * block, for a decoder may read a little outside a text, and a text may change
- * meanwhile. The kernel of the processor decodes the block as a whole; where it
- * cannot, or there is no kernel, the scalar decoder decodes the texts one by
- * one, and the reference those that the scalar decoder rejects. */
+/* Decodes many short texts of raw or SIP signatures at a time. They are copied
+ * into a block, because a decoder may read a little outside a text, and a text
+ * may change meanwhile. The kernel of the processor decodes the block as a
+ * whole. If it cannot, or there is no kernel, the scalar decoder decodes the
+ * texts one by one, and csrc/abi those that the scalar decoder rejects. */
 #include "columns/kernels/block.h"
 #include "columns/rows.h"
 
 /* ----------------------------------------------------------------- capacity */
 
-/* How many elements of a column `size` bytes of texts become at most. A value of
- * a raw signature takes at least three bytes ("O1!") and a dim two ("d1"), a
+/* The most elements of a column that `size` bytes of texts can become. A value
+ * of a raw signature takes at least three bytes ("O1!") and a dim two ("d1"), a
  * node of SIP four ("k0_0"); the pad has the capacity for the two roots. */
 static size_t most_elements(const fnabi_columns* columns, int32_t column,
                             size_t size) {

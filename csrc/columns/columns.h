@@ -23,11 +23,11 @@ struct fnabi_columns {
 /* How the elements of a column are stored. */
 typedef struct fnabi_column_layout {
   uint8_t width; /* of an element, in bytes */
-  bool offsets;  /* one more than what they are of, the first one 0 */
+  bool offsets;  /* begins with a 0, so has one element more than its items */
   uint8_t abis;  /* the ABIs that have the column: bit i is for fnabi_abi i */
 } fnabi_column_layout;
 
-/* Those of the results are the ones of the inputs. */
+/* By column of the inputs; the columns of the results have the same layouts. */
 extern const fnabi_column_layout
     fnabi_column_layouts[FNABI_COLUMN_OFFSETS + FNABI_COLUMN_SIDE];
 extern const fnabi_column_layout fnabi_column_raw_dtype;
@@ -54,8 +54,8 @@ static inline void fnabi_columns_share(fnabi_columns* columns) {
   atomic_fetch_add_explicit(&columns->owners, 1, memory_order_relaxed);
 }
 
-/* The index of a row among those whose text is kept, or of the next one that
- * is; returns false when the row's own text is not kept. */
+/* Finds the index of a row among the rows whose text is kept. If the row is not
+ * one of them, returns false and gives the index of the next one. */
 bool fnabi_columns_find_kept(const fnabi_columns* columns, size_t row,
                              size_t* index);
 

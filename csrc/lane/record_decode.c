@@ -4,8 +4,8 @@
  * The message is in memory of this file, and well-formed unless the input
  * changed while it was decoded. So only immutable objects are decoded, and
  * messages are read without checks. Types are frozen, and equal ones differ
- * only by identity: one object serves for all that are equal, among the types
- * that most models have, and within one module. */
+ * only by identity, so they can share one object. They do so among the types
+ * that occur in most models, and within one module. */
 #include "base/dtype.h"
 #include "lane/record.h"
 

@@ -7,7 +7,7 @@
  * a time, by steps that are the same for all of them; in the end it returns
  * whether all texts were well-formed. The steps need SIMD instructions.
  * avx2.c, avx512.c and neon.c define these for their processors, and then
- * include tokens.h, and raw.h or sip.h where that ABI gets faster by it.
+ * include tokens.h, and raw.h or sip.h if they make that ABI faster.
  * scalar_raw.c and scalar_sip.c run on any processor. dispatch.c selects. */
 #ifndef FNABI_KERNELS_BLOCK_H
 #define FNABI_KERNELS_BLOCK_H
@@ -22,7 +22,7 @@ enum {
   FNABI_BLOCK_ROOM = FNABI_BLOCK_SIZE + 2 * FNABI_BLOCK_PAD
 };
 
-/* The byte after the last text, and between two that do not touch. */
+/* The byte after the last text, and between texts that are not adjacent. */
 #define FNABI_BLOCK_BETWEEN '@'
 
 /* A token is a byte of 0x40 or more that is not in a name: a tag, or
@@ -42,7 +42,7 @@ typedef struct fnabi_block {
   uint8_t pairs[FNABI_BLOCK_ROOM], marks[FNABI_BLOCK_ROOM];
 
   /* Bits: which bytes are in names, and which are tags. By name: its offset, its
-   * size, and a number that orders as its first eight bytes do. */
+   * size, and a number with the order of its first eight bytes. */
   uint64_t in_names[FNABI_BLOCK_WORDS], in_tags[FNABI_BLOCK_WORDS];
   size_t names;
   uint16_t name_places[FNABI_BLOCK_NAMES + 1],
