@@ -12,6 +12,7 @@ import pytest
 import fnabi
 from apart import run_apart
 from callee import installed_library, interop_library
+from sanitizers import examples
 
 pytest.importorskip("tvm_ffi")
 
@@ -111,7 +112,7 @@ def test_without_libtvm_ffi_being_loaded():
 def test_nothing_is_leaked(plain):
     function = plain["add_ints"]
     before = [sys.getrefcount(each) for each in (plain, function)]
-    for _ in range(20_000):
+    for _ in range(examples(100_000)):
         assert plain["add_ints"](1, 2) == 3
         assert plain.kind == "library"
         assert plain.imports == []

@@ -14,6 +14,7 @@ import fnabi
 from apart import run_apart
 from callee import installed_library, interop_library
 from fnabi import _call, reflection
+from sanitizers import examples
 
 pytest.importorskip("tvm_ffi")
 
@@ -397,12 +398,12 @@ def test_nothing_is_leaked(lib, Point, Auto):
     tag = fnabi.Array(["some text that is long"])
     counts = [sys.getrefcount(each) for each in (point, tag)]
     nones = sys.getrefcount(None)
-    for _ in range(100_000):
+    for _ in range(examples(100_000)):
         point.x = 3.0
         assert point.norm() == 13.0
         point.tag = tag
         assert point.tag is not None
-    for _ in range(20_000):
+    for _ in range(examples(100_000)):
         assert Point(1.0, 2.0).add(1.0).x == 2.0
         assert Auto(1.0, y=2.0).y == 2.0
         assert point != Auto

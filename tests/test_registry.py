@@ -13,6 +13,7 @@ import fnabi
 from apart import run_apart
 from callee import interop_library
 from fnabi import _call, registry
+from sanitizers import examples
 
 
 @pytest.fixture(params=["own", "libtvm_ffi"])
@@ -128,7 +129,7 @@ class TestRegistry:
             return x
 
         before = sys.getrefcount(function)
-        for _ in range(100_000 // 10):
+        for _ in range(examples(20_000)):
             fnabi.register_global_func("tests.leak", function, override=True)
             for _ in range(5):
                 assert fnabi.get_global_func("tests.leak")(5) == 5
