@@ -1814,3 +1814,9 @@ def test_a_module_of_the_old_schema() -> None:
             with pytest.raises(FormatError) as caught:
                 vmfb.verify((DATA / "malformed" / f"{name}.vmfb").read_bytes())
             assert caught.value.code != "module-schema"
+
+
+@pytest.mark.parametrize("path", [0, b"module.vmfb", None])
+def test_open_refuses_what_is_not_a_path(path: Any) -> None:
+    with pytest.raises(CallError, match=r"^vmfb\.open: path: expected str or os\.PathLike, got "):
+        vmfb.open(path)

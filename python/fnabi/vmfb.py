@@ -511,9 +511,13 @@ def open(path: str | os.PathLike[str], *, lenient: bool = False) -> Module:
     Raises:
         FormatError: when the file is not a module, or is damaged. Its offset is in the file, its
             path has the names of the schema, such as ``exported_functions[3].local_name``.
+        CallError: when `path` is not a path.
         OSError: when the file cannot be read.
 
     """
+    if not isinstance(path, (str, os.PathLike)):  # an int would be read as an open file
+        kind = type(path).__name__
+        raise CallError(f"vmfb.open: path: expected str or os.PathLike, got {kind}")
     data, mapped = read_or_map(path)
     return Module(data, "vmfb.open", lenient, mapped)
 
