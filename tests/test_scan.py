@@ -526,6 +526,12 @@ def test_a_file_that_fails_leaves_nothing(tmp_path: Path) -> None:
         TableFile("x.csv", columns, "test")
 
 
+def test_an_output_in_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "none" / "t.jsonl"
+    assert main(["scan", str(DATA / "scalars.vmfb"), "--output", str(output)]) == 1
+    assert capsys.readouterr().err == f"fnabi: {output}: No such file or directory\n"
+
+
 def test_outputs_without_pyarrow(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

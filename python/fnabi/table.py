@@ -55,7 +55,11 @@ class TableFile:
         self._part = f"{path}.part"
         if format != ".jsonl":
             _load("pyarrow", f"{function}: {format}")
-        self._file = open(self._part, "wb")  # noqa: SIM115
+        try:
+            self._file = open(self._part, "wb")  # noqa: SIM115
+        except OSError as problem:
+            problem.filename = path  # the caller does not know the other name
+            raise
         try:
             self._writer = _WRITERS[format](self._file, schema)
         except BaseException:
