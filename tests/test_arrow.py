@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import fnabi
-from fnabi import CallError, _call, arrow
+from fnabi import CallError, _call, arrow_capsule
 from fnabi.columns import RowError
 
 COLUMNS = fnabi.decode_columns([b"I11!B8!d-1d200R4!S1!", b"I1!R", None])
@@ -94,7 +94,7 @@ def test_what_outlives_what() -> None:
     pa = pytest.importorskip("pyarrow")
     table = pa.table({"f": [f"I6!B3!d{n % 10}R1!" for n in range(10_000)]})
     expected = fnabi.decode_columns(table).to_numpy()["inputs.dims"].tolist()
-    schema, arrays = arrow.open_arrays(table, "")
+    schema, arrays = arrow_capsule.open_arrays(table, "")
     del table
     gc.collect()
     kept = list(arrays)

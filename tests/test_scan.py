@@ -19,7 +19,7 @@ import fnabi
 import vectors
 from fnabi import CallError, FormatError, vmfb
 from fnabi._fnabi import ffi, lib
-from fnabi.arrow import open_arrays
+from fnabi.arrow_capsule import open_arrays
 from fnabi.cli import main
 from fnabi.scan import ScanError, ScanRow
 from fnabi.table import TableFile

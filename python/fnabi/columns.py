@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
 
 from fnabi import _core
 from fnabi._fnabi import ffi, lib
-from fnabi.arrow import check_memory, new_capsule
+from fnabi.arrow_capsule import check_memory, new_capsule
 from fnabi.columns_encode import encode_parts
 from fnabi.columns_part import ABIS, Abi, Part, join
 from fnabi.columns_split import collect, run, split_arrow, split_buffer, split_file, split_list

@@ -10,7 +10,7 @@ from typing import Any
 
 from fnabi import _core
 from fnabi._fnabi import ffi, lib
-from fnabi.arrow import check_memory
+from fnabi.arrow_capsule import check_memory
 from fnabi.columns_part import Part
 
 __all__ = ["encode_parts"]

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, TypeAlias, get_args
 
 from fnabi._fnabi import ffi, lib
-from fnabi.arrow import check_memory
+from fnabi.arrow_capsule import check_memory
 from fnabi.errors import CallError
 
 __all__ = ["ABIS", "Abi", "Part", "check_rows", "join"]

@@ -11,7 +11,7 @@ import msgspec
 
 from fnabi import _call
 from fnabi._fnabi import ffi, lib
-from fnabi.arrow import open_arrays
+from fnabi.arrow_capsule import open_arrays
 from fnabi.columns_part import Abi, Part, check_rows
 from fnabi.errors import CallError
 

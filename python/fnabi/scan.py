@@ -24,7 +24,7 @@ import msgspec
 
 from fnabi import _core
 from fnabi._fnabi import ffi, lib
-from fnabi.arrow import check_memory, new_capsule
+from fnabi.arrow_capsule import check_memory, new_capsule
 from fnabi.errors import CallError
 from fnabi.iree_abi import Signature
 from fnabi.vmfb_export import Source

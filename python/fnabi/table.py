@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from fnabi._fnabi import ffi, lib
-from fnabi.arrow import open_arrays
+from fnabi.arrow_capsule import open_arrays
 from fnabi.errors import CallError
 
 __all__ = ["FORMATS", "TableFile"]
