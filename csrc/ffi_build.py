@@ -20,8 +20,9 @@ STABLE_ABI = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 ffibuilder = FFI()
 ffibuilder.cdef(re.sub(r"\bFNABI_API ", "", CDEF))
-ffibuilder.cdef(  # what scan.py gives to fnabi_arrow_stream
+ffibuilder.cdef(  # what arrow_capsule.py gives to fnabi_arrow_stream
     """
+    extern "Python" int64_t fnabi_source_schema(void *, struct ArrowSchema *);
     extern "Python" int fnabi_source_next(void *, struct ArrowArray *);
     extern "Python" const char *fnabi_source_problem(void *);
     extern "Python" void fnabi_source_release(void *);

@@ -1004,6 +1004,20 @@ FNABI_API size_t fnabi_columns_encode_room(const fnabi_columns* columns,
 /* Adds `by` to each number: to the ends of texts that follow other texts. */
 FNABI_API void fnabi_columns_raise(int64_t* ends, size_t count, int64_t by);
 
+/* New columns from the bytes of columns: data[i] and sizes[i] of column i as
+ * fnabi_columns_read returned them, 0 bytes for one that the ABI does not have,
+ * and the message of fnabi_columns_dtypes. All is copied and checked. NULL where
+ * these are no columns, or if out of memory. */
+FNABI_API fnabi_columns* fnabi_columns_restore(int32_t abi,
+                                               const void* const* data,
+                                               const size_t* sizes,
+                                               const uint8_t* dtypes,
+                                               size_t dtypes_size);
+
+/* Whether two columns have the same rows. */
+FNABI_API bool fnabi_columns_equal(const fnabi_columns* a,
+                                   const fnabi_columns* b);
+
 /* New columns with the rows of `count` columns of the same ABI, one after the
  * other. NULL if out of memory, or if a side has too many nodes, dims or bytes
  * of names. */
@@ -1055,14 +1069,103 @@ FNABI_API int64_t fnabi_columns_stream(fnabi_columns* const* columns,
                                        struct ArrowArrayStream* out);
 
 /* Adds rows as fnabi_columns_decode does: texts first to first + count of an
- * array of strings, binaries, large ones or views, or a struct of one such
- * array. The Arrow data is trusted. Fails with FNABI_UNSUPPORTED for another
- * array. */
+ * array of strings or binaries in any layout: with offsets of either size,
+ * views, of a fixed size, dictionary-encoded, run-end encoded, or nulls alone.
+ * `column` is the number of the array in a struct; negative: the array is the
+ * texts, or a struct of that one array. Where the struct is null there is no
+ * text. The structure of the Arrow data is trusted: that buffers are there and
+ * as large as lengths and offsets require. Fails with FNABI_UNSUPPORTED for
+ * another array. */
 FNABI_API int64_t fnabi_columns_decode_arrow(fnabi_columns* columns,
                                              const struct ArrowSchema* schema,
                                              const struct ArrowArray* array,
-                                             size_t first, size_t count,
-                                             fnabi_error* error);
+                                             int64_t column, size_t first,
+                                             size_t count, fnabi_error* error);
+
+/* How much of some data can be given in the types that a consumer requests. */
+typedef enum fnabi_arrow_fit {
+  FNABI_ARROW_NEVER, /* it keeps its own types */
+  FNABI_ARROW_SOME,  /* where every number fits into the narrower type */
+  FNABI_ARROW_ALWAYS
+} fnabi_arrow_fit;
+
+/* Whether data of a schema that fnabi exported can be given as `requested`:
+ * numbers as integers of another width; dictionaries as texts or with other
+ * indexes; strings as binaries; texts and lists with wide offsets or as views.
+ * Names, except those of fields of structs, metadata and flags do not count.
+ * Fails with FNABI_UNSUPPORTED where these are other data: other fields, or a
+ * list for a number; `path` is then the column, such as ".inputs.item.kind". */
+FNABI_API int64_t fnabi_arrow_fits(const struct ArrowSchema* schema,
+                                   const struct ArrowSchema* requested,
+                                   fnabi_error* error);
+
+/* Changes a schema, or an array of `schema`, to the types of `requested`, where
+ * they fit. The array is one that fnabi exported, and has not been changed
+ * before. Returns 1; 0 where a number does not fit; -1 if out of memory. After
+ * these two the array can only be released. */
+FNABI_API void fnabi_arrow_cast_schema(struct ArrowSchema* schema,
+                                       const struct ArrowSchema* requested);
+FNABI_API int64_t fnabi_arrow_cast(struct ArrowArray* array,
+                                   const struct ArrowSchema* schema,
+                                   const struct ArrowSchema* requested);
+
+/* Changes a schema that fnabi exported to types that every consumer accepts:
+ * strings for dictionaries, signed integers for unsigned ones. Data always fits
+ * into them, up to 2 GiB of text in a column. */
+FNABI_API void fnabi_arrow_plain_schema(struct ArrowSchema* schema);
+
+/* The texts of rows `first` to first + count of a table that has the columns of
+ * decoded signatures of an ABI, as fnabi_columns_array exports them, but in any
+ * types that hold the same values: what came back from a file or another
+ * engine. `ends` as in fnabi_columns_encode. A row that is null, or whose status
+ * is not "ok", has no text; a table may lack the status. Other columns are
+ * ignored, and so is what the columns do not hold: the other keys of an iree.abi
+ * object. If `status` is not NULL, status[i] is FNABI_OK, FNABI_ROW_NULL without
+ * a text, or the code of what is wrong with the row, which then has none. If it
+ * is NULL, the first such row fails, and `offset` is that row, counted from
+ * `first`. Fails with FNABI_MESSAGE for columns that make no value, otherwise as
+ * the encoder of the ABI; with FNABI_UNSUPPORTED, for all rows, for
+ * declarations and for a table without these columns. The structure of the Arrow
+ * data is trusted, its values are not. Allocates the size of the largest row. */
+FNABI_API int64_t fnabi_columns_encode_arrow(
+    int32_t abi, const struct ArrowSchema* schema,
+    const struct ArrowArray* array, size_t first, size_t count, int64_t* ends,
+    uint8_t* status, uint8_t* out, size_t capacity, fnabi_error* error);
+
+/* The number of the column of that name in a table, a struct. */
+enum {
+  FNABI_ARROW_NO_COLUMN = -1,
+  FNABI_ARROW_SEVERAL = -2,
+  FNABI_ARROW_NO_TABLE = -3
+};
+FNABI_API int64_t fnabi_arrow_column(const struct ArrowSchema* schema,
+                                     const char* name);
+
+/* A table with the columns of `table`, except number `drop` if that is not
+ * negative, and then those of `more`, which has as many rows. Of the arrays, the
+ * columns are moved, and the caller releases what is left; a slice stays one. A
+ * row of the result is never null, so `table` must not have null rows. They
+ * return 0, or -1 if out of memory. */
+FNABI_API int64_t fnabi_arrow_beside_schema(const struct ArrowSchema* table,
+                                            int64_t drop,
+                                            const struct ArrowSchema* more,
+                                            struct ArrowSchema* out);
+FNABI_API int64_t fnabi_arrow_beside(struct ArrowArray* table, int64_t drop,
+                                     struct ArrowArray* more,
+                                     struct ArrowArray* out);
+
+/* Whether a struct has rows that are null. */
+FNABI_API bool fnabi_arrow_has_nulls(const struct ArrowArray* table);
+
+/* The result of fnabi_columns_encode_arrow as a table of two columns: the texts,
+ * large strings or binaries, and the names of the codes, null where there is no
+ * error. All is copied. They return 0, or -1 if out of memory. */
+FNABI_API int64_t fnabi_arrow_texts_schema(const char* name, bool binary,
+                                           const char* error_name,
+                                           struct ArrowSchema* out);
+FNABI_API int64_t fnabi_arrow_texts(const uint8_t* status, const int64_t* ends,
+                                    const uint8_t* data, size_t count,
+                                    struct ArrowArray* out);
 
 /* A new empty structure, by the name of its capsule: "arrow_schema",
  * "arrow_array" or "arrow_array_stream". Freeing one also releases its
@@ -1079,12 +1182,13 @@ FNABI_API const char* fnabi_arrow_next(struct ArrowArrayStream* stream,
 /* The length of an array; -1 for one that is released: the end of a stream. */
 FNABI_API int64_t fnabi_arrow_length(const struct ArrowArray* array);
 
-/* The source of the arrays of a stream. `next` makes an array, or leaves it
+/* The source of the arrays of a stream. `schema` makes their type, and returns 0
+ * or -1 if out of memory. `next` makes an array, or leaves it
  * released at the end; it returns 0, or an errno, whose text `problem` then
  * returns. `release` is called once, by the last user of the stream. All may be
  * called on any thread, but one at a time. */
 typedef struct fnabi_arrow_source {
-  int64_t (*schema)(struct ArrowSchema* out);
+  int64_t (*schema)(void* context, struct ArrowSchema* out);
   int (*next)(void* context, struct ArrowArray* out);
   const char* (*problem)(void* context);
   void (*release)(void* context);

@@ -1,16 +1,18 @@
-"""Arrow data crosses in capsules; each can be consumed once, and other objects are refused."""
+"""Arrow data crosses in capsules, in every layout, and comes back from other libraries."""
 
 from __future__ import annotations
 
 import gc
 import itertools
+import pickle
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 import fnabi
-from fnabi import CallError, _call, arrow_capsule
+from fnabi import CallError, _call, arrow, arrow_capsule
 from fnabi.columns import RowError
 
 COLUMNS = fnabi.decode_columns([b"I11!B8!d-1d200R4!S1!", b"I1!R", None])
@@ -114,3 +116,494 @@ def test_a_capsule_let_go_by_an_exception() -> None:
     for _ in range(100):
         with pytest.raises(ZeroDivisionError):
             (fnabi.vmfb.scan([]).__arrow_c_stream__(), 1 // 0)
+
+
+# -------------------------------------------------------------------------------- texts as input
+
+RAW = [b"I12!B9!t4d-1d64R1!", None, b"I1!R1!", b"x", b"I1!R4!S1!", b"I1!R1!"]
+TEXTS: dict[Any, list[bytes | None]] = {
+    "raw": RAW,
+    "sip": [b"I11!D8!K3!a\xff_0R1!", b"I10!D7!K2!a_0R8!S5!k0_1", None, b"x"],
+    "cconv": [b"0rIi_r", None, b"0x", b"0iCiID_r", b"0v_v"],
+    "iree_abi": [
+        b'{"a":[["named","x",["sdict",["k","i32"],["l",["stuple",["slist","bf16"],'
+        b'["ndarray",["slist","i8"],2,3,null]]]]]],"r":["bf16",["py_homogeneous_list","i1"]]}',
+        b'{"a":[["ndarray","f8E4M3FN",2,3,null],null,"unknown",["ndarray","i1",0]],"r":[]}',
+        None,
+        b"",
+    ],
+}
+
+
+def rows_of(data: Any) -> list[Any]:
+    pa = pytest.importorskip("pyarrow")
+    rows: list[Any] = pa.table(data).to_pylist()
+    return rows
+
+
+def layouts(texts: list[bytes | None]) -> list[Any]:
+    """Return the same texts in every layout."""
+    pa = pytest.importorskip("pyarrow")
+    kinds = [pa.binary(), pa.large_binary(), pa.binary_view()]
+    plain = [pa.array(texts, kind) for kind in kinds]
+    ascii = [None if text is None else text.decode() for text in texts]
+    plain += [pa.array(ascii, kind) for kind in (pa.string(), pa.large_string(), pa.string_view())]
+    values = pa.array([*RAW, None], pa.binary())
+    indexes = [None if text is None else RAW.index(text) for text in texts]
+    coded = [
+        pa.DictionaryArray.from_arrays(pa.array(indexes, index), values)
+        for index in (pa.int8(), pa.uint8(), pa.int32(), pa.uint64())
+    ]
+    null_entries = pa.array([6 if i is None else i for i in indexes], pa.int16())
+    coded.append(pa.DictionaryArray.from_arrays(null_entries, values.cast(pa.large_binary())))
+    ends = pa.array(range(1, len(texts) + 1), pa.int32())
+    runs = [pa.RunEndEncodedArray.from_arrays(ends, array) for array in (plain[0], coded[0])]
+    return [*plain, *coded, *runs]
+
+
+def test_texts_of_every_layout() -> None:
+    pa = pytest.importorskip("pyarrow")
+    expected = rows_of(fnabi.decode_columns(RAW))
+    for data in layouts(RAW):
+        assert rows_of(fnabi.decode_columns(data)) == expected, data.type
+        assert rows_of(fnabi.decode_columns(data, threads=2)) == expected, data.type
+        assert rows_of(fnabi.decode_columns(data[1:4])) == expected[1:4], data.type
+        chunks = pa.chunked_array([data[:2], data[2:2], data[2:]])
+        assert rows_of(fnabi.decode_columns(chunks)) == expected, data.type
+        table = pa.table({"f": data})
+        assert rows_of(fnabi.decode_columns(table[2:])) == expected[2:], data.type
+
+
+def test_runs_are_found_from_anywhere() -> None:
+    pa = pytest.importorskip("pyarrow")
+    for kind in (pa.int16(), pa.int32(), pa.int64()):
+        ends = pa.array([3, 4, 1000, 1010, 1011, 2000], kind)
+        runs = pa.RunEndEncodedArray.from_arrays(ends, pa.array(RAW))
+        expected = rows_of(fnabi.decode_columns(runs.to_pylist()))
+        for first, last in ((0, 2000), (2, 5), (999, 1011), (1990, 2000), (4, 4)):
+            found = rows_of(fnabi.decode_columns(runs[first:last], threads=2))
+            assert found == expected[first:last]
+
+
+def test_texts_of_a_fixed_size_and_none_at_all() -> None:
+    pa = pytest.importorskip("pyarrow")
+    fixed = pa.array([b"I1!R1!", None, b"I1!R!1"], pa.binary(6))
+    assert fnabi.decode_columns(fixed[1:]).errors == fnabi.decode_columns([None, b"I1!R!1"]).errors
+    assert rows_of(fnabi.decode_columns(pa.nulls(3))) == rows_of(fnabi.decode_columns([None] * 3))
+
+
+def test_a_struct_with_nulls() -> None:
+    pa = pytest.importorskip("pyarrow")
+    mask = pa.array([False, False, True, False, False, True])
+    structs = pa.StructArray.from_arrays([pa.array(RAW)], ["f"], mask=mask)
+    texts = [None if null else text for text, null in zip(RAW, mask.to_pylist(), strict=True)]
+    expected = rows_of(fnabi.decode_columns(texts))
+    assert rows_of(fnabi.decode_columns(structs)) == expected
+    assert rows_of(fnabi.decode_columns(structs[2:5])) == expected[2:5]
+
+
+# ----------------------------------------------------------------------------- requested schemas
+
+
+def requested(type: Any, list_of: Callable[..., Any], text: Any, number: Any = None) -> Any:
+    """Return a type with other lists, other types for dictionaries, other numbers for uint8."""
+    pa = pytest.importorskip("pyarrow")
+
+    def change(type: Any) -> Any:
+        if pa.types.is_struct(type):
+            fields = [type.field(i) for i in range(type.num_fields)]
+            return pa.struct([(field.name, change(field.type)) for field in fields])
+        if pa.types.is_list(type):
+            return list_of(change(type.value_type))
+        if pa.types.is_dictionary(type):
+            return text
+        return number if number is not None and type == pa.uint8() else type
+
+    return change(type)
+
+
+@pytest.mark.parametrize("lists", ["list_", "large_list", "list_view", "large_list_view"])
+@pytest.mark.parametrize("abi", TEXTS)
+def test_types_that_are_requested(abi: Any, lists: str) -> None:
+    pa = pytest.importorskip("pyarrow")
+    columns = fnabi.decode_columns([*TEXTS[abi], b"I1!"] * 3, abi, threads=2)
+    natural = pa.array(columns)
+    texts = [pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary()]
+    texts += [pa.dictionary(pa.int16(), pa.string()), pa.dictionary(pa.uint32(), pa.string_view())]
+    texts += [pa.dictionary(pa.int8(), pa.large_binary()), pa.binary_view()]
+    for text, number in zip(
+        texts, itertools.cycle([pa.int8(), pa.uint16(), pa.int64()]), strict=False
+    ):
+        wanted = requested(natural.type, getattr(pa, lists), text, number)
+        array = pa.Array._import_from_c_capsule(
+            *columns.__arrow_c_array__(wanted.__arrow_c_schema__())
+        )
+        array.validate(full=True)
+        assert array.type == wanted
+        stream = pa.RecordBatchReader.from_stream(columns, schema=pa.schema(wanted)).read_all()
+        stream.validate(full=True)
+        assert stream.schema == pa.schema(wanted)
+        if "binary" not in str(text):
+            assert array.to_pylist() == stream.to_pylist() == natural.to_pylist()
+
+
+def test_a_type_that_cannot_be_given() -> None:
+    """What the protocol says: the data keeps its types."""
+    pa = pytest.importorskip("pyarrow")
+    columns = fnabi.decode_columns(RAW)
+    natural = pa.array(columns)
+    string = pa.string()
+    for wanted in (
+        requested(natural.type, pa.list_, pa.binary(9)),
+        requested(natural.type, pa.list_, pa.run_end_encoded(pa.int32(), string)),
+        requested(natural.type, lambda item: pa.list_(item, 3), string),
+        pa.struct(
+            [(f.name, pa.float32() if f.name == "error_offset" else f.type) for f in natural.type]
+        ),
+    ):
+        found = pa.Array._import_from_c_capsule(
+            *columns.__arrow_c_array__(wanted.__arrow_c_schema__())
+        )
+        assert found.type == natural.type
+        assert found.to_pylist() == natural.to_pylist()
+        capsule = columns.__arrow_c_stream__(wanted.__arrow_c_schema__())
+        assert pa.RecordBatchReader._import_from_c_capsule(capsule).read_all().schema == pa.schema(
+            natural.type
+        )
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_numbers_are_narrowed_where_they_fit(threads: int) -> None:
+    pa = pytest.importorskip("pyarrow")
+    for dim, fits in ((127, True), (128, False)):
+        text = f"I8!B5!d{dim}R1!"
+        columns = fnabi.decode_columns([b"I1!R1!", text] * 3, "raw", threads)
+        natural = pa.array(columns)
+        node = natural.type.field("inputs").type.value_type
+        fields = [node.field("kind"), node.field("dtype"), ("shape", pa.list_(pa.int8()))]
+        side = pa.list_(pa.struct(fields))
+        wanted = pa.struct(
+            [(f.name, side if f.name in ("inputs", "results") else f.type) for f in natural.type]
+        )
+        expected = wanted if fits else natural.type
+        found = pa.Array._import_from_c_capsule(
+            *columns.__arrow_c_array__(wanted.__arrow_c_schema__())
+        )
+        found.validate(full=True)
+        assert found.type == expected
+        assert found.to_pylist() == natural.to_pylist()
+        capsule = columns.__arrow_c_stream__(wanted.__arrow_c_schema__())
+        stream = pa.RecordBatchReader._import_from_c_capsule(capsule).read_all()
+        assert stream.schema == pa.schema(expected)
+        assert stream.to_pylist() == natural.to_pylist()
+
+
+def test_other_data_is_refused() -> None:
+    pa = pytest.importorskip("pyarrow")
+    columns = fnabi.decode_columns(RAW)
+    fields = list(pa.schema(columns))
+    wrong = {
+        r"expected a struct": pa.int8(),
+        r"expected as many fields": pa.struct(fields[:3]),
+        r"status: not the type of the data, expected a field of this name": pa.struct(
+            [fields[0].with_name("state"), *fields[1:]]
+        ),
+        r"error_offset: not the type of the data, expected numbers": pa.struct(
+            [fields[0], fields[1].with_type(pa.string()), *fields[2:]]
+        ),
+        r"inputs\.item: not the type of the data, expected a struct": pa.struct(
+            [*fields[:2], fields[2].with_type(pa.list_(pa.int8())), fields[3]]
+        ),
+    }
+    for problem, type in wrong.items():
+        with pytest.raises(CallError, match=f"__arrow_c_array__: requested_schema: .*{problem}"):
+            columns.__arrow_c_array__(type.__arrow_c_schema__())
+        with pytest.raises(CallError, match=f"__arrow_c_stream__: requested_schema: .*{problem}"):
+            columns.__arrow_c_stream__(type.__arrow_c_schema__())
+    with pytest.raises(CallError, match="expected a capsule"):
+        columns.__arrow_c_array__(5)
+
+
+@pytest.mark.parametrize("abi", [*TEXTS, "declaration"])
+def test_plain_types(abi: Any) -> None:
+    pa = pytest.importorskip("pyarrow")
+    texts = TEXTS.get(abi, [b"%x: i32", b"sync func @f(%a: tensor<?x8xf32>) -> ()", None])
+    columns = fnabi.decode_columns(texts, abi, threads=2)
+    for data in (pa.array(columns.plain()), pa.table(columns.plain())):
+        data.validate(full=True)
+        assert data.to_pylist() == rows_of(columns)
+        schema = pa.schema(data.type) if hasattr(data, "type") else data.schema
+        assert schema == pa.schema(columns.plain())
+        assert "dictionary" not in str(schema)
+        assert "uint" not in str(schema)
+    assert "Columns of" in repr(columns.plain())
+    wanted = requested(pa.array(columns).type, pa.large_list, pa.large_string())
+    stream = pa.RecordBatchReader.from_stream(columns.plain(), schema=pa.schema(wanted))
+    assert stream.read_all().schema == pa.schema(wanted)
+
+
+# -------------------------------------------------------------------------------------- journeys
+
+
+def travel_parquet(table: Any) -> Any:
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    sink = pa.BufferOutputStream()
+    parquet.write_table(table, sink, row_group_size=2)
+    return parquet.read_table(pa.BufferReader(sink.getvalue()))
+
+
+def travel_polars(table: Any) -> Any:
+    return pytest.importorskip("polars").DataFrame(table)
+
+
+def travel_pandas(table: Any) -> Any:
+    pytest.importorskip("pandas")
+    return table.to_pandas()
+
+
+def travel_pandas_arrow(table: Any) -> Any:
+    return table.to_pandas(types_mapper=pytest.importorskip("pandas").ArrowDtype)
+
+
+def travel_duckdb(table: Any) -> Any:
+    duckdb = pytest.importorskip("duckdb")
+    connection = duckdb.connect()
+    connection.register("signatures", table)
+    connection.sql("create table kept as select * from signatures")
+    return connection.sql("select * from kept").to_arrow_table()
+
+
+JOURNEYS = [travel_parquet, travel_polars, travel_pandas, travel_pandas_arrow, travel_duckdb]
+
+
+@pytest.mark.parametrize("travel", JOURNEYS)
+@pytest.mark.parametrize("abi", TEXTS)
+def test_texts_after_a_journey(abi: Any, travel: Callable[[Any], Any]) -> None:
+    pa = pytest.importorskip("pyarrow")
+    columns = fnabi.decode_columns(TEXTS[abi] * 3, abi, threads=2)
+    data, offsets = fnabi.encode_columns(columns)
+    assert data
+    for table in (pa.table(columns), pa.table(columns.plain())):
+        for threads in (1, 2):
+            found = fnabi.encode_columns(travel(table), threads, abi=abi)
+            assert found[0] == data
+            assert found[1].tolist() == offsets.tolist()
+
+
+@pytest.mark.parametrize(
+    ("sides", "problem"),
+    [
+        (([{"kind": "x"}], []), r"row 0: inputs\[0\].*expected the kind of a type"),
+        (([None], []), r"row 0: inputs\[0\].*expected a node"),
+        (([{"kind": "ref"}], [{"kind": "scalar", "dtype": "f"}]), r"results\[0\].*of a dtype"),
+        (([{"kind": "scalar", "dtype": "int3"}], []), r"inputs\[0\]"),
+        (([{"kind": "buffer", "dtype": "int8", "shape": [1.5]}], []), r"expected a dim"),
+        (([{"kind": "buffer", "dtype": "int8", "shape": [2.0**40]}], []), r"int32"),
+        (([{"kind": "list"}], []), r"row 0"),
+    ],
+)
+def test_rows_that_are_no_signature(sides: tuple[Any, Any], problem: str) -> None:
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"inputs": [sides[0]], "results": [sides[1]]})
+    with pytest.raises(CallError, match=problem):
+        fnabi.encode_columns(table)
+    encoded = arrow.encode(table)
+    assert encoded.column("text").to_pylist() == [None]
+    assert encoded.column("error").null_count == 0
+
+
+@pytest.mark.parametrize("depths", [[1], [0, 2], [0, -1], [0, 1, 1], [0], [None], [0, 1, 3]])
+def test_depths_that_are_no_structure(depths: list[Any]) -> None:
+    pa = pytest.importorskip("pyarrow")
+    kinds = ["homogeneous_list", *["scalar"] * 3]
+    nodes = [
+        {"kind": kind, "dtype": "i8" if kind == "scalar" else None, "depth": depth}
+        for kind, depth in zip(kinds, depths, strict=False)
+    ]
+    table = pa.table({"inputs": [nodes], "results": [[]]})
+    with pytest.raises(CallError, match="row 0: inputs"):
+        fnabi.encode_columns(table, abi="iree_abi")
+
+
+def test_bad_calls_of_encode_columns() -> None:
+    pa = pytest.importorskip("pyarrow")
+    with pytest.raises(CallError, match="expected a table with the columns inputs and results"):
+        fnabi.encode_columns(pa.table({"inputs": [[]]}))
+    with pytest.raises(CallError, match="expected an ABI with an encoder"):
+        fnabi.encode_columns(pa.table({"inputs": [[]], "results": [[]]}), abi="declaration")
+    with pytest.raises(CallError, match="abi: expected one of raw"):
+        fnabi.encode_columns(pa.table({}), abi="foo")  # type: ignore[arg-type]
+    with pytest.raises(CallError, match="abi: expected raw, got 'sip'"):
+        fnabi.encode_columns(COLUMNS, abi="sip")
+    with pytest.raises(CallError, match="expected Columns or Arrow data, got list"):
+        fnabi.encode_columns([])
+
+
+# ------------------------------------------------------------------------ tables in, tables out
+
+
+def tables() -> list[Any]:
+    pa = pytest.importorskip("pyarrow")
+    metadata = {"unit": "m"}
+    fields = [pa.field("id", pa.int64(), metadata=metadata), pa.field("f", pa.binary())]
+    table = pa.table([list(range(len(RAW))), RAW], schema=pa.schema(fields))
+    chunked = pa.concat_tables([table[:2], table[2:]])
+    return [table, chunked, table[1:5], table.to_batches()[0], table.to_batches()[0][2:]]
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_decode_and_encode(plain: bool) -> None:
+    pa = pytest.importorskip("pyarrow")
+    decode = pickle.loads(pickle.dumps(partial(arrow.decode, column="f", plain=plain)))
+    for table in tables():
+        given = table.to_pylist()
+        decoded = decode(table)
+        assert type(decoded) is type(table)
+        decoded.validate(full=True)
+        signatures = fnabi.decode_columns([row["f"] for row in given])
+        expected = [a | b for a, b in zip(given, rows_of(signatures), strict=True)]
+        assert decoded.to_pylist() == expected
+        assert table.to_pylist() == given
+        assert decoded.schema.field("id").metadata == {b"unit": b"m"}
+        added = pa.schema(signatures.plain() if plain else signatures)
+        assert list(decoded.schema)[2:] == list(added)
+        assert decode(table, drop=True).schema == decoded.schema.remove(1)
+        encoded = arrow.encode(decoded)
+        encoded.validate(full=True)
+        texts, ends = fnabi.encode_columns(signatures)
+        cut = [texts[a:b].decode() or None for a, b in itertools.pairwise([0, *ends[1:]])]
+        assert [row["text"] for row in encoded.to_pylist()] == cut
+        assert [row["error"] for row in encoded.to_pylist()] == [None] * len(cut)
+
+
+@pytest.mark.parametrize("abi", TEXTS)
+def test_decode_and_encode_every_abi(abi: Any) -> None:
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"f": TEXTS[abi]})
+    texts, ends = fnabi.encode_columns(fnabi.decode_columns(TEXTS[abi], abi))
+    cut = [texts[a:b] or None for a, b in itertools.pairwise(ends)]
+    encoded = arrow.encode(arrow.decode(table, "f", abi, threads=2), abi, column="g", error="e")
+    assert encoded.column("g").cast(pa.large_binary()).to_pylist() == cut
+
+
+def test_every_class_of_tables() -> None:
+    pa, pl = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    table = tables()[1]
+    expected = arrow.decode(table, "f").to_pylist()
+    frame = arrow.decode(pl.DataFrame(table), "f")
+    assert isinstance(frame, pl.DataFrame)
+    assert frame.to_dicts() == expected
+    assert isinstance(arrow.encode(frame), pl.DataFrame)
+
+    class Other:
+        def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+            return table.__arrow_c_stream__()
+
+    assert rows_of(arrow.decode(Other(), "f")) == expected
+    reader = arrow.decode(pa.RecordBatchReader.from_stream(table), "f")
+    assert isinstance(reader, pa.RecordBatchReader)
+    assert next(iter(reader)).to_pylist() == expected[:2]
+    assert reader.read_all().to_pylist() == expected[2:]
+
+
+def test_pandas_frames() -> None:
+    pd = pytest.importorskip("pandas")
+    table = tables()[0]
+    decoded = arrow.decode(pd.DataFrame({"id": range(len(RAW)), "f": RAW}), "f")
+    assert isinstance(decoded, pd.DataFrame)
+    assert list(decoded["status"]) == [
+        row["status"] or pd.NA for row in rows_of(arrow.decode(table, "f"))
+    ]
+    assert isinstance(arrow.encode(decoded), pd.DataFrame)
+
+
+def test_bad_calls_of_decode() -> None:
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"f": ["x"], "n": [1]})
+    nulls = pa.StructArray.from_arrays([pa.array(["x"])], ["f"], mask=pa.array([True]))
+    for call, problem in (
+        (partial(arrow.decode, table, "g"), "column: no column has the name 'g', expected one"),
+        (partial(arrow.decode, table, 5), "column: expected str, got int"),
+        (partial(arrow.decode, table, "n"), "unsupported Arrow type"),
+        (partial(arrow.decode, table, "f", "foo"), "abi: expected one of raw"),
+        (partial(arrow.decode, table, "f", threads=0), "threads"),
+        (partial(arrow.decode, [], "f"), "expected a table of Arrow data, got list"),
+        (partial(arrow.decode, pa.array(["x"]), "f"), "not a table"),
+        (partial(arrow.decode, nulls, "f"), "a row is null"),
+        (partial(arrow.decode, arrow.decode(table, "f"), "f"), "already has a column 'status'"),
+        (partial(arrow.decode, pa.table([["x"], ["y"]], names=["f", "f"]), "f"), "several"),
+        (partial(arrow.encode, table), "expected a table with the columns inputs"),
+        (partial(arrow.encode, table, column="f"), "already has a column 'f'"),
+        (partial(arrow.encode, table, column="a", error="a"), "expected two names"),
+        (partial(arrow.encode, pa.array(["x"])), "not a table"),
+    ):
+        with pytest.raises(CallError, match=problem):
+            call()
+
+
+# ----------------------------------------------------------------------------------------- pickle
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("abi", [*TEXTS, "declaration"])
+def test_columns_pickle(abi: Any, threads: int) -> None:
+    texts = TEXTS.get(abi, [b"%x: i32", b"sync func @f(%a: tensor<?x8xf32>) -> ()", None])
+    columns = fnabi.decode_columns(texts * 4, abi, threads)
+    buffers: list[pickle.PickleBuffer] = []
+    small = pickle.dumps(columns, 5, buffer_callback=buffers.append)
+    copies = [
+        pickle.loads(small, buffers=buffers),
+        pickle.loads(small, buffers=[bytes(buffer) for buffer in buffers]),
+        *(pickle.loads(pickle.dumps(columns, protocol)) for protocol in range(2, 6)),
+    ]
+    assert sum(len(buffer.raw()) for buffer in buffers) > 4 * len(texts)
+    for copy in copies:
+        assert copy == columns
+        assert copy.errors == columns.errors
+        assert copy.abi == abi
+    assert columns == fnabi.decode_columns(texts * 4, abi)
+    assert columns != fnabi.decode_columns(texts * 3, abi)
+    assert columns != fnabi.decode_columns([*texts * 3, *texts[1:], texts[0]], abi)
+    assert columns != texts
+
+
+def test_columns_are_equal_whatever_the_numbers_of_their_dtypes() -> None:
+    first = [b'{"a":["i7"],"r":[]}', b'{"a":["i9"],"r":[]}']
+    part = fnabi.decode_columns(first[::-1], "iree_abi")
+    columns = fnabi.decode_columns(first, "iree_abi")
+    assert columns != part
+    assert columns == fnabi.decode_columns(first, "iree_abi", threads=2)
+
+
+def test_bytes_that_are_no_columns() -> None:
+    """Every byte of a pickle's columns may be wrong: what is accepted can be read."""
+    for abi, texts in TEXTS.items():
+        restore, (_, parts) = fnabi.decode_columns(texts, abi).__reduce_ex__(4)
+        [(memory, dtypes)] = parts
+        for index, data in enumerate(memory):
+            changes = [bytes(data[:-1]), bytes(data) + b"\0", b""]
+            changes += [
+                bytes(data[:i]) + bytes([byte]) + bytes(data[i + 1 :])
+                for i in range(len(data))
+                for byte in (0, 1, 127, 128, 255)
+            ]
+            for change in changes:
+                try:
+                    columns = restore(
+                        abi, [([*memory[:index], change, *memory[index + 1 :]], dtypes)]
+                    )
+                except CallError:
+                    continue
+                for row in range(len(columns)):
+                    try:
+                        assert columns[row] is not Ellipsis
+                    except fnabi.FormatError:
+                        continue
+                try:
+                    fnabi.encode_columns(columns)
+                except CallError:
+                    continue
+        with pytest.raises(CallError, match="no columns"):
+            restore(abi, [(memory, b"\x92")])
+        with pytest.raises(CallError, match="expected 32 columns, got 0"):
+            restore(abi, [([], dtypes)])

@@ -760,7 +760,7 @@ def test_duckdb() -> None:
 def test_arrow_data_that_is_no_text() -> None:
     pa = pytest.importorskip("pyarrow")
     table = pa.table({"a": ["x"], "b": ["y"]})
-    for data in (pa.array([1, 2]), table, pa.array(["x"]).dictionary_encode()):
+    for data in (pa.array([1, 2]), table, pa.array([1]).dictionary_encode(), pa.array([["x"]])):
         with pytest.raises(CallError, match=r"^decode_columns: strings: unsupported Arrow type"):
             fnabi.decode_columns(data)
     with pytest.raises(CallError, match=r"^decode_columns: strings: "):

@@ -347,7 +347,7 @@ def test_a_stream_reports_errors() -> None:
 
 
 def test_a_stream_that_nobody_reads_is_dropped() -> None:
-    from fnabi.scan import _open
+    from fnabi.arrow_capsule import _open
 
     before = len(_open)
     capsule = vmfb.scan(FILES).__arrow_c_stream__()

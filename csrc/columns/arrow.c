@@ -61,8 +61,8 @@ bool fnabi_arrow_make_schema(const fnabi_arrow_field** f,
 /* What an array owns. */
 typedef struct holder {
   fnabi_columns* columns; /* or NULL */
-  const void* buffers[3];
-  void* made[3]; /* those of the buffers that the array frees */
+  const void* buffers[FNABI_ARROW_BUFFERS];
+  void* made[FNABI_ARROW_BUFFERS]; /* those that the array frees */
 } holder;
 
 void fnabi_arrow_release(struct ArrowArray* array) {
@@ -78,7 +78,7 @@ void fnabi_arrow_release(struct ArrowArray* array) {
     free(array->dictionary);
   }
   free(array->children);
-  for (int i = 0; i < 3; i++) free(h->made[i]);
+  for (int i = 0; i < FNABI_ARROW_BUFFERS; i++) free(h->made[i]);
   fnabi_columns_free(h->columns);
   free(h);
   array->release = NULL;
@@ -115,6 +115,13 @@ void* fnabi_arrow_make_buffer(struct ArrowArray* out, int i, size_t size) {
   ((holder*)out->private_data)->made[i] = made;
   if (made != NULL) out->buffers[i] = made;
   return made;
+}
+
+void fnabi_arrow_replace_buffer(struct ArrowArray* out, int i, void* made) {
+  holder* h = out->private_data;
+  free(h->made[i]);
+  h->made[i] = made;
+  h->buffers[i] = made;
 }
 
 struct ArrowArray* fnabi_arrow_add_child(struct ArrowArray* out) {
@@ -219,7 +226,7 @@ int64_t fnabi_arrow_length(const struct ArrowArray* array) {
 static int source_schema(struct ArrowArrayStream* stream,
                          struct ArrowSchema* out) {
   const fnabi_arrow_source* s = stream->private_data;
-  return s->schema(out) < 0 ? ENOMEM : 0;
+  return s->schema(s->context, out) < 0 ? ENOMEM : 0;
 }
 
 static int source_next(struct ArrowArrayStream* stream,

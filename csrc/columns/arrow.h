@@ -59,6 +59,10 @@ bool fnabi_arrow_is(const char* kind, const char* name);
  * it has been released or moved already. */
 bool fnabi_arrow_move(const char* kind, void* from, void* to);
 
+/* The names of fnabi_type and of fnabi_sip_node in columns. */
+extern const char* const fnabi_arrow_type_kinds[FNABI_TYPE_REF_ARRAY + 1];
+extern const char* const fnabi_arrow_sip_kinds[FNABI_SIP_DICT + 1];
+
 /* A field, followed by its `children`. All texts are static. */
 typedef struct fnabi_arrow_field {
   const char *name, *format;
@@ -72,6 +76,9 @@ typedef struct fnabi_arrow_field {
 bool fnabi_arrow_make_schema(const fnabi_arrow_field** f,
                              struct ArrowSchema* out);
 void fnabi_arrow_release_schema(struct ArrowSchema* schema);
+
+/* The most buffers of an array: views have four. */
+enum { FNABI_ARROW_BUFFERS = 4 };
 
 /* Makes an array with the capacity for that many buffers and children, and
  * without any. Once this has returned true the caller releases the array,
@@ -87,6 +94,9 @@ void fnabi_arrow_set_buffer(struct ArrowArray* out, int i, const void* data);
 
 /* Makes a zeroed buffer that the array owns; NULL when out of memory. */
 void* fnabi_arrow_make_buffer(struct ArrowArray* out, int i, size_t size);
+
+/* Replaces a buffer by one that the array then owns. */
+void fnabi_arrow_replace_buffer(struct ArrowArray* out, int i, void* made);
 
 /* Adds an empty child and returns it; NULL when out of memory. */
 struct ArrowArray* fnabi_arrow_add_child(struct ArrowArray* out);

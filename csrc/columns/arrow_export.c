@@ -57,15 +57,13 @@ int64_t fnabi_columns_schema(int32_t abi, struct ArrowSchema* out) {
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const char* const doubts[] = {"none", "arity", "names", "type"};
-static const char* const sip_kinds[] = {"none", "leaf", "sequence", "dict"};
-static const char* const type_kinds[] = {
+const char* const fnabi_arrow_sip_kinds[FNABI_SIP_DICT + 1] = {
+    "none", "leaf", "sequence", "dict"};
+const char* const fnabi_arrow_type_kinds[FNABI_TYPE_REF_ARRAY + 1] = {
     "none", "scalar",           "buffer", "ref",  "list",    "tuple",
     "dict", "homogeneous_list", "named",  "null", "unknown", "ref_array",
 };
 _Static_assert(COUNT(doubts) == FNABI_DOUBT_TYPE + 1, "every doubt has a name");
-_Static_assert(COUNT(sip_kinds) == FNABI_SIP_DICT + 1, "every node has a name");
-_Static_assert(COUNT(type_kinds) == FNABI_TYPE_REF_ARRAY + 1,
-               "every type has a name");
 
 static void write_dtype(fnabi_writer* w, const void* columns, size_t i) {
   fnabi_dtype_table_write_name(w, &((const fnabi_columns*)columns)->dtypes, i);
@@ -216,9 +214,11 @@ static bool add_side(struct ArrowArray* out, fnabi_columns* columns, int side) {
   struct ArrowArray* kinds =
       add_numbers(items, columns, nodes, &c[FNABI_COLUMN_KIND]);
   return kinds != NULL &&
-         (sip ? fnabi_arrow_set_dictionary(kinds, sip_kinds, COUNT(sip_kinds),
+         (sip ? fnabi_arrow_set_dictionary(kinds, fnabi_arrow_sip_kinds,
+                                           FNABI_SIP_DICT + 1,
                                            fnabi_arrow_write_name)
-              : fnabi_arrow_set_dictionary(kinds, type_kinds, COUNT(type_kinds),
+              : fnabi_arrow_set_dictionary(kinds, fnabi_arrow_type_kinds,
+                                           FNABI_TYPE_REF_ARRAY + 1,
                                            fnabi_arrow_write_name)) &&
          (sip ? add_sip_columns : add_type_columns)(items, columns, c, nodes);
 }

@@ -74,12 +74,12 @@ int32_t fnabi_dtype_table_find(const fnabi_dtype_table* table,
   return *slot_of(table, dtype);
 }
 
+static const char* const names[FNABI_DTYPE_KIND_COUNT] = {
+    "int", "uint", "i", "float", "bfloat", "complex", "bool", "index", "handle",
+};
+
 void fnabi_dtype_table_write_name(fnabi_writer* w,
                                   const fnabi_dtype_table* table, size_t i) {
-  static const char* const names[FNABI_DTYPE_KIND_COUNT] = {
-      "int",     "uint", "i",     "float",  "bfloat",
-      "complex", "bool", "index", "handle",
-  };
   fnabi_dtype dtype = fnabi_dtype_table_at(table, i);
   fnabi_put(w, names[dtype.kind], strlen(names[dtype.kind]));
   if (dtype.kind >= FNABI_DTYPE_BOOL) return;
@@ -89,6 +89,30 @@ void fnabi_dtype_table_write_name(fnabi_writer* w,
   if (dtype.format_size == 0) return;
   fnabi_put(w, "_", 1);
   fnabi_put(w, dtype.format, dtype.format_size);
+}
+
+/* name ::= "bool" | "index" | "handle" | kind bits ('_' format)? */
+bool fnabi_dtype_read_name(const char* text, size_t size, fnabi_dtype* dtype) {
+  size_t head = 0, at;
+  while (head < size && text[head] >= 'a' && text[head] <= 'z') head++;
+  int kind = 0;
+  while (kind < FNABI_DTYPE_KIND_COUNT &&
+         (strlen(names[kind]) != head || memcmp(names[kind], text, head) != 0))
+    kind++;
+  if (kind == FNABI_DTYPE_KIND_COUNT) return false;
+  *dtype = (fnabi_dtype){(fnabi_dtype_kind)kind,
+                         kind == FNABI_DTYPE_BOOL ? 1 : 64, "", 0};
+  if (kind >= FNABI_DTYPE_BOOL) return head == size;
+  uint32_t bits = 0;
+  for (at = head; at < size && text[at] >= '0' && text[at] <= '9'; at++) {
+    bits = bits * 10 + (uint32_t)(text[at] - '0');
+    if (bits == 0 || bits > FNABI_DTYPE_BITS_MAX) return false;
+  }
+  dtype->bits = bits;
+  if (at == size) return at > head;
+  dtype->format = text + at + 1;
+  dtype->format_size = size - at - 1;
+  return at > head && text[at] == '_' && dtype->format_size > 0;
 }
 
 int64_t fnabi_dtype_table_message(const fnabi_dtype_table* table, uint8_t* out,

@@ -34,6 +34,9 @@ int32_t fnabi_dtype_table_find(const fnabi_dtype_table* table,
 void fnabi_dtype_table_write_name(fnabi_writer* w,
                                   const fnabi_dtype_table* table, size_t i);
 
+/* Reads such a name. Its format is in `text`. False where it is none. */
+bool fnabi_dtype_read_name(const char* text, size_t size, fnabi_dtype* dtype);
+
 /* Writes the message of fnabi_columns_dtypes. */
 int64_t fnabi_dtype_table_message(const fnabi_dtype_table* table, uint8_t* out,
                                   size_t capacity);

@@ -93,6 +93,7 @@ __all__ = [
     "SignatureBuilder",
     "SignatureParser",
     "Tensor",
+    "arrow",
     "bytecode",
     "callee",
     "cconv",

@@ -17,14 +17,23 @@ from __future__ import annotations
 import operator
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
-from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
+from pickle import PickleBuffer
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex
 
 from fnabi import _core
 from fnabi._fnabi import ffi, lib
-from fnabi.arrow_capsule import check_memory, new_capsule
-from fnabi.columns_encode import encode_parts
+from fnabi.arrow_capsule import (
+    PlainArray,
+    check_memory,
+    export_array,
+    export_schema,
+    export_stream,
+    new_capsule,
+    open_arrays,
+)
+from fnabi.columns_encode import encode_arrays, encode_parts
 from fnabi.columns_part import ABIS, Abi, Part, join
 from fnabi.columns_split import collect, run, split_arrow, split_buffer, split_file, split_list
 from fnabi.errors import CallError
@@ -147,6 +156,26 @@ class Columns:
         for row in range(len(self)):
             yield self[row]
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Columns):
+            return NotImplemented
+        same: bool = lib.fnabi_columns_equal(self._whole().columns, other._whole().columns)
+        return same
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        """Pickle the rows; with protocol 5, their memory can travel out of band."""
+        wrap = PickleBuffer if operator.index(protocol) >= 5 else bytes
+        parts = [
+            (
+                [wrap(part.view(column) or b"") for column in range(lib.FNABI_COLUMN_COUNT)],
+                part.dtypes_message(),
+            )
+            for part in self._parts
+        ]
+        return _restore, (self._abi, parts)
+
     # ------------------------------------------------------------------------------------- errors
 
     def _bad_rows(self) -> list[list[tuple[int, int, int]]]:
@@ -193,30 +222,59 @@ class Columns:
 
     # -------------------------------------------------------------------------------------- Arrow
 
+    def _schema(self, schema: Any) -> int:
+        failed: int = lib.fnabi_columns_schema(ABIS[self._abi], schema)
+        return failed
+
     def __arrow_c_schema__(self) -> object:
         """The Arrow type of the columns, a struct; it depends on the ABI alone."""
-        capsule, schema = new_capsule("arrow_schema")
-        check_memory(lib.fnabi_columns_schema(ABIS[self._abi], schema))
-        return capsule
+        return export_schema(self._schema)
 
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
         """Export the rows as one Arrow struct array, which may outlive the columns.
 
-        `requested_schema` is ignored: nothing is cast.
+        A consumer may request strings for dictionaries, dictionaries with other indexes, integers
+        of other widths, binaries for strings, wide offsets, and views. Where it requests a
+        representation that fnabi does not make, or a number does not fit, nothing is cast.
+
+        Raises:
+            CallError: when `requested_schema` has other fields, or another type of data.
+
         """
-        capsule, array = new_capsule("arrow_array")
-        check_memory(lib.fnabi_columns_array(self._whole().columns, array))
-        return self.__arrow_c_schema__(), capsule
+        columns = self._whole().columns
+        return export_array(
+            self._schema,
+            lambda array: lib.fnabi_columns_array(columns, array),
+            requested_schema,
+            "Columns.__arrow_c_array__",
+        )
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export the rows as a stream of Arrow struct arrays, one for each part.
 
-        `requested_schema` is ignored: nothing is cast.
+        `requested_schema` is honoured as by `__arrow_c_array__`.
         """
+        if requested_schema is not None:
+            return export_stream(
+                self._schema,
+                [partial(lib.fnabi_columns_array, part.columns) for part in self._parts],
+                requested_schema,
+                "Columns.__arrow_c_stream__",
+            )
         capsule, stream = new_capsule("arrow_array_stream")
         parts = ffi.new("fnabi_columns *[]", [part.columns for part in self._parts])
         check_memory(lib.fnabi_columns_stream(parts, len(parts), stream))
         return capsule
+
+    def plain(self) -> PlainArray:
+        """Return the columns in types that every consumer of Arrow data accepts.
+
+        Strings replace dictionaries, and signed integers replace unsigned ones. Spark, for
+        example, has no unsigned integers.
+
+        >>> pyarrow.parquet.write_table(pyarrow.table(columns.plain()), "signatures.parquet")
+        """
+        return PlainArray(self)
 
     # -------------------------------------------------------------------------------------- NumPy
 
@@ -321,6 +379,10 @@ class Columns:
         before = numpy.concatenate(([0], numpy.cumsum(mask)))
         rows: npt.NDArray[np.bool_] = before[offsets[1:]] > before[offsets[:-1]]
         return rows
+
+
+def _restore(abi: Abi, parts: list[tuple[list[Any], bytes]]) -> Columns:
+    return Columns(abi, [Part.restore(abi, columns, dtypes) for columns, dtypes in parts])
 
 
 def _dtype_names(part: Part) -> tuple[tuple[DType, ...], tuple[str, ...]]:
@@ -452,23 +514,40 @@ def iter_columns(
         yield Columns(abi, run(shares, abi))
 
 
-def encode_columns(columns: Columns, threads: int = 1) -> tuple[bytes, memoryview]:
+def encode_columns(
+    columns: Any, threads: int = 1, *, abi: Abi | None = None
+) -> tuple[bytes, memoryview]:
     """Encode the rows of columns as texts; a text that the ABI's encoder wrote is unchanged.
 
     Args:
-        columns: Columns of any ABI except declarations, which have no encoder.
+        columns: Columns of any ABI except declarations, which have no encoder; or Arrow data that
+            has the columns ``inputs`` and ``results`` of decoded signatures, and ``status``
+            unless all rows are well-formed. Its types may be others: what came back from Parquet,
+            pandas, polars or duckdb is accepted. Other columns are ignored.
         threads: The number of threads that encode.
+        abi: The ABI of Arrow data, "raw" by default. `Columns` know theirs.
 
     Returns:
         The texts, one after the other, and n + 1 offsets, int64: text i is
         ``data[offsets[i]:offsets[i + 1]]``. The text of a row with an error or without a text is
-        empty.
+        empty. Arrow data does not hold the other keys of the objects of ``iree.abi``.
 
     Raises:
-        CallError: when an argument is invalid.
+        CallError: when an argument is invalid, or a row of Arrow data is no signature.
 
     """
-    if not isinstance(columns, Columns):
-        raise CallError(f"encode_columns: columns: expected Columns, got {type(columns).__name__}")
     _core.check_positive("encode_columns", "threads", threads)
-    return encode_parts(columns._parts, threads)
+    own = columns.abi if isinstance(columns, Columns) else "raw"
+    if abi is None:
+        abi = own
+    if abi not in ABIS or (isinstance(columns, Columns) and abi != own):
+        expected = own if isinstance(columns, Columns) else f"one of {', '.join(ABIS)}"
+        raise CallError(f"encode_columns: abi: expected {expected}, got {abi!r}")
+    if isinstance(columns, Columns):
+        return encode_parts(columns._parts, threads)
+    if not hasattr(columns, "__arrow_c_stream__") and not hasattr(columns, "__arrow_c_array__"):
+        raise CallError(
+            f"encode_columns: columns: expected Columns or Arrow data, got {type(columns).__name__}"
+        )
+    schema, arrays = open_arrays(columns, "encode_columns: columns")
+    return encode_arrays(schema, list(arrays), abi, threads)

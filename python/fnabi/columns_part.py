@@ -35,6 +35,26 @@ class Part:
         """Make a part without rows."""
         return cls(lib.fnabi_columns_new(ABIS[abi], 0))
 
+    @classmethod
+    def restore(cls, abi: Abi, columns: Sequence[Any], dtypes: bytes) -> Part:
+        """Make a part from the memory of columns, in their order, and the message of dtypes."""
+        views = [ffi.from_buffer("char[]", column) for column in columns]
+        if len(views) != lib.FNABI_COLUMN_COUNT:
+            raise CallError(f"Columns: expected {lib.FNABI_COLUMN_COUNT} columns, got {len(views)}")
+        data = ffi.new("void *[]", [ffi.cast("void *", view) for view in views])
+        sizes = ffi.new("size_t[]", [len(view) for view in views])
+        restored = lib.fnabi_columns_restore(ABIS[abi], data, sizes, dtypes, len(dtypes))
+        if restored == ffi.NULL:
+            raise CallError("Columns: these bytes are no columns, or out of memory")
+        return cls(restored)
+
+    def dtypes_message(self) -> bytes:
+        """Return the message of the dtypes, which `restore` needs."""
+        size = lib.fnabi_columns_dtypes(self.columns, ffi.NULL, 0)
+        out = ffi.new("uint8_t[]", size)
+        lib.fnabi_columns_dtypes(self.columns, out, size)
+        return bytes(ffi.buffer(out, size))
+
     def __len__(self) -> int:
         rows: int = lib.fnabi_columns_rows(self.columns)
         return rows

@@ -19,6 +19,7 @@ __all__ = [
     "Share",
     "collect",
     "run",
+    "split_arrays",
     "split_arrow",
     "split_buffer",
     "split_file",
@@ -175,13 +176,13 @@ def split_arrow(data: Any, threads: int) -> Iterator[list[Share]]:
     for array in given:
         arrays.append(array)
         if threads == 1 or sum(map(lib.fnabi_arrow_length, arrays)) >= _ARROW_ROWS:
-            yield _split_arrays(schema, arrays, threads)
+            yield split_arrays(schema, arrays, threads)
             arrays = []
-    yield _split_arrays(schema, arrays, threads)
+    yield split_arrays(schema, arrays, threads)
 
 
-def _split_arrays(schema: Any, arrays: list[Any], threads: int) -> list[Share]:
-    """Return equal shares of all rows."""
+def split_arrays(schema: Any, arrays: list[Any], threads: int, column: int = -1) -> list[Share]:
+    """Return equal shares of all rows; `column` is the number of the texts' column in a table."""
     lengths = [lib.fnabi_arrow_length(array) for array in arrays]
     starts = [0, *accumulate(lengths)]
 
@@ -194,6 +195,7 @@ def _split_arrays(schema: Any, arrays: list[Any], threads: int) -> list[Share]:
                         lib.fnabi_columns_decode_arrow,
                         schema,
                         array,
+                        column,
                         first,
                         last - first,
                         first=start + first,

@@ -24,7 +24,7 @@ import msgspec
 
 from fnabi import _core
 from fnabi._fnabi import ffi, lib
-from fnabi.arrow_capsule import check_memory, new_capsule
+from fnabi.arrow_capsule import Plain, check_memory, export_array, export_schema, export_stream
 from fnabi.errors import CallError
 from fnabi.iree_abi import Signature
 from fnabi.vmfb_export import Source
@@ -39,9 +39,6 @@ _FILES = 256
 
 _ROWS = 8192
 """The number of rows at which a batch takes no further file."""
-
-_EIO, _ENOMEM = 5, 12
-"""Results of a stream: numbers that mean the same on every system."""
 
 _encoder = msgspec.msgpack.Encoder()
 
@@ -146,11 +143,15 @@ class ScanBatch:
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
         """Export the rows as one Arrow struct array, which may outlive the batch.
 
-        `requested_schema` is ignored: nothing is cast.
+        `requested_schema` is honoured as by `Columns.__arrow_c_array__`.
         """
-        capsule, array = new_capsule("arrow_array")
-        check_memory(lib.fnabi_scan_array(self._scan, array))
-        return _schema(), capsule
+        return export_array(
+            lib.fnabi_scan_schema, self._fill, requested_schema, "ScanBatch.__arrow_c_array__"
+        )
+
+    def _fill(self, array: Any) -> int:
+        failed: int = lib.fnabi_scan_array(self._scan, array)
+        return failed
 
     def __repr__(self) -> str:
         return f"<ScanBatch of {len(self)} rows, {self.bad} with errors>"
@@ -278,32 +279,28 @@ class Scan:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Export the table as a stream of record batches, read while it is consumed.
 
-        `requested_schema` is ignored: nothing is cast. An invalid call, such as an iterator that
-        has been read, fails when the consumer reads the stream.
+        `requested_schema` is honoured as by `Columns.__arrow_c_array__`, except that numbers are
+        not narrowed, because the values are not known yet. An invalid call, such as an iterator
+        that has been read, fails when the consumer reads the stream.
         """
-        capsule, stream = new_capsule("arrow_array_stream")
-        source = _Source(self)
-        handle = ffi.new_handle(source)
-        functions = ffi.new(
-            "fnabi_arrow_source *",
-            {
-                "schema": ffi.addressof(lib, "fnabi_scan_schema"),
-                "next": lib.fnabi_source_next,
-                "problem": lib.fnabi_source_problem,
-                "release": lib.fnabi_source_release,
-                "context": handle,
-            },
+        return export_stream(
+            lib.fnabi_scan_schema,
+            (batch._fill for batch in self),
+            requested_schema,
+            "Scan.__arrow_c_stream__",
         )
-        check_memory(lib.fnabi_arrow_stream(functions, stream))
-        source.handle = handle
-        _open.add(source)
-        return capsule
+
+    def plain(self) -> Plain:
+        """Return the table in types that every consumer of Arrow data accepts.
+
+        Strings replace dictionaries, and signed integers replace unsigned ones. Spark, for
+        example, has no unsigned integers. The result reads the files as the scan does.
+        """
+        return Plain(self)
 
 
 def _schema() -> object:
-    capsule, schema = new_capsule("arrow_schema")
-    check_memory(lib.fnabi_scan_schema(schema))
-    return capsule
+    return export_schema(lib.fnabi_scan_schema)
 
 
 def _find(paths: Iterable[Path]) -> Iterator[bytes]:
@@ -353,49 +350,3 @@ def _scan_files(files: list[bytes], lenient: bool) -> Iterator[ScanBatch]:
             batch = ScanBatch()
     if len(batch):
         yield batch
-
-
-# ------------------------------------------------------------------------------------------ streams
-
-
-class _Source:
-    """The source of a stream."""
-
-    def __init__(self, scan: Scan) -> None:
-        self.scan = scan
-        self.batches: Iterator[ScanBatch] | None = None
-        self.problem: Any = ffi.NULL
-        self.handle: Any = None
-
-    def next(self, out: Any) -> int:
-        if self.batches is None:
-            self.batches = iter(self.scan)
-        batch = next(self.batches, None)
-        if batch is not None and lib.fnabi_scan_array(batch._scan, out) < 0:
-            raise MemoryError("out of memory")
-        return 0
-
-
-_open: set[_Source] = set()
-"""The sources that a stream refers to, until it is released."""
-
-
-@ffi.def_extern()  # type: ignore[untyped-decorator]
-def fnabi_source_next(context: Any, out: Any) -> int:
-    source: _Source = ffi.from_handle(context)
-    try:
-        return source.next(out)
-    except BaseException as problem:  # it cannot pass through the C code of the consumer
-        text = f"{type(problem).__name__}: {problem}"
-        source.problem = ffi.new("char[]", text.encode("utf-8", "replace"))
-        return _ENOMEM if isinstance(problem, MemoryError) else _EIO
-
-
-@ffi.def_extern()  # type: ignore[untyped-decorator]
-def fnabi_source_problem(context: Any) -> Any:
-    return ffi.from_handle(context).problem
-
-
-@ffi.def_extern()  # type: ignore[untyped-decorator]
-def fnabi_source_release(context: Any) -> None:
-    _open.discard(ffi.from_handle(context))

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from fnabi._fnabi import ffi, lib
-from fnabi.arrow_capsule import open_arrays
+from fnabi.arrow_capsule import Plain, open_arrays
 from fnabi.errors import CallError
 
 __all__ = ["FORMATS", "TableFile"]
@@ -131,13 +131,14 @@ class _Pyarrow(ABC):
 
     def __init__(self, file: Any, schema: Any) -> None:
         self._pyarrow = import_module("pyarrow")
-        self._schema = self._type(self._pyarrow.schema(schema))
+        self._schema = self._pyarrow.schema(self._type(schema))
         self._batches: list[Any] = []
         self._rows = 0
         self._writer = self._open(file)
 
-    def _type(self, schema: Any) -> Any:
-        return schema
+    def _type(self, data: Any) -> Any:
+        """Return what the types of the file are those of."""
+        return data
 
     @abstractmethod
     def _open(self, file: Any) -> Any:
@@ -145,9 +146,9 @@ class _Pyarrow(ABC):
 
     def write(self, batch: Any) -> None:
         if hasattr(batch, "__arrow_c_stream__"):
-            batches = self._pyarrow.RecordBatchReader.from_stream(batch)
+            batches = self._pyarrow.RecordBatchReader.from_stream(batch, schema=self._schema)
         else:
-            batches = [self._pyarrow.record_batch(batch)]
+            batches = [self._pyarrow.record_batch(batch, schema=self._schema)]
         for each in batches:
             self._batches.append(each)
             self._rows += each.num_rows
@@ -157,7 +158,7 @@ class _Pyarrow(ABC):
     def _flush(self) -> None:
         if self._batches:
             table = self._pyarrow.Table.from_batches(self._batches)
-            self._writer.write_table(table.cast(self._schema))
+            self._writer.write_table(table)
         self._batches, self._rows = [], 0
 
     def close(self) -> None:
@@ -171,25 +172,11 @@ class _Parquet(_Pyarrow):
 
 
 class _Ipc(_Pyarrow):
-    def _type(self, schema: Any) -> Any:
-        fields = [schema.field(i) for i in range(len(schema))]
-        return self._pyarrow.schema([_plain(self._pyarrow, field) for field in fields])
+    def _type(self, data: Any) -> Any:
+        return Plain(data)
 
     def _open(self, file: Any) -> Any:
         return self._pyarrow.ipc.new_file(file, self._schema)
-
-
-def _plain(pyarrow: Any, field: Any) -> Any:
-    """Return a field whose dictionaries are replaced by the types of their values."""
-    type = field.type
-    if pyarrow.types.is_dictionary(type):
-        return field.with_type(type.value_type)
-    if pyarrow.types.is_list(type):
-        return field.with_type(pyarrow.list_(_plain(pyarrow, type.value_field)))
-    if pyarrow.types.is_struct(type):
-        children = [type.field(i) for i in range(type.num_fields)]
-        return field.with_type(pyarrow.struct([_plain(pyarrow, child) for child in children]))
-    return field
 
 
 _WRITERS: dict[str, Callable[[Any, Any], _JsonLines | _Pyarrow]] = {

@@ -14,6 +14,11 @@ typedef struct source {
   bool fails;
 } source;
 
+static int64_t schema_of(void* context, struct ArrowSchema* out) {
+  CHECK(((source*)context)->released == 0);
+  return fnabi_scan_schema(out);
+}
+
 static int next_table(void* context, struct ArrowArray* out) {
   source* s = context;
   CHECK(out->release == NULL);
@@ -33,7 +38,7 @@ static void release_source(void* context) { ((source*)context)->released++; }
 static void test_streams(void) {
   for (int fails = 0; fails < 2; fails++) {
     source s = {2, 0, fails != 0};
-    const fnabi_arrow_source from = {fnabi_scan_schema, next_table, problem_of,
+    const fnabi_arrow_source from = {schema_of, next_table, problem_of,
                                      release_source, &s};
     struct ArrowArrayStream* stream = fnabi_arrow_new("arrow_array_stream");
     struct ArrowSchema* schema = fnabi_arrow_new("arrow_schema");
@@ -167,7 +172,7 @@ static void check_slice(const texts* t, int64_t offset, size_t first,
   fnabi_columns* columns = fnabi_columns_new(FNABI_ABI_RAW, 0);
   CHECK(columns != NULL);
   CHECK(fnabi_columns_decode_arrow(columns, in_struct ? &outer_schema : &schema,
-                                   in_struct ? &outer : &array, first, count,
+                                   in_struct ? &outer : &array, -1, first, count,
                                    &error) == (int64_t)count);
   check_rows(columns, (size_t)offset + first, count);
   fnabi_columns_free(columns);
@@ -195,14 +200,14 @@ static void test_other_data(void) {
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
     struct ArrowSchema schema = {.format = formats[i]};
     fnabi_error error = {0};
-    CHECK(fnabi_columns_decode_arrow(columns, &schema, &array, 0, 1, &error) <
+    CHECK(fnabi_columns_decode_arrow(columns, &schema, &array, -1, 0, 1, &error) <
           0);
     CHECK(error.code == FNABI_UNSUPPORTED);
   }
   struct ArrowSchema values = {.format = "u"};
   struct ArrowSchema coded = {.format = "u", .dictionary = &values};
   fnabi_error error = {0};
-  CHECK(fnabi_columns_decode_arrow(columns, &coded, &array, 0, 1, &error) < 0);
+  CHECK(fnabi_columns_decode_arrow(columns, &coded, &array, -1, 0, 1, &error) < 0);
   CHECK(fnabi_columns_rows(columns) == 0);
   fnabi_columns_free(columns);
 }
