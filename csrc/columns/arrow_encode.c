@@ -445,7 +445,7 @@ int64_t fnabi_columns_encode_arrow(int32_t abi,
     return fnabi_fail(error, FNABI_UNSUPPORTED, 0,
                       "a table with the columns inputs and results");
   for (size_t i = 0; i < count && good; i++) {
-    bool empty;
+    bool empty = false;
     size_t left = used < capacity ? capacity - used : 0;
     fnabi_error problem = {.code = FNABI_OK};
     int64_t size =

@@ -162,6 +162,114 @@ static inline void check_export(fnabi_columns* columns, int32_t abi) {
   schema.release(&schema);
 }
 
+/* Changes a schema to types that may be requested. */
+static inline void change_types(struct ArrowSchema* schema, int which) {
+  static const char* const changes[][5] = {
+      {"u", "u", "U", "vu", "z"},       {"z", "z", "Z", "vz", "vz"},
+      {"+l", "+l", "+L", "+vl", "+vL"}, {"C", "s", "i", "l", "S"},
+      {"c", "c", "i", "l", "i"},
+  };
+  for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+    if (strcmp(schema->format, changes[i][0]) == 0) {
+      schema->format = changes[i][1 + which];
+      break;
+    }
+  if (schema->dictionary != NULL) change_types(schema->dictionary, which);
+  for (int64_t i = 0; i < schema->n_children; i++)
+    change_types(schema->children[i], which);
+}
+
+/* Checks that Arrow data of the columns is encoded as the columns are, whatever
+ * its types. The other keys of iree.abi are not in it. */
+static inline void check_arrow_texts(fnabi_columns* columns, int32_t abi) {
+  fnabi_error error = {0};
+  size_t rows = fnabi_columns_rows(columns);
+  int64_t* ends = malloc((rows + 1) * sizeof *ends);
+  uint8_t* status = malloc(rows + 1);
+  CHECK(ends != NULL && status != NULL);
+  int64_t size = fnabi_columns_encode(columns, 0, rows, ends, NULL, 0, &error);
+  uint8_t* expected = exact(NULL, size < 0 ? 0 : (size_t)size);
+  if (size >= 0)
+    fnabi_columns_encode(columns, 0, rows, ends, expected, (size_t)size,
+                         &error);
+  for (int which = 0; which < 6; which++) {
+    struct ArrowSchema natural, wanted;
+    struct ArrowArray array;
+    CHECK(fnabi_columns_schema(abi, &natural) == 0);
+    CHECK(fnabi_columns_schema(abi, &wanted) == 0);
+    CHECK(fnabi_columns_array(columns, &array) == 0);
+    if (which == 2 || which == 4) fnabi_arrow_plain_schema(&wanted);
+    if (which > 0) change_types(&wanted, which == 5 ? 3 : which - 1);
+    CHECK(fnabi_arrow_fits(&natural, &wanted, &error) == FNABI_ARROW_ALWAYS);
+    CHECK(fnabi_arrow_cast(&array, &natural, &wanted) == 1);
+    fnabi_arrow_cast_schema(&natural, &wanted);
+    wanted.release(&wanted);
+    int64_t found = fnabi_columns_encode_arrow(abi, &natural, &array, 0, rows,
+                                               ends, status, NULL, 0, &error);
+    if (abi == FNABI_ABI_DECLARATION) {
+      CHECK(found < 0 && error.code == FNABI_UNSUPPORTED);
+    } else {
+      CHECK(abi == FNABI_ABI_IREE_ABI ? found >= 0 : found == size);
+      for (size_t i = 0; i < rows; i++)
+        CHECK(status[i] == FNABI_OK || status[i] == FNABI_ROW_NULL);
+      uint8_t* text = exact(NULL, (size_t)found);
+      CHECK(fnabi_columns_encode_arrow(abi, &natural, &array, 0, rows, ends,
+                                       NULL, text, (size_t)found,
+                                       &error) == found);
+      CHECK(found != size || found == 0 || abi == FNABI_ABI_IREE_ABI ||
+            memcmp(text, expected, (size_t)size) == 0);
+      release(text);
+    }
+    array.release(&array);
+    natural.release(&natural);
+  }
+  release(expected);
+  free(status);
+  free(ends);
+}
+
+/* Checks that columns of the bytes of columns are equal to them, and that bytes
+ * with one changed are columns that can be read, or none. */
+static inline void check_restored(const fnabi_columns* columns, int32_t abi) {
+  const void* data[FNABI_COLUMN_COUNT] = {0};
+  size_t sizes[FNABI_COLUMN_COUNT] = {0};
+  fnabi_error error;
+  int64_t size = fnabi_columns_dtypes(columns, NULL, 0);
+  uint8_t* dtypes = exact(NULL, (size_t)size);
+  fnabi_columns_dtypes(columns, dtypes, (size_t)size);
+  for (int32_t i = 0; i < FNABI_COLUMN_COUNT; i++)
+    fnabi_columns_read(columns, i, &data[i], &sizes[i]);
+  fnabi_columns* again =
+      fnabi_columns_restore(abi, data, sizes, dtypes, (size_t)size);
+  CHECK(again != NULL);
+  check_same_columns(columns, again);
+  CHECK(fnabi_columns_equal(columns, again));
+  fnabi_columns_free(again);
+  uint32_t state = 1;
+  for (int32_t i = 0; i < FNABI_COLUMN_COUNT; i++) {
+    if (sizes[i] == 0) continue;
+    const void* kept = data[i];
+    uint8_t* changed = exact(kept, sizes[i]);
+    changed[next_random(&state) % sizes[i]] ^= (uint8_t)next_random(&state);
+    data[i] = changed;
+    again = fnabi_columns_restore(abi, data, sizes, dtypes, (size_t)size);
+    if (again != NULL) {
+      size_t rows = fnabi_columns_rows(again);
+      int64_t* ends = malloc((rows + 1) * sizeof *ends);
+      for (size_t row = 0; row < rows; row++)
+        fnabi_columns_row(again, row, NULL, 0, &error);
+      fnabi_columns_encode(again, 0, rows, ends, NULL, 0, &error);
+      struct ArrowArray array;
+      if (fnabi_columns_array(again, &array) == 0) array.release(&array);
+      free(ends);
+    }
+    fnabi_columns_free(again);
+    release(changed);
+    data[i] = kept;
+  }
+  release(dtypes);
+}
+
 /* Checks that every decoder of this processor makes the columns that the
  * reference makes, of lines and of the same texts with nothing between them. */
 static inline void check_decoders(int32_t abi, const char* data, size_t size) {
@@ -233,6 +341,8 @@ static inline void check_lines(int32_t abi, const char* data, size_t size) {
   fnabi_columns_free(joined);
 
   check_texts(fast, abi);
+  check_arrow_texts(fast, abi);
+  check_restored(fast, abi);
   check_export(fast, abi);
 }
 

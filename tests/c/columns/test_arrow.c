@@ -172,8 +172,8 @@ static void check_slice(const texts* t, int64_t offset, size_t first,
   fnabi_columns* columns = fnabi_columns_new(FNABI_ABI_RAW, 0);
   CHECK(columns != NULL);
   CHECK(fnabi_columns_decode_arrow(columns, in_struct ? &outer_schema : &schema,
-                                   in_struct ? &outer : &array, -1, first, count,
-                                   &error) == (int64_t)count);
+                                   in_struct ? &outer : &array, -1, first,
+                                   count, &error) == (int64_t)count);
   check_rows(columns, (size_t)offset + first, count);
   fnabi_columns_free(columns);
 }
@@ -200,14 +200,15 @@ static void test_other_data(void) {
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
     struct ArrowSchema schema = {.format = formats[i]};
     fnabi_error error = {0};
-    CHECK(fnabi_columns_decode_arrow(columns, &schema, &array, -1, 0, 1, &error) <
-          0);
+    CHECK(fnabi_columns_decode_arrow(columns, &schema, &array, -1, 0, 1,
+                                     &error) < 0);
     CHECK(error.code == FNABI_UNSUPPORTED);
   }
   struct ArrowSchema values = {.format = "u"};
   struct ArrowSchema coded = {.format = "u", .dictionary = &values};
   fnabi_error error = {0};
-  CHECK(fnabi_columns_decode_arrow(columns, &coded, &array, -1, 0, 1, &error) < 0);
+  CHECK(fnabi_columns_decode_arrow(columns, &coded, &array, -1, 0, 1, &error) <
+        0);
   CHECK(fnabi_columns_rows(columns) == 0);
   fnabi_columns_free(columns);
 }

@@ -219,6 +219,49 @@ static void test_names(void) {
                                   "I35!D31!K10!sameeight2_0K9!sameeight_1R1!"));
 }
 
+/* A table with the columns and their plain equivalents, and the texts of it. */
+static bool try_arrow(fnabi_columns* columns, const struct ArrowSchema* schema,
+                      struct ArrowArray* array, size_t rows) {
+  struct ArrowSchema wanted, both, named;
+  struct ArrowArray table, texts, more;
+  fnabi_error error;
+  if (fnabi_arrow_beside_schema(schema, 0, schema, &wanted) < 0) return false;
+  fnabi_arrow_plain_schema(&wanted);
+  bool good = fnabi_arrow_beside_schema(&wanted, -1, schema, &both) == 0;
+  wanted.release(&wanted);
+  if (!good) return false;
+  both.release(&both);
+  if (fnabi_columns_schema(columns->abi, &wanted) < 0) return false;
+  fnabi_arrow_plain_schema(&wanted);
+  good = fnabi_arrow_cast(array, schema, &wanted) == 1;
+  wanted.release(&wanted);
+  if (!good || fnabi_columns_array(columns, &more) < 0) return false;
+  good = fnabi_arrow_beside(&more, 1, array, &table) == 0;
+  more.release(&more);
+  if (!good) return false;
+  CHECK(table.n_children == 2 * schema->n_children - 1);
+  table.release(&table);
+  if (fnabi_columns_array(columns, &more) < 0) return false;
+  int64_t* ends = __real_malloc((rows + 1) * sizeof *ends);
+  uint8_t* status = __real_malloc(rows + 1);
+  error.code = FNABI_OK;
+  int64_t size = fnabi_columns_encode_arrow(
+      columns->abi, schema, &more, 0, rows, ends, status, NULL, 0, &error);
+  more.release(&more);
+  CHECK(size >= 0 || error.code == FNABI_MEMORY ||
+        columns->abi == FNABI_ABI_DECLARATION);
+  good = size >= 0 || error.code != FNABI_MEMORY;
+  memset(status, FNABI_TAG, rows);
+  memset(ends, 0, rows * sizeof *ends);
+  if (good) good = fnabi_arrow_texts(status, ends, NULL, rows, &texts) == 0;
+  if (good) texts.release(&texts);
+  if (good) good = fnabi_arrow_texts_schema("f", true, "e", &named) == 0;
+  if (good) named.release(&named);
+  free(ends);
+  free(status);
+  return good;
+}
+
 /* All that takes memory, with the allocation of that number refused and those
  * after it. Answers whether there was none. */
 static bool try_refused(int32_t abi, const char* text, size_t copies,
@@ -247,7 +290,10 @@ static bool try_refused(int32_t abi, const char* text, size_t copies,
     } else if ((joined = fnabi_columns_join(&c, 1)) != NULL &&
                fnabi_columns_schema(abi, &schema) == 0) {
       good = fnabi_columns_array(joined, &array) == 0;
-      if (good) array.release(&array);
+      if (good) {
+        good = try_arrow(joined, &schema, &array, rows);
+        array.release(&array);
+      }
       schema.release(&schema);
     }
   }
