@@ -343,7 +343,9 @@ def test_encoding() -> None:
     columns = fnabi.decode_columns([None, b"x", DECLARATIONS[0]], "declaration", 3)
     with pytest.raises(CallError, match=r"^encode_columns: row 2: .*expected an ABI with an encod"):
         fnabi.encode_columns(columns)
-    with pytest.raises(CallError, match=r"^encode_columns: columns: expected Columns, got list"):
+    with pytest.raises(
+        CallError, match=r"^encode_columns: columns: expected Columns or Arrow data, got list"
+    ):
         fnabi.encode_columns([])  # type: ignore[arg-type]
     with pytest.raises(CallError, match=r"^encode_columns: threads: 0 is below 1$"):
         fnabi.encode_columns(columns, 0)

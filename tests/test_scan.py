@@ -300,6 +300,28 @@ def test_pyarrow() -> None:
     array.validate(full=True)
 
 
+def test_types_that_are_requested() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    plain = vmfb.scan(FILES, threads=2).plain()
+    table = pyarrow.RecordBatchReader.from_stream(plain).read_all()
+    table.validate(full=True)
+    check_table(table.to_pylist(), expected_rows())
+    assert table.schema == pyarrow.schema(plain)
+    assert "dictionary" not in str(table.schema)
+    assert "uint" not in str(table.schema)
+    batch = next(iter(vmfb.scan(FILES)))
+    assert pyarrow.record_batch(batch, schema=table.schema).schema == table.schema
+    narrow = [
+        field.with_type(pyarrow.int8()) if field.name == "ordinal" else field
+        for field in pyarrow.schema(batch)
+    ]
+    capsule = vmfb.scan(FILES).__arrow_c_stream__(pyarrow.schema(narrow).__arrow_c_schema__())
+    reader = pyarrow.RecordBatchReader._import_from_c_capsule(capsule)
+    assert reader.schema == pyarrow.schema(batch)  # what follows is not known yet
+    with pytest.raises(CallError, match="requested_schema: .*as many fields"):
+        vmfb.scan([]).__arrow_c_stream__(pyarrow.schema(narrow[1:]).__arrow_c_schema__())
+
+
 def test_polars() -> None:
     polars = pytest.importorskip("polars")
     check_table(polars.DataFrame(vmfb.scan(FILES)).to_dicts(), expected_rows())

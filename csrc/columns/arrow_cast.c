@@ -13,6 +13,7 @@ typedef enum type_class {
   TEXTS,
   LISTS,
   STRUCTS,
+  BOOLS,
   NO_CLASS /* what fnabi has no values for */
 } type_class;
 
@@ -45,6 +46,7 @@ static type type_of(const char* format) {
       {LISTS, "+vl", 4, true, true, false},
       {LISTS, "+vL", 8, true, true, false},
       {STRUCTS, "+s", 0, false, false, false},
+      {BOOLS, "b", 0, false, false, false},
   };
   for (size_t i = 0; i < sizeof types / sizeof *types; i++)
     if (fnabi_arrow_is(format, types[i].format)) return types[i];
@@ -114,7 +116,7 @@ static fnabi_arrow_fit fit_values(const struct ArrowSchema* schema,
 static int64_t fit(const struct ArrowSchema* schema,
                    const struct ArrowSchema* requested, fnabi_error* error) {
   static const char* const classes[] = {"numbers", "strings", "a list",
-                                        "a struct"};
+                                        "a struct", "booleans"};
   const struct ArrowSchema* to = plain_schema(requested);
   type a = type_of(plain_schema(schema)->format), b = type_of(to->format);
   if (a.class != b.class || a.class == NO_CLASS)
