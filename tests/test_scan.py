@@ -318,7 +318,7 @@ def test_types_that_are_requested() -> None:
     capsule = vmfb.scan(FILES).__arrow_c_stream__(pyarrow.schema(narrow).__arrow_c_schema__())
     reader = pyarrow.RecordBatchReader._import_from_c_capsule(capsule)
     assert reader.schema == pyarrow.schema(batch)  # what follows is not known yet
-    with pytest.raises(CallError, match="requested_schema: .*as many fields"):
+    with pytest.raises(CallError, match=r"requested_schema: .*as many fields"):
         vmfb.scan([]).__arrow_c_stream__(pyarrow.schema(narrow[1:]).__arrow_c_schema__())
 
 
