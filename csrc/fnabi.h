@@ -786,8 +786,8 @@ FNABI_API int64_t fnabi_bytecode_check(const char* data, size_t size,
  * unknown. The time is at most 64 times the size of the bytecode; a function
  * that takes longer, or shares its bytes with too many others, is nil. Fails
  * with FNABI_WORK if the message exceeds 32 times the size of the FlatBuffer.
- * Allocates as the functions above, plus at most 64 MiB for states and 100 bytes
- * per byte of bytecode. */
+ * Allocates as the functions above, plus at most 64 MiB for states and 100
+ * bytes per byte of bytecode. */
 FNABI_API int64_t fnabi_bytecode_signatures(const char* data, size_t size,
                                             uint8_t* out, size_t capacity,
                                             fnabi_error* error);

@@ -504,7 +504,7 @@ def test_a_result_left_untouched():
 
 
 def test_a_function_without_code():
-    with pytest.raises(CallError, match="expected a function object that can be called"):
+    with pytest.raises(CallError, match="result: the function object has no code to call"):
         odd("empty_function")()
 
 

@@ -157,8 +157,7 @@ PyObject* lane_array_list(fnabi_seq_object* array, bool plain) {
   Py_ssize_t size = (Py_ssize_t)array->size;
   const char* problem = fnabi_seq_problem(array);
   if (problem != NULL) {
-    lane_call_error("expected an array or list that can be read, but %s",
-                    problem);
+    lane_call_error("the array or list is invalid: %s", problem);
     return NULL;
   }
   if (Py_EnterRecursiveCall(" while an array is converted")) return NULL;

@@ -331,9 +331,10 @@ static PyObject* tensor_dlpack(PyObject* self, PyObject* const* args,
   bool host = type == FNABI_DL_CPU && fnabi_dl_on_host(tensor->device);
   bool lent = is_lent(self); /* what takes the capsule may keep it */
   if (lent && copy == Py_False) {
-    PyErr_SetString(PyExc_BufferError,
-                    "Tensor.__dlpack__: the tensor is lent for one call, and "
-                    "only a copy of it can be kept");
+    PyErr_SetString(
+        PyExc_BufferError,
+        "Tensor.__dlpack__: the tensor is only valid during one call; "
+        "expected copy=None or True");
     return NULL;
   }
   bool copied = lent || copy == Py_True || (copy == Py_None && !same);
