@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from fnabi import CallError, vmfb
+from fnabi.bytecode_types import Alias
 from fnabi.cli import main
 from fnabi.compat import compare
 from fnabi.compat_folders import compare_folders
@@ -143,42 +144,42 @@ def test_needs_that_cannot_be_read() -> None:
     assert found(old, Damaged(imports=imports, bytecode=b"a")) == []
 
 
-def export(**parts: Any) -> Any:
-    return SimpleNamespace(**({"transients": None, "result_storage": {}} | parts))
+def module(
+    declared: dict[int, int] | None = None,
+    proven: tuple[Alias | None, ...] | None = (None, None),
+    transients: Transients | None = None,
+) -> Any:
+    """A module of one export: what its declaration, if any, and its bytecode say of storage."""
+    source = "bytecode" if declared is None else "iree.abi.declaration"
+    export = SimpleNamespace(
+        ordinal=0,
+        source=source,
+        calling_convention="0rr_rr",
+        result_storage=declared or {},
+        transients=transients,
+    )
+    proofs = SimpleNamespace(aliases=proven)
+    types = None if proven is None else SimpleNamespace(proofs=proofs)
+    return SimpleNamespace(exports={"f": export}, bytecode_types=(types,))
+
+
+def of_export(old: Any, new: Any) -> list[tuple[str, str, str]]:
+    return [(d.severity, d.kind, d.path) for d in export_differences((old, new), "f")]
 
 
 @pytest.mark.parametrize(
     ("old", "new", "there"),
     [
-        (export(), export(), []),
+        (None, None, []),
+        (None, Transients("f", 8, "s"), [("breaking", "added", "transients")]),
         (
-            export(),
-            export(result_storage={1: 0}),
-            [("breaking", "added", "inputs[1].storage")],
-        ),
-        (
-            export(result_storage={1: 0}),
-            export(result_storage={1: 1}),
-            [("breaking", "changed", "inputs[1].storage")],
-        ),
-        (
-            export(result_storage={1: 0}),
-            export(),
-            [("breaking", "removed", "inputs[1].storage")],
-        ),
-        (
-            export(),
-            export(transients=Transients("f", 8, "s")),
-            [("breaking", "added", "transients")],
-        ),
-        (
-            export(transients=Transients("f", 8, "s")),
-            export(transients=Transients("f", 16, "s")),
+            Transients("f", 8, "s"),
+            Transients("f", 16, "s"),
             [("breaking", "changed", "transients.size")],
         ),
         (
-            export(transients=Transients("f", 16, "s")),
-            export(transients=Transients("f", 8, "t")),
+            Transients("f", 16, "s"),
+            Transients("f", 8, "t"),
             [
                 ("widening", "changed", "transients.size"),
                 ("breaking", "changed", "transients.size_function"),
@@ -186,8 +187,66 @@ def export(**parts: Any) -> Any:
         ),
     ],
 )
-def test_functions(old: Any, new: Any, there: Any) -> None:
-    assert [(d.severity, d.kind, d.path) for d in export_differences(old, new)] == there
+def test_transients(old: Any, new: Any, there: Any) -> None:
+    assert of_export(module(transients=old), module(transients=new)) == there
+
+
+WHOLE, STORAGE = Alias(1, "whole"), Alias(1, "storage")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "there"),
+    [
+        # Two texts: the bytecode does not count.
+        (module({}), module({1: 0}), [("breaking", "added", "inputs[1].storage")]),
+        (module({1: 0}), module({1: 1}), [("breaking", "changed", "inputs[1].storage")]),
+        (module({1: 0}), module({}), [("breaking", "removed", "inputs[1].storage")]),
+        (module({}), module({}, (STORAGE, None)), []),
+        # No text.
+        (module(), module(), []),
+        (module(), module(None, (STORAGE, None)), [("breaking", "added", "inputs[1].storage")]),
+        (module(None, (WHOLE, None)), module(), [("breaking", "removed", "inputs[1].storage")]),
+        (module(None, (WHOLE, None)), module(None, (STORAGE, None)), []),
+        (
+            module(None, (STORAGE, None)),
+            module(None, (STORAGE, STORAGE)),
+            [("breaking", "changed", "inputs[1].storage")],
+        ),
+        # A text, and none.
+        (module({1: 0}, (STORAGE, None)), module(None, (STORAGE, None)), []),
+        (module({}, (STORAGE, None)), module(None, (STORAGE, None)), []),
+        (
+            module({1: 0}, (STORAGE, None)),
+            module(),
+            [("breaking", "removed", "inputs[1].storage")],
+        ),
+        (module({1: 0}), module(), [("unknown", "unknown", "inputs[1].storage")]),
+        # Bytecode of which nothing is known.
+        (module({1: 0}), module(None, None), [("unknown", "unknown", "inputs[1].storage")]),
+        (
+            module(None, None),
+            module(None, (STORAGE, None)),
+            [("unknown", "unknown", "inputs[1].storage")],
+        ),
+    ],
+)
+def test_storage(old: Any, new: Any, there: Any) -> None:
+    assert of_export(old, new) == there
+    back = {"added": "removed", "removed": "added"}
+    swapped = [(severity, back.get(kind, kind), path) for severity, kind, path in there]
+    assert of_export(new, old) == swapped
+
+
+def test_storage_of_bytecode_of_an_unknown_version() -> None:
+    class Damaged(SimpleNamespace):
+        @property
+        def bytecode_types(self) -> Any:
+            raise FormatError("bytecode-version", 0)
+
+    damaged = Damaged(exports=module().exports)
+    assert of_export(damaged, damaged) == of_export(module(), damaged) == []
+    unknown = [("unknown", "unknown", "inputs[1].storage")]
+    assert of_export(module(None, (STORAGE, None)), damaged) == unknown
 
 
 def test_compiled_modules() -> None:

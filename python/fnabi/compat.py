@@ -55,7 +55,10 @@ Functions
     the signature itself are listed.
 
     A result that is written into a buffer of the caller (``iree.abi.output``) is breaking unless
-    both functions do so. Transient memory must be as it was: a smaller constant size is widening,
+    both functions do so. If one of them has no text, the results that share the memory of an
+    argument by the bytecode's proofs count as well, on both sides: bytecode does not show whether
+    such a result was written or passed through. What a text declares and neither bytecode proves
+    is unknown. Transient memory must be as it was: a smaller constant size is widening,
     every other change is breaking.
 
 Needs
@@ -244,7 +247,7 @@ def compare(old: Module, new: Module) -> Comparison:
         elif name not in old_counts:
             found = [Change("added", "widening", "", None, _shown(new.exports[name]))]
         else:
-            found = list(_functions(old.exports[name], new.exports[name]))
+            found = list(_functions((old, new), name))
             counts = old_counts[name], new_counts[name]
             if counts[0] != counts[1]:
                 found.append(Change("changed", "notice", "exports", *counts))
@@ -354,7 +357,8 @@ def _shown(export: Export) -> Signature | str:
     return signature if isinstance(signature, Signature) else export.calling_convention
 
 
-def _functions(old: Export, new: Export) -> Iterator[Change]:
+def _functions(modules: tuple[Module, Module], name: str) -> Iterator[Change]:
+    old, new = (module.exports[name] for module in modules)
     conventions = old.calling_convention, new.calling_convention
     if _registers(conventions[0]) != _registers(conventions[1]):
         yield Change("changed", "breaking", "calling_convention", *conventions)
@@ -366,7 +370,7 @@ def _functions(old: Export, new: Export) -> Iterator[Change]:
     if source in _CONVERTED_BY and source not in after:
         text = before.pop(source)
         yield Change("removed", "breaking", f"attrs[{_quoted(source)}]", text, None)
-    yield from (Change(*found) for found in export_differences(old, new))
+    yield from (Change(*found) for found in export_differences(modules, name))
     for part, keys, differences in _PARTS:
         found = list(_part(old, new, part, keys, differences))
         yield from found

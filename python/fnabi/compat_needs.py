@@ -167,21 +167,54 @@ def _bytes(size: int | None) -> str:
 # -------------------------------------------------------------------------------- functions
 
 
-def export_differences(old: Export, new: Export) -> Iterator[Difference]:
-    """Yield the differences in transient memory and in the storage of results."""
+def export_differences(modules: tuple[Module, Module], name: str) -> Iterator[Difference]:
+    """Yield the differences in the transient memory and the storage of results of an export."""
+    old, new = (module.exports[name] for module in modules)
     yield from _transients(old, new)
-    before, after = old.result_storage, new.result_storage
-    for index in sorted({*before, *after}):
-        if before.get(index) != after.get(index):
-            sides = (_storage(each.get(index)) for each in (before, after))
-            kind = (
-                "added" if index not in before else "removed" if index not in after else "changed"
-            )
-            yield Difference(kind, "breaking", f"inputs[{index}].storage", *sides)
+    yield from _storages(modules, old, new)
 
 
-def _storage(result: int | None) -> str | None:
-    return None if result is None else f"results[{result}]"
+def _storages(modules: tuple[Module, Module], old: Export, new: Export) -> Iterator[Difference]:
+    """By the declarations; where one is missing, also by what both bytecodes prove."""
+    sides = [frozenset(each.result_storage.items()) for each in (old, new)]
+    certain = sides
+    if old.source in _UNTYPED or new.source in _UNTYPED:
+        proven = [_aliases(*each) for each in zip(modules, (old, new), strict=True)]
+        certain = [frozenset() if None in proven else each or frozenset() for each in proven]
+        sides = [one | (other or set()) for one, other in zip(sides, proven, strict=True)]
+    before, after = sides
+    for index in sorted({argument for argument, _ in before ^ after}):
+        shown = [_results(side, index) for side in sides]
+        kind = "changed" if all(shown) else "removed" if shown[0] else "added"
+        differing = {pair for pair in before ^ after if pair[0] == index}
+        if differing & frozenset.union(*certain):
+            yield Difference(kind, "breaking", f"inputs[{index}].storage", *shown)
+        else:  # the other bytecode may do the same and not show it
+            yield Difference("unknown", "unknown", f"inputs[{index}].storage", *shown)
+
+
+_UNTYPED = ("bytecode", "cconv")
+"""Sources of signatures that are no texts."""
+
+
+def _aliases(module: Module, export: Export) -> frozenset[tuple[int, int]] | None:
+    """The arguments whose memory results share, each with the result; None if that is unknown."""
+    if "r" not in export.calling_convention.partition("_")[2]:
+        return frozenset()
+    try:
+        types = module.bytecode_types
+    except FormatError:
+        return None
+    proven = types[export.ordinal] if export.ordinal < len(types) else None
+    if proven is None:
+        return None
+    aliases = enumerate(proven.proofs.aliases)
+    return frozenset((alias.argument, result) for result, alias in aliases if alias is not None)
+
+
+def _results(storage: frozenset[tuple[int, int]], argument: int) -> str | None:
+    results = sorted(result for index, result in storage if index == argument)
+    return ", ".join(f"results[{result}]" for result in results) or None
 
 
 def _transients(old: Export, new: Export) -> Iterator[Difference]:

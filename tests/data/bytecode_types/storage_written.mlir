@@ -1,0 +1,11 @@
+// The result is written into the memory of the second argument. See storage_new.mlir.
+module @storage {
+  util.func public @main(%a: !hal.buffer_view, %out: !hal.buffer_view) -> !hal.buffer_view attributes {iree.abi.stub} {
+    %x = hal.tensor.import %a "a" : !hal.buffer_view -> tensor<4xf32>
+    %y = hal.tensor.import %out "out" : !hal.buffer_view -> tensor<4xf32>
+    %s = arith.addf %x, %y : tensor<4xf32>
+    %w = hal.tensor.alias %s : tensor<4xf32> to %out : !hal.buffer_view
+    %r = hal.tensor.export %w "r" : tensor<4xf32> -> !hal.buffer_view
+    util.return %r : !hal.buffer_view
+  }
+}
