@@ -1031,23 +1031,23 @@ def test_other_devices_as_arguments(first):
 # ----------------------------------------------------------------------------------- torch
 
 
-def test_torch_tensors(first):
+def test_torch_tensors():
     torch = pytest.importorskip("torch")
     for name in ("float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64",
                  "uint8", "bool", "complex64", "float8_e4m3fn", "float8_e5m2"):  # fmt: skip
         given = torch.arange(6).reshape(2, 3).to(getattr(torch, name))
         for part in (given, given.T, given[:, 1:], given[0, 0], given[:0]):
-            tensor = first(part)
+            tensor = from_dlpack(part)
             assert str(tensor.dtype) == name
             assert tensor.shape == tuple(part.shape)
             if part.numel():
                 assert tensor.data_ptr == part.data_ptr()
                 assert tensor.strides == part.stride()
                 assert torch.from_dlpack(tensor).data_ptr() == part.data_ptr()
-            assert str(first(part.dtype)) == name
+            assert str(plain("first")(part.dtype)) == name
     kept = torch.ones(3)
     seen = weakref.ref(kept)
-    tensor = first(kept)
+    tensor = from_dlpack(kept)
     del kept
     gc.collect()
     assert seen() is not None
@@ -1057,21 +1057,21 @@ def test_torch_tensors(first):
     assert seen() is None
 
 
-def test_torch_tensors_that_are_not_as_they_seem(first):
+def test_torch_tensors_that_are_not_as_they_seem():
     torch = pytest.importorskip("torch")
     conjugated = torch.full((3, 2), 1 + 2j).conj()
     for given in (conjugated, conjugated.imag, conjugated.imag[1], conjugated.imag[1, 1]):
         with pytest.raises(
             CallError, match=r"differ from its memory, because is_(conj|neg)\(\) is true"
         ):
-            first(given)
-        assert first(given.resolve_conj().resolve_neg()).shape == tuple(given.shape)
-    assert first(torch.full((3,), 1 + 2j)).numpy().tolist() == [1 + 2j] * 3
-    assert first(torch.ones(8)[::2]).strides == (2,)
+            from_dlpack(given)
+        assert from_dlpack(given.resolve_conj().resolve_neg()).shape == tuple(given.shape)
+    assert from_dlpack(torch.full((3,), 1 + 2j)).numpy().tolist() == [1 + 2j] * 3
+    assert from_dlpack(torch.ones(8)[::2]).strides == (2,)
     with pytest.raises(RuntimeError):
-        first(torch.ones(3).to_sparse())
+        from_dlpack(torch.ones(3).to_sparse())
     with pytest.raises((BufferError, RuntimeError)):
-        first(torch.ones(3, device="meta"))
+        from_dlpack(torch.ones(3, device="meta"))
 
 
 def test_torch_dtypes_and_devices(first):

@@ -207,9 +207,18 @@ int lane_array_repr(const fnabi_seq_object* seq, const lane_nest* nest,
   return status;
 }
 
+/* What is in a container comes as what the call gave that it is a result of. */
+static PyObject* list_of(PyObject* self, bool plain) {
+  const struct fnabi_dl_exchange* outer = lane_exchange;
+  lane_exchange = ((lane_object*)self)->exchange;
+  PyObject* list = lane_array_list(seq_of(self), plain);
+  lane_exchange = outer;
+  return list;
+}
+
 static PyObject* tolist(PyObject* self, PyObject* unused) {
   (void)unused;
-  return lane_array_list(seq_of(self), true);
+  return list_of(self, true);
 }
 
 static PyObject* reduce(PyObject* self, PyObject* unused) {
@@ -226,7 +235,13 @@ static Py_ssize_t length(PyObject* self) {
 
 static PyObject* item(PyObject* self, Py_ssize_t i) {
   fnabi_any value;
-  if (i >= 0 && get(seq_of(self), i, &value)) return lane_take(&value, false);
+  if (i >= 0 && get(seq_of(self), i, &value)) {
+    const struct fnabi_dl_exchange* outer = lane_exchange;
+    lane_exchange = ((lane_object*)self)->exchange;
+    PyObject* taken = lane_take(&value, false);
+    lane_exchange = outer;
+    return taken;
+  }
   PyErr_Format(PyExc_IndexError, "%s index out of range", name_of(self));
   return NULL;
 }

@@ -6,6 +6,7 @@ typedef struct lane_call {
   PyObject* function;
   PyObject* args;   /* the tuple of the Python arguments */
   PyObject* values; /* an AnyArray */
+  lane_arguments seen;
 } lane_call;
 
 static PyObject* call_vectorcall(PyObject* self, PyObject* const* args,
@@ -17,9 +18,9 @@ static PyObject* call_vectorcall(PyObject* self, PyObject* const* args,
                         "the call is bound to its arguments and takes no more");
     return NULL;
   }
-  return lane_function_run((lane_function*)call->function,
-                           lane_any_array_data(call->values),
-                           lane_any_array_size(call->values), NULL);
+  return lane_function_run(
+      (lane_function*)call->function, lane_any_array_data(call->values),
+      lane_any_array_size(call->values), NULL, &call->seen);
 }
 
 static PyObject* call_call(PyObject* self, PyObject* args, PyObject* named) {
@@ -109,6 +110,7 @@ static PyObject* bind(lane_function* self, PyObject* const* args,
   call->function = (PyObject*)self;
   call->args = tuple;
   call->values = values;
+  call->seen = seen;
   Py_INCREF(call->function);
   PyObject_GC_Track(call);
   return (PyObject*)call;

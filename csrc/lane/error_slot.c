@@ -124,6 +124,7 @@ void lane_error_find(void) {
        *take = dlsym(library, "TVMFFIErrorMoveFromRaised");
   if (set == NULL || take == NULL) return;
   register_signals(library);
+  lane_environment_find(library);
   memcpy(&slot.set, &set, sizeof set);
   void (*function)(void**);
   memcpy(&function, &take, sizeof take);

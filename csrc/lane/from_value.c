@@ -43,6 +43,7 @@ PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object) {
     return NULL;
   }
   self->object = object;
+  self->exchange = lane_exchange;
   return (PyObject*)self;
 }
 
@@ -135,6 +136,9 @@ static PyObject* from_object(fnabi_object* object, bool plain) {
     case FNABI_INDEX_ARRAY:
     case FNABI_INDEX_LIST:
       if (plain) return lane_array_list((fnabi_seq_object*)object, true);
+      break;
+    case FNABI_INDEX_TENSOR:
+      if (lane_exchange != NULL) return lane_tensor_to_framework(object);
       break;
     case FNABI_INDEX_MAP:
     case FNABI_INDEX_DICT:

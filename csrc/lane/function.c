@@ -260,9 +260,17 @@ __attribute__((noinline)) int TVMFFIFunctionCall_lane(const lane_function* self,
 }
 
 PyObject* lane_function_run(lane_function* self, fnabi_any* args,
-                            Py_ssize_t count, const uint64_t* made) {
+                            Py_ssize_t count, const uint64_t* made,
+                            const lane_arguments* seen) {
   fnabi_any result = {0}, refused;
   int status;
+  lane_environment environment;
+  bool entered =
+      seen->exchange != NULL || lane_exchange != NULL || lane_chosen.made;
+  if (entered && lane_environment_enter(seen, &environment) < 0) {
+    if (made != NULL) release_made(args, made, count);
+    return NULL;
+  }
   uint64_t failures = lane_foreign_failures;
   fnabi_error_object* left = lane_error_begin();
   if (self->release_gil) {
@@ -280,6 +288,7 @@ PyObject* lane_function_run(lane_function* self, fnabi_any* args,
   } else {
     answer = from_result(self, &result);
   }
+  if (entered) lane_environment_leave(&environment);
   lane_error_end(left, status == 0);
   if (made != NULL) release_made(args, made, count);
   return answer;
@@ -389,7 +398,7 @@ static PyObject* function_vectorcall(PyObject* function, PyObject* const* args,
   }
   lane_converting = outer;
   if (i == count)
-    answer = lane_function_run(self, values, count, made);
+    answer = lane_function_run(self, values, count, made, &seen);
   else
     release_made(values, made, i);
   if (values != few) PyMem_Free(values);

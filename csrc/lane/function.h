@@ -48,7 +48,8 @@ int TVMFFIFunctionCall_lane(const lane_function* self, const fnabi_any* args,
 /* One call. Releases the arguments whose bits are set in `made`, which may be
  * NULL; releases the GIL during the call when the function says so. */
 PyObject* lane_function_run(lane_function* self, fnabi_any* args,
-                            Py_ssize_t count, const uint64_t* made);
+                            Py_ssize_t count, const uint64_t* made,
+                            const lane_arguments* seen);
 
 /* Makes a result a value that may be kept, with its padding zero. Returns false
  * for a type index that is no value, or a view whose memory may be gone: then

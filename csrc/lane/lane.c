@@ -140,11 +140,11 @@ PyMODINIT_FUNC PyInit__call(void) {
        lane_map_init(module) < 0 || lane_error_init(module) < 0 ||
        lane_tensor_init(module) < 0 || lane_function_init(module) < 0 ||
        lane_call_init(module) < 0 || lane_callback_init(module) < 0 ||
-       lane_library_init(module) < 0 || lane_registry_init(module) < 0 ||
-       lane_reflection_init(module) < 0 || lane_columns_init(module) < 0 ||
-       lane_arrow_init(module) < 0 || lane_record_init(module) < 0 ||
-       lane_record_decode_init(module) < 0 || lane_signature_init(module) < 0 ||
-       finish_at_exit() < 0))
+       lane_library_init(module) < 0 || lane_environment_init(module) < 0 ||
+       lane_registry_init(module) < 0 || lane_reflection_init(module) < 0 ||
+       lane_columns_init(module) < 0 || lane_arrow_init(module) < 0 ||
+       lane_record_init(module) < 0 || lane_record_decode_init(module) < 0 ||
+       lane_signature_init(module) < 0 || finish_at_exit() < 0))
     Py_CLEAR(module);
   return module;
 }

@@ -40,6 +40,8 @@ typedef PyObject* (*lane_vectorcall)(PyObject* self, PyObject* const* args,
 /* A Python object around one strong reference to an object of the ABI. */
 typedef struct lane_object {
   PyObject_HEAD fnabi_object* object;
+  /* a container's: that of the tensors in it, or NULL; see lane_exchange */
+  const struct fnabi_dl_exchange* exchange;
 } lane_object;
 
 typedef struct lane_types {
@@ -115,9 +117,24 @@ PyTypeObject* lane_add_type(PyObject* module, PyType_Spec* spec,
  * converted. */
 typedef struct lane_arguments {
   bool read_only; /* memory that must not be written to is let through */
+  /* of the last argument that is a tensor with an exchange API, or NULL */
+  const struct fnabi_dl_exchange* exchange;
+  /* the same of the first one that is not the CPU's, and its device */
+  const struct fnabi_dl_exchange* device_exchange;
+  fnabi_dl_device device;
 } lane_arguments;
 /* Those of the call whose arguments are converted on this thread, or NULL. */
 extern LANE_THREAD lane_arguments* lane_converting;
+
+/* The API of the framework whose tensors Python gets on this thread instead of
+ * Tensor: during a call, and while a container of its result is read. */
+extern LANE_THREAD const struct fnabi_dl_exchange* lane_exchange;
+/* What fnabi.use_tensors has chosen for the calls of this thread. */
+typedef struct lane_choice {
+  bool made;
+  const struct fnabi_dl_exchange* exchange; /* NULL: Tensor */
+} lane_choice;
+extern LANE_THREAD lane_choice lane_chosen;
 
 /* The value of a Python object: LANE_MADE when *out is owned, LANE_BORROWED
  * when it is a view, valid as long as the Python object does not change. */
@@ -237,6 +254,10 @@ int lane_tensor_of_buffer(PyObject* array, fnabi_any* out);
  * than its deleter. Returns false when it is no such tensor; then it has done
  * nothing. */
 bool lane_tensor_dispose(fnabi_object* object);
+/* The exchange API of a type, or NULL without an exception. Borrowed. */
+const struct fnabi_dl_exchange* lane_exchange_of(PyTypeObject* type);
+/* A tensor as the framework of lane_exchange has it. */
+PyObject* lane_tensor_to_framework(fnabi_object* object);
 
 /* ----------------------------------------------------------------- tensor.c */
 
@@ -260,6 +281,28 @@ int lane_callback_own(PyObject* callable, fnabi_any* out);
 PyObject* lane_function_of_object(fnabi_object* function);
 /* Returns a function's object, made at first use; borrowed. */
 fnabi_object* lane_function_object(PyObject* function);
+
+/* ------------------------------------------------------------ environment.c */
+
+struct fnabi_dl_versioned;
+
+/* What was set before a call, to be set again after it. */
+typedef struct lane_environment {
+  fnabi_dl_device device;
+  void* stream;
+  int (*allocator)(fnabi_dl_tensor*, struct fnabi_dl_versioned**, void*,
+                   void (*)(void*, const char*, const char*));
+  bool has_stream, has_allocator;
+  const struct fnabi_dl_exchange* exchange;
+} lane_environment;
+
+/* Finds the functions of libtvm_ffi. */
+void lane_environment_find(void* library);
+/* Sets the current stream, the allocator and lane_exchange as the arguments of
+ * a call say. Each enter that succeeds needs a leave. */
+int lane_environment_enter(const lane_arguments* arguments,
+                           lane_environment* environment);
+void lane_environment_leave(const lane_environment* environment);
 
 /* ------------------------------------------------------------------ error.c */
 
@@ -343,6 +386,7 @@ int lane_call_init(PyObject* module);
 int lane_callback_init(PyObject* module);
 int lane_tensor_init(PyObject* module);
 int lane_library_init(PyObject* module);
+int lane_environment_init(PyObject* module);
 int lane_registry_init(PyObject* module);
 int lane_reflection_init(PyObject* module);
 int lane_columns_init(PyObject* module);

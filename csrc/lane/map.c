@@ -321,10 +321,23 @@ static void iterator_dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
+/* What is in a map comes as what the call gave that it is a result of. */
+static PyObject* take_of(PyObject* self, fnabi_any* value) {
+  const struct fnabi_dl_exchange* outer = lane_exchange;
+  lane_exchange = ((lane_object*)self)->exchange;
+  PyObject* taken = lane_take(value, false);
+  lane_exchange = outer;
+  return taken;
+}
+
 /* Takes ownership of key and value. */
-static PyObject* part_of_pair(part part, fnabi_any* key, fnabi_any* value) {
+static PyObject* part_of_pair(PyObject* self, part part, fnabi_any* key,
+                              fnabi_any* value) {
+  const struct fnabi_dl_exchange* outer = lane_exchange;
+  lane_exchange = ((lane_object*)self)->exchange;
   PyObject *k = part == VALUES ? NULL : lane_from(key, false),
            *v = part == KEYS ? NULL : lane_from(value, false), *pair = NULL;
+  lane_exchange = outer;
   fnabi_any_release(key);
   fnabi_any_release(value);
   if (part != ITEMS) return part == KEYS ? k : v;
@@ -339,7 +352,7 @@ static PyObject* iterator_next(PyObject* self) {
   fnabi_any key, value;
   if (iterator->map == NULL) return NULL;
   if (next(&iterator->walk, &key, &value))
-    return part_of_pair(iterator->part, &key, &value);
+    return part_of_pair(iterator->map, iterator->part, &key, &value);
   if (changed(&iterator->walk))
     PyErr_Format(PyExc_RuntimeError, "%s changed size during iteration",
                  name_of(iterator->map));
@@ -394,7 +407,11 @@ static PyObject* map_items(PyObject* self, PyObject* unused) {
 
 static PyObject* todict(PyObject* self, PyObject* unused) {
   (void)unused;
-  return lane_map_dict(map_of(self), true);
+  const struct fnabi_dl_exchange* outer = lane_exchange;
+  lane_exchange = ((lane_object*)self)->exchange;
+  PyObject* dict = lane_map_dict(map_of(self), true);
+  lane_exchange = outer;
+  return dict;
 }
 
 static Py_ssize_t length(PyObject* self) {
@@ -418,7 +435,7 @@ static PyObject* subscript(PyObject* self, PyObject* key) {
   fnabi_any value;
   int found = find(self, key, &value);
   if (found == 0) PyErr_SetObject(PyExc_KeyError, key);
-  return found > 0 ? lane_take(&value, false) : NULL;
+  return found > 0 ? take_of(self, &value) : NULL;
 }
 
 static int contains(PyObject* self, PyObject* key) {
@@ -433,7 +450,7 @@ static PyObject* map_get(PyObject* self, PyObject* args) {
   fnabi_any value;
   if (!PyArg_ParseTuple(args, "O|O:get", &key, &missing)) return NULL;
   int found = find(self, key, &value);
-  if (found > 0) return lane_take(&value, false);
+  if (found > 0) return take_of(self, &value);
   if (found == 0) Py_INCREF(missing);
   return found == 0 ? missing : NULL;
 }
@@ -580,7 +597,7 @@ static PyObject* dict_pop(PyObject* self, PyObject* args) {
     fnabi_map_erase(map_of(self), &any);
   }
   fnabi_any_release(&any);
-  if (found != NULL) return lane_take(&value, false);
+  if (found != NULL) return take_of(self, &value);
   if (missing == NULL) PyErr_SetObject(PyExc_KeyError, key);
   Py_XINCREF(missing);
   return missing;
@@ -603,7 +620,7 @@ static PyObject* dict_popitem(PyObject* self, PyObject* unused) {
   fnabi_any_retain(&key);
   fnabi_any_retain(&value);
   fnabi_map_erase(map_of(self), &key);
-  return part_of_pair(ITEMS, &key, &value);
+  return part_of_pair(self, ITEMS, &key, &value);
 }
 
 static PyObject* dict_setdefault(PyObject* self, PyObject* args) {
@@ -613,7 +630,7 @@ static PyObject* dict_setdefault(PyObject* self, PyObject* args) {
   int found = find(self, key, &value);
   if (found == 0 && set_subscript(self, key, missing) == 0)
     found = find(self, key, &value);
-  return found > 0 ? lane_take(&value, false) : NULL;
+  return found > 0 ? take_of(self, &value) : NULL;
 }
 
 static PyObject* dict_clear(PyObject* self, PyObject* unused) {

@@ -332,7 +332,7 @@ int lane_tensor_of_dlpack(PyObject* array, fnabi_any* out) {
 
 /* The exchange API of a type; NULL, without an exception, if it has none of a
  * known version. The cache holds a reference to each type. */
-static const fnabi_dl_exchange* exchange_of(PyTypeObject* type) {
+const fnabi_dl_exchange* lane_exchange_of(PyTypeObject* type) {
   enum { KNOWN = 16 };
   static struct {
     PyTypeObject* type;
@@ -382,8 +382,45 @@ static int check_pending(PyObject* array, const fnabi_dl_tensor* view) {
   return 0;
 }
 
+/* Remembers for the call whose arguments are converted what its environment is.
+ */
+static void note_exchange(const fnabi_dl_exchange* exchange,
+                          const fnabi_dl_tensor* tensor) {
+  lane_arguments* call = lane_converting;
+  if (call == NULL) return;
+  call->exchange = exchange;
+  if (tensor->device.type == FNABI_DL_CPU || call->device_exchange != NULL)
+    return;
+  call->device_exchange = exchange;
+  call->device = tensor->device;
+}
+
+PyObject* lane_tensor_to_framework(fnabi_object* object) {
+  const fnabi_dl_exchange* exchange = lane_exchange;
+  fnabi_tensor_object* tensor = (fnabi_tensor_object*)object;
+  const char* problem = fnabi_dl_problem(&tensor->tensor);
+  if (problem != NULL) {
+    lane_tensor_refuse(problem);
+    return NULL;
+  }
+  const fnabi_held_tensor* held = fnabi_tensor_held(object);
+  /* one that the framework has lent comes back as itself */
+  if (held != NULL && held->let_go == let_go &&
+      lane_exchange_of(Py_TYPE((PyObject*)held->owner)) == exchange)
+    return Py_NewRef((PyObject*)held->owner);
+  fnabi_dl_versioned* managed = fnabi_tensor_to_versioned(
+      tensor, held != NULL ? held->flags & FNABI_DL_READ_ONLY : 0);
+  if (managed == NULL) return PyErr_NoMemory();
+  void* made = NULL;
+  if (exchange->object_of(managed, &made) == 0 && made != NULL) return made;
+  if (!PyErr_Occurred())
+    lane_call_error(
+        "the exchange API failed to make a tensor and set no error");
+  return NULL;
+}
+
 int lane_tensor_of_exchange(PyObject* array, fnabi_any* out) {
-  const fnabi_dl_exchange* exchange = exchange_of(Py_TYPE(array));
+  const fnabi_dl_exchange* exchange = lane_exchange_of(Py_TYPE(array));
   if (exchange == NULL) return lane_tensor_of_dlpack(array, out);
   if (exchange->view_of != NULL) {
     fnabi_dl_tensor view;
@@ -391,12 +428,14 @@ int lane_tensor_of_exchange(PyObject* array, fnabi_any* out) {
     const char* problem = fnabi_dl_problem(&view);
     if (problem != NULL) return lane_tensor_refuse(problem);
     if (check_pending(array, &view) < 0) return -1;
+    note_exchange(exchange, &view);
     return lend(&view, array, false, out);
   }
   fnabi_dl_versioned* managed = NULL;
   if (exchange->managed_of(array, &managed) == 0 && managed != NULL) {
     const char* problem;
     fnabi_held_tensor* held = fnabi_tensor_of_versioned(managed, &problem);
+    if (held != NULL) note_exchange(exchange, &held->tensor.tensor);
     return own_tensor(held, problem, out);
   }
 failed:

@@ -4,8 +4,6 @@
 
 /* --------------------------------------------------------------- to a value */
 
-LANE_THREAD lane_arguments* lane_converting;
-
 /* The kind of a Python type is determined once and kept in a small cache. The
  * cache holds a reference to each type, so that no other type can get its
  * address. */
@@ -28,6 +26,7 @@ typedef enum kind {
   KIND_SHAPE,
   KIND_EXCEPTION,
   KIND_EXCHANGE,
+  KIND_STREAM, /* __cuda_stream__() */
   KIND_DLPACK,
   KIND_BUFFER,
   KIND_POINTER,
@@ -99,6 +98,7 @@ static kind find_kind(PyTypeObject* type) {
   if (IS(&PyDict_Type)) return KIND_DICT;
   if (derives(type, "numpy", "ndarray")) return KIND_NUMPY;
   if (has(type, "__dlpack_c_exchange_api__")) return KIND_EXCHANGE;
+  if (has(type, "__cuda_stream__")) return KIND_STREAM;
   if (has(type, "__dlpack__")) return KIND_DLPACK;
   if (has(type, "__tvm_ffi_opaque_ptr__")) return KIND_PROTOCOL_POINTER;
   if (has(type, "__dlpack_data_type__")) return KIND_DTYPE_LIKE;
@@ -344,6 +344,24 @@ static int view_pointer(PyObject* number, fnabi_any* out) {
 
 /* An object of the package tvm_ffi. Adds a reference, because tvm_ffi may
  * release its own during a call. */
+/* A stream is passed as its handle. */
+static int view_stream(PyObject* value, fnabi_any* out) {
+  PyObject* pair = PyObject_CallMethod(value, "__cuda_stream__", NULL);
+  int version;
+  PyObject* handle;
+  if (pair == NULL) return -1;
+  int status = -1;
+  if (!PyTuple_Check(pair) || !PyArg_ParseTuple(pair, "iO", &version, &handle))
+    lane_call_error(
+        "__cuda_stream__(): expected a version and a handle, got %R", pair);
+  else if (version != 0)
+    lane_call_error("__cuda_stream__(): expected version 0, got %d", version);
+  else
+    status = view_pointer(Py_NewRef(handle), out);
+  Py_DECREF(pair);
+  return status;
+}
+
 static int view_peer(PyObject* value, fnabi_any* out) {
   PyObject* number = PyObject_CallMethod(value, "__chandle__", NULL);
   if (number == NULL) return -1;
@@ -436,6 +454,8 @@ static int view_kind(PyObject* value, kind kind, fnabi_any* out) {
       return lane_error_own(value, out) < 0 ? -1 : LANE_MADE;
     case KIND_EXCHANGE:
       return lane_tensor_of_exchange(value, out) < 0 ? -1 : LANE_MADE;
+    case KIND_STREAM:
+      return view_stream(value, out);
     case KIND_DLPACK:
       return lane_tensor_of_dlpack(value, out) < 0 ? -1 : LANE_MADE;
     case KIND_BUFFER:

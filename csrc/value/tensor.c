@@ -207,7 +207,7 @@ static void gather(char* to, const fnabi_dl_tensor* from, int64_t count,
   }
 }
 
-fnabi_held_tensor* fnabi_tensor_copy(const fnabi_dl_tensor* tensor) {
+static fnabi_held_tensor* allocate(const fnabi_dl_tensor* tensor) {
   enum { ALIGNMENT = 256 }; /* what DLPack recommends */
   size_t bytes = (size_t)fnabi_dl_bytes(tensor);
   void* memory =
@@ -219,9 +219,27 @@ fnabi_held_tensor* fnabi_tensor_copy(const fnabi_dl_tensor* tensor) {
   like.byte_offset = 0;
   like.device = (fnabi_dl_device){FNABI_DL_CPU, 0};
   fnabi_held_tensor* held = fnabi_tensor_new(&like, memory, free, 0);
-  if (held == NULL) {
-    free(memory);
-  } else if (bytes != 0 && fnabi_dl_compact(tensor, 'C')) {
+  if (held == NULL) free(memory);
+  return held;
+}
+
+fnabi_held_tensor* fnabi_tensor_allocate(const fnabi_dl_tensor* like,
+                                         const char** problem) {
+  static char memory;
+  fnabi_dl_tensor asked = *like;
+  asked.data = &memory; /* a prototype has none */
+  *problem = fnabi_dl_problem(&asked);
+  if (*problem == NULL && like->device.type != FNABI_DL_CPU)
+    *problem = "only memory of the CPU is allocated without a framework";
+  return *problem == NULL ? allocate(&asked) : NULL;
+}
+
+fnabi_held_tensor* fnabi_tensor_copy(const fnabi_dl_tensor* tensor) {
+  size_t bytes = (size_t)fnabi_dl_bytes(tensor);
+  fnabi_held_tensor* held = allocate(tensor);
+  if (held == NULL) return NULL;
+  void* memory = held->tensor.tensor.data;
+  if (bytes != 0 && fnabi_dl_compact(tensor, 'C')) {
     memcpy(memory, fnabi_dl_data(tensor), bytes);
   } else if (bytes != 0) {
     int64_t* index = malloc(dims_size(tensor->ndim));

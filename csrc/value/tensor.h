@@ -48,14 +48,16 @@ typedef struct fnabi_dl_versioned {
 /* The content of the attribute `__dlpack_c_exchange_api__`, which a Python type
  * has if its tensors can be exchanged in C. The functions return 0, or -1 with
  * a Python exception set. */
+typedef int fnabi_dl_allocate(fnabi_dl_tensor* like, fnabi_dl_versioned** out,
+                              void* context,
+                              void (*fail)(void* context, const char* kind,
+                                           const char* message));
+
 typedef struct fnabi_dl_exchange {
   uint32_t major;
   uint32_t minor;
   const struct fnabi_dl_exchange* older; /* or NULL */
-  int (*allocate)(fnabi_dl_tensor* like, fnabi_dl_versioned** out,
-                  void* context,
-                  void (*fail)(void* context, const char* kind,
-                               const char* message));
+  fnabi_dl_allocate* allocate;           /* or NULL */
   int (*managed_of)(void* object, fnabi_dl_versioned** out);
   int (*object_of)(fnabi_dl_versioned* tensor, void** out);
   int (*view_of)(void* object, fnabi_dl_tensor* out); /* or NULL */
@@ -140,5 +142,10 @@ fnabi_dl_versioned* fnabi_tensor_to_versioned(fnabi_tensor_object* tensor,
  * If the elements are not whole bytes, the tensor must be compact. Returns NULL
  * if memory is exhausted. */
 fnabi_held_tensor* fnabi_tensor_copy(const fnabi_dl_tensor* tensor);
+
+/* A tensor of the CPU with the shape and dtype of another, in new memory that is
+ * not written. NULL: out of memory, or the reason in *problem. */
+fnabi_held_tensor* fnabi_tensor_allocate(const fnabi_dl_tensor* like,
+                                         const char** problem);
 
 #endif

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         rodata,
         schema,
         sip,
+        stream,
         tensor,
         types,
         vmfb,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
         remove_global_func,
     )
     from fnabi.signature import Component, ComponentType, SignatureBuilder, SignatureParser
+    from fnabi.stream import use_raw_stream, use_tensors, use_torch_stream
     from fnabi.tensor import Device, Tensor, from_dlpack
 
 __all__ = [
@@ -127,8 +129,12 @@ __all__ = [
     "rodata",
     "schema",
     "sip",
+    "stream",
     "tensor",
     "types",
+    "use_raw_stream",
+    "use_tensors",
+    "use_torch_stream",
     "vmfb",
 ]
 
@@ -169,6 +175,9 @@ _HOMES = {
     "load_module": "library",
     "register_global_func": "registry",
     "remove_global_func": "registry",
+    "use_raw_stream": "stream",
+    "use_tensors": "stream",
+    "use_torch_stream": "stream",
 }
 """The module of each name that is neither a module nor an error."""
 
