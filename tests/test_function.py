@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
 from typing import Any
+from unittest.mock import ANY
 
 import numpy as np
 import pytest
@@ -78,6 +79,7 @@ BETTER = {
         "the exception itself comes out", error=ZeroDivisionError, message="division by zero"
     ),
     ("tensor_info", '"readonly": true'): READ_ONLY,
+    ("alloc_like", '"np"'): Better("memory is allocated without a framework", value=ANY),
     ("unknown_pod_tag", "[]"): Better(
         "no value is guessed",
         error=CallError,
