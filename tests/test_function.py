@@ -982,12 +982,6 @@ def test_beside_tvm_ffi(order):
     assert run(ORDERS[order] + BESIDE, *libraries) == "good\n"
 
 
-@pytest.mark.skipif("leak" not in str(SANITIZE), reason="`make lane` in csrc runs it, at its end")
-def test_nothing_is_leaked():
-    gc.collect()
-    assert ctypes.CDLL(None)["__lsan_do_recoverable_leak_check"]() == 0
-
-
 def test_a_float_of_the_protocol_is_a_float() -> None:
     class Three:
         def __tvm_ffi_float__(self) -> int:
@@ -995,3 +989,33 @@ def test_a_float_of_the_protocol_is_a_float() -> None:
 
     value = module("libc_plain").first(Three())
     assert (type(value), value) == (float, 3.0)
+
+
+def test_which_cycles_are_collected() -> None:
+    class Node:
+        def __call__(self) -> None: ...
+
+    def by_attribute() -> Node:
+        node, function = Node(), fnabi.Function(print)
+        function.me, function.node = function, node
+        return node
+
+    def by_callable() -> Node:
+        node = Node()
+        node.function = fnabi.Function(node)  # type: ignore[attr-defined]
+        return node
+
+    nodes = [by_attribute(), by_callable()]
+    weak = [weakref.ref(node) for node in nodes]
+    del nodes
+    gc.collect()
+    assert [ref() is None for ref in weak] == [True, False]
+    del weak[1]().function  # as the documentation says: clear one of its members
+    gc.collect()
+    assert weak[1]() is None
+
+
+@pytest.mark.skipif("leak" not in str(SANITIZE), reason="`make lane` in csrc runs it, at its end")
+def test_nothing_is_leaked():
+    gc.collect()
+    assert ctypes.CDLL(None)["__lsan_do_recoverable_leak_check"]() == 0
