@@ -41,7 +41,9 @@ from fnabi.cli import main
 HERE = Path(__file__).parent
 DATA = HERE / "data" / "vmfb"
 FOLDERS = (DATA, HERE / "data" / "bytecode_types", HERE / "data" / "needs")
+OLD_SCHEMA = "add_vmvx@20230209"
 PATHS = {path.stem: path for folder in FOLDERS for path in folder.glob("*.vmfb")}
+del PATHS[OLD_SCHEMA]  # refused before its bytecode is looked at
 MODULES = sorted(PATHS)
 
 
@@ -106,6 +108,8 @@ def registers(instruction: Instruction) -> list[tuple[str, int]]:
             found += [register for pair in operand.moves for register in pair]
     if yields:
         found += instruction.results
+    if instruction.opcode == "buffer.store.f32":  # the tool prints the value first
+        found.insert(0, found.pop())
     return [
         ("R" if each.move else "r" if each.kind == "ref" else "i", each.number) for each in found
     ]
