@@ -108,7 +108,7 @@ def registers(instruction: Instruction) -> list[tuple[str, int]]:
             found += [register for pair in operand.moves for register in pair]
     if yields:
         found += instruction.results
-    if instruction.opcode == "buffer.store.f32":  # the tool prints the value first
+    if instruction.opcode.startswith("buffer.store."):  # the tool prints the value first
         found.insert(0, found.pop())
     return [
         ("R" if each.move else "r" if each.kind == "ref" else "i", each.number) for each in found
