@@ -238,6 +238,47 @@ def test_paths_loops_and_calls(function: str, text: str) -> None:
     assert text_of("vm_flow", function) == text
 
 
+NOT_KNOWN = "(i32, ref<?>, ref<!hal.buffer>) -> (ref<?>)"
+BOTH_NOT_KNOWN = "(i32, ref<?>, ref<!hal.buffer>) -> (ref<?>, ref<?>)"
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        ("items", "(i32, float32[4], ref<!hal.buffer>) -> (float32[4], float32[3])"),
+        ("overwritten", "(i32, ref<?>, ref<!hal.buffer>) -> (float32[4x3])"),
+        ("unknown_index", NOT_KNOWN),
+        ("unknown_item", NOT_KNOWN),
+        ("escaped_to_call", BOTH_NOT_KNOWN),
+        ("escaped_to_global", NOT_KNOWN),
+        ("escaped_to_list", NOT_KNOWN),
+        ("chosen", BOTH_NOT_KNOWN),
+        ("met", BOTH_NOT_KNOWN),
+        ("joined", "(i32, ref<?>, ref<!hal.buffer>) -> (float32[?x4], ref<?>)"),
+        ("resized", NOT_KNOWN),
+        ("number", "(i32, ref<?>, ref<!hal.buffer>) -> (ref<?>, float32[3])"),
+        ("other_type", "(i32, ref<?>, ref<?>) -> (ref<?>, float32[3], ref<?>)"),
+        ("loop", "(i32, ref<?>, ref<!hal.buffer>) -> (float32[?x4], float32[3x4])"),
+        ("many_lists", BOTH_NOT_KNOWN),
+        ("far", "(i32, ref<?>, ref<!hal.buffer>) -> (float32[3], ref<?>)"),
+    ],
+)
+def test_lists(function: str, text: str) -> None:
+    assert text_of("vm_lists", function) == text
+
+
+def test_aliases_through_lists() -> None:
+    module = vmfb.open(DATA / "vm_lists.vmfb", lenient=True)
+    aliases = {}
+    for export in module.exports:
+        types = module.bytecode_types[export.ordinal]
+        assert types is not None
+        aliases[export.name] = types.proofs.aliases
+    assert aliases["items"] == (Alias(1, "whole"), Alias(2, "storage"))
+    # The runtime reads an item as null if it is of another type.
+    assert aliases["other_type"] == (None, None, None)
+
+
 def test_the_order_of_the_exports_does_not_matter() -> None:
     """Each function of a module that has only that one has the same types."""
     data = (DATA / "vm_flow.vmfb").read_bytes()
@@ -284,7 +325,9 @@ def test_bytecode_of_an_unknown_version() -> None:
         _ = module.bytecode_types
 
 
-@pytest.mark.parametrize("name", ["torch_mlp@3.13.0@vmvx", "vm_flow", "torch_topk@3.0.0@vmvx"])
+@pytest.mark.parametrize(
+    "name", ["torch_mlp@3.13.0@vmvx", "vm_flow", "vm_lists", "torch_topk@3.0.0@vmvx"]
+)
 def test_edited_bytecode_is_read_or_untyped(name: str) -> None:
     data = bytearray((DATA / f"{name}.vmfb").read_bytes())
     whole = vmfb.from_buffer(bytes(data))
@@ -481,6 +524,16 @@ def test_functions_that_share_their_code() -> None:
     module = module_of(code, [(0, len(code), 1001, 8, 8)] * 2000, "0rr_v")
     known = [types for types in module.bytecode_types if types is not None]
     assert 100 < len(known) < 2000
+
+
+def test_lists_that_are_changed_often() -> None:
+    """Functions that set the last item that counts to one argument and the other, and so on."""
+    begin = b"\x79\x12" + struct.pack("<IHH", 0, 0, 0x8002)  # list.alloc
+    begin += b"\x0d" + struct.pack("<IH", 63, 0)  # const.i32
+    change = b"".join(b"\x1b" + struct.pack("<HHH", 0x8002, 0, ref) for ref in (0x8000, 0x8001))
+    code = begin + 100_000 * change + b"\x5a\0\0"
+    module = module_of(code, [(0, len(code), 1, 4, 4)] * 20, "0rr_v")
+    assert None not in module.bytecode_types
 
 
 # ------------------------------------------------------------------------------------ texts

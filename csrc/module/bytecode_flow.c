@@ -1,10 +1,11 @@
 /* Data flow over bytecode.
  *
  * The state of a path is an array of terms: one per register of the value bank,
- * one per register of the ref bank, and one fact per argument. A fact is a VIEW
- * of what the path has proven about the buffer view passed as that argument.
- * Paths join at the start of blocks. Blocks are analysed in order until no
- * state changes. This terminates because joins only remove knowledge. */
+ * one per register of the ref bank, one fact per argument, and the ITEMS of each
+ * tracked list. A fact is a VIEW of what the path has proven about the buffer
+ * view passed as that argument. Paths join at the start of blocks. Blocks are
+ * analysed in order until no state changes. This terminates because joins only
+ * remove knowledge. */
 #include "module/bytecode_flow.h"
 
 #include "base/error.h"
@@ -24,6 +25,13 @@ enum { NEW, OPEN, DONE }; /* fnabi_flow_function.state */
 #define STATE_WORDS_MAX ((uint64_t)16 << 20)
 #define TERMS(code) ((uint64_t)4 * (code) + (1 << 16))
 #define TERMS_MAX (4u << 20)
+
+/* Limits of the tracked lists of a function, of the items of each, and of the
+ * items recorded for a module. */
+#define LISTS_MAX 16
+#define ITEMS_MAX 64
+#define ITEMS_LEFT(code) ((uint64_t)4 * (code) + (1 << 20))
+#define ITEMS_LEFT_MAX ((uint64_t)4 << 20)
 
 /* ------------------------------------------------------------------ imports */
 
@@ -111,8 +119,9 @@ typedef struct walk {
   fnabi_flow* flow;
   const fnabi_function* function;
   uint32_t ordinal;
-  uint32_t values, refs, arguments;
-  size_t width; /* of a state, in words */
+  uint32_t values, refs, arguments, lists;
+  uint32_t list_at[LISTS_MAX]; /* offsets of their allocations; 0: none */
+  size_t width;                /* of a state, in words */
   block* blocks;
   uint32_t lowest; /* no block with a lower place is dirty */
   fnabi_term *now, *other;
@@ -136,6 +145,23 @@ static bool spend(walk* w, uint64_t work) {
 
 static fnabi_term* facts_of(const walk* w, fnabi_term* state) {
   return state + w->values + w->refs;
+}
+
+static fnabi_term* lists_of(const walk* w, fnabi_term* state) {
+  return facts_of(w, state) + w->arguments;
+}
+
+/* OPAQUE terms, by their `op`. */
+enum { GIVEN, CARRIED, MET, ALLOCATED };
+
+/* The ITEMS of a tracked list in a state, UNKNOWN after the list has escaped.
+ * NULL for any other term. A tracked list is allocated at most once per call,
+ * and until it escapes no other term refers to it. */
+static fnabi_term* list_in(const walk* w, fnabi_term term, fnabi_term* state) {
+  const fnabi_term_node* n = fnabi_term_get(&w->flow->terms, term);
+  bool list = n->kind == FNABI_TERM_OPAQUE && n->op == ALLOCATED &&
+              n->a == w->ordinal && n->c < w->lists;
+  return list ? lists_of(w, state) + n->c : NULL;
 }
 
 /* ---------------------------------------------------------------- registers */
@@ -173,10 +199,19 @@ static fnabi_term* ref_at(walk* w, uint64_t number) {
   return value_at(w, UINT64_MAX);
 }
 
-static fnabi_term read_ref(walk* w, uint64_t number) {
+/* Reads a reference to copy it, or to use the list it refers to. */
+static fnabi_term copy_ref(walk* w, uint64_t number) {
   fnabi_term* at = ref_at(w, number);
   fnabi_term term = *at;
   if ((number & FNABI_REGISTER_MOVE) != 0) *at = FNABI_TERM_NULL;
+  return term;
+}
+
+/* Reads a reference for any other use, after which a list has escaped. */
+static fnabi_term read_ref(walk* w, uint64_t number) {
+  fnabi_term term = copy_ref(w, number);
+  fnabi_term* items = list_in(w, term, w->now);
+  if (items != NULL) *items = FNABI_TERM_UNKNOWN;
   return term;
 }
 
@@ -235,9 +270,6 @@ static void write_register(walk* w, char letter, uint64_t number,
 }
 
 /* -------------------------------------------------------------------- views */
-
-/* OPAQUE terms, by their `op`. */
-enum { GIVEN, CARRIED, MET };
 
 /* A new term for a result of this instruction. In a loop the instruction may
  * run more than once, so the result is UNKNOWN. */
@@ -367,6 +399,113 @@ static void learn_dim(walk* w, uint32_t argument, uint32_t index,
   learn(w, argument, 0, rank, dims);
 }
 
+/* -------------------------------------------------------------------- lists */
+
+static fnabi_term item_of(const walk* w, fnabi_term items, uint64_t index) {
+  const fnabi_terms* terms = &w->flow->terms;
+  const fnabi_term_node* n = fnabi_term_get(terms, items);
+  return n->kind == FNABI_TERM_ITEMS && index < n->op
+             ? fnabi_term_view_dim(terms, n, (uint32_t)index)
+             : FNABI_TERM_UNKNOWN;
+}
+
+/* ITEMS, or UNKNOWN when the limit of recorded items is reached. */
+static fnabi_term make_items(walk* w, uint32_t count, const fnabi_term* items) {
+  fnabi_flow* flow = w->flow;
+  if (!spend(w, count) || flow->items_left < count) return FNABI_TERM_UNKNOWN;
+  flow->items_left -= count;
+  return fnabi_term_items(&flow->terms, count, items);
+}
+
+/* ITEMS with another value at `index`. An unknown index may be that of any item,
+ * so no item is known any more. */
+static fnabi_term set_item(walk* w, fnabi_term old, fnabi_term index,
+                           fnabi_term value) {
+  uint64_t number;
+  if (old == FNABI_TERM_UNKNOWN) return old;
+  if (!fnabi_term_value(&w->flow->terms, index, &number))
+    return make_items(w, 0, NULL);
+  uint32_t at = (uint32_t)number,
+           count = fnabi_term_get(&w->flow->terms, old)->op;
+  fnabi_term items[ITEMS_MAX] = {FNABI_TERM_UNKNOWN};
+  if (at >= ITEMS_MAX || (at >= count && value == FNABI_TERM_UNKNOWN))
+    return old;
+  for (uint32_t i = 0; i < count; i++) items[i] = item_of(w, old, i);
+  for (uint32_t i = count; i < at; i++) items[i] = FNABI_TERM_UNKNOWN;
+  items[at] = value;
+  return make_items(w, at < count ? count : at + 1, items);
+}
+
+/* Reads an item as a reference to a type. The runtime returns null if the item is
+ * of another type, so an item counts only where its type is known to fit. */
+static fnabi_term get_item(walk* w, fnabi_term items, fnabi_term index,
+                           uint64_t type) {
+  const fnabi_bytecode* module = w->flow->module;
+  uint64_t number;
+  if (!fnabi_term_value(&w->flow->terms, index, &number) ||
+      type >= module->type_count)
+    return FNABI_TERM_UNKNOWN;
+  bool view = is_text(module->types[type], "!hal.buffer_view");
+  fnabi_term item = item_of(w, items, (uint32_t)number);
+  switch ((fnabi_term_kind)fnabi_term_get(&w->flow->terms, item)->kind) {
+    case FNABI_TERM_VIEW:
+      return view ? item : FNABI_TERM_UNKNOWN;
+    case FNABI_TERM_ARGUMENT:
+      if (!view) return FNABI_TERM_UNKNOWN;
+      use(w, item, FNABI_USE_LISTED);
+      return item;
+    case FNABI_TERM_STORAGE:
+      return is_text(module->types[type], "!hal.buffer") ? item
+                                                         : FNABI_TERM_UNKNOWN;
+    case FNABI_TERM_NONE: /* UNKNOWN, or null, which is null as any type */
+      return item;
+    default:
+      return FNABI_TERM_UNKNOWN;
+  }
+}
+
+/* A list is not tracked if it is allocated in a loop, where one instruction
+ * allocates several, or beyond LISTS_MAX. */
+static fnabi_term allocate_list(walk* w) {
+  uint32_t slot = 0;
+  if (w->in_loop) return FNABI_TERM_UNKNOWN;
+  while (slot < w->lists && w->list_at[slot] != 0 &&
+         w->list_at[slot] != w->offset)
+    slot++;
+  if (slot == w->lists) return FNABI_TERM_UNKNOWN;
+  fnabi_term list = fnabi_term_make(&w->flow->terms, FNABI_TERM_OPAQUE,
+                                    ALLOCATED, w->ordinal, w->offset, slot);
+  w->list_at[slot] = w->offset;
+  lists_of(w, w->now)[slot] = make_items(w, 0, NULL);
+  return list;
+}
+
+static void run_list(walk* w, const fnabi_instruction* at) {
+  const fnabi_operand* o = at->operands;
+  fnabi_term list = copy_ref(w, o[0].value), value = FNABI_TERM_UNKNOWN;
+  fnabi_term index = read_i32(w, o[1].value);
+  use(w, list, FNABI_USE_LIST);
+  if (at->op->op == FNABI_OP_LIST_SET_REF) value = read_ref(w, o[2].value);
+  fnabi_term* items = list_in(w, list, w->now);
+  switch (at->op->op) {
+    case FNABI_OP_LIST_SET_I32:
+    case FNABI_OP_LIST_SET_I64:
+    case FNABI_OP_LIST_SET_F32:
+    case FNABI_OP_LIST_SET_F64:
+    case FNABI_OP_LIST_SET_REF:
+      if (items != NULL) *items = set_item(w, *items, index, value);
+      break;
+    case FNABI_OP_LIST_RESIZE:
+      if (items != NULL && *items != FNABI_TERM_UNKNOWN)
+        *items = make_items(w, 0, NULL);
+      break;
+    default: /* LIST_GET_REF */
+      write_ref(w, o[3].value,
+                items == NULL ? FNABI_TERM_UNKNOWN
+                              : get_item(w, *items, index, o[2].value));
+  }
+}
+
 /* --------------------------------------------------------------- conditions */
 
 static bool is_boolean(const fnabi_term_node* n) {
@@ -456,10 +595,59 @@ static fnabi_term met(walk* w, const block* b, size_t index) {
                          b->offset, (uint32_t)index);
 }
 
+/* A register that is joined with another value may refer to the list without
+ * showing it. */
+static void escape(walk* w, block* b, fnabi_term term) {
+  fnabi_term* state = (fnabi_term*)(void*)w->flow->state.data + b->state;
+  fnabi_term* items = list_in(w, term, state);
+  if (items == NULL) return;
+  b->dirty = b->dirty || *items != FNABI_TERM_UNKNOWN;
+  *items = FNABI_TERM_UNKNOWN;
+}
+
+/* What is known of a list in two states. */
+static fnabi_term common_items(walk* w, fnabi_term a, const fnabi_term* a_facts,
+                               fnabi_term b, const fnabi_term* b_facts) {
+  fnabi_terms* terms = &w->flow->terms;
+  fnabi_term items[ITEMS_MAX];
+  if (a == b) return a;
+  if (a == FNABI_TERM_UNKNOWN || b == FNABI_TERM_UNKNOWN)
+    return FNABI_TERM_UNKNOWN;
+  uint32_t count = fnabi_term_get(terms, a)->op;
+  if (count > fnabi_term_get(terms, b)->op)
+    count = fnabi_term_get(terms, b)->op;
+  for (uint32_t i = 0; i < count; i++) {
+    fnabi_term x = item_of(w, a, i), y = item_of(w, b, i);
+    items[i] = x == y ? x
+                      : common_view(w, type_of(w, x, a_facts),
+                                    type_of(w, y, b_facts), FNABI_TERM_UNKNOWN);
+  }
+  return make_items(w, count, items);
+}
+
+static void meet_lists(walk* w, block* b, const fnabi_term* in) {
+  fnabi_term* old = (fnabi_term*)(void*)w->flow->state.data + b->state;
+  const fnabi_term* in_facts = in + w->values + w->refs;
+  const fnabi_term* in_lists = in_facts + w->arguments;
+  fnabi_term* lists = lists_of(w, old);
+  for (uint32_t i = 0; i < w->lists; i++) {
+    fnabi_term value =
+        common_items(w, lists[i], facts_of(w, old), in_lists[i], in_facts);
+    b->dirty = b->dirty || value != lists[i];
+    lists[i] = value;
+  }
+}
+
 /* Joins the path `in` into the state of a block. */
 static void meet(walk* w, block* b, const fnabi_term* in) {
   fnabi_term* old = (fnabi_term*)(void*)w->flow->state.data + b->state;
   size_t registers = (size_t)w->values + w->refs;
+  for (size_t i = w->values; i < registers && w->lists != 0; i++) {
+    if (old[i] == in[i]) continue;
+    escape(w, b, old[i]);
+    escape(w, b, in[i]);
+  }
+  meet_lists(w, b, in);
   for (size_t i = 0; i < registers; i++) {
     if (old[i] == in[i] || old[i] == FNABI_TERM_UNKNOWN) continue;
     fnabi_term value = FNABI_TERM_UNKNOWN, here = met(w, b, i);
@@ -507,7 +695,7 @@ static void branch_to(walk* w, uint64_t target, const fnabi_operand* remap) {
     if ((source & FNABI_REGISTER_REF) != (to & FNABI_REGISTER_REF))
       w->abandoned = true;
     else if ((source & FNABI_REGISTER_REF) != 0)
-      write_ref(w, to, read_ref(w, source));
+      write_ref(w, to, copy_ref(w, source));
     else
       write_i32(w, to, read_i32(w, source));
   }
@@ -901,7 +1089,9 @@ static void run_other(walk* w, const fnabi_instruction* at) {
       else
         forget(w, o->kind, o->value);
     } else if (o->kind == 'r' || o->kind == 'R') {
-      fnabi_term term = read_ref(w, o->value);
+      /* The other list instructions do not change the list. */
+      fnabi_term term =
+          as == FNABI_USE_LIST ? copy_ref(w, o->value) : read_ref(w, o->value);
       if (o->kind == 'r') use(w, term, as);
     } else if (o->kind == '*' || (o->kind == '[' && o->element == 'R')) {
       for (uint32_t k = 0; k < o->count; k++)
@@ -1009,10 +1199,10 @@ static void run(walk* w, const fnabi_instruction* at) {
       write_ref(w, o[0].value, FNABI_TERM_NULL);
       break;
     case FNABI_OP_ASSIGN_REF:
-      write_ref(w, o[1].value, read_ref(w, o[0].value));
+      write_ref(w, o[1].value, copy_ref(w, o[0].value));
       break;
     case FNABI_OP_CAST_ANY_REF: {
-      fnabi_term term = read_ref(w, o[0].value);
+      fnabi_term term = copy_ref(w, o[0].value);
       use(w, term, FNABI_USE_CAST);
       write_ref(w, o[2].value, term);
       break;
@@ -1023,6 +1213,18 @@ static void run(walk* w, const fnabi_instruction* at) {
       break;
     case FNABI_OP_SELECT_REF:
       run_select_ref(w, o);
+      break;
+    case FNABI_OP_LIST_ALLOC:
+      write_ref(w, o[2].value, allocate_list(w));
+      break;
+    case FNABI_OP_LIST_RESIZE:
+    case FNABI_OP_LIST_SET_I32:
+    case FNABI_OP_LIST_SET_I64:
+    case FNABI_OP_LIST_SET_F32:
+    case FNABI_OP_LIST_SET_F64:
+    case FNABI_OP_LIST_SET_REF:
+    case FNABI_OP_LIST_GET_REF:
+      run_list(w, at);
       break;
     case FNABI_OP_CALL:
     case FNABI_OP_CALL_VARIADIC:
@@ -1113,6 +1315,7 @@ static void forget_blocks(fnabi_flow* flow) {
     if (blocks[i].offset < flow->block_capacity)
       flow->block_at[blocks[i].offset] = 0;
   flow->blocks.size = flow->targets.size = flow->order.size = 0;
+  flow->list_count = 0;
 }
 
 /* A block whose branches are followed. */
@@ -1203,6 +1406,8 @@ static bool find_blocks(fnabi_flow* flow, const fnabi_bytecode_view* view) {
       if (flow->terms.failed) return false;
       flow->block_at[offset] = (uint32_t)(flow->blocks.size / sizeof(block));
     }
+    if (at.op->op == FNABI_OP_LIST_ALLOC && flow->list_count < LISTS_MAX)
+      flow->list_count++;
     ended = at.ends;
     if (ended && !add_branches(flow, &at)) flow->terms.failed = true;
     if (at.op->op == FNABI_OP_RETURN)
@@ -1326,7 +1531,8 @@ static bool analyze(fnabi_flow* flow, uint32_t ordinal) {
   if (!f->callee.readable || !count_side(f->callee.arguments, &w.arguments) ||
       !count_side(f->callee.results, &w.result_count))
     return true;
-  w.width = (size_t)w.values + w.refs + w.arguments;
+  w.lists = flow->list_count;
+  w.width = (size_t)w.values + w.refs + w.arguments + w.lists;
   size_t words = 2 * w.width + 2 * (size_t)w.arguments + w.result_count + 1;
   flow->spare.size = flow->state.size = 0;
   if (!fnabi_vector_reserve(&flow->spare, words * sizeof *w.now)) return false;
@@ -1407,6 +1613,8 @@ bool fnabi_flow_open(fnabi_flow* flow, const fnabi_bytecode* module,
     limit += module->functions[i].view.size;
   limit = limit < TERMS_MAX ? TERMS(limit) : TERMS_MAX;
   flow->code_left = CODE_SHARED * module->fb.size;
+  flow->items_left = ITEMS_LEFT(module->fb.size);
+  if (flow->items_left > ITEMS_LEFT_MAX) flow->items_left = ITEMS_LEFT_MAX;
   flow->functions = calloc(module->function_count + 1, sizeof *flow->functions);
   flow->imports = malloc(module->import_count + 1);
   if (flow->functions == NULL || flow->imports == NULL ||

@@ -20,7 +20,8 @@ enum {
   FNABI_USE_SIGNAL = 8, /* a fence that the function signals */
   FNABI_USE_BYTES = 16, /* a buffer of the VM */
   FNABI_USE_LIST = 32,
-  FNABI_USE_CAST = 64 /* the code checks its type, so uses prove nothing */
+  FNABI_USE_CAST = 64,   /* the code checks its type, so uses prove nothing */
+  FNABI_USE_LISTED = 128 /* read from a list, as null if it is no buffer view */
 };
 
 /* The facts about a function, as terms of the flow over its arguments. */
@@ -42,7 +43,9 @@ typedef struct fnabi_flow {
       results;
   uint32_t* block_at;
   size_t block_capacity;
-  uint64_t code_left; /* bytes of code that may still be analysed */
+  uint32_t list_count; /* lists of the scanned function that are tracked */
+  uint64_t code_left;  /* bytes of code that may still be analysed */
+  uint64_t items_left; /* items of lists that may still be recorded */
   fnabi_error* error;
 } fnabi_flow;
 

@@ -368,13 +368,20 @@ static bool as_argument(const typing* t, fnabi_term term, uint32_t* index) {
   return n->kind == FNABI_TERM_ARGUMENT && n->a < t->argument_count;
 }
 
+/* Whether a returned argument may have become null in a list. */
+static bool may_be_null(const typing* t, uint32_t argument) {
+  value v = argument_at(t, argument);
+  return (v.uses & FNABI_USE_LISTED) != 0 && v.view == FNABI_TERM_UNKNOWN;
+}
+
 /* Packs [argument, "whole" or "storage"], or nil. */
 static void write_alias(const typing* t, fnabi_term result, fnabi_writer* w) {
   const fnabi_term_node* n = node_of(t, result);
   bool view = n->kind == FNABI_TERM_VIEW;
   uint32_t argument;
   if (!t->known->returns || (!view && n->kind != FNABI_TERM_ARGUMENT) ||
-      !as_argument(t, view ? n->c : result, &argument)) {
+      !as_argument(t, view ? n->c : result, &argument) ||
+      (!view && may_be_null(t, argument))) {
     fnabi_pack_nil(w);
     return;
   }

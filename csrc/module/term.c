@@ -29,11 +29,15 @@ static uint32_t mix(uint32_t hash, uint32_t word) {
   return hash ^ hash >> 15;
 }
 
+static bool has_dims(const fnabi_term_node* n) {
+  return n->kind == FNABI_TERM_VIEW || n->kind == FNABI_TERM_ITEMS;
+}
+
 static uint32_t hash_of(const fnabi_terms* terms, const fnabi_term_node* n,
                         const fnabi_term* dims) {
   uint32_t hash = mix(n->kind, n->op);
   hash = mix(mix(hash, n->a), n->c);
-  if (n->kind != FNABI_TERM_VIEW) return mix(hash, n->b);
+  if (!has_dims(n)) return mix(hash, n->b);
   for (uint32_t i = 0; i < n->op && n->op != FNABI_RANK_UNKNOWN; i++)
     hash = mix(hash, dims != NULL ? dims[i] : fnabi_term_view_dim(terms, n, i));
   return hash;
@@ -44,7 +48,7 @@ static bool equals(const fnabi_terms* terms, const fnabi_term_node* old,
   if (old->kind != n->kind || old->op != n->op || old->a != n->a ||
       old->c != n->c)
     return false;
-  if (n->kind != FNABI_TERM_VIEW) return old->b == n->b;
+  if (!has_dims(n)) return old->b == n->b;
   return n->op == FNABI_RANK_UNKNOWN || n->op == 0 ||
          memcmp(terms->dims.data + (size_t)old->b * sizeof *dims, dims,
                 n->op * sizeof *dims) == 0;
@@ -80,7 +84,7 @@ static fnabi_term insert(fnabi_terms* terms, fnabi_term_node node,
     if (equals(terms, &terms->nodes[terms->slots[slot]], &node, dims))
       return terms->slots[slot];
   if (terms->failed || terms->count >= terms->limit) return FNABI_TERM_UNKNOWN;
-  if (node.kind == FNABI_TERM_VIEW && node.op != FNABI_RANK_UNKNOWN) {
+  if (has_dims(&node) && node.op != FNABI_RANK_UNKNOWN) {
     size_t begin = terms->dims.size / sizeof *dims;
     terms->failed =
         begin > UINT32_MAX - FNABI_RANK_MAX ||
@@ -298,6 +302,13 @@ fnabi_term fnabi_term_view(fnabi_terms* terms, uint32_t element_type,
                 (fnabi_term_node){FNABI_TERM_VIEW, 255, (uint16_t)rank,
                                   element_type, 0, storage},
                 dims);
+}
+
+fnabi_term fnabi_term_items(fnabi_terms* terms, uint32_t count,
+                            const fnabi_term* items) {
+  return insert(
+      terms, (fnabi_term_node){FNABI_TERM_ITEMS, 255, (uint16_t)count, 0, 0, 0},
+      items);
 }
 
 /* ------------------------------------------------------------------- halves */

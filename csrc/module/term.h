@@ -37,7 +37,9 @@ typedef enum fnabi_term_kind {
   FNABI_TERM_STORAGE,      /* a: the view with this buffer */
   /* A buffer view. op: rank; a: element type, 0 if unknown; b: index of the
    * first dim; c: storage */
-  FNABI_TERM_VIEW
+  FNABI_TERM_VIEW,
+  /* The contents of a list. op: number of items; b: index of the first item */
+  FNABI_TERM_ITEMS
 } fnabi_term_kind;
 
 /* The op that joins halves of different terms to a 64-bit value. */
@@ -56,7 +58,7 @@ typedef struct fnabi_terms {
   uint32_t limit;  /* of the count; further terms are UNKNOWN */
   uint32_t* slots; /* a hash table of numbers, 0: free */
   uint32_t slot_mask;
-  fnabi_vector dims; /* of views */
+  fnabi_vector dims; /* of views, and items */
   bool failed;       /* out of memory */
 } fnabi_terms;
 
@@ -100,6 +102,11 @@ static inline fnabi_term fnabi_term_view_dim(const fnabi_terms* terms,
                                              uint32_t index) {
   return (fnabi_term)fnabi_vector_int32(&terms->dims, view->b + index);
 }
+
+/* Makes ITEMS. `count` is at most FNABI_RANK_MAX; items that are UNKNOWN, and
+ * those from `count` on, are not known. */
+fnabi_term fnabi_term_items(fnabi_terms* terms, uint32_t count,
+                            const fnabi_term* items);
 
 /* A half of a 64-bit value, and the value of two halves. */
 fnabi_term fnabi_term_half(fnabi_terms* terms, fnabi_term term, uint32_t half);

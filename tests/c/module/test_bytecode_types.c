@@ -101,8 +101,10 @@ int main(int count, char** names) {
   check_folder("../tests/data/vmfb/malformed", true);
   check_written(FOLDER "torch_mlp@3.0.0@vmvx.vmfb");
   check_memory(FOLDER "vm_flow.vmfb");
+  check_memory(FOLDER "vm_lists.vmfb");
   check_memory(FOLDER "torch_mlp@3.13.0@vmvx.vmfb");
   check_edits(FOLDER "vm_flow.vmfb", all ? 1 : 37);
+  check_edits(FOLDER "vm_lists.vmfb", all ? 1 : 37);
   check_edits(FOLDER "torch_views@3.0.0@vmvx.vmfb", all ? 1 : 61);
   check_edits(FOLDER "onnx_if@3.13.0@vmvx.vmfb", all ? 1 : 61);
   printf("%zu edited modules\n", edits);
