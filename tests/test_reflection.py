@@ -422,7 +422,8 @@ def test_nothing_is_leaked(lib, Point, Auto):
     gc.collect()
     assert lib.live() == live + 1
     assert [sys.getrefcount(each) for each in (point, tag)] == counts
-    assert abs(sys.getrefcount(None) - nones) < 10_000  # others use it too
+    # Others use None too; a reference lost in each call would be twice as many.
+    assert abs(sys.getrefcount(None) - nones) < examples(50_000)
 
 
 def test_every_type_of_libtvm_ffi():
