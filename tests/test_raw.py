@@ -428,8 +428,6 @@ CANNOT = [
     (Buffer(FLOAT32, 5), r"inputs\[0\]\.shape: .*a tuple of dims"),
     (Buffer(5, ()), r"inputs\[0\]\.dtype: .*expected a DType"),
     (Buffer("float32", ()), r"inputs\[0\]\.dtype: .*expected a DType"),
-    (Scalar(DType("float", "32")), r"inputs\[0\]\.dtype: .*expected a DType"),
-    (Scalar(DType("float", 32, None)), r"inputs\[0\]\.dtype: .*expected a DType"),
     (5, r"inputs\[0\]: .*expected a type of fnabi\.types"),
     ((), r"inputs\[0\]: .*expected a type of fnabi\.types"),
     (object(), r"raw\.encode: "),
