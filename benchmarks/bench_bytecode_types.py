@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
+from benchmarks.bench_bytecode import find_dump
 from fnabi import vmfb
 
 DATA = Path(__file__).parent.parent / "tests" / "data"
@@ -31,7 +32,7 @@ def fnabi_types(path: Path) -> int:
 
 
 def iree_dump_module(path: Path) -> int:
-    command = ["iree-dump-module", "--output=disassembly", str(path)]
+    command = [find_dump(), "--output=disassembly", str(path)]
     return subprocess.run(command, check=True, capture_output=True).stdout.count(b"vm.func @")
 
 
@@ -39,7 +40,7 @@ def iree_dump_module(path: Path) -> int:
 @pytest.mark.parametrize("read", [fnabi_types, iree_dump_module], ids=lambda read: read.__name__)
 def test_types(benchmark: BenchmarkFixture, name: str, read: Callable[[Path], int]) -> None:
     if read is iree_dump_module:
-        pytest.importorskip("iree.runtime")
+        find_dump()
     benchmark.group = f"types of all functions of {name}"
     benchmark.extra_info["who"] = "fnabi" if read is fnabi_types else "iree"
     benchmark.extra_info["work"] = f"bytecode of {name} → types of its functions"

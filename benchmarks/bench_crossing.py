@@ -14,7 +14,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import corpus
-from fnabi import SignatureBuilder, columns, iree_abi, raw, signature, vmfb
+from fnabi import SignatureBuilder, columns, columns_split, iree_abi, raw, signature, vmfb
 from fnabi._fnabi import ffi, lib
 from fnabi.vmfb_export import _exports_by_message
 
@@ -47,7 +47,7 @@ def decoded(texts: list[bytes]) -> int:
 
 def plain_decoded(texts: list[bytes]) -> int:
     handle = ffi.gc(lib.fnabi_columns_new(lib.FNABI_ABI_RAW, 0), lib.fnabi_columns_free)
-    message, error = columns._pack(texts, "raw", 0), ffi.new("fnabi_error *")
+    message, error = columns_split._pack(texts, "raw", 0), ffi.new("fnabi_error *")
     return lib.fnabi_columns_decode_list(handle, message, len(message), error)
 
 
