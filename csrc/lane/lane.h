@@ -148,7 +148,7 @@ int lane_own(PyObject* value, fnabi_any* out);
 int lane_dtype(PyObject* dtype, fnabi_dl_dtype* out);
 
 /* The bytes of a str, which live as long as it does; surrogate escapes become
- * the bytes they stand for. *keep is a new reference, or NULL. */
+ * the bytes they represent. *keep is a new reference, or NULL. */
 int lane_utf8(PyObject* str, fnabi_byte_array* text, PyObject** keep);
 
 /* Whether an object is a column of values: a list, a tuple that is no shape, a

@@ -76,7 +76,7 @@ def view(data: object, function: str) -> Any:
 
 
 def text_bytes(text: object, function: str = "fnabi", argument: str = "text") -> bytes:
-    """Return the bytes of a text: UTF-8, with surrogate escapes as the bytes they stand for."""
+    """Return the bytes of a text: UTF-8, with surrogate escapes as the bytes they represent."""
     if not isinstance(text, str):
         return data_bytes(text, function, argument)
     try:

@@ -48,7 +48,7 @@ class Fences(Record, frozen=True):
     """The fences among the arguments of an asynchronous function, by index.
 
     Attributes:
-        wait: The only argument that is waited for, or None.
+        wait: The only argument that the function waits for, or None.
         signal: The only argument that is signaled, or None.
 
     """

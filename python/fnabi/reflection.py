@@ -148,7 +148,7 @@ class _Record:
 
 
 class ObjectType(type):
-    """The class of the classes that stand for types of libraries.
+    """The class of the classes that represent types of libraries.
 
     A class has no attributes for its instances: they are memory of the library.
     """
