@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from fnabi import library, vmfb
 from fnabi.cli.arguments import Verbs, add_lenient, no_function, open_module, start_of
 from fnabi.cli.inspect_bytecode import add_disassemble, print_disassembly
-from fnabi.cli.inspect_facts import is_bad, texts_of
 from fnabi.cli.inspect_inputs import add_inputs, print_inputs
 from fnabi.cli.inspect_json import module_json
 from fnabi.cli.inspect_library import inspect_library
@@ -24,6 +23,7 @@ from fnabi.cli.inspect_text import (
     show_imports,
 )
 from fnabi.cli.screen import Screen
+from fnabi.vmfb_facts import is_bad, texts_of
 
 
 def add_inspect(verbs: Verbs) -> argparse.ArgumentParser:

@@ -6,11 +6,11 @@ from typing import Any
 
 from fnabi import debug, releases, vmfb
 from fnabi.bytecode_types import Proofs
-from fnabi.cli.inspect_facts import Texts, flag_names, place_of, span_count
 from fnabi.cli.inspect_needs import needs_json
 from fnabi.cli.inspect_rodata import rodata_json
 from fnabi.cli.values import error_json, fields, json_value
 from fnabi.errors import FormatError
+from fnabi.vmfb_facts import Texts, flag_names, place_of, span_count
 
 _INSPECT_SCHEMA = "fnabi.inspect/1"
 

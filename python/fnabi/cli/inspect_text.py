@@ -6,12 +6,12 @@ import re
 from typing import Any
 
 from fnabi import cconv, declaration, releases, vmfb
-from fnabi.cli.inspect_facts import Texts, flag_names, place_of, span_count
 from fnabi.cli.inspect_needs import show_needs_head
 from fnabi.cli.screen import Screen, counted, name_width, one_line, plain
 from fnabi.cli.verify import finding_text
 from fnabi.errors import FormatError
 from fnabi.types import _NUMPY_OWN, Buffer, DType, Named, Scalar
+from fnabi.vmfb_facts import Texts, flag_names, place_of, span_count
 
 
 def show_head(screen: Screen, module: vmfb.Module) -> None:

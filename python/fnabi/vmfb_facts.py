@@ -1,4 +1,4 @@
-"""Facts about a compiled module that ``fnabi inspect`` reports both as text and as JSON."""
+"""Facts about compiled modules that texts, JSON and pages report alike."""
 
 from __future__ import annotations
 
@@ -65,6 +65,7 @@ def flag_names(flags: IntFlag) -> list[str]:
 
 
 def span_count(convention: cconv.CallingConvention) -> int:
+    """Return the number of variadic arguments."""
     return sum(isinstance(argument, cconv.Span) for argument in convention.arguments)
 
 
