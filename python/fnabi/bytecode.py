@@ -29,7 +29,8 @@ from fnabi.vmfb_records import Finding as ModuleFinding
 from fnabi.vmfb_records import Record
 
 if TYPE_CHECKING:
-    from fnabi.vmfb import Module, ModuleBytes
+    from fnabi.vmfb import Module
+    from fnabi.vmfb_bytes import ModuleBytes
 
 __all__ = [
     "Branch",

@@ -28,6 +28,7 @@ from fnabi.errors import CallError, FormatError
 from fnabi.files import MappedFile, read_or_map
 from fnabi.rodata import RodataSegment
 from fnabi.types import decoder
+from fnabi.vmfb_bytes import ModuleBytes, current, decode
 from fnabi.vmfb_export import Export, Exports, Source, decode_exports
 from fnabi.vmfb_function import VmFunction
 from fnabi.vmfb_records import (
@@ -112,58 +113,6 @@ _findings = _core.Decoder(tuple[Finding, ...])
 # Fields of the root by their ids in the schema.
 _TYPES, _DEPENDENCIES, _IMPORTS, _SIGNATURES, _RODATA = 4, 5, 6, 8, 9
 _RWDATA, _STATE, _FUNCTIONS, _BYTECODE, _DEBUG = 10, 11, 12, 14, 15
-
-
-def _current(view: Any, mapped: MappedFile | None) -> Any:
-    """Return what crosses to the core for an open module, unless the file has changed."""
-    # A running call has its own reference, so closing the module cannot free its memory.
-    if view is None:
-        raise CallError("vmfb.Module: the module is closed")
-    if mapped is not None:
-        changed = mapped.changed()
-        if changed is not None:
-            raise _error(lib.FNABI_MODULE_CHANGED, changed, "")
-    return view
-
-
-def _decode(view: Any, read: Any, decoder: _core.Decoder[_T], *arguments: object) -> _T:
-    try:
-        return _core.decode(read, decoder, view, *arguments)
-    except FormatError as problem:
-        problem.excerpt = None  # a module is not text
-        raise
-
-
-class ModuleBytes:
-    """The bytes of an open module, for records that read more of it.
-
-    They are ignored when records are compared, hashed or pickled. A record holds them instead of
-    the module, which would make a cycle.
-    """
-
-    __slots__ = ("_mapped", "_view")
-
-    def __init__(self, view: Any = None, mapped: MappedFile | None = None) -> None:
-        self._view = view
-        self._mapped = mapped
-
-    def close(self) -> None:
-        self._view = self._mapped = None
-
-    def decode(self, read: Any, decoder: _core.Decoder[_T], *arguments: object) -> _T:
-        return _decode(_current(self._view, self._mapped), read, decoder, *arguments)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ModuleBytes)
-
-    def __hash__(self) -> int:
-        return hash(ModuleBytes)
-
-    def __reduce__(self) -> tuple[type[ModuleBytes], tuple[()]]:
-        return ModuleBytes, ()
-
-    def __repr__(self) -> str:
-        return "ModuleBytes()"
 
 
 class Module:
@@ -481,10 +430,10 @@ class Module:
         )
 
     def _source(self) -> Any:
-        return _current(self._view, self._mapped)
+        return current(self._view, self._mapped)
 
     def _decode(self, read: Any, decoder: _core.Decoder[_T], *arguments: object) -> _T:
-        return _decode(self._source(), read, decoder, *arguments)
+        return decode(self._source(), read, decoder, *arguments)
 
     def _field(self, number: int, decoder: _core.Decoder[_T]) -> _T:
         return self._decode(lib.fnabi_vmfb_field, decoder, number)
@@ -610,7 +559,3 @@ def scan(
     from fnabi.scan import Scan
 
     return Scan(paths, lenient=lenient, threads=threads, progress=progress)
-
-
-def _error(code: int, offset: int, path: str) -> FormatError:
-    return FormatError(_core.code_name(code), offset, path, reason=_core.code_text(code))

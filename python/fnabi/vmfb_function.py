@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fnabi.vmfb_bytes import ModuleBytes
 from fnabi.vmfb_records import NO_SIGNATURE, Attributes, Features, FunctionSignature
 
 if TYPE_CHECKING:
     from fnabi.bytecode import Instruction
-    from fnabi.vmfb import ModuleBytes
 
 __all__ = ["VmFunction"]
 
