@@ -1117,6 +1117,7 @@ def test_call_json(argv: list[str], result: object) -> None:
         "schema": "fnabi.call/1",
         "function": argv[0],
         "result": result,
+        "changed": [],
     }
 
 

@@ -178,9 +178,12 @@ void lane_raise(PyObject* exception) {
 /* Adds to a CallError which function left the error that cannot be read. */
 static void name_unreadable(PyObject* name) {
   PyObject *type, *problem, *traceback;
+  PyErr_Fetch(&type, &problem, &traceback); /* lane_get may import */
   PyObject* class = lane_get(LANE_CALL_ERROR);
-  if (class == NULL || !PyErr_ExceptionMatches(class)) return;
-  PyErr_Fetch(&type, &problem, &traceback);
+  if (class == NULL || !PyErr_GivenExceptionMatches(type, class)) {
+    PyErr_Restore(type, problem, traceback);
+    return;
+  }
   PyErr_NormalizeException(&type, &problem, &traceback);
   lane_call_error("%V: the function failed, and its error cannot be read: %S",
                   name, "function", problem);

@@ -216,9 +216,12 @@ void lane_function_refuse(lane_function* self, const fnabi_any* refused) {
 /* Adds the function to the text of a CallError about its result. */
 static void name_result(lane_function* self) {
   PyObject *type, *problem, *traceback;
+  PyErr_Fetch(&type, &problem, &traceback); /* lane_get may import */
   PyObject* class = lane_get(LANE_CALL_ERROR);
-  if (class == NULL || !PyErr_ExceptionMatches(class)) return;
-  PyErr_Fetch(&type, &problem, &traceback);
+  if (class == NULL || !PyErr_GivenExceptionMatches(type, class)) {
+    PyErr_Restore(type, problem, traceback);
+    return;
+  }
   PyErr_NormalizeException(&type, &problem, &traceback);
   lane_function_error(self, "result: %S", problem);
   Py_XDECREF(type);

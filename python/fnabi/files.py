@@ -1,4 +1,4 @@
-"""Read a file at once or map it, whichever is faster, and notice when a mapped one changes."""
+"""Files that are read at once or mapped, whichever is faster, and files that are written whole."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import builtins
 import mmap
 import os
 import weakref
+from contextlib import suppress
 from io import FileIO
-from typing import TypeAlias
+from types import TracebackType
+from typing import BinaryIO, TypeAlias
 
-__all__ = ["MappedFile", "read_or_map"]
+__all__ = ["MappedFile", "WholeFile", "read_or_map"]
 
 Path: TypeAlias = "str | os.PathLike[str]"
 
@@ -50,3 +52,55 @@ def read_or_map(path: Path) -> tuple[bytes | mmap.mmap, MappedFile | None]:
             return file.readall(), None
         state = MappedFile(file)  # first: what changes from here on is noticed
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), state
+
+
+class WholeFile:
+    """A file that appears under its name when everything is written, and not at all on an error.
+
+    Use it as a context manager. Until then the contents are in a file beside it.
+
+    Args:
+        path: The file's name. A file of this name is replaced at the end.
+
+    Raises:
+        OSError: when the file cannot be written.
+
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._part = f"{path}.part"
+        try:
+            self.file: BinaryIO = builtins.open(self._part, "wb")  # noqa: SIM115
+        except OSError as problem:
+            problem.filename = path  # the caller does not know the other name
+            raise
+
+    def keep(self) -> None:
+        """Give the file its name."""
+        try:
+            self.file.close()
+            os.replace(self._part, self._path)
+        except BaseException as problem:
+            if isinstance(problem, OSError):
+                problem.filename, problem.filename2 = self._path, None
+            self.drop()
+            raise
+
+    def drop(self) -> None:
+        """Delete what was written."""
+        with suppress(OSError):  # which is reported already, as of a full disk
+            self.file.close()
+        with suppress(FileNotFoundError):
+            os.unlink(self._part)
+
+    def __enter__(self) -> BinaryIO:
+        return self.file
+
+    def __exit__(
+        self, kind: type[BaseException] | None, _: object, __: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.keep()
+        else:
+            self.drop()

@@ -12,6 +12,7 @@ from typing import Any
 from fnabi._fnabi import ffi, lib
 from fnabi.arrow_capsule import Plain, open_arrays
 from fnabi.errors import CallError
+from fnabi.files import WholeFile
 
 __all__ = ["FORMATS", "TableFile"]
 
@@ -51,19 +52,13 @@ class TableFile:
                 f"{function}: the output must be named *{', *'.join(FORMATS[:-1])}"
                 f" or *{FORMATS[-1]}, got {path!r}"
             )
-        self._path = path
-        self._part = f"{path}.part"
         if format != ".jsonl":
             _load("pyarrow", f"{function}: {format}")
+        self._file = WholeFile(path)
         try:
-            self._file = open(self._part, "wb")  # noqa: SIM115
-        except OSError as problem:
-            problem.filename = path  # the caller does not know the other name
-            raise
-        try:
-            self._writer = _WRITERS[format](self._file, schema)
+            self._writer = _WRITERS[format](self._file.file, schema)
         except BaseException:
-            self._drop()
+            self._file.drop()
             raise
 
     def write(self, batch: Any) -> None:
@@ -77,19 +72,14 @@ class TableFile:
         self, kind: type[BaseException] | None, _: object, __: TracebackType | None
     ) -> None:
         if kind is not None:
-            self._drop()
+            self._file.drop()
             return
         try:
             self._writer.close()
-            self._file.close()
-            os.replace(self._part, self._path)
         except BaseException:
-            self._drop()
+            self._file.drop()
             raise
-
-    def _drop(self) -> None:
-        self._file.close()
-        os.unlink(self._part)
+        self._file.keep()
 
 
 class _JsonLines:

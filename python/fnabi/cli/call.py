@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from fnabi import library
-from fnabi._call import Tensor
+from fnabi import library, registry
+from fnabi._call import Function
 from fnabi.cli.arguments import Verbs, no_function
-from fnabi.cli.screen import complain, plain
+from fnabi.cli.call_output import EXTENSIONS, OutputError, check_target, save
+from fnabi.cli.call_values import ArgumentError, digest, json_of, parse_argument, show
+from fnabi.cli.screen import complain, one_line, plain
 from fnabi.errors import FnabiError
-from fnabi.types import load_numpy
 
 _CALL_SCHEMA = "fnabi.call/1"
 
@@ -21,90 +23,115 @@ def add_call(verbs: Verbs) -> argparse.ArgumentParser:
         "call",
         help="call a function of a library",
         epilog='An ARG is JSON (1, 2.5, true, null, "text", [1, 2], {"k": 1}), @FILE.npy for an'
-        " array, or any other text, which is passed as a string.",
+        " array, or any other text, which is passed as a string. Arrays that the function changes"
+        " are shown after its result.",
     )
     call.add_argument(
         "file", metavar="LIBRARY", help="a shared library; it is loaded, so its code runs"
     )
-    call.add_argument("function", metavar="FUNCTION", help="the name of the function")
+    call.add_argument(
+        "function",
+        metavar="FUNCTION",
+        help="the name of a function that it exports or registers",
+    )
     call.add_argument("args", metavar="ARG", nargs="*", help="its arguments")
-    call.set_defaults(run=_call_function)
+    call.add_argument(
+        "--output",
+        metavar="FILE",
+        help="save the numbers and arrays of the result, then the arrays that the function changed:"
+        " all in FILE.npz by name; one in FILE.npy, several in FILE.0.npy, FILE.1.npy and so on",
+    )
+    call.set_defaults(run=_call_function, usage=call.error)
     return call
 
 
 def _call_function(arguments: argparse.Namespace) -> int:
-    found = library.load_module(arguments.file)
-    if arguments.function not in found:
-        return no_function(arguments, "TVM-FFI function")
-    function = found[arguments.function]
-    function.plain = True
+    output: str | None = arguments.output
+    if output is not None and not output.endswith(EXTENSIONS):
+        arguments.usage(f"--output has an unknown extension, expected {', '.join(EXTENSIONS)}")
     try:
-        args = [_argument(text) for text in arguments.args]
-    except _BadArray as problem:
+        if output is not None:
+            check_target(output)
+        args = [parse_argument(index, text) for index, text in enumerate(arguments.args)]
+    except ArgumentError as problem:
         complain("", problem)
         return 1
+    function = _find(library.load_module(arguments.file), arguments.function)
+    if function is None:
+        return no_function(arguments, "TVM-FFI function")
+    function.plain = True
+    before = [digest(value) for value in args]
     try:
         result = function(*args)
     except FnabiError:
         raise
-    except Exception as problem:
-        complain("", f"{arguments.function}: {type(problem).__name__}: {problem}")
+    except BaseException as problem:  # the library chose the kind, which may be SystemExit
+        if isinstance(problem, KeyboardInterrupt) and not hasattr(problem, "ffi_error"):
+            raise
+        complain("", _indented(f"{arguments.function}: {type(problem).__name__}: {problem}"))
         return 1
+    changed = [
+        _Changed(index, function.names[index] if function.names else None, value)
+        for index, value in enumerate(args)
+        if digest(value) != before[index]
+    ]
+    try:
+        return _report(arguments, result, changed)
+    except RecursionError:
+        complain("", f"{arguments.function}: the result is nested too deeply to be shown")
+    except OutputError as problem:
+        complain("", f"--output: {problem}")
+    return 1
+
+
+def _find(loaded: library.Library, name: str) -> Function | None:
+    if name in loaded:
+        return loaded[name]
+    return registry.get_global_func(name, allow_missing=True)
+
+
+class _Changed(NamedTuple):
+    """An argument whose contents the function has changed."""
+
+    place: int
+    name: str | None
+    value: Any
+
+    def __str__(self) -> str:
+        return f"argument {self.place}" + (f" ({self.name})" if self.name else "")
+
+
+def _report(arguments: argparse.Namespace, result: Any, changed: Sequence[_Changed]) -> int:
+    files: list[tuple[str, str]] = []
+    lines = []
     if arguments.json:
-        answer = {"schema": _CALL_SCHEMA, "function": arguments.function, "result": _value(result)}
-        print(json.dumps(answer))
-    elif result is not None:
-        shown = _array(result) if isinstance(result, Tensor) else result
-        print(plain(shown if isinstance(shown, str) else repr(shown)))
+        answer: dict[str, Any] = {
+            "schema": _CALL_SCHEMA,
+            "function": arguments.function,
+            "result": json_of(result),
+            "changed": [
+                {"argument": each.place, "name": each.name, "value": json_of(each.value)}
+                for each in changed
+            ],
+        }
+    else:
+        if result is not None:
+            lines.append(plain(show(result)))
+        lines += [f"changed {one_line(str(each))}: {plain(show(each.value))}" for each in changed]
+        print(*lines, sep="\n", end="\n" if lines else "")
+    if arguments.output is not None:
+        arrays = [(f"argument_{each.place}", each.value) for each in changed]
+        files = save(arguments.output, result, arrays)
+    if arguments.json:
+        if arguments.output is not None:
+            answer["files"] = [{"value": value, "file": file} for value, file in files]
+        print(json.dumps(answer, allow_nan=False))
+    else:
+        for value, file in files:
+            print(f"saved {value}: {one_line(file)}")
     return 0
 
 
-class _BadArray(Exception):
-    """The file of an argument is not a .npy file."""
-
-
-def _argument(text: str) -> Any:
-    if text.startswith("@"):
-        return _load_array(text[1:])
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return text
-
-
-def _load_array(path: str) -> Any:
-    numpy = load_numpy("fnabi call")
-    with open(path, "rb") as file:
-        try:
-            return numpy.lib.format.read_array(file, allow_pickle=False)
-        except OSError:
-            raise
-        except Exception as problem:  # the header can ask for any shape and dtype
-            raise _BadArray(f"{path}: not a valid .npy file: {problem}") from None
-
-
-def _array(tensor: Tensor) -> Any:
-    try:
-        return tensor.numpy()
-    except FnabiError:  # it is on another device, or NumPy lacks its dtype
-        return tensor
-
-
-def _value(result: Any) -> Any:
-    """Return a result for JSON; a type that JSON lacks becomes an object with one key, its name."""
-    if isinstance(result, (bytes, bytearray)):
-        return {"bytes": result.hex()}
-    if isinstance(result, Tensor):
-        array = _array(result)
-        if array is result:
-            return {"object": repr(result)}
-        return {"tensor": {"dtype": str(result.dtype), "data": array.tolist()}}
-    if isinstance(result, dict):
-        if all(isinstance(key, str) for key in result):
-            return {"dict": {key: _value(item) for key, item in result.items()}}
-        return {"dict": [[_value(key), _value(item)] for key, item in result.items()]}
-    if isinstance(result, (list, tuple)):
-        return [_value(item) for item in result]
-    if result is None or isinstance(result, (bool, int, float, str)):
-        return result
-    return {"object": str(result)}
+def _indented(text: str) -> str:
+    """Indent the lines of a library's own text, which must not look like lines of this command."""
+    return text.replace("\n", "\n  ")

@@ -1,0 +1,68 @@
+"""Names for generated code and files, made of names that may be any text."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterable
+
+__all__ = ["Names", "identifier"]
+
+_UNSAFE = re.compile(r"[^0-9A-Za-z_]+")
+_LONGEST = 80
+_C_KEYWORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        alignas alignof and and_eq asm auto bitand bitor bool break case catch char class
+        compl const constexpr continue default delete do double else enum explicit export
+        extern false float for friend goto if inline int long mutable namespace new not
+        not_eq nullptr operator or or_eq private protected public register restrict
+        return short signed sizeof static static_assert struct switch template this
+        thread_local throw true try typedef typeof typename union unsigned using virtual
+        void volatile wchar_t while xor xor_eq linux unix NULL
+        """,
+    )
+)
+"""The keywords of C23 and C++, and what compilers of them predefine in lower case."""
+
+
+def identifier(name: str, default: str = "_") -> str:
+    """Return a name as an identifier of Python, C and C++, of ASCII alone.
+
+    Other characters become ``_``, a keyword gets a ``_`` at its end, and a name without anything
+    left becomes `default`. Names with two leading ``_`` lose one, as C reserves those and Python
+    mangles them in classes.
+    """
+    found = _UNSAFE.sub("_", name)[:_LONGEST]
+    if not found.strip("_"):
+        found = default
+    if found[0].isdigit():
+        found = f"_{found}"
+    if found.startswith("__"):
+        found = f"_{found.lstrip('_')}"
+    if keyword.iskeyword(found) or keyword.issoftkeyword(found) or found in _C_KEYWORDS:
+        found += "_"
+    return found
+
+
+class Names:
+    """Identifiers of one scope, each given once.
+
+    Args:
+        taken: Names that the scope has already.
+
+    """
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
+
+    def add(self, name: str, default: str = "_") -> str:
+        """Return a new identifier for a name; the second of equal ones ends in ``_2``."""
+        first = found = identifier(name, default)
+        number = 1
+        while found in self._taken:
+            number += 1
+            found = f"{first}_{number}"
+        self._taken.add(found)
+        return found
