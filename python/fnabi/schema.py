@@ -34,6 +34,7 @@ __all__ = [
     "Hint",
     "Metadata",
     "Schema",
+    "Spelling",
     "TypeSchema",
     "parse",
     "parse_type",
@@ -81,7 +82,7 @@ class TypeSchema(msgspec.Struct, frozen=True, repr_omit_defaults=True):
 
         Arguments may be any Python sequence or mapping; results are containers of this package.
         """
-        return Hint(_hint(self, result))
+        return Hint(_SPELLING.hint(self, result))
 
 
 class FunctionSchema(msgspec.Struct, frozen=True, repr_omit_defaults=True):
@@ -104,7 +105,7 @@ class FunctionSchema(msgspec.Struct, frozen=True, repr_omit_defaults=True):
 
     def hint(self, *, result: bool = False) -> Hint:
         """Return the type hint, as `TypeSchema.hint` does."""
-        return Hint(_hint(self, result))
+        return Hint(_SPELLING.hint(self, result))
 
 
 Schema: TypeAlias = TypeSchema | FunctionSchema
@@ -325,31 +326,54 @@ _MAPPINGS = {
 }
 
 
-def _hint(schema: Schema, result: bool) -> str:
-    if isinstance(schema, FunctionSchema):  # its parameters are results for the caller
-        params = "..."
-        if schema.params is not None:
-            params = f"[{', '.join(_hint(each, not result) for each in schema.params)}]"
-        return f"Callable[{params}, {_hint(schema.result, result)}]"
-    name = schema.name
-    args = [_hint(arg, result) for arg in schema.args if not isinstance(arg, int)]
-    if name in _HINTS:
-        return _HINTS[name]
-    if name in _SEQUENCES or name in _MAPPINGS:
-        own = "Sequence" if name in _SEQUENCES else "Mapping"
-        return _generic((_SEQUENCES | _MAPPINGS)[name] if result else own, args)
-    if name in ("Tuple", "std::tuple"):
-        return f"tuple[{', '.join(args) or '()'}]"
-    if name in ("Optional", "std::optional") and args:
-        return _either([args[0], "None"])
-    if name in ("Variant", "std::variant") and args:
-        return _either(args)
-    if name in ("Expected", "ObjectRValueRef") and args:  # an Expected's error is raised
-        return args[0]
-    if schema.fallback is not None:
-        return _hint(schema.fallback, result)
-    dotted = all(part.isidentifier() for part in name.split("."))
-    return _generic(name, args) if dotted else "Any"
+class Spelling:
+    """How type hints spell the types of a library. A subclass may spell them differently."""
+
+    def plain(self, name: str, result: bool) -> str | None:
+        """Return the hint of a type without type arguments, or None for any other type."""
+        return _HINTS.get(name)
+
+    def container(self, name: str, result: bool) -> str | None:
+        """Return the generic of a sequence or mapping, or None for any other type."""
+        if name in _SEQUENCES or name in _MAPPINGS:
+            own = "Sequence" if name in _SEQUENCES else "Mapping"
+            return (_SEQUENCES | _MAPPINGS)[name] if result else own
+        return None
+
+    def other(self, name: str, args: list[str]) -> str:
+        """Return the hint of a type that only the library knows."""
+        dotted = all(part.isidentifier() for part in name.split("."))
+        return _generic(name, args) if dotted else "Any"
+
+    def hint(self, schema: Schema, result: bool) -> str:
+        """Return the hint of an argument or a result."""
+        if isinstance(schema, FunctionSchema):  # its parameters are results for the caller
+            params = "..."
+            if schema.params is not None:
+                params = f"[{', '.join(self.hint(each, not result) for each in schema.params)}]"
+            return f"Callable[{params}, {self.hint(schema.result, result)}]"
+        name = schema.name
+        args = [self.hint(arg, result) for arg in schema.args if not isinstance(arg, int)]
+        plain = self.plain(name, result)
+        if plain is not None:
+            return plain
+        generic = self.container(name, result)
+        if generic is not None:
+            return _generic(generic, args)
+        if name in ("Tuple", "std::tuple"):
+            return f"tuple[{', '.join(args) or '()'}]"
+        if name in ("Optional", "std::optional") and args:
+            return _either([args[0], "None"])
+        if name in ("Variant", "std::variant") and args:
+            return _either(args)
+        if name in ("Expected", "ObjectRValueRef") and args:  # an Expected's error is raised
+            return args[0]
+        if schema.fallback is not None:
+            return self.hint(schema.fallback, result)
+        return self.other(name, args)
+
+
+_SPELLING = Spelling()
 
 
 def _generic(name: str, args: list[str]) -> str:

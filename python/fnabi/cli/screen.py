@@ -7,26 +7,12 @@ import sys
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
+from fnabi.text import one_line as one_line
+from fnabi.text import plain as plain
+
 
 def complain(where: str, problem: object) -> None:
     print(f"fnabi: {one_line(where)}{plain(str(problem))}", file=sys.stderr)
-
-
-def plain(text: str) -> str:
-    """Return a text with unprintable characters escaped, except newlines."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c == "\n" else _escape(c) for c in text)
-
-
-def one_line(text: str) -> str:
-    """Return a text with unprintable characters and newlines escaped."""
-    return plain(text).replace("\n", "\\n")
-
-
-def _escape(character: str) -> str:
-    byte = ord(character) - 0xDC00  # of a surrogate escape
-    return f"\\x{byte:02x}" if 128 <= byte < 256 else ascii(character)[1:-1]
 
 
 _Part: TypeAlias = str | tuple[str, str]
