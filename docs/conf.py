@@ -19,6 +19,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "command_line",
+    "instruction_table",
     "repository",
 ]
 exclude_patterns = ["_build"]
