@@ -36,7 +36,7 @@ def run(*argv: str | bytes | Path, stdin: bytes = b"", encoding: str = "utf-8") 
         [sys.executable, "-W", "error", "-m", "fnabi", *argv],
         input=stdin,
         capture_output=True,
-        env=os.environ | {"PYTHONIOENCODING": encoding, "COLUMNS": "80", "FORCE_COLOR": ""},
+        env=os.environ | {"PYTHONIOENCODING": encoding, "COLUMNS": "", "FORCE_COLOR": ""},
         timeout=60,
     )
     return Run(done.returncode, done.stdout.decode(encoding), done.stderr.decode(encoding))
@@ -707,7 +707,7 @@ def test_a_terminal_shows_the_same_in_colour(
         assert capsys.readouterr().out == plain
         with monkeypatch.context() as without:  # as if it were not installed
             colours(without, FORCE_COLOR="1")
-            without.setitem(sys.modules, "rich.console", None)
+            without.setitem(sys.modules, "rich.style", None)
             main([*verb, str(path)])
         assert capsys.readouterr().out == plain
 
@@ -1039,7 +1039,7 @@ def test_call_with_a_bad_array(content: bytes, problem: str, tmp_path: Path) -> 
 def test_a_dim_that_is_no_number() -> None:
     done = run("inspect", "--function=dense", "--inputs", "--dim=x", CLASSIFIER)
     assert (done.status, done.out) == (2, "")
-    assert "argument --dim: not a whole number: 'x'" in done.err
+    assert "error: --dim: not a whole number: 'x'" in done.err
 
 
 def test_diff_counts_one_file(tmp_path: Path) -> None:

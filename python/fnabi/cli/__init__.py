@@ -1,77 +1,67 @@
 """The command ``fnabi``: show, check, compare and call the function ABIs of ML compilers.
 
-Each verb has a module of its name; `arguments`, `output`, `screen` and `values` are shared. Input
-may come from anywhere, so control characters are escaped before they are shown.
+`verbs` has the table of the verbs, each of which has a module of its name. Input may come from
+anywhere, so control characters are escaped before they are shown.
 """
 
 from __future__ import annotations
 
-import argparse
-import io
-import os
 import sys
 from collections.abc import Sequence
 
-from fnabi import __version__
-from fnabi.cli.call import add_call
-from fnabi.cli.decode import add_decode
-from fnabi.cli.diff import add_diff
-from fnabi.cli.inspect import add_inspect
-from fnabi.cli.scan import add_scan
-from fnabi.cli.screen import complain
-from fnabi.cli.verify import add_verify
-from fnabi.errors import FnabiError
+from fnabi.cli.parser import PROGRAM, Parser, did_you_mean, module_of, parser_of, top_parser
+from fnabi.cli.verbs import VERBS
+
+TYPE_CHECKING = False  # as in typing, which takes longer to import than this module
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    parser = argparse.ArgumentParser(
-        prog="fnabi",
-        description="Show, compare and call the function ABIs of ML compilers.",
-        epilog="Exit status: 0 for success, 1 for bad input, 2 for wrong usage.",
-    )
-    parser.add_argument("--version", action="version", version=f"fnabi {__version__}")
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    words = sys.argv[1:] if argv is None else [*argv]
+    if not words or words[0].startswith("-"):
+        return _without_verb(words)
+    verb = next((each for each in VERBS if each.name == words[0]), None)
+    if verb is None:
+        top_parser().error(f"{words[0]!r} is not a verb{_meant(words[0])}")
+    arguments = parser_of(verb).parse_args(words[1:])
 
-    for add in (add_inspect, add_verify, add_diff, add_decode, add_scan, add_call):
-        verb = add(verbs)
-        verb.add_argument(
-            "--json",
-            action="store_true",
-            help="write JSON; its key schema names the format and version",
-        )
+    from fnabi.cli.running import run
 
-    arguments = parser.parse_args(argv)
-    for stream in (sys.stdout, sys.stderr):  # whose encoding may lack characters
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-    try:
-        status: int = arguments.run(arguments)
-        print(end="", flush=True)
-    except BrokenPipeError:  # the consumer of the output has closed it
-        _drop_output()
-        return 1
-    except FnabiError as problem:
-        file = getattr(arguments, "file", "-")
-        own = f"fnabi {arguments.verb}: "  # a package is missing, no file is at fault
-        if str(problem).startswith(own):
-            complain("", str(problem).removeprefix(own))
-        else:
-            complain("" if file == "-" else f"{file}: ", problem)
-        return 1
-    except OSError as problem:
-        complain(f"{problem.filename}: " if problem.filename else "", problem.strerror or problem)
-        _drop_output()
-        return 1
-    except KeyboardInterrupt:
-        _drop_output()
-        return 130
-    return status
+    return run(verb, module_of(verb).run, arguments)
 
 
-def _drop_output() -> None:
-    """Discard the output, on which the interpreter would fail again at exit."""
-    try:
-        print(end="", flush=True)
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _without_verb(words: list[str]) -> int:
+    parser = top_parser()
+    arguments, rest = parser.parse_known_args(words)
+    if not words:
+        parser.print_help(sys.stderr)
+        parser.exit(2, f"\n{PROGRAM}: error: VERB is missing\n")
+    if not arguments.version or rest:
+        _refuse(parser, words, rest)
+    from fnabi.cli.version import show_versions
+
+    show_versions()
+    return 0
+
+
+def _refuse(parser: Parser, words: list[str], rest: list[str]) -> NoReturn:
+    """Exit with an error about options where a verb was expected."""
+    option = rest[0].partition("=")[0] if rest else words[0]
+    later = next((each.name for each in VERBS if each.name in rest), None)
+    if later is not None and option not in ("--version", later):
+        parser.error(f"expected a verb before {option}: {PROGRAM} {later} {option}")
+    parser.error(f"there is no option {option}{did_you_mean(option, ['--help', '--version'])}")
+
+
+def _meant(word: str) -> str:
+    """Return the verb that may have been meant by a word that is none."""
+    hint = did_you_mean(word, [each.name for each in VERBS])
+    if hint:
+        return hint
+    import os
+
+    if os.path.exists(word):
+        return f"; it is a file, did you mean {PROGRAM} {VERBS[0].name} {word}?"
+    return f", expected {', '.join(each.name for each in VERBS)}"

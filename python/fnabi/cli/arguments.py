@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TypeAlias
 
 from fnabi import vmfb
 from fnabi.cli.screen import complain, one_line
 from fnabi.errors import FormatError
-
-Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def add_lenient(verb: argparse.ArgumentParser) -> None:

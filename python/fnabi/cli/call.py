@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from fnabi import library, registry
 from fnabi._call import Function
-from fnabi.cli.arguments import Verbs, no_function
+from fnabi.cli.arguments import no_function
 from fnabi.cli.call_output import EXTENSIONS, OutputError, check_target, save
 from fnabi.cli.call_values import ArgumentError, digest, json_of, parse_argument, show
 from fnabi.cli.screen import complain, one_line, plain
@@ -18,34 +18,30 @@ from fnabi.errors import FnabiError
 _CALL_SCHEMA = "fnabi.call/1"
 
 
-def add_call(verbs: Verbs) -> argparse.ArgumentParser:
-    call = verbs.add_parser(
-        "call",
-        help="call a function of a library",
-        epilog='An ARG is JSON (1, 2.5, true, null, "text", [1, 2], {"k": 1}), @FILE.npy for an'
-        " array, or any other text, which is passed as a string. Arrays that the function changes"
-        " are shown after its result.",
+def add_arguments(verb: argparse.ArgumentParser) -> None:
+    verb.epilog = (
+        'An ARG is JSON (1, 2.5, true, null, "text", [1, 2], {"k": 1}), @FILE.npy for an array,'
+        " or any other text, which is passed as a string. Arrays that the function changes are"
+        " shown after its result."
     )
-    call.add_argument(
+    verb.add_argument(
         "file", metavar="LIBRARY", help="a shared library; it is loaded, so its code runs"
     )
-    call.add_argument(
+    verb.add_argument(
         "function",
         metavar="FUNCTION",
         help="the name of a function that it exports or registers",
     )
-    call.add_argument("args", metavar="ARG", nargs="*", help="its arguments")
-    call.add_argument(
+    verb.add_argument("args", metavar="ARG", nargs="*", help="its arguments")
+    verb.add_argument(
         "--output",
         metavar="FILE",
         help="save the numbers and arrays of the result, then the arrays that the function changed:"
         " all in FILE.npz by name; one in FILE.npy, several in FILE.0.npy, FILE.1.npy and so on",
     )
-    call.set_defaults(run=_call_function, usage=call.error)
-    return call
 
 
-def _call_function(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     output: str | None = arguments.output
     if output is not None and not output.endswith(EXTENSIONS):
         arguments.usage(f"--output has an unknown extension, expected {', '.join(EXTENSIONS)}")

@@ -12,9 +12,8 @@ from contextlib import ExitStack
 from typing import IO, Any
 
 from fnabi import cconv, declaration, iree_abi, raw, sip
-from fnabi.cli.arguments import Verbs
 from fnabi.cli.output import add_output, check_output, progress_bar, write_table
-from fnabi.cli.screen import complain, one_line
+from fnabi.cli.screen import Screen, complain, signature
 from fnabi.cli.values import error_json, json_value
 from fnabi.columns import decode_columns, iter_columns
 from fnabi.errors import FormatError
@@ -31,30 +30,28 @@ _PARSERS: dict[str, Callable[[bytes], Any]] = {
 }
 
 
-def add_decode(verbs: Verbs) -> argparse.ArgumentParser:
-    decode = verbs.add_parser("decode", help="decode signatures, one per line")
-    decode.add_argument(
+def add_arguments(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
         "--abi",
         choices=list(_PARSERS),
         default="raw",
         help="the format of the signatures (default: raw)",
     )
-    decode.add_argument(
+    verb.add_argument(
         "text",
         metavar="TEXT",
         help="a signature, or with --output a file of signatures, one per line; - for standard"
         " input, one per line",
     )
-    add_output(decode, "write a table with one row for each line")
-    decode.set_defaults(run=_decode, usage=decode.error)
-    return decode
+    add_output(verb, "write a table with one row for each line")
 
 
-def _decode(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         check_output(arguments)
         return _decode_table(arguments)
     status = 0
+    screen = Screen()
     for number, line in _lines(arguments.text):
         try:
             value = _PARSERS[arguments.abi](line)
@@ -65,7 +62,7 @@ def _decode(arguments: argparse.Namespace) -> int:
         else:
             result = {"value": json_value(value)}
             if not arguments.json:
-                print(_tokens(value) if isinstance(value, list) else one_line(str(value)))
+                screen.write(_tokens(value) if isinstance(value, list) else signature(str(value)))
         if arguments.json:
             text = line.decode("utf-8", "surrogateescape")
             head = {"schema": _DECODE_SCHEMA, "abi": arguments.abi, "input": text}

@@ -9,7 +9,7 @@ from collections import Counter
 from typing import Any
 
 from fnabi import compat
-from fnabi.cli.arguments import Verbs, add_lenient, open_module
+from fnabi.cli.arguments import add_lenient, open_module
 from fnabi.cli.screen import complain, counted, one_line
 from fnabi.cli.values import json_value
 from fnabi.compat_folders import FileComparison, FileVerdict, compare_folders
@@ -30,27 +30,19 @@ _STATUS: dict[FileVerdict, int] = {
 """The exit status for each verdict; of several files the first of these that occurs counts."""
 
 
-def add_diff(verbs: Verbs) -> argparse.ArgumentParser:
-    diff = verbs.add_parser(
-        "diff",
-        help="show whether callers of one module can use another in its place",
-        epilog="Exit status: 0 if callers of OLD can use NEW, 1 for a breaking change, 2 for wrong"
-        " usage, 3 for bad input, 4 if the modules do not show whether callers can use NEW.",
-    )
-    diff.add_argument(
+def add_arguments(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
         "old", metavar="OLD", help="the module that callers were written for, or a folder of them"
     )
-    diff.add_argument(
+    verb.add_argument(
         "new",
         metavar="NEW",
         help="the other module or folder; either module may be - for standard input",
     )
-    add_lenient(diff)
-    diff.set_defaults(run=_diff, usage=diff.error)
-    return diff
+    add_lenient(verb)
 
 
-def _diff(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     files = arguments.old, arguments.new
     if files == ("-", "-"):
         arguments.usage("OLD and NEW are both standard input, only one can be")

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from fnabi import library, vmfb
-from fnabi.cli.arguments import Verbs, add_lenient, no_function, open_module, start_of
+from fnabi.cli.arguments import add_lenient, no_function, open_module, start_of
 from fnabi.cli.inspect_bytecode import add_disassemble, print_disassembly
 from fnabi.cli.inspect_inputs import add_inputs, print_inputs
 from fnabi.cli.inspect_json import module_json
@@ -26,42 +26,39 @@ from fnabi.cli.screen import Screen
 from fnabi.vmfb_facts import is_bad, texts_of
 
 
-def add_inspect(verbs: Verbs) -> argparse.ArgumentParser:
-    inspect = verbs.add_parser("inspect", help="show the functions of a compiled module or library")
-    inspect.add_argument(
+def add_arguments(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
         "file",
         metavar="FILE",
         help="a .vmfb module or a shared library; - for standard input. No code of it runs, except"
         " with --metadata or --run",
     )
-    inspect.add_argument("--function", metavar="NAME", help="show one function in detail")
+    verb.add_argument("--function", metavar="NAME", help="show one function in detail")
     for section, what in (
         ("imports", "the functions that the module imports"),
         ("needs", "the executables, with their targets, and the parameters that the module needs"),
         ("rodata", "the segments of read-only data"),
         ("debug", "the source locations of the functions"),
     ):
-        inspect.add_argument(f"--{section}", action="store_true", help=f"show {what}")
-    inspect.add_argument(
+        verb.add_argument(f"--{section}", action="store_true", help=f"show {what}")
+    verb.add_argument(
         "--metadata",
         action="store_true",
         help="load a library, which runs its code, and show its description of each function",
     )
-    add_disassemble(inspect)
-    inspect.add_argument(
+    add_disassemble(verb)
+    verb.add_argument(
         "--run",
         dest="run_library",
         action="store_true",
         help="load a library, which runs its code, and show what it registers by name",
     )
-    add_inputs(inspect)
-    add_extract(inspect)
-    add_lenient(inspect)
-    inspect.set_defaults(run=_inspect, usage=inspect.error)
-    return inspect
+    add_inputs(verb)
+    add_extract(verb)
+    add_lenient(verb)
 
 
-def _inspect(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     data = sys.stdin.buffer.read() if arguments.file == "-" else None
     if library.looks_like_one(start_of(arguments.file) if data is None else data[:16]):
         return inspect_library(arguments, arguments.file if data is None else data)

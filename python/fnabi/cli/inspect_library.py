@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from fnabi import library, reflection, registry
 from fnabi.cli.arguments import no_function
-from fnabi.cli.screen import Screen, counted, name_width, one_line, plain
+from fnabi.cli.screen import Part, Screen, counted, name_width, one_line, plain, signature
 from fnabi.cli.values import fields
 
 _LIBRARY_SCHEMA = "fnabi.inspect.library/1"
@@ -52,11 +52,11 @@ def inspect_library(arguments: argparse.Namespace, source: str | bytes) -> int:
     kinds = {"metadata": {*found.described}, "doc": {*found.documented}}
     for name in names:
         about = ", ".join(kind for kind, of in kinds.items() if name in of)
-        shown = f"[{about}]" if about else ""
+        shown: Part = (f"[{about}]" if about else "", "about")
         if loaded is not None:
             function = loaded[name]
-            shown = "" if function.schema is None else one_line(str(function.schema))
-        screen.write("  ", (one_line(name).ljust(width), "bold"), "  ", (shown, "dim"))
+            shown = "" if function.schema is None else signature(str(function.schema))
+        screen.write("  ", (one_line(name).ljust(width), "name"), "  ", shown, hang=6)
         if loaded is not None and (doc := loaded[name].__doc__):
             for line in plain(doc).splitlines():
                 screen.write("      ", line)
@@ -94,23 +94,23 @@ def _show_registered(screen: Screen, registered: _Registered) -> None:
     screen.write("registered ", counted(len(functions), "function"), " by name")
     width = name_width(map(one_line, functions))
     for name in functions:
-        shown = one_line(_signature(name) or "")
-        screen.write("  ", (one_line(name).ljust(width), "bold"), "  ", (shown, "dim"))
+        shown = signature(_signature(name) or "")
+        screen.write("  ", (one_line(name).ljust(width), "name"), "  ", shown, hang=6)
     screen.write("registered ", counted(len(types), "type"))
     for key in types:
         found = reflection.get_type(key)
-        screen.write("  ", (one_line(key), "bold"))
+        screen.write("  ", (one_line(key), "name"))
         for field in found.fields.values():
-            screen.write("      ", one_line(f"{field.name}: {field.schema or 'Any'}"))
+            screen.write("      ", signature(f"{field.name}: {field.schema or 'Any'}"))
         for method in found.methods.values():
-            screen.write("      ", one_line(f"{method.name}{method.schema or '(...)'}"))
+            screen.write("      ", signature(f"{method.name}{method.schema or '(...)'}"))
 
 
 def _show_library_head(screen: Screen, found: library.LibraryFile, run: bool) -> None:
     order = f"{found.bits}-bit {found.byte_order}-endian ELF"
     name = f" {one_line(found.soname)}" if found.soname else ""
     kind = "library" if found.is_shared else "not a shared library"
-    screen.write(kind, (name, "bold"), f", {order} for {found.machine}")
+    screen.write(kind, (name, "name"), f", {order} for {found.machine}")
     if found.needed:
         screen.write("linked with ", ", ".join(map(one_line, found.needed)))
     if found.runpath is not None:
@@ -138,11 +138,11 @@ def _show_library_head(screen: Screen, found: library.LibraryFile, run: bool) ->
 def _runtime_need(found: library.LibraryFile) -> tuple[str, str]:
     if found.needs_runtime_to_load:
         if found.is_linked_with_runtime:
-            return "is linked: the library cannot be loaded without it", "yellow"
-        return "is needed when the library is loaded", "yellow"
+            return "is linked: the library cannot be loaded without it", "notice"
+        return "is needed when the library is loaded", "notice"
     if found.needs_runtime_to_call:
-        return "must be loaded before a function is called", "yellow"
-    return ("is used where it is loaded" if found.optional else "is not needed"), "green"
+        return "must be loaded before a function is called", "notice"
+    return ("is used where it is loaded" if found.optional else "is not needed"), "good"
 
 
 def _library_json(

@@ -20,7 +20,7 @@ def show_needs_head(screen: Screen, module: vmfb.Module) -> None:
         targets, parameters = module.targets, module.parameters
     except FormatError as problem:
         if problem.code != "bytecode-version":  # in the first line
-            screen.write(("notice ", "yellow"), f"needs cannot be read: {plain(str(problem))}")
+            screen.write(("notice ", "notice"), f"needs cannot be read: {plain(str(problem))}")
         return
     for target in targets:
         screen.write("target ", one_line(str(target)))
@@ -52,7 +52,7 @@ def show_needs(screen: Screen, module: vmfb.Module) -> None:
     screen.write(counted(len(executables), "executable"))
     for each in executables:
         name = "" if each.name is None else f"{one_line(each.name)}  "
-        screen.write("  ", (name, "bold"), one_line(str(each)))
+        screen.write("  ", (name, "name"), one_line(str(each)))
         _show_executable(screen, each)
     screen.write(counted(len(module.parameters), "use") + " of parameters")
     for parameter in module.parameters:

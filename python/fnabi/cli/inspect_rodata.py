@@ -51,7 +51,7 @@ def show_rodata(screen: Screen, module: vmfb.Module) -> None:
     for segment, name, kind, where in rows:
         place = "external" if segment.external else "embedded"
         compression = f", compression {segment.compression}" if segment.compression else ""
-        named = (f"{name:{width}}  ", "bold") if width else ("", "")
+        named = (f"{name:{width}}  ", "name") if width else ("", "")
         about = f"{kind:16}  {place}  {segment.size} bytes {where}{compression}"
         screen.write(f"  {segment.index:4}  ", named, about)
 

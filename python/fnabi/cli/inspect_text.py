@@ -7,7 +7,7 @@ from typing import Any
 
 from fnabi import cconv, declaration, releases, vmfb
 from fnabi.cli.inspect_needs import show_needs_head
-from fnabi.cli.screen import Screen, counted, name_width, one_line, plain
+from fnabi.cli.screen import Part, Screen, counted, name_width, one_line, plain, signature
 from fnabi.cli.verify import finding_text
 from fnabi.errors import FormatError
 from fnabi.types import _NUMPY_OWN, Buffer, DType, Named, Scalar
@@ -18,7 +18,7 @@ def show_head(screen: Screen, module: vmfb.Module) -> None:
     major, minor = module.bytecode_version
     screen.write(
         "module ",
-        (one_line(module.name), "bold"),
+        (one_line(module.name), "name"),
         f", version {module.version}, bytecode {major}.{minor}",
     )
     screen.write("loads in ", releases.loaded_by(module.bytecode_version))
@@ -44,9 +44,9 @@ def show_head(screen: Screen, module: vmfb.Module) -> None:
         screen.write(f"state {state.global_bytes_capacity} bytes, {references}")
     show_needs_head(screen, module)
     for key, value in module.attrs.pairs:
-        screen.write("attribute ", (one_line(key), "cyan"), f" = {one_line(value)}")
+        screen.write("attribute ", (one_line(key), "key"), f" = {one_line(value)}")
     for finding in module.skipped:
-        screen.write(("skipped ", "yellow"), finding_text(finding))
+        screen.write(("skipped ", "notice"), finding_text(finding))
 
 
 def show_functions(screen: Screen, found: list[tuple[vmfb.Export, Texts]]) -> None:
@@ -57,12 +57,12 @@ def show_functions(screen: Screen, found: list[tuple[vmfb.Export, Texts]]) -> No
         name = one_line(export.name)
         padding = " " * (width - len(name))
         if source is None:
-            screen.write("  ", (name, "bold"), padding, "  ", ("?", "red"))
+            screen.write("  ", (name, "name"), padding, "  ", ("?", "bad"))
         else:
             about = f"[{source}{', async' if export.is_async else ''}]"
-            proofs, signature = export.proofs, export.signature
-            text = str(signature) if proofs is None else proofs.text(signature)
-            screen.write("  ", (name, "bold"), padding, "  ", one_line(text), "  ", (about, "dim"))
+            proofs, types = export.proofs, export.signature
+            text = signature(str(types) if proofs is None else proofs.text(types))
+            screen.write("  ", (name, "name"), padding, "  ", text, "  ", (about, "about"), hang=6)
         _show_more(screen, export, texts)
 
 
@@ -71,50 +71,50 @@ def _show_more(screen: Screen, export: vmfb.Export, texts: Texts) -> None:
     indent = " " * 6
     source = export.source
     if source is None:
-        screen.block(indent, "error", plain(str(export.problem)), "red")
+        screen.block(indent, "error", plain(str(export.problem)), "bad")
         if not isinstance(texts.get("cconv"), FormatError):
             screen.block(indent, "cconv", one_line(export.calling_convention))
     elif export.problem is not None:
-        screen.block(indent, "notice", plain(f"ignored: {export.problem}"), "yellow")
+        screen.block(indent, "notice", plain(f"ignored: {export.problem}"), "notice")
     if source not in (None, "f") and "f" in texts:
         value = texts["f"]
         if isinstance(value, FormatError):
-            screen.block(indent, "f", plain(str(value)), "red")
+            screen.block(indent, "f", plain(str(value)), "bad")
         elif value.without_names() != export.signature.without_names():
-            screen.block(indent, "f", one_line(str(value)))
+            screen.block(indent, "f", signature(str(value)))
     if "sip" in texts:
         value = texts["sip"]
         if isinstance(value, FormatError):
-            screen.block(indent, "sip", plain(str(value)), "red")
+            screen.block(indent, "sip", plain(str(value)), "bad")
         else:
-            screen.block(indent, "sip", one_line(str(value)))
+            screen.block(indent, "sip", signature(str(value)))
     if export.result_allocator is not None:
         screen.block(indent, "fbr", one_line(export.result_allocator))
     if isinstance(texts["cconv"], FormatError) and source is not None:
-        screen.block(indent, "cconv", plain(str(texts["cconv"])), "red")
+        screen.block(indent, "cconv", plain(str(texts["cconv"])), "bad")
     _show_doubts(screen, indent, export)
 
 
 def _show_doubts(screen: Screen, indent: str, export: vmfb.Export) -> None:
     for text in export.disagreements:
-        screen.block(indent, "notice", one_line(text), "yellow")
+        screen.block(indent, "notice", one_line(text), "notice")
     if export.doubt is not None:
-        screen.block(indent, "doubt", f"ambiguous declaration: {export.doubt}", "yellow")
+        screen.block(indent, "doubt", f"ambiguous declaration: {export.doubt}", "notice")
 
 
 def show_function(screen: Screen, module: vmfb.Module, export: vmfb.Export, texts: Texts) -> None:
     """Show a function in detail."""
-    screen.write("function ", (one_line(export.name), "bold"), f", ordinal {export.ordinal}")
+    screen.write("function ", (one_line(export.name), "name"), f", ordinal {export.ordinal}")
     place = place_of(module, export.name)
     if place is not None:
         screen.write(f"  from {one_line(str(place.file or place))}")
     source = export.source
     if source is None:
-        screen.write("  signature ", ("?", "red"))
-        screen.block("    ", "error", plain(str(export.problem)), "red")
+        screen.write("  signature ", ("?", "bad"))
+        screen.block("    ", "error", plain(str(export.problem)), "bad")
     else:
         about = f"[{source}{', async' if export.is_async else ''}]"
-        screen.write("  signature ", (about, "dim"))
+        screen.write("  signature ", (about, "about"))
         parsed = texts.get(source) if source == "iree.abi.declaration" else None
         sides = ("inputs", "results")
         rows = [_row(side, i, export, parsed) for side in sides for i in _indexes(export, side)]
@@ -122,27 +122,27 @@ def show_function(screen: Screen, module: vmfb.Module, export: vmfb.Export, text
         for name, type, dtype, attributes in rows:
             screen.write(
                 "    ",
-                (f"{name:{widths[0]}}  ", "bold"),
-                f"{type:{widths[1]}}  ",
-                (f"{dtype:{widths[2]}}  ", "dim"),
+                (f"{name:{widths[0]}}  ", "name"),
+                signature(f"{type:{widths[1]}}"),
+                "  ",
+                (f"{dtype:{widths[2]}}  ", "about"),
                 attributes,
             )
         if export.problem is not None:
-            screen.block("    ", "notice", plain(f"ignored: {export.problem}"), "yellow")
+            screen.block("    ", "notice", plain(f"ignored: {export.problem}"), "notice")
         _show_doubts(screen, "    ", export)
         for text in module.contradictions(export):
-            screen.block("    ", "notice", one_line(text), "yellow")
+            screen.block("    ", "notice", one_line(text), "notice")
     _show_convention(screen, export, texts["cconv"])
     if export.attrs:
         screen.write("  attributes")
     for key, value in export.attrs.pairs:
-        screen.write("    ", (one_line(key), "cyan"), f" = {one_line(value)}")
+        screen.write("    ", (one_line(key), "key"), f" = {one_line(value)}")
         read = texts.get("sip" if key == "abi" else key)
         if isinstance(read, FormatError):
-            for line in plain(str(read)).split("\n"):
-                screen.write("      ", (line, "red"))
+            screen.error(6, read)
         elif read is not None:
-            screen.write("      ", (one_line(str(read)), "dim"))
+            screen.write("      ", signature(str(read)))
     if 0 <= export.ordinal < len(module.functions):
         function = module.functions[export.ordinal]
         screen.write(
@@ -200,10 +200,9 @@ def _numpy_name(dtype: DType) -> str:
 def _show_convention(screen: Screen, export: vmfb.Export, convention: Any) -> None:
     screen.write(f"  calling convention {one_line(export.calling_convention)}")
     if isinstance(convention, FormatError):
-        for line in plain(str(convention)).split("\n"):
-            screen.write("    ", (line, "red"))
+        screen.error(4, convention)
         return
-    screen.write(f"    {convention}")
+    screen.write("    ", signature(str(convention)))
     spans = span_count(convention)
     empty = " and more for each element of a span" if spans else ""
     arguments = convention.argument_size([0] * spans)
@@ -221,14 +220,15 @@ def show_imports(screen: Screen, module: vmfb.Module) -> None:
         about = "" if flags in (["REQUIRED"], []) else f", {', '.join(flags).lower()}"
         name = one_line(each.full_name)
         try:
-            text = str(cconv.parse(each.calling_convention.encode("utf-8", "surrogateescape")))
+            convention = cconv.parse(each.calling_convention.encode("utf-8", "surrogateescape"))
+            text: Part = signature(str(convention))
         except FormatError as problem:
-            text = one_line(str(problem).partition("\n")[0])
-        convention = f"[{one_line(each.calling_convention)}{about}]"
+            text = one_line(str(problem).partition("\n")[0]), "bad"
+        about = f"[{one_line(each.calling_convention)}{about}]"
         padding = " " * (width - len(name))
-        screen.write("  ", (name, "bold"), padding, f"  {text}  ", (convention, "dim"))
+        screen.write("  ", (name, "name"), padding, "  ", text, "  ", (about, "about"), hang=6)
         for key, value in each.attrs.pairs:
-            screen.write("      ", (one_line(key), "cyan"), f" = {one_line(value)}")
+            screen.write("      ", (one_line(key), "key"), f" = {one_line(value)}")
 
 
 def show_debug(screen: Screen, module: vmfb.Module, function: str | None) -> None:
@@ -243,7 +243,7 @@ def show_debug(screen: Screen, module: vmfb.Module, function: str | None) -> Non
         operations = counted(len(each.locations), "operation")
         place = place_of(module, each.local_name)
         where = "" if place is None else f"from {one_line(str(place.file or place))}"
-        screen.write("  ", (one_line(each.local_name), "bold"), f"  {operations}  {where}")
+        screen.write("  ", (one_line(each.local_name), "name"), f"  {operations}  {where}")
         for operation in each.locations if function is not None else ():
             text = one_line(str(database.resolve(operation.location)))
             screen.write(f"    {operation.bytecode_offset:6}  {text}")

@@ -10,30 +10,27 @@ from itertools import groupby
 from typing import Any
 
 from fnabi import vmfb
-from fnabi.cli.arguments import Verbs, add_lenient
+from fnabi.cli.arguments import add_lenient
 from fnabi.cli.output import add_output, check_output, shows_progress, write_table
-from fnabi.cli.screen import Screen, counted, name_width, one_line
+from fnabi.cli.screen import Screen, counted, name_width, one_line, signature
 from fnabi.cli.values import fields, json_value
 from fnabi.scan import ScanRow
 
 _SCAN_SCHEMA = "fnabi.scan/1"
 
 
-def add_scan(verbs: Verbs) -> argparse.ArgumentParser:
-    scan = verbs.add_parser("scan", help="show the functions of many compiled modules")
-    scan.add_argument(
+def add_arguments(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
         "paths",
         metavar="DIRECTORY",
         nargs="+",
         help="a directory, which is searched for *.vmfb with its subdirectories, or one such file",
     )
-    add_output(scan, "write a table with one row for each function")
-    add_lenient(scan)
-    scan.set_defaults(run=_scan, usage=scan.error)
-    return scan
+    add_output(verb, "write a table with one row for each function")
+    add_lenient(verb)
 
 
-def _scan(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     shown = arguments.output is None
     found = vmfb.scan(
         arguments.paths,
@@ -63,14 +60,14 @@ def _show_scan(screen: Screen, rows: Iterable[ScanRow]) -> int:
             bad += row.error is not None
             wrong = "" if row.error is None else f"error: {one_line(str(row.error))}"
             if row.function is None:
-                screen.write((one_line(file), "bold"), "  ", (wrong, "red"))
+                screen.write((one_line(file), "name"), "  ", (wrong, "bad"))
                 continue
             functions += 1
             if index == 0:
-                screen.write((one_line(file), "bold"), f"  module {one_line(row.module or '')}")
+                screen.write((one_line(file), "name"), f"  module {one_line(row.module or '')}")
             name = one_line(row.function).ljust(width)
-            shown = wrong if row.signature is None else one_line(str(row.signature))
-            screen.write("  ", name, "  ", (shown, "red" if wrong else ""))
+            shown = (wrong, "bad") if row.signature is None else signature(str(row.signature))
+            screen.write("  ", (name, "name"), "  ", shown, hang=6)
     wrong = f", {bad} with errors" if bad else ""
     screen.write(f"{counted(functions, 'function')} in {counted(files, 'file')}{wrong}")
     return 1 if bad else 0

@@ -1,62 +1,219 @@
-"""Text for people: coloured on a terminal, plain in a pipe, always without control characters."""
+"""Text for people: folded to the width and coloured on a terminal, without control characters."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Iterable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
 
+from fnabi.cli.layout import Line, columns, fold, wrap
+from fnabi.cli.terminal import width_of
 from fnabi.text import one_line as one_line
 from fnabi.text import plain as plain
 
+PALETTE = {
+    "name": "bold",
+    "key": "blue",
+    "dtype": "cyan",
+    "dim": "magenta",
+    "about": "dim",
+    "good": "green",
+    "bad": "red",
+    "unknown": "yellow",
+    "notice": "yellow",
+}
+"""The colours of all verbs, by what they mean. Dims are those of shapes."""
+
+Part: TypeAlias = str | tuple[str, str]
+"""Text, or text and its meaning, a key of `PALETTE`."""
+
+
+class Signature(str):
+    """A part with the text of a signature or a type, which is coloured, and folded by argument."""
+
 
 def complain(where: str, problem: object) -> None:
-    print(f"fnabi: {one_line(where)}{plain(str(problem))}", file=sys.stderr)
+    """Write an error to standard error; the lines of an excerpt stay as they are."""
+    first, *excerpt = f"fnabi: {one_line(where)}{plain(str(problem))}".split("\n")
+    width = width_of(sys.stderr)
+    for line in [first] if width is None else _cut(first, wrap(first, width, 4)):
+        print(line, file=sys.stderr)
+    for line in excerpt:
+        print(line, file=sys.stderr)
 
 
-_Part: TypeAlias = str | tuple[str, str]
-"""Text, or text and its style on a terminal."""
+def signature(text: str) -> Signature:
+    """Return a signature or a type in one line, as a part of its kind."""
+    return Signature(one_line(text))
 
 
 class Screen:
-    """Standard output, with colours on a terminal if `rich` is installed.
+    """Standard output: folded to its width, and in colours on a terminal if `rich` is installed.
 
-    The text is the same with and without colours. Lines are neither wrapped nor cut.
+    The words are the same at each width, with and without colours.
     """
 
     def __init__(self) -> None:
-        self._console: Any = None
-        self._text: Any = None
-        wanted = os.environ.get("FORCE_COLOR") or sys.stdout.isatty()
-        if wanted and not os.environ.get("NO_COLOR"):
-            try:
-                from rich.console import Console
-                from rich.text import Text
-            except ImportError:
-                return
-            self._console = Console(force_terminal=True, highlight=False)
-            self._text = Text
+        self.width = width_of(sys.stdout)
+        self._paint = _painter()
 
-    def write(self, *parts: _Part) -> None:
-        """Write a line."""
-        pairs = [(part, "") if isinstance(part, str) else part for part in parts]
-        while pairs and not (last := pairs[-1][0].rstrip()):
-            pairs.pop()
-        if pairs:
-            pairs[-1] = (last, pairs[-1][1])
-        if self._console is None:
-            print("".join(text for text, _ in pairs))
+    def write(self, *parts: Part, hang: int | None = None) -> None:
+        """Write a line, or several if it is wider than the screen.
+
+        Args:
+            parts: What is written. At most one part is a `Signature`.
+            hang: The column where further lines begin.
+
+        """
+        text = "".join(part if isinstance(part, str) else part[0] for part in parts).rstrip()
+        if self._paint is None and self.width is None:
+            print(text)
             return
-        with self._console.capture() as shown:
-            self._console.print(self._text.assemble(*pairs), soft_wrap=True)
-        print(shown.get(), end="")
+        lines = [Line(0, 0, len(text))]
+        if self.width is not None and columns(text) > self.width:
+            lines = self._lines(text, parts, hang)
+        if self._paint is None:
+            print("\n".join(_cut(text, lines)))
+            return
+        spans = [*_spans(parts, len(text))]
+        for line in lines:
+            print(" " * line.indent + self._painted(text, spans, line))
 
-    def block(self, indent: str, label: str, text: str, style: str = "") -> None:
-        """Write a label, followed by a text of one or more lines."""
-        for line in text.split("\n"):
-            self.write(indent, (f"{label:6} ", "dim"), (line, style))
-            label = ""
+    def _lines(self, text: str, parts: tuple[Part, ...], hang: int | None) -> list[Line]:
+        width = self.width or 0
+        indent = len(text) - len(text.lstrip())
+        hang = indent + 4 if hang is None else hang
+        start = 0
+        for part in parts:
+            end = start + len(part if isinstance(part, str) else part[0])
+            if isinstance(part, Signature):
+                return _around(text, start, min(end, len(text)), width, hang)
+            start = end
+        return [
+            Line(each.indent, each.start + indent, each.end + indent)
+            for each in wrap(text[indent:], width, hang, indent)
+        ]
+
+    def _painted(self, text: str, spans: list[tuple[int, int, str]], line: Line) -> str:
+        assert self._paint is not None
+        shown = []
+        for start, end, meaning in spans:
+            piece = text[max(start, line.start) : min(end, line.end)]
+            shown.append(self._paint(piece, meaning) if piece.strip() and meaning else piece)
+        return "".join(shown)
+
+    def block(self, indent: str, label: str, text: str, meaning: str = "") -> None:
+        """Write a label and a text, which may have lines with an excerpt below."""
+        hang = len(indent) + 7
+        first, *excerpt = text.split("\n")
+        part = text if isinstance(text, Signature) else (first, meaning)
+        self.write(indent, (f"{label:6} ", "about"), part, hang=hang)
+        self._excerpt(hang, excerpt, meaning)
+
+    def error(self, indent: int, problem: object) -> None:
+        """Write an error, which may have lines with an excerpt below."""
+        first, *excerpt = plain(str(problem)).split("\n")
+        self.write(" " * indent, (first, "bad"))
+        self._excerpt(indent, excerpt, "bad")
+
+    def _excerpt(self, indent: int, lines: list[str], meaning: str) -> None:
+        """Write a text and a caret below it, or nothing."""
+        if self.width is not None:
+            widest = max((columns(line) for line in lines), default=0)
+            indent = max(0, min(indent, self.width - widest))
+        for line in lines:
+            shown = " " * indent + line
+            print(shown if self._paint is None else self._paint(shown, meaning))
+
+
+def _around(text: str, start: int, end: int, width: int, hang: int) -> list[Line]:
+    """Return the lines of a text with a signature between `start` and `end`."""
+    lead, folded = text[:start], text[start:end]
+    column = columns(lead)
+    cut = fold(folded, width, column)
+    lines = [Line(0, 0, start)]
+    if column > hang and _widest(folded, cut) > width:
+        lines = [Line(0, 0, len(lead.rstrip()))]
+        column = hang
+        cut = fold(folded, width, column)
+    else:
+        first, *cut = cut
+        lines = [Line(0, 0, start + first.end)]
+    lines += [Line(each.indent, each.start + start, each.end + start) for each in cut]
+    rest = text[end:]
+    last = lines[-1]
+    if rest and columns(text[last.start :]) + last.indent <= width:
+        lines[-1] = Line(last.indent, last.start, len(text))
+    elif rest.strip():
+        skipped = len(text) - len(rest.lstrip())
+        lines += [
+            Line(each.indent, each.start + skipped, each.end + skipped)
+            for each in wrap(text[skipped:], width, column, column)
+        ]
+    return lines
+
+
+def _widest(text: str, lines: list[Line]) -> int:
+    return max(each.indent + columns(text[each.start : each.end]) for each in lines)
+
+
+def _cut(text: str, lines: Iterable[Line]) -> list[str]:
+    return [" " * each.indent + text[each.start : each.end].rstrip() for each in lines]
+
+
+def _spans(parts: tuple[Part, ...], size: int) -> Iterator[tuple[int, int, str]]:
+    """Yield where each part begins and ends, and its meaning."""
+    at = 0
+    for part in parts:
+        text, meaning = (part, "") if isinstance(part, str) else part
+        if isinstance(part, Signature):
+            for start, end, of in _meanings(part):
+                yield at + start, at + end, of
+        else:
+            yield at, min(size, at + len(text)), meaning
+        at += len(text)
+
+
+_TOKEN = re.compile(
+    r"(?P<name>[^\s()\[\]{}<>,:]+)(?=: )"
+    r"|(?<![\w.$%@])(?P<dtype>(?:[iu]|u?int|float|bfloat|f|bf|complex)\d+(?:_e\d+m\d+\w*?)?(?:x\d+)?"
+    r"|bool|index|handle)(?![\w.])"
+    r"|(?<=\[)(?P<dim>[?*+\w]+)(?=\])"
+    r"|(?<![\w\[<])(?P<unknown>\?)(?![\w\]>])"
+)
+
+
+def _meanings(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the parts of a signature's text with their meanings."""
+    at = 0
+    for match in _TOKEN.finditer(text):
+        yield at, match.start(), ""
+        yield match.start(), match.end(), match.lastgroup or ""
+        at = match.end()
+    yield at, len(text), ""
+
+
+def _painter() -> Callable[[str, str], str] | None:
+    """Return what colours a text by its meaning, or None where colours are not wanted."""
+    wanted = os.environ.get("FORCE_COLOR") or (
+        sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    )
+    if not wanted or os.environ.get("NO_COLOR"):
+        return None
+    try:
+        from rich.color import ColorSystem
+        from rich.style import Style
+    except ImportError:
+        return None
+    styles = {meaning: Style.parse(style) for meaning, style in PALETTE.items()}
+
+    def paint(text: str, meaning: str) -> str:
+        style = styles.get(meaning)
+        return text if style is None else style.render(text, color_system=ColorSystem.STANDARD)
+
+    return paint
 
 
 def counted(number: int, noun: str) -> str:

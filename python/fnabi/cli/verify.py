@@ -9,7 +9,7 @@ import msgspec
 
 from fnabi import parameters, vmfb
 from fnabi.cli.against import Given, add_against, read_given
-from fnabi.cli.arguments import Verbs, add_lenient, open_module
+from fnabi.cli.arguments import add_lenient, open_module
 from fnabi.cli.screen import Screen, complain, one_line
 from fnabi.cli.values import fields
 from fnabi.errors import FormatError
@@ -17,18 +17,15 @@ from fnabi.errors import FormatError
 _VERIFY_SCHEMA = "fnabi.verify/1"
 
 
-def add_verify(verbs: Verbs) -> argparse.ArgumentParser:
-    verify = verbs.add_parser("verify", help="check compiled modules for errors")
-    verify.add_argument(
+def add_arguments(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
         "files", metavar="FILE", nargs="+", help=".vmfb modules; - for standard input"
     )
-    add_against(verify)
-    add_lenient(verify)
-    verify.set_defaults(run=_verify)
-    return verify
+    add_against(verb)
+    add_lenient(verb)
 
 
-def _verify(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     status = 0
     screen = Screen()
     given = read_given(arguments.against)
@@ -53,10 +50,10 @@ def _verify(arguments: argparse.Namespace) -> int:
             print(json.dumps(result))
             continue
         for each in findings:
-            style = "yellow" if each.severity == "notice" else "red"
+            style = "notice" if each.severity == "notice" else "bad"
             screen.write(f"{one_line(file)}: ", (each.severity, style), f": {finding_text(each)}")
         if unread is None and not findings:
-            screen.write(f"{one_line(file)}: ", ("ok", "green"))
+            screen.write(f"{one_line(file)}: ", ("ok", "good"))
     return status
 
 

@@ -1,0 +1,158 @@
+"""The parsers of the command line: help that fits the terminal, and errors that suggest."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+
+from fnabi.cli.terminal import width_of
+from fnabi.cli.verbs import VERBS, Verb
+
+TYPE_CHECKING = False  # as in typing, which takes longer to import than this module
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+    from fnabi.cli.verbs import Module
+
+PROGRAM = "fnabi"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return the end of an error about an unknown word: the known ones that are like it."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, list(known), n=2, cutoff=0.7)
+    return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+class Formatter(argparse.HelpFormatter):
+    """Help that never breaks a word. Indented lines, such as examples, stay lines."""
+
+    def __init__(self, prog: str) -> None:
+        width = (width_of(sys.stdout) or 80) - 2
+        super().__init__(prog, max_help_position=30, width=width)
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        from textwrap import wrap
+
+        return wrap(text, width, break_long_words=False, break_on_hyphens=False)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        given = text.splitlines()
+        if any(line.startswith(" ") and len(line) > width for line in given):
+            text = re.sub(
+                r"(?m)^(  .*\S)   *(?=\S)", r"\1\n      ", text
+            )  # what it does is below it
+            given = text.splitlines()
+        lines: list[str] = []
+        for line in given:
+            lines += [line] if line.startswith(" ") else self._split_lines(line, width) or [""]
+        return "\n".join(indent + line for line in lines)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that states faults in words and suggests what may have been meant."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(formatter_class=Formatter, **given)
+        self._positionals.title = "arguments"
+
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> argparse.Namespace:
+        """Parse the words of a command; an unknown one is an error."""
+        found, rest = self.parse_known_args(args, namespace)
+        for word in rest:
+            if word.startswith("-") and word != "-":
+                option = word.partition("=")[0]
+                known = [each for each in self._option_string_actions if each.startswith("--")]
+                self.error(f"there is no option {option}{did_you_mean(option, known)}")
+        if rest:
+            self.error(f"unexpected argument {rest[0]!r}")
+        return found
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            known = [str(each) for each in action.choices]
+            hint = did_you_mean(str(value), known)
+            text = f"expected {', '.join(known)}, got {str(value)!r}{hint}"
+            raise argparse.ArgumentError(action, text)
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and the message, which names the argument, and exit with status 2."""
+        missing = re.fullmatch(r"the following arguments are required: (.*)", message)
+        if missing:
+            message = f"{missing[1]} is missing"
+        self.print_usage(sys.stderr)
+        self.exit(2, f"{self.prog}: error: {message.removeprefix('argument ')}\n")
+
+
+def module_of(verb: Verb) -> Module:
+    """Import the module of a verb."""
+    module: Module = import_module(f"fnabi.cli.{verb.name.replace('-', '_')}")
+    return module
+
+
+def _fill(verb: Verb, parser: argparse.ArgumentParser) -> None:
+    """Give a parser the arguments and the help of a verb."""
+    module_of(verb).add_arguments(parser)
+    if verb.has_json:
+        parser.add_argument(
+            "--json",
+            action="store_true",
+            help="write JSON; its key schema names the format and version",
+        )
+    if verb.has_pager:
+        parser.add_argument(
+            "--no-pager",
+            action="store_true",
+            help="do not use the program in PAGER for long output on a terminal",
+        )
+    words = [_shown(each) for each in parser._actions if not each.option_strings]
+    parser.usage = " ".join([parser.prog, "[OPTION...]", *words])
+    parser.description = f"{verb.help[0].upper()}{verb.help[1:]}."
+    width = max(len(line) for line, _ in verb.examples)
+    examples = "\n".join(f"  {line:{width}}  {what}" for line, what in verb.examples)
+    notes = [parser.epilog or "", f"examples:\n{examples}", f"Exit status: {verb.status}."]
+    parser.epilog = "\n\n".join(filter(None, notes))
+
+
+def _shown(argument: argparse.Action) -> str:
+    """Return an argument as the usage shows it."""
+    name = str(argument.metavar or argument.dest)
+    shown = {"*": f"[{name}...]", "+": f"{name}...", "?": f"[{name}]"}
+    return shown.get(str(argument.nargs), name)
+
+
+def parser_of(verb: Verb) -> Parser:
+    """Return the parser of one verb."""
+    parser = Parser(prog=f"{PROGRAM} {verb.name}")
+    _fill(verb, parser)
+    parser.set_defaults(verb=verb.name, usage=parser.error)
+    return parser
+
+
+def top_parser() -> Parser:
+    """Return the parser of the command without its verbs, which reads no verb."""
+    width = max(len(verb.name) for verb in VERBS)
+    verbs = "\n".join(f"  {verb.name:{width}}  {verb.help}" for verb in VERBS)
+    parser = Parser(
+        prog=PROGRAM,
+        usage=f"{PROGRAM} VERB [OPTION...] [ARGUMENT...]",
+        description="Read, check, compare and call the function ABIs of ML compilers.",
+        epilog=f"verbs:\n{verbs}\n\nThe options of a verb, and examples: {PROGRAM} VERB --help",
+    )
+    parser.add_argument("--version", action="store_true", help="show the versions and exit")
+    return parser
+
+
+def whole_parser() -> Parser:
+    """Return the parser of the command with all its verbs, for completions."""
+    parser = top_parser()
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB")
+    for verb in VERBS:
+        _fill(verb, verbs.add_parser(verb.name, help=verb.help))
+    return parser

@@ -1,0 +1,126 @@
+"""The verbs of the command: one line of help and examples for each.
+
+A verb has a module of its name with two functions: ``add_arguments(verb)`` declares its arguments,
+and ``run(arguments)`` does the work and returns the exit status. The module is imported when the
+verb is used.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # as in typing, which takes longer to import than this table
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+    from typing import Protocol
+
+    class Module(Protocol):
+        """The module of a verb."""
+
+        add_arguments: Callable[[argparse.ArgumentParser], None]
+        run: Callable[[argparse.Namespace], int]
+
+
+class Verb:
+    """A verb of the command.
+
+    Attributes:
+        name: What the user types. The module has this name, with "_" for "-".
+        help: What the verb does, as a phrase without a full stop.
+        examples: Command lines, each with what it does.
+        status: What the exit status means.
+        has_json: Whether there is an option ``--json``.
+        has_pager: Whether long output on a terminal goes through a pager. Output that appears
+            while input arrives must not.
+
+    """
+
+    def __init__(
+        self,
+        name: str,
+        help: str,
+        examples: tuple[tuple[str, str], ...],
+        *,
+        status: str = "0 for success, 1 for bad input, 2 for wrong usage",
+        has_json: bool = True,
+        has_pager: bool = False,
+    ) -> None:
+        self.name = name
+        self.help = help
+        self.examples = examples
+        self.status = status
+        self.has_json = has_json
+        self.has_pager = has_pager
+
+
+VERBS = (
+    Verb(
+        "inspect",
+        "show the functions of a compiled module or library",
+        (
+            ("fnabi inspect model.vmfb", "every function with its signature"),
+            ("fnabi inspect --function=main model.vmfb", "all that is known of one function"),
+            ("fnabi inspect --needs --rodata model.vmfb", "what it needs, and its constants"),
+            ("fnabi inspect --function=main --inputs model.vmfb", "flags for iree-run-module"),
+            ("fnabi inspect --json model.vmfb | jq .exports", "the same for programs"),
+            ("fnabi inspect --metadata libadd.so", "the functions of a TVM-FFI library"),
+        ),
+        has_pager=True,
+    ),
+    Verb(
+        "verify",
+        "check compiled modules for errors",
+        (
+            ("fnabi verify *.vmfb", "one line for each file that is good"),
+            ("fnabi verify --json model.vmfb", "the findings for programs"),
+            ("fnabi verify --against=weights.irpa model.vmfb", "whether parameters are there"),
+        ),
+    ),
+    Verb(
+        "diff",
+        "show whether callers of one module can use another in its place",
+        (
+            ("fnabi diff old.vmfb new.vmfb", "the changes, then the verdict"),
+            ("fnabi diff released/ built/", "the modules of two folders, by name"),
+        ),
+        status="0 if callers of OLD can use NEW, 1 for a breaking change, 2 for wrong usage, 3 for"
+        " bad input, 4 if the modules do not show whether callers can use NEW",
+        has_pager=True,
+    ),
+    Verb(
+        "decode",
+        "decode signatures, one per line",
+        (
+            ("fnabi decode 'I11!B8!d-1d200R4!S1!'", "one signature of the raw ABI"),
+            ("fnabi decode --abi=cconv 0rIi_r", "of another ABI"),
+            ("fnabi decode - < signatures.txt", "one signature per line"),
+            ("fnabi decode --output=out.parquet signatures.txt", "a table of a whole file"),
+        ),
+    ),
+    Verb(
+        "scan",
+        "show the functions of many compiled modules",
+        (
+            ("fnabi scan models/", "every function of every .vmfb file below models/"),
+            ("fnabi scan --output=functions.parquet models/", "a table for DuckDB, polars, ..."),
+        ),
+        has_pager=True,
+    ),
+    Verb(
+        "call",
+        "call a function of a library",
+        (
+            ("fnabi call libadd.so add 1 2", "numbers, true, null, texts and JSON"),
+            ("fnabi call libadd.so scale @x.npy 0.5", "an array from a file"),
+        ),
+    ),
+    Verb(
+        "completion",
+        "write a script that completes commands in a shell",
+        (
+            ('eval "$(fnabi completion bash)"', "in ~/.bashrc"),
+            ('fnabi completion zsh > "${fpath[1]}/_fnabi"', "once"),
+            ("fnabi completion fish > ~/.config/fish/completions/fnabi.fish", "once"),
+        ),
+        has_json=False,
+    ),
+)
