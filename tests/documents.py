@@ -29,7 +29,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FENCE = re.compile(
-    r"^(?P<fence>`{3,})(?:\{code-block\} *)?(?P<language>\w+)\n(?P<options>(?::\S+:.*\n)*)"
+    r"^(?P<fence>`{3,})(?:\{code-block\} *)?(?P<language>\w+)\n(?P<options>(?::\S+:[^\n]*\n)*)"
     r"(?P<body>.*?)^(?P=fence)$",
     re.M | re.S,
 )
