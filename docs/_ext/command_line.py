@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import re
 from typing import TYPE_CHECKING, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import Directive
 
 from fnabi.cli import main
+from fnabi.cli.verbs import VERBS
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -33,11 +33,8 @@ class CommandLine(Directive):
 
     def run(self) -> list[nodes.Node]:
         overview = help_of()
-        verbs = re.findall(r"^ {2,4}([a-z][a-z-]+)  ", overview, re.M)
-        if not verbs:
-            raise self.error("the help of the program lists no verb")
         found: list[nodes.Node] = [nodes.literal_block(overview, overview, language="text")]
-        for verb in verbs:
+        for verb in (each.name for each in VERBS):
             section = nodes.section(ids=[f"fnabi-{verb}"], names=[f"fnabi {verb}"])
             section += nodes.title(text=f"fnabi {verb}")
             text = help_of(verb)
