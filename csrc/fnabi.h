@@ -1249,9 +1249,10 @@ FNABI_API void fnabi_scan_free(fnabi_scan* scan);
  * or more, and returns the number of files scanned.
  *
  * Also stops at a file that cannot be read: *failed is then its errno, else 0,
- * and that file is not counted. Only the FlatBuffer of a file is read, and held
- * while it is decoded. A module is verified first, as by fnabi_vmfb_verify; one
- * that fails is a row.
+ * and that file is not counted. Files that are not regular have EISDIR for a
+ * directory and ENODEV otherwise; none blocks. Only the FlatBuffer of a file is
+ * read, and held while it is decoded. A module is verified first, as by
+ * fnabi_vmfb_verify; one that fails is a row.
  *
  * Fails with FNABI_MESSAGE for another message, and with FNABI_MEMORY also for
  * 2 GiB of text in a column; `offset` is then the number of files scanned,

@@ -758,7 +758,7 @@ def test_verify_goes_on_after_bad_files(tmp_path: Path) -> None:
         " debug_database.functions[0].locations[13].location\n"
         f"{__file__}: error: not an IREE module at byte 8\n"
         f"{CLASSIFIER}: ok\n",
-        f"fnabi: {missing}: No such file or directory\nfnabi: {tmp_path}: Is a directory\n",
+        f"fnabi: {missing}: No such file or directory\nfnabi: {tmp_path}: no files named *.vmfb\n",
     )
     for each in (damaged, missing, broken):
         assert run("verify", each).status == 1

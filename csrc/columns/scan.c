@@ -1,7 +1,10 @@
 /* The exports of many modules as rows of one table. */
+#define _POSIX_C_SOURCE 200809L /* what is beside ISO C in <fcntl.h> */
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "columns/rows.h"
@@ -165,32 +168,53 @@ static bool add_module(fnabi_scan* scan, fnabi_text name, const char* data,
 
 enum { HEAD = 1 << 16, KEPT = 1 << 20 };
 
+/* Opens a regular file; returns its descriptor, or -1 with errno. Opening a FIFO
+ * does not wait for its writer, and nothing else is kept open. */
+static int open_regular(const char* path) {
+  struct stat status;
+  int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+  if (file < 0) return -1;
+  int failed = fstat(file, &status) != 0 ? errno
+               : S_ISREG(status.st_mode) ? 0
+               : S_ISDIR(status.st_mode) ? EISDIR
+                                         : ENODEV;
+  if (failed == 0) return file;
+  close(file);
+  errno = failed;
+  return -1;
+}
+
+/* Reads up to `wanted` bytes more; returns 0 or an errno. */
+static int read_more(int file, fnabi_vector* out, size_t wanted, size_t* got) {
+  *got = 0;
+  if (!fnabi_vector_reserve(out, wanted)) return ENOMEM;
+  while (*got < wanted) {
+    ssize_t part = read(file, out->data + out->size, wanted - *got);
+    if (part < 0 && errno == EINTR) continue;
+    if (part < 0) return errno;
+    if (part == 0) break;
+    out->size += (size_t)part;
+    *got += (size_t)part;
+  }
+  return 0;
+}
+
 /* Reads the module of a file; returns 0 or an errno. The size in the file's
  * header is trusted step by step: each read at most doubles what is held. */
-static int read_file(const char* path, fnabi_vector* file) {
-  errno = 0;
-  FILE* f = fopen(path, "rb");
-  if (f == NULL) return errno != 0 ? errno : EIO;
+static int read_file(const char* path, fnabi_vector* out) {
+  int file = open_regular(path);
+  if (file < 0) return errno;
+  size_t wanted = HEAD, got = HEAD;
+  out->size = 0;
   int failed = 0;
-  size_t wanted = HEAD;
-  setvbuf(f, NULL, _IONBF, 0);
-  file->size = 0;
-  while (wanted > 0) {
-    if (!fnabi_vector_reserve(file, wanted)) {
-      failed = ENOMEM;
-      break;
-    }
-    size_t got = fread(file->data + file->size, 1, wanted, f);
-    file->size += got;
-    if (got < wanted) {
-      if (ferror(f)) failed = errno != 0 ? errno : EIO;
-      break;
-    }
-    uint64_t extent = fnabi_vmfb_extent((const char*)file->data, file->size);
-    uint64_t missing = extent > file->size ? extent - file->size : 0;
-    wanted = missing < file->size ? (size_t)missing : file->size;
+  while (wanted > 0 && failed == 0) {
+    failed = read_more(file, out, wanted, &got);
+    if (got < wanted) break;
+    uint64_t extent = fnabi_vmfb_extent((const char*)out->data, out->size);
+    uint64_t missing = extent > out->size ? extent - out->size : 0;
+    wanted = missing < out->size ? (size_t)missing : out->size;
   }
-  fclose(f);
+  close(file);
   return failed;
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -12,6 +12,7 @@ import msgspec
 from fnabi import vmfb
 from fnabi.compat import Comparison, compare
 from fnabi.errors import CallError, FnabiError
+from fnabi.walk import walk
 
 __all__ = ["FileComparison", "FileVerdict", "compare_folders"]
 
@@ -55,17 +56,27 @@ def compare_folders(
     for argument, folder in zip(("old", "new"), folders, strict=True):
         if not folder.is_dir():
             raise CallError(f"compare_folders: {argument}: not a folder: {folder}")
-    before, after = (
-        {path.relative_to(folder).as_posix() for path in folder.rglob("*.vmfb") if path.is_file()}
-        for folder in folders
-    )
-    for file in sorted(before | after):
-        if file not in before:
+    before, after = map(_files, folders)
+    for file in sorted(before.keys() | after.keys()):
+        places = file, *map(str, PurePosixPath(file).parents)  # a folder may be unreadable
+        problems = [files[place] for files in (before, after) for place in places if place in files]
+        problem = next((each for each in problems if each is not None), None)
+        if problem is not None:
+            yield FileComparison(file, "unreadable", problem=problem)
+        elif file not in before:
             yield FileComparison(file, "added")
         elif file not in after:
             yield FileComparison(file, "incompatible")
         else:
             yield _compare(file, folders, lenient)
+
+
+def _files(folder: Path) -> dict[str, str | None]:
+    """Return the files in a folder, each with the reason why it cannot be read, if any."""
+    return {
+        os.path.relpath(found.path, folder): found.error and f"{found.path}: {found.error}"
+        for found in walk(folder, "compare_folders")
+    }
 
 
 def _compare(file: str, folders: tuple[Path, Path], lenient: bool) -> FileComparison:

@@ -1,22 +1,47 @@
-"""Files that are read at once or mapped, whichever is faster, and files that are written whole."""
+"""Read files without blocking on special ones, and write files whole or not at all."""
 
 from __future__ import annotations
 
-import builtins
+import errno
 import mmap
 import os
+import select
+import stat
 import weakref
-from contextlib import suppress
-from io import FileIO
-from types import TracebackType
-from typing import BinaryIO, TypeAlias
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import BufferedWriter, FileIO
+from typing import IO, TypeAlias
 
-__all__ = ["MappedFile", "WholeFile", "read_or_map"]
+__all__ = [
+    "MappedFile",
+    "check_regular",
+    "irregular",
+    "open_file",
+    "read_or_map",
+    "read_stream",
+    "reason",
+    "write_whole",
+]
 
 Path: TypeAlias = "str | os.PathLike[str]"
 
 _READ_MOST = 1 << 18
 """The size in bytes up to which a file is read: mapping and unmapping takes longer."""
+
+_STREAM_MOST = 1 << 30
+"""The most bytes that are read from a pipe, which may never end."""
+
+_PIPE_SECONDS = 5
+"""How long a pipe with a name may be silent before it is refused."""
+
+_KINDS = {
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFCHR: "a character device",
+    stat.S_IFBLK: "a block device",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFDIR: "a directory",
+}
 
 
 class MappedFile:
@@ -43,64 +68,180 @@ def read_or_map(path: Path) -> tuple[bytes | mmap.mmap, MappedFile | None]:
     """Return the contents of a file, and for a mapped one the state that it was mapped in.
 
     Raises:
-        OSError: when the file cannot be read.
+        OSError: when the file cannot be read; see `open_file`.
 
     """
-    with builtins.open(path, "rb", buffering=0) as file:
-        # What cannot be mapped, such as a pipe, reports a size of 0.
-        if os.fstat(file.fileno()).st_size <= _READ_MOST:
+    with open_file(path) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            return read_stream(file, path), None
+        if status.st_size <= _READ_MOST:
+            # Files such as those in /proc report a size of 0.
             return file.readall(), None
         state = MappedFile(file)  # first: what changes from here on is noticed
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), state
 
 
-class WholeFile:
-    """A file that appears under its name when everything is written, and not at all on an error.
+# ---------------------------------------------------------------------------------- special files
 
-    Use it as a context manager. Until then the contents are in a file beside it.
 
-    Args:
-        path: The file's name. A file of this name is replaced at the end.
+def irregular(mode: int, expected: str = "a regular file") -> str | None:
+    """Return why a file of this mode is refused, or None for a regular file."""
+    if stat.S_ISREG(mode):
+        return None
+    return f"{_KINDS.get(stat.S_IFMT(mode), 'a special file')}, expected {expected}"
+
+
+def reason(path: str | bytes, number: int) -> str:
+    """Return the text of an errno that came from opening a file, in view of what the file is."""
+    with suppress(OSError, ValueError):
+        why = irregular(os.stat(path).st_mode)
+        if why is not None:
+            return why
+    return os.strerror(number)
+
+
+def open_file(path: Path) -> FileIO:
+    """Open a file for reading. Devices and sockets are refused, and not even opened.
+
+    A pipe with a name, such as a shell makes for ``<(command)``, is opened if data arrives
+    within five seconds, or its writer closes it.
 
     Raises:
-        OSError: when the file cannot be written.
+        OSError: when the file cannot be read, or is a special file.
 
     """
+    _refuse(os.stat(path), path, pipes=True)
+    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    try:
+        status = os.fstat(number)
+        _refuse(status, path, pipes=True)
+        if stat.S_ISFIFO(status.st_mode):
+            poll = select.poll()
+            poll.register(number, select.POLLIN)
+            if not poll.poll(1000 * _PIPE_SECONDS):
+                why = f"a FIFO without data for {_PIPE_SECONDS} seconds, expected a regular file"
+                raise TimeoutError(errno.ETIMEDOUT, why, os.fspath(path))
+        os.set_blocking(number, True)
+        return FileIO(number)
+    except BaseException:
+        os.close(number)
+        raise
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._part = f"{path}.part"
+
+def check_regular(path: Path) -> None:
+    """Check that a path is that of a regular file.
+
+    Raises:
+        OSError: when it is not, or there is nothing.
+
+    """
+    _refuse(os.stat(path), path, pipes=False)
+
+
+def _refuse(status: os.stat_result, path: Path, *, pipes: bool) -> None:
+    if pipes and stat.S_ISFIFO(status.st_mode):
+        return
+    why = irregular(status.st_mode, "a regular file or a pipe" if pipes else "a regular file")
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    if why is not None:
+        raise OSError(errno.EOPNOTSUPP, why, os.fspath(path))
+
+
+def read_stream(file: IO[bytes] | FileIO, path: Path | None = None) -> bytes:
+    """Read a pipe to its end.
+
+    Raises:
+        OSError: when there is more than 1 GiB, or the pipe cannot be read.
+
+    """
+    parts, size = [], 0
+    while part := file.read(1 << 20):
+        parts.append(part)
+        size += len(part)
+        if size > _STREAM_MOST:
+            why = "more than 1 GiB of data in a pipe, expected a regular file"
+            raise OSError(errno.EFBIG, why, None if path is None else os.fspath(path))
+    return b"".join(parts)
+
+
+# ---------------------------------------------------------------------------------------- outputs
+
+
+@contextmanager
+def write_whole(path: Path, *, replace: bool = True) -> Iterator[BufferedWriter]:
+    """Write a file that appears whole, or not at all when the block fails or the process ends.
+
+    The block writes to a file of its own beside the target, whose unique name begins with
+    ``.fnabi-``. At the end that file is renamed. A link at the target is replaced, and never
+    followed. A file that is replaced keeps its permissions. Several writers of one target do not
+    disturb each other: the last one to finish counts.
+
+    Args:
+        path: The target.
+        replace: Whether a file that is there already is replaced.
+
+    Yields:
+        The file to write to.
+
+    Raises:
+        FileExistsError: when the target exists, even as a link, and `replace` is False.
+        OSError: when the file cannot be written, or the target is a directory, a device, a pipe or
+            a socket.
+
+    """
+    target = os.fspath(path)
+    mode = _mode_of(target, replace)
+    part = os.path.join(os.path.dirname(target), f".fnabi-{os.urandom(8).hex()}.part")
+    try:
         try:
-            self.file: BinaryIO = builtins.open(self._part, "wb")  # noqa: SIM115
+            number = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         except OSError as problem:
-            problem.filename = path  # the caller does not know the other name
+            problem.filename = target  # the caller does not know the other name
             raise
-
-    def keep(self) -> None:
-        """Give the file its name."""
-        try:
-            self.file.close()
-            os.replace(self._part, self._path)
-        except BaseException as problem:
-            if isinstance(problem, OSError):
-                problem.filename, problem.filename2 = self._path, None
-            self.drop()
-            raise
-
-    def drop(self) -> None:
-        """Delete what was written."""
-        with suppress(OSError):  # which is reported already, as of a full disk
-            self.file.close()
-        with suppress(FileNotFoundError):
-            os.unlink(self._part)
-
-    def __enter__(self) -> BinaryIO:
-        return self.file
-
-    def __exit__(
-        self, kind: type[BaseException] | None, _: object, __: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self.keep()
+        with open(number, "wb") as file:
+            if mode is not None:
+                os.fchmod(number, mode)
+            yield file
+        if replace:
+            os.replace(part, target)
         else:
-            self.drop()
+            _place(part, target)
+    except OSError as problem:
+        if problem.filename == part:
+            problem.filename, problem.filename2 = target, None
+        raise
+    finally:
+        with suppress(OSError):
+            os.unlink(part)
+
+
+def _mode_of(target: str, replace: bool) -> int | None:
+    """Return the permissions of a file to replace; refuse what is neither that nor a link."""
+    try:
+        mode = os.lstat(target).st_mode
+    except OSError:  # creating the file reports what is wrong
+        return None
+    if not replace:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+    if stat.S_ISLNK(mode):
+        return None
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), target)
+    why = irregular(mode)
+    if why is not None:
+        raise OSError(errno.EOPNOTSUPP, f"the output is {why}", target)
+    return stat.S_IMODE(mode)
+
+
+def _place(part: str, target: str) -> None:
+    """Give a file its name unless the name is taken."""
+    try:
+        os.link(part, target)
+    except FileExistsError as problem:
+        problem.filename, problem.filename2 = target, None
+        raise
+    except OSError:  # a file system without links: what takes the name first is empty for a moment
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        os.replace(part, target)

@@ -40,7 +40,7 @@ import msgspec
 from fnabi import _call, _core, registry, schema
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import CallError, FormatError, LibraryError
-from fnabi.files import read_or_map
+from fnabi.files import check_regular, read_or_map
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -461,6 +461,7 @@ def load_module(path: str | os.PathLike[str]) -> Library:
 
     """
     name = os.path.abspath(os.fspath(path))
+    check_regular(name)
     file = read(name)
     _check_machine(name, file)
     runtime = _runtime(name, file)

@@ -32,6 +32,7 @@ from math import prod
 from typing import Any, Literal, TypeAlias
 
 from fnabi.errors import CallError, FormatError
+from fnabi.files import open_file
 from fnabi.needs import Parameter
 from fnabi.vmfb_records import Finding
 
@@ -58,7 +59,7 @@ def read(path: str | os.PathLike[str]) -> Index:
         OSError: If the file cannot be read.
 
     """
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         start = file.read(9)
         if start[:4] == b"IRPA":
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:

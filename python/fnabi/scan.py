@@ -17,8 +17,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
-from itertools import islice
-from typing import Any, Literal, TypeAlias
+from itertools import groupby
+from threading import Event
+from typing import Any, Literal
 
 import msgspec
 
@@ -26,19 +27,21 @@ from fnabi import _core
 from fnabi._fnabi import ffi, lib
 from fnabi.arrow_capsule import Plain, check_memory, export_array, export_schema, export_stream
 from fnabi.errors import CallError
+from fnabi.files import reason
 from fnabi.iree_abi import Signature
 from fnabi.vmfb_export import Source
+from fnabi.walk import Found, Path, walk
 
 __all__ = ["Path", "Scan", "ScanBatch", "ScanError", "ScanRow"]
-
-Path: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes]"
-"""The name of a file or a directory."""
 
 _FILES = 256
 """The most files per crossing."""
 
 _ROWS = 8192
 """The number of rows at which a batch takes no further file."""
+
+_BYTES = 1 << 26
+"""The sum of the sizes of files at which a crossing takes no further file."""
 
 _encoder = msgspec.msgpack.Encoder()
 
@@ -195,9 +198,14 @@ class Scan:
         error_offset        int64
         error_path, error   text: the part of the module, and the error in words
 
-    A file that is not a module is a row with its name and an error. An export whose signature
-    is malformed is a row without source, inputs and results, and with an error. A module without
-    exports has no row. Bytes of names that are not UTF-8 are escaped as ``\xff``.
+    A file that cannot be read or is not a module is a row with its name and an error, and so is a
+    folder that cannot be read. An export whose signature is malformed is a row without source,
+    inputs and results, and with an error. A module without exports has no row. Bytes of names that
+    are not UTF-8 are escaped as ``\xff``.
+
+    Attributes:
+        empty: The folders without modules among the paths, as far as the last iteration has come.
+
     """
 
     def __init__(
@@ -222,6 +230,7 @@ class Scan:
         self._lenient = lenient
         self._threads = threads
         self._progress = progress
+        self.empty: list[str] = []
 
     def _take_paths(self) -> Iterable[Path]:
         paths = self._paths
@@ -235,9 +244,9 @@ class Scan:
         paths = self._take_paths()
         total = None
         if self._progress and not self._once:
-            total = sum(1 for _ in _find(paths))
-        files = _find(paths)
-        chunks = iter(lambda: list(islice(files, _FILES)), [])
+            total = sum(1 for _ in walk(paths, "vmfb.scan"))
+        self.empty = []
+        chunks = _chunks(walk(paths, "vmfb.scan", empty=self.empty.append))
         bar: Any = nullcontext(lambda more: None)
         if self._progress:
             from fnabi.progress import show
@@ -247,17 +256,19 @@ class Scan:
             yield from self._run(chunks, advance)
 
     def _run(
-        self, chunks: Iterable[list[bytes]], advance: Callable[[int], None]
+        self, chunks: Iterable[list[Found]], advance: Callable[[int], None]
     ) -> Iterator[ScanBatch]:
+        stop = Event()
         if self._threads == 1:
             for chunk in chunks:
-                yield from _scan_files(chunk, self._lenient)
+                yield from _scan_files(chunk, self._lenient, stop)
                 advance(len(chunk))
             return
         running: deque[tuple[int, Future[list[ScanBatch]]]] = deque()
-        with ThreadPoolExecutor(self._threads) as pool:
+        pool = ThreadPoolExecutor(self._threads, "fnabi-scan")
+        try:
             for chunk in chunks:
-                done = pool.submit(lambda files: [*_scan_files(files, self._lenient)], chunk)
+                done = pool.submit(lambda files: [*_scan_files(files, self._lenient, stop)], chunk)
                 running.append((len(chunk), done))
                 if len(running) > self._threads:
                     count, oldest = running.popleft()
@@ -266,6 +277,9 @@ class Scan:
             for count, each in running:
                 yield from each.result()
                 advance(count)
+        finally:  # when interrupted, each thread ends with its crossing
+            stop.set()
+            pool.shutdown(cancel_futures=True)
 
     def rows(self) -> Iterator[ScanRow]:
         """Yield the rows as typed objects, while the files are read."""
@@ -303,50 +317,45 @@ def _schema() -> object:
     return export_schema(lib.fnabi_scan_schema)
 
 
-def _find(paths: Iterable[Path]) -> Iterator[bytes]:
-    """Yield the files to read, those of a directory in the order of their names."""
-    for path in paths:
-        if not isinstance(path, (str, bytes, os.PathLike)):
-            raise CallError(f"vmfb.scan: paths: expected paths, got {type(path).__name__}")
-        name = os.fsencode(path)
-        if os.path.isdir(name):
-            yield from _walk(name)
-        else:
-            yield name
+def _chunks(files: Iterable[Found]) -> Iterator[list[Found]]:
+    """Group files into what crosses at once."""
+    chunk: list[Found] = []
+    size = 0
+    for file in files:
+        chunk.append(file)
+        size += min(file.size or 0, _BYTES)
+        if len(chunk) == _FILES or size >= _BYTES:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
 
 
-def _walk(directory: bytes) -> Iterator[bytes]:
-    """Yield the modules in a directory and its subdirectories; links to these are not followed."""
-    try:
-        with os.scandir(directory) as found:
-            entries = sorted(found, key=lambda entry: entry.name)
-    except OSError:
-        yield directory  # reading it fails with the reason
-        return
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            yield from _walk(entry.path)
-        elif entry.name.endswith(b".vmfb") and not entry.is_dir():
-            yield entry.path
-
-
-def _scan_files(files: list[bytes], lenient: bool) -> Iterator[ScanBatch]:
-    message = _encoder.encode(files)
-    failed, error = ffi.new("int32_t *"), ffi.new("fnabi_error *")
-    batch, at = ScanBatch(), 0
-    while at < len(files):
-        taken = lib.fnabi_scan_files(
-            batch._scan, message, len(message), at, _ROWS, lenient, failed, error
-        )
-        at += taken if taken >= 0 else error.offset
-        if taken >= 0 and failed[0]:
-            batch._fail(files[at], lib.FNABI_FILE, os.strerror(failed[0]))
-            at += 1
-        elif taken < 0 and not len(batch):  # it does not fit even alone
-            batch._fail(files[at], lib.FNABI_MEMORY, _core.code_text(lib.FNABI_MEMORY))
-            at += 1
-        elif at < len(files):
-            yield batch
-            batch = ScanBatch()
+def _scan_files(chunk: list[Found], lenient: bool, stop: Event) -> Iterator[ScanBatch]:
+    batch = ScanBatch()
+    for unread, group in groupby(chunk, key=lambda file: file.error is not None):
+        files = []
+        for file in group:
+            if unread:
+                batch._fail(os.fsencode(file.path), lib.FNABI_FILE, file.error or "")
+            else:
+                files.append(os.fsencode(file.path))
+        message = _encoder.encode(files)
+        failed, error = ffi.new("int32_t *"), ffi.new("fnabi_error *")
+        at = 0
+        while at < len(files) and not stop.is_set():
+            taken = lib.fnabi_scan_files(
+                batch._scan, message, len(message), at, _ROWS, lenient, failed, error
+            )
+            at += taken if taken >= 0 else error.offset
+            if taken >= 0 and failed[0]:
+                batch._fail(files[at], lib.FNABI_FILE, reason(files[at], failed[0]))
+                at += 1
+            elif taken < 0 and not len(batch):  # it does not fit even alone
+                batch._fail(files[at], lib.FNABI_MEMORY, _core.code_text(lib.FNABI_MEMORY))
+                at += 1
+            elif at < len(files):
+                yield batch
+                batch = ScanBatch()
     if len(batch):
         yield batch

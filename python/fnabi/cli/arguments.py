@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from stat import S_ISFIFO
 
 from fnabi import vmfb
 from fnabi.cli.screen import complain, one_line
 from fnabi.errors import FormatError
+from fnabi.files import open_file, read_stream
 
 
 def add_lenient(verb: argparse.ArgumentParser) -> None:
@@ -20,12 +23,12 @@ def add_lenient(verb: argparse.ArgumentParser) -> None:
 
 def open_module(file: str, lenient: bool, data: bytes | None = None) -> vmfb.Module:
     if file == "-":
-        data = sys.stdin.buffer.read() if data is None else data
+        data = read_stream(sys.stdin.buffer) if data is None else data
         return vmfb.from_buffer(data, lenient=lenient)
     try:
         return vmfb.open(file, lenient=lenient)
     except FormatError as problem:
-        if not lenient and _opens_leniently(file):
+        if not lenient and os.path.isfile(file) and _opens_leniently(file):
             problem.expected = "an offset inside (--lenient ignores it)"
         raise
 
@@ -40,8 +43,15 @@ def _opens_leniently(file: str) -> bool:
 
 def start_of(file: str) -> bytes:
     """Return the first 16 bytes of a file, or none of a pipe, which can be read only once."""
-    with open(file, "rb", buffering=0) as opened:
-        return opened.read(16) or b"" if opened.seekable() else b""
+    if S_ISFIFO(os.stat(file).st_mode):
+        return b""
+    with open_file(file) as opened:
+        return opened.read(16) or b""
+
+
+def tell_empty(folders: list[str]) -> None:
+    for folder in folders:
+        complain(f"{folder}: ", "no files named *.vmfb")
 
 
 def no_function(arguments: argparse.Namespace, noun: str = "function") -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 from fnabi._call import Tensor
 from fnabi.errors import FnabiError
+from fnabi.files import open_file
 from fnabi.types import load_numpy
 
 
@@ -31,7 +32,7 @@ def parse_argument(index: int, text: str) -> Any:
 
 def _load_array(path: str) -> Any:
     numpy = load_numpy("fnabi call")
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         try:
             return numpy.lib.format.read_array(file, allow_pickle=False)
         except OSError:

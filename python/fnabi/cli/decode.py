@@ -17,6 +17,7 @@ from fnabi.cli.screen import Screen, complain, signature
 from fnabi.cli.values import error_json, json_value
 from fnabi.columns import decode_columns, iter_columns
 from fnabi.errors import FormatError
+from fnabi.files import open_file
 from fnabi.signature import Component, ComponentType, SignatureParser
 
 _DECODE_SCHEMA = "fnabi.decode/1"
@@ -107,7 +108,7 @@ def _decode_table(arguments: argparse.Namespace) -> int:
         file: Any = sys.stdin.buffer
         size = None
         if arguments.text != "-":
-            file = stack.enter_context(open(arguments.text, "rb", buffering=0))
+            file = stack.enter_context(open_file(arguments.text))
             status = os.fstat(file.fileno())
             size = status.st_size if stat.S_ISREG(status.st_mode) else None
         counted: Any = _Counted(file, stack.enter_context(progress_bar("decode", size, "bytes")))

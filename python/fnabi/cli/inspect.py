@@ -23,6 +23,7 @@ from fnabi.cli.inspect_text import (
     show_imports,
 )
 from fnabi.cli.screen import Screen
+from fnabi.files import read_stream
 from fnabi.vmfb_facts import is_bad, texts_of
 
 
@@ -59,7 +60,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    data = sys.stdin.buffer.read() if arguments.file == "-" else None
+    data = read_stream(sys.stdin.buffer) if arguments.file == "-" else None
     if library.looks_like_one(start_of(arguments.file) if data is None else data[:16]):
         return inspect_library(arguments, arguments.file if data is None else data)
     for option, given in (("metadata", arguments.metadata), ("run", arguments.run_library)):

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from fnabi import vmfb
-from fnabi.cli.arguments import add_lenient
+from fnabi.cli.arguments import add_lenient, tell_empty
 from fnabi.cli.output import add_output, check_output, shows_progress, write_table
 from fnabi.cli.screen import Screen, counted, name_width, one_line, signature
 from fnabi.cli.values import fields, json_value
@@ -40,14 +40,18 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if not shown:
         check_output(arguments)
-        return write_table(arguments, found, found, "row")
+        status = write_table(arguments, found, found, "row")
+        tell_empty(found.empty)
+        return status
     if arguments.json:
         bad = 0
         for row in found.rows():
             bad += row.error is not None
             print(json.dumps(_row_json(row)))
-        return 1 if bad else 0
-    return _show_scan(Screen(), found.rows())
+    else:
+        bad = _show_scan(Screen(), found.rows())
+    tell_empty(found.empty)
+    return 1 if bad else 0
 
 
 def _show_scan(screen: Screen, rows: Iterable[ScanRow]) -> int:
@@ -70,7 +74,7 @@ def _show_scan(screen: Screen, rows: Iterable[ScanRow]) -> int:
             screen.write("  ", (name, "name"), "  ", shown, hang=6)
     wrong = f", {bad} with errors" if bad else ""
     screen.write(f"{counted(functions, 'function')} in {counted(files, 'file')}{wrong}")
-    return 1 if bad else 0
+    return bad
 
 
 def _row_json(row: ScanRow) -> dict[str, Any]:

@@ -4,38 +4,48 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+from collections.abc import Iterator
 
 import msgspec
 
 from fnabi import parameters, vmfb
 from fnabi.cli.against import Given, add_against, read_given
-from fnabi.cli.arguments import add_lenient, open_module
+from fnabi.cli.arguments import add_lenient, open_module, tell_empty
 from fnabi.cli.screen import Screen, complain, one_line
 from fnabi.cli.values import fields
 from fnabi.errors import FormatError
+from fnabi.walk import Found, walk
 
 _VERIFY_SCHEMA = "fnabi.verify/1"
 
 
 def add_arguments(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
-        "files", metavar="FILE", nargs="+", help=".vmfb modules; - for standard input"
+        "files",
+        metavar="FILE",
+        nargs="+",
+        help=".vmfb modules, or folders that are searched for them; - for standard input",
     )
     add_against(verb)
     add_lenient(verb)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    status = 0
     screen = Screen()
     given = read_given(arguments.against)
-    for file in arguments.files:
+    empty: list[str] = []
+    status = 0
+    for found in _files(arguments.files, empty):
+        file = found.path
         findings: list[vmfb.Finding] = []
-        unread = None
-        try:
-            findings = _findings(file, arguments.lenient, given)
-        except OSError as problem:
-            unread = str(problem.strerror or problem)
+        unread = found.error
+        if unread is None:
+            try:
+                findings = _findings(file, arguments.lenient, given)
+            except OSError as problem:
+                unread = str(problem.strerror or problem)
+        if unread is not None:
             complain(f"{file}: ", unread)
         good = unread is None and all(each.severity == "notice" for each in findings)
         status = status if good else 1
@@ -54,7 +64,16 @@ def run(arguments: argparse.Namespace) -> int:
             screen.write(f"{one_line(file)}: ", (each.severity, style), f": {finding_text(each)}")
         if unread is None and not findings:
             screen.write(f"{one_line(file)}: ", ("ok", "good"))
-    return status
+    tell_empty(empty)
+    return 1 if empty else status
+
+
+def _files(files: list[str], empty: list[str]) -> Iterator[Found]:
+    for file in files:
+        if file != "-" and os.path.isdir(file):
+            yield from walk(file, "fnabi verify", empty=empty.append)
+        else:  # what is named may also be a pipe
+            yield Found(file)
 
 
 def finding_text(finding: vmfb.Finding) -> str:

@@ -1,13 +1,17 @@
 /* The scan: rows of good and bad files, what is exported of them, and what
  * happens when memory runs out. */
+#define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
 #include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "allocations.h"
 #include "check.h"
 #include "columns/arrow.h"
 
 #define DIRECTORY "../tests/data/vmfb/malformed/"
+#define FIFO "out/fifo.vmfb"
 
 /* The message of the names of all modules there. */
 static uint8_t names[1 << 16];
@@ -122,6 +126,21 @@ static void test_unread(void) {
   CHECK(fnabi_scan_files(scan, absent, sizeof absent, 1, 9, false, &failed,
                          &error) == 0);
   CHECK(failed == EINVAL);
+  static const struct {
+    const char* path;
+    int32_t failed;
+  } special[] = {
+      {"out", EISDIR}, {"/dev/zero", ENODEV}, {"/dev/tty", 0}, {FIFO, ENODEV}};
+  unlink(FIFO);
+  CHECK(mkfifo(FIFO, 0600) == 0);
+  for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
+    uint8_t message[64] = {0x91, 0xC4, (uint8_t)strlen(special[i].path)};
+    memcpy(message + 3, special[i].path, message[2]);
+    CHECK(fnabi_scan_files(scan, message, 3u + message[2], 0, 9, false, &failed,
+                           &error) == 0);
+    CHECK(special[i].failed == 0 ? failed != 0 : failed == special[i].failed);
+  }
+  unlink(FIFO);
   CHECK(fnabi_scan_fail(scan, TEXT("/\xff"), FNABI_FILE, TEXT("gone"),
                         &error) == 0);
   CHECK(fnabi_scan_rows(scan) == 1 && fnabi_scan_bad(scan) == 1);

@@ -1,0 +1,127 @@
+"""Find the modules in folders, and report what cannot be read instead of stopping there."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterable, Iterator
+from stat import S_ISDIR
+from typing import TypeAlias
+
+import msgspec
+
+from fnabi.errors import CallError, type_name
+from fnabi.files import irregular
+
+__all__ = ["Found", "Path", "walk"]
+
+Path: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes]"
+"""The name of a file or a directory."""
+
+_SUFFIX = ".vmfb"
+
+
+class Found(msgspec.Struct, frozen=True, gc=False):
+    """A file that was named or found, or a folder that cannot be read.
+
+    Attributes:
+        path: The name; bytes that are not UTF-8 are surrogate escapes.
+        size: The size in bytes, or None with an error.
+        mtime_ns: The time of the last modification in nanoseconds since 1970, or None where it is
+            not known.
+        etag: What identifies the version of a remote object, or None.
+        error: Why it cannot be read, or None.
+
+    """
+
+    path: str
+    size: int | None = None
+    mtime_ns: int | None = None
+    etag: str | None = None
+    error: str | None = None
+
+
+def walk(
+    paths: Path | Iterable[Path], function: str, *, empty: Callable[[str], object] | None = None
+) -> Iterator[Found]:
+    """Yield the files to read, those of a folder in the order of their names.
+
+    In a folder and its subfolders these are the files named ``*.vmfb``. Links to folders are not
+    followed, so links in circles do no harm. Nothing is opened, and nothing raises an OSError:
+    a folder that cannot be read, a FIFO, a device, a socket and a dangling link are yielded with
+    an error.
+
+    Args:
+        paths: Files and folders.
+        function: The function that an error names.
+        empty: Called with each of `paths` that is a readable folder without any such file.
+
+    Raises:
+        CallError: when `paths` has something else than paths.
+
+    """
+    if isinstance(paths, (str, bytes, os.PathLike)):
+        paths = (paths,)
+    for path in paths:
+        if not isinstance(path, (str, bytes, os.PathLike)):
+            raise CallError(f"{function}: paths: expected paths, got {type_name(path)}")
+        name = os.fsdecode(path)
+        try:
+            status = os.stat(name)
+        except (OSError, ValueError) as problem:
+            yield _unread(name, problem)
+            continue
+        if not S_ISDIR(status.st_mode):
+            yield _file(name, status)
+            continue
+        nothing = True
+        for found in _walk(name):
+            nothing = False
+            yield found
+        if nothing and empty is not None:
+            empty(name)
+
+
+def _walk(folder: str) -> Iterator[Found]:
+    entries, problem = _entries(folder)
+    stack = [entries]  # folders may be nested more deeply than calls
+    if problem is not None:
+        yield problem
+    while stack:
+        entry = next(stack[-1], None)
+        if entry is None:
+            stack.pop()
+            continue
+        try:
+            if entry.is_dir(follow_symlinks=False):
+                entries, problem = _entries(entry.path)
+                stack.append(entries)
+                if problem is not None:
+                    yield problem
+            elif entry.name.endswith(_SUFFIX):
+                status = entry.stat()
+                if not S_ISDIR(status.st_mode):
+                    yield _file(entry.path, status)
+        except OSError as failed:
+            yield _unread(entry.path, failed)
+
+
+def _entries(folder: str) -> tuple[Iterator[os.DirEntry[str]], Found | None]:
+    """List a folder in the order of its names; nothing, and the reason, where that fails."""
+    try:
+        with os.scandir(folder) as found:
+            return iter(sorted(found, key=lambda entry: os.fsencode(entry.name))), None
+    except OSError as problem:
+        return iter(()), _unread(folder, problem)
+
+
+def _file(path: str, status: os.stat_result) -> Found:
+    why = irregular(status.st_mode)
+    if why is not None:
+        return Found(path, error=why)
+    return Found(path, status.st_size, status.st_mtime_ns)
+
+
+def _unread(path: str, problem: OSError | ValueError) -> Found:
+    text = problem.strerror if isinstance(problem, OSError) else None
+    return Found(path, error=text or os.strerror(errno.EINVAL))  # a name with a NUL
