@@ -13,7 +13,6 @@ import pytest
 
 import fnabi
 from callee import SOURCES, built
-from fnabi.files import WholeFile
 from test_cli import Run, run
 
 
@@ -145,24 +144,6 @@ def test_output_that_cannot_be_written(tmp_path: Path) -> None:
     done = call("same", "1", options=("--output", str(tmp_path / "out.txt")))
     assert done.status == 2
     assert "--output has an unknown extension, expected .npy, .npz" in done.err
-
-
-def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    path = tmp_path / "f"
-    path.write_bytes(b"old")
-    with pytest.raises(TypeError), WholeFile(str(path)) as file:
-        file.write("text")  # type: ignore[arg-type]
-    assert path.read_bytes() == b"old"
-    with WholeFile(str(path)) as file:
-        file.write(b"new")
-        assert path.read_bytes() == b"old"
-    assert path.read_bytes() == b"new"
-    assert os.listdir(tmp_path) == ["f"]
-    (tmp_path / "g").mkdir()
-    with pytest.raises(IsADirectoryError) as found, WholeFile(str(tmp_path / "g")):
-        pass
-    assert found.value.filename == str(tmp_path / "g")
-    assert sorted(os.listdir(tmp_path)) == ["f", "g"]
 
 
 # ---------------------------------------------------------------------------- users' mistakes

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from fnabi import _core
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import FormatError
+from fnabi.files import write_whole
 from fnabi.vmfb_records import Record
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ class RodataSegment:
         return self.content.kind
 
     def extract(self, path: str | os.PathLike[str]) -> None:
-        """Write the bytes to a new file.
+        """Write the bytes to a new file, which appears whole or not at all.
 
         Raises:
             FileExistsError: If the path exists, even as a dangling symbolic link.
@@ -170,7 +171,7 @@ class RodataSegment:
 
         """
         data = self.data
-        with open(path, "xb") as file:
+        with write_whole(path, replace=False) as file:
             file.write(data)
 
     def __repr__(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import ExitStack
 from importlib import import_module
 from types import TracebackType
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from fnabi._fnabi import ffi, lib
 from fnabi.arrow_capsule import Plain, open_arrays
 from fnabi.errors import CallError
-from fnabi.files import WholeFile
+from fnabi.files import write_whole
 
 __all__ = ["FORMATS", "TableFile"]
 
@@ -30,9 +31,10 @@ class TableFile:
     """A file that record batches are written to; the extension of its name selects the format.
 
     Use it as a context manager. The file appears when everything is written, and not at all when
-    something fails. A line of ``.jsonl`` is an object with all columns; a binary is a string of
-    hexadecimal digits. ``.arrow`` is the IPC file format, with strings instead of dictionaries,
-    because that format allows a column only one dictionary for all batches.
+    something fails; see `files.write_whole`. A line of ``.jsonl`` is an object with all columns; a
+    binary is a string of hexadecimal digits. ``.arrow`` is the IPC file format, with strings
+    instead of dictionaries, because that format allows a column only one dictionary for all
+    batches.
 
     Args:
         path: The file's name, which ends in one of `FORMATS`.
@@ -54,12 +56,10 @@ class TableFile:
             )
         if format != ".jsonl":
             _load("pyarrow", f"{function}: {format}")
-        self._file = WholeFile(path)
-        try:
-            self._writer = _WRITERS[format](self._file.file, schema)
-        except BaseException:
-            self._file.drop()
-            raise
+        with ExitStack() as stack:
+            file = stack.enter_context(write_whole(path))
+            self._writer = _WRITERS[format](file, schema)
+            self._open = stack.pop_all()
 
     def write(self, batch: Any) -> None:
         """Write the rows of anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``."""
@@ -69,17 +69,16 @@ class TableFile:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, _: object, __: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         if kind is not None:
-            self._file.drop()
+            self._open.__exit__(kind, problem, traceback)
             return
-        try:
+        with self._open:
             self._writer.close()
-        except BaseException:
-            self._file.drop()
-            raise
-        self._file.keep()
 
 
 class _JsonLines:

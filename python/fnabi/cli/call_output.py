@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from contextlib import ExitStack
-from errno import EISDIR
+from contextlib import ExitStack, suppress
 from typing import Any
 
 from fnabi._call import Tensor
 from fnabi.cli.call_values import array_of
+from fnabi.cli.ending import ended_by_signals
 from fnabi.errors import type_name
-from fnabi.files import WholeFile
+from fnabi.files import write_whole
 from fnabi.names import Names
 from fnabi.types import load_numpy
 
@@ -22,11 +21,14 @@ class OutputError(Exception):
     """The values of a call cannot be saved."""
 
 
+class _Nothing(Exception):
+    """Nothing is to be written."""
+
+
 def check_target(path: str) -> None:
     """Raise an OSError now for a file that cannot be written after the call."""
-    if os.path.isdir(path):
-        raise IsADirectoryError(EISDIR, os.strerror(EISDIR), path)
-    WholeFile(path).drop()
+    with suppress(_Nothing), write_whole(path):
+        raise _Nothing
 
 
 def save(path: str, result: Any, changed: Sequence[tuple[str, Any]]) -> list[tuple[str, str]]:
@@ -46,15 +48,15 @@ def save(path: str, result: Any, changed: Sequence[tuple[str, Any]]) -> list[tup
     if not values:
         raise OutputError("the function returned no array and changed no argument")
     if path.endswith(".npz"):
-        with WholeFile(path) as file:
+        with ended_by_signals(), write_whole(path) as file:
             numpy.savez(file, **dict(values))
         return [(name, path) for name, _ in values]
     stem = path.removesuffix(".npy")
     numbered = [f"{stem}.{index}.npy" for index in range(len(values))]
     paths = numbered if len(values) > 1 else [path]
-    with ExitStack() as files:
+    with ended_by_signals(), ExitStack() as files:
         for each, (_, value) in zip(paths, values, strict=True):
-            numpy.save(files.enter_context(WholeFile(each)), value, allow_pickle=False)
+            numpy.save(files.enter_context(write_whole(each)), value, allow_pickle=False)
     return [(name, each) for (name, _), each in zip(values, paths, strict=True)]
 
 

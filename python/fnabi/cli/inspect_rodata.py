@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from fnabi import vmfb
+from fnabi.cli.ending import ended_by_signals
 from fnabi.cli.screen import Screen, complain, counted, name_width, one_line
 from fnabi.errors import CallError, FormatError
 from fnabi.extract import extract
@@ -29,7 +30,8 @@ def add_extract(verb: argparse.ArgumentParser) -> None:
 def extract_rodata(arguments: argparse.Namespace, module: vmfb.Module) -> int:
     name, directory = arguments.extract
     try:
-        paths = extract(module.rodata, directory, name)
+        with ended_by_signals():
+            paths = extract(module.rodata, directory, name)
     except CallError:
         where = "" if arguments.file == "-" else f"{arguments.file}: "
         complain(where, f"no segment is named {one_line(name)}")

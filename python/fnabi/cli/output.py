@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 from fnabi import progress
+from fnabi.cli.ending import ended_by_signals
 from fnabi.cli.screen import complain, counted
 from fnabi.table import FORMATS, TableFile
 
@@ -55,7 +56,8 @@ def write_table(
 ) -> int:
     """Write batches of rows to the output, and return 1 if a row has an error, else 0."""
     rows = bad = 0
-    with TableFile(arguments.output, schema, f"fnabi {arguments.verb}") as output:
+    function = f"fnabi {arguments.verb}"
+    with ended_by_signals(), TableFile(arguments.output, schema, function) as output:
         for batch in _ahead(batches):
             output.write(batch)
             rows += len(batch)
@@ -73,11 +75,14 @@ def write_table(
 def _ahead(batches: Iterable[Any]) -> Iterator[Any]:
     """Make each batch while the previous one is written."""
     iterator = iter(batches)
-    with ThreadPoolExecutor(1) as pool:
+    pool = ThreadPoolExecutor(1, "fnabi-ahead")
+    try:
         coming = pool.submit(next, iterator, None)
         while (batch := coming.result()) is not None:
             coming = pool.submit(next, iterator, None)
             yield batch
+    finally:  # without waiting: the input may never come
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def shows_progress() -> bool:

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable
 
+from fnabi.cli.ending import Ended, leave
 from fnabi.cli.pager import paged
 from fnabi.cli.screen import complain
 from fnabi.cli.verbs import Verb
@@ -42,7 +43,10 @@ def run(
         return 1
     except KeyboardInterrupt:
         _drop_output()
-        return 130
+        return leave(130)
+    except Ended as end:
+        _drop_output()
+        return leave(end.status)
     return status
 
 
