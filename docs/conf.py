@@ -19,6 +19,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "command_line",
+    "error_codes",
     "instruction_table",
     "repository",
 ]
