@@ -112,6 +112,7 @@ __all__ = [
     "get_global_func",
     "get_include",
     "get_type",
+    "html",
     "invoke",
     "iree_abi",
     "iter_columns",

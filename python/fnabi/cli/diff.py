@@ -10,6 +10,7 @@ from typing import Any
 
 from fnabi import compat
 from fnabi.cli.arguments import add_lenient, open_module
+from fnabi.cli.html import add_html, check_html, write_diff_html
 from fnabi.cli.screen import complain, counted, one_line
 from fnabi.cli.values import json_value
 from fnabi.compat_folders import FileComparison, FileVerdict, compare_folders
@@ -39,6 +40,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         metavar="NEW",
         help="the other module or folder; either module may be - for standard input",
     )
+    add_html(verb, "the differences of two modules")
     add_lenient(verb)
 
 
@@ -46,10 +48,13 @@ def run(arguments: argparse.Namespace) -> int:
     files = arguments.old, arguments.new
     if files == ("-", "-"):
         arguments.usage("OLD and NEW are both standard input, only one can be")
+    page = check_html(arguments)
     folders = [os.path.isdir(file) for file in files]
     if folders[0] != folders[1]:
         arguments.usage("one of OLD and NEW is a folder, expected two modules or two folders")
     if folders[0]:
+        if page:
+            arguments.usage("--html is only allowed for two modules, not for folders")
         return _diff_folders(arguments)
     modules = []
     file = "-"
@@ -65,7 +70,9 @@ def run(arguments: argparse.Namespace) -> int:
     except OSError as problem:
         complain("" if file == "-" else f"{file}: ", problem.strerror or problem)
         return _BAD_INPUT
-    if arguments.json:
+    if page:
+        write_diff_html(arguments, (modules[0], modules[1]), found)
+    elif arguments.json:
         print(json.dumps({"schema": _DIFF_SCHEMA} | _comparison_json(found), indent=2))
     else:
         for change in found.changes:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from fnabi import library, vmfb
 from fnabi.cli.arguments import add_lenient, no_function, open_module, start_of
+from fnabi.cli.html import add_html, check_html, inspect_library_html, inspect_module_html
 from fnabi.cli.inspect_bytecode import add_disassemble, print_disassembly
 from fnabi.cli.inspect_inputs import add_inputs, print_inputs
 from fnabi.cli.inspect_json import module_json
@@ -54,19 +55,25 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         action="store_true",
         help="load a library, which runs its code, and show what it registers by name",
     )
+    add_html(verb, "the module or library")
     add_inputs(verb)
     add_extract(verb)
     add_lenient(verb)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    page = check_html(arguments)
     data = read_stream(sys.stdin.buffer) if arguments.file == "-" else None
     if library.looks_like_one(start_of(arguments.file) if data is None else data[:16]):
+        if page:
+            return inspect_library_html(arguments, arguments.file if data is None else data)
         return inspect_library(arguments, arguments.file if data is None else data)
     for option, given in (("metadata", arguments.metadata), ("run", arguments.run_library)):
         if given:
             arguments.usage(f"--{option} is only allowed for libraries, not for .vmfb modules")
     module = open_module(arguments.file, arguments.lenient, data)
+    if page:
+        return inspect_module_html(arguments, module)
     if arguments.extract is not None:
         return extract_rodata(arguments, module)
     if arguments.disassemble:

@@ -61,6 +61,7 @@ VERBS = (
             ("fnabi inspect --function=main model.vmfb", "all that is known of one function"),
             ("fnabi inspect --needs --rodata model.vmfb", "what it needs, and its constants"),
             ("fnabi inspect --function=main --inputs model.vmfb", "flags for iree-run-module"),
+            ("fnabi inspect --html -o page.html model.vmfb", "all of it as a page for browsers"),
             ("fnabi inspect --json model.vmfb | jq .exports", "the same for programs"),
             ("fnabi inspect --metadata libadd.so", "the functions of a TVM-FFI library"),
         ),
@@ -80,6 +81,7 @@ VERBS = (
         "show whether callers of one module can use another in its place",
         (
             ("fnabi diff old.vmfb new.vmfb", "the changes, then the verdict"),
+            ("fnabi diff --html -o page.html old.vmfb new.vmfb", "the same as a page"),
             ("fnabi diff released/ built/", "the modules of two folders, by name"),
         ),
         status="0 if callers of OLD can use NEW, 1 for a breaking change, 2 for wrong usage, 3 for"

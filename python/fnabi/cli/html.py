@@ -1,0 +1,100 @@
+"""``fnabi inspect --html`` and ``fnabi diff --html``: pages in one file."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from fnabi.cli.ending import ended_by_signals
+from fnabi.files import write_whole
+
+if TYPE_CHECKING:
+    from fnabi.compat import Comparison
+    from fnabi.vmfb import Module
+
+_NOT_WITH = (
+    *("json", "function", "imports", "needs", "rodata", "debug"),
+    *("disassemble", "run_library", "inputs", "extract"),
+)
+"""The options that choose what `inspect` shows, of which a page has everything."""
+
+
+def add_html(verb: argparse.ArgumentParser, what: str) -> None:
+    verb.add_argument(
+        "--html", action="store_true", help=f"write a page about {what}, which needs no other file"
+    )
+    verb.add_argument(
+        "-o", "--output", metavar="FILE", help="with --html, the file to write (default: output)"
+    )
+
+
+def check_html(arguments: argparse.Namespace) -> bool:
+    """Return whether a page is wanted, and end the command where options contradict each other."""
+    if not arguments.html:
+        if arguments.output is not None:
+            arguments.usage("--output is only allowed with --html")
+        return False
+    for option in _NOT_WITH:
+        if getattr(arguments, option, None):
+            option = option.removesuffix("_library")
+            arguments.usage(f"--{option} is not allowed with --html")
+    if arguments.output is None and sys.stdout.isatty():
+        arguments.usage("--html on a terminal needs --output FILE")
+    return True
+
+
+def inspect_library_html(arguments: argparse.Namespace, source: str | bytes) -> int:
+    from fnabi import html, library
+
+    shown: library.Library | library.LibraryFile
+    if not arguments.metadata:
+        shown = library.read(source)
+    elif isinstance(source, bytes):
+        arguments.usage(
+            "--metadata is not allowed with standard input: loading a library needs a file"
+        )
+    else:
+        shown = library.load_module(source)
+    return _write(arguments, html.render(shown, _name(arguments.file)))
+
+
+def inspect_module_html(arguments: argparse.Namespace, module: Module) -> int:
+    from fnabi import html
+
+    return _write(arguments, html.render(module, _name(arguments.file)))
+
+
+def write_diff_html(
+    arguments: argparse.Namespace, modules: tuple[Module, Module], found: Comparison
+) -> None:
+    from fnabi import html
+
+    files = _names(arguments.old, arguments.new)
+    _write(arguments, html.render_diff(modules[0], modules[1], files, found))
+
+
+def _name(file: str) -> str:
+    return "standard input" if file == "-" else os.path.basename(file)
+
+
+def _names(*files: str) -> tuple[str, str]:
+    """Return the names of two files; of equal ones, with the folders that tell them apart."""
+    parts = [
+        [_name(file)] if file == "-" else os.path.normpath(file).split(os.sep) for file in files
+    ]
+    count = 1
+    while parts[0][-count:] == parts[1][-count:] and count < max(map(len, parts)):
+        count += 1
+    old, new = (os.sep.join(each[-count:]) for each in parts)
+    return old, new
+
+
+def _write(arguments: argparse.Namespace, page: str) -> int:
+    if arguments.output is None:
+        sys.stdout.write(page)
+        return 0
+    with ended_by_signals(), write_whole(arguments.output) as output:
+        output.write(page.encode("ascii"))
+    return 0

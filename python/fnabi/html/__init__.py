@@ -1,0 +1,133 @@
+"""Pages of HTML about modules and libraries, each in one file that needs nothing else.
+
+A page has a table of functions to search and sort, typed signatures and structures, the sizes of
+all data as a picture, and the bytecode of each function::
+
+    >>> from pathlib import Path
+    >>> from fnabi import html, vmfb
+    >>> with vmfb.open("model.vmfb") as module:
+    ...     _ = Path("page.html").write_text(html.render(module, "model.vmfb"))
+
+The page loads nothing, and its policy forbids the browser to. All that comes from a file is data in
+JSON, which the page's script inserts as text; it shows control characters escaped. What exceeds the
+limits of a page is left out, and the page says so.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Iterable
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from fnabi.errors import CallError, type_name
+from fnabi.html.diff_data import diff_data
+from fnabi.html.library_data import library_data
+from fnabi.html.module_data import module_data
+from fnabi.library import Library, LibraryFile
+from fnabi.text import one_line
+from fnabi.vmfb import Module
+
+if TYPE_CHECKING:
+    from fnabi.compat import Comparison
+
+__all__ = ["render", "render_diff"]
+
+_SHARED = ("document", "types", "table")
+"""The scripts of every page, before its own."""
+
+_OWN = {
+    "module": ("module_functions", "module_code", "module_storage", "module_needs", "module"),
+    "library": ("library",),
+    "diff": ("diff",),
+}
+
+
+def render(shown: Module | Library | LibraryFile, file: str = "") -> str:
+    """Render a page about a module or a library.
+
+    The types of a library's functions come from functions of the library, which run where it is
+    loaded: a `Library`, not a `LibraryFile`.
+
+    Args:
+        shown: The module or library.
+        file: The name of its file, for the title.
+
+    Returns:
+        The page, which has only ASCII characters.
+
+    Raises:
+        CallError: When `shown` is something else, or a closed module.
+        FormatError: When an export refers to a function that the module does not have.
+
+    """
+    if isinstance(shown, Module):
+        data, blocks = module_data(shown)
+        return _page("module", data, file, blocks)
+    if isinstance(shown, (Library, LibraryFile)):
+        return _page("library", library_data(shown), file)
+    raise CallError(
+        f"html.render: shown: expected Module, Library or LibraryFile, got {type_name(shown)}"
+    )
+
+
+def render_diff(
+    old: Module,
+    new: Module,
+    files: tuple[str, str] = ("", ""),
+    comparison: Comparison | None = None,
+) -> str:
+    """Render a page about the differences of two modules for their callers.
+
+    Args:
+        old: The module that callers were written for.
+        new: The module that they would use.
+        files: The names of the files, for the title.
+        comparison: The result of `compat.compare`, if it is there already.
+
+    Returns:
+        The page, which has only ASCII characters.
+
+    Raises:
+        CallError: When a module is closed.
+        FormatError: When an export refers to a function that its module does not have.
+
+    """
+    return _page("diff", diff_data(old, new, comparison), " \N{RIGHTWARDS ARROW} ".join(files))
+
+
+def _page(kind: str, data: dict[str, Any], file: str, blocks: Iterable[str] = ()) -> str:
+    from fnabi import __version__
+
+    style = _part("page.css")
+    script = "".join(_part(f"{name}.js") for name in (*_SHARED, *_OWN[kind]))
+    content = json.dumps({"kind": kind, "file": file, "version": __version__, **data})
+    fields = {
+        "TITLE": f"{one_line(file) or kind} - fnabi",
+        "STYLE_HASH": _hash(style),
+        "SCRIPT_HASH": _hash(script),
+        "STYLE": style,
+        # Only in strings are these characters possible; escaped, none of them ends the element.
+        "DATA": content.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026"),
+        "BLOCKS": "\n".join(
+            f'<script type="text/plain" id="block-{index}">{block}</script>'
+            for index, block in enumerate(blocks)
+        ),
+        "SCRIPT": script,
+    }
+    page = []
+    for position, part in enumerate(_part("template.html").split("@@")):
+        value = fields[part] if position % 2 else part
+        page.append(html.escape(value) if part == "TITLE" else value)
+    return "".join(page).encode("ascii", "xmlcharrefreplace").decode("ascii")
+
+
+def _part(name: str) -> str:
+    return files(__package__).joinpath(name).read_text("ascii")
+
+
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,80 @@
+"""The data of a page about the differences of two modules."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from fnabi import compat
+from fnabi.errors import FormatError
+from fnabi.html.limits import Kept
+from fnabi.html.module_data import head_data
+from fnabi.html.values import signature_value, type_value
+from fnabi.types import Signature, Type
+from fnabi.vmfb import Module
+
+__all__ = ["diff_data"]
+
+_TYPES = get_args(Type)
+
+
+def diff_data(old: Module, new: Module, comparison: compat.Comparison | None) -> dict[str, Any]:
+    """Return the data of a comparison, which is made if it is None."""
+    found = compat.compare(old, new) if comparison is None else comparison
+    kept = Kept()
+    changes = kept.rows(found.changes, "changes", "fnabi diff shows them all.")
+    by_function: dict[str | None, list[compat.Change]] = {}
+    for change in changes:
+        by_function.setdefault(change.function, []).append(change)
+    own = by_function.pop(None, [])
+    names = {export.name for module in (old, new) for export in module.exports}
+    return {
+        "verdict": found.verdict,
+        "old": head_data(old),
+        "new": head_data(new),
+        "own": [_change(each, kept) for each in own],
+        "changed": [
+            {
+                "name": kept.text(name or ""),
+                "old": _signature(old, name or ""),
+                "new": _signature(new, name or ""),
+                "changes": [_change(each, kept) for each in of_function],
+            }
+            for name, of_function in by_function.items()
+        ],
+        "unchanged": kept.texts(
+            kept.rows(
+                sorted(names - by_function.keys()), "unchanged functions", "fnabi inspect has them."
+            )
+        ),
+        "left_out": kept.all_left_out(),
+    }
+
+
+def _change(change: compat.Change, kept: Kept) -> dict[str, Any]:
+    return {
+        "kind": change.kind,
+        "severity": change.severity,
+        "path": kept.text(change.path),
+        "old": _side(change.old, change.old_text, kept),
+        "new": _side(change.new, change.new_text, kept),
+    }
+
+
+def _side(value: object, text: str, kept: Kept) -> list[Any] | None:
+    """Return a value of a change, as a type or a signature where it is one."""
+    if value is None:
+        return None
+    if isinstance(value, Signature):
+        return ["signature", signature_value(value)]
+    if isinstance(value, _TYPES):
+        return ["type", type_value(value)]
+    return ["text", kept.text(text)]
+
+
+def _signature(module: Module, name: str) -> list[Any] | None:
+    """Return the signature of a function, None where there is none."""
+    try:
+        export = module.exports[name]
+        return signature_value(export.signature, export.proofs)
+    except (KeyError, FormatError):
+        return None

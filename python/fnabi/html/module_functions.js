@@ -1,0 +1,167 @@
+"use strict";
+// The functions of a module: their table, and what opens under a row.
+
+const rows = [...data.exports, ...data.internal.map((each) => ({ ...each, internal: true }))];
+const hasTypes = (row) => Array.isArray(row.signature);
+
+function shownSignature(row) {
+  if (hasTypes(row)) return signatureNode(row.signature);
+  if (row.problem) return h("span.error", row.problem.split("\n")[0]);
+  return h("span.muted", row.registers);
+}
+
+function functionTable() {
+  return dataTable({
+    label: "Functions",
+    noun: ["function", "functions"],
+    rows,
+    columns: [
+      { title: "Function", key: (row) => row.name, cell: (row) => nameCell(row) },
+      { title: "Signature", start: true, cell: shownSignature },
+      { title: "Types from", key: (row) => row.source || "", cell: sourceCell },
+      {
+        title: "Bytecode",
+        numeric: true,
+        key: (row) => (row.code ? row.code[1] : null),
+        cell: (row) => row.code && bytes(row.code[1]),
+      },
+    ],
+    text: (row) =>
+      [
+        row.name,
+        hasTypes(row) ? signatureText(row.signature) : row.registers,
+        row.source || "",
+        row.place || "",
+        row.async ? "async" : "",
+      ].join("\n"),
+    filters: [
+      { title: "Errors", alarm: true, test: hasError },
+      { title: "Notices", test: (row) => (row.notes || []).length > 0 },
+      { title: "Async", test: (row) => row.async },
+      { title: "Internal", hides: true, test: (row) => row.internal },
+    ],
+    detail: functionDetail,
+    anchor: (row) => row.name,
+  });
+}
+
+const hasError = (row) =>
+  Boolean(row.problem) || row.source === null || row.attrs.some(([key, , error]) => error && key !== "iree.abi.declaration");
+
+function nameCell(row) {
+  return [
+    nameNode(row.name),
+    row.async && badge("async", "plain", "asynchronous: its last two arguments are fences"),
+    hasError(row) && badge("error", "breaking"),
+    (row.notes || []).length > 0 && badge(counted(row.notes.length, "notice"), "unknown"),
+    row.internal && badge("internal", "plain", "not exported"),
+  ];
+}
+
+const SOURCES = {
+  "iree.abi": "the attribute iree.abi",
+  "iree.abi.declaration": "the declaration that the compiler wrote for people",
+  f: "the raw function ABI",
+  bytecode: "what the bytecode proves",
+  cconv: "the calling convention, which has registers only",
+};
+
+const sourceCell = (row) =>
+  h("span.muted", { title: SOURCES[row.source] || null }, row.source === "iree.abi.declaration" ? "declaration" : row.source || "-");
+
+function functionDetail(row) {
+  return [
+    row.problem && lines("pre.error", row.problem),
+    (row.notes || []).length > 0 && h("ul.notes", row.notes.map((note) => h("li", note))),
+    hasTypes(row) && valueTable(row),
+    structures(row),
+    facts([
+      ["Source", row.place && h("bdi.code", row.place)],
+      ["Calling convention", h("span", h("code", row.convention), h("br"), h("span.muted", row.registers))],
+      ["Buffers of a call", row.sizes && bufferSizes(row.sizes)],
+      ["Memory of the caller", row.transients],
+      ["Requires", (row.features || []).join(", ")],
+    ]),
+    row.attrs.length > 0 && attributeList("Attributes", row.attrs),
+    command(row),
+    codeOf(row),
+  ];
+}
+
+const bufferSizes = ([inputs, results, spans]) =>
+  `${counted(inputs, "byte")} of arguments${spans ? " and more for each element of a span" : ""},` +
+  ` ${counted(results, "byte")} of results`;
+
+function valueTable(row) {
+  const sides = [["inputs", row.signature[0]], ["results", row.signature[1]]];
+  const values = sides.flatMap(([side, types]) =>
+    types.map((type, index) => {
+      const [name, inner] = type[0] === "named" ? [type[1], type[2]] : ["", type];
+      const size = sizeOf(inner);
+      return h(
+        "tr",
+        h("th", { scope: "row" }, h("span.muted", `${side}[${index}] `), name && nameNode(name)),
+        h("td", typeNode(inner), aliasOf(row, side, index)),
+        h("td.numeric", size !== null && bytes(size)),
+      );
+    }),
+  );
+  if (values.length === 0) return h("p.muted", "No arguments and no results.");
+  return h("table.values", h("caption.hidden", "Arguments and results"), h("tbody", values));
+}
+
+function aliasOf(row, side, index) {
+  const alias = side === "results" && (row.aliases || [])[index];
+  if (alias)
+    return h("span.muted", alias[1] === "storage" ? ` shares the storage of inputs[${alias[0]}]` : ` is inputs[${alias[0]}]`);
+  const stored = side === "inputs" && (row.storage || []).find(([argument]) => argument === index);
+  return stored && h("span.muted", ` receives results[${stored[1]}]`);
+}
+
+// The size of a value in bytes, where all its dims are known.
+function sizeOf([kind, dtype, shape]) {
+  if (kind !== "buffer" || shape === null || shape.some((dim) => typeof dim !== "number")) return null;
+  const match = /^(bool|[a-z]+(\d+)(?:_\w+?)?)(?:x(\d+))?$/.exec(dtype);
+  if (!match) return null;
+  const bits = (match[2] ? Number(match[2]) : 8) * Number(match[3] || 1);
+  return Math.ceil((shape.reduce((product, dim) => product * dim, 1) * bits) / 8);
+}
+
+function structures(row) {
+  const trees = [];
+  for (const [side, types] of hasTypes(row) ? [["inputs", row.signature[0]], ["results", row.signature[1]]] : [])
+    types.forEach((type, index) => {
+      if (isNested(type)) trees.push(h("div", h("h4", `${side}[${index}]`), typeTree(type)));
+    });
+  if (row.sip)
+    ["inputs", "results"].forEach((side, index) => {
+      trees.push(h("div", h("h4", `${side}, by index of the flat list`), sipTree(row.sip[index])));
+    });
+  return trees.length > 0 && h("section", h("h3", "Structure"), h("div.trees", trees));
+}
+
+function attributeList(title, attrs) {
+  const shown = attrs.map(([key, value, error]) =>
+    h("div", h("dt", h("bdi", key)), h("dd", h("bdi.code", value), error && lines("pre.error", error))),
+  );
+  return h("section", h("h3", title), h("dl.attributes", shown));
+}
+
+// The flags of inputs are words of a shell already.
+function command(row) {
+  if (!row.run || row.internal || row.name.startsWith("__") || row.name.search(UNPRINTABLE) >= 0) return false;
+  if (row.run.length < row.signature[0].length) return false;
+  const quoted = (text) => (/^[\w.,=@%+:/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+  const file = data.file.search(UNPRINTABLE) >= 0 || data.file === "" ? "FILE" : quoted(data.file);
+  const parts = [`iree-run-module --module=${file}`, quoted(`--function=${row.name}`), ...row.run];
+  const text = parts.join(" \\\n  ");
+  const shown = lines("pre.command", text);
+  const copy = h("button.small", { type: "button", onclick: copied }, "Copy");
+  function copied() {
+    navigator.clipboard.writeText(text).then(
+      () => (copy.textContent = "Copied"),
+      () => getSelection().selectAllChildren(shown),
+    );
+  }
+  return h("section", h("h3", "Call with example values ", copy), shown);
+}

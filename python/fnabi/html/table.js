@@ -1,0 +1,281 @@
+"use strict";
+// Tables to search, sort, filter and open by row, with the mouse and the keyboard.
+
+const CHUNK = 100;
+
+// A table of `rows`.
+//
+// columns   { title, cell(row), key(row), numeric, start }; `key` makes a column sortable, the
+//           first column is the head of its row
+// text      (row) => the text that the search looks into; without it there is no search
+// filters   { title, test(row), alarm }, as buttons that limit the rows; `hides` for one whose
+//           rows are hidden unless it is pressed
+// detail    (row) => the content that opens under a row
+// anchor    (row) => the text in the address of an open row
+function dataTable({ label, noun, rows, columns, text, filters = [], detail, anchor }) {
+  const entries = rows.map((row, index) => ({ row, index, text: null, body: null }));
+  let order = null; // the column and the direction of sorting
+  let found = entries;
+  let rendered = 0;
+
+  const table = h("table", { class: detail ? "data opens" : "data" });
+  const caption = h("caption.hidden", label);
+  const head = h("tr");
+  const status = h("p.status", { role: "status" });
+  const more = h("button.more", { type: "button", onclick: () => render(CHUNK) });
+  table.append(caption, h("thead", head));
+
+  const heads = columns.map((column) => {
+    const title = column.key
+      ? h("button", { type: "button", onclick: () => sortBy(column) }, column.title, h("span.order"))
+      : column.title;
+    const cell = h("th", { scope: "col", class: column.numeric ? "numeric" : null }, title);
+    if (column.key) cell.setAttribute("aria-sort", "none");
+    head.append(cell);
+    return cell;
+  });
+
+  const hidden = filters.filter((filter) => filter.hides);
+  const pressed = new Set();
+  const buttons = filters.map((filter) => {
+    const count = rows.filter(filter.test).length;
+    const button = h(
+      `button.filter${filter.alarm ? ".alarm" : ""}`,
+      { type: "button", "aria-pressed": "false", onclick: press },
+      filter.title,
+      " ",
+      h("span.count", grouped(count)),
+    );
+    function press() {
+      if (!pressed.delete(filter)) pressed.add(filter);
+      button.setAttribute("aria-pressed", pressed.has(filter));
+      update();
+    }
+    return count > 0 && button;
+  });
+
+  const box = text && searchBox();
+
+  function searchBox() {
+    return h("input", {
+      type: "search",
+      placeholder: `Search ${noun[1]}`,
+      "aria-label": `Search ${noun[1]}`,
+      autocomplete: "off",
+      spellcheck: "false",
+      oninput: update,
+      onkeydown: (event) => {
+        if (event.key === "Escape") {
+          event.preventDefault();
+          if (box.value === "") box.blur();
+          box.value = "";
+          update();
+        } else if (event.key === "ArrowDown" || event.key === "Enter") {
+          const first = table.querySelector(".toggle");
+          if (!first) return;
+          event.preventDefault();
+          first.focus();
+          if (event.key === "Enter" && first.getAttribute("aria-expanded") === "false") first.click();
+        }
+      },
+    });
+  }
+
+  function sortBy(column) {
+    const first = Boolean(column.numeric); // the largest number first
+    if (!order || order.column !== column) order = { column, down: first };
+    else if (order.down === first) order = { column, down: !first };
+    else order = null;
+    for (const [index, each] of columns.entries())
+      if (each.key)
+        heads[index].setAttribute(
+          "aria-sort",
+          order && order.column === each ? (order.down ? "descending" : "ascending") : "none",
+        );
+    update();
+  }
+
+  function compare(one, other) {
+    const a = order.column.key(one.row);
+    const b = order.column.key(other.row);
+    const missing = (a === null) - (b === null); // always last
+    const less = typeof a === "string" ? a.localeCompare(b, "en", { numeric: true }) : a - b;
+    return missing || (order.down ? -less : less) || one.index - other.index;
+  }
+
+  function matches(entry, words) {
+    if (entry.text === null) entry.text = text(entry.row).toLowerCase();
+    return words.every((word) => entry.text.includes(word));
+  }
+
+  function update() {
+    const words = box ? box.value.toLowerCase().split(/\s+/).filter(Boolean) : [];
+    const wanted = [...pressed].filter((filter) => !filter.hides);
+    const off = hidden.filter((filter) => !pressed.has(filter));
+    const shownAtAll = entries.filter(({ row }) => !off.some((filter) => filter.test(row)));
+    found = shownAtAll.filter(
+      (entry) =>
+        (wanted.length === 0 || wanted.some((filter) => filter.test(entry.row))) &&
+        (words.length === 0 || matches(entry, words)),
+    );
+    if (order) found = [...found].sort(compare);
+    for (const body of [...table.tBodies]) body.remove();
+    rendered = 0;
+    render(CHUNK);
+    const all = counted(shownAtAll.length, ...noun);
+    status.textContent = found.length === shownAtAll.length ? all : `${grouped(found.length)} of ${all}`;
+    highlight(words);
+  }
+
+  function render(count) {
+    const bodies = found.slice(rendered, rendered + count).map(bodyOf);
+    table.append(...bodies);
+    rendered += bodies.length;
+    const left = found.length - rendered;
+    more.hidden = left === 0;
+    more.textContent = `Show ${grouped(Math.min(left, CHUNK))} more of ${grouped(left)}`;
+  }
+
+  function bodyOf(entry) {
+    if (entry.body) return entry.body;
+    const { row } = entry;
+    const cells = columns.map((column, index) => {
+      const content = column.cell(row);
+      const attributes = { class: column.numeric ? "numeric" : column.start ? "start" : null, "data-title": column.title };
+      if (index > 0) return h("td", attributes, content);
+      return h("th", { scope: "row", ...attributes }, detail ? toggleOf(entry, content) : content);
+    });
+    entry.body = h("tbody", { onclick: detail && ((event) => openByClick(event, entry)) }, h("tr", cells));
+    return entry.body;
+  }
+
+  function toggleOf(entry, content) {
+    const id = newId();
+    entry.toggle = h(
+      "button.toggle",
+      { type: "button", "aria-expanded": "false", "aria-controls": id, onclick: () => toggle(entry), onkeydown: move },
+      content,
+    );
+    entry.id = id;
+    return entry.toggle;
+  }
+
+  function openByClick(event, entry) {
+    if (event.target.closest("button, a, input, .detail") || String(getSelection()) !== "") return;
+    toggle(entry);
+  }
+
+  function toggle(entry, open = entry.toggle.getAttribute("aria-expanded") === "false") {
+    entry.toggle.setAttribute("aria-expanded", open);
+    entry.body.classList.toggle("open", open);
+    if (open && !entry.opened) {
+      const name = entry.toggle.textContent;
+      entry.opened = h(
+        "tr.detail",
+        { id: entry.id, onkeydown: (event) => closeByKey(event, entry) },
+        h("td", { colspan: columns.length }, h("div.detail", { role: "region", "aria-label": name }, detail(entry.row))),
+      );
+      entry.body.append(entry.opened);
+    }
+    if (entry.opened) entry.opened.hidden = !open;
+    if (anchor) remember(open ? anchor(entry.row) : "");
+  }
+
+  function closeByKey(event, entry) {
+    if (event.key !== "Escape") return;
+    event.preventDefault();
+    toggle(entry, false);
+    entry.toggle.focus();
+  }
+
+  function move(event) {
+    const all = [...table.querySelectorAll(".toggle")];
+    const at = all.indexOf(event.currentTarget);
+    if (event.key === "Escape") {
+      event.preventDefault();
+      if (event.currentTarget.getAttribute("aria-expanded") === "true") event.currentTarget.click();
+      else if (box) box.focus();
+      return;
+    }
+    const moves = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 };
+    if (!(event.key in moves) || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    if (event.key === "ArrowUp" && at === 0 && box) {
+      box.focus();
+      return;
+    }
+    if (moves[event.key] >= all.length && rendered < found.length) {
+      render(CHUNK);
+      table.querySelectorAll(".toggle")[at + 1].focus();
+      return;
+    }
+    const next = all[Math.max(0, Math.min(all.length - 1, moves[event.key]))];
+    next.focus();
+    next.scrollIntoView({ block: "nearest" });
+  }
+
+  // Show, open and focus the row with an anchor; return whether there is one.
+  function openAnchor(name) {
+    const entry = entries.find((each) => anchor(each.row) === name);
+    if (!entry) return false;
+    if (!found.includes(entry)) {
+      for (const filter of hidden) pressed.add(filter);
+      for (const button of buttons) if (button) button.setAttribute("aria-pressed", "true");
+      update();
+    }
+    while (!entry.body || !entry.body.isConnected) render(CHUNK);
+    toggle(entry, true);
+    entry.toggle.focus();
+    entry.body.scrollIntoView({ block: "start" });
+    return true;
+  }
+
+  // Mark the words in the heads of rows, where the browser can.
+  function highlight(words) {
+    if (!text || typeof Highlight === "undefined") return;
+    CSS.highlights.delete("search");
+    const ranges = [];
+    for (const name of words.length ? table.querySelectorAll("tbody th .name") : []) {
+      for (const node of name.childNodes) {
+        if (node.nodeType !== Node.TEXT_NODE) continue;
+        for (const word of words) {
+          const at = node.data.toLowerCase().indexOf(word);
+          if (at < 0 || at + word.length > node.data.length) continue;
+          const range = new Range();
+          range.setStart(node, at);
+          range.setEnd(node, at + word.length);
+          ranges.push(range);
+        }
+      }
+    }
+    if (ranges.length) CSS.highlights.set("search", new Highlight(...ranges));
+  }
+
+  update();
+  const shownButtons = buttons.filter(Boolean);
+  const tools = (box || shownButtons.length > 0) && h(
+    "div.tools",
+    box && h("div.search", { role: "search" }, box, h("kbd", { "aria-hidden": "true" }, "/")),
+    shownButtons.length > 0 && h("div.filters", { role: "group", "aria-label": "Filters" }, shownButtons),
+    status,
+  );
+  return { nodes: [tools || status, table, more], openAnchor };
+}
+
+// Keep the open row in the address, so that a link shows it.
+function remember(name) {
+  try {
+    const hash = name === "" ? "" : `#${encodeURIComponent(name)}`; // not of a name that is no text
+    history.replaceState(null, "", hash || location.pathname + location.search);
+  } catch {
+    // Some browsers refuse this for pages from files. Links then open the page itself.
+  }
+}
+
+function remembered() {
+  try {
+    return decodeURIComponent(location.hash.slice(1));
+  } catch {
+    return "";
+  }
+}
