@@ -1305,10 +1305,10 @@ FNABI_API int64_t fnabi_scan_array(fnabi_scan* scan, struct ArrowArray* out);
  *     runpath   DT_RUNPATH, or else DT_RPATH, or nil
  *     needed    the libraries it is linked with
  *     then      the symbols that it exports whose names begin with
- *               "__tvm_ffi_" or "__fnabi_", in the order of the table. kind:
- *               "function", "object" or "other"; value: the address before
- *               relocation
- *     then      its undefined symbols whose names begin with "TVMFFI"; weak:
+ *               "__tvm_ffi_", "__fnabi_" or "__TVM", in the order of the
+ *               table. kind: "function", "object" or "other"; value: the
+ *               address before relocation
+ *     then      its undefined symbols whose names begin with "TVM"; weak:
  *               whether the symbol may be missing */
 
 /* Decodes a whole library. Errors have paths such as "segments[2]",

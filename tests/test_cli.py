@@ -894,9 +894,10 @@ LIBRARY = Path(__file__).parent / "c" / "corpus" / "library" / "gnu_hash"
 SHOWN_LIBRARY = """\
 library libadd.so, 64-bit little-endian ELF for x86-64
 linked with libtvm_ffi.so, libc.so.6
-libtvm_ffi is linked: the library cannot be loaded without it
+libtvm_ffi is used where it is installed
   requires TVMFFIErrorSetRaised
   may use TVMFFIGetVersion
+  fnabi provides TVMFFIErrorSetRaised where libtvm_ffi is not installed
 errors are kept in its own slot where libtvm_ffi is not loaded
 3 TVM-FFI functions
   add
@@ -941,6 +942,8 @@ def test_inspect_a_library_json() -> None:
             "needed_to_call": True,
             "required": ["TVMFFIErrorSetRaised"],
             "optional": ["TVMFFIGetVersion"],
+            "variables": [],
+            "provided": ["TVMFFIErrorSetRaised"],
         },
         "error_slot": True,
         "registers": {"functions": False, "types": False},

@@ -2,24 +2,26 @@
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #endif
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
 
 #include "lane/lane.h"
 /* after Python.h, which settles what the system headers offer */
 #include "value/tensor.h"
 
-/* What libtvm_ffi keeps for each thread: the current stream of each device, and
+/* What the runtime keeps for each thread: the current stream of each device, and
  * the allocator of TVMFFIEnvTensorAlloc. Both are set for the time of a call,
- * and set back afterwards, however it ends. */
+ * and set back afterwards, however it ends. They are in libtvm_ffi where it is
+ * loaded, and here where it is not. */
 
-typedef int (*set_stream)(int32_t type, int32_t id, void* stream, void** old);
-typedef int (*set_allocator)(fnabi_dl_allocate* allocate, int global,
-                             fnabi_dl_allocate** old);
-typedef fnabi_dl_allocate* (*get_allocator)(void);
-
-static struct {
-  set_stream stream;
-  set_allocator allocator;
-} runtime;
+typedef struct environment_functions {
+  int (*set_stream)(int32_t type, int32_t id, void* stream, void** old);
+  void* (*get_stream)(int32_t type, int32_t id);
+  int (*set_allocator)(fnabi_dl_allocate* allocate, int global,
+                       fnabi_dl_allocate** old);
+  fnabi_dl_allocate* (*get_allocator)(void);
+  int (*allocate)(fnabi_dl_tensor* like, void** out);
+} environment_functions;
 
 LANE_THREAD lane_arguments* lane_converting;
 LANE_THREAD const struct fnabi_dl_exchange* lane_exchange;
@@ -41,16 +43,164 @@ static int allocate(fnabi_dl_tensor* like, fnabi_dl_versioned** out,
   return -1;
 }
 
+/* The streams of a thread that are not NULL; freed when the thread ends. */
+typedef struct stream_table {
+  size_t count, capacity;
+  struct {
+    fnabi_dl_device device;
+    void* stream;
+  } of[];
+} stream_table;
+static LANE_THREAD stream_table* streams;
+static pthread_key_t streams_key;
+static pthread_once_t streams_once = PTHREAD_ONCE_INIT;
+static bool streams_freed; /* whether the key exists */
+
+static void make_key(void) {
+  streams_freed = pthread_key_create(&streams_key, free) == 0;
+}
+
+static size_t find_stream(int32_t type, int32_t id) {
+  size_t i = 0, count = streams != NULL ? streams->count : 0;
+  while (i < count &&
+         (streams->of[i].device.type != type || streams->of[i].device.id != id))
+    i++;
+  return i;
+}
+
+static bool grow_streams(void) {
+  size_t count = streams != NULL ? streams->count : 0, capacity = count * 2 + 4;
+  if (streams != NULL && count < streams->capacity) return true;
+  stream_table* more =
+      realloc(streams, sizeof *more + capacity * sizeof *more->of);
+  if (more == NULL) return false;
+  more->count = count;
+  more->capacity = capacity;
+  streams = more;
+  pthread_once(&streams_once, make_key);
+  if (streams_freed) pthread_setspecific(streams_key, more);
+  return true;
+}
+
+static int own_set_stream(int32_t type, int32_t id, void* stream, void** old) {
+  size_t i = find_stream(type, id);
+  bool found = streams != NULL && i < streams->count;
+  if (old != NULL) *old = found ? streams->of[i].stream : NULL;
+  if (stream == NULL) {
+    if (found) streams->of[i] = streams->of[--streams->count];
+    return 0;
+  }
+  if (!found) {
+    if (!grow_streams()) return -1;
+    streams->of[i].device = (fnabi_dl_device){type, id};
+    streams->count++;
+  }
+  streams->of[i].stream = stream;
+  return 0;
+}
+
+static void* own_get_stream(int32_t type, int32_t id) {
+  size_t i = find_stream(type, id);
+  return streams != NULL && i < streams->count ? streams->of[i].stream : NULL;
+}
+
+static LANE_THREAD fnabi_dl_allocate* own_allocator;
+static fnabi_dl_allocate* own_global_allocator = allocate;
+
+static int own_set_allocator(fnabi_dl_allocate* to, int global,
+                             fnabi_dl_allocate** old) {
+  if (old != NULL) *old = own_allocator;
+  if (global)
+    __atomic_store_n(&own_global_allocator, to, __ATOMIC_RELEASE);
+  else
+    own_allocator = to;
+  return 0;
+}
+
+static fnabi_dl_allocate* own_get_allocator(void) {
+  return own_allocator != NULL
+             ? own_allocator
+             : __atomic_load_n(&own_global_allocator, __ATOMIC_ACQUIRE);
+}
+
+static void raise_text(void* context, const char* kind, const char* message) {
+  *(bool*)context = true;
+  lane_error_put_text(kind, &message, 1);
+}
+
+static int own_allocate(fnabi_dl_tensor* like, void** out) {
+  fnabi_dl_allocate* allocator = own_get_allocator();
+  fnabi_dl_versioned* made = NULL;
+  bool raised = false;
+  const char* problem = "the allocator returned no tensor";
+  *out = NULL;
+  if (allocator != NULL && allocator(like, &made, &raised, raise_text) == 0 &&
+      made != NULL)
+    *out = fnabi_tensor_of_versioned(made, &problem);
+  if (*out != NULL) return 0;
+  if (!raised)
+    raise_text(&raised, problem != NULL ? "RuntimeError" : "MemoryError",
+               problem != NULL ? problem : "out of memory");
+  return -1;
+}
+
+static const environment_functions own = {own_set_stream, own_get_stream,
+                                          own_set_allocator, own_get_allocator,
+                                          own_allocate};
+static environment_functions found;
+static const environment_functions* runtime = &own;
+
+/* Moves the streams of this thread that were set before libtvm_ffi was loaded.
+ */
+static const environment_functions* now(void) {
+  const environment_functions* in = __atomic_load_n(&runtime, __ATOMIC_ACQUIRE);
+  if (in != &own && streams != NULL)
+    while (streams->count != 0) {
+      size_t i = --streams->count;
+      in->set_stream(streams->of[i].device.type, streams->of[i].device.id,
+                     streams->of[i].stream, NULL);
+    }
+  return in;
+}
+
 void lane_environment_find(void* library) {
-  void *stream = dlsym(library, "TVMFFIEnvSetStream"),
-       *set = dlsym(library, "TVMFFIEnvSetDLPackManagedTensorAllocator"),
-       *get = dlsym(library, "TVMFFIEnvGetDLPackManagedTensorAllocator");
-  if (stream == NULL || set == NULL || get == NULL) return;
-  memcpy(&runtime.stream, &stream, sizeof stream);
-  memcpy(&runtime.allocator, &set, sizeof set);
-  get_allocator current;
-  memcpy(&current, &get, sizeof get);
-  if (current() == NULL) runtime.allocator(allocate, 1, NULL);
+  static const char* const names[] = {
+      "TVMFFIEnvSetStream", "TVMFFIEnvGetStream",
+      "TVMFFIEnvSetDLPackManagedTensorAllocator",
+      "TVMFFIEnvGetDLPackManagedTensorAllocator", "TVMFFIEnvTensorAlloc"};
+  enum { COUNT = sizeof names / sizeof *names };
+  void* symbols[COUNT];
+  _Static_assert(sizeof symbols == sizeof found, "one pointer for each name");
+  for (size_t i = 0; i < COUNT; i++)
+    if ((symbols[i] = dlsym(library, names[i])) == NULL) return;
+  memcpy(&found, symbols, sizeof found);
+  if (found.get_allocator() == NULL) found.set_allocator(allocate, 1, NULL);
+  __atomic_store_n(&runtime, &found, __ATOMIC_RELEASE);
+  now();
+}
+
+int lane_stream_set(int32_t type, int32_t id, void* stream, void** old) {
+  if (type < 0 || id < 0) {
+    const char* text = "the type or the index of the device is negative";
+    lane_error_put_text("ValueError", &text, 1);
+    return -1;
+  }
+  return now()->set_stream(type, id, stream, old);
+}
+
+void* lane_stream_get(int32_t type, int32_t id) {
+  return type < 0 || id < 0 ? NULL : now()->get_stream(type, id);
+}
+
+int lane_allocator_set(fnabi_dl_allocate* to, int global,
+                       fnabi_dl_allocate** old) {
+  return now()->set_allocator(to, global, old);
+}
+
+fnabi_dl_allocate* lane_allocator_get(void) { return now()->get_allocator(); }
+
+int lane_tensor_allocate(fnabi_dl_tensor* like, void** out) {
+  return now()->allocate(like, out);
 }
 
 int lane_environment_enter(const lane_arguments* arguments,
@@ -60,8 +210,7 @@ int lane_environment_enter(const lane_arguments* arguments,
   *environment = (lane_environment){0};
   if (lane_chosen.made) of = lane_chosen.exchange;
   if (device_of != NULL && device_of->stream_of != NULL &&
-      runtime.stream != NULL && arguments->device.type >= 0 &&
-      arguments->device.id >= 0) {
+      arguments->device.type >= 0 && arguments->device.id >= 0) {
     void* stream = NULL;
     environment->device = arguments->device;
     if (device_of->stream_of(environment->device.type, environment->device.id,
@@ -71,12 +220,12 @@ int lane_environment_enter(const lane_arguments* arguments,
       return -1;
     }
     environment->has_stream =
-        runtime.stream(environment->device.type, environment->device.id, stream,
-                       &environment->stream) == 0;
+        now()->set_stream(environment->device.type, environment->device.id,
+                          stream, &environment->stream) == 0;
   }
-  if (of != NULL && of->allocate != NULL && runtime.allocator != NULL)
+  if (of != NULL && of->allocate != NULL)
     environment->has_allocator =
-        runtime.allocator(of->allocate, 0, &environment->allocator) == 0;
+        now()->set_allocator(of->allocate, 0, &environment->allocator) == 0;
   environment->exchange = lane_exchange;
   lane_exchange = of != NULL && of->object_of != NULL ? of : NULL;
   return 0;
@@ -84,10 +233,10 @@ int lane_environment_enter(const lane_arguments* arguments,
 
 void lane_environment_leave(const lane_environment* environment) {
   if (environment->has_stream)
-    runtime.stream(environment->device.type, environment->device.id,
-                   environment->stream, NULL);
+    now()->set_stream(environment->device.type, environment->device.id,
+                      environment->stream, NULL);
   if (environment->has_allocator)
-    runtime.allocator(environment->allocator, 0, NULL);
+    now()->set_allocator(environment->allocator, 0, NULL);
   lane_exchange = environment->exchange;
 }
 
@@ -103,8 +252,7 @@ static PyObject* environment_stream(PyObject* module, PyObject* args) {
   if (stream == NULL && PyErr_Occurred()) return NULL;
   void* old = NULL;
   lane_error_find();
-  if (runtime.stream == NULL || type < 0 || id < 0) Py_RETURN_NONE;
-  if (runtime.stream(type, id, stream, &old) != 0) {
+  if (lane_stream_set(type, id, stream, &old) != 0) {
     lane_error_raise(NULL, -1);
     return NULL;
   }
@@ -141,7 +289,7 @@ static PyMethodDef environment_methods[] = {
     {"set_stream", environment_stream, METH_VARARGS,
      "set_stream(type, id, stream, /)\n--\n\n"
      "Set the current stream of a device for this thread, and return the "
-     "former one;\nNone if libtvm_ffi is not loaded."},
+     "former one."},
     {"set_tensors", environment_tensors, METH_O,
      "set_tensors(type, /)\n--\n\n"
      "Choose the type of tensors for this thread, and return the former "

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* RTLD_DEFAULT, dl_iterate_phdr */
 #endif
 #include <dlfcn.h>
+#include <stdlib.h>
 #ifdef __linux__
 #include <link.h>
 #endif
@@ -82,16 +83,13 @@ static int read_loads(struct dl_phdr_info* info, size_t size, void* loads) {
 }
 #endif
 
-/* Whether a library has been loaded since the last call; true if unknown. */
-static bool loads_changed(void) {
-#ifdef __linux__
-  static unsigned long long known;
+/* Returns how often a library has been loaded, or 0 if unknown. */
+static unsigned long long count_loads(void) {
   unsigned long long loads = 0;
+#ifdef __linux__
   dl_iterate_phdr(read_loads, &loads);
-  if (loads != 0 && loads == known) return false;
-  known = loads;
 #endif
-  return true;
+  return loads;
 }
 
 /* A library asks with TVMFFIEnvCheckSignals whether a signal waits for Python.
@@ -116,19 +114,28 @@ static void register_signals(void* library) {
   }
 }
 
+/* Several threads may search at once, without a lock, which could wait for the
+ * lock of the dynamic linker and the other way round: they all find the same. */
 void lane_error_find(void) {
-  if (slot.take != NULL || !loads_changed()) return;
+  static unsigned long long known;
+  if (__atomic_load_n(&slot.take, __ATOMIC_ACQUIRE) != NULL) return;
+  unsigned long long loads = count_loads();
+  if (loads != 0 && loads == __atomic_load_n(&known, __ATOMIC_ACQUIRE)) return;
   void* library = dlopen("libtvm_ffi.so", RTLD_LAZY | RTLD_NOLOAD);
   if (library == NULL) library = RTLD_DEFAULT;
-  void *set = dlsym(library, "TVMFFIErrorSetRaised"),
-       *take = dlsym(library, "TVMFFIErrorMoveFromRaised");
-  if (set == NULL || take == NULL) return;
-  register_signals(library);
-  lane_environment_find(library);
-  memcpy(&slot.set, &set, sizeof set);
-  void (*function)(void**);
-  memcpy(&function, &take, sizeof take);
-  __atomic_store_n(&slot.take, function, __ATOMIC_RELEASE);
+  void *put = dlsym(library, "TVMFFIErrorSetRaised"),
+       *move = dlsym(library, "TVMFFIErrorMoveFromRaised");
+  if (put != NULL && move != NULL) {
+    register_signals(library);
+    lane_environment_find(library);
+    void (*set)(void*);
+    void (*take)(void**);
+    memcpy(&set, &put, sizeof put);
+    memcpy(&take, &move, sizeof move);
+    __atomic_store_n(&slot.set, set, __ATOMIC_RELEASE);
+    __atomic_store_n(&slot.take, take, __ATOMIC_RELEASE);
+  }
+  __atomic_store_n(&known, loads, __ATOMIC_RELEASE);
 }
 
 /* Returns the error to be raised, of all that wait. `error` is the one from the
@@ -172,7 +179,7 @@ fnabi_error_object* lane_error_take(void) {
 }
 
 void lane_error_put(fnabi_error_object* error) {
-  if (slot.take != NULL) {
+  if (__atomic_load_n(&slot.take, __ATOMIC_ACQUIRE) != NULL) {
     slot.set(error);
     fnabi_object_release(error);
     return;
@@ -183,6 +190,39 @@ void lane_error_put(fnabi_error_object* error) {
     fnabi_object_release(old);
   else
     __atomic_fetch_add(&own_count, 1, __ATOMIC_RELAXED);
+}
+
+void lane_error_put_text(const char* kind, const char* const* parts,
+                         int32_t count) {
+  const fnabi_byte_array none = {"", 0};
+  fnabi_byte_array of = {kind != NULL ? kind : "RuntimeError", 0},
+                   message = {"", 0};
+  of.size = strlen(of.data);
+  if (parts == NULL) count = 0;
+  bool fits = true;
+  for (int32_t i = 0; i < count; i++)
+    if (parts[i] != NULL)
+      fits &= !__builtin_add_overflow(message.size, strlen(parts[i]),
+                                      &message.size);
+  char* text =
+      fits && message.size < PTRDIFF_MAX ? malloc(message.size + 1) : NULL;
+  if (text != NULL) {
+    message.data = text;
+    for (int32_t i = 0; i < count; i++)
+      if (parts[i] != NULL) {
+        size_t n = strlen(parts[i]);
+        memcpy(text, parts[i], n);
+        text += n;
+      }
+  } else {
+    of = (fnabi_byte_array){"MemoryError", 11};
+    message.size = 0;
+  }
+  fnabi_error_object* error =
+      fnabi_error_object_new(&of, &message, &none, 0, NULL);
+  if (text != NULL) free((char*)message.data);
+  lane_error_find();
+  if (error != NULL) lane_error_put(error);
 }
 
 fnabi_error_object* lane_error_begin(void) {

@@ -78,6 +78,8 @@ typedef enum lane_name {
   LANE_MEMBER_SCHEMA, /* fnabi.reflection.member_schema(metadata) */
   LANE_METHOD_SIGNATURE, /* fnabi.reflection.method_signature(method) */
   LANE_METHOD_TYPE,      /* types.MethodType */
+  LANE_FIND_FUNCTION,    /* fnabi.registry.find_function(name) */
+  LANE_LEND_FUNCTION,    /* fnabi.registry.lend_function(name) */
   LANE_INTEGRAL,
   LANE_REAL,
   LANE_NAME_COUNT
@@ -286,18 +288,28 @@ fnabi_object* lane_function_object(PyObject* function);
 
 struct fnabi_dl_versioned;
 
+/* fnabi_dl_allocate */
+typedef int lane_allocate(fnabi_dl_tensor*, struct fnabi_dl_versioned**, void*,
+                          void (*)(void*, const char*, const char*));
+
 /* What was set before a call, to be set again after it. */
 typedef struct lane_environment {
   fnabi_dl_device device;
   void* stream;
-  int (*allocator)(fnabi_dl_tensor*, struct fnabi_dl_versioned**, void*,
-                   void (*)(void*, const char*, const char*));
+  lane_allocate* allocator;
   bool has_stream, has_allocator;
   const struct fnabi_dl_exchange* exchange;
 } lane_environment;
 
-/* Finds the functions of libtvm_ffi. */
+/* Finds the functions of libtvm_ffi. Needs no GIL, like the next ones. */
 void lane_environment_find(void* library);
+/* As the functions of libtvm_ffi, and in its tables where it is loaded. A device
+ * with a negative type or index is an error, or has no stream. */
+int lane_stream_set(int32_t type, int32_t id, void* stream, void** old);
+void* lane_stream_get(int32_t type, int32_t id);
+lane_allocate* lane_allocator_get(void);
+int lane_allocator_set(lane_allocate* to, int global, lane_allocate** old);
+int lane_tensor_allocate(fnabi_dl_tensor* like, void** out);
 /* Sets the current stream, the allocator and lane_exchange as the arguments of
  * a call say. Each enter that succeeds needs a leave. */
 int lane_environment_enter(const lane_arguments* arguments,
@@ -326,7 +338,7 @@ void lane_error_report_end(void);
 
 /* ------------------------------------------------------------- error_slot.c */
 
-/* No function here but lane_error_find needs the GIL. */
+/* No function here needs the GIL. */
 
 /* Looks for the slot of libtvm_ffi, unless it is known or nothing has been
  * loaded since the last time. To be called before any function that may use
@@ -343,11 +355,36 @@ void lane_error_end(fnabi_error_object* left, bool good);
 fnabi_error_object* lane_error_take(void);
 /* Makes an error wait on this thread; takes its reference over. */
 void lane_error_put(fnabi_error_object* error);
+/* The same, of a kind and the parts of a message. The kind may be NULL, for
+ * RuntimeError; parts that are NULL are skipped. */
+void lane_error_put_text(const char* kind, const char* const* parts,
+                         int32_t count);
 /* How many callbacks are running on this thread, one inside the other. */
 extern _Thread_local int lane_callbacks;
 /* Adds the error slot of a library, which fnabi/callee.h describes. Returns
  * false when there is no memory. */
 bool lane_error_slot_add(void* address);
+
+/* --------------------------------------------------------------- parallel.c */
+
+/* The ABI of libtvm_runtime for kernels. No function here needs the GIL. */
+typedef struct lane_parallel_environment {
+  void* barrier; /* NULL for one task */
+  int32_t count; /* of tasks */
+} lane_parallel_environment;
+typedef int lane_parallel_task(int32_t id, lane_parallel_environment* of,
+                               void* data);
+
+/* Runs tasks 0 to `count` - 1, each on a thread of its own, until the last one
+ * ends; 0 means as many as there are processors. Returns 0, or what a task has
+ * returned; its error then waits on this thread. */
+int lane_parallel_launch(lane_parallel_task* task, void* data, int32_t count);
+/* Waits until all tasks of a launch have called it. */
+int lane_parallel_barrier(int32_t id, lane_parallel_environment* of);
+/* Memory of the CPU; NULL with an error that waits on this thread. */
+void* lane_workspace_allocate(int32_t type, int32_t id, uint64_t size,
+                              int32_t code, int32_t bits);
+int lane_workspace_free(int32_t type, int32_t id, void* memory);
 
 /* --------------------------------------------------------------- registry.c */
 
@@ -388,6 +425,7 @@ int lane_tensor_init(PyObject* module);
 int lane_library_init(PyObject* module);
 int lane_environment_init(PyObject* module);
 int lane_registry_init(PyObject* module);
+int lane_stand_in_init(PyObject* module);
 int lane_reflection_init(PyObject* module);
 int lane_columns_init(PyObject* module);
 int lane_arrow_init(PyObject* module);

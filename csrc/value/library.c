@@ -7,7 +7,8 @@
 
 #define FUNCTION_PREFIX "__tvm_ffi_"
 #define OWN_PREFIX "__fnabi_"
-#define RUNTIME_PREFIX "TVMFFI"
+#define VARIABLE_PREFIX "__TVM"
+#define RUNTIME_PREFIX "TVM"
 
 enum { IDENT = 16, ELF_32 = 1, ELF_64, LITTLE = 1, BIG };
 enum { LOAD = 1, DYNAMIC };                                 /* p_type */
@@ -478,7 +479,8 @@ static bool is_exported(const elf* e, const symbol* s) {
          (s->visibility == DEFAULT || s->visibility == PROTECTED) &&
          s->type != TLS &&
          (begins(e, s->name, FUNCTION_PREFIX) ||
-          begins(e, s->name, OWN_PREFIX));
+          begins(e, s->name, OWN_PREFIX) ||
+          begins(e, s->name, VARIABLE_PREFIX));
 }
 
 static bool is_runtime(const elf* e, const symbol* s) {

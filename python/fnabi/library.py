@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from fnabi import _call, _core, registry, schema
+from fnabi import _call, _core, registry, schema, stand_in
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import CallError, FormatError, LibraryError
 from fnabi.files import check_regular, read_or_map
@@ -65,6 +65,10 @@ _RUNTIME = "libtvm_ffi."
 _RUNTIME_FILE = "libtvm_ffi.so"
 _MAIN = "main"
 _CONTEXT = "__tvm_ffi__library_ctx"
+_VARIABLE = "__TVM"
+_OF_RUNTIME = "TVMFFI"
+_OF_TVM = "libtvm"
+_EVERYONE = 0  # RTLD_DEFAULT: the libraries that are loaded for everyone
 _ERROR_SLOT = "__fnabi_error_slot"
 _SET_GLOBAL = "TVMFFIFunctionSetGlobal"
 _REGISTER_TYPE = ("TVMFFITypeRegisterField", "TVMFFITypeRegisterMethod")
@@ -145,8 +149,9 @@ class LibraryFile(_Record, frozen=True):
         soname: The name of the library for the linker (``DT_SONAME``), or None.
         runpath: The folders to search for `needed`, separated by colons, or None.
         needed: The libraries that it is linked with (``DT_NEEDED``).
-        symbols: The exported symbols whose names begin with ``__tvm_ffi_`` or ``__fnabi_``.
-        wanted: The imported symbols whose names begin with ``TVMFFI``.
+        symbols: The exported symbols whose names begin with ``__tvm_ffi_``, ``__fnabi_`` or
+            ``__TVM``.
+        wanted: The imported symbols whose names begin with ``TVM``.
 
     """
 
@@ -212,13 +217,32 @@ class LibraryFile(_Record, frozen=True):
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The symbols of ``libtvm_ffi`` without which calls fail, sorted."""
+        """The symbols of ``libtvm_ffi`` and TVM without which calls fail, sorted."""
         return tuple(sorted({each.name for each in self.wanted if not each.weak}))
 
     @property
     def optional(self) -> tuple[str, ...]:
-        """The symbols of ``libtvm_ffi`` that it uses if they are available, sorted."""
+        """The symbols of ``libtvm_ffi`` and TVM that it uses if they are available, sorted."""
         return tuple(sorted({each.name for each in self.wanted if each.weak}))
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables, one for each function of TVM that it calls so, sorted.
+
+        Their names are those of the functions after ``__``. Who loads the library sets them.
+        """
+        found = (each.name for each in self.symbols if each.kind == "object")
+        return tuple(sorted(name for name in found if name.startswith(_VARIABLE)))
+
+    @property
+    def provided(self) -> tuple[str, ...]:
+        """The functions of ``libtvm_ffi`` and TVM that fnabi provides if they are missing, sorted.
+
+        See `fnabi.stand_in`.
+        """
+        called = {each.removeprefix("__") for each in self.variables}
+        wanted = {each.name for each in self.wanted}
+        return tuple(sorted((called | wanted) & stand_in.names()))
 
     @property
     def registers_functions(self) -> bool:
@@ -233,7 +257,7 @@ class LibraryFile(_Record, frozen=True):
     @property
     def is_linked_with_runtime(self) -> bool:
         """Whether ``libtvm_ffi`` is among the libraries that it is linked with."""
-        return any(os.path.basename(name).startswith(_RUNTIME) for name in self.needed)
+        return any(map(_is_runtime, self.needed))
 
     @property
     def needs_runtime_to_load(self) -> bool:
@@ -250,6 +274,10 @@ class LibraryFile(_Record, frozen=True):
     def has_error_slot(self) -> bool:
         """Whether it stores its errors itself if ``libtvm_ffi`` is missing (``fnabi/callee.h``)."""
         return any(symbol.name == _ERROR_SLOT for symbol in self.symbols)
+
+
+def _is_runtime(needed: str) -> bool:
+    return os.path.basename(needed).startswith(_RUNTIME)
 
 
 _decoder = _core.Decoder(LibraryFile)
@@ -445,7 +473,8 @@ def load_module(path: str | os.PathLike[str]) -> Library:
     """Load a library of TVM-FFI's stable C ABI.
 
     If the library imports symbols of ``libtvm_ffi``, that of the installed package tvm_ffi is
-    loaded, without importing the package; errors and objects are then shared with tvm_ffi. All
+    loaded, without importing the package; errors and objects are then shared with tvm_ffi. Where
+    it is not installed, fnabi provides the functions that kernels import (`fnabi.stand_in`). All
     symbols are resolved at once, so a missing one raises an error here instead of ending the
     process in a call. The library must be an ELF file for this machine.
 
@@ -464,14 +493,16 @@ def load_module(path: str | os.PathLike[str]) -> Library:
     check_regular(name)
     file = read(name)
     _check_machine(name, file)
-    runtime = _runtime(name, file)
-    origin, handle = _open(name, file)
+    runtime = _runtime(file)
+    origin, handle = _open(name, file, _gap(name, file))
     found = Library(name, file, handle)
     slot = _call.library_symbol(handle, _ERROR_SLOT) if file.has_error_slot else None
     if slot is not None:
         _call.add_error_slot(slot)
     if runtime is not None and any(symbol.name == _CONTEXT for symbol in file.symbols):
         found._context = _module_object(origin)
+    if file.variables:
+        _call.stand_in_fill(handle)
     return found
 
 
@@ -479,7 +510,7 @@ _loaded: dict[str, tuple[tuple[int, ...], str, int]] = {}
 """Of each path that was loaded: which file it was, where the code was read from, and the handle."""
 
 
-def _open(name: str, file: LibraryFile) -> tuple[str, int]:
+def _open(name: str, file: LibraryFile, gap: bool) -> tuple[str, int]:
     """Load a file, and give the path that it was loaded from, and the handle.
 
     The dynamic linker knows a library by its path, and would give the old code for a new file.
@@ -489,10 +520,15 @@ def _open(name: str, file: LibraryFile) -> tuple[str, int]:
     known = _loaded.get(name)
     if known is not None and known[0] == identity:
         return known[1:]
-    if known is None and not _was_replaced(name):
-        found = name, _call.open_library(name, False)
+    if known is not None or _was_replaced(name):
+        found = _open_again(name, file, gap)
+    elif _is_unlinked(file):
+        try:
+            found = _open_copy(name, file, gap)
+        except OSError as problem:
+            raise LibraryError(f"{name}: a copy cannot be loaded: {problem}") from problem
     else:
-        found = _open_copy(name, file)
+        found = name, _link(name, gap)
     _loaded[name] = (identity, *found)
     return found
 
@@ -508,7 +544,11 @@ def _was_replaced(name: str) -> bool:
     return f" {os.path.realpath(name)} (deleted)\n" in maps
 
 
-def _open_copy(name: str, file: LibraryFile) -> tuple[str, int]:
+def _link(name: str, gap: bool) -> int:
+    return stand_in.open_library(name) if gap else _call.open_library(name, False)
+
+
+def _open_again(name: str, file: LibraryFile, gap: bool) -> tuple[str, int]:
     old = f"{name}: the file has changed, and the old library is still loaded:"
     registers = [each.name for each in file.wanted if each.name.startswith(_REGISTERS)]
     if registers:
@@ -516,17 +556,27 @@ def _open_copy(name: str, file: LibraryFile) -> tuple[str, int]:
             f"{old} it registers functions or types by name ({registers[0]}), which can be done"
             " once; start a new process"
         )
+    try:
+        return _open_copy(name, file, gap)
+    except OSError as problem:
+        raise LibraryError(f"{old} a copy cannot be loaded: {problem}") from problem
+
+
+def _open_copy(name: str, file: LibraryFile, gap: bool) -> tuple[str, int]:
+    data = Path(name).read_bytes()
+    if _is_unlinked(file):
+        data = stand_in.unlinked(
+            data,
+            {i for i, needed in enumerate(file.needed) if _is_runtime(needed)},
+        )
     # What it looks for beside itself, it has to find beside the copy.
     beside = "$ORIGIN" in (file.runpath or "") or "${ORIGIN}" in (file.runpath or "")
     folder = os.path.dirname(name) if beside else None
     stem = os.path.basename(name).partition(".")[0]
-    try:
-        with tempfile.NamedTemporaryFile(prefix=f"{stem}-", suffix=".so", dir=folder) as copy:
-            copy.write(Path(name).read_bytes())
-            copy.flush()
-            return copy.name, _call.open_library(copy.name, False)
-    except OSError as problem:
-        raise LibraryError(f"{old} a copy cannot be loaded: {problem}") from problem
+    with tempfile.NamedTemporaryFile(prefix=f"{stem}-", suffix=".so", dir=folder) as copy:
+        copy.write(data)
+        copy.flush()
+        return copy.name, _link(copy.name, gap)
 
 
 def _check_machine(name: str, file: LibraryFile) -> None:
@@ -542,27 +592,52 @@ def _check_machine(name: str, file: LibraryFile) -> None:
         )
 
 
-def _runtime(name: str, file: LibraryFile) -> int | None:
+def _runtime(file: LibraryFile) -> int | None:
     """Return the handle of libtvm_ffi, loading it if the library needs it, or None."""
     loaded = _call.loaded_library(_RUNTIME_FILE)
     # A library with its own error slot does not need the runtime's optional symbols.
     wanted = file.needs_runtime_to_call or (file.optional and not file.has_error_slot)
-    if loaded is None and wanted:
+    if loaded is None and (wanted or file.variables):
         loaded = load_runtime()
-        if loaded is None and file.needs_runtime_to_call:
-            wants = ", ".join(file.required) or f"to be linked with {_RUNTIME_FILE}"
-            raise LibraryError(
-                f"{name}: the library needs {_RUNTIME_FILE} ({wants}), which is not installed"
-                " (pip install apache-tvm-ffi)"
-            )
-    if loaded is not None:
-        missing = [each for each in file.required if _call.library_symbol(loaded, each) is None]
-        if missing:
-            raise LibraryError(
-                f"{name}: the library needs {', '.join(missing)}, which the installed"
-                f" {_RUNTIME_FILE} does not have; install a newer apache-tvm-ffi"
-            )
     return loaded
+
+
+def _gap(name: str, file: LibraryFile) -> bool:
+    """Return whether functions of fnabi must stand in for symbols that nothing else has."""
+    runtime = _call.loaded_library(_RUNTIME_FILE)
+    if runtime is not None and file.wanted and not file.is_linked_with_runtime:
+        _call.open_library(_RUNTIME_FILE, True)  # others may have loaded it for themselves alone
+    linked = any(os.path.basename(needed).startswith(_OF_TVM) for needed in file.needed)
+
+    def is_missing(symbol: WantedSymbol) -> bool:
+        if not symbol.name.startswith(_OF_RUNTIME):
+            return not linked and _call.library_symbol(_EVERYONE, symbol.name) is None
+        return all(
+            _call.library_symbol(where, symbol.name) is None for where in (_EVERYONE, runtime or 0)
+        )
+
+    missing = [symbol for symbol in file.wanted if is_missing(symbol)]
+    known = stand_in.names()
+    lacking = sorted({each.name for each in missing if not each.weak and each.name not in known})
+    if lacking or (_is_unlinked(file) and not known):
+        what = ", ".join(lacking) or "to be linked with it"
+        if lacking and not lacking[-1].startswith(_OF_RUNTIME):
+            why = f"{what}, which libtvm_runtime.so may have; load that first"
+        elif runtime is None:
+            why = f"{_RUNTIME_FILE} ({what}), which is not installed (pip install apache-tvm-ffi)"
+        else:
+            why = (
+                f"{what}, which the installed {_RUNTIME_FILE} does not have; install a newer"
+                " apache-tvm-ffi"
+            )
+        raise LibraryError(f"{name}: the library needs {why}")
+    # A library with its own error slot stores its errors there.
+    return any(each.name in known and not (each.weak and file.has_error_slot) for each in missing)
+
+
+def _is_unlinked(file: LibraryFile) -> bool:
+    """Return whether a library is linked with libtvm_ffi, which is not there."""
+    return file.is_linked_with_runtime and _call.loaded_library(_RUNTIME_FILE) is None
 
 
 def load_runtime() -> int | None:

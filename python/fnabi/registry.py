@@ -153,6 +153,24 @@ def runtime_function(name: str) -> _call.Function:
     return function
 
 
+def find_function(name: str) -> _call.Function | None:
+    """Return a global function for a library that asks for it; None if there is none."""
+    use_runtime()
+    return _call.global_function(name) or _own.get(name)
+
+
+_lent: dict[tuple[str, _call.Function], None] = {}
+"""The functions that libraries keep without a reference to them."""
+
+
+def lend_function(name: str) -> _call.Function | None:
+    """Return the same, and keep it for ever, even when another function takes its name."""
+    function = find_function(name)
+    if function is not None:
+        _lent[name, function] = None
+    return function
+
+
 def _check(name: object, function: str) -> str:
     if not isinstance(name, str):
         raise CallError(f"{function}: name: expected str, got {type(name).__name__}")

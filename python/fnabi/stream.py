@@ -24,8 +24,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
 from typing import Any
 
-from fnabi import _call, library
-from fnabi.errors import CallError, LibraryError, type_name
+from fnabi import _call
+from fnabi.errors import CallError, type_name
 from fnabi.tensor import Device, device_parts
 
 __all__ = ["use_raw_stream", "use_tensors", "use_torch_stream"]
@@ -42,7 +42,6 @@ def use_raw_stream(device: Device | object, stream: object) -> Iterator[None]:
 
     Raises:
         CallError: If `stream` is none of these.
-        LibraryError: If ``libtvm_ffi``, which holds the streams, is not installed.
 
     """
     kind, number = device_parts(device)
@@ -67,15 +66,7 @@ def _handle(stream: Any) -> int:
 def _set(kind: int, number: int, handle: int) -> int:
     if kind < 0 or number < 0:
         raise CallError("use_raw_stream: device: expected a type and an index of 0 or more")
-    old = _call.set_stream(kind, number, handle)
-    if old is None:
-        path = library._installed_runtime()
-        if path is None:
-            raise LibraryError("use_raw_stream: libtvm_ffi.so, which holds streams, is missing")
-        _call.open_library(path, True)
-        old = _call.set_stream(kind, number, handle)
-    assert old is not None
-    return old
+    return _call.set_stream(kind, number, handle)
 
 
 @contextmanager

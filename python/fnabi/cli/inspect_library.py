@@ -117,9 +117,18 @@ def _show_library_head(screen: Screen, found: library.LibraryFile, run: bool) ->
         screen.write("run path ", one_line(found.runpath))
     need, style = _runtime_need(found)
     screen.write("libtvm_ffi ", (need, style))
-    for label, names in (("requires", found.required), ("may use", found.optional)):
+    for label, names in (
+        ("requires", found.required),
+        ("may use", found.optional),
+        ("calls by variables", found.variables),
+    ):
         if names:
             screen.write(f"  {label} ", ", ".join(map(one_line, names)))
+    if found.provided:
+        called = {name.removeprefix("__") for name in found.variables}
+        lacking = {*found.required, *found.optional} | called > {*found.provided}
+        functions = ", ".join(found.provided) if lacking else "all of these"
+        screen.write(f"  fnabi provides {functions} where libtvm_ffi is not installed")
     if found.registers_functions or found.registers_types:
         what = [
             noun
@@ -136,13 +145,15 @@ def _show_library_head(screen: Screen, found: library.LibraryFile, run: bool) ->
 
 
 def _runtime_need(found: library.LibraryFile) -> tuple[str, str]:
+    if {*found.required} <= {*found.provided}:
+        return ("is used where it is installed" if found.provided else "is not needed"), "good"
     if found.needs_runtime_to_load:
         if found.is_linked_with_runtime:
             return "is linked: the library cannot be loaded without it", "notice"
         return "is needed when the library is loaded", "notice"
     if found.needs_runtime_to_call:
         return "must be loaded before a function is called", "notice"
-    return ("is used where it is loaded" if found.optional else "is not needed"), "good"
+    return "is used where it is loaded", "good"
 
 
 def _library_json(
@@ -181,6 +192,8 @@ def _library_json(
             "needed_to_call": found.needs_runtime_to_call,
             "required": list(found.required),
             "optional": list(found.optional),
+            "variables": list(found.variables),
+            "provided": list(found.provided),
         },
         "error_slot": found.has_error_slot,
         "registers": {"functions": found.registers_functions, "types": found.registers_types},
