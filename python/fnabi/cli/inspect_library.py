@@ -146,14 +146,13 @@ def _show_library_head(screen: Screen, found: library.LibraryFile, run: bool) ->
 
 def _runtime_need(found: library.LibraryFile) -> tuple[str, str]:
     if {*found.required} <= {*found.provided}:
-        return ("is used where it is installed" if found.provided else "is not needed"), "good"
+        used = found.provided or found.optional
+        return ("is used where it is installed" if used else "is not needed"), "good"
+    if found.is_linked_with_runtime:
+        return "is linked: the library cannot be loaded without it", "notice"
     if found.needs_runtime_to_load:
-        if found.is_linked_with_runtime:
-            return "is linked: the library cannot be loaded without it", "notice"
         return "is needed when the library is loaded", "notice"
-    if found.needs_runtime_to_call:
-        return "must be loaded before a function is called", "notice"
-    return "is used where it is loaded", "good"
+    return "must be loaded before a function is called", "notice"
 
 
 def _library_json(
