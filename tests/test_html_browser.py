@@ -272,6 +272,15 @@ def test_bytecode_is_shown_on_demand(browser: Browser) -> None:
     assert browser.all(".listing") == []
 
 
+def test_source_locations_are_shown(browser: Browser) -> None:
+    path = DATA / "bytecode_types" / "func_abi@3.0.0@vmvx.vmfb"
+    browser.open(html.render(vmfb.open(path)))
+    browser.one("input[type=search]").send_keys("src/func_abi.mlir:10")
+    (toggle,) = browser.all(".toggle")
+    toggle.click()
+    assert "src/func_abi.mlir:10:3" in browser.one("tr.detail").text
+
+
 def test_structures_are_trees(browser: Browser) -> None:
     browser.open(page("abi_records"))
     browser.all(".toggle")[4].click()

@@ -72,11 +72,14 @@ function append(element, children) {
   }
 }
 
+// Longer names scroll in themselves.
+const LONG = 200;
+
 // A name, which a narrow column breaks between its words.
 const nameNode = (name) =>
   h(
-    "bdi.name",
-    String(name)
+    name.length > LONG ? "bdi.name.long" : "bdi.name",
+    name
       .split(/(?<=[._:/$-])(?=\w)/)
       .map((part, index) => [index > 0 && document.createElement("wbr"), part]),
   );
@@ -154,7 +157,7 @@ function pageHeader(kind, name, about, pairs) {
     facts(pairs),
     data.left_out.length > 0 &&
       h(
-        "aside.notice",
+        "aside.aside",
         { "aria-label": "Left out of this page" },
         h("strong", "Left out of this page"),
         h("ul", data.left_out.map((each) => h("li", each))),

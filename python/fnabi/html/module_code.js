@@ -45,7 +45,7 @@ async function listing(ordinal) {
   const firsts = data.code;
   const index = firsts.findLastIndex((first) => first <= ordinal);
   if (index < 0 || index >= firsts.length - 1)
-    return h("p.notice", "This page has no capacity for the bytecode of this function.");
+    return h("p.aside", "This page has no capacity for the bytecode of this function.");
   const all = (await block(index))[ordinal - firsts[index]].split("\n");
   const pre = h("pre.listing", { tabindex: "0", "aria-label": "Bytecode" });
   const add = () => append(pre, all.splice(0, LISTED).map((line) => [lineNodes(line), document.createTextNode("\n")]));

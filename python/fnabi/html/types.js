@@ -35,6 +35,8 @@ const joined = (parts) => parts.map((part, index) => [index > 0 && ", ", part]);
 
 const SHORT = 34;
 
+const keyNode = (key) => h(key.length > LONG ? "bdi.key.long" : "bdi.key", key);
+
 // A short type is kept in one line.
 function typeNode(type) {
   const node = h(`span.${type[0]}`, typeParts(type));
@@ -59,13 +61,13 @@ function typeParts([kind, first, second]) {
     case "dict":
       return [
         symbol("{"),
-        joined(first.map(([key, each]) => [h("bdi.key", key), ": ", typeNode(each)])),
+        joined(first.map(([key, each]) => [keyNode(key), ": ", typeNode(each)])),
         symbol("}"),
       ];
     case "many":
       return [word("list<"), typeNode(first), word(">")];
     case "named":
-      return [h("bdi.key", first), ": ", typeNode(second)];
+      return [keyNode(first), ": ", typeNode(second)];
     case "null":
       return "null";
     default:
