@@ -7,8 +7,8 @@ What a fenced block does depends on its language:
     console         lines that start with "$ " are commands; the lines after each are its output
     sh              commands
 
-A block with ``:caption: NAME`` is the file NAME, and is written before later blocks run. Other
-languages are not run. In output, a line "..." matches any lines, and "..." in a line any text.
+A block of ``{code-block}`` with ``:caption: NAME`` is the file NAME, and is written before later
+blocks run. Other blocks of ``{code-block}`` and other languages are not run. In output, a line "..." matches any lines, and "..." in a line any text.
 The front matter ``needs: duckdb, torch`` names packages, without which the document is skipped;
 ``$NAME`` in it is a program.
 """
@@ -29,16 +29,16 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FENCE = re.compile(
-    r"^(?P<fence>`{3,})(?:\{code-block\} *)?(?P<language>\w+)\n(?P<options>(?::\S+:[^\n]*\n)*)"
+    r"^(?P<fence>`{3,})(?P<shown>\{code-block\} *)?(?P<language>\w+)\n(?P<options>(?::\S+:[^\n]*\n)*)"
     r"(?P<body>.*?)^(?P=fence)$",
     re.M | re.S,
 )
 
 
 class Block(NamedTuple):
-    """A fenced block, with the line it starts on."""
+    """A fenced block, with the line it starts on; one that is only shown has no language."""
 
-    language: str
+    language: str | None
     caption: str | None
     body: str
     line: int
@@ -49,7 +49,8 @@ def blocks(text: str) -> Iterator[Block]:
         caption = re.search(r"^:caption: *(\S+)", match["options"], re.M)
         line = text.count("\n", 0, match.start("body")) + 1
         body = match["body"].lstrip("\n") if match["options"] else match["body"]
-        yield Block(match["language"], caption and caption[1], body, line)
+        language = None if match["shown"] else match["language"]
+        yield Block(language, caption and caption[1], body, line)
 
 
 def require(text: str) -> None:
