@@ -41,7 +41,7 @@ from fnabi.types import (
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Invoker", "Marshaller", "signature_of"]
+__all__ = ["Invoker", "Marshaller", "element_type", "signature_of"]
 
 _UNKNOWN = Unknown()
 _DIM = Scalar(DType("signed", 64))
@@ -244,7 +244,7 @@ class Marshaller:
             allowed_usage=runtime.BufferUsage.DEFAULT,
             device=self._device,
             buffer=array,
-            element_type=runtime.HalElementType(_element_type(element)),
+            element_type=runtime.HalElementType(_known_element_type(element)),
         )
 
     def _pull(self, packed: Any, index: int, type: Type) -> Any:
@@ -341,9 +341,17 @@ _KINDS = {
 _FORMATS = {"e5m2": 0x24, "e4m3fn": 0x25, "e5m2fnuz": 0x26, "e4m3fnuz": 0x27, "e8m0fnu": 0x28}
 
 
-def _element_type(dtype: DType) -> int:
-    """Return the number of IREE's element type: the kind, and the bit count in the low bits."""
+def element_type(dtype: DType) -> int | None:
+    """Return the number of IREE's element type, or None if there is none.
+
+    It is the kind, and the bit count in the low bits.
+    """
     kind = _FORMATS.get(dtype.format) if dtype.format else _KINDS.get(dtype.kind)
-    if kind is None:
+    return None if kind is None else kind << 24 | (8 if dtype.kind == "bool" else dtype.bits)
+
+
+def _known_element_type(dtype: DType) -> int:
+    found = element_type(dtype)
+    if found is None:
         raise _Unfit(f"iree.runtime has no element type {dtype}")
-    return kind << 24 | (8 if dtype.kind == "bool" else dtype.bits)
+    return found

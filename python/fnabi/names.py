@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 __all__ = ["Names", "identifier"]
 
@@ -51,15 +51,20 @@ class Names:
 
     Args:
         taken: Names that the scope has already.
+        reserved: Names that get a ``_`` at their end, as keywords do.
 
     """
 
-    def __init__(self, taken: Iterable[str] = ()) -> None:
+    def __init__(self, taken: Iterable[str] = (), reserved: Collection[str] = ()) -> None:
         self._taken = set(taken)
+        self._reserved = reserved
 
     def add(self, name: str, default: str = "_") -> str:
         """Return a new identifier for a name; the second of equal ones ends in ``_2``."""
-        first = found = identifier(name, default)
+        first = identifier(name, default)
+        if first in self._reserved:
+            first += "_"
+        found = first
         number = 1
         while found in self._taken:
             number += 1

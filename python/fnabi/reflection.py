@@ -524,19 +524,37 @@ def _initialiser_signature(cls: ObjectType) -> Signature:
         if isinstance(found, Signature):
             return found.replace(return_annotation=Signature.empty)
         raise AttributeError
-    fields = [each for each in cls.fields.values() if not each.flags & _NO_INIT]
-    # Those by position first, and of them those without a default.
-    fields.sort(key=lambda each: (bool(each.flags & _BY_NAME), each.has_default))
     try:
-        return Signature([_parameter(field) for field in fields])
+        return Signature([_parameter(field) for field in _accepted_fields(cls)])
     except ValueError as problem:  # a field is named as a keyword of Python
         raise AttributeError(str(problem)) from None
+
+
+def _accepted_fields(cls: ObjectType) -> list[_call.Field]:
+    """Return the fields that an initialiser sets: those by position first, those by name last."""
+    fields = [each for each in cls.fields.values() if not each.flags & _NO_INIT]
+    fields.sort(key=lambda each: (is_by_name(each), each.has_default))
+    return fields
+
+
+def initialiser_fields(cls: ObjectType) -> list[_call.Field] | None:
+    """Return the parameters of an initialiser that accepts fields by name, or None without one."""
+    try:
+        _, by_name = cls.__fnabi_type__.find_initialiser()
+    except CallError:
+        return None
+    return _accepted_fields(cls) if by_name else None
+
+
+def is_by_name(field: _call.Field) -> bool:
+    """Return whether an initialiser accepts a field by name only."""
+    return bool(field.flags & _BY_NAME)
 
 
 def _parameter(field: _call.Field) -> Parameter:
     return Parameter(
         field.name,
-        Parameter.KEYWORD_ONLY if field.flags & _BY_NAME else Parameter.POSITIONAL_OR_KEYWORD,
+        Parameter.KEYWORD_ONLY if is_by_name(field) else Parameter.POSITIONAL_OR_KEYWORD,
         default=field.default if field.has_default else Parameter.empty,
         annotation=field.schema.hint() if field.schema else Parameter.empty,
     )

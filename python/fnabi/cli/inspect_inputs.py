@@ -21,14 +21,14 @@ def add_inputs(verb: argparse.ArgumentParser) -> None:
     )
     verb.add_argument(
         "--dim",
-        type=_dim,
+        type=whole_dim,
         default=DIM,
         metavar="N",
         help=f"the size of each dynamic dim in these flags (default: {DIM})",
     )
 
 
-def _dim(text: str) -> int:
+def whole_dim(text: str) -> int:
     try:
         number = int(text)
     except ValueError:

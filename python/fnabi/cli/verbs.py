@@ -113,6 +113,18 @@ VERBS = (
         (
             ("fnabi call libadd.so add 1 2", "numbers, true, null, texts and JSON"),
             ("fnabi call libadd.so scale @x.npy 0.5", "an array from a file"),
+            ("fnabi call --output=y.npy libadd.so scale @x.npy 0.5", "save what it returns"),
+        ),
+    ),
+    Verb(
+        "stub",
+        "generate code that calls a library or a compiled module",
+        (
+            ("fnabi stub -o add.py libadd.so", "typed Python functions for a library's exports"),
+            ("fnabi stub --global=xgrammar. lib.so", "for what it registers by name"),
+            ("fnabi stub -o model.py model.vmfb", "a typed client over iree.runtime"),
+            ("fnabi stub --format=openapi model.vmfb", "or json-schema, c-header"),
+            ("fnabi stub --format=iree-run-module model.vmfb", "command lines"),
         ),
     ),
     Verb(

@@ -1,0 +1,147 @@
+"""What is generated for a compiled module: its functions, with identifiers for all names."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from fnabi.errors import FormatError
+from fnabi.names import Names
+from fnabi.stub.code import literal
+from fnabi.types import Named, Type
+from fnabi.vmfb import Export, Module
+
+__all__ = ["Entry", "Interface", "Value", "driver", "parameter_scopes", "read"]
+
+_INTERNAL = ("__init", "__deinit", "__notify")
+_FENCES = 2
+
+
+class Value(NamedTuple):
+    """An argument or a result.
+
+    Attributes:
+        name: The name in the module, or one like ``input0``.
+        identifier: A name for code, unique in its function.
+        type: The type, without its name.
+
+    """
+
+    name: str
+    identifier: str
+    type: Type
+
+
+class Entry(NamedTuple):
+    """A function.
+
+    Attributes:
+        export: The export of the module.
+        identifier: A name for code, unique in the module.
+        inputs: The arguments, without the fences of an asynchronous function.
+        results: The results.
+
+    """
+
+    export: Export
+    identifier: str
+    inputs: tuple[Value, ...]
+    results: tuple[Value, ...]
+
+    @property
+    def title(self) -> str:
+        """The name and signature as text."""
+        return f"{self.export.name}{self.export.signature}"
+
+
+class Interface(NamedTuple):
+    """The functions of a module.
+
+    Attributes:
+        name: The name of the module.
+        file: The name of its file.
+        entries: The functions in the order of the module.
+        omitted: The exports without an entry, with the reason: those whose description cannot be
+            read, and the later ones of equal names, which no caller can reach.
+        internal: The names of functions that only the runtime calls.
+
+    """
+
+    name: str
+    file: str
+    entries: tuple[Entry, ...]
+    omitted: tuple[str, ...]
+    internal: tuple[str, ...]
+
+
+def read(module: Module, path: str, reserved: frozenset[str] = frozenset()) -> Interface:
+    """Read the functions of a module.
+
+    Args:
+        module: The open module.
+        path: The path of its file.
+        reserved: Names that no identifier may have.
+
+    """
+    scope = Names(reserved=reserved)
+    entries: list[Entry] = []
+    omitted: list[str] = []
+    internal: list[str] = []
+    seen: set[str] = set()
+    for export in module.exports:
+        name = export.name
+        if name in _INTERNAL:
+            internal.append(name)
+        elif name in seen:
+            omitted.append(f"{literal(name)} is exported twice; the first one is called")
+        else:
+            seen.add(name)
+            try:
+                entries.append(_entry(export, scope.add(name, "function"), reserved))
+            except FormatError as problem:
+                problem.excerpt = None
+                omitted.append(f"{literal(name)} has a description that is malformed: {problem}")
+    return Interface(
+        module.name, os.path.basename(path), tuple(entries), tuple(omitted), tuple(internal)
+    )
+
+
+def driver(module: Module) -> str | None:
+    """Return the driver for the device that a module was compiled for, or None for any device."""
+    try:
+        targets = module.targets
+    except FormatError:  # the bytecode is damaged, or of a version that fnabi cannot read
+        return None
+    device = targets[0].device if targets else None
+    return "local-task" if device == "local" else device
+
+
+def parameter_scopes(module: Module) -> tuple[str, ...]:
+    """Return the scopes of the parameters that a module needs."""
+    try:
+        found = module.parameters
+    except FormatError:
+        return ()
+    return tuple(dict.fromkeys(each.scope or "" for each in found))
+
+
+def _entry(export: Export, identifier: str, reserved: frozenset[str]) -> Entry:
+    signature = export.signature
+    inputs, results = signature.inputs, signature.results
+    if export.is_async and export.source in ("bytecode", "cconv"):
+        inputs = inputs[:-_FENCES]
+    scope = Names(reserved=reserved)
+    return Entry(
+        export,
+        identifier,
+        tuple(_value(type, f"input{index}", scope) for index, type in enumerate(inputs)),
+        tuple(_value(type, f"result{index}", scope) for index, type in enumerate(results)),
+    )
+
+
+def _value(type: Type, default: str, scope: Names) -> Value:
+    name = type.name if isinstance(type, Named) else default
+    inner = type
+    while isinstance(inner, Named):
+        inner = inner.type
+    return Value(name, scope.add(name, default), inner)
