@@ -19,6 +19,7 @@ keys are ignored.
 
 from __future__ import annotations
 
+import keyword
 import re
 from inspect import Parameter, Signature
 from typing import Final, TypeAlias, TypeVar
@@ -406,12 +407,14 @@ def signature(schema: Schema | None, names: tuple[str, ...] | None = None) -> Si
     Args:
         schema: The types of the function, or None if they are unknown.
         names: The names of the parameters, by which arguments may be passed. The ABI has none:
-            without them the parameters are positional and named ``arg0`` and so on, or ``*args``
-            if their number is unknown.
+            without them, or if Python allows no parameters of such names, the parameters are
+            positional and named ``arg0`` and so on, or ``*args`` if their number is unknown.
 
     """
     if not isinstance(schema, FunctionSchema):
         schema = FunctionSchema(TypeSchema("Any"), None)
+    if names is not None and not _are_parameters(names):
+        names = None
     if names is not None and (schema.params is None or len(schema.params) == len(names)):
         hints = [each.hint() for each in schema.params or (TypeSchema("Any"),) * len(names)]
         parameters = [
@@ -426,3 +429,9 @@ def signature(schema: Schema | None, names: tuple[str, ...] | None = None) -> Si
             for index, each in enumerate(schema.params)
         ]
     return Signature(parameters, return_annotation=schema.result.hint(result=True))
+
+
+def _are_parameters(names: tuple[str, ...]) -> bool:
+    """Return whether names are identifiers, each another one, and no keywords."""
+    valid = all(name.isidentifier() and not keyword.iskeyword(name) for name in names)
+    return valid and len({*names}) == len(names)

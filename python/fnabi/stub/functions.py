@@ -27,6 +27,7 @@ def parameters(
     names: Sequence[str] | None,
     spelling: ModuleSpelling,
     skip: int = 0,
+    taken: Sequence[str] = (),
 ) -> Parameters:
     """Return the parameters of a function.
 
@@ -36,9 +37,10 @@ def parameters(
             their number is unknown.
         spelling: How their types are spelled.
         skip: The number of parameters that are left out, 1 for the object of a method.
+        taken: Names that no parameter may have.
 
     """
-    scope = Names(reserved=RESERVED)
+    scope = Names(taken, reserved=RESERVED)
     params = described.params if isinstance(described, schema.FunctionSchema) else None
     if params is not None:
         params = params[skip:]
@@ -88,7 +90,8 @@ def thin_function(
 
     """
     described = function_.schema
-    found = parameters(described, function_.names, spelling)
+    taken = [] if target is None else [target]
+    found = parameters(described, function_.names, spelling, taken=taken)
     result = result_hint(described, spelling)
     call = f"{target}({', '.join(found.passed)})"
     if target is None:

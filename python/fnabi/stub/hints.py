@@ -44,7 +44,7 @@ HINT_WORDS = frozenset(
 )
 """The names that hints and the lines around them use."""
 
-RESERVED = HINT_WORDS | {"annotations", "self", "super", "LIBRARY", "MODULE"}
+RESERVED = HINT_WORDS | {"annotations", "self", "super", "LIBRARY", "MODULE", "_library"}
 """The names that generated modules use themselves."""
 
 TENSOR_LIKE = [

@@ -39,7 +39,7 @@ def exported(path: str, *, interface: bool = False, output: str | None = None) -
     if not loaded.functions:
         by_name = loaded.file.registers_functions or loaded.file.registers_types
         hint = "; it registers by name, see --global" if by_name else ""
-        raise NotFoundError(f"{path}: the library exports no function{hint}")
+        raise NotFoundError(f"the library exports no function{hint}")
     functions = {name: loaded[name] for name in loaded.functions}
     return _Module(path, interface, output).write(
         f"Functions of {os.path.basename(path)}",
@@ -77,7 +77,7 @@ def registered(
     names = [name for name in registry.list_global_func_names() if name.startswith(prefix)]
     keys = [key for key in reflection.list_type_keys() if key.startswith(prefix)]
     if not names and not keys:
-        raise NotFoundError(f"{path}: no function or type is registered under {prefix!r}")
+        raise NotFoundError(f"no function or type is registered under {prefix!r}")
     return _Module(path, interface, output).write(
         f"Functions and types {prefix}* of {os.path.basename(path)}",
         {name: name[len(prefix) :] or name for name in sorted(names)},
