@@ -16,6 +16,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 import corpus
 from fnabi import SignatureBuilder, columns, columns_split, iree_abi, raw, signature, vmfb
 from fnabi._fnabi import ffi, lib
+from fnabi.bytecode_types import _types_by_message, decode_types
 from fnabi.vmfb_export import _exports_by_message
 
 DATA = Path(__file__).parents[1] / "tests/data/vmfb"
@@ -57,6 +58,8 @@ PATHS: dict[str, tuple[list[Any], Function, Function]] = {
     "iree.abi text to objects": (IREE_ABI, iree_abi.parse, iree_abi._parse_by_message),
     "exports of 3 functions": ([SMALL] * 100, exports, plain_exports),
     "exports of 300 functions": ([LARGE], exports, plain_exports),
+    "types of 3 functions": ([SMALL] * 100, decode_types, _types_by_message),
+    "types of 300 functions": ([LARGE], decode_types, _types_by_message),
     "verify 3 functions": ([SMALL] * 100, vmfb.verify, plain_verify),
     "builder, an integer": (
         [*range(2000)],

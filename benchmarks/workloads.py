@@ -74,6 +74,21 @@ def vmfb_signatures() -> Workload:
     return lambda _: [export.signature for export in read(data).exports], [None]
 
 
+def types(data: Iterable[bytes]) -> Workload:
+    read = resolve_name("fnabi.vmfb:from_buffer")
+    return lambda each: read(each).bytecode_types, [*data]
+
+
+def needs() -> Workload:
+    read = resolve_name("fnabi.vmfb:from_buffer")
+    return lambda data: read(data).targets, [MODULE.read_bytes()] * 10
+
+
+def verify() -> Workload:
+    read, check = resolve_name("fnabi.vmfb:from_buffer"), resolve_name("fnabi.bytecode:verify")
+    return lambda data: check(read(data)), [MODULE.read_bytes()] * 10
+
+
 def columns(abi: str, texts: list[Any]) -> Workload:
     decode = resolve_name("fnabi:decode_columns")
     return lambda texts: decode(texts, abi=abi), [texts]
@@ -135,6 +150,10 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "declaration parse": lambda: on("declaration:parse", corpus.declarations(COUNT)),
     "vmfb from_buffer": lambda: on("vmfb:from_buffer", repeat(MODULE.read_bytes(), 10)),
     "vmfb signatures": vmfb_signatures,
+    "bytecode verify": verify,
+    "bytecode types": lambda: types([MODULE.read_bytes()] * 10),
+    "bytecode types distinct": lambda: types([(DATA / "many_300.vmfb").read_bytes()]),
+    "needs targets": needs,
     "columns raw": lambda: columns("raw", corpus.raw(COUNT)),
     "columns sip": lambda: columns("sip", corpus.sip(COUNT)),
     "scan files": scan,
@@ -149,7 +168,10 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
 
 NOUNS = list(dict.fromkeys(name.split()[0] for name in WORKLOADS))
 
-INSIDE = {"columns": COUNT, "scan": COUNT, "array": COUNT, "map": COUNT, "vmfb signatures": 300}
+INSIDE = {
+    **dict.fromkeys(("columns", "scan", "array", "map"), COUNT),
+    **dict.fromkeys(("vmfb signatures", "bytecode types distinct"), 300),
+}
 """How many units an item consists of, where that is not one; by name or noun."""
 
 

@@ -763,7 +763,8 @@ FNABI_API int64_t fnabi_bytecode_check(const char* data, size_t size,
                                        fnabi_error* error);
 
 /* The types of arguments and results that the bytecode proves. The message has
- * for each function by ordinal nil, where nothing is known, or
+ * for each function by ordinal nil, where nothing is known; or the ordinal of
+ * an earlier function, whose calling convention and code are the same; or
  *   [[inputs, results], [dims, aliases, fences]]
  *     inputs, results  types, one for each register of the calling convention:
  *             BUFFER for a buffer view that on every path to a return is

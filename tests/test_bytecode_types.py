@@ -526,6 +526,32 @@ def test_functions_that_share_their_code() -> None:
     assert 100 < len(known) < 2000
 
 
+def test_equal_functions_share_their_types() -> None:
+    data = (DATA.parent / "vmfb" / "many_vm_2000.vmfb").read_bytes()
+    types = vmfb.from_buffer(data).bytecode_types
+    assert len(types) == 2000
+    assert all(each is types[0] for each in types)
+
+
+def test_equal_code_with_other_register_counts_is_not_shared() -> None:
+    """The code is out of range in the second function, so that nothing is known about it."""
+    code = b"\x79\x5a\x01\0\x01\x80"
+    functions = [(0, 6, 1, 2, 2), (0, 6, 1, 2, 1), (0, 6, 1, 2, 2)]
+    first, second, third = module_of(code, functions, "0rr_r").bytecode_types
+    assert str(first) == "(ref<?>, ref<?>) -> (ref<?>)"
+    assert second is None
+    assert third is first
+
+
+def test_functions_that_call_are_not_shared() -> None:
+    """What a function returns that calls itself is unknown, but not to a function of its code."""
+    code = b"\x79\x58" + struct.pack("<IHHHH", 0, 1, 0x8000, 1, 0x8001) + b"\x5a\0\x01\0\x01\x80"
+    functions = [(0, len(code), 1, 2, 2)] * 2
+    first, second = module_of(code, functions, "0r_r").bytecode_types
+    assert str(first) == str(second) == "(ref<?>) -> (ref<?>)"
+    assert first is not second
+
+
 def test_lists_that_are_changed_often() -> None:
     """Functions that set the last item that counts to one argument and the other, and so on."""
     begin = b"\x79\x12" + struct.pack("<IHH", 0, 0, 0x8002)  # list.alloc

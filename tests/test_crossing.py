@@ -32,6 +32,14 @@ from fnabi import (
     types,
     vmfb,
 )
+from fnabi.bytecode_types import (
+    Alias,
+    Fences,
+    FunctionTypes,
+    Proofs,
+    _types_by_message,
+    decode_types,
+)
 from fnabi.errors import LayoutWarning
 from fnabi.vmfb_export import Export, _exports_by_message, decode_exports
 from layouts import KINDS, differing, differs
@@ -63,12 +71,16 @@ CROSSINGS = [
     Crossing("iree_abi", "parse", "RecordDecoder.iree_abi", "iree_abi._parse_by_message"),
     Crossing("vmfb", "exports", "RecordDecoder.exports", "vmfb_export._exports_by_message"),
     Crossing("vmfb", "verify", "RecordDecoder.verify", "vmfb._verify_by_cffi"),
+    Crossing("bytecode_types", "types", "RecordDecoder.types", "bytecode_types._types_by_message"),
     Crossing("signature", "integer", "signature_integer", "signature._encode_integer"),
     Crossing("signature", "span", "signature_span", "signature._encode_span"),
     Crossing("columns", "decode", "columns_add", "columns_split._pack"),
 ]
 
-RECORDS = [types.DType, *get_args(types.Type), types.Signature, iree_abi.Signature, Export]
+RECORDS = [
+    *(types.DType, *get_args(types.Type), types.Signature, iree_abi.Signature, Export),
+    *(Alias, Fences, FunctionTypes, Proofs),
+]
 """Every class that the lane fills in place."""
 
 
@@ -90,6 +102,7 @@ def test_the_fast_ways_are_taken() -> None:
     assert iree_abi._parse == types.decoder.iree_abi
     assert vmfb._verify == types.decoder.verify
     assert decode_exports is not _exports_by_message
+    assert decode_types is not _types_by_message
     assert _records._differing == []
 
 
@@ -139,6 +152,7 @@ def same_module(data: bytes) -> None:
         assert [export.attrs.pairs for export in fast[1]] == [
             export.attrs.pairs for export in plain[1]
         ]
+    assert outcome(decode_types, data) == outcome(_types_by_message, data)
 
 
 def test_raw_over_all_vectors() -> None:

@@ -77,11 +77,22 @@ static bool side_fail(fnabi_error* error, int32_t code, size_t at,
   return false;
 }
 
+static inline bool is_register(char letter) {
+#define BIT(letter) (UINT64_C(1) << ((letter) - '@'))
+  const uint64_t registers =
+      BIT('i') | BIT('I') | BIT('f') | BIT('F') | BIT('r');
+#undef BIT
+  unsigned index = (unsigned char)letter - (unsigned)'@';
+  return index < 64 && (registers >> index & 1) != 0;
+}
+
 /* Reads the side that begins at `at`, up to the '_' or the end. */
 static bool read_side(const char* data, size_t size, size_t at, int which,
                       side* s, fnabi_error* error) {
   place in = {0, false, 0};
   s->begin = at;
+  while (at < size && is_register(data[at])) at++; /* all, in most texts */
+  in.item = at - s->begin;
   for (;; at++) {
     bool end = at == size || (which == ARGUMENTS && data[at] == '_');
     if (end && !in.span) break;
@@ -158,7 +169,7 @@ static void write_name(char letter, fnabi_writer* w) {
   fnabi_pack_ascii(w, type_of(letter)->name);
 }
 
-static void write_type(char letter, fnabi_writer* w) {
+void fnabi_cconv_write_type(char letter, fnabi_writer* w) {
   bool integer = letter == 'i' || letter == 'I';
   fnabi_dtype dtype = {integer ? FNABI_DTYPE_SIGNLESS : FNABI_DTYPE_FLOAT,
                        8u * type_of(letter)->size, "", 0};
@@ -188,7 +199,7 @@ static void write_arguments(const char* data, side s, fnabi_writer* w,
       continue;
     }
     side span = read_span(data, at, s);
-    if (write == write_type) {
+    if (write == fnabi_cconv_write_type) {
       fnabi_pack_array(w, 2);
       fnabi_pack_int(w, FNABI_TYPE_HOMOGENEOUS_LIST);
       fnabi_pack_array(w, 2);
@@ -207,8 +218,8 @@ bool fnabi_cconv_write_signature(const char* data, size_t size, fnabi_writer* w,
   side sides[2];
   if (!fnabi_cconv_sides(data, size, sides, error)) return false;
   fnabi_pack_array(w, 2);
-  write_arguments(data, sides[ARGUMENTS], w, write_type);
-  write_registers(data, sides[RESULTS], w, write_type);
+  write_arguments(data, sides[ARGUMENTS], w, fnabi_cconv_write_type);
+  write_registers(data, sides[RESULTS], w, fnabi_cconv_write_type);
   return true;
 }
 

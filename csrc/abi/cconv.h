@@ -10,6 +10,9 @@
 bool fnabi_cconv_write_signature(const char* data, size_t size, fnabi_writer* w,
                                  fnabi_error* error);
 
+/* Appends the type of a register. */
+void fnabi_cconv_write_type(char letter, fnabi_writer* w);
+
 /* The text of one side of a calling convention, without the 'v'. */
 typedef struct fnabi_cconv_side {
   size_t begin;

@@ -83,10 +83,16 @@ typedef struct decoder {
   uint8_t messages[KNOWN_CAPACITY];
 } decoder;
 
+/* The classes of what bytecode proves. */
+typedef struct types_classes {
+  const lane_record *function, *signature, *proofs, *alias, *fences;
+} types_classes;
+
 typedef struct builder {
   const decoder* decoder;
   const uint8_t* at;
-  memo* shared; /* or NULL */
+  memo* shared;               /* or NULL */
+  const types_classes* types; /* or NULL */
 } builder;
 
 /* A big-endian number of `bytes` bytes. */
@@ -232,12 +238,13 @@ static PyObject* build_known(builder* b, const uint8_t* end, build* item) {
   return Py_NewRef(found);
 }
 
-/* The value from b->at to `end`, taken from those built before. */
+/* The value from b->at to `end`, taken from those built before. Values of
+ * different kinds may have equal messages, so the kind is part of the key. */
 static PyObject* build_shared(builder* b, const uint8_t* end, build* item) {
   const uint8_t* start = b->at;
   size_t size = (size_t)(end - start);
   if (size > SHARED_SIZE || b->shared == NULL) return item(b);
-  uint64_t key = key_of(start, size);
+  uint64_t key = key_of(start, size) ^ (uint64_t)(uintptr_t)item << 8;
   PyObject* found = memo_find(b->shared, key, start);
   if (found != NULL) {
     b->at = start + size;
@@ -408,11 +415,61 @@ static PyObject* build_export(builder* b, const export_classes* of) {
                   : call(of->unreadable, fields, of->class->count);
 }
 
+/* A record of plain values. */
+static PyObject* build_pair(builder* b, const lane_record* class) {
+  PyObject* fields[2];
+  b->at++;
+  fields[0] = build_plain(b);
+  fields[1] = build_plain(b);
+  return lane_record_make(class, fields);
+}
+
+static PyObject* build_some_alias(builder* b) {
+  return build_pair(b, b->types->alias);
+}
+
+static PyObject* build_alias(builder* b) {
+  return *b->at == 0xC0 ? build_plain(b)
+                        : build_shared(b, skip(b->at), build_some_alias);
+}
+
+static PyObject* build_aliases(builder* b) {
+  return build_tuple(b, build_alias);
+}
+
+static PyObject* build_fences(builder* b) {
+  return build_pair(b, b->types->fences);
+}
+
+static PyObject* build_proofs(builder* b) {
+  PyObject* fields[3];
+  b->at++;
+  fields[0] = build_shared(b, skip(b->at), build_plain);
+  fields[1] = build_shared(b, skip(b->at), build_aliases);
+  fields[2] = build_shared(b, skip(b->at), build_fences);
+  return lane_record_make(b->types->proofs, fields);
+}
+
+static PyObject* build_side(builder* b) { return build_tuple(b, build_type); }
+
+/* What is known about a function, or None. */
+static PyObject* build_function_types(builder* b) {
+  PyObject *fields[2], *sides[2];
+  if (*b->at == 0xC0) return build_plain(b);
+  b->at += 2; /* the heads of the function and the signature */
+  for (int i = 0; i < 2; i++)
+    sides[i] = build_shared(b, skip(b->at), build_side);
+  fields[0] = lane_record_make(b->types->signature, sides);
+  fields[1] = build_shared(b, skip(b->at), build_proofs);
+  return lane_record_make(b->types->function, fields);
+}
+
 /* ------------------------------------------------------------------ decoder */
 
 #define SCRATCH 4096 /* bytes on the stack */
 #define GUESS_MAX (1u << 22)
 #define ALONE (1u << 15) /* inputs of this size release the GIL */
+#define MANY (1u << 15)  /* modules of this size may have many equal objects */
 
 typedef int64_t core_decoder(const char* data, size_t size, uint8_t* out,
                              size_t capacity, fnabi_error* error);
@@ -525,7 +582,7 @@ static PyObject* read_signature(decoder* self, PyObject* const* args,
     return NULL;
   }
   if (message_read(self, args[0], run, 0, &m)) {
-    builder b = {self, m.bytes, NULL};
+    builder b = {self, m.bytes, NULL, NULL};
     value = build_signature(&b, class);
   }
   message_close(&m);
@@ -568,8 +625,58 @@ static PyObject* decoder_exports(decoder* self, PyObject* const* args,
   size_t guess = (size_t)size < GUESS_MAX / 2 ? 2 * (size_t)size : GUESS_MAX;
   if (message_read(self, args[0], fnabi_vmfb_exports, guess, &m)) {
     memo shared = {0};
-    builder b = {self, m.bytes, &shared};
+    builder b = {self, m.bytes, &shared, NULL};
     value = build_exports(&b, &of);
+  }
+  message_close(&m);
+  return value;
+}
+
+/* A function of the types of an earlier one is the earlier one's index. */
+static PyObject* build_types(builder* b) {
+  size_t count = take_count(b);
+  PyObject* types = PyTuple_New((Py_ssize_t)count);
+  for (size_t i = 0; i < count && types != NULL; i++) {
+    bool equal = !is_array(*b->at) && *b->at != 0xC0;
+    PyObject* made;
+    if (!equal) {
+      made = build_function_types(b);
+    } else {
+      uint8_t head = *b->at++;
+      size_t index = head < 0x80 ? head : (size_t)wide(b, 1u << (head & 3));
+      made = Py_NewRef(PyTuple_GetItem(types, (Py_ssize_t)index));
+    }
+    if (made == NULL || PyTuple_SetItem(types, (Py_ssize_t)i, made) < 0)
+      Py_CLEAR(types);
+  }
+  return types;
+}
+
+/* The second argument is a tuple of the classes in types_classes. */
+static PyObject* decoder_types(decoder* self, PyObject* const* args,
+                               Py_ssize_t count) {
+  enum { CLASS_COUNT = 5, PROOFS = 2 };
+  const lane_record* of[CLASS_COUNT];
+  message m;
+  PyObject* value = NULL;
+  if (!check_count(count, 2) ||
+      !check_count(PyTuple_Size(args[1]), CLASS_COUNT))
+    return NULL;
+  for (Py_ssize_t i = 0; i < CLASS_COUNT; i++) {
+    size_t fields = i == PROOFS ? 3 : 2;
+    of[i] = lane_record_get(PyTuple_GetItem(args[1], i), fields, fields);
+    if (of[i] == NULL) return NULL;
+  }
+  types_classes classes = {of[0], of[1], of[2], of[3], of[4]};
+  Py_ssize_t size = PyBytes_Size(args[0]);
+  if (size < 0) return NULL;
+  size_t guess = (size_t)size / 2 < GUESS_MAX ? (size_t)size / 2 : GUESS_MAX;
+  if (message_read(self, args[0], fnabi_bytecode_signatures, guess, &m)) {
+    memo shared;
+    bool many = (size_t)size >= MANY;
+    if (many) memset(&shared, 0, sizeof shared);
+    builder b = {self, m.bytes, many ? &shared : NULL, &classes};
+    value = build_types(&b);
   }
   message_close(&m);
   return value;
@@ -599,7 +706,7 @@ static const char* const known_dtypes[] = {
     "f32",  "f64",  "bf16", "index", "complex<f32>", "complex<f64>"};
 
 static bool know(decoder* self, fnabi_writer* w, size_t start, build* item) {
-  builder b = {self, self->messages + start, NULL};
+  builder b = {self, self->messages + start, NULL, NULL};
   size_t size = w->size - start;
   PyObject* object = item(&b);
   if (object == NULL) return false;
@@ -703,11 +810,9 @@ static void decoder_dealloc(decoder* self) {
 /* Methods of this form have no cast to a function type that they are not. */
 #define METHOD(name) \
   {#name, (PyCFunction)(void (*)(void))decoder_##name, METH_FASTCALL, NULL}
-static PyMethodDef methods[] = {METHOD(raw),
-                                METHOD(iree_abi),
-                                METHOD(exports),
-                                METHOD(verify),
-                                {NULL, NULL, 0, NULL}};
+static PyMethodDef methods[] = {METHOD(raw),     METHOD(iree_abi),
+                                METHOD(exports), METHOD(types),
+                                METHOD(verify),  {NULL, NULL, 0, NULL}};
 
 static PyType_Slot slots[] = {
     {Py_tp_new, decoder_new},           {Py_tp_dealloc, decoder_dealloc},

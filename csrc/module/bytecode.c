@@ -504,15 +504,19 @@ bool fnabi_bytecode_name_functions(fnabi_bytecode* b) {
          read_debug(b, &fields[MODULE_DEBUG]);
 }
 
+bool fnabi_bytecode_name_types(fnabi_bytecode* b) {
+  const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
+  for (size_t i = 0; i < b->type_count; i++)
+    if (!read_type(b, &fields[MODULE_TYPES], i)) return false;
+  return true;
+}
+
 bool fnabi_bytecode_open(fnabi_bytecode* b, const char* data, size_t size,
                          fnabi_error* error) {
   const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
-  if (!fnabi_bytecode_open_unnamed(b, data, size, error) ||
-      !fnabi_bytecode_name_functions(b))
-    return false;
-  for (size_t i = 0; i < b->type_count; i++)
-    if (!read_type(b, &fields[MODULE_TYPES], i)) return false;
-  return read_rodata(b, &fields[MODULE_RODATA], (const uint8_t*)data, size);
+  return fnabi_bytecode_open_unnamed(b, data, size, error) &&
+         fnabi_bytecode_name_functions(b) && fnabi_bytecode_name_types(b) &&
+         read_rodata(b, &fields[MODULE_RODATA], (const uint8_t*)data, size);
 }
 
 /* Reads the target of an operand. Sets *calls if it is a function. */

@@ -201,11 +201,12 @@ bool fnabi_bytecode_open(fnabi_bytecode* b, const char* data, size_t size,
 void fnabi_bytecode_close(fnabi_bytecode* b);
 
 /* The same without the names of functions and types and without read-only data
- * except its count, which suffices to check a module. The second function adds
- * the names of functions. */
+ * except its count, which suffices to check a module. The other functions add
+ * names. */
 bool fnabi_bytecode_open_unnamed(fnabi_bytecode* b, const char* data,
                                  size_t size, fnabi_error* error);
 bool fnabi_bytecode_name_functions(fnabi_bytecode* b);
+bool fnabi_bytecode_name_types(fnabi_bytecode* b);
 
 /* Reads one function only, and the types and callees that its instructions
  * refer to. If it calls no other function, the time does not depend on the

@@ -54,53 +54,55 @@ typedef enum import_kind {
 /* The names without the module (`hal` or `hal_inline`), and the calling
  * conventions that the analysis expects. */
 static const struct {
-  const char* name;
-  const char* cconv;
+  fnabi_text name;
+  fnabi_text cconv;
   import_kind kind;
 } known_imports[] = {
-    {"buffer_view.assert", "0rriiCID_v", ASSERT_VIEW},
-    {"buffer_view.create", "0rIIiiCID_r", CREATE_VIEW},
-    {"buffer_view.buffer", "0r_r", VIEW_STORAGE},
-    {"buffer_view.dim", "0ri_I", VIEW_DIM},
-    {"buffer_view.rank", "0r_i", VIEW_RANK},
-    {"buffer_view.element_type", "0r_i", VIEW_ELEMENT_TYPE},
-    {"buffer_view.encoding_type", "0r_i", VIEW_USED},
-    {"buffer.assert", "0rrrIii_v", BUFFER_USED},
-    {"buffer.length", "0r_I", BUFFER_USED},
-    {"buffer.storage", "0r_r", BUFFER_USED},
-    {"buffer.subspan", "0rII_r", SUBSPAN},
-    {"fence.await", "0iICrD_i", WAITED},
-    {"fence.await", "0iCrD_i", WAITED},
-    {"fence.join", "0CrD_r", WAITED},
-    {"fence.join", "0ICrD_r", WAITED},
-    {"fence.query", "0r_i", WAITED},
-    {"fence.signal", "0r_v", SIGNALED},
-    {"fence.fail", "0ri_v", SIGNALED},
+    {FNABI_TEXT("buffer_view.assert"), FNABI_TEXT("0rriiCID_v"), ASSERT_VIEW},
+    {FNABI_TEXT("buffer_view.create"), FNABI_TEXT("0rIIiiCID_r"), CREATE_VIEW},
+    {FNABI_TEXT("buffer_view.buffer"), FNABI_TEXT("0r_r"), VIEW_STORAGE},
+    {FNABI_TEXT("buffer_view.dim"), FNABI_TEXT("0ri_I"), VIEW_DIM},
+    {FNABI_TEXT("buffer_view.rank"), FNABI_TEXT("0r_i"), VIEW_RANK},
+    {FNABI_TEXT("buffer_view.element_type"), FNABI_TEXT("0r_i"),
+     VIEW_ELEMENT_TYPE},
+    {FNABI_TEXT("buffer_view.encoding_type"), FNABI_TEXT("0r_i"), VIEW_USED},
+    {FNABI_TEXT("buffer.assert"), FNABI_TEXT("0rrrIii_v"), BUFFER_USED},
+    {FNABI_TEXT("buffer.length"), FNABI_TEXT("0r_I"), BUFFER_USED},
+    {FNABI_TEXT("buffer.storage"), FNABI_TEXT("0r_r"), BUFFER_USED},
+    {FNABI_TEXT("buffer.subspan"), FNABI_TEXT("0rII_r"), SUBSPAN},
+    {FNABI_TEXT("fence.await"), FNABI_TEXT("0iICrD_i"), WAITED},
+    {FNABI_TEXT("fence.await"), FNABI_TEXT("0iCrD_i"), WAITED},
+    {FNABI_TEXT("fence.join"), FNABI_TEXT("0CrD_r"), WAITED},
+    {FNABI_TEXT("fence.join"), FNABI_TEXT("0ICrD_r"), WAITED},
+    {FNABI_TEXT("fence.query"), FNABI_TEXT("0r_i"), WAITED},
+    {FNABI_TEXT("fence.signal"), FNABI_TEXT("0r_v"), SIGNALED},
+    {FNABI_TEXT("fence.fail"), FNABI_TEXT("0ri_v"), SIGNALED},
 };
 
-static bool is_text(fnabi_text text, const char* ascii) {
-  return text.size == strlen(ascii) &&
-         (text.size == 0 || memcmp(text.data, ascii, text.size) == 0);
-}
-
 /* Removes a prefix of a text. */
-static bool without(fnabi_text* text, const char* prefix) {
-  size_t size = strlen(prefix);
-  if (text->size < size || memcmp(text->data, prefix, size) != 0) return false;
-  text->data += size;
-  text->size -= size;
+static bool without(fnabi_text* text, fnabi_text prefix) {
+  if (text->size < prefix.size ||
+      memcmp(text->data, prefix.data, prefix.size) != 0)
+    return false;
+  text->data += prefix.size;
+  text->size -= prefix.size;
   return true;
 }
 
 static import_kind kind_of(const fnabi_callee* import) {
+  static const fnabi_text hal = FNABI_TEXT("hal."),
+                          inlined = FNABI_TEXT("hal_inline."),
+                          queue = FNABI_TEXT("device.queue."),
+                          parameters = FNABI_TEXT("io_parameters."),
+                          fences = FNABI_TEXT("rIrr");
   fnabi_text name = import->name, arguments = import->arguments;
-  bool hal = without(&name, "hal.");
-  if (without(&name, hal ? "device.queue." : "io_parameters."))
-    return without(&arguments, "rIrr") ? QUEUE : OTHER;
-  if (!hal && !without(&name, "hal_inline.")) return OTHER;
+  bool of_hal = without(&name, hal);
+  if (without(&name, of_hal ? queue : parameters))
+    return without(&arguments, fences) ? QUEUE : OTHER;
+  if (!of_hal && !without(&name, inlined)) return OTHER;
   for (size_t i = 0; i < sizeof known_imports / sizeof *known_imports; i++)
-    if (is_text(name, known_imports[i].name) &&
-        is_text(import->cconv, known_imports[i].cconv))
+    if (fnabi_text_equal(name, known_imports[i].name) &&
+        fnabi_text_equal(import->cconv, known_imports[i].cconv))
       return known_imports[i].kind;
   return OTHER;
 }
@@ -445,7 +447,7 @@ static fnabi_term get_item(walk* w, fnabi_term items, fnabi_term index,
   if (!fnabi_term_value(&w->flow->terms, index, &number) ||
       type >= module->type_count)
     return FNABI_TERM_UNKNOWN;
-  bool view = is_text(module->types[type], "!hal.buffer_view");
+  bool view = FNABI_TEXT_IS(module->types[type], "!hal.buffer_view");
   fnabi_term item = item_of(w, items, (uint32_t)number);
   switch ((fnabi_term_kind)fnabi_term_get(&w->flow->terms, item)->kind) {
     case FNABI_TERM_VIEW:
@@ -455,8 +457,9 @@ static fnabi_term get_item(walk* w, fnabi_term items, fnabi_term index,
       use(w, item, FNABI_USE_LISTED);
       return item;
     case FNABI_TERM_STORAGE:
-      return is_text(module->types[type], "!hal.buffer") ? item
-                                                         : FNABI_TERM_UNKNOWN;
+      return FNABI_TEXT_IS(module->types[type], "!hal.buffer")
+                 ? item
+                 : FNABI_TERM_UNKNOWN;
     case FNABI_TERM_NONE: /* UNKNOWN, or null, which is null as any type */
       return item;
     default:
@@ -1303,6 +1306,12 @@ static bool is_call(const fnabi_instruction* at) {
   return at->op->op == FNABI_OP_CALL || at->op->op == FNABI_OP_CALL_YIELDABLE;
 }
 
+/* Whether the first operand is a function of the module. */
+static bool is_internal(const fnabi_instruction* at) {
+  return (at->operands[0].kind == 'c' || at->operands[0].kind == 'C') &&
+         (at->operands[0].value & FNABI_CALLEE_IMPORT) == 0;
+}
+
 /* Without the last one, which ends the others. */
 static size_t block_count(const fnabi_flow* flow) {
   size_t count = flow->blocks.size / sizeof(block);
@@ -1392,11 +1401,13 @@ static bool add_block(fnabi_flow* flow, uint32_t offset) {
 }
 
 /* Finds the blocks, their targets, and the callees that are not analysed yet.
- */
-static bool find_blocks(fnabi_flow* flow, const fnabi_bytecode_view* view) {
+ * *calls is whether there are any callees in the module. */
+static bool find_blocks(fnabi_flow* flow, const fnabi_bytecode_view* view,
+                        bool* calls) {
   fnabi_error ignored;
   fnabi_instruction at;
   bool ended = true;
+  *calls = false;
   for (uint32_t offset = 0; offset < view->size; offset += at.size) {
     if (!fnabi_bytecode_decode(view, offset, &at, &ignored) ||
         ended != (at.op->op == FNABI_OP_BLOCK))
@@ -1409,18 +1420,24 @@ static bool find_blocks(fnabi_flow* flow, const fnabi_bytecode_view* view) {
     if (at.op->op == FNABI_OP_LIST_ALLOC && flow->list_count < LISTS_MAX)
       flow->list_count++;
     ended = at.ends;
-    if (ended && !add_branches(flow, &at)) flow->terms.failed = true;
+    if (ended && !add_branches(flow, &at)) {
+      flow->terms.failed = true;
+      return false;
+    }
     if (at.op->op == FNABI_OP_RETURN)
       ((block*)(void*)(flow->blocks.data + flow->blocks.size))[-1].returns =
           true;
-    if (is_call(&at) && (at.operands[0].value & FNABI_CALLEE_IMPORT) == 0) {
+    if (at.count == 0 || !is_internal(&at)) continue;
+    *calls = true;
+    if (is_call(&at)) {
       uint32_t callee = (uint32_t)at.operands[0].value;
       if (callee >= flow->module->function_count) return false;
       if (flow->functions[callee].state == NEW &&
-          !fnabi_vector_append(&flow->callees, &callee, sizeof callee))
+          !fnabi_vector_append(&flow->callees, &callee, sizeof callee)) {
         flow->terms.failed = true;
+        return false;
+      }
     }
-    if (flow->terms.failed) return false;
   }
   flow->terms.failed = !add_block(flow, UINT32_MAX);
   return ended && !flow->terms.failed;
@@ -1428,8 +1445,9 @@ static bool find_blocks(fnabi_flow* flow, const fnabi_bytecode_view* view) {
 
 /* Prepares the blocks of a function. Returns false, so that nothing is known,
  * if its code is not a sequence of blocks. */
-static bool scan(fnabi_flow* flow, const fnabi_function* f) {
-  const fnabi_bytecode_view* view = &f->view;
+static bool scan(fnabi_flow* flow, uint32_t ordinal) {
+  const fnabi_bytecode_view* view = &flow->module->functions[ordinal].view;
+  bool calls;
   forget_blocks(flow);
   if (view->size > flow->block_capacity) {
     free(flow->block_at);
@@ -1437,8 +1455,9 @@ static bool scan(fnabi_flow* flow, const fnabi_function* f) {
     flow->block_capacity = flow->block_at == NULL ? 0 : view->size;
     flow->terms.failed = flow->block_at == NULL;
   }
-  if (view->size == 0 || flow->terms.failed || !find_blocks(flow, view))
+  if (view->size == 0 || flow->terms.failed || !find_blocks(flow, view, &calls))
     return false;
+  flow->functions[ordinal].calls = calls;
   const uint32_t* targets = (const uint32_t*)(const void*)flow->targets.data;
   for (size_t i = 0; i < flow->targets.size / sizeof *targets; i++)
     if (targets[i] >= view->size || flow->block_at[targets[i]] == 0)
@@ -1562,10 +1581,11 @@ static bool enter(fnabi_flow* flow, uint32_t ordinal) {
                .begin = flow->callees.size / sizeof ordinal};
   new.next = new.begin;
   flow->functions[ordinal].state = OPEN;
+  flow->functions[ordinal].calls = true; /* until its code is known */
   const fnabi_function* f = &flow->module->functions[ordinal];
   bool affordable = flow->code_left >= f->view.size;
   if (affordable) flow->code_left -= f->view.size;
-  new.readable = affordable && scan(flow, f);
+  new.readable = affordable && scan(flow, ordinal);
   new.blocks = true;
   return !flow->terms.failed &&
          fnabi_vector_append(&flow->frames, &new, sizeof new);
@@ -1586,10 +1606,8 @@ static bool visit(fnabi_flow* flow, uint32_t ordinal) {
       continue;
     }
     flow->callees.size = top->begin * sizeof *callees;
-    if (top->readable &&
-        ((!top->blocks &&
-          !scan(flow, &flow->module->functions[top->ordinal])) ||
-         !analyze(flow, top->ordinal)))
+    if (top->readable && ((!top->blocks && !scan(flow, top->ordinal)) ||
+                          !analyze(flow, top->ordinal)))
       return false;
     flow->functions[top->ordinal].state = DONE;
     flow->frames.size -= sizeof *top;
@@ -1598,12 +1616,6 @@ static bool visit(fnabi_flow* flow, uint32_t ordinal) {
 }
 
 /* ------------------------------------------------------------------- module */
-
-bool fnabi_flow_concerns(const fnabi_bytecode* module) {
-  for (size_t i = 0; i < module->import_count; i++)
-    if (kind_of(&module->imports[i]) != OTHER) return true;
-  return false;
-}
 
 bool fnabi_flow_open(fnabi_flow* flow, const fnabi_bytecode* module,
                      fnabi_error* error) {
@@ -1623,8 +1635,10 @@ bool fnabi_flow_open(fnabi_flow* flow, const fnabi_bytecode* module,
     fnabi_fail(error, FNABI_MEMORY, 0, NULL);
     return false;
   }
-  for (size_t i = 0; i < module->import_count; i++)
+  for (size_t i = 0; i < module->import_count; i++) {
     flow->imports[i] = (uint8_t)kind_of(&module->imports[i]);
+    flow->views = flow->views || flow->imports[i] != OTHER;
+  }
   return true;
 }
 

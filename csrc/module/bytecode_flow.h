@@ -27,6 +27,7 @@ enum {
 /* The facts about a function, as terms of the flow over its arguments. */
 typedef struct fnabi_flow_function {
   uint8_t state; /* private */
+  bool calls;    /* whether it calls functions of the module */
   bool known;    /* if false, nothing below is set */
   bool returns;  /* whether some path returns */
   uint32_t argument_count, result_count;
@@ -37,6 +38,7 @@ typedef struct fnabi_flow {
   const fnabi_bytecode* module;
   fnabi_terms terms;
   fnabi_flow_function* functions; /* by ordinal */
+  bool views; /* whether an import reveals types of buffer views */
   /* private */
   uint8_t* imports;
   fnabi_vector kept, callees, frames, blocks, targets, order, state, spare,
@@ -48,9 +50,6 @@ typedef struct fnabi_flow {
   uint64_t items_left; /* items of lists that may still be recorded */
   fnabi_error* error;
 } fnabi_flow;
-
-/* Whether the module imports a function that reveals types of buffer views. */
-bool fnabi_flow_concerns(const fnabi_bytecode* module);
 
 /* Opens a module, whose version fnabi_bytecode_known must accept. Fails with
  * FNABI_MEMORY. The caller must close `flow` even after a failure. */

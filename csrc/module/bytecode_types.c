@@ -6,18 +6,25 @@
  * value. */
 #include "module/bytecode_types.h"
 
+#include "abi/cconv.h"
 #include "base/dtype.h"
 #include "base/error.h"
+
+/* No type depends on the names of functions or on read-only data. */
+static bool open_module(fnabi_bytecode_types* types, const char* data,
+                        size_t size, fnabi_error* error) {
+  return fnabi_bytecode_open_unnamed(&types->module, data, size, error) &&
+         fnabi_bytecode_name_types(&types->module) &&
+         fnabi_bytecode_known(&types->module, error);
+}
 
 bool fnabi_bytecode_types_open(fnabi_bytecode_types* types, const char* data,
                                size_t size, fnabi_error* error) {
   if (types->opened) return true;
   types->opened = true;
-  types->readable = fnabi_bytecode_open(&types->module, data, size, error) &&
-                    fnabi_bytecode_known(&types->module, error);
+  types->readable = open_module(types, data, size, error);
   if (!types->readable) return error->code != FNABI_MEMORY;
-  types->views = fnabi_flow_concerns(&types->module);
-  return !types->views || fnabi_flow_open(&types->flow, &types->module, error);
+  return fnabi_flow_open(&types->flow, &types->module, error);
 }
 
 void fnabi_bytecode_types_close(fnabi_bytecode_types* types) {
@@ -188,27 +195,19 @@ static void write_ref(const typing* t, value v, fnabi_writer* w) {
     fnabi_pack_nil(w);
     return;
   }
-  size_t head = fnabi_pack_open(w);
+  fnabi_pack_count(w, rank);
   for (uint32_t i = 0; i < rank; i++)
     if (fnabi_term_value(&t->types->flow.terms, dim_of(t, v.view, i), &number))
       fnabi_pack_uint(w, number);
     else
       fnabi_pack_nil(w);
-  fnabi_pack_close(w, head, rank);
 }
 
 static void write_type(const typing* t, char letter, value v, fnabi_writer* w) {
-  bool wide = letter == 'I' || letter == 'F';
-  bool integer = letter == 'i' || letter == 'I';
-  fnabi_dtype dtype = {integer ? FNABI_DTYPE_SIGNLESS : FNABI_DTYPE_FLOAT,
-                       wide ? 64 : 32, "", 0};
-  if (letter == 'r') {
+  if (letter == 'r')
     write_ref(t, v, w);
-    return;
-  }
-  fnabi_pack_array(w, 2);
-  fnabi_pack_int(w, FNABI_TYPE_SCALAR);
-  fnabi_pack_dtype(w, &dtype);
+  else
+    fnabi_cconv_write_type(letter, w);
 }
 
 /* The functions below process the arguments, then the results. */
@@ -245,45 +244,51 @@ static typing typing_of(fnabi_bytecode_types* types, size_t ordinal) {
   return t;
 }
 
+/* Analyses a function. */
+static fnabi_bytecode_found find(const typing* t, size_t ordinal) {
+  const fnabi_callee* callee = &t->function->callee;
+  if (!callee->readable || t->function->view.size == 0 ||
+      !is_plain(callee->arguments) || !is_plain(callee->results))
+    return FNABI_BYTECODE_UNKNOWN;
+  if (t->known == NULL) return FNABI_BYTECODE_CONVENTION;
+  if (fnabi_flow_of(&t->types->flow, ordinal) == NULL)
+    return FNABI_BYTECODE_FAILED;
+  return t->known->known ? FNABI_BYTECODE_CONVENTION : FNABI_BYTECODE_UNKNOWN;
+}
+
 fnabi_bytecode_found fnabi_bytecode_types_of(fnabi_bytecode_types* types,
                                              size_t ordinal) {
   char letter;
   if (!types->readable || ordinal >= types->module.function_count)
     return FNABI_BYTECODE_UNKNOWN;
   typing t = typing_of(types, ordinal);
-  const fnabi_callee* callee = &t.function->callee;
-  if (!callee->readable || t.function->view.size == 0 ||
-      !is_plain(callee->arguments) || !is_plain(callee->results))
-    return FNABI_BYTECODE_UNKNOWN;
-  if (t.known == NULL) return FNABI_BYTECODE_CONVENTION;
-  if (fnabi_flow_of(&types->flow, ordinal) == NULL)
-    return FNABI_BYTECODE_FAILED;
-  if (!t.known->known) return FNABI_BYTECODE_UNKNOWN;
+  fnabi_bytecode_found found = find(&t, ordinal);
+  if (found != FNABI_BYTECODE_CONVENTION || t.known == NULL) return found;
   for (size_t i = 0; i < value_count(&t); i++)
     if (is_typed(&t, value_at(&t, i, &letter))) return FNABI_BYTECODE_TYPED;
   return FNABI_BYTECODE_CONVENTION;
 }
 
+static void write_types(const typing* t, size_t from, size_t count,
+                        fnabi_writer* w) {
+  char letter;
+  fnabi_pack_count(w, count);
+  for (size_t i = 0; i < count; i++) {
+    value v = value_at(t, from + i, &letter);
+    write_type(t, letter, v, w);
+  }
+}
+
+static void write_signature(const typing* t, fnabi_writer* w) {
+  fnabi_pack_array(w, 2);
+  write_types(t, 0, t->argument_count, w);
+  write_types(t, t->argument_count, t->result_count, w);
+}
+
 void fnabi_bytecode_types_signature(fnabi_bytecode_types* types, size_t ordinal,
                                     fnabi_writer* w) {
   typing t = typing_of(types, ordinal);
-  size_t arguments = t.argument_count, head;
-  fnabi_pack_array(w, 2);
-  head = fnabi_pack_open(w);
-  for (size_t i = 0; i < value_count(&t); i++) {
-    char letter;
-    if (i == arguments) {
-      fnabi_pack_close(w, head, arguments);
-      head = fnabi_pack_open(w);
-    }
-    value v = value_at(&t, i, &letter);
-    write_type(&t, letter, v, w);
-  }
-  if (t.result_count == 0) {
-    fnabi_pack_close(w, head, arguments);
-    head = fnabi_pack_open(w);
-  }
-  fnabi_pack_close(w, head, t.result_count);
+  write_signature(&t, w);
 }
 
 /* ------------------------------------------------------------------ symbols */
@@ -301,12 +306,16 @@ static bool is_symbolic(const typing* t, fnabi_term dim) {
          node_of(t, dim)->kind != FNABI_TERM_CONSTANT;
 }
 
-/* Counts the dims of a function by term, or resets the counts. */
-static void mark_dims(const typing* t, bool count) {
+/* Counts the dims of a function by term, or resets the counts. Returns whether
+ * the rank of any value is known. */
+static bool mark_dims(const typing* t, bool count) {
   char letter;
+  bool ranked = false;
+  if (t->known == NULL || !t->types->flow.views) return false;
   for (size_t i = 0; i < value_count(t); i++) {
     value v = value_at(t, i, &letter);
     uint32_t rank = rank_of(t, v.view);
+    ranked = ranked || rank != FNABI_RANK_UNKNOWN;
     for (uint32_t k = 0; k < rank && rank != FNABI_RANK_UNKNOWN; k++) {
       fnabi_term dim = dim_of(t, v.view, k);
       if (!is_symbolic(t, dim)) continue;
@@ -314,6 +323,7 @@ static void mark_dims(const typing* t, bool count) {
       *symbol = !count ? UNSEEN : *symbol == UNSEEN ? ONCE : SHARED;
     }
   }
+  return ranked;
 }
 
 /* Packs the symbols of a value, or nil. */
@@ -329,7 +339,7 @@ static void write_symbols(const typing* t, value v, uint32_t* next,
     fnabi_pack_nil(w);
     return;
   }
-  size_t head = fnabi_pack_open(w);
+  fnabi_pack_count(w, rank);
   for (uint32_t i = 0; i < rank; i++) {
     fnabi_term dim = dim_of(t, v.view, i);
     uint32_t* symbol = is_symbolic(t, dim) ? symbol_of(t, dim) : NULL;
@@ -339,23 +349,22 @@ static void write_symbols(const typing* t, value v, uint32_t* next,
     else
       fnabi_pack_nil(w);
   }
-  fnabi_pack_close(w, head, rank);
 }
 
 /* Packs [inputs, results], each value as nil or the symbols of its dims. */
-static void write_dims(const typing* t, fnabi_writer* w) {
-  size_t arguments = t->argument_count;
+static void write_dims(const typing* t, bool ranked, fnabi_writer* w) {
   uint32_t next = 0;
   char letter;
   fnabi_pack_array(w, 2);
-  size_t head = fnabi_pack_open(w);
-  for (size_t i = 0; i < arguments; i++)
-    write_symbols(t, value_at(t, i, &letter), &next, w);
-  fnabi_pack_close(w, head, arguments);
-  head = fnabi_pack_open(w);
-  for (size_t i = arguments; i < value_count(t); i++)
-    write_symbols(t, value_at(t, i, &letter), &next, w);
-  fnabi_pack_close(w, head, t->result_count);
+  fnabi_pack_count(w, t->argument_count);
+  for (size_t i = 0; i < value_count(t) + 1; i++) {
+    if (i == t->argument_count) fnabi_pack_count(w, t->result_count);
+    if (i == value_count(t)) break;
+    if (ranked)
+      write_symbols(t, value_at(t, i, &letter), &next, w);
+    else
+      fnabi_pack_nil(w);
+  }
 }
 
 /* ------------------------------------------------------------------- proofs */
@@ -404,45 +413,123 @@ static void write_fence(const typing* t, uint32_t use, fnabi_writer* w) {
     fnabi_pack_nil(w);
 }
 
-static void write_proofs(const typing* t, fnabi_writer* w) {
+static void write_proofs(const typing* t, bool ranked, fnabi_writer* w) {
   fnabi_text letters = t->function->callee.results;
   fnabi_pack_array(w, 3);
-  write_dims(t, w);
-  size_t head = fnabi_pack_open(w);
+  write_dims(t, ranked, w);
+  fnabi_pack_count(w, t->result_count);
   for (size_t i = 0; i < t->result_count; i++)
     if (letters.data[i] == 'r')
       write_alias(t, fnabi_flow_result(&t->types->flow, t->known, i), w);
     else
       fnabi_pack_nil(w);
-  fnabi_pack_close(w, head, t->result_count);
   fnabi_pack_array(w, 2);
   write_fence(t, FNABI_USE_WAIT, w);
   write_fence(t, FNABI_USE_SIGNAL, w);
 }
 
+/* Provides a zeroed count for every term. */
+static bool reserve_symbols(fnabi_bytecode_types* types) {
+  size_t size = types->flow.terms.count * sizeof(uint32_t);
+  fnabi_vector* symbols = &types->symbols;
+  if (symbols->size >= size) return true;
+  if (!fnabi_vector_reserve(symbols, size - symbols->size)) return false;
+  memset(symbols->data + symbols->size, 0, size - symbols->size);
+  symbols->size = size;
+  return true;
+}
+
+static bool pack_proofs(const typing* t, fnabi_writer* w) {
+  if (!reserve_symbols(t->types)) return false;
+  bool ranked = mark_dims(t, true);
+  write_proofs(t, ranked, w);
+  if (ranked) mark_dims(t, false);
+  return true;
+}
+
 bool fnabi_bytecode_types_proofs(fnabi_bytecode_types* types, size_t ordinal,
                                  fnabi_writer* w) {
   typing t = typing_of(types, ordinal);
-  size_t size = types->flow.terms.count * sizeof(uint32_t);
-  fnabi_vector* symbols = &types->symbols;
-  if (symbols->size < size) {
-    if (!fnabi_vector_reserve(symbols, size - symbols->size)) return false;
-    memset(symbols->data + symbols->size, 0, size - symbols->size);
-    symbols->size = size;
+  return pack_proofs(&t, w);
+}
+
+/* ------------------------------------------------------------ equal functions
+ *
+ * The types of a function without references depend on its calling convention,
+ * and those of one that calls no other function on its code and the sizes of
+ * its banks, too. Modules have many such functions that are equal. */
+
+#define EQUAL_SIZE 256 /* bytes of code; longer functions are not looked up */
+#define PROBES 8
+
+typedef struct memo {
+  uint32_t* slots; /* ordinals, plus 1 */
+  size_t mask;
+} memo;
+
+static bool memo_open(memo* m, size_t count) {
+  size_t size = 2;
+  while (size < 2 * count) size *= 2;
+  *m = (memo){calloc(size, sizeof *m->slots), size - 1};
+  return m->slots != NULL;
+}
+
+static uint64_t mix(uint64_t hash, const void* bytes, size_t size) {
+  const uint8_t* at = bytes;
+  uint64_t word;
+  for (; size >= sizeof word; at += sizeof word, size -= sizeof word) {
+    memcpy(&word, at, sizeof word);
+    hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+    hash ^= hash >> 32;
   }
-  mark_dims(&t, true);
-  write_proofs(&t, w);
-  mark_dims(&t, false);
-  return true;
+  word = size;
+  for (; size > 0; size--) word = word << 8 | *at++;
+  hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+  return hash ^ hash >> 32;
+}
+
+static bool is_equal(const typing* one, const typing* other) {
+  const fnabi_function *a = one->function, *b = other->function;
+  if (!fnabi_text_equal(a->callee.cconv, b->callee.cconv)) return false;
+  if (one->known == NULL) return true;
+  return !one->known->calls && a->view.size == b->view.size &&
+         a->values == b->values && a->refs == b->refs &&
+         memcmp(a->view.code, b->view.code, a->view.size) == 0;
+}
+
+/* Returns the ordinal of a function of the same types, or else of this one. */
+static size_t equal_function(memo* m, const typing* t, size_t ordinal) {
+  const fnabi_function* f = t->function;
+  const fnabi_text* cconv = &f->callee.cconv;
+  if (f->view.size == 0 || cconv->size == 0 || f->view.size > EQUAL_SIZE)
+    return ordinal;
+  uint64_t hash = mix(0, cconv->data, cconv->size);
+  if (t->known != NULL) hash = mix(hash, f->view.code, f->view.size);
+  for (size_t i = 0; i < PROBES; i++) {
+    uint32_t* slot = &m->slots[(hash + i) & m->mask];
+    if (*slot == 0) {
+      *slot = (uint32_t)ordinal + 1;
+      return ordinal;
+    }
+    typing other = typing_of(t->types, *slot - 1);
+    if (is_equal(&other, t)) return *slot - 1;
+  }
+  return ordinal;
 }
 
 /* ------------------------------------------------------------------ message */
 
 /* Packs what is known about a function. */
-static bool write_function(fnabi_bytecode_types* types, size_t ordinal,
+static bool write_function(fnabi_bytecode_types* types, memo* m, size_t ordinal,
                            fnabi_writer* w, fnabi_error* error) {
   size_t before = w->size;
-  switch (fnabi_bytecode_types_of(types, ordinal)) {
+  typing t = typing_of(types, ordinal);
+  size_t equal = equal_function(m, &t, ordinal);
+  if (equal != ordinal) {
+    fnabi_pack_uint(w, equal);
+    return true;
+  }
+  switch (find(&t, ordinal)) {
     case FNABI_BYTECODE_FAILED:
       return false;
     case FNABI_BYTECODE_UNKNOWN:
@@ -452,28 +539,32 @@ static bool write_function(fnabi_bytecode_types* types, size_t ordinal,
       break;
   }
   fnabi_pack_array(w, 2);
-  fnabi_bytecode_types_signature(types, ordinal, w);
-  if (!fnabi_bytecode_types_proofs(types, ordinal, w)) {
+  write_signature(&t, w);
+  if (!pack_proofs(&t, w)) {
     fnabi_fail(error, FNABI_MEMORY, 0, NULL);
     return false;
   }
-  const fnabi_function* f = &types->module.functions[ordinal];
   return fnabi_fb_spend(&types->module.fb, w->size - before,
-                        (size_t)(f->place - types->module.fb.origin));
+                        (size_t)(t.function->place - types->module.fb.origin));
 }
 
 int64_t fnabi_bytecode_signatures(const char* data, size_t size, uint8_t* out,
                                   size_t capacity, fnabi_error* error) {
   fnabi_bytecode_types types = {.opened = true};
   fnabi_writer w = {out, capacity, 0};
-  types.readable = fnabi_bytecode_open(&types.module, data, size, error) &&
-                   fnabi_bytecode_known(&types.module, error);
+  memo m = {NULL, 0};
+  types.readable = open_module(&types, data, size, error);
+  size_t count = types.module.function_count;
   bool good =
       types.readable && fnabi_flow_open(&types.flow, &types.module, error);
-  size_t head = fnabi_pack_open(&w);
-  for (size_t i = 0; i < types.module.function_count && good; i++)
-    good = write_function(&types, i, &w, error);
-  fnabi_pack_close(&w, head, types.module.function_count);
+  if (good && !memo_open(&m, count)) {
+    fnabi_fail(error, FNABI_MEMORY, 0, NULL);
+    good = false;
+  }
+  fnabi_pack_count(&w, count);
+  for (size_t i = 0; i < count && good; i++)
+    good = write_function(&types, &m, i, &w, error);
+  free(m.slots);
   fnabi_bytecode_types_close(&types);
   return good ? (int64_t)w.size : -1;
 }

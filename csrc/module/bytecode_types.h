@@ -8,7 +8,6 @@
 /* The state for queries about one module. Initialize it with zeros. */
 typedef struct fnabi_bytecode_types {
   bool opened, readable;
-  bool views; /* whether the module uses buffer views */
   fnabi_bytecode module;
   fnabi_flow flow;
   fnabi_vector symbols; /* by term: its use as a dim */

@@ -171,7 +171,7 @@ static bool find_types(fnabi_fb* fb, function_types* types, fnabi_text cconv) {
   if (!types->concerned) return false;
   types->failed = !fnabi_bytecode_types_open(types->of, types->data,
                                              types->size, types->error);
-  if (types->failed || !types->of->views) return false;
+  if (types->failed || !types->of->flow.views) return false;
   fnabi_bytecode_found found =
       fnabi_bytecode_types_of(types->of, types->ordinal);
   types->failed = found == FNABI_BYTECODE_FAILED;

@@ -334,6 +334,18 @@ class RecordDecoder:
         unreadable: type[_T],
         /,
     ) -> tuple[_T, ...]: ...
+    def types(
+        self,
+        data: bytes,
+        layouts: tuple[
+            Layout[_T],
+            Layout[typing.Any],
+            Layout[typing.Any],
+            Layout[typing.Any],
+            Layout[typing.Any],
+        ],
+        /,
+    ) -> tuple[_T | None, ...]: ...
     def verify(self, data: Buffer, lenient: bool, /) -> None: ...
 
 def from_dlpack(x: object, /) -> Tensor: ...

@@ -7,17 +7,18 @@ class once, when the module that needs it is imported: an instance that the lane
 equal, byte for byte, to one that msgspec makes from the same values. If it is not, the plain
 equivalent is used, with a `LayoutWarning`.
 
-======================  ===============================  =================================
-fast path in the lane   plain equivalent                 used by
-======================  ===============================  =================================
-RecordDecoder.raw       raw._parse_by_message            raw.parse, raw.to_string
-RecordDecoder.iree_abi  iree_abi._parse_by_message       iree_abi.parse
-RecordDecoder.exports   vmfb_export._exports_by_message  vmfb.Module.exports
-RecordDecoder.verify    vmfb._verify_by_cffi             vmfb.open, from_buffer, verify
-signature_integer       signature._encode_integer        SignatureBuilder.integer
-signature_span          signature._encode_span           SignatureBuilder.span
-columns_add             columns_split._pack              decode_columns of a list or tuple
-======================  ===============================  =================================
+======================  ================================  =================================
+fast path in the lane   plain equivalent                  used by
+======================  ================================  =================================
+RecordDecoder.raw       raw._parse_by_message             raw.parse, raw.to_string
+RecordDecoder.iree_abi  iree_abi._parse_by_message        iree_abi.parse
+RecordDecoder.exports   vmfb_export._exports_by_message   vmfb.Module.exports
+RecordDecoder.types     bytecode_types._types_by_message  vmfb.Module.bytecode_types
+RecordDecoder.verify    vmfb._verify_by_cffi              vmfb.open, from_buffer, verify
+signature_integer       signature._encode_integer         SignatureBuilder.integer
+signature_span          signature._encode_span            SignatureBuilder.span
+columns_add             columns_split._pack               decode_columns of a list or tuple
+======================  ================================  =================================
 """
 
 from __future__ import annotations

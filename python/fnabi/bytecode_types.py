@@ -18,13 +18,27 @@ their sign.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal, TypeAlias
 
-from fnabi.types import Buffer, Dict, DType, List, Named, Signature, Tuple, Type
+import msgspec
+
+from fnabi import _core, _records
+from fnabi._call import RecordDecoder
+from fnabi._fnabi import lib
+from fnabi.types import Buffer, Dict, DType, List, Named, Signature, Tuple, Type, decoder
 from fnabi.vmfb_records import Record
 
-__all__ = ["Alias", "Fences", "FunctionTypes", "Proofs", "Symbols", "contradictions", "symbol_name"]
+__all__ = [
+    "Alias",
+    "Fences",
+    "FunctionTypes",
+    "Proofs",
+    "Symbols",
+    "contradictions",
+    "decode_types",
+    "symbol_name",
+]
 
 Symbols: TypeAlias = tuple[int | None, ...] | None
 """A symbol for each dim of a value, None for a dim that equals no other; None for no symbols."""
@@ -104,6 +118,42 @@ class FunctionTypes(Record, frozen=True):
 
     def __str__(self) -> str:
         return self.proofs.text(self.signature)
+
+
+_function: _core.Decoder[FunctionTypes | int | None] = _core.Decoder(FunctionTypes | int | None)
+_functions = _core.Decoder(list[msgspec.Raw])
+_copy = _core.Decoder(bytes)
+_copy.decode = bytes  # the message itself, which the scratch memory does not keep
+
+
+def _types_by_message(source: bytes) -> tuple[FunctionTypes | None, ...]:
+    """Decode a message of the core with msgspec: the plain equivalent of the fast path."""
+    message = _core.decode(lib.fnabi_bytecode_signatures, _copy, source)
+    found: list[FunctionTypes | None] = []
+    for part in map(bytes, _functions.decode(message)):
+        types = _core.build(_function, part)
+        found.append(found[types] if isinstance(types, int) else types)
+    return tuple(found)
+
+
+def _fastest(fast: RecordDecoder | None) -> Callable[[bytes], tuple[FunctionTypes | None, ...]]:
+    function, signature = _records.layout(FunctionTypes), _records.layout(Signature)
+    proofs, alias, fences = _records.layout(Proofs), _records.layout(Alias), _records.layout(Fences)
+    if (
+        fast is None
+        or function is None
+        or signature is None
+        or proofs is None
+        or alias is None
+        or fences is None
+    ):
+        return _types_by_message
+    layouts = function, signature, proofs, alias, fences
+    return lambda source: fast.types(source, layouts)
+
+
+decode_types = _fastest(decoder)
+"""Decode the types of all functions of a verified module, given up to its FlatBuffer's end."""
 
 
 def symbol_name(symbol: int) -> str:

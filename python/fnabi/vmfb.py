@@ -15,15 +15,13 @@ Text is decoded as UTF-8; other bytes become surrogate escapes. Text that a modu
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import msgspec
-
 from fnabi import _core, rodata
 from fnabi._fnabi import ffi, lib
-from fnabi.bytecode_types import FunctionTypes, contradictions
+from fnabi.bytecode_types import FunctionTypes, contradictions, decode_types
 from fnabi.errors import CallError, FormatError
 from fnabi.files import MappedFile, read_or_map
 from fnabi.rodata import RodataSegment
@@ -104,10 +102,6 @@ _rwdata = _core.Decoder(tuple[RwdataSegment, ...])
 _state: _core.Decoder[State | None] = _core.Decoder(State | None)
 _descriptors = _core.Decoder(tuple[tuple[int, int, int, int, int, int, int], ...])
 _range: _core.Decoder[tuple[int, int] | None] = _core.Decoder(tuple[int, int] | None)
-_function_types: _core.Decoder[FunctionTypes | None] = _core.Decoder(FunctionTypes | None)
-_function_parts = _core.Decoder(list[msgspec.Raw])
-_copy = _core.Decoder(bytes)
-_copy.decode = bytes  # the message itself, which the scratch memory does not keep
 _findings = _core.Decoder(tuple[Finding, ...])
 
 # Fields of the root by their ids in the schema.
@@ -181,16 +175,8 @@ class Module:
         """
         if self._exports is not None:
             return self._exports
-        source = self._source()
-        if source.__class__ is not bytes:  # copied, since it could change during decoding
-            layout = self.layout
-            source = ffi.buffer(source)[: layout.flatbuffer_offset + layout.flatbuffer_size]
-        try:
-            self._exports = Exports(decode_exports(source))
-            return self._exports
-        except FormatError as problem:
-            problem.excerpt = None
-            raise
+        self._exports = Exports(self._objects(decode_exports))
+        return self._exports
 
     @cached_property
     def types(self) -> tuple[str, ...]:
@@ -269,15 +255,7 @@ class Module:
             FormatError: when the bytecode is of a version other than 15.0, 16.0 and 17.0.
 
         """
-        message = self._decode(lib.fnabi_bytecode_signatures, _copy)
-        # Functions of the same types, as most helpers are, share what is built of them.
-        built: dict[bytes, FunctionTypes | None] = {}
-        found = []
-        for part in map(bytes, _function_parts.decode(message)):
-            if part not in built:
-                built[part] = _core.build(_function_types, part)
-            found.append(built[part])
-        return tuple(found)
+        return self._objects(decode_types)
 
     @cached_property
     def debug(self) -> Database | None:
@@ -434,6 +412,18 @@ class Module:
 
     def _decode(self, read: Any, decoder: _core.Decoder[_T], *arguments: object) -> _T:
         return decode(self._source(), read, decoder, *arguments)
+
+    def _objects(self, decode: Callable[[bytes], _T]) -> _T:
+        """Call a decoder whose message becomes objects in the lane."""
+        source = self._source()
+        if source.__class__ is not bytes:  # copied, since it could change during decoding
+            layout = self.layout
+            source = ffi.buffer(source)[: layout.flatbuffer_offset + layout.flatbuffer_size]
+        try:
+            return decode(source)
+        except FormatError as problem:
+            problem.excerpt = None  # a module is not text
+            raise
 
     def _field(self, number: int, decoder: _core.Decoder[_T]) -> _T:
         return self._decode(lib.fnabi_vmfb_field, decoder, number)

@@ -60,10 +60,14 @@ static void check_fence(fnabi_reader* r, size_t arguments) {
                                 (size_t)index < arguments));
 }
 
-static void check_function(fnabi_reader* r) {
+static void check_function(fnabi_reader* r, size_t ordinal) {
   size_t fields, arguments, results, aliases;
   int64_t index;
   if (fnabi_unpack_nil(r)) return;
+  if (fnabi_unpack_int(r, &index)) {
+    CHECK(index >= 0 && (size_t)index < ordinal);
+    return;
+  }
   CHECK(fnabi_unpack_array(r, &fields) && fields == 2);
   fnabi_reader types = *r;
   CHECK(fnabi_unpack_skip(r));
@@ -97,7 +101,7 @@ static int32_t check_types(const void* data, size_t size) {
   }
   fnabi_reader r = {out, written, 0};
   CHECK(fnabi_unpack_array(&r, &count));
-  for (size_t i = 0; i < count; i++) check_function(&r);
+  for (size_t i = 0; i < count; i++) check_function(&r, i);
   CHECK(r.at == written);
   release(out);
   return FNABI_OK;
