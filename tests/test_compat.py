@@ -672,9 +672,11 @@ def test_the_module_itself() -> None:
     assert of_modules(bytecode=(15 << 16 | 2, 17 << 16)) == [
         "notice    bytecode_version changed: 15.2 => 17.0"
     ]
-    assert of_modules(requirements=(0, 5)) == ["notice    requirements changed: 0 => EXT_F32|YIELD"]
+    assert of_modules(requirements=(0, 5)) == [
+        "notice    requirements changed: none => EXT_F32|YIELD"
+    ]
     assert of_modules(requirements=(1 << 20, 1)) == [
-        "notice    requirements changed: 1048576 => EXT_F32"
+        "notice    requirements changed: 0x100000 => EXT_F32"
     ]
     assert of_modules(attrs=([("k", "v")], [("k", "w")])) == [
         'notice    attrs["k"] changed: "v" => "w"'
@@ -753,7 +755,7 @@ def test_what_another_compiler_changes() -> None:
     old, new = (vmfb.open(DATA / f"std_llvmcpu{version}.vmfb") for version in ("@2.9.0", ""))
     assert list(map(str, compare(old, new).changes)) == [
         "notice    bytecode_version changed: 15.0 => 17.0",
-        "notice    requirements changed: 0 => YIELD|UNWIND",
+        "notice    requirements changed: none => YIELD|UNWIND",
         'notice    dependencies["hal"].minimum_version changed: 5 => 7',
     ]
 
@@ -870,7 +872,7 @@ def test_diff_json(tmp_path: Path) -> None:
         "verdict": "incompatible",
         "counts": {"breaking": 1, "unknown": 0, "widening": 1, "notice": 2},
     }
-    assert requirements["old"] == {"text": "0", "value": 0}
+    assert requirements["old"] == {"text": "none", "value": 0}
     assert requirements["new"] == {"text": "YIELD|UNWIND", "value": 12}
     assert requirements["function"] is None
     assert widened == {

@@ -92,7 +92,7 @@ import msgspec
 
 from fnabi import cconv, sip
 from fnabi.compat_needs import export_differences, module_differences
-from fnabi.errors import FormatError
+from fnabi.errors import CallError, FormatError, type_name
 from fnabi.types import (
     Buffer,
     Dict,
@@ -191,12 +191,19 @@ class Change(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         function = "" if self.function is None else f"{self.function}: "
-        where = f"{self.path} " if self.path else ""
+        return f"{self.severity:8}  {function}{self.place_text}{self.values_text}"
+
+    @property
+    def place_text(self) -> str:
+        """The part that changed, and the kind of change, ``"inputs[0].dtype changed: "``."""
+        return f"{self.path} {self.kind}: " if self.path else f"{self.kind}: "
+
+    @property
+    def values_text(self) -> str:
+        """The values as text, ``"float32 => float64"``, or the one that there is."""
         if self.kind in ("added", "removed"):
-            texts = self.old_text or self.new_text
-        else:
-            texts = f"{self.old_text or 'nothing'} => {self.new_text or 'nothing'}"
-        return f"{self.severity:8}  {function}{where}{self.kind}: {texts}"
+            return self.old_text or self.new_text
+        return f"{self.old_text or 'nothing'} => {self.new_text or 'nothing'}"
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -233,9 +240,12 @@ def compare(old: Module, new: Module) -> Comparison:
 
     Raises:
         FormatError: when an export refers to a function that its module does not have.
-        CallError: when a module is closed.
+        CallError: when one of them is not a module, or is closed.
 
     """
+    for name, module in (("old", old), ("new", new)):
+        if not isinstance(module, Module) and not hasattr(module, "exports"):
+            raise CallError(f"compat.compare: {name}: expected a Module, got {type_name(module)}")
     if _are_same(old, new):
         return Comparison(())
     changes = list(_modules(old, new))
@@ -680,7 +690,7 @@ def _text(value: object) -> str:
     if isinstance(value, str):
         return _quoted(value)
     if isinstance(value, IntFlag):
-        return value.name or str(int(value))
+        return value.name or (hex(value) if value else "none")
     if isinstance(value, tuple):
         return ".".join(map(str, value))
     if isinstance(value, FormatError):

@@ -11,7 +11,7 @@ from typing import Any
 from fnabi import compat
 from fnabi.cli.arguments import add_lenient, open_module
 from fnabi.cli.html import add_html, check_html, write_diff_html
-from fnabi.cli.screen import complain, counted, one_line
+from fnabi.cli.screen import Part, Screen, complain, counted, one_line, signature
 from fnabi.cli.values import json_value
 from fnabi.compat_folders import FileComparison, FileVerdict, compare_folders
 from fnabi.errors import FormatError
@@ -29,6 +29,18 @@ _STATUS: dict[FileVerdict, int] = {
     "compatible": 0,
 }
 """The exit status for each verdict; of several files the first of these that occurs counts."""
+
+_MEANINGS: dict[str, str] = {
+    "breaking": "bad",
+    "incompatible": "bad",
+    "unreadable": "bad",
+    "unknown": "unknown",
+    "widening": "good",
+    "added": "good",
+    "compatible": "good",
+    "notice": "about",
+}
+"""What severities and verdicts mean in the palette of the screen."""
 
 
 def add_arguments(verb: argparse.ArgumentParser) -> None:
@@ -75,9 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.json:
         print(json.dumps({"schema": _DIFF_SCHEMA} | _comparison_json(found), indent=2))
     else:
-        for change in found.changes:
-            print(one_line(str(change)))
-        print(_summary(found))
+        _show(Screen(), found)
     return _STATUS[found.verdict]
 
 
@@ -91,28 +101,42 @@ def _diff_folders(arguments: argparse.Namespace) -> int:
         rows = [_file_json(each) for each in found]
         print(json.dumps({"schema": _FOLDERS_SCHEMA, "verdict": verdict, "files": rows}, indent=2))
         return _STATUS[worst]
+    screen = Screen()
     for each in found:
-        name = one_line(each.file)
+        name = f"{one_line(each.file)}: "
+        meaning = _MEANINGS[each.verdict]
         if each.problem is not None:
-            print(f"{name}: unreadable: {one_line(each.problem)}")
+            screen.write(name, ("unreadable", meaning), f": {one_line(each.problem)}")
         elif each.comparison is None:
-            print(f"{name}: {'added' if each.verdict == 'added' else 'incompatible: removed'}")
+            removed = "" if each.verdict == "added" else ": removed"
+            screen.write(name, (each.verdict, meaning), removed)
         else:
-            for change in each.comparison.changes:
-                print(f"{name}: {one_line(str(change))}")
-            print(f"{name}: {_summary(each.comparison)}")
+            _show(screen, each.comparison, name)
     counts = ", ".join(f"{verdicts[each]} {each}" for each in _STATUS if verdicts[each])
-    print(f"{verdict}: {counted(len(found), 'file')}{': ' if counts else ''}{counts}")
+    files = counted(len(found), "file")
+    screen.write((verdict, _MEANINGS[verdict]), f": {files}{': ' if counts else ''}{counts}")
     return _STATUS[worst]
+
+
+def _show(screen: Screen, found: compat.Comparison, file: str = "") -> None:
+    """Write the changes, then the verdict; the name of the file is before each."""
+    for change in found.changes:
+        function: Part = "" if change.function is None else (one_line(change.function), "name")
+        screen.write(
+            file,
+            (f"{change.severity:8}", _MEANINGS[change.severity]),
+            "  ",
+            function,
+            f"{': ' if function else ''}{one_line(change.place_text)}",
+            signature(change.values_text),
+            hang=14,
+        )
+    counts = ", ".join(f"{count} {name}" for name, count in _counts(found).items())
+    screen.write(file, (found.verdict, _MEANINGS[found.verdict]), f": {counts}")
 
 
 def _counts(found: compat.Comparison) -> dict[str, int]:
     return {severity: len(found.of(severity)) for severity in _SEVERITIES}
-
-
-def _summary(found: compat.Comparison) -> str:
-    counts = ", ".join(f"{count} {name}" for name, count in _counts(found).items())
-    return f"{found.verdict}: {counts}"
 
 
 def _comparison_json(found: compat.Comparison) -> dict[str, Any]:

@@ -137,7 +137,8 @@ def show_function(screen: Screen, module: vmfb.Module, export: vmfb.Export, text
     if export.attrs:
         screen.write("  attributes")
     for key, value in export.attrs.pairs:
-        screen.write("    ", (one_line(key), "key"), f" = {one_line(value)}")
+        text = signature(value) if key == "iree.abi.declaration" else one_line(value)
+        screen.write("    ", (one_line(key), "key"), " = ", text, hang=8)
         read = texts.get("sip" if key == "abi" else key)
         if isinstance(read, FormatError):
             screen.error(6, read)

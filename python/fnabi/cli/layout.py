@@ -63,17 +63,21 @@ def wrap(text: str, width: int, hang: int, first: int = 0) -> list[Line]:
 def fold(text: str, width: int, first: int = 0) -> list[Line]:
     """Cut a signature into lines: before the results, and then by argument.
 
-    Arguments that do not fit on one line get a line each, aligned after the bracket. No line
-    begins before the column `first`.
+    Arguments that do not fit on one line get a line each, aligned after the bracket. Two
+    signatures with an arrow ``=>`` between them are cut there first. No line begins before the
+    column `first`.
     """
     cutter = _Cutter(text, width, first, _groups(text))
     if cutter.fits(0, len(text)):
         return [Line(first, 0, len(text))]
-    arrow = _arrow(text, cutter.groups)
-    cutter.put_part(0, arrow)
-    if arrow < len(text):
-        cutter.new_line(arrow, first)
-        cutter.put_part(arrow + 1, len(text))
+    for start, end in _parts(text, " => ", cutter.groups, 0, len(text)):
+        cutter.new_line(start, first)
+        if cutter.fits(start, end):
+            cutter.put_words(start, end, first)
+            continue
+        for part_start, part_end in _parts(text, " -> ", cutter.groups, start, end):
+            cutter.new_line(part_start, first)
+            cutter.put_part(part_start, part_end)
     return cutter.finish()
 
 
@@ -183,14 +187,16 @@ def _groups(text: str) -> dict[int, Group]:
     return {} if opened else found
 
 
-def _arrow(text: str, groups: Mapping[int, Group]) -> int:
-    """Return the position of the space before the results, or else the end of the text."""
-    at = 0
-    for start in sorted(groups):
-        if start >= at:  # in no other group
-            arrow = text.find(" -> ", at, start)
-            if arrow >= 0:
-                return arrow
-            at = groups[start].end
-    arrow = text.find(" -> ", at)
-    return len(text) if arrow < 0 else arrow
+def _parts(
+    text: str, arrow: str, groups: Mapping[int, Group], start: int, end: int
+) -> list[tuple[int, int]]:
+    """Cut a part of a text before each arrow that is in no group."""
+    cuts = [start]
+    at = start
+    for opening in [each for each in sorted(groups) if start <= each < end] + [end]:
+        if opening >= at:
+            while (found := text.find(arrow, at, opening)) >= 0:
+                cuts.append(found)
+                at = found + len(arrow)
+            at = groups[opening].end if opening < end else end
+    return list(zip(cuts, [*cuts[1:], end], strict=True))
