@@ -530,7 +530,15 @@ def test_inspect_damaged(tmp_path: Path, size: int) -> None:
 def test_inspect_another_file() -> None:
     done = run("inspect", __file__)
     assert (done.status, done.out) == (1, "")
-    assert done.err == f'fnabi: {__file__}: not an IREE module at byte 8, expected "IREE"\n'
+    no_module = "neither an IREE module nor a shared library"
+    assert done.err == f"fnabi: {__file__}: {no_module}, but text\n"
+    assert run("inspect", "-", stdin=b"short") == Run(1, "", f"fnabi: {no_module}, but text\n")
+    done = run("inspect", "-", stdin=bytes(100))
+    assert done == Run(1, "", f'fnabi: {no_module} (no "IREE" at byte 8)\n')
+    done = run("inspect", "-", stdin=b"module @a {\n  util.func public @f()")
+    assert done.err == f"fnabi: {no_module}, but MLIR source, which iree-compile compiles\n"
+    done = run("inspect", "-", stdin=b"PK\x03\x04" + bytes(100))
+    assert done.err == f"fnabi: {no_module}, but a ZIP archive\n"
 
 
 @pytest.mark.parametrize("verb", [["inspect"], ["inspect", "--json"]])
@@ -561,7 +569,8 @@ def test_inspect_every_module(path: Path, capsys: pytest.CaptureFixture[str]) ->
             return
         hinted = first == f"{problem}, expected an offset inside (--lenient ignores it)"
         assert first == second
-        assert hinted or first == problem
+        no_module = first.startswith(f"fnabi: {path}: neither an IREE module nor a shared library")
+        assert hinted or no_module or first == problem
         main(["inspect", "--lenient", str(path)])
         assert bool(capsys.readouterr().out) == hinted
         return
@@ -1042,7 +1051,7 @@ def test_call_with_a_bad_array(content: bytes, problem: str, tmp_path: Path) -> 
 def test_a_dim_that_is_no_number() -> None:
     done = run("inspect", "--function=dense", "--inputs", "--dim=x", CLASSIFIER)
     assert (done.status, done.out) == (2, "")
-    assert "error: --dim: not a whole number: 'x'" in done.err
+    assert "error: --dim: expected a whole number, got 'x'" in done.err
 
 
 def test_diff_counts_one_file(tmp_path: Path) -> None:

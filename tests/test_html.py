@@ -407,7 +407,7 @@ def test_bad_input_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[
     bad.write_bytes(bytes(64))
     target = tmp_path / "page.html"
     assert main(["inspect", "--html", str(bad), "-o", str(target)]) == 1
-    assert "not an IREE module" in capsys.readouterr().err
+    assert "neither an IREE module" in capsys.readouterr().err
     assert main(["inspect", "--html", str(CLASSIFIER), "-o", str(tmp_path / "no" / "page")]) == 1
     assert "No such file or directory" in capsys.readouterr().err
     assert [each.name for each in tmp_path.iterdir()] == ["bad.vmfb"]

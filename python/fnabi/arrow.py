@@ -33,7 +33,7 @@ from fnabi.arrow_capsule import (
 )
 from fnabi.columns import Columns
 from fnabi.columns_encode import encode_array
-from fnabi.columns_part import ABIS, Abi
+from fnabi.columns_part import ABIS, Abi, AnyAbi, check_abi
 from fnabi.columns_split import collect, split_arrays
 from fnabi.errors import CallError
 
@@ -59,7 +59,7 @@ class Batches:
 def decode(
     batch: _Batch,
     column: str,
-    abi: Abi = "raw",
+    abi: AnyAbi = "raw",
     *,
     plain: bool = True,
     drop: bool = False,
@@ -87,7 +87,8 @@ def decode(
         CallError: when an argument is invalid, or the table already has such a column.
 
     """
-    _check("decode", abi, threads)
+    abi = check_abi("arrow.decode", abi)
+    _core.check_positive("arrow.decode", "threads", threads)
     where = "arrow.decode: batch"
     schema, arrays = open_arrays(_table(batch), where)
     index = _column(schema, column, "arrow.decode: column")
@@ -108,7 +109,7 @@ def decode(
 
 def encode(
     batch: _Batch,
-    abi: Abi = "raw",
+    abi: AnyAbi = "raw",
     *,
     column: str = "text",
     error: str = "error",
@@ -130,7 +131,7 @@ def encode(
         CallError: when an argument is invalid, or the table already has such a column.
 
     """
-    _check("encode", abi, 1)
+    abi = check_abi("arrow.encode", abi)
     where = "arrow.encode: batch"
     schema, arrays = open_arrays(_table(batch), where)
     for each in (column, error):
@@ -150,12 +151,6 @@ def encode(
         return made
 
     return _rebuild(batch, _beside(schema, more, -1, arrays, added, where))
-
-
-def _check(function: str, abi: object, threads: object) -> None:
-    if abi not in ABIS:
-        raise CallError(f"arrow.{function}: abi: expected one of {', '.join(ABIS)}, got {abi!r}")
-    _core.check_positive(f"arrow.{function}", "threads", threads)
 
 
 class _ArrayOnly:

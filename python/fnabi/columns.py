@@ -34,7 +34,7 @@ from fnabi.arrow_capsule import (
     open_arrays,
 )
 from fnabi.columns_encode import encode_arrays, encode_parts
-from fnabi.columns_part import ABIS, Abi, Part, join
+from fnabi.columns_part import ABIS, Abi, AnyAbi, Part, check_abi, join
 from fnabi.columns_split import collect, run, split_arrow, split_buffer, split_file, split_list
 from fnabi.errors import CallError
 from fnabi.types import DType, Signature, load_numpy
@@ -433,7 +433,7 @@ def _parser(abi: Abi) -> tuple[Callable[[bytes], Any], _core.Decoder[Any] | None
 
 def decode_columns(
     strings: Any,
-    abi: Abi = "raw",
+    abi: AnyAbi = "raw",
     threads: int = 1,
     *,
     offsets: Any = None,
@@ -450,7 +450,8 @@ def decode_columns(
             - one buffer, with `offsets`;
             - an open binary file with a text on each line. The newline is not part of the text.
               The columns are held in memory, the file is not; `iter_columns` holds neither.
-        abi: The ABI of the texts: "raw", "sip", "cconv", "iree_abi" or "declaration".
+        abi: The ABI of the texts: "raw", "sip", "cconv", "iree_abi", which may be written
+            "iree.abi" too, or "declaration".
         threads: The number of threads that decode. Each leaves a part of the columns; the parts
             are joined, by a copy, when they are first needed in one piece.
         offsets: A buffer of ascending int32 or int64, one more than there are texts: text i is
@@ -465,8 +466,7 @@ def decode_columns(
         MemoryError: when out of memory, or when one side has 2**31 nodes or dims.
 
     """
-    if abi not in ABIS:
-        raise CallError(f"decode_columns: abi: expected one of {', '.join(ABIS)}, got {abi!r}")
+    abi = check_abi("decode_columns", abi)
     _core.check_positive("decode_columns", "threads", threads)
     if offsets is not None:
         return Columns(abi, collect([split_buffer(strings, offsets, threads)], abi))
@@ -488,7 +488,7 @@ def decode_columns(
 
 
 def iter_columns(
-    file: IO[bytes], abi: Abi = "raw", threads: int = 1, *, batch_bytes: int = _LINES
+    file: IO[bytes], abi: AnyAbi = "raw", threads: int = 1, *, batch_bytes: int = _LINES
 ) -> Iterator[Columns]:
     """Decode an open binary file with a text on each line, without holding all of it.
 
@@ -506,8 +506,7 @@ def iter_columns(
         CallError: when an argument is invalid.
 
     """
-    if abi not in ABIS:
-        raise CallError(f"iter_columns: abi: expected one of {', '.join(ABIS)}, got {abi!r}")
+    abi = check_abi("iter_columns", abi)
     _core.check_positive("iter_columns", "threads", threads)
     _core.check_positive("iter_columns", "batch_bytes", batch_bytes)
     for shares in split_file(file, threads, batch_bytes):
@@ -515,7 +514,7 @@ def iter_columns(
 
 
 def encode_columns(
-    columns: Any, threads: int = 1, *, abi: Abi | None = None
+    columns: Any, threads: int = 1, *, abi: AnyAbi | None = None
 ) -> tuple[bytes, memoryview]:
     """Encode the rows of columns as texts; a text that the ABI's encoder wrote is unchanged.
 
@@ -538,11 +537,9 @@ def encode_columns(
     """
     _core.check_positive("encode_columns", "threads", threads)
     own = columns.abi if isinstance(columns, Columns) else "raw"
-    if abi is None:
-        abi = own
-    if abi not in ABIS or (isinstance(columns, Columns) and abi != own):
-        expected = own if isinstance(columns, Columns) else f"one of {', '.join(ABIS)}"
-        raise CallError(f"encode_columns: abi: expected {expected}, got {abi!r}")
+    abi = own if abi is None else check_abi("encode_columns", abi)
+    if isinstance(columns, Columns) and abi != own:
+        raise CallError(f"encode_columns: abi: expected {own}, got {abi!r}")
     if isinstance(columns, Columns):
         return encode_parts(columns._parts, threads)
     if not hasattr(columns, "__arrow_c_stream__") and not hasattr(columns, "__arrow_c_array__"):

@@ -10,12 +10,35 @@ from fnabi._fnabi import ffi, lib
 from fnabi.arrow_capsule import check_memory
 from fnabi.errors import CallError
 
-__all__ = ["ABIS", "Abi", "Part", "check_rows", "join"]
+__all__ = ["ABIS", "Abi", "AnyAbi", "Part", "abi_name", "check_abi", "check_rows", "join"]
 
 Abi: TypeAlias = Literal["raw", "sip", "cconv", "iree_abi", "declaration"]
 """The ABI of the texts, by the name of its module."""
 
+AnyAbi: TypeAlias = Abi | Literal["iree.abi", "iree-abi"]
+"""An ABI in any of its spellings."""
+
 ABIS: dict[str, int] = {name: getattr(lib, f"FNABI_ABI_{name.upper()}") for name in get_args(Abi)}
+
+
+def abi_name(name: str) -> str:
+    """Return the name of an ABI as its module has it, ``iree_abi`` for ``iree.abi``."""
+    return name.replace(".", "_").replace("-", "_")
+
+
+def check_abi(function: str, abi: object) -> Abi:
+    """Return the ABI that a caller has named in any spelling.
+
+    Raises:
+        CallError: when there are no columns for it.
+
+    """
+    name: Any = abi_name(abi) if isinstance(abi, str) else abi
+    if not isinstance(abi, str) or name not in ABIS:
+        raise CallError(f"{function}: abi: expected one of {', '.join(ABIS)}, got {abi!r}")
+    found: Abi = name
+    return found
+
 
 _JOINING = 4
 """The most threads that join parts: they wait for memory."""

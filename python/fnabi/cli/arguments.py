@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterable
 from stat import S_ISFIFO
 
 from fnabi import vmfb
+from fnabi.cli.parser import did_you_mean
 from fnabi.cli.screen import complain, one_line
 from fnabi.errors import FormatError
 from fnabi.files import open_file, read_stream
@@ -41,12 +43,16 @@ def _opens_leniently(file: str) -> bool:
     return True
 
 
+START = 64
+"""The number of bytes that show what a file is."""
+
+
 def start_of(file: str) -> bytes:
-    """Return the first 16 bytes of a file, or none of a pipe, which can be read only once."""
+    """Return the first bytes of a file, or none of a pipe, which can be read only once."""
     if S_ISFIFO(os.stat(file).st_mode):
         return b""
     with open_file(file) as opened:
-        return opened.read(16) or b""
+        return opened.read(START) or b""
 
 
 def tell_empty(folders: list[str]) -> None:
@@ -54,7 +60,8 @@ def tell_empty(folders: list[str]) -> None:
         complain(f"{folder}: ", "no files named *.vmfb")
 
 
-def no_function(arguments: argparse.Namespace, noun: str = "function") -> int:
+def no_function(arguments: argparse.Namespace, names: Iterable[str], noun: str = "function") -> int:
     where = "" if arguments.file == "-" else f"{arguments.file}: "
-    complain(where, f"no {noun} is named {one_line(arguments.function)}")
+    hint = did_you_mean(arguments.function, names)
+    complain(where, one_line(f"no {noun} is named {arguments.function}{hint}"))
     return 1

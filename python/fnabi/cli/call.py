@@ -52,9 +52,10 @@ def run(arguments: argparse.Namespace) -> int:
     except ArgumentError as problem:
         complain("", problem)
         return 1
-    function = _find(library.load_module(arguments.file), arguments.function)
+    loaded = library.load_module(arguments.file)
+    function = _find(loaded, arguments.function)
     if function is None:
-        return no_function(arguments, "TVM-FFI function")
+        return no_function(arguments, loaded.functions, "TVM-FFI function")
     function.plain = True
     before = [digest(value) for value in args]
     try:

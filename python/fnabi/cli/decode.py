@@ -8,7 +8,8 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from io import BufferedReader
 from typing import IO, Any
 
 from fnabi import cconv, declaration, iree_abi, raw, sip
@@ -16,6 +17,7 @@ from fnabi.cli.output import add_output, check_output, progress_bar, write_table
 from fnabi.cli.screen import Screen, complain, signature
 from fnabi.cli.values import error_json, json_value
 from fnabi.columns import decode_columns, iter_columns
+from fnabi.columns_part import abi_name
 from fnabi.errors import FormatError
 from fnabi.files import open_file
 from fnabi.signature import Component, ComponentType, SignatureParser
@@ -34,31 +36,47 @@ _PARSERS: dict[str, Callable[[bytes], Any]] = {
 def add_arguments(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--abi",
+        type=_abi,
         choices=list(_PARSERS),
         default="raw",
-        help="the format of the signatures (default: raw)",
+        help=f"the format of the signatures: {', '.join(_PARSERS)} (default: raw)",
     )
     verb.add_argument(
         "text",
         metavar="TEXT",
-        help="a signature, or with --output a file of signatures, one per line; - for standard"
-        " input, one per line",
+        nargs="?",
+        help="a signature; - for standard input, one signature per line. With --output, a file of"
+        " signatures",
+    )
+    verb.add_argument(
+        "--input", metavar="FILE", help="decode the lines of a file; - for standard input"
     )
     add_output(verb, "write a table with one row for each line")
 
 
+def _abi(text: str) -> str:
+    """Return an ABI as it is listed here, for any of its spellings."""
+    return next((each for each in _PARSERS if abi_name(each) == abi_name(text)), text)
+
+
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.text is None and arguments.input is None:
+        arguments.usage("TEXT is missing")
+    if arguments.text is not None and arguments.input is not None:
+        arguments.usage("TEXT and --input cannot be combined")
     if arguments.output is not None:
         check_output(arguments)
         return _decode_table(arguments)
     status = 0
     screen = Screen()
-    for number, line in _lines(arguments.text):
+    for number, line in _lines(arguments):
         try:
             value = _PARSERS[arguments.abi](line)
         except FormatError as problem:
             status = 1
             complain("" if number is None else f"line {number}: ", problem)
+            if number is None and os.path.isfile(arguments.text):
+                complain("", f"{arguments.text} is a file: did you mean --input={arguments.text}?")
             result: dict[str, Any] = {"error": error_json(problem)}
         else:
             result = {"value": json_value(value)}
@@ -71,13 +89,22 @@ def run(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _lines(text: str) -> Iterator[tuple[int | None, bytes]]:
-    """Yield the lines of standard input with their numbers, or the text itself."""
-    if text != "-":
-        yield None, os.fsencode(text)
+def _lines(arguments: argparse.Namespace) -> Iterator[tuple[int | None, bytes]]:
+    """Yield the lines of a file or of standard input with their numbers, or the text itself."""
+    if arguments.text not in (None, "-"):
+        yield None, os.fsencode(arguments.text)
         return
-    for number, line in enumerate(sys.stdin.buffer, 1):
-        yield number, line.removesuffix(b"\n")
+    with _opened(arguments) as file:
+        for number, line in enumerate(file, 1):
+            yield number, line.removesuffix(b"\n")
+
+
+def _opened(arguments: argparse.Namespace) -> AbstractContextManager[Any]:
+    """Open the file of signatures, which may be standard input."""
+    file = arguments.text if arguments.input is None else arguments.input
+    return (
+        nullcontext(sys.stdin.buffer) if file == "-" else BufferedReader(open_file(file), _BUFFER)
+    )
 
 
 def _tokens(components: list[Component]) -> str:
@@ -99,18 +126,17 @@ def _character(byte: int) -> str:
 _BATCH_BYTES = 1 << 22
 """The number of bytes that each thread decodes at once."""
 
+_BUFFER = 1 << 16
+
 
 def _decode_table(arguments: argparse.Namespace) -> int:
-    abi: Any = arguments.abi.replace(".", "_")
+    abi: Any = abi_name(arguments.abi)
     if abi == "tokens":
         arguments.usage("--output does not support --abi tokens")
     with ExitStack() as stack:
-        file: Any = sys.stdin.buffer
-        size = None
-        if arguments.text != "-":
-            file = stack.enter_context(open_file(arguments.text))
-            status = os.fstat(file.fileno())
-            size = status.st_size if stat.S_ISREG(status.st_mode) else None
+        file = stack.enter_context(_opened(arguments))
+        status = os.fstat(file.fileno())
+        size = status.st_size if stat.S_ISREG(status.st_mode) else None
         counted: Any = _Counted(file, stack.enter_context(progress_bar("decode", size, "bytes")))
         batches = iter_columns(counted, abi, arguments.threads, batch_bytes=_BATCH_BYTES)
         return write_table(arguments, decode_columns([], abi), batches, "line")

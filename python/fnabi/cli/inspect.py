@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from fnabi import library, vmfb
-from fnabi.cli.arguments import add_lenient, no_function, open_module, start_of
+from fnabi.cli.arguments import START, add_lenient, no_function, open_module, start_of
 from fnabi.cli.html import add_html, check_html, inspect_library_html, inspect_module_html
 from fnabi.cli.inspect_bytecode import add_disassemble, print_disassembly
 from fnabi.cli.inspect_inputs import add_inputs, print_inputs
@@ -23,7 +23,9 @@ from fnabi.cli.inspect_text import (
     show_head,
     show_imports,
 )
-from fnabi.cli.screen import Screen
+from fnabi.cli.kinds import no_input
+from fnabi.cli.screen import Screen, complain
+from fnabi.errors import FormatError
 from fnabi.files import read_stream
 from fnabi.vmfb_facts import is_bad, texts_of
 
@@ -61,17 +63,41 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
     add_lenient(verb)
 
 
+_SECTIONS = ("imports", "needs", "rodata", "debug")
+_ALONE = ("disassemble", "inputs", "extract")
+"""Options that show something else than the functions; neither goes with a section."""
+
+
+def _check_options(arguments: argparse.Namespace) -> None:
+    given = [each for each in (*_ALONE, *_SECTIONS) if getattr(arguments, each)]
+    if len(given) > 1 and given[0] in _ALONE:
+        arguments.usage(f"--{given[0]} and --{given[1]} cannot be combined")
+    if arguments.dim is not None and not arguments.inputs:
+        arguments.usage("--dim is only allowed with --inputs")
+    if arguments.extract and arguments.function is not None:
+        arguments.usage("--extract and --function cannot be combined")
+
+
 def run(arguments: argparse.Namespace) -> int:
     page = check_html(arguments)
+    _check_options(arguments)
     data = read_stream(sys.stdin.buffer) if arguments.file == "-" else None
-    if library.looks_like_one(start_of(arguments.file) if data is None else data[:16]):
+    start = start_of(arguments.file) if data is None else data[:START]
+    if library.looks_like_one(start[:16]):
         if page:
             return inspect_library_html(arguments, arguments.file if data is None else data)
         return inspect_library(arguments, arguments.file if data is None else data)
     for option, given in (("metadata", arguments.metadata), ("run", arguments.run_library)):
         if given:
             arguments.usage(f"--{option} is only allowed for libraries, not for .vmfb modules")
-    module = open_module(arguments.file, arguments.lenient, data)
+    try:
+        module = open_module(arguments.file, arguments.lenient, data)
+    except FormatError as problem:
+        text = no_input(problem, start)
+        if text is None:
+            raise
+        complain("" if arguments.file == "-" else f"{arguments.file}: ", text)
+        return 1
     if page:
         return inspect_module_html(arguments, module)
     if arguments.extract is not None:
@@ -83,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
     if name is not None:
         exports = [export for export in exports if export.name == name]
         if not exports:
-            return no_function(arguments)
+            return no_function(arguments, [export.name for export in module.exports])
     if arguments.inputs:
         if name is None:
             arguments.usage("--inputs needs --function")

@@ -28,7 +28,7 @@ def print_disassembly(arguments: argparse.Namespace, module: vmfb.Module) -> int
     try:
         wanted = range(len(module.functions)) if name is None else [bytecode.find(module, name)]
     except CallError:
-        return no_function(arguments)
+        return no_function(arguments, bytecode.names(module).values())
     if arguments.json:
         functions = [_function_json(module, ordinal) for ordinal in wanted]
         print(json.dumps({"schema": _DISASSEMBLY_SCHEMA, "functions": functions}, indent=2))

@@ -22,7 +22,6 @@ def add_inputs(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--dim",
         type=whole_dim,
-        default=DIM,
         metavar="N",
         help=f"the size of each dynamic dim in these flags (default: {DIM})",
     )
@@ -32,15 +31,15 @@ def whole_dim(text: str) -> int:
     try:
         number = int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"not a whole number: {text!r}") from None
+        raise argparse.ArgumentTypeError(f"expected a whole number, got {text!r}") from None
     if number < 0:
-        raise argparse.ArgumentTypeError("must be at least 0")
+        raise argparse.ArgumentTypeError(f"must be at least 0, got {number}")
     return number
 
 
 def print_inputs(arguments: argparse.Namespace, export: vmfb.Export) -> int:
     try:
-        flags = export.runner_inputs(arguments.dim)
+        flags = export.runner_inputs(DIM if arguments.dim is None else arguments.dim)
     except CallError as problem:
         where = "" if arguments.file == "-" else f"{arguments.file}: "
         complain(where, f"{one_line(export.name)}: {str(problem).partition(': ')[2]}")

@@ -33,7 +33,7 @@ def inspect_library(arguments: argparse.Namespace, source: str | bytes) -> int:
     if arguments.function is not None:
         names = [name for name in names if name == arguments.function]
         if not names:
-            return no_function(arguments, "TVM-FFI function")
+            return no_function(arguments, found.functions, "TVM-FFI function")
     loaded = None
     registered = None
     if isinstance(source, str):

@@ -15,6 +15,9 @@ from unicodedata import combining, east_asian_width
 _STEP = 4
 """The columns by which a continued line is indented if it cannot be aligned."""
 
+_DEEPEST = 64
+"""The depth of groups from which on they are not folded."""
+
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _MARK = re.compile(
     r"""(?<![^\s({\[])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""  # a quoted name
@@ -116,7 +119,8 @@ class _Cutter:
         """Put words with spaces between them; what is `after` them belongs to the last one."""
         for match in re.finditer(r"\S+", self._text[start:end]):
             first, last = start + match.start(), start + match.end()
-            if not self.fits(self._end, last, after if last == end else 0):
+            continues = first > 0 and self._text[first - 1] != " "
+            if not continues and not self.fits(self._end, last, after if last == end else 0):
                 self.new_line(first, hang)
             self._end = last
         self._end = max(self._end, end)
@@ -130,7 +134,13 @@ class _Cutter:
             if opening >= end:
                 self.put_words(start, end, hang, after)
                 return
-            self.put_words(start, opening, hang, after=1)
+            word = self._text.find(" ", opening, end)
+            after_opening = columns(self._text[opening : end if word < 0 else word])
+            self.put_words(start, opening, hang, after_opening)
+            if self._text[opening - 1 : opening] == " " and not self.fits(
+                self._end, opening, after_opening
+            ):
+                self.new_line(opening, hang)
             start = self.groups[opening].end
             rest = self._text[start:end].partition(" ")[0]
             more = len(rest) + (after if start + len(rest) == end else 0)
@@ -143,9 +153,9 @@ class _Cutter:
         group = self.groups[opening]
         self._end = opening + 1
         indent = self._column()
-        if indent > self._width // 2:  # too far to the right
-            indent = hang
-            self.new_line(self._end, indent)
+        widest = max(columns(self._text[start:end]) for start, end in group.items)
+        if indent > self._width // 2 and indent + widest + after > self._width:
+            indent = hang  # the bracket is too far to the right
         for index, (start, end) in enumerate(group.items):
             if index:
                 self.new_line(start, indent)
@@ -181,7 +191,7 @@ def _groups(text: str) -> dict[int, Group]:
             start = cuts[0] - 1
             if _CLOSING[text[start]] != mark:
                 return {}
-            if len(cuts) > 1 or len(found) > before:
+            if (len(cuts) > 1 or len(found) > before) and len(opened) < _DEEPEST:
                 items = list(zip(cuts, [*cuts[1:], at], strict=True))
                 found[start] = Group(items, at + 1)
     return {} if opened else found

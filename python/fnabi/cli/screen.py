@@ -91,10 +91,7 @@ class Screen:
             if isinstance(part, Signature):
                 return _around(text, start, min(end, len(text)), width, hang)
             start = end
-        return [
-            Line(each.indent, each.start + indent, each.end + indent)
-            for each in wrap(text[indent:], width, hang, indent)
-        ]
+        return wrap(text, width, hang)
 
     def _painted(self, text: str, spans: list[tuple[int, int, str]], line: Line) -> str:
         assert self._paint is not None
@@ -133,9 +130,8 @@ def _around(text: str, start: int, end: int, width: int, hang: int) -> list[Line
     lead, folded = text[:start], text[start:end]
     column = columns(lead)
     cut = fold(folded, width, column)
-    lines = [Line(0, 0, start)]
     if column > hang and _widest(folded, cut) > width:
-        lines = [Line(0, 0, len(lead.rstrip()))]
+        lines = wrap(lead.rstrip(), width, hang)
         column = hang
         cut = fold(folded, width, column)
     else:
