@@ -8,7 +8,8 @@ What a fenced block does depends on its language:
     sh              commands
 
 A block of ``{code-block}`` with ``:caption: NAME`` is the file NAME, and is written before later
-blocks run. Other blocks of ``{code-block}`` and other languages are not run. In output, a line "..." matches any lines, and "..." in a line any text.
+blocks run. Other blocks of ``{code-block}`` and other languages are not run. In output, a line
+"..." matches any lines, and "..." in a line any text.
 The front matter ``needs: duckdb, torch`` names packages, without which the document is skipped;
 ``$NAME`` in it is a program.
 """
@@ -29,7 +30,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FENCE = re.compile(
-    r"^(?P<fence>`{3,})(?P<shown>\{code-block\} *)?(?P<language>\w+)\n(?P<options>(?::\S+:[^\n]*\n)*)"
+    r"^(?P<fence>`{3,})(?P<shown>\{code-block\} *)?(?P<language>\w+)\n"
+    r"(?P<options>(?::\S+:[^\n]*\n)*)"
     r"(?P<body>.*?)^(?P=fence)$",
     re.M | re.S,
 )
