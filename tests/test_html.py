@@ -17,7 +17,9 @@ import fnabi
 from callee import built, interop_library
 from fnabi import CallError, bytecode, compat, html, library, sip, vmfb
 from fnabi.cli import main
+from fnabi.compat_folders import compare_folders
 from fnabi.html import code, limits, values
+from fnabi.html.diff_data import folders_data
 from fnabi.schema import parse_type
 from fnabi.types import (
     Buffer,
@@ -100,13 +102,15 @@ def page_of(*arguments: Any) -> Page:
 # --------------------------------------------------------------------------------- the page
 
 
-@pytest.mark.parametrize("kind", ["module", "library", "diff"])
+@pytest.mark.parametrize("kind", ["module", "library", "diff", "folders"])
 def test_a_page_is_complete_and_its_policy_forbids_to_load(kind: str) -> None:
     module = vmfb.open(CLASSIFIER)
     if kind == "module":
         text = html.render(module, "classifier.vmfb")
     elif kind == "diff":
         text = html.render_diff(module, module, ("a", "b"))
+    elif kind == "folders":
+        text = html.render_folders([])
     else:
         text = html.render(library.read(interop_library("c_plain")), "libplain.so")
     page = Page(text)
@@ -334,6 +338,30 @@ def test_a_comparison_as_data() -> None:
     assert {*changed, *data["unchanged"]} == names
 
 
+def test_folders_as_data(tmp_path: Path) -> None:
+    releases = ROOT / "examples" / "releases"
+    (tmp_path / "bad.vmfb").write_bytes(bytes(64))
+    for file in (releases / "2.0").glob("*.vmfb"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    found = list(compare_folders(releases / "1.0", tmp_path))
+    data = Page(html.render_folders(found, ("1.0", "2.0"))).data
+    assert data["verdict"] == "incompatible"
+    assert [(row["file"], row["verdict"], len(row["changes"])) for row in data["files"]] == [
+        ("rank.vmfb", "incompatible", 2),
+        ("vision.vmfb", "incompatible", 7),
+        ("project.vmfb", "removed", 0),
+        ("bad.vmfb", "added", 0),
+        ("scale.vmfb", "added", 0),
+        ("embed.vmfb", "compatible", 0),
+    ]
+    assert data["files"][0]["changes"][0]["function"] == "main$async"
+    (tmp_path / "embed.vmfb").write_bytes(bytes(64))
+    found = list(compare_folders(releases / "1.0", tmp_path))
+    (bad,) = (row for row in folders_data(found)["files"] if row["verdict"] == "unreadable")
+    assert "embed.vmfb: not an IREE module" in bad["problem"]
+    assert folders_data([])["verdict"] == "compatible"
+
+
 # ------------------------------------------------------------------------------- libraries
 
 
@@ -375,6 +403,9 @@ def test_diff_writes_a_page(tmp_path: Path) -> None:
     assert page.data["file"] == "1.0/vision.vmfb \N{RIGHTWARDS ARROW} 2.0/vision.vmfb"
     assert main(["diff", "--html", files[0], files[0], "-o", str(target)]) == 0
     assert Page(target.read_text("ascii")).data["verdict"] == "compatible"
+    folders = [str(Path(file).parent) for file in files]
+    assert main(["diff", "--html", *folders, "-o", str(target)]) == 1
+    assert Page(target.read_text("ascii")).data["file"] == "1.0 \N{RIGHTWARDS ARROW} 2.0"
 
 
 def test_inspect_writes_a_page_about_a_library(tmp_path: Path) -> None:
@@ -392,7 +423,7 @@ def test_inspect_writes_a_page_about_a_library(tmp_path: Path) -> None:
         (["inspect", str(CLASSIFIER), "--html", "--needs"], "--needs is not allowed with --html"),
         (["inspect", str(CLASSIFIER), "--html", "--run"], "--run is not allowed with --html"),
         (["inspect", str(CLASSIFIER), "--html", "--metadata"], "only allowed for libraries"),
-        (["diff", ".", ".", "--html"], "only allowed for two modules, not for folders"),
+        (["diff", ".", ".", "--html", "--json"], "--json is not allowed with --html"),
     ],
 )
 def test_wrong_usage(argv: list[str], fault: str, capsys: pytest.CaptureFixture[str]) -> None:

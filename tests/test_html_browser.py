@@ -18,6 +18,7 @@ import pytest
 import fnabi
 from callee import built
 from fnabi import bytecode, html, vmfb
+from fnabi.compat_folders import FileComparison, compare_folders
 from pages import HOSTILE, hostile_module, large_module
 
 webdriver = pytest.importorskip("selenium.webdriver")
@@ -137,6 +138,12 @@ def comparison() -> str:
     return html.render_diff(old, new, ("1.0/vision.vmfb", "2.0/vision.vmfb"))
 
 
+def folders() -> str:
+    found = [*compare_folders(*(ROOT / "examples" / "releases" / each for each in ("1.0", "2.0")))]
+    found.append(FileComparison(HOSTILE[1], "unreadable", problem=HOSTILE[0]))
+    return html.render_folders(found, ("1.0", "2.0"))
+
+
 def kernels() -> str:
     source = str(ROOT / "examples" / "kernels.c")
     path = built("kernels", "cc", f"-I{fnabi.get_include()}", source, "-lm")
@@ -151,6 +158,7 @@ PAGES = {
     "parameters": lambda: html.render(vmfb.open(DATA / "needs" / "params_llvm-cpu.vmfb"), "params"),
     "hostile": lambda: html.render(hostile_module(), HOSTILE[0]),
     "comparison": comparison,
+    "folders": folders,
     "library": kernels,
 }
 
@@ -312,6 +320,17 @@ def test_a_comparison_is_shown(browser: Browser) -> None:
     assert len(browser.all(".detail .changed")) == 4
     browser.all("[role=tab]")[1].click()
     assert "hal.device.queue.execute.indirect" in browser.texts(".change")[0]
+
+
+def test_a_comparison_of_folders_is_shown(browser: Browser) -> None:
+    browser.open(folders())
+    assert browser.contents("tbody th .name")[:3] == ["rank.vmfb", "vision.vmfb", "project.vmfb"]
+    assert browser.texts(".filter")[:3] == ["Incompatible 2", "Removed 1", "Unreadable 1"]
+    assert "and 3 other changes" in browser.all("tbody")[1].text
+    browser.all(".toggle")[1].click()
+    assert len(browser.all(".detail .change")) == 7
+    browser.one("input[type=search]").send_keys("scale")
+    assert browser.texts("tbody td") == ["Only the new folder has this file."]
 
 
 def test_a_library_is_shown(browser: Browser) -> None:

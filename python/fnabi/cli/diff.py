@@ -10,7 +10,7 @@ from typing import Any
 
 from fnabi import compat
 from fnabi.cli.arguments import add_lenient, open_module
-from fnabi.cli.html import add_html, check_html, write_diff_html
+from fnabi.cli.html import add_html, check_html, write_diff_html, write_folders_html
 from fnabi.cli.screen import Part, Screen, complain, counted, one_line, signature
 from fnabi.cli.values import json_value
 from fnabi.compat_folders import FileComparison, FileVerdict, compare_folders
@@ -52,7 +52,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         metavar="NEW",
         help="the other module or folder; either module may be - for standard input",
     )
-    add_html(verb, "the differences of two modules")
+    add_html(verb, "the differences")
     add_lenient(verb)
 
 
@@ -65,9 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     if folders[0] != folders[1]:
         arguments.usage("one of OLD and NEW is a folder, expected two modules or two folders")
     if folders[0]:
-        if page:
-            arguments.usage("--html is only allowed for two modules, not for folders")
-        return _diff_folders(arguments)
+        return _diff_folders(arguments, page)
     modules = []
     file = "-"
     try:
@@ -91,12 +89,15 @@ def run(arguments: argparse.Namespace) -> int:
     return _STATUS[found.verdict]
 
 
-def _diff_folders(arguments: argparse.Namespace) -> int:
+def _diff_folders(arguments: argparse.Namespace, page: bool) -> int:
     found = list(compare_folders(arguments.old, arguments.new, lenient=arguments.lenient))
     verdicts = Counter(each.verdict for each in found)
     nothing: FileVerdict = "compatible"
     worst = next((each for each in _STATUS if verdicts[each]), nothing)
     verdict = "compatible" if worst == "added" else worst
+    if page:
+        write_folders_html(arguments, found)
+        return _STATUS[worst]
     if arguments.json:
         rows = [_file_json(each) for each in found]
         print(json.dumps({"schema": _FOLDERS_SCHEMA, "verdict": verdict, "files": rows}, indent=2))

@@ -12,6 +12,7 @@ from fnabi.files import write_whole
 
 if TYPE_CHECKING:
     from fnabi.compat import Comparison
+    from fnabi.compat_folders import FileComparison
     from fnabi.vmfb import Module
 
 _NOT_WITH = (
@@ -73,6 +74,12 @@ def write_diff_html(
 
     files = _names(arguments.old, arguments.new)
     _write(arguments, html.render_diff(modules[0], modules[1], files, found))
+
+
+def write_folders_html(arguments: argparse.Namespace, found: list[FileComparison]) -> None:
+    from fnabi import html
+
+    _write(arguments, html.render_folders(found, _names(arguments.old, arguments.new)))
 
 
 def _name(file: str) -> str:

@@ -19,12 +19,12 @@ import base64
 import hashlib
 import html
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from fnabi.errors import CallError, type_name
-from fnabi.html.diff_data import diff_data
+from fnabi.html.diff_data import diff_data, folders_data
 from fnabi.html.library_data import library_data
 from fnabi.html.module_data import module_data
 from fnabi.library import Library, LibraryFile
@@ -33,8 +33,9 @@ from fnabi.vmfb import Module
 
 if TYPE_CHECKING:
     from fnabi.compat import Comparison
+    from fnabi.compat_folders import FileComparison
 
-__all__ = ["render", "render_diff"]
+__all__ = ["render", "render_diff", "render_folders"]
 
 _SHARED = ("document", "types", "table")
 """The scripts of every page, before its own."""
@@ -42,7 +43,8 @@ _SHARED = ("document", "types", "table")
 _OWN = {
     "module": ("module_functions", "module_code", "module_storage", "module_needs", "module"),
     "library": ("library",),
-    "diff": ("diff",),
+    "diff": ("changes", "diff"),
+    "folders": ("changes", "folders"),
 }
 
 
@@ -97,6 +99,20 @@ def render_diff(
 
     """
     return _page("diff", diff_data(old, new, comparison), " \N{RIGHTWARDS ARROW} ".join(files))
+
+
+def render_folders(found: Sequence[FileComparison], folders: tuple[str, str] = ("", "")) -> str:
+    """Render a page about the differences of the modules of two folders.
+
+    Args:
+        found: The results of `compat_folders.compare_folders`.
+        folders: The names of the folders, for the title.
+
+    Returns:
+        The page, which has only ASCII characters.
+
+    """
+    return _page("folders", folders_data(found), " \N{RIGHTWARDS ARROW} ".join(folders))
 
 
 def _page(kind: str, data: dict[str, Any], file: str, blocks: Iterable[str] = ()) -> str:

@@ -1,44 +1,11 @@
 "use strict";
 // The page about the differences of two modules.
 
-const SEVERITIES = ["breaking", "unknown", "widening", "notice"];
-const MEANING = {
-  breaking: "a caller may fail or misread results",
-  unknown: "the modules do not show whether callers are affected",
-  widening: "everything that was accepted still is",
-  notice: "callers are not affected",
-};
 const VERDICTS = {
   compatible: "Callers of the old module can use the new one.",
   incompatible: "Callers of the old module cannot use the new one.",
   unknown: "The modules do not show whether callers of the old one can use the new one.",
 };
-const SHOWN = 4;
-
-const worst = (changes) => SEVERITIES.find((severity) => changes.some((each) => each.severity === severity));
-
-function sideNode(side) {
-  if (side === null) return h("span.muted", "nothing");
-  const [kind, value] = side;
-  if (kind === "signature") return signatureNode(value);
-  if (kind === "type") return typeNode(value);
-  return h("bdi.code", value);
-}
-
-function changeNode(change) {
-  const one = change.kind === "added" || change.kind === "removed";
-  return h(
-    "li.change",
-    badge(change.severity, change.severity, MEANING[change.severity]),
-    " ",
-    change.path !== "" && [h("bdi.code.path", change.path), " "],
-    h("span.muted", change.kind),
-    " ",
-    one
-      ? sideNode(change.old || change.new)
-      : [h("del", sideNode(change.old)), h("span.arrow", { "aria-label": "became" }, " \u2192 "), h("ins", sideNode(change.new))],
-  );
-}
 
 // The indexes of the inputs and results that changed.
 function changedIndexes(row) {
@@ -61,14 +28,6 @@ function functionDetail(row) {
   ];
 }
 
-function changesCell(row) {
-  const first = [...row.changes]
-    .sort((one, other) => SEVERITIES.indexOf(one.severity) - SEVERITIES.indexOf(other.severity))
-    .slice(0, SHOWN);
-  const more = row.changes.length - first.length;
-  return [h("ul.changes", first.map(changeNode)), more > 0 && h("p.muted", `and ${counted(more, "other change")}`)];
-}
-
 const functions = dataTable({
   label: "Changed functions",
   noun: ["changed function", "changed functions"],
@@ -77,18 +36,14 @@ const functions = dataTable({
     { title: "Function", key: (row) => row.name, cell: (row) => nameNode(row.name) },
     {
       title: "Changes",
-      start: true,
+      wide: true,
       key: (row) => SEVERITIES.indexOf(worst(row.changes)),
       cell: changesCell,
     },
   ],
   text: (row) =>
     [row.name, ...[row.old, row.new].filter(Boolean).map(signatureText), ...row.changes.map((each) => `${each.severity} ${each.path}`)].join("\n"),
-  filters: SEVERITIES.map((severity) => ({
-    title: severity[0].toUpperCase() + severity.slice(1),
-    alarm: severity === "breaking",
-    test: (row) => row.changes.some((each) => each.severity === severity),
-  })),
+  filters: severityFilters,
   detail: functionDetail,
   anchor: (row) => row.name,
 });
@@ -143,8 +98,8 @@ showPage(
   pageHeader(
     "Comparison for callers",
     h("bdi", data.file),
-    [badge(data.verdict, { compatible: "widening", incompatible: "breaking", unknown: "unknown" }[data.verdict]), " ", VERDICTS[data.verdict]],
-    counts.map(([severity, count]) => [severity[0].toUpperCase() + severity.slice(1), h("span", { title: MEANING[severity] }, grouped(count))]),
+    [verdictBadge(data.verdict), " ", VERDICTS[data.verdict]],
+    counts.map(([severity, count]) => [titled(severity), h("span", { title: MEANING[severity] }, grouped(count))]),
   ),
   shownTabs.nodes,
 );

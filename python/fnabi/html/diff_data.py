@@ -1,10 +1,12 @@
-"""The data of a page about the differences of two modules."""
+"""The data of pages about the differences of two modules, or of the modules of two folders."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, get_args
 
 from fnabi import compat
+from fnabi.compat_folders import FileComparison
 from fnabi.errors import FormatError
 from fnabi.html.limits import Kept
 from fnabi.html.module_data import head_data
@@ -12,7 +14,7 @@ from fnabi.html.values import signature_value, type_value
 from fnabi.types import Signature, Type
 from fnabi.vmfb import Module
 
-__all__ = ["diff_data"]
+__all__ = ["diff_data", "folders_data"]
 
 _TYPES = get_args(Type)
 
@@ -48,6 +50,46 @@ def diff_data(old: Module, new: Module, comparison: compat.Comparison | None) ->
         ),
         "left_out": kept.all_left_out(),
     }
+
+
+_WORST = ("incompatible", "removed", "unreadable", "unknown", "added", "compatible")
+
+
+def folders_data(found: Sequence[FileComparison]) -> dict[str, Any]:
+    """Return the data of the comparisons of many files, the worst first."""
+    kept = Kept()
+    rows = [(_verdict(each), each) for each in found]
+    rows.sort(key=lambda row: _WORST.index(row[0]))
+    files = []
+    for verdict, each in kept.rows(rows, "files", "fnabi diff shows them all."):
+        changes = () if each.comparison is None else each.comparison.changes
+        shown = kept.rows(changes, f"changes of {each.file}", "fnabi diff shows them all.")
+        files.append(
+            {
+                "file": kept.text(each.file),
+                "verdict": verdict,
+                "problem": each.problem and kept.text(each.problem),
+                "changes": [_of_file(change, kept) for change in shown],
+            }
+        )
+    verdicts = {verdict for verdict, _ in rows}
+    worst = next((each for each in _WORST if each in verdicts), "compatible")
+    summary = {"removed": "incompatible", "added": "compatible"}
+    return {
+        "verdict": summary.get(worst, worst),
+        "files": files,
+        "left_out": kept.all_left_out(),
+    }
+
+
+def _verdict(found: FileComparison) -> str:
+    gone = found.verdict == "incompatible" and found.comparison is None
+    return "removed" if gone else found.verdict
+
+
+def _of_file(change: compat.Change, kept: Kept) -> dict[str, Any]:
+    function = {} if change.function is None else {"function": kept.text(change.function)}
+    return function | _change(change, kept)
 
 
 def _change(change: compat.Change, kept: Kept) -> dict[str, Any]:

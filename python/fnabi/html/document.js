@@ -106,6 +106,16 @@ function bytes(size) {
   return `${value >= 100 ? Math.round(value) : value.toPrecision(3)} ${units[unit]}`;
 }
 
+// A bar for a share of the largest size, below a number, where it ends like the numbers.
+function sizeBar(share, part) {
+  const width = Math.max(0.5, 100 * share);
+  return svg(
+    "svg",
+    { viewBox: "0 0 100 4", preserveAspectRatio: "none", class: "bar", "aria-hidden": "true" },
+    svg("rect", { x: 100 - width, width, height: 4, class: `part-${part}` }),
+  );
+}
+
 // ---------------------------------------------------------------------------------- the frame
 
 let serial = 0;

@@ -42,7 +42,7 @@ const functions = dataTable({
   rows: data.functions,
   columns: [
     { title: "Function", key: (row) => row.name, cell: (row) => nameNode(row.name) },
-    { title: "Types", start: true, key: (row) => (row.schema ? schemaText(row.schema) : ""), cell: typesCell },
+    { title: "Types", wide: true, key: (row) => (row.schema ? schemaText(row.schema) : ""), cell: typesCell },
     {
       title: "Documentation",
       cell: (row) => (row.doc ? h("span.muted", row.doc.trim().split("\n")[0]) : row.documented && h("span.muted", "in the library")),

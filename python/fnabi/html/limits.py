@@ -37,10 +37,13 @@ class Kept:
 
     def rows(self, rows: Sequence[_T], noun: str, remedy: str) -> Sequence[_T]:
         """Return the first rows; `remedy` names another way to see the others."""
-        more = len(rows) - ROWS_MAX
-        if more > 0:
-            self.left_out.append(f"{more:,} of {len(rows):,} {noun}. {remedy}")
+        self.count(min(len(rows), ROWS_MAX), len(rows), noun, remedy)
         return rows[:ROWS_MAX]
+
+    def count(self, shown: int, all: int, noun: str, remedy: str) -> None:
+        """Record how many rows a page lacks."""
+        if all > shown:
+            self.left_out.append(f"{all - shown:,} of {all:,} {noun}. {remedy}")
 
     def text(self, text: str) -> str:
         """Return the start of a text, with the number of characters that it lacks."""

@@ -17,7 +17,7 @@ function functionTable() {
     rows,
     columns: [
       { title: "Function", key: (row) => row.name, cell: (row) => nameCell(row) },
-      { title: "Signature", start: true, cell: shownSignature },
+      { title: "Signature", wide: true, cell: shownSignature },
       { title: "Types from", key: (row) => row.source || "", cell: sourceCell },
       {
         title: "Bytecode",

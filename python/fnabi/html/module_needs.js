@@ -83,7 +83,7 @@ const importsPanel = () => [
     rows: data.imports,
     columns: [
       { title: "Import", key: (row) => row.name, cell: (row) => [nameNode(row.name), row.flags.includes("optional") && badge("optional", "plain")] },
-      { title: "Registers", start: true, cell: (row) => h("bdi.code", row.registers) },
+      { title: "Registers", wide: true, cell: (row) => h("bdi.code", row.registers) },
       { title: "Convention", key: (row) => row.convention, cell: (row) => h("code.muted", row.convention) },
     ],
     text: (row) => `${row.name} ${row.registers}`,
@@ -100,7 +100,7 @@ const checksPanel = () =>
         noun: ["finding", "findings"],
         rows: data.checks,
         columns: [
-          { title: "Finding", start: true, cell: ([, , text]) => h("bdi.code", text) },
+          { title: "Finding", wide: true, cell: ([, , text]) => h("bdi.code", text) },
           { title: "Severity", key: ([severity]) => severity, cell: ([severity]) => badge(severity, SEVERITY[severity]) },
           { title: "Code", key: ([, code]) => code, cell: ([, code]) => h("code.muted", code) },
         ],

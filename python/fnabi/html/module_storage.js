@@ -79,7 +79,7 @@ function storagePanel() {
           { title: "Segment", key: (row) => row.name || String(row.index), cell: (row) => [h("span.muted", `${row.index} `), row.name && nameNode(row.name)] },
           { title: "Kind", key: (row) => row.kind || "", cell: kindCell },
           { title: "Offset", numeric: true, key: (row) => row.offset ?? null, cell: (row) => row.offset !== undefined && grouped(row.offset) },
-          { title: "Size", numeric: true, key: (row) => row.size, cell: (row) => [bytes(row.size), sizeBar(row, largest)] },
+          { title: "Size", numeric: true, key: (row) => row.size, cell: (row) => [bytes(row.size), sizeBar(row.size / largest, partOf(row))] },
         ],
         text: segments.length > 10 && ((row) => `${row.index} ${row.name} ${row.kind} ${row.detail}`),
       }).nodes,
@@ -91,10 +91,3 @@ function kindCell(row) {
   const about = [row.detail, row.external ? "" : "in the tables", row.compression ? `compression ${row.compression}` : ""];
   return [swatch(partOf(row)), row.kind, h("span.muted", ` ${about.filter(Boolean).join(", ")}`)];
 }
-
-const sizeBar = (row, largest) =>
-  svg(
-    "svg",
-    { viewBox: "0 0 100 4", preserveAspectRatio: "none", class: "bar", "aria-hidden": "true" },
-    svg("rect", { width: Math.max(0.5, (100 * row.size) / largest), height: 4, class: `part-${partOf(row)}` }),
-  );

@@ -5,8 +5,8 @@ const CHUNK = 100;
 
 // A table of `rows`.
 //
-// columns   { title, cell(row), key(row), numeric, start }; `key` makes a column sortable, the
-//           first column is the head of its row
+// columns   { title, cell(row), key(row), numeric, wide }; `key` makes a column sortable, the
+//           first column is the head of its row, a wide one has a line of its own on a phone
 // text      (row) => the text that the search looks into; without it there is no search
 // filters   { title, test(row), alarm }, as buttons that limit the rows; `hides` for one whose
 //           rows are hidden unless it is pressed
@@ -141,7 +141,7 @@ function dataTable({ label, noun, rows, columns, text, filters = [], detail, anc
     const { row } = entry;
     const cells = columns.map((column, index) => {
       const content = column.cell(row);
-      const attributes = { class: column.numeric ? "numeric" : column.start ? "start" : null, "data-title": column.title };
+      const attributes = { class: column.numeric ? "numeric" : column.wide ? "wide" : null, "data-title": column.title };
       if (index > 0) return h("td", attributes, content);
       return h("th", { scope: "row", ...attributes }, detail ? toggleOf(entry, content) : content);
     });
