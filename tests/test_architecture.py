@@ -269,3 +269,12 @@ def test_the_glossary_is_short() -> None:
     terms = re.findall(r"^- \*\*(.+?)\*\*", section("Glossary"), re.MULTILINE)
     assert 5 < len(terms) < 20
     assert len({*terms}) == len(terms)
+
+
+def test_every_package_is_installed() -> None:
+    packages = re.search(r"packages=\[([^\]]*)\]", (ROOT / "setup.py").read_text())
+    assert packages is not None
+    folders = {path.parent for path in PACKAGE.rglob("__init__.py")}
+    assert {*re.findall(r'"([\w.]+)"', packages[1])} == {
+        ".".join(folder.relative_to(PACKAGE.parent).parts) for folder in folders
+    }

@@ -28,6 +28,7 @@ from test_cli_call import path_of
 pytestmark = pytest.mark.unsanitized("it needs the runtime, or runs programs without them")
 
 PACKAGE = Path(fnabi.__file__).parent.parent
+SEARCHED = {} if PACKAGE.name == "site-packages" else {"MYPYPATH": str(PACKAGE)}
 
 
 CACHE = TemporaryDirectory(prefix="fnabi-mypy-")
@@ -40,7 +41,7 @@ def check(folder: Path, *files: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", f"--cache-dir={CACHE.name}", *files],
         cwd=folder,
-        env=os.environ | {"MYPYPATH": str(PACKAGE)},
+        env=os.environ | SEARCHED,
         capture_output=True,
         text=True,
         timeout=300,

@@ -225,5 +225,9 @@ def _method(entry: Entry, structures: _Structures) -> list[str]:
         body = [f"return {call}"]
     else:
         body = [f"{variable}: {result} = {call}", f"return {variable}"]
-    about = f"Source: {entry.export.source}."
-    return function(name, ["self", *declared], result, body, docstring(entry.title, about))
+    about = [f"Source: {entry.export.source}."]
+    for index, stored in sorted(entry.export.result_storage.items()):
+        if index < len(entry.inputs):
+            about.append(f"{entry.inputs[index].identifier} is the storage of result {stored}.")
+    doc = docstring(entry.title, " ".join(about))
+    return function(name, ["self", *declared], result, body, doc)

@@ -89,6 +89,7 @@ class Definitions:
         self._prefix = prefix
         self._names = Names(taken)
         self._dtypes: dict[tuple[str, bool], dict[str, Any]] = {}
+        self._unknown: list[Type] = []
         self.found: dict[str, Any] = {}
 
     def values(self, entry: Entry, values: tuple[Value, ...], notices: list[str]) -> dict[str, Any]:
@@ -103,6 +104,12 @@ class Definitions:
                     f" the second is {literal(name)}"
                 )
             properties[name] = self.type(value.type) | {"x-fnabi-index": index}
+            for type in self._unknown:
+                notices.append(
+                    f"{literal(entry.export.name)}: {literal(value.name)}: JSON has no {type};"
+                    " the schema allows any value"
+                )
+            self._unknown.clear()
         return _object(properties)
 
     def type(self, type: Type) -> dict[str, Any]:
@@ -130,6 +137,7 @@ class Definitions:
                 return _nested(self.type(element), shape) | {"description": str(type)}
             case Null():
                 return {"type": "null"}
+        self._unknown.append(type)
         return {"description": f"{type}: any value"}
 
     def _array(self, dtype: DType, shape: tuple[int | None, ...] | None) -> dict[str, Any]:
