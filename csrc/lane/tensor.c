@@ -598,6 +598,14 @@ static PyMethodDef from_dlpack_method = {
     "not multiples of the element size,\n        elements of less than a byte "
     "that are not packed.\n"};
 
+static PyObject* tensor_html(PyObject* self, PyObject* Py_UNUSED(none)) {
+  PyObject* views = PyImport_ImportModule("fnabi.notebook");
+  if (views == NULL) return NULL;
+  PyObject* html = PyObject_CallMethod(views, "tensor_view", "O", self);
+  Py_DECREF(views);
+  return html;
+}
+
 static PyMethodDef tensor_methods[] = {
     {"__dlpack__", (PyCFunction)(void (*)(void))tensor_dlpack,
      METH_FASTCALL | METH_KEYWORDS,
@@ -632,6 +640,8 @@ static PyMethodDef tensor_methods[] = {
      METH_VARARGS | METH_KEYWORDS,
      "__array__($self, /, dtype=None, copy=None)\n--\n\n"
      "Implement NumPy's array protocol; see `numpy`."},
+    {"_repr_html_", tensor_html, METH_NOARGS,
+     "Return the tensor's view for notebooks, without its elements."},
     {"__tvm_ffi_object__", tensor_peer, METH_NOARGS,
      "Return the tensor as an object of the package tvm_ffi."},
     {0}};

@@ -136,6 +136,11 @@ class Columns:
     def __len__(self) -> int:
         return sum(map(len, self._parts))
 
+    def _repr_html_(self) -> str:
+        from fnabi.notebook import columns_view
+
+        return columns_view(self)
+
     def __repr__(self) -> str:
         bad = sum(len(part) for part in self._bad_rows())
         return f"<Columns of {len(self)} {self._abi} texts, {bad} with errors>"

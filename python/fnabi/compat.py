@@ -86,7 +86,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import IntFlag
 from functools import partial
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 import msgspec
 
@@ -135,6 +135,7 @@ Kind: TypeAlias = Literal[
     "unreadable",
 ]
 Severity: TypeAlias = Literal["breaking", "unknown", "widening", "notice"]
+_WORST: tuple[Severity, ...] = get_args(Severity)
 Verdict: TypeAlias = Literal["compatible", "incompatible", "unknown"]
 
 _TYPED = ("iree.abi", "iree.abi.declaration", "f", "fv")
@@ -233,6 +234,16 @@ class Comparison(msgspec.Struct, frozen=True):
     def of(self, severity: Severity) -> tuple[Change, ...]:
         """Return the changes of one severity."""
         return tuple(change for change in self.changes if change.severity == severity)
+
+    def __repr__(self) -> str:
+        counts = Counter(change.severity for change in self.changes)
+        found = [f"{counts[severity]} {severity}" for severity in _WORST if counts[severity]]
+        return f"<Comparison {self.verdict}: {', '.join(found) or 'no changes'}>"
+
+    def _repr_html_(self) -> str:
+        from fnabi.notebook import comparison_view
+
+        return comparison_view(self)
 
 
 def compare(old: Module, new: Module) -> Comparison:

@@ -362,6 +362,11 @@ class Functions(Mapping[str, "_call.Function"]):
     def __repr__(self) -> str:
         return f"<functions {', '.join(self._names)}>"
 
+    def _repr_html_(self) -> str:
+        from fnabi.notebook import functions_view
+
+        return functions_view(self)
+
     def _ipython_key_completions_(self) -> list[str]:
         return list(self._names)
 
@@ -467,6 +472,11 @@ class Library(_call.Lookup):
 
     def __repr__(self) -> str:
         return f"<fnabi.Library {self.path!r}>"
+
+    def _repr_html_(self) -> str:
+        from fnabi.notebook import library_view
+
+        return library_view(self)
 
 
 def load_module(path: str | os.PathLike[str]) -> Library:

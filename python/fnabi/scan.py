@@ -29,11 +29,14 @@ from fnabi.arrow_capsule import Plain, check_memory, export_array, export_schema
 from fnabi.errors import CallError
 from fnabi.files import reason
 from fnabi.iree_abi import Signature
+from fnabi.text import one_line
 from fnabi.vmfb_export import Source
 from fnabi.walk import Found, Path, walk
 
 __all__ = ["Path", "Scan", "ScanBatch", "ScanError", "ScanRow"]
 
+_SHOWN = 4
+"""The number of paths that the `repr` of a scan shows."""
 _FILES = 256
 """The most files per crossing."""
 
@@ -311,6 +314,18 @@ class Scan:
         example, has no unsigned integers. The result reads the files as the scan does.
         """
         return Plain(self)
+
+    def __repr__(self) -> str:
+        if self._once:
+            return "<Scan of the paths of an iterator>"
+        names = [one_line(os.fsdecode(path)) for path in self._paths or ()]
+        more = f", and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        return f"<Scan of {', '.join(names[:_SHOWN])}{more}>"
+
+    def _repr_html_(self) -> str:
+        from fnabi.notebook import scan_view
+
+        return scan_view(self)
 
 
 def _schema() -> object:

@@ -431,6 +431,11 @@ class Signature(_Record, frozen=True):
     def __str__(self) -> str:
         return f"({_join(self.inputs)}) -> ({_join(self.results)})"
 
+    def _repr_html_(self) -> str:
+        from fnabi.notebook import signature_view
+
+        return signature_view(self)
+
 
 def _unnamed(types: tuple[Type, ...]) -> tuple[Type, ...]:
     return tuple(type.type if isinstance(type, Named) else type for type in types)

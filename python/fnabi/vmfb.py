@@ -392,6 +392,11 @@ class Module:
         if self._reader is not None:
             self._reader.close()
 
+    @property
+    def closed(self) -> bool:
+        """Whether the module is closed."""
+        return self._view is None
+
     def __enter__(self) -> Module:
         return self
 
@@ -399,13 +404,18 @@ class Module:
         self.close()
 
     def __repr__(self) -> str:
-        if self._view is None:
+        if self.closed:
             return "<Module closed>"
         major, minor = self.bytecode_version
         return (
             f"<Module {self.name!r} version {self.version}, bytecode {major}.{minor},"
             f" {self.layout.file_size} bytes>"
         )
+
+    def _repr_html_(self) -> str:
+        from fnabi.notebook import module_view
+
+        return module_view(self)
 
     def _source(self) -> Any:
         return current(self._view, self._mapped)

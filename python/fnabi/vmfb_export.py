@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, TypeVar, overload
 
 import msgspec
 
@@ -16,6 +16,7 @@ from fnabi.errors import FormatError, excerpt
 from fnabi.iree_abi import Signature as IreeAbiSignature
 from fnabi.raw import parse as parse_raw
 from fnabi.sip import Signature as SipSignature
+from fnabi.text import one_line
 from fnabi.types import Signature, Type, decoder
 from fnabi.vmfb_records import Attributes, Record
 
@@ -288,6 +289,11 @@ class Export(Record, frozen=True):
             excerpt=excerpt(_core.text_bytes(text), problem.offset),
         )
 
+    def _repr_html_(self) -> str:
+        from fnabi.notebook import export_view
+
+        return export_view(self)
+
     def __repr__(self) -> str:
         return f"<Export {self.name!r} {self.signature}>"
 
@@ -304,6 +310,11 @@ class UnreadableExport(Export, frozen=True):
 
     def __repr__(self) -> str:
         return f"<Export {self.name!r} {self.calling_convention}>"
+
+
+_T = TypeVar("_T")
+_SHOWN = 8
+"""The number of names that the `repr` of exports shows."""
 
 
 class Exports(tuple[Export, ...]):
@@ -332,6 +343,39 @@ class Exports(tuple[Export, ...]):
         if isinstance(key, str):
             return key in self._by_name
         return super().__contains__(key)
+
+    def keys(self) -> tuple[str, ...]:
+        """Return the names, in the order of the module; a name may occur twice."""
+        return tuple(export.name for export in self)
+
+    def values(self) -> tuple[Export, ...]:
+        """Return the exports."""
+        return tuple(self)
+
+    def items(self) -> tuple[tuple[str, Export], ...]:
+        """Return pairs of name and export."""
+        return tuple((export.name, export) for export in self)
+
+    @overload
+    def get(self, name: str) -> Export | None: ...
+    @overload
+    def get(self, name: str, default: _T) -> Export | _T: ...
+    def get(self, name: str, default: object = None) -> object:
+        """Return the first export of a name, or `default` if there is none."""
+        return self._by_name.get(name, default)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [*dict.fromkeys(export.name for export in self)]
+
+    def __repr__(self) -> str:
+        names = ", ".join(one_line(export.name) for export in self[:_SHOWN])
+        more = f", and {len(self) - _SHOWN} more" if len(self) > _SHOWN else ""
+        return f"<Exports {names}{more}>" if self else "<Exports, none>"
+
+    def _repr_html_(self) -> str:
+        from fnabi.notebook import exports_view
+
+        return exports_view(self)
 
 
 _text, _ordinal = _core.Decoder(str), _core.Decoder(int)

@@ -69,3 +69,7 @@ class VmFunction(msgspec.Struct, frozen=True):
     def attrs(self) -> Attributes:
         """The reflection attributes of the function."""
         return (self.signature or NO_SIGNATURE).attrs
+
+    def __repr__(self) -> str:
+        convention = self.signature.calling_convention if self.signature else "no signature"
+        return f"<VmFunction {self.ordinal} {convention}, {self.bytecode_length} bytes>"
