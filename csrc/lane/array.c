@@ -80,10 +80,10 @@ static fnabi_seq_object* seq_of(PyObject* self) {
   return (fnabi_seq_object*)((lane_object*)self)->object;
 }
 
-static bool is_list(PyObject* self) { return Py_TYPE(self) == lane.list; }
+static bool is_list(PyObject* self) { return lane_is(self, lane.list); }
 
 static bool is_seq(PyObject* value) {
-  return Py_TYPE(value) == lane.array || Py_TYPE(value) == lane.list;
+  return lane_is(value, lane.array) || lane_is(value, lane.list);
 }
 
 static const char* name_of(PyObject* self) {
@@ -116,20 +116,23 @@ static fnabi_seq_object* own_values(PyObject* values, const char* function,
 
 static PyObject* make(PyTypeObject* type, PyObject* args, PyObject* names) {
   static char* keywords[] = {"values", NULL};
-  bool as_list = type == lane.list;
+  bool as_list = PyType_IsSubtype(type, lane.list);
   PyObject* values = NULL;
   if (!PyArg_ParseTupleAndKeywords(
           args, names, as_list ? "|O:List" : "|O:Array", keywords, &values))
     return NULL;
   fnabi_seq_object* seq;
   if (values != NULL) {
+    const lane_dialect* outer = lane_spoken;
+    lane_spoken = lane_dialect_of(type);
     seq = own_values(values, as_list ? "List" : "Array", as_list);
+    lane_spoken = outer;
     if (seq == NULL) return NULL;
   } else {
     seq = as_list ? fnabi_list_new(0) : fnabi_array_new(0);
     if (seq == NULL) return PyErr_NoMemory();
   }
-  return lane_wrap(type, &seq->object);
+  return lane_construct(type, &seq->object);
 }
 
 /* ------------------------------------------------------------ from an array */
@@ -209,10 +212,9 @@ int lane_array_repr(const fnabi_seq_object* seq, const lane_nest* nest,
 
 /* What is in a container comes as what the call gave that it is a result of. */
 static PyObject* list_of(PyObject* self, bool plain) {
-  const struct fnabi_dl_exchange* outer = lane_exchange;
-  lane_exchange = ((lane_object*)self)->exchange;
+  lane_manner outer = lane_read_as(self);
   PyObject* list = lane_array_list(seq_of(self), plain);
-  lane_exchange = outer;
+  lane_read_as_before(outer);
   return list;
 }
 
@@ -223,7 +225,7 @@ static PyObject* tolist(PyObject* self, PyObject* unused) {
 
 static PyObject* reduce(PyObject* self, PyObject* unused) {
   (void)unused;
-  PyObject* list = lane_array_list(seq_of(self), false);
+  PyObject* list = list_of(self, false);
   return list ? Py_BuildValue("O(N)", (PyObject*)Py_TYPE(self), list) : NULL;
 }
 
@@ -236,10 +238,9 @@ static Py_ssize_t length(PyObject* self) {
 static PyObject* item(PyObject* self, Py_ssize_t i) {
   fnabi_any value;
   if (i >= 0 && get(seq_of(self), i, &value)) {
-    const struct fnabi_dl_exchange* outer = lane_exchange;
-    lane_exchange = ((lane_object*)self)->exchange;
+    lane_manner outer = lane_read_as(self);
     PyObject* taken = lane_take(&value, false);
-    lane_exchange = outer;
+    lane_read_as_before(outer);
     return taken;
   }
   PyErr_Format(PyExc_IndexError, "%s index out of range", name_of(self));
@@ -266,6 +267,11 @@ static int slice_of(PyObject* self, PyObject* key, Py_ssize_t* start,
   return 0;
 }
 
+/* A new array or list of the same class. */
+static PyObject* like(PyObject* self, fnabi_seq_object* made) {
+  return lane_construct(Py_TYPE(self), &made->object);
+}
+
 static PyObject* subscript(PyObject* self, PyObject* key) {
   Py_ssize_t start, step, count;
   if (!PySlice_Check(key))
@@ -273,7 +279,7 @@ static PyObject* subscript(PyObject* self, PyObject* key) {
   if (slice_of(self, key, &start, &step, &count) < 0) return NULL;
   fnabi_seq_object* made =
       copy(seq_of(self), start, step, count, is_list(self));
-  return made ? lane_wrap(Py_TYPE(self), &made->object) : NULL;
+  return made ? like(self, made) : NULL;
 }
 
 static PyObject* compare(PyObject* self, PyObject* other, int operation) {
@@ -371,10 +377,10 @@ static PyObject* add(PyObject* left, PyObject* right) {
     if (made != NULL) fnabi_object_release(made);
     return NULL;
   }
-  if (is_list(typed)) return lane_wrap(lane.list, &made->object);
+  if (is_list(typed)) return like(typed, made);
   fnabi_seq_object* array = copy(made, 0, 1, made->size, false);
   fnabi_object_release(made);
-  return array ? lane_wrap(lane.array, &array->object) : NULL;
+  return array ? like(typed, array) : NULL;
 }
 
 #define READING                                                              \
@@ -405,7 +411,10 @@ static PyObject* add(PyObject* left, PyObject* right) {
 
 static int insert_at(PyObject* self, Py_ssize_t i, PyObject* value) {
   fnabi_any any;
-  if (lane_own(value, &any) < 0) return -1;
+  lane_manner outer = lane_read_as(self);
+  int status = lane_own(value, &any);
+  lane_read_as_before(outer);
+  if (status < 0) return -1;
   Py_ssize_t size = length(self);
   if (i < 0) i = i + size < 0 ? 0 : i + size;
   if (i > size) i = size;
@@ -451,14 +460,18 @@ static int replace(fnabi_seq_object* list, Py_ssize_t start, Py_ssize_t count,
 }
 
 static int extend_by(PyObject* self, PyObject* values) {
+  lane_manner outer = lane_read_as(self);
   fnabi_seq_object* fresh = own_values(values, "List.extend", false);
+  lane_read_as_before(outer);
   if (fresh == NULL) return -1;
   return replace(seq_of(self), length(self), 0, fresh);
 }
 
 static int set_slice(PyObject* self, PyObject* key, PyObject* values) {
   Py_ssize_t start, step, count;
+  lane_manner outer = lane_read_as(self);
   fnabi_seq_object* fresh = own_values(values, "List", false);
+  lane_read_as_before(outer);
   if (fresh == NULL) return -1;
   if (slice_of(self, key, &start, &step, &count) < 0) {
     fnabi_object_release(fresh);
@@ -511,9 +524,12 @@ static int set_subscript(PyObject* self, PyObject* key, PyObject* value) {
     return value ? set_slice(self, key, value) : delete_slice(self, key);
   fnabi_any any;
   fnabi_any_set(&any, FNABI_INDEX_NONE, 0);
-  if (value != NULL && lane_own(value, &any) < 0) return -1;
+  lane_manner outer = lane_read_as(self);
+  int status = value != NULL ? lane_own(value, &any) : 0;
+  lane_read_as_before(outer);
+  if (status < 0) return -1;
   Py_ssize_t i;
-  int status = index_of(self, key, &i);
+  status = index_of(self, key, &i);
   if (status == 0 && (i < 0 || i >= length(self))) {
     PyErr_SetString(PyExc_IndexError, "List index out of range");
     status = -1;
@@ -564,7 +580,10 @@ static PyObject* list_pop(PyObject* self, PyObject* args) {
     return NULL;
   }
   fnabi_list_erase(seq_of(self), i, 1);
-  return lane_take(&value, false);
+  lane_manner outer = lane_read_as(self);
+  PyObject* taken = lane_take(&value, false);
+  lane_read_as_before(outer);
+  return taken;
 }
 
 static PyObject* list_remove(PyObject* self, PyObject* value) {
@@ -590,7 +609,7 @@ static PyObject* list_reverse(PyObject* self, PyObject* unused) {
 static PyObject* list_copy(PyObject* self, PyObject* unused) {
   (void)unused;
   fnabi_seq_object* made = copy(seq_of(self), 0, 1, length(self), true);
-  return made ? lane_wrap(lane.list, &made->object) : NULL;
+  return made ? like(self, made) : NULL;
 }
 
 /* ---------------------------------------------------------------- the types */
@@ -613,7 +632,8 @@ static PyType_Slot array_slots[] = {
 
 static PyType_Spec array_spec = {
     "fnabi.Array", sizeof(lane_object), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_SEQUENCE,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE |
+        Py_TPFLAGS_SEQUENCE,
     array_slots};
 
 static PyMethodDef list_methods[] = {
@@ -658,7 +678,8 @@ static PyType_Slot list_slots[] = {
 
 static PyType_Spec list_spec = {
     "fnabi.List", sizeof(lane_object), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_SEQUENCE,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE |
+        Py_TPFLAGS_SEQUENCE,
     list_slots};
 
 int lane_array_init(PyObject* module) {

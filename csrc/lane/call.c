@@ -18,9 +18,13 @@ static PyObject* call_vectorcall(PyObject* self, PyObject* const* args,
                         "the call is bound to its arguments and takes no more");
     return NULL;
   }
-  return lane_function_run(
+  const lane_dialect* outer = lane_spoken;
+  lane_spoken = ((lane_function*)call->function)->dialect;
+  PyObject* answer = lane_function_run(
       (lane_function*)call->function, lane_any_array_data(call->values),
       lane_any_array_size(call->values), NULL, &call->seen);
+  lane_spoken = outer;
+  return answer;
 }
 
 static PyObject* call_call(PyObject* self, PyObject* args, PyObject* named) {
@@ -90,7 +94,9 @@ static PyObject* bind(lane_function* self, PyObject* const* args,
   PyObject* tuple = values ? PyTuple_New(count) : NULL;
   lane_arguments* outer = lane_converting;
   lane_arguments seen = {.read_only = self->allow_read_only};
+  const lane_dialect* outer_dialect = lane_spoken;
   lane_converting = &seen;
+  lane_spoken = self->dialect;
   for (Py_ssize_t i = 0; tuple != NULL && i < count; i++) {
     Py_INCREF(args[i]);
     PyTuple_SetItem(tuple, i, args[i]);
@@ -100,6 +106,7 @@ static PyObject* bind(lane_function* self, PyObject* const* args,
     }
   }
   lane_converting = outer;
+  lane_spoken = outer_dialect;
   lane_call* call = tuple ? PyObject_GC_New(lane_call, lane.call) : NULL;
   if (call == NULL) {
     Py_XDECREF(values);

@@ -9,7 +9,8 @@
 typedef struct callback {
   fnabi_function_object function;
   PyObject* callable;
-  PyObject* failed;   /* an exception, or NULL */
+  const lane_dialect* dialect; /* of its arguments, or NULL */
+  PyObject* failed;            /* an exception, or NULL */
   uint64_t failed_as; /* which of the failures on foreign threads it was */
 } callback;
 
@@ -26,6 +27,15 @@ static void delete_callback(void* self, int flags) {
 /* A DLTensor* is valid until the callback returns. The Tensor made from it is
  * then expired, even if Python still holds it. */
 static PyObject* from_argument(const fnabi_any* arg) {
+  if (arg->type_index == FNABI_INDEX_RVALUE && arg->v_pointer != NULL) {
+    fnabi_object** place = arg->v_pointer; /* it may be taken, and is */
+    fnabi_any taken;
+    if (*place != NULL) {
+      fnabi_any_set_object(&taken, *place);
+      *place = NULL;
+      return lane_take(&taken, false);
+    }
+  }
   if (arg->type_index != FNABI_INDEX_DLTENSOR) return lane_from(arg, false);
   return lane_tensor_of_view((const fnabi_dl_tensor*)arg->v_pointer);
 }
@@ -49,7 +59,10 @@ static PyObject* call_python(PyObject* callable, const fnabi_any* args,
         return NULL;
       }
     }
+    const lane_dialect* dialect = lane_spoken;
+    lane_spoken = NULL;
     answer = PyObject_CallObject(callable, tuple);
+    lane_spoken = dialect;
     for (int32_t i = 0; i < n; i++)
       end_argument(args + i, PyTuple_GetItem(tuple, i));
     Py_DECREF(tuple);
@@ -57,9 +70,13 @@ static PyObject* call_python(PyObject* callable, const fnabi_any* args,
   }
   int32_t i = 0;
   while (i < n && (a[i] = from_argument(args + i)) != NULL) i++;
-  if (i == n) /* the first NULL ends the list */
+  if (i == n) { /* the first NULL ends the list */
+    const lane_dialect* dialect = lane_spoken;
+    lane_spoken = NULL;
     answer =
         PyObject_CallFunctionObjArgs(callable, a[0], a[1], a[2], a[3], NULL);
+    lane_spoken = dialect;
+  }
   while (i-- > 0) {
     end_argument(args + i, a[i]);
     Py_DECREF(a[i]);
@@ -98,6 +115,8 @@ static int run_callback(void* handle, const fnabi_any* args, int32_t n,
   if (raised) PyErr_Fetch(&type, &problem, &traceback);
   int status = -1;
   bool framed = n >= 0 && (n == 0 || args != NULL) && result != NULL;
+  const lane_dialect* outer = lane_spoken;
+  lane_spoken = self->dialect;
   if (framed && Py_EnterRecursiveCall(" in a callback") == 0) {
     lane_callbacks++;
     PyObject* answer = call_python(callable, args, n);
@@ -111,6 +130,7 @@ static int run_callback(void* handle, const fnabi_any* args, int32_t n,
         "the callback %R was called with %d arguments at %p and a result at %p",
         callable, (int)n, (const void*)args, (const void*)result);
   if (status < 0) report(self, foreign);
+  lane_spoken = outer;
   if (foreign) fnabi_object_release(self);
   Py_DECREF(callable);
   if (raised) PyErr_Restore(type, problem, traceback);
@@ -127,6 +147,7 @@ int lane_callback_own(PyObject* callable, fnabi_any* out) {
   }
   Py_INCREF(callable);
   self->callable = callable;
+  self->dialect = lane_spoken;
   fnabi_any_set_object(out, self);
   return 0;
 }
@@ -148,7 +169,7 @@ PyObject* lane_callback_failure(const fnabi_any* args, Py_ssize_t count,
 
 static PyObject* callable_of(PyObject* module, PyObject* function) {
   (void)module;
-  if (Py_TYPE(function) != lane.function) {
+  if (!lane_is(function, lane.function)) {
     lane_call_error_got(function, "callable_of: function: expected Function");
     return NULL;
   }

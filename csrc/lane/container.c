@@ -119,7 +119,8 @@ static PyObject* copy_fixed(PyObject* self, bool seq, PyObject* deep,
  * of the object. */
 PyObject* lane_deepcopy(PyObject* self, PyObject* memo) {
   PyTypeObject* type = Py_TYPE(self);
-  bool seq = type == lane.array || type == lane.list;
+  bool changes = lane_is(self, lane.list) || lane_is(self, lane.dict);
+  bool seq = lane_is(self, lane.array) || lane_is(self, lane.list);
   PyObject *module = PyImport_ImportModule("copy"),
            *deep = module ? PyObject_GetAttrString(module, "deepcopy") : NULL,
            *key = deep ? Py_BuildValue(
@@ -132,7 +133,7 @@ PyObject* lane_deepcopy(PyObject* self, PyObject* memo) {
   else if (key != NULL)
     made = Py_XNewRef(PyDict_GetItemWithError(memo, key));
   if (key != NULL && made == NULL && !PyErr_Occurred()) {
-    if (type == lane.list || type == lane.dict) {
+    if (changes) {
       made = PyObject_CallFunctionObjArgs((PyObject*)type, NULL);
       if (made != NULL && (PyDict_SetItem(memo, key, made) < 0 ||
                            fill_copy(made, self, seq, deep, memo) < 0))

@@ -13,9 +13,22 @@ static void delete_raised(void* self, int flags) {
   fnabi_error_object_delete(self, flags);
 }
 
+/* The kind that a dialect has for a class of exceptions; NULL, without an
+ * exception, where it has none. */
+static PyObject* kind_in_dialect(PyObject* class) {
+  PyObject *kind, *known;
+  Py_ssize_t at = 0;
+  if (lane_spoken == NULL || lane_spoken->errors == NULL) return NULL;
+  while (PyDict_Next(lane_spoken->errors, &at, &kind, &known))
+    if (known == class) return Py_NewRef(kind);
+  return NULL;
+}
+
 /* The name of a class if it is a builtin exception that every library knows;
  * otherwise NULL, without an exception. */
 static PyObject* known_name(PyObject* class) {
+  PyObject* kind = kind_in_dialect(class);
+  if (kind != NULL) return kind;
   PyObject* name = PyType_GetName((PyTypeObject*)class);
   if (name != NULL && PyDict_GetItem(PyEval_GetBuiltins(), name) != class)
     Py_CLEAR(name);
@@ -62,7 +75,7 @@ static PyObject* message_of_exception(PyObject* exception) {
 static PyObject* origin_of_exception(PyObject* exception) {
   PyObject* dict = PyObject_GenericGetDict(exception, NULL);
   PyObject* origin = dict ? PyDict_GetItemWithError(dict, attribute) : NULL;
-  if (origin != NULL && Py_TYPE(origin) == lane.error)
+  if (origin != NULL && lane_is(origin, lane.error))
     Py_INCREF(origin);
   else
     origin = NULL;
@@ -71,9 +84,24 @@ static PyObject* origin_of_exception(PyObject* exception) {
   return origin;
 }
 
+/* The backtrace that a dialect gives the error of an exception, a str. */
+static PyObject* backtrace_in_dialect(PyObject* exception,
+                                      const fnabi_byte_array* known) {
+  if (lane_spoken == NULL || lane_spoken->backtrace == NULL) return NULL;
+  const lane_dialect* dialect = lane_spoken;
+  PyObject *text = lane_text(known), *made = NULL;
+  if (text != NULL)
+    made = PyObject_CallFunctionObjArgs(dialect->backtrace, exception, text,
+                                        NULL);
+  Py_XDECREF(text);
+  if (made != NULL && !PyUnicode_Check(made)) Py_CLEAR(made);
+  if (made == NULL) PyErr_Clear(); /* an error has no need of a backtrace */
+  return made;
+}
+
 int lane_error_own(PyObject* exception, fnabi_any* out) {
   fnabi_byte_array texts[3] = {{"", 0}, {"", 0}, {"", 0}};
-  PyObject *objects[2] = {NULL, NULL}, *keep[2] = {NULL, NULL};
+  PyObject *objects[3] = {NULL, NULL, NULL}, *keep[3] = {NULL, NULL, NULL};
   raised* self = NULL;
   PyObject* origin = origin_of_exception(exception);
   if (origin != NULL) {
@@ -95,6 +123,11 @@ int lane_error_own(PyObject* exception, fnabi_any* out) {
       texts[1].size = 0;
     }
   }
+  objects[2] = backtrace_in_dialect(exception, &texts[2]);
+  if (objects[2] != NULL && lane_utf8(objects[2], &texts[2], &keep[2]) < 0) {
+    PyErr_Clear();
+    texts[2] = (fnabi_byte_array){"", 0};
+  }
   self = (raised*)fnabi_error_object_new(&texts[0], &texts[1], &texts[2],
                                          sizeof(raised) - sizeof self->error,
                                          delete_raised);
@@ -106,7 +139,7 @@ int lane_error_own(PyObject* exception, fnabi_any* out) {
     fnabi_any_set_object(out, self);
   }
 end:
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < 3; i++) {
     Py_XDECREF(objects[i]);
     Py_XDECREF(keep[i]);
   }
@@ -121,7 +154,10 @@ static PyObject* class_of_kind(PyObject* kind) {
   /* the function should have set a Python error */
   if (PyUnicode_CompareWithASCIIString(kind, "EnvErrorAlreadySet") == 0)
     return PyExc_SystemError;
-  PyObject* class = PyDict_GetItem(PyEval_GetBuiltins(), kind);
+  PyObject* class = NULL;
+  if (lane_spoken != NULL && lane_spoken->errors != NULL)
+    class = PyDict_GetItem(lane_spoken->errors, kind);
+  if (class == NULL) class = PyDict_GetItem(PyEval_GetBuiltins(), kind);
   return class && PyExceptionClass_Check(class) ? class : PyExc_RuntimeError;
 }
 
@@ -152,17 +188,43 @@ static PyObject* exception_of(const fnabi_byte_array* kind,
   return exception;
 }
 
+/* Gives an exception its error under the name that the dialect has for it. */
+static int name_in_dialect(PyObject* exception, PyObject* wrapper) {
+  if (lane_spoken == NULL || lane_spoken->attribute == NULL) return 0;
+  return PyObject_SetAttr(exception, lane_spoken->attribute, wrapper);
+}
+
+/* The same for an exception of Python, which has not got one yet: a copy of its
+ * error, because the error itself holds the exception. */
+static void name_copy_in_dialect(PyObject* exception,
+                                 const fnabi_error_object* error) {
+  if (lane_spoken == NULL || lane_spoken->attribute == NULL ||
+      PyObject_HasAttr(exception, lane_spoken->attribute))
+    return;
+  fnabi_error_object* copy = fnabi_error_object_new(
+      &error->kind, &error->message, &error->backtrace, 0, NULL);
+  PyObject* wrapper =
+      copy ? lane_wrap(lane_type_of(FNABI_INDEX_ERROR), &copy->object) : NULL;
+  if (wrapper == NULL || name_in_dialect(exception, wrapper) < 0)
+    PyErr_Clear(); /* an exception without attributes of its own */
+  Py_XDECREF(wrapper);
+}
+
 PyObject* lane_error_exception(fnabi_error_object* error) {
   if (error->object.deleter == delete_raised) {
     PyObject* exception = ((raised*)error)->exception;
     Py_INCREF(exception);
+    name_copy_in_dialect(exception, error);
     return exception;
   }
   PyObject* exception = exception_of(&error->kind, &error->message);
   if (exception != NULL) {
     fnabi_object_retain(error);
-    PyObject* wrapper = lane_wrap(lane.error, &error->object);
-    if (wrapper == NULL || PyObject_SetAttr(exception, attribute, wrapper) < 0)
+    PyObject* wrapper =
+        lane_wrap(lane_type_of(FNABI_INDEX_ERROR), &error->object);
+    if (wrapper == NULL ||
+        PyObject_SetAttr(exception, attribute, wrapper) < 0 ||
+        name_in_dialect(exception, wrapper) < 0)
       Py_CLEAR(exception);
     Py_XDECREF(wrapper);
   }
@@ -280,7 +342,7 @@ static PyObject* error_new(PyTypeObject* type, PyObject* args,
       good ? fnabi_error_object_new(&texts[0], &texts[1], &texts[2], 0, NULL)
            : NULL;
   for (int i = 0; i < 3; i++) Py_XDECREF(keep[i]);
-  if (error != NULL) return lane_wrap(type, &error->object);
+  if (error != NULL) return lane_construct(type, &error->object);
   return good ? PyErr_NoMemory() : NULL;
 }
 
@@ -315,7 +377,8 @@ static PyType_Slot error_slots[] = {
     {0}};
 
 static PyType_Spec error_spec = {"fnabi.Error", sizeof(lane_object), 0,
-                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE |
+                                     Py_TPFLAGS_IMMUTABLETYPE,
                                  error_slots};
 
 int lane_error_init(PyObject* module) {

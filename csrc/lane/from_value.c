@@ -44,10 +44,29 @@ PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object) {
   }
   self->object = object;
   self->exchange = lane_exchange;
+  self->dialect = lane_spoken;
+  self->empty = false;
+  return (PyObject*)self;
+}
+
+PyObject* lane_construct(PyTypeObject* type, fnabi_object* object) {
+  if ((PyType_GetFlags(type) & Py_TPFLAGS_HAVE_GC) == 0)
+    return lane_wrap(type, object);
+  /* A class of Python, which may have attributes of its own. */
+  const lane_dialect* dialect = lane_dialect_of(type);
+  lane_object* self = (lane_object*)PyType_GenericAlloc(type, 0);
+  if (self == NULL) {
+    fnabi_object_release(object);
+    return NULL;
+  }
+  self->object = object;
+  self->exchange = lane_exchange;
+  self->dialect = dialect;
   return (PyObject*)self;
 }
 
 PyTypeObject* lane_type_of(int32_t type_index) {
+  if (lane_spoken != NULL) return lane_dialect_class(lane_spoken, type_index);
   switch (type_index) {
     case FNABI_INDEX_ERROR:
       return lane.error;
@@ -66,7 +85,7 @@ PyTypeObject* lane_type_of(int32_t type_index) {
   }
 }
 
-static PyObject* from_shape(const fnabi_shape_object* shape) {
+static PyObject* from_shape(fnabi_shape_object* shape) {
   PyObject* type = lane_get(LANE_SHAPE);
   if (type == NULL) return NULL;
   if (shape->ndim > PY_SSIZE_T_MAX / 8 ||
@@ -84,6 +103,8 @@ static PyObject* from_shape(const fnabi_shape_object* shape) {
       return NULL;
     }
   }
+  if (lane_spoken != NULL && lane_spoken->shape != NULL)
+    return lane_dialect_made(lane_spoken->shape, dims, &shape->object);
   /* The dims are valid, so the checks of the class are skipped. */
   newfunc make = (newfunc)PyType_GetSlot(&PyTuple_Type, Py_tp_new);
   PyObject *args = PyTuple_Pack(1, dims),
@@ -107,6 +128,15 @@ static const char* container_problem(const fnabi_object* object) {
   }
 }
 
+/* The text of an object, or its bytes. */
+static PyObject* from_text(fnabi_object* object, bool bytes) {
+  const fnabi_byte_array* text = &((fnabi_bytes_object*)object)->text;
+  PyObject* value = bytes ? from_bytes(text) : lane_text(text);
+  if (lane_spoken == NULL || value == NULL) return value;
+  PyObject* make = bytes ? lane_spoken->bytes : lane_spoken->string;
+  return make ? lane_dialect_made(make, value, object) : value;
+}
+
 static PyObject* from_object(fnabi_object* object, bool plain) {
   const char* problem = container_problem(object);
   if (problem != NULL) {
@@ -115,14 +145,14 @@ static PyObject* from_object(fnabi_object* object, bool plain) {
   }
   switch (object->type_index) {
     case FNABI_INDEX_STR:
-      return lane_text(&((fnabi_bytes_object*)object)->text);
     case FNABI_INDEX_BYTES:
-      return from_bytes(&((fnabi_bytes_object*)object)->text);
+      return from_text(object, object->type_index == FNABI_INDEX_BYTES);
     case FNABI_INDEX_SHAPE:
       return from_shape((fnabi_shape_object*)object);
     case FNABI_INDEX_BIG_INT:
       return lane_big_int_from((fnabi_big_int_object*)object);
     case FNABI_INDEX_ERROR:
+      if (lane_spoken != NULL && lane_spoken->error != NULL) break;
       return lane_error_exception((fnabi_error_object*)object);
     case FNABI_INDEX_OPAQUE_PY: {
       PyObject* value = (PyObject*)((fnabi_opaque_object*)object)->handle;
@@ -156,11 +186,15 @@ static PyObject* from_parts(const fnabi_any* any) {
   static PyObject* known;
   if (known == NULL && (known = PyDict_New()) == NULL) return NULL;
   bool dtype = any->type_index == FNABI_INDEX_DTYPE;
+  const lane_dialect* dialect = lane_spoken;
   PyObject* key =
       dtype ? Py_BuildValue("(iii)", any->v_dtype.code, any->v_dtype.bits,
                             any->v_dtype.lanes)
             : Py_BuildValue("(ii)", any->v_device.type, any->v_device.id);
   if (key == NULL) return NULL;
+  if (dialect != NULL && (dtype ? dialect->dtype : dialect->device) != NULL)
+    return lane_dialect_parts(
+        dialect, dtype ? dialect->dtype : dialect->device, key);
   PyObject* value = PyDict_GetItemWithError(known, key);
   Py_XINCREF(value);
   if (value == NULL && !PyErr_Occurred()) {

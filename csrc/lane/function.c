@@ -390,7 +390,9 @@ static PyObject* function_vectorcall(PyObject* function, PyObject* const* args,
   Py_ssize_t i = 0;
   lane_arguments* outer = lane_converting;
   lane_arguments seen = {.read_only = self->allow_read_only};
+  const lane_dialect* outer_dialect = lane_spoken;
   lane_converting = &seen;
+  lane_spoken = self->dialect;
   for (; i < count; i++) {
     int status = lane_view(args[i], values + i);
     if (status < 0) {
@@ -404,6 +406,7 @@ static PyObject* function_vectorcall(PyObject* function, PyObject* const* args,
     answer = lane_function_run(self, values, count, made, &seen);
   else
     release_made(values, made, i);
+  lane_spoken = outer_dialect;
   if (values != few) PyMem_Free(values);
   return answer;
 }
@@ -440,11 +443,15 @@ static PyObject* function_call(PyObject* self, PyObject* args,
 static PyObject* new_function(fnabi_call call, void* handle,
                               fnabi_object* object, PyObject* keep) {
   lane_error_find();
-  lane_function* self = PyObject_GC_New(lane_function, lane.function);
+  PyTypeObject* type = lane_spoken != NULL && lane_spoken->function != NULL
+                           ? lane_spoken->function
+                           : lane.function;
+  lane_function* self = PyObject_GC_New(lane_function, type);
   if (self == NULL) {
     if (object != NULL) fnabi_object_release(object);
     return NULL;
   }
+  self->dialect = lane_spoken;
   self->vectorcall = function_vectorcall;
   self->call = call;
   self->handle = handle;
@@ -532,6 +539,93 @@ static void function_dealloc(PyObject* function) {
   Py_DECREF(type);
 }
 
+/* ------------------------------------------------ functions of a dialect */
+
+static int call_nothing(void* handle, const fnabi_any* args, int32_t n,
+                        fnabi_any* result) {
+  (void)handle;
+  (void)args;
+  (void)n;
+  (void)result;
+  return -1;
+}
+
+/* A function without code, until one is moved into it. */
+static PyObject* empty_function(PyTypeObject* type, PyObject* args,
+                                PyObject* named) {
+  (void)args;
+  (void)named;
+  lane_function* self = (lane_function*)PyType_GenericAlloc(type, 0);
+  if (self == NULL) return NULL;
+  self->vectorcall = function_vectorcall;
+  self->call = call_nothing;
+  self->dialect = lane_dialect_of(type);
+  self->release_gil = 1;
+  return (PyObject*)self;
+}
+
+static PyObject* move_function(PyObject* module, PyObject* args) {
+  PyObject *to, *from;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "O!O!:move_function", lane.function, &to,
+                        lane.function, &from))
+    return NULL;
+  lane_function *target = (lane_function*)to, *source = (lane_function*)from;
+  if (target->call != call_nothing) {
+    lane_call_error("move_function: to: expected one without code");
+    return NULL;
+  }
+  target->call = source->call;
+  target->handle = source->handle;
+  target->object = source->object;
+  target->keep = source->keep;
+  source->call = call_nothing;
+  source->handle = NULL;
+  source->object = NULL;
+  source->keep = NULL;
+  Py_RETURN_NONE;
+}
+
+/* A class derived in C: those derived in Python are called by a slower way. */
+static PyObject* function_class(PyObject* module, PyObject* arg) {
+  (void)module;
+  const char* name = PyUnicode_AsUTF8AndSize(arg, NULL);
+  char* kept = name ? PyMem_Malloc(strlen(name) + 1) : NULL; /* by the class */
+  if (kept == NULL) return name ? PyErr_NoMemory() : NULL;
+  memcpy(kept, name, strlen(name) + 1);
+  PyType_Slot slots[] = {{Py_tp_new, empty_function},
+                         {Py_tp_call, function_call},
+                         {Py_tp_dealloc, function_dealloc},
+                         {Py_tp_traverse, function_traverse},
+                         {0}};
+  PyType_Spec spec = {kept, sizeof(lane_function), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                          Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_VECTORCALL,
+                      slots};
+  PyObject* bases = PyTuple_Pack(1, lane.function);
+  PyObject* made = bases ? PyType_FromSpecWithBases(&spec, bases) : NULL;
+  Py_XDECREF(bases);
+  return made;
+}
+
+bool lane_function_is_plain(PyTypeObject* class) {
+  PyObject* size = PyObject_GetAttrString((PyObject*)class, "__basicsize__");
+  bool plain =
+      size != NULL && PyLong_AsLong(size) == (long)sizeof(lane_function);
+  Py_XDECREF(size);
+  PyErr_Clear();
+  return plain;
+}
+
+static PyMethodDef module_functions[] = {
+    {"function_class", function_class, METH_O,
+     "function_class(name, /)\n--\n\n"
+     "Make a class derived from Function, for a dialect."},
+    {"move_function", move_function, METH_VARARGS,
+     "move_function(to, from, /)\n--\n\n"
+     "Move the code of a function into one that has none."},
+    {0}};
+
 static PyObject* function_repr(PyObject* function) {
   lane_function* self = (lane_function*)function;
   if (self->name != NULL)
@@ -543,7 +637,7 @@ static PyObject* function_repr(PyObject* function) {
 
 /* Functions are equal if they have the same code and the same state. */
 static PyObject* function_compare(PyObject* a, PyObject* b, int operation) {
-  if ((operation != Py_EQ && operation != Py_NE) || Py_TYPE(b) != lane.function)
+  if ((operation != Py_EQ && operation != Py_NE) || !lane_is(b, lane.function))
     Py_RETURN_NOTIMPLEMENTED;
   lane_function *left = (lane_function*)a, *right = (lane_function*)b;
   bool same = left->call == right->call && left->handle == right->handle;
@@ -688,11 +782,12 @@ static PyType_Slot function_slots[] = {
 
 static PyType_Spec function_spec = {"fnabi.Function", sizeof(lane_function), 0,
                                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                                        Py_TPFLAGS_BASETYPE |
                                         Py_TPFLAGS_IMMUTABLETYPE |
                                         Py_TPFLAGS_HAVE_VECTORCALL,
                                     function_slots};
 
 int lane_function_init(PyObject* module) {
   lane.function = lane_add_type(module, &function_spec, NULL);
-  return lane.function ? 0 : -1;
+  return lane.function ? PyModule_AddFunctions(module, module_functions) : -1;
 }

@@ -12,12 +12,16 @@ typedef struct lane_function {
   PyObject* keep;       /* keeps the code of `call` loaded, or NULL */
   PyObject* name;       /* a str, or NULL */
   PyObject* names;      /* of the parameters, a tuple, or NULL */
+  const lane_dialect* dialect; /* of its results, or NULL */
   PyObject* dict;
   PyObject* weak;
   char release_gil;
   char plain;
   char allow_read_only;
 } lane_function;
+
+/* Whether instances of a class have no more than those of Function. */
+bool lane_function_is_plain(PyTypeObject* class);
 
 /* ---------------------------------------------------------------- arguments */
 

@@ -42,6 +42,8 @@ typedef struct lane_object {
   PyObject_HEAD fnabi_object* object;
   /* a container's: that of the tensors in it, or NULL; see lane_exchange */
   const struct fnabi_dl_exchange* exchange;
+  const struct lane_dialect* dialect; /* of what is read from it, or NULL */
+  bool empty; /* its object was moved, or not made yet */
 } lane_object;
 
 typedef struct lane_types {
@@ -56,8 +58,14 @@ typedef struct lane_types {
   PyTypeObject* tensor;
   PyTypeObject* function; /* not a lane_object: a symbol has no object */
   PyTypeObject* call;
+  PyTypeObject* moved; /* an object that the callee may take */
 } lane_types;
 extern lane_types lane;
+
+/* Whether an object is of one of these types, or of a class derived from it. */
+static inline bool lane_is(PyObject* object, PyTypeObject* type) {
+  return Py_TYPE(object) == type || PyType_IsSubtype(Py_TYPE(object), type);
+}
 
 /* Python objects that are imported when they are first needed. */
 typedef enum lane_name {
@@ -166,8 +174,10 @@ PyObject* lane_from(const fnabi_any* any, bool plain);
 PyObject* lane_take(fnabi_any* any, bool plain);
 
 /* Returns a Python object that owns `object`, whose reference it takes over,
- * also on failure. */
+ * also on failure. The type has the layout of lane.object. */
 PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object);
+/* The same for constructors, whose type may be any class derived in Python. */
+PyObject* lane_construct(PyTypeObject* type, fnabi_object* object);
 /* The wrapper type of a type index; borrowed. */
 PyTypeObject* lane_type_of(int32_t type_index);
 
@@ -185,7 +195,71 @@ PyObject* lane_text(const fnabi_byte_array* text);
 int lane_big_int_view(PyObject* value, fnabi_any* out);
 PyObject* lane_big_int_from(const fnabi_big_int_object* big);
 
+/* ---------------------------------------------------------------- dialect.c */
+
+/* The classes that a package with the names of another one has for values.
+ * NULL: the class of fnabi. None is ever freed. */
+typedef struct lane_dialect {
+  PyObject_HEAD PyTypeObject *array, *list, *map, *dict, *error, *tensor,
+      *function;
+  PyObject* dtype;     /* (code, bits, lanes) -> a dtype */
+  PyObject* device;    /* (type, id) -> a device */
+  PyObject* shape;     /* (dims, Object) -> a shape */
+  PyObject* string;    /* (str, Object) -> the text of an object */
+  PyObject* bytes;     /* (bytes, Object) -> the bytes of an object */
+  PyObject* class_of;  /* (type_index) -> a class, or None */
+  PyObject* backtrace; /* (exception, str) -> the backtrace of its error */
+  PyObject* errors;    /* a dict: kinds of errors -> classes of exceptions */
+  PyObject* attribute; /* the name of an exception's attribute with its error */
+  PyObject* parts;     /* a dict: the dtypes and devices that were made */
+  PyTypeObject** classes; /* by type index */
+  int32_t class_count;
+} lane_dialect;
+
+/* That of the values which are converted on this thread, or NULL. A function, a
+ * container or an object sets its own while Python gets values from it. */
+extern LANE_THREAD const lane_dialect* lane_spoken;
+
+/* How Python gets values on this thread. */
+typedef struct lane_manner {
+  const struct fnabi_dl_exchange* exchange;
+  const lane_dialect* dialect;
+} lane_manner;
+/* Sets what an object is read in; returns what was set before. */
+static inline lane_manner lane_read_as(PyObject* self) {
+  lane_manner outer = {lane_exchange, lane_spoken};
+  lane_exchange = ((lane_object*)self)->exchange;
+  lane_spoken = ((lane_object*)self)->dialect;
+  return outer;
+}
+static inline void lane_read_as_before(lane_manner outer) {
+  lane_exchange = outer.exchange;
+  lane_spoken = outer.dialect;
+}
+
+/* The dialect of a class derived from one of the lane's, or NULL. */
+const lane_dialect* lane_dialect_of(PyTypeObject* type);
+/* The class that a dialect has for a type index; borrowed. */
+PyTypeObject* lane_dialect_class(const lane_dialect* dialect,
+                                 int32_t type_index);
+/* Sets the class for a type index. */
+int lane_dialect_set(PyObject* dialect, int32_t type_index,
+                     PyTypeObject* class);
+/* A dialect's dtype or device; a new reference. */
+PyObject* lane_dialect_parts(const lane_dialect* dialect, PyObject* make,
+                             PyObject* key);
+/* Calls one of the functions of a dialect with a value and with the object that
+ * it is the value of. Takes the value over. */
+PyObject* lane_dialect_made(PyObject* make, PyObject* value,
+                            fnabi_object* object);
+
 /* ----------------------------------------------------------------- object.c */
+
+/* The class of fnabi whose methods read objects of one type only, such as
+ * Array; lane.object for all others, whose methods look at the object. */
+PyTypeObject* lane_kind_of(PyTypeObject* class);
+/* The value of a moved object: a reference that the callee may take. */
+void lane_moved_view(PyObject* moved, fnabi_any* out);
 
 /* Releases a reference. The current exception stays, although the object's
  * deleter may run Python. */
@@ -277,7 +351,8 @@ int lane_tensor_view(PyObject* tensor, fnabi_any* out);
 
 /* --------------------------------------------------- callback.c, function.c */
 
-/* A function of the ABI that calls a Python callable. */
+/* A function of the ABI that calls a Python callable; in the dialect that is
+ * spoken now. */
 int lane_callback_own(PyObject* callable, fnabi_any* out);
 /* Returns a Function that owns `function`, also on failure. */
 PyObject* lane_function_of_object(fnabi_object* function);
@@ -406,6 +481,8 @@ const lane_runtime* lane_runtime_find(void);
 /* The class of objects of a type that a library may have registered; borrowed.
  * lane.object where none is known. */
 PyTypeObject* lane_class_of(int32_t type_index);
+/* Whether the objects of a class are laid out as those of lane.object. */
+bool lane_has_our_layout(PyTypeObject* class);
 /* The key of a type, or None. */
 PyObject* lane_type_key(int32_t type_index);
 
@@ -424,6 +501,7 @@ int lane_callback_init(PyObject* module);
 int lane_tensor_init(PyObject* module);
 int lane_library_init(PyObject* module);
 int lane_environment_init(PyObject* module);
+int lane_dialect_init(PyObject* module);
 int lane_registry_init(PyObject* module);
 int lane_stand_in_init(PyObject* module);
 int lane_reflection_init(PyObject* module);

@@ -6,10 +6,10 @@ static fnabi_map_object* map_of(PyObject* self) {
   return (fnabi_map_object*)((lane_object*)self)->object;
 }
 
-static bool is_dict(PyObject* self) { return Py_TYPE(self) == lane.dict; }
+static bool is_dict(PyObject* self) { return lane_is(self, lane.dict); }
 
 static bool is_map(PyObject* value) {
-  return Py_TYPE(value) == lane.map || is_dict(value);
+  return lane_is(value, lane.map) || is_dict(value);
 }
 
 static const char* name_of(PyObject* self) {
@@ -158,18 +158,21 @@ int lane_map_own(PyObject* dict, fnabi_any* out) {
 
 static PyObject* make(PyTypeObject* type, PyObject* args, PyObject* names) {
   static char* keywords[] = {"pairs", NULL};
-  bool dict = type == lane.dict;
+  bool dict = PyType_IsSubtype(type, lane.dict);
   PyObject* source = NULL;
   if (!PyArg_ParseTupleAndKeywords(args, names, dict ? "|O:Dict" : "|O:Map",
                                    keywords, &source))
     return NULL;
   pairs p;
+  const lane_dialect* outer = lane_spoken;
+  lane_spoken = lane_dialect_of(type);
   int status =
       source ? pairs_of(&p, source, dict ? "Dict" : "Map") : pairs_open(&p, 0);
+  lane_spoken = outer;
   if (status < 0) return NULL;
   fnabi_map_object* map =
       map_of_pairs(&p, dict ? FNABI_INDEX_DICT : FNABI_INDEX_MAP);
-  return map ? lane_wrap(type, &map->object) : NULL;
+  return map ? lane_construct(type, &map->object) : NULL;
 }
 
 /* --------------------------------------------------------------- from a map */
@@ -323,21 +326,19 @@ static void iterator_dealloc(PyObject* self) {
 
 /* What is in a map comes as what the call gave that it is a result of. */
 static PyObject* take_of(PyObject* self, fnabi_any* value) {
-  const struct fnabi_dl_exchange* outer = lane_exchange;
-  lane_exchange = ((lane_object*)self)->exchange;
+  lane_manner outer = lane_read_as(self);
   PyObject* taken = lane_take(value, false);
-  lane_exchange = outer;
+  lane_read_as_before(outer);
   return taken;
 }
 
 /* Takes ownership of key and value. */
 static PyObject* part_of_pair(PyObject* self, part part, fnabi_any* key,
                               fnabi_any* value) {
-  const struct fnabi_dl_exchange* outer = lane_exchange;
-  lane_exchange = ((lane_object*)self)->exchange;
+  lane_manner outer = lane_read_as(self);
   PyObject *k = part == VALUES ? NULL : lane_from(key, false),
            *v = part == KEYS ? NULL : lane_from(value, false), *pair = NULL;
-  lane_exchange = outer;
+  lane_read_as_before(outer);
   fnabi_any_release(key);
   fnabi_any_release(value);
   if (part != ITEMS) return part == KEYS ? k : v;
@@ -407,10 +408,9 @@ static PyObject* map_items(PyObject* self, PyObject* unused) {
 
 static PyObject* todict(PyObject* self, PyObject* unused) {
   (void)unused;
-  const struct fnabi_dl_exchange* outer = lane_exchange;
-  lane_exchange = ((lane_object*)self)->exchange;
+  lane_manner outer = lane_read_as(self);
   PyObject* dict = lane_map_dict(map_of(self), true);
-  lane_exchange = outer;
+  lane_read_as_before(outer);
   return dict;
 }
 
@@ -644,7 +644,7 @@ static PyObject* dict_copy(PyObject* self, PyObject* unused) {
   pairs p;
   if (pairs_of_map(&p, map_of(self)) < 0) return NULL;
   fnabi_map_object* map = map_of_pairs(&p, FNABI_INDEX_DICT);
-  return map ? lane_wrap(lane.dict, &map->object) : NULL;
+  return map ? lane_construct(Py_TYPE(self), &map->object) : NULL;
 }
 
 /* ---------------------------------------------------------------- the types */
@@ -670,7 +670,8 @@ static PyType_Slot map_slots[] = {
 
 static PyType_Spec map_spec = {
     "fnabi.Map", sizeof(lane_object), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_MAPPING,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE |
+        Py_TPFLAGS_MAPPING,
     map_slots};
 
 static PyMethodDef dict_methods[] = {
@@ -714,7 +715,8 @@ static PyType_Slot dict_slots[] = {
 
 static PyType_Spec dict_spec = {
     "fnabi.Dict", sizeof(lane_object), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_MAPPING,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE |
+        Py_TPFLAGS_MAPPING,
     dict_slots};
 
 int lane_map_init(PyObject* module) {

@@ -30,14 +30,14 @@ static bool known_grow(int32_t type_index) {
 
 static known_type* known_find(int32_t type_index) {
   if (type_index < 0 || type_index >= known_count ||
-      known[type_index].class == NULL)
+      known[type_index].info == NULL)
     return NULL;
   return &known[type_index];
 }
 
 PyTypeObject* lane_class_of(int32_t type_index) {
   known_type* type = known_find(type_index);
-  if (type != NULL) return type->class;
+  if (type != NULL && type->class != NULL) return type->class;
   if (type_index <= FNABI_INDEX_OBJECT || type_index > TYPE_INDEX_MAX ||
       lane_runtime_find() == NULL)
     return lane.object;
@@ -46,7 +46,7 @@ PyTypeObject* lane_class_of(int32_t type_index) {
   if (made == NULL) return NULL;
   Py_DECREF(made); /* None, or a class that the table keeps */
   type = known_find(type_index);
-  return type ? type->class : lane.object;
+  return type && type->class ? type->class : lane.object;
 }
 
 static bool is_number(PyTypeObject* class, const char* name, long number) {
@@ -60,7 +60,7 @@ static bool is_number(PyTypeObject* class, const char* name, long number) {
 /* Whether objects of a class are laid out as those of lane.object, and no more
  * is expected of them than that: not so for Array and the like, which are no
  * classes of Python and of the collector. */
-static bool has_our_layout(PyTypeObject* class) {
+bool lane_has_our_layout(PyTypeObject* class) {
   return PyType_IsSubtype(class, lane.object) &&
          (PyType_GetFlags(class) & Py_TPFLAGS_HAVE_GC) != 0 &&
          is_number(class, "__basicsize__", (long)sizeof(lane_object)) &&
@@ -68,7 +68,8 @@ static bool has_our_layout(PyTypeObject* class) {
 }
 
 static int check_layout(PyTypeObject* class) {
-  if (has_our_layout(class)) return 0;
+  if (lane_has_our_layout(class) && lane_kind_of(class) == lane.object)
+    return 0;
   PyObject* name = PyType_GetName(class);
   if (name != NULL)
     lane_call_error(
@@ -95,19 +96,24 @@ static const fnabi_type_info* find_info(const char* function,
 
 static PyObject* set_class(PyObject* module, PyObject* args) {
   int type_index;
-  PyObject* class;
+  PyObject *class, *dialect = Py_None;
   (void)module;
-  if (!PyArg_ParseTuple(args, "iO!:set_class", &type_index, &PyType_Type,
-                        &class) ||
+  if (!PyArg_ParseTuple(args, "iO!|O:set_class", &type_index, &PyType_Type,
+                        &class, &dialect) ||
       check_layout((PyTypeObject*)class) < 0)
     return NULL;
   const fnabi_type_info* info = find_info("set_class", type_index);
   if (info == NULL) return NULL;
   if (type_index < 0 || type_index > TYPE_INDEX_MAX || !known_grow(type_index))
     return PyErr_NoMemory();
+  known[type_index].info = info;
+  if (dialect != Py_None) {
+    if (lane_dialect_set(dialect, type_index, (PyTypeObject*)class) < 0)
+      return NULL;
+    Py_RETURN_NONE;
+  }
   PyObject* old = (PyObject*)known[type_index].class;
   known[type_index].class = (PyTypeObject*)Py_NewRef(class);
-  known[type_index].info = info;
   Py_XDECREF(old);
   Py_RETURN_NONE;
 }
@@ -277,6 +283,7 @@ static PyObject* field_get(PyObject* object, PyObject* instance,
   if (held == NULL) return NULL;
   fnabi_any result = {0}, refused = {0};
   PyObject* answer = NULL;
+  lane_manner outer = lane_read_as(instance);
   fnabi_error_object* left = lane_error_begin();
   int status = self->getter((char*)held + self->offset, &result);
   if (status != 0) {
@@ -293,6 +300,7 @@ static PyObject* field_get(PyObject* object, PyObject* instance,
         (void*)(uintptr_t)refused.v_bits);
   }
   lane_error_end(left, status == 0);
+  lane_read_as_before(outer);
   return answer;
 }
 
@@ -325,9 +333,11 @@ static int field_set(PyObject* object, PyObject* instance, PyObject* value) {
     return -1;
   }
   fnabi_any any;
+  lane_manner outer = lane_read_as(instance);
   int made = lane_view(value, &any);
   if (made < 0) {
     name_field(&self->member);
+    lane_read_as_before(outer);
     return -1;
   }
   fnabi_object_retain(held); /* a setter may run code that lets go of it */
@@ -338,6 +348,7 @@ static int field_set(PyObject* object, PyObject* instance, PyObject* value) {
     name_field(&self->member);
   }
   lane_error_end(left, status == 0);
+  lane_read_as_before(outer);
   if (made == LANE_MADE && fnabi_any_is_object(&any))
     lane_release(any.v_object);
   lane_release(held);
@@ -669,7 +680,7 @@ static PyMethodDef reflection_methods[] = {
      "type_attribute(index, name, /)\n--\n\n"
      "What a library has registered for a type under a name, or None."},
     {"set_class", set_class, METH_VARARGS,
-     "set_class(index, class, /)\n--\n\n"
+     "set_class(index, class, dialect=None, /)\n--\n\n"
      "The class that objects of a registered type get from now on."},
     {"as_class", as_class, METH_VARARGS,
      "as_class(object, class, /)\n--\n\n"

@@ -46,7 +46,8 @@ PyObject* lane_tensor_of_view(const fnabi_dl_tensor* view) {
   fnabi_held_tensor* held =
       problem ? NULL
               : fnabi_tensor_new(view, NULL, NULL, FNABI_TENSOR_BORROWED);
-  if (held != NULL) return lane_wrap(lane.tensor, &held->tensor.object);
+  if (held != NULL)
+    return lane_wrap(lane_type_of(FNABI_INDEX_TENSOR), &held->tensor.object);
   lane_tensor_refuse(problem);
   return NULL;
 }
@@ -195,6 +196,13 @@ static PyObject* get_read_only(PyObject* self, void* unused) {
   return tensor_in(self) ? PyBool_FromLong(flags_of(self) != 0) : NULL;
 }
 
+static PyObject* from_tensor(PyObject* self, const fnabi_any* any) {
+  lane_manner outer = lane_read_as(self);
+  PyObject* value = lane_from(any, false);
+  lane_read_as_before(outer);
+  return value;
+}
+
 static PyObject* get_dtype(PyObject* self, void* unused) {
   (void)unused;
   const fnabi_dl_tensor* tensor = tensor_in(self);
@@ -202,7 +210,7 @@ static PyObject* get_dtype(PyObject* self, void* unused) {
   fnabi_any any;
   fnabi_any_set(&any, FNABI_INDEX_DTYPE, 0);
   any.v_dtype = tensor->dtype;
-  return lane_from(&any, false);
+  return from_tensor(self, &any);
 }
 
 static PyObject* get_device(PyObject* self, void* unused) {
@@ -212,7 +220,7 @@ static PyObject* get_device(PyObject* self, void* unused) {
   fnabi_any any;
   fnabi_any_set(&any, FNABI_INDEX_DEVICE, 0);
   any.v_device = tensor->device;
-  return lane_from(&any, false);
+  return from_tensor(self, &any);
 }
 
 static PyObject* tensor_dlpack_device(PyObject* self, PyObject* unused) {
@@ -566,10 +574,11 @@ static PyObject* tensor_peer(PyObject* self, PyObject* unused) {
 static PyObject* from_dlpack(PyObject* module, PyObject* array) {
   (void)module;
   fnabi_any any;
-  PyTypeObject* type = Py_TYPE(array);
-  if (type == lane.tensor) {
+  PyTypeObject* type = lane_type_of(FNABI_INDEX_TENSOR);
+  if (type == NULL) return NULL;
+  if (lane_is(array, lane.tensor)) {
     if (tensor_in(array) == NULL) return NULL;
-    if (!is_lent(array)) return Py_NewRef(array);
+    if (!is_lent(array) && lane_is(array, type)) return Py_NewRef(array);
   }
   lane_arguments* outer = lane_converting;
   lane_arguments reading = {.read_only = true};
@@ -578,7 +587,7 @@ static PyObject* from_dlpack(PyObject* module, PyObject* array) {
   lane_converting = outer;
   if (status < 0) return NULL;
   if (any.type_index == FNABI_INDEX_TENSOR)
-    return lane_wrap(lane.tensor, any.v_object);
+    return lane_wrap(type, any.v_object);
   fnabi_any_release(&any);
   lane_call_error_got(
       array, "from_dlpack: x: expected an array with __dlpack__ or a buffer");
@@ -683,7 +692,7 @@ static PyType_Slot tensor_slots[] = {
     {0}};
 
 static PyType_Spec tensor_spec = {"fnabi.Tensor", sizeof(lane_object), 0,
-                                  Py_TPFLAGS_DEFAULT |
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE |
                                       Py_TPFLAGS_IMMUTABLETYPE |
                                       Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                   tensor_slots};

@@ -24,6 +24,7 @@ typedef enum kind {
   KIND_OBJECT,
   KIND_FUNCTION,
   KIND_SHAPE,
+  KIND_MOVED,
   KIND_EXCEPTION,
   KIND_EXCHANGE,
   KIND_STREAM, /* __cuda_stream__() */
@@ -77,7 +78,11 @@ static kind find_kind(PyTypeObject* type) {
   if (IS(lane.any)) return KIND_ANY;
   if (IS(lane.any_array)) return KIND_ANY_ARRAY;
   if (IS(lane.function)) return KIND_FUNCTION;
+  if (IS(lane.moved)) return KIND_MOVED;
   if (derives(type, "fnabi.object", "Shape")) return KIND_SHAPE;
+  /* a text that is the name of a dtype */
+  if (IS(&PyUnicode_Type) && has(type, "__dlpack_data_type__"))
+    return KIND_DTYPE;
   if (derives(type, "fnabi.types", "DType") ||
       derives(type, "tvm_ffi", "dtype") || derives(type, "numpy", "dtype") ||
       derives(type, "torch", "dtype"))
@@ -85,7 +90,8 @@ static kind find_kind(PyTypeObject* type) {
   if (derives(type, "fnabi.tensor", "Device") ||
       derives(type, "tvm_ffi", "Device") || derives(type, "torch", "device"))
     return KIND_DEVICE;
-  if (derives(type, "tvm_ffi", "Shape")) return KIND_SHAPE;
+  if (derives(type, "tvm_ffi", "Shape") && !has(type, "__tvm_ffi_object__"))
+    return KIND_SHAPE;
   if (derives(type, "tvm_ffi.core", "CObject")) return KIND_PEER;
   if (has(type, "__tvm_ffi_object__")) return KIND_PROTOCOL;
   if (IS(&PyLong_Type)) return KIND_INT;
@@ -450,6 +456,9 @@ static int view_kind(PyObject* value, kind kind, fnabi_any* out) {
     }
     case KIND_SHAPE:
       return view_shape(value, out);
+    case KIND_MOVED:
+      lane_moved_view(value, out);
+      return LANE_BORROWED;
     case KIND_EXCEPTION:
       return lane_error_own(value, out) < 0 ? -1 : LANE_MADE;
     case KIND_EXCHANGE:
@@ -512,6 +521,16 @@ bool lane_is_sequence(PyObject* object) {
 
 int lane_own(PyObject* value, fnabi_any* out) {
   int status = lane_view(value, out);
+  if (status == LANE_BORROWED && out->type_index == FNABI_INDEX_RVALUE) {
+    fnabi_object** place = out->v_pointer; /* an rvalue is not kept */
+    fnabi_object* object = *place;
+    *place = NULL;
+    if (object != NULL)
+      fnabi_any_set_object(out, object);
+    else
+      fnabi_any_set(out, FNABI_INDEX_NONE, 0);
+    return 0;
+  }
   if (status == LANE_BORROWED) fnabi_any_retain(out);
   if (status == LANE_BORROWED && out->type_index == FNABI_INDEX_DLTENSOR)
     status = lane_call_error(

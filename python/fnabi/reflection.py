@@ -101,8 +101,16 @@ _OWN_NAMES = frozenset(
 )
 
 
-class _Record:
-    """What the table says of a type."""
+_Speak = Callable[..., Any]
+
+
+def _plainly(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function of the lane whose result is made of the classes of this package."""
+    return function(*args)
+
+
+class TypeRecord:
+    """What the table says of a type, in the classes of one family."""
 
     __slots__ = (
         "ancestors",
@@ -114,11 +122,13 @@ class _Record:
         "initialiser",
         "key",
         "methods",
+        "speak",
     )
 
-    def __init__(self, key: str, index: int) -> None:
+    def __init__(self, key: str, index: int, speak: _Speak = _plainly) -> None:
         self.key = key
         self.index = index
+        self.speak = speak
         self.doc: str | None = None
         self.ancestors: tuple[int, ...] = ()
         self.equality = 0
@@ -129,15 +139,15 @@ class _Record:
             self.read()
 
     def read(self) -> None:
-        _, self.ancestors, self.doc, self.equality, self.fields, self.methods = _call.type_info(
-            self.index
+        _, self.ancestors, self.doc, self.equality, self.fields, self.methods = self.speak(
+            _call.type_info, self.index
         )
 
     def find_initialiser(self) -> tuple[_call.Function, bool]:
         """Return the function that makes an object, and whether it accepts names."""
         if self.initialiser is None:
             own = [each for each in self.methods if each.name == _INITIALISER]
-            function = own[-1].function if own else _attribute(self.index, _INITIALISER)
+            function = own[-1].function if own else self.attribute(_INITIALISER)
             if function is None:
                 raise CallError(
                     f"{self.key}: the library registered no initialiser; objects of this type come"
@@ -146,6 +156,30 @@ class _Record:
             self.initialiser = function, not own
         return self.initialiser
 
+    def attribute(self, name: str) -> _call.Function | None:
+        """Return the function that a library has registered for the type under a name."""
+        value = self.speak(_call.type_attribute, self.index, name)
+        return value if isinstance(value, _call.Function) else None
+
+    def make(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+        """Make an object with the initialiser that the library registered.
+
+        Raises:
+            CallError: There is no initialiser, or it accepts no names.
+
+        """
+        function, by_name = self.find_initialiser()
+        if not named:
+            return function(*args)
+        if by_name:
+            marker = runtime_function("ffi.GetKwargsObject")()
+            flat = [part for pair in named.items() for part in pair]
+            return function(*args, marker, *flat)
+        raise CallError(
+            f"{self.key}: the initialiser accepts arguments by position only, got"
+            f" {next(iter(named))!r} by name"
+        )
+
 
 class ObjectType(type):
     """The class of the classes that represent types of libraries.
@@ -153,7 +187,8 @@ class ObjectType(type):
     A class has no attributes for its instances: they are memory of the library.
     """
 
-    __fnabi_type__: _Record
+    __fnabi_type__: TypeRecord
+    __fnabi_family__: Family
 
     def __new__(  # noqa: D102
         mcs,
@@ -171,8 +206,7 @@ class ObjectType(type):
                 " have some: objects hold their fields in memory of the library"
             )
         if register:
-            _call.set_class(made.type_index, made)
-            _classes[made.type_index] = made
+            made.__fnabi_family__.adopt(made.type_index, made)
         return made
 
     def __init__(cls, *args: Any, register: bool = False) -> None:
@@ -191,7 +225,8 @@ class ObjectType(type):
     @property
     def ancestors(cls) -> tuple[ObjectType, ...]:
         """The types that it derives from, ``ffi.Object`` first."""
-        return tuple(_class(index) for index in cls.__fnabi_type__.ancestors)
+        family = cls.__fnabi_family__
+        return tuple(family.of_index(index) for index in cls.__fnabi_type__.ancestors)
 
     @property
     def fields(cls) -> Mapping[str, _call.Field]:
@@ -207,7 +242,7 @@ class ObjectType(type):
 
     @property
     def __signature__(cls) -> Signature:
-        own = cls.__mro__[: cls.__mro__.index(Instance)]
+        own = cls.__mro__[: cls.__mro__.index(cls.__fnabi_family__.root)]
         if any("__new__" in vars(each) or "__init__" in vars(each) for each in own):
             raise AttributeError  # a subclass has its own
         return _initialiser_signature(cls)
@@ -232,7 +267,7 @@ class _OwnType(ObjectType):
 class Instance(Object, metaclass=ObjectType):
     """The base class of objects whose type a library has registered."""
 
-    __fnabi_type__ = _Record("ffi.Object", _FIRST)
+    __fnabi_type__ = TypeRecord("ffi.Object", _FIRST)
 
     def __new__(cls, *args: Any, **named: Any) -> Any:
         """Make an object with the initialiser that the library registered.
@@ -241,19 +276,7 @@ class Instance(Object, metaclass=ObjectType):
             CallError: There is no initialiser, or it accepts no names.
 
         """
-        record = cls.__fnabi_type__
-        function, by_name = record.find_initialiser()
-        if not named:
-            made = function(*args)
-        elif by_name:
-            marker = runtime_function("ffi.GetKwargsObject")()
-            flat = [part for pair in named.items() for part in pair]
-            made = function(*args, marker, *flat)
-        else:
-            raise CallError(
-                f"{record.key}: the initialiser accepts arguments by position only, got"
-                f" {next(iter(named))!r} by name"
-            )
+        made = cls.__fnabi_type__.make(args, named)
         if type(made) is cls or not isinstance(made, Object):
             return made
         return _call.as_class(made, cls)
@@ -262,7 +285,7 @@ class Instance(Object, metaclass=ObjectType):
         return _repr(self)
 
     def __copy__(self) -> Any:
-        copy = _attribute(self.type_index, "__ffi_shallow_copy__")
+        copy = type(self).__fnabi_type__.attribute("__ffi_shallow_copy__")
         if copy is None:
             raise CallError(f"{self.type_key}: the library registered no way to copy an object")
         return copy(self)
@@ -292,9 +315,7 @@ def get_type(type_key: str) -> ObjectType:
     if index is None or index < _FIRST:
         why = "" if _call.runtime_loaded() else "; libtvm_ffi is not loaded"
         raise NotFoundError(f"get_type: no type has the key {type_key!r}{why}")
-    found = _class(index, type_key)
-    _refresh(found)
-    return found
+    return _family.refreshed(index, type_key)
 
 
 def list_type_keys() -> list[str]:
@@ -307,73 +328,123 @@ def list_type_keys() -> list[str]:
 
 # --------------------------------------------------------------------------------- classes
 
-_classes: dict[int, ObjectType] = {}
-"""The class of each type index; `lane_class_of` of the lane has the same."""
-
 _making = threading.RLock()
-"""Held while a class is made: there is one for each type."""
+"""Held while a class is made: there is one for each type and family."""
 
 _known: set[int] = set()
 """The type indexes that are in the table: asking for any other ends the process."""
 
 
-def class_of(index: int) -> ObjectType | None:
-    """Return the class for objects with a type index, or None for one that is not registered."""
+def _is_known(index: int) -> bool:
     if index not in _known:
         keys = _call.global_function("ffi.GetRegisteredTypeKeys")
         if keys is None:  # a libtvm_ffi older than 0.1.3
-            return None
+            return False
         _known.update(found for key in keys() if (found := _call.type_index_of(key)) is not None)
-    if index not in _known:
-        return None
-    try:
-        return _class(index)
-    except FnabiError:
-        return None  # get_type says why
+    return index in _known
 
 
-def _class(index: int, key: str | None = None) -> ObjectType:
-    found = _classes.get(index)
-    if found is not None:
+class Family:
+    """One class for each type: those of this package, or those of a dialect.
+
+    Args:
+        root: The class that they derive from.
+        dialect: That of a package with the names of another one, or None.
+
+    """
+
+    def __init__(self, root: type[Instance], dialect: _call.Dialect | None = None) -> None:
+        self.root = root
+        self.dialect = dialect
+        self._classes: dict[int, ObjectType] = {}
+
+    def record(self, key: str, index: int) -> TypeRecord:
+        """Return what the table says of a type."""
+        return TypeRecord(key, index, self.dialect or _plainly)
+
+    def class_of(self, index: int) -> ObjectType | None:
+        """Return the class for objects with a type index, or None for one not registered."""
+        if not _is_known(index):
+            return None
+        try:
+            return self.of_index(index)
+        except FnabiError:
+            return None  # get_type says why
+
+    def of_index(self, index: int, key: str | None = None) -> ObjectType:
+        """Return the class of a type, which is made when it is first needed."""
+        found = self._classes.get(index)
+        if found is not None:
+            return found
+        with _making:
+            found = self._classes.get(index)
+            if found is None:
+                found = self._make(index, key)
+                if isinstance(found, _OwnType):
+                    self._classes[index] = found
+                else:
+                    self.adopt(index, found)
         return found
-    with _making:
-        found = _classes.get(index)
-        if found is None:
-            found = _classes[index] = _make(index, key)
-            if _call.runtime_loaded() and not isinstance(found, _OwnType):
-                _call.set_class(index, found)
-    return found
+
+    def adopt(self, index: int, cls: ObjectType) -> None:
+        """Make a class that of the objects of a type from now on."""
+        self._classes[index] = cls
+        if _call.runtime_loaded():
+            _call.set_class(index, cls, self.dialect)
+
+    def refreshed(self, index: int, key: str | None = None) -> ObjectType:
+        """Return the class of a type, with what was registered after it was made."""
+        found = self.of_index(index, key)
+        record = found.__fnabi_type__
+        if _call.runtime_loaded() and _call.type_size(record.index) != (
+            len(record.fields),
+            len(record.methods),
+        ):
+            record.read()
+            if not isinstance(found, _OwnType):
+                _add(found)
+        return found
+
+    def _make(self, index: int, key: str | None) -> ObjectType:
+        if _call.runtime_loaded():
+            key = _call.type_info(index)[0]
+        assert key is not None
+        record = self.record(key, index)
+        if key in _WRITTEN and self.dialect is None:
+            module, name = _WRITTEN[key]
+            written: ObjectType = getattr(import_module(module), name)
+            written.__fnabi_type__ = record
+            _add(written)
+            return written
+        base: type = self.root
+        for ancestor in record.ancestors:
+            each = self.of_index(ancestor)
+            base = base if isinstance(each, _OwnType) else each
+        prefix, _, name = key.rpartition(".")
+        namespace: dict[str, Any] = {
+            "__doc__": record.doc or f"Objects of type {key}.",
+            "__module__": prefix or "fnabi",
+            "__fnabi_type__": record,
+        }
+        if key in _OWN and self.dialect is None:
+            return _OwnType(name, (self.root,), namespace)
+        return self._finish(name, base, namespace, record)
+
+    def _finish(
+        self, name: str, base: type, namespace: dict[str, Any], record: TypeRecord
+    ) -> ObjectType:
+        namespace["__eq__"], namespace["__hash__"] = _comparison(record)
+        namespace |= _namespace(record)
+        return type(base)(name, (base,), namespace)  # type: ignore[return-value]
 
 
-def _make(index: int, key: str | None) -> ObjectType:
-    if _call.runtime_loaded():
-        key = _call.type_info(index)[0]
-    assert key is not None
-    if key in _WRITTEN:
-        module, name = _WRITTEN[key]
-        written: ObjectType = getattr(import_module(module), name)
-        written.__fnabi_type__ = _Record(key, index)
-        _add(written)
-        return written
-    record = _Record(key, index)
-    base: type = Instance
-    for ancestor in record.ancestors:
-        each = _class(ancestor)
-        base = base if isinstance(each, _OwnType) else each
-    prefix, _, name = key.rpartition(".")
-    namespace: dict[str, Any] = {
-        "__doc__": record.doc or f"Objects of type {key}.",
-        "__module__": prefix or "fnabi",
-        "__fnabi_type__": record,
-    }
-    if key in _OWN:
-        return _OwnType(name, (Instance,), namespace)
-    namespace["__eq__"], namespace["__hash__"] = _comparison(record)
-    namespace |= _namespace(record)
-    return ObjectType(name, (base,), namespace)
+_family = Family(Instance)
+Instance.__fnabi_family__ = _family
+
+class_of = _family.class_of  # for the lane
 
 
-def _namespace(record: _Record) -> dict[str, Any]:
+def _namespace(record: TypeRecord) -> dict[str, Any]:
     """Return the attributes of a class that fields and methods are."""
     found: dict[str, Any] = {}
     for field in record.fields:
@@ -394,35 +465,18 @@ def _namespace(record: _Record) -> dict[str, Any]:
     }
 
 
-def _refresh(cls: ObjectType) -> None:
-    """Add what has been registered for a type after its class was made."""
-    record = cls.__fnabi_type__
-    if not _call.runtime_loaded():
-        return
-    if _call.type_size(record.index) == (len(record.fields), len(record.methods)):
-        return
-    record.read()
-    if not isinstance(cls, _OwnType):
-        _add(cls)
-
-
 def _add(cls: ObjectType) -> None:
     for name, value in _namespace(cls.__fnabi_type__).items():
         if name not in vars(cls):
             setattr(cls, name, value)
 
 
-def _attribute(index: int, name: str) -> _call.Function | None:
-    value = _call.type_attribute(index, name)
-    return value if isinstance(value, _call.Function) else None
-
-
 # -------------------------------------------------------------------- equality, hash, repr
 
 
-def _comparison(record: _Record) -> tuple[Callable[..., Any], Callable[..., Any] | None]:
-    if _attribute(record.index, "__ffi_eq__") is not None:
-        has_hash = _attribute(record.index, "__ffi_hash__") is not None
+def _comparison(record: TypeRecord) -> tuple[Callable[..., Any], Callable[..., Any] | None]:
+    if record.attribute("__ffi_eq__") is not None:
+        has_hash = record.attribute("__ffi_hash__") is not None
         return _equal_by_type, _hash_by_type if has_hash else None
     if record.equality in (_TREE, _DAG, _CONST_TREE):
         return _equal_by_structure, _hash_by_structure
@@ -465,7 +519,7 @@ _shown = _Shown()
 
 def _repr(self: Instance) -> str:
     key = self.type_key
-    own = _attribute(self.type_index, "__ffi_repr__")
+    own = type(self).__fnabi_type__.attribute("__ffi_repr__")
     if own is not None:
         try:
             text = runtime_function("ffi.ReprPrint")(self)

@@ -1,0 +1,233 @@
+#include "lane/function.h"
+
+/* A dialect is what a package with the names of another one speaks: the classes
+ * of the values that Python gets from its functions, its containers and its
+ * objects. They derive from those of fnabi, so that a value of either can be
+ * passed to both. */
+
+LANE_THREAD const lane_dialect* lane_spoken;
+
+enum { CLASS_INDEX_MAX = 1 << 24 };
+
+static PyTypeObject* dialect_type;
+
+const lane_dialect* lane_dialect_of(PyTypeObject* type) {
+  if (!(PyType_GetFlags(type) & Py_TPFLAGS_HAVE_GC)) return NULL;
+  PyObject* found =
+      PyObject_GetAttrString((PyObject*)type, "__fnabi_dialect__");
+  const lane_dialect* dialect = NULL;
+  if (found == NULL)
+    PyErr_Clear();
+  else if (Py_TYPE(found) == dialect_type)
+    dialect = (const lane_dialect*)found; /* none is ever freed */
+  Py_XDECREF(found);
+  return dialect;
+}
+
+/* ------------------------------------------------------------------ classes */
+
+static PyTypeObject* or_else(PyTypeObject* class, PyTypeObject* otherwise) {
+  return class != NULL ? class : otherwise;
+}
+
+PyTypeObject* lane_dialect_class(const lane_dialect* self, int32_t type_index) {
+  switch (type_index) {
+    case FNABI_INDEX_ERROR:
+      return or_else(self->error, lane.error);
+    case FNABI_INDEX_TENSOR:
+      return or_else(self->tensor, lane.tensor);
+    case FNABI_INDEX_ARRAY:
+      return or_else(self->array, lane.array);
+    case FNABI_INDEX_LIST:
+      return or_else(self->list, lane.list);
+    case FNABI_INDEX_MAP:
+      return or_else(self->map, lane.map);
+    case FNABI_INDEX_DICT:
+      return or_else(self->dict, lane.dict);
+  }
+  if (type_index >= 0 && type_index < self->class_count &&
+      self->classes[type_index] != NULL)
+    return self->classes[type_index];
+  if (self->class_of == NULL) return lane_class_of(type_index);
+  PyObject* made = PyObject_CallFunction(self->class_of, "i", type_index);
+  if (made == NULL) return NULL;
+  Py_DECREF(made); /* None, or a class that is in the table now */
+  if (type_index >= 0 && type_index < self->class_count &&
+      self->classes[type_index] != NULL)
+    return self->classes[type_index];
+  return lane.object;
+}
+
+int lane_dialect_set(PyObject* dialect, int32_t type_index,
+                     PyTypeObject* class) {
+  if (Py_TYPE(dialect) != dialect_type)
+    return lane_call_error_got(dialect, "dialect: expected Dialect");
+  lane_dialect* self = (lane_dialect*)dialect;
+  if (type_index < 0 || type_index > CLASS_INDEX_MAX) return lane_no_memory();
+  if (type_index >= self->class_count) {
+    int32_t count = type_index + 64;
+    PyTypeObject** more =
+        PyMem_Realloc(self->classes, (size_t)count * sizeof *more);
+    if (more == NULL) return lane_no_memory();
+    memset(more + self->class_count, 0,
+           (size_t)(count - self->class_count) * sizeof *more);
+    self->classes = more;
+    self->class_count = count;
+  }
+  PyObject* old = (PyObject*)self->classes[type_index];
+  self->classes[type_index] = (PyTypeObject*)Py_NewRef((PyObject*)class);
+  Py_XDECREF(old);
+  return 0;
+}
+
+/* ------------------------------------------------------------------- values */
+
+/* Programs use few distinct dtypes and devices, so each is created once. */
+PyObject* lane_dialect_parts(const lane_dialect* self, PyObject* make,
+                             PyObject* key) {
+  enum { KEPT = 1024 };
+  PyObject* value = PyDict_GetItemWithError(self->parts, key);
+  Py_XINCREF(value);
+  if (value == NULL && !PyErr_Occurred()) {
+    value = PyObject_CallObject(make, key);
+    if (value != NULL && PyDict_Size(self->parts) < KEPT &&
+        PyDict_SetItem(self->parts, key, value) < 0)
+      Py_CLEAR(value);
+  }
+  Py_DECREF(key);
+  return value;
+}
+
+PyObject* lane_dialect_made(PyObject* make, PyObject* value,
+                            fnabi_object* object) {
+  PyTypeObject* type = lane_type_of(FNABI_INDEX_OBJECT);
+  PyObject *wrapper = NULL, *made = NULL;
+  if (type != NULL) {
+    fnabi_object_retain(object);
+    wrapper = lane_wrap(type, object);
+  }
+  if (wrapper != NULL)
+    made = PyObject_CallFunctionObjArgs(make, value, wrapper, NULL);
+  Py_XDECREF(wrapper);
+  Py_DECREF(value);
+  return made;
+}
+
+/* ------------------------------------------------------------------ Dialect */
+
+static PyObject* dialect_new(PyTypeObject* type, PyObject* args,
+                             PyObject* named) {
+  if (!PyArg_ParseTuple(args, ":Dialect")) return NULL;
+  if (named != NULL && PyDict_Size(named) != 0) {
+    lane_call_error("Dialect: expected no arguments");
+    return NULL;
+  }
+  lane_dialect* self = (lane_dialect*)PyType_GenericAlloc(type, 0);
+  if (self == NULL) return NULL;
+  self->parts = PyDict_New();
+  if (self->parts == NULL) {
+    Py_DECREF(self);
+    return NULL;
+  }
+  Py_INCREF((PyObject*)self); /* values of any thread refer to it: it is never freed */
+  return (PyObject*)self;
+}
+
+/* Sets a class, which derives from that of fnabi and adds no attributes. */
+static int set_type(PyObject* self, PyObject* value, PyTypeObject* base,
+                    size_t offset) {
+  PyTypeObject** slot = (PyTypeObject**)(void*)((char*)self + offset);
+  if (value == NULL || !PyType_Check(value) ||
+      !PyType_IsSubtype((PyTypeObject*)value, base) ||
+      !(base == lane.function ? lane_function_is_plain((PyTypeObject*)value)
+                              : lane_has_our_layout((PyTypeObject*)value)))
+    return lane_call_error(
+        "Dialect: expected a class derived from %R without attributes of its "
+        "own, got %R",
+        base, value != NULL ? value : Py_None);
+  PyObject* old = (PyObject*)*slot;
+  *slot = (PyTypeObject*)Py_NewRef(value);
+  Py_XDECREF(old);
+  return 0;
+}
+
+#define TYPE(name)                                                         \
+  static PyObject* get_##name(PyObject* self, void* unused) {              \
+    PyObject* class = (PyObject*)((lane_dialect*)self)->name;              \
+    (void)unused;                                                          \
+    return Py_NewRef(class ? class : Py_None);                             \
+  }                                                                        \
+  static int set_##name(PyObject* self, PyObject* value, void* unused) {   \
+    (void)unused;                                                          \
+    return set_type(self, value, lane.name, offsetof(lane_dialect, name)); \
+  }
+TYPE(array)
+TYPE(list)
+TYPE(map)
+TYPE(dict)
+TYPE(error)
+TYPE(tensor)
+TYPE(function)
+#undef TYPE
+
+static PyGetSetDef dialect_getset[] = {
+#define TYPE(name) {#name, get_##name, set_##name, NULL, NULL}
+    TYPE(array), TYPE(list),   TYPE(map),      TYPE(dict),
+    TYPE(error), TYPE(tensor), TYPE(function), {0}};
+#undef TYPE
+
+static PyMemberDef dialect_members[] = {
+#define VALUE(name, doc) \
+  {#name, T_OBJECT, offsetof(lane_dialect, name), 0, doc}
+    VALUE(dtype, "Makes a dtype of its code, bits and lanes."),
+    VALUE(device, "Makes a device of its type and index."),
+    VALUE(shape, "Makes a shape of its dims and its object."),
+    VALUE(string, "Makes the text of an object of the text and the object."),
+    VALUE(bytes, "Makes the bytes of an object of the bytes and the object."),
+    VALUE(class_of, "Returns the class for a type index."),
+    VALUE(backtrace, "Returns the backtrace of an exception's error."),
+    VALUE(errors, "A dict of kinds of errors and classes of exceptions."),
+    VALUE(attribute, "The attribute of an exception that has its error."),
+    {"parts", T_OBJECT, offsetof(lane_dialect, parts), READONLY,
+     "The dtypes and devices that were made."},
+#undef VALUE
+    {0}};
+
+/* Calls a function; what it gives to Python is in the dialect. */
+static PyObject* dialect_call(PyObject* self, PyObject* args,
+                              PyObject* named) {
+  if (PyTuple_Size(args) == 0) {
+    lane_call_error("Dialect: expected a callable");
+    return NULL;
+  }
+  PyObject *rest = PyTuple_GetSlice(args, 1, PyTuple_Size(args)),
+           *answer = NULL;
+  const lane_dialect* outer = lane_spoken;
+  lane_spoken = (const lane_dialect*)self;
+  if (rest != NULL)
+    answer = PyObject_Call(PyTuple_GetItem(args, 0), rest, named);
+  lane_spoken = outer;
+  Py_XDECREF(rest);
+  return answer;
+}
+
+static PyType_Slot dialect_slots[] = {
+    {Py_tp_doc,
+     "Dialect()\n--\n\n"
+     "The classes that a package with the names of another one has for "
+     "values.\n\nCalled with a callable and its arguments, it calls that, "
+     "which gives values in the\ndialect."},
+    {Py_tp_new, dialect_new},
+    {Py_tp_call, dialect_call},
+    {Py_tp_members, dialect_members},
+    {Py_tp_getset, dialect_getset},
+    {0}};
+
+static PyType_Spec dialect_spec = {
+    "fnabi._call.Dialect", sizeof(lane_dialect), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, dialect_slots};
+
+int lane_dialect_init(PyObject* module) {
+  dialect_type = lane_add_type(module, &dialect_spec, NULL);
+  return dialect_type ? 0 : -1;
+}
