@@ -211,6 +211,30 @@ static PyObject* dialect_call(PyObject* self, PyObject* args,
   return answer;
 }
 
+/* Calls a function outside of every dialect. */
+static PyObject* plainly(PyObject* module, PyObject* args) {
+  (void)module;
+  if (PyTuple_Size(args) == 0) {
+    lane_call_error("plainly: expected a callable");
+    return NULL;
+  }
+  PyObject *rest = PyTuple_GetSlice(args, 1, PyTuple_Size(args)),
+           *answer = NULL;
+  const lane_dialect* outer = lane_spoken;
+  lane_spoken = NULL;
+  if (rest != NULL)
+    answer = PyObject_Call(PyTuple_GetItem(args, 0), rest, NULL);
+  lane_spoken = outer;
+  Py_XDECREF(rest);
+  return answer;
+}
+
+static PyMethodDef dialect_functions[] = {
+    {"plainly", plainly, METH_VARARGS,
+     "plainly(function, /, *args)\n--\n\n"
+     "Call a function, which gives values in the classes of fnabi."},
+    {0}};
+
 static PyType_Slot dialect_slots[] = {
     {Py_tp_doc,
      "Dialect()\n--\n\n"
@@ -229,5 +253,6 @@ static PyType_Spec dialect_spec = {
 
 int lane_dialect_init(PyObject* module) {
   dialect_type = lane_add_type(module, &dialect_spec, NULL);
-  return dialect_type ? 0 : -1;
+  if (dialect_type == NULL) return -1;
+  return PyModule_AddFunctions(module, dialect_functions);
 }

@@ -259,6 +259,14 @@ static PyObject* environment_stream(PyObject* module, PyObject* args) {
   return PyLong_FromVoidPtr(old);
 }
 
+static PyObject* environment_current(PyObject* module, PyObject* args) {
+  int type, id;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "ii:get_stream", &type, &id)) return NULL;
+  lane_error_find();
+  return PyLong_FromVoidPtr(lane_stream_get(type, id));
+}
+
 static PyObject* environment_tensors(PyObject* module, PyObject* choice) {
   (void)module;
   lane_choice old = lane_chosen, new = {true, NULL};
@@ -290,6 +298,9 @@ static PyMethodDef environment_methods[] = {
      "set_stream(type, id, stream, /)\n--\n\n"
      "Set the current stream of a device for this thread, and return the "
      "former one."},
+    {"get_stream", environment_current, METH_VARARGS,
+     "get_stream(type, id, /)\n--\n\n"
+     "The current stream of a device for this thread."},
     {"set_tensors", environment_tensors, METH_O,
      "set_tensors(type, /)\n--\n\n"
      "Choose the type of tensors for this thread, and return the former "

@@ -495,13 +495,45 @@ static PyObject* function_new(PyTypeObject* type, PyObject* args,
   return lane_function_of_object(any.v_object);
 }
 
+/* A function whose interface MLIR has packed: it gets the addresses of the
+ * arguments, and of the status. */
+typedef struct packed {
+  fnabi_function_object function;
+  void (*call)(void** addresses);
+  PyObject* keep;
+} packed;
+
+static void delete_packed(void* self, int flags) {
+  if (flags & FNABI_DELETER_STRONG) lane_drop(((packed*)self)->keep);
+  if (flags & FNABI_DELETER_WEAK) fnabi_object_free(self);
+}
+
+static int run_packed(void* self, const fnabi_any* args, int32_t n,
+                      fnabi_any* result) {
+  int status = 0;
+  void* handle = NULL;
+  void* addresses[] = {&handle, &args, &n, &result, &status};
+  ((packed*)self)->call(addresses);
+  return status;
+}
+
+static PyObject* function_of_packed(void* address, PyObject* keep) {
+  packed* made = (packed*)fnabi_function_new(
+      run_packed, sizeof *made - sizeof made->function, delete_packed);
+  if (made == NULL) return PyErr_NoMemory();
+  memcpy(&made->call, &address, sizeof made->call);
+  made->keep = Py_XNewRef(keep);
+  return lane_function_of_object(&made->function.object);
+}
+
 static PyObject* function_from_address(PyObject* type, PyObject* args,
                                        PyObject* named) {
-  static char* keywords[] = {"address", "keep", NULL};
+  static char* keywords[] = {"address", "keep", "packed", NULL};
   PyObject *number, *keep = NULL;
+  int is_packed = 0;
   (void)type;
-  if (!PyArg_ParseTupleAndKeywords(args, named, "O|O:from_address", keywords,
-                                   &number, &keep))
+  if (!PyArg_ParseTupleAndKeywords(args, named, "O|O$p:from_address", keywords,
+                                   &number, &keep, &is_packed))
     return NULL;
   void* address = PyLong_Check(number) ? PyLong_AsVoidPtr(number) : NULL;
   if (address == NULL) {
@@ -512,6 +544,7 @@ static PyObject* function_from_address(PyObject* type, PyObject* args,
         number);
     return NULL;
   }
+  if (is_packed) return function_of_packed(address, keep);
   fnabi_call call;
   memcpy(&call, &address, sizeof call);
   return new_function(call, NULL, NULL, keep);
@@ -710,10 +743,13 @@ static PyObject* function_peer(PyObject* self, PyObject* unused) {
 static PyMethodDef function_methods[] = {
     {"from_address", (PyCFunction)(void (*)(void))function_from_address,
      METH_VARARGS | METH_KEYWORDS | METH_CLASS,
-     "from_address($type, /, address, keep=None)\n--\n\n"
+     "from_address($type, /, address, keep=None, *, packed=False)\n--\n\n"
      "Create a function from the address of its code, which is called without "
      "a handle.\n\nArgs:\n    address: The address of the code, an int.\n    "
-     "keep: An object that the function keeps alive.\n\nRaises:\n    "
+     "keep: An object that the function keeps alive.\n    packed: Whether "
+     "MLIR has packed its interface (``llvm.emit_c_interface``\n        with "
+     "``mlir::ExecutionEngine``): it gets the addresses of the arguments.\n\n"
+     "Raises:\n    "
      "CallError: If the address is not an int, or is 0.\n"},
     {"bind", (PyCFunction)(void (*)(void))lane_function_bind,
      METH_FASTCALL | METH_KEYWORDS,

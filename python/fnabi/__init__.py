@@ -62,7 +62,7 @@ if TYPE_CHECKING:
         remove_global_func,
     )
     from fnabi.signature import Component, ComponentType, SignatureBuilder, SignatureParser
-    from fnabi.stream import use_raw_stream, use_tensors, use_torch_stream
+    from fnabi.stream import get_raw_stream, use_raw_stream, use_tensors, use_torch_stream
     from fnabi.tensor import Device, Tensor, from_dlpack
 
 __all__ = [
@@ -112,6 +112,7 @@ __all__ = [
     "from_dlpack",
     "get_global_func",
     "get_include",
+    "get_raw_stream",
     "get_type",
     "html",
     "invoke",
@@ -171,6 +172,7 @@ _HOMES = {
     "from_dlpack": "tensor",
     "get_global_func": "registry",
     "get_include": "callee",
+    "get_raw_stream": "stream",
     "get_type": "reflection",
     "iter_columns": "columns",
     "list_global_func_names": "registry",

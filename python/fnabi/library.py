@@ -31,6 +31,7 @@ import struct
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -55,6 +56,7 @@ __all__ = [
     "load_runtime",
     "looks_like_one",
     "read",
+    "runtime_path",
 ]
 
 _FUNCTION = "__tvm_ffi_"
@@ -63,6 +65,7 @@ _DOC = "_doc_"
 _NO_FUNCTIONS = frozenset(("_library_ctx", "_library_bin"))
 _RUNTIME = "libtvm_ffi."
 _RUNTIME_FILE = "libtvm_ffi.so"
+_RUNTIME_PACKAGE = "apache-tvm-ffi"
 _MAIN = "main"
 _CONTEXT = "__tvm_ffi__library_ctx"
 _VARIABLE = "__TVM"
@@ -660,24 +663,35 @@ def load_runtime() -> int | None:
 
     """
     loaded = _call.loaded_library(_RUNTIME_FILE)
-    path = _installed_runtime() if loaded is None else None
+    path = runtime_path() if loaded is None else None
     if path is not None:
         loaded = _call.open_library(path, True)
     registry.use_runtime()
     return loaded
 
 
-def _installed_runtime() -> str | None:
-    """Return the path of libtvm_ffi in the installed package tvm_ffi, without importing it."""
+def runtime_path() -> str | None:
+    """Return the path of the ``libtvm_ffi`` of the installed package tvm_ffi, or None.
+
+    The package is not imported.
+    """
+    folders: list[str] = []
     try:
         spec = find_spec("tvm_ffi")
+        folders += (spec and spec.submodule_search_locations) or ()
     except ValueError:  # the package is being imported
-        return None
-    for folder in (spec and spec.submodule_search_locations) or ():
+        pass
+    path = Path(_RUNTIME_FILE)
+    for folder in folders:
         path = Path(folder) / "lib" / _RUNTIME_FILE
         if path.exists():
             return str(path)
-    return None
+    try:  # a module of another name may stand for the package
+        path = Path(str(distribution(_RUNTIME_PACKAGE).locate_file("tvm_ffi")))
+    except PackageNotFoundError:
+        return None
+    path = path / "lib" / _RUNTIME_FILE
+    return str(path) if path.exists() else None
 
 
 def _module_object(path: str) -> object:

@@ -23,7 +23,6 @@ from typing import Any
 from fnabi import _call, library
 from fnabi.errors import CallError, FormatError, LibraryError, NotFoundError
 from fnabi.reflection import Instance
-from fnabi.registry import runtime_function
 from fnabi.schema import FunctionSchema, parse, signature
 
 __all__ = ["Module"]
@@ -33,10 +32,6 @@ _MAIN = "main"
 
 _kept: set[int] = set()
 """The addresses of the modules that stay loaded: what they made may be anywhere."""
-
-
-def _global(name: str) -> _call.Function:
-    return runtime_function(f"ffi.Module{name}")
 
 
 class Module(Instance):
@@ -63,13 +58,17 @@ class Module(Instance):
             raise LibraryError(
                 "Module.load: libtvm_ffi.so is not installed (pip install apache-tvm-ffi)"
             )
-        module: Module = _global("LoadFromFile")(os.fspath(path))
+        module: Module = cls._global("LoadFromFile")(os.fspath(path))
         return module
+
+    @classmethod
+    def _global(cls, name: str) -> _call.Function:
+        return cls.__fnabi_family__.function(f"ffi.Module{name}")
 
     @property
     def kind(self) -> str:
         """The kind of module, such as ``"library"`` or ``"relax.VirtualMachine"``."""
-        kind: str = _global("GetKind")(self)
+        kind: str = self._global("GetKind")(self)
         return kind
 
     @property
@@ -93,12 +92,12 @@ class Module(Instance):
         return self._has(_EXPORTABLE)
 
     def _has(self, bit: int) -> bool:
-        return bool(_global("GetPropertyMask")(self) & bit)
+        return bool(self._global("GetPropertyMask")(self) & bit)
 
     def implements_function(self, name: str, query_imports: bool = False) -> bool:
         """Return whether the module has a function, or with `query_imports` one that it imports."""
         _check(name, "implements_function")
-        return bool(_global("ImplementsFunction")(self, name, query_imports))
+        return bool(self._global("ImplementsFunction")(self, name, query_imports))
 
     def get_function(self, name: str, query_imports: bool = False) -> _call.Function:
         """Return a function of the module, with its metadata.
@@ -113,14 +112,14 @@ class Module(Instance):
 
         """
         _check(name, "get_function")
-        function = _global("GetFunction")(self, name, query_imports)
+        function = self._global("GetFunction")(self, name, query_imports)
         if function is None:
             raise NotFoundError(f"the module of kind {self.kind!r} has no function {name!r}")
         self._keep()
         function.__name__ = name
-        function.__doc__ = _global("GetFunctionDoc")(self, name, query_imports)
+        function.__doc__ = self._global("GetFunctionDoc")(self, name, query_imports)
         function.schema = None
-        text = _global("GetFunctionMetadata")(self, name, query_imports)
+        text = self._global("GetFunctionMetadata")(self, name, query_imports)
         if text is not None:
             with suppress(FormatError):  # the function can be called without
                 function.schema = parse(text).schema
@@ -132,7 +131,7 @@ class Module(Instance):
     def _keep(self) -> None:
         if self.address not in _kept and self.kind == "library":
             with suppress(NotFoundError):  # a libtvm_ffi older than 0.1.6
-                _global("GlobalsAdd")(self)
+                self._global("GlobalsAdd")(self)
             _kept.add(self.address)
 
     def __getitem__(self, name: str) -> _call.Function:
@@ -160,16 +159,16 @@ class Module(Instance):
             RuntimeError: The modules would import each other in a circle.
 
         """
-        _global("ImportModule")(self, other)
+        self._global("ImportModule")(self, other)
 
     def clear_imports(self) -> None:
         """Forget the imported modules."""
-        _global("ClearImports")(self)
+        self._global("ClearImports")(self)
 
     @property
     def write_formats(self) -> list[str]:
         """The formats that the module lists for `write_to_file`; some write others too."""
-        return list(_global("GetWriteFormats")(self))
+        return list(self._global("GetWriteFormats")(self))
 
     def write_to_file(self, path: str | os.PathLike[str], fmt: str = "") -> None:
         """Write the module to a file.
@@ -182,11 +181,11 @@ class Module(Instance):
             RuntimeError: The module cannot be written, or not in this format.
 
         """
-        _global("WriteToFile")(self, os.fspath(path), fmt)
+        self._global("WriteToFile")(self, os.fspath(path), fmt)
 
     def inspect_source(self, fmt: str = "") -> str:
         """Return the source text of the module, empty where it has none."""
-        text: str = _global("InspectSource")(self, fmt)
+        text: str = self._global("InspectSource")(self, fmt)
         return text
 
     def __repr__(self) -> str:

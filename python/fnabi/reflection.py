@@ -93,20 +93,15 @@ _OWN_INDEXES: Final = {
     "ffi.BigInt": 78,
 }
 
+_OF_ONE_TYPE: Final = (_call.Error, _call.Tensor, Array, Map, List, Dict)
+"""The classes whose methods read objects of one type; a `Dialect` has them by name."""
+
 _WRITTEN: Final = {"ffi.Module": ("fnabi.module", "Module")}
 """The types that have a class with methods of its own in this package, by module and name."""
 
 _OWN_NAMES = frozenset(
     ("__class__", "__dict__", "__weakref__", "__slots__", "__new__", "__init__", "__del__")
 )
-
-
-_Speak = Callable[..., Any]
-
-
-def _plainly(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function of the lane whose result is made of the classes of this package."""
-    return function(*args)
 
 
 class TypeRecord:
@@ -125,7 +120,7 @@ class TypeRecord:
         "speak",
     )
 
-    def __init__(self, key: str, index: int, speak: _Speak = _plainly) -> None:
+    def __init__(self, key: str, index: int, speak: Callable[..., Any] = _call.plainly) -> None:
         self.key = key
         self.index = index
         self.speak = speak
@@ -291,7 +286,7 @@ class Instance(Object, metaclass=ObjectType):
         return copy(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        copy = runtime_function("ffi.DeepCopy")(self)
+        copy = type(self).__fnabi_family__.function("ffi.DeepCopy")(self)
         memo[id(self)] = copy
         return copy
 
@@ -356,11 +351,23 @@ class Family:
     def __init__(self, root: type[Instance], dialect: _call.Dialect | None = None) -> None:
         self.root = root
         self.dialect = dialect
+        self.speak: Callable[..., Any] = dialect or _call.plainly
+        self._functions: dict[str, Any] = {}
         self._classes: dict[int, ObjectType] = {}
 
     def record(self, key: str, index: int) -> TypeRecord:
         """Return what the table says of a type."""
-        return TypeRecord(key, index, self.dialect or _plainly)
+        return TypeRecord(key, index, self.speak)
+
+    def function(self, name: str) -> _call.Function:
+        """Return a function of libtvm_ffi itself, whose results are in the dialect."""
+        if self.dialect is None:
+            return runtime_function(name)
+        found = self._functions.get(name)
+        if found is None:
+            runtime_function(name)  # or an error
+            found = self._functions[name] = self.speak(_call.global_function, name)
+        return found
 
     def class_of(self, index: int) -> ObjectType | None:
         """Return the class for objects with a type index, or None for one not registered."""
@@ -389,7 +396,7 @@ class Family:
     def adopt(self, index: int, cls: ObjectType) -> None:
         """Make a class that of the objects of a type from now on."""
         self._classes[index] = cls
-        if _call.runtime_loaded():
+        if _call.runtime_loaded() and not issubclass(cls, _OF_ONE_TYPE):
             _call.set_class(index, cls, self.dialect)
 
     def refreshed(self, index: int, key: str | None = None) -> ObjectType:

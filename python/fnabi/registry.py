@@ -146,7 +146,7 @@ def remove_global_func(name: str) -> None:
 @cache
 def runtime_function(name: str) -> _call.Function:
     """Return a function of libtvm_ffi itself, which nobody replaces."""
-    function = _call.global_function(name)
+    function = _call.plainly(_call.global_function, name)
     if function is None:
         why = "has no such function" if _call.runtime_loaded() else "is not loaded"
         raise NotFoundError(f"{name}: libtvm_ffi {why}")

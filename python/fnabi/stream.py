@@ -28,7 +28,12 @@ from fnabi import _call
 from fnabi.errors import CallError, type_name
 from fnabi.tensor import Device, device_parts
 
-__all__ = ["use_raw_stream", "use_tensors", "use_torch_stream"]
+__all__ = ["get_raw_stream", "use_raw_stream", "use_tensors", "use_torch_stream"]
+
+
+def get_raw_stream(device: Device | object) -> int:
+    """Return the current stream of a device for this thread: its handle, 0 for the default."""
+    return _call.get_stream(*device_parts(device))
 
 
 @contextmanager
@@ -44,13 +49,16 @@ def use_raw_stream(device: Device | object, stream: object) -> Iterator[None]:
         CallError: If `stream` is none of these.
 
     """
-    kind, number = device_parts(device)
-    handle = _handle(stream)
-    old = _set(kind, number, handle)
+    old = set_raw_stream(device, stream)
     try:
         yield
     finally:
-        _set(kind, number, old)
+        set_raw_stream(device, old)
+
+
+def set_raw_stream(device: Device | object, stream: object) -> int:
+    """Set the current stream as `use_raw_stream` does, and return the former one."""
+    return _set(*device_parts(device), _handle(stream))
 
 
 def _handle(stream: Any) -> int:

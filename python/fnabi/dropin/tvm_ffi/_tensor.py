@@ -1,0 +1,80 @@
+"""Tensors, with the names of the original."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fnabi import _call
+from fnabi.dropin.tvm_ffi._dialect import Object, dialect
+
+__all__ = ["Tensor", "from_dlpack"]
+
+_Plain = _call.Tensor
+
+
+class Tensor(_call.Tensor, Object):
+    """An array in memory of any device, which other packages read in place."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """Return the number of elements."""
+        return _Plain.size.__get__(self)  # type: ignore[attr-defined,no-any-return]
+
+    def data_ptr(self) -> int:  # type: ignore[override]
+        """Return the address of the first element."""
+        return _Plain.data_ptr.__get__(self)  # type: ignore[attr-defined,no-any-return]
+
+    def size(self, idx: int) -> int:  # type: ignore[override]
+        """Return one of the dims."""
+        return self.shape[idx]
+
+    def is_contiguous(self) -> bool:
+        """Return whether the elements are compact, the last dim first."""
+        step = 1
+        if self.numel() == 0:
+            return True
+        for dim, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
+            if dim != 1 and stride != step:
+                return False
+            step *= dim
+        return True
+
+    def _to_dlpack(self) -> Any:
+        return self.__dlpack__()
+
+    def _to_dlpack_versioned(self) -> Any:
+        return self.__dlpack__(max_version=(1, 0))
+
+    __eq__ = Object.__eq__
+    __hash__ = Object.__hash__
+    __repr__ = Object.__repr__
+
+
+dialect.tensor = Tensor
+
+
+def from_dlpack(
+    ext_tensor: Any, *, require_alignment: int = 0, require_contiguous: bool = False
+) -> Tensor:
+    """Return a tensor over the memory of an array.
+
+    Args:
+        ext_tensor: The array, of any package.
+        require_alignment: A number that the address is to be a multiple of.
+        require_contiguous: Whether the elements are to be compact.
+
+    Raises:
+        RuntimeError: The memory is not as required.
+
+    """
+    made: Any = dialect(_call.from_dlpack, ext_tensor)
+    if require_contiguous and not made.is_contiguous():
+        raise RuntimeError("from_dlpack: Tensor must be contiguous.")
+    if require_alignment and made.data_ptr() % require_alignment:
+        raise RuntimeError(
+            f"from_dlpack: Data must be aligned to {require_alignment} bytes, got address"
+            f" {made.data_ptr():#x}"
+        )
+    tensor: Tensor = made
+    return tensor

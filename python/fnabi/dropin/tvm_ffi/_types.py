@@ -1,0 +1,345 @@
+"""What libraries record of their types, with the names of the original."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from fnabi import _call, schema
+from fnabi.dropin.tvm_ffi._dialect import Object, family
+from fnabi.reflection import TypeRecord
+
+__all__ = ["TypeField", "TypeInfo", "TypeMethod", "TypeSchema", "info_of"]
+
+_ORIGINS = {
+    "DataType": "dtype",
+    "DLTensor*": "Tensor",
+    "void*": "ctypes.c_void_p",
+    "const char*": "str",
+    "std::string": "str",
+    "ffi.String": "str",
+    "ffi.SmallStr": "str",
+    "ffi.Bytes": "bytes",
+    "ffi.SmallBytes": "bytes",
+    "TVMFFIByteArray*": "bytes",
+    "ffi.BigInt": "int",
+    "ffi.Object": "Object",
+    "ffi.Tensor": "Tensor",
+    "ffi.Shape": "Shape",
+    "ffi.Module": "Module",
+    "ffi.Error": "Error",
+    "ffi.Array": "Array",
+    "ffi.List": "List",
+    "ffi.Map": "Map",
+    "ffi.Dict": "Dict",
+    "std::vector": "Array",
+    "std::map": "Map",
+    "std::unordered_map": "Map",
+    "std::optional": "Optional",
+    "std::variant": "Union",
+    "std::tuple": "tuple",
+    "Variant": "Union",
+    "Tuple": "tuple",
+    "ffi.Function": "Callable",
+    "std::function": "Callable",
+}
+_DEFAULT_ARGS = {"Array": 1, "List": 1, "Map": 2, "Dict": 2}
+
+
+class TypeSchema:
+    """A type in the words of Python's type hints.
+
+    Attributes:
+        origin: The name of the type, such as ``"int"``, ``"Array"`` or ``"Callable"``.
+        args: The type arguments; those of a ``"Callable"`` are its result and its parameters.
+        named_args: The groups ``"return"`` and ``"params"`` of a ``"Callable"``, or None.
+        fallback: The type to use where this one is not known, or None.
+        type_key: The name in the library.
+
+    """
+
+    __slots__ = ("args", "fallback", "named_args", "origin", "type_key")
+
+    def __init__(
+        self,
+        origin: str,
+        args: tuple[TypeSchema, ...] = (),
+        fallback: TypeSchema | None = None,
+        named_args: dict[str, tuple[TypeSchema, ...]] | None = None,
+        type_key: str | None = None,
+    ) -> None:
+        self.origin = origin
+        self.args = args
+        if not args and origin in _DEFAULT_ARGS:
+            self.args = (TypeSchema("Any"),) * _DEFAULT_ARGS[origin]
+        self.fallback = fallback
+        self.named_args = named_args
+        self.type_key = type_key
+
+    @staticmethod
+    def from_json_str(s: str) -> TypeSchema:
+        """Return the type of a JSON text."""
+        return _of(schema.parse_type(s))
+
+    @staticmethod
+    def from_json_obj(obj: dict[str, Any]) -> TypeSchema:
+        """Return the type of decoded JSON."""
+        return _of(schema.parse_type(json.dumps(obj)))
+
+    def repr(self, ty_map: Callable[[str], str] | None = None) -> str:
+        """Return the type hint, with names replaced by a function."""
+        origin = self.origin if ty_map is None else ty_map(self.origin)
+        args = [arg.repr(ty_map) for arg in self.args]
+        if self.origin == "Callable":
+            if not args:
+                return f"{origin}[..., Any]"
+            return f"{origin}[[{', '.join(args[1:])}], {args[0]}]"
+        if self.origin == "Optional":
+            return f"{args[0]} | None"
+        if self.origin == "Union":
+            return " | ".join(args)
+        return f"{origin}[{', '.join(args)}]" if args else origin
+
+    def __repr__(self) -> str:
+        return self.repr()
+
+    def __str__(self) -> str:
+        return self.repr()
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, TypeSchema)
+            and self.origin == other.origin
+            and self.args == other.args
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.origin, self.args))
+
+
+def _of(found: schema.Schema) -> TypeSchema:
+    """Return a type of fnabi in this spelling."""
+    if isinstance(found, schema.FunctionSchema):
+        result = _of(found.result)
+        params = tuple(_of(each) for each in found.params or ())
+        named = {"return": (result,), "params": params}
+        return TypeSchema("Callable", (result, *params), None, named, found.name)
+    name = found.name
+    if name in ("ObjectRValueRef", "Expected") and found.args:
+        first = found.args[0]
+        assert not isinstance(first, int)
+        return _of(first)
+    args = tuple(_of(each) for each in found.args if not isinstance(each, int))
+    fallback = None if found.fallback is None else _of(found.fallback)
+    return TypeSchema(_ORIGINS.get(name, name), args, fallback, None, name)
+
+
+class _Member:
+    """A field or a method of a type."""
+
+    __slots__ = ("_member",)
+
+    def __init__(self, member: Any) -> None:
+        self._member = member
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._member.name  # type: ignore[no-any-return]
+
+    @property
+    def doc(self) -> str | None:
+        """What the library says of it."""
+        return self._member.__doc__  # type: ignore[no-any-return]
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What the library has recorded of it, such as ``type_schema``."""
+        text = self._member.metadata
+        return json.loads(text) if text else {}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(name={self.name!r})"
+
+
+class TypeField(_Member):
+    """A field of a type."""
+
+    __slots__ = ()
+
+    @property
+    def offset(self) -> int:
+        """Where it is, in bytes from the start of the object."""
+        return self._member.offset  # type: ignore[no-any-return]
+
+    @property
+    def frozen(self) -> bool:
+        """Whether it is read-only."""
+        return not self._member.writable
+
+    @property
+    def ty(self) -> TypeSchema | None:
+        """Its type."""
+        text = self.metadata.get("type_schema")
+        return None if text is None else TypeSchema.from_json_str(text)
+
+    @property
+    def c_has_default(self) -> bool:
+        """Whether an initialiser does without a value for it."""
+        return self._member.has_default  # type: ignore[no-any-return]
+
+    @property
+    def c_default(self) -> Any:
+        """The value where none is given."""
+        return self._member.default
+
+    @property
+    def c_init(self) -> bool:
+        """Whether an initialiser sets it."""
+        return not self._member.flags & 512
+
+    @property
+    def c_kw_only(self) -> bool:
+        """Whether an initialiser accepts it by name only."""
+        return bool(self._member.flags & 1024)
+
+    @property
+    def c_repr(self) -> bool:
+        """Whether a repr shows it."""
+        return not self._member.flags & 64
+
+    @property
+    def c_compare(self) -> bool:
+        """Whether it counts in comparisons."""
+        return not self._member.flags & 128
+
+    @property
+    def c_hash(self) -> bool:
+        """Whether it counts in the hash."""
+        return not self._member.flags & 256
+
+    def getter(self, obj: Any) -> Any:
+        """Return its value in an object."""
+        return self._member.__get__(obj)
+
+    def setter(self, obj: Any, value: Any) -> None:
+        """Set its value in an object."""
+        self._member.__set__(obj, value)
+
+    def as_property(self, cls: type) -> Any:
+        """Return the descriptor."""
+        return self._member
+
+
+class TypeMethod(_Member):
+    """A method of a type."""
+
+    __slots__ = ()
+
+    @property
+    def func(self) -> Any:
+        """The function."""
+        return self._member.function
+
+    @property
+    def is_static(self) -> bool:
+        """Whether it does without an object."""
+        return self._member.static  # type: ignore[no-any-return]
+
+    def as_callable(self, cls: type) -> Any:
+        """Return the descriptor."""
+        return staticmethod(self.func) if self.is_static else self._member
+
+
+class TypeInfo:
+    """What the table of types has of one.
+
+    Attributes:
+        type_index: Its index in this process.
+        type_key: Its key.
+        type_ancestors: The indexes of the types that it derives from.
+        fields: Its own fields.
+        methods: Its own methods.
+
+    """
+
+    __slots__ = ("_record", "fields", "methods", "type_ancestors", "type_index", "type_key")
+
+    def __init__(self, record: TypeRecord) -> None:
+        self._record = record
+        self.type_index = record.index
+        self.type_key = record.key
+        self.type_ancestors = list(record.ancestors)
+        self.fields = [TypeField(each) for each in record.fields]
+        self.methods = [TypeMethod(each) for each in record.methods]
+
+    @property
+    def type_cls(self) -> Any:
+        """The class of its objects."""
+        return _classes.get(self.type_index) or family.class_of(self.type_index)
+
+    @property
+    def parent_type_info(self) -> TypeInfo | None:
+        """The type that it derives from."""
+        if not self.type_ancestors:
+            return None
+        return _type_index_to_type_info(self.type_ancestors[-1])
+
+    def __repr__(self) -> str:
+        return f"TypeInfo(type_key={self.type_key!r}, type_index={self.type_index})"
+
+
+_classes: dict[int, Any] = {}
+"""The classes of values that are no instances of `Object`, by type index."""
+
+_infos: dict[int, TypeInfo] = {}
+
+
+def know(index: int, cls: Any) -> None:
+    """Record the class of values that are no instances of `Object`."""
+    _classes[index] = cls
+
+
+def info_of(record: TypeRecord) -> TypeInfo:
+    """Return what is known of a type."""
+    info = _infos.get(record.index)
+    if info is None or info._record is not record:
+        info = _infos[record.index] = TypeInfo(record)
+    return info
+
+
+def _type_index_to_type_info(type_index: int) -> TypeInfo | None:
+    if type_index in _classes:
+        info = _infos.get(type_index)
+        return info or info_of(family.record(_call.type_info(type_index)[0], type_index))
+    cls = family.class_of(type_index)
+    return None if cls is None else info_of(cls.__fnabi_type__)
+
+
+def _type_cls_to_type_info(type_cls: Any) -> TypeInfo | None:
+    for index, cls in _classes.items():
+        if cls is type_cls:
+            return _type_index_to_type_info(index)
+    if not issubclass(type_cls, Object):
+        return None
+    info: TypeInfo = type_cls.__tvm_ffi_type_info__
+    return info
+
+
+def _lookup_type_attr(type_index: int, attr_key: str, ancestor: bool = False) -> Any:
+    """Return what a library has registered for a type under a name, or None."""
+    indexes = [type_index]
+    if ancestor:
+        indexes += reversed(_call.type_info(type_index)[1])
+    for each in indexes:
+        found = family.speak(_call.type_attribute, each, attr_key)
+        if found is not None:
+            return found
+    return None
+
+
+def _object_type_key_to_index(type_key: str) -> int | None:
+    return _call.type_index_of(type_key)
+
+

@@ -1,0 +1,119 @@
+"""Containers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from fnabi import _call
+from fnabi.dropin.tvm_ffi._dialect import MISSING, Object, api, dialect, register
+from fnabi.dropin.tvm_ffi.core import CContainerBase
+
+__all__ = ["MISSING", "Array", "Dict", "List", "Map"]
+
+
+def _made(self: object, *args: Any, **named: Any) -> None:
+    """Nothing: the container is made."""
+
+
+def _hashed(self: object) -> int:
+    return hash(api("RecursiveHash")(self))
+
+
+def _unequal(self: Any, other: object) -> Any:
+    equal = self.__eq__(other)
+    return NotImplemented if equal is NotImplemented else not equal
+
+
+def _item(plain: Any) -> Callable[[Any, Any], Any]:
+    """Return the ``__getitem__`` of a sequence, whose slices are lists."""
+    item = plain.__getitem__
+
+    def get(self: Any, idx: Any) -> Any:
+        return list(item(self, idx)) if isinstance(idx, slice) else item(self, idx)
+
+    return get
+
+
+def _sequence_equal(plain: Any) -> Callable[[Any, object], Any]:
+    equal = plain.__eq__
+    return lambda self, other: equal(self, list(other) if isinstance(other, tuple) else other)
+
+
+def _mapping_equal(plain: Any) -> Callable[[Any, object], Any]:
+    equal = plain.__eq__
+    return lambda self, other: (
+        equal(self, other) if isinstance(other, (_call.Map, _call.Dict)) else NotImplemented
+    )
+
+
+class Array(_call.Array, CContainerBase):
+    """A sequence that cannot change."""
+
+    __slots__ = ()
+
+    def __new__(cls, input_list: Iterable[Any]) -> Array:  # noqa: D102
+        return _call.Array.__new__(cls, input_list)
+
+    __init__ = _made
+    __getitem__ = _item(_call.Array)
+    __eq__ = _sequence_equal(_call.Array)  # type: ignore[assignment]
+    __ne__ = _unequal
+    __hash__ = _hashed  # type: ignore[assignment]
+    __repr__ = Object.__repr__
+
+
+class List(_call.List, CContainerBase):
+    """A sequence that can change; every holder sees it."""
+
+    __slots__ = ()
+
+    def __new__(cls, input_list: Iterable[Any] = ()) -> List:  # noqa: D102
+        return _call.List.__new__(cls, input_list)
+
+    __init__ = _made
+    __getitem__ = _item(_call.List)
+    __eq__ = _sequence_equal(_call.List)  # type: ignore[assignment]
+    __ne__ = _unequal
+    __hash__ = _hashed  # type: ignore[assignment]
+    __repr__ = Object.__repr__
+
+
+class Map(_call.Map, CContainerBase):
+    """A mapping that cannot change."""
+
+    __slots__ = ()
+
+    def __new__(cls, input_dict: Mapping[Any, Any]) -> Map:  # noqa: D102
+        return _call.Map.__new__(cls, tuple(input_dict.items()))
+
+    __init__ = _made
+    __eq__ = _mapping_equal(_call.Map)  # type: ignore[assignment]
+    __ne__ = _unequal
+    __hash__ = _hashed  # type: ignore[assignment]
+    __repr__ = Object.__repr__
+
+
+class Dict(_call.Dict, CContainerBase):
+    """A mapping that can change; every holder sees it."""
+
+    __slots__ = ()
+
+    def __new__(cls, input_dict: Mapping[Any, Any] | None = None) -> Dict:  # noqa: D102
+        return _call.Dict.__new__(cls, () if input_dict is None else tuple(input_dict.items()))
+
+    __init__ = _made
+    __eq__ = _mapping_equal(_call.Dict)  # type: ignore[assignment]
+    __ne__ = _unequal
+    __hash__ = _hashed  # type: ignore[assignment]
+    __repr__ = Object.__repr__
+
+
+for _index, _key, _cls in (
+    (71, "ffi.Array", Array),
+    (72, "ffi.Map", Map),
+    (75, "ffi.List", List),
+    (76, "ffi.Dict", Dict),
+):
+    register(_cls, _key, _index)
+dialect.array, dialect.list, dialect.map, dialect.dict = Array, List, Map, Dict

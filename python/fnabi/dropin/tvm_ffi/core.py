@@ -1,0 +1,271 @@
+"""Objects, functions, tensors and values."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from fnabi import _call, stream
+from fnabi.dropin.tvm_ffi import _types
+from fnabi.dropin.tvm_ffi._dialect import (
+    KWARGS,
+    MISSING,
+    Function,
+    Object,
+    dialect,
+    object_repr,
+    register,
+)
+from fnabi.dropin.tvm_ffi._tensor import Tensor, from_dlpack
+from fnabi.dropin.tvm_ffi._types import (
+    TypeField,
+    TypeInfo,
+    TypeMethod,
+    TypeSchema,
+    _lookup_type_attr,
+    _object_type_key_to_index,
+    _type_cls_to_type_info,
+    _type_index_to_type_info,
+)
+from fnabi.dropin.tvm_ffi._values import (
+    Bytes,
+    DataType,
+    Device,
+    DLDeviceType,
+    PyNativeObject,
+    Shape,
+    String,
+)
+from fnabi.tensor import Device as AnyDevice
+
+__all__ = [
+    "KWARGS",
+    "MISSING",
+    "Bytes",
+    "CAny",
+    "CContainerBase",
+    "CObject",
+    "DLDeviceType",
+    "DataType",
+    "Device",
+    "Error",
+    "Function",
+    "Object",
+    "ObjectConvertible",
+    "ObjectRValueRef",
+    "OpaquePyObject",
+    "PyNativeObject",
+    "Shape",
+    "String",
+    "Tensor",
+    "TypeField",
+    "TypeInfo",
+    "TypeMethod",
+    "TypeSchema",
+    "from_dlpack",
+    "object_repr",
+]
+
+CObject = Object
+ObjectRValueRef = _call.Moved
+
+ERROR_NAME_TO_TYPE: dict[str, type] = {}
+ERROR_TYPE_TO_NAME: dict[type, str] = {}
+dialect.errors = ERROR_NAME_TO_TYPE
+
+
+class Error(_call.Error, Object):
+    """An error of a library: the attribute ``__tvm_ffi_error__`` of an exception."""
+
+    __slots__ = ()
+
+    def __init__(self, kind: str, message: str, backtrace: str = "") -> None:
+        """Make an error of its texts."""
+
+    def py_error(self) -> BaseException:
+        """Return the exception that its kind names."""
+        raised = ERROR_NAME_TO_TYPE.get(self.kind) or getattr(
+            __import__("builtins"), self.kind, RuntimeError
+        )
+        error: Any = raised(self.message)
+        error.__tvm_ffi_error__ = error.ffi_error = self
+        return error  # type: ignore[no-any-return]
+
+    @property
+    def extra_context(self) -> Any:
+        """None: what a library adds to an error is not read."""
+        return None
+
+    __eq__ = Object.__eq__
+    __hash__ = Object.__hash__
+
+    def __repr__(self) -> str:
+        return "ffi.Error"
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.kind, self.message, self.backtrace)
+
+
+dialect.error = Error
+
+
+class CContainerBase(Object):
+    """The base of containers."""
+
+    __slots__ = ()
+
+
+class OpaquePyObject(Object):
+    """A Python object that a library keeps."""
+
+    __slots__ = ()
+
+    def pyobject(self) -> Any:
+        """Return the Python object."""
+        return _call.Any(self).value
+
+
+class ObjectConvertible:
+    """A base for classes whose instances are passed as an object that they give."""
+
+    __slots__ = ()
+
+    def asobject(self) -> Any:
+        """Return the object."""
+        raise NotImplementedError
+
+    def __tvm_ffi_object__(self) -> Any:
+        return self.asobject()
+
+
+class CAny:
+    """A value of the ABI."""
+
+    __slots__ = ("_any",)
+
+    def __init__(self, value: Any = None) -> None:
+        self._any = dialect(_call.Any, value)
+
+    @property
+    def type_index(self) -> int:
+        """What the value is, a number."""
+        return self._any.type_index
+
+    def __repr__(self) -> str:
+        info = _type_index_to_type_info(self.type_index)
+        value = _to_py_class_value(self)
+        return f"CAny({info.type_key if info else self.type_index}={value!r})"
+
+
+def _to_py_class_value(value: CAny) -> Any:
+    return dialect(type(value._any).value.__get__, value._any)  # type: ignore[attr-defined]
+
+
+class _Pod:
+    """The base class that the type table has for values without an object."""
+
+
+for _index, _cls in (
+    (5, DataType),
+    (6, Device),
+    (65, String),
+    (66, Bytes),
+    (68, Function),
+    (69, Shape),
+):
+    _types.know(_index, _cls)
+for _cls in (DataType, Device, String, Bytes, Function, Shape):
+    _cls.__tvm_ffi_type_info__ = _type_cls_to_type_info(_cls)  # type: ignore[union-attr]
+for _index, _key, _cls in (
+    (67, "ffi.Error", Error),
+    (70, "ffi.Tensor", Tensor),
+    (74, "ffi.OpaquePyObject", OpaquePyObject),
+):
+    register(_cls, _key, _index)
+
+# ------------------------------------------------------------------- classes of results
+
+_CLASS_DEVICE: type[Device] = Device
+_CLASS_TENSOR: type[Tensor] = Tensor
+_CLASS_OBJECT: type[Object] = Object
+
+
+def _set_class_device(cls: type[Device]) -> None:
+    global _CLASS_DEVICE
+    _CLASS_DEVICE = cls
+    dialect.parts.clear()
+    dialect.device = cls
+
+
+def _set_class_tensor(cls: type[Tensor]) -> None:
+    global _CLASS_TENSOR
+    _CLASS_TENSOR = cls
+    dialect.tensor = cls
+
+
+_set_class_device(Device)
+
+# ------------------------------------------------------------------------- conversions
+
+
+def _convert_to_ffi_func(pyfunc: Any, tensor_cls: type | None = None) -> Any:
+    """Make a function of a Python callable."""
+    if tensor_cls is not None and not hasattr(tensor_cls, "__dlpack_c_exchange_api__"):
+        raise TypeError(
+            f"tensor_cls {tensor_cls.__name__} does not have the attribute"
+            " __dlpack_c_exchange_api__"
+        )
+    if isinstance(pyfunc, Function):
+        return pyfunc
+    if tensor_cls is None:
+        return dialect(_call.Function, pyfunc)
+    made = dialect(_call.Function, _WithTensors(pyfunc, tensor_cls))
+    return made
+
+
+class _WithTensors:
+    """A callable whose arguments that are tensors come as those of a framework."""
+
+    __slots__ = ("_callable", "_type")
+
+    def __init__(self, callable: Any, type: type) -> None:
+        self._callable = callable
+        self._type = type
+
+    def __call__(self, *args: Any) -> Any:
+        with stream.use_tensors(self._type):
+            args = tuple(_identity(each) if isinstance(each, Tensor) else each for each in args)
+        return self._callable(*args)
+
+
+_identity = _call.Function(lambda x: x)
+
+
+def _convert_to_opaque_object(pyobject: Any) -> OpaquePyObject:
+    """Make an object that keeps a Python object."""
+    found: Any = dialect(_call.object_of, pyobject)
+    return found  # type: ignore[no-any-return]
+
+
+def _convert_to_ffi_error(error: BaseException) -> Error:
+    """Return the error of an exception."""
+    found: Any = dialect(_call.object_of, error)
+    return found  # type: ignore[no-any-return]
+
+
+# ------------------------------------------------------------------------------ streams
+
+
+def _env_set_current_stream(device_type: int, device_id: int, handle: Any) -> int:
+    """Set the current stream of a device; return the one before."""
+    if isinstance(handle, ctypes.c_void_p):
+        handle = handle.value or 0
+    device = AnyDevice(device_type, device_id)
+    return stream.set_raw_stream(device, handle)
+
+
+def _env_get_current_stream(device_type: int, device_id: int) -> int:
+    """Return the current stream of a device."""
+    return stream.get_raw_stream(AnyDevice(device_type, device_id))
+
+

@@ -1,0 +1,94 @@
+"""The functions and classes of ``libtvm_ffi_testing``, which lies beside libtvm_ffi."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fnabi.dropin.tvm_ffi import core, libinfo
+from fnabi.dropin.tvm_ffi._dialect import Object, api
+from fnabi.dropin.tvm_ffi.dataclasses import c_class
+from fnabi.dropin.tvm_ffi.registry import get_global_func
+
+_LIB = libinfo.load_lib_ctypes("apache-tvm-ffi", "tvm_ffi_testing", "RTLD_GLOBAL")
+
+
+def _class(key: str, base: type = Object, **options: bool) -> Any:
+    """Make the class of a type of the library."""
+    name = key.removeprefix("testing.")
+    namespace = {"__slots__": (), "__test__": False, "__module__": __name__}
+    return c_class(key, **options)(type(Object)(name, (base,), namespace))
+
+
+TestIntPair = _class("testing.TestIntPair")
+TestObjectBase = _class("testing.TestObjectBase")
+TestObjectDerived = _class("testing.TestObjectDerived", TestObjectBase)
+TestObjectPtrHolder = _class("testing.TestObjectPtrHolder")
+TestNonCopyable = _class("testing.TestNonCopyable")
+TestCompare = _class("testing.TestCompare")
+TestHash = _class("testing.TestHash")
+TestCustomHash = _class("testing.TestCustomHash")
+TestCustomCompare = _class("testing.TestCustomCompare")
+TestEqWithoutHash = _class("testing.TestEqWithoutHash")
+_SchemaAllTypes = _class("testing.SchemaAllTypes")
+_TestCxxInitSubset = _class("testing.TestCxxInitSubset")
+_TestCxxKwOnly = _class("testing.TestCxxKwOnly")
+_TestCxxAutoInit = _class("testing.TestCxxAutoInit")
+_TestCxxAutoInitSimple = _class("testing.TestCxxAutoInitSimple")
+_TestCxxAutoInitAllInitOff = _class("testing.TestCxxAutoInitAllInitOff")
+_TestCxxAutoInitKwOnlyDefaults = _class("testing.TestCxxAutoInitKwOnlyDefaults")
+_TestCxxNoAutoInit = _class("testing.TestCxxNoAutoInit", init=False)
+_TestCxxAutoInitParent = _class("testing.TestCxxAutoInitParent")
+_TestCxxAutoInitChild = _class("testing.TestCxxAutoInitChild", _TestCxxAutoInitParent)
+
+
+@c_class("testing.TestCxxClassBase")
+class _TestCxxClassBase(Object):
+    __test__ = False
+    not_field_1 = 1
+    not_field_2 = 2
+
+    def __init__(self, v_i64: int, v_i32: int) -> None:
+        info = type(self).__tvm_ffi_type_info__
+        initialiser = core._lookup_type_attr(info.type_index, "__ffi_init__")
+        self.__init_handle_by_constructor__(initialiser, v_i64 + 1, v_i32 + 2)
+
+
+@c_class("testing.TestCxxClassDerived", eq=True, order=True, unsafe_hash=True)
+class _TestCxxClassDerived(_TestCxxClassBase):
+    __test__ = False
+    __init__ = Object.__init__  # type: ignore[assignment]
+
+
+@c_class("testing.TestCxxClassDerivedDerived")
+class _TestCxxClassDerivedDerived(_TestCxxClassDerived):
+    __test__ = False
+
+
+def create_object(type_key: str, **kwargs: Any) -> Any:
+    """Make an object of its type and its fields."""
+    pairs = [part for pair in kwargs.items() for part in pair]
+    return api("MakeObjectFromPackedArgs")(type_key, *pairs)
+
+
+def make_unregistered_object() -> Any:
+    """Make an object of a type without a class."""
+    return get_global_func("testing.make_unregistered_object")()
+
+
+def run_with_gpu_lock(function: Callable[..., Any], *args: Any, **named: Any) -> Any:
+    """Call a function; nothing else uses a GPU in the meantime."""
+    return function(*args, **named)
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    function = get_global_func(f"testing.{name}", allow_missing=True)
+    if function is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    function.__name__ = name
+    globals()[name] = function
+    return function
+
+
