@@ -332,6 +332,9 @@ int lane_tensor_of_buffer(PyObject* array, fnabi_any* out);
 bool lane_tensor_dispose(fnabi_object* object);
 /* The exchange API of a type, or NULL without an exception. Borrowed. */
 const struct fnabi_dl_exchange* lane_exchange_of(PyTypeObject* type);
+/* Remembers for the call whose arguments are converted that a container is among
+ * them whose tensors come as those of a framework. */
+void lane_note_container(PyObject* container);
 /* A tensor as the framework of lane_exchange has it. */
 PyObject* lane_tensor_to_framework(fnabi_object* object);
 

@@ -1,4 +1,6 @@
 #include "lane/lane.h"
+#include "value/array.h"
+#include "value/map.h"
 #include "value/tensor.h"
 
 /* ------------------------------------------------------------------- dtypes */
@@ -392,6 +394,62 @@ static void note_exchange(const fnabi_dl_exchange* exchange,
   if (tensor->device.type == FNABI_DL_CPU || call->device_exchange != NULL)
     return;
   call->device_exchange = exchange;
+  call->device = tensor->device;
+}
+
+/* The first tensor in a container that is not in memory of the CPU, or NULL. */
+static const fnabi_dl_tensor* device_tensor(const fnabi_any* any, int depth) {
+  enum { DEPTH = 32 };
+  const fnabi_object* object = fnabi_any_object(any);
+  const fnabi_dl_tensor* found = NULL;
+  if (object == NULL || depth > DEPTH) return NULL;
+  switch (object->type_index) {
+    case FNABI_INDEX_TENSOR:
+      found = &((const fnabi_tensor_object*)object)->tensor;
+      return found->device.type == FNABI_DL_CPU ? NULL : found;
+    case FNABI_INDEX_ARRAY:
+    case FNABI_INDEX_LIST: {
+      const fnabi_seq_object* seq = (const fnabi_seq_object*)object;
+      if (fnabi_seq_problem(seq) != NULL) return NULL;
+      for (int64_t i = 0; found == NULL && i < seq->size; i++)
+        found = device_tensor(seq->data + i, depth + 1);
+      return found;
+    }
+    case FNABI_INDEX_MAP:
+    case FNABI_INDEX_DICT: {
+      const fnabi_map_object* map = (const fnabi_map_object*)object;
+      uint64_t cursor = FNABI_MAP_BEGIN;
+      const fnabi_any *key, *value;
+      if (fnabi_map_problem(map) != NULL) return NULL;
+      while (found == NULL && fnabi_map_next(map, &cursor, &key, &value))
+        found = device_tensor(value, depth + 1);
+      return found;
+    }
+    default:
+      return NULL;
+  }
+}
+
+void lane_note_container(PyObject* container) {
+  const lane_object* self = (const lane_object*)container;
+  lane_arguments* call = lane_converting;
+  if (call == NULL) return;
+  switch (self->object->type_index) {
+    case FNABI_INDEX_ARRAY:
+    case FNABI_INDEX_LIST:
+    case FNABI_INDEX_MAP:
+    case FNABI_INDEX_DICT:
+      break;
+    default:
+      return;
+  }
+  if (call->exchange == NULL) call->exchange = self->exchange;
+  if (call->device_exchange != NULL) return;
+  fnabi_any any;
+  fnabi_any_set_object(&any, self->object);
+  const fnabi_dl_tensor* tensor = device_tensor(&any, 0);
+  if (tensor == NULL) return;
+  call->device_exchange = self->exchange;
   call->device = tensor->device;
 }
 

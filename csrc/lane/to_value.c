@@ -353,17 +353,19 @@ static int view_pointer(PyObject* number, fnabi_any* out) {
 /* A stream is passed as its handle. */
 static int view_stream(PyObject* value, fnabi_any* out) {
   PyObject* pair = PyObject_CallMethod(value, "__cuda_stream__", NULL);
-  int version;
-  PyObject* handle;
   if (pair == NULL) return -1;
   int status = -1;
-  if (!PyTuple_Check(pair) || !PyArg_ParseTuple(pair, "iO", &version, &handle))
+  bool good = PyTuple_Check(pair) && PyTuple_Size(pair) == 2;
+  PyObject* version = good ? PyTuple_GetItem(pair, 0) : NULL;
+  if (good && lane_spoken == NULL) /* dialects do not look at the version */
+    good = PyLong_Check(version);
+  if (!good)
     lane_call_error(
         "__cuda_stream__(): expected a version and a handle, got %R", pair);
-  else if (version != 0)
-    lane_call_error("__cuda_stream__(): expected version 0, got %d", version);
+  else if (lane_spoken == NULL && PyLong_AsLong(version) != 0)
+    lane_call_error("__cuda_stream__(): expected version 0, got %R", version);
   else
-    status = view_pointer(Py_NewRef(handle), out);
+    status = view_pointer(Py_NewRef(PyTuple_GetItem(pair, 1)), out);
   Py_DECREF(pair);
   return status;
 }
@@ -446,6 +448,7 @@ static int view_kind(PyObject* value, kind kind, fnabi_any* out) {
     case KIND_TENSOR:
       return lane_tensor_view(value, out);
     case KIND_OBJECT:
+      if (((lane_object*)value)->exchange != NULL) lane_note_container(value);
       fnabi_any_set_object(out, ((lane_object*)value)->object);
       return LANE_BORROWED;
     case KIND_FUNCTION: {

@@ -25,6 +25,11 @@ def _unequal(self: Any, other: object) -> Any:
     return NotImplemented if equal is NotImplemented else not equal
 
 
+def _pairs(source: Any) -> Any:
+    """Return the pairs of a mapping; a list of pairs is one that was pickled."""
+    return source if isinstance(source, list) else tuple(source.items())
+
+
 def _item(plain: Any) -> Callable[[Any, Any], Any]:
     """Return the ``__getitem__`` of a sequence, whose slices are lists."""
     item = plain.__getitem__
@@ -85,7 +90,7 @@ class Map(_call.Map, CContainerBase):
     __slots__ = ()
 
     def __new__(cls, input_dict: Mapping[Any, Any]) -> Map:  # noqa: D102
-        return _call.Map.__new__(cls, tuple(input_dict.items()))
+        return _call.Map.__new__(cls, _pairs(input_dict))
 
     __init__ = _made
     __eq__ = _mapping_equal(_call.Map)  # type: ignore[assignment]
@@ -100,7 +105,7 @@ class Dict(_call.Dict, CContainerBase):
     __slots__ = ()
 
     def __new__(cls, input_dict: Mapping[Any, Any] | None = None) -> Dict:  # noqa: D102
-        return _call.Dict.__new__(cls, () if input_dict is None else tuple(input_dict.items()))
+        return _call.Dict.__new__(cls, () if input_dict is None else _pairs(input_dict))
 
     __init__ = _made
     __eq__ = _mapping_equal(_call.Dict)  # type: ignore[assignment]

@@ -105,6 +105,12 @@ class Error(_call.Error, Object):
     def __reduce__(self) -> Any:
         return type(self), (self.kind, self.message, self.backtrace)
 
+    def __copy__(self) -> Any:
+        return type(self)(self.kind, self.message, self.backtrace)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.__copy__()
+
 
 dialect.error = Error
 

@@ -1,14 +1,129 @@
-"""Compiling C++ is not part of fnabi."""
+"""C++ that is compiled by the installed package, in another process, and loaded here."""
 
 from __future__ import annotations
 
-from fnabi.dropin.tvm_ffi._advice import lacking
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-_COMPILE = "compile with the package tvm_ffi (tvm_ffi.cpp.build) and load the file with load_module"
+from fnabi.dropin.tvm_ffi._advice import lacking
+from fnabi.dropin.tvm_ffi.module import Module, load_module
+
+__all__ = ["build", "build_inline", "load", "load_inline"]
+
+_CODE = """
+import json, sys
+from tvm_ffi import cpp
+print(getattr(cpp, sys.argv[1])(**json.load(sys.stdin)))
+"""
+
+_Texts = Sequence[str] | str | None
+
+
+def _compiled(function: str, arguments: Mapping[str, Any]) -> str:
+    """Call a function of ``tvm_ffi.cpp``, which returns the path of a library."""
+    done = subprocess.run(
+        [sys.executable, "-c", _CODE, function],
+        input=json.dumps(arguments),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"{function}: the package tvm_ffi cannot compile it\n{done.stderr}")
+    return done.stdout.strip().splitlines()[-1]
+
+
+def build(
+    name: str,
+    *,
+    sources: _Texts = None,
+    cpp_files: _Texts = None,
+    cuda_files: _Texts = None,
+    extra_cflags: Sequence[str] | None = None,
+    extra_cuda_cflags: Sequence[str] | None = None,
+    extra_ldflags: Sequence[str] | None = None,
+    extra_include_paths: Sequence[str] | None = None,
+    build_directory: str | None = None,
+    backend: str | None = None,
+    output: str | None = None,
+) -> str:
+    """Compile files; return the path of the library.
+
+    Raises:
+        RuntimeError: The package tvm_ffi, or a compiler, fails.
+
+    """
+    return _compiled("build", locals())
+
+
+def load(
+    name: str,
+    *,
+    sources: _Texts = None,
+    cpp_files: _Texts = None,
+    cuda_files: _Texts = None,
+    extra_cflags: Sequence[str] | None = None,
+    extra_cuda_cflags: Sequence[str] | None = None,
+    extra_ldflags: Sequence[str] | None = None,
+    extra_include_paths: Sequence[str] | None = None,
+    build_directory: str | None = None,
+    keep_module_alive: bool = True,
+    backend: str | None = None,
+) -> Module:
+    """Compile files and load the library; see `build`."""
+    arguments = locals()
+    del arguments["keep_module_alive"]
+    return load_module(_compiled("build", arguments), keep_module_alive)
+
+
+def build_inline(
+    name: str,
+    *,
+    cpp_sources: _Texts = None,
+    cuda_sources: _Texts = None,
+    functions: Mapping[str, str] | Sequence[str] | str | None = None,
+    extra_cflags: Sequence[str] | None = None,
+    extra_cuda_cflags: Sequence[str] | None = None,
+    extra_ldflags: Sequence[str] | None = None,
+    extra_include_paths: Sequence[str] | None = None,
+    build_directory: str | None = None,
+    backend: str | None = None,
+    output: str | None = None,
+) -> str:
+    """Compile texts and export their functions; return the path of the library.
+
+    Raises:
+        RuntimeError: The package tvm_ffi, or a compiler, fails.
+
+    """
+    return _compiled("build_inline", locals())
+
+
+def load_inline(
+    name: str,
+    *,
+    cpp_sources: _Texts = None,
+    cuda_sources: _Texts = None,
+    functions: Mapping[str, str] | Sequence[str] | str | None = None,
+    extra_cflags: Sequence[str] | None = None,
+    extra_cuda_cflags: Sequence[str] | None = None,
+    extra_ldflags: Sequence[str] | None = None,
+    extra_include_paths: Sequence[str] | None = None,
+    build_directory: str | None = None,
+    keep_module_alive: bool = True,
+    backend: str | None = None,
+) -> Module:
+    """Compile texts and load the library; see `build_inline`."""
+    arguments = locals()
+    del arguments["keep_module_alive"]
+    return load_module(_compiled("build_inline", arguments), keep_module_alive)
+
+
+_COMPILER = "it belongs to the compiler of the package tvm_ffi"
 __getattr__ = lacking(
     __name__,
-    {
-        name: _COMPILE
-        for name in ("build", "build_inline", "load", "load_inline", "extension", "nvrtc")
-    },
+    {name: _COMPILER for name in ("dtype", "extension", "nvrtc", "to_cpp_dtype")},
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fnabi import library
 
-__all__ = ["find_include_path", "find_libtvm_ffi", "load_lib_ctypes"]
+__all__ = ["find_include_path", "find_libtvm_ffi", "include_paths", "load_lib_ctypes"]
 
 _RUNTIME = library.runtime_path()
 """The path of libtvm_ffi when this module was imported, or None."""
@@ -48,3 +48,10 @@ def load_lib_ctypes(package: str, target_name: str, mode: str) -> ctypes.CDLL:
     if not path.exists():
         raise RuntimeError(f"Cannot find library: {path.name}")
     return ctypes.CDLL(str(path), getattr(ctypes, mode))
+
+
+def include_paths() -> list[str]:
+    """Return the folders with the C headers of libtvm_ffi and of DLPack."""
+    headers = Path(find_include_path())
+    dlpack = headers.parent / "3rdparty" / "dlpack" / "include"
+    return sorted({str(each) for each in (headers, dlpack) if each.is_dir()})
