@@ -630,11 +630,11 @@ static PyType_Slot array_slots[] = {
     READING_SLOTS,
     {0}};
 
-static PyType_Spec array_spec = {
-    "fnabi.Array", sizeof(lane_object), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE |
-        Py_TPFLAGS_SEQUENCE,
-    array_slots};
+static PyType_Spec array_spec = {"fnabi.Array", sizeof(lane_object), 0,
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE |
+                                     Py_TPFLAGS_IMMUTABLETYPE |
+                                     Py_TPFLAGS_SEQUENCE,
+                                 array_slots};
 
 static PyMethodDef list_methods[] = {
     READING,
@@ -676,11 +676,11 @@ static PyType_Slot list_slots[] = {
     {Py_nb_inplace_add, list_add},
     {0}};
 
-static PyType_Spec list_spec = {
-    "fnabi.List", sizeof(lane_object), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE |
-        Py_TPFLAGS_SEQUENCE,
-    list_slots};
+static PyType_Spec list_spec = {"fnabi.List", sizeof(lane_object), 0,
+                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE |
+                                    Py_TPFLAGS_IMMUTABLETYPE |
+                                    Py_TPFLAGS_SEQUENCE,
+                                list_slots};
 
 int lane_array_init(PyObject* module) {
   lane.array = lane_add_type(module, &array_spec, lane.object);

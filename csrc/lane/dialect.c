@@ -129,7 +129,8 @@ static PyObject* dialect_new(PyTypeObject* type, PyObject* args,
     Py_DECREF(self);
     return NULL;
   }
-  Py_INCREF((PyObject*)self); /* values of any thread refer to it: it is never freed */
+  Py_INCREF((
+      PyObject*)self); /* values of any thread refer to it: it is never freed */
   return (PyObject*)self;
 }
 
@@ -177,8 +178,7 @@ static PyGetSetDef dialect_getset[] = {
 #undef TYPE
 
 static PyMemberDef dialect_members[] = {
-#define VALUE(name, doc) \
-  {#name, T_OBJECT, offsetof(lane_dialect, name), 0, doc}
+#define VALUE(name, doc) {#name, T_OBJECT, offsetof(lane_dialect, name), 0, doc}
     VALUE(dtype, "Makes a dtype of its code, bits and lanes."),
     VALUE(device, "Makes a device of its type and index."),
     VALUE(shape, "Makes a shape of its dims and its object."),
@@ -194,8 +194,7 @@ static PyMemberDef dialect_members[] = {
     {0}};
 
 /* Calls a function; what it gives to Python is in the dialect. */
-static PyObject* dialect_call(PyObject* self, PyObject* args,
-                              PyObject* named) {
+static PyObject* dialect_call(PyObject* self, PyObject* args, PyObject* named) {
   if (PyTuple_Size(args) == 0) {
     lane_call_error("Dialect: expected a callable");
     return NULL;

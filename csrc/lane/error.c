@@ -91,8 +91,8 @@ static PyObject* backtrace_in_dialect(PyObject* exception,
   const lane_dialect* dialect = lane_spoken;
   PyObject *text = lane_text(known), *made = NULL;
   if (text != NULL)
-    made = PyObject_CallFunctionObjArgs(dialect->backtrace, exception, text,
-                                        NULL);
+    made =
+        PyObject_CallFunctionObjArgs(dialect->backtrace, exception, text, NULL);
   Py_XDECREF(text);
   if (made != NULL && !PyUnicode_Check(made)) Py_CLEAR(made);
   if (made == NULL) PyErr_Clear(); /* an error has no need of a backtrace */
@@ -376,10 +376,10 @@ static PyType_Slot error_slots[] = {
     {Py_tp_getset, error_getset},
     {0}};
 
-static PyType_Spec error_spec = {"fnabi.Error", sizeof(lane_object), 0,
-                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE |
-                                     Py_TPFLAGS_IMMUTABLETYPE,
-                                 error_slots};
+static PyType_Spec error_spec = {
+    "fnabi.Error", sizeof(lane_object), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE,
+    error_slots};
 
 int lane_error_init(PyObject* module) {
   lane_error_find();

@@ -193,8 +193,8 @@ static PyObject* from_parts(const fnabi_any* any) {
             : Py_BuildValue("(ii)", any->v_device.type, any->v_device.id);
   if (key == NULL) return NULL;
   if (dialect != NULL && (dtype ? dialect->dtype : dialect->device) != NULL)
-    return lane_dialect_parts(
-        dialect, dtype ? dialect->dtype : dialect->device, key);
+    return lane_dialect_parts(dialect, dtype ? dialect->dtype : dialect->device,
+                              key);
   PyObject* value = PyDict_GetItemWithError(known, key);
   Py_XINCREF(value);
   if (value == NULL && !PyErr_Occurred()) {

@@ -359,8 +359,8 @@ PyObject* lane_function_with(PyObject* function, PyObject* const* args,
   return result;
 }
 
-static PyObject* function_vectorcall(PyObject* function, PyObject* const* args,
-                                     size_t flagged_count, PyObject* keywords) {
+PyObject* lane_function_vectorcall(PyObject* function, PyObject* const* args,
+                                   size_t flagged_count, PyObject* keywords) {
   enum { FEW = 8 };
   lane_function* self = (lane_function*)function;
   Py_ssize_t count = (Py_ssize_t)(flagged_count & ~LANE_VECTORCALL_OFFSET);
@@ -368,7 +368,7 @@ static PyObject* function_vectorcall(PyObject* function, PyObject* const* args,
   if (keywords != NULL && PyTuple_Size(keywords) != 0) {
     PyObject** all = arrange(self, args, count, keywords);
     if (all == NULL) return NULL;
-    answer = function_vectorcall(
+    answer = lane_function_vectorcall(
         function, all, (size_t)(count + PyTuple_Size(keywords)), NULL);
     PyMem_Free(all);
     return answer;
@@ -431,7 +431,7 @@ static PyObject* function_call(PyObject* self, PyObject* args,
       PyTuple_SetItem(names, i, key);
       all[count + i] = value;
     }
-    answer = function_vectorcall(self, all, (size_t)count, names);
+    answer = lane_function_vectorcall(self, all, (size_t)count, names);
   }
   Py_XDECREF(names);
   PyMem_Free(all);
@@ -452,7 +452,7 @@ static PyObject* new_function(fnabi_call call, void* handle,
     return NULL;
   }
   self->dialect = lane_spoken;
-  self->vectorcall = function_vectorcall;
+  self->vectorcall = lane_function_vectorcall;
   self->call = call;
   self->handle = handle;
   self->object = object;
@@ -495,37 +495,6 @@ static PyObject* function_new(PyTypeObject* type, PyObject* args,
   return lane_function_of_object(any.v_object);
 }
 
-/* A function whose interface MLIR has packed: it gets the addresses of the
- * arguments, and of the status. */
-typedef struct packed {
-  fnabi_function_object function;
-  void (*call)(void** addresses);
-  PyObject* keep;
-} packed;
-
-static void delete_packed(void* self, int flags) {
-  if (flags & FNABI_DELETER_STRONG) lane_drop(((packed*)self)->keep);
-  if (flags & FNABI_DELETER_WEAK) fnabi_object_free(self);
-}
-
-static int run_packed(void* self, const fnabi_any* args, int32_t n,
-                      fnabi_any* result) {
-  int status = 0;
-  void* handle = NULL;
-  void* addresses[] = {&handle, &args, &n, &result, &status};
-  ((packed*)self)->call(addresses);
-  return status;
-}
-
-static PyObject* function_of_packed(void* address, PyObject* keep) {
-  packed* made = (packed*)fnabi_function_new(
-      run_packed, sizeof *made - sizeof made->function, delete_packed);
-  if (made == NULL) return PyErr_NoMemory();
-  memcpy(&made->call, &address, sizeof made->call);
-  made->keep = Py_XNewRef(keep);
-  return lane_function_of_object(&made->function.object);
-}
-
 static PyObject* function_from_address(PyObject* type, PyObject* args,
                                        PyObject* named) {
   static char* keywords[] = {"address", "keep", "packed", NULL};
@@ -544,7 +513,7 @@ static PyObject* function_from_address(PyObject* type, PyObject* args,
         number);
     return NULL;
   }
-  if (is_packed) return function_of_packed(address, keep);
+  if (is_packed) return lane_function_of_packed(address, keep);
   fnabi_call call;
   memcpy(&call, &address, sizeof call);
   return new_function(call, NULL, NULL, keep);
@@ -571,93 +540,6 @@ static void function_dealloc(PyObject* function) {
   PyObject_GC_Del(function);
   Py_DECREF(type);
 }
-
-/* ------------------------------------------------ functions of a dialect */
-
-static int call_nothing(void* handle, const fnabi_any* args, int32_t n,
-                        fnabi_any* result) {
-  (void)handle;
-  (void)args;
-  (void)n;
-  (void)result;
-  return -1;
-}
-
-/* A function without code, until one is moved into it. */
-static PyObject* empty_function(PyTypeObject* type, PyObject* args,
-                                PyObject* named) {
-  (void)args;
-  (void)named;
-  lane_function* self = (lane_function*)PyType_GenericAlloc(type, 0);
-  if (self == NULL) return NULL;
-  self->vectorcall = function_vectorcall;
-  self->call = call_nothing;
-  self->dialect = lane_dialect_of(type);
-  self->release_gil = 1;
-  return (PyObject*)self;
-}
-
-static PyObject* move_function(PyObject* module, PyObject* args) {
-  PyObject *to, *from;
-  (void)module;
-  if (!PyArg_ParseTuple(args, "O!O!:move_function", lane.function, &to,
-                        lane.function, &from))
-    return NULL;
-  lane_function *target = (lane_function*)to, *source = (lane_function*)from;
-  if (target->call != call_nothing) {
-    lane_call_error("move_function: to: expected one without code");
-    return NULL;
-  }
-  target->call = source->call;
-  target->handle = source->handle;
-  target->object = source->object;
-  target->keep = source->keep;
-  source->call = call_nothing;
-  source->handle = NULL;
-  source->object = NULL;
-  source->keep = NULL;
-  Py_RETURN_NONE;
-}
-
-/* A class derived in C: those derived in Python are called by a slower way. */
-static PyObject* function_class(PyObject* module, PyObject* arg) {
-  (void)module;
-  const char* name = PyUnicode_AsUTF8AndSize(arg, NULL);
-  char* kept = name ? PyMem_Malloc(strlen(name) + 1) : NULL; /* by the class */
-  if (kept == NULL) return name ? PyErr_NoMemory() : NULL;
-  memcpy(kept, name, strlen(name) + 1);
-  PyType_Slot slots[] = {{Py_tp_new, empty_function},
-                         {Py_tp_call, function_call},
-                         {Py_tp_dealloc, function_dealloc},
-                         {Py_tp_traverse, function_traverse},
-                         {0}};
-  PyType_Spec spec = {kept, sizeof(lane_function), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
-                          Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_VECTORCALL,
-                      slots};
-  PyObject* bases = PyTuple_Pack(1, lane.function);
-  PyObject* made = bases ? PyType_FromSpecWithBases(&spec, bases) : NULL;
-  Py_XDECREF(bases);
-  return made;
-}
-
-bool lane_function_is_plain(PyTypeObject* class) {
-  PyObject* size = PyObject_GetAttrString((PyObject*)class, "__basicsize__");
-  bool plain =
-      size != NULL && PyLong_AsLong(size) == (long)sizeof(lane_function);
-  Py_XDECREF(size);
-  PyErr_Clear();
-  return plain;
-}
-
-static PyMethodDef module_functions[] = {
-    {"function_class", function_class, METH_O,
-     "function_class(name, /)\n--\n\n"
-     "Make a class derived from Function, for a dialect."},
-    {"move_function", move_function, METH_VARARGS,
-     "move_function(to, from, /)\n--\n\n"
-     "Move the code of a function into one that has none."},
-    {0}};
 
 static PyObject* function_repr(PyObject* function) {
   lane_function* self = (lane_function*)function;
@@ -816,14 +698,13 @@ static PyType_Slot function_slots[] = {
     {Py_tp_members, function_members},
     {0}};
 
-static PyType_Spec function_spec = {"fnabi.Function", sizeof(lane_function), 0,
-                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
-                                        Py_TPFLAGS_BASETYPE |
-                                        Py_TPFLAGS_IMMUTABLETYPE |
-                                        Py_TPFLAGS_HAVE_VECTORCALL,
-                                    function_slots};
+static PyType_Spec function_spec = {
+    "fnabi.Function", sizeof(lane_function), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE |
+        Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_HAVE_VECTORCALL,
+    function_slots};
 
 int lane_function_init(PyObject* module) {
   lane.function = lane_add_type(module, &function_spec, NULL);
-  return lane.function ? PyModule_AddFunctions(module, module_functions) : -1;
+  return lane.function && lane_function_class_init(module) == 0 ? 0 : -1;
 }

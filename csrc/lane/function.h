@@ -20,8 +20,16 @@ typedef struct lane_function {
   char allow_read_only;
 } lane_function;
 
+PyObject* lane_function_vectorcall(PyObject* function, PyObject* const* args,
+                                   size_t flagged_count, PyObject* keywords);
+
+/* --------------------------------------------------------- function_class.c */
+
+int lane_function_class_init(PyObject* module);
 /* Whether instances of a class have no more than those of Function. */
 bool lane_function_is_plain(PyTypeObject* class);
+/* A Function of code that gets the addresses of the arguments. */
+PyObject* lane_function_of_packed(void* address, PyObject* keep);
 
 /* ---------------------------------------------------------------- arguments */
 

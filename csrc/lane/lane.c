@@ -137,8 +137,8 @@ PyMODINIT_FUNC PyInit__call(void);
 PyMODINIT_FUNC PyInit__call(void) {
   PyObject* module = PyModule_Create(&definition);
   if (module != NULL &&
-      (lane_object_init(module) < 0 || lane_dialect_init(module) < 0 ||
-       lane_any_init(module) < 0 ||
+      (lane_object_init(module) < 0 || lane_moved_init(module) < 0 ||
+       lane_dialect_init(module) < 0 || lane_any_init(module) < 0 ||
        lane_any_array_init(module) < 0 || lane_array_init(module) < 0 ||
        lane_map_init(module) < 0 || lane_error_init(module) < 0 ||
        lane_tensor_init(module) < 0 || lane_function_init(module) < 0 ||

@@ -258,8 +258,6 @@ PyObject* lane_dialect_made(PyObject* make, PyObject* value,
 /* The class of fnabi whose methods read objects of one type only, such as
  * Array; lane.object for all others, whose methods look at the object. */
 PyTypeObject* lane_kind_of(PyTypeObject* class);
-/* The value of a moved object: a reference that the callee may take. */
-void lane_moved_view(PyObject* moved, fnabi_any* out);
 
 /* Releases a reference. The current exception stays, although the object's
  * deleter may run Python. */
@@ -268,6 +266,11 @@ void lane_release(fnabi_object* object);
 /* Returns the object in a wrapper of the package tvm_ffi, which must be
  * imported. */
 PyObject* lane_object_peer(fnabi_object* object);
+
+/* ------------------------------------------------------------------ moved.c */
+
+/* The value of a moved object: a reference that the callee may take. */
+void lane_moved_view(PyObject* moved, fnabi_any* out);
 
 /* -------------------------------------------------------------------- any.c */
 
@@ -495,6 +498,7 @@ PyObject* lane_type_key(int32_t type_index);
 int lane_any_init(PyObject* module);
 int lane_any_array_init(PyObject* module);
 int lane_object_init(PyObject* module);
+int lane_moved_init(PyObject* module);
 int lane_array_init(PyObject* module);
 int lane_map_init(PyObject* module);
 int lane_error_init(PyObject* module);

@@ -668,11 +668,11 @@ static PyType_Slot map_slots[] = {
     READING_SLOTS,
     {0}};
 
-static PyType_Spec map_spec = {
-    "fnabi.Map", sizeof(lane_object), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE |
-        Py_TPFLAGS_MAPPING,
-    map_slots};
+static PyType_Spec map_spec = {"fnabi.Map", sizeof(lane_object), 0,
+                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE |
+                                   Py_TPFLAGS_IMMUTABLETYPE |
+                                   Py_TPFLAGS_MAPPING,
+                               map_slots};
 
 static PyMethodDef dict_methods[] = {
     READING,
@@ -713,11 +713,11 @@ static PyType_Slot dict_slots[] = {
     {Py_nb_inplace_or, dict_or},
     {0}};
 
-static PyType_Spec dict_spec = {
-    "fnabi.Dict", sizeof(lane_object), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE |
-        Py_TPFLAGS_MAPPING,
-    dict_slots};
+static PyType_Spec dict_spec = {"fnabi.Dict", sizeof(lane_object), 0,
+                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE |
+                                    Py_TPFLAGS_IMMUTABLETYPE |
+                                    Py_TPFLAGS_MAPPING,
+                                dict_slots};
 
 int lane_map_init(PyObject* module) {
   iterator_type = (PyTypeObject*)PyType_FromSpec(&iterator_spec);

@@ -1,7 +1,4 @@
 #include "lane/lane.h"
-/* after Python.h, which settles what the system headers offer */
-#include "value/array.h"
-#include "value/map.h"
 
 static void object_dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
@@ -72,8 +69,8 @@ static int set_class(PyObject* self, PyObject* class, void* unused) {
                  class != NULL ? class : Py_None);
     return -1;
   }
-  PyObject *all =
-               PyObject_GetAttrString((PyObject*)&PyBaseObject_Type, "__dict__"),
+  PyObject *all = PyObject_GetAttrString((PyObject*)&PyBaseObject_Type,
+                                         "__dict__"),
            *attribute = all ? PyMapping_GetItemString(all, "__class__") : NULL,
            *done = attribute ? PyObject_CallMethod(attribute, "__set__", "OO",
                                                    self, class)
@@ -120,163 +117,10 @@ static PyObject* object_peer(PyObject* self, PyObject* unused) {
   return lane_object_peer(((lane_object*)self)->object);
 }
 
-/* ------------------------------------------------------ objects that move */
-
-/* What a Python object has that lost its object, or has none yet: an object of
- * no type, which nobody frees. */
-static fnabi_object nothing = {
-    .counts = FNABI_WEAK_ONE + 1,
-    .type_index = FNABI_INDEX_OBJECT,
-};
-
-/* What is left where an object was taken: containers stay containers. */
-static fnabi_object* nothing_like(const fnabi_object* object) {
-  void* made;
-  switch (object->type_index) {
-    case FNABI_INDEX_ARRAY:
-      made = fnabi_array_new(0);
-      break;
-    case FNABI_INDEX_LIST:
-      made = fnabi_list_new(0);
-      break;
-    case FNABI_INDEX_MAP:
-    case FNABI_INDEX_DICT:
-      made = fnabi_map_new(NULL, 0, object->type_index);
-      break;
-    case FNABI_INDEX_ERROR:
-    case FNABI_INDEX_TENSOR:
-      lane_call_error("an object of type %s cannot be moved",
-                      fnabi_type_key(object->type_index));
-      return NULL;
-    default:
-      fnabi_object_retain(&nothing);
-      return &nothing;
-  }
-  if (made == NULL) lane_no_memory();
-  return made;
-}
-
-/* Takes the object out of a Python object. */
-static fnabi_object* take_out(PyObject* from) {
-  lane_object* self = (lane_object*)from;
-  fnabi_object *object = self->object, *left = nothing_like(object);
-  if (left == NULL) return NULL;
-  self->object = left;
-  self->empty = true;
-  return object;
-}
-
 static PyObject* object_empty(PyObject* self, void* unused) {
   (void)unused;
   return PyBool_FromLong(((lane_object*)self)->empty);
 }
-
-static PyObject* empty_object(PyObject* module, PyObject* class) {
-  (void)module;
-  if (!PyType_Check(class) ||
-      !PyType_IsSubtype((PyTypeObject*)class, lane.object) ||
-      (PyType_GetFlags((PyTypeObject*)class) & Py_TPFLAGS_HAVE_GC) == 0 ||
-      lane_kind_of((PyTypeObject*)class) != lane.object) {
-    lane_call_error("empty_object: class: expected a class of Python, got %R",
-                    class);
-    return NULL;
-  }
-  fnabi_object_retain(&nothing);
-  PyObject* made = lane_construct((PyTypeObject*)class, &nothing);
-  if (made != NULL) ((lane_object*)made)->empty = true;
-  return made;
-}
-
-static PyObject* move_object(PyObject* module, PyObject* args) {
-  PyObject *to, *from;
-  (void)module;
-  if (!PyArg_ParseTuple(args, "O!O!:move_object", lane.object, &to, lane.object,
-                        &from))
-    return NULL;
-  lane_object* target = (lane_object*)to;
-  if (!target->empty || target->object != &nothing) {
-    lane_call_error("move_object: to: expected one without an object");
-    return NULL;
-  }
-  fnabi_object* object = take_out(from);
-  if (object == NULL) return NULL;
-  target->object = object;
-  target->exchange = ((lane_object*)from)->exchange;
-  target->empty = false;
-  fnabi_object_release(&nothing);
-  Py_RETURN_NONE;
-}
-
-/* The value is its own, and so can be taken, as the ABI's rvalues are. */
-typedef struct lane_moved {
-  PyObject_HEAD fnabi_object* object; /* NULL: it was taken */
-} lane_moved;
-
-static PyObject* moved_new(PyTypeObject* type, PyObject* args,
-                           PyObject* named) {
-  static char* keywords[] = {"object", NULL};
-  PyObject* from;
-  if (!PyArg_ParseTupleAndKeywords(args, named, "O!:Moved", keywords,
-                                   lane.object, &from))
-    return NULL;
-  lane_moved* self = PyObject_New(lane_moved, type);
-  if (self == NULL) return NULL;
-  self->object = take_out(from);
-  if (self->object == NULL) Py_CLEAR(self);
-  return (PyObject*)self;
-}
-
-static void moved_dealloc(PyObject* self) {
-  PyTypeObject* type = Py_TYPE(self);
-  fnabi_object* object = ((lane_moved*)self)->object;
-  PyObject_Free(self);
-  Py_DECREF(type);
-  if (object != NULL) lane_release(object);
-}
-
-void lane_moved_view(PyObject* moved, fnabi_any* out) {
-  fnabi_any_set(out, FNABI_INDEX_RVALUE, 0);
-  out->v_pointer = &((lane_moved*)moved)->object;
-}
-
-static PyType_Slot moved_slots[] = {
-    {Py_tp_doc,
-     "Moved(object)\n--\n\n"
-     "The object of a Python object, which has none afterwards: the callee may "
-     "take it."},
-    {Py_tp_new, moved_new},
-    {Py_tp_dealloc, moved_dealloc},
-    {0}};
-
-static PyType_Spec moved_spec = {"fnabi._call.Moved", sizeof(lane_moved), 0,
-                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-                                 moved_slots};
-
-/* Whatever Python value an object has, such as a text or a tuple. */
-static PyObject* object_of(PyObject* module, PyObject* value) {
-  fnabi_any any;
-  (void)module;
-  if (lane_own(value, &any) < 0) return NULL;
-  fnabi_object* object = fnabi_any_object(&any);
-  PyTypeObject* type = object ? lane_type_of(object->type_index) : NULL;
-  if (type != NULL) return lane_wrap(type, object);
-  fnabi_any_release(&any);
-  if (!PyErr_Occurred())
-    lane_call_error_got(value, "object_of: expected a value that is an object");
-  return NULL;
-}
-
-static PyMethodDef object_functions[] = {
-    {"empty_object", empty_object, METH_O,
-     "empty_object(class, /)\n--\n\n"
-     "Make an instance of a class derived from Object that has no object yet."},
-    {"move_object", move_object, METH_VARARGS,
-     "move_object(to, from, /)\n--\n\n"
-     "Move the object of an instance into one that has none."},
-    {"object_of", object_of, METH_O,
-     "object_of(value, /)\n--\n\n"
-     "The object that a value is passed as, in a wrapper."},
-    {0}};
 
 static PyMethodDef object_methods[] = {
     {"__tvm_ffi_object__", object_peer, METH_NOARGS,
@@ -317,7 +161,5 @@ static PyType_Spec object_spec = {"fnabi.Object", sizeof(lane_object), 0,
 
 int lane_object_init(PyObject* module) {
   lane.object = lane_add_type(module, &object_spec, NULL);
-  lane.moved = lane_add_type(module, &moved_spec, NULL);
-  if (lane.object == NULL || lane.moved == NULL) return -1;
-  return PyModule_AddFunctions(module, object_functions);
+  return lane.object ? 0 : -1;
 }

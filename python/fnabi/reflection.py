@@ -363,7 +363,7 @@ class Family:
         """Return a function of libtvm_ffi itself, whose results are in the dialect."""
         if self.dialect is None:
             return runtime_function(name)
-        found = self._functions.get(name)
+        found: _call.Function | None = self._functions.get(name)
         if found is None:
             runtime_function(name)  # or an error
             found = self._functions[name] = self.speak(_call.global_function, name)

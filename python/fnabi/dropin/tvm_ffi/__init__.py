@@ -104,7 +104,7 @@ __all__ = [
     "use_torch_stream",
 ]
 
-bool = dtype("bool")  # noqa: A001
+bool = dtype("bool")
 int8, int16, int32, int64 = map(dtype, ("int8", "int16", "int32", "int64"))
 uint8, uint16, uint32, uint64 = map(dtype, ("uint8", "uint16", "uint32", "uint64"))
 float16, float32, float64, bfloat16 = map(dtype, ("float16", "float32", "float64", "bfloat16"))

@@ -57,7 +57,7 @@ def _value_of(value: Any, opaque: bool = False) -> Any:
     made = dialect(_call.Any, value)
     if opaque and made.type_index == 74:
         return core._convert_to_opaque_object(value)
-    return dialect(type(made).value.__get__, made)  # type: ignore[attr-defined]
+    return dialect(type(made).value.__get__, made)
 
 
 def convert_func(pyfunc: Callable[..., Any], tensor_cls: type | None = None) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 from fnabi import _call, library
 from fnabi.errors import CallError
 from fnabi.object import Object as AnyObject
 from fnabi.reflection import Family, Instance, ObjectType, TypeRecord
-from fnabi.registry import runtime_function
 
 library.load_runtime()
 
@@ -58,33 +58,36 @@ def add_members(cls: Any) -> None:
         setattr(cls, name, staticmethod(method.function) if method.static else method)
 
 
-class Handle:
-    """What objects and functions have in common: the object in memory."""
+# What objects and functions have in common: the object in memory.
 
-    __slots__ = ()
 
-    def __chandle__(self) -> int:
-        """Return the address of the object, 0 where there is none."""
-        return address_of(self)
+def _chandle(self: Any) -> int:
+    """Return the address of the object, 0 where there is none."""
+    return address_of(self)
 
-    def __ctypes_handle__(self) -> Any:
-        """Return the address as a ``ctypes.c_void_p``."""
-        from ctypes import c_void_p
 
-        return c_void_p(self.__chandle__())
+def _ctypes_handle(self: Any) -> ctypes.c_void_p:
+    """Return the address as a ``ctypes.c_void_p``."""
+    return ctypes.c_void_p(address_of(self))
 
-    @property
-    def id_(self) -> int:
-        """The address of the object."""
-        return self.__chandle__()
 
-    def same_as(self, other: Any) -> bool:
-        """Return whether another one stands for the same object."""
-        return hasattr(other, "__chandle__") and self.__chandle__() == other.__chandle__()
+def _same_as(self: Any, other: Any) -> bool:
+    """Return whether another one stands for the same object."""
+    return hasattr(other, "__chandle__") and address_of(self) == other.__chandle__()
 
-    def is_(self, other: Any) -> bool:
-        """Return whether another one stands for the same object."""
-        return self.same_as(other)
+
+def _equal(self: Any, other: object) -> bool:
+    return _same_as(self, other)
+
+
+def unequal(self: Any, other: object) -> Any:
+    """Return the opposite of ``__eq__``: a C class has an own ``__ne__``."""
+    equal = self.__eq__(other)
+    return NotImplemented if equal is NotImplemented else not equal
+
+
+def _hashed(self: Any) -> int:
+    return hash(address_of(self))
 
 
 class _ObjectMeta(ObjectType):
@@ -113,7 +116,7 @@ class Object(Instance, metaclass=_ObjectMeta):
     __slots__ = ()
     __fnabi_dialect__ = dialect
 
-    def __new__(cls, *args: Any, **named: Any) -> Any:  # noqa: D102
+    def __new__(cls, *args: Any, **named: Any) -> Any:
         return _call.empty_object(cls)
 
     def __init__(self, *args: Any, **named: Any) -> None:
@@ -136,11 +139,10 @@ class Object(Instance, metaclass=_ObjectMeta):
         """Make the object with a function."""
         _call.move_object(self, fconstructor(*args))
 
-    __chandle__ = Handle.__chandle__
-    __ctypes_handle__ = Handle.__ctypes_handle__
-    id_ = Handle.id_
-    same_as = Handle.same_as
-    is_ = Handle.is_
+    __chandle__ = _chandle
+    __ctypes_handle__ = _ctypes_handle
+    id_ = property(_chandle, doc="The address of the object.")
+    same_as = is_ = _same_as
 
     def _move(self) -> Any:
         """Return the object for a callee that may take it; this one has none afterwards."""
@@ -150,14 +152,9 @@ class Object(Instance, metaclass=_ObjectMeta):
         """Take over the object of another one."""
         _call.move_object(self, other)
 
-    def __eq__(self, other: object) -> bool:
-        return self.same_as(other)
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def __hash__(self) -> int:
-        return hash(self.__chandle__())
+    __eq__ = _equal
+    __ne__ = unequal
+    __hash__ = _hashed
 
     def __repr__(self) -> str:
         return object_repr(self)
@@ -166,50 +163,32 @@ class Object(Instance, metaclass=_ObjectMeta):
         return _from_json, (api("ToJSONGraphString")(self, None),)
 
 
-class _FunctionHandle(Handle):
-    """The methods of `Function`."""
+def _from_extern_c(c_symbol: int, *, keep_alive_object: Any | None = None) -> Any:
+    """Make a function of the address of its code."""
+    return dialect(_call.Function.from_address, c_symbol, keep_alive_object)
 
-    __slots__ = ()
 
-    def __repr__(self) -> str:
-        return "ffi.Function"
-
-    def __hash__(self) -> int:
-        return hash(self.__chandle__())
-
-    def __eq__(self, other: object) -> bool:
-        return self.same_as(other)
-
-    def __move_handle_from__(self, other: Any) -> None:
-        """Take over the code of another function."""
-        self: Any
-        _call.move_function(self, other)
-
-    @staticmethod
-    def __from_extern_c__(c_symbol: int, *, keep_alive_object: Any | None = None) -> Any:
-        """Make a function of the address of its code."""
-        return dialect(_call.Function.from_address, c_symbol, keep_alive_object)
-
-    @staticmethod
-    def __from_mlir_packed_safe_call__(
-        mlir_packed_symbol: int, *, keep_alive_object: Any | None = None
-    ) -> Any:
-        """Make a function of the address of code that MLIR has packed the interface of."""
-        return dialect(
-            _call.Function.from_address, mlir_packed_symbol, keep_alive_object, packed=True
-        )
+def _from_mlir_packed_safe_call(
+    mlir_packed_symbol: int, *, keep_alive_object: Any | None = None
+) -> Any:
+    """Make a function of the address of code whose interface MLIR has packed."""
+    return dialect(_call.Function.from_address, mlir_packed_symbol, keep_alive_object, packed=True)
 
 
 Function: Any = _call.function_class("fnabi.dropin.tvm_ffi.core.Function")
-for _cls in (_FunctionHandle, Handle):
-    for _name, _value in vars(_cls).items():
-        if _name not in vars(Function) and _name not in ("__slots__", "__module__", "__doc__"):
-            setattr(Function, _name, _value)
 Function.__doc__ = "A function of a library, or one that was made of a Python callable."
 Function.__fnabi_dialect__ = dialect
-Function.__eq__ = _FunctionHandle.__eq__
-Function.__hash__ = _FunctionHandle.__hash__
-Function.__repr__ = _FunctionHandle.__repr__
+Function.__chandle__ = _chandle
+Function.__ctypes_handle__ = _ctypes_handle
+Function.id_ = property(_chandle, doc="The address of the object.")
+Function.same_as = Function.is_ = _same_as
+Function.__move_handle_from__ = lambda self, other: _call.move_function(self, other)
+Function.__from_extern_c__ = staticmethod(_from_extern_c)
+Function.__from_mlir_packed_safe_call__ = staticmethod(_from_mlir_packed_safe_call)
+Function.__eq__ = _equal
+Function.__ne__ = unequal
+Function.__hash__ = _hashed
+Function.__repr__ = lambda self: "ffi.Function"
 
 
 def object_repr(obj: Any) -> str:
@@ -237,7 +216,6 @@ dialect.function = Function
 family.adopt(64, Object)
 MISSING: Any = api("GetInvalidObject")() if _call.runtime_loaded() else None
 KWARGS: Any = api("GetKwargsObject")() if _call.runtime_loaded() else None
-_ = runtime_function
 
 
 def register(cls: Any, type_key: str, index: int | None = None) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fnabi import _call
-from fnabi.dropin.tvm_ffi._dialect import Object, dialect
+from fnabi.dropin.tvm_ffi._dialect import Object, dialect, unequal
 
 __all__ = ["Tensor", "from_dlpack"]
 
@@ -19,11 +19,13 @@ class Tensor(_call.Tensor, Object):
 
     def numel(self) -> int:
         """Return the number of elements."""
-        return _Plain.size.__get__(self)  # type: ignore[attr-defined,no-any-return]
+        count: int = _Plain.size.__get__(self)
+        return count
 
     def data_ptr(self) -> int:  # type: ignore[override]
         """Return the address of the first element."""
-        return _Plain.data_ptr.__get__(self)  # type: ignore[attr-defined,no-any-return]
+        address: int = _Plain.data_ptr.__get__(self)
+        return address
 
     def size(self, idx: int) -> int:  # type: ignore[override]
         """Return one of the dims."""
@@ -46,7 +48,8 @@ class Tensor(_call.Tensor, Object):
     def _to_dlpack_versioned(self) -> Any:
         return self.__dlpack__(max_version=(1, 0))
 
-    __eq__ = Object.__eq__
+    __eq__ = Object.__eq__  # type: ignore[assignment]
+    __ne__ = unequal
     __hash__ = Object.__hash__
     __repr__ = Object.__repr__
 

@@ -341,5 +341,3 @@ def _lookup_type_attr(type_index: int, attr_key: str, ancestor: bool = False) ->
 
 def _object_type_key_to_index(type_key: str) -> int | None:
     return _call.type_index_of(type_key)
-
-

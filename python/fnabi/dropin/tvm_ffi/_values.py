@@ -84,13 +84,13 @@ def _text_of(code: int, bits: int, lanes: int) -> str:
     return str(dtype_of(code, bits, lanes))
 
 
-class dtype(str):  # noqa: N801
+class dtype(str):
     """The type of elements: its name, with DLPack's code, bits and lanes."""
 
     __slots__ = ("_parts",)
     _parts: tuple[int, int, int]
 
-    def __new__(cls, content: Any) -> dtype:  # noqa: D102
+    def __new__(cls, content: Any) -> dtype:
         text = str(content)
         return cls._made(text, _parts_of(text))
 
@@ -345,7 +345,7 @@ class Shape(tuple[int, ...], PyNativeObject):
 
     _tvm_ffi_cached_object: Any
 
-    def __new__(cls, content: Any) -> Shape:  # noqa: D102
+    def __new__(cls, content: Any) -> Shape:
         if any(not isinstance(dim, int) for dim in content):
             raise ValueError("Shape must be a tuple of integers")
         from fnabi.object import Shape as AnyShape
@@ -368,7 +368,7 @@ class String(str, PyNativeObject):
 
     __slots__ = ("_tvm_ffi_cached_object",)
 
-    def __new__(cls, value: str) -> String:  # noqa: D102
+    def __new__(cls, value: str) -> String:
         self = str.__new__(cls, value)
         self._tvm_ffi_cached_object = None
         return self
@@ -384,7 +384,7 @@ class String(str, PyNativeObject):
 class Bytes(bytes, PyNativeObject):
     """Bytes that may have the object that they came from."""
 
-    def __new__(cls, value: Any) -> Bytes:  # noqa: D102
+    def __new__(cls, value: Any) -> Bytes:
         self = bytes.__new__(cls, value)
         self._tvm_ffi_cached_object = None
         return self

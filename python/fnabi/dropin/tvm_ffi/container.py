@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from fnabi import _call
-from fnabi.dropin.tvm_ffi._dialect import MISSING, Object, api, dialect, register
+from fnabi.dropin.tvm_ffi._dialect import MISSING, Object, api, dialect, register, unequal
 from fnabi.dropin.tvm_ffi.core import CContainerBase
 
 __all__ = ["MISSING", "Array", "Dict", "List", "Map"]
@@ -18,11 +18,6 @@ def _made(self: object, *args: Any, **named: Any) -> None:
 
 def _hashed(self: object) -> int:
     return hash(api("RecursiveHash")(self))
-
-
-def _unequal(self: Any, other: object) -> Any:
-    equal = self.__eq__(other)
-    return NotImplemented if equal is NotImplemented else not equal
 
 
 def _pairs(source: Any) -> Any:
@@ -63,8 +58,8 @@ class Array(_call.Array, CContainerBase):
     __init__ = _made
     __getitem__ = _item(_call.Array)
     __eq__ = _sequence_equal(_call.Array)  # type: ignore[assignment]
-    __ne__ = _unequal
-    __hash__ = _hashed  # type: ignore[assignment]
+    __ne__ = unequal
+    __hash__ = _hashed
     __repr__ = Object.__repr__
 
 
@@ -79,8 +74,8 @@ class List(_call.List, CContainerBase):
     __init__ = _made
     __getitem__ = _item(_call.List)
     __eq__ = _sequence_equal(_call.List)  # type: ignore[assignment]
-    __ne__ = _unequal
-    __hash__ = _hashed  # type: ignore[assignment]
+    __ne__ = unequal
+    __hash__ = _hashed  # type: ignore[misc,assignment]
     __repr__ = Object.__repr__
 
 
@@ -94,8 +89,8 @@ class Map(_call.Map, CContainerBase):
 
     __init__ = _made
     __eq__ = _mapping_equal(_call.Map)  # type: ignore[assignment]
-    __ne__ = _unequal
-    __hash__ = _hashed  # type: ignore[assignment]
+    __ne__ = unequal
+    __hash__ = _hashed
     __repr__ = Object.__repr__
 
 
@@ -109,8 +104,8 @@ class Dict(_call.Dict, CContainerBase):
 
     __init__ = _made
     __eq__ = _mapping_equal(_call.Dict)  # type: ignore[assignment]
-    __ne__ = _unequal
-    __hash__ = _hashed  # type: ignore[assignment]
+    __ne__ = unequal
+    __hash__ = _hashed  # type: ignore[misc,assignment]
     __repr__ = Object.__repr__
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 from typing import Any
 
@@ -15,6 +16,7 @@ from fnabi.dropin.tvm_ffi._dialect import (
     dialect,
     object_repr,
     register,
+    unequal,
 )
 from fnabi.dropin.tvm_ffi._tensor import Tensor, from_dlpack
 from fnabi.dropin.tvm_ffi._types import (
@@ -22,8 +24,6 @@ from fnabi.dropin.tvm_ffi._types import (
     TypeInfo,
     TypeMethod,
     TypeSchema,
-    _lookup_type_attr,
-    _object_type_key_to_index,
     _type_cls_to_type_info,
     _type_index_to_type_info,
 )
@@ -84,19 +84,20 @@ class Error(_call.Error, Object):
 
     def py_error(self) -> BaseException:
         """Return the exception that its kind names."""
-        raised = ERROR_NAME_TO_TYPE.get(self.kind) or getattr(
-            __import__("builtins"), self.kind, RuntimeError
-        )
-        error: Any = raised(self.message)
+        named = ERROR_NAME_TO_TYPE.get(self.kind) or vars(builtins).get(self.kind)
+        known = isinstance(named, type) and issubclass(named, BaseException)
+        error: Any = (named if known else RuntimeError)(self.message)  # type: ignore[misc]
         error.__tvm_ffi_error__ = error.ffi_error = self
-        return error  # type: ignore[no-any-return]
+        made: BaseException = error
+        return made
 
     @property
     def extra_context(self) -> Any:
         """None: what a library adds to an error is not read."""
         return None
 
-    __eq__ = Object.__eq__
+    __eq__ = Object.__eq__  # type: ignore[assignment]
+    __ne__ = unequal
     __hash__ = Object.__hash__
 
     def __repr__(self) -> str:
@@ -164,7 +165,7 @@ class CAny:
 
 
 def _to_py_class_value(value: CAny) -> Any:
-    return dialect(type(value._any).value.__get__, value._any)  # type: ignore[attr-defined]
+    return dialect(type(value._any).value.__get__, value._any)
 
 
 class _Pod:
@@ -225,8 +226,7 @@ def _convert_to_ffi_func(pyfunc: Any, tensor_cls: type | None = None) -> Any:
         return pyfunc
     if tensor_cls is None:
         return dialect(_call.Function, pyfunc)
-    made = dialect(_call.Function, _WithTensors(pyfunc, tensor_cls))
-    return made
+    return dialect(_call.Function, _WithTensors(pyfunc, tensor_cls))
 
 
 class _WithTensors:
@@ -273,5 +273,3 @@ def _env_set_current_stream(device_type: int, device_id: int, handle: Any) -> in
 def _env_get_current_stream(device_type: int, device_id: int) -> int:
     """Return the current stream of a device."""
     return stream.get_raw_stream(AnyDevice(device_type, device_id))
-
-

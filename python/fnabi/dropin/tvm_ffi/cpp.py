@@ -125,5 +125,5 @@ def load_inline(
 _COMPILER = "it belongs to the compiler of the package tvm_ffi"
 __getattr__ = lacking(
     __name__,
-    {name: _COMPILER for name in ("dtype", "extension", "nvrtc", "to_cpp_dtype")},
+    dict.fromkeys(("dtype", "extension", "nvrtc", "to_cpp_dtype"), _COMPILER),
 )

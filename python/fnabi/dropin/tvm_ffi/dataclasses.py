@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fnabi.dropin.tvm_ffi._advice import lacking
-from fnabi.dropin.tvm_ffi._dialect import MISSING, Object, api, object_repr
+from fnabi.dropin.tvm_ffi._dialect import MISSING, Object, api, object_repr, unequal
 from fnabi.dropin.tvm_ffi.container import Array, Dict, List, Map
 from fnabi.dropin.tvm_ffi.registry import register_object
 
@@ -53,11 +53,6 @@ def _compared(name: str) -> Callable[[Any, Any], Any]:
         return bool(api(name)(self, other))
 
     return compare
-
-
-def _unequal(self: Any, other: Any) -> Any:
-    equal = self.__eq__(other)
-    return NotImplemented if equal is NotImplemented else not equal
 
 
 def _hashed(self: Any) -> int:
@@ -110,8 +105,9 @@ def c_class(
 
     """
     if frozen:
-        raise TypeError("c_class: frozen is not supported; whether a field can be set is up to"
-                        " the library")
+        raise TypeError(
+            "c_class: frozen is not supported; whether a field can be set is up to the library"
+        )
 
     def decorated(cls: Any) -> Any:
         own = set(vars(cls))
@@ -127,7 +123,7 @@ def c_class(
             install("__repr__", lambda self: object_repr(self))
         if eq:
             install("__eq__", _compared("RecursiveEq"))
-            install("__ne__", _unequal)
+            install("__ne__", unequal)
             if "__hash__" not in own and not unsafe_hash:
                 made.__hash__ = Object.__hash__
         if order:
@@ -213,9 +209,8 @@ _IN_PYTHON = "types are defined in C++; the package tvm_ffi defines them in Pyth
 
 __getattr__ = lacking(
     __name__,
-    {
-        name: _IN_PYTHON
-        for name in (
+    dict.fromkeys(
+        (
             "KW_ONLY",
             "Enum",
             "EnumAttrMap",
@@ -228,6 +223,7 @@ __getattr__ = lacking(
             "gen_abi_cpp",
             "init_property",
             "py_class",
-        )
-    },
+        ),
+        _IN_PYTHON,
+    ),
 )

@@ -122,5 +122,3 @@ def system_lib(symbol_prefix: str = "") -> Module:
     """Return the module of the functions that are linked into the process."""
     module: Module = api("SystemLib")(symbol_prefix)
     return module
-
-

@@ -49,13 +49,14 @@ def register_global_func(
     func_name: str | Callable[..., Any], f: Callable[..., Any] | None = None, override: bool = False
 ) -> Any:
     """Register a function under a name; without a function, return a decorator."""
-    if callable(func_name):
-        func_name, f = func_name.__name__, func_name  # type: ignore[attr-defined]
-    if not isinstance(func_name, str):
+    name = func_name
+    if callable(name):
+        f, name = name, getattr(name, "__name__", None)  # type: ignore[assignment]
+    if not isinstance(name, str):
         raise ValueError("expect string function name")
     if f is None:
-        return lambda decorated: register_global_func(func_name, decorated, override)
-    return dialect(fnabi.registry.register_global_func, func_name, f, override)
+        return lambda decorated: register_global_func(name, decorated, override)
+    return dialect(fnabi.registry.register_global_func, name, f, override)
 
 
 def get_global_func(name: str, allow_missing: bool = False) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fnabi.dropin.tvm_ffi import core, libinfo
+from fnabi.dropin.tvm_ffi import libinfo
 from fnabi.dropin.tvm_ffi._dialect import Object, api
+from fnabi.dropin.tvm_ffi._types import _lookup_type_attr
 from fnabi.dropin.tvm_ffi.dataclasses import c_class
 from fnabi.dropin.tvm_ffi.registry import get_global_func
 
@@ -17,7 +18,8 @@ def _class(key: str, base: type = Object, **options: bool) -> Any:
     """Make the class of a type of the library."""
     name = key.removeprefix("testing.")
     namespace = {"__slots__": (), "__test__": False, "__module__": __name__}
-    return c_class(key, **options)(type(Object)(name, (base,), namespace))
+    meta: Any = type(Object)
+    return c_class(key, **options)(meta(name, (base,), namespace))
 
 
 TestIntPair = _class("testing.TestIntPair")
@@ -50,14 +52,14 @@ class _TestCxxClassBase(Object):
 
     def __init__(self, v_i64: int, v_i32: int) -> None:
         info = type(self).__tvm_ffi_type_info__
-        initialiser = core._lookup_type_attr(info.type_index, "__ffi_init__")
+        initialiser = _lookup_type_attr(info.type_index, "__ffi_init__")
         self.__init_handle_by_constructor__(initialiser, v_i64 + 1, v_i32 + 2)
 
 
 @c_class("testing.TestCxxClassDerived", eq=True, order=True, unsafe_hash=True)
 class _TestCxxClassDerived(_TestCxxClassBase):
     __test__ = False
-    __init__ = Object.__init__  # type: ignore[assignment]
+    __init__ = Object.__init__
 
 
 @c_class("testing.TestCxxClassDerivedDerived")
@@ -90,5 +92,3 @@ def __getattr__(name: str) -> Any:
     function.__name__ = name
     globals()[name] = function
     return function
-
-

@@ -1,0 +1,122 @@
+#include "lane/function.h"
+
+/* Functions of dialects, which have a class of their own, and functions whose
+ * code is called in another way. */
+
+/* A function whose interface MLIR has packed: it gets the addresses of the
+ * arguments, and of the status. */
+typedef struct packed {
+  fnabi_function_object function;
+  void (*call)(void** addresses);
+  PyObject* keep;
+} packed;
+
+static void delete_packed(void* self, int flags) {
+  if (flags & FNABI_DELETER_STRONG) lane_drop(((packed*)self)->keep);
+  if (flags & FNABI_DELETER_WEAK) fnabi_object_free(self);
+}
+
+static int run_packed(void* self, const fnabi_any* args, int32_t n,
+                      fnabi_any* result) {
+  int status = 0;
+  void* handle = NULL;
+  void* addresses[] = {&handle, &args, &n, &result, &status};
+  ((packed*)self)->call(addresses);
+  return status;
+}
+
+PyObject* lane_function_of_packed(void* address, PyObject* keep) {
+  packed* made = (packed*)fnabi_function_new(
+      run_packed, sizeof *made - sizeof made->function, delete_packed);
+  if (made == NULL) return PyErr_NoMemory();
+  memcpy(&made->call, &address, sizeof made->call);
+  made->keep = Py_XNewRef(keep);
+  return lane_function_of_object(&made->function.object);
+}
+
+/* ------------------------------------------------------ classes of functions */
+
+static int call_nothing(void* handle, const fnabi_any* args, int32_t n,
+                        fnabi_any* result) {
+  (void)handle;
+  (void)args;
+  (void)n;
+  (void)result;
+  return -1;
+}
+
+/* A function without code, until one is moved into it. */
+static PyObject* empty_function(PyTypeObject* type, PyObject* args,
+                                PyObject* named) {
+  (void)args;
+  (void)named;
+  lane_function* self = (lane_function*)PyType_GenericAlloc(type, 0);
+  if (self == NULL) return NULL;
+  self->vectorcall = lane_function_vectorcall;
+  self->call = call_nothing;
+  self->dialect = lane_dialect_of(type);
+  self->release_gil = 1;
+  return (PyObject*)self;
+}
+
+static PyObject* move_function(PyObject* module, PyObject* args) {
+  PyObject *to, *from;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "O!O!:move_function", lane.function, &to,
+                        lane.function, &from))
+    return NULL;
+  lane_function *target = (lane_function*)to, *source = (lane_function*)from;
+  if (target->call != call_nothing) {
+    lane_call_error("move_function: to: expected one without code");
+    return NULL;
+  }
+  target->call = source->call;
+  target->handle = source->handle;
+  target->object = source->object;
+  target->keep = source->keep;
+  source->call = call_nothing;
+  source->handle = NULL;
+  source->object = NULL;
+  source->keep = NULL;
+  Py_RETURN_NONE;
+}
+
+/* A class derived in C: those derived in Python are called by a slower way. */
+static PyObject* function_class(PyObject* module, PyObject* arg) {
+  (void)module;
+  const char* name = PyUnicode_AsUTF8AndSize(arg, NULL);
+  char* kept = name ? PyMem_Malloc(strlen(name) + 1) : NULL; /* by the class */
+  if (kept == NULL) return name ? PyErr_NoMemory() : NULL;
+  memcpy(kept, name, strlen(name) + 1);
+  PyType_Slot slots[] = {{Py_tp_new, empty_function}, {0}};
+  PyType_Spec spec = {
+      kept, sizeof(lane_function), 0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_VECTORCALL,
+      slots};
+  PyObject* bases = PyTuple_Pack(1, lane.function);
+  PyObject* made = bases ? PyType_FromSpecWithBases(&spec, bases) : NULL;
+  Py_XDECREF(bases);
+  return made;
+}
+
+bool lane_function_is_plain(PyTypeObject* class) {
+  PyObject* size = PyObject_GetAttrString((PyObject*)class, "__basicsize__");
+  bool plain =
+      size != NULL && PyLong_AsLong(size) == (long)sizeof(lane_function);
+  Py_XDECREF(size);
+  PyErr_Clear();
+  return plain;
+}
+
+static PyMethodDef module_functions[] = {
+    {"function_class", function_class, METH_O,
+     "function_class(name, /)\n--\n\n"
+     "Make a class derived from Function, for a dialect."},
+    {"move_function", move_function, METH_VARARGS,
+     "move_function(to, from, /)\n--\n\n"
+     "Move the code of a function into one that has none."},
+    {0}};
+
+int lane_function_class_init(PyObject* module) {
+  return PyModule_AddFunctions(module, module_functions);
+}
