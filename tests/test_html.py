@@ -215,6 +215,13 @@ def test_rows_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> N
     data = page_of(vmfb.open(DATA / "vmfb" / "many_300.vmfb")).data
     assert len(data["exports"]) == 2
     assert "298 of 300 exported functions. fnabi inspect shows them all." in data["left_out"]
+    assert data["functions"][0] == 300
+    module = vmfb.open(DATA / "vmfb" / "rodata_mixed.vmfb")
+    storage = page_of(module).data["storage"]
+    shown = sum(each["size"] for each in storage["segments"])
+    assert shown + sum(storage["parts"].values()) == module.layout.file_size
+    broken = page_of(vmfb.open(DATA / "vmfb" / "raw_v0.vmfb")).data
+    assert (len(broken["checks"]), broken["errors"]) == (2, 3)
 
 
 def test_texts_beyond_the_limit_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:

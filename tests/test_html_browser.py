@@ -427,6 +427,20 @@ def test_landmarks_and_names(name: str, browser: Browser) -> None:
     assert captions
 
 
+def test_a_phone_has_the_roles_of_a_table(browser: Browser) -> None:
+    """Browsers take the roles of tables away where their parts are shown as blocks."""
+    found = {}
+    for width in (DESKTOP, PHONE):
+        browser.open(page("std_llvmcpu"), width)
+        nodes = browser.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+        roles = [each["role"]["value"] for each in nodes if "role" in each]
+        found[width] = {
+            role: roles.count(role) for role in ("table", "row", "rowheader", "cell", "tab", "main")
+        }
+    expected = {"table": 1, "row": 4, "rowheader": 3, "cell": 9, "tab": 6, "main": 1}
+    assert found == {DESKTOP: expected, PHONE: expected}
+
+
 CONTRASTS = """
   const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
   function numbers(colour) {
@@ -571,6 +585,10 @@ def test_a_large_module_is_quick(browser: Browser, tmp_path: Path) -> None:
     )
     assert browser.texts(".status") == ["111 of 2,000 functions"]
     assert elapsed < 1000
+    marked = "return [...CSS.highlights.get('search')].length"
+    assert browser.run(marked) == 100
+    browser.one(".more").click()
+    assert browser.run(marked) == 111
     browser.all("[role=tab]")[1].click()
     assert "Constants of equal elements 99.0 MiB 99%" in browser.one("figcaption").text
     assert len(browser.names()) == 0

@@ -2,29 +2,28 @@
 // The page about a compiled module.
 
 const functions = functionTable();
-const bad = data.checks.filter(([severity]) => severity === "error" || severity === "unsafe").length;
 const targets = data.needs.targets.flatMap((each) => each.executables.map((one) => `${each.device} ${one.format}`));
 const scopes = new Set(data.needs.parameters.map((each) => each.name));
 const needed = targets.length + data.needs.executables.length + scopes.size + data.needs.transients.length;
 
 const shownTabs = tabs("Parts of the module", [
-  { id: "functions", title: "Functions", count: data.exports.length, content: () => functions.nodes },
+  { id: "functions", title: "Functions", count: data.functions[0], content: () => functions.nodes },
   { id: "storage", title: "Storage", count: data.storage.segments.length, content: storagePanel },
   (needed > 0 || data.needs.problem) && { id: "needs", title: "Needs", count: needed, content: needsPanel },
   data.imports.length > 0 && { id: "imports", title: "Imports", count: data.imports.length, content: importsPanel },
-  { id: "checks", title: "Checks", count: data.checks.length, alarm: bad > 0, content: checksPanel },
+  { id: "checks", title: "Checks", count: data.checks.length, alarm: data.errors > 0, content: checksPanel },
   { id: "details", title: "Details", content: detailsPanel },
 ]);
 
 showPage(
   `${data.file || data.name} - fnabi`,
   pageHeader("Compiled module", h("bdi", data.file || data.name), null, [
-    ["Functions", grouped(data.exports.length)],
+    ["Functions", grouped(data.functions[0])],
     ["File", bytes(data.file_size)],
     ["Targets", targets.length > 0 && [...new Set(targets)].map((each) => h("div", each))],
     ["Parameters", scopes.size > 0 && grouped(scopes.size)],
     ["Loads in", data.loaded_by],
-    ["Checks", bad > 0 ? h("span.error", counted(bad, "error")) : h("span.good", "no errors")],
+    ["Checks", data.errors > 0 ? h("span.error", counted(data.errors, "error")) : h("span.good", "no errors")],
   ].filter(([, value]) => value !== false)),
   shownTabs.nodes,
 );

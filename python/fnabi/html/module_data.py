@@ -14,6 +14,7 @@ from fnabi.needs import Executable, Parameter, Target
 from fnabi.rodata import RodataSegment
 from fnabi.vmfb import Export, Module
 from fnabi.vmfb_facts import flag_names, place_of, span_count, texts_of
+from fnabi.vmfb_records import Finding
 
 __all__ = ["head_data", "module_data"]
 
@@ -44,7 +45,7 @@ def module_data(module: Module) -> tuple[dict[str, Any], list[str]]:
         "types": kept.texts(kept.rows(module.types, "types", "fnabi inspect --json has all.")),
         "storage": _storage(module, kept),
         "needs": _needs(module, kept),
-        "checks": list(_checks(module, kept)),
+        **_checks(module, kept),
     }
     return data | {"left_out": kept.all_left_out()}, blocks
 
@@ -189,9 +190,10 @@ def _storage(module: Module, kept: Kept) -> dict[str, Any]:
     code = len(module.bytecode)
     tables = max(0, layout.flatbuffer_size - code - embedded)
     rest = max(0, layout.file_size - layout.flatbuffer_size - external)
+    left_out = sum(each.size for each in module.rodata[len(segments) :])
     return {
         "segments": [_segment(each, kept) for each in segments],
-        "parts": {"bytecode": code, "tables": tables, "rest": rest},
+        "parts": {"bytecode": code, "tables": tables, "rest": rest, "left_out": left_out},
         "zeroed": [each.byte_size for each in module.rwdata],
     }
 
@@ -290,14 +292,18 @@ def _parameter(parameter: Parameter, kept: Kept) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------ checks
 
 
-def _checks(module: Module, kept: Kept) -> Iterator[list[str]]:
-    """Yield the severity, the code and the text of each finding."""
-    for skipped in module.skipped:
-        yield ["skipped", skipped.code, kept.text(str(skipped).partition(": ")[2])]
+def _checks(module: Module, kept: Kept) -> dict[str, Any]:
+    """Return the severity, the code and the text of each finding, and the number of errors."""
     try:
         findings = module.check()
     except FormatError as problem:
-        yield ["error", problem.code, kept.text(str(problem))]
-        return
-    for each in kept.rows(findings, "findings", "fnabi verify shows all."):
-        yield [each.severity, each.code, kept.text(str(each).partition(": ")[2])]
+        findings = [Finding(problem.code, problem.offset, problem.path, problem.reason, "error")]
+    rows: list[tuple[str, Finding]] = [("skipped", each) for each in module.skipped]
+    rows += [(each.severity, each) for each in findings]
+    return {
+        "checks": [
+            [severity, each.code, kept.text(str(each).partition(": ")[2])]
+            for severity, each in kept.rows(rows, "findings", "fnabi verify shows all.")
+        ],
+        "errors": sum(severity in ("error", "unsafe") for severity, _ in rows),
+    }

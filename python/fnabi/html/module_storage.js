@@ -24,6 +24,7 @@ function picture(segments, parts) {
   const small = new Map();
   for (const each of boxes.splice(DRAWN)) small.set(each.part, (small.get(each.part) || 0) + each.size);
   for (const [part, size] of small) boxes.push({ part, size, title: `other ${PARTS[part].toLowerCase()}` });
+  boxes.push({ part: "constant", size: parts.left_out, title: "segments that this page leaves out" });
   for (const part of ["bytecode", "tables", "rest"]) boxes.push({ part, size: parts[part], title: PARTS[part] });
   const order = Object.keys(PARTS);
   const shown = boxes.filter((each) => each.size > 0).sort((one, other) => order.indexOf(one.part) - order.indexOf(other.part));

@@ -3,7 +3,8 @@
 
 const CHUNK = 100;
 
-// A table of `rows`.
+// A table of `rows`. Its elements have their roles by name, since a narrow screen shows them as
+// blocks, which takes the roles away.
 //
 // columns   { title, cell(row), key(row), numeric, wide }; `key` makes a column sortable, the
 //           first column is the head of its row, a wide one has a line of its own on a phone
@@ -16,20 +17,21 @@ function dataTable({ label, noun, rows, columns, text, filters = [], detail, anc
   const entries = rows.map((row, index) => ({ row, index, text: null, body: null }));
   let order = null; // the column and the direction of sorting
   let found = entries;
+  let words = []; // of the search
   let rendered = 0;
 
-  const table = h("table", { class: detail ? "data opens" : "data" });
+  const table = h("table", { class: detail ? "data opens" : "data", role: "table" });
   const caption = h("caption.hidden", label);
-  const head = h("tr");
+  const head = h("tr", { role: "row" });
   const status = h("p.status", { role: "status" });
   const more = h("button.more", { type: "button", onclick: () => render(CHUNK) });
-  table.append(caption, h("thead", head));
+  table.append(caption, h("thead", { role: "rowgroup" }, head));
 
   const heads = columns.map((column) => {
     const title = column.key
       ? h("button", { type: "button", onclick: () => sortBy(column) }, column.title, h("span.order"))
       : column.title;
-    const cell = h("th", { scope: "col", class: column.numeric ? "numeric" : null }, title);
+    const cell = h("th", { scope: "col", role: "columnheader", class: column.numeric ? "numeric" : null }, title);
     if (column.key) cell.setAttribute("aria-sort", "none");
     head.append(cell);
     return cell;
@@ -103,20 +105,20 @@ function dataTable({ label, noun, rows, columns, text, filters = [], detail, anc
     return missing || (order.down ? -less : less) || one.index - other.index;
   }
 
-  function matches(entry, words) {
+  function matches(entry) {
     if (entry.text === null) entry.text = text(entry.row).toLowerCase();
     return words.every((word) => entry.text.includes(word));
   }
 
   function update() {
-    const words = box ? box.value.toLowerCase().split(/\s+/).filter(Boolean) : [];
+    words = box ? box.value.toLowerCase().split(/\s+/).filter(Boolean) : [];
     const wanted = [...pressed].filter((filter) => !filter.hides);
     const off = hidden.filter((filter) => !pressed.has(filter));
     const shownAtAll = entries.filter(({ row }) => !off.some((filter) => filter.test(row)));
     found = shownAtAll.filter(
       (entry) =>
         (wanted.length === 0 || wanted.some((filter) => filter.test(entry.row))) &&
-        (words.length === 0 || matches(entry, words)),
+        (words.length === 0 || matches(entry)),
     );
     if (order) found = [...found].sort(compare);
     for (const body of [...table.tBodies]) body.remove();
@@ -124,7 +126,6 @@ function dataTable({ label, noun, rows, columns, text, filters = [], detail, anc
     render(CHUNK);
     const all = counted(shownAtAll.length, ...noun);
     status.textContent = found.length === shownAtAll.length ? all : `${grouped(found.length)} of ${all}`;
-    highlight(words);
   }
 
   function render(count) {
@@ -133,6 +134,7 @@ function dataTable({ label, noun, rows, columns, text, filters = [], detail, anc
     rendered += bodies.length;
     const left = found.length - rendered;
     more.hidden = left === 0;
+    highlight();
     more.textContent = `Show ${grouped(Math.min(left, CHUNK))} more of ${grouped(left)}`;
   }
 
@@ -142,10 +144,11 @@ function dataTable({ label, noun, rows, columns, text, filters = [], detail, anc
     const cells = columns.map((column, index) => {
       const content = column.cell(row);
       const attributes = { class: column.numeric ? "numeric" : column.wide ? "wide" : null, "data-title": column.title };
-      if (index > 0) return h("td", attributes, content);
-      return h("th", { scope: "row", ...attributes }, detail ? toggleOf(entry, content) : content);
+      if (index > 0) return h("td", { role: "cell", ...attributes }, content);
+      return h("th", { scope: "row", role: "rowheader", ...attributes }, detail ? toggleOf(entry, content) : content);
     });
-    entry.body = h("tbody", { onclick: detail && ((event) => openByClick(event, entry)) }, h("tr", cells));
+    const onclick = detail && ((event) => openByClick(event, entry));
+    entry.body = h("tbody", { role: "rowgroup", onclick }, h("tr", { role: "row" }, cells));
     return entry.body;
   }
 
@@ -172,8 +175,8 @@ function dataTable({ label, noun, rows, columns, text, filters = [], detail, anc
       const name = entry.toggle.textContent;
       entry.opened = h(
         "tr.detail",
-        { id: entry.id, onkeydown: (event) => closeByKey(event, entry) },
-        h("td", { colspan: columns.length }, h("div.detail", { role: "region", "aria-label": name }, detail(entry.row))),
+        { id: entry.id, role: "row", onkeydown: (event) => closeByKey(event, entry) },
+        h("td", { colspan: columns.length, role: "cell" }, h("div.detail", { role: "region", "aria-label": name }, detail(entry.row))),
       );
       entry.body.append(entry.opened);
     }
@@ -231,23 +234,11 @@ function dataTable({ label, noun, rows, columns, text, filters = [], detail, anc
   }
 
   // Mark the words in the heads of rows, where the browser can.
-  function highlight(words) {
+  function highlight() {
     if (!text || typeof Highlight === "undefined") return;
     CSS.highlights.delete("search");
-    const ranges = [];
-    for (const name of words.length ? table.querySelectorAll("tbody th .name") : []) {
-      for (const node of name.childNodes) {
-        if (node.nodeType !== Node.TEXT_NODE) continue;
-        for (const word of words) {
-          const at = node.data.toLowerCase().indexOf(word);
-          if (at < 0 || at + word.length > node.data.length) continue;
-          const range = new Range();
-          range.setStart(node, at);
-          range.setEnd(node, at + word.length);
-          ranges.push(range);
-        }
-      }
-    }
+    const names = words.length ? [...table.querySelectorAll("tbody th .name")] : [];
+    const ranges = names.flatMap((name) => words.map((word) => rangeOf(name, word)).filter(Boolean));
     if (ranges.length) CSS.highlights.set("search", new Highlight(...ranges));
   }
 
@@ -260,6 +251,27 @@ function dataTable({ label, noun, rows, columns, text, filters = [], detail, anc
     status,
   );
   return { nodes: [tools || status, table, more], openAnchor };
+}
+
+// The first place of a word in an element, whose text may be in several nodes.
+function rangeOf(element, word) {
+  const whole = element.textContent;
+  const start = whole.toLowerCase().indexOf(word);
+  if (start < 0 || whole.toLowerCase().length !== whole.length) return null;
+  const range = new Range();
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  let at = 0;
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    const end = at + node.data.length;
+    if (at <= start && start < end) range.setStart(node, start - at);
+    if (start + word.length <= end) {
+      range.setEnd(node, start + word.length - at);
+      return range;
+    }
+    at = end;
+  }
+  return null;
 }
 
 // Keep the open row in the address, so that a link shows it.
