@@ -270,11 +270,18 @@ def test_arrays_of_elements_without_a_name() -> None:
     assert context.packed.startswith("<VmVariantList(1): [HalBufferView(")
 
 
-def test_an_asynchronous_function_is_refused() -> None:
-    function = Named(None)
-    function.reflection = {"iree.abi.model": "coarse-fences"}
-    with pytest.raises(CallError, match="function is asynchronous"):
-        Invoker(Context(ints()), DEVICE, function)
+def test_an_asynchronous_function_gets_fences() -> None:
+    config = rt.Config("local-task")
+    context = rt.SystemContext(config=config)
+    path = Path(__file__).parent / "data" / "vmfb" / "async_fences.vmfb"
+    module = rt.VmModule.mmap(config.vm_instance, str(path))
+    context.add_vm_module(module)
+    plus = Invoker(context.vm_context, config.device, module.lookup_function("plus"))
+    x = np.arange(3, dtype=np.float32)
+    assert plus(x, x).tolist() == [0, 2, 4]
+    assert plus(input0=x, input1=x).tolist() == [0, 2, 4]
+    with pytest.raises(CallError, match=r"argument 2: surplus"):
+        plus(x, x, x)
 
 
 def test_too_many_results() -> None:

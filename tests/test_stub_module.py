@@ -172,7 +172,7 @@ def test_nothing_is_left_out_silently(tmp_path: Path) -> None:
         assert sum("has a description that is malformed" in each for each in stub.notices) > 5
         assert "bad_blank" in stub.text, format
     for format, stub in stubs(MODULES / "async_fences.vmfb"):
-        assert len(stub.notices) == (5 if format == "python" else 0)
+        assert stub.notices == (), format
     fences = text_of("c-header", MODULES / "async_fences.vmfb")
     assert "iree_hal_fence_t* wait_fence,\n    iree_hal_fence_t* signal_fence," in fences
     stub = FORMATS["c-header"](vmfb.open(MODULES / "abi_records.vmfb"), "m")
@@ -250,6 +250,22 @@ def test_client_checks_arguments(tmp_path: Path) -> None:
             f"Classifier.normalize: argument 'input1': expected float32, got {kind}"
         )
     assert model.normalize(bytes_.view(np.int8), np.float32(2)).shape == (2, 64)
+
+
+def test_client_of_asynchronous_functions(tmp_path: Path) -> None:
+    pytest.importorskip("iree.runtime")
+    path = DATA / "bytecode_types" / "torch_mlp@3.13.0@vmvx.vmfb"
+    generated = imported(write(tmp_path, "c.py", text_of("python", path)))
+    assert generated.Mlp.ASYNCHRONOUS == ["main$async"]
+    model = generated.Mlp(path)
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    assert model.main_async(x).tolist() == model.main(x).tolist()
+    with pytest.raises(CallError, match=r"^Mlp.main\$async: argument 0: expected float32\[\?x4\]"):
+        model.main_async(x[0])
+    fences = imported(write(tmp_path, "f.py", text_of("python", MODULES / "async_fences.vmfb")))
+    plus = fences.Module(MODULES / "async_fences.vmfb").plus
+    one = np.ones(3, np.float32)
+    assert plus(one, one).tolist() == [2.0, 2.0, 2.0]
 
 
 def test_client_of_another_module(tmp_path: Path) -> None:

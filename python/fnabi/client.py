@@ -12,7 +12,7 @@ Arguments and results are checked: an array has exactly the dtype and the dims o
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -33,7 +33,9 @@ from fnabi.types import (
     Type,
 )
 
-__all__ = ["Client"]
+__all__ = ["Client", "without_fences"]
+
+_FENCES = 2
 
 
 class Client:
@@ -54,7 +56,10 @@ class Client:
     """
 
     SIGNATURES: ClassVar[Mapping[str, Signature]] = {}
-    """The signature of each function, by its name in the module."""
+    """The signature of each function, by its name in the module; without fences."""
+
+    ASYNCHRONOUS: ClassVar[Collection[str]] = ()
+    """The names of the asynchronous functions. A call of one waits until it is done."""
 
     DRIVER: ClassVar[str] = "local-task"
     """The driver of the device that the module was compiled for."""
@@ -82,7 +87,11 @@ class Client:
         self._context = context
         self._invokers = {
             name: Invoker(
-                context.vm_context, config.device, module.lookup_function(name), signature
+                context.vm_context,
+                config.device,
+                module.lookup_function(name),
+                signature,
+                name in self.ASYNCHRONOUS,
             )
             for name, signature in self.SIGNATURES.items()
         }
@@ -94,14 +103,13 @@ class Client:
                 where = f"{type(self).__name__}: {os.fspath(path)}"
                 if name not in exports:
                     raise CallError(f"{where}: no function is named {name!r}")
+                export = exports[name]
                 try:
-                    found: Signature | None = exports[name].signature
+                    found: Signature | None = without_fences(export)
                 except FormatError:
                     found = None
-                if found is None or (found.inputs, found.results) != (
-                    expected.inputs,
-                    expected.results,
-                ):
+                is_async = name in self.ASYNCHRONOUS
+                if found != expected or export.is_async != is_async:
                     raise CallError(
                         f"{where}: {name}: expected the signature {expected}, got"
                         f" {found or 'a malformed one'}; generate the client again"
@@ -119,6 +127,15 @@ class Client:
         for index, (type_, value) in enumerate(zip(results, values, strict=True)):
             _check(type_, value, f"{where}: result {_label(type_, index)}")
         return result
+
+
+def without_fences(export: vmfb.Export) -> Signature:
+    """Return the signature of a function, for an asynchronous one without its two fences."""
+    signature = export.signature
+    inputs = signature.inputs
+    if export.is_async and export.source in ("bytecode", "cconv"):
+        inputs = inputs[:-_FENCES]
+    return Signature(inputs, signature.results)
 
 
 def _label(type_: Type, index: int) -> str:

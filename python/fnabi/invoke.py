@@ -74,26 +74,35 @@ class Invoker:
     Arguments are converted as by `iree_abi.flatten`, results as by `iree_abi.unflatten`. NumPy
     arrays, device arrays and buffer views are passed as buffer views. Resulting buffer views
     become NumPy arrays, of bool if the signature states it. Without a signature, each value is
-    converted by its own type, and several results become a tuple.
+    converted by its own type, and several results become a tuple. An asynchronous function gets
+    its two fences, and a call waits for the second.
 
     Args:
         context: The ``VmContext`` that the function's module is loaded into.
         device: The ``HalDevice`` on which arrays are allocated.
         function: The ``VmFunction``.
-        signature: The signature; by default that of the function's reflection attributes.
+        signature: The signature, without fences; by default that of the function's reflection
+            attributes.
+        is_async: Whether the function is asynchronous; by default what its reflection attributes
+            say.
 
     Raises:
         FormatError: If the function's own signature is malformed.
-        CallError: If the function is asynchronous, because it needs fences as extra arguments.
 
     """
 
     def __init__(
-        self, context: Any, device: Any, function: Any, signature: Signature | None = None
+        self,
+        context: Any,
+        device: Any,
+        function: Any,
+        signature: Signature | None = None,
+        is_async: bool | None = None,
     ) -> None:
         reflection = function.reflection
-        if reflection.get("iree.abi.model") == "coarse-fences":
-            raise CallError("Invoker: the function is asynchronous; expected a synchronous one")
+        if is_async is None:
+            is_async = reflection.get("iree.abi.model") == "coarse-fences"
+        self._is_async = is_async
         self._context = context
         self._function = function
         self._marshaller = Marshaller(device)
@@ -117,7 +126,10 @@ class Invoker:
         flat = iree_abi.flatten(signature, args, kwargs)
         inputs = marshaller.pack(signature.inputs, flat)
         outputs = marshaller.new_list(len(signature.results))
+        done = marshaller.push_fences(inputs) if self._is_async else None
         self._context.invoke(self._function, inputs, outputs)
+        if done is not None:
+            done.wait()
         if self.signature is None:
             values = marshaller.unpack((_UNKNOWN,) * len(outputs), outputs)
             return None if not values else values[0] if len(values) == 1 else tuple(values)
@@ -158,6 +170,16 @@ class Marshaller:
     def new_list(self, capacity: int) -> Any:
         """Make an empty list of the runtime."""
         return self._runtime.VmVariantList(capacity)
+
+    def push_fences(self, packed: Any) -> Any:
+        """Push the fences of an asynchronous call and return the one that it signals at its end.
+
+        The other one, for which the call waits, is signalled already.
+        """
+        done = self._runtime.HalFence.create_at(self._device.create_semaphore(0), 1)
+        packed.push_ref(self._runtime.HalFence(0))
+        packed.push_ref(done)
+        return done
 
     def pack(self, types: Sequence[Type], values: Sequence[Any]) -> Any:
         """Make a list of the runtime from one value per type."""

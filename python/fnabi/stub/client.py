@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from fnabi import __version__
+from fnabi.client import without_fences
 from fnabi.errors import CallError
 from fnabi.names import Names, identifier
-from fnabi.stub.code import Stub, docstring, function, indented, literal, location, remark
+from fnabi.stub.code import Stub, docstring, function, indented, listing, literal, location, remark
 from fnabi.stub.hints import RESERVED, imports_of
 from fnabi.stub.interface import Entry, Value, driver, read
 from fnabi.types import (
@@ -26,7 +27,9 @@ from fnabi.vmfb import Module
 
 __all__ = ["client"]
 
-_OWN = frozenset(("Client", "types", "SIGNATURES", "DRIVER", "_call", "_check_functions"))
+_OWN = frozenset(
+    ("Client", "types", "SIGNATURES", "DRIVER", "ASYNCHRONOUS", "_call", "_check_functions")
+)
 
 
 def client(module: Module, path: str, *, output: str | None = None) -> Stub:
@@ -40,14 +43,8 @@ def client(module: Module, path: str, *, output: str | None = None) -> Stub:
     """
     interface = read(module, path, RESERVED | _OWN)
     notices = list(interface.omitted)
-    called: list[Entry] = []
-    for entry in interface.entries:
-        if entry.export.is_async:
-            notices.append(
-                f"{literal(entry.export.name)} is asynchronous, and the client has no fences"
-            )
-        else:
-            called.append(entry)
+    called = interface.entries
+    asynchronous = [entry.export.name for entry in called if entry.export.is_async]
     scope = Names(reserved=RESERVED | _OWN)
     name = scope.add(_class_name(interface.name), "Module")
     structures = _Structures(scope)
@@ -68,6 +65,7 @@ def client(module: Module, path: str, *, output: str | None = None) -> Stub:
         "    SIGNATURES = {",
         *indented(indented(line for entry in called for line in _signature(entry))),
         "    }",
+        *(["", *indented(listing("ASYNCHRONOUS", asynchronous))] if asynchronous else []),
         *indented(methods),
     ]
     if notices or interface.internal:
@@ -98,7 +96,7 @@ def _class_name(name: str) -> str:
 
 
 def _signature(entry: Entry) -> list[str]:
-    signature = entry.export.signature
+    signature = without_fences(entry.export)
 
     def side(values: tuple[Type, ...]) -> list[str]:
         if not values:

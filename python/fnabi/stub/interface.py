@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
+from fnabi.client import without_fences
 from fnabi.errors import FormatError
 from fnabi.names import Names
 from fnabi.stub.code import literal
@@ -14,7 +15,6 @@ from fnabi.vmfb import Export, Module
 __all__ = ["Entry", "Interface", "Value", "driver", "parameter_scopes", "read"]
 
 _INTERNAL = ("__init", "__deinit", "__notify")
-_FENCES = 2
 
 
 class Value(NamedTuple):
@@ -129,10 +129,8 @@ def parameter_scopes(module: Module) -> tuple[str, ...]:
 
 
 def _entry(export: Export, identifier: str, reserved: frozenset[str]) -> Entry:
-    signature = export.signature
+    signature = without_fences(export)
     inputs, results = signature.inputs, signature.results
-    if export.is_async and export.source in ("bytecode", "cconv"):
-        inputs = inputs[:-_FENCES]
     scope = Names(reserved=reserved)
     return Entry(
         export,
