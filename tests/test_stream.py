@@ -222,6 +222,89 @@ def test_tensors_of_results(framework: Any) -> None:
         pass
 
 
+def test_row_maps_run_in_one_environment(framework: Any) -> None:
+    dll, kind = framework
+    seen = []
+    outer = stream_now()
+    see = lambda *_: seen.append(stream_now())  # noqa: E731
+    apply = plain().apply
+    asked = ctypes.c_int.in_dll(dll, "asked")
+    before = asked.value
+    rows = 5000  # more than one block
+    apply.map(fnabi.Function(see), [kind() for _ in range(rows)])
+    assert seen == [33] * rows
+    assert (asked.value - before, stream_now()) == (1, outer)
+    seen.clear()
+    apply.map(fnabi.Function(see), [1, 2], kind())  # the same tensor in each row
+    apply.map(fnabi.Function(see), [1, [kind()]])  # not in the first row
+    assert seen == [33, 33, outer, outer]
+
+    def fail(row: int, *_: object) -> None:
+        see()
+        if row == 3:
+            raise KeyError("k")
+
+    with pytest.raises(KeyError) as caught:
+        apply.map(fnabi.Function(fail), [1, 2, 3, 4], kind())
+    assert (caught.value.row, seen[-1], stream_now()) == (2, 33, outer)
+    ctypes.c_int.in_dll(dll, "fail_stream").value = 1
+    called = len(seen)
+    with pytest.raises(CallError, match="did not say which stream is current"):
+        apply.map(fnabi.Function(see), [1, 2], kind())
+    assert (len(seen), stream_now()) == (called, outer)
+
+
+def test_tensors_of_row_maps(framework: Any) -> None:
+    dll, kind = framework
+    ctypes.c_int.in_dll(dll, "device_type").value = 1
+    ctypes.c_int.in_dll(dll, "device_id").value = 0
+    allocated = ctypes.c_int.in_dll(dll, "allocated")
+    before = allocated.value
+    made = lib().alloc_like.map([kind(), kind()])
+    assert allocated.value == before + 2
+    assert (made[0], made.tolist(), made[1:].tolist()) == (1002, [1002, 1002], [1002])
+    assert repr(made) == "AnyArray([1002, 1002])"
+    made = lib().alloc_like.map([np.zeros(2), np.zeros(3)])
+    assert allocated.value == before + 2
+    assert [type(each) for each in made] == [fnabi.Tensor] * 2
+    tensors = [kind(), kind()]
+    assert all(a is b for a, b in zip(plain().first.map(tensors), tensors, strict=True))
+    with fnabi.use_tensors(fnabi.Tensor):
+        made = plain().first.map(tensors)
+    assert [type(each) for each in made] == [fnabi.Tensor] * 2
+    with fnabi.use_tensors(kind):
+        made = plain().first.map([np.zeros(5)])
+    assert made.tolist() == [1005]
+    apply = plain().apply
+    inner = fnabi.Function(lambda x: type(x) is kind)
+    assert apply.map(inner, tensors).tolist() == [True, True]
+
+
+def test_row_maps_of_read_only_arrays() -> None:
+    array = np.arange(3.0)
+    array.flags.writeable = False
+    first = fnabi.load_module(interop_library("c_plain"))["first"]
+    for rows in ([array, array], [array], [np.zeros(3), array]):
+        with pytest.raises(CallError, match="read-only"):
+            first.map(rows)
+    first.allow_read_only = True
+    try:
+        assert len(first.map([array, array])) == len(first.map([array, 1])) == 2
+    finally:
+        first.allow_read_only = False
+
+
+def test_torch_in_row_maps() -> None:
+    torch = pytest.importorskip("torch")
+    given = [torch.arange(float(n)) for n in range(1, 4)]
+    made = lib().alloc_like.map(given)
+    assert [type(each) for each in made] == [torch.Tensor] * 3
+    assert [each.shape for each in made.tolist()] == [(1,), (2,), (3,)]
+    assert [each.data_ptr() for each in plain().first.map(given)] == [
+        each.data_ptr() for each in given
+    ]
+
+
 def test_torch() -> None:
     torch = pytest.importorskip("torch")
     first = plain().first

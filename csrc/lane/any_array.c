@@ -6,12 +6,14 @@
 typedef struct lane_any_array {
   PyObject_HEAD fnabi_any* data; /* owned values */
   Py_ssize_t size;
+  const struct fnabi_dl_exchange* exchange; /* see lane_exchange */
 } lane_any_array;
 
 PyObject* lane_any_array_new(Py_ssize_t size) {
   lane_any_array* self = PyObject_New(lane_any_array, lane.any_array);
   if (self == NULL) return NULL;
   self->size = 0;
+  self->exchange = NULL;
   self->data = (size_t)size > PY_SSIZE_T_MAX / sizeof(fnabi_any)
                    ? NULL
                    : PyMem_Calloc((size_t)size + 1, sizeof(fnabi_any));
@@ -29,6 +31,10 @@ fnabi_any* lane_any_array_data(PyObject* self) {
 
 Py_ssize_t lane_any_array_size(PyObject* self) {
   return ((lane_any_array*)self)->size;
+}
+
+void lane_any_array_keep_exchange(PyObject* self) {
+  ((lane_any_array*)self)->exchange = lane_exchange;
 }
 
 static PyObject* array_new(PyTypeObject* type, PyObject* args,
@@ -66,9 +72,15 @@ static Py_ssize_t array_length(PyObject* self) {
 
 static PyObject* array_item(PyObject* self, Py_ssize_t i) {
   lane_any_array* array = (lane_any_array*)self;
-  if (i >= 0 && i < array->size) return lane_from(array->data + i, false);
-  PyErr_SetString(PyExc_IndexError, "AnyArray index out of range");
-  return NULL;
+  if (i < 0 || i >= array->size) {
+    PyErr_SetString(PyExc_IndexError, "AnyArray index out of range");
+    return NULL;
+  }
+  const struct fnabi_dl_exchange* outer = lane_exchange;
+  lane_exchange = array->exchange;
+  PyObject* value = lane_from(array->data + i, false);
+  lane_exchange = outer;
+  return value;
 }
 
 static PyObject* array_subscript(PyObject* self, PyObject* key) {
@@ -88,6 +100,7 @@ static PyObject* array_subscript(PyObject* self, PyObject* key) {
   PyObject* part = lane_any_array_new(size);
   if (part == NULL) return NULL;
   fnabi_any* out = lane_any_array_data(part);
+  ((lane_any_array*)part)->exchange = array->exchange;
   for (Py_ssize_t i = 0; i < size; i++) {
     out[i] = array->data[begin + i * step];
     fnabi_any_retain(out + i);
@@ -112,10 +125,13 @@ static PyObject* array_tolist(PyObject* self, PyObject* unused) {
   (void)unused;
   lane_any_array* array = (lane_any_array*)self;
   PyObject* list = PyList_New(array->size);
+  const struct fnabi_dl_exchange* outer = lane_exchange;
+  lane_exchange = array->exchange;
   for (Py_ssize_t i = 0; list != NULL && i < array->size; i++) {
     PyObject* value = lane_from(array->data + i, false);
     if (value == NULL || PyList_SetItem(list, i, value) < 0) Py_CLEAR(list);
   }
+  lane_exchange = outer;
   return list;
 }
 

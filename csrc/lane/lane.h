@@ -283,6 +283,9 @@ fnabi_any lane_any_value(PyObject* any);      /* borrowed */
 PyObject* lane_any_array_new(Py_ssize_t size);
 fnabi_any* lane_any_array_data(PyObject* array);
 Py_ssize_t lane_any_array_size(PyObject* array);
+/* Makes the tensors of the array those of lane_exchange when Python gets them.
+ */
+void lane_any_array_keep_exchange(PyObject* array);
 
 /* ---------------------------------------------- container.c, array.c, map.c */
 

@@ -20,7 +20,8 @@ typedef struct column {
   Py_ssize_t size;
   Py_ssize_t filled; /* rows of the block that were converted */
   Py_buffer buffer;
-  char format; /* BUFFER: i u f b */
+  char format;         /* BUFFER: i u f b */
+  lane_arguments seen; /* in the value, or in the first row */
 } column;
 
 static void close_column(column* c) {
@@ -121,9 +122,14 @@ static Py_ssize_t fill_column(column* c, Py_ssize_t begin, Py_ssize_t end,
     return end - begin;
   }
   if (c->kind == COLUMN_ITEMS) {
-    for (Py_ssize_t i = begin; i < end; i++, out += stride)
-      if (own_item(c->object, i, out) < 0) return i - begin;
-    return end - begin;
+    lane_arguments rest = {.read_only = c->seen.read_only};
+    lane_arguments* outer = lane_converting;
+    Py_ssize_t i = begin;
+    lane_converting = begin == 0 ? &c->seen : &rest;
+    for (; i < end && own_item(c->object, i, out) == 0; i++, out += stride)
+      lane_converting = &rest;
+    lane_converting = outer;
+    return i - begin;
   }
   Py_ssize_t step = c->buffer.strides != NULL /* ctypes has none */
                         ? c->buffer.strides[0]
@@ -261,11 +267,35 @@ static Py_ssize_t call_rows(lane_function* self, const fnabi_any* args,
   return row;
 }
 
+typedef struct map_environment {
+  lane_environment environment;
+  bool entered;
+} map_environment;
+
+/* Enters the environment of all rows, as a call with the arguments of the first
+ * one does. */
+static int enter_map(const column* columns, Py_ssize_t width,
+                     map_environment* map) {
+  lane_arguments seen = {0};
+  for (Py_ssize_t k = 0; k < width; k++) {
+    const lane_arguments* of = &columns[k].seen;
+    if (of->exchange != NULL) seen.exchange = of->exchange;
+    if (of->device_exchange == NULL || seen.device_exchange != NULL) continue;
+    seen.device_exchange = of->device_exchange;
+    seen.device = of->device;
+  }
+  if (seen.exchange == NULL && lane_exchange == NULL && !lane_chosen.made)
+    return 0;
+  if (lane_environment_enter(&seen, &map->environment) < 0) return -1;
+  map->entered = true;
+  return 0;
+}
+
 /* A row that cannot be converted fails after the calls of the rows before it,
  * as in a loop. */
 static int map_block(lane_function* self, column* columns, Py_ssize_t width,
                      Py_ssize_t begin, Py_ssize_t end, fnabi_any* args,
-                     fnabi_any* results) {
+                     fnabi_any* results, map_environment* map) {
   Py_ssize_t good = end - begin;
   PyObject *type = NULL, *problem = NULL, *traceback = NULL;
   for (Py_ssize_t k = 0; k < width; k++) {
@@ -279,11 +309,13 @@ static int map_block(lane_function* self, column* columns, Py_ssize_t width,
     Py_XDECREF(traceback);
     PyErr_Fetch(&type, &problem, &traceback);
   }
-  Py_ssize_t row = call_rows(self, args, width, good, results);
+  Py_ssize_t row = -1;
+  if (begin != 0 || enter_map(columns, width, map) == 0)
+    row = call_rows(self, args, width, good, results);
   for (Py_ssize_t k = 0; k < width; k++)
     for (Py_ssize_t i = 0; i < columns[k].filled; i++)
       fnabi_any_release(args + i * width + k);
-  if (row < good) {
+  if (row < good) { /* the first of both exceptions */
     Py_XDECREF(type);
     Py_XDECREF(problem);
     Py_XDECREF(traceback);
@@ -292,20 +324,26 @@ static int map_block(lane_function* self, column* columns, Py_ssize_t width,
   } else {
     return 0;
   }
-  name_row(begin + row);
+  if (row >= 0) name_row(begin + row);
   return -1;
 }
 
 static PyObject* map(lane_function* self, PyObject* const* args,
                      Py_ssize_t width) {
   Py_ssize_t rows = -1, opened = 0;
+  map_environment environment = {.entered = false};
   PyObject* results = NULL;
   fnabi_any* block = NULL;
   column* columns = PyMem_Calloc((size_t)width + 1, sizeof *columns);
   if (columns == NULL) return PyErr_NoMemory();
   for (; opened < width; opened++) {
     column* c = &columns[opened];
-    if (open_column(args[opened], c) < 0) {
+    lane_arguments* outer = lane_converting;
+    c->seen.read_only = self->allow_read_only;
+    lane_converting = &c->seen;
+    int status = open_column(args[opened], c);
+    lane_converting = outer;
+    if (status < 0) {
       lane_function_name_argument(self, opened);
       goto end;
     }
@@ -341,9 +379,11 @@ static PyObject* map(lane_function* self, PyObject* const* args,
     Py_ssize_t last = rows - begin < most ? rows : begin + most;
     if (PyErr_CheckSignals() < 0 ||
         map_block(self, columns, width, begin, last, block,
-                  lane_any_array_data(results) + begin) < 0)
+                  lane_any_array_data(results) + begin, &environment) < 0)
       Py_CLEAR(results);
   }
+  if (results != NULL) lane_any_array_keep_exchange(results);
+  if (environment.entered) lane_environment_leave(&environment.environment);
   lane_error_end(left, results != NULL);
 end:
   while (opened-- > 0) close_column(&columns[opened]);

@@ -13,8 +13,9 @@ framework's environment, which is decided once, when its arguments are converted
 A tensor that comes back as it was passed is the same Python object. Tensors in lists, tuples and
 dicts count. Without such a tensor, fnabi allocates memory of the CPU, and results are
 `fnabi.Tensor`. `use_tensors` decides instead of the arguments; `use_raw_stream` and
-`use_torch_stream` set a stream for functions that get no tensor. Row maps (`fnabi.Function.map`)
-use none of this. Document: the stable C ABI of TVM-FFI, environment.
+`use_torch_stream` set a stream for functions that get no tensor. A row map (`fnabi.Function.map`)
+runs as a whole in the environment of its first row, and its `fnabi.AnyArray` gives tensors of that
+framework. Document: the stable C ABI of TVM-FFI, environment.
 """
 
 from __future__ import annotations
