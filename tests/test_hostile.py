@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import suppress
 from functools import cache
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import fnabi
 from callee import SOURCES, built, interop_library, tvm_ffi_folder
 from fnabi import CallError, LibraryError
+from sanitizers import check_grown, examples, resident
 
 ARRAY, MAP, LIST, DICT, STR = 71, 72, 75, 76, 65
 
@@ -111,6 +113,20 @@ def test_tags_and_headers_that_disagree(lib: fnabi.Library) -> None:
         with pytest.raises(CallError, match=f"^disagree_within: result: .*{text}"):
             lib.disagree_within(tag, own)
         lib.disagree_within.plain = False
+
+
+def test_what_disagrees_is_not_leaked(lib: fnabi.Library) -> None:
+    def refused(count: int) -> None:
+        for _ in range(count):
+            with suppress(CallError):
+                lib.disagree(STR, ARRAY)
+            with suppress(CallError):
+                lib.disagree.map([STR], ARRAY)
+
+    refused(1000)
+    before = resident()
+    refused(examples(50_000))
+    check_grown(before, 3 << 20)
 
 
 def test_the_reserved_result(lib: fnabi.Library) -> None:

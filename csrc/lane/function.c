@@ -1,4 +1,9 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dladdr */
+#endif
 #include "lane/function.h"
+
+#include <dlfcn.h>
 
 /* ----------------------------------------------------------------- Function */
 /* The function object of a symbol, which is called without a handle. */
@@ -191,7 +196,24 @@ bool lane_function_settle(fnabi_any* result, fnabi_any* refused) {
   return good;
 }
 
-void lane_function_refuse(lane_function* self, const fnabi_any* refused) {
+/* Releases a result whose type index is not that of its object, if that is an
+ * object beyond doubt: a library that is wrong about one of both may have put
+ * anything there, and to release what is no object is worse than to leak one. */
+static void release_refused(const fnabi_any* refused) {
+  const fnabi_object* object = refused->v_object;
+  if (!fnabi_any_is_object(refused) || object == NULL) return;
+  uint64_t strong = object->counts & UINT32_MAX, weak = object->counts >> 32;
+  void* deleter;
+  Dl_info library;
+  memcpy(&deleter, &object->deleter, sizeof deleter);
+  if (object->type_index < FNABI_INDEX_OBJECT || object->padding != 0 ||
+      strong == 0 || strong > INT32_MAX || weak == 0 || weak > INT32_MAX ||
+      (deleter != NULL && dladdr(deleter, &library) == 0))
+    return;
+  lane_release(refused->v_object);
+}
+
+static void raise_refused(lane_function* self, const fnabi_any* refused) {
   if (refused->type_index == FNABI_INDEX_UNCHANGED) {
     lane_function_error(self,
                         "the function returned the value that is reserved for "
@@ -211,6 +233,11 @@ void lane_function_refuse(lane_function* self, const fnabi_any* refused) {
       "the function returned type index %d with payload %p, which is no value "
       "of the ABI; the library may be built for another version of it",
       (int)refused->type_index, (void*)(uintptr_t)refused->v_bits);
+}
+
+void lane_function_refuse(lane_function* self, const fnabi_any* refused) {
+  raise_refused(self, refused);
+  release_refused(refused);
 }
 
 /* Adds the function to the text of a CallError about its result. */
@@ -287,7 +314,10 @@ PyObject* lane_function_run(lane_function* self, fnabi_any* args,
   if (status != 0) {
     lane_function_raise(self, status, args, count, failures);
     /* Some functions write a result even if they fail. */
-    if (lane_function_settle(&result, &refused)) fnabi_any_release(&result);
+    if (lane_function_settle(&result, &refused))
+      fnabi_any_release(&result);
+    else
+      release_refused(&refused);
   } else {
     answer = from_result(self, &result);
   }

@@ -67,7 +67,8 @@ PyObject* lane_function_run(lane_function* self, fnabi_any* args,
  * for a type index that is no value, or a view whose memory may be gone: then
  * the result becomes None, and *refused what it was. Does not need the GIL. */
 bool lane_function_settle(fnabi_any* result, fnabi_any* refused);
-/* Raises CallError for such a result. */
+/* Raises CallError for such a result, and releases what is an object for sure.
+ */
 void lane_function_refuse(lane_function* self, const fnabi_any* refused);
 
 /* Raises the reason why a call failed. `failures` is lane_foreign_failures

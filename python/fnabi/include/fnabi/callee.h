@@ -28,6 +28,8 @@
  *
  * The caller owns the arguments. They are valid until the call returns, and so
  * is everything they point to. The caller owns the result once it is returned.
+ * The tag of a result that is an object equals that in the object's header;
+ * a caller refuses another one, and may leak the object.
  *
  * C++ exceptions do not leave the function: each becomes an error whose message
  * is that of the exception.
