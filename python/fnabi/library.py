@@ -675,22 +675,21 @@ def runtime_path() -> str | None:
 
     The package is not imported.
     """
-    folders: list[str] = []
     try:
         spec = find_spec("tvm_ffi")
-        folders += (spec and spec.submodule_search_locations) or ()
     except ValueError:  # the package is being imported
-        pass
-    path = Path(_RUNTIME_FILE)
-    for folder in folders:
+        return None
+    if spec is None:
+        return None
+    for folder in spec.submodule_search_locations or ():
         path = Path(folder) / "lib" / _RUNTIME_FILE
         if path.exists():
             return str(path)
-    try:  # a module of another name may stand for the package
-        path = Path(str(distribution(_RUNTIME_PACKAGE).locate_file("tvm_ffi")))
+    try:  # another module stands for the package
+        folder = str(distribution(_RUNTIME_PACKAGE).locate_file("tvm_ffi"))
     except PackageNotFoundError:
         return None
-    path = path / "lib" / _RUNTIME_FILE
+    path = Path(folder) / "lib" / _RUNTIME_FILE
     return str(path) if path.exists() else None
 
 

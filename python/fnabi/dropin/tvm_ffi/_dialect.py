@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import Any, ClassVar
 
 from fnabi import _call, library
 from fnabi.errors import CallError
@@ -93,11 +93,12 @@ def _hashed(self: Any) -> int:
 class _ObjectMeta(ObjectType):
     """The class of the classes of objects. Functions count as objects."""
 
+    describe: ClassVar[Any]
+    """Returns what a record has, in the words of the original."""
+
     @property
     def __tvm_ffi_type_info__(cls) -> Any:
-        from fnabi.dropin.tvm_ffi._types import info_of
-
-        return info_of(cls.__fnabi_type__)
+        return cls.describe(cls.__fnabi_type__)
 
     def __instancecheck__(cls, instance: object) -> bool:
         if cls is Object and isinstance(instance, _call.Function):

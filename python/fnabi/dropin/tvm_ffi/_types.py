@@ -309,6 +309,9 @@ def info_of(record: TypeRecord) -> TypeInfo:
     return info
 
 
+type(Object).describe = staticmethod(info_of)
+
+
 def _type_index_to_type_info(type_index: int) -> TypeInfo | None:
     if type_index in _classes:
         info = _infos.get(type_index)

@@ -321,9 +321,9 @@ class Device:
 
 def device(device_type: str | int | DLDeviceType, index: int | None = None) -> Device:
     """Return a device of a type, or of a text such as ``"cuda:1"``."""
-    from fnabi.dropin.tvm_ffi import core
-
-    return core._CLASS_DEVICE(device_type, index)
+    made: Any = dialect.device
+    found: Device = made(device_type, index)
+    return found
 
 
 # ----------------------------------------------------------------------- shapes and texts
