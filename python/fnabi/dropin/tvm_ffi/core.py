@@ -27,6 +27,12 @@ from fnabi.dropin.tvm_ffi._types import (
     _type_cls_to_type_info,
     _type_index_to_type_info,
 )
+from fnabi.dropin.tvm_ffi._types import (
+    _lookup_type_attr as _lookup_type_attr,
+)
+from fnabi.dropin.tvm_ffi._types import (
+    _object_type_key_to_index as _object_type_key_to_index,
+)
 from fnabi.dropin.tvm_ffi._values import (
     Bytes,
     DataType,
