@@ -7,7 +7,14 @@ stable_abi = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 setup(
     package_dir={"": "python"},
-    packages=["fnabi", "fnabi.cli", "fnabi.dropin", "fnabi.html", "fnabi.stub"],
+    packages=[
+        "fnabi",
+        "fnabi.cli",
+        "fnabi.dropin",
+        "fnabi.dropin.tvm_ffi",
+        "fnabi.html",
+        "fnabi.stub",
+    ],
     package_data={
         "fnabi": ["py.typed", "*.pyi", "include/fnabi/*.h"],
         "fnabi.html": ["*.html", "*.css", "*.js"],
