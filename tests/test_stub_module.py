@@ -407,6 +407,28 @@ int main(void) {
     ]
 
 
+def test_calls_of_a_header(tmp_path: Path) -> None:
+    write(tmp_path, "registers.h", text_of("c-header", MODULES / "vm_sigs.vmfb"))
+    write(tmp_path, "asynchronous.h", text_of("c-header", MODULES / "async_fences.vmfb"))
+    source = DATA / "stub" / "calls.c"
+    flags = ["-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"]
+    command = [found("cc"), *flags, f"-I{tmp_path}", f"-I{source.parent}", source]
+    subprocess.run([*command, "-o", tmp_path / "calls"], check=True)
+    done = subprocess.run([tmp_path / "calls"], capture_output=True, text=True)
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "sigs.a_all i32:1 i64:2 f32:3.5 f64:4.5 ref i32:6",
+        "1 0.5 1.5 -7 8 out",
+        "sigs.a_all i32:1 i64:2 f32:3.5 f64:4.5 ref i32:6",
+        "0 0 0 1",
+        "module.plus view0 view1 fence fence",
+        "1 sum",
+        "module.plus view0 view1 fence fence",
+        "0 1",
+        "0 open, 0 live",
+    ]
+
+
 def test_functions_of_a_header() -> None:
     text = text_of("c-header", CLASSIFIER)
     assert (
