@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
+import shlex
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies
-from fnabi import vmfb
+from fnabi import decode_columns, encode_columns, iter_columns, vmfb
 from fnabi.cli import main
 from fnabi.cli.layout import columns, fold, wrap
-from fnabi.cli.screen import _meanings, one_line
+from fnabi.cli.parser import parser_of, whole_parser
+from fnabi.cli.screen import PALETTE, _meanings, one_line
+from fnabi.cli.verbs import VERBS, Verb
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "data"
@@ -155,3 +165,326 @@ def test_other_verbs_fit(width: int, shown) -> None:
         ["diff", "--lenient", folder / "std_llvmcpu@2.9.0.vmfb", folder / "std_llvmcpu.vmfb"],
     ):
         check_screen(shown(*argv, width=width), width, shown(*argv))
+
+
+# ------------------------------------------------------------------------------- a terminal
+
+
+class Seen(NamedTuple):
+    """What a command wrote to a terminal, and to standard output where that is a pipe."""
+
+    status: int
+    terminal: str
+    piped: str
+
+
+def on_terminal(
+    *argv: str | Path, lines: int = 24, width: int = 80, pipe: bool = False, **environment: str
+) -> Seen:
+    """Run the command with a terminal as its standard error, and output unless that is a pipe."""
+    pty = pytest.importorskip("pty")
+    fcntl = pytest.importorskip("fcntl")
+    termios = pytest.importorskip("termios")
+    main_end, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", lines, width, 0, 0))
+    output = tempfile.TemporaryFile()
+    started = subprocess.Popen(
+        [sys.executable, "-m", "fnabi", *argv],
+        stdin=subprocess.DEVNULL,
+        stdout=output if pipe else terminal,
+        stderr=terminal,
+        env=on_paper() | environment,
+    )
+    os.close(terminal)
+    shown = bytearray()
+    while True:
+        try:
+            more = os.read(main_end, 1 << 16)
+        except OSError:  # Linux has this for the end
+            break
+        if not more:
+            break
+        shown += more
+    os.close(main_end)
+    status = started.wait(60)
+    with output:
+        output.seek(0)
+        piped = output.read().decode()
+    return Seen(status, shown.decode().replace("\r\n", "\n"), piped)
+
+
+@pytest.mark.parametrize("width", [50, 80, 200])
+def test_a_terminal_shows_what_paper_does(width: int, shown) -> None:
+    """The width of a terminal and the variable COLUMNS fold alike; colours add nothing else."""
+    pytest.importorskip("rich")
+    for argv in (
+        ["inspect", CLASSIFIER],
+        ["inspect", "--function=dense", CLASSIFIER],
+        ["verify", CLASSIFIER, DATA / "vmfb" / "malformed" / "import_dup.vmfb"],
+        ["diff", CLASSIFIER, DATA / "vmfb" / "raw_v0.vmfb"],
+        ["decode", "I17!B6!d-1d5S3!t6U1!R7!O1!B1!"],
+        ["scan", DATA / "needs"],
+    ):
+        seen = on_terminal(*argv, width=width, PAGER="")
+        on_screen = shown(*argv, width=width)
+        assert _ESCAPES.sub("", seen.terminal) == on_screen
+        assert "\x1b[" in seen.terminal
+        assert on_terminal(*argv, width=width, PAGER="", NO_COLOR="1").terminal == on_screen
+        assert on_terminal(*argv, width=width, PAGER="", TERM="dumb").terminal == on_screen
+        assert shown(*argv, width=width, colour=True) == seen.terminal
+
+
+def test_colours_have_one_meaning(shown) -> None:
+    rich = pytest.importorskip("rich.style")
+    from rich.color import ColorSystem
+
+    def painted(text: str, meaning: str) -> str:
+        style = rich.Style.parse(PALETTE[meaning])
+        return style.render(text, color_system=ColorSystem.STANDARD)
+
+    text = shown("inspect", DATA / "vmfb" / "raw_v0.vmfb", colour=True)
+    assert f"{painted('float32', 'dtype')}[{painted('10x128x64', 'dim')}]" in text
+    assert painted("conv", "name") in text
+    assert painted("?", "unknown") in text
+    text = shown("diff", CLASSIFIER, DATA / "vmfb" / "raw_v0.vmfb", colour=True)
+    assert painted("breaking", "bad") in text
+    assert painted("widening", "good") in text
+    assert painted("incompatible", "bad") in text
+    text = shown("decode", "I17!B6!d-1d5S3!t6U1!R7!O1!B1!", colour=True)
+    assert f"({painted('float32', 'dtype')}[{painted('?x5', 'dim')}], " in text
+    assert f", {painted('?', 'unknown')}) -> " in text
+    text = shown("verify", CLASSIFIER, DATA / "vmfb" / "malformed" / "text.vmfb", colour=True)
+    assert f"{CLASSIFIER}: {painted('ok', 'good')}\n" in text
+    assert painted("error", "bad") in text
+
+
+@pytest.fixture
+def pager(tmp_path: Path) -> str:
+    """A pager that counts its lines."""
+    program = tmp_path / "a pager"
+    program.write_text('#!/bin/sh\necho "$1 $(wc -l) lines"\n')
+    program.chmod(0o755)
+    return f"{shlex.quote(str(program))} 'paged:'"
+
+
+def test_long_output_is_paged(pager: str, shown) -> None:
+    argv = ["inspect", DATA / "vmfb" / "many_300.vmfb"]
+    rows = len(shown(*argv, width=80).splitlines())
+    assert on_terminal(*argv, PAGER=pager).terminal == f"paged: {rows} lines\n"
+    whole = on_terminal(*argv, "--no-pager", PAGER=pager).terminal
+    assert len(whole.splitlines()) == rows
+    assert on_terminal(*argv, PAGER="").terminal == whole
+    assert on_terminal(*argv, PAGER="cat").terminal == whole
+    assert on_terminal(*argv, PAGER="no-such-pager").terminal == whole
+    assert on_terminal(*argv, PAGER="'").terminal == whole
+    assert "paged" not in on_terminal(*argv, pipe=True, PAGER=pager).piped
+
+
+def test_short_output_is_not_paged(pager: str) -> None:
+    argv = ["inspect", CLASSIFIER]
+    short = on_terminal(*argv, PAGER=pager)
+    assert short.terminal.startswith("\x1b") or short.terminal.startswith("module")
+    assert "paged" not in short.terminal
+    assert "paged" in on_terminal(*argv, PAGER=pager, lines=5).terminal
+
+
+def test_a_pager_keeps_the_exit_status(pager: str) -> None:
+    argv = ["diff", CLASSIFIER, DATA / "vmfb" / "raw_v0.vmfb"]
+    assert on_terminal(*argv, PAGER=pager, lines=3).status == 1
+    assert on_terminal(*argv, PAGER="true", lines=3).status == 1  # leaves before the end
+    missing = on_terminal("inspect", "missing.vmfb", PAGER=pager)
+    assert (missing.status, missing.terminal) == (
+        1,
+        "fnabi: missing.vmfb: No such file or directory\n",
+    )
+
+
+def test_progress_moves(tmp_path: Path) -> None:
+    """A bar is on standard error, if that is a terminal and the output is not."""
+    pytest.importorskip("rich")
+    folder = DATA / "vmfb"
+    files = [str(path) for path in MODULES[:100]]
+    lines = tmp_path / "lines"
+    lines.write_bytes(b"I1!R1!\n" * 100_000)
+    output = f"--output={tmp_path / 'table.jsonl'}"
+    for argv in (
+        ["scan", output, folder],
+        ["decode", output, lines],
+        ["verify", *files],
+        ["verify", folder],
+    ):
+        seen = on_terminal(*argv, pipe=True)
+        assert "━" in seen.terminal, argv
+        assert len(set(re.findall(r"(\d+)/\d+", seen.terminal))) >= 1
+    seen = on_terminal("verify", *files, pipe=True)
+    assert len(seen.piped.splitlines()) >= len(files)
+    assert "━" not in seen.piped
+    assert "━" not in on_terminal("verify", *files).terminal
+
+
+# ------------------------------------------------------------------------------------- help
+
+
+def outcome(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[object, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(argv)
+    return ended.value.code, *capsys.readouterr()
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
+def test_help_of_each_verb(
+    verb: Verb, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for width in (60, 80, 200):
+        monkeypatch.setenv("COLUMNS", str(width))
+        status, text, error = outcome(capsys, verb.name, "--help")
+        assert (status, error) == (0, "")
+        assert text.startswith(f"usage: fnabi {verb.name} [OPTION...]")
+        assert "\nexamples:\n" in text
+        assert "Exit status:" in " ".join(text.split())
+        for line in text.splitlines():
+            whole = line.startswith(("usage:", "  -", "  fnabi", "  eval"))
+            assert len(line) <= width or whole or " " not in line.strip()
+    for line, what in verb.examples:
+        words = shlex.split(line.replace('"$(', "").replace(')"', ""))
+        words = words[words.index("fnabi") :]
+        words = words[1 : next((i for i, w in enumerate(words) if w in "|><"), None)]
+        assert words[0] == verb.name
+        parser_of(verb).parse_args(words[1:])
+        assert not what.endswith(".")
+
+
+def test_help_comes_at_once() -> None:
+    """Nothing that a verb needs is imported, nor anything slow."""
+    code = (
+        "import sys; before = {*sys.modules}\n"
+        "from fnabi.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print(*sorted({*sys.modules} - before), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=on_paper(80)
+    )
+    assert "inspect" in done.stdout
+    loaded = {*done.stderr.split()}
+    assert {each for each in loaded if each.startswith("fnabi")} == {
+        *("fnabi", "fnabi.cli", "fnabi.cli.parser", "fnabi.cli.terminal", "fnabi.cli.verbs"),
+    }
+    assert not loaded & {"typing", "msgspec", "shutil", "inspect", "difflib", "subprocess", "rich"}
+
+
+def test_the_whole_parser_has_every_verb() -> None:
+    parser = whole_parser()
+    for verb in VERBS:
+        line = verb.examples[0][0]
+        assert verb.name in line
+    assert parser.parse_args(["decode", "--abi=sip", "x"]).abi == "sip"
+
+
+@pytest.mark.parametrize(
+    ("argv", "text"),
+    [
+        (["inspekt"], "'inspekt' is not a verb; did you mean inspect?"),
+        (["--json", "inspect", "x"], "expected a verb before --json: fnabi inspect --json"),
+        (["--versoin"], "there is no option --versoin; did you mean --version?"),
+        (["inspect", "--imprts", "x"], "there is no option --imprts; did you mean --imports"),
+        (["inspect", "a", "b"], "unexpected argument 'b'"),
+        (["decode", "--abi=ra", "x"], "--abi: expected raw, sip, cconv,"),
+        (["decode", "--abi=ra", "x"], "; did you mean raw?"),
+        (["decode"], "TEXT is missing"),
+        (["decode", "--input=a", "b"], "TEXT and --input cannot be combined"),
+        (["verify"], "FILE is missing"),
+        (["scan", "--threads=0", "."], "--threads must be at least 1"),
+        (["inspect", "--dim=3", "x"], "--dim is only allowed with --inputs"),
+        (["inspect", "--inputs", "--dim=-1", "x"], "--dim: must be at least 0, got -1"),
+        (["inspect", "--disassemble", "--needs", "x"], "--disassemble and --needs cannot be"),
+        (["inspect", "--disassemble", "--inputs", "x"], "--disassemble and --inputs cannot be"),
+        (["completion", "tcsh"], "SHELL: expected bash, zsh, fish, got 'tcsh'"),
+    ],
+)
+def test_wrong_usage_is_explained(
+    argv: list[str], text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, error = outcome(capsys, *argv)
+    assert (status, out) == (2, "")
+    assert text in error
+    usage = f"usage: fnabi {argv[0]} [OPTION...]" if argv[0] in NAMES else "usage: fnabi VERB"
+    assert error.startswith(usage)
+
+
+NAMES = [verb.name for verb in VERBS]
+
+
+def test_a_file_instead_of_a_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    _, _, error = outcome(capsys, str(CLASSIFIER))
+    assert f"it is a file, did you mean fnabi inspect {CLASSIFIER}?" in error
+
+
+def test_a_function_that_may_be_meant(capsys: pytest.CaptureFixture[str]) -> None:
+    for options in ([], ["--disassemble"]):
+        assert main(["inspect", *options, "--function=dens", str(CLASSIFIER)]) == 1
+        assert capsys.readouterr().err == (
+            f"fnabi: {CLASSIFIER}: no function is named dens; did you mean dense?\n"
+        )
+
+
+def test_a_file_instead_of_a_text(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "signatures.txt"
+    path.write_bytes(b"I1!R1!\nI4!O1!R1!\n")
+    assert main(["decode", str(path)]) == 1
+    assert f"{path} is a file: did you mean --input={path}?" in capsys.readouterr().err
+    assert main(["decode", f"--input={path}"]) == 0
+    assert capsys.readouterr().out == "() -> ()\n(ref<?>) -> ()\n"
+    assert main(["decode", f"--input={path}", f"--output={tmp_path / 'a.jsonl'}"]) == 0
+
+
+@pytest.mark.parametrize("spelling", ["iree.abi", "iree_abi", "iree-abi"])
+def test_spellings_of_an_abi(spelling: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = '{"a":["i32"],"r":[]}'
+    assert main(["decode", f"--abi={spelling}", text]) == 0
+    assert capsys.readouterr().out == "(i32) -> ()\n"
+    assert decode_columns([text], abi=spelling).abi == "iree_abi"
+    assert next(iter_columns(io.BytesIO(text.encode()), spelling)).abi == "iree_abi"
+    assert bytes(encode_columns(decode_columns([text], "iree_abi"), abi=spelling)[0])
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completions(shell: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pytest.importorskip("shtab")
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    for verb in VERBS:
+        assert verb.name in script
+    program = shutil.which(shell)
+    if program is not None:
+        path = tmp_path / "script"
+        path.write_text(script)
+        subprocess.run([program, "-n", path], check=True)
+
+
+def test_bash_completes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("shtab")
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("no bash")
+    main(["completion", "bash"])
+    path = tmp_path / "script"
+    path.write_text(capsys.readouterr().out)
+    for words, expected in ((["ins"], "inspect"), (["inspect", "--disas"], "--disassemble")):
+        line = " ".join(shlex.quote(word) for word in ["fnabi", *words])
+        program = (
+            f"source {shlex.quote(str(path))}; COMP_WORDS=({line}); COMP_CWORD={len(words)};"
+            f' COMP_LINE="{line}"; COMP_POINT=${{#COMP_LINE}};'
+            ' _shtab_fnabi fnabi "${COMP_WORDS[COMP_CWORD]}"; echo "${COMPREPLY[@]}"'
+        )
+        done = subprocess.run([bash, "-c", program], capture_output=True, text=True, check=True)
+        assert done.stdout.split() == [expected]
+
+
+def test_completions_need_shtab(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert main(["completion", "bash"]) == 1
+    assert "pip install 'fnabi[completion]'" in capsys.readouterr().err

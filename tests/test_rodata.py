@@ -173,8 +173,8 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     name = "params_linked_embedded_elf_x86_64.so"
     assert main(["inspect", "--rodata", path]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()[-16:]]
-    assert rows[5][:5] == ["5", name, "elf", "x86_64", "external"]
-    assert rows[5][5:] == ["4272", "bytes", "at", "byte", "6944"]
+    assert rows[5][:4] == ["5", "elf", "x86_64", "external"]
+    assert rows[5][4:] == ["4272", "bytes", "at", "byte", "6944", name]
     assert rows[6] == ["6", "raw", "embedded", "16", "bytes", "at", "byte", "3696"]
     assert main(["inspect", "--extract", name, str(tmp_path), path]) == 0
     assert capsys.readouterr().out == f"{tmp_path / name}\n"

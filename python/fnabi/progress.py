@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal
@@ -45,6 +46,7 @@ def show(
         *counts,
         progress.TimeRemainingColumn(),
         console=console,
+        redirect_stdout=sys.stdout.isatty(),  # else it would end up on standard error
         disable=not console.is_terminal,
         transient=True,
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from fnabi import vmfb
 from fnabi.cli.ending import ended_by_signals
-from fnabi.cli.screen import Screen, complain, counted, name_width, one_line
+from fnabi.cli.screen import Screen, complain, counted, one_line
 from fnabi.errors import CallError, FormatError
 from fnabi.extract import extract
 from fnabi.rodata import Content
@@ -48,14 +48,13 @@ def extract_rodata(arguments: argparse.Namespace, module: vmfb.Module) -> int:
 def show_rodata(screen: Screen, module: vmfb.Module) -> None:
     segments = module.rodata
     screen.write(counted(len(segments), "read-only segment"))
-    rows = [(segment, one_line(segment.name or ""), *_content(segment)) for segment in segments]
-    width = name_width(name for _, name, _, _ in rows)
-    for segment, name, kind, where in rows:
+    for segment in segments:
+        name = one_line(segment.name or "")
+        kind, where = _content(segment)
         place = "external" if segment.external else "embedded"
         compression = f", compression {segment.compression}" if segment.compression else ""
-        named = (f"{name:{width}}  ", "name") if width else ("", "")
-        about = f"{kind:16}  {place}  {segment.size} bytes {where}{compression}"
-        screen.write(f"  {segment.index:4}  ", named, about)
+        about = f"{kind:16}  {place}  {segment.size} bytes {where}{compression}  "
+        screen.write(f"  {segment.index:4}  {about}", (name, "name"), hang=8)
 
 
 def _content(segment: vmfb.RodataSegment) -> tuple[str, str]:

@@ -72,7 +72,7 @@ def fold(text: str, width: int, first: int = 0) -> list[Line]:
     """
     cutter = _Cutter(text, width, first, _groups(text))
     if cutter.fits(0, len(text)):
-        return [Line(first, 0, len(text))]
+        return [Line(first, 0, len(text.rstrip()))]
     for start, end in _parts(text, " => ", cutter.groups, 0, len(text)):
         cutter.new_line(start, first)
         if cutter.fits(start, end):

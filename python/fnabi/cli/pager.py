@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -10,6 +11,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import Any, TextIO
+
+_ESCAPES = re.compile(r"\x1b\[[\d;]*m")
 
 
 @contextmanager
@@ -55,7 +58,8 @@ class _Paged:
     def write(self, text: str) -> int:
         if self._pager is None:
             self._held.append(text)
-            self._lines += text.count("\n") + len(text) // self._size.columns
+            shown = len(_ESCAPES.sub("", text))
+            self._lines += text.count("\n") + max(0, shown - 1) // self._size.columns
             if self._lines >= self._size.lines:
                 self._start()
         else:

@@ -130,10 +130,12 @@ def _around(text: str, start: int, end: int, width: int, hang: int) -> list[Line
     lead, folded = text[:start], text[start:end]
     column = columns(lead)
     cut = fold(folded, width, column)
-    if column > hang and _widest(folded, cut) > width:
+    below = fold(folded, width, hang)
+    is_right = column > width // 3 and len(below) + 1 < len(cut)
+    if column > hang and (is_right or _widest(folded, cut) > width):
         lines = wrap(lead.rstrip(), width, hang)
         column = hang
-        cut = fold(folded, width, column)
+        cut = below
     else:
         first, *cut = cut
         lines = [Line(0, 0, start + first.end)]

@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 
 import msgspec
 
 from fnabi import parameters, vmfb
 from fnabi.cli.against import Given, add_against, read_given
 from fnabi.cli.arguments import add_lenient, open_module, tell_empty
+from fnabi.cli.output import progress_bar, shows_progress
 from fnabi.cli.screen import Screen, complain, one_line
 from fnabi.cli.values import fields
 from fnabi.errors import FormatError
@@ -35,37 +38,54 @@ def run(arguments: argparse.Namespace) -> int:
     screen = Screen()
     given = read_given(arguments.against)
     empty: list[str] = []
-    status = 0
-    for found in _files(arguments.files, empty):
-        file = found.path
-        findings: list[vmfb.Finding] = []
-        unread = found.error
-        if unread is None:
-            try:
-                findings = _findings(file, arguments.lenient, given)
-            except OSError as problem:
-                unread = str(problem.strerror or problem)
-        if unread is not None:
-            complain(f"{file}: ", unread)
-        good = unread is None and all(each.severity == "notice" for each in findings)
-        status = status if good else 1
-        if arguments.json:
-            result = {
-                "schema": _VERIFY_SCHEMA,
-                "file": file,
-                "good": good,
-                "unread": unread,
-                "findings": [fields(each) for each in findings],
-            }
-            print(json.dumps(result))
-            continue
-        for each in findings:
-            style = "notice" if each.severity == "notice" else "bad"
-            screen.write(f"{one_line(file)}: ", (each.severity, style), f": {finding_text(each)}")
-        if unread is None and not findings:
-            screen.write(f"{one_line(file)}: ", ("ok", "good"))
+    files = _files(arguments.files, empty)
+    with ExitStack() as stack:
+        if shows_progress() and not sys.stdout.isatty():
+            known = [*files]
+            advance = stack.enter_context(progress_bar("verify", len(known), "files"))
+            files = _reported(known, advance)
+        bad = sum([not _verify(arguments, found, screen, given) for found in files])
     tell_empty(empty)
-    return 1 if empty else status
+    return 1 if bad or empty else 0
+
+
+def _reported(files: Iterable[Found], advance: Callable[[int], None]) -> Iterator[Found]:
+    for found in files:
+        yield found
+        advance(1)
+
+
+def _verify(
+    arguments: argparse.Namespace, found: Found, screen: Screen, given: Given | None
+) -> bool:
+    """Report the findings of a file, and return whether it is good."""
+    file = found.path
+    findings: list[vmfb.Finding] = []
+    unread = found.error
+    if unread is None:
+        try:
+            findings = _findings(file, arguments.lenient, given)
+        except OSError as problem:
+            unread = str(problem.strerror or problem)
+    if unread is not None:
+        complain(f"{file}: ", unread)
+    good = unread is None and all(each.severity == "notice" for each in findings)
+    if arguments.json:
+        result = {
+            "schema": _VERIFY_SCHEMA,
+            "file": file,
+            "good": good,
+            "unread": unread,
+            "findings": [fields(each) for each in findings],
+        }
+        print(json.dumps(result))
+        return good
+    for each in findings:
+        meaning = "notice" if each.severity == "notice" else "bad"
+        screen.write(f"{one_line(file)}: ", (each.severity, meaning), f": {finding_text(each)}")
+    if unread is None and not findings:
+        screen.write(f"{one_line(file)}: ", ("ok", "good"))
+    return good
 
 
 def _files(files: list[str], empty: list[str]) -> Iterator[Found]:
