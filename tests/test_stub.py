@@ -151,6 +151,7 @@ def test_wrong_usage(tmp_path: Path) -> None:
             "--format openapi is for a .vmfb module, not for a library",
         ),
         (["--format=nonsense", library], "nonsense"),
+        (["-o", library, library], "--output is the file itself"),
         (["-"], "standard input is not allowed"),
         ([], "FILE"),
     ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 
 from fnabi import library
@@ -61,6 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
     file, output = arguments.file, arguments.output
     if file == "-":
         arguments.usage("standard input is not allowed: the generated code refers to the file")
+    if output is not None and os.path.exists(output) and os.path.samefile(output, file):
+        arguments.usage("--output is the file itself")
     written: Stub
     if library.looks_like_one(start_of(file)):
         if arguments.format not in (_PYTHON, _INTERFACE):

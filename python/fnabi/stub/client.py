@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fnabi import __version__
 from fnabi.client import without_fences
-from fnabi.errors import CallError
 from fnabi.names import Names, identifier
 from fnabi.stub.code import Stub, docstring, function, indented, listing, literal, location, remark
 from fnabi.stub.hints import RESERVED, imports_of
@@ -26,6 +25,19 @@ from fnabi.types import (
 from fnabi.vmfb import Module
 
 __all__ = ["client"]
+
+_NUMPY = frozenset(
+    f"{kind}{bits}"
+    for kind, widths in (
+        ("int", (8, 16, 32, 64)),
+        ("uint", (8, 16, 32, 64)),
+        ("float", (16, 32, 64)),
+        ("complex", (64, 128)),
+        ("bool_", ("",)),
+    )
+    for bits in widths
+)
+"""The names of NumPy's own types of elements; those of ml_dtypes are no types for a checker."""
 
 _OWN = frozenset(
     ("Client", "types", "SIGNATURES", "DRIVER", "ASYNCHRONOUS", "_call", "_check_functions")
@@ -196,13 +208,8 @@ class _Structures:
 def _array(dtype: DType) -> str:
     if dtype.kind == "signless" and dtype.bits in (8, 16, 32, 64):
         return f"npt.NDArray[np.int{dtype.bits}] | npt.NDArray[np.uint{dtype.bits}]"
-    try:
-        found = dtype.to_numpy()
-    except CallError:  # NumPy has no such dtype: the call says so
-        return "npt.NDArray[Any]"
-    if found.type.__module__ != "numpy" or found.shape:
-        return "npt.NDArray[Any]"
-    return f"npt.NDArray[np.{found.type.__name__}]"
+    name = "bool_" if dtype.kind == "bool" else str(dtype)
+    return f"npt.NDArray[np.{name}]" if name in _NUMPY else "npt.NDArray[Any]"
 
 
 def _method(entry: Entry, structures: _Structures) -> list[str]:
