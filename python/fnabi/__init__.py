@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from fnabi import (
         bytecode,
         callee,
+        catalog,
+        catalog_diff,
         cconv,
         columns,
         compat,
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
         library,
         needs,
         parameters,
+        pattern,
         raw,
         reflection,
         registry,
@@ -39,9 +42,11 @@ if TYPE_CHECKING:
     from fnabi.any import Any, AnyArray
     from fnabi.array import Array, List
     from fnabi.callee import get_include
+    from fnabi.catalog import Catalog
     from fnabi.columns import Columns, decode_columns, encode_columns, iter_columns
     from fnabi.errors import (
         CallError,
+        CatalogError,
         FnabiError,
         FormatError,
         LibraryError,
@@ -71,6 +76,8 @@ __all__ = [
     "Array",
     "Call",
     "CallError",
+    "Catalog",
+    "CatalogError",
     "Columns",
     "Component",
     "ComponentType",
@@ -98,6 +105,8 @@ __all__ = [
     "arrow",
     "bytecode",
     "callee",
+    "catalog",
+    "catalog_diff",
     "cconv",
     "client",
     "columns",
@@ -124,6 +133,7 @@ __all__ = [
     "load_module",
     "needs",
     "parameters",
+    "pattern",
     "raw",
     "reflection",
     "register_global_func",
@@ -149,6 +159,7 @@ _HOMES = {
     "AnyArray": "any",
     "Array": "array",
     "Call": "function",
+    "Catalog": "catalog",
     "Columns": "columns",
     "Component": "signature",
     "ComponentType": "signature",

@@ -38,6 +38,7 @@ __all__ = [
     "contradictions",
     "decode_types",
     "symbol_name",
+    "types_of",
 ]
 
 Symbols: TypeAlias = tuple[int | None, ...] | None
@@ -128,7 +129,11 @@ _copy.decode = bytes  # the message itself, which the scratch memory does not ke
 
 def _types_by_message(source: bytes) -> tuple[FunctionTypes | None, ...]:
     """Decode a message of the core with msgspec: the plain equivalent of the fast path."""
-    message = _core.decode(lib.fnabi_bytecode_signatures, _copy, source)
+    return types_of(_core.decode(lib.fnabi_bytecode_signatures, _copy, source))
+
+
+def types_of(message: bytes) -> tuple[FunctionTypes | None, ...]:
+    """Build the types of functions from the message of the core."""
     found: list[FunctionTypes | None] = []
     for part in map(bytes, _functions.decode(message)):
         types = _core.build(_function, part)

@@ -82,6 +82,10 @@ class RegisteredError(FnabiError, RuntimeError):
     """A global function has this name already."""
 
 
+class CatalogError(FnabiError, RuntimeError):
+    """A catalog cannot be changed now: another process changes it, or its folder is in use."""
+
+
 class LayoutWarning(RuntimeWarning):
     """A fast path is off: the installed msgspec lays out objects differently than fnabi expects.
 

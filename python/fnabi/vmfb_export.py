@@ -24,7 +24,15 @@ if TYPE_CHECKING:
     from fnabi.declaration import Declaration
     from fnabi.needs import Transients
 
-__all__ = ["Export", "Exports", "Source", "UnreadableExport", "decode_exports"]
+__all__ = [
+    "Export",
+    "Exports",
+    "Source",
+    "UnreadableExport",
+    "decode_exports",
+    "exports_message",
+    "exports_of",
+]
 
 Source: TypeAlias = Literal["iree.abi", "iree.abi.declaration", "f", "bytecode", "cconv"]
 """What a signature can be read from, the best first."""
@@ -388,7 +396,16 @@ _ARRAY_OF_SEVEN = b"\x97"
 
 def _exports_by_message(source: bytes) -> tuple[Export, ...]:
     """Decode a message of the core with msgspec: the plain equivalent of the fast path."""
-    message = _core.decode(lib.fnabi_vmfb_exports, _copy, source)
+    return exports_of(exports_message(source))
+
+
+def exports_message(source: bytes) -> bytes:
+    """Return the message of the core from which `exports_of` builds the exports."""
+    return _core.decode(lib.fnabi_vmfb_exports, _copy, source)
+
+
+def exports_of(message: bytes) -> tuple[Export, ...]:
+    """Build exports from their message."""
     return tuple(map(_export_of, _rows.decode(message)))
 
 

@@ -53,10 +53,21 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         help="the other module or folder; either module may be - for standard input",
     )
     add_html(verb, "the differences")
+    verb.add_argument(
+        "--catalog",
+        action="store_true",
+        help="OLD and NEW are catalogs or folders: show what changed in all modules, by cause",
+    )
     add_lenient(verb)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.catalog:
+        from fnabi.cli.diff_catalog import run_catalogs
+
+        if check_html(arguments):
+            arguments.usage("--html cannot be used with --catalog")
+        return run_catalogs(arguments, _STATUS)
     files = arguments.old, arguments.new
     if files == ("-", "-"):
         arguments.usage("OLD and NEW are both standard input, only one can be")

@@ -24,6 +24,10 @@ def add_output(verb: argparse.ArgumentParser, what: str) -> None:
     verb.add_argument(
         "--output", metavar="FILE", help=f"{what}: FILE.parquet, FILE.arrow or FILE.jsonl"
     )
+    add_threads(verb)
+
+
+def add_threads(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--threads",
         action=_Threads,

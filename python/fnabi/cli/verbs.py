@@ -83,6 +83,7 @@ VERBS = (
             ("fnabi diff old.vmfb new.vmfb", "the changes, then the verdict"),
             ("fnabi diff --html -o page.html old.vmfb new.vmfb", "the same as a page"),
             ("fnabi diff released/ built/", "the modules of two folders, by name"),
+            ("fnabi diff --catalog 1.0.duckdb 2.0.duckdb", "all modules, grouped by cause"),
         ),
         status="0 if callers of OLD can use NEW, 1 for a breaking change, 2 for wrong usage, 3 for"
         " bad input, 4 if the modules do not show whether callers can use NEW",
@@ -105,6 +106,31 @@ VERBS = (
             ("fnabi scan models/", "every function of every .vmfb file below models/"),
             ("fnabi scan --output=functions.parquet models/", "a table for DuckDB, polars, ..."),
         ),
+        has_pager=True,
+    ),
+    Verb(
+        "catalog",
+        "make, update, show and query a catalog of many modules",
+        (
+            ("fnabi catalog update models.duckdb models/", "read what is new or has changed"),
+            ("fnabi catalog update models.duckdb", "the same paths again"),
+            ("fnabi catalog update catalog/ models/", "a folder of Parquet files"),
+            ("fnabi catalog show models.duckdb", "what is in it"),
+            ("fnabi catalog sql models.duckdb 'SELECT count(*) FROM functions'", "a query"),
+        ),
+        status="0 for success, even if files have errors, which the catalog lists, 1 for bad"
+        " input, 2 for wrong usage",
+    ),
+    Verb(
+        "find",
+        "find functions by signature in a catalog or a folder",
+        (
+            ("fnabi find models.duckdb 'f32[?,3,224,224] -> f32[?,1000]'", "or wider ones"),
+            ("fnabi find models/ 'f32[B,T,*] -> f32[B,*]'", "B is the same dim"),
+            ("fnabi find models/ '*, int[*], * -> *'", "with a tensor of integers somewhere"),
+            ("fnabi find models/ --accepts image.npy", "functions for this array"),
+        ),
+        status="0 if a function is found, 1 if none is, 2 for wrong usage, 3 for bad input",
         has_pager=True,
     ),
     Verb(

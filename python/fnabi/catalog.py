@@ -1,0 +1,543 @@
+r"""Catalogs: the functions of many modules in a database, to search by signature.
+
+`Catalog.update` reads the files that are new or have changed, and `Catalog.find` searches::
+
+    >>> import fnabi
+    >>> with fnabi.Catalog("models.duckdb") as catalog:  # doctest: +SKIP
+    ...     catalog.update("models")
+    ...     for match in catalog.find("f32[?,3,224,224] -> f32[?,1000]"):
+    ...         print(match.file, match.function, match.signature)
+
+A catalog is a DuckDB file, or, for a path that ends in a slash or is a folder, a folder of Parquet
+files, which engines read as ``latest/functions/*/data.parquet``. Its tables are ``files`` and
+``functions``; `fnabi.catalog_table` and `fnabi.catalog_file` list their columns, and `Catalog.sql`
+queries them.
+
+Writing and reading
+    One process updates a catalog at a time; another one gets a CatalogError at once. An update
+    takes the place of the catalog when it is complete, so a process that is killed at any moment
+    leaves the catalog as it was before the update, or as it is after. Consumers never wait: they
+    see the catalog that they have opened until they open it again, while an update runs and
+    afterwards. A folder keeps the snapshot before the latest for them. The catalog that makes an
+    update sees its result.
+
+Files
+    A file is read again when its size, its time of modification or its etag differs, when it could
+    not be read, or when it had been modified less than two seconds before it was read, because
+    a later change may then have the same time. Names are absolute.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from functools import lru_cache
+from importlib import import_module
+from itertools import islice
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from fnabi import _core
+from fnabi import pattern as patterns
+from fnabi.catalog_file import file_row, shown_text
+from fnabi.catalog_store import open_store
+from fnabi.catalog_table import add_files, add_functions, settle
+from fnabi.errors import CallError, type_name
+from fnabi.pattern import BufferOf, Pattern, Star, Value
+from fnabi.pattern_sql import compile_pattern, literal
+from fnabi.scan import Scan
+from fnabi.types import (
+    Buffer,
+    Dict,
+    DType,
+    HomogeneousList,
+    List,
+    Named,
+    Null,
+    Ref,
+    RefArray,
+    Scalar,
+    Signature,
+    Tuple,
+    Type,
+    Unknown,
+)
+from fnabi.walk import Found, Path, walk
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+__all__ = ["Catalog", "Match", "Updated", "pattern_of_arrays"]
+
+_CHUNK = 4096
+"""The most files that are read before their rows are added."""
+
+
+class Updated(msgspec.Struct, frozen=True):
+    """What an update has done, in numbers of files.
+
+    Attributes:
+        added: Files that are new in the catalog.
+        changed: Files that were read again.
+        removed: Files that have left the catalog.
+        unchanged: Files that were not read.
+        failed: The files among all of these, except removed ones, that have an error.
+        functions: The functions in the catalog now.
+
+    """
+
+    added: int
+    changed: int
+    removed: int
+    unchanged: int
+    failed: int
+    functions: int
+
+
+class Match(msgspec.Struct, frozen=True):
+    """A function that a search found.
+
+    Attributes:
+        file: The file of its module.
+        module: The name of the module.
+        function: The name of the function.
+        signature: Its signature.
+        source: The text that the signature was read from, as `vmfb.Export.source`.
+        differences: The number of differences to the pattern, see `fnabi.pattern`; 0 for an
+            exact match.
+
+    """
+
+    file: str
+    module: str
+    function: str
+    signature: Signature
+    source: str
+    differences: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether the pattern describes the signature itself, not a narrower one."""
+        return self.differences == 0
+
+
+class Catalog:
+    """The functions of many modules, in a database.
+
+    Args:
+        path: A DuckDB file; a folder of Parquet files, if it is one or ends in a slash; or None
+            for a catalog in memory. It is created by the first `update`.
+
+    Raises:
+        CallError: when duckdb or pyarrow is not installed, or `path` is not a path.
+
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+        if path is not None and not isinstance(path, (str, os.PathLike)):
+            raise CallError(f"Catalog: path: expected str or os.PathLike, got {type_name(path)}")
+        self._store = open_store(path)
+        self._connection: DuckDBPyConnection | None = None
+        self._closed = False
+
+    # -------------------------------------------------------------------------------- update
+
+    def update(
+        self,
+        paths: Path | Iterable[Path] = (),
+        *,
+        threads: int = 1,
+        lenient: bool = False,
+        progress: bool = False,
+    ) -> Updated:
+        """Read the modules that are new or have changed, and drop those that are gone.
+
+        Args:
+            paths: Files and folders, as for `vmfb.scan`. What is below others in the catalog
+                stays as it is. Without any, all that were given before are updated.
+            threads: The number of threads that decode signatures.
+            lenient: As for `vmfb.open`.
+            progress: Whether to show a progress bar on standard error, if that is a terminal.
+
+        Raises:
+            CatalogError: when another process is updating the catalog.
+            FormatError: when the file is not a catalog.
+            CallError: when an argument has another type, or no path was ever given.
+            OSError: when the catalog cannot be written.
+
+        """
+        _core.check_positive("Catalog.update", "threads", threads)
+        given = _absolute(paths)
+        with self._store.lock():
+            roots, known = self._known()
+            if not given and not roots:
+                raise CallError("Catalog.update: paths: none, and the catalog has none either")
+            given = given or roots
+            states = {shown_text(found.path): found for found in walk(given, "Catalog.update")}
+            below = _below(given)
+            gone = [file for file in known if file not in states and below(file)]
+            read = [
+                (file, state)
+                for file, state in states.items()
+                if file not in known or known[file] != (state.size, state.mtime_ns, state.etag)
+            ]
+            new_roots = [root for root in given if root not in roots]
+            if gone or read or new_roots or not self._store.exists():
+                self._change(gone, read, new_roots, threads, lenient, progress)
+        added = sum(file not in known for file, _ in read)
+        connection = self._open()
+        counts = connection.execute(
+            "SELECT count(*) FROM functions UNION ALL"
+            " SELECT count(*) FROM files WHERE error IS NOT NULL"
+        ).fetchall()
+        return Updated(
+            added=added,
+            changed=len(read) - added,
+            removed=len(gone),
+            unchanged=len(states) - len(read),
+            failed=counts[1][0],
+            functions=counts[0][0],
+        )
+
+    def remove(self, paths: Path | Iterable[Path]) -> int:
+        """Drop files, and all files below folders, and return their number.
+
+        They need not exist, and are not found again by an update without paths.
+
+        Raises:
+            CatalogError: when another process is updating the catalog.
+            FileNotFoundError: when there is no catalog.
+
+        """
+        given = _absolute(paths)
+        with self._store.lock():
+            roots, known = self._known()
+            below = _below(given)
+            gone = [file for file in known if below(file)]
+            dropped = [root for root in roots if below(root)]
+            if gone or dropped:
+                self._change(gone, [], [], 1, False, False, dropped)
+        return len(gone)
+
+    def _known(self) -> tuple[list[str], dict[str, Any]]:
+        """Return the roots, and the states of the files that need not be read again."""
+        if not self._store.exists():
+            return [], {}
+        connection = self._store.open()
+        try:
+            found = connection.execute("SELECT value FROM catalog WHERE key = 'path'").fetchall()
+            rows = connection.execute("SELECT file, size, mtime_ns, etag, settled FROM files")
+            known = {
+                file: (size, mtime_ns, etag) if settled else None
+                for file, size, mtime_ns, etag, settled in rows.fetchall()
+            }
+        finally:
+            connection.close()
+        return [root for (root,) in found], known
+
+    def _change(
+        self,
+        gone: list[str],
+        read: list[tuple[str, Found]],
+        roots: list[str],
+        threads: int,
+        lenient: bool,
+        progress: bool,
+        dropped: Sequence[str] = (),
+    ) -> None:
+        connection = self._store.begin()
+        try:
+            _delete(connection, gone + [file for file, _ in read])
+            bar: Any = nullcontext(lambda more: None)
+            if progress:
+                from fnabi.progress import show
+
+                bar = show("update", len(read), "files", "Catalog.update")
+            states = iter(state for _, state in read)
+            with bar as advance:
+                while chunk := list(islice(states, _CHUNK)):
+                    _add(connection, chunk, threads, lenient, advance)
+            settle(connection)
+            for root in roots:
+                connection.execute("INSERT INTO catalog VALUES ('path', ?)", [root])
+            for root in dropped:
+                connection.execute("DELETE FROM catalog WHERE key = 'path' AND value = ?", [root])
+        except BaseException:
+            self._store.discard(connection)
+            raise
+        self._disconnect()
+        self._store.commit(connection, gone + [file for file, _ in read])
+
+    # -------------------------------------------------------------------------------- search
+
+    def find(
+        self,
+        pattern: str | Pattern = "* -> *",
+        *,
+        accepts: Sequence[object] | None = None,
+        exact: bool = False,
+        file: str | None = None,
+        module: str | None = None,
+        function: str | None = None,
+        target: str | None = None,
+        limit: int | None = None,
+    ) -> list[Match]:
+        """Find functions by signature: exact matches first, then those with fewer differences.
+
+        Args:
+            pattern: The signatures, in the language of `fnabi.pattern`.
+            accepts: Arrays that the function has to accept as its inputs; those of `pattern` must
+                then be ``*``.
+            exact: Whether to leave out functions that accept more or return something narrower.
+            file: A pattern of file names, in which ``*`` is any text and ``?`` any character.
+            module: The same for names of modules.
+            function: The same for names of functions.
+            target: The same for the devices and formats that the module needs, such as
+                ``"*vulkan*"``.
+            limit: The most matches.
+
+        Raises:
+            FormatError: when `pattern` is not a pattern.
+            CallError: when an argument has another type.
+            FileNotFoundError: when there is no catalog.
+
+        """
+        names = {"file": file, "module": module, "function": function, "target": target}
+        query = search_query(pattern, accepts=accepts, exact=exact, limit=limit, **names)
+        rows = self._open().execute(query).fetchall()
+        return [
+            Match(file, module, function, _signature(inputs, results), source, differences)
+            for file, module, function, source, differences, inputs, results in rows
+        ]
+
+    def sql(self, query: str, **values: object) -> DuckDBPyRelation:
+        """Run a query over the tables ``files`` and ``functions``, which it cannot change.
+
+        Args:
+            query: The query in DuckDB's dialect of SQL.
+            values: The values of its parameters: ``$name``.
+
+        Returns:
+            A relation of DuckDB: iterate over ``.fetchall()``, or convert with ``.arrow()``,
+            ``.df()`` or ``.pl()``.
+
+        Raises:
+            duckdb.Error: when the query is wrong.
+            FileNotFoundError: when there is no catalog.
+
+        """
+        if not isinstance(query, str):
+            raise CallError(f"Catalog.sql: query: expected str, got {type_name(query)}")
+        return self._open().sql(query, params=values or None)
+
+    def _open(self) -> DuckDBPyConnection:
+        if self._closed:
+            raise CallError("Catalog: the catalog is closed")
+        if self._connection is None:
+            self._connection = self._store.open()
+        return self._connection
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def close(self) -> None:
+        """Release the database."""
+        self._disconnect()
+        self._closed = True
+
+    def __enter__(self) -> Catalog:
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, __: object, ___: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Catalog {self._store.path!r}>"
+
+
+# ------------------------------------------------------------------------------------ searches
+
+
+def search_query(
+    pattern: str | Pattern = "* -> *",
+    *,
+    accepts: Sequence[object] | None = None,
+    exact: bool = False,
+    limit: int | None = None,
+    **names: str | None,
+) -> str:
+    """Return the SQL query of a search; the arguments are those of `Catalog.find`."""
+    asked = patterns.parse(pattern) if isinstance(pattern, str) else pattern
+    if not isinstance(asked, Pattern):
+        raise CallError(f"Catalog.find: pattern: expected str or Pattern, got {type_name(pattern)}")
+    if accepts is not None:
+        if asked.inputs != (Star(),):
+            raise CallError(
+                f'Catalog.find: pattern: with accepts, its inputs must be "*", got {str(asked)!r}'
+            )
+        asked = pattern_of_arrays(accepts, asked)
+    compiled = compile_pattern(asked)
+    conditions = []
+    for column, name in names.items():
+        if name is None:
+            continue
+        if not isinstance(name, str):
+            raise CallError(f"Catalog.find: {column}: expected str, got {type_name(name)}")
+        conditions.append(f"{column} GLOB {literal(name)}")
+    if limit is not None:
+        _core.check_positive("Catalog.find", "limit", limit)
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    kept = "differences = 0" if exact else "differences IS NOT NULL"
+    end = "" if limit is None else f" LIMIT {limit}"
+    return (
+        "SELECT file, module, function, source, differences, s.inputs, s.results FROM functions"
+        " JOIN (SELECT * FROM (SELECT id, inputs, results,"
+        f" {compiled.differences} AS differences FROM signatures WHERE {compiled.condition})"
+        f" WHERE {kept}) s ON signature_id = s.id{where}"
+        f" ORDER BY differences, file, ordinal, function{end}"
+    )
+
+
+def pattern_of_arrays(arrays: Sequence[object], pattern: Pattern | None = None) -> Pattern:
+    """Return a pattern of the functions that accept arrays as their inputs.
+
+    Args:
+        arrays: Anything that `raw.describe` accepts, such as NumPy arrays.
+        pattern: Has the results of the new pattern; any without it.
+
+    Raises:
+        CallError: when an array cannot be described.
+
+    """
+    from fnabi.oracle import describe
+
+    inputs = []
+    for array in arrays:
+        found = describe(array)
+        assert found.dtype is not None
+        dims = tuple(dim for dim in found.shape or () if dim is not None)
+        inputs.append(Value(BufferOf(found.dtype, dims)))
+    return Pattern(tuple(inputs), (Star(),) if pattern is None else pattern.results)
+
+
+_Node = dict[str, Any]
+
+
+def _signature(inputs: list[_Node], results: list[_Node]) -> Signature:
+    return Signature(_types(inputs), _types(results))
+
+
+def _types(nodes: list[_Node]) -> tuple[Type, ...]:
+    """Build the types whose nodes are in preorder."""
+    found, at = [], 0
+    while at < len(nodes):
+        type, after = _type(nodes, at)
+        name = _name(nodes[at], "name")
+        found.append(type if name is None else Named(name, type))
+        at = after
+    return tuple(found)
+
+
+def _type(nodes: list[_Node], at: int) -> tuple[Type, int]:
+    """Build the type of a node, and return the index of the first node after it."""
+    node = nodes[at]
+    kind, shape, depth = node["kind"], node["shape"], node["depth"]
+    dims = None if shape is None else tuple(shape)
+    at += 1
+    match kind:
+        case "scalar":
+            return Scalar(_dtype(node["dtype"])), at
+        case "buffer":
+            return Buffer(_dtype(node["dtype"]), dims), at
+        case "ref":
+            return Ref(_name(node, "ref")), at
+        case "null":
+            return Null(), at
+        case "unknown":
+            return Unknown(), at
+    items: list[tuple[str, Type]] = []
+    while at < len(nodes) and nodes[at]["depth"] > depth:
+        name = _name(nodes[at], "name")
+        inner, at = _type(nodes, at)
+        items.append((name or "", inner))
+    types = tuple(inner for _, inner in items)
+    match kind:
+        case "list":
+            return List(types), at
+        case "tuple":
+            return Tuple(types), at
+        case "dict":
+            return Dict(tuple(items)), at
+        case "homogeneous_list":
+            return HomogeneousList(types[0]), at
+    return RefArray(types[0], dims), at
+
+
+def _name(node: _Node, key: str) -> str | None:
+    data: bytes | None = node[f"{key}_bytes"]
+    name: str | None = node[key]
+    return name if data is None else data.decode("utf-8", "surrogateescape")
+
+
+@lru_cache(512)
+def _dtype(name: str) -> DType:
+    return DType.parse(name)
+
+
+# -------------------------------------------------------------------------------------- updates
+
+
+def _absolute(paths: Path | Iterable[Path]) -> list[str]:
+    """Return the absolute names of paths; a URL stays as it is."""
+    if isinstance(paths, (str, bytes, os.PathLike)):
+        paths = (paths,)
+    found = []
+    for path in paths:
+        if not isinstance(path, (str, bytes, os.PathLike)):
+            raise CallError(f"Catalog.update: paths: expected paths, got {type_name(path)}")
+        name = os.fsdecode(path)
+        found.append(name if "://" in name else os.path.abspath(name))
+    return list(dict.fromkeys(found))
+
+
+def _below(roots: list[str]) -> Callable[[str], bool]:
+    """Return whether a file is one of some paths, or below one of them."""
+    exact = {shown_text(root) for root in roots}
+    folders = tuple(f"{root.rstrip('/')}/" for root in exact)
+    return lambda file: file in exact or file.startswith(folders)
+
+
+def _delete(connection: DuckDBPyConnection, files: list[str]) -> None:
+    pyarrow = import_module("pyarrow")
+
+    connection.register("gone", pyarrow.table({"file": pyarrow.array(files, pyarrow.string())}))
+    for table in ("files", "functions"):
+        connection.execute(f"DELETE FROM {table} WHERE file IN (SELECT file FROM gone)")
+    connection.unregister("gone")
+
+
+def _add(
+    connection: DuckDBPyConnection,
+    states: list[Found],
+    threads: int,
+    lenient: bool,
+    advance: Callable[[int], object],
+) -> None:
+    """Read files and add their rows."""
+    now = time.time_ns()
+    rows = []
+    for state in states:
+        rows.append(file_row(state, now, lenient))
+        advance(1)
+    good = [state.path for state, row in zip(states, rows, strict=True) if row.get("error") is None]
+    add_files(connection, rows)
+    for batch in Scan(good, lenient=lenient, threads=threads):
+        add_functions(connection, batch, batch.rows())

@@ -1,0 +1,146 @@
+"""What `compat` reads of a module, recorded, so that modules can be compared without their files.
+
+A record has the messages of the core from which the parts of a module are built, compressed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, TypeVar
+
+import msgspec
+
+from fnabi import _core, needs
+from fnabi._fnabi import lib
+from fnabi.bytecode_types import FunctionTypes, types_of
+from fnabi.errors import FormatError
+from fnabi.vmfb import Module
+from fnabi.vmfb_export import Exports, exports_message, exports_of
+
+__all__ = ["RecordedModule", "digest", "record"]
+
+_T = TypeVar("_T")
+
+_LARGEST = 1 << 28
+"""The most bytes of a record that are decompressed."""
+
+_READS: dict[tuple[Any, ...], str] = {
+    (lib.fnabi_vmfb_head,): "head",
+    (lib.fnabi_vmfb_field, 5): "dependencies",
+    (lib.fnabi_vmfb_field, 6): "imports",
+    (lib.fnabi_vmfb_needs,): "needs",
+    (lib.fnabi_bytecode_signatures,): "types",
+}
+"""The parts that are recorded, by the function of the core that reads them."""
+
+_UNTYPED = ("bytecode", "cconv")
+
+_copy = _core.Decoder(bytes)
+_copy.decode = bytes  # the message itself, which the scratch memory does not keep
+
+
+class _Record(msgspec.Struct, frozen=True, array_like=True):
+    digest: bytes
+    bytecode: bytes
+    exports: bytes
+    parts: dict[str, bytes]
+    problems: dict[str, tuple[str, int, str, str, str | None]]
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(_Record)
+
+
+def digest(module: Module) -> bytes:
+    """Return a digest of what a module is, up to the values of its constants."""
+    layout = module.layout
+    begin, size = layout.flatbuffer_offset, layout.flatbuffer_size
+    return hashlib.blake2b(module._bytes(begin, size), digest_size=16).digest()
+
+
+def record(module: Module) -> bytes:
+    """Record the parts of a module that `compat` reads.
+
+    What the bytecode proves is recorded if an export has no text of its signature.
+
+    Raises:
+        FormatError: when an export refers to a function that the module does not have.
+
+    """
+    layout = module.layout
+    source = bytes(module._bytes(0, layout.flatbuffer_offset + layout.flatbuffer_size))
+    parts: dict[str, bytes] = {}
+    problems = {}
+    for (read, *arguments), name in _READS.items():
+        if name == "types" and all(each.source not in _UNTYPED for each in module.exports):
+            continue
+        try:
+            parts[name] = module._decode(read, _copy, *arguments)
+        except FormatError as problem:
+            told = problem.code, problem.offset, problem.path, problem.reason, problem.expected
+            problems[name] = told
+    bytecode = hashlib.blake2b(module.bytecode, digest_size=16).digest()
+    made = _Record(digest(module), bytecode, exports_message(source), parts, problems)
+    return zlib.compress(_encoder.encode(made), 1)
+
+
+class RecordedModule(Module):
+    """A module that is built from its record; it has the parts that `compat` reads."""
+
+    def __init__(self, recorded: bytes) -> None:
+        try:
+            inflate = zlib.decompressobj()
+            self._record = _decoder.decode(inflate.decompress(recorded, _LARGEST))
+        except (zlib.error, msgspec.DecodeError, UnicodeDecodeError) as problem:
+            raise _damaged(problem) from problem
+
+    @cached_property
+    def exports(self) -> Exports:
+        """The exported functions."""
+        return Exports(self._built(exports_of, self._record.exports))
+
+    @cached_property
+    def bytecode_types(self) -> tuple[FunctionTypes | None, ...]:
+        """What the bytecode proves; raises FormatError where it is not recorded."""
+        return self._built(types_of, self._message("types"))
+
+    @property
+    def bytecode(self) -> memoryview:
+        """The digest of the code, which is equal for the same code."""
+        return memoryview(self._record.bytecode)
+
+    @cached_property
+    def _needs(self) -> needs.Needs:
+        rows = self._decode(lib.fnabi_vmfb_needs, needs.rows)
+        return needs.read(self, msgspec.structs.replace(rows, creations=()))
+
+    def _decode(self, read: Any, decoder: _core.Decoder[_T], *arguments: object) -> _T:
+        message = self._message(_READS.get((read, *arguments), ""))
+        return self._built(lambda data: _core.build(decoder, data), message)
+
+    def _message(self, name: str) -> bytes:
+        if name in self._record.problems:
+            code, offset, path, reason, expected = self._record.problems[name]
+            raise FormatError(code, offset, path, reason=reason, expected=expected)
+        if name not in self._record.parts:
+            raise FormatError("catalog", 0, reason=f"the record has no {name or 'such part'}")
+        return self._record.parts[name]
+
+    def _built(self, build: Callable[[bytes], _T], message: bytes) -> _T:
+        try:
+            return build(message)
+        except (msgspec.DecodeError, UnicodeDecodeError, IndexError) as problem:
+            raise _damaged(problem) from problem
+
+    def _bytes(self, offset: int, size: int) -> memoryview:
+        return memoryview(self._record.digest)
+
+    def __repr__(self) -> str:
+        return f"<RecordedModule {self.name!r}>"
+
+
+def _damaged(problem: Exception) -> FormatError:
+    return FormatError("catalog", 0, reason=f"damaged record of a module: {problem}")

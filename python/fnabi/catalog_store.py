@@ -1,0 +1,398 @@
+"""Where a catalog is kept: in a DuckDB file, in a folder of Parquet files, or in memory.
+
+A change is made beside the catalog and then takes its place at once, by renaming, so a catalog is
+always as it was before a change or after it, whenever the process ends. One process changes a
+catalog at a time; it holds a lock, which the system releases when the process ends. Consumers
+need no lock: they keep what they have opened, while and after it is replaced.
+
+A DuckDB file ``PATH`` is written as ``.PATH.new`` beside it; ``.PATH.lock`` is its lock.
+
+A folder has these files; ``latest`` is a link, which is renamed when a snapshot is complete::
+
+    latest -> snapshots/7
+    snapshots/7/catalog.parquet, signatures.parquet
+    snapshots/7/files/bucket=0/data.parquet          buckets 0 to f: the first digit of md5(file)
+    snapshots/7/functions/bucket=0/data.parquet
+
+Buckets without a change are hard links to those of the snapshot before, which is kept for
+consumers that have opened it; earlier ones are deleted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from fnabi.catalog_table import VERSION, create
+from fnabi.errors import CallError, CatalogError, FormatError
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+__all__ = ["FileStore", "FolderStore", "MemoryStore", "Store", "load_duckdb", "open_store"]
+
+_BUCKETS = "0123456789abcdef"
+_BUCKETED = ("files", "functions")
+_WHOLE = ("catalog", "signatures")
+_FILES = {table: f"{table}.parquet" for table in _WHOLE} | {
+    table: f"{table}/*/data.parquet" for table in _BUCKETED
+}
+
+
+def load_duckdb() -> Any:
+    """Import duckdb, which the catalog needs, and check that pyarrow is there."""
+    try:
+        import duckdb
+
+        import_module("pyarrow")
+    except ImportError as problem:
+        raise CallError(
+            f"Catalog: {problem.name} is not installed (pip install 'fnabi[catalog]')"
+        ) from None
+    return duckdb
+
+
+def _connect(path: str = ":memory:") -> DuckDBPyConnection:
+    config = {"autoinstall_known_extensions": "false"}
+    connection: DuckDBPyConnection = load_duckdb().connect(path, config=config)
+    return connection
+
+
+class Store(ABC):
+    """A place of a catalog."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    @abstractmethod
+    def exists(self) -> bool:
+        """Return whether there is a catalog."""
+
+    @abstractmethod
+    def open(self) -> DuckDBPyConnection:
+        """Return a connection with the tables, which cannot change the catalog.
+
+        Raises:
+            FileNotFoundError: when there is no catalog.
+            FormatError: when it is not a catalog.
+            CatalogError: when another program is writing it.
+
+        """
+
+    @abstractmethod
+    def begin(self) -> DuckDBPyConnection:
+        """Return a connection with a copy of the tables, to be changed while the lock is held."""
+
+    @abstractmethod
+    def commit(self, connection: DuckDBPyConnection, files: Iterable[str]) -> None:
+        """Close the connection and put its tables in the place of the catalog.
+
+        Args:
+            connection: The one that `begin` returned.
+            files: The files whose rows have changed.
+
+        """
+
+    @abstractmethod
+    def discard(self, connection: DuckDBPyConnection) -> None:
+        """Close the connection and drop what was changed."""
+
+    def lock(self) -> Any:
+        """Return a context in which no other process changes the catalog.
+
+        Raises:
+            CatalogError: when one is changing it.
+            OSError: when the lock cannot be created.
+
+        """
+        return _locked(self._lock, self.path)
+
+    @property
+    @abstractmethod
+    def _lock(self) -> str:
+        """The path of the lock."""
+
+    def _missing(self) -> FileNotFoundError:
+        return FileNotFoundError(2, "no catalog", self.path)
+
+
+@contextmanager
+def _locked(lock: str, path: str) -> Iterator[None]:
+    import fcntl
+
+    number = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+    try:
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.pread(number, 32, 0).decode("ascii", "replace").strip()
+            by = f"process {owner}" if owner else "another process"
+            raise CatalogError(f"{path}: {by} is updating the catalog; one can at a time") from None
+        os.ftruncate(number, 0)
+        os.pwrite(number, b"%d\n" % os.getpid(), 0)
+        yield
+        os.ftruncate(number, 0)
+    finally:
+        os.close(number)  # which releases the lock
+
+
+def open_store(path: str | os.PathLike[str] | None) -> Store:
+    """Return the store for a path: a folder if it ends in a slash or is one, else a file."""
+    if path is None:
+        return MemoryStore()
+    name = os.fspath(path)
+    if not isinstance(name, str):
+        raise CallError("Catalog: path: expected str or os.PathLike[str], got bytes")
+    folder = name.endswith(os.sep) or os.path.isdir(name)
+    return FolderStore(name) if folder else FileStore(name)
+
+
+class MemoryStore(Store):
+    """A catalog that exists as long as it is open."""
+
+    def __init__(self) -> None:
+        super().__init__(":memory:")
+        self._connection: DuckDBPyConnection | None = None
+
+    def exists(self) -> bool:
+        """Return whether there is a catalog."""
+        return self._connection is not None
+
+    def open(self) -> DuckDBPyConnection:
+        """Return a connection that reads the catalog."""
+        return self.begin().cursor()
+
+    def begin(self) -> DuckDBPyConnection:
+        """Return a connection with a copy of the tables."""
+        if self._connection is None:
+            self._connection = _connect()
+            create(self._connection)
+        self._connection.execute("BEGIN")
+        return self._connection
+
+    def commit(self, connection: DuckDBPyConnection, files: Iterable[str]) -> None:
+        """Put the tables in the place of the catalog."""
+        connection.execute("COMMIT")
+
+    def discard(self, connection: DuckDBPyConnection) -> None:
+        """Drop what was changed."""
+        connection.execute("ROLLBACK")
+
+    def lock(self) -> Any:
+        """Return a context without effect: other processes cannot see the catalog."""
+        return nullcontext()
+
+    @property
+    def _lock(self) -> str:
+        return ""
+
+
+class FileStore(Store):
+    """A DuckDB file."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self._file = os.path.realpath(path)
+        folder, name = os.path.split(self._file)
+        self._folder = folder
+        self._new = os.path.join(folder, f".{name}.new")
+
+    @property
+    def _lock(self) -> str:
+        return f"{self._new.removesuffix('.new')}.lock"
+
+    def exists(self) -> bool:
+        """Return whether there is a catalog."""
+        return os.path.exists(self._file)
+
+    def open(self) -> DuckDBPyConnection:
+        """Return a connection that reads the catalog."""
+        if not self.exists():
+            raise self._missing()
+        connection = _connect()
+        quoted = self._file.replace("'", "''")
+        duckdb = load_duckdb()
+        try:
+            connection.execute(f"ATTACH '{quoted}' AS catalog (READ_ONLY); USE catalog")
+            _check(connection, self.path)
+        except duckdb.Error as problem:
+            connection.close()
+            raise _problem(problem, self.path) from None
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def begin(self) -> DuckDBPyConnection:
+        """Return a connection with a copy of the tables."""
+        self._clean()
+        if not self.exists():
+            connection = _connect(self._new)
+            create(connection)
+            return connection
+        duckdb = load_duckdb()
+        if os.path.exists(f"{self._file}.wal"):  # of a program that wrote to it and was ended
+            try:
+                _connect(self._file).close()
+            except duckdb.Error as problem:
+                raise _problem(problem, self.path) from None
+        self.open().close()
+        shutil.copyfile(self._file, self._new)
+        return _connect(self._new)
+
+    def commit(self, connection: DuckDBPyConnection, files: Iterable[str]) -> None:
+        """Put the tables in the place of the catalog."""
+        connection.execute("CHECKPOINT")
+        connection.close()
+        with suppress(FileNotFoundError):
+            shutil.copymode(self._file, self._new)
+        _sync(self._new)
+        os.replace(self._new, self._file)
+        _sync(self._folder)
+
+    def discard(self, connection: DuckDBPyConnection) -> None:
+        """Drop what was changed."""
+        connection.close()
+        self._clean()
+
+    def _clean(self) -> None:
+        for name in (self._new, f"{self._new}.wal"):
+            with suppress(FileNotFoundError):
+                os.unlink(name)
+
+
+class FolderStore(Store):
+    """A folder of Parquet files."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self._folder = os.path.realpath(path)
+        self._snapshots = os.path.join(self._folder, "snapshots")
+        self._latest = os.path.join(self._folder, "latest")
+        self._part = os.path.join(self._snapshots, "part")
+
+    @property
+    def _lock(self) -> str:
+        os.makedirs(self._folder, exist_ok=True)
+        return os.path.join(self._folder, ".lock")
+
+    def exists(self) -> bool:
+        """Return whether there is a catalog."""
+        return os.path.exists(os.path.join(self._latest, "catalog.parquet"))
+
+    def open(self) -> DuckDBPyConnection:
+        """Return a connection that reads the catalog."""
+        return self._open("VIEW")
+
+    def _open(self, what: str) -> DuckDBPyConnection:
+        """Make views, or copies, of the tables of the latest snapshot."""
+        if not self.exists():
+            raise self._missing()
+        snapshot = os.path.realpath(self._latest).replace("'", "''")
+        connection = _connect()
+        duckdb = load_duckdb()
+        try:
+            for table, files in _FILES.items():
+                connection.execute(
+                    f"CREATE {what} {table} AS SELECT * FROM"
+                    f" read_parquet('{snapshot}/{files}', hive_partitioning = false)"
+                )
+            _check(connection, self.path)
+        except duckdb.Error as problem:
+            connection.close()
+            raise _problem(problem, self.path) from None
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def begin(self) -> DuckDBPyConnection:
+        """Return a connection with a copy of the tables."""
+        os.makedirs(self._snapshots, exist_ok=True)
+        shutil.rmtree(self._part, ignore_errors=True)
+        if self.exists():
+            return self._open("TABLE")
+        if set(os.listdir(self._folder)) - {".lock", "snapshots"}:
+            raise CatalogError(f"{self.path}: the folder has other files, expected an empty one")
+        connection = _connect()
+        create(connection)
+        return connection
+
+    def commit(self, connection: DuckDBPyConnection, files: Iterable[str]) -> None:
+        """Put the tables in the place of the catalog."""
+        touched = {hashlib.md5(file.encode()).hexdigest()[0] for file in files}
+        last = os.path.realpath(self._latest) if self.exists() else None
+        for table in _BUCKETED:
+            for bucket in _BUCKETS:
+                inner = os.path.join(table, f"bucket={bucket}")
+                os.makedirs(os.path.join(self._part, inner))
+                name = os.path.join(inner, "data.parquet")
+                target = os.path.join(self._part, name)
+                if last is not None and bucket not in touched:
+                    os.link(os.path.join(last, name), target)
+                    continue
+                rows = f"SELECT * FROM {table} WHERE md5(file)[1] = '{bucket}' ORDER BY file"
+                _copy(connection, rows, target)
+        for table in _WHOLE:
+            _copy(connection, f"FROM {table}", os.path.join(self._part, f"{table}.parquet"))
+        connection.close()
+        number = 1 + max(self._numbers(), default=0)
+        os.rename(self._part, os.path.join(self._snapshots, str(number)))
+        _sync(self._snapshots)
+        link = f"{self._latest}.new"
+        with suppress(FileNotFoundError):
+            os.unlink(link)
+        os.symlink(os.path.join("snapshots", str(number)), link)
+        os.replace(link, self._latest)
+        _sync(self._folder)
+        kept = {number, -1 if last is None else int(os.path.basename(last))}
+        for other in self._numbers() - kept:
+            shutil.rmtree(os.path.join(self._snapshots, str(other)), ignore_errors=True)
+
+    def _numbers(self) -> set[int]:
+        return {int(name) for name in os.listdir(self._snapshots) if name.isdecimal()}
+
+    def discard(self, connection: DuckDBPyConnection) -> None:
+        """Drop what was changed."""
+        connection.close()
+        shutil.rmtree(self._part, ignore_errors=True)
+
+
+def _copy(connection: DuckDBPyConnection, rows: str, target: str) -> None:
+    quoted = target.replace("'", "''")
+    connection.execute(f"COPY ({rows}) TO '{quoted}' (FORMAT parquet, COMPRESSION zstd)")
+    _sync(target)
+
+
+def _sync(path: str) -> None:
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def _check(connection: DuckDBPyConnection, path: str) -> None:
+    found = connection.execute("SELECT value FROM catalog WHERE key = 'version'").fetchall()
+    version = found[0][0] if found else None
+    if version != VERSION:
+        raise FormatError(
+            "catalog",
+            0,
+            reason=f"{path}: catalog of version {version}",
+            expected=f"version {VERSION}; make it again with `fnabi catalog update`",
+        )
+
+
+def _problem(problem: Exception, path: str) -> Exception:
+    text = str(problem)
+    if "Conflicting lock" in text or "Could not set lock" in text:
+        return CatalogError(f"{path}: another program has opened the catalog for writing")
+    first = text.partition("\n")[0]
+    return FormatError("catalog", 0, reason=f"{path}: not a catalog: {first}")

@@ -1,0 +1,196 @@
+"""``fnabi catalog``: make, update, show and query catalogs of modules."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from fnabi.catalog import Catalog
+from fnabi.cli.arguments import add_lenient
+from fnabi.cli.catalogs import shown_path
+from fnabi.cli.output import add_threads, shows_progress
+from fnabi.cli.screen import Screen, complain, counted, one_line
+
+_UPDATE_SCHEMA = "fnabi.catalog-update/1"
+_SHOW_SCHEMA = "fnabi.catalog/1"
+_ROW_SCHEMA = "fnabi.catalog-row/1"
+_BAD_INPUT = 1
+
+
+def add_arguments(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "action",
+        metavar="ACTION",
+        choices=("update", "remove", "show", "sql"),
+        help="update: read what is new or has changed; remove: drop paths; show: what is in it;"
+        " sql: run a query over its tables files and functions",
+    )
+    verb.add_argument(
+        "file",
+        metavar="CATALOG",
+        help="a DuckDB file, or a folder of Parquet files if it is one or ends in a slash",
+    )
+    verb.add_argument(
+        "words",
+        metavar="PATH",
+        nargs="*",
+        help="the modules and folders to update or remove (default for update: those of before);"
+        " for sql the query",
+    )
+    add_threads(verb)
+    add_lenient(verb)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    words: list[str] = arguments.words
+    if arguments.action == "show" and words:
+        arguments.usage(f"unexpected argument {words[0]!r}")
+    if arguments.action == "sql" and len(words) != 1:
+        arguments.usage("sql needs one query, in quotes")
+    if arguments.action == "remove" and not words:
+        arguments.usage("PATH is missing")
+    with Catalog(arguments.file) as catalog:
+        if arguments.action == "update":
+            return _update(catalog, arguments)
+        if arguments.action == "remove":
+            return _remove(catalog, arguments)
+        if arguments.action == "sql":
+            return _sql(catalog, words[0], arguments.json)
+        return _show(catalog, arguments)
+
+
+def _update(catalog: Catalog, arguments: argparse.Namespace) -> int:
+    missing = [each for each in arguments.words if "://" not in each and not os.path.exists(each)]
+    if missing:
+        complain(f"{missing[0]}: ", "no such file or directory")
+        return _BAD_INPUT
+    done = catalog.update(
+        arguments.words,
+        threads=arguments.threads,
+        lenient=arguments.lenient,
+        progress=shows_progress(),
+    )
+    if arguments.json:
+        print(json.dumps({"schema": _UPDATE_SCHEMA} | msgspec.structs.asdict(done)))
+        return 0
+    files = done.added + done.changed + done.unchanged
+    parts = [
+        f"{number} {what}"
+        for number, what in (
+            (done.added, "added"),
+            (done.changed, "changed"),
+            (done.removed, "removed"),
+            (done.unchanged, "unchanged"),
+        )
+        if number
+    ]
+    wrong = f", {done.failed} with errors" if done.failed else ""
+    Screen().write(
+        f"{counted(files, 'file')}{': ' if parts else ''}{', '.join(parts)}{wrong};"
+        f" {counted(done.functions, 'function')} in the catalog"
+    )
+    return 0
+
+
+def _remove(catalog: Catalog, arguments: argparse.Namespace) -> int:
+    removed = catalog.remove(arguments.words)
+    if arguments.json:
+        print(json.dumps({"schema": _UPDATE_SCHEMA, "removed": removed}))
+    else:
+        Screen().write(f"{counted(removed, 'file')} removed")
+    return 0
+
+
+_COUNTS = {
+    "bytecode": "SELECT bytecode_version, count(*) FROM files WHERE error IS NULL"
+    " GROUP BY ALL ORDER BY ALL",
+    "targets": "SELECT target, count(DISTINCT file) FROM functions WHERE target IS NOT NULL"
+    " GROUP BY ALL ORDER BY 2 DESC, 1",
+    "sources": "SELECT source, count(*) FROM functions GROUP BY ALL ORDER BY 2 DESC, 1",
+}
+
+
+def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
+    files, functions = (
+        catalog.sql(f"SELECT count(*) FROM {table}").fetchall()[0][0]
+        for table in ("files", "functions")
+    )
+    paths = [
+        path for (path,) in catalog.sql("SELECT value FROM catalog WHERE key = 'path'").fetchall()
+    ]
+    counts = {name: catalog.sql(query).fetchall() for name, query in _COUNTS.items()}
+    errors = catalog.sql(
+        "SELECT file, error FROM files WHERE error IS NOT NULL ORDER BY file"
+    ).fetchall()
+    if arguments.json:
+        found: dict[str, Any] = {"files": files, "functions": functions, "paths": paths}
+        found |= {name: dict(rows) for name, rows in counts.items()}
+        found["errors"] = [{"file": file, "error": error} for file, error in errors]
+        print(json.dumps({"schema": _SHOW_SCHEMA} | found, indent=2))
+        return 0
+    screen = Screen()
+    wrong = f", {len(errors)} with errors" if errors else ""
+    screen.write(f"{counted(functions, 'function')} in {counted(files, 'file')}{wrong}")
+    for path in paths:
+        screen.write("  ", (f"{'path':9}", "about"), one_line(shown_path(path)))
+    for name, rows in counts.items():
+        noun = "function" if name == "sources" else "file"
+        for value, number in rows:
+            shown = one_line(str(value))
+            screen.write("  ", (f"{name:9}", "about"), f"{shown}: {counted(number, noun)}")
+    for file, error in errors:
+        screen.write("  ", (one_line(shown_path(file)), "name"), "  ", (one_line(error), "bad"))
+    return 0
+
+
+def _sql(catalog: Catalog, query: str, as_json: bool) -> int:
+    import duckdb
+
+    try:
+        found = catalog.sql(query)
+        names = [] if found is None else list(found.columns)
+        rows = [] if found is None else found.fetchall()
+    except duckdb.Error as problem:
+        complain("", str(problem).partition("\n\n")[0])
+        return _BAD_INPUT
+    if as_json:
+        for row in rows:
+            values = dict(zip(names, map(_json, row), strict=True))
+            print(json.dumps({"schema": _ROW_SCHEMA, "row": values}))
+        return 0
+    _write_table(Screen(), names, rows)
+    return 0
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, dict):
+        return {str(key): _json(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_json(inner) for inner in value]
+    return value if isinstance(value, (int, float, str, bool, type(None))) else str(value)
+
+
+def _write_table(screen: Screen, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    cells = [[_cell(value) for value in row] for row in rows]
+    widths = [
+        max(len(name), *(len(row[at]) for row in cells)) if cells else len(name)
+        for at, name in enumerate(names)
+    ]
+    for row, meaning in ([*names], "about"), *((row, "") for row in cells):
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        screen.write((line, meaning))
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return one_line(shown_path(value))
+    return one_line(json.dumps(_json(value), ensure_ascii=False))

@@ -1,0 +1,35 @@
+"""Catalogs and the names of files in them, as several verbs use them."""
+
+from __future__ import annotations
+
+import os
+
+from fnabi.catalog import Catalog
+
+
+def open_catalog(path: str, lenient: bool = False) -> Catalog:
+    """Open a catalog, or make one in memory of a module or a folder of modules."""
+    if is_catalog(path):
+        return Catalog(path)
+    if not os.path.exists(path) and "://" not in path:
+        raise FileNotFoundError(2, os.strerror(2), path)
+    catalog = Catalog(None)
+    catalog.update([path], threads=min(4, os.cpu_count() or 1), lenient=lenient)
+    return catalog
+
+
+def is_catalog(path: str) -> bool:
+    """Return whether a path is that of a catalog, not of modules."""
+    if os.path.isdir(path):
+        return os.path.exists(os.path.join(path, "latest", "catalog.parquet"))
+    try:
+        with open(path, "rb") as file:
+            return file.read(12)[8:] == b"DUCK"
+    except OSError:
+        return False
+
+
+def shown_path(name: str) -> str:
+    """Return the absolute name of a file relative to the current folder, if it is below that."""
+    folder = os.getcwd().rstrip(os.sep) + os.sep
+    return name.removeprefix(folder)

@@ -1,0 +1,132 @@
+"""``fnabi find``: search functions by signature, in a catalog or in modules."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from fnabi.catalog import Match, search_query
+from fnabi.cli.arguments import add_lenient
+from fnabi.cli.catalogs import open_catalog, shown_path
+from fnabi.cli.screen import Screen, complain, counted, one_line, signature
+from fnabi.cli.values import json_value
+from fnabi.errors import FnabiError
+
+_SCHEMA = "fnabi.find/1"
+_NONE_FOUND = 1
+_BAD_INPUT = 3
+
+
+def add_arguments(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "file",
+        metavar="CATALOG",
+        help="a catalog; or a folder of modules or one module, which are read for this search",
+    )
+    verb.add_argument(
+        "pattern",
+        metavar="PATTERN",
+        nargs="?",
+        default="* -> *",
+        help='such as "f32[?,3,224,224] -> f32[?,1000]"; "_" is any dim, "*" any number of dims or'
+        ' values, a name such as B a dim that is the same everywhere, and "any", "float" and "int"'
+        " are classes of types (default: any signature)",
+    )
+    verb.add_argument(
+        "--accepts",
+        metavar="ARRAY.npy",
+        nargs="+",
+        help="find functions that accept these arrays as their arguments",
+    )
+    verb.add_argument("--exact", action="store_true", help="leave out wider matches")
+    for name, what in (
+        ("function", "functions of this name"),
+        ("module", "functions of modules of this name"),
+        ("target", "functions of modules for this device or format"),
+        ("path", "functions in files of this name"),
+    ):
+        verb.add_argument(f"--{name}", metavar="GLOB", help=f'find {what}; "*" is any text')
+    verb.add_argument("--limit", metavar="N", type=int, help="show at most N functions")
+    verb.add_argument("--sql", action="store_true", help="show the query instead of running it")
+    add_lenient(verb)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if arguments.limit is not None and arguments.limit < 1:
+        arguments.usage("--limit must be at least 1")
+    try:
+        arrays = None if arguments.accepts is None else [*map(_load, arguments.accepts)]
+        names = {
+            "accepts": arrays,
+            "exact": arguments.exact,
+            "file": arguments.path,
+            "module": arguments.module,
+            "function": arguments.function,
+            "target": arguments.target,
+            "limit": arguments.limit,
+        }
+        query = search_query(arguments.pattern, **names)
+        if arguments.sql:
+            print(query)
+            return 0
+        with open_catalog(arguments.file, arguments.lenient) as catalog:
+            found = catalog.find(arguments.pattern, **names)
+    except FnabiError as problem:
+        complain("", str(problem).replace("Catalog.find: ", ""))
+        return _BAD_INPUT
+    except OSError as problem:
+        where = f"{problem.filename}: " if problem.filename else ""
+        complain(where, problem.strerror or problem)
+        return _BAD_INPUT
+    if arguments.json:
+        for match in found:
+            print(json.dumps(_match_json(match)))
+    else:
+        _show(found)
+    return 0 if found else _NONE_FOUND
+
+
+def _load(path: str) -> Any:
+    from fnabi.types import load_numpy
+
+    numpy = load_numpy("fnabi find: --accepts")
+    try:
+        return numpy.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as problem:
+        raise OSError(0, f"not an array: {problem}", path) from None
+
+
+def _show(found: list[Match]) -> None:
+    screen = Screen()
+    files = [one_line(shown_path(match.file)) for match in found]
+    exact = sum(match.exact for match in found)
+    file = None
+    for match, shown in zip(found, files, strict=True):
+        how = ("exact", "good") if match.exact else (f"wider {match.differences}", "notice")
+        if match.file != file:
+            screen.write((shown, "name"))
+        file = match.file
+        screen.write(
+            "  ",
+            (f"{how[0]:8}", how[1]),
+            (one_line(match.function), "name"),
+            "  ",
+            signature(str(match.signature)),
+            hang=14,
+        )
+    kinds = f", {exact} exact" if 0 < exact < len(found) else ""
+    screen.write(f"{counted(len(found), 'function')} in {counted(len(set(files)), 'file')}{kinds}")
+
+
+def _match_json(match: Match) -> dict[str, Any]:
+    return {
+        "schema": _SCHEMA,
+        "file": match.file,
+        "module": match.module,
+        "function": match.function,
+        "source": match.source,
+        "match": "exact" if match.exact else "wider",
+        "differences": match.differences,
+        "signature": {"text": one_line(str(match.signature)), "value": json_value(match.signature)},
+    }

@@ -1,0 +1,503 @@
+r"""Patterns of signatures, for searches: ``f32[?,3,224,224] -> f32[?,1000]``.
+
+A pattern describes a set of signatures::
+
+    >>> from fnabi import pattern
+    >>> print(pattern.parse("image: f32[B,3,*] -> float[B,_], *"))
+    image: float32[B,3,*] -> float[B,_], *
+
+The grammar; spaces are allowed between tokens::
+
+    pattern   = side "->" side
+    side      = "(" [values] ")"               # as in the text of a signature
+              | values                         # "()" is no value, "*" any number of values
+    values    = item {"," item}
+    item      = "*"                            # any number of values, also none
+              | [name ":"] type
+    type      = "any"                          # one value of any type
+              | dtype                          # a scalar
+              | dtype "[" [dims] "]"           # a buffer
+              | "ref" ["<" ("?" | text) ">"]   # any; <?>: to any object; <text>: to this type
+              | "list" "<" type ">"            # a list of any length
+              | "array" "<" type ">" "[" [dims] "]"    # an array of references
+              | "[" [values] "]"               # a list
+              | "(" [values] ")"               # a tuple; with one value it may end with a comma
+              | "{" [values] "}"               # a dict, whose values have names
+              | "null" | "unknown"             # an empty slot, a type that the text leaves out
+    dims      = dim {"," dim}                  # between numbers and "?" also "x"
+    dim       = number                         # this static dim
+              | "?"                            # a dynamic dim
+              | "_"                            # any dim
+              | "*"                            # any number of dims, also none or an unknown rank
+              | variable                       # any dim, the same wherever the variable is
+    dtype     = "any" | "float" | "int" | "complex"      # of any width and format
+              | name of a dtype                # f32, bf16, i32, si8, ui8, float8_e4m3fn, bool
+    name      = word | JSON string
+    variable  = a letter, followed by letters, digits and "_"
+
+``f``, ``bf``, ``si``, ``ui`` and ``c`` before a number of bits are short for ``float``,
+``bfloat``, ``int``, ``uint`` and ``complex``. ``i32`` is a signless integer, as in MLIR. ``int``
+is every signed, unsigned or signless integer, ``float`` includes bfloat, and ``i1`` is a bool.
+
+Matches
+    A signature in the set matches *exactly*. Another one is a *wider* match if callers of some
+    signature in the set can use it by the rules of `fnabi.compat`: its inputs may accept more, and
+    its results may be more specific. So a static dim in the inputs of a pattern also finds ``?``,
+    and a ``?`` in the results also finds static dims. ``differences`` counts the changes that
+    `compat.compare_signatures` would list.
+
+    A name in a pattern must be the name in the signature. Values without one have any name or
+    none. What ``any`` and ``*`` match is not compared.
+
+    A variable stands for one number, or for dynamic dims everywhere. Static dims that it
+    matches are always equal.
+
+    In a signature that was read from the bytecode or the calling convention, ``ref<?>`` is a
+    reference of which nothing is known, so it is not wider than another.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Literal, NoReturn, TypeAlias
+
+import msgspec
+
+from fnabi.errors import CallError, FormatError, excerpt, type_name
+from fnabi.types import DType
+
+__all__ = [
+    "AnyType",
+    "ArrayOf",
+    "BufferOf",
+    "Class",
+    "Dim",
+    "ListOf",
+    "Pattern",
+    "RefTo",
+    "ScalarOf",
+    "Slot",
+    "Star",
+    "Structure",
+    "TypePattern",
+    "Value",
+    "Variable",
+    "parse",
+]
+
+_DEPTH = 16
+"""The most types that a type can be inside of."""
+
+_LONGEST = 4096
+"""The most bytes of a pattern."""
+
+_STARS = 6
+"""The most stars whose extent has to be searched for, since each multiplies the work."""
+
+
+class _Part(msgspec.Struct, frozen=True, gc=False):
+    pass
+
+
+class Star(_Part, frozen=True, tag=True):
+    """Any number of values, or of dims."""
+
+    def __str__(self) -> str:
+        return "*"
+
+
+class Variable(_Part, frozen=True):
+    """A dim that is the same wherever the variable is."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+Class: TypeAlias = Literal["any", "float", "int", "complex"]
+"""A class of dtypes."""
+
+Dim: TypeAlias = int | Literal["?", "_"] | Variable | Star
+
+
+class AnyType(_Part, frozen=True):
+    """One value of any type."""
+
+    def __str__(self) -> str:
+        return "any"
+
+
+class ScalarOf(_Part, frozen=True):
+    """A scalar."""
+
+    dtype: DType | Class
+
+    def __str__(self) -> str:
+        return str(self.dtype)
+
+
+class BufferOf(_Part, frozen=True):
+    """A buffer."""
+
+    dtype: DType | Class
+    dims: tuple[Dim, ...]
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{_join(self.dims, ',')}]"
+
+
+class RefTo(_Part, frozen=True):
+    """A reference: to the type of this name, with `name` None to any object, or to whatever."""
+
+    name: str | None
+    whatever: bool = False
+
+    def __str__(self) -> str:
+        return "ref" if self.whatever else f"ref<{'?' if self.name is None else self.name}>"
+
+
+class ListOf(_Part, frozen=True):
+    """A list of any length."""
+
+    element: TypePattern
+
+    def __str__(self) -> str:
+        return f"list<{self.element}>"
+
+
+class ArrayOf(_Part, frozen=True):
+    """An array of references."""
+
+    element: TypePattern
+    dims: tuple[Dim, ...]
+
+    def __str__(self) -> str:
+        return f"array<{self.element}>[{_join(self.dims, ',')}]"
+
+
+class Structure(_Part, frozen=True):
+    """A list, tuple or dict of values."""
+
+    kind: Literal["list", "tuple", "dict"]
+    values: tuple[Value | Star, ...]
+
+    def __str__(self) -> str:
+        inner = _join(self.values, ", ")
+        if self.kind == "tuple":
+            return f"({inner}{',' if len(self.values) == 1 else ''})"
+        return f"[{inner}]" if self.kind == "list" else f"{{{inner}}}"
+
+
+class Slot(_Part, frozen=True):
+    """A value without a type: an empty one, or one that the text leaves out."""
+
+    kind: Literal["null", "unknown"]
+
+    def __str__(self) -> str:
+        return self.kind
+
+
+TypePattern: TypeAlias = AnyType | ScalarOf | BufferOf | RefTo | ListOf | ArrayOf | Structure | Slot
+
+
+class Value(_Part, frozen=True):
+    """An argument or a result, with its name, or None for any."""
+
+    type: TypePattern
+    name: str | None = None
+
+    def __str__(self) -> str:
+        if self.name is None:
+            return str(self.type)
+        plain = _WORD.fullmatch(self.name)
+        return f"{self.name if plain else json.dumps(self.name)}: {self.type}"
+
+
+class Pattern(_Part, frozen=True):
+    """A set of signatures."""
+
+    inputs: tuple[Value | Star, ...]
+    results: tuple[Value | Star, ...]
+
+    def __str__(self) -> str:
+        return " -> ".join(map(_side_text, (self.inputs, self.results)))
+
+
+def _side_text(values: tuple[Value | Star, ...]) -> str:
+    text = _join(values, ", ")
+    return text if text and not text.startswith("(") else f"({text})"
+
+
+def _join(parts: tuple[object, ...], separator: str) -> str:
+    return separator.join(map(str, parts))
+
+
+def parse(text: str) -> Pattern:
+    """Parse a pattern; the grammar is in the documentation of this module.
+
+    Raises:
+        FormatError: when `text` is not a pattern.
+        CallError: when it is not a str.
+
+    """
+    if not isinstance(text, str):
+        raise CallError(f"pattern.parse: text: expected str, got {type_name(text)}")
+    return _Parser(text).pattern()
+
+
+_WORD = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_.$]|-(?!>))*")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_SPACE = re.compile(r"\s*")
+_NUMBER = re.compile(r"\d+", re.ASCII)
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_TIMES = re.compile(r"x(?=[?\d])")
+_STRUCTURES: dict[str, tuple[Literal["list", "tuple", "dict"], str]] = {
+    "(": ("tuple", ")"),
+    "[": ("list", "]"),
+    "{": ("dict", "}"),
+}
+_CLASSES: tuple[Class, ...] = ("any", "float", "int", "complex")
+_SHORT = re.compile(r"(f|bf|si|ui|c)(?=\d)")
+_LONG = {"f": "float", "bf": "bfloat", "si": "int", "ui": "uint", "c": "complex"}
+_MLIR_FLOAT = re.compile(r"(f\d+)(E\d+M\d+[A-Z0-9]*)")
+_TYPES = "a type, such as f32, f32[?,4], any or ref"
+
+
+class _Parser:
+    """Parses a text from left to right; each method is named after its rule of the grammar."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        if len(text) > _LONGEST:
+            self._fail(f"pattern is longer than {_LONGEST} characters", None, _LONGEST)
+
+    def pattern(self) -> Pattern:
+        inputs = self._side()
+        if not self._take("->"):
+            self._fail("inputs end here", '"->" or ","')
+        results = self._side()
+        if self._peek():
+            self._fail("results end here", 'the end of the pattern or ","')
+        searched = sum(map(_searched, (inputs, results)))
+        if searched > _STARS:
+            self._fail(f"{searched} stars to search for, at most {_STARS} are possible", None, 0)
+        return Pattern(inputs, results)
+
+    def _side(self) -> tuple[Value | Star, ...]:
+        start = self._skip()
+        if self._take("("):
+            values, comma = self._values(1, ")")
+            if not comma and self._peek() in ("", "-"):  # as in the text of a signature
+                return values
+            self._at = start
+        return self._values(0, "")[0]
+
+    def _values(self, depth: int, closing: str) -> tuple[tuple[Value | Star, ...], bool]:
+        """Return the values up to `closing`, and whether a comma is before it."""
+        found: list[Value | Star] = []
+        comma = False
+        while not closing or not self._take(closing):
+            if found and not comma:
+                self._fail("values end here", f'"," or "{closing}"')
+            found.append(self._item(depth))
+            comma = self._take(",")
+            if not closing and not comma:
+                break
+            if comma and closing != ")" and closing and self._peek() == closing:
+                self._fail(f"unexpected {_shown(closing)}", _TYPES)
+        if comma and len(found) > 1:
+            at = self._text.rindex(",", 0, self._at)
+            self._fail("comma after the last value", None, at)
+        return tuple(found), comma
+
+    def _item(self, depth: int) -> Value | Star:
+        if self._take("*"):
+            return Star()
+        start = self._skip()
+        name = self._name()
+        if name is not None and self._take(":"):
+            return Value(self._type(depth), name)
+        self._at = start
+        return Value(self._type(depth))
+
+    def _name(self) -> str | None:
+        quoted = _STRING.match(self._text, self._at)
+        if quoted:
+            try:
+                name = json.loads(quoted[0])
+            except ValueError:
+                self._fail("invalid string", "a JSON string")
+            self._at = quoted.end()
+            return str(name)
+        return self._word()
+
+    def _type(self, depth: int) -> TypePattern:
+        start = self._skip()
+        if depth > _DEPTH:
+            self._fail(f"more than {_DEPTH} types inside each other", None)
+        opening = self._peek()
+        if opening and opening in _STRUCTURES:
+            return self._structure(depth, opening)
+        word = self._word()
+        if word is None:
+            hint = {"?": '"unknown" or "any"', "*": 'a type; "*" has no name'}.get(opening, _TYPES)
+            self._fail(f"unexpected {_shown(opening)}", hint)
+        if word in ("null", "unknown"):
+            return Slot("null" if word == "null" else "unknown")
+        if word == "ref":
+            return self._ref()
+        if word in ("list", "array"):
+            self._expect("<")
+            element = self._type(depth + 1)
+            self._expect(">")
+            return ListOf(element) if word == "list" else ArrayOf(element, self._dims())
+        dtype = self._dtype(word, start)
+        if self._peek() == "[":
+            return BufferOf(dtype, self._dims())
+        return AnyType() if dtype == "any" else ScalarOf(dtype)
+
+    def _structure(self, depth: int, opening: str) -> Structure:
+        self._at += 1
+        kind, closing = _STRUCTURES[opening]
+        start = self._skip()
+        values, _ = self._values(depth + 1, closing)
+        if kind == "dict" and any(isinstance(v, Value) and v.name is None for v in values):
+            self._fail("value without a name in a dict", 'a name and ":" before each', start)
+        return Structure(kind, values)
+
+    def _ref(self) -> RefTo:
+        if not self._take("<"):
+            return RefTo(None, True)
+        start, depth = self._at, 1
+        while self._at < len(self._text):
+            character = self._text[self._at]
+            self._at += 1
+            depth += (character == "<") - (character == ">")
+            if depth == 0:
+                name = self._text[start : self._at - 1].strip()
+                if not name:
+                    self._fail("empty name of a reference", 'a name or "?"', start)
+                return RefTo(None if name == "?" else name)
+        self._fail("name of a reference has no end", '">"')
+        return None
+
+    def _dtype(self, word: str, start: int) -> DType | Class:
+        if word in _CLASSES:
+            return word
+        if word == "i1":
+            word = "bool"
+        mlir = _MLIR_FLOAT.fullmatch(word)
+        name = f"{mlir[1]}_{mlir[2].lower()}" if mlir else word
+        name = _SHORT.sub(lambda found: _LONG[found[1]], name, count=1)
+        try:
+            return DType.parse(name)
+        except CallError:
+            self._fail(f"unknown type {_shown(word)}", _TYPES, start)
+
+    def _dims(self) -> tuple[Dim, ...]:
+        self._expect("[")
+        if self._take("]"):
+            return ()
+        dims = [self._dim()]
+        while not self._take("]"):
+            known = dims[-1] == "?" or isinstance(dims[-1], int)
+            if known and _TIMES.match(self._text, self._skip()):
+                self._at += 1
+            elif not self._take(","):
+                self._fail("dims end here", '"," or "]"')
+            dims.append(self._dim())
+        return tuple(dims)
+
+    def _dim(self) -> Dim:
+        start = self._skip()
+        if self._take("*"):
+            return Star()
+        if self._take("?"):
+            return "?"
+        number = _NUMBER.match(self._text, start)
+        if number:
+            if int(number[0]) >= 1 << 63:
+                self._fail("dim does not fit in int64", None)
+            self._at = number.end()
+            return int(number[0])
+        name = _NAME.match(self._text, start)
+        if name:
+            self._at = name.end()
+            return Variable(name[0])
+        if self._take("_"):
+            return "_"
+        shown = _shown(self._text[start : start + 1])
+        self._fail(f"unexpected {shown}", 'a dim: a number, "?", "_", "*" or a variable')
+        return None
+
+    # ------------------------------------------------------------------------------ tokens
+
+    def _skip(self) -> int:
+        """Skip spaces, and return the position after them."""
+        space = _SPACE.match(self._text, self._at)
+        assert space is not None
+        self._at = space.end()
+        return self._at
+
+    def _peek(self) -> str:
+        """Return the next character, or ``""`` at the end."""
+        at = self._skip()
+        return self._text[at : at + 1]
+
+    def _take(self, token: str) -> bool:
+        found = self._text.startswith(token, self._skip())
+        if found:
+            self._at += len(token)
+        return found
+
+    def _expect(self, token: str) -> None:
+        if not self._take(token):
+            self._fail(f"unexpected {_shown(self._peek())}", f'"{token}"')
+
+    def _word(self) -> str | None:
+        word = _WORD.match(self._text, self._skip())
+        if word is None:
+            return None
+        self._at = word.end()
+        return word[0]
+
+    def _fail(self, reason: str, expected: str | None, at: int | None = None) -> NoReturn:
+        place = self._skip() if at is None else at
+        data = self._text.encode("utf-8", "surrogateescape")
+        offset = len(self._text[:place].encode("utf-8", "surrogateescape"))
+        raise FormatError(
+            "pattern", offset, reason=reason, expected=expected, excerpt=excerpt(data, offset)
+        )
+
+
+def _shown(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False) if text else "end"
+
+
+def _searched(parts: tuple[Value | Dim, ...]) -> int:
+    """Return the number of stars that are followed by another one: their extent is not known."""
+    stars = sum(isinstance(part, Star) for part in parts)
+    return max(0, stars - 1) + sum(map(_searched_in, parts))
+
+
+def _searched_in(part: Value | Dim) -> int:
+    match part:
+        case Value(type):
+            return _searched_in_type(type)
+    return 0
+
+
+def _searched_in_type(type: TypePattern) -> int:
+    match type:
+        case BufferOf(_, dims):
+            return _searched(dims)
+        case ArrayOf(element, dims):
+            return _searched(dims) + _searched_in_type(element)
+        case ListOf(element):
+            return _searched_in_type(element)
+        case Structure(_, values):
+            return _searched(values)
+    return 0

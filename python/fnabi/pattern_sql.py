@@ -1,0 +1,363 @@
+"""Compile a pattern of signatures to SQL over the signatures of a catalog.
+
+The nodes of the values of each side are columns of lists in preorder, see `fnabi.catalog_table`.
+A value of a pattern becomes conditions on the node at its index, which is a constant unless a star
+precedes it. Where the extent of a star is not known from the number of nodes or dims, the rest of
+the pattern is evaluated for each possible extent, and the best one counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple, TypeAlias
+
+from fnabi.pattern import (
+    AnyType,
+    ArrayOf,
+    BufferOf,
+    Class,
+    Dim,
+    ListOf,
+    Pattern,
+    RefTo,
+    ScalarOf,
+    Slot,
+    Star,
+    Structure,
+    TypePattern,
+    Value,
+    Variable,
+)
+from fnabi.types import DType, Kind
+
+__all__ = ["Compiled", "compile_pattern", "literal"]
+
+_Side: TypeAlias = Literal["inputs", "results"]
+_Rest: TypeAlias = "Callable[[], str]"
+"""Compiles what follows, and returns the expression of the differences."""
+
+
+class Compiled(NamedTuple):
+    """SQL expressions over a row of the signatures.
+
+    Attributes:
+        condition: Holds for all matching rows, and perhaps for others.
+        differences: The number of differences of a match, or null where the row does not match;
+            only to be evaluated where `condition` holds.
+
+    """
+
+    condition: str
+    differences: str
+
+
+def compile_pattern(pattern: Pattern) -> Compiled:
+    """Compile a pattern to SQL expressions."""
+    return _Compiler().compile(pattern)
+
+
+def literal(text: str) -> str:
+    """Return a text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+class _At(NamedTuple):
+    """An index: an SQL expression, or nothing, and a constant."""
+
+    base: str
+    offset: int
+
+    def plus(self, number: int) -> _At:
+        return _At(self.base, self.offset + number)
+
+    def __str__(self) -> str:
+        if not self.base:
+            return str(self.offset)
+        return f"{self.base}{self.offset:+}" if self.offset else self.base
+
+
+class _Compiler:
+    def __init__(self) -> None:
+        self._conditions: list[str] = []
+        self._differences: list[str] = []
+        self._variables: dict[str, list[tuple[_Side, str]]] = {}
+        self._extents = 0
+
+    def compile(self, pattern: Pattern) -> Compiled:
+        def results() -> str:
+            return self._side(pattern.results, "results", self._finish)
+
+        differences = self._side(pattern.inputs, "inputs", results)
+        return Compiled(_all(self._conditions), differences)
+
+    def _side(self, values: tuple[Value | Star, ...], side: _Side, rest: _Rest) -> str:
+        end = _At(f"{side}_count", 1)
+        size = _size(values)
+        if size is None:
+            least = sum(isinstance(value, Value) for value in values)
+            self._conditions.append(f"{side}_count >= {least}")
+        else:
+            self._conditions.append(f"{side}_count = {size}")
+        return self._values(values, _At("", 1), end, 0, side, rest)
+
+    def _finish(self) -> str:
+        for occurrences in self._variables.values():
+            self._agree(occurrences)
+        return " + ".join(self._differences) or "0"
+
+    # ----------------------------------------------------------------------------- values
+
+    def _values(
+        self,
+        values: tuple[Value | Star, ...],
+        at: _At,
+        end: _At,
+        depth: int,
+        side: _Side,
+        rest: _Rest,
+    ) -> str:
+        """Match values with the nodes from `at` to `end`."""
+        if not values:
+            self._conditions.append(f"{end} = {at}")
+            return rest()
+        first, others = values[0], values[1:]
+        if isinstance(first, Value):
+            return self._value(
+                first,
+                at,
+                depth,
+                side,
+                lambda after: self._values(others, after, end, depth, side, rest),
+            )
+        while others and isinstance(others[0], Star):
+            others = others[1:]
+        if not others:
+            if depth:  # else the nodes end there
+                self._conditions.append(f"{at} <= {end}")
+            return rest()
+        size = _size(others)
+        if size is not None:
+            start = end.plus(-size)
+            self._conditions += [f"{start} >= {at}", f"{side}_depth[{start}] = {depth}"]
+            return self._values(others, start, end, depth, side, rest)
+
+        def body(extent: _At) -> str:
+            self._conditions.append(f"{side}_depth[{extent}] = {depth}")
+            return self._values(others, extent, end, depth, side, rest)
+
+        return self._search(f"range({at}, {end})", body)
+
+    def _search(self, candidates: str, body: Callable[[_At], str]) -> str:
+        """Return the least of the differences over all candidates for the extent of a star."""
+        outer, self._conditions = self._conditions, []
+        self._extents += 1
+        name = f"i{self._extents}"
+        inner = body(_At(name, 0))
+        inner = f"CASE WHEN {_all(self._conditions)} THEN {inner} END"
+        self._conditions = outer
+        return f"list_min(list_transform({candidates}, lambda {name}: {inner}))"
+
+    def _value(
+        self, value: Value, at: _At, depth: int, side: _Side, rest: Callable[[_At], str]
+    ) -> str:
+        if value.name is not None:
+            self._conditions.append(f"{side}[{at}].name = {literal(value.name)}")
+        return self._type(value.type, at, depth, side, rest)
+
+    def _type(
+        self, type: TypePattern, at: _At, depth: int, side: _Side, rest: Callable[[_At], str]
+    ) -> str:
+        after = at.plus(1)
+        if isinstance(type, AnyType):
+            self._conditions.append(f"{side}_kind[{at}] IS NOT NULL")
+            return rest(_At(f"{side}_end[{at}]", 0))
+        self._conditions.append(f"{side}_kind[{at}] = '{_kind(type)}'")
+        match type:
+            case ScalarOf(dtype):
+                self._dtype(dtype, at, side)
+            case BufferOf(dtype, dims):
+                self._dtype(dtype, at, side)
+                return self._dims(dims, at, side, lambda: rest(after))
+            case RefTo():
+                self._ref(type, at, side)
+            case ListOf(element):
+                return self._type(element, after, depth + 1, side, rest)
+            case ArrayOf(element, dims):
+                return self._dims(
+                    dims, at, side, lambda: self._type(element, after, depth + 1, side, rest)
+                )
+            case Structure(_, values):
+                end = _At(f"{side}_end[{at}]", 0)
+                size = _size(values)
+                next = end if size is None else after.plus(size)
+                return self._values(values, after, end, depth + 1, side, lambda: rest(next))
+        return rest(after)
+
+    def _dtype(self, dtype: DType | Class, at: _At, side: _Side) -> None:
+        column = f"{side}_dtype[{at}]"
+        if isinstance(dtype, str):
+            if dtype != "any":
+                self._conditions.append(_CLASSES[dtype].format(column))
+            return
+        others = _of_the_same_bits(dtype)
+        if not others:
+            self._conditions.append(f"{column} = '{dtype}'")
+            return
+        self._conditions.append(f"{column} IN ('{dtype}', {', '.join(map(literal, others))})")
+        self._differences.append(f"({column} <> '{dtype}')::INT")
+
+    def _ref(self, type: RefTo, at: _At, side: _Side) -> None:
+        if type.whatever:
+            return
+        node = f"{side}[{at}]"
+        none = f"({node}.ref IS NULL AND {node}.ref_bytes IS NULL)"
+        if type.name is None:
+            if side == "inputs":
+                self._conditions.append(none)
+            else:
+                self._differences.append(f"(NOT {none})::INT")
+            return
+        same = f"coalesce({node}.ref = {literal(type.name)}, false)"
+        if side == "results":
+            self._conditions.append(same)
+            return
+        self._conditions.append(f"({same} OR ({none} AND NOT untold))")
+        self._differences.append(f"(NOT {same})::INT")
+
+    # ------------------------------------------------------------------------------- dims
+
+    def _dims(self, dims: tuple[Dim, ...], at: _At, side: _Side, rest: _Rest) -> str:
+        stars = sum(isinstance(dim, Star) for dim in dims)
+        if dims and stars == len(dims):
+            return rest()
+        rank, least = f"{side}_rank[{at}]", len(dims) - stars
+        fits = f"{rank} >= {least}" if stars else f"{rank} = {least}"
+        if side == "inputs":
+            fits = f"({fits} OR {rank} = -1)"
+            self._differences.append(f"({rank} = -1)::INT")
+        self._conditions.append(fits)
+        return self._some_dims(dims, _At("", 1), f"{side}_dims[{at}]", rank, side, rest)
+
+    def _some_dims(
+        self, dims: tuple[Dim, ...], at: _At, shape: str, rank: str, side: _Side, rest: _Rest
+    ) -> str:
+        """Match dims with those of a shape from `at` on; with none if the rank is unknown."""
+        while dims and not isinstance(dims[0], Star):
+            self._dim(dims[0], f"{shape}[{at}]", side)
+            at, dims = at.plus(1), dims[1:]
+        while dims and isinstance(dims[0], Star):
+            dims = dims[1:]
+        if not dims:
+            return rest()
+        size = sum(not isinstance(dim, Star) for dim in dims)
+        last = _At(rank, 1 - size)
+        if size == len(dims):
+            return self._some_dims(dims, last, shape, rank, side, rest)
+        candidates = f"range({at}, {last.plus(1)})"
+        if side == "inputs":
+            candidates = f"CASE WHEN {rank} = -1 THEN [0] ELSE {candidates} END"
+        return self._search(
+            candidates, lambda extent: self._some_dims(dims, extent, shape, rank, side, rest)
+        )
+
+    def _dim(self, dim: Dim, column: str, side: _Side) -> None:
+        """Add the conditions of a dim; `column` is null where the rank is unknown."""
+        known = f"coalesce({column}, -1)"
+        if isinstance(dim, Variable):
+            self._variables.setdefault(dim.name, []).append((side, column))
+        elif isinstance(dim, int) and side == "inputs":
+            self._conditions.append(f"{known} IN ({dim}, -1)")
+            self._differences.append(f"coalesce(({column} <> {dim})::INT, 0)")
+        elif isinstance(dim, int):
+            self._conditions.append(f"{column} = {dim}")
+        elif dim == "?" and side == "inputs":
+            self._conditions.append(f"{known} = -1")
+        elif dim == "?":
+            self._differences.append(f"({column} <> -1)::INT")
+
+    def _agree(self, occurrences: list[tuple[_Side, str]]) -> None:
+        """Add the conditions of a variable: it is one number, or dynamic everywhere."""
+        if len(occurrences) < 2:
+            return
+        inputs = [column for side, column in occurrences if side == "inputs"]
+        results = [column for side, column in occurrences if side == "results"]
+        columns = ", ".join(inputs + results)
+        number = f"coalesce(greatest({columns}), -1)"
+        self._conditions += [
+            f"coalesce({column}, -1) IN (-1, {number})" for column in inputs + results
+        ]
+        static = _all([f"{column} = {number}" for column in results])
+        static_cost = _sum([f"coalesce(({column} <> {number})::INT, 0)" for column in inputs])
+        if not results:
+            self._differences.append(static_cost)
+            return
+        dynamic = _all([f"coalesce({column}, -1) = -1" for column in inputs])
+        dynamic_cost = _sum([f"({column} <> -1)::INT" for column in results])
+        self._conditions.append(f"(({static}) OR ({dynamic}))")
+        self._differences.append(
+            f"least(CASE WHEN {static} THEN {static_cost} END,"
+            f" CASE WHEN {dynamic} THEN {dynamic_cost} END)"
+        )
+
+
+_CLASSES = {
+    "float": "({0} LIKE 'float%' OR {0} LIKE 'bfloat%')",
+    "int": "({0} LIKE 'int%' OR {0} LIKE 'uint%' OR {0} GLOB 'i[0-9]*')",
+    "complex": "{0} LIKE 'complex%'",
+}
+
+
+def _all(conditions: list[str]) -> str:
+    return " AND ".join(conditions) or "true"
+
+
+def _sum(terms: list[str]) -> str:
+    return f"({' + '.join(terms) or '0'})"
+
+
+def _of_the_same_bits(dtype: DType) -> list[str]:
+    """Return the integers that differ only in whether they are signed, where one is signless."""
+    kinds: tuple[Kind, ...]
+    if dtype.kind == "signless":
+        kinds = ("signed", "unsigned")
+    elif dtype.kind in ("signed", "unsigned"):
+        kinds = ("signless",)
+    else:
+        return []
+    return [str(DType(kind, dtype.bits, dtype.format, dtype.lanes)) for kind in kinds]
+
+
+def _kind(type: TypePattern) -> str:
+    match type:
+        case ScalarOf():
+            return "scalar"
+        case BufferOf():
+            return "buffer"
+        case RefTo():
+            return "ref"
+        case ListOf():
+            return "homogeneous_list"
+        case ArrayOf():
+            return "ref_array"
+        case Structure(kind) | Slot(kind):
+            return kind
+    raise AssertionError(type)
+
+
+def _size(values: tuple[Value | Star, ...]) -> int | None:
+    """Return the number of nodes of values, or None if that is not known."""
+    sizes = [_size_of(each.type) if isinstance(each, Value) else None for each in values]
+    return None if None in sizes else sum(size or 0 for size in sizes)
+
+
+def _size_of(type: TypePattern) -> int | None:
+    match type:
+        case AnyType():
+            return None
+        case ListOf(element) | ArrayOf(element):
+            size = _size_of(element)
+        case Structure(_, values):
+            size = _size(values)
+        case _:
+            return 1
+    return None if size is None else size + 1
