@@ -1,0 +1,154 @@
+"""The verbs catalog and find, and diff --catalog."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fnabi.cli import main
+
+pytest.importorskip("duckdb")
+pytest.importorskip("pyarrow")
+
+RELEASES = Path(__file__).parent.parent / "examples" / "releases"
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(RELEASES, tmp_path / "releases")
+    monkeypatch.chdir(tmp_path)
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:
+    assert main([*words]) == status
+    printed = capsys.readouterr()
+    assert not (printed.err and printed.out)
+    return printed.err + printed.out
+
+
+def lines(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> list[Any]:
+    return [json.loads(line) for line in run(capsys, *words, "--json", status=status).splitlines()]
+
+
+@pytest.mark.parametrize("catalog", ["all.duckdb", "all/"])
+def test_catalog(catalog: str, capsys: pytest.CaptureFixture[str]) -> None:
+    update = "catalog", "update", catalog
+    assert run(capsys, *update, "releases/1.0") == "4 files: 4 added; 12 functions in the catalog\n"
+    assert run(capsys, *update).startswith("4 files: 4 ")  # changed, if they are new enough
+    Path("releases/1.0/bad.vmfb").write_bytes(b"bad")
+    Path("releases/1.0/rank.vmfb").unlink()
+    (done,) = lines(capsys, *update, "releases")
+    assert done["schema"] == "fnabi.catalog-update/1"
+    assert (done["added"], done["removed"], done["failed"]) == (5, 1, 1)
+    shown = run(capsys, "catalog", "show", catalog)
+    assert shown.startswith("21 functions in 8 files, 1 with errors\n  path     releases/1.0\n")
+    assert "  targets  local vmvx-bytecode-fb: 7 files\n" in shown
+    assert shown.splitlines()[-1].startswith("  releases/1.0/bad.vmfb  ")
+    found = json.loads(run(capsys, "catalog", "show", catalog, "--json"))
+    assert found["schema"] == "fnabi.catalog/1"
+    assert found["functions"] == 21
+    query = (
+        "SELECT module, version, NULL AS none FROM files WHERE error IS NULL ORDER BY ALL LIMIT 2"
+    )
+    assert run(capsys, "catalog", "sql", catalog, query) == (
+        "module  version  none\nembed   0\nembed   0\n"
+    )
+    assert lines(capsys, "catalog", "sql", catalog, query)[0] == {
+        "schema": "fnabi.catalog-row/1",
+        "row": {"module": "embed", "version": 0, "none": None},
+    }
+    assert "bytes" not in run(capsys, "catalog", "sql", catalog, "SELECT digest FROM files LIMIT 1")
+    assert run(capsys, "catalog", "remove", catalog, "releases/2.0") == "4 files removed\n"
+    assert lines(capsys, "catalog", "remove", catalog, "releases/2.0")[0]["removed"] == 0
+
+
+def test_catalog_refuses(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "no catalog" in run(capsys, "catalog", "show", "none.duckdb", status=1)
+    wrong = run(capsys, "catalog", "update", "c.duckdb", "nowhere", status=1)
+    assert wrong == "fnabi: nowhere: no such file or directory\n"
+    wrong = run(capsys, "catalog", "update", "c.duckdb", status=1)
+    assert "the catalog has none either" in wrong
+    run(capsys, "catalog", "update", "c.duckdb", "releases")
+    wrong = run(capsys, "catalog", "sql", "c.duckdb", "SELECT nothing", status=1)
+    assert wrong.startswith("fnabi: Binder Error")
+    assert "not a catalog" in run(capsys, "catalog", "show", "releases/1.0/rank.vmfb", status=1)
+    for words in (["sql", "c.duckdb"], ["remove", "c.duckdb"], ["show", "c.duckdb", "x"], ["mak"]):
+        with pytest.raises(SystemExit) as caught:
+            main(["catalog", *words])
+        assert caught.value.code == 2
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("where", ["releases", "all.duckdb", "all/", "releases/2.0/vision.vmfb"])
+def test_find(where: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if where.startswith("all"):
+        run(capsys, "catalog", "update", where, "releases")
+    find = "find", where, "f32[_,3,224,224], f32[3,10] -> f32[_,10]"
+    vision = "main  (float32[?x3x224x224], float32[3x10]) -> (float32[?x10])\n"
+    assert f"releases/2.0/vision.vmfb\n  exact   {vision}" in run(capsys, *find)
+    wider = run(capsys, "find", where, "f32[1,3,224,224], any -> f32[?,10]")
+    assert f"  wider 1 {vision}" in wider
+    assert run(
+        capsys, "find", where, "f32[1,3,224,224], any -> f32[?,10]", "--exact", status=1
+    ) == ("0 functions in 0 files\n")
+    found = lines(capsys, *find)
+    assert {match["schema"] for match in found} == {"fnabi.find/1"}
+    assert found[-1]["match"] == "exact"
+    assert found[-1]["signature"]["text"] in vision
+    assert len(lines(capsys, *find, "--limit=1")) == 1
+    assert lines(capsys, *find, "--module=x*", status=1) == []
+    assert lines(capsys, *find, "--function=main", "--path=*vision*", "--target=*vmvx*") == found
+
+
+def test_find_by_arrays(capsys: pytest.CaptureFixture[str]) -> None:
+    numpy = pytest.importorskip("numpy")
+    numpy.save("scores.npy", numpy.zeros((9, 6), numpy.float32))
+    shown = run(capsys, "find", "releases", "--accepts", "scores.npy")
+    assert "releases/1.0/rank.vmfb\n  wider 1 main  (float32[?x6]) -> (i64[?])" in shown
+    assert "2.0/rank" not in shown
+    run(capsys, "find", "releases", "* -> f32[?]", "--accepts", "scores.npy", status=1)
+    wrong = run(capsys, "find", "releases", "f32 -> *", "--accepts", "scores.npy", status=3)
+    assert "with accepts, its inputs must be" in wrong
+    Path("text.npy").write_text("text")
+    assert "text.npy: not an array" in run(
+        capsys, "find", "releases", "--accepts", "text.npy", status=3
+    )
+
+
+def test_find_refuses(capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = run(capsys, "find", "releases", "f32[?,3 -> f32", status=3)
+    assert wrong == (
+        'fnabi: dims end here at byte 8, expected "," or "]"\n  f32[?,3 -> f32\n          ^\n'
+    )
+    assert "No such file" in run(capsys, "find", "nowhere", status=3)
+    with pytest.raises(SystemExit) as caught:
+        main(["find", "releases", "--limit=0"])
+    assert caught.value.code == 2
+
+
+def test_find_shows_its_query(capsys: pytest.CaptureFixture[str]) -> None:
+    import duckdb
+
+    query = run(capsys, "find", "nowhere", "f32[B] -> f32[B]", "--sql")
+    assert len(duckdb.extract_statements(query)) == 1
+
+
+def test_diff_of_catalogs(capsys: pytest.CaptureFixture[str]) -> None:
+    diff = "diff", "--catalog", "releases/1.0", "old.duckdb"
+    run(capsys, "catalog", "update", "old.duckdb", "releases/1.0")
+    assert run(capsys, *diff) == "compatible: 4 files: 4 compatible\n"
+    run(capsys, "catalog", "update", "new.duckdb", "releases/2.0")
+    Path("releases/1.0/embed.vmfb").write_bytes(b"bad")
+    shown = run(capsys, *diff[:3], "new.duckdb", status=1)
+    assert "breaking  inputs[*].dtype changed: 2 functions in 1 file\n" in shown
+    assert "unreadable: 1 file\n          embed.vmfb: " in shown
+    assert shown.endswith("incompatible: 5 files: 3 incompatible, 1 unreadable, 1 added\n")
+    found = json.loads(run(capsys, *diff[:3], "new.duckdb", "--json", status=1))
+    assert found["schema"] == "fnabi.diff-catalogs/1"
+    assert found["causes"][0]["occurrences"][0]["file"] == "rank.vmfb"
+    assert found["files"]["incompatible"] == 3
+    assert "none: No such file" in run(capsys, *diff[:3], "none", status=3)
