@@ -5,13 +5,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import re
 import zlib
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fnabi.catalog import Catalog
 
 import fnabi
 from callee import built, interop_library
@@ -390,6 +393,71 @@ def test_a_library_as_data() -> None:
     assert axpy["python"] == "(arg0: float, arg1: Tensor, arg2: Tensor, /) -> None"
 
 
+# -------------------------------------------------------------------------------- catalogs
+
+
+def fleet(folder: Path) -> Path:
+    """Fill a folder with modules, some with hostile names and one that is damaged."""
+    folder.mkdir()
+    for path in (ROOT / "examples").rglob("*.vmfb"):
+        (folder / f"{path.parent.name}-{path.name}").write_bytes(path.read_bytes())
+    for index, name in enumerate(HOSTILE[:12]):
+        file = name.replace("/", "|").replace("\0", "").encode("utf-8", "surrogateescape")
+        (folder / f"hostile{index}").mkdir()
+        target = os.path.join(os.fsencode(folder / f"hostile{index}"), file + b".vmfb")
+        Path(os.fsdecode(target)).write_bytes(CLASSIFIER.read_bytes())
+    (folder / "damaged.vmfb").write_bytes(bytes(64))
+    return folder
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Iterator[Catalog]:
+    pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    with Catalog(tmp_path / "fleet.duckdb") as opened:
+        opened.update(fleet(tmp_path / "fleet"))
+        yield opened
+
+
+def test_a_catalog_as_data(catalog: Catalog, tmp_path: Path) -> None:
+    page = Page(html.render_catalog(catalog, "fleet.duckdb"))
+    data = page.data
+    assert page.texts["title"] == "fleet.duckdb - fnabi"
+    assert data["folder"] == str(tmp_path / "fleet")
+    assert data["counts"]["files"] == len(data["files"]) == 22
+    assert data["counts"]["failed"] == 1
+    assert data["counts"]["functions"] == len(data["functions"]) + data["unread"]
+    files = {each["file"]: each for each in data["files"]}
+    assert "not an IREE module" in files["damaged.vmfb"]["error"]
+    vision = files["1.0-vision.vmfb"]
+    assert vision["targets"] == ["local vmvx-bytecode-fb"]
+    assert vision["size"] == (tmp_path / "fleet" / "1.0-vision.vmfb").stat().st_size
+    place = data["files"].index(vision)
+    (row,) = (row for row in data["functions"] if row[:2] == [place, "main"])
+    main_function = vmfb.open(tmp_path / "fleet" / "1.0-vision.vmfb").exports["main"]
+    expected = json.loads(json.dumps(values.signature_value(main_function.signature)))
+    assert data["signatures"][row[2]] == expected
+    assert row[3] == main_function.source
+
+
+def test_a_catalog_beyond_the_limit(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "ROWS_MAX", 5)
+    data = Page(html.render_catalog(catalog)).data
+    assert len(data["files"]) == 5
+    assert data["counts"]["files"] == 22
+    assert "17 of 22 modules. fnabi catalog sql lists them." in data["left_out"]
+    assert data["left_out"][1].endswith("functions. fnabi find searches all of them.")
+
+
+def test_an_empty_catalog(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    (tmp_path / "none").mkdir()
+    with Catalog(tmp_path / "empty.duckdb") as opened:
+        opened.update(tmp_path / "none")
+        data = Page(html.render_catalog(opened)).data
+    assert (data["files"], data["functions"], data["folder"]) == ([], [], "")
+
+
 # ------------------------------------------------------------------------------ the command
 
 
@@ -420,6 +488,18 @@ def test_inspect_writes_a_page_about_a_library(tmp_path: Path) -> None:
     for option, loaded in (([], False), (["--metadata"], True)):
         assert main(["inspect", "--html", kernels(), *option, "-o", str(target)]) == 0
         assert Page(target.read_text("ascii")).data["loaded"] is loaded
+
+
+def test_inspect_writes_a_page_about_a_catalog(catalog: Catalog, tmp_path: Path) -> None:
+    catalog.close()
+    target = tmp_path / "page.html"
+    titles = []
+    for many in ("fleet.duckdb", "fleet"):
+        assert main(["inspect", "--html", str(tmp_path / many), "-o", str(target)]) == 0
+        page = Page(target.read_text("ascii"))
+        titles.append(page.texts["title"])
+        assert page.data["counts"]["files"] == 22
+    assert titles == ["fleet.duckdb - fnabi", "fleet - fnabi"]
 
 
 @pytest.mark.parametrize(

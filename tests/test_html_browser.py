@@ -11,15 +11,18 @@ import shutil
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from fnabi.catalog import Catalog
 
 import fnabi
 from callee import built
 from fnabi import bytecode, html, vmfb
 from fnabi.compat_folders import FileComparison, compare_folders
 from pages import HOSTILE, hostile_module, large_module
+from test_html import fleet
 
 webdriver = pytest.importorskip("selenium.webdriver")
 from selenium.webdriver.common.by import By  # noqa: E402
@@ -144,6 +147,13 @@ def folders() -> str:
     return html.render_folders(found, ("1.0", "2.0"))
 
 
+def fleet_page() -> str:
+    pytest.importorskip("duckdb")
+    with TemporaryDirectory() as folder, Catalog(f"{folder}/fleet.duckdb") as catalog:
+        catalog.update(fleet(Path(folder) / "fleet"))
+        return html.render_catalog(catalog, "fleet.duckdb")
+
+
 def kernels() -> str:
     source = str(ROOT / "examples" / "kernels.c")
     path = built("kernels", "cc", f"-I{fnabi.get_include()}", source, "-lm")
@@ -159,6 +169,7 @@ PAGES = {
     "hostile": lambda: html.render(hostile_module(), HOSTILE[0]),
     "comparison": comparison,
     "folders": folders,
+    "catalog": fleet_page,
     "library": kernels,
 }
 
@@ -331,6 +342,22 @@ def test_a_comparison_of_folders_is_shown(browser: Browser) -> None:
     assert len(browser.all(".detail .change")) == 7
     browser.one("input[type=search]").send_keys("scale")
     assert browser.texts("tbody td") == ["Only the new folder has this file."]
+
+
+def test_a_catalog_is_shown(browser: Browser) -> None:
+    browser.open(fleet_page())
+    targets = browser.texts(".tally")[0].split("\n")
+    assert targets[1] == "local vmvx-bytecode-fb 21 modules"
+    browser.all("[role=tab]")[1].click()
+    assert browser.texts(".filter") == ["Errors 1"]
+    browser.one("input[type=search]").send_keys("2.0-vision")
+    (toggle,) = browser.all(".toggle")
+    toggle.click()
+    assert "main$async" in browser.one("tr.detail").text
+    browser.all("[role=tab]")[2].click()
+    browser.one("input[type=search]").send_keys("float32[?x3x224x224] main$")
+    assert browser.names() == ["main$async"]
+    assert browser.run("return window.hacked === undefined")
 
 
 def test_a_library_is_shown(browser: Browser) -> None:

@@ -67,6 +67,27 @@ def inspect_module_html(arguments: argparse.Namespace, module: Module) -> int:
     return _write(arguments, html.render(module, _name(arguments.file)))
 
 
+def has_many(file: str) -> bool:
+    """Return whether a path is that of a catalog or a folder, not of one module or library."""
+    if os.path.isdir(file):
+        return True
+    if not os.path.isfile(file):
+        return False
+    from fnabi.cli.catalogs import is_catalog
+
+    return is_catalog(file)
+
+
+def inspect_catalog_html(arguments: argparse.Namespace) -> int:
+    from fnabi import html
+    from fnabi.cli.catalogs import open_catalog
+
+    if arguments.metadata:
+        arguments.usage("--metadata is only allowed for libraries")
+    with open_catalog(arguments.file, arguments.lenient) as catalog:
+        return _write(arguments, html.render_catalog(catalog, _name(arguments.file)))
+
+
 def write_diff_html(
     arguments: argparse.Namespace, modules: tuple[Module, Module], found: Comparison
 ) -> None:
@@ -83,7 +104,7 @@ def write_folders_html(arguments: argparse.Namespace, found: list[FileComparison
 
 
 def _name(file: str) -> str:
-    return "standard input" if file == "-" else os.path.basename(file)
+    return "standard input" if file == "-" else os.path.basename(os.path.abspath(file))
 
 
 def _names(*files: str) -> tuple[str, str]:

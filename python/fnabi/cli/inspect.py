@@ -9,7 +9,14 @@ from collections.abc import Sequence
 
 from fnabi import library, vmfb
 from fnabi.cli.arguments import START, add_lenient, no_function, open_module, start_of
-from fnabi.cli.html import add_html, check_html, inspect_library_html, inspect_module_html
+from fnabi.cli.html import (
+    add_html,
+    check_html,
+    has_many,
+    inspect_catalog_html,
+    inspect_library_html,
+    inspect_module_html,
+)
 from fnabi.cli.inspect_bytecode import add_disassemble, print_disassembly
 from fnabi.cli.inspect_inputs import add_inputs, print_inputs
 from fnabi.cli.inspect_json import module_json
@@ -57,7 +64,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         action="store_true",
         help="load a library, which runs its code, and show what it registers by name",
     )
-    add_html(verb, "the module or library")
+    add_html(verb, "the module or library, or a catalog or folder of modules")
     add_inputs(verb)
     add_extract(verb)
     add_lenient(verb)
@@ -80,6 +87,8 @@ def _check_options(arguments: argparse.Namespace) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     page = check_html(arguments)
+    if page and has_many(arguments.file):
+        return inspect_catalog_html(arguments)
     _check_options(arguments)
     data = read_stream(sys.stdin.buffer) if arguments.file == "-" else None
     start = start_of(arguments.file) if data is None else data[:START]

@@ -62,6 +62,7 @@ VERBS = (
             ("fnabi inspect --needs --rodata model.vmfb", "what it needs, and its constants"),
             ("fnabi inspect --function=main --inputs model.vmfb", "flags for iree-run-module"),
             ("fnabi inspect --html -o page.html model.vmfb", "all of it as a page for browsers"),
+            ("fnabi inspect --html -o page.html models/", "an overview of many modules"),
             ("fnabi inspect --json model.vmfb | jq .exports", "the same for programs"),
             ("fnabi inspect --metadata libadd.so", "the functions of a TVM-FFI library"),
         ),

@@ -24,6 +24,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from fnabi.errors import CallError, type_name
+from fnabi.html.catalog_data import catalog_data
 from fnabi.html.diff_data import diff_data, folders_data
 from fnabi.html.library_data import library_data
 from fnabi.html.module_data import module_data
@@ -32,10 +33,11 @@ from fnabi.text import one_line
 from fnabi.vmfb import Module
 
 if TYPE_CHECKING:
+    from fnabi.catalog import Catalog
     from fnabi.compat import Comparison
     from fnabi.compat_folders import FileComparison
 
-__all__ = ["render", "render_diff", "render_folders"]
+__all__ = ["render", "render_catalog", "render_diff", "render_folders"]
 
 _SHARED = ("document", "types", "table")
 """The scripts of every page, before its own."""
@@ -43,6 +45,7 @@ _SHARED = ("document", "types", "table")
 _OWN = {
     "module": ("module_functions", "module_code", "module_storage", "module_needs", "module"),
     "library": ("library",),
+    "catalog": ("catalog",),
     "diff": ("changes", "diff"),
     "folders": ("changes", "folders"),
 }
@@ -113,6 +116,24 @@ def render_folders(found: Sequence[FileComparison], folders: tuple[str, str] = (
 
     """
     return _page("folders", folders_data(found), " \N{RIGHTWARDS ARROW} ".join(folders))
+
+
+def render_catalog(catalog: Catalog, file: str = "") -> str:
+    """Render a page about a catalog: an overview of its modules, and all their functions.
+
+    Args:
+        catalog: The catalog.
+        file: Its name, for the title.
+
+    Returns:
+        The page, which has only ASCII characters.
+
+    Raises:
+        CallError: When the catalog is closed.
+        FileNotFoundError: When there is no catalog.
+
+    """
+    return _page("catalog", catalog_data(catalog), file)
 
 
 def _page(kind: str, data: dict[str, Any], file: str, blocks: Iterable[str] = ()) -> str:

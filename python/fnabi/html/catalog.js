@@ -1,0 +1,171 @@
+"use strict";
+// The page about a catalog: an overview of many modules, and all their functions.
+
+const functionsOf = data.files.map(() => []);
+for (const row of data.functions) functionsOf[row[0]].push(row);
+
+const signatureOf = (row) => data.signatures[row[2]];
+const texts = data.signatures.map(signatureText);
+
+// ------------------------------------------------------------------------------------ modules
+
+function modulesPanel() {
+  const largest = Math.max(1, ...data.files.map((row) => row.size || 0));
+  return modules(largest).nodes;
+}
+
+const modules = (largest) =>
+  dataTable({
+    label: "Modules",
+    noun: ["module", "modules"],
+    rows: data.files,
+    columns: [
+      { title: "File", key: (row) => row.file, cell: (row) => [nameNode(row.file), row.is_bad && badge("error", "breaking")] },
+      { title: "Targets", key: (row) => row.targets.join(), cell: targetsCell },
+      { title: "Functions", numeric: true, key: (row) => row.functions, cell: (row) => row.functions !== null && grouped(row.functions) },
+      { title: "Bytecode", key: (row) => row.bytecode_version || "", cell: (row) => h("span.muted", row.bytecode_version) },
+      { title: "Size", numeric: true, key: (row) => row.size, cell: (row) => sizeCell(row, largest) },
+    ],
+    text: (row) => [row.file, row.module || "", row.targets.join(" "), row.bytecode_version || "", row.error || ""].join("\n"),
+    filters: [
+      { title: "Errors", alarm: true, test: (row) => row.is_bad },
+      { title: "With parameters", test: (row) => row.parameters[0] > 0 },
+    ],
+    detail: moduleDetail,
+    anchor: (row) => row.file,
+  });
+
+const targetsCell = (row) => (row.is_bad ? h("span.error", row.error) : row.targets.map((each) => h("div", each)));
+
+const sizeCell = (row, largest) =>
+  row.size !== null && [bytes(row.size), sizeBar(row.size / largest, "executable")];
+
+function moduleDetail(row) {
+  const own = functionsOf[data.files.indexOf(row)];
+  const [count, size] = row.parameters;
+  return [
+    row.error && lines("pre.error", row.error),
+    own.length > 0 &&
+      h(
+        "table.values",
+        h("caption.hidden", "Functions"),
+        h(
+          "tbody",
+          own.map((each) => h("tr", h("th", { scope: "row" }, nameNode(each[1])), h("td", signatureNode(signatureOf(each))))),
+        ),
+      ),
+    facts([
+      ["Module", row.module && h("bdi", row.module)],
+      ["Loads in", row.loaded_by],
+      ["Parameters", count > 0 && `${grouped(count)}, ${size === null ? "of unknown size" : bytes(size)}`],
+      ["Bytecode", row.sizes[0] !== null && bytes(row.sizes[0])],
+      ["Read-only data", row.sizes[1] !== null && bytes(row.sizes[1])],
+    ].filter(([, value]) => value !== false)),
+  ];
+}
+
+// ---------------------------------------------------------------------------------- functions
+
+const functionsPanel = () => [
+  dataTable({
+    label: "Functions",
+    noun: ["function", "functions"],
+    rows: data.functions,
+    columns: [
+      { title: "Function", key: (row) => row[1], cell: (row) => nameNode(row[1]) },
+      { title: "Signature", wide: true, key: (row) => texts[row[2]], cell: (row) => signatureNode(signatureOf(row)) },
+      { title: "File", key: (row) => data.files[row[0]].file, cell: (row) => h("span.muted", nameNode(data.files[row[0]].file)) },
+    ],
+    text: (row) => [row[1], texts[row[2]], data.files[row[0]].file].join("\n"),
+    filters: [{ title: "Of the runtime", hides: true, test: (row) => row[1].startsWith("__") }],
+  }).nodes,
+  data.unread > 0 && h("p.muted", `${counted(data.unread, "function")} without a signature that can be read.`),
+];
+
+// ----------------------------------------------------------------------------------- overview
+
+// Pairs of key and count, the largest count first.
+function tally(keys) {
+  const counts = new Map();
+  for (const key of keys) counts.set(key, (counts.get(key) || 0) + 1);
+  return [...counts].sort((one, other) => other[1] - one[1]);
+}
+
+const TALLIED = 12;
+
+function bars(title, noun, pairs, label) {
+  if (pairs.length === 0) return false;
+  const largest = pairs[0][1];
+  const rest = pairs.slice(TALLIED);
+  return h(
+    "section",
+    h("h2", title),
+    h(
+      "table.tally",
+      h("caption.hidden", title),
+      h(
+        "tbody",
+        pairs.slice(0, TALLIED).map(([key, count]) =>
+          h(
+            "tr",
+            h("th", { scope: "row" }, label(key)),
+            h("td.numeric", counted(count, noun)),
+            h(
+              "td",
+              svg(
+                "svg",
+                { viewBox: "0 0 100 8", preserveAspectRatio: "none", class: "share", "aria-hidden": "true" },
+                svg("rect", { width: (100 * count) / largest, height: 8, class: "part-executable" }),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ),
+    rest.length > 0 && h("p.muted", `and ${counted(rest.length, "other")}`),
+  );
+}
+
+const overviewPanel = () => [
+  bars("Targets", "module", tally(data.files.flatMap((row) => row.targets)), (key) => h("bdi", key)),
+  bars(
+    "Releases that load them",
+    "module",
+    tally(data.files.map((row) => row.loaded_by).filter(Boolean)),
+    (key) => key,
+  ),
+  bars(
+    "Most frequent signatures",
+    "function",
+    tally(data.functions.filter((row) => !row[1].startsWith("__")).map((row) => row[2])),
+    (key) => signatureNode(data.signatures[key]),
+  ),
+  bars("Sources of the types", "function", tally(data.functions.map((row) => row[3])), (key) => key),
+  bars(
+    "Errors",
+    "module",
+    tally(data.files.filter((row) => row.is_bad).map((row) => row.error)),
+    (key) => h("span.error", key),
+  ),
+];
+
+// ------------------------------------------------------------------------------------ the page
+
+const { files, functions, size, failed } = data.counts;
+const shownTabs = tabs("Parts of the catalog", [
+  { id: "overview", title: "Overview", content: overviewPanel },
+  { id: "modules", title: "Modules", count: files, content: modulesPanel },
+  { id: "functions", title: "Functions", count: functions, content: functionsPanel },
+]);
+
+showPage(
+  `${data.file} - fnabi`,
+  pageHeader("Catalog of compiled modules", h("bdi", data.file), data.folder !== "" && h("bdi.code.muted", data.folder), [
+    ["Modules", grouped(files)],
+    ["Functions", grouped(functions)],
+    ["Size", bytes(size)],
+    ["Different signatures", grouped(data.signatures.length)],
+    ["Errors", failed > 0 ? h("span.error", grouped(failed)) : h("span.good", "none")],
+  ]),
+  shownTabs.nodes,
+);
