@@ -9,16 +9,19 @@ import os
 import re
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fnabi.catalog import Catalog
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import fnabi
 from callee import built, interop_library
-from fnabi import CallError, bytecode, compat, html, library, sip, vmfb
+from fnabi import CallError, FormatError, bytecode, compat, html, library, sip, vmfb
 from fnabi.cli import main
 from fnabi.compat_folders import compare_folders
 from fnabi.html import code, limits, values
@@ -40,6 +43,7 @@ from fnabi.types import (
     Unknown,
 )
 from pages import HOSTILE, hostile_module, large_module
+from sanitizers import examples
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "data"
@@ -197,6 +201,16 @@ def test_hostile_names_of_a_comparison_stay_data() -> None:
     names = [each["name"] for each in page.data["changed"]]
     assert set(HOSTILE) <= set(names)
     assert text.count("<script") == text.count("</script") == 2
+
+
+@settings(max_examples=examples(100))
+@given(st.lists(st.tuples(st.integers(0), st.integers(0, 255)), min_size=1, max_size=5))
+def test_a_damaged_module_has_a_page_or_a_format_error(edits: list[tuple[int, int]]) -> None:
+    data = bytearray((DATA / "vmfb" / "std_llvmcpu.vmfb").read_bytes())
+    for place, byte in edits:
+        data[place % len(data)] = byte
+    with suppress(FormatError):
+        html.render(vmfb.from_buffer(bytes(data), lenient=True))
 
 
 # ------------------------------------------------------------------------------------ limits
