@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fnabi.catalog import Catalog
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fnabi
 from callee import built, interop_library
 from fnabi import CallError, FormatError, bytecode, compat, html, library, sip, vmfb
+from fnabi.catalog import Catalog
 from fnabi.cli import main
 from fnabi.compat_folders import compare_folders
 from fnabi.html import code, limits, values

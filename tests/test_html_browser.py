@@ -15,11 +15,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from fnabi.catalog import Catalog
 
 import fnabi
 from callee import built
 from fnabi import bytecode, html, vmfb
+from fnabi.catalog import Catalog
 from fnabi.compat_folders import FileComparison, compare_folders
 from pages import HOSTILE, hostile_module, large_module
 from test_html import fleet

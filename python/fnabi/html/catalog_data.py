@@ -84,7 +84,7 @@ def _file(row: tuple[Any, ...], folder: str, kept: Kept) -> dict[str, Any]:
         "size": size,
         "functions": exports,
         "bytecode_version": version,
-        "loaded_by": version and releases.loaded_by(tuple(map(int, version.split(".")))),
+        "loaded_by": version and releases.loaded_by((int(version.split(".")[0]), 0)),
         "targets": kept.texts(list(formats)),
         "parameters": [parameters or 0, parameters_size],
         "sizes": [bytecode_size, rodata_size],

@@ -153,13 +153,11 @@ function dataTable({ label, noun, rows, columns, text, filters = [], detail, anc
   }
 
   function toggleOf(entry, content) {
-    const id = newId();
     entry.toggle = h(
       "button.toggle",
-      { type: "button", "aria-expanded": "false", "aria-controls": id, onclick: () => toggle(entry), onkeydown: move },
+      { type: "button", "aria-expanded": "false", onclick: () => toggle(entry), onkeydown: move },
       content,
     );
-    entry.id = id;
     return entry.toggle;
   }
 
@@ -173,9 +171,11 @@ function dataTable({ label, noun, rows, columns, text, filters = [], detail, anc
     entry.body.classList.toggle("open", open);
     if (open && !entry.opened) {
       const name = entry.toggle.textContent;
+      const id = newId();
+      entry.toggle.setAttribute("aria-controls", id);
       entry.opened = h(
         "tr.detail",
-        { id: entry.id, role: "row", onkeydown: (event) => closeByKey(event, entry) },
+        { id, role: "row", onkeydown: (event) => closeByKey(event, entry) },
         h("td", { colspan: columns.length, role: "cell" }, h("div.detail", { role: "region", "aria-label": name }, detail(entry.row))),
       );
       entry.body.append(entry.opened);
