@@ -659,6 +659,18 @@ FNABI_API int64_t fnabi_vmfb_check(const char* data, size_t size, uint8_t* out,
 FNABI_API int64_t fnabi_vmfb_files(const char* data, size_t size, uint8_t* out,
                                    size_t capacity, fnabi_error* error);
 
+/* The ZIP directory of a module of which only the end is at hand: the bytes from
+ * `origin` on. The message is
+ *   [needed, [[name, header, size]...]]
+ * where `header` is the offset of the file's local header, "PK\3\4", 22 bytes,
+ * u16 size of a name and u16 size of extra fields; after those are the data. If
+ * `needed` is below `origin`, there are no files: call again with the bytes from
+ * `needed` on. The last 66 KB are enough to learn that. Fails as
+ * fnabi_vmfb_files does; offsets in errors are in the file. */
+FNABI_API int64_t fnabi_vmfb_directory(const char* data, size_t size,
+                                       uint64_t origin, uint8_t* out,
+                                       size_t capacity, fnabi_error* error);
+
 /* What kind of content a segment of read-only data is. The message is
  *   [kind, identifier, isa]
  * kind: "elf" | "spir-v" | "flatbuffer" | "splat" (equal elements of 1, 2, 4 or
@@ -677,7 +689,8 @@ FNABI_API int64_t fnabi_rodata_content(const char* data, size_t size,
  *    [[function, offset, executable, name]...],
  *    [[function, offset, access, scope,
  *       [[key, parameter_offset, buffer_offset, length]...]]...],
- *    [[function, offset, text]...]]
+ *    [[function, offset, text]...],
+ *    [segment...]]
  * with a row for each call, or failure, by the ordinal of its function and its
  * offset in it:
  *   hal.device.query.i64            a query of a device
@@ -688,13 +701,28 @@ FNABI_API int64_t fnabi_rodata_content(const char* data, size_t size,
  *   io_parameters.*                 access: "load" "gather" "scatter" "read"
  *                                   "write"; with sizes in bytes
  *   fail                            texts that contain "#hal.device.target<"
- * An operand is nil if the code does not determine it; the scope is "" if there
+ * Last are the ordinals of the read-only segments that should have been read,
+ * but are not within [data, data + size): what depends on them is nil. An operand is nil if the code does not determine it; the scope is "" if there
  * is none. Fails as fnabi_bytecode_instructions does; with FNABI_MODULE_RANGE
  * if a table of keys is out of range; and with FNABI_WORK if the work exceeds
  * 64 times the size of the file. Allocates at most 48 bytes per byte of
  * bytecode. */
 FNABI_API int64_t fnabi_vmfb_needs(const char* data, size_t size, uint8_t* out,
                                    size_t capacity, fnabi_error* error);
+
+/* The same for a file of which only the beginning, with the FlatBuffer, and some
+ * segments are at hand. `segments` is a message [[ordinal, bytes]...]; what has
+ * another size than the segment is ignored. Fails also with FNABI_MESSAGE. */
+FNABI_API int64_t fnabi_vmfb_needs_with(const char* data, size_t size,
+                                        const uint8_t* segments,
+                                        size_t segments_size, uint8_t* out,
+                                        size_t capacity, fnabi_error* error);
+
+/* The number of bytes from its beginning on that the functions of modules read
+ * of a file, except for its ZIP directory and external read-only data; as far as
+ * the first `size` bytes determine it. If it is at most `size`, these bytes are
+ * enough. The number in a damaged file may be anything below 5 GiB. */
+FNABI_API uint64_t fnabi_vmfb_extent(const char* data, size_t size);
 
 /* ----------------------------------------------------------------- bytecode */
 
@@ -1252,7 +1280,7 @@ FNABI_API void fnabi_scan_free(fnabi_scan* scan);
  * Also stops at a file that cannot be read: *failed is then its errno, else 0,
  * and that file is not counted. Files that are not regular have EISDIR for a
  * directory and ENODEV otherwise; none blocks. Only the FlatBuffer of a file is
- * read, and held while it is decoded. A module is verified first, as by
+ * read, and the names of parameters where they are not in it, up to 256 MiB. A module is verified first, as by
  * fnabi_vmfb_verify; one that fails is a row.
  *
  * Fails with FNABI_MESSAGE for another message, and with FNABI_MEMORY also for
@@ -1262,6 +1290,20 @@ FNABI_API int64_t fnabi_scan_files(fnabi_scan* scan, const uint8_t* message,
                                    size_t size, size_t first, size_t limit,
                                    bool lenient, int32_t* failed,
                                    fnabi_error* error);
+
+/* Adds the rows of a module in memory, as fnabi_scan_files those of a file named
+ * `name`. The data may end after the FlatBuffer; `segments` is as for
+ * fnabi_vmfb_needs_with. If `segments` is NULL and read-only data after the end
+ * is needed, adds nothing and returns a message [[ordinal, offset, size]...] of
+ * the segments, with their ranges in the file, which the file may not have. Call
+ * again with them, or with an empty array if there are none. Otherwise returns
+ * 0. Fails as fnabi_scan_files does. */
+FNABI_API int64_t fnabi_scan_data(fnabi_scan* scan, const char* name,
+                                  size_t name_size, const char* data,
+                                  size_t size, const uint8_t* segments,
+                                  size_t segments_size, bool lenient,
+                                  uint8_t* out, size_t capacity,
+                                  fnabi_error* error);
 
 /* Adds a row for a faulty file: its code, and `why` as the text of the error.
  */

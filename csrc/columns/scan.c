@@ -12,6 +12,103 @@
 #include "module/needs.h"
 #include "module/vmfb.h"
 
+/* -------------------------------------------------------------------- files */
+
+enum { HEAD = 1 << 16, KEPT = 1 << 20, SEGMENTS_MOST = 1 << 28 };
+
+/* Opens a regular file; returns its descriptor, or -1 with errno. Opening a FIFO
+ * does not wait for its writer, and nothing else is kept open. */
+static int open_regular(const char* path) {
+  struct stat status;
+  int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+  if (file < 0) return -1;
+  int failed = fstat(file, &status) != 0 ? errno
+               : S_ISREG(status.st_mode) ? 0
+               : S_ISDIR(status.st_mode) ? EISDIR
+                                         : ENODEV;
+  if (failed == 0) return file;
+  close(file);
+  errno = failed;
+  return -1;
+}
+
+/* Reads up to `wanted` bytes more; returns 0 or an errno. */
+static int read_more(int file, fnabi_vector* out, size_t wanted, size_t* got) {
+  *got = 0;
+  if (!fnabi_vector_reserve(out, wanted)) return ENOMEM;
+  while (*got < wanted) {
+    ssize_t part = read(file, out->data + out->size, wanted - *got);
+    if (part < 0 && errno == EINTR) continue;
+    if (part < 0) return errno;
+    if (part == 0) break;
+    out->size += (size_t)part;
+    *got += (size_t)part;
+  }
+  return 0;
+}
+
+/* Reads the module of a file; returns 0 or an errno. The size in the file's
+ * header is trusted step by step: each read at most doubles what is held. */
+static int read_module(int file, fnabi_vector* out) {
+  size_t wanted = HEAD, got = HEAD;
+  int failed = 0;
+  out->size = 0;
+  while (wanted > 0 && failed == 0) {
+    failed = read_more(file, out, wanted, &got);
+    if (got < wanted) break;
+    uint64_t extent = fnabi_vmfb_extent((const char*)out->data, out->size);
+    uint64_t missing = extent > out->size ? extent - out->size : 0;
+    wanted = missing < out->size ? (size_t)missing : out->size;
+  }
+  return failed;
+}
+
+static void put_big(uint8_t* out, uint64_t value, unsigned bytes) {
+  for (unsigned i = 0; i < bytes; i++)
+    out[i] = (uint8_t)(value >> (8 * (bytes - 1 - i)));
+}
+
+/* Reads the missing segments that the file has into a message of segments.
+ * Returns false if out of memory. */
+static bool read_segments(fnabi_scan* scan, int file) {
+  enum { ARRAY = 5, HEADER = 11 };
+  const fnabi_missing* all = (const void*)scan->missing.data;
+  fnabi_vector* out = &scan->segments;
+  uint8_t header[HEADER] = {0xDD};
+  struct stat status;
+  uint32_t count = 0;
+  out->size = 0;
+  if (fstat(file, &status) != 0) status.st_size = 0;
+  uint64_t file_size = (uint64_t)status.st_size;
+  if (!fnabi_vector_append(out, header, ARRAY)) return false;
+  for (size_t i = 0; i < scan->missing.size / sizeof *all; i++) {
+    fnabi_missing one = all[i];
+    size_t before = out->size, got;
+    if (one.offset > file_size || one.size > file_size - one.offset ||
+        one.size > SEGMENTS_MOST - HEADER ||
+        before > SEGMENTS_MOST - HEADER - one.size)
+      continue;
+    header[0] = 0x92;
+    header[1] = 0xCE;
+    put_big(header + 2, one.ordinal, 4);
+    header[6] = 0xC6;
+    put_big(header + 7, one.size, 4);
+    if (!fnabi_vector_append(out, header, HEADER)) return false;
+    if (lseek(file, (off_t)one.offset, SEEK_SET) < 0) {
+      got = 0;
+    } else {
+      int failed = read_more(file, out, (size_t)one.size, &got);
+      if (failed == ENOMEM) return false;
+    }
+    if (got == one.size)
+      count++;
+    else /* it has become shorter */
+      out->size = before;
+  }
+  put_big(out->data + 1, count, 4);
+  return true;
+}
+
 /* ------------------------------------------------------------------ modules */
 
 enum { WORDS = 256 };
@@ -129,93 +226,73 @@ static bool add_export(fnabi_scan* scan, const fnabi_scan_row* shared,
   return fnabi_unpack_skip(r) && fnabi_scan_put_row(scan, &out);
 }
 
-/* Adds the rows of a module. Returns false when out of memory, with some. */
-static bool add_module(fnabi_scan* scan, fnabi_text name, const char* data,
-                       size_t size, bool lenient) {
+typedef enum outcome { ADDED, MISSING, NO_MEMORY } outcome;
+
+/* What a module is read from. */
+typedef struct module {
+  fnabi_text name, data;
+  fnabi_text segments; /* as for fnabi_vmfb_needs_with */
+  int file;            /* the descriptor for further segments, or -1 */
+  bool partial;        /* whether segments can be asked for */
+} module;
+
+static outcome put_error(fnabi_scan* scan, fnabi_text name,
+                         const fnabi_error* error) {
+  return put_bad_module(scan, name, error) ? ADDED : NO_MEMORY;
+}
+
+/* Finds the texts of what the module needs, in segments outside of it too. */
+static outcome find_needs(fnabi_scan* scan, const module* m,
+                          fnabi_scan_row* row) {
+  fnabi_text segments = m->segments;
+  for (int pass = 0;; pass++) {
+    if (!fnabi_needs_texts(m->data.data, m->data.size, segments, &scan->needs,
+                           &scan->missing, &row->texts[FNABI_SCAN_TARGET],
+                           &row->texts[FNABI_SCAN_PARAMETERS]))
+      return NO_MEMORY;
+    if (scan->missing.size == 0) return ADDED;
+    if (m->partial) return MISSING;
+    if (m->file < 0 || pass == 1) return ADDED;
+    if (!read_segments(scan, m->file)) return NO_MEMORY;
+    segments =
+        (fnabi_text){(const char*)scan->segments.data, scan->segments.size};
+  }
+}
+
+/* Adds the rows of a module: none if segments are missing, and some when out of
+ * memory. */
+static outcome add_module(fnabi_scan* scan, const module* m, bool lenient) {
+  const char* data = m->data.data;
+  size_t size = m->data.size;
   fnabi_error error;
   fnabi_vector* v = &scan->exports;
   int64_t head, all;
   if (fnabi_vmfb_verify(data, size, lenient, &error) < 0)
-    return put_bad_module(scan, name, &error);
+    return put_error(scan, m->name, &error);
   for (;;) { /* the module's name, and then its exports */
     head =
         fnabi_vmfb_field(data, size, MODULE_NAME, v->data, v->capacity, &error);
-    if (head < 0) return put_bad_module(scan, name, &error);
+    if (head < 0) return put_error(scan, m->name, &error);
     bool fits = (size_t)head <= v->capacity;
     all = fnabi_vmfb_exports(data, size, fits ? v->data + head : NULL,
                              fits ? v->capacity - (size_t)head : 0, &error);
     if (all < 0)
-      return error.code != FNABI_MEMORY && put_bad_module(scan, name, &error);
+      return error.code == FNABI_MEMORY ? NO_MEMORY
+                                        : put_error(scan, m->name, &error);
     if ((size_t)(head + all) <= v->capacity) break;
-    if (!fnabi_vector_reserve(v, (size_t)(head + all))) return false;
+    if (!fnabi_vector_reserve(v, (size_t)(head + all))) return NO_MEMORY;
   }
   fnabi_reader r = {v->data, (size_t)(head + all), 0};
   fnabi_scan_row shared = FNABI_SCAN_NO_ROW;
   size_t count;
-  shared.texts[FNABI_SCAN_FILE] = name;
+  shared.texts[FNABI_SCAN_FILE] = m->name;
   if (!take_text(&r, &shared.texts[FNABI_SCAN_MODULE]) ||
-      !fnabi_unpack_array(&r, &count) ||
-      !fnabi_needs_texts(data, size, &scan->needs,
-                         &shared.texts[FNABI_SCAN_TARGET],
-                         &shared.texts[FNABI_SCAN_PARAMETERS]))
-    return false;
-  for (; count > 0; count--)
-    if (!add_export(scan, &shared, &r)) return false;
-  return true;
-}
-
-/* -------------------------------------------------------------------- files */
-
-enum { HEAD = 1 << 16, KEPT = 1 << 20 };
-
-/* Opens a regular file; returns its descriptor, or -1 with errno. Opening a FIFO
- * does not wait for its writer, and nothing else is kept open. */
-static int open_regular(const char* path) {
-  struct stat status;
-  int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-  if (file < 0) return -1;
-  int failed = fstat(file, &status) != 0 ? errno
-               : S_ISREG(status.st_mode) ? 0
-               : S_ISDIR(status.st_mode) ? EISDIR
-                                         : ENODEV;
-  if (failed == 0) return file;
-  close(file);
-  errno = failed;
-  return -1;
-}
-
-/* Reads up to `wanted` bytes more; returns 0 or an errno. */
-static int read_more(int file, fnabi_vector* out, size_t wanted, size_t* got) {
-  *got = 0;
-  if (!fnabi_vector_reserve(out, wanted)) return ENOMEM;
-  while (*got < wanted) {
-    ssize_t part = read(file, out->data + out->size, wanted - *got);
-    if (part < 0 && errno == EINTR) continue;
-    if (part < 0) return errno;
-    if (part == 0) break;
-    out->size += (size_t)part;
-    *got += (size_t)part;
-  }
-  return 0;
-}
-
-/* Reads the module of a file; returns 0 or an errno. The size in the file's
- * header is trusted step by step: each read at most doubles what is held. */
-static int read_file(const char* path, fnabi_vector* out) {
-  int file = open_regular(path);
-  if (file < 0) return errno;
-  size_t wanted = HEAD, got = HEAD;
-  out->size = 0;
-  int failed = 0;
-  while (wanted > 0 && failed == 0) {
-    failed = read_more(file, out, wanted, &got);
-    if (got < wanted) break;
-    uint64_t extent = fnabi_vmfb_extent((const char*)out->data, out->size);
-    uint64_t missing = extent > out->size ? extent - out->size : 0;
-    wanted = missing < out->size ? (size_t)missing : out->size;
-  }
-  close(file);
-  return failed;
+      !fnabi_unpack_array(&r, &count))
+    return NO_MEMORY;
+  outcome found = find_needs(scan, m, &shared);
+  for (; found == ADDED && count > 0; count--)
+    if (!add_export(scan, &shared, &r)) return NO_MEMORY;
+  return found;
 }
 
 static void shrink(fnabi_vector* v) {
@@ -224,25 +301,70 @@ static void shrink(fnabi_vector* v) {
   *v = (fnabi_vector){NULL, 0, 0};
 }
 
+/* Adds the rows of a module, or none. */
+static outcome add_whole_module(fnabi_scan* scan, const module* m,
+                                bool lenient) {
+  fnabi_scan_mark before = fnabi_scan_mark_of(scan);
+  outcome found = add_module(scan, m, lenient);
+  if (found == NO_MEMORY) fnabi_scan_go_back(scan, &before);
+  shrink(&scan->exports);
+  shrink(&scan->needs);
+  shrink(&scan->segments);
+  return found;
+}
+
 static bool add_file(fnabi_scan* scan, fnabi_text name, bool lenient,
                      int32_t* failed) {
-  fnabi_vector* path = &scan->path;
+  fnabi_vector *path = &scan->path, *data = &scan->file;
   path->size = 0;
   if (!fnabi_vector_append(path, name.data, name.size) ||
       !fnabi_vector_append(path, "", 1))
     return false;
-  *failed = memchr(path->data, 0, name.size) != NULL
-                ? EINVAL
-                : read_file((const char*)path->data, &scan->file);
-  if (*failed != 0) return true;
-  fnabi_scan_mark before = fnabi_scan_mark_of(scan);
-  bool good = add_module(scan, name, (const char*)scan->file.data,
-                         scan->file.size, lenient);
-  if (!good) fnabi_scan_go_back(scan, &before);
-  shrink(&scan->file);
-  shrink(&scan->exports);
-  shrink(&scan->needs);
-  return good;
+  errno = EINVAL;
+  int file = memchr(path->data, 0, name.size) != NULL
+                 ? -1
+                 : open_regular((const char*)path->data);
+  *failed = file < 0 ? errno : read_module(file, data);
+  outcome found = ADDED;
+  if (*failed == 0) {
+    module m = {
+        name, {(const char*)data->data, data->size}, {NULL, 0}, file, false};
+    found = add_whole_module(scan, &m, lenient);
+  }
+  if (file >= 0) close(file);
+  shrink(data);
+  return found == ADDED;
+}
+
+int64_t fnabi_scan_data(fnabi_scan* scan, const char* name, size_t name_size,
+                        const char* data, size_t size, const uint8_t* segments,
+                        size_t segments_size, bool lenient, uint8_t* out,
+                        size_t capacity, fnabi_error* error) {
+  module m = {{name, name_size},
+              {data, size},
+              {(const char*)segments, segments_size},
+              -1,
+              segments == NULL};
+  fnabi_writer w = {out, capacity, 0};
+  switch (add_whole_module(scan, &m, lenient)) {
+    case NO_MEMORY:
+      return fnabi_fail(error, FNABI_MEMORY, 0, NULL);
+    case MISSING: {
+      const fnabi_missing* all = (const void*)scan->missing.data;
+      size_t count = scan->missing.size / sizeof *all;
+      fnabi_pack_array(&w, (uint32_t)count);
+      for (size_t i = 0; i < count; i++) {
+        fnabi_pack_array(&w, 3);
+        fnabi_pack_uint(&w, all[i].ordinal);
+        fnabi_pack_uint(&w, all[i].offset);
+        fnabi_pack_uint(&w, all[i].size);
+      }
+      break;
+    }
+    default:
+      break;
+  }
+  return (int64_t)w.size;
 }
 
 int64_t fnabi_scan_files(fnabi_scan* scan, const uint8_t* message, size_t size,

@@ -28,6 +28,8 @@ void fnabi_scan_free(fnabi_scan* scan) {
   free(scan->file.data);
   free(scan->exports.data);
   free(scan->needs.data);
+  free(scan->missing.data);
+  free(scan->segments.data);
   free(scan);
 }
 

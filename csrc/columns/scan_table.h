@@ -40,8 +40,9 @@ enum {
 struct fnabi_scan {
   size_t rows, bad;
   fnabi_vector vectors[FNABI_SCAN_VECTORS];
-  fnabi_columns* columns;                  /* the signatures */
-  fnabi_vector path, file, exports, needs; /* scratch of one file */
+  fnabi_columns* columns; /* the signatures */
+  fnabi_vector path, file, exports, needs, missing, segments; /* scratch of one
+                                                                 file */
 };
 
 enum { FNABI_SCAN_SOURCE_COUNT = 5, FNABI_SCAN_DOUBT_COUNT = 3 };

@@ -418,7 +418,7 @@ static bool read_segment(fnabi_bytecode* b, const fnabi_fb_view* view,
   size_t place, count;
   if (view->shape->at[embedded->id] != 0) {
     if (!fnabi_fb_flat(&b->fb, view, embedded, &place, &count)) return false;
-    *segment = (fnabi_rodata){b->fb.data + place, count};
+    *segment = (fnabi_rodata){b->fb.data + place, b->fb.origin + place, count};
     return true;
   }
   uint64_t base = fnabi_vmfb_rodata_base(&b->fb);
@@ -426,6 +426,7 @@ static bool read_segment(fnabi_bytecode* b, const fnabi_fb_view* view,
   uint64_t offset =
       (uint64_t)fnabi_fb_int(&b->fb, view, &fields[RODATA_OFFSET]);
   segment->size = (uint64_t)fnabi_fb_int(&b->fb, view, &fields[RODATA_LENGTH]);
+  segment->offset = base + offset;
   if (segment->size <= room && offset <= room - segment->size)
     segment->data = file + base + offset;
   return true;

@@ -169,7 +169,8 @@ typedef struct fnabi_function {
 } fnabi_function;
 
 typedef struct fnabi_rodata {
-  const uint8_t* data; /* NULL: not inside the file */
+  const uint8_t* data; /* NULL: not inside the data */
+  uint64_t offset;     /* in the file; it may be outside */
   uint64_t size;
 } fnabi_rodata;
 

@@ -59,6 +59,7 @@ typedef struct needs {
   uint32_t wanted;    /* bits: the lists to fill */
   fnabi_vector rules; /* u8: by import, the number of its rule, or RULES */
   fnabi_vector sites, creations; /* in the order of the code */
+  fnabi_vector missing;          /* fnabi_missing, each segment once */
   fnabi_error* error;
 } needs;
 
@@ -118,15 +119,6 @@ static bool find_operand(needs* n, const fnabi_instruction* at, uint32_t index,
   return true;
 }
 
-/* Returns the bytes of a segment, or NULL if there is no such segment. */
-static const fnabi_rodata* bytes_of(const needs* n, fnabi_reference reference) {
-  if (reference.kind != FNABI_REFERENCE_RODATA ||
-      reference.number >= n->b.rodata_count ||
-      n->b.rodata[reference.number].data == NULL)
-    return NULL;
-  return &n->b.rodata[reference.number];
-}
-
 static bool spend(needs* n, uint64_t bytes) {
   if (bytes > n->work) {
     fnabi_fail(n->error, FNABI_WORK, n->b.fb.origin, NULL);
@@ -136,9 +128,38 @@ static bool spend(needs* n, uint64_t bytes) {
   return true;
 }
 
+/* Notes a segment whose bytes are not inside the data. */
+static bool note_missing(needs* n, uint32_t ordinal) {
+  const fnabi_rodata* segment = &n->b.rodata[ordinal];
+  fnabi_missing entry = {ordinal, segment->offset, segment->size};
+  const fnabi_missing* all = (const void*)n->missing.data;
+  size_t count = n->missing.size / sizeof entry;
+  if (!spend(n, count)) return false;
+  for (size_t i = 0; i < count; i++)
+    if (all[i].ordinal == ordinal) return true;
+  if (fnabi_vector_append(&n->missing, &entry, sizeof entry)) return true;
+  fnabi_fail(n->error, FNABI_MEMORY, 0, NULL);
+  return false;
+}
+
+/* Finds the bytes of a segment: NULL if there is no such segment, or if its
+ * bytes are missing. */
+static bool find_bytes(needs* n, fnabi_reference reference,
+                       const fnabi_rodata** bytes) {
+  *bytes = NULL;
+  if (reference.kind != FNABI_REFERENCE_RODATA ||
+      reference.number >= n->b.rodata_count)
+    return true;
+  const fnabi_rodata* segment = &n->b.rodata[reference.number];
+  if (segment->data == NULL) return note_missing(n, reference.number);
+  *bytes = segment;
+  return true;
+}
+
 /* Packs the text in a segment; "" for a null reference, nil if unknown. */
 static bool pack_text_of(needs* n, fnabi_reference reference) {
-  const fnabi_rodata* bytes = bytes_of(n, reference);
+  const fnabi_rodata* bytes;
+  if (!find_bytes(n, reference, &bytes)) return false;
   if (bytes != NULL) {
     if (!spend(n, bytes->size)) return false;
     fnabi_pack_text(n->w, (const char*)bytes->data, (size_t)bytes->size);
@@ -173,8 +194,7 @@ static uint64_t little(const uint8_t* data, unsigned bytes) {
 
 static bool fail_rodata(needs* n, fnabi_reference reference, uint64_t offset) {
   const fnabi_rodata* bytes = &n->b.rodata[reference.number];
-  uint64_t origin = n->b.fb.origin + (uint64_t)(bytes->data - n->b.fb.data);
-  fnabi_fail(n->error, FNABI_MODULE_RANGE, origin + offset, NULL);
+  fnabi_fail(n->error, FNABI_MODULE_RANGE, bytes->offset + offset, NULL);
   fnabi_path_index(n->error, reference.number);
   fnabi_path_field(n->error, "rodata_segments");
   return false;
@@ -182,12 +202,11 @@ static bool fail_rodata(needs* n, fnabi_reference reference, uint64_t offset) {
 
 static bool pack_keys(needs* n, const fnabi_reference* references) {
   const fnabi_rodata* parts[3];
-  for (int i = 0; i < 3; i++) {
-    parts[i] = bytes_of(n, references[i]);
-    if (parts[i] == NULL) {
-      fnabi_pack_nil(n->w);
-      return true;
-    }
+  for (int i = 0; i < 3; i++)
+    if (!find_bytes(n, references[i], &parts[i])) return false;
+  if (parts[0] == NULL || parts[1] == NULL || parts[2] == NULL) {
+    fnabi_pack_nil(n->w);
+    return true;
   }
   const fnabi_rodata *table = parts[0], *data = parts[1], *spans = parts[2];
   uint64_t count = table->size / KEY_ENTRY;
@@ -394,7 +413,7 @@ static bool pack_all(needs* n) {
          !note_store(n, &at, sites[i].index, sites[i].function)))
       return fail_in(n, sites[i].function);
   }
-  fnabi_pack_array(n->w, LISTS);
+  fnabi_pack_array(n->w, LISTS + 1);
   for (uint32_t list = 0; list < LISTS; list++) {
     size_t place = fnabi_pack_open(n->w), rows = 0;
     for (size_t i = 0; i < count; i++) {
@@ -404,18 +423,46 @@ static bool pack_all(needs* n) {
     }
     fnabi_pack_close(n->w, place, rows);
   }
+  const fnabi_missing* missing = (const void*)n->missing.data;
+  count = n->missing.size / sizeof *missing;
+  fnabi_pack_array(n->w, (uint32_t)count);
+  for (size_t i = 0; i < count; i++) fnabi_pack_uint(n->w, missing[i].ordinal);
   return true;
 }
 
+/* Takes the bytes of segments that are not inside the data from a message. */
+static bool take_segments(needs* n, fnabi_text segments) {
+  fnabi_reader r = {(const uint8_t*)segments.data, segments.size, 0};
+  size_t count = 0, members;
+  if (segments.size != 0 && !fnabi_unpack_array(&r, &count)) goto refuse;
+  for (; count > 0; count--) {
+    int64_t ordinal;
+    fnabi_text bytes;
+    if (!fnabi_unpack_array(&r, &members) || members != 2 ||
+        !fnabi_unpack_int(&r, &ordinal) ||
+        !fnabi_unpack_text(&r, &bytes.data, &bytes.size))
+      goto refuse;
+    if (ordinal < 0 || (uint64_t)ordinal >= n->b.rodata_count) continue;
+    fnabi_rodata* segment = &n->b.rodata[ordinal];
+    if (segment->data == NULL && segment->size == bytes.size)
+      segment->data = (const uint8_t*)bytes.data;
+  }
+  return true;
+refuse:
+  fnabi_fail(n->error, FNABI_MESSAGE, r.at, "segments");
+  return false;
+}
+
 /* Packs the message with the lists whose bits are in `wanted`; the others are
- * empty. */
-static int64_t write_needs(const char* data, size_t size, uint32_t wanted,
-                           uint8_t* out, size_t capacity, fnabi_error* error) {
+ * empty. Gives the list of missing segments to `missing`, unless NULL. */
+static int64_t write_needs(const char* data, size_t size, fnabi_text segments,
+                           uint32_t wanted, fnabi_vector* missing, uint8_t* out,
+                           size_t capacity, fnabi_error* error) {
   fnabi_writer w = {out, capacity, 0};
   needs n = {.w = &w, .wanted = wanted, .error = error};
   bool ok = fnabi_bytecode_open(&n.b, data, size, error) &&
-            fnabi_bytecode_known(&n.b, error);
-  n.work = 64 * (uint64_t)size + (1 << 16);
+            fnabi_bytecode_known(&n.b, error) && take_segments(&n, segments);
+  n.work = 64 * ((uint64_t)size + segments.size) + (1 << 16);
   if (ok && !find_rules(&n)) {
     fnabi_fail(error, FNABI_MEMORY, 0, NULL);
     ok = false;
@@ -426,12 +473,28 @@ static int64_t write_needs(const char* data, size_t size, uint32_t wanted,
   free(n.rules.data);
   free(n.sites.data);
   free(n.creations.data);
+  if (missing != NULL) {
+    free(missing->data);
+    *missing = n.missing;
+  } else {
+    free(n.missing.data);
+  }
   return ok ? (int64_t)w.size : -1;
 }
 
 int64_t fnabi_vmfb_needs(const char* data, size_t size, uint8_t* out,
                          size_t capacity, fnabi_error* error) {
-  return write_needs(data, size, UINT32_MAX, out, capacity, error);
+  return write_needs(data, size, (fnabi_text){NULL, 0}, UINT32_MAX, NULL, out,
+                     capacity, error);
+}
+
+int64_t fnabi_vmfb_needs_with(const char* data, size_t size,
+                              const uint8_t* segments, size_t segments_size,
+                              uint8_t* out, size_t capacity,
+                              fnabi_error* error) {
+  return write_needs(data, size,
+                     (fnabi_text){(const char*)segments, segments_size},
+                     UINT32_MAX, NULL, out, capacity, error);
 }
 
 /* -------------------------------------------------------------------- texts */
@@ -508,7 +571,8 @@ static bool read_parameters(fnabi_reader* r, fnabi_vector* names) {
   return true;
 }
 
-bool fnabi_needs_texts(const char* data, size_t size, fnabi_vector* memory,
+bool fnabi_needs_texts(const char* data, size_t size, fnabi_text segments,
+                       fnabi_vector* memory, fnabi_vector* missing,
                        fnabi_text* target, fnabi_text* parameters) {
   fnabi_error error;
   fnabi_vector parts[3] = {{0}}; /* devices, formats, parameters */
@@ -516,8 +580,8 @@ bool fnabi_needs_texts(const char* data, size_t size, fnabi_vector* memory,
   int64_t needed;
   memory->size = 0;
   const uint32_t wanted = 1u << QUERIES | 1u << ACCESSES;
-  while ((needed = write_needs(data, size, wanted, memory->data,
-                               memory->capacity, &error)) >
+  while ((needed = write_needs(data, size, segments, wanted, missing,
+                               memory->data, memory->capacity, &error)) >
          (int64_t)memory->capacity)
     if (!fnabi_vector_reserve(memory, (size_t)needed)) return false;
   if (needed < 0) return error.code != FNABI_MEMORY;

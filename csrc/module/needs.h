@@ -5,11 +5,21 @@
 #include "base/text.h"
 #include "base/vector.h"
 
+/* A segment of read-only data whose bytes are not inside the data: its ordinal,
+ * and its range in the file, which the file may not have. */
+typedef struct fnabi_missing {
+  uint32_t ordinal;
+  uint64_t offset, size;
+} fnabi_missing;
+
 /* Fills in the devices that a module needs with their executable formats,
  * "local vmvx-bytecode-fb", and the names of its parameters, "model::w, scale".
  * A text has no data if there are none or fnabi_vmfb_needs fails. Both point
- * into `memory`. Returns false if memory is exhausted. */
-bool fnabi_needs_texts(const char* data, size_t size, fnabi_vector* memory,
+ * into `memory`. `segments` is as for fnabi_vmfb_needs_with; `missing` receives
+ * the fnabi_missing that the texts lack. Returns false if memory is exhausted.
+ */
+bool fnabi_needs_texts(const char* data, size_t size, fnabi_text segments,
+                       fnabi_vector* memory, fnabi_vector* missing,
                        fnabi_text* target, fnabi_text* parameters);
 
 #endif /* FNABI_MODULE_NEEDS_H */

@@ -38,7 +38,9 @@ enum { ENTRY = 46, END = 22, LOCATOR = 20, END64 = 56, LOCAL = 30 };
 
 typedef struct directory {
   const char* data;
-  size_t size;         /* of the file */
+  size_t size;         /* of the data, with which the file ends */
+  uint64_t origin;     /* of the data in the file */
+  uint64_t needed;     /* where the data has to begin, if that is before */
   uint64_t begin, end; /* of the entries in the file */
 } directory;
 
@@ -57,28 +59,36 @@ static bool find_directory(directory* d, fnabi_error* error) {
   size_t last = d->size < END ? 0 : d->size - END;
   size_t first = last > COMMENT ? last - COMMENT : 0;
   size_t at = last;
-  if (d->size < END) return damaged(error, d->size, "an end record");
+  if (d->size < END)
+    return damaged(error, d->origin + d->size, "an end record");
   while (!begins(data + at, END, "PK\x05\x06", 4) ||
          at + END + little(data + at + 20, 2) > d->size) {
-    if (at == first) return damaged(error, d->size, "an end record");
+    if (at == first)
+      return damaged(error, d->origin + d->size, "an end record");
     at--;
   }
   uint64_t size = little(data + at + 12, 4);
   d->begin = little(data + at + 16, 4);
-  uint64_t limit = at;
+  uint64_t limit = d->origin + at;
   if ((size == WIDE || d->begin == WIDE) && at >= LOCATOR &&
       begins(data + at - LOCATOR, LOCATOR, "PK\x06\x07", 4)) {
     uint64_t wide = little(data + at - LOCATOR + 8, 8);
-    if (!inside(wide, END64, at - LOCATOR) ||
-        !begins(data + wide, END64, "PK\x06\x06", 4))
-      return damaged(error, at - LOCATOR + 8, "the offset of an end record");
-    size = little(data + wide + 40, 8);
-    d->begin = little(data + wide + 48, 8);
+    bool within = inside(wide, END64, limit - LOCATOR);
+    if (within && wide < d->origin) {
+      d->needed = wide;
+      return true;
+    }
+    if (!within || !begins(data + (wide - d->origin), END64, "PK\x06\x06", 4))
+      return damaged(error, limit - LOCATOR + 8, "the offset of an end record");
+    size = little(data + (wide - d->origin) + 40, 8);
+    d->begin = little(data + (wide - d->origin) + 48, 8);
     limit = wide;
   }
   if (!inside(d->begin, size, limit))
-    return damaged(error, at + 12, "a directory before its end record");
+    return damaged(error, d->origin + at + 12,
+                   "a directory before its end record");
   d->end = d->begin + size;
+  d->needed = d->begin;
   return true;
 }
 
@@ -113,7 +123,7 @@ static void widen(entry* e, const char* extra, size_t size) {
 /* Reads the entry at *at and advances *at. */
 static bool next_entry(const directory* d, uint64_t* at, entry* e,
                        fnabi_error* error) {
-  const char* head = d->data + *at;
+  const char* head = d->data + (*at - d->origin);
   if (!inside(*at, ENTRY, d->end) || !begins(head, ENTRY, "PK\x01\x02", 4))
     return damaged(error, *at, "an entry");
   e->packed = little(head + 20, 4);
@@ -133,7 +143,7 @@ static bool next_entry(const directory* d, uint64_t* at, entry* e,
 int64_t fnabi_vmfb_files(const char* data, size_t size, uint8_t* out,
                          size_t capacity, fnabi_error* error) {
   fnabi_writer w = {out, capacity, 0};
-  directory d = {data, size, 0, 0};
+  directory d = {.data = data, .size = size};
   size_t list = fnabi_pack_open(&w), count = 0;
   if (begins(data, size, "PK\x03\x04", 4)) {
     if (!find_directory(&d, error)) return -1;
@@ -157,6 +167,27 @@ int64_t fnabi_vmfb_files(const char* data, size_t size, uint8_t* out,
       fnabi_pack_uint(&w, from);
       fnabi_pack_uint(&w, e.packed);
     }
+  }
+  fnabi_pack_close(&w, list, count);
+  return (int64_t)w.size;
+}
+
+int64_t fnabi_vmfb_directory(const char* data, size_t size, uint64_t origin,
+                             uint8_t* out, size_t capacity,
+                             fnabi_error* error) {
+  fnabi_writer w = {out, capacity, 0};
+  directory d = {.data = data, .size = size, .origin = origin};
+  if (!find_directory(&d, error)) return -1;
+  fnabi_pack_array(&w, 2);
+  fnabi_pack_uint(&w, d.needed);
+  size_t list = fnabi_pack_open(&w), count = 0;
+  for (uint64_t at = d.begin; d.needed >= origin && at != d.end; count++) {
+    entry e;
+    if (!next_entry(&d, &at, &e, error)) return -1;
+    fnabi_pack_array(&w, 3);
+    fnabi_pack_text(&w, e.name, e.name_size);
+    fnabi_pack_uint(&w, e.local);
+    fnabi_pack_uint(&w, e.packed);
   }
   fnabi_pack_close(&w, list, count);
   return (int64_t)w.size;

@@ -60,11 +60,6 @@ extern const fnabi_fb_table fnabi_vmfb_table, fnabi_vmfb_attr,
  * relative. */
 uint64_t fnabi_vmfb_rodata_base(const fnabi_fb* fb);
 
-/* The number of bytes of a file that its module needs, as far as its first
- * `size` bytes determine it. If it is at most `size`, these bytes are enough
- * for all functions of modules, except for external data. */
-uint64_t fnabi_vmfb_extent(const char* data, size_t size);
-
 /* Finds the FlatBuffer and begins a walk at the root. The walk is lenient: it
  * accepts what fnabi_vmfb_verify accepts. */
 bool fnabi_vmfb_begin(const char* data, size_t size, fnabi_fb* fb,

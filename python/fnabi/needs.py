@@ -254,6 +254,7 @@ class _Rows(Record, frozen=True):
     lookups: tuple[_Lookup, ...]
     accesses: tuple[_Access, ...]
     failures: tuple[_Failure, ...]
+    missing: tuple[int, ...]
 
 
 rows = _core.Decoder(_Rows)

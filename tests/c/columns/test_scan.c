@@ -153,6 +153,51 @@ static void test_unread(void) {
   check_export(scan);
 }
 
+/* A module in memory has the rows of its file, also when the data end after the
+ * FlatBuffer. Segments that it lacks are asked for once. */
+static void test_data(void) {
+  fnabi_error error;
+  int32_t failed;
+  uint8_t out[256];
+  static const uint8_t none[] = {0x90}, wrong[] = {0x91, 0x92, 0xA0};
+  static const char* const paths[] = {"../tests/data/needs/params_vmvx.vmfb",
+                                      "../tests/data/vmfb/scalars.vmfb"};
+  for (size_t i = 0; i < 2; i++) {
+    size_t size, path_size = strlen(paths[i]);
+    FILE* opened = fopen(paths[i], "rb");
+    CHECK(opened != NULL);
+    static char whole[1 << 16];
+    size = fread(whole, 1, sizeof whole, opened);
+    fclose(opened);
+    CHECK(size < sizeof whole);
+    char* data = exact(whole, size);
+    uint8_t message[64] = {0x91, 0xC4, (uint8_t)path_size};
+    memcpy(message + 3, paths[i], path_size);
+    fnabi_scan *file = fnabi_scan_new(), *memory = fnabi_scan_new();
+    CHECK(fnabi_scan_files(file, message, 3 + path_size, 0, 99, false, &failed,
+                           &error) == 1);
+    for (int cut = 0; cut < 2; cut++) {
+      size_t known = cut ? (size_t)fnabi_vmfb_extent(data, size) : size;
+      for (int given = 0; given < 2; given++) {
+        CHECK(fnabi_scan_data(memory, paths[i], path_size, data, known,
+                              given ? none : NULL, given ? 1u : 0u, false, out,
+                              sizeof out, &error) == 0);
+      }
+    }
+    CHECK(fnabi_scan_rows(memory) == 4 * fnabi_scan_rows(file));
+    CHECK(fnabi_scan_bad(memory) == 0);
+    CHECK(fnabi_vmfb_needs_with(data, size, wrong, sizeof wrong, out, 0,
+                                &error) == -1 &&
+          error.code == FNABI_MESSAGE);
+    int64_t plain = fnabi_vmfb_needs(data, size, out, 0, &error);
+    CHECK(plain > 0 && fnabi_vmfb_needs_with(data, size, none, sizeof none, out,
+                                             0, &error) == plain);
+    fnabi_scan_free(file);
+    fnabi_scan_free(memory);
+    release(data);
+  }
+}
+
 /* Wherever memory ends, rows are whole and nothing leaks. */
 static void test_refused(void) {
   fnabi_error error;
@@ -186,6 +231,7 @@ int main(void) {
   find_names();
   test_files();
   test_unread();
+  test_data();
   test_refused();
   return 0;
 }

@@ -1,14 +1,42 @@
 /* The ZIP directory of real modules, edited and cut, and kinds of content. */
 #define _POSIX_C_SOURCE 200809L
+#include "base/message.h"
 #include "check.h"
 
 DEFINE_WRITER(files, fnabi_vmfb_files)
 DEFINE_WRITER(content, fnabi_rodata_content)
 
+/* Reads the directory of a file from its end alone; returns where it begins, or
+ * SIZE_MAX for a damaged one. */
+static size_t read_end(const char* data, size_t size, size_t origin) {
+  fnabi_error error;
+  uint8_t out[1 << 10];
+  size_t members, count;
+  int64_t needed;
+  char* end = exact(data + origin, size - origin);
+  int64_t written =
+      fnabi_vmfb_directory(end, size - origin, origin, out, sizeof out, &error);
+  release(end);
+  if (written < 0) {
+    CHECK(error.code == FNABI_MODULE_ZIP);
+    CHECK(error.offset <= size);
+    return SIZE_MAX;
+  }
+  if ((size_t)written > sizeof out) return origin;
+  fnabi_reader r = {out, (size_t)written, 0};
+  CHECK(fnabi_unpack_array(&r, &members) && members == 2);
+  CHECK(fnabi_unpack_int(&r, &needed) && (uint64_t)needed <= size);
+  CHECK(fnabi_unpack_array(&r, &count));
+  CHECK(count == 0 || (size_t)needed >= origin);
+  return (size_t)needed;
+}
+
 /* Lists the files, or fails inside the input. */
 static int32_t list(const char* data, size_t size) {
   fnabi_error error;
   size_t written;
+  for (size_t origin = 0; origin <= size; origin += 1 + size / 5)
+    read_end(data, size, origin);
   call c = {files, data, size, 0, 0};
   uint8_t* message = output_of(&c, &written, &error);
   if (message == NULL) {
@@ -43,6 +71,10 @@ static void check_archive(void) {
   call c = {files, data, size, 0, 0};
   check_answer(&c, TEXT("\xDD\0\0\0\x01\x93\xA1"
                         "a\x1F\x04"));
+  CHECK(read_end(data, size, 0) == 0x23);
+  CHECK(read_end(data, size, 0x23) == 0x23);
+  CHECK(read_end(data, size, 0x24) == 0x23);
+  CHECK(read_end(data, size, size) == SIZE_MAX);
   for (size_t cut = 0; cut < size; cut++) {
     char* part = exact(data, cut);
     CHECK(list(part, cut) == (cut < 4 ? FNABI_OK : FNABI_MODULE_ZIP));
