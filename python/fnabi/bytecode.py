@@ -234,6 +234,9 @@ _exports = _core.Decoder(tuple[tuple[str, int], ...])
 _EXPORTS = 7
 """The id of the exports in the schema."""
 
+_SHOWN = 80
+"""The largest size in bytes of a segment whose text is shown."""
+
 _ALL = (1 << 64) - 1
 """A number greater than that of the functions."""
 
@@ -267,12 +270,18 @@ def disassemble(module: Module, function: str | int | None = None) -> str:
     Raises:
         FormatError: If the bytecode has an unknown version (``bytecode-version``), or a function
             contains bytes that are not an instruction.
-        CallError: If there is no such function, or the module is closed.
+        CallError: If there is no such function, the module is closed, or it is remote and texts to
+            show are among the data that have not been read.
 
     """
     first, count = 0, _ALL
     if function is not None:
         first, count = find(module, function), 1
+    if any(not each.is_read and 0 < each.size <= _SHOWN for each in module.rodata):
+        raise CallError(
+            "bytecode.disassemble: the module is remote and has texts after its FlatBuffer,"
+            " expected a local file"
+        )
     text = module._decode(lib.fnabi_bytecode_disassemble, _plain, first, count)
     database = module.debug
     if database is None:

@@ -5,18 +5,24 @@ from __future__ import annotations
 import errno
 import mmap
 import os
+import re
 import select
 import stat
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from io import BufferedWriter, FileIO
-from typing import IO, TypeAlias
+from typing import IO, Any, TypeAlias
+
+import msgspec
 
 __all__ = [
+    "Found",
     "MappedFile",
+    "Options",
     "check_regular",
     "irregular",
+    "is_remote",
     "open_file",
     "read_or_map",
     "read_stream",
@@ -25,6 +31,11 @@ __all__ = [
 ]
 
 Path: TypeAlias = "str | os.PathLike[str]"
+
+Options: TypeAlias = "Mapping[str, Any] | None"
+"""Arguments of a file system of fsspec, such as ``{"anon": True}``."""
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?:::[A-Za-z][A-Za-z0-9+.-]*)*://")
 
 _READ_MOST = 1 << 18
 """The size in bytes up to which a file is read: mapping and unmapping takes longer."""
@@ -42,6 +53,31 @@ _KINDS = {
     stat.S_IFSOCK: "a socket",
     stat.S_IFDIR: "a directory",
 }
+
+
+class Found(msgspec.Struct, frozen=True, gc=False):
+    """A file that was named or found, or a folder that cannot be read.
+
+    Attributes:
+        path: The name; bytes that are not UTF-8 are surrogate escapes.
+        size: The size in bytes, or None with an error.
+        mtime_ns: The time of the last modification in nanoseconds since 1970, or None where it is
+            not known.
+        etag: What identifies the version of a remote object, or None.
+        error: Why it cannot be read, or None.
+
+    """
+
+    path: str
+    size: int | None = None
+    mtime_ns: int | None = None
+    etag: str | None = None
+    error: str | None = None
+
+
+def is_remote(path: object) -> bool:
+    """Return whether a path is a URL."""
+    return isinstance(path, str) and _URL.match(path) is not None
 
 
 class MappedFile:

@@ -13,6 +13,7 @@ not read the directory, so it may be missing. The kind of a segment is recognise
 from __future__ import annotations
 
 import os
+import struct
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from fnabi import _core
@@ -22,6 +23,7 @@ from fnabi.files import write_whole
 from fnabi.vmfb_records import Record
 
 if TYPE_CHECKING:
+    from fnabi.remote import RemoteFile
     from fnabi.vmfb import Module
 
 __all__ = ["Content", "File", "Kind", "RodataSegment", "Segment"]
@@ -58,7 +60,19 @@ class File(Record, frozen=True):
     size: int
 
 
+class _Entry(Record, frozen=True):
+    name: str
+    header: int
+    size: int
+
+
+class _Directory(Record, frozen=True):
+    needed: int
+    entries: tuple[_Entry, ...]
+
+
 _content = _core.Decoder(Content)
+_directory = _core.Decoder(_Directory)
 
 
 class Segment(Record, frozen=True):
@@ -70,6 +84,44 @@ class Segment(Record, frozen=True):
     external_length: int
 
 
+_TAIL = 22 + 0xFFFF + 20 + 56
+"""The most bytes from an end record of a ZIP directory to the end of the file."""
+
+_LOCAL = struct.Struct("<4s22xHH")
+"""The local header of a file in a ZIP archive: what it begins with, and the sizes of its ends."""
+
+
+def remote_files(file: RemoteFile) -> tuple[File, ...]:
+    """Read the ZIP directory of a remote module, as ``fnabi_vmfb_files`` that of a local one."""
+    if not file.data.startswith(b"PK\3\4"):
+        return ()
+    origin = max(0, file.size - _TAIL)
+    while True:
+        (tail,) = file.read([(origin, file.size - origin)])
+        found = _core.decode(lib.fnabi_vmfb_directory, _directory, tail, origin)
+        if found.needed >= origin:
+            break
+        origin = found.needed
+    for index, entry in enumerate(found.entries):
+        if entry.header + _LOCAL.size > file.size:
+            raise _damaged(entry.header, index)
+    headers = file.read([(entry.header, _LOCAL.size) for entry in found.entries])
+    files = []
+    for index, (entry, header) in enumerate(zip(found.entries, headers, strict=True)):
+        magic, name, extra = _LOCAL.unpack(header)
+        offset = entry.header + _LOCAL.size + name + extra
+        if magic != b"PK\3\4" or offset + entry.size > file.size:
+            raise _damaged(entry.header, index)
+        files.append(File(entry.name, offset, entry.size))
+    return tuple(files)
+
+
+def _damaged(offset: int, index: int) -> FormatError:
+    code = lib.FNABI_MODULE_ZIP
+    place = f"zip_directory[{index}]"
+    return FormatError(_core.code_name(code), offset, place, reason=_core.code_text(code))
+
+
 class RodataSegment:
     """A segment of read-only data, inside the FlatBuffer or after it in the file.
 
@@ -79,6 +131,7 @@ class RodataSegment:
             otherwise None.
         compression: The compression type of the schema: 0 for none, 1 for explicitly uncompressed.
         index: The index in the module.
+        path: The name of the segment in errors, such as ``rodata_segments[2]``.
         size: The stored size in bytes.
 
     """
@@ -86,17 +139,17 @@ class RodataSegment:
     __slots__ = (
         "_embedded",
         "_module",
-        "_path",
         "compression",
         "external",
         "external_offset",
         "index",
+        "path",
         "size",
     )
 
     def __init__(self, module: Module, index: int, segment: Segment) -> None:
         self._module = module
-        self._path = f"rodata_segments[{index}]"
+        self.path = f"rodata_segments[{index}]"
         self.index = index
         self._embedded = segment.embedded
         self.external = segment.embedded is None
@@ -116,15 +169,30 @@ class RodataSegment:
             return self._embedded[0]
         layout = self._module.layout
         offset = layout.rodata_base + (self.external_offset or 0)
-        if offset + self.size > layout.file_size:
+        if not self.is_inside:
             code = lib.FNABI_MODULE_RANGE
             reason = _core.code_text(code)
-            raise FormatError(_core.code_name(code), layout.file_size, self._path, reason=reason)
+            raise FormatError(_core.code_name(code), layout.file_size, self.path, reason=reason)
         return offset
 
     @property
+    def is_inside(self) -> bool:
+        """Whether all of it is inside the file."""
+        layout = self._module.layout
+        place = layout.rodata_base + (self.external_offset or 0)
+        return not self.external or place + self.size <= layout.file_size
+
+    @property
+    def is_read(self) -> bool:
+        """Whether `data` needs no request to a remote store."""
+        remote = self._module._remote
+        if remote is None or self._embedded is not None:
+            return True
+        return self.is_inside and self.offset + self.size <= len(remote.data)
+
+    @property
     def data(self) -> memoryview:
-        """The stored bytes, read-only and not copied.
+        """The stored bytes, read-only and not copied. In a remote module they are requested.
 
         They keep the file or buffer alive, even after the module is closed. A memory-mapped file
         must not be truncated while they are used; changes of the file change the bytes.
@@ -132,6 +200,7 @@ class RodataSegment:
         Raises:
             FormatError: If a part of it is outside the file, or the file has changed.
             CallError: If the module is closed.
+            OSError: If the remote store does not answer.
 
         """
         return self._module._bytes(self.offset, self.size)
@@ -176,4 +245,4 @@ class RodataSegment:
 
     def __repr__(self) -> str:
         kind = "external" if self.external else "embedded"
-        return f"<RodataSegment {self._path} {kind}, {self.size} bytes>"
+        return f"<RodataSegment {self.path} {kind}, {self.size} bytes>"

@@ -19,19 +19,22 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from itertools import groupby
 from threading import Event
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from fnabi import _core
 from fnabi._fnabi import ffi, lib
 from fnabi.arrow_capsule import Plain, check_memory, export_array, export_schema, export_stream
-from fnabi.errors import CallError
-from fnabi.files import reason
+from fnabi.errors import CallError, FormatError
+from fnabi.files import Found, Options, is_remote, reason
 from fnabi.iree_abi import Signature
 from fnabi.text import one_line
 from fnabi.vmfb_export import Source
-from fnabi.walk import Found, Path, walk
+from fnabi.walk import Path, walk
+
+if TYPE_CHECKING:
+    from fnabi.remote import RemoteFile
 
 __all__ = ["Path", "Scan", "ScanBatch", "ScanError", "ScanRow"]
 
@@ -112,6 +115,7 @@ class ScanRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 _rows = _core.Decoder(tuple[ScanRow, ...])
+_missing = _core.Decoder(list[tuple[int, int, int]])
 
 
 class ScanBatch:
@@ -161,6 +165,36 @@ class ScanBatch:
 
     def __repr__(self) -> str:
         return f"<ScanBatch of {len(self)} rows, {self.bad} with errors>"
+
+    def _add_remote(self, file: RemoteFile, lenient: bool) -> bool:
+        """Add the rows of a module, and return False if the batch has no space for them.
+
+        Raises:
+            FormatError: when the file has changed.
+            OSError: when the store does not answer.
+
+        """
+        name, error = os.fsencode(file.url), ffi.new("fnabi_error *")
+        given = name, len(name), file.data, len(file.data)
+        capacity = 1 << 12
+        segments: Any = ffi.NULL
+        segments_size = 0
+        while True:
+            out = ffi.new("uint8_t[]", capacity)
+            asked = segments, segments_size, lenient, out, capacity
+            size = lib.fnabi_scan_data(self._scan, *given, *asked, error)
+            if size <= 0:
+                return bool(size == 0)
+            if size > capacity:
+                capacity = size
+                continue
+            rows = _missing.decode(ffi.buffer(out, size))
+            rows = [row for row in rows if row[1] + row[2] <= file.size]
+            parts = file.read([row[1:] for row in rows])
+            segments = _encoder.encode(
+                [(row[0], part) for row, part in zip(rows, parts, strict=True)]
+            )
+            segments_size = len(segments)
 
     def _fail(self, file: bytes, code: int, text: str) -> None:
         why = text.encode("utf-8", "replace")
@@ -218,6 +252,7 @@ class Scan:
         lenient: bool = False,
         threads: int = 1,
         progress: bool = False,
+        storage_options: Options = None,
     ) -> None:
         _core.check_positive("vmfb.scan", "threads", threads)
         if isinstance(paths, (str, bytes, os.PathLike)):
@@ -233,6 +268,7 @@ class Scan:
         self._lenient = lenient
         self._threads = threads
         self._progress = progress
+        self._options = storage_options
         self.empty: list[str] = []
 
     def _take_paths(self) -> Iterable[Path]:
@@ -247,9 +283,8 @@ class Scan:
         paths = self._take_paths()
         total = None
         if self._progress and not self._once:
-            total = sum(1 for _ in walk(paths, "vmfb.scan"))
-        self.empty = []
-        chunks = _chunks(walk(paths, "vmfb.scan", empty=self.empty.append))
+            total = sum(1 for _ in self._walk(paths))
+        chunks = _chunks(self._walk(paths))
         bar: Any = nullcontext(lambda more: None)
         if self._progress:
             from fnabi.progress import show
@@ -258,20 +293,28 @@ class Scan:
         with bar as advance:
             yield from self._run(chunks, advance)
 
+    def _walk(self, paths: Iterable[Path]) -> Iterator[Found]:
+        self.empty = []
+        found = walk(
+            paths, "vmfb.scan", empty=self.empty.append, options=self._options, status=False
+        )
+        yield from found
+
     def _run(
         self, chunks: Iterable[list[Found]], advance: Callable[[int], None]
     ) -> Iterator[ScanBatch]:
         stop = Event()
+        given = self._lenient, self._options, stop
         if self._threads == 1:
             for chunk in chunks:
-                yield from _scan_files(chunk, self._lenient, stop)
+                yield from _Batches(*given).of(chunk)
                 advance(len(chunk))
             return
         running: deque[tuple[int, Future[list[ScanBatch]]]] = deque()
         pool = ThreadPoolExecutor(self._threads, "fnabi-scan")
         try:
             for chunk in chunks:
-                done = pool.submit(lambda files: [*_scan_files(files, self._lenient, stop)], chunk)
+                done = pool.submit(lambda files: [*_Batches(*given).of(files)], chunk)
                 running.append((len(chunk), done))
                 if len(running) > self._threads:
                     count, oldest = running.popleft()
@@ -338,7 +381,7 @@ def _chunks(files: Iterable[Found]) -> Iterator[list[Found]]:
     size = 0
     for file in files:
         chunk.append(file)
-        size += min(file.size or 0, _BYTES)
+        size += 0 if is_remote(file.path) else min(file.size or 0, _BYTES)
         if len(chunk) == _FILES or size >= _BYTES:
             yield chunk
             chunk, size = [], 0
@@ -346,31 +389,81 @@ def _chunks(files: Iterable[Found]) -> Iterator[list[Found]]:
         yield chunk
 
 
-def _scan_files(chunk: list[Found], lenient: bool, stop: Event) -> Iterator[ScanBatch]:
-    batch = ScanBatch()
-    for unread, group in groupby(chunk, key=lambda file: file.error is not None):
-        files = []
-        for file in group:
-            if unread:
-                batch._fail(os.fsencode(file.path), lib.FNABI_FILE, file.error or "")
+def _kind(file: Found) -> str:
+    return "unread" if file.error is not None else "remote" if is_remote(file.path) else "local"
+
+
+class _Batches:
+    """Batches that are filled from one chunk of files."""
+
+    def __init__(self, lenient: bool, options: Options, stop: Event) -> None:
+        self._batch = ScanBatch()
+        self._lenient = lenient
+        self._options = options
+        self._stop = stop
+
+    def of(self, chunk: list[Found]) -> Iterator[ScanBatch]:
+        for kind, group in groupby(chunk, key=_kind):
+            files = [*group]
+            if kind == "local":
+                yield from self._take_local([os.fsencode(file.path) for file in files])
+            elif kind == "remote":
+                yield from self._take_remote(files)
             else:
-                files.append(os.fsencode(file.path))
+                for file in files:
+                    self._fail(file.path, file.error or "")
+        if len(self._batch):
+            yield self._next()
+
+    def _fail(self, path: str | bytes, text: str, code: int = lib.FNABI_FILE) -> None:
+        self._batch._fail(os.fsencode(path), code, text)
+
+    def _fail_memory(self, path: str | bytes) -> None:
+        self._fail(path, _core.code_text(lib.FNABI_MEMORY), lib.FNABI_MEMORY)
+
+    def _next(self) -> ScanBatch:
+        full, self._batch = self._batch, ScanBatch()
+        return full
+
+    def _take_local(self, files: list[bytes]) -> Iterator[ScanBatch]:
         message = _encoder.encode(files)
         failed, error = ffi.new("int32_t *"), ffi.new("fnabi_error *")
         at = 0
-        while at < len(files) and not stop.is_set():
+        while at < len(files) and not self._stop.is_set():
             taken = lib.fnabi_scan_files(
-                batch._scan, message, len(message), at, _ROWS, lenient, failed, error
+                self._batch._scan, message, len(message), at, _ROWS, self._lenient, failed, error
             )
             at += taken if taken >= 0 else error.offset
             if taken >= 0 and failed[0]:
-                batch._fail(files[at], lib.FNABI_FILE, reason(files[at], failed[0]))
+                self._fail(files[at], reason(files[at], failed[0]))
                 at += 1
-            elif taken < 0 and not len(batch):  # it does not fit even alone
-                batch._fail(files[at], lib.FNABI_MEMORY, _core.code_text(lib.FNABI_MEMORY))
+            elif taken < 0 and not len(self._batch):  # it does not fit even alone
+                self._fail_memory(files[at])
                 at += 1
             elif at < len(files):
-                yield batch
-                batch = ScanBatch()
-    if len(batch):
-        yield batch
+                yield self._next()
+
+    def _take_remote(self, files: list[Found]) -> Iterator[ScanBatch]:
+        from fnabi import remote
+
+        opened = remote.open_files(files, self._options, "vmfb.scan")
+        for index, file in enumerate(files):
+            if self._stop.is_set():
+                return
+            if len(self._batch) >= _ROWS:
+                yield self._next()
+            one = opened[index]
+            opened[index] = None  # its metadata are not kept
+            try:
+                if one is None:
+                    one = remote.open_file(file.path, self._options, "vmfb.scan")
+                if isinstance(one, Exception):
+                    raise one
+                if not self._batch._add_remote(one, self._lenient):
+                    yield self._next()
+                    if not self._batch._add_remote(one, self._lenient):
+                        self._fail_memory(file.path)
+            except FormatError as problem:
+                self._fail(file.path, problem.reason)
+            except OSError as problem:
+                self._fail(file.path, problem.strerror or str(problem))

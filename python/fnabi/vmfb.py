@@ -19,12 +19,14 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
+
 from fnabi import _core, rodata
 from fnabi._fnabi import ffi, lib
 from fnabi.bytecode_types import FunctionTypes, contradictions, decode_types
 from fnabi.errors import CallError, FormatError
-from fnabi.files import MappedFile, read_or_map
-from fnabi.rodata import RodataSegment
+from fnabi.files import MappedFile, Options, is_remote, read_or_map
+from fnabi.rodata import File, RodataSegment
 from fnabi.types import decoder
 from fnabi.vmfb_bytes import ModuleBytes, current, decode
 from fnabi.vmfb_export import Export, Exports, Source, decode_exports
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 
     from fnabi.debug import Database
     from fnabi.needs import Executable, Needs, Parameter, Target, Transients
+    from fnabi.remote import RemoteFile
     from fnabi.scan import Path, Scan
 
 __all__ = [
@@ -119,6 +122,7 @@ class Module:
 
     _lenient = False
     _mapped: MappedFile | None = None
+    _remote: RemoteFile | None = None
     _exports: Exports | None = None
     _reader: ModuleBytes | None = None
 
@@ -133,7 +137,11 @@ class Module:
 
     @cached_property
     def _head(self) -> _Head:
-        return self._decode(lib.fnabi_vmfb_head, _head)
+        head = self._decode(lib.fnabi_vmfb_head, _head)
+        if self._remote is None:
+            return head
+        layout = msgspec.structs.replace(head.layout, file_size=self._remote.size)
+        return msgspec.structs.replace(head, layout=layout)
 
     @property
     def name(self) -> str:
@@ -222,12 +230,18 @@ class Module:
     def _names(self) -> dict[tuple[int, int], str]:
         """The names in the ZIP directory by offset and size; none if it is damaged."""
         try:
-            files = self._decode(lib.fnabi_vmfb_files, _files)
+            files = self._files()
         except FormatError as problem:
             if problem.code != _core.code_name(lib.FNABI_MODULE_ZIP):
                 raise
             return {}
         return {(file.offset, file.size): file.name for file in reversed(files)}
+
+    def _files(self) -> tuple[File, ...]:
+        if self._remote is None:
+            return self._decode(lib.fnabi_vmfb_files, _files)
+        self._source()  # the module may be closed
+        return rodata.remote_files(self._remote)
 
     @cached_property
     def rwdata(self) -> tuple[RwdataSegment, ...]:
@@ -268,7 +282,14 @@ class Module:
     def _needs(self) -> Needs:
         from fnabi import needs
 
-        return needs.read(self, self._decode(lib.fnabi_vmfb_needs, needs.rows))
+        rows = self._decode(lib.fnabi_vmfb_needs, needs.rows)
+        if self._remote is not None and rows.missing:
+            segments = [self.rodata[index] for index in rows.missing]
+            segments = [each for each in segments if each.is_inside]
+            parts = self._remote.read([(each.offset, each.size) for each in segments])
+            given = msgspec.msgpack.encode([*zip((s.index for s in segments), parts, strict=True)])
+            rows = self._decode(lib.fnabi_vmfb_needs_with, needs.rows, given, len(given))
+        return needs.read(self, rows)
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -315,7 +336,7 @@ class Module:
         if not self._lenient:
             return ()
         null = _core.code_name(lib.FNABI_MODULE_OFFSET)
-        findings = self._decode(lib.fnabi_vmfb_check, _findings)
+        findings = self._check()
         return tuple(finding for finding in findings if finding.code == null)
 
     def check(self) -> list[Finding]:
@@ -335,10 +356,10 @@ class Module:
             CallError: when the module is closed.
 
         """
-        found = self._decode(lib.fnabi_vmfb_check, _findings)
+        found = self._check()
         findings = list(found)
         try:
-            self._decode(lib.fnabi_vmfb_files, _files)
+            self._files()
         except FormatError as problem:  # runtimes do not read the directory
             if problem.code != _core.code_name(lib.FNABI_MODULE_ZIP):
                 raise
@@ -362,6 +383,19 @@ class Module:
         reported = {(finding.code, finding.offset) for finding in findings}
         findings += (each for each in verify(self) if (each.code, each.offset) not in reported)
         return findings
+
+    def _check(self) -> tuple[Finding, ...]:
+        """Return the findings of the core, to which a remote file ends with its FlatBuffer."""
+        findings = self._decode(lib.fnabi_vmfb_check, _findings)
+        if self._remote is None:
+            return findings
+        code = _core.code_name(lib.FNABI_MODULE_RANGE)
+        inside = {segment.path for segment in self.rodata if segment.is_inside}
+        return tuple(
+            each
+            for each in findings
+            if each.code != code or each.path.partition(".")[0] not in inside
+        )
 
     def contradictions(self, export: Export) -> tuple[str, ...]:
         """In which types the text of an export and its bytecode cannot both be right.
@@ -388,7 +422,7 @@ class Module:
 
     def close(self) -> None:
         """Release the file or buffer, which is freed when nothing else uses it."""
-        self._view = self._mapped = None
+        self._view = self._mapped = self._remote = None
         if self._reader is not None:
             self._reader.close()
 
@@ -440,10 +474,14 @@ class Module:
 
     def _bytes(self, offset: int, size: int) -> memoryview:
         view = memoryview(_buffer(self._source()))
+        if self._remote is not None and offset + size > len(view):
+            return memoryview(self._remote.read([(offset, size)])[0])
         return view.toreadonly()[offset : offset + size]
 
 
-def open(path: str | os.PathLike[str], *, lenient: bool = False) -> Module:
+def open(
+    path: str | os.PathLike[str], *, lenient: bool = False, storage_options: Options = None
+) -> Module:
     """Open the module in a file. A small file is read, a larger one is memory-mapped.
 
     Replacing a file is always safe, and so is writing to a small one. When the size or the time
@@ -452,21 +490,34 @@ def open(path: str | os.PathLike[str], *, lenient: bool = False) -> Module:
     access returns the new contents or raises FormatError. If the file is shortened in such a
     moment, or while `RodataSegment.data` is used, the system may end the process.
 
+    A URL such as ``s3://bucket/model.vmfb`` is read through fsspec: only the FlatBuffer, which is
+    followed by the constants and executables. Those are requested when they are used, by
+    `RodataSegment.data`, `Module.executables` and others; an object that has changed raises
+    FormatError then.
+
     Args:
-        path: The path of the file.
+        path: The path or URL of the file.
         lenient: Whether to ignore attributes with an empty value in files of compilers up to 3.10,
             which wrote them as invalid FlatBuffers, without the key; `Module.skipped` lists them.
+        storage_options: Arguments of the file system of fsspec for a URL.
 
     Raises:
         FormatError: when the file is not a module, or is damaged. Its offset is in the file, its
             path has the names of the schema, such as ``exported_functions[3].local_name``.
-        CallError: when `path` is not a path.
+        CallError: when `path` is not a path, or fsspec or its package for a URL is not installed.
         OSError: when the file cannot be read.
 
     """
     if not isinstance(path, (str, os.PathLike)):  # an int would be read as an open file
         kind = type(path).__name__
         raise CallError(f"vmfb.open: path: expected str or os.PathLike, got {kind}")
+    if is_remote(path):
+        from fnabi.remote import open_file
+
+        remote = open_file(str(path), storage_options, "vmfb.open")
+        module = Module(remote.data, "vmfb.open", lenient)
+        module._remote = remote
+        return module
     data, mapped = read_or_map(path)
     return Module(data, "vmfb.open", lenient, mapped)
 
@@ -538,6 +589,7 @@ def scan(
     lenient: bool = False,
     threads: int = 1,
     progress: bool = False,
+    storage_options: Options = None,
 ) -> Scan:
     """Return the exports of many modules as one table, which is read as it is consumed.
 
@@ -546,11 +598,13 @@ def scan(
     only the FlatBuffer of each.
 
     Args:
-        paths: One or more files and directories. In a directory and its subdirectories all files
-            named ``*.vmfb`` are read, in the order of their names.
+        paths: One or more files, directories and URLs. In a directory and its subdirectories all
+            files named ``*.vmfb`` are read, in the order of their names. A URL may be a pattern,
+            such as ``gs://bucket/**/*.vmfb``, and is read through fsspec.
         lenient: As for `open`.
         threads: The number of threads that read and decode.
         progress: Whether to show a progress bar on standard error, if that is a terminal.
+        storage_options: Arguments of the file systems of fsspec for URLs.
 
     Raises:
         CallError: when an argument has another type or `threads` is below 1.
@@ -558,4 +612,10 @@ def scan(
     """
     from fnabi.scan import Scan
 
-    return Scan(paths, lenient=lenient, threads=threads, progress=progress)
+    return Scan(
+        paths,
+        lenient=lenient,
+        threads=threads,
+        progress=progress,
+        storage_options=storage_options,
+    )

@@ -1,4 +1,4 @@
-"""Find the modules in folders, and report what cannot be read instead of stopping there."""
+"""Find modules in folders and remote stores; what cannot be read does not stop the search."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from stat import S_ISDIR
 from typing import TypeAlias
 
-import msgspec
-
 from fnabi.errors import CallError, type_name
-from fnabi.files import irregular
+from fnabi.files import Found, Options, irregular, is_remote
 
 __all__ = ["Found", "Path", "walk"]
 
@@ -21,43 +19,31 @@ Path: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes]"
 _SUFFIX = ".vmfb"
 
 
-class Found(msgspec.Struct, frozen=True, gc=False):
-    """A file that was named or found, or a folder that cannot be read.
-
-    Attributes:
-        path: The name; bytes that are not UTF-8 are surrogate escapes.
-        size: The size in bytes, or None with an error.
-        mtime_ns: The time of the last modification in nanoseconds since 1970, or None where it is
-            not known.
-        etag: What identifies the version of a remote object, or None.
-        error: Why it cannot be read, or None.
-
-    """
-
-    path: str
-    size: int | None = None
-    mtime_ns: int | None = None
-    etag: str | None = None
-    error: str | None = None
-
-
 def walk(
-    paths: Path | Iterable[Path], function: str, *, empty: Callable[[str], object] | None = None
+    paths: Path | Iterable[Path],
+    function: str,
+    *,
+    empty: Callable[[str], object] | None = None,
+    options: Options = None,
+    status: bool = True,
 ) -> Iterator[Found]:
     """Yield the files to read, those of a folder in the order of their names.
 
     In a folder and its subfolders these are the files named ``*.vmfb``. Links to folders are not
     followed, so links in circles do no harm. Nothing is opened, and nothing raises an OSError:
     a folder that cannot be read, a FIFO, a device, a socket and a dangling link are yielded with
-    an error.
+    an error. A URL such as ``s3://bucket/folder`` is listed by the file system of fsspec for its
+    protocol, and may be a pattern: ``s3://bucket/**/*.vmfb``.
 
     Args:
-        paths: Files and folders.
+        paths: Files, folders and URLs.
         function: The function that an error names.
-        empty: Called with each of `paths` that is a readable folder without any such file.
+        empty: Called with each of `paths` that is a readable folder, or a pattern, without files.
+        options: Arguments of the fsspec file systems.
+        status: Whether HTTP servers are asked for the size, time and etag of each file.
 
     Raises:
-        CallError: when `paths` has something else than paths.
+        CallError: when `paths` has something else than paths, or a package for URLs is missing.
 
     """
     if isinstance(paths, (str, bytes, os.PathLike)):
@@ -66,20 +52,30 @@ def walk(
         if not isinstance(path, (str, bytes, os.PathLike)):
             raise CallError(f"{function}: paths: expected paths, got {type_name(path)}")
         name = os.fsdecode(path)
-        try:
-            status = os.stat(name)
-        except (OSError, ValueError) as problem:
-            yield _unread(name, problem)
-            continue
-        if not S_ISDIR(status.st_mode):
-            yield _file(name, status)
-            continue
+        if is_remote(name):
+            from fnabi import remote
+
+            files = remote.find(name, options, function, status=status)
+        else:
+            files = _find(name)
         nothing = True
-        for found in _walk(name):
+        for found in files:
             nothing = False
             yield found
         if nothing and empty is not None:
             empty(name)
+
+
+def _find(name: str) -> Iterator[Found]:
+    try:
+        status = os.stat(name)
+    except (OSError, ValueError) as problem:
+        yield _unread(name, problem)
+        return
+    if S_ISDIR(status.st_mode):
+        yield from _walk(name)
+    else:
+        yield _file(name, status)
 
 
 def _walk(folder: str) -> Iterator[Found]:

@@ -12,7 +12,7 @@ from fnabi import vmfb
 from fnabi.cli.parser import did_you_mean
 from fnabi.cli.screen import complain, one_line
 from fnabi.errors import FormatError
-from fnabi.files import open_file, read_stream
+from fnabi.files import is_remote, open_file, read_stream
 
 
 def add_lenient(verb: argparse.ArgumentParser) -> None:
@@ -48,8 +48,8 @@ START = 64
 
 
 def start_of(file: str) -> bytes:
-    """Return the first bytes of a file, or none of a pipe, which can be read only once."""
-    if S_ISFIFO(os.stat(file).st_mode):
+    """Return the first bytes of a file, or none of a pipe or a URL."""
+    if is_remote(file) or S_ISFIFO(os.stat(file).st_mode):
         return b""
     with open_file(file) as opened:
         return opened.read(START) or b""

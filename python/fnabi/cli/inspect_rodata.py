@@ -57,9 +57,19 @@ def show_rodata(screen: Screen, module: vmfb.Module) -> None:
         screen.write(f"  {segment.index:4}  {about}", (name, "name"), hang=8)
 
 
+_REQUESTED_MOST = 1 << 20
+"""The size in bytes up to which segments of remote modules are requested to show their kind."""
+
+
+def _is_requested(segment: vmfb.RodataSegment) -> bool:
+    return segment.is_read or segment.size <= _REQUESTED_MOST
+
+
 def _content(segment: vmfb.RodataSegment) -> tuple[str, str]:
     """Return the kind of a segment, and its offset or the reason why it cannot be read."""
     try:
+        if not _is_requested(segment):
+            return "not read", f"at byte {segment.offset}"
         return str(segment.content), f"at byte {segment.offset}"
     except FormatError as problem:
         return "?", str(problem)
@@ -71,7 +81,8 @@ def rodata_json(module: vmfb.Module) -> list[dict[str, Any]]:
         offset: int | None = None
         content: Content | None = None
         with suppress(FormatError):  # outside the file
-            offset, content = segment.offset, segment.content
+            offset = segment.offset
+            content = segment.content if _is_requested(segment) else None
         rows.append(
             {
                 "name": segment.name,

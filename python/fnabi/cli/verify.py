@@ -18,7 +18,8 @@ from fnabi.cli.output import progress_bar, shows_progress
 from fnabi.cli.screen import Screen, complain, one_line
 from fnabi.cli.values import fields
 from fnabi.errors import FormatError
-from fnabi.walk import Found, walk
+from fnabi.files import Found, is_remote
+from fnabi.walk import walk
 
 _VERIFY_SCHEMA = "fnabi.verify/1"
 
@@ -90,7 +91,7 @@ def _verify(
 
 def _files(files: list[str], empty: list[str]) -> Iterator[Found]:
     for file in files:
-        if file != "-" and os.path.isdir(file):
+        if is_remote(file) or (file != "-" and os.path.isdir(file)):
             yield from walk(file, "fnabi verify", empty=empty.append)
         else:  # what is named may also be a pipe
             yield Found(file)

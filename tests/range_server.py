@@ -1,0 +1,158 @@
+"""An HTTP server with ranges on the loopback interface, which misbehaves below some folders."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote
+
+SLOW = 0.2
+"""Seconds that an answer below ``/slow`` takes."""
+
+
+class Server(ThreadingHTTPServer):
+    """Serves a folder, and counts requests and the bytes of their answers.
+
+    Below these folders, the same files are served wrongly: ``slow``, ``hang``, ``fail`` (status
+    503), ``cut`` (the connection ends in the middle), ``short`` (half of the range), ``long``
+    (more than the range), ``other`` (another range), ``whole`` (without ranges), ``changing`` (a
+    new etag for each answer).
+    """
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.root = root
+        self.requests = 0
+        self.bytes = 0
+        self.open = 0
+        self.most_open = 0
+        self.lock = threading.Lock()
+        self.stopped = threading.Event()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def handle_error(self, *_: object) -> None:
+        """Ignore clients that have gone."""
+
+
+@contextmanager
+def serve(root: Path) -> Iterator[Server]:
+    server = Server(root)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.stopped.set()
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Server
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+    def do_HEAD(self) -> None:
+        self.answer(body=False)
+
+    def do_GET(self) -> None:
+        server = self.server
+        with server.lock:
+            server.requests += 1
+            server.open += 1
+            server.most_open = max(server.most_open, server.open)
+        try:
+            self.answer(body=True)
+        finally:
+            with server.lock:
+                server.open -= 1
+
+    def answer(self, body: bool) -> None:
+        name = unquote(self.path).lstrip("/")
+        fault, _, rest = name.partition("/")
+        if fault not in (
+            "slow",
+            "hang",
+            "fail",
+            "cut",
+            "short",
+            "long",
+            "other",
+            "whole",
+            "changing",
+        ):
+            fault, rest = "", name
+        path = self.server.root / rest
+        if fault == "slow":
+            time.sleep(SLOW)
+        if fault == "hang":
+            self.server.stopped.wait()
+        if fault == "fail":
+            self.send(503, {}, b"", body)
+        elif path.is_dir():
+            names = sorted(
+                f"{each}/" if (path / each).is_dir() else each for each in os.listdir(path)
+            )
+            page = "".join(f'<a href="{each}">{each}</a>\n' for each in names)
+            self.send(200, {"Content-Type": "text/html"}, page.encode(), body)
+        elif not path.is_file():
+            self.send(404, {}, b"", body)
+        else:
+            self.send_file(path, fault, body)
+
+    def send_file(self, path: Path, fault: str, body: bool) -> None:
+        size = path.stat().st_size
+        etag = f'"{path.stat().st_mtime_ns}-{size}"'
+        if fault == "changing":
+            etag = f'"{self.server.requests}"'
+        headers = {"ETag": etag, "Accept-Ranges": "bytes"}
+        asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        if asked is None or fault == "whole":
+            self.send(200, headers, path.read_bytes(), body)
+            return
+        start, end = int(asked[1]), min(int(asked[2]) + 1, size)
+        if start >= size:
+            self.send(416, headers | {"Content-Range": f"bytes */{size}"}, b"", body)
+            return
+        with open(path, "rb") as file:
+            file.seek(start)
+            data = file.read(end - start)
+        if fault == "short":
+            data = data[: len(data) // 2]
+        if fault == "long":
+            data += b"x" * 1000
+        if fault == "other":
+            start += 1
+        headers["Content-Range"] = f"bytes {start}-{end - 1}/{size}"
+        self.send(206, headers, data, body, cut=fault == "cut")
+
+    def send(
+        self, status: int, headers: dict[str, str], data: bytes, body: bool, cut: bool = False
+    ) -> None:
+        self.send_response(status)
+        for key, value in headers.items():
+            self.send_header(key, value)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        if cut:
+            data = data[: len(data) // 2]
+            self.close_connection = True
+        if body:
+            self.wfile.write(data)
+            with self.server.lock:
+                self.server.bytes += len(data)
