@@ -151,6 +151,7 @@ def test_wrong_usage(tmp_path: Path) -> None:
             "--format openapi is for a .vmfb module, not for a library",
         ),
         (["--format=nonsense", library], "nonsense"),
+        (["--global=a", "--function=b", library], "--function is not allowed with --global"),
         (["-o", library, library], "--output is the file itself"),
         (["-"], "standard input is not allowed"),
         ([], "FILE"),
@@ -160,6 +161,25 @@ def test_wrong_usage(tmp_path: Path) -> None:
         assert text in done.err
     missing = tmp_path / "none.so"
     assert run("stub", missing) == Run(1, "", f"fnabi: {missing}: No such file or directory\n")
+
+
+def test_a_module_that_hides_behind_its_library(tmp_path: Path) -> None:
+    library = shutil.copy(callee_library(), tmp_path / "plain.so")
+    done = run("stub", "-o", tmp_path / "plain.py", library)
+    assert (done.status, done.out) == (2, "")
+    assert "Python would import plain.so instead of plain.py" in " ".join(done.err.split())
+    assert run("stub", "-o", tmp_path / "other.py", library).status == 0
+    assert run("stub", "--format=pyi", "-o", tmp_path / "plain.pyi", library).status == 0
+
+
+def test_chosen_functions() -> None:
+    text = run("stub", "--function=add", "--function=halve", callee_library()).out
+    assert [line for line in text.splitlines() if line.startswith("def ")] == [
+        "def add(arg0: int, arg1: int, /) -> int:",
+        "def halve(*args: Any) -> Any:",
+    ]
+    done = run("stub", "--function=none", callee_library())
+    assert done == Run(1, "", f"fnabi: {callee_library()}: no function is named 'none'\n")
 
 
 def test_json_of_a_stub() -> None:

@@ -189,6 +189,15 @@ def test_nothing_is_left_out_silently(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("format", FORMATS)
+def test_chosen_functions(format: str) -> None:
+    text = text_of(format, CLASSIFIER, only=["dense"])
+    assert "dense" in text
+    assert "normalize" not in text
+    done = run("stub", f"--format={format}", "--function=none", CLASSIFIER)
+    assert done == Run(1, "", f"fnabi: {CLASSIFIER}: no function is named 'none'\n")
+
+
 # ---------------------------------------------------------------------------------------- client
 
 

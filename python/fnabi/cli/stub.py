@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+from importlib.machinery import EXTENSION_SUFFIXES
 
 from fnabi import library
 from fnabi.cli.arguments import add_lenient, open_module, start_of
@@ -43,6 +44,13 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         " prefix, instead of its exports",
     )
     verb.add_argument(
+        "--function",
+        dest="functions",
+        action="append",
+        metavar="NAME",
+        help="generate code for this function alone; may be repeated",
+    )
+    verb.add_argument(
         "-o", "--output", metavar="FILE", help="write to this file instead of standard output"
     )
     verb.add_argument(
@@ -59,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fnabi.stub import FORMATS, Stub
     from fnabi.stub.library import exported, registered
 
-    file, output = arguments.file, arguments.output
+    file, output, only = arguments.file, arguments.output, arguments.functions
     if file == "-":
         arguments.usage("standard input is not allowed: the generated code refers to the file")
     if output is not None and os.path.exists(output) and os.path.samefile(output, file):
@@ -69,9 +77,13 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.format not in (_PYTHON, _INTERFACE):
             arguments.usage(f"--format {arguments.format} is for {_ONLY_MODULES}")
         interface = arguments.format == _INTERFACE
+        if not interface and output is not None:
+            _check_import(arguments, file, output)
         if arguments.prefix is None:
-            written = exported(file, interface=interface, output=output)
+            written = exported(file, interface=interface, output=output, only=only)
         else:
+            if only is not None:
+                arguments.usage("--function is not allowed with --global")
             written = registered(file, arguments.prefix, interface=interface, output=output)
     else:
         if arguments.format == _INTERFACE:
@@ -80,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.usage(f"--global is for {_ONLY_LIBRARIES}")
         options = {"dim": arguments.dim} if arguments.format == _MODULE_FORMATS[-1] else {}
         with open_module(file, arguments.lenient) as module:
-            written = FORMATS[arguments.format](module, file, output=output, **options)
+            written = FORMATS[arguments.format](module, file, output=output, only=only, **options)
     if output is not None:
         with ended_by_signals(), write_whole(output) as opened:
             opened.write(written.text.encode("utf-8", "backslashreplace"))
@@ -99,3 +111,16 @@ def run(arguments: argparse.Namespace) -> int:
     for notice in written.notices:
         complain("", f"notice: {one_line(notice)}")
     return 0
+
+
+def _check_import(arguments: argparse.Namespace, file: str, output: str) -> None:
+    """Refuse a module that Python would not find, because it imports the library instead."""
+    folder, name = os.path.split(os.path.abspath(file))
+    module = os.path.splitext(os.path.basename(output))[0]
+    if folder == os.path.dirname(os.path.abspath(output)) and name in (
+        module + suffix for suffix in EXTENSION_SUFFIXES
+    ):
+        arguments.usage(
+            f"Python would import {name} instead of {os.path.basename(output)}; expected an"
+            " --output of another name"
+        )

@@ -5,7 +5,7 @@ C ABI. For a compiled module (``.vmfb``), `FORMATS` has a generator for each tar
 client, JSON Schema, OpenAPI, a C header, and command lines of ``iree-run-module``::
 
     >>> from fnabi import stub, vmfb
-    >>> written = stub.FORMATS["python"](vmfb.open("model.vmfb"), "model.vmfb")
+    >>> written = stub.FORMATS["python"](vmfb.open("model.vmfb"), "model.vmfb", only=["main"])
     >>> print(written.text)
 
 Names may be any text: code has identifiers made of them, and texts have them escaped. Nothing is
@@ -32,4 +32,7 @@ FORMATS: dict[str, Callable[..., Stub]] = {
     "c-header": c_header,
     "iree-run-module": command_lines,
 }
-"""The generators for compiled modules. Each accepts a module and the path of its file."""
+"""The generators for compiled modules.
+
+Each accepts a module and the path of its file, and as `only` the names of functions.
+"""

@@ -7,7 +7,7 @@ C11 and as C++.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from fnabi import __version__, cconv
@@ -134,16 +134,23 @@ static inline iree_status_t fnabi_stub_ref_at(const iree_runtime_call_t* call,
 _REGISTERS = {"i32": "int32_t", "i64": "int64_t", "f32": "float", "f64": "double"}
 
 
-def c_header(module: Module, path: str, *, output: str | None = None) -> Stub:
+def c_header(
+    module: Module,
+    path: str,
+    *,
+    output: str | None = None,
+    only: Collection[str] | None = None,
+) -> Stub:
     """Generate a C header.
 
     Args:
         module: The open module.
         path: The path of its file.
         output: Not used: the header does not refer to the file.
+        only: The names of the functions to generate for; all without it.
 
     """
-    interface = read(module, path)
+    interface = read(module, path, only)
     notices = list(interface.omitted)
     prefix = identifier(interface.name, "module")
     tables = _Tables(prefix)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from fnabi import __version__
 from fnabi.client import without_fences
 from fnabi.names import Names, identifier
@@ -44,16 +46,23 @@ _OWN = frozenset(
 )
 
 
-def client(module: Module, path: str, *, output: str | None = None) -> Stub:
+def client(
+    module: Module,
+    path: str,
+    *,
+    output: str | None = None,
+    only: Collection[str] | None = None,
+) -> Stub:
     """Generate a Python module with a class that has a method for each function.
 
     Args:
         module: The open module.
         path: The path of its file.
         output: The path of the generated module, to which a file beside it is relative.
+        only: The names of the functions to generate for; all without it.
 
     """
-    interface = read(module, path, RESERVED | _OWN)
+    interface = read(module, path, only, RESERVED | _OWN)
     notices = list(interface.omitted)
     called = interface.entries
     asynchronous = [entry.export.name for entry in called if entry.export.is_async]

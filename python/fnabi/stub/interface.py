@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from typing import NamedTuple
 
 from fnabi.client import without_fences
-from fnabi.errors import FormatError
+from fnabi.errors import FormatError, NotFoundError
 from fnabi.names import Names
 from fnabi.stub.code import literal
 from fnabi.types import Named, Type
@@ -77,15 +78,27 @@ class Interface(NamedTuple):
     internal: tuple[str, ...]
 
 
-def read(module: Module, path: str, reserved: frozenset[str] = frozenset()) -> Interface:
+def read(
+    module: Module,
+    path: str,
+    only: Collection[str] | None = None,
+    reserved: frozenset[str] = frozenset(),
+) -> Interface:
     """Read the functions of a module.
 
     Args:
         module: The open module.
         path: The path of its file.
+        only: The names of the functions to read; all without it.
         reserved: Names that no identifier may have.
 
+    Raises:
+        NotFoundError: The module has no function with a name in `only`.
+
     """
+    for name in only or ():
+        if all(export.name != name for export in module.exports):
+            raise NotFoundError(f"no function is named {name!r}")
     scope = Names(reserved=reserved)
     entries: list[Entry] = []
     omitted: list[str] = []
@@ -93,6 +106,8 @@ def read(module: Module, path: str, reserved: frozenset[str] = frozenset()) -> I
     seen: set[str] = set()
     for export in module.exports:
         name = export.name
+        if only is not None and name not in only:
+            continue
         if name in _INTERNAL:
             internal.append(name)
         elif name in seen:

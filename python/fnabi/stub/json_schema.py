@@ -9,7 +9,7 @@ pair.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from fnabi import __version__
@@ -37,16 +37,23 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _FLOAT_TEXTS = ["NaN", "Infinity", "-Infinity"]
 
 
-def json_schema(module: Module, path: str, *, output: str | None = None) -> Stub:
+def json_schema(
+    module: Module,
+    path: str,
+    *,
+    output: str | None = None,
+    only: Collection[str] | None = None,
+) -> Stub:
     """Generate a JSON Schema with a definition for each function.
 
     Args:
         module: The open module.
         path: The path of its file.
         output: Not used: the schema does not refer to the file.
+        only: The names of the functions to generate for; all without it.
 
     """
-    interface = read(module, path)
+    interface = read(module, path, only)
     notices = list(interface.omitted)
     definitions = Definitions("#/$defs/", (entry.export.name for entry in interface.entries))
     functions: dict[str, Any] = {}

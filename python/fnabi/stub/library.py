@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from fnabi import __version__, library, reflection, registry
 from fnabi._call import Function
@@ -18,7 +18,13 @@ from fnabi.stub.hints import RESERVED, TENSOR_LIKE, ModuleSpelling, imports_of
 __all__ = ["exported", "registered"]
 
 
-def exported(path: str, *, interface: bool = False, output: str | None = None) -> Stub:
+def exported(
+    path: str,
+    *,
+    interface: bool = False,
+    output: str | None = None,
+    only: Collection[str] | None = None,
+) -> Stub:
     """Generate a module with a function for each function that a library exports.
 
     The library is loaded, because its own code describes the functions.
@@ -27,9 +33,10 @@ def exported(path: str, *, interface: bool = False, output: str | None = None) -
         path: The path of the library.
         interface: Whether to generate the text of a ``.pyi`` file, without code that runs.
         output: The path of the generated module, to which a library beside it is relative.
+        only: The names of the functions to generate; all without it.
 
     Raises:
-        NotFoundError: The library exports no function.
+        NotFoundError: The library exports no function, or none with a name in `only`.
         LibraryError: It cannot be loaded, or an export that describes a function fails.
         FormatError: The file is damaged.
         OSError: The file cannot be read.
@@ -40,7 +47,11 @@ def exported(path: str, *, interface: bool = False, output: str | None = None) -
         by_name = loaded.file.registers_functions or loaded.file.registers_types
         hint = "; it registers by name, see --global" if by_name else ""
         raise NotFoundError(f"the library exports no function{hint}")
-    functions = {name: loaded[name] for name in loaded.functions}
+    for name in only or ():
+        if name not in loaded:
+            raise NotFoundError(f"no function is named {name!r}")
+    chosen = [name for name in loaded.functions if only is None or name in only]
+    functions = {name: loaded[name] for name in chosen}
     return _Module(path, interface, output).write(
         f"Functions of {os.path.basename(path)}",
         {name: name for name in functions},

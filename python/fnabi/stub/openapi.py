@@ -7,6 +7,7 @@ the results, both in JSON as `fnabi.stub.json_schema` describes it.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from typing import Any
 from urllib.parse import quote
 
@@ -18,16 +19,23 @@ from fnabi.vmfb import Module
 __all__ = ["openapi"]
 
 
-def openapi(module: Module, path: str, *, output: str | None = None) -> Stub:
+def openapi(
+    module: Module,
+    path: str,
+    *,
+    output: str | None = None,
+    only: Collection[str] | None = None,
+) -> Stub:
     """Generate an OpenAPI 3.1 document.
 
     Args:
         module: The open module.
         path: The path of its file.
         output: Not used: the document does not refer to the file.
+        only: The names of the functions to generate for; all without it.
 
     """
-    interface = read(module, path)
+    interface = read(module, path, only)
     notices = list(interface.omitted)
     definitions = Definitions("#/components/schemas/")
     paths: dict[str, Any] = {}

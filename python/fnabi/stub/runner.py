@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Collection
 
 from fnabi.errors import CallError
 from fnabi.example import DIM
@@ -13,7 +14,14 @@ from fnabi.vmfb import Module
 __all__ = ["command_lines"]
 
 
-def command_lines(module: Module, path: str, *, output: str | None = None, dim: int = DIM) -> Stub:
+def command_lines(
+    module: Module,
+    path: str,
+    *,
+    output: str | None = None,
+    only: Collection[str] | None = None,
+    dim: int = DIM,
+) -> Stub:
     """Generate a shell script with a command line for each function.
 
     Its inputs are zeros, as `fnabi.example.runner_inputs` writes them. A module that needs
@@ -23,10 +31,11 @@ def command_lines(module: Module, path: str, *, output: str | None = None, dim: 
         module: The open module.
         path: The path of its file, as the command line has it.
         output: Not used.
+        only: The names of the functions to generate for; all without it.
         dim: The size of each dynamic dim.
 
     """
-    interface = read(module, path)
+    interface = read(module, path, only)
     notices = list(interface.omitted)
     lines = []
     device = driver(module)
