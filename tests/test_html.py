@@ -437,7 +437,7 @@ def test_a_catalog_as_data(catalog: Catalog, tmp_path: Path) -> None:
     page = Page(html.render_catalog(catalog, "fleet.duckdb"))
     data = page.data
     assert page.texts["title"] == "fleet.duckdb - fnabi"
-    assert data["folder"] == str(tmp_path / "fleet")
+    assert str(tmp_path) not in page.texts["data"]
     assert data["counts"]["files"] == len(data["files"]) == 22
     assert data["counts"]["failed"] == 1
     assert data["counts"]["functions"] == len(data["functions"]) + data["unread"]
@@ -469,7 +469,7 @@ def test_an_empty_catalog(tmp_path: Path) -> None:
     with Catalog(tmp_path / "empty.duckdb") as opened:
         opened.update(tmp_path / "none")
         data = Page(html.render_catalog(opened)).data
-    assert (data["files"], data["functions"], data["folder"]) == ([], [], "")
+    assert (data["files"], data["functions"]) == ([], [])
 
 
 # ------------------------------------------------------------------------------ the command

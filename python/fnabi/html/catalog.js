@@ -160,7 +160,7 @@ const shownTabs = tabs("Parts of the catalog", [
 
 showPage(
   `${data.file} - fnabi`,
-  pageHeader("Catalog of compiled modules", h("bdi", data.file), data.folder !== "" && h("bdi.code.muted", data.folder), [
+  pageHeader("Catalog of compiled modules", h("bdi", data.file), null, [
     ["Modules", grouped(files)],
     ["Functions", grouped(functions)],
     ["Size", bytes(size)],

@@ -1,4 +1,8 @@
-"""The data of a page about a catalog of modules."""
+"""The data of a page about a catalog of modules.
+
+Files are named relative to the folder that all of them are in: a page goes to people who need not
+know where its author keeps things.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +55,6 @@ def catalog_data(catalog: Catalog) -> dict[str, Any]:
             shown.append(signature_value(each.signature))
         found.append([files[each.file], kept.text(each.function), signatures[text], each.source])
     return {
-        "folder": folder,
         "counts": {"files": count, "functions": functions, "size": int(size), "failed": failed},
         "unread": unread,
         "files": [_file(row, folder, kept) for row in rows],
