@@ -41,6 +41,8 @@ HOSTILE = [
     b"\xe2\x80\xaereversed",
     b"SIGNATURES",
     b"_call",
+    b"_invokers",
+    b"_context",
     b"call",
     b"int",
     b"errno",

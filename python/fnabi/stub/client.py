@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from fnabi import __version__
-from fnabi.client import without_fences
+from fnabi.client import Client, without_fences
 from fnabi.names import Names, identifier
 from fnabi.stub.code import Stub, docstring, function, indented, listing, literal, location, remark
 from fnabi.stub.hints import RESERVED, imports_of
@@ -41,9 +41,8 @@ _NUMPY = frozenset(
 )
 """The names of NumPy's own types of elements; those of ml_dtypes are no types for a checker."""
 
-_OWN = frozenset(
-    ("Client", "types", "SIGNATURES", "DRIVER", "ASYNCHRONOUS", "_call", "_check_functions")
-)
+_OWN = frozenset(("Client", "types", *dir(Client), "_context", "_invokers"))
+"""The names of the module and of its class that no function may hide."""
 
 
 def client(

@@ -80,6 +80,8 @@ def location(path: str, output: str | None) -> tuple[str, bool]:
 
     A file in the folder of the module, or below that, is found relative to the module.
     """
+    if "://" in path:  # in a remote store
+        return literal(path), False
     path = os.path.abspath(path)
     if output is not None:
         folder = os.path.dirname(os.path.abspath(output))
