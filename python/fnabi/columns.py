@@ -36,8 +36,9 @@ from fnabi.arrow_capsule import (
 from fnabi.columns_encode import encode_arrays, encode_parts
 from fnabi.columns_part import ABIS, Abi, AnyAbi, Part, check_abi, join
 from fnabi.columns_split import collect, run, split_arrow, split_buffer, split_file, split_list
+from fnabi.dtype import load_numpy
 from fnabi.errors import CallError
-from fnabi.types import DType, Signature, load_numpy
+from fnabi.types import DType, Signature
 
 if TYPE_CHECKING:
     import numpy as np

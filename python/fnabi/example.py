@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
+from fnabi.dtype import load_numpy
 from fnabi.errors import CallError
 from fnabi.types import (
     Buffer,
@@ -20,7 +21,6 @@ from fnabi.types import (
     Tuple,
     Type,
     Unknown,
-    load_numpy,
 )
 
 __all__ = ["DIM", "example_values", "runner_inputs"]

@@ -20,6 +20,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from fnabi import _core, iree_abi
+from fnabi.dtype import load_numpy
 from fnabi.errors import CallError
 from fnabi.types import (
     Buffer,
@@ -35,7 +36,6 @@ from fnabi.types import (
     Tuple,
     Type,
     Unknown,
-    load_numpy,
 )
 
 if TYPE_CHECKING:

@@ -21,8 +21,9 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from fnabi.dtype import load_numpy
 from fnabi.errors import CallError
-from fnabi.types import Buffer, DType, Signature, load_numpy, shape_text
+from fnabi.types import Buffer, DType, Signature, shape_text
 
 __all__ = ["BufferDescription", "allocate_results", "describe", "dynamic_dims", "oracle"]
 

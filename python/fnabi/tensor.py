@@ -20,8 +20,9 @@ from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from fnabi._call import Tensor, from_dlpack
+from fnabi.dtype import load_numpy
 from fnabi.errors import CallError
-from fnabi.types import DType, Kind, load_numpy
+from fnabi.types import DType, Kind
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -13,19 +13,13 @@ A record is an array in the message that crosses from the C core, with a tag tha
 from __future__ import annotations
 
 import re
-import struct
-import sys
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
-
-import msgspec
+from collections.abc import Callable
+from typing import Self, TypeAlias, TypeVar, get_args
 
 from fnabi import _records
 from fnabi._fnabi import lib
-from fnabi.errors import CallError, type_name
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+from fnabi.dtype import DType, Kind, Record
+from fnabi.errors import CallError, FormatError, excerpt, type_name
 
 __all__ = [
     "Buffer",
@@ -45,249 +39,8 @@ __all__ = [
     "Unknown",
 ]
 
-Kind: TypeAlias = Literal[
-    "signed", "unsigned", "signless", "float", "bfloat", "complex", "bool", "index", "handle"
-]
 
-_PREFIX = {"signed": "int", "unsigned": "uint", "signless": "i"}
-
-# The names of dtypes in NumPy and ml_dtypes. NumPy's own are listed, because its other names
-# mislead: float128 is the x87 format of 80 bits on many machines.
-_NUMPY_OWN = re.compile(r"u?int(8|16|32|64)|float(16|32|64)|complex(64|128)|bool")
-_NUMPY_NAME = re.compile(r"(int|uint|float|bfloat|complex|bool)(\d*)(?:_(\w+))?")
-_NUMPY_KINDS: dict[str, Kind] = {
-    "int": "signed",
-    "uint": "unsigned",
-    "float": "float",
-    "bfloat": "bfloat",
-    "complex": "complex",
-    "bool": "bool",
-}
-
-# The format of a buffer: a code of the struct module or of complex numbers.
-_FORMAT = re.compile(r"([@=<>!]?)(?:(Z[fd]|[FD])|([bhilqnBHILQNefd?]))")
-_FOREIGN = ("<",) if sys.byteorder == "big" else (">", "!")
-
-
-class _Record(
-    msgspec.Struct,
-    frozen=True,
-    array_like=True,
-    gc=False,
-    repr_omit_defaults=True,
-):
-    """Base of all records. They cannot form cycles, so the garbage collector ignores them."""
-
-
-# What a dtype calls itself: "float32", "float8_e4m3fn", "int8x4", "i8", "bool"; in torch also
-# "float4_e2m1fn_x2".
-_DTYPE_TEXT = re.compile(
-    r"(?:(void)|(bool|index|handle)|(u?int|i|float|bfloat|complex|handle)(\d+)(?:_(e\dm\d+[a-z0-9]*?))?)"
-    r"(?:_?x(\d+))?",
-    re.ASCII,
-)
-_TEXT_KINDS: dict[str, Kind] = {"uint": "unsigned", "int": "signed", "i": "signless"}
-_ALONE = {"bool": 1, "index": 64, "handle": 64}
-
-
-class _DTypeMeta(msgspec.StructMeta):
-    """Checks what a DType is made of. Records that the core's messages become need no check."""
-
-    if not TYPE_CHECKING:  # which knows what a class gives
-
-        def __call__(
-            cls, kind: Any, bits: int | None = None, format: str = "", lanes: int = 1
-        ) -> Any:
-            if bits is None:
-                return cls.parse(kind)
-            if kind not in get_args(Kind):
-                raise CallError(f"DType: kind: expected {', '.join(get_args(Kind))}, got {kind!r}")
-            for name, number in ("bits", bits), ("lanes", lanes):
-                if not isinstance(number, int):
-                    raise CallError(f"DType: {name}: expected int, got {type_name(number)}")
-            if not isinstance(format, str):
-                raise CallError(f"DType: format: expected str, got {type_name(format)}")
-            return super().__call__(kind, bits, format, lanes)
-
-
-class DType(_Record, frozen=True, metaclass=_DTypeMeta):
-    """The type of an element: ``DType("float", 32)``, or by its name, ``DType("float32")``.
-
-    Attributes:
-        kind: The meaning of the bits. Signless integers are those of MLIR, such as ``i8``, which
-            may be signed or unsigned. A handle is an opaque pointer.
-        bits: The width of a lane in bits; the width of both parts of a complex number; 1 for a
-            bool, which occupies a whole byte in memory.
-        format: The name of the format of floats that are neither IEEE nor bfloat, such as
-            ``"e4m3fn"``; else empty.
-        lanes: The number of lanes of an element, as in DLPack; above 1 it is a vector.
-
-    Raises:
-        CallError: when `kind` is neither one of these nor a name.
-
-    """
-
-    kind: Kind
-    bits: int
-    format: str = ""
-    lanes: int = 1
-
-    if TYPE_CHECKING:
-
-        def __init__(
-            self, kind: Kind | str, bits: int = ..., format: str = ..., lanes: int = ...
-        ) -> None: ...
-
-    @classmethod
-    def parse(cls, text: str) -> DType:
-        """Return the dtype of a name, as ``str`` writes it: ``"float8_e4m3fn"``, ``"int8x4"``.
-
-        Raises:
-            CallError: when `text` is no name of a dtype.
-
-        """
-        match = _DTYPE_TEXT.fullmatch(text) if isinstance(text, str) else None
-        if match is None:
-            raise CallError(f"DType: expected the name of a dtype, such as 'float32', got {text!r}")
-        void, alone, prefix, digits, format, lanes = match.groups()
-        if void and lanes is None:
-            return cls("handle", 0, "", 0)
-        if alone or void:
-            prefix, digits = alone or "void", str(_ALONE.get(alone, 0))
-        if void or (format and prefix != "float") or len(digits + (lanes or "")) > 9:
-            raise CallError(f"DType: no dtype has the name {text!r}")
-        kind = _TEXT_KINDS.get(prefix, prefix)
-        return cls(kind, int(digits), format or "", int(lanes or 1))
-
-    @property
-    def itemsize(self) -> int:
-        """The size of an element in memory, in bytes.
-
-        Raises:
-            CallError: when an element has no such size: elements of less than a byte are packed,
-                and the width of an index depends on the target.
-
-        """
-        bits = (8 if self.kind == "bool" else self.bits) * self.lanes
-        if self.kind == "index" or bits <= 0 or bits % 8:
-            raise CallError(f"DType.itemsize: an element of {self} is not a number of whole bytes")
-        return bits // 8
-
-    def to_numpy(self) -> np.dtype[Any]:
-        """Return the NumPy dtype of these elements, in the byte order of the machine.
-
-        bfloat, 8-bit floats and integers of less than a byte are those of ml_dtypes. Signless
-        integers become signed ones, since NumPy lacks them. Lanes become a subarray.
-
-        Raises:
-            CallError: when there is no such dtype, or its package is not installed.
-
-        """
-        numpy = load_numpy("DType.to_numpy")
-        name = f"int{self.bits}" if self.kind == "signless" else self._lane
-        scalar: Any = name if _NUMPY_OWN.fullmatch(name) else self._ml_dtypes_scalar(name)
-        dtype: np.dtype[Any] = numpy.dtype(scalar)
-        if self.lanes == 1:
-            return dtype
-        if self.lanes < 1 or self.itemsize != dtype.itemsize * self.lanes:
-            raise CallError(f"DType.to_numpy: NumPy has no {self}")
-        vector: np.dtype[Any] = numpy.dtype((dtype, (self.lanes,)))
-        return vector
-
-    def _ml_dtypes_scalar(self, name: str) -> Any:
-        try:
-            import ml_dtypes
-        except ImportError:
-            raise CallError(
-                f"DType.to_numpy: NumPy has no {self}, and ml_dtypes is not installed"
-                " (pip install ml_dtypes)"
-            ) from None
-        scalar = getattr(ml_dtypes, name, None)
-        if scalar is None:
-            raise CallError(
-                f"DType.to_numpy: neither NumPy nor ml_dtypes {ml_dtypes.__version__} has {self}"
-            )
-        return scalar
-
-    @classmethod
-    def from_numpy(cls, dtype: npt.DTypeLike) -> DType:
-        """Return the type of the elements of a NumPy dtype.
-
-        Args:
-            dtype: Anything that ``np.dtype`` accepts, except None.
-
-        Raises:
-            CallError: when `dtype` is not a dtype, has no equivalent DType, or has another byte
-                order than the machine.
-
-        """
-        numpy = load_numpy("DType.from_numpy")
-        if dtype is None:
-            raise CallError("DType.from_numpy: dtype: expected a NumPy dtype, got None")
-        try:
-            given = numpy.dtype(dtype)
-        except (TypeError, ValueError) as problem:
-            raise CallError(f"DType.from_numpy: dtype: {problem}") from problem
-        if not given.isnative:
-            raise CallError(
-                f"DType.from_numpy: dtype: {given.str} is not in the byte order of this machine;"
-                ' convert with array.astype(array.dtype.newbyteorder("="))'
-            )
-        match = _NUMPY_NAME.fullmatch(given.name)
-        if match:
-            prefix, bits, format = match.groups()
-            found = cls(_NUMPY_KINDS[prefix], int(bits or 1), format or "")
-            if _NUMPY_OWN.fullmatch(given.name) or given.type.__module__ == "ml_dtypes":
-                return found
-        raise CallError(f"DType.from_numpy: dtype: no DType for {given}")
-
-    @classmethod
-    def from_format(cls, format: str) -> DType:
-        """Return the type of the elements of a buffer from its format (see the module `struct`).
-
-        Args:
-            format: One code of ``bBhHiIlLqQnNefd?``, or ``Zf``, ``Zd``, ``F``, ``D`` for complex
-                numbers. Before it, ``@`` or nothing selects native sizes, and ``=`` or the
-                machine's byte order standard sizes.
-
-        Raises:
-            CallError: when `format` is anything else, or has another byte order.
-
-        """
-        match = _FORMAT.fullmatch(format) if isinstance(format, str) else None
-        if not match:
-            raise CallError(f"DType.from_format: format: no DType for {format!r}")
-        order, pair, code = match.groups()
-        try:
-            size = struct.calcsize(order + (code or pair[-1].lower()))
-        except struct.error as problem:
-            raise CallError(f"DType.from_format: format: {format!r}: {problem}") from problem
-        if order in _FOREIGN and size > 1:
-            raise CallError(
-                f"DType.from_format: format: {format!r} is not in the byte order of this machine;"
-                " convert the elements first"
-            )
-        if pair:
-            return cls("complex", 2 * 8 * size)
-        if code == "?":
-            return cls("bool", 1)
-        integer: Kind = "signed" if code.islower() else "unsigned"
-        return cls("float" if code in "efd" else integer, 8 * size)
-
-    @property
-    def _lane(self) -> str:
-        if self.kind in ("bool", "index") or (self.kind == "handle" and self.bits == 64):
-            return self.kind
-        text = f"{_PREFIX.get(self.kind, self.kind)}{self.bits}"
-        return f"{text}_{self.format}" if self.format else text
-
-    def __str__(self) -> str:
-        if self.kind == "handle" and self.bits == self.lanes == 0:
-            return "void"
-        return self._lane if self.lanes == 1 else f"{self._lane}x{self.lanes}"
-
-
-class Scalar(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_SCALAR):
+class Scalar(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_SCALAR):
     """One value, passed as it is."""
 
     dtype: DType
@@ -296,7 +49,7 @@ class Scalar(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_SCALAR):
         return str(self.dtype)
 
 
-class Buffer(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_BUFFER):
+class Buffer(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_BUFFER):
     """An N-dimensional array.
 
     Attributes:
@@ -312,16 +65,16 @@ class Buffer(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_BUFFER):
         return f"{self.dtype}[{shape_text(self.shape)}]"
 
 
-class Ref(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_REF):
+class Ref(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_REF):
     """A reference to an object; `name` is the name of its type, None for any type."""
 
     name: str | None = None
 
     def __str__(self) -> str:
-        return f"ref<{'?' if self.name is None else self.name}>"
+        return f"ref<{'?' if self.name is None else _reference_text(self.name)}>"
 
 
-class RefArray(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_REF_ARRAY):
+class RefArray(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_REF_ARRAY):
     """An N-dimensional array of references, whose values cannot be in one buffer.
 
     Attributes:
@@ -337,7 +90,7 @@ class RefArray(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_REF_ARR
         return f"array<{self.element}>[{shape_text(self.shape)}]"
 
 
-class List(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_LIST):
+class List(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_LIST):
     """A list of fixed length with a type for each slot."""
 
     items: tuple[Type, ...]
@@ -346,7 +99,7 @@ class List(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_LIST):
         return f"[{_join(self.items)}]"
 
 
-class Tuple(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_TUPLE):
+class Tuple(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_TUPLE):
     """A tuple with a type for each slot."""
 
     items: tuple[Type, ...]
@@ -355,16 +108,16 @@ class Tuple(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_TUPLE):
         return f"({_join(self.items)}{',' if len(self.items) == 1 else ''})"
 
 
-class Dict(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_DICT):
+class Dict(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_DICT):
     """A structure with named slots, in their order: pairs of key and type."""
 
     items: tuple[tuple[str, Type], ...]
 
     def __str__(self) -> str:
-        return "{" + ", ".join(f"{key}: {item}" for key, item in self.items) + "}"
+        return "{" + ", ".join(f"{_name_text(key)}: {item}" for key, item in self.items) + "}"
 
 
-class HomogeneousList(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_HOMOGENEOUS_LIST):
+class HomogeneousList(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_HOMOGENEOUS_LIST):
     """A list of any length whose elements share one type."""
 
     element: Type
@@ -373,24 +126,24 @@ class HomogeneousList(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_
         return f"list<{self.element}>"
 
 
-class Named(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_NAMED):
+class Named(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_NAMED):
     """A type with the name of the argument that it belongs to."""
 
     name: str
     type: Type
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.type}"
+        return f"{_name_text(self.name)}: {self.type}"
 
 
-class Null(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_NULL):
+class Null(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_NULL):
     """An empty slot."""
 
     def __str__(self) -> str:
         return "null"
 
 
-class Unknown(_Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_UNKNOWN):
+class Unknown(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_UNKNOWN):
     """A type that the text leaves out."""
 
     def __str__(self) -> str:
@@ -418,11 +171,24 @@ decoder = _records.decoder(
 )
 
 
-class Signature(_Record, frozen=True):
+class Signature(Record, frozen=True):
     """A type for each argument and each result of a function."""
 
     inputs: tuple[Type, ...]
     results: tuple[Type, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the signature of a text as ``str`` writes it: ``"(float32[?x4]) -> (int32)"``.
+
+        Raises:
+            FormatError: when `text` is not a signature.
+            CallError: when `text` is not a str.
+
+        """
+        if not isinstance(text, str):
+            raise CallError(f"Signature.parse: text: expected str, got {type_name(text)}")
+        return cls(*_Parser(text).sides())
 
     def without_names(self) -> Signature:
         """Return the same types without the names of arguments and results, as in the raw ABI."""
@@ -441,13 +207,29 @@ def _unnamed(types: tuple[Type, ...]) -> tuple[Type, ...]:
     return tuple(type.type if isinstance(type, Named) else type for type in types)
 
 
-def load_numpy(purpose: str) -> Any:
-    """Import `numpy`, for those functions only that need it."""
-    try:
-        import numpy as np
-    except ImportError:
-        raise CallError(f"{purpose}: NumPy is not installed (pip install numpy)") from None
-    return np
+# What a text may have without quotes, so that it is read back.
+_PLAIN_NAME = re.compile(r"[^\W\d][\w.$/-]*")
+_PLAIN_REFERENCE = re.compile(r"[^\s\",]+")
+
+
+def _name_text(name: str) -> str:
+    return name if _PLAIN_NAME.fullmatch(name) else _quoted(name)
+
+
+def _quoted(name: str) -> str:
+    import json  # rarely needed
+
+    return json.dumps(name, ensure_ascii=False)
+
+
+def _reference_text(name: str) -> str:
+    depth = 0
+    for bracket in re.findall("[<>]", name):
+        depth += 1 if bracket == "<" else -1
+        if depth < 0:
+            break
+    plain = depth == 0 and name != "?" and _PLAIN_REFERENCE.fullmatch(name)
+    return name if plain else _quoted(name)
 
 
 def shape_text(shape: tuple[int | None, ...] | None) -> str:
@@ -459,3 +241,223 @@ def shape_text(shape: tuple[int | None, ...] | None) -> str:
 
 def _join(types: tuple[Type, ...]) -> str:
     return ", ".join(map(str, types))
+
+
+# The grammar of a signature as text:
+#
+#     signature ::= '(' types? ') -> (' types? ')'
+#     types     ::= type (', ' type)*
+#     type      ::= (name ': ')? (dtype | dtype '[' shape ']' | 'array<' type '>[' shape ']'
+#                 | 'ref<' reference '>' | 'list<' type '>' | '[' types? ']' | tuple | dict
+#                 | 'null' | '?')
+#     tuple     ::= '()' | '(' type ',)' | '(' types ')'
+#     dict      ::= '{' (name ': ' type (', ' name ': ' type)*)? '}'
+#     shape     ::= '*' | (dim ('x' dim)*)?                *: unknown rank
+#     dim       ::= '?' | digit+                           ?: dynamic
+#     reference ::= '?' | plain | quoted                   ?: any object
+#     name      ::= identifier | quoted
+#     quoted    ::= a string of JSON
+#
+# A plain reference has no spaces, quotes or commas, and its angle brackets match. A dtype is a name
+# that `DType.parse` reads. Spaces between the parts may be left out or be more.
+_T = TypeVar("_T")
+_DEPTH_MAX = 128
+_SPACE = re.compile(r"[ \t\r\n]*")
+_NAME = re.compile(r"[^\W\d][\w.$/-]*(?=[ \t\r\n]*:)|(?=\")")
+_WORD = re.compile(r"[a-z]\w*", re.ASCII)
+_DIGITS = re.compile(r"\d{1,19}", re.ASCII)
+_REFERENCE = re.compile(r"[^\s<>\",]+")
+_DIM_MAX = 2**63 - 1
+
+
+class _Parser:
+    """Reads one text from its start; `at` is the position, in characters."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.depth = 0
+
+    def fail(
+        self, reason: str, expected: str | None = None, code: str = "types-text"
+    ) -> FormatError:
+        data = self.text.encode("utf-8", "surrogatepass")
+        offset = len(self.text[: self.at].encode("utf-8", "surrogatepass"))
+        return FormatError(
+            code, offset, reason=reason, expected=expected, excerpt=excerpt(data, offset)
+        )
+
+    def skip(self) -> None:
+        self.at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
+
+    def take(self, mark: str) -> bool:
+        """Go past a mark and the spaces before it, if it comes next."""
+        self.skip()
+        found = self.text.startswith(mark, self.at)
+        if found:
+            self.at += len(mark)
+        return found
+
+    def need(self, mark: str) -> None:
+        if not self.take(mark):
+            raise self.fail("malformed signature", f"'{mark}'")
+
+    def match(self, pattern: re.Pattern[str]) -> str | None:
+        found = pattern.match(self.text, self.at)
+        if found is None:
+            return None
+        self.at = found.end()
+        return found[0]
+
+    def sides(self) -> tuple[tuple[Type, ...], tuple[Type, ...]]:
+        self.need("(")
+        inputs = self.until(")", self.read_type)
+        self.need("->")
+        self.need("(")
+        results = self.until(")", self.read_type)
+        self.skip()
+        if self.at != len(self.text):
+            raise self.fail("text after the signature")
+        return inputs, results
+
+    def until(self, end: str, item: Callable[[], _T]) -> tuple[_T, ...]:
+        """Read items with commas between them up to a bracket."""
+        items: list[_T] = []
+        if self.take(end):
+            return ()
+        while True:
+            items.append(item())
+            if self.take(end):
+                return tuple(items)
+            if not self.take(","):
+                raise self.fail("malformed signature", f"',' or '{end}'")
+
+    def read_type(self) -> Type:
+        self.depth += 1
+        if self.depth > _DEPTH_MAX:
+            raise self.fail("nested too deeply", code="depth")
+        self.skip()
+        name = self.match(_NAME)
+        if name is not None:
+            name = self.name(name)
+            self.need(":")
+            found: Type = Named(name, self.read_type())
+        else:
+            found = self.plain_type()
+        self.depth -= 1
+        return found
+
+    def name(self, matched: str) -> str:
+        return matched or self.quoted()
+
+    def plain_type(self) -> Type:
+        if self.take("?"):
+            return Unknown()
+        if self.take("["):
+            return List(self.until("]", self.read_type))
+        if self.take("{"):
+            return Dict(self.until("}", self.slot))
+        if self.take("("):
+            return self.read_tuple()
+        start = self.at
+        word = self.match(_WORD)
+        if word == "null":
+            return Null()
+        if word == "ref":
+            self.need("<")
+            return Ref(self.reference())
+        if word in ("list", "array"):
+            self.need("<")
+            element = self.read_type()
+            self.need(">")
+            if word == "list":
+                return HomogeneousList(element)
+            self.need("[")
+            return RefArray(element, self.shape())
+        if word is None:
+            raise self.fail("malformed signature", "a type")
+        try:
+            dtype = DType.parse(word)
+        except CallError:
+            self.at = start
+            raise self.fail(f"unknown type {word!r}") from None
+        return Buffer(dtype, self.shape()) if self.take("[") else Scalar(dtype)
+
+    def read_tuple(self) -> Type:
+        items: list[Type] = []
+        if self.take(")"):
+            return Tuple(())
+        while True:
+            items.append(self.read_type())
+            if self.take(","):
+                if len(items) == 1 and self.take(")"):
+                    return Tuple(tuple(items))
+            elif self.take(")") and len(items) > 1:
+                return Tuple(tuple(items))
+            else:
+                raise self.fail("malformed tuple", "','")
+
+    def slot(self) -> tuple[str, Type]:
+        self.skip()
+        matched = self.match(_NAME)
+        if matched is None:
+            raise self.fail("malformed signature", "a key")
+        key = self.name(matched)
+        self.need(":")
+        return key, self.read_type()
+
+    def shape(self) -> tuple[int | None, ...] | None:
+        if self.take("*"):
+            self.need("]")
+            return None
+        if self.take("]"):
+            return ()
+        dims: list[int | None] = []
+        while True:
+            self.skip()
+            digits = self.match(_DIGITS)
+            if digits is not None and int(digits) <= _DIM_MAX:
+                dims.append(int(digits))
+            elif digits is None and self.take("?"):
+                dims.append(None)
+            else:
+                raise self.fail("malformed shape", "a number or '?'")
+            if self.take("]"):
+                return tuple(dims)
+            self.need("x")
+
+    def reference(self) -> str | None:
+        self.skip()
+        if self.text.startswith('"', self.at):
+            quoted = self.quoted()
+            self.need(">")
+            return quoted
+        start = self.at
+        open_brackets = 0
+        while True:
+            self.match(_REFERENCE)
+            if self.text.startswith("<", self.at):
+                open_brackets += 1
+            elif self.text.startswith(">", self.at):
+                if open_brackets == 0:
+                    break
+                open_brackets -= 1
+            else:
+                raise self.fail("malformed signature", "'>'")
+            self.at += 1
+        name = self.text[start : self.at]
+        self.at += 1
+        if not name:
+            self.at -= 1
+            raise self.fail("malformed signature", "the name of a type, or '?'")
+        return None if name == "?" else name
+
+    def quoted(self) -> str:
+        from json import JSONDecodeError, JSONDecoder  # rarely needed
+
+        try:
+            value, self.at = JSONDecoder().raw_decode(self.text, self.at)
+        except JSONDecodeError as problem:
+            self.at = problem.pos
+            raise self.fail("malformed quoted name") from None
+        return str(value)

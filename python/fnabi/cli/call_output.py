@@ -9,10 +9,10 @@ from typing import Any
 from fnabi._call import Tensor
 from fnabi.cli.call_values import array_of
 from fnabi.cli.ending import ended_by_signals
+from fnabi.dtype import load_numpy
 from fnabi.errors import type_name
 from fnabi.files import write_whole
 from fnabi.names import Names
-from fnabi.types import load_numpy
 
 EXTENSIONS = (".npy", ".npz")
 

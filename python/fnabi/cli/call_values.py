@@ -8,9 +8,9 @@ import math
 from typing import Any
 
 from fnabi._call import Tensor
+from fnabi.dtype import load_numpy
 from fnabi.errors import FnabiError
 from fnabi.files import open_file
-from fnabi.types import load_numpy
 
 
 class ArgumentError(Exception):

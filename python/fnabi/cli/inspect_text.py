@@ -9,8 +9,9 @@ from fnabi import cconv, declaration, releases, vmfb
 from fnabi.cli.inspect_needs import show_needs_head
 from fnabi.cli.screen import Part, Screen, counted, name_width, one_line, plain, signature
 from fnabi.cli.verify import finding_text
+from fnabi.dtype import NUMPY_OWN
 from fnabi.errors import FormatError
-from fnabi.types import _NUMPY_OWN, Buffer, DType, Named, Scalar
+from fnabi.types import Buffer, DType, Named, Scalar
 from fnabi.vmfb_facts import Texts, flag_names, place_of, span_count
 
 
@@ -193,7 +194,7 @@ _ML_DTYPES = re.compile(
 def _numpy_name(dtype: DType) -> str:
     """Return the NumPy or ml_dtypes name of a dtype, whether that package is installed or not."""
     name = f"int{dtype.bits}" if dtype.kind == "signless" else str(dtype)
-    if _NUMPY_OWN.fullmatch(name):
+    if NUMPY_OWN.fullmatch(name):
         return f"numpy.{name}"
     return f"ml_dtypes.{name}" if _ML_DTYPES.fullmatch(name) else ""
 

@@ -1,0 +1,268 @@
+"""The type of an element of an array, or of one value."""
+
+from __future__ import annotations
+
+import re
+import struct
+import sys
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import msgspec
+
+from fnabi.errors import CallError, type_name
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["NUMPY_OWN", "DType", "Kind", "Record", "load_numpy"]
+
+Kind: TypeAlias = Literal[
+    "signed", "unsigned", "signless", "float", "bfloat", "complex", "bool", "index", "handle"
+]
+
+_PREFIX = {"signed": "int", "unsigned": "uint", "signless": "i"}
+
+# The names of dtypes in NumPy and ml_dtypes. NumPy's own are listed, because its other names
+# mislead: float128 is the x87 format of 80 bits on many machines.
+NUMPY_OWN = re.compile(r"u?int(8|16|32|64)|float(16|32|64)|complex(64|128)|bool")
+_NUMPY_NAME = re.compile(r"(int|uint|float|bfloat|complex|bool)(\d*)(?:_(\w+))?")
+_NUMPY_KINDS: dict[str, Kind] = {
+    "int": "signed",
+    "uint": "unsigned",
+    "float": "float",
+    "bfloat": "bfloat",
+    "complex": "complex",
+    "bool": "bool",
+}
+
+# The format of a buffer: a code of the struct module or of complex numbers.
+_FORMAT = re.compile(r"([@=<>!]?)(?:(Z[fd]|[FD])|([bhilqnBHILQNefd?]))")
+_FOREIGN = ("<",) if sys.byteorder == "big" else (">", "!")
+
+
+class Record(
+    msgspec.Struct,
+    frozen=True,
+    array_like=True,
+    gc=False,
+    repr_omit_defaults=True,
+):
+    """Base of all records. They cannot form cycles, so the garbage collector ignores them."""
+
+
+# What a dtype calls itself: "float32", "float8_e4m3fn", "int8x4", "i8", "bool"; in torch also
+# "float4_e2m1fn_x2".
+_DTYPE_TEXT = re.compile(
+    r"(?:(void)|(bool|index|handle)|(u?int|i|float|bfloat|complex|handle)(\d+)(?:_(e\dm\d+[a-z0-9]*?))?)"
+    r"(?:_?x(\d+))?",
+    re.ASCII,
+)
+_TEXT_KINDS: dict[str, Kind] = {"uint": "unsigned", "int": "signed", "i": "signless"}
+_ALONE = {"bool": 1, "index": 64, "handle": 64}
+
+
+class _DTypeMeta(msgspec.StructMeta):
+    """Checks what a DType is made of. Records that the core's messages become need no check."""
+
+    if not TYPE_CHECKING:  # which knows what a class gives
+
+        def __call__(
+            cls, kind: Any, bits: int | None = None, format: str = "", lanes: int = 1
+        ) -> Any:
+            if bits is None:
+                return cls.parse(kind)
+            if kind not in get_args(Kind):
+                raise CallError(f"DType: kind: expected {', '.join(get_args(Kind))}, got {kind!r}")
+            for name, number in ("bits", bits), ("lanes", lanes):
+                if not isinstance(number, int):
+                    raise CallError(f"DType: {name}: expected int, got {type_name(number)}")
+            if not isinstance(format, str):
+                raise CallError(f"DType: format: expected str, got {type_name(format)}")
+            return super().__call__(kind, bits, format, lanes)
+
+
+class DType(Record, frozen=True, metaclass=_DTypeMeta):
+    """The type of an element: ``DType("float", 32)``, or by its name, ``DType("float32")``.
+
+    Attributes:
+        kind: The meaning of the bits. Signless integers are those of MLIR, such as ``i8``, which
+            may be signed or unsigned. A handle is an opaque pointer.
+        bits: The width of a lane in bits; the width of both parts of a complex number; 1 for a
+            bool, which occupies a whole byte in memory.
+        format: The name of the format of floats that are neither IEEE nor bfloat, such as
+            ``"e4m3fn"``; else empty.
+        lanes: The number of lanes of an element, as in DLPack; above 1 it is a vector.
+
+    Raises:
+        CallError: when `kind` is neither one of these nor a name.
+
+    """
+
+    kind: Kind
+    bits: int
+    format: str = ""
+    lanes: int = 1
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, kind: Kind | str, bits: int = ..., format: str = ..., lanes: int = ...
+        ) -> None: ...
+
+    @classmethod
+    def parse(cls, text: str) -> DType:
+        """Return the dtype of a name, as ``str`` writes it: ``"float8_e4m3fn"``, ``"int8x4"``.
+
+        Raises:
+            CallError: when `text` is no name of a dtype.
+
+        """
+        match = _DTYPE_TEXT.fullmatch(text) if isinstance(text, str) else None
+        if match is None:
+            raise CallError(f"DType: expected the name of a dtype, such as 'float32', got {text!r}")
+        void, alone, prefix, digits, format, lanes = match.groups()
+        if void and lanes is None:
+            return cls("handle", 0, "", 0)
+        if alone or void:
+            prefix, digits = alone or "void", str(_ALONE.get(alone, 0))
+        if void or (format and prefix != "float") or len(digits + (lanes or "")) > 9:
+            raise CallError(f"DType: no dtype has the name {text!r}")
+        kind = _TEXT_KINDS.get(prefix, prefix)
+        return cls(kind, int(digits), format or "", int(lanes or 1))
+
+    @property
+    def itemsize(self) -> int:
+        """The size of an element in memory, in bytes.
+
+        Raises:
+            CallError: when an element has no such size: elements of less than a byte are packed,
+                and the width of an index depends on the target.
+
+        """
+        bits = (8 if self.kind == "bool" else self.bits) * self.lanes
+        if self.kind == "index" or bits <= 0 or bits % 8:
+            raise CallError(f"DType.itemsize: an element of {self} is not a number of whole bytes")
+        return bits // 8
+
+    def to_numpy(self) -> np.dtype[Any]:
+        """Return the NumPy dtype of these elements, in the byte order of the machine.
+
+        bfloat, 8-bit floats and integers of less than a byte are those of ml_dtypes. Signless
+        integers become signed ones, since NumPy lacks them. Lanes become a subarray.
+
+        Raises:
+            CallError: when there is no such dtype, or its package is not installed.
+
+        """
+        numpy = load_numpy("DType.to_numpy")
+        name = f"int{self.bits}" if self.kind == "signless" else self._lane
+        scalar: Any = name if NUMPY_OWN.fullmatch(name) else self._ml_dtypes_scalar(name)
+        dtype: np.dtype[Any] = numpy.dtype(scalar)
+        if self.lanes == 1:
+            return dtype
+        if self.lanes < 1 or self.itemsize != dtype.itemsize * self.lanes:
+            raise CallError(f"DType.to_numpy: NumPy has no {self}")
+        vector: np.dtype[Any] = numpy.dtype((dtype, (self.lanes,)))
+        return vector
+
+    def _ml_dtypes_scalar(self, name: str) -> Any:
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise CallError(
+                f"DType.to_numpy: NumPy has no {self}, and ml_dtypes is not installed"
+                " (pip install ml_dtypes)"
+            ) from None
+        scalar = getattr(ml_dtypes, name, None)
+        if scalar is None:
+            raise CallError(
+                f"DType.to_numpy: neither NumPy nor ml_dtypes {ml_dtypes.__version__} has {self}"
+            )
+        return scalar
+
+    @classmethod
+    def from_numpy(cls, dtype: npt.DTypeLike) -> DType:
+        """Return the type of the elements of a NumPy dtype.
+
+        Args:
+            dtype: Anything that ``np.dtype`` accepts, except None.
+
+        Raises:
+            CallError: when `dtype` is not a dtype, has no equivalent DType, or has another byte
+                order than the machine.
+
+        """
+        numpy = load_numpy("DType.from_numpy")
+        if dtype is None:
+            raise CallError("DType.from_numpy: dtype: expected a NumPy dtype, got None")
+        try:
+            given = numpy.dtype(dtype)
+        except (TypeError, ValueError) as problem:
+            raise CallError(f"DType.from_numpy: dtype: {problem}") from problem
+        if not given.isnative:
+            raise CallError(
+                f"DType.from_numpy: dtype: {given.str} is not in the byte order of this machine;"
+                ' convert with array.astype(array.dtype.newbyteorder("="))'
+            )
+        match = _NUMPY_NAME.fullmatch(given.name)
+        if match:
+            prefix, bits, format = match.groups()
+            found = cls(_NUMPY_KINDS[prefix], int(bits or 1), format or "")
+            if NUMPY_OWN.fullmatch(given.name) or given.type.__module__ == "ml_dtypes":
+                return found
+        raise CallError(f"DType.from_numpy: dtype: no DType for {given}")
+
+    @classmethod
+    def from_format(cls, format: str) -> DType:
+        """Return the type of the elements of a buffer from its format (see the module `struct`).
+
+        Args:
+            format: One code of ``bBhHiIlLqQnNefd?``, or ``Zf``, ``Zd``, ``F``, ``D`` for complex
+                numbers. Before it, ``@`` or nothing selects native sizes, and ``=`` or the
+                machine's byte order standard sizes.
+
+        Raises:
+            CallError: when `format` is anything else, or has another byte order.
+
+        """
+        match = _FORMAT.fullmatch(format) if isinstance(format, str) else None
+        if not match:
+            raise CallError(f"DType.from_format: format: no DType for {format!r}")
+        order, pair, code = match.groups()
+        try:
+            size = struct.calcsize(order + (code or pair[-1].lower()))
+        except struct.error as problem:
+            raise CallError(f"DType.from_format: format: {format!r}: {problem}") from problem
+        if order in _FOREIGN and size > 1:
+            raise CallError(
+                f"DType.from_format: format: {format!r} is not in the byte order of this machine;"
+                " convert the elements first"
+            )
+        if pair:
+            return cls("complex", 2 * 8 * size)
+        if code == "?":
+            return cls("bool", 1)
+        integer: Kind = "signed" if code.islower() else "unsigned"
+        return cls("float" if code in "efd" else integer, 8 * size)
+
+    @property
+    def _lane(self) -> str:
+        if self.kind in ("bool", "index") or (self.kind == "handle" and self.bits == 64):
+            return self.kind
+        text = f"{_PREFIX.get(self.kind, self.kind)}{self.bits}"
+        return f"{text}_{self.format}" if self.format else text
+
+    def __str__(self) -> str:
+        if self.kind == "handle" and self.bits == self.lanes == 0:
+            return "void"
+        return self._lane if self.lanes == 1 else f"{self._lane}x{self.lanes}"
+
+
+def load_numpy(purpose: str) -> Any:
+    """Import `numpy`, for those functions only that need it."""
+    try:
+        import numpy as np
+    except ImportError:
+        raise CallError(f"{purpose}: NumPy is not installed (pip install numpy)") from None
+    return np
