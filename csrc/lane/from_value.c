@@ -168,8 +168,9 @@ static PyObject* from_object(fnabi_object* object, bool plain) {
       if (plain) return lane_array_list((fnabi_seq_object*)object, true);
       break;
     case FNABI_INDEX_TENSOR:
-      if (lane_exchange != NULL) return lane_tensor_to_framework(object);
-      break;
+      if (lane_exchange == NULL) break;
+      fnabi_object_retain(object);
+      return lane_tensor_into_framework(object);
     case FNABI_INDEX_MAP:
     case FNABI_INDEX_DICT:
       if (plain) return lane_map_dict((fnabi_map_object*)object, true);
@@ -268,8 +269,37 @@ PyObject* lane_from(const fnabi_any* any, bool plain) {
   return NULL;
 }
 
+/* Whether Python gets a wrapper of an object, or a tensor of a framework. */
+static bool is_wrapped(const fnabi_object* object, bool plain) {
+  switch (object->type_index) {
+    case FNABI_INDEX_TENSOR:
+      return true;
+    case FNABI_INDEX_ARRAY:
+    case FNABI_INDEX_LIST:
+    case FNABI_INDEX_MAP:
+    case FNABI_INDEX_DICT:
+      return !plain && container_problem(object) == NULL;
+    default:
+      return false;
+  }
+}
+
+/* The reference to an object moves into its wrapper: to add one there and to
+ * release this one would take longer than the rest. */
 PyObject* lane_take(fnabi_any* any, bool plain) {
+  fnabi_object* object = fnabi_any_object(any);
+  if (object != NULL && is_wrapped(object, plain)) {
+    fnabi_any_set(any, FNABI_INDEX_NONE, 0);
+    if (object->type_index == FNABI_INDEX_TENSOR && lane_exchange != NULL)
+      return lane_tensor_into_framework(object);
+    PyTypeObject* type = lane_type_of(object->type_index);
+    if (type != NULL) return lane_wrap(type, object);
+    lane_release(object);
+    return NULL;
+  }
   PyObject* value = lane_from(any, plain);
-  fnabi_any_release(any);
+  if (fnabi_any_is_object(any) && any->v_object != NULL)
+    lane_release(any->v_object);
+  fnabi_any_set(any, FNABI_INDEX_NONE, 0);
   return value;
 }

@@ -270,9 +270,8 @@ static PyObject* from_result(lane_function* self, fnabi_any* result) {
   }
   fnabi_any refused;
   if (lane_function_settle(result, &refused)) {
-    PyObject* value = lane_from(result, self->plain);
+    PyObject* value = lane_take(result, self->plain);
     if (value == NULL) name_result(self);
-    if (fnabi_any_is_object(result)) lane_release(result->v_object);
     return value;
   }
   lane_function_refuse(self, &refused);

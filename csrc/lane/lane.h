@@ -341,8 +341,9 @@ const struct fnabi_dl_exchange* lane_exchange_of(PyTypeObject* type);
 /* Remembers for the call whose arguments are converted that a container is among
  * them whose tensors come as those of a framework. */
 void lane_note_container(PyObject* container);
-/* A tensor as the framework of lane_exchange has it. */
-PyObject* lane_tensor_to_framework(fnabi_object* object);
+/* A tensor as the framework of lane_exchange has it. Takes a reference over,
+ * also on failure. */
+PyObject* lane_tensor_into_framework(fnabi_object* object);
 
 /* ----------------------------------------------------------------- tensor.c */
 

@@ -50,6 +50,35 @@ static bool dtype_of_format(const char* format, Py_ssize_t itemsize,
 
 static void let_go(void* owner) { lane_drop(owner); }
 
+/* Tensors of calls that are over, for those that follow: an allocation less for
+ * each array. The GIL guards them. */
+#ifdef Py_GIL_DISABLED
+static bool keep_spare(fnabi_held_tensor* held) {
+  (void)held;
+  return false;
+}
+
+static fnabi_held_tensor* take_spare(const fnabi_dl_tensor* view) {
+  (void)view;
+  return NULL;
+}
+#else
+enum { SPARES = 8 };
+static fnabi_held_tensor* spares[SPARES];
+static int spare_count;
+
+static bool keep_spare(fnabi_held_tensor* held) {
+  if (spare_count == SPARES) return false;
+  spares[spare_count++] = held;
+  return true;
+}
+
+static fnabi_held_tensor* take_spare(const fnabi_dl_tensor* view) {
+  if (spare_count == 0 || view->ndim > FNABI_TENSOR_DIMS) return NULL;
+  return spares[--spare_count];
+}
+#endif
+
 bool lane_tensor_dispose(fnabi_object* object) {
   fnabi_held_tensor* held = fnabi_tensor_held(object);
   if (held == NULL || held->let_go != let_go ||
@@ -57,7 +86,7 @@ bool lane_tensor_dispose(fnabi_object* object) {
           (FNABI_WEAK_ONE | 1))
     return false;
   PyObject* owner = held->owner;
-  fnabi_object_free(held);
+  if (!keep_spare(held)) fnabi_object_free(held);
   Py_DECREF(owner);
   return true;
 }
@@ -66,8 +95,12 @@ bool lane_tensor_dispose(fnabi_object* object) {
 static int lend(const fnabi_dl_tensor* view, PyObject* owner, bool read_only,
                 fnabi_any* out) {
   if (lane_tensor_check_writable(read_only) < 0) return -1;
-  fnabi_held_tensor* held =
-      fnabi_tensor_new(view, owner, let_go, read_only ? FNABI_DL_READ_ONLY : 0);
+  fnabi_held_tensor* held = take_spare(view);
+  uint64_t flags = read_only ? FNABI_DL_READ_ONLY : 0;
+  if (held != NULL)
+    fnabi_tensor_renew(held, view, owner, let_go, flags);
+  else
+    held = fnabi_tensor_new(view, owner, let_go, flags);
   if (held == NULL) {
     PyErr_NoMemory();
     return -1;
@@ -453,22 +486,29 @@ void lane_note_container(PyObject* container) {
   call->device = tensor->device;
 }
 
-PyObject* lane_tensor_to_framework(fnabi_object* object) {
+PyObject* lane_tensor_into_framework(fnabi_object* object) {
   const fnabi_dl_exchange* exchange = lane_exchange;
   fnabi_tensor_object* tensor = (fnabi_tensor_object*)object;
   const char* problem = fnabi_dl_problem(&tensor->tensor);
   if (problem != NULL) {
     lane_tensor_refuse(problem);
+    lane_release(object);
     return NULL;
   }
   const fnabi_held_tensor* held = fnabi_tensor_held(object);
   /* one that the framework has lent comes back as itself */
   if (held != NULL && held->let_go == let_go &&
-      lane_exchange_of(Py_TYPE((PyObject*)held->owner)) == exchange)
-    return Py_NewRef((PyObject*)held->owner);
-  fnabi_dl_versioned* managed = fnabi_tensor_to_versioned(
+      lane_exchange_of(Py_TYPE((PyObject*)held->owner)) == exchange) {
+    PyObject* owner = Py_NewRef((PyObject*)held->owner);
+    lane_release(object);
+    return owner;
+  }
+  fnabi_dl_versioned* managed = fnabi_tensor_into_versioned(
       tensor, held != NULL ? held->flags & FNABI_DL_READ_ONLY : 0);
-  if (managed == NULL) return PyErr_NoMemory();
+  if (managed == NULL) {
+    lane_release(object);
+    return PyErr_NoMemory();
+  }
   void* made = NULL;
   if (exchange->object_of(managed, &made) == 0 && made != NULL) return made;
   if (!PyErr_Occurred())

@@ -13,8 +13,8 @@ const char* fnabi_dl_problem(const fnabi_dl_tensor* tensor) {
     if (dim < 0) return "a dim is negative";
     if (dim == 0) empty = true;
     if (empty) continue; /* later dims may still be negative */
-    if (dim > most / bits) return "it is larger than memory";
-    bits *= dim;
+    if (__builtin_mul_overflow(bits, dim, &bits) || bits > most)
+      return "it is larger than memory";
   }
   if (!empty && tensor->data == NULL && fnabi_dl_on_host(tensor->device))
     return "it has no memory";
@@ -84,18 +84,25 @@ void fnabi_tensor_delete(void* self, int flags) {
   if (flags & FNABI_DELETER_WEAK) fnabi_object_free(self);
 }
 
-fnabi_held_tensor* fnabi_tensor_new(const fnabi_dl_tensor* like, void* owner,
-                                    void (*let_go)(void* owner),
-                                    uint64_t flags) {
-  fnabi_held_tensor* held =
-      fnabi_object_new_raw(sizeof *held + dims_size(like->ndim),
-                           FNABI_INDEX_TENSOR, fnabi_tensor_delete);
-  if (held == NULL) return NULL;
+void fnabi_tensor_renew(fnabi_held_tensor* held, const fnabi_dl_tensor* like,
+                        void* owner, void (*let_go)(void* owner),
+                        uint64_t flags) {
+  held->tensor.object.type_index = FNABI_INDEX_TENSOR;
   held->tensor.tensor = *like;
   held->let_go = let_go;
   held->owner = owner;
   held->flags = flags;
   put_dims(&held->tensor.tensor, held->dims);
+}
+
+fnabi_held_tensor* fnabi_tensor_new(const fnabi_dl_tensor* like, void* owner,
+                                    void (*let_go)(void* owner),
+                                    uint64_t flags) {
+  int32_t ndim =
+      like->ndim > FNABI_TENSOR_DIMS ? like->ndim : FNABI_TENSOR_DIMS;
+  fnabi_held_tensor* held = fnabi_object_new_raw(
+      sizeof *held + dims_size(ndim), FNABI_INDEX_TENSOR, fnabi_tensor_delete);
+  if (held != NULL) fnabi_tensor_renew(held, like, owner, let_go, flags);
   return held;
 }
 
@@ -168,8 +175,8 @@ fnabi_dl_managed* fnabi_tensor_to_managed(fnabi_tensor_object* tensor) {
   return managed;
 }
 
-fnabi_dl_versioned* fnabi_tensor_to_versioned(fnabi_tensor_object* tensor,
-                                              uint64_t flags) {
+fnabi_dl_versioned* fnabi_tensor_into_versioned(fnabi_tensor_object* tensor,
+                                                uint64_t flags) {
   fnabi_dl_versioned* managed =
       malloc(sizeof *managed + dims_size(tensor->tensor.ndim));
   if (managed == NULL) return NULL;
@@ -179,7 +186,13 @@ fnabi_dl_versioned* fnabi_tensor_to_versioned(fnabi_tensor_object* tensor,
   managed->context = tensor;
   managed->deleter = delete_versioned;
   managed->flags = flags;
-  fnabi_object_retain(tensor);
+  return managed;
+}
+
+fnabi_dl_versioned* fnabi_tensor_to_versioned(fnabi_tensor_object* tensor,
+                                              uint64_t flags) {
+  fnabi_dl_versioned* managed = fnabi_tensor_into_versioned(tensor, flags);
+  if (managed != NULL) fnabi_object_retain(tensor);
   return managed;
 }
 

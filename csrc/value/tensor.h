@@ -116,6 +116,12 @@ fnabi_held_tensor* fnabi_tensor_new(const fnabi_dl_tensor* like, void* owner,
                                     void (*let_go)(void* owner),
                                     uint64_t flags);
 void fnabi_tensor_delete(void* self, int flags);
+/* Makes a tensor of at most FNABI_TENSOR_DIMS dims of another one, which nobody
+ * has a reference to. */
+enum { FNABI_TENSOR_DIMS = 4 };
+void fnabi_tensor_renew(fnabi_held_tensor* held, const fnabi_dl_tensor* like,
+                        void* owner, void (*let_go)(void* owner),
+                        uint64_t flags);
 
 /* Returns the object, or NULL if fnabi did not create it. */
 static inline fnabi_held_tensor* fnabi_tensor_held(const void* object) {
@@ -137,6 +143,9 @@ fnabi_held_tensor* fnabi_tensor_of_versioned(fnabi_dl_versioned* managed,
 fnabi_dl_managed* fnabi_tensor_to_managed(fnabi_tensor_object* tensor);
 fnabi_dl_versioned* fnabi_tensor_to_versioned(fnabi_tensor_object* tensor,
                                               uint64_t flags);
+/* The same, which takes over a reference of the caller unless it fails. */
+fnabi_dl_versioned* fnabi_tensor_into_versioned(fnabi_tensor_object* tensor,
+                                                uint64_t flags);
 
 /* Returns a compact copy of a valid tensor in memory that the CPU can access.
  * If the elements are not whole bytes, the tensor must be compact. Returns NULL
