@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _load(path: str) -> Any:
-    from fnabi.types import load_numpy
+    from fnabi.dtype import load_numpy
 
     numpy = load_numpy("fnabi find: --accepts")
     try:
