@@ -20,10 +20,10 @@ _DIFF_SCHEMA = "fnabi.diff/1"
 _FOLDERS_SCHEMA = "fnabi.diff-folders/1"
 
 _SEVERITIES: tuple[compat.Severity, ...] = ("breaking", "unknown", "widening", "notice")
-_BAD_INPUT = 3
-_STATUS: dict[FileVerdict, int] = {
+BAD_INPUT = 3
+STATUS: dict[FileVerdict, int] = {
     "incompatible": 1,
-    "unreadable": _BAD_INPUT,
+    "unreadable": BAD_INPUT,
     "unknown": 4,
     "added": 0,
     "compatible": 0,
@@ -53,6 +53,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         help="the other module or folder; either module may be - for standard input",
     )
     add_html(verb, "the differences")
+    add_format(verb)
     verb.add_argument(
         "--catalog",
         action="store_true",
@@ -61,13 +62,27 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
     add_lenient(verb)
 
 
+def add_format(verb: argparse.ArgumentParser) -> None:
+    """Declare the option ``--format``, of which ``--json`` is the short form of one value."""
+    verb.add_argument(
+        "--format",
+        choices=("text", "json", "markdown", "github", "sarif"),
+        default="text",
+        help="text for people, json for programs, markdown for a comment, github for annotations"
+        " of a workflow, or sarif for code scanning (default: text)",
+    )
+
+
 def run(arguments: argparse.Namespace) -> int:
+    arguments.json = arguments.json or arguments.format == "json"
     if arguments.catalog:
+        if arguments.format not in ("text", "json"):
+            arguments.usage(f"--format={arguments.format} cannot be used with --catalog")
         from fnabi.cli.diff_catalog import run_catalogs
 
         if check_html(arguments):
             arguments.usage("--html cannot be used with --catalog")
-        return run_catalogs(arguments, _STATUS)
+        return run_catalogs(arguments, STATUS)
     files = arguments.old, arguments.new
     if files == ("-", "-"):
         arguments.usage("OLD and NEW are both standard input, only one can be")
@@ -87,32 +102,37 @@ def run(arguments: argparse.Namespace) -> int:
         found = compat.compare(*modules)
     except FormatError as problem:
         complain("" if file == "-" else f"{file}: ", problem)
-        return _BAD_INPUT
+        return BAD_INPUT
     except OSError as problem:
         complain("" if file == "-" else f"{file}: ", problem.strerror or problem)
-        return _BAD_INPUT
+        return BAD_INPUT
     if page:
         write_diff_html(arguments, (modules[0], modules[1]), found)
     elif arguments.json:
-        print(json.dumps({"schema": _DIFF_SCHEMA} | _comparison_json(found), indent=2))
+        print(json.dumps({"schema": _DIFF_SCHEMA} | comparison_json(found), indent=2))
+    elif arguments.format != "text":
+        _report([FileComparison(arguments.new, found.verdict, found)], arguments.format)
     else:
-        _show(Screen(), found)
-    return _STATUS[found.verdict]
+        show(Screen(), found)
+    return STATUS[found.verdict]
 
 
 def _diff_folders(arguments: argparse.Namespace, page: bool) -> int:
     found = list(compare_folders(arguments.old, arguments.new, lenient=arguments.lenient))
     verdicts = Counter(each.verdict for each in found)
     nothing: FileVerdict = "compatible"
-    worst = next((each for each in _STATUS if verdicts[each]), nothing)
+    worst = next((each for each in STATUS if verdicts[each]), nothing)
     verdict = "compatible" if worst == "added" else worst
     if page:
         write_folders_html(arguments, found)
-        return _STATUS[worst]
+        return STATUS[worst]
     if arguments.json:
         rows = [_file_json(each) for each in found]
         print(json.dumps({"schema": _FOLDERS_SCHEMA, "verdict": verdict, "files": rows}, indent=2))
-        return _STATUS[worst]
+        return STATUS[worst]
+    if arguments.format != "text":
+        _report(found, arguments.format)
+        return STATUS[worst]
     screen = Screen()
     for each in found:
         name = f"{one_line(each.file)}: "
@@ -123,14 +143,20 @@ def _diff_folders(arguments: argparse.Namespace, page: bool) -> int:
             removed = "" if each.verdict == "added" else ": removed"
             screen.write(name, (each.verdict, meaning), removed)
         else:
-            _show(screen, each.comparison, name)
-    counts = ", ".join(f"{verdicts[each]} {each}" for each in _STATUS if verdicts[each])
+            show(screen, each.comparison, name)
+    counts = ", ".join(f"{verdicts[each]} {each}" for each in STATUS if verdicts[each])
     files = counted(len(found), "file")
     screen.write((verdict, _MEANINGS[verdict]), f": {files}{': ' if counts else ''}{counts}")
-    return _STATUS[worst]
+    return STATUS[worst]
 
 
-def _show(screen: Screen, found: compat.Comparison, file: str = "") -> None:
+def _report(files: list[FileComparison], format: str) -> None:
+    from fnabi import report
+
+    print(report.write(files, format), end="")
+
+
+def show(screen: Screen, found: compat.Comparison, file: str = "") -> None:
     """Write the changes, then the verdict; the name of the file is before each."""
     for change in found.changes:
         function: Part = "" if change.function is None else (one_line(change.function), "name")
@@ -151,7 +177,7 @@ def _counts(found: compat.Comparison) -> dict[str, int]:
     return {severity: len(found.of(severity)) for severity in _SEVERITIES}
 
 
-def _comparison_json(found: compat.Comparison) -> dict[str, Any]:
+def comparison_json(found: compat.Comparison) -> dict[str, Any]:
     return {
         "compatible": found.compatible,
         "verdict": found.verdict,
@@ -164,7 +190,7 @@ def _file_json(found: FileComparison) -> dict[str, Any]:
     head = {"file": found.file, "problem": found.problem}
     if found.comparison is None:
         return head | {"verdict": found.verdict}
-    return head | _comparison_json(found.comparison)
+    return head | comparison_json(found.comparison)
 
 
 def _change_json(change: compat.Change) -> dict[str, Any]:

@@ -84,10 +84,23 @@ VERBS = (
             ("fnabi diff old.vmfb new.vmfb", "the changes, then the verdict"),
             ("fnabi diff --html -o page.html old.vmfb new.vmfb", "the same as a page"),
             ("fnabi diff released/ built/", "the modules of two folders, by name"),
+            ("fnabi diff --format=markdown released/ built/", "a comment for a pull request"),
             ("fnabi diff --catalog 1.0.duckdb 2.0.duckdb", "all modules, grouped by cause"),
         ),
         status="0 if callers of OLD can use NEW, 1 for a breaking change, 2 for wrong usage, 3 for"
         " bad input, 4 if the modules do not show whether callers can use NEW",
+        has_pager=True,
+    ),
+    Verb(
+        "check-abi",
+        "compare a module with its baseline, which is kept beside the source",
+        (
+            ("fnabi check-abi --update model.abi.json model.vmfb", "write the baseline"),
+            ("fnabi check-abi model.abi.json model.vmfb", "fail where callers would"),
+            ("fnabi check-abi --format=github model.abi.json model.vmfb", "annotate in CI"),
+        ),
+        status="0 if callers are still served, 1 for a breaking change, 2 for wrong usage, 3 for"
+        " bad input, 4 if the module does not show whether callers are served",
         has_pager=True,
     ),
     Verb(

@@ -1,0 +1,63 @@
+"""``fnabi check-abi``: compare a module with its baseline."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+
+from fnabi import baseline, compat
+from fnabi.cli.arguments import add_lenient, open_module
+from fnabi.cli.diff import BAD_INPUT, STATUS, add_format, comparison_json, show
+from fnabi.cli.screen import Screen, complain
+from fnabi.compat_folders import FileComparison
+from fnabi.errors import FormatError
+from fnabi.files import check_regular, write_whole
+
+_SCHEMA = "fnabi.check-abi/1"
+
+
+def add_arguments(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("baseline", metavar="BASELINE", help="the baseline, a file of JSON")
+    verb.add_argument("file", metavar="FILE", help="the module that must serve the same callers")
+    verb.add_argument(
+        "--update",
+        action="store_true",
+        help="write the baseline of FILE, after a change that is meant; the changes are shown",
+    )
+    add_format(verb)
+    add_lenient(verb)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    name = arguments.file
+    try:
+        new = open_module(arguments.file, arguments.lenient)
+        _ = new.exports
+        name = arguments.baseline
+        old = None
+        if not arguments.update or os.path.exists(name):
+            check_regular(name)
+            with open(name, "rb") as file:
+                old = baseline.read(file.read())
+        found = compat.Comparison(()) if old is None else compat.compare(old, new)
+        if arguments.update:
+            with write_whole(name) as out:
+                out.write(baseline.write(new).encode())
+    except FormatError as problem:
+        complain(f"{name}: ", problem)
+        return BAD_INPUT
+    except OSError as problem:
+        hint = "; --update writes it" if name == arguments.baseline else ""
+        complain(f"{name}: ", f"{problem.strerror or problem}{hint}")
+        return BAD_INPUT
+    if arguments.json or arguments.format == "json":
+        print(json.dumps({"schema": _SCHEMA} | comparison_json(found), indent=2))
+    elif arguments.format != "text":
+        from fnabi import report
+
+        compared = FileComparison(arguments.file, found.verdict, found)
+        print(report.write([compared], arguments.format), end="")
+    else:
+        show(Screen(), found)
+    return 0 if arguments.update else STATUS[found.verdict]
