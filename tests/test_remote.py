@@ -496,3 +496,20 @@ def test_s3_module(s3: dict[str, Any], bucket: str) -> None:
         )
     with pytest.raises(FileNotFoundError):
         vmfb.open(f"{bucket}/none.vmfb", storage_options=s3)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("fault", ["fail", "hang", "short"])
+def test_s3_that_does_not_answer_well(http: Server, fault: str) -> None:
+    pytest.importorskip("s3fs")
+    options = {"endpoint_url": f"{http.url}/{fault}", "key": "test", "secret": "test"}
+    url = "s3://vmfb/scalars.vmfb"
+    start = time.monotonic()
+    good = f"{http.url}/vmfb/scalars.vmfb"
+    with pytest.raises(OSError, match=r"complete answer|Service Unavailable|bytes") as caught:
+        vmfb.open(url, storage_options=options)
+    assert caught.value.filename == url
+    rows = [*vmfb.scan([url], storage_options=options).rows(), *vmfb.scan(good).rows()]
+    assert [row.file for row in rows if row.error is not None] == [url]
+    assert len(rows) == 10
+    assert time.monotonic() - start < 20

@@ -6,7 +6,9 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from errno import ELOOP, ENAMETOOLONG
 from pathlib import Path
 
@@ -118,26 +120,45 @@ def test_folders_that_vanish(odd: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert found["m.vmfb"] is None
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads folders of mode 000")
-def test_unreadable_folders(odd: Path) -> None:
-    (odd / "sub").chmod(0)
-    (odd / "m.vmfb").chmod(0)
+@contextmanager
+def ordinary_user(folder: str) -> Iterator[None]:
+    """Own a folder as a user whom permissions hold back, as they do not hold back root."""
+    if os.geteuid() != 0:
+        yield
+        return
+    nobody = 65534
+    for path in (folder, *(os.path.join(folder, name) for name in os.listdir(folder))):
+        os.chown(path, nobody, nobody)
+    os.seteuid(nobody)
     try:
-        errors = {os.path.relpath(each.path, odd): each.error for each in walk(odd, "test")}
-        assert errors["sub"] == "Permission denied"
-        texts = [row.error.text for row in vmfb.scan(odd).rows() if row.error]
-        assert texts.count("Permission denied") == 2
-        assert [row.error.text for row in vmfb.scan(odd / "sub").rows() if row.error] == [
-            "Permission denied"
-        ]
-        changes = {each.file: each.verdict for each in compare_folders(odd, odd)}
-        assert changes["sub"] == changes["m.vmfb"] == "unreadable"
+        yield
     finally:
-        (odd / "sub").chmod(0o700)
+        os.seteuid(0)
+
+
+def test_unreadable_folders() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "sub").mkdir()
+        for name in ("a.vmfb", "z.vmfb", "sub/s.vmfb"):
+            shutil.copy(MODULE, Path(folder) / name)
+        with ordinary_user(folder):
+            os.chmod(f"{folder}/a.vmfb", 0)
+            os.chmod(f"{folder}/sub", 0)
+            errors = {os.path.basename(each.path): each.error for each in walk(folder, "test")}
+            assert errors == {"a.vmfb": None, "sub": "Permission denied", "z.vmfb": None}
+            for threads in (1, 3):
+                rows = list(vmfb.scan([folder, f"{folder}/sub"], threads=threads).rows())
+                unread = [row for row in rows if row.error is not None]
+                assert [os.path.basename(row.file) for row in unread] == ["a.vmfb", "sub", "sub"]
+                assert {str(row.error) for row in unread} == {"Permission denied"}
+                assert len(rows) - len(unread) == 9
+            changes = {each.file: each.verdict for each in compare_folders(folder, folder)}
+            assert changes == {"a.vmfb": "unreadable", "sub": "unreadable", "z.vmfb": "compatible"}
+            os.chmod(f"{folder}/sub", 0o700)
 
 
 def test_folders_that_cannot_be_listed(odd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As `test_unreadable_folders`, which root skips."""
+    """What is missing in one that cannot be read may be there."""
     scandir = os.scandir
 
     def refuse(folder: str) -> object:

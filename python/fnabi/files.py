@@ -60,7 +60,7 @@ class Found(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         path: The name; bytes that are not UTF-8 are surrogate escapes.
-        size: The size in bytes, or None with an error.
+        size: The size in bytes, or None where it is not known.
         mtime_ns: The time of the last modification in nanoseconds since 1970, or None where it is
             not known.
         etag: What identifies the version of a remote object, or None.
@@ -77,7 +77,7 @@ class Found(msgspec.Struct, frozen=True, gc=False):
 
 def is_remote(path: object) -> bool:
     """Return whether a path is a URL."""
-    return isinstance(path, str) and _URL.match(path) is not None
+    return isinstance(path, str) and "://" in path and _URL.match(path) is not None
 
 
 class MappedFile:

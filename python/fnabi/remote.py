@@ -116,7 +116,8 @@ class _Store:
             return await getattr(self.fs, f"_{name}")(*arguments, **named)
         return await asyncio.to_thread(getattr(self.fs, name), *arguments, **named)
 
-    async def _request(self, work: Awaitable[_T]) -> _T:
+    async def request(self, work: Awaitable[_T]) -> _T:
+        """Await a request when its turn comes."""
         if self._bound is None:  # what is not asynchronous is rarely safe for threads
             self._bound = asyncio.Semaphore(_REQUESTS if self.is_async else 1)
         async with self._bound:
@@ -127,7 +128,7 @@ class _Store:
         if self.is_http:
             return (await self.read(path, 0, 1, _UNKNOWN))[1]
         self.fs.invalidate_cache(path)
-        info = await self._request(self.call("info", path))
+        info = await self.request(self.call("info", path))
         if info.get("type") == "directory":
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         found = _version(info)
@@ -140,7 +141,7 @@ class _Store:
     ) -> tuple[bytes, _Version]:
         """Read a range of an object, as far as the object has it, and return its version too."""
         if self.is_http:
-            data, found = await self._request(self._http(path, start, end))
+            data, found = await self.request(self._http(path, start, end))
             if version is not _UNKNOWN and version.is_other(found):
                 raise _changed()
             return data, found
@@ -148,7 +149,7 @@ class _Store:
         end = min(end, version.size)
         if start >= end:
             return b"", version
-        data = await self._request(self.call("cat_file", path, start=start, end=end))
+        data = await self.request(self.call("cat_file", path, start=start, end=end))
         _check_length(data, end - start)
         return data, version
 
@@ -417,7 +418,7 @@ def find(url: str, options: Options, function: str, *, status: bool = True) -> I
             return {name: info for name, info in infos.items() if info["type"] == "file"}
         if store.is_http:
             return {path: {}}
-        info = await store.call("info", path)
+        info = await store.request(store.call("info", path))
         if info["type"] != "directory":
             return {path: info}
         infos = await store.call("find", path, detail=True)

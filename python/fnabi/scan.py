@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
-from itertools import groupby
+from itertools import groupby, islice
 from threading import Event
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -45,9 +45,6 @@ _FILES = 256
 
 _ROWS = 8192
 """The number of rows at which a batch takes no further file."""
-
-_BYTES = 1 << 26
-"""The sum of the sizes of files at which a crossing takes no further file."""
 
 _encoder = msgspec.msgpack.Encoder()
 
@@ -284,7 +281,8 @@ class Scan:
         total = None
         if self._progress and not self._once:
             total = sum(1 for _ in self._walk(paths))
-        chunks = _chunks(self._walk(paths))
+        files = self._walk(paths)
+        chunks = iter(lambda: list(islice(files, _FILES)), [])
         bar: Any = nullcontext(lambda more: None)
         if self._progress:
             from fnabi.progress import show
@@ -373,20 +371,6 @@ class Scan:
 
 def _schema() -> object:
     return export_schema(lib.fnabi_scan_schema)
-
-
-def _chunks(files: Iterable[Found]) -> Iterator[list[Found]]:
-    """Group files into what crosses at once."""
-    chunk: list[Found] = []
-    size = 0
-    for file in files:
-        chunk.append(file)
-        size += 0 if is_remote(file.path) else min(file.size or 0, _BYTES)
-        if len(chunk) == _FILES or size >= _BYTES:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
 
 
 def _kind(file: Found) -> str:

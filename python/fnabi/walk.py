@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
 from stat import S_ISDIR
 from typing import TypeAlias
 
@@ -40,7 +41,8 @@ def walk(
         function: The function that an error names.
         empty: Called with each of `paths` that is a readable folder, or a pattern, without files.
         options: Arguments of the fsspec file systems.
-        status: Whether HTTP servers are asked for the size, time and etag of each file.
+        status: Whether size, time and etag are wanted: without, files of a folder, and of HTTP
+            servers, may lack them.
 
     Raises:
         CallError: when `paths` has something else than paths, or a package for URLs is missing.
@@ -57,7 +59,7 @@ def walk(
 
             files = remote.find(name, options, function, status=status)
         else:
-            files = _find(name)
+            files = _find(name, status)
         nothing = True
         for found in files:
             nothing = False
@@ -66,19 +68,19 @@ def walk(
             empty(name)
 
 
-def _find(name: str) -> Iterator[Found]:
+def _find(name: str, wanted: bool) -> Iterator[Found]:
     try:
         status = os.stat(name)
     except (OSError, ValueError) as problem:
         yield _unread(name, problem)
         return
     if S_ISDIR(status.st_mode):
-        yield from _walk(name)
+        yield from _walk(name, wanted)
     else:
         yield _file(name, status)
 
 
-def _walk(folder: str) -> Iterator[Found]:
+def _walk(folder: str, wanted: bool) -> Iterator[Found]:
     entries, problem = _entries(folder)
     stack = [entries]  # folders may be nested more deeply than calls
     if problem is not None:
@@ -94,7 +96,11 @@ def _walk(folder: str) -> Iterator[Found]:
                 stack.append(entries)
                 if problem is not None:
                     yield problem
-            elif entry.name.endswith(_SUFFIX):
+            elif not entry.name.endswith(_SUFFIX):
+                continue
+            elif not wanted and entry.is_file(follow_symlinks=False):
+                yield Found(entry.path)
+            else:
                 status = entry.stat()
                 if not S_ISDIR(status.st_mode):
                     yield _file(entry.path, status)
@@ -106,7 +112,7 @@ def _entries(folder: str) -> tuple[Iterator[os.DirEntry[str]], Found | None]:
     """List a folder in the order of its names; nothing, and the reason, where that fails."""
     try:
         with os.scandir(folder) as found:
-            return iter(sorted(found, key=lambda entry: os.fsencode(entry.name))), None
+            return iter(sorted(found, key=attrgetter("name"))), None
     except OSError as problem:
         return iter(()), _unread(folder, problem)
 
