@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import sys
-from importlib.metadata import entry_points
+from importlib.metadata import entry_points, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -363,6 +363,10 @@ def test_inspect_json() -> None:
     assert [each["full_name"] for each in found["imports"]] == [e.full_name for e in module.imports]
     assert [each["offset"] for each in found["rodata"]] == [s.offset for s in module.rodata]
     assert len(found["functions"]) == len(module.functions)
+    names = [each["name"] for each in found["functions"]]
+    assert {each.ordinal: each.name for each in reversed(module.exports)}.items() <= dict(
+        enumerate(names)
+    ).items()
     assert found["state"] == {"global_bytes_capacity": 0, "global_ref_count": 2}
     assert (found["attrs"], found["rwdata"], found["debug"], found["skipped"]) == ([], [], None, [])
     exports = found["exports"]
@@ -854,7 +858,15 @@ def test_help(argv: list[str]) -> None:
 
 
 def test_version() -> None:
-    assert run("--version") == Run(0, f"fnabi {fnabi.__version__}\n", "")
+    done = run("--version")
+    assert (done.status, done.err) == (0, "")
+    first, core, decoders, own, extras, peers = done.out.splitlines()
+    assert first == f"fnabi {fnabi.__version__}"
+    assert core.startswith("core: ")
+    assert re.fullmatch(r"decoders of columns: scalar(, \S+)*; \S+ is used", decoders)
+    assert f"msgspec {version('msgspec')}" in own
+    assert f"numpy {np.__version__}" in extras
+    assert "iree-base-runtime" in peers
 
 
 def test_the_command_is_installed() -> None:
@@ -921,6 +933,25 @@ def test_inspect_a_library() -> None:
     assert run("inspect", "--function=plain", LIBRARY) == Run(0, "  plain\n", "")
     missing = run("inspect", "--function=none", LIBRARY)
     assert missing == Run(1, "", f"fnabi: {LIBRARY}: no TVM-FFI function is named none\n")
+
+
+def test_a_library_without_functions_says_why(tmp_path: Path) -> None:
+    path = tmp_path / "none.so"
+    path.write_bytes(LIBRARY.read_bytes().replace(b"__tvm_ffi_", b"__tvm_not_"))
+    lines = run("inspect", path).out.splitlines()
+    at = lines.index("0 TVM-FFI functions")
+    assert lines[at + 1] == "  it exports __fnabi_error_slot, but no function as __tvm_ffi_NAME"
+    lines = run("inspect", sys.executable).out.splitlines()
+    assert "0 TVM-FFI functions" in lines
+    assert lines[-1].startswith("  no exported symbol is named __tvm_ffi_NAME: ") or (
+        lines[-1].startswith("  only a shared library exports functions")
+    )
+
+
+def test_errors_are_there_at_once() -> None:
+    code = "import fnabi; print(fnabi.errors.FormatError is fnabi.FormatError)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert done.stdout == b"True\n"
 
 
 def test_inspect_a_library_json() -> None:

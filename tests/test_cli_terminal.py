@@ -187,7 +187,7 @@ def on_terminal(
     termios = pytest.importorskip("termios")
     main_end, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", lines, width, 0, 0))
-    output = tempfile.TemporaryFile()
+    output = tempfile.TemporaryFile()  # noqa: SIM115
     started = subprocess.Popen(
         [sys.executable, "-m", "fnabi", *argv],
         stdin=subprocess.DEVNULL,
@@ -351,7 +351,7 @@ def test_help_of_each_verb(
         words = words[1 : next((i for i, w in enumerate(words) if w in "|><"), None)]
         assert words[0] == verb.name
         parser_of(verb).parse_args(words[1:])
-        assert not what.endswith(".")
+        assert what.endswith("...") or not what.endswith(".")
 
 
 def test_help_comes_at_once() -> None:

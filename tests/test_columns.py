@@ -403,7 +403,16 @@ def test_rows_without_a_text() -> None:
     assert columns[0] is columns[2] is columns[-2] is None
     assert columns[1] == raw.parse(RAW[0])
     assert columns.errors == [RowError(3, "integer", 4)]
-    assert columns.to_numpy()["status"].tolist()[:3] == [255, 0, 255]
+    assert columns.errors[0].text == "missing digits"
+    assert str(columns.errors[0]) == "row 3: missing digits at byte 4"
+    arrays = columns.to_numpy()
+    assert arrays["status"].tolist()[:3] == [255, 0, 255]
+    assert arrays["kinds"][arrays["inputs.kind"]].tolist() == [
+        type(each).__name__.lower() for each in raw.parse(RAW[0]).inputs
+    ]
+    structures = fnabi.decode_columns([b"I12!S9!k0_0k1_1R10!D7!K2!a_0"], "sip").to_numpy()
+    kinds = structures["kinds"][structures["inputs.kind"]].tolist()
+    assert kinds == ["sequence", "leaf", "leaf"]
     assert repr(columns) == "<Columns of 4 raw texts, 1 with errors>"
     assert fnabi.encode_columns(columns)[1].tolist() == [0, 0, 20, 20, 20]
 

@@ -15,12 +15,13 @@ every library that reads Arrow data reads `Columns`: ``pyarrow.table(columns)``,
 from __future__ import annotations
 
 import operator
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from importlib import import_module
 from pickle import PickleBuffer
-from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex, get_args
 
 from fnabi import _core
 from fnabi._fnabi import ffi, lib
@@ -38,7 +39,7 @@ from fnabi.columns_part import ABIS, Abi, AnyAbi, Part, check_abi, join
 from fnabi.columns_split import collect, run, split_arrow, split_buffer, split_file, split_list
 from fnabi.dtype import load_numpy
 from fnabi.errors import CallError
-from fnabi.types import DType, Signature
+from fnabi.types import DType, Signature, Type
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,6 +93,32 @@ class RowError(NamedTuple):
     row: int
     code: str
     offset: int
+
+    @property
+    def text(self) -> str:
+        """The fault in words, as `FormatError.reason`."""
+        return _code_texts()[self.code]
+
+    def __str__(self) -> str:
+        return f"row {self.row}: {self.text} at byte {self.offset}"
+
+
+def _kind_names(abi: Abi) -> list[str]:
+    """Return the names of kinds by number, those of the dictionary in Arrow data."""
+    if abi == "sip":
+        return ["", "leaf", "sequence", "dict"]
+    names = {
+        type.__struct_config__.tag: re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type.__name__).lower()
+        for type in get_args(Type)
+    }
+    return [names.get(number, "") for number in range(max(names) + 1)]
+
+
+@cache
+def _code_texts() -> dict[str, str]:
+    """Return the text of each code by its name."""
+    codes = range(lib.FNABI_CODE_COUNT)
+    return {_core.code_name(code): _core.code_text(code) for code in codes}
 
 
 class Columns:
@@ -299,16 +326,17 @@ class Columns:
             ``text``           uint8    the texts
             ``doubt``          int8     n, declarations: 0 none, 1 arity, 2 names, 3 type
             ``dtypes``         str      the names of the dtypes
+            ``kinds``          str      the names of the kinds of nodes, by their number
             =================  =======  =====================================================
 
             and for both ``inputs`` and ``results``, as in ``inputs.kind``, with v nodes:
 
             =================  =======  =====================================================
             ``offsets``        int32    n + 1: row i has the nodes offsets[i]:offsets[i + 1]
-            ``kind``           int8     v: ``fnabi_type`` of ``fnabi.h``: 1 scalar, 2 buffer,
-                                        3 ref, 4 list, 5 tuple, 6 dict, 7 homogeneous list,
-                                        9 null, 10 unknown, 11 array of refs; for SIP: 1
-                                        leaf, 2 sequence, 3 dict
+            ``kind``           int8     v: index in ``kinds``; ``fnabi_type`` of ``fnabi.h``:
+                                        1 scalar, 2 buffer, 3 ref, 4 list, 5 tuple, 6 dict, 7
+                                        homogeneous list, 9 null, 10 unknown, 11 array of
+                                        refs; for SIP: 1 leaf, 2 sequence, 3 dict
             ``dtype``          int8,    v: index in ``dtypes``, -1 where there is none
                                int32
             ``shape_offsets``  int32    v + 1: node j has dims[shape_offsets[j]:...[j + 1]]
@@ -331,7 +359,10 @@ class Columns:
             numpy = load_numpy("Columns.to_numpy")
             whole = self._whole()
             names = _dtype_names(whole)[1]
-            views: dict[str, Any] = {"dtypes": numpy.array(names, dtype=numpy.str_)}
+            views: dict[str, Any] = {
+                "dtypes": numpy.array(names, dtype=numpy.str_),
+                "kinds": numpy.array(_kind_names(self._abi), dtype=numpy.str_),
+            }
             for name, column in _ROWS.items():
                 self._add_view(views, whole, name, column)
             for side, first in (("inputs", 0), ("results", lib.FNABI_COLUMN_SIDE)):

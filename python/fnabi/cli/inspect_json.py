@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fnabi import debug, releases, vmfb
+from fnabi import bytecode, debug, releases, vmfb
 from fnabi.bytecode_types import Proofs
 from fnabi.cli.inspect_needs import needs_json
 from fnabi.cli.inspect_rodata import rodata_json
@@ -16,6 +16,7 @@ _INSPECT_SCHEMA = "fnabi.inspect/1"
 
 
 def module_json(module: vmfb.Module, found: list[tuple[vmfb.Export, Texts]]) -> dict[str, Any]:
+    names = bytecode.names(module)
     return {
         "schema": _INSPECT_SCHEMA,
         "name": module.name,
@@ -49,6 +50,7 @@ def module_json(module: vmfb.Module, found: list[tuple[vmfb.Export, Texts]]) -> 
         "exports": [_export_json(module, export, texts) for export, texts in found],
         "functions": [
             {
+                "name": names.get(ordinal),
                 "calling_convention": each.calling_convention,
                 "attrs": json_value(each.attrs.pairs),
                 "bytecode_offset": each.bytecode_offset,
@@ -59,7 +61,7 @@ def module_json(module: vmfb.Module, found: list[tuple[vmfb.Export, Texts]]) -> 
                 "i32_register_count": each.i32_register_count,
                 "ref_register_count": each.ref_register_count,
             }
-            for each in module.functions
+            for ordinal, each in enumerate(module.functions)
         ],
         "rodata": rodata_json(module),
         "rwdata": [fields(each) for each in module.rwdata],
