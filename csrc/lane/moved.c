@@ -72,16 +72,17 @@ static PyObject* move_object(PyObject* module, PyObject* args) {
                         &from))
     return NULL;
   lane_object* target = (lane_object*)to;
-  if (!target->empty || target->object != &nothing) {
-    lane_call_error("move_object: to: expected one without an object");
+  if (to == from) Py_RETURN_NONE;
+  if (lane_kind_of(Py_TYPE(to)) != lane.object) {
+    lane_call_error_got(to, "move_object: to: expected an object with fields");
     return NULL;
   }
-  fnabi_object* object = take_out(from);
+  fnabi_object *object = take_out(from), *old = target->object;
   if (object == NULL) return NULL;
   target->object = object;
   target->exchange = ((lane_object*)from)->exchange;
   target->empty = false;
-  fnabi_object_release(&nothing);
+  lane_release(old);
   Py_RETURN_NONE;
 }
 
@@ -150,7 +151,7 @@ static PyMethodDef functions[] = {
      "Make an instance of a class derived from Object that has no object yet."},
     {"move_object", move_object, METH_VARARGS,
      "move_object(to, from, /)\n--\n\n"
-     "Move the object of an instance into one that has none."},
+     "Move the object of an instance into another one, whose own is released."},
     {"object_of", object_of, METH_O,
      "object_of(value, /)\n--\n\n"
      "The object that a value is passed as, in a wrapper."},

@@ -320,13 +320,11 @@ static int set_with(const lane_field* self, void* field,
   return setter(field, value);
 }
 
-static int field_set(PyObject* object, PyObject* instance, PyObject* value) {
-  lane_field* self = (lane_field*)object;
+static int set_value(lane_field* self, PyObject* instance, PyObject* value,
+                     bool writable) {
   fnabi_object* held = member_object(&self->member, instance);
   if (held == NULL) return -1;
-  bool writable =
-      (self->member.flags & FNABI_FIELD_WRITABLE) && self->setter != NULL;
-  if (value == NULL || !writable) {
+  if (value == NULL || !writable || self->setter == NULL) {
     PyErr_Format(PyExc_AttributeError, "%U.%U: the field %s",
                  self->member.owner, self->member.name,
                  value ? "is read-only" : "cannot be deleted");
@@ -355,6 +353,27 @@ static int field_set(PyObject* object, PyObject* instance, PyObject* value) {
   return status == 0 ? 0 : -1;
 }
 
+static int field_set(PyObject* object, PyObject* instance, PyObject* value) {
+  lane_field* self = (lane_field*)object;
+  return set_value(self, instance, value,
+                   (self->member.flags & FNABI_FIELD_WRITABLE) != 0);
+}
+
+static PyObject* field_force(PyObject* object, PyObject* args) {
+  PyObject *instance, *value;
+  if (!PyArg_ParseTuple(args, "OO:set", &instance, &value) ||
+      set_value((lane_field*)object, instance, value, true) < 0)
+    return NULL;
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef field_methods[] = {
+    {"set", field_force, METH_VARARGS,
+     "set($self, instance, value, /)\n--\n\n"
+     "Set the field of an object, even if it is read-only: for objects that "
+     "nobody else has\nyet, such as a copy."},
+    {0}};
+
 static PyObject* field_default(PyObject* object, void* unused) {
   (void)unused;
   return lane_from(&((lane_field*)object)->default_value, false);
@@ -382,13 +401,11 @@ static PyGetSetDef field_getset[] = {
      NULL},
     {0}};
 
-static PyType_Slot field_slots[] = {{Py_tp_dealloc, field_dealloc},
-                                    {Py_tp_descr_get, field_get},
-                                    {Py_tp_descr_set, field_set},
-                                    {Py_tp_members, field_members},
-                                    {Py_tp_getset, field_getset},
-                                    {Py_tp_repr, member_repr},
-                                    {0}};
+static PyType_Slot field_slots[] = {
+    {Py_tp_dealloc, field_dealloc}, {Py_tp_descr_get, field_get},
+    {Py_tp_descr_set, field_set},   {Py_tp_members, field_members},
+    {Py_tp_methods, field_methods}, {Py_tp_getset, field_getset},
+    {Py_tp_repr, member_repr},      {0}};
 
 static PyType_Spec field_spec = {"fnabi.Field", sizeof(lane_field), 0,
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE |

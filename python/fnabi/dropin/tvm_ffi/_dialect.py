@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import ctypes
+from inspect import Parameter, Signature
 from typing import Any, ClassVar
 
 from fnabi import _call, library
 from fnabi.errors import CallError
 from fnabi.object import Object as AnyObject
-from fnabi.reflection import Family, Instance, ObjectType, TypeRecord
+from fnabi.reflection import (
+    Family,
+    Instance,
+    ObjectType,
+    TypeRecord,
+    initialiser_fields,
+    is_by_name,
+)
 
 library.load_runtime()
+
+_DYNAMIC = 128  # the first type index that a library registers
 
 dialect = _call.Dialect()
 dialect.attribute = "__tvm_ffi_error__"
@@ -160,6 +170,11 @@ class Object(Instance, metaclass=_ObjectMeta):
     def __repr__(self) -> str:
         return object_repr(self)
 
+    def __copy__(self) -> Any:
+        if type(self).__fnabi_type__.attribute("__ffi_shallow_copy__") is None:
+            raise TypeError(f"Type `{self.type_key}` does not support copy")
+        return super().__copy__()
+
     def __reduce__(self) -> Any:
         return _from_json, (api("ToJSONGraphString")(self, None),)
 
@@ -219,7 +234,50 @@ MISSING: Any = api("GetInvalidObject")() if _call.runtime_loaded() else None
 KWARGS: Any = api("GetKwargsObject")() if _call.runtime_loaded() else None
 
 
-def register(cls: Any, type_key: str, index: int | None = None) -> Any:
+def _install_init(cls: Any) -> None:
+    """Give a class an initialiser of its own, with the signature of the library's."""
+    record = cls.__fnabi_type__
+
+    def __ffi_init__(self: Any, /, *args: Any, **named: Any) -> None:
+        if type(self).__fnabi_type__ is not record:
+            raise TypeError(
+                f"Calling `{cls.__name__}.__ffi_init__()` on a `{type(self).__name__}` instance"
+                " is not supported. Register a class of its own."
+            )
+        Object.__ffi_init__(self, *args, **named)
+
+    def __init__(self: Any, /, *args: Any, **named: Any) -> None:
+        Object.__init__(self, *args, **named)
+
+    if "__ffi_init__" not in vars(cls):
+        cls.__ffi_init__ = __ffi_init__
+    if "__init__" not in vars(cls):
+        __init__.__signature__ = _signature(cls)  # type: ignore[attr-defined]
+        cls.__init__ = __init__
+
+
+def _signature(cls: Any) -> Signature:
+    """Return the signature of an initialiser; a parameter with a default has `MISSING`."""
+    first = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
+    try:
+        fields = initialiser_fields(cls)
+    except (AttributeError, CallError):
+        fields = None
+    if fields is None:
+        rest = [Parameter("args", Parameter.VAR_POSITIONAL)]
+    else:
+        rest = [
+            Parameter(
+                field.name,
+                Parameter.KEYWORD_ONLY if is_by_name(field) else Parameter.POSITIONAL_OR_KEYWORD,
+                default=MISSING if field.has_default else Parameter.empty,
+            )
+            for field in fields
+        ]
+    return Signature([first, *rest])
+
+
+def register(cls: Any, type_key: str, index: int | None = None, init: bool = True) -> Any:
     """Make a class that of the objects of a type."""
     if index is None:
         index = _call.type_index_of(type_key)
@@ -228,4 +286,6 @@ def register(cls: Any, type_key: str, index: int | None = None) -> Any:
     cls.__fnabi_type__ = family.record(type_key, index)
     add_members(cls)
     family.adopt(index, cls)
+    if init and index >= _DYNAMIC:
+        _install_init(cls)
     return cls

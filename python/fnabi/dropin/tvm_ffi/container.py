@@ -20,6 +20,12 @@ def _hashed(self: object) -> int:
     return hash(api("RecursiveHash")(self))
 
 
+def _deeply(self: Any, memo: Any) -> Any:
+    copy = api("DeepCopy")(self)
+    memo[id(self)] = copy
+    return copy
+
+
 def _pairs(source: Any) -> Any:
     """Return the pairs of a mapping; a list of pairs is one that was pickled."""
     return source if isinstance(source, list) else tuple(source.items())
@@ -61,6 +67,7 @@ class Array(_call.Array, CContainerBase):
     __ne__ = unequal
     __hash__ = _hashed
     __repr__ = Object.__repr__
+    __deepcopy__ = _deeply
 
 
 class List(_call.List, CContainerBase):
@@ -77,6 +84,7 @@ class List(_call.List, CContainerBase):
     __ne__ = unequal
     __hash__ = _hashed  # type: ignore[misc,assignment]
     __repr__ = Object.__repr__
+    __deepcopy__ = _deeply
 
 
 class Map(_call.Map, CContainerBase):
@@ -92,6 +100,7 @@ class Map(_call.Map, CContainerBase):
     __ne__ = unequal
     __hash__ = _hashed
     __repr__ = Object.__repr__
+    __deepcopy__ = _deeply
 
 
 class Dict(_call.Dict, CContainerBase):
@@ -107,6 +116,7 @@ class Dict(_call.Dict, CContainerBase):
     __ne__ = unequal
     __hash__ = _hashed  # type: ignore[misc,assignment]
     __repr__ = Object.__repr__
+    __deepcopy__ = _deeply
 
 
 for _index, _key, _cls in (

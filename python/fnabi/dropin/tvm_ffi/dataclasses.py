@@ -72,7 +72,7 @@ def _replaced(self: Any, **changes: Any) -> Any:
     for name, value in changes.items():
         if name not in known:
             raise TypeError(f"{type(self).__name__} has no field {name!r}")
-        setattr(made, name, value)
+        known[name].set(made, value)
     return made
 
 
@@ -111,7 +111,7 @@ def c_class(
 
     def decorated(cls: Any) -> Any:
         own = set(vars(cls))
-        made = register_object(type_key)(cls)
+        made = register_object(type_key, init=init)(cls)
 
         def install(name: str, value: Any) -> None:
             if name not in own:

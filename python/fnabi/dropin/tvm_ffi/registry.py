@@ -34,7 +34,7 @@ def register_object(type_key: str | type | None = None, *, init: bool = True) ->
     def registered(cls: Any, key: str) -> Any:
         if not isinstance(cls, type) or not issubclass(cls, Object):
             raise TypeError(f"expected a class derived from Object, got {cls!r}")
-        return register(cls, key)
+        return register(cls, key, init=init)
 
     if isinstance(type_key, str):
         return lambda cls: registered(cls, type_key)

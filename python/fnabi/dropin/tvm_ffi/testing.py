@@ -59,7 +59,6 @@ class _TestCxxClassBase(Object):
 @c_class("testing.TestCxxClassDerived", eq=True, order=True, unsafe_hash=True)
 class _TestCxxClassDerived(_TestCxxClassBase):
     __test__ = False
-    __init__ = Object.__init__
 
 
 @c_class("testing.TestCxxClassDerivedDerived")
