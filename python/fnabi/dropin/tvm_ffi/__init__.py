@@ -15,6 +15,8 @@ A name that is not here raises an `AttributeError` that says what to use instead
 from __future__ import annotations
 
 import ctypes
+from importlib import import_module
+from importlib.metadata import version
 from typing import Any
 
 from fnabi.dropin.tvm_ffi import libinfo
@@ -121,21 +123,43 @@ float6_e3m2fn = dtype("float6_e3m2fn")
 float4_e2m1fn = dtype("float4_e2m1fn")
 float4_e2m1fnx2 = dtype("float4_e2m1fnx2")
 
+_WALKS = "the package tvm_ffi walks through objects; `type(obj).fields` has the fields of one"
 _missing = lacking(
     __name__,
-    {
+    dict.fromkeys(
+        (
+            "DefRegionKind",
+            "InplaceMode",
+            "StructuralMutator",
+            "StructuralVisitor",
+            "VisitInterrupt",
+            "WalkOrder",
+            "WalkResult",
+            "structural_map",
+            "structural_mutate",
+            "structural_visit",
+            "structural_walk",
+        ),
+        _WALKS,
+    )
+    | {
         "method": "types are defined in C++; a class derived from a registered one has methods",
-        "cpp": "import fnabi.dropin.tvm_ffi.cpp",
         "testing": "import fnabi.dropin.tvm_ffi.testing",
-        "StructuralVisitor": "use the package tvm_ffi",
-        "StructuralMutator": "use the package tvm_ffi",
     },
 )
 
 
 def __getattr__(name: str) -> Any:
+    if name == "cpp":
+        return import_module(f"{__name__}.cpp")
     if name == "__version__":
-        from importlib.metadata import version
-
         return version("apache-tvm-ffi")
+    if name == "__version_tuple__":
+        return tuple(
+            int(part) if part.isdecimal() else part for part in version("apache-tvm-ffi").split(".")
+        )
     return _missing(name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), "__version__", "__version_tuple__", "cpp"]

@@ -15,6 +15,7 @@ from fnabi.dropin.tvm_ffi._values import dtype
 __all__ = ["convert", "convert_func"]
 
 _KEPT = (core.Object, core.PyNativeObject, bool, Number, ctypes.c_void_p, dtype, type(None))
+_OPAQUE = 74  # the type index of a Python object that a library keeps
 _PROTOCOLS = (
     "__cuda_stream__",
     "__tvm_ffi_opaque_ptr__",
@@ -48,14 +49,8 @@ def convert(value: Any) -> Any:
         return core._convert_to_ffi_error(value)
     if not hasattr(value, "__dlpack__") and any(hasattr(value, name) for name in _PROTOCOLS):
         return value
-    if type(value).__module__ == "builtins" or hasattr(value, "__tvm_ffi_object__"):
-        return _value_of(value)
-    return _value_of(value, opaque=True)
-
-
-def _value_of(value: Any, opaque: bool = False) -> Any:
     made = dialect(_call.Any, value)
-    if opaque and made.type_index == 74:
+    if made.type_index == _OPAQUE:
         return core._convert_to_opaque_object(value)
     return dialect(type(made).value.__get__, made)
 

@@ -69,6 +69,10 @@ class Module(fnabi.module.Module, Object):
         text: str | None = self._global("GetFunctionDoc")(self, name, query_imports)
         return text
 
+    def import_module(self, module: Module) -> None:  # type: ignore[override]
+        """Import another module, whose functions this one then finds."""
+        super().import_module(module)
+
     def get_write_formats(self) -> Sequence[str]:
         """Return the formats that it lists for `write_to_file`."""
         return self.write_formats

@@ -1,0 +1,104 @@
+"""A pytest plugin that runs the tests of tvm_ffi with ``fnabi.dropin.tvm_ffi`` in its place.
+
+Names that the drop-in lacks are replaced by stand-ins, which let a test file be imported and fail
+the tests that use them. ``FNABI_DROPIN_OUTCOMES`` names a file, to which the outcome of each test
+is written.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_loader
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import fnabi.dropin.tvm_ffi as dropin
+from fnabi.dropin.tvm_ffi import core, dataclasses, testing
+
+assert "tvm_ffi" not in sys.modules
+
+
+class Alias(MetaPathFinder, Loader):
+    """Finds the modules of tvm_ffi among those of the drop-in."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name.startswith("tvm_ffi."):
+            return spec_from_loader(name, self, is_package=True)
+        return None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return importlib.import_module(f"fnabi.dropin.{spec.name}")
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass
+
+
+class Lacking:
+    """Stands for a name that the drop-in lacks; used, it fails the test."""
+
+    def __init__(self, name: str) -> None:
+        self.lacking = name
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        if self.lacking == "py_class":  # also above classes of a module
+            made = Lacking("a class of py_class")
+            return made if args and isinstance(args[0], type) else lambda _: made
+        raise AttributeError(f"the drop-in has no {self.lacking}")
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"the drop-in has no {self.lacking}")
+
+
+class LackingClass(type):
+    """The class of stand-ins for base classes."""
+
+    def __call__(cls, *args: Any, **named: Any) -> Any:
+        raise AttributeError(f"the drop-in has no {cls.__name__}")
+
+    def __new__(mcs, name: str, bases: Any, namespace: dict[str, Any], **named: Any) -> Any:
+        return super().__new__(mcs, name, bases, namespace)
+
+    def __init__(cls, name: str, bases: Any, namespace: dict[str, Any], **named: Any) -> None:
+        super().__init__(name, bases, namespace)
+
+
+sys.modules["tvm_ffi"] = dropin
+sys.meta_path.insert(0, Alias())
+for lacking in ("py_class", "field", "KW_ONLY", "auto", "entry"):
+    vars(dataclasses)[lacking] = Lacking(lacking)
+for lacking in ("Enum", "IntEnum", "StrEnum"):
+    vars(dataclasses)[lacking] = LackingClass(lacking, (), {})
+vars(dropin)["method"] = Lacking("method")
+vars(core)["_OPAQUE_PTR_HANDLERS"] = Lacking("_OPAQUE_PTR_HANDLERS")
+
+# A mark for tests, which the original defines beside the classes that they test.
+marks: Any = ModuleType(f"{testing.__name__}.testing")
+marks.requires_py313 = pytest.mark.skipif(sys.version_info < (3, 13), reason="requires Python 3.13")
+sys.modules[marks.__name__] = marks
+
+
+_outcomes: dict[str, str] = {}
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Keep the worst outcome of a test's setup, call and teardown."""
+    if report.failed or report.when == "call" or report.skipped:
+        known = _outcomes.get(report.nodeid)
+        if known != "failed":
+            expected = hasattr(report, "wasxfail")
+            _outcomes[report.nodeid] = "xfailed" if expected else report.outcome
+
+
+def pytest_sessionfinish() -> None:
+    """Write the outcomes."""
+    path = os.environ.get("FNABI_DROPIN_OUTCOMES")
+    if path:
+        Path(path).write_text(json.dumps(_outcomes))
