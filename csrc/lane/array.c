@@ -279,7 +279,14 @@ static PyObject* subscript(PyObject* self, PyObject* key) {
   if (slice_of(self, key, &start, &step, &count) < 0) return NULL;
   fnabi_seq_object* made =
       copy(seq_of(self), start, step, count, is_list(self));
-  return made ? like(self, made) : NULL;
+  const lane_dialect* dialect = ((lane_object*)self)->dialect;
+  if (made == NULL || dialect == NULL || !dialect->list_slices)
+    return made ? like(self, made) : NULL;
+  lane_manner outer = lane_read_as(self);
+  PyObject* list = lane_array_list(made, false);
+  lane_read_as_before(outer);
+  fnabi_object_release(made);
+  return list;
 }
 
 static PyObject* compare(PyObject* self, PyObject* other, int operation) {

@@ -264,6 +264,7 @@ class Dialect:
     backtrace: Callable[[BaseException, str], str] | None
     errors: typing.Any
     attribute: str | None
+    list_slices: bool
     @property
     def parts(self) -> typing.Any: ...
     def __new__(cls) -> typing.Self: ...

@@ -39,7 +39,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import import_module
 from inspect import Parameter, Signature
 from types import MappingProxyType
@@ -167,13 +167,19 @@ class TypeRecord:
         if not named:
             return function(*args)
         if by_name:
-            marker = runtime_function("ffi.GetKwargsObject")()
+            marker = _named_marker()
             flat = [part for pair in named.items() for part in pair]
             return function(*args, marker, *flat)
         raise CallError(
             f"{self.key}: the initialiser accepts arguments by position only, got"
             f" {next(iter(named))!r} by name"
         )
+
+
+@cache
+def _named_marker() -> Any:
+    """Return the object after which arguments are pairs of name and value."""
+    return runtime_function("ffi.GetKwargsObject")()
 
 
 class ObjectType(type):

@@ -143,7 +143,8 @@ class Object(Instance, metaclass=_ObjectMeta):
 
     def __ffi_init__(self, *args: Any, **named: Any) -> None:
         """Make the object with the initialiser that the library registered."""
-        named = {name: value for name, value in named.items() if not is_missing(value)}
+        for name in [name for name, value in named.items() if is_missing(value)]:
+            del named[name]
         _call.move_object(self, type(self).__fnabi_type__.make(args, named))
 
     def __init_handle_by_constructor__(self, fconstructor: Any, *args: Any) -> None:
@@ -217,7 +218,7 @@ def object_repr(obj: Any) -> str:
 
 def is_missing(value: Any) -> bool:
     """Return whether a value is the one that stands for no value."""
-    return isinstance(value, Object) and value.same_as(MISSING)
+    return type(value) is Object and _same_as(value, MISSING)
 
 
 def _from_json(text: str) -> Any:
@@ -247,7 +248,10 @@ def _install_init(cls: Any) -> None:
         Object.__ffi_init__(self, *args, **named)
 
     def __init__(self: Any, /, *args: Any, **named: Any) -> None:
-        Object.__init__(self, *args, **named)
+        if type(self).__fnabi_type__ is not record or any(map(is_missing, named.values())):
+            Object.__init__(self, *args, **named)
+        else:
+            _call.move_object(self, record.make(args, named))
 
     if "__ffi_init__" not in vars(cls):
         cls.__ffi_init__ = __ffi_init__

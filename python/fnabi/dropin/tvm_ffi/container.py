@@ -31,16 +31,6 @@ def _pairs(source: Any) -> Any:
     return source if isinstance(source, list) else tuple(source.items())
 
 
-def _item(plain: Any) -> Callable[[Any, Any], Any]:
-    """Return the ``__getitem__`` of a sequence, whose slices are lists."""
-    item = plain.__getitem__
-
-    def get(self: Any, idx: Any) -> Any:
-        return list(item(self, idx)) if isinstance(idx, slice) else item(self, idx)
-
-    return get
-
-
 def _sequence_equal(plain: Any) -> Callable[[Any, object], Any]:
     equal = plain.__eq__
     return lambda self, other: equal(self, list(other) if isinstance(other, tuple) else other)
@@ -62,7 +52,6 @@ class Array(_call.Array, CContainerBase):
         return _call.Array.__new__(cls, input_list)
 
     __init__ = _made
-    __getitem__ = _item(_call.Array)
     __eq__ = _sequence_equal(_call.Array)  # type: ignore[assignment]
     __ne__ = unequal
     __hash__ = _hashed
@@ -79,7 +68,6 @@ class List(_call.List, CContainerBase):
         return _call.List.__new__(cls, input_list)
 
     __init__ = _made
-    __getitem__ = _item(_call.List)
     __eq__ = _sequence_equal(_call.List)  # type: ignore[assignment]
     __ne__ = unequal
     __hash__ = _hashed  # type: ignore[misc,assignment]
@@ -127,3 +115,4 @@ for _index, _key, _cls in (
 ):
     register(_cls, _key, _index)
 dialect.array, dialect.list, dialect.map, dialect.dict = Array, List, Map, Dict
+dialect.list_slices = True
