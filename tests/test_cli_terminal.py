@@ -167,6 +167,24 @@ def test_other_verbs_fit(width: int, shown) -> None:
         check_screen(shown(*argv, width=width), width, shown(*argv))
 
 
+SCREENS = {
+    "inspect": ["inspect", CLASSIFIER],
+    "function": ["inspect", "--function=dense", CLASSIFIER],
+    "needs": ["inspect", "--needs", "--imports", DATA / "needs" / "mm_llvm-cpu.vmfb"],
+    "malformed": ["inspect", DATA / "vmfb" / "raw_v0.vmfb"],
+    "diff": ["diff", DATA / "vmfb" / "abi_records.vmfb", DATA / "vmfb" / "raw_v0.vmfb"],
+    "library": ["inspect", ROOT / "tests" / "c" / "corpus" / "library" / "gnu_hash"],
+}
+
+
+@pytest.mark.parametrize("width", [80, 200])
+@pytest.mark.parametrize("name", SCREENS)
+def test_screens(name: str, width: int, shown) -> None:
+    """The screens are those of tests/data/screens, which were looked at."""
+    screen = DATA / "screens" / f"{name}.{width}.txt"
+    assert shown(*SCREENS[name], width=width) == screen.read_text()
+
+
 # ------------------------------------------------------------------------------- a terminal
 
 
