@@ -55,14 +55,6 @@ static bool has(const cursor* c, uint32_t bytes) {
   return bytes <= c->end - c->at;
 }
 
-static bool read_value(cursor* c, unsigned bytes, fnabi_operand* operand) {
-  operand->offset = c->at;
-  if (!has(c, bytes)) return false;
-  operand->value = little(c->code + c->at, bytes);
-  c->at += bytes;
-  return true;
-}
-
 /* Reads a u16 count and entries of `width` bytes. */
 static bool read_entries(cursor* c, unsigned width, fnabi_operand* operand) {
   operand->offset = c->at;
@@ -85,9 +77,12 @@ static bool read_list(cursor* c, unsigned width, fnabi_operand* operand) {
 }
 
 static bool read_case(cursor* c, fnabi_operand* target, fnabi_operand* remap) {
-  *target = (fnabi_operand){.kind = 'p'};
+  *target = (fnabi_operand){.kind = 'p', .offset = c->at};
   *remap = (fnabi_operand){.kind = 'm'};
-  return read_value(c, 4, target) && read_list(c, 4, remap);
+  if (!has(c, 4)) return false;
+  target->value = little(c->code + c->at, 4);
+  c->at += 4;
+  return read_list(c, 4, remap);
 }
 
 static bool read_cases(cursor* c, fnabi_operand* operand) {
@@ -115,31 +110,23 @@ bool fnabi_operand_case(const fnabi_operand* cases, uint32_t* at,
   return true;
 }
 
-static bool read_operand(cursor* c, fnabi_operand* operand) {
-  switch (operand->kind) {
-    case 'i':
-    case 'I':
-    case 'f':
-    case 'F':
-    case 'r':
-    case 'R':
-      return read_value(c, 2, operand);
-    case '8':
-    case 'E':
-      return read_value(c, 8, operand);
-    case 's':
-      return read_entries(c, 1, operand);
-    case '*':
-    case '[':
-    case '#':
-      return read_list(c, 2, operand);
-    case 'm':
-      return read_list(c, 4, operand);
-    case 'T':
-      return read_cases(c, operand);
-    default: /* 4 e g h G t d c C p */
-      return read_value(c, 4, operand);
-  }
+/* By the letter of an operand, its width in bytes; for lists the width of their
+ * entries, and LIST. */
+enum { LIST = 16 };
+static const uint8_t widths[128] = {
+    ['i'] = 2,        ['I'] = 2,        ['f'] = 2,        ['F'] = 2,
+    ['r'] = 2,        ['R'] = 2,        ['4'] = 4,        ['e'] = 4,
+    ['g'] = 4,        ['h'] = 4,        ['G'] = 4,        ['t'] = 4,
+    ['d'] = 4,        ['c'] = 4,        ['C'] = 4,        ['p'] = 4,
+    ['8'] = 8,        ['E'] = 8,        ['s'] = LIST + 1, ['*'] = LIST + 2,
+    ['['] = LIST + 2, ['#'] = LIST + 2, ['m'] = LIST + 4, ['T'] = LIST,
+};
+
+/* Reads an operand that is a list. */
+static bool read_lists(cursor* c, unsigned width, fnabi_operand* operand) {
+  if (operand->kind == 's') return read_entries(c, 1, operand);
+  if (operand->kind == 'T') return read_cases(c, operand);
+  return read_list(c, width, operand);
 }
 
 static const fnabi_bytecode_op* read_op(cursor* c, uint16_t major) {
@@ -155,33 +142,91 @@ static const fnabi_bytecode_op* read_op(cursor* c, uint16_t major) {
 bool fnabi_bytecode_decode(const fnabi_bytecode_view* view, uint32_t offset,
                            fnabi_instruction* at, fnabi_error* error) {
   cursor c = {view->code, offset, view->size};
+  const fnabi_bytecode_op* op = read_op(&c, view->major);
+  fnabi_operand* operand = at->operands;
+  bool written = false, ends = false;
+  at->op = op;
   at->offset = offset;
-  at->size = 0;
-  at->count = 0;
-  at->ends = false;
-  at->op = read_op(&c, view->major);
-  if (at->op == NULL) {
+  if (op == NULL) {
     fnabi_fail(error, FNABI_BYTECODE_OPCODE, view->origin + offset, NULL);
     return false;
   }
-  bool written = false;
-  for (const char* letter = at->op->operands; *letter != 0; letter++) {
-    if (*letter == '>') {
+  for (const char* letter = op->operands; *letter != 0; letter++) {
+    unsigned width = widths[(unsigned char)*letter];
+    if (width == 0) { /* '>' or '.' */
       written = true;
-    } else if (*letter == '.') {
-      at->ends = true;
-    } else {
-      fnabi_operand* operand = &at->operands[at->count++];
-      *operand = (fnabi_operand){.kind = *letter, .written = written};
-      if (*letter == '[') operand->element = *++letter;
-      if (!read_operand(&c, operand)) {
-        fnabi_fail(error, FNABI_BYTECODE_END, view->origin + offset, NULL);
-        return false;
-      }
+      ends = *letter == '.';
+      continue;
     }
+    *operand =
+        (fnabi_operand){.kind = *letter, .written = written, .offset = c.at};
+    if (width < LIST) {
+      if (!has(&c, width)) goto past_end;
+      const uint8_t* bytes = c.code + c.at;
+      operand->value = width == 2   ? fnabi_bytecode_u16(bytes)
+                       : width == 4 ? little(bytes, 4)
+                                    : little(bytes, 8);
+      c.at += width;
+    } else {
+      if (*letter == '[') operand->element = *++letter;
+      if (!read_lists(&c, width - LIST, operand)) goto past_end;
+    }
+    operand++;
   }
   at->size = c.at - offset;
+  at->count = (uint8_t)(operand - at->operands);
+  at->ends = ends;
   return true;
+past_end:
+  fnabi_fail(error, FNABI_BYTECODE_END, view->origin + offset, NULL);
+  return false;
+}
+
+/* Skips a list other than T. */
+static bool skip_list(cursor* c, char kind, uint32_t width) {
+  uint32_t padding = kind == 's' ? 0 : c->at % 2;
+  if (!has(c, padding + 2)) return false;
+  c->at += padding + 2;
+  uint32_t size = fnabi_bytecode_u16(c->code + c->at - 2) * width;
+  if (!has(c, size)) return false;
+  c->at += size;
+  return true;
+}
+
+uint32_t fnabi_bytecode_measure_new(const fnabi_bytecode_view* view,
+                                    uint32_t offset,
+                                    fnabi_bytecode_sizes* sizes,
+                                    fnabi_error* error) {
+  cursor c = {view->code, offset, view->size};
+  const fnabi_bytecode_op* op = read_op(&c, view->major);
+  bool fixed = true, whole = true;
+  if (op == NULL) {
+    fnabi_fail(error, FNABI_BYTECODE_OPCODE, view->origin + offset, NULL);
+    return 0;
+  }
+  for (const char* letter = op->operands; *letter != 0 && whole; letter++) {
+    unsigned width = widths[(unsigned char)*letter];
+    if (width < LIST) {
+      whole = has(&c, width);
+      c.at += whole ? width : 0;
+      continue;
+    }
+    fixed = false;
+    if (*letter == 'T') {
+      fnabi_operand cases = {.kind = 'T'};
+      whole = read_cases(&c, &cases);
+    } else {
+      whole = skip_list(&c, *letter, width - LIST);
+      if (*letter == '[') letter++;
+    }
+  }
+  if (!whole) {
+    fnabi_fail(error, FNABI_BYTECODE_END, view->origin + offset, NULL);
+    return 0;
+  }
+  if (fixed && op->op < sizeof sizes->of)
+    sizes->of[op->op] = (uint8_t)(c.at - offset);
+  return c.at - offset;
 }
 
 /* ------------------------------------------------------ calling conventions */
@@ -325,10 +370,13 @@ static bool find_functions(fnabi_bytecode* b, const fnabi_fb_field* fields) {
               sizeof *b->functions);
 }
 
-/* Reads the struct FunctionDescriptor at `place`. */
-static void read_descriptor(const fnabi_bytecode* b, size_t place,
-                            fnabi_function* f) {
+/* Reads the struct FunctionDescriptor of a function. */
+static void read_descriptor(const fnabi_bytecode* b,
+                            const fnabi_fb_field* fields, size_t ordinal) {
+  size_t stride = fields[MODULE_FUNCTIONS].structure->size;
+  size_t place = b->function_place + ordinal * stride;
   const uint8_t* d = b->fb.data + place;
+  fnabi_function* f = &b->functions[ordinal];
   f->place = b->fb.origin + place;
   f->offset = (int32_t)little(d, 4);
   f->length = (int32_t)little(d + 4, 4);
@@ -348,10 +396,9 @@ static void read_descriptor(const fnabi_bytecode* b, size_t place,
 
 static bool read_function(fnabi_bytecode* b, const fnabi_fb_field* fields,
                           size_t ordinal) {
-  const fnabi_fb_field* field = &fields[MODULE_FUNCTIONS];
   const fnabi_fb_field* signatures = &fields[MODULE_SIGNATURES];
   fnabi_function* f = &b->functions[ordinal];
-  read_descriptor(b, b->function_place + ordinal * field->structure->size, f);
+  read_descriptor(b, fields, ordinal);
   return ordinal >= b->signature_count ||
          read_signature(b, signatures->table, b->signature_place + 4 * ordinal,
                         &f->callee) ||
@@ -485,6 +532,22 @@ static bool begin(fnabi_bytecode* b, const char* data, size_t size,
          find_imports(b, &fields[MODULE_IMPORTS]) && find_functions(b, fields);
 }
 
+bool fnabi_bytecode_open_tables(fnabi_bytecode* b, const char* data,
+                                size_t size, fnabi_error* error) {
+  return begin(b, data, size, error);
+}
+
+bool fnabi_bytecode_read_import(fnabi_bytecode* b, size_t index, bool name) {
+  const fnabi_fb_field* field = &fnabi_vmfb_table.fields[MODULE_IMPORTS];
+  const fnabi_fb_field* of = &field->table->fields[IMPORT_NAME];
+  fnabi_fb_view view;
+  if (!name) return read_import(b, field, index);
+  return (fnabi_fb_enter(&b->fb, field->table, b->import_place + 4 * index,
+                         &view) &&
+          read_text(b, &view, of, &b->imports[index].name)) ||
+         fnabi_fb_in_element(&b->fb, field->name, index);
+}
+
 bool fnabi_bytecode_open_unnamed(fnabi_bytecode* b, const char* data,
                                  size_t size, fnabi_error* error) {
   const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
@@ -497,6 +560,13 @@ bool fnabi_bytecode_open_unnamed(fnabi_bytecode* b, const char* data,
   return fnabi_fb_tables(&b->fb, &b->root, &fields[MODULE_RODATA], &place,
                          &b->rodata_count) &&
          read_state(b, &fields[MODULE_STATE]);
+}
+
+bool fnabi_bytecode_read_code(fnabi_bytecode* b, const char* data,
+                              size_t size) {
+  const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
+  for (size_t i = 0; i < b->function_count; i++) read_descriptor(b, fields, i);
+  return read_rodata(b, &fields[MODULE_RODATA], (const uint8_t*)data, size);
 }
 
 bool fnabi_bytecode_name_functions(fnabi_bytecode* b) {

@@ -93,6 +93,29 @@ typedef struct fnabi_bytecode_view {
 bool fnabi_bytecode_decode(const fnabi_bytecode_view* view, uint32_t offset,
                            fnabi_instruction* at, fnabi_error* error);
 
+/* The sizes of instructions without lists, by their numbers; 0: not known yet.
+ * They are those of one version. Initialize it with zeros. */
+typedef struct fnabi_bytecode_sizes {
+  uint8_t of[0x90];
+} fnabi_bytecode_sizes;
+
+/* Returns only the size of an instruction, which takes much less time, or 0 if
+ * it fails as fnabi_bytecode_decode does. */
+uint32_t fnabi_bytecode_measure_new(const fnabi_bytecode_view* view,
+                                    uint32_t offset,
+                                    fnabi_bytecode_sizes* sizes,
+                                    fnabi_error* error);
+static inline uint32_t fnabi_bytecode_measure(const fnabi_bytecode_view* view,
+                                              uint32_t offset,
+                                              fnabi_bytecode_sizes* sizes,
+                                              fnabi_error* error) {
+  uint8_t number = view->code[offset];
+  uint32_t size = number < sizeof sizes->of ? sizes->of[number] : 0;
+  return size != 0 && size <= view->size - offset
+             ? size
+             : fnabi_bytecode_measure_new(view, offset, sizes, error);
+}
+
 static inline uint16_t fnabi_bytecode_u16(const uint8_t* bytes) {
   return (uint16_t)(bytes[0] | bytes[1] << 8);
 }
@@ -208,6 +231,14 @@ bool fnabi_bytecode_open_unnamed(fnabi_bytecode* b, const char* data,
                                  size_t size, fnabi_error* error);
 bool fnabi_bytecode_name_functions(fnabi_bytecode* b);
 bool fnabi_bytecode_name_types(fnabi_bytecode* b);
+
+/* The same with the counts only. The second function adds an import, or only
+ * its name. The third adds the code of the functions, without their calling
+ * conventions, and read-only data; `data` is still the module. */
+bool fnabi_bytecode_open_tables(fnabi_bytecode* b, const char* data,
+                                size_t size, fnabi_error* error);
+bool fnabi_bytecode_read_import(fnabi_bytecode* b, size_t index, bool name);
+bool fnabi_bytecode_read_code(fnabi_bytecode* b, const char* data, size_t size);
 
 /* Reads one function only, and the types and callees that its instructions
  * refer to. If it calls no other function, the time does not depend on the

@@ -449,3 +449,46 @@ bool fnabi_reach_find(fnabi_reach* r, uint32_t instruction, uint32_t reg,
   }
   return true;
 }
+
+/* Whether an instruction may change a register. */
+static bool changes(const fnabi_instruction* at, uint32_t reg) {
+  for (unsigned k = 0; k < at->count; k++) {
+    const fnabi_operand* o = &at->operands[k];
+    bool all = o->written || at->op->op == FNABI_OP_DISCARD_REFS;
+    if (o->kind == 'r' || o->kind == 'R') {
+      if ((o->value & FNABI_REGISTER_REF_NUMBER) == reg &&
+          (all || (o->value & FNABI_REGISTER_MOVE) != 0))
+        return true;
+      continue;
+    }
+    for (uint32_t i = 0; is_list(o) && i < o->count; i++) {
+      unsigned item = fnabi_operand_item(o, i);
+      if ((item & FNABI_REGISTER_REF) != 0 &&
+          (item & FNABI_REGISTER_REF_NUMBER) == reg &&
+          (all || (item & FNABI_REGISTER_MOVE) != 0))
+        return true;
+    }
+  }
+  return false;
+}
+
+bool fnabi_reach_loaded(const fnabi_function* function, uint32_t block,
+                        uint32_t offset, uint32_t reg, fnabi_reference* found) {
+  enum { FAR = 256 };
+  fnabi_instruction at;
+  fnabi_error ignored;
+  *found = unknown;
+  if (offset - block > FAR) return false;
+  for (uint32_t o = block; o < offset; o += at.size) {
+    if (!fnabi_bytecode_decode(&function->view, o, &at, &ignored) || at.ends)
+      return false;
+    if (!changes(&at, reg)) continue;
+    *found = unknown;
+    if (at.op->op == FNABI_OP_CONST_REF_RODATA)
+      *found = (fnabi_reference){FNABI_REFERENCE_RODATA,
+                                 (uint32_t)at.operands[0].value};
+    if (at.op->op == FNABI_OP_CONST_REF_ZERO)
+      *found = (fnabi_reference){FNABI_REFERENCE_NULL, 0};
+  }
+  return found->kind != FNABI_REFERENCE_UNKNOWN;
+}

@@ -20,7 +20,7 @@ typedef enum list_kind {
 /* The imports that are evaluated, with the calling conventions of all versions
  * and the operands to decode. */
 typedef struct import_rule {
-  const char* name;
+  fnabi_text name;
   const char* arguments; /* NULL: any other; the operands are unknown */
   list_kind list;
   int operands[4];
@@ -28,20 +28,20 @@ typedef struct import_rule {
 
 /* Operands count registers, so an i64 counts as one. */
 static const import_rule rules[] = {
-    {"hal.device.query.i64", "rrr", QUERIES, {1, 2}},
-    {"hal.executable.create", "rIrrr", CREATIONS, {2, 3}},
-    {"hal.executable.create", "rrrr", CREATIONS, {1, 2}},
-    {"hal.executable.create", "rrrrCrD", CREATIONS, {1, 2}},
-    {"hal.executable.create", NULL, CREATIONS, {0}},
-    {"hal.executable.lookup.function", "rr", LOOKUPS, {0, 1}},
-    {"io_parameters.load", "rIrrrIiirrr", ACCESSES, {4, 8, 9, 10}},
-    {"io_parameters.gather", "rIrrrrrrr", ACCESSES, {4, 6, 7, 8}},
-    {"io_parameters.scatter", "rIrrrrrrr", ACCESSES, {5, 6, 7, 8}},
-    {"io_parameters.load", NULL, ACCESSES, {0}},
-    {"io_parameters.gather", NULL, ACCESSES, {0}},
-    {"io_parameters.scatter", NULL, ACCESSES, {0}},
-    {"io_parameters.read", NULL, ACCESSES, {0}},
-    {"io_parameters.write", NULL, ACCESSES, {0}},
+    {FNABI_TEXT("hal.device.query.i64"), "rrr", QUERIES, {1, 2}},
+    {FNABI_TEXT("hal.executable.create"), "rIrrr", CREATIONS, {2, 3}},
+    {FNABI_TEXT("hal.executable.create"), "rrrr", CREATIONS, {1, 2}},
+    {FNABI_TEXT("hal.executable.create"), "rrrrCrD", CREATIONS, {1, 2}},
+    {FNABI_TEXT("hal.executable.create"), NULL, CREATIONS, {0}},
+    {FNABI_TEXT("hal.executable.lookup.function"), "rr", LOOKUPS, {0, 1}},
+    {FNABI_TEXT("io_parameters.load"), "rIrrrIiirrr", ACCESSES, {4, 8, 9, 10}},
+    {FNABI_TEXT("io_parameters.gather"), "rIrrrrrrr", ACCESSES, {4, 6, 7, 8}},
+    {FNABI_TEXT("io_parameters.scatter"), "rIrrrrrrr", ACCESSES, {5, 6, 7, 8}},
+    {FNABI_TEXT("io_parameters.load"), NULL, ACCESSES, {0}},
+    {FNABI_TEXT("io_parameters.gather"), NULL, ACCESSES, {0}},
+    {FNABI_TEXT("io_parameters.scatter"), NULL, ACCESSES, {0}},
+    {FNABI_TEXT("io_parameters.read"), NULL, ACCESSES, {0}},
+    {FNABI_TEXT("io_parameters.write"), NULL, ACCESSES, {0}},
 };
 enum { RULES = sizeof rules / sizeof *rules, PREFIX = 14 /* io_parameters. */ };
 
@@ -51,12 +51,20 @@ typedef struct creation {
   uint32_t global;                /* UINT32_MAX: none */
 } creation;
 
+/* An instruction that is evaluated. */
+typedef struct site {
+  uint32_t function, offset, index;
+  uint32_t block; /* offset of the marker of its block */
+  uint32_t list;
+} site;
+
 typedef struct needs {
   fnabi_bytecode b;
   fnabi_reach reach;
   uint64_t work; /* steps, and bytes written */
   fnabi_writer* w;
-  uint32_t wanted;    /* bits: the lists to fill */
+  uint32_t wanted; /* bits: the lists to fill */
+  fnabi_bytecode_sizes sizes;
   fnabi_vector rules; /* u8: by import, the number of its rule, or RULES */
   fnabi_vector sites, creations; /* in the order of the code */
   fnabi_vector missing;          /* fnabi_missing, each segment once */
@@ -67,41 +75,68 @@ static bool is_text(fnabi_text text, const char* other) {
   return text.size == strlen(other) && memcmp(text.data, other, text.size) == 0;
 }
 
-static bool find_rules(needs* n) {
-  for (size_t i = 0; i < n->b.import_count; i++) {
-    const fnabi_callee* import = &n->b.imports[i];
-    uint8_t found = RULES;
-    for (uint8_t k = 0; found == RULES && k < RULES; k++)
-      if (import->name.data != NULL && is_text(import->name, rules[k].name) &&
-          (rules[k].arguments == NULL ||
-           (import->readable &&
-            is_text(import->arguments, rules[k].arguments))))
-        found = k;
-    if (!fnabi_vector_append(&n->rules, &found, 1)) return false;
+/* Finds the wanted rule of an import, whose calling convention is read only if some
+ * rule has its name. */
+static bool find_rule(needs* n, size_t index, uint8_t* found) {
+  const fnabi_callee* import = &n->b.imports[index];
+  bool read = false;
+  *found = RULES;
+  if (!fnabi_bytecode_read_import(&n->b, index, true)) return false;
+  for (uint8_t k = 0; k < RULES && *found == RULES; k++) {
+    if ((n->wanted >> rules[k].list & 1) == 0 ||
+        !fnabi_text_equal(import->name, rules[k].name))
+      continue;
+    if (!read && !fnabi_bytecode_read_import(&n->b, index, false)) return false;
+    read = true;
+    if (rules[k].arguments == NULL ||
+        (import->readable && is_text(import->arguments, rules[k].arguments)))
+      *found = k;
   }
   return true;
 }
 
-/* Returns the rule of a call, or NULL for other instructions and imports. */
-static const import_rule* rule_of(const needs* n, const fnabi_instruction* at) {
-  switch (at->op->op) {
-    case FNABI_OP_CALL:
-    case FNABI_OP_CALL_VARIADIC:
-    case FNABI_OP_CALL_YIELDABLE:
-    case FNABI_OP_CALL_VARIADIC_YIELDABLE:
-      break;
-    default:
-      return NULL;
+/* Finds the rule of each import, if it is for a wanted list. Sets *any if there
+ * is one. */
+static bool find_rules(needs* n, bool* any) {
+  *any = false;
+  if (!fnabi_vector_reserve(&n->rules, n->b.import_count + 1)) {
+    fnabi_fail(n->error, FNABI_MEMORY, 0, NULL);
+    return false;
   }
-  uint64_t callee = at->operands[0].value;
+  for (size_t i = 0; i < n->b.import_count; i++) {
+    uint8_t found;
+    if (!find_rule(n, i, &found)) return false;
+    n->rules.data[n->rules.size++] = found;
+    *any = *any || found != RULES;
+  }
+  return true;
+}
+
+/* Returns the rule of an instruction with this callee, or NULL. */
+static const import_rule* rule_of(const needs* n, uint64_t callee) {
   if ((callee & FNABI_CALLEE_IMPORT) == 0) return NULL;
   callee &= ~(uint64_t)FNABI_CALLEE_IMPORT;
   if (callee >= n->rules.size || n->rules.data[callee] == RULES) return NULL;
   return &rules[n->rules.data[callee]];
 }
 
+/* The content of a ref register before the instruction of a site. Most are
+ * loaded in the same block; then the rest of the function is not analysed. */
+static bool find_reference(needs* n, const site* s, unsigned reg,
+                           fnabi_reference* found) {
+  const fnabi_function* f = &n->b.functions[s->function];
+  reg &= FNABI_REGISTER_REF_NUMBER;
+  if (fnabi_reach_loaded(f, s->block, s->offset, reg, found)) return true;
+  if (n->reach.function != f &&
+      !fnabi_reach_open(&n->reach, &n->b, f, &n->work, n->error)) {
+    n->reach.function = NULL;
+    return false;
+  }
+  return fnabi_reach_find(&n->reach, s->index, reg, found, n->error);
+}
+
 /* The operand `which` of the rule, a reference. */
-static bool find_operand(needs* n, const fnabi_instruction* at, uint32_t index,
+static bool find_operand(needs* n, const fnabi_instruction* at, const site* s,
                          const import_rule* rule, int which,
                          fnabi_reference* found) {
   *found = (fnabi_reference){FNABI_REFERENCE_UNKNOWN, 0};
@@ -112,9 +147,7 @@ static bool find_operand(needs* n, const fnabi_instruction* at, uint32_t index,
     uint32_t place = (uint32_t)rule->operands[which];
     if (place >= list->count) return true;
     unsigned reg = fnabi_operand_item(list, place);
-    if ((reg & FNABI_REGISTER_REF) == 0) return true;
-    return fnabi_reach_find(&n->reach, index, reg & FNABI_REGISTER_REF_NUMBER,
-                            found, n->error);
+    return (reg & FNABI_REGISTER_REF) == 0 || find_reference(n, s, reg, found);
   }
   return true;
 }
@@ -172,11 +205,10 @@ static bool pack_text_of(needs* n, fnabi_reference reference) {
 }
 
 static bool pack_operand_text(needs* n, const fnabi_instruction* at,
-                              uint32_t index, const import_rule* rule,
+                              const site* s, const import_rule* rule,
                               int which) {
   fnabi_reference found;
-  return find_operand(n, at, index, rule, which, &found) &&
-         pack_text_of(n, found);
+  return find_operand(n, at, s, rule, which, &found) && pack_text_of(n, found);
 }
 
 /* ------------------------------------------------------------- parameters
@@ -229,23 +261,23 @@ static bool pack_keys(needs* n, const fnabi_reference* references) {
   return true;
 }
 
-static bool pack_access(needs* n, const fnabi_instruction* at, uint32_t index,
+static bool pack_access(needs* n, const fnabi_instruction* at, const site* s,
                         const import_rule* rule) {
   fnabi_reference keys[3];
-  fnabi_pack_ascii(n->w, rule->name + PREFIX);
-  if (!pack_operand_text(n, at, index, rule, 0)) return false;
+  fnabi_pack_ascii(n->w, rule->name.data + PREFIX);
+  if (!pack_operand_text(n, at, s, rule, 0)) return false;
   for (int i = 0; i < 3; i++)
-    if (!find_operand(n, at, index, rule, 1 + i, &keys[i])) return false;
+    if (!find_operand(n, at, s, rule, 1 + i, &keys[i])) return false;
   return pack_keys(n, keys);
 }
 
 /* ------------------------------------------------------------ executables */
 
-static bool pack_creation(needs* n, const fnabi_instruction* at, uint32_t index,
+static bool pack_creation(needs* n, const fnabi_instruction* at, const site* s,
                           const import_rule* rule) {
   fnabi_reference data;
-  if (!pack_operand_text(n, at, index, rule, 0) ||
-      !find_operand(n, at, index, rule, 1, &data))
+  if (!pack_operand_text(n, at, s, rule, 0) ||
+      !find_operand(n, at, s, rule, 1, &data))
     return false;
   if (data.kind == FNABI_REFERENCE_RODATA)
     fnabi_pack_uint(n->w, data.number);
@@ -273,32 +305,29 @@ static uint32_t executable_of(const needs* n, fnabi_reference reference,
   return found;
 }
 
-static bool pack_lookup(needs* n, const fnabi_instruction* at, uint32_t index,
-                        const import_rule* rule, uint32_t function) {
+static bool pack_lookup(needs* n, const fnabi_instruction* at, const site* s,
+                        const import_rule* rule) {
   fnabi_reference executable;
-  if (!find_operand(n, at, index, rule, 0, &executable) ||
+  if (!find_operand(n, at, s, rule, 0, &executable) ||
       !spend(n, n->creations.size / sizeof(creation)))
     return false;
-  uint32_t found = executable_of(n, executable, function);
+  uint32_t found = executable_of(n, executable, s->function);
   if (found == UINT32_MAX)
     fnabi_pack_nil(n->w);
   else
     fnabi_pack_uint(n->w, found);
-  return pack_operand_text(n, at, index, rule, 1);
+  return pack_operand_text(n, at, s, rule, 1);
 }
 
 /* Records the global that an executable is stored in. */
-static bool note_store(needs* n, const fnabi_instruction* at, uint32_t index,
-                       uint32_t function) {
+static bool note_store(needs* n, const fnabi_instruction* at, const site* s) {
   fnabi_reference stored;
   const fnabi_operand* source = &at->operands[at->count - 1];
-  if (!fnabi_reach_find(&n->reach, index,
-                        source->value & FNABI_REGISTER_REF_NUMBER, &stored,
-                        n->error) ||
+  if (!find_reference(n, s, (unsigned)source->value, &stored) ||
       !spend(n, n->creations.size / sizeof(creation)))
     return false;
   if (stored.kind == FNABI_REFERENCE_CALL) {
-    uint32_t found = executable_of(n, stored, function);
+    uint32_t found = executable_of(n, stored, s->function);
     if (found != UINT32_MAX)
       ((creation*)(void*)n->creations.data)[found].global =
           (uint32_t)at->operands[0].value;
@@ -307,12 +336,6 @@ static bool note_store(needs* n, const fnabi_instruction* at, uint32_t index,
 }
 
 /* ---------------------------------------------------------------- functions */
-
-/* An instruction that is evaluated. */
-typedef struct site {
-  uint32_t function, offset, index;
-  uint32_t list;
-} site;
 
 enum { MARKER_SIZE = 19 };
 static const char marker[] = "#hal.device.target<";
@@ -323,29 +346,48 @@ static bool names_target(const fnabi_operand* text) {
   return false;
 }
 
-/* Returns the list of an instruction, or NO_LIST. */
-static uint32_t list_of(const needs* n, const fnabi_instruction* at) {
-  switch (at->op->op) {
+static uint32_t callee_at(const fnabi_bytecode_view* view, uint32_t offset) {
+  return (uint32_t)little(view->code + offset + 1, 4);
+}
+
+/* Returns the list of the instruction at `offset`, or NO_LIST. */
+static uint32_t list_of(const needs* n, const fnabi_bytecode_view* view,
+                        uint32_t offset) {
+  switch (view->code[offset]) {
     case FNABI_OP_GLOBAL_STORE_REF:
       return STORES;
-    case FNABI_OP_FAIL:
-      return names_target(&at->operands[at->count - 1]) ? FAILURES : NO_LIST;
-    default: {
-      const import_rule* rule = rule_of(n, at);
+    case FNABI_OP_FAIL: {
+      fnabi_instruction at;
+      fnabi_error ignored;
+      return (n->wanted >> FAILURES & 1) != 0 &&
+                     fnabi_bytecode_decode(view, offset, &at, &ignored) &&
+                     names_target(&at.operands[at.count - 1])
+                 ? FAILURES
+                 : NO_LIST;
+    }
+    case FNABI_OP_CALL:
+    case FNABI_OP_CALL_VARIADIC:
+    case FNABI_OP_CALL_YIELDABLE:
+    case FNABI_OP_CALL_VARIADIC_YIELDABLE: {
+      const import_rule* rule = rule_of(n, callee_at(view, offset));
       return rule == NULL ? NO_LIST : rule->list;
     }
+    default:
+      return NO_LIST;
   }
 }
 
 static bool find_sites(needs* n, uint32_t function) {
-  const fnabi_function* f = &n->b.functions[function];
-  fnabi_instruction at;
-  uint32_t index = 0;
-  for (uint32_t o = 0; o < f->view.size; o += at.size, index++) {
-    if (!fnabi_bytecode_decode(&f->view, o, &at, n->error)) return false;
-    site s = {function, o, index, list_of(n, &at)};
+  const fnabi_bytecode_view* view = &n->b.functions[function].view;
+  uint32_t index = 0, block = 0, size;
+  for (uint32_t o = 0; o < view->size; o += size, index++) {
+    size = fnabi_bytecode_measure(view, o, &n->sizes, n->error);
+    if (size == 0) return false;
+    if (view->code[o] == FNABI_OP_BLOCK) block = o;
+    uint32_t list = list_of(n, view, o);
+    if (list > STORES || (n->wanted >> list & 1) == 0) continue;
+    site s = {function, o, index, block, list};
     creation c = {function, index, UINT32_MAX};
-    if (s.list > STORES || (n->wanted >> s.list & 1) == 0) continue;
     if (!fnabi_vector_append(&n->sites, &s, sizeof s) ||
         (s.list == CREATIONS &&
          !fnabi_vector_append(&n->creations, &c, sizeof c))) {
@@ -356,35 +398,47 @@ static bool find_sites(needs* n, uint32_t function) {
   return true;
 }
 
-/* Decodes the instruction of a site and prepares queries of its operands. */
-static bool go_to(needs* n, const site* s, fnabi_instruction* at) {
-  const fnabi_function* f = &n->b.functions[s->function];
-  if (n->reach.function != f && s->list != FAILURES &&
-      !fnabi_reach_open(&n->reach, &n->b, f, &n->work, n->error)) {
-    n->reach.function = NULL;
-    return false;
-  }
-  return fnabi_bytecode_decode(&f->view, s->offset, at, n->error);
+/* Whether a function may have an instruction with a rule. Some of the bytes that
+ * are compared are not instructions. */
+static bool may_call(const needs* n, const fnabi_bytecode_view* view) {
+  static const uint8_t calls[] = {FNABI_OP_CALL, FNABI_OP_CALL_VARIADIC,
+                                  FNABI_OP_CALL_YIELDABLE,
+                                  FNABI_OP_CALL_VARIADIC_YIELDABLE};
+  enum { SIZE = 5 }; /* of the number and the callee */
+  size_t count = view->major >= 17 ? 4 : 2;
+  if (view->size < SIZE) return false;
+  const uint8_t* end = view->code + view->size - SIZE + 1;
+  for (size_t i = 0; i < count; i++)
+    for (const uint8_t* at = view->code;
+         at < end && (at = memchr(at, calls[i], (size_t)(end - at))) != NULL;
+         at++)
+      if (rule_of(n, little(at + 1, 4)) != NULL) return true;
+  return false;
+}
+
+static bool decode_site(needs* n, const site* s, fnabi_instruction* at) {
+  return fnabi_bytecode_decode(&n->b.functions[s->function].view, s->offset, at,
+                               n->error);
 }
 
 static bool pack_row(needs* n, const site* s) {
   fnabi_instruction at;
-  if (!go_to(n, s, &at)) return false;
-  const import_rule* rule = rule_of(n, &at);
+  if (!decode_site(n, s, &at)) return false;
+  const import_rule* rule = rule_of(n, at.operands[0].value);
   const fnabi_operand* last = &at.operands[at.count - 1];
   fnabi_pack_array(n->w, s->list == FAILURES ? 3 : s->list == ACCESSES ? 5 : 4);
   fnabi_pack_uint(n->w, s->function);
   fnabi_pack_uint(n->w, s->offset);
   switch (s->list) {
     case QUERIES:
-      return pack_operand_text(n, &at, s->index, rule, 0) &&
-             pack_operand_text(n, &at, s->index, rule, 1);
+      return pack_operand_text(n, &at, s, rule, 0) &&
+             pack_operand_text(n, &at, s, rule, 1);
     case CREATIONS:
-      return pack_creation(n, &at, s->index, rule);
+      return pack_creation(n, &at, s, rule);
     case LOOKUPS:
-      return pack_lookup(n, &at, s->index, rule, s->function);
+      return pack_lookup(n, &at, s, rule);
     case ACCESSES:
-      return pack_access(n, &at, s->index, rule);
+      return pack_access(n, &at, s, rule);
     default:
       if (!spend(n, last->count)) return false;
       fnabi_pack_text(n->w, (const char*)last->items, last->count);
@@ -400,17 +454,17 @@ static bool fail_in(needs* n, uint32_t function) {
 }
 
 static bool pack_all(needs* n) {
-  bool told = false;
-  for (size_t i = 0; i < n->rules.size; i++) told |= n->rules.data[i] != RULES;
-  for (uint32_t i = 0; told && i < n->b.function_count; i++)
+  bool only_calls = (n->wanted >> FAILURES & 1) == 0;
+  for (uint32_t i = 0; i < n->b.function_count; i++) {
+    if (only_calls && !may_call(n, &n->b.functions[i].view)) continue;
     if (!find_sites(n, i)) return fail_in(n, i);
+  }
   const site* sites = (const site*)(const void*)n->sites.data;
   size_t count = n->sites.size / sizeof *sites;
   for (size_t i = 0; n->creations.size != 0 && i < count; i++) {
     fnabi_instruction at;
     if (sites[i].list == STORES &&
-        (!go_to(n, &sites[i], &at) ||
-         !note_store(n, &at, sites[i].index, sites[i].function)))
+        (!decode_site(n, &sites[i], &at) || !note_store(n, &at, &sites[i])))
       return fail_in(n, sites[i].function);
   }
   fnabi_pack_array(n->w, LISTS + 1);
@@ -454,20 +508,21 @@ refuse:
 }
 
 /* Packs the message with the lists whose bits are in `wanted`; the others are
- * empty. Gives the list of missing segments to `missing`, unless NULL. */
+ * empty. The code of a module whose imports have no wanted rule is not read and,
+ * without FAILURES, neither is that of a function without such calls. Gives the
+ * list of missing segments to `missing`, unless NULL. */
 static int64_t write_needs(const char* data, size_t size, fnabi_text segments,
                            uint32_t wanted, fnabi_vector* missing, uint8_t* out,
                            size_t capacity, fnabi_error* error) {
   fnabi_writer w = {out, capacity, 0};
   needs n = {.w = &w, .wanted = wanted, .error = error};
-  bool ok = fnabi_bytecode_open(&n.b, data, size, error) &&
-            fnabi_bytecode_known(&n.b, error) && take_segments(&n, segments);
+  bool any;
   n.work = 64 * ((uint64_t)size + segments.size) + (1 << 16);
-  if (ok && !find_rules(&n)) {
-    fnabi_fail(error, FNABI_MEMORY, 0, NULL);
-    ok = false;
-  }
-  ok = ok && pack_all(&n);
+  bool ok = fnabi_bytecode_open_tables(&n.b, data, size, error) &&
+            fnabi_bytecode_known(&n.b, error) && find_rules(&n, &any);
+  if (ok && !any) n.b.function_count = 0;
+  ok = ok && (!any || fnabi_bytecode_read_code(&n.b, data, size)) &&
+       take_segments(&n, segments) && pack_all(&n);
   fnabi_reach_close(&n.reach);
   fnabi_bytecode_close(&n.b);
   free(n.rules.data);

@@ -14,10 +14,11 @@ typedef struct fnabi_missing {
 
 /* Fills in the devices that a module needs with their executable formats,
  * "local vmvx-bytecode-fb", and the names of its parameters, "model::w, scale".
- * A text has no data if there are none or fnabi_vmfb_needs fails. Both point
- * into `memory`. `segments` is as for fnabi_vmfb_needs_with; `missing` receives
- * the fnabi_missing that the texts lack. Returns false if memory is exhausted.
- */
+ * A text has no data if there are none, or if fnabi_vmfb_needs would fail for
+ * the functions that contain them; others are not read, so that damage of their
+ * bytecode is not noticed. Both point into `memory`. `segments` is as for
+ * fnabi_vmfb_needs_with; `missing` receives the fnabi_missing that the texts
+ * lack. Returns false if memory is exhausted. */
 bool fnabi_needs_texts(const char* data, size_t size, fnabi_text segments,
                        fnabi_vector* memory, fnabi_vector* missing,
                        fnabi_text* target, fnabi_text* parameters);
