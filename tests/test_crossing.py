@@ -25,6 +25,7 @@ from fnabi import (
     RangeError,
     _call,
     _records,
+    bytecode,
     columns,
     iree_abi,
     raw,
@@ -72,6 +73,7 @@ CROSSINGS = [
     Crossing("vmfb", "exports", "RecordDecoder.exports", "vmfb_export._exports_by_message"),
     Crossing("vmfb", "verify", "RecordDecoder.verify", "vmfb._verify_by_cffi"),
     Crossing("bytecode_types", "types", "RecordDecoder.types", "bytecode_types._types_by_message"),
+    Crossing("bytecode", "check", "RecordDecoder.sound", "bytecode._findings_of"),
     Crossing("signature", "integer", "signature_integer", "signature._encode_integer"),
     Crossing("signature", "span", "signature_span", "signature._encode_span"),
     Crossing("columns", "decode", "columns_add", "columns_split._pack"),
@@ -153,6 +155,18 @@ def same_module(data: bytes) -> None:
             export.attrs.pairs for export in plain[1]
         ]
     assert outcome(decode_types, data) == outcome(_types_by_message, data)
+    same_findings(data)
+
+
+def same_findings(data: bytes) -> None:
+    assert types.decoder is not None
+    try:
+        module = vmfb.from_buffer(data, lenient=True)
+    except FormatError:
+        return
+    plain = outcome(bytecode._findings_of, module)
+    assert types.decoder.sound(data) == (plain[1] == ())
+    assert outcome(bytecode.verify, module) == plain
 
 
 def test_raw_over_all_vectors() -> None:
@@ -317,3 +331,16 @@ def test_without_a_difference_there_is_no_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert all(_records.layout(struct) is not None for struct in RECORDS)
+
+
+@pytest.mark.parametrize("name", ["scalars", "std_llvmcpu"])
+def test_edited_bytecode(name: str) -> None:
+    """One byte of the code has another value."""
+    data = (DATA / "vmfb" / f"{name}.vmfb").read_bytes()
+    code = bytes(vmfb.from_buffer(data).bytecode)
+    start = data.index(code)
+    for at in range(0, len(code), len(code) // 20):
+        edited = bytearray(data)
+        edited[start + at] ^= 0x41
+        same_findings(bytes(edited))
+        assert outcome(decode_types, bytes(edited)) == outcome(_types_by_message, bytes(edited))

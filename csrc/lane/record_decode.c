@@ -699,6 +699,21 @@ static PyObject* decoder_verify(decoder* self, PyObject* const* args,
   return NULL;
 }
 
+/* Whether the bytecode of a module has no findings. An error counts as one, so
+ * that the caller finds out what it is on the plain path. */
+static PyObject* decoder_sound(decoder* self, PyObject* data) {
+  uint8_t none[8];
+  fnabi_error error;
+  input in;
+  (void)self;
+  if (!input_open(&in, data)) return NULL;
+  int64_t size = decode(fnabi_bytecode_check, &in, none, sizeof none, &error);
+  input_close(&in);
+  builder b = {.at = none};
+  return PyBool_FromLong(size >= 0 && (size_t)size <= sizeof none &&
+                         take_count(&b) == 0);
+}
+
 /* The most frequent types, by the names of their elements in the core. */
 static const char* const known_dtypes[] = {
     "i1",   "i8",   "i16",  "i32",   "i64",          "si8",         "si16",
@@ -810,9 +825,11 @@ static void decoder_dealloc(decoder* self) {
 /* Methods of this form have no cast to a function type that they are not. */
 #define METHOD(name) \
   {#name, (PyCFunction)(void (*)(void))decoder_##name, METH_FASTCALL, NULL}
-static PyMethodDef methods[] = {METHOD(raw),     METHOD(iree_abi),
-                                METHOD(exports), METHOD(types),
-                                METHOD(verify),  {NULL, NULL, 0, NULL}};
+static PyMethodDef methods[] = {
+    METHOD(raw),          METHOD(iree_abi),
+    METHOD(exports),      METHOD(types),
+    METHOD(verify),       {"sound", (PyCFunction)decoder_sound, METH_O, NULL},
+    {NULL, NULL, 0, NULL}};
 
 static PyType_Slot slots[] = {
     {Py_tp_new, decoder_new},           {Py_tp_dealloc, decoder_dealloc},

@@ -129,7 +129,7 @@ static bool read_lists(cursor* c, unsigned width, fnabi_operand* operand) {
   return read_list(c, width, operand);
 }
 
-static const fnabi_bytecode_op* read_op(cursor* c, uint16_t major) {
+static inline const fnabi_bytecode_op* read_op(cursor* c, uint16_t major) {
   unsigned op = c->code[c->at++];
   if (op == FNABI_PAGE_F32 || op == FNABI_PAGE_F64) {
     if (!has(c, 1)) return NULL;

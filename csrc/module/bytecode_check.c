@@ -316,6 +316,9 @@ static bool check_call(check* c, const fnabi_operand* callee,
 
 /* ------------------------------------------------------------- instructions */
 
+/* The bytes of a bit for each byte of code, in words of 8. */
+static size_t bits_size(uint32_t code) { return (size_t)(code / 64 + 1) * 8; }
+
 static void mark(uint8_t* bits, uint32_t offset) {
   bits[offset / 8] = (uint8_t)(bits[offset / 8] | 1u << offset % 8);
 }
@@ -407,21 +410,19 @@ static bool check_operand(check* c, const fnabi_operand* operand) {
   }
 }
 
-static const fnabi_operand* last_of_kind(const fnabi_instruction* at, char kind,
-                                         bool written) {
-  for (int i = at->count; i-- > 0;)
-    if (at->operands[i].kind == kind && at->operands[i].written == written)
-      return &at->operands[i];
-  return NULL;
-}
-
 /* Checks the operands that depend on each other. */
 static bool check_lists(check* c, const fnabi_instruction* at) {
-  const fnabi_operand* lists[2] = {last_of_kind(at, '*', false),
-                                   last_of_kind(at, '*', true)};
-  const fnabi_operand* callee = last_of_kind(at, 'C', false);
-  const fnabi_operand* segments = last_of_kind(at, '#', false);
-  if (callee == NULL) callee = last_of_kind(at, 'c', false);
+  const fnabi_operand *lists[2] = {NULL, NULL}, *callee = NULL,
+                      *segments = NULL;
+  for (int i = 0; i < at->count; i++) {
+    const fnabi_operand* operand = &at->operands[i];
+    if (operand->kind == '*')
+      lists[operand->written] = operand;
+    else if (operand->kind == '#')
+      segments = operand;
+    else if (operand->kind == 'c' || operand->kind == 'C')
+      callee = operand;
+  }
   for (int i = 0; i < 2; i++)
     if (lists[i] != NULL && !check_padding(c, lists[i])) return false;
   if (segments != NULL && !check_padding(c, segments)) return false;
@@ -482,28 +483,38 @@ static void find_shape(const check* c, const fnabi_bytecode_op* row, shape* s) {
   if (row == NULL || row->since > c->b->major || *row->operands == 0) return;
   s->size = row->op > 0xFF ? 2 : 1;
   for (const char* letter = row->operands; *letter != 0; letter++) {
-    const char* known = strchr("iIrRfF48eE>", *letter);
-    if (known == NULL || (slots == SLOTS && strchr("iIrRfF", *letter) != NULL))
-      return;
+    uint8_t kind = NARROW;
     switch (*letter) {
       case '>':
-        break;
+        continue;
       case '4':
       case 'e':
         s->size = (uint8_t)(s->size + 4);
-        break;
+        continue;
       case '8':
       case 'E':
         s->size = (uint8_t)(s->size + 8);
+        continue;
+      case 'i':
+      case 'f':
+        break;
+      case 'I':
+      case 'F':
+        kind = WIDE;
+        break;
+      case 'r':
+        kind = FIXED_REF;
+        break;
+      case 'R':
+        kind = MOVABLE_REF;
         break;
       default:
-        s->at[slots] = s->size;
-        s->kind[slots++] = *letter == 'i' || *letter == 'f'   ? NARROW
-                           : *letter == 'I' || *letter == 'F' ? WIDE
-                           : *letter == 'r'                   ? FIXED_REF
-                                                              : MOVABLE_REF;
-        s->size = (uint8_t)(s->size + 2);
+        return;
     }
+    if (slots == SLOTS) return;
+    s->at[slots] = s->size;
+    s->kind[slots++] = kind;
+    s->size = (uint8_t)(s->size + 2);
   }
   if (slots == 0) return;
   for (; slots < SLOTS; slots++) {
@@ -575,11 +586,14 @@ static bool report_targets(check* c) {
 }
 
 static bool check_targets(check* c) {
-  size_t bytes = c->f->view.size / 8 + 1;
-  for (size_t i = 0; i < bytes; i++)
-    if ((c->targets[i] & ~c->markers[i]) != 0)
-      return fnabi_fb_spend(&c->b->fb, c->f->view.size, 0) && report_targets(c);
-  return true;
+  uint64_t missing = 0, targets, markers;
+  for (size_t i = 0; i < bits_size(c->f->view.size); i += sizeof targets) {
+    memcpy(&targets, c->targets + i, sizeof targets);
+    memcpy(&markers, c->markers + i, sizeof markers);
+    missing |= targets & ~markers;
+  }
+  return missing == 0 ||
+         (fnabi_fb_spend(&c->b->fb, c->f->view.size, 0) && report_targets(c));
 }
 
 /* Checks all instructions. Continues after findings if it can; *complete is
@@ -599,6 +613,13 @@ static bool check_code(check* c, bool* complete) {
       return report_at(c, NOTICE, FNABI_BYTECODE_TRAILING, o, "");
     }
     if (in_block && (at.size = accept_simple(c, of, o)) != 0) continue;
+    if (!in_block && view->code[o] == FNABI_OP_BLOCK && o < BLOCK_LIMIT) {
+      mark(c->markers, o);
+      c->blocks++;
+      in_block = true;
+      at.size = 1;
+      continue;
+    }
     c->at = &at;
     if (!fnabi_bytecode_decode(view, o, &at, &problem)) {
       char detail[DETAIL] = "";
@@ -607,22 +628,14 @@ static bool check_code(check* c, bool* complete) {
       return report(c, ERROR, problem.code, problem.offset, NULL, detail);
     }
     bool marker = at.op->op == FNABI_OP_BLOCK;
+    if (marker && !in_block) /* o >= BLOCK_LIMIT */
+      return report_number(c, ERROR, FNABI_BYTECODE_TARGET, o, o, BLOCK_LIMIT);
     if (marker == in_block)
       return report_at(c, ERROR,
                        marker ? FNABI_BYTECODE_NESTED : FNABI_BYTECODE_OUTSIDE,
                        o, "");
-    if (marker) {
-      if (o >= BLOCK_LIMIT)
-        return report_number(c, ERROR, FNABI_BYTECODE_TARGET, o, o,
-                             BLOCK_LIMIT);
-      mark(c->markers, o);
-      c->blocks++;
-      in_block = true;
-    } else if (!check_instruction(c, &at)) {
-      return false;
-    } else if (at.ends) {
-      in_block = false;
-    }
+    if (!check_instruction(c, &at)) return false;
+    in_block = !at.ends;
   }
   c->at = NULL;
   *complete = true;
@@ -705,8 +718,8 @@ static bool check_function(check* c, size_t ordinal) {
                ? report_function(c, ERROR, FNABI_BYTECODE_TERMINATOR, 4, NULL,
                                  "the function is empty")
                : report_function(c, ERROR, FNABI_MODULE_RANGE, 0, NULL, "");
-  memset(c->markers, 0, size / 8 + 1);
-  memset(c->targets, 0, size / 8 + 1);
+  memset(c->markers, 0, bits_size(size));
+  memset(c->targets, 0, bits_size(size));
   if (!fnabi_fb_spend(&c->b->fb, size, 0) || !check_code(c, &complete))
     return false;
   if (!complete) return true;
@@ -744,11 +757,11 @@ bool fnabi_bytecode_check_functions(fnabi_bytecode* b, fnabi_writer* w,
                                     size_t* findings, bool* sound) {
   shape shapes[3][NUMBERS] = {0};
   check c = {.b = b, .w = w, .shapes = shapes};
-  size_t largest = 0;
+  uint32_t largest = 0;
   for (size_t i = 0; i < b->function_count; i++)
     if (b->functions[i].view.size > largest)
       largest = b->functions[i].view.size;
-  size_t bytes = largest / 8 + 1;
+  size_t bytes = bits_size(largest);
   c.markers = malloc(2 * bytes);
   if (c.markers == NULL) {
     fnabi_fail(b->error, FNABI_MEMORY, 0, NULL);

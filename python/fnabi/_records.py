@@ -14,6 +14,7 @@ RecordDecoder.raw       raw._parse_by_message             raw.parse, raw.to_stri
 RecordDecoder.iree_abi  iree_abi._parse_by_message        iree_abi.parse
 RecordDecoder.exports   vmfb_export._exports_by_message   vmfb.Module.exports
 RecordDecoder.types     bytecode_types._types_by_message  vmfb.Module.bytecode_types
+RecordDecoder.sound     bytecode._findings_of             bytecode.verify
 RecordDecoder.verify    vmfb._verify_by_cffi              vmfb.open, from_buffer, verify
 signature_integer       signature._encode_integer         SignatureBuilder.integer
 signature_span          signature._encode_span            SignatureBuilder.span
