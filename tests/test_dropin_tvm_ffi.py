@@ -576,6 +576,18 @@ def original_tests():
     return tests
 
 
+def test_the_table_is_in_the_documentation():
+    page = (ROOT / "docs/port/tvm_ffi.md").read_text()
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    for part in TABLE["difference"]:
+        assert [part["name"], str(len(part["tests"])), part["reason"]] in rows
+    for part in TABLE["unrun"]:
+        assert part["reason"] in [row[-1] for row in rows]
+    for part in TABLE["outside"]:
+        assert [", ".join(f"`{file}`" for file in part["files"]), part["reason"]] in rows
+    assert f"release {TABLE['version']} " in page
+
+
 def test_every_file_of_the_original_is_in_the_table(original_tests):
     inside = [file for group in TABLE["group"] for file in group["files"]]
     outside = [file for part in TABLE["outside"] for file in part["files"]]
