@@ -597,14 +597,19 @@ def test_scan_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert "/nowhere  error: No such file or directory\n" in capsys.readouterr().out
 
 
-def test_scan_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_scan_as_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The lines are those of a .jsonl file, with the name of the schema."""
     files = [DATA / "scalars.vmfb", DATA / "abi_broken.vmfb"]
     assert main(["scan", "--json", *map(str, files)]) == 1
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    output = tmp_path / "table.jsonl"
+    assert main(["scan", *map(str, files), "--output", str(output)]) == 1
+    assert lines == [
+        {"schema": "fnabi.scan/2", **json.loads(line)} for line in output.read_text().splitlines()
+    ]
     rows = [row for file in files for row in rows_of(file)]
     assert len(lines) == len(rows)
     for line, row in zip(lines, rows, strict=True):
-        assert line["schema"] == "fnabi.scan/1"
         assert (line["file"], line["function"]) == (row.file, row.function)
-        assert (line["error"] or {}).get("code") == (row.error.code if row.error else None)
-        assert (line["signature"] is None) == (row.signature is None)
+        assert line["error_code"] == (row.error.code if row.error else None)
+        assert (line["inputs"] is None) == (row.signature is None)

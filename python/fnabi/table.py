@@ -81,13 +81,16 @@ class TableFile:
             self._writer.close()
 
 
-class _JsonLines:
-    def __init__(self, file: Any, schema: Any) -> None:
+class JsonLines:
+    """Rows as lines of JSON; `file` needs the method ``write`` alone."""
+
+    def __init__(self, file: Any, schema: Any = None) -> None:
         self._file = file
         self._capacity = 1 << 20
         self._out = ffi.new("uint8_t[]", self._capacity)
 
     def write(self, batch: Any) -> None:
+        """Write the rows of anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``."""
         error = ffi.new("fnabi_error *")
         schema, arrays = open_arrays(batch, "fnabi.table: batch")
         for array in arrays:
@@ -168,8 +171,8 @@ class _Ipc(_Pyarrow):
         return self._pyarrow.ipc.new_file(file, self._schema)
 
 
-_WRITERS: dict[str, Callable[[Any, Any], _JsonLines | _Pyarrow]] = {
+_WRITERS: dict[str, Callable[[Any, Any], JsonLines | _Pyarrow]] = {
     ".parquet": _Parquet,
     ".arrow": _Ipc,
-    ".jsonl": _JsonLines,
+    ".jsonl": JsonLines,
 }

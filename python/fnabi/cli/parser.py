@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from functools import partial
 from importlib import import_module
 
 from fnabi.cli.terminal import width_of
@@ -40,13 +41,20 @@ class Formatter(argparse.HelpFormatter):
 
         return wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
+    def _row(self, width: int, row: re.Match[str]) -> str:
+        """Fold the second column of a row whose first one is a word."""
+        hang = len(row[1])
+        return row[1] + f"\n{' ' * hang}".join(self._split_lines(row[2], max(20, width - hang)))
+
     def _fill_text(self, text: str, width: int, indent: str) -> str:
+        text = re.sub(r"(?m)^(  \S+  +)(\S.*)$", partial(self._row, width), text)
         given = text.splitlines()
         if any(line.startswith(" ") and len(line) > width for line in given):
             text = re.sub(
                 r"(?m)^(  .*\S)   *(?=\S)", r"\1\n      ", text
             )  # what it does is below it
-            given = text.splitlines()
+            text = re.sub(r"(?m)^(  \S+  +)(\S.*)$", partial(self._row, width), text)
+        given = text.splitlines()
         lines: list[str] = []
         for line in given:
             lines += [line] if line.startswith(" ") else self._split_lines(line, width) or [""]

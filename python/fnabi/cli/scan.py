@@ -13,10 +13,10 @@ from fnabi import vmfb
 from fnabi.cli.arguments import add_lenient, tell_empty
 from fnabi.cli.output import add_output, check_output, shows_progress, write_table
 from fnabi.cli.screen import Screen, counted, name_width, one_line, signature
-from fnabi.cli.values import fields, json_value
 from fnabi.scan import ScanRow
+from fnabi.table import JsonLines
 
-_SCAN_SCHEMA = "fnabi.scan/1"
+_SCAN_SCHEMA = "fnabi.scan/2"
 
 
 def add_arguments(verb: argparse.ArgumentParser) -> None:
@@ -45,9 +45,10 @@ def run(arguments: argparse.Namespace) -> int:
         return status
     if arguments.json:
         bad = 0
-        for row in found.rows():
-            bad += row.error is not None
-            print(json.dumps(_row_json(row)))
+        lines = JsonLines(_Printed())
+        for batch in found:
+            lines.write(batch)
+            bad += batch.bad
     else:
         bad = _show_scan(Screen(), found.rows())
     tell_empty(found.empty)
@@ -77,7 +78,12 @@ def _show_scan(screen: Screen, rows: Iterable[ScanRow]) -> int:
     return bad
 
 
-def _row_json(row: ScanRow) -> dict[str, Any]:
-    error = None if row.error is None else fields(row.error)
-    rest = {"signature": json_value(row.signature), "error": error}
-    return {"schema": _SCAN_SCHEMA} | fields(row) | rest
+class _Printed:
+    """Prints the lines of a ``.jsonl`` file, each with the name of the schema in front."""
+
+    def write(self, lines: Any) -> None:
+        for data in bytes(lines).splitlines():
+            line = data.decode()
+            if not data.isascii():  # the output may have another encoding
+                line = json.dumps(json.loads(line))
+            print(f'{{"schema":"{_SCAN_SCHEMA}",{line.removeprefix("{")}')
