@@ -50,9 +50,8 @@ class Formatter(argparse.HelpFormatter):
         text = re.sub(r"(?m)^(  \S+  +)(\S.*)$", partial(self._row, width), text)
         given = text.splitlines()
         if any(line.startswith(" ") and len(line) > width for line in given):
-            text = re.sub(
-                r"(?m)^(  .*\S)   *(?=\S)", r"\1\n      ", text
-            )  # what it does is below it
+            # what an example does is below it
+            text = re.sub(r"(?m)^(  .*\S)   *(?=\S)", r"\1\n      ", text)
             text = re.sub(r"(?m)^(  \S+  +)(\S.*)$", partial(self._row, width), text)
         given = text.splitlines()
         lines: list[str] = []
