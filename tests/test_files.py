@@ -62,11 +62,16 @@ def test_special_files_are_refused(special: tuple[str, str]) -> None:
         assert caught.value.filename == path
 
 
+BAD_INPUT = {"diff": 3, "check-abi": 3}
+"""The exit statuses of verbs in which 1 has another meaning."""
+
 FILES_ALONE = [
     ["inspect", "FILE"],
     ["verify", "--against", "FILE", str(MODULE)],
     ["decode", "--output", "OUT.jsonl", "FILE"],
     ["call", "FILE", "f"],
+    ["stub", "FILE"],
+    ["check-abi", str(MODULE), "FILE"],
 ]
 FOLDERS_TOO = [
     ["verify", "FILE"],
@@ -83,11 +88,19 @@ def test_verbs_refuse_special_files(
     path, why = special
     for verb in FILES_ALONE if os.path.isdir(path) else FILES_ALONE + FOLDERS_TOO:
         argv = [each.replace("FILE", path).replace("OUT", f"{tmp_path}/out") for each in verb]
-        assert main(argv) == (3 if argv[0] == "diff" else 1)
+        assert main(argv) == BAD_INPUT.get(argv[0], 1), argv
         told = capsys.readouterr()
         assert why in told.out + told.err
         assert path in told.out + told.err
         assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.usefixtures("quick")
+def test_catalogs_do_not_wait(special: tuple[str, str], tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    path, _ = special
+    assert main(["find", path, "* -> *"]) == 1
+    assert main(["catalog", "update", str(tmp_path / "c.duckdb"), path]) == 0
 
 
 def test_a_pipe_with_a_name_is_read(tmp_path: Path) -> None:
@@ -277,6 +290,29 @@ def test_a_signal_leaves_the_old_file(tmp_path: Path, verb: str, number: signal.
     else:
         assert status == 128 + number
         assert os.listdir(folder) == ["out.jsonl"]
+
+
+def test_a_kill_at_many_moments(tmp_path: Path) -> None:
+    source, output = tmp_path / "lines", tmp_path / "t" / "out.jsonl"
+    source.write_bytes(b"I1!R1!\n" * 300_000)
+    output.parent.mkdir()
+    command = [sys.executable, "-m", "fnabi", "decode", f"--output={output}", str(source)]
+    start = time.monotonic()
+    subprocess.run(command, check=True)
+    lasted = time.monotonic() - start
+    whole = output.read_bytes()
+    assert whole.count(b"\n") == 300_000
+    kept = 0
+    for moment in range(1, 13):
+        output.write_bytes(b"old")
+        process = subprocess.Popen(command)
+        time.sleep(lasted * moment / 10)
+        process.kill()
+        process.wait()
+        found = output.read_bytes()
+        assert found in (b"old", whole)
+        kept += found == b"old"
+    assert kept
 
 
 @pytest.mark.parametrize("threads", ["1", "3"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -414,6 +415,25 @@ def test_large_segments_are_not_shown(
     assert main(["inspect", "--json", "--rodata", url]) == 0
     segments = json.loads(capsys.readouterr().out)["rodata"]
     assert [each["kind"] for each in segments if each["name"] == "z5000.bin"] == [None]
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_an_interrupt_while_a_server_hangs(tmp_path: Path, threads: str) -> None:
+    shutil.copy(MODULE, tmp_path / "m.vmfb")
+    with serve(tmp_path) as server:
+        url = f"{server.url}/hang/m.vmfb"
+        process = subprocess.Popen(
+            [sys.executable, "-m", "fnabi", "scan", "--threads", threads, url],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        deadline = time.monotonic() + 30
+        while server.requests == 0:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        told = process.communicate(timeout=10)
+    assert (process.returncode, told) == (130, (b"", b""))
 
 
 # ----------------------------------------------------------------------------------------------- S3

@@ -321,9 +321,9 @@ class Scan:
             for count, each in running:
                 yield from each.result()
                 advance(count)
-        finally:  # when interrupted, each thread ends with its crossing
+        finally:  # when interrupted, without waiting: each thread ends with what it is reading
             stop.set()
-            pool.shutdown(cancel_futures=True)
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def rows(self) -> Iterator[ScanRow]:
         """Yield the rows as typed objects, while the files are read."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from fnabi.catalog import Catalog
+from fnabi.files import check_regular
 
 
 def open_catalog(path: str, lenient: bool = False) -> Catalog:
@@ -23,6 +24,7 @@ def is_catalog(path: str) -> bool:
     if os.path.isdir(path):
         return os.path.exists(os.path.join(path, "latest", "catalog.parquet"))
     try:
+        check_regular(path)
         with open(path, "rb") as file:
             return file.read(12)[8:] == b"DUCK"
     except OSError:
