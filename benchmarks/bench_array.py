@@ -22,8 +22,8 @@ ARGUMENTS: dict[str, Any] = {
 SIZES = {"3": 3, "100": 100, "10,000": 10_000}
 
 
-def exported(who: str, name: str) -> Callable[..., Any]:
-    path = callee.interop_library("c_plain")
+def exported(who: str, name: str, library: str = "c_plain") -> Callable[..., Any]:
+    path = callee.interop_library(library, link=library != "c_plain")
     if who == "fnabi":
         return callee.exported(path, name)
     tvm_ffi = pytest.importorskip("tvm_ffi")

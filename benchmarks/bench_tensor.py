@@ -57,6 +57,20 @@ def test_round_trip(benchmark: BenchmarkFixture, who: str) -> None:
 
 
 @pytest.mark.parametrize("who", WHO)
+@pytest.mark.parametrize("what", ["the same", "a new"])
+def test_torch_round_trip(benchmark: BenchmarkFixture, what: str, who: str) -> None:
+    torch = pytest.importorskip("torch")
+    if what == "the same":
+        function = exported(who, "first")
+    else:
+        function = exported(who, "alloc_like", "c_err")
+    tensor = torch_tensor()
+    assert isinstance(function(tensor), torch.Tensor)
+    benchmark.group = f"a torch tensor in, {what} torch tensor out"
+    benchmark(function, tensor)
+
+
+@pytest.mark.parametrize("who", WHO)
 def test_own_tensor(benchmark: BenchmarkFixture, who: str) -> None:
     function, tensor = exported(who, "nop"), exported(who, "tensor_arange")(20)
     benchmark.group = "a library's tensor as an argument"

@@ -94,7 +94,7 @@ bool lane_tensor_dispose(fnabi_object* object) {
 /* Creates a tensor over the memory of `owner`, and adds a reference to it. */
 static int lend(const fnabi_dl_tensor* view, PyObject* owner, bool read_only,
                 fnabi_any* out) {
-  if (lane_tensor_check_writable(read_only) < 0) return -1;
+  if (read_only && lane_tensor_check_writable(true) < 0) return -1;
   fnabi_held_tensor* held = take_spare(view);
   uint64_t flags = read_only ? FNABI_DL_READ_ONLY : 0;
   if (held != NULL)

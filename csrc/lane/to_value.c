@@ -514,7 +514,10 @@ int lane_view(PyObject* value, fnabi_any* out) {
   if (type == &PyLong_Type) return view_int(value, out);
   if (type == &PyUnicode_Type) return view_str(value, out);
   if (type == &PyFloat_Type) return view_float(value, out);
-  return view_kind(value, kind_of(type), out);
+  kind kind = kind_of(type);
+  if (kind == KIND_EXCHANGE)
+    return lane_tensor_of_exchange(value, out) < 0 ? -1 : LANE_MADE;
+  return view_kind(value, kind, out);
 }
 
 bool lane_is_sequence(PyObject* object) {

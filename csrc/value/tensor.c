@@ -156,17 +156,22 @@ static void delete_versioned(fnabi_dl_versioned* managed) {
   free(managed);
 }
 
-/* Writes strides even if they are row-major: newer DLPack versions need them.
- */
+/* The size of what put_tensor writes after a struct. */
+static size_t exported_size(const fnabi_dl_tensor* tensor) {
+  return tensor->strides != NULL ? 0 : dims_size(tensor->ndim);
+}
+
+/* The struct keeps the object alive, and that its shape and strides. Strides
+ * are written even if they are row-major: newer DLPack versions need them. */
 static void put_tensor(fnabi_dl_tensor* out, const fnabi_dl_tensor* tensor,
                        int64_t* dims) {
   *out = *tensor;
-  put_dims(out, dims);
+  if (tensor->strides == NULL) put_dims(out, dims);
 }
 
 fnabi_dl_managed* fnabi_tensor_to_managed(fnabi_tensor_object* tensor) {
   fnabi_dl_managed* managed =
-      malloc(sizeof *managed + dims_size(tensor->tensor.ndim));
+      malloc(sizeof *managed + exported_size(&tensor->tensor));
   if (managed == NULL) return NULL;
   put_tensor(&managed->tensor, &tensor->tensor, (int64_t*)(managed + 1));
   managed->context = tensor;
@@ -178,7 +183,7 @@ fnabi_dl_managed* fnabi_tensor_to_managed(fnabi_tensor_object* tensor) {
 fnabi_dl_versioned* fnabi_tensor_into_versioned(fnabi_tensor_object* tensor,
                                                 uint64_t flags) {
   fnabi_dl_versioned* managed =
-      malloc(sizeof *managed + dims_size(tensor->tensor.ndim));
+      malloc(sizeof *managed + exported_size(&tensor->tensor));
   if (managed == NULL) return NULL;
   put_tensor(&managed->tensor, &tensor->tensor, (int64_t*)(managed + 1));
   managed->major = FNABI_DL_MAJOR;
