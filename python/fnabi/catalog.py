@@ -449,8 +449,8 @@ def _types(nodes: list[_Node]) -> tuple[Type, ...]:
 def _type(nodes: list[_Node], at: int) -> tuple[Type, int]:
     """Build the type of a node, and return the index of the first node after it."""
     node = nodes[at]
-    kind, shape, depth = node["kind"], node["shape"], node["depth"]
-    dims = None if shape is None else tuple(shape)
+    kind, shape, depth = node["kind"], node["dims"], node["depth"]
+    dims = None if shape is None else tuple(None if dim == -1 else dim for dim in shape)
     at += 1
     match kind:
         case "scalar":

@@ -5,20 +5,19 @@
 ``functions`` has a row for each export, with the columns of `scan.Scan`, the text ``signature`` and
 ``signature_id``.
 
-``signatures`` has a row for each different signature, which searches read: the nodes of its values
-in preorder, as columns of lists, for ``inputs`` and ``results``::
+``signatures`` has a row for each different signature, which searches read: its ``id``, whether it
+is ``untold`` because it is from the bytecode or the calling convention, its text ``signature``, the
+numbers of nodes ``inputs_count`` and ``results_count``, and the nodes of the values in preorder,
+``inputs`` and ``results``::
 
-    id               uuid
-    untold           bool: whether it is from the bytecode or the calling convention
-    signature        text
-    inputs           list of struct, as in functions
-    inputs_count     int32: the number of nodes
-    inputs_kind      list of text
-    inputs_dtype     list of text, null where there is none
-    inputs_rank      list of int8: -1 for an unknown rank, null where there is no shape
-    inputs_dims      list of list of int64: -1 for a dynamic dim, null where the rank is not known
-    inputs_depth     list of int16
-    inputs_end       list of int32: the index, from 1 on, after the last node inside
+    kind         text
+    dtype        text, null where there is none
+    rank         int8: -1 for an unknown one, null where there is no shape
+    dims         list of int64: -1 for a dynamic dim, null where the rank is not known
+    depth        int16
+    end          int32: the index, from 1 on, after the last node inside
+    name         text, null where there is none; name_bytes instead, where it is not UTF-8
+    ref          text, of a reference; ref_bytes instead, where it is not UTF-8
 
 ``catalog`` has the version of the tables and, under the key ``path``, what was given to
 `Catalog.update`.
@@ -74,20 +73,17 @@ _OF_SIGNATURE = {
     "signature": ("VARCHAR", "any_value(signature)"),
 }
 _OF_SIDES = {
-    "count": ("INTEGER", "len({0})"),
-    "kind": ("VARCHAR[]", "list_transform({0}, lambda n: n.kind)"),
-    "dtype": ("VARCHAR[]", "list_transform({0}, lambda n: n.dtype)"),
-    "rank": (
-        "TINYINT[]",
-        "list_transform({0}, lambda n: CASE WHEN n.shape IS NOT NULL THEN len(n.shape)"
-        " WHEN n.kind IN ('buffer', 'ref_array') THEN -1 END)",
+    "{0}_count": ("INTEGER", "len({0})"),
+    "{0}": (
+        "STRUCT(kind VARCHAR, dtype VARCHAR, rank TINYINT, dims BIGINT[], depth SMALLINT,"
+        ' "end" INTEGER, name VARCHAR, name_bytes BLOB, ref VARCHAR, ref_bytes BLOB)[]',
+        "list_transform({0}, lambda n, i: {{kind: n.kind, dtype: n.dtype,"
+        " rank: CASE WHEN n.shape IS NOT NULL THEN len(n.shape)"
+        " WHEN n.kind IN ('buffer', 'ref_array') THEN -1 END,"
+        " dims: list_transform(n.shape, lambda d: coalesce(d, -1)),"
+        ' depth: n.depth, "end": {0}_end[i], name: n.name, name_bytes: n.name_bytes,'
+        " ref: n.ref, ref_bytes: n.ref_bytes}})",
     ),
-    "dims": (
-        "BIGINT[][]",
-        "list_transform({0}, lambda n: list_transform(n.shape, lambda d: coalesce(d, -1)))",
-    ),
-    "depth": ("SMALLINT[]", "list_transform({0}, lambda n: n.depth)"),
-    "end": ("INTEGER[]", "CASE WHEN {0} IS NOT NULL THEN {0}_end END"),
 }
 _SIDES = ("inputs", "results")
 
@@ -96,8 +92,7 @@ def create(connection: DuckDBPyConnection) -> None:
     """Create the tables, empty."""
     signatures = {name: type for name, (type, _) in _OF_SIGNATURE.items()}
     for side in _SIDES:
-        signatures[side] = _NODES
-        signatures |= {f"{side}_{part}": type for part, (type, _) in _OF_SIDES.items()}
+        signatures |= {name.format(side): type for name, (type, _) in _OF_SIDES.items()}
     columns = FILE_COLUMNS, _FROM_SCAN | _ADDED, signatures
     for table, types in zip(TABLES, columns, strict=True):
         fields = ", ".join(f'"{name}" {type}' for name, type in types.items())
@@ -141,7 +136,6 @@ def add_functions(
     )
     made = [expression for _, expression in _OF_SIGNATURE.values()]
     for side in _SIDES:
-        made.append(f"any_value({side}) AS given_{side}")
         made += [f"any_value({expression.format(side)})" for _, expression in _OF_SIDES.values()]
     connection.execute(
         f"INSERT INTO signatures SELECT {', '.join(made)} FROM scanned"
@@ -156,7 +150,7 @@ def settle(connection: DuckDBPyConnection) -> None:
     connection.execute(
         "CREATE OR REPLACE TABLE signatures AS SELECT * FROM signatures"
         " WHERE id IN (SELECT signature_id FROM functions)"
-        " ORDER BY inputs_count, results_count, inputs_dtype[1], signature"
+        " ORDER BY inputs_count, results_count, inputs[1].dtype, signature"
     )
 
 

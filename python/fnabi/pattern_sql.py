@@ -1,14 +1,14 @@
 """Compile a pattern of signatures to SQL over the signatures of a catalog.
 
-The nodes of the values of each side are columns of lists in preorder, see `fnabi.catalog_table`.
-A value of a pattern becomes conditions on the node at its index, which is a constant unless a star
-precedes it. Where the extent of a star is not known from the number of nodes or dims, the rest of
-the pattern is evaluated for each possible extent, and the best one counts.
+The nodes of the values of each side are a list in preorder, see `fnabi.catalog_table`. A value of a
+pattern becomes conditions on the node at its index, which is a constant unless a star precedes it.
+Where the extent of a star is not known from the number of nodes or dims, the rest of the pattern is
+evaluated for each node or dim that may follow the star, and the best one counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
 from fnabi.pattern import (
@@ -62,10 +62,11 @@ def literal(text: str) -> str:
 
 
 class _At(NamedTuple):
-    """An index: an SQL expression, or nothing, and a constant."""
+    """An index: an SQL expression, or nothing, and a constant; `element` is what it selects."""
 
     base: str
     offset: int
+    element: str = ""
 
     def plus(self, number: int) -> _At:
         return _At(self.base, self.offset + number)
@@ -84,11 +85,22 @@ class _Compiler:
         self._extents = 0
 
     def compile(self, pattern: Pattern) -> Compiled:
-        def results() -> str:
-            return self._side(pattern.results, "results", self._finish)
+        if set(_variables(pattern.inputs)) & set(_variables(pattern.results)):
 
-        differences = self._side(pattern.inputs, "inputs", results)
+            def results() -> str:
+                return self._side(pattern.results, "results", self._finish)
+
+            differences = self._side(pattern.inputs, "inputs", results)
+            return Compiled(_all(self._conditions), differences)
+        # The sides can be matched one by one, which is faster.
+        inputs = self._side(pattern.inputs, "inputs", self._finish)
+        self._differences, self._variables = [], {}
+        differences = f"{inputs} + {self._side(pattern.results, 'results', self._finish)}"
         return Compiled(_all(self._conditions), differences)
+
+    def _node(self, at: _At, side: _Side) -> str:
+        """Return the node at an index."""
+        return at.element or f"{side}[{at}]"
 
     def _side(self, values: tuple[Value | Star, ...], side: _Side, rest: _Rest) -> str:
         end = _At(f"{side}_count", 1)
@@ -138,30 +150,34 @@ class _Compiler:
         size = _size(others)
         if size is not None:
             start = end.plus(-size)
-            self._conditions += [f"{start} >= {at}", f"{side}_depth[{start}] = {depth}"]
+            self._conditions += [f"{start} >= {at}", f"{side}[{start}].depth = {depth}"]
             return self._values(others, start, end, depth, side, rest)
 
         def body(extent: _At) -> str:
-            self._conditions.append(f"{side}_depth[{extent}] = {depth}")
+            self._conditions.append(f"{self._node(extent, side)}.depth = {depth}")
+            if str(at) != "1":
+                self._conditions.append(f"{extent} >= {at}")
+            if depth:
+                self._conditions.append(f"{extent} < {end}")
             return self._values(others, extent, end, depth, side, rest)
 
-        return self._search(f"range({at}, {end})", body)
+        return self._search(side, body)
 
     def _search(self, candidates: str, body: Callable[[_At], str]) -> str:
-        """Return the least of the differences over all candidates for the extent of a star."""
+        """Return the least of the differences over all indexes that may follow a star."""
         outer, self._conditions = self._conditions, []
         self._extents += 1
-        name = f"i{self._extents}"
-        inner = body(_At(name, 0))
+        name, element = f"i{self._extents}", f"n{self._extents}"
+        inner = body(_At(name, 0, element))
         inner = f"CASE WHEN {_all(self._conditions)} THEN {inner} END"
         self._conditions = outer
-        return f"list_min(list_transform({candidates}, lambda {name}: {inner}))"
+        return f"list_min(list_transform({candidates}, lambda {element}, {name}: {inner}))"
 
     def _value(
         self, value: Value, at: _At, depth: int, side: _Side, rest: Callable[[_At], str]
     ) -> str:
         if value.name is not None:
-            self._conditions.append(f"{side}[{at}].name = {literal(value.name)}")
+            self._conditions.append(f"{self._node(at, side)}.name = {literal(value.name)}")
         return self._type(value.type, at, depth, side, rest)
 
     def _type(
@@ -169,9 +185,9 @@ class _Compiler:
     ) -> str:
         after = at.plus(1)
         if isinstance(type, AnyType):
-            self._conditions.append(f"{side}_kind[{at}] IS NOT NULL")
-            return rest(_At(f"{side}_end[{at}]", 0))
-        self._conditions.append(f"{side}_kind[{at}] = '{_kind(type)}'")
+            self._conditions.append(f"{self._node(at, side)}.kind IS NOT NULL")
+            return rest(_At(f"{self._node(at, side)}.end", 0))
+        self._conditions.append(f"{self._node(at, side)}.kind = '{_kind(type)}'")
         match type:
             case ScalarOf(dtype):
                 self._dtype(dtype, at, side)
@@ -187,14 +203,14 @@ class _Compiler:
                     dims, at, side, lambda: self._type(element, after, depth + 1, side, rest)
                 )
             case Structure(_, values):
-                end = _At(f"{side}_end[{at}]", 0)
+                end = _At(f"{self._node(at, side)}.end", 0)
                 size = _size(values)
                 next = end if size is None else after.plus(size)
                 return self._values(values, after, end, depth + 1, side, lambda: rest(next))
         return rest(after)
 
     def _dtype(self, dtype: DType | Class, at: _At, side: _Side) -> None:
-        column = f"{side}_dtype[{at}]"
+        column = f"{self._node(at, side)}.dtype"
         if isinstance(dtype, str):
             if dtype != "any":
                 self._conditions.append(_CLASSES[dtype].format(column))
@@ -209,7 +225,7 @@ class _Compiler:
     def _ref(self, type: RefTo, at: _At, side: _Side) -> None:
         if type.whatever:
             return
-        node = f"{side}[{at}]"
+        node = self._node(at, side)
         none = f"({node}.ref IS NULL AND {node}.ref_bytes IS NULL)"
         if type.name is None:
             if side == "inputs":
@@ -230,20 +246,21 @@ class _Compiler:
         stars = sum(isinstance(dim, Star) for dim in dims)
         if dims and stars == len(dims):
             return rest()
-        rank, least = f"{side}_rank[{at}]", len(dims) - stars
+        node, least = self._node(at, side), len(dims) - stars
+        rank = f"{node}.rank"
         fits = f"{rank} >= {least}" if stars else f"{rank} = {least}"
         if side == "inputs":
             fits = f"({fits} OR {rank} = -1)"
             self._differences.append(f"({rank} = -1)::INT")
         self._conditions.append(fits)
-        return self._some_dims(dims, _At("", 1), f"{side}_dims[{at}]", rank, side, rest)
+        return self._some_dims(dims, _At("", 1), f"{node}.dims", rank, side, rest)
 
     def _some_dims(
         self, dims: tuple[Dim, ...], at: _At, shape: str, rank: str, side: _Side, rest: _Rest
     ) -> str:
         """Match dims with those of a shape from `at` on; with none if the rank is unknown."""
         while dims and not isinstance(dims[0], Star):
-            self._dim(dims[0], f"{shape}[{at}]", side)
+            self._dim(dims[0], at.element or f"{shape}[{at}]", side)
             at, dims = at.plus(1), dims[1:]
         while dims and isinstance(dims[0], Star):
             dims = dims[1:]
@@ -253,12 +270,15 @@ class _Compiler:
         last = _At(rank, 1 - size)
         if size == len(dims):
             return self._some_dims(dims, last, shape, rank, side, rest)
-        candidates = f"range({at}, {last.plus(1)})"
-        if side == "inputs":
-            candidates = f"CASE WHEN {rank} = -1 THEN [0] ELSE {candidates} END"
-        return self._search(
-            candidates, lambda extent: self._some_dims(dims, extent, shape, rank, side, rest)
-        )
+
+        def body(extent: _At) -> str:
+            fits = f"{extent} BETWEEN {at} AND {last}"
+            self._conditions.append(f"({fits} OR {rank} = -1)" if side == "inputs" else fits)
+            return self._some_dims(dims, extent, shape, rank, side, rest)
+
+        # Of an unknown rank there is one candidate, whose dims are null.
+        candidates = f"coalesce({shape}, [NULL])" if side == "inputs" else shape
+        return self._search(candidates, body)
 
     def _dim(self, dim: Dim, column: str, side: _Side) -> None:
         """Add the conditions of a dim; `column` is null where the rank is unknown."""
@@ -298,6 +318,24 @@ class _Compiler:
             f"least(CASE WHEN {static} THEN {static_cost} END,"
             f" CASE WHEN {dynamic} THEN {dynamic_cost} END)"
         )
+
+
+def _variables(part: object) -> Iterator[str]:
+    """Yield the variables in a part of a pattern."""
+    match part:
+        case Variable(name):
+            yield name
+        case tuple():
+            for each in part:
+                yield from _variables(each)
+        case Value(inner) | ListOf(inner):
+            yield from _variables(inner)
+        case ArrayOf(inner, dims):
+            yield from _variables((inner, dims))
+        case BufferOf(_, dims):
+            yield from _variables(dims)
+        case Structure(_, values):
+            yield from _variables(values)
 
 
 _CLASSES = {

@@ -58,8 +58,8 @@ def run_catalogs(arguments: argparse.Namespace, status: dict[FileVerdict, int]) 
 
 def _show(screen: Screen, causes: list[Cause], found: list[FileComparison]) -> None:
     for cause in causes:
-        severity, _, rest = str(cause).partition("  ")
-        screen.write((severity, _MEANINGS[cause.severity]), "  ", rest.lstrip(), hang=10)
+        shown = str(cause)
+        screen.write((shown[:10], _MEANINGS[cause.severity]), shown[10:], hang=10)
         for each in cause.occurrences[:_SHOWN]:
             screen.write("          ", one_line(str(each)), hang=14)
         more = len(cause.occurrences) - _SHOWN
