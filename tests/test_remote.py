@@ -290,6 +290,11 @@ def test_large_metadata_is_read_one_by_one(http: Server, monkeypatch: pytest.Mon
     assert renamed(vmfb.scan(f"{http.url}/**/*.vmfb").rows(), http.url) == local
 
 
+def test_the_module_of_the_tests_in_c() -> None:
+    outside = with_data_outside((DATA / "needs" / "params_vmvx.vmfb").read_bytes())
+    assert (DATA / "outside" / "params_vmvx.vmfb").read_bytes() == outside
+
+
 def test_names_of_parameters_outside_the_flatbuffer(http: Server) -> None:
     """Keys of many parameters are too large for the FlatBuffer."""
     for file in NEEDS:

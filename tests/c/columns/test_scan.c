@@ -153,38 +153,48 @@ static void test_unread(void) {
   check_export(scan);
 }
 
+/* Reads a file into memory of just its size. */
+static char* read_whole(const char* path, size_t* size) {
+  static char bytes[1 << 16];
+  FILE* file = fopen(path, "rb");
+  CHECK(file != NULL);
+  *size = fread(bytes, 1, sizeof bytes, file);
+  fclose(file);
+  CHECK(*size < sizeof bytes);
+  return exact(bytes, *size);
+}
+
+static int64_t scan_path(fnabi_scan* scan, const char* path,
+                         fnabi_error* error) {
+  int32_t failed;
+  uint8_t message[64] = {0x91, 0xC4, (uint8_t)strlen(path)};
+  memcpy(message + 3, path, message[2]);
+  return fnabi_scan_files(scan, message, 3u + message[2], 0, 99, false, &failed,
+                          error);
+}
+
 /* A module in memory has the rows of its file, also when the data end after the
- * FlatBuffer. Segments that it lacks are asked for once. */
+ * FlatBuffer. */
 static void test_data(void) {
   fnabi_error error;
-  int32_t failed;
   uint8_t out[256];
   static const uint8_t none[] = {0x90}, wrong[] = {0x91, 0x92, 0xA0};
   static const char* const paths[] = {"../tests/data/needs/params_vmvx.vmfb",
                                       "../tests/data/vmfb/scalars.vmfb"};
   for (size_t i = 0; i < 2; i++) {
-    size_t size, path_size = strlen(paths[i]);
-    FILE* opened = fopen(paths[i], "rb");
-    CHECK(opened != NULL);
-    static char whole[1 << 16];
-    size = fread(whole, 1, sizeof whole, opened);
-    fclose(opened);
-    CHECK(size < sizeof whole);
-    char* data = exact(whole, size);
-    uint8_t message[64] = {0x91, 0xC4, (uint8_t)path_size};
-    memcpy(message + 3, paths[i], path_size);
+    size_t size;
+    char* data = read_whole(paths[i], &size);
+    size_t extent = (size_t)fnabi_vmfb_extent(data, size);
+    char* part = exact(data, extent);
     fnabi_scan *file = fnabi_scan_new(), *memory = fnabi_scan_new();
-    CHECK(fnabi_scan_files(file, message, 3 + path_size, 0, 99, false, &failed,
-                           &error) == 1);
-    for (int cut = 0; cut < 2; cut++) {
-      size_t known = cut ? (size_t)fnabi_vmfb_extent(data, size) : size;
-      for (int given = 0; given < 2; given++) {
-        CHECK(fnabi_scan_data(memory, paths[i], path_size, data, known,
-                              given ? none : NULL, given ? 1u : 0u, false, out,
-                              sizeof out, &error) == 0);
-      }
-    }
-    CHECK(fnabi_scan_rows(memory) == 4 * fnabi_scan_rows(file));
+    CHECK(scan_path(file, paths[i], &error) == 1);
+    for (int given = 0; given < 2; given++)
+      CHECK(fnabi_scan_data(memory, TEXT("m"), part, extent,
+                            given ? none : NULL, given ? 1u : 0u, false, out,
+                            sizeof out, &error) == 0);
+    CHECK(fnabi_scan_data(memory, TEXT("m"), data, size, NULL, 0, false, out,
+                          sizeof out, &error) == 0);
+    CHECK(fnabi_scan_rows(memory) == 3 * fnabi_scan_rows(file));
     CHECK(fnabi_scan_bad(memory) == 0);
     CHECK(fnabi_vmfb_needs_with(data, size, wrong, sizeof wrong, out, 0,
                                 &error) == -1 &&
@@ -195,7 +205,80 @@ static void test_data(void) {
     fnabi_scan_free(file);
     fnabi_scan_free(memory);
     release(data);
+    release(part);
   }
+}
+
+/* Packs the segments that a message of fnabi_scan_data asks for. */
+static size_t pack_segments(const uint8_t* message, size_t size,
+                            const char* file, uint8_t* out, size_t capacity) {
+  fnabi_reader r = {message, size, 0};
+  fnabi_writer w = {out, capacity, 0};
+  size_t count, members;
+  int64_t ordinal, offset, length;
+  CHECK(fnabi_unpack_array(&r, &count) && count > 3);
+  fnabi_pack_array(&w, (uint32_t)count);
+  for (; count > 0; count--) {
+    CHECK(fnabi_unpack_array(&r, &members) && members == 3 &&
+          fnabi_unpack_int(&r, &ordinal) && fnabi_unpack_int(&r, &offset) &&
+          fnabi_unpack_int(&r, &length));
+    fnabi_pack_array(&w, 2);
+    fnabi_pack_int(&w, ordinal);
+    fnabi_pack_text(&w, file + offset, (size_t)length);
+  }
+  CHECK(w.size <= capacity);
+  return w.size;
+}
+
+/* The same for a module whose read-only data are all after the FlatBuffer: a
+ * scan of the file reads the segments that it needs, and one of memory asks for
+ * them. Wherever memory ends, the rows are whole. */
+static void test_outside(void) {
+  static const char path[] = "../tests/data/outside/params_vmvx.vmfb";
+  static uint8_t asked[1 << 10], segments[1 << 14], messages[2][1 << 14];
+  fnabi_error error;
+  size_t size;
+  char* data = read_whole(path, &size);
+  size_t extent = (size_t)fnabi_vmfb_extent(data, size);
+  char* part = exact(data, extent);
+  bool whole = false;
+  for (size_t from = 0; !whole; from++) {
+    allocations = 0;
+    refused_from = from;
+    fnabi_scan *file = fnabi_scan_new(), *memory = fnabi_scan_new();
+    int64_t taken = 0, missing = 0, added = -1;
+    if (file != NULL) taken = scan_path(file, path, &error);
+    if (file != NULL && taken < 0) CHECK(error.code == FNABI_MEMORY);
+    if (memory != NULL)
+      missing = fnabi_scan_data(memory, path, strlen(path), part, extent, NULL,
+                                0, false, asked, sizeof asked, &error);
+    if (missing > 0) {
+      CHECK(fnabi_scan_rows(memory) == 0);
+      CHECK((size_t)missing <= sizeof asked);
+      size_t packed = pack_segments(asked, (size_t)missing, data, segments,
+                                    sizeof segments);
+      added =
+          fnabi_scan_data(memory, path, strlen(path), part, extent, segments,
+                          packed, false, asked, sizeof asked, &error);
+    }
+    refused_from = SIZE_MAX;
+    whole = taken == 1 && added == 0;
+    if (whole) {
+      int64_t sizes[2] = {
+          fnabi_scan_message(file, messages[0], sizeof messages[0]),
+          fnabi_scan_message(memory, messages[1], sizeof messages[1])};
+      CHECK(sizes[0] == sizes[1] && (size_t)sizes[0] <= sizeof messages[0]);
+      CHECK(memcmp(messages[0], messages[1], (size_t)sizes[0]) == 0);
+      bool named = false;
+      for (int64_t i = 0; i + 19 <= sizes[0]; i++)
+        named |= memcmp(messages[0] + i, "model::layer.weight", 19) == 0;
+      CHECK(named);
+    }
+    fnabi_scan_free(file);
+    fnabi_scan_free(memory);
+  }
+  release(data);
+  release(part);
 }
 
 /* Wherever memory ends, rows are whole and nothing leaks. */
@@ -232,6 +315,7 @@ int main(void) {
   test_files();
   test_unread();
   test_data();
+  test_outside();
   test_refused();
   return 0;
 }
