@@ -52,8 +52,7 @@ class Formatter(argparse.HelpFormatter):
         if any(line.startswith(" ") and len(line) > width for line in given):
             # what an example does is below it
             text = re.sub(r"(?m)^(  .*\S)   *(?=\S)", r"\1\n      ", text)
-            text = re.sub(r"(?m)^(  \S+  +)(\S.*)$", partial(self._row, width), text)
-        given = text.splitlines()
+            given = text.splitlines()
         lines: list[str] = []
         for line in given:
             lines += [line] if line.startswith(" ") else self._split_lines(line, width) or [""]
