@@ -15,7 +15,7 @@ import pytest
 
 import catalog_update
 import fnabi
-from fnabi import CallError, CatalogError, FormatError, pattern, vmfb
+from fnabi import CallError, CatalogError, FormatError, catalog_store, pattern, vmfb
 from fnabi.catalog import Updated, search_query
 from fnabi.raw import describe
 from pattern_match import differences
@@ -186,6 +186,20 @@ def test_what_is_no_catalog(tmp_path: Path, content: bytes) -> None:
         with pytest.raises(FormatError, match="not a catalog"):
             work()
     assert file.read_bytes() == content
+
+
+def test_a_fifo_is_no_catalog(tmp_path: Path) -> None:
+    fifo = tmp_path / "c.duckdb"
+    os.mkfifo(fifo)
+    for work in (fnabi.Catalog(fifo).find, lambda: fnabi.Catalog(fifo).update(tmp_path)):
+        with pytest.raises(OSError, match="a FIFO, expected a regular file"):
+            work()
+
+
+def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog_store, "find_spec", lambda name: None)
+    with pytest.raises(CallError, match=r"pip install 'fnabi\[catalog\]'"):
+        fnabi.Catalog(None).update(DATA)
 
 
 def test_a_catalog_of_another_version(path: str, folder: Path) -> None:

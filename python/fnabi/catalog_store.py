@@ -27,10 +27,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from fnabi.catalog_table import VERSION, create
 from fnabi.errors import CallError, CatalogError, FormatError
+from fnabi.files import check_regular
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -46,16 +48,11 @@ _FILES = {table: f"{table}.parquet" for table in _WHOLE} | {
 
 
 def load_duckdb() -> Any:
-    """Import duckdb, which the catalog needs, and check that pyarrow is there."""
-    try:
-        import duckdb
-
-        import_module("pyarrow")
-    except ImportError as problem:
-        raise CallError(
-            f"Catalog: {problem.name} is not installed (pip install 'fnabi[catalog]')"
-        ) from None
-    return duckdb
+    """Import duckdb, and check that pyarrow is there, which only updates import."""
+    for name in ("duckdb", "pyarrow"):
+        if find_spec(name) is None:
+            raise CallError(f"Catalog: {name} is not installed (pip install 'fnabi[catalog]')")
+    return import_module("duckdb")
 
 
 def _connect(path: str = ":memory:") -> DuckDBPyConnection:
@@ -81,6 +78,7 @@ class Store(ABC):
         Raises:
             FileNotFoundError: when there is no catalog.
             FormatError: when it is not a catalog.
+            OSError: when it is not a regular file.
             CatalogError: when another program is writing it.
 
         """
@@ -215,6 +213,7 @@ class FileStore(Store):
         """Return a connection that reads the catalog."""
         if not self.exists():
             raise self._missing()
+        check_regular(self._file)
         connection = _connect()
         quoted = self._file.replace("'", "''")
         duckdb = load_duckdb()
