@@ -128,6 +128,33 @@ def test_files_with_errors_are_in_the_catalog(path: str, folder: Path) -> None:
         assert catalog.update().removed == 2
 
 
+@pytest.mark.parametrize("root", ["memory:///fleet", "memory:///fleet/**/*.vmfb"])
+def test_remote_files(root: str, path: str) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    memory = fsspec.filesystem("memory")
+    for module in MODULES[:3]:
+        memory.pipe(f"/fleet/inner/{module.name}", module.read_bytes())
+    try:
+        with fnabi.Catalog(path) as catalog, fnabi.Catalog(None) as other:
+            assert catalog.update(root) == other.update(MODULES[:3])
+            query = "SELECT function, signature FROM functions ORDER BY ALL"
+            assert catalog.sql(query).fetchall() == other.sql(query).fetchall()
+            memory.rm(f"/fleet/inner/{MODULES[0].name}")
+            assert catalog.update().removed == 1
+    finally:
+        memory.rm("/fleet", recursive=True)
+
+
+def test_a_catalog_in_memory(folder: Path) -> None:
+    with fnabi.Catalog(None) as catalog:
+        with pytest.raises(CallError, match="none, and the catalog has none either"):
+            catalog.update()
+        assert catalog.update(folder).added == 3
+        assert catalog.update().unchanged == 3
+        assert catalog.remove(folder / "inner") == 1
+        assert len(catalog.sql("SELECT * FROM files").fetchall()) == 2
+
+
 def test_names_are_absolute(path: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     with fnabi.Catalog(path) as catalog:

@@ -33,6 +33,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from importlib import import_module
 from itertools import islice
@@ -512,7 +513,12 @@ def _below(roots: list[str]) -> Callable[[str], bool]:
     """Return whether a file is one of some paths, or below one of them."""
     exact = {shown_text(root) for root in roots}
     folders = tuple(f"{root.rstrip('/')}/" for root in exact)
-    return lambda file: file in exact or file.startswith(folders)
+    globs = [root for root in exact if "://" in root and set(root) & set("*?[")]
+    return lambda file: (
+        file in exact
+        or file.startswith(folders)
+        or any(fnmatchcase(file, pattern) for pattern in globs)
+    )
 
 
 def _delete(connection: DuckDBPyConnection, files: list[str]) -> None:

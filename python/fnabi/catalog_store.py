@@ -164,15 +164,17 @@ class MemoryStore(Store):
 
     def open(self) -> DuckDBPyConnection:
         """Return a connection that reads the catalog."""
-        return self.begin().cursor()
+        return self._database().cursor()
 
-    def begin(self) -> DuckDBPyConnection:
-        """Return a connection with a copy of the tables."""
+    def _database(self) -> DuckDBPyConnection:
         if self._connection is None:
             self._connection = _connect()
             create(self._connection)
-        self._connection.execute("BEGIN")
         return self._connection
+
+    def begin(self) -> DuckDBPyConnection:
+        """Return a connection with a copy of the tables."""
+        return self._database().execute("BEGIN")
 
     def commit(self, connection: DuckDBPyConnection, files: Iterable[str]) -> None:
         """Put the tables in the place of the catalog."""
