@@ -1,5 +1,6 @@
 /* bytecode_flow.h - data flow over the functions of a module: what each of them
  * proves of its arguments before it returns, and what it returns. Private.
+ * bytecode_walk.c implements it.
  *
  * A function is analysed after the functions that it calls. A recursive
  * call has an unknown result. Paths that end in `fail` do not count. Nothing is

@@ -2,10 +2,9 @@
  *
  * Paths join at the start of blocks. Blocks are analysed in order until no state
  * changes. This terminates because joins only remove knowledge. */
-#include "module/bytecode_flow.h"
+#include "module/bytecode_walk.h"
 
 #include "base/error.h"
-#include "module/bytecode_walk.h"
 
 /* Functions may share bytecode, so the bytes analysed in all are limited to
  * this multiple of the code. */
