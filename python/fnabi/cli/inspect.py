@@ -41,8 +41,8 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "file",
         metavar="FILE",
-        help="a .vmfb module or a shared library; - for standard input. No code of it runs, except"
-        " with --metadata or --run",
+        help="a .vmfb module, its URL (s3://, https://, ...), or a shared library; - for standard"
+        " input. No code of it runs, except with --metadata or --run",
     )
     verb.add_argument("--function", metavar="NAME", help="show one function in detail")
     for section, what in (

@@ -24,7 +24,8 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         "paths",
         metavar="DIRECTORY",
         nargs="+",
-        help="a directory, which is searched for *.vmfb with its subdirectories, or one such file",
+        help="a directory, which is searched for *.vmfb with its subdirectories, one such file, or"
+        " a URL such as s3://bucket/**/*.vmfb",
     )
     add_output(verb, "write a table with one row for each function")
     add_lenient(verb)

@@ -29,7 +29,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         "files",
         metavar="FILE",
         nargs="+",
-        help=".vmfb modules, or folders that are searched for them; - for standard input",
+        help=".vmfb modules, their URLs, or folders to search for them; - for standard input",
     )
     add_against(verb)
     add_lenient(verb)
