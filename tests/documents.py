@@ -118,6 +118,7 @@ def run(document: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
     require(text)
     shutil.copytree(ROOT / "examples", folder / "examples")
     monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(str(folder))  # as in an interactive session
     names: dict[str, Any] = {"__name__": "__main__"}
     done = 0
     for block in blocks(text):
