@@ -169,8 +169,12 @@ class _Compiler:
         self._extents += 1
         name, element = f"i{self._extents}", f"n{self._extents}"
         inner = body(_At(name, 0, element))
-        inner = f"CASE WHEN {_all(self._conditions)} THEN {inner} END"
+        fits = _all(self._conditions)
         self._conditions = outer
+        if inner == "0":  # one match is as good as another, and a test is faster
+            fit = f"list_transform({candidates}, lambda {element}, {name}: {fits})"
+            return f"CASE WHEN list_contains({fit}, true) THEN 0 END"
+        inner = f"CASE WHEN {fits} THEN {inner} END"
         return f"list_min(list_transform({candidates}, lambda {element}, {name}: {inner}))"
 
     def _value(
