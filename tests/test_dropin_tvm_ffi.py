@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 import fnabi
+from apart import run_apart
 from fnabi import _call
 
 theirs = pytest.importorskip("tvm_ffi", reason="tvm_ffi is not installed")
@@ -543,6 +544,19 @@ def fails():
         ours.testing.test_raise_error("ValueError", "text")
 
 
+def test_without_libtvm_ffi():
+    program = """
+    import sys
+    sys.modules["tvm_ffi"] = None
+    try:
+        import fnabi.dropin.tvm_ffi
+    except ImportError as problem:
+        print(problem)
+    """
+    assert "pip install apache-tvm-ffi" in run_apart(program)
+
+
+@pytest.mark.unsanitized("it starts the interpreter without the library of the sanitizer")
 def test_compiled_by_the_original(monkeypatch):
     with pytest.raises(RuntimeError, match="cannot compile it"):
         ours.cpp.build("nothing", sources=[])
@@ -596,6 +610,7 @@ def test_every_file_of_the_original_is_in_the_table(original_tests):
     )
 
 
+@pytest.mark.unsanitized("it starts the interpreter without the library of the sanitizer")
 def test_the_original_tests(original_tests, tmp_path):
     """Each test in scope passes, or is in the table of differences."""
     outcomes_file = tmp_path / "outcomes.json"

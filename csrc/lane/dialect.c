@@ -122,15 +122,14 @@ static PyObject* dialect_new(PyTypeObject* type, PyObject* args,
     lane_call_error("Dialect: expected no arguments");
     return NULL;
   }
+  /* Values of any thread refer to a dialect: none is ever freed. */
+  static PyObject* all;
+  if (all == NULL && (all = PyList_New(0)) == NULL) return NULL;
   lane_dialect* self = (lane_dialect*)PyType_GenericAlloc(type, 0);
   if (self == NULL) return NULL;
   self->parts = PyDict_New();
-  if (self->parts == NULL) {
-    Py_DECREF(self);
-    return NULL;
-  }
-  Py_INCREF((
-      PyObject*)self); /* values of any thread refer to it: it is never freed */
+  if (self->parts == NULL || PyList_Append(all, (PyObject*)self) < 0)
+    Py_CLEAR(self);
   return (PyObject*)self;
 }
 

@@ -85,12 +85,10 @@ static PyObject* move_function(PyObject* module, PyObject* args) {
 static PyObject* function_class(PyObject* module, PyObject* arg) {
   (void)module;
   const char* name = PyUnicode_AsUTF8AndSize(arg, NULL);
-  char* kept = name ? PyMem_Malloc(strlen(name) + 1) : NULL; /* by the class */
-  if (kept == NULL) return name ? PyErr_NoMemory() : NULL;
-  memcpy(kept, name, strlen(name) + 1);
+  if (name == NULL) return NULL;
   PyType_Slot slots[] = {{Py_tp_new, empty_function}, {0}};
   PyType_Spec spec = {
-      kept, sizeof(lane_function), 0,
+      name, sizeof(lane_function), 0,
       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_VECTORCALL,
       slots};
   PyObject* bases = PyTuple_Pack(1, lane.function);

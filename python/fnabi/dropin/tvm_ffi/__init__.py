@@ -21,9 +21,12 @@ from typing import Any
 
 from fnabi.dropin.tvm_ffi import libinfo
 
-LIB = ctypes.CDLL(libinfo.find_libtvm_ffi(), ctypes.RTLD_GLOBAL)
+try:
+    LIB = ctypes.CDLL(libinfo.find_libtvm_ffi(), ctypes.RTLD_GLOBAL)
+except RuntimeError as problem:
+    raise ImportError(f"{__name__}: {problem}") from None
 
-from fnabi.dropin.tvm_ffi import (  # noqa: E402
+from fnabi.dropin.tvm_ffi import (
     access_path,
     core,
     dataclasses,
@@ -31,15 +34,15 @@ from fnabi.dropin.tvm_ffi import (  # noqa: E402
     serialization,
     structural,
 )
-from fnabi.dropin.tvm_ffi._advice import lacking  # noqa: E402
-from fnabi.dropin.tvm_ffi._convert import convert, convert_func  # noqa: E402
-from fnabi.dropin.tvm_ffi._tensor import Tensor, from_dlpack  # noqa: E402
-from fnabi.dropin.tvm_ffi._values import Device, DLDeviceType, Shape, device, dtype  # noqa: E402
-from fnabi.dropin.tvm_ffi.container import Array, Dict, List, Map  # noqa: E402
-from fnabi.dropin.tvm_ffi.core import CAny, Function, Object, ObjectConvertible  # noqa: E402
-from fnabi.dropin.tvm_ffi.error import register_error  # noqa: E402
-from fnabi.dropin.tvm_ffi.module import Module, load_module, system_lib  # noqa: E402
-from fnabi.dropin.tvm_ffi.registry import (  # noqa: E402
+from fnabi.dropin.tvm_ffi._advice import lacking
+from fnabi.dropin.tvm_ffi._convert import convert, convert_func
+from fnabi.dropin.tvm_ffi._tensor import Tensor, from_dlpack
+from fnabi.dropin.tvm_ffi._values import Device, DLDeviceType, Shape, device, dtype
+from fnabi.dropin.tvm_ffi.container import Array, Dict, List, Map
+from fnabi.dropin.tvm_ffi.core import CAny, Function, Object, ObjectConvertible
+from fnabi.dropin.tvm_ffi.error import register_error
+from fnabi.dropin.tvm_ffi.module import Module, load_module, system_lib
+from fnabi.dropin.tvm_ffi.registry import (
     get_global_func,
     get_global_func_metadata,
     init_ffi_api,
@@ -47,13 +50,13 @@ from fnabi.dropin.tvm_ffi.registry import (  # noqa: E402
     register_object,
     remove_global_func,
 )
-from fnabi.dropin.tvm_ffi.stream import (  # noqa: E402
+from fnabi.dropin.tvm_ffi.stream import (
     StreamContext,
     get_raw_stream,
     use_raw_stream,
     use_torch_stream,
 )
-from fnabi.dropin.tvm_ffi.structural import (  # noqa: E402
+from fnabi.dropin.tvm_ffi.structural import (
     StructuralKey,
     get_first_structural_mismatch,
     structural_equal,
