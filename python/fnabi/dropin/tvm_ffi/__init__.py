@@ -57,10 +57,21 @@ from fnabi.dropin.tvm_ffi.stream import (
     use_torch_stream,
 )
 from fnabi.dropin.tvm_ffi.structural import (
+    DefRegionKind,
+    InplaceMode,
     StructuralKey,
+    StructuralMutator,
+    StructuralVisitor,
+    VisitInterrupt,
+    WalkOrder,
+    WalkResult,
     get_first_structural_mismatch,
     structural_equal,
     structural_hash,
+    structural_map,
+    structural_mutate,
+    structural_visit,
+    structural_walk,
 )
 
 __all__ = [
@@ -68,9 +79,11 @@ __all__ = [
     "Array",
     "CAny",
     "DLDeviceType",
+    "DefRegionKind",
     "Device",
     "Dict",
     "Function",
+    "InplaceMode",
     "List",
     "Map",
     "Module",
@@ -79,7 +92,12 @@ __all__ = [
     "Shape",
     "StreamContext",
     "StructuralKey",
+    "StructuralMutator",
+    "StructuralVisitor",
     "Tensor",
+    "VisitInterrupt",
+    "WalkOrder",
+    "WalkResult",
     "access_path",
     "convert",
     "convert_func",
@@ -104,6 +122,10 @@ __all__ = [
     "structural",
     "structural_equal",
     "structural_hash",
+    "structural_map",
+    "structural_mutate",
+    "structural_visit",
+    "structural_walk",
     "system_lib",
     "use_raw_stream",
     "use_torch_stream",
@@ -126,26 +148,9 @@ float6_e3m2fn = dtype("float6_e3m2fn")
 float4_e2m1fn = dtype("float4_e2m1fn")
 float4_e2m1fnx2 = dtype("float4_e2m1fnx2")
 
-_WALKS = "the package tvm_ffi walks through objects; `type(obj).fields` has the fields of one"
 _missing = lacking(
     __name__,
-    dict.fromkeys(
-        (
-            "DefRegionKind",
-            "InplaceMode",
-            "StructuralMutator",
-            "StructuralVisitor",
-            "VisitInterrupt",
-            "WalkOrder",
-            "WalkResult",
-            "structural_map",
-            "structural_mutate",
-            "structural_visit",
-            "structural_walk",
-        ),
-        _WALKS,
-    )
-    | {
+    {
         "method": "types are defined in C++; a class derived from a registered one has methods",
         "testing": "import fnabi.dropin.tvm_ffi.testing",
     },
