@@ -34,7 +34,12 @@ ABSENT = 'import sys; sys.modules["tvm_ffi"] = None\n'
 """Python finds no package tvm_ffi then."""
 
 
-BOTH_WAYS = """
+NO_TORCH = 'import sys; sys.modules["torch"] = None\n'
+"""tvm_ffi would import it, which takes longer than all the rest."""
+
+BOTH_WAYS = (
+    NO_TORCH
+    + """
 def check(lib, name):
     # one slot for errors: what one side raises, the other catches
     import fnabi, pytest, tvm_ffi
@@ -61,6 +66,7 @@ def check(lib, name):
     assert lib.by_variable(lambda x: x + 1, 4) == 5
     assert lib.left_alone()
 """
+)
 
 
 @cache
@@ -457,7 +463,8 @@ def test_the_runtime_is_loaded_by_another_thread_meanwhile() -> None:
     """Errors keep their thread while libtvm_ffi appears."""
     tvm_ffi_folder()
     absent(
-        """
+        NO_TORCH
+        + """
 import fnabi, threading
 lib = fnabi.load_module(sys.argv[1])
 stop, wrong = threading.Event(), []
@@ -593,7 +600,9 @@ one(f"{folder}/c.so", "c")
 tvm.compile(Others, target="llvm").export_library(f"{folder}/others.so")
 """
 
-CHECKED = """
+CHECKED = (
+    NO_TORCH
+    + """
 import fnabi, pytest, numpy as np
 
 def check_kernels(folder):
@@ -622,6 +631,7 @@ def check_kernels(folder):
 
 seen = []
 """
+)
 
 
 @pytest.fixture(scope="session")
