@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -13,6 +14,7 @@ import pytest
 from installed import main
 
 ROOT = Path(__file__).parents[1]
+CSRC = ROOT / "csrc"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
@@ -45,3 +47,42 @@ def test_without_a_compiler_the_build_says_so_in_one_line(tmp_path: Path) -> Non
     assert line == (
         "error: building fnabi needs a C compiler: /nonexistent/cc was not found; set CC"
     )
+
+
+# ---------------------------------------------------------------------------- C
+
+BUILTIN = re.compile(
+    r"\b(__builtin_\w+|__attribute__|__atomic_\w+|__asm__|_Thread_local|__declspec|_Interlocked\w+"
+    r"|__BYTE_ORDER__|_MSC_VER)\b|<stdatomic.h>|<intrin.h>"
+)
+SYSTEM = re.compile(
+    r"<(dlfcn|fcntl|io|link|pthread|sched|sys/\w+|unistd|windows)\.h>",
+)
+OWN_SYSTEM = {"base/file.c", "base/vector.c", "lane/loader.c", "lane/threads.c", "lane/threads.h"}
+"""The files that use what not every system has."""
+
+
+def code_of(path: Path) -> str:
+    """Return a C file without comments and pragmas."""
+    text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return re.sub(r"^#pragma(.*\\\n)*.*$", "", text, flags=re.MULTILINE)
+
+
+def c_files() -> dict[str, Path]:
+    found = (path for path in CSRC.glob("*/**/*.[ch]") if "out" not in path.parts)
+    return {path.relative_to(CSRC).as_posix(): path for path in found}
+
+
+@pytest.mark.parametrize("name", sorted(c_files().keys() - {"base/platform.h"}))
+def test_only_one_header_names_builtins(name: str) -> None:
+    assert BUILTIN.findall(code_of(c_files()[name])) == []
+
+
+def test_builtins_are_found() -> None:
+    platform = code_of(CSRC / "base" / "platform.h")
+    assert {"__builtin_ctzll", "__attribute__", "_MSC_VER"} <= set(BUILTIN.findall(platform))
+
+
+def test_which_files_use_the_system() -> None:
+    using = {name for name, path in c_files().items() if SYSTEM.search(code_of(path))}
+    assert using == OWN_SYSTEM

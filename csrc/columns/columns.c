@@ -63,7 +63,7 @@ fnabi_columns* fnabi_columns_new(int32_t abi, int32_t decoder) {
   if (abi < 0 || abi >= FNABI_ABI_COUNT || decoder < 0) return NULL;
   fnabi_columns* columns = calloc(1, sizeof *columns);
   if (columns == NULL) return NULL;
-  atomic_init(&columns->owners, 1);
+  columns->owners = 1;
   columns->abi = abi;
   columns->decoder = (fnabi_decoder)decoder;
   bool good = true;
@@ -81,8 +81,7 @@ fnabi_columns* fnabi_columns_new(int32_t abi, int32_t decoder) {
 
 void fnabi_columns_free(fnabi_columns* columns) {
   if (columns == NULL) return;
-  if (atomic_fetch_sub_explicit(&columns->owners, 1, memory_order_acq_rel) != 1)
-    return;
+  if (fnabi_atomic_subtract(&columns->owners, 1, ACQ_REL) != 1) return;
   for (int i = 0; i < FNABI_COLUMN_COUNT; i++) free(columns->vectors[i].data);
   fnabi_dtype_table_free(&columns->dtypes);
   free(columns->scratch.data);

@@ -3,15 +3,14 @@
 #ifndef FNABI_COLUMNS_H
 #define FNABI_COLUMNS_H
 
-#include <stdatomic.h>
-
 #include "base/message.h"
+#include "base/platform.h"
 #include "base/text.h"
 #include "base/vector.h"
 #include "columns/dtypes.h"
 
 struct fnabi_columns {
-  atomic_size_t owners;
+  size_t owners; /* atomic */
   int32_t abi;
   fnabi_decoder decoder;
   size_t rows;
@@ -51,7 +50,7 @@ static inline bool fnabi_columns_keeps(const fnabi_columns* columns) {
 
 /* Adds an owner, who frees the columns once. */
 static inline void fnabi_columns_share(fnabi_columns* columns) {
-  atomic_fetch_add_explicit(&columns->owners, 1, memory_order_relaxed);
+  fnabi_atomic_add(&columns->owners, 1, RELAXED);
 }
 
 /* Finds the index of a row among the rows whose text is kept. If the row is not

@@ -1,12 +1,9 @@
 /* The exports of many modules as rows of one table. */
-#define _POSIX_C_SOURCE 200809L /* what is beside ISO C in <fcntl.h> */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "columns/rows.h"
 #include "columns/scan_table.h"
 #include "module/needs.h"
@@ -16,35 +13,13 @@
 
 enum { HEAD = 1 << 16, KEPT = 1 << 20, SEGMENTS_MOST = 1 << 28 };
 
-/* Opens a regular file; returns its descriptor, or -1 with errno. Opening a FIFO
- * does not wait for its writer, and nothing else is kept open. */
-static int open_regular(const char* path) {
-  struct stat status;
-  int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-  if (file < 0) return -1;
-  int failed = fstat(file, &status) != 0 ? errno
-               : S_ISREG(status.st_mode) ? 0
-               : S_ISDIR(status.st_mode) ? EISDIR
-                                         : ENODEV;
-  if (failed == 0) return file;
-  close(file);
-  errno = failed;
-  return -1;
-}
-
 /* Reads up to `wanted` bytes more; returns 0 or an errno. */
 static int read_more(int file, fnabi_vector* out, size_t wanted, size_t* got) {
   *got = 0;
   if (!fnabi_vector_reserve(out, wanted)) return ENOMEM;
-  while (*got < wanted) {
-    ssize_t part = read(file, out->data + out->size, wanted - *got);
-    if (part < 0 && errno == EINTR) continue;
-    if (part < 0) return errno;
-    if (part == 0) break;
-    out->size += (size_t)part;
-    *got += (size_t)part;
-  }
-  return 0;
+  int failed = fnabi_file_read(file, out->data + out->size, wanted, got);
+  out->size += *got;
+  return failed;
 }
 
 /* Reads the module of a file; returns 0 or an errno. The size in the file's
@@ -75,11 +50,9 @@ static bool read_segments(fnabi_scan* scan, int file) {
   const fnabi_missing* all = (const void*)scan->missing.data;
   fnabi_vector* out = &scan->segments;
   uint8_t header[HEADER] = {0xDD};
-  struct stat status;
   uint32_t count = 0;
   out->size = 0;
-  if (fstat(file, &status) != 0) status.st_size = 0;
-  uint64_t file_size = (uint64_t)status.st_size;
+  uint64_t file_size = fnabi_file_size(file);
   if (!fnabi_vector_append(out, header, ARRAY)) return false;
   for (size_t i = 0; i < scan->missing.size / sizeof *all; i++) {
     fnabi_missing one = all[i];
@@ -94,7 +67,7 @@ static bool read_segments(fnabi_scan* scan, int file) {
     header[6] = 0xC6;
     put_big(header + 7, one.size, 4);
     if (!fnabi_vector_append(out, header, HEADER)) return false;
-    if (lseek(file, (off_t)one.offset, SEEK_SET) < 0) {
+    if (!fnabi_file_seek(file, one.offset)) {
       got = 0;
     } else {
       int failed = read_more(file, out, (size_t)one.size, &got);
@@ -323,7 +296,7 @@ static bool add_file(fnabi_scan* scan, fnabi_text name, bool lenient,
   errno = EINVAL;
   int file = memchr(path->data, 0, name.size) != NULL
                  ? -1
-                 : open_regular((const char*)path->data);
+                 : fnabi_file_open((const char*)path->data);
   *failed = file < 0 ? errno : read_module(file, data);
   outcome found = ADDED;
   if (*failed == 0) {
@@ -331,7 +304,7 @@ static bool add_file(fnabi_scan* scan, fnabi_text name, bool lenient,
         name, {(const char*)data->data, data->size}, {NULL, 0}, file, false};
     found = add_whole_module(scan, &m, lenient);
   }
-  if (file >= 0) close(file);
+  if (file >= 0) fnabi_file_close(file);
   shrink(data);
   return found == ADDED;
 }

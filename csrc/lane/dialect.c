@@ -5,7 +5,7 @@
  * objects. They derive from those of fnabi, so that a value of either can be
  * passed to both. */
 
-LANE_THREAD const lane_dialect* lane_spoken;
+FNABI_FAST_THREAD const lane_dialect* lane_spoken;
 
 enum { CLASS_INDEX_MAX = 1 << 24 };
 

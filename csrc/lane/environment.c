@@ -1,11 +1,6 @@
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* RTLD_DEFAULT */
-#endif
-#include <dlfcn.h>
-#include <pthread.h>
-#include <stdlib.h>
-
 #include "lane/lane.h"
+#include "lane/loader.h"
+#include "lane/threads.h"
 /* after Python.h, which settles what the system headers offer */
 #include "value/tensor.h"
 
@@ -23,9 +18,9 @@ typedef struct environment_functions {
   int (*allocate)(fnabi_dl_tensor* like, void** out);
 } environment_functions;
 
-LANE_THREAD lane_arguments* lane_converting;
-LANE_THREAD const struct fnabi_dl_exchange* lane_exchange;
-LANE_THREAD lane_choice lane_chosen;
+FNABI_FAST_THREAD lane_arguments* lane_converting;
+FNABI_FAST_THREAD const struct fnabi_dl_exchange* lane_exchange;
+FNABI_FAST_THREAD lane_choice lane_chosen;
 
 /* The allocator where no other is set: memory of the CPU. May run on any thread
  * without the GIL. */
@@ -51,14 +46,7 @@ typedef struct stream_table {
     void* stream;
   } of[];
 } stream_table;
-static LANE_THREAD stream_table* streams;
-static pthread_key_t streams_key;
-static pthread_once_t streams_once = PTHREAD_ONCE_INIT;
-static bool streams_freed; /* whether the key exists */
-
-static void make_key(void) {
-  streams_freed = pthread_key_create(&streams_key, free) == 0;
-}
+static FNABI_FAST_THREAD stream_table* streams;
 
 static size_t find_stream(int32_t type, int32_t id) {
   size_t i = 0, count = streams != NULL ? streams->count : 0;
@@ -77,8 +65,7 @@ static bool grow_streams(void) {
   more->count = count;
   more->capacity = capacity;
   streams = more;
-  pthread_once(&streams_once, make_key);
-  if (streams_freed) pthread_setspecific(streams_key, more);
+  lane_thread_owns(more);
   return true;
 }
 
@@ -104,14 +91,14 @@ static void* own_get_stream(int32_t type, int32_t id) {
   return streams != NULL && i < streams->count ? streams->of[i].stream : NULL;
 }
 
-static LANE_THREAD fnabi_dl_allocate* own_allocator;
+static FNABI_FAST_THREAD fnabi_dl_allocate* own_allocator;
 static fnabi_dl_allocate* own_global_allocator = allocate;
 
 static int own_set_allocator(fnabi_dl_allocate* to, int global,
                              fnabi_dl_allocate** old) {
   if (old != NULL) *old = own_allocator;
   if (global)
-    __atomic_store_n(&own_global_allocator, to, __ATOMIC_RELEASE);
+    fnabi_atomic_store(&own_global_allocator, to, RELEASE);
   else
     own_allocator = to;
   return 0;
@@ -120,7 +107,7 @@ static int own_set_allocator(fnabi_dl_allocate* to, int global,
 static fnabi_dl_allocate* own_get_allocator(void) {
   return own_allocator != NULL
              ? own_allocator
-             : __atomic_load_n(&own_global_allocator, __ATOMIC_ACQUIRE);
+             : fnabi_atomic_load(&own_global_allocator, ACQUIRE);
 }
 
 static void raise_text(void* context, const char* kind, const char* message) {
@@ -153,7 +140,7 @@ static const environment_functions* runtime = &own;
 /* Moves the streams of this thread that were set before libtvm_ffi was loaded.
  */
 static const environment_functions* now(void) {
-  const environment_functions* in = __atomic_load_n(&runtime, __ATOMIC_ACQUIRE);
+  const environment_functions* in = fnabi_atomic_load(&runtime, ACQUIRE);
   if (in != &own && streams != NULL)
     while (streams->count != 0) {
       size_t i = --streams->count;
@@ -172,10 +159,10 @@ void lane_environment_find(void* library) {
   void* symbols[COUNT];
   _Static_assert(sizeof symbols == sizeof found, "one pointer for each name");
   for (size_t i = 0; i < COUNT; i++)
-    if ((symbols[i] = dlsym(library, names[i])) == NULL) return;
+    if ((symbols[i] = lane_loader_symbol(library, names[i])) == NULL) return;
   memcpy(&found, symbols, sizeof found);
   if (found.get_allocator() == NULL) found.set_allocator(allocate, 1, NULL);
-  __atomic_store_n(&runtime, &found, __ATOMIC_RELEASE);
+  fnabi_atomic_store(&runtime, &found, RELEASE);
   now();
 }
 

@@ -1,13 +1,5 @@
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* RTLD_DEFAULT, dl_iterate_phdr */
-#endif
-#include <dlfcn.h>
-#include <stdlib.h>
-#ifdef __linux__
-#include <link.h>
-#endif
-
 #include "lane/lane.h"
+#include "lane/loader.h"
 
 /* ------------------------------------------------------- slots of libraries */
 
@@ -39,7 +31,7 @@ bool lane_error_slot_add(void* address) {
   more->slots[count] = slot;
   more->older = table;
   more->count = count + 1;
-  __atomic_store_n(&table, more, __ATOMIC_RELEASE);
+  fnabi_atomic_store(&table, more, RELEASE);
   libraries_have_slots = true;
   return true;
 }
@@ -48,7 +40,7 @@ bool lane_error_slot_add(void* address) {
  * other libraries. The texts are valid until that library fails again. */
 static bool library_error(fnabi_byte_array* kind, fnabi_byte_array* message) {
   bool any = false;
-  slot_table* now = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+  slot_table* now = fnabi_atomic_load(&table, ACQUIRE);
   for (size_t i = 0; now != NULL && i < now->count; i++) {
     slot_error found = {{"", 0}, {"", 0}};
     if (now->slots[i](&found, sizeof found) != 1 || any) continue;
@@ -70,27 +62,10 @@ static struct {
       void** error); /* moves its reference to the caller; NULL if empty */
 } slot;
 
-static _Thread_local fnabi_error_object* own;
+static FNABI_THREAD fnabi_error_object* own;
 static int own_count; /* on all threads; if 0, the slots are not read */
 
-_Thread_local int lane_callbacks;
-
-#ifdef __linux__
-static int read_loads(struct dl_phdr_info* info, size_t size, void* loads) {
-  if (size >= offsetof(struct dl_phdr_info, dlpi_subs))
-    *(unsigned long long*)loads = info->dlpi_adds;
-  return 1; /* the count is the same in every entry */
-}
-#endif
-
-/* Returns how often a library has been loaded, or 0 if unknown. */
-static unsigned long long count_loads(void) {
-  unsigned long long loads = 0;
-#ifdef __linux__
-  dl_iterate_phdr(read_loads, &loads);
-#endif
-  return loads;
-}
+FNABI_THREAD int lane_callbacks;
 
 /* A library asks with TVMFFIEnvCheckSignals whether a signal waits for Python.
  * The runtime passes the question on once it has these three. */
@@ -103,7 +78,7 @@ static void register_signals(void* library) {
       {"PyGILState_Ensure", (void (*)(void))PyGILState_Ensure},
       {"PyGILState_Release", (void (*)(void))PyGILState_Release},
   };
-  void* found = dlsym(library, "TVMFFIEnvRegisterCAPI");
+  void* found = lane_loader_symbol(library, "TVMFFIEnvRegisterCAPI");
   if (found == NULL) return;
   int (*add)(const char* name, void* function);
   memcpy(&add, &found, sizeof add);
@@ -118,13 +93,12 @@ static void register_signals(void* library) {
  * lock of the dynamic linker and the other way round: they all find the same. */
 void lane_error_find(void) {
   static unsigned long long known;
-  if (__atomic_load_n(&slot.take, __ATOMIC_ACQUIRE) != NULL) return;
-  unsigned long long loads = count_loads();
-  if (loads != 0 && loads == __atomic_load_n(&known, __ATOMIC_ACQUIRE)) return;
-  void* library = dlopen("libtvm_ffi.so", RTLD_LAZY | RTLD_NOLOAD);
-  if (library == NULL) library = RTLD_DEFAULT;
-  void *put = dlsym(library, "TVMFFIErrorSetRaised"),
-       *move = dlsym(library, "TVMFFIErrorMoveFromRaised");
+  if (fnabi_atomic_load(&slot.take, ACQUIRE) != NULL) return;
+  unsigned long long loads = lane_loader_count();
+  if (loads != 0 && loads == fnabi_atomic_load(&known, ACQUIRE)) return;
+  void* library = lane_loader_find(LANE_LIBRARY("tvm_ffi")); /* or everyone */
+  void *put = lane_loader_symbol(library, "TVMFFIErrorSetRaised"),
+       *move = lane_loader_symbol(library, "TVMFFIErrorMoveFromRaised");
   if (put != NULL && move != NULL) {
     register_signals(library);
     lane_environment_find(library);
@@ -132,10 +106,10 @@ void lane_error_find(void) {
     void (*take)(void**);
     memcpy(&set, &put, sizeof put);
     memcpy(&take, &move, sizeof move);
-    __atomic_store_n(&slot.set, set, __ATOMIC_RELEASE);
-    __atomic_store_n(&slot.take, take, __ATOMIC_RELEASE);
+    fnabi_atomic_store(&slot.set, set, RELEASE);
+    fnabi_atomic_store(&slot.take, take, RELEASE);
   }
-  __atomic_store_n(&known, loads, __ATOMIC_RELEASE);
+  fnabi_atomic_store(&known, loads, RELEASE);
 }
 
 /* Returns the error to be raised, of all that wait. `error` is the one from the
@@ -147,13 +121,13 @@ static fnabi_error_object* take_others(void* error) {
     fnabi_object_release(error);
     error = NULL;
   }
-  if (__atomic_load_n(&own_count, __ATOMIC_RELAXED) != 0 && own != NULL) {
+  if (fnabi_atomic_load(&own_count, RELAXED) != 0 && own != NULL) {
     if (error != NULL)
       fnabi_object_release(own);
     else
       error = own;
     own = NULL;
-    __atomic_fetch_sub(&own_count, 1, __ATOMIC_RELAXED);
+    fnabi_atomic_subtract(&own_count, 1, RELAXED);
   }
   if (libraries_have_slots && library_error(&kind, &message)) {
     const fnabi_byte_array backtrace = {"", 0};
@@ -173,13 +147,13 @@ static fnabi_error_object* take_others(void* error) {
  * failed after the functions that it called. */
 fnabi_error_object* lane_error_take(void) {
   void* error = NULL;
-  void (*from_runtime)(void**) = __atomic_load_n(&slot.take, __ATOMIC_ACQUIRE);
+  void (*from_runtime)(void**) = fnabi_atomic_load(&slot.take, ACQUIRE);
   if (from_runtime != NULL) from_runtime(&error);
   return take_others(error);
 }
 
 void lane_error_put(fnabi_error_object* error) {
-  if (__atomic_load_n(&slot.take, __ATOMIC_ACQUIRE) != NULL) {
+  if (fnabi_atomic_load(&slot.take, ACQUIRE) != NULL) {
     slot.set(error);
     fnabi_object_release(error);
     return;
@@ -189,7 +163,7 @@ void lane_error_put(fnabi_error_object* error) {
   if (old != NULL)
     fnabi_object_release(old);
   else
-    __atomic_fetch_add(&own_count, 1, __ATOMIC_RELAXED);
+    fnabi_atomic_add(&own_count, 1, RELAXED);
 }
 
 void lane_error_put_text(const char* kind, const char* const* parts,
@@ -202,8 +176,8 @@ void lane_error_put_text(const char* kind, const char* const* parts,
   bool fits = true;
   for (int32_t i = 0; i < count; i++)
     if (parts[i] != NULL)
-      fits &= !__builtin_add_overflow(message.size, strlen(parts[i]),
-                                      &message.size);
+      fits &=
+          !fnabi_add_overflows(message.size, strlen(parts[i]), &message.size);
   char* text =
       fits && message.size < PTRDIFF_MAX ? malloc(message.size + 1) : NULL;
   if (text != NULL) {
@@ -228,11 +202,10 @@ void lane_error_put_text(const char* kind, const char* const* parts,
 fnabi_error_object* lane_error_begin(void) {
   /* the usual case first: one slot, and it is empty */
   void* error = NULL;
-  void (*from_runtime)(void**) = __atomic_load_n(&slot.take, __ATOMIC_ACQUIRE);
+  void (*from_runtime)(void**) = fnabi_atomic_load(&slot.take, ACQUIRE);
   if (from_runtime != NULL) from_runtime(&error);
   fnabi_error_object* left = error;
-  if (libraries_have_slots ||
-      __atomic_load_n(&own_count, __ATOMIC_RELAXED) != 0)
+  if (libraries_have_slots || fnabi_atomic_load(&own_count, RELAXED) != 0)
     left = take_others(error);
   if (left == NULL || lane_callbacks > 0) return left;
   fnabi_object_release(left);

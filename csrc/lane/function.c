@@ -1,9 +1,6 @@
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* dladdr */
-#endif
 #include "lane/function.h"
 
-#include <dlfcn.h>
+#include "lane/loader.h"
 
 /* ----------------------------------------------------------------- Function */
 /* The function object of a symbol, which is called without a handle. */
@@ -159,7 +156,7 @@ static void release_made(fnabi_any* args, const uint64_t* made,
                          Py_ssize_t count) {
   for (Py_ssize_t at = 0; at < count; at += 64, made++)
     for (uint64_t left = *made; left != 0; left &= left - 1) {
-      const fnabi_any* value = args + at + __builtin_ctzll(left);
+      const fnabi_any* value = args + at + fnabi_trailing_zeros(left);
       if (fnabi_any_is_object(value) &&
           !(value->type_index == FNABI_INDEX_TENSOR &&
             lane_tensor_dispose(value->v_object)))
@@ -204,11 +201,10 @@ static void release_refused(const fnabi_any* refused) {
   if (!fnabi_any_is_object(refused) || object == NULL) return;
   uint64_t strong = object->counts & UINT32_MAX, weak = object->counts >> 32;
   void* deleter;
-  Dl_info library;
   memcpy(&deleter, &object->deleter, sizeof deleter);
   if (object->type_index < FNABI_INDEX_OBJECT || object->padding != 0 ||
       strong == 0 || strong > INT32_MAX || weak == 0 || weak > INT32_MAX ||
-      (deleter != NULL && dladdr(deleter, &library) == 0))
+      (deleter != NULL && !lane_loader_owns(deleter)))
     return;
   lane_release(refused->v_object);
 }
@@ -279,12 +275,11 @@ static PyObject* from_result(lane_function* self, fnabi_any* result) {
 }
 
 /* The empty assembly prevents a tail call, which would have no frame. */
-__attribute__((noinline)) int TVMFFIFunctionCall_lane(const lane_function* self,
-                                                      const fnabi_any* args,
-                                                      int32_t n,
-                                                      fnabi_any* result) {
+FNABI_NO_INLINE int TVMFFIFunctionCall_lane(const lane_function* self,
+                                            const fnabi_any* args, int32_t n,
+                                            fnabi_any* result) {
   int status = self->call(self->handle, args, n, result);
-  __asm__ volatile("" : "+r"(status));
+  FNABI_OPAQUE(status);
   return status;
 }
 

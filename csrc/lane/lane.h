@@ -14,7 +14,6 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <structmember.h>
-#include <time.h>
 
 #include "value/object.h"
 
@@ -30,10 +29,6 @@
 #define LANE_VECTORCALL_OFFSET ((size_t)1 << (8 * sizeof(size_t) - 1))
 typedef PyObject* (*lane_vectorcall)(PyObject* self, PyObject* const* args,
                                      size_t flagged_count, PyObject* names);
-
-/* Variables of a thread that every call reads: at a fixed offset, which takes
- * no function call. */
-#define LANE_THREAD __attribute__((tls_model("initial-exec"))) _Thread_local
 
 /* ------------------------------------------------------------------- lane.c */
 
@@ -134,17 +129,17 @@ typedef struct lane_arguments {
   fnabi_dl_device device;
 } lane_arguments;
 /* Those of the call whose arguments are converted on this thread, or NULL. */
-extern LANE_THREAD lane_arguments* lane_converting;
+extern FNABI_FAST_THREAD lane_arguments* lane_converting;
 
 /* The API of the framework whose tensors Python gets on this thread instead of
  * Tensor: during a call, and while a container of its result is read. */
-extern LANE_THREAD const struct fnabi_dl_exchange* lane_exchange;
+extern FNABI_FAST_THREAD const struct fnabi_dl_exchange* lane_exchange;
 /* What fnabi.use_tensors has chosen for the calls of this thread. */
 typedef struct lane_choice {
   bool made;
   const struct fnabi_dl_exchange* exchange; /* NULL: Tensor */
 } lane_choice;
-extern LANE_THREAD lane_choice lane_chosen;
+extern FNABI_FAST_THREAD lane_choice lane_chosen;
 
 /* The value of a Python object: LANE_MADE when *out is owned, LANE_BORROWED
  * when it is a view, valid as long as the Python object does not change. */
@@ -219,7 +214,7 @@ typedef struct lane_dialect {
 
 /* That of the values which are converted on this thread, or NULL. A function, a
  * container or an object sets its own while Python gets values from it. */
-extern LANE_THREAD const lane_dialect* lane_spoken;
+extern FNABI_FAST_THREAD const lane_dialect* lane_spoken;
 
 /* How Python gets values on this thread. */
 typedef struct lane_manner {
@@ -446,7 +441,7 @@ void lane_error_put(fnabi_error_object* error);
 void lane_error_put_text(const char* kind, const char* const* parts,
                          int32_t count);
 /* How many callbacks are running on this thread, one inside the other. */
-extern _Thread_local int lane_callbacks;
+extern FNABI_THREAD int lane_callbacks;
 /* Adds the error slot of a library, which fnabi/callee.h describes. Returns
  * false when there is no memory. */
 bool lane_error_slot_add(void* address);

@@ -1,6 +1,5 @@
-#include <dlfcn.h>
-
 #include "lane/lane.h"
+#include "lane/loader.h"
 
 /* Libraries are never unloaded, because their objects and functions may still
  * be referenced from anywhere. */
@@ -12,14 +11,10 @@ static PyObject* library_open(PyObject* module, PyObject* args) {
   if (!PyArg_ParseTuple(args, "O&p:open_library", PyUnicode_FSConverter, &path,
                         &everywhere))
     return NULL;
-  /* RTLD_NOW: a missing symbol is an error here. With lazy binding it would end
-   * the process at the first call that needs it. */
-  int flags = RTLD_NOW | (everywhere ? RTLD_GLOBAL : RTLD_LOCAL);
   const char* name = PyBytes_AsString(path);
   const char* problem = NULL;
   void* handle;
-  Py_BEGIN_ALLOW_THREADS handle = dlopen(name, flags);
-  if (handle == NULL) problem = dlerror();
+  Py_BEGIN_ALLOW_THREADS handle = lane_loader_open(name, everywhere, &problem);
   Py_END_ALLOW_THREADS Py_DECREF(path);
   if (handle != NULL) return PyLong_FromVoidPtr(handle);
   PyObject* error = lane_get(LANE_LIBRARY_ERROR);
@@ -34,7 +29,7 @@ static PyObject* library_loaded(PyObject* module, PyObject* args) {
   if (!PyArg_ParseTuple(args, "O&:loaded_library", PyUnicode_FSConverter,
                         &path))
     return NULL;
-  void* handle = dlopen(PyBytes_AsString(path), RTLD_LAZY | RTLD_NOLOAD);
+  void* handle = lane_loader_find(PyBytes_AsString(path));
   Py_DECREF(path);
   if (handle != NULL) return PyLong_FromVoidPtr(handle);
   Py_RETURN_NONE;
@@ -47,7 +42,7 @@ static PyObject* library_symbol(PyObject* module, PyObject* args) {
   if (!PyArg_ParseTuple(args, "Os:library_symbol", &number, &name)) return NULL;
   void* handle = PyLong_AsVoidPtr(number);
   if (handle == NULL && PyErr_Occurred()) return NULL;
-  void* address = dlsym(handle, name);
+  void* address = lane_loader_symbol(handle, name);
   if (address != NULL) return PyLong_FromVoidPtr(address);
   Py_RETURN_NONE;
 }

@@ -1,9 +1,5 @@
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-#include <dlfcn.h>
-
 #include "lane/lane.h"
+#include "lane/loader.h"
 
 /* ------------------------------------------------------------- libtvm_ffi */
 
@@ -11,14 +7,14 @@ const lane_runtime* lane_runtime_find(void) {
   static lane_runtime found;
   static bool known; /* the GIL guards both */
   if (known) return &found;
-  void* library = dlopen("libtvm_ffi.so", RTLD_LAZY | RTLD_NOLOAD);
+  void* library = lane_loader_find(LANE_LIBRARY("tvm_ffi"));
   if (library == NULL) return NULL;
   void* symbols[] = {
-      dlsym(library, "TVMFFIFunctionGetGlobal"),
-      dlsym(library, "TVMFFIFunctionSetGlobal"),
-      dlsym(library, "TVMFFITypeKeyToIndex"),
-      dlsym(library, "TVMFFIGetTypeInfo"),
-      dlsym(library, "TVMFFIGetTypeAttrColumn"),
+      lane_loader_symbol(library, "TVMFFIFunctionGetGlobal"),
+      lane_loader_symbol(library, "TVMFFIFunctionSetGlobal"),
+      lane_loader_symbol(library, "TVMFFITypeKeyToIndex"),
+      lane_loader_symbol(library, "TVMFFIGetTypeInfo"),
+      lane_loader_symbol(library, "TVMFFIGetTypeAttrColumn"),
   };
   for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
     if (symbols[i] == NULL) return NULL;

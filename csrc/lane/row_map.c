@@ -1,4 +1,5 @@
 #include "lane/function.h"
+#include "lane/threads.h"
 
 /* ---------------------------------------------------------------------- map */
 
@@ -33,7 +34,7 @@ static void close_column(column* c) {
  * standard size of the letter, which some exporters ignore. */
 static char buffer_format(const Py_buffer* buffer) {
   const char* format = buffer->format ? buffer->format : "B";
-  const char order = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? '>' : '<';
+  const char order = FNABI_BIG_ENDIAN ? '>' : '<';
   if (*format == '@' || *format == '=' || *format == order) format++;
   if (format[0] == 0 || format[1] != 0) return 0;
   Py_ssize_t size = buffer->itemsize;
@@ -210,11 +211,9 @@ enum { PACE_MAX = 256 };
  * after each row of slow ones, and now and then among fast ones. Returns -1
  * when one has raised an exception. */
 static int look_for_signals(PyThreadState** state, Py_ssize_t* pace,
-                            struct timespec* before) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  long long passed = (now.tv_sec - before->tv_sec) * 1000000000LL +
-                     (now.tv_nsec - before->tv_nsec);
+                            int64_t* before) {
+  int64_t now = lane_clock();
+  int64_t passed = now - *before;
   if (passed < 1000000 && *pace < PACE_MAX) *pace *= 2;
   if (passed < 10000000) return 0;
   *pace = 1;
@@ -235,8 +234,7 @@ static Py_ssize_t call_rows(lane_function* self, const fnabi_any* args,
   bool good = true;
   bool interrupted = false;
   Py_ssize_t row = 0, pace = 1, look = 1;
-  struct timespec before;
-  clock_gettime(CLOCK_MONOTONIC, &before);
+  int64_t before = lane_clock();
   PyThreadState* state = self->release_gil ? PyEval_SaveThread() : NULL;
   for (; row < rows; row++) {
     fnabi_any* result = results + row;

@@ -9,16 +9,9 @@
  * All may be called on any thread, with or without the GIL. Their arguments come
  * from foreign code: pointers that may be NULL are checked, others are trusted.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* dladdr1, dl_iterate_phdr */
-#endif
-#include <dlfcn.h>
-#ifdef __linux__
-#include <link.h>
-#endif
-#include <pthread.h>
-
 #include "lane/lane.h"
+#include "lane/loader.h"
+#include "lane/threads.h"
 #include "value/tensor.h"
 
 static int fail(const char* kind, const char* text) {
@@ -197,12 +190,14 @@ static int function_get_global(const fnabi_byte_array* name, void** out) {
  * then NULL, and there are no imports to search. */
 static int module_look_up(void* context, const char* name, void** out) {
   if (context != NULL) {
-    void* library = dlopen("libtvm_ffi.so", RTLD_LAZY | RTLD_NOLOAD);
-    void* found = library == NULL
-                      ? NULL
-                      : dlsym(library, "TVMFFIEnvModLookupFromImports");
+    void* library = lane_loader_find(LANE_LIBRARY("tvm_ffi"));
+    void* found =
+        library == NULL
+            ? NULL
+            : lane_loader_symbol(library, "TVMFFIEnvModLookupFromImports");
     int (*look_up)(void*, const char*, void**);
-    if (library != NULL) dlclose(library); /* it stays, as it is in use */
+    if (library != NULL)
+      lane_loader_close(library); /* it stays, as it is in use */
     if (found != NULL) {
       memcpy(&look_up, &found, sizeof look_up);
       return look_up(context, name, out);
@@ -219,41 +214,42 @@ static int module_look_up(void* context, const char* name, void** out) {
 
 /* ------------------------------------------------------------------ handles */
 
-static pthread_mutex_t handles = PTHREAD_MUTEX_INITIALIZER;
+static lane_mutex handles = LANE_MUTEX;
 
 /* Whoever has the lock may wait for the GIL; so a thread that waits for the lock
  * must not hold it. */
 static void lock_handles(void) {
-  if (pthread_mutex_trylock(&handles) == 0) return;
+  if (lane_mutex_try(&handles)) return;
   if (lane_finished) {
-    pthread_mutex_lock(&handles);
+    lane_mutex_lock(&handles);
     return;
   }
   PyGILState_STATE gil = PyGILState_Ensure();
   PyThreadState* state = PyEval_SaveThread();
-  pthread_mutex_lock(&handles);
+  lane_mutex_lock(&handles);
   PyEval_RestoreThread(state);
   PyGILState_Release(gil);
 }
 
-static LANE_THREAD int handles_held; /* one function may need another handle */
+static FNABI_FAST_THREAD int
+    handles_held; /* one function may need another handle */
 
 static void enter_handles(void) {
   if (handles_held++ == 0) lock_handles();
 }
 
 static void leave_handles(void) {
-  if (--handles_held == 0) pthread_mutex_unlock(&handles);
+  if (--handles_held == 0) lane_mutex_unlock(&handles);
 }
 
 static int handle_init(void** handle, int (*init)(void** result)) {
-  if (__atomic_load_n(handle, __ATOMIC_ACQUIRE) != NULL) return 0;
+  if (fnabi_atomic_load(handle, ACQUIRE) != NULL) return 0;
   int status = 0;
   enter_handles();
-  if (__atomic_load_n(handle, __ATOMIC_RELAXED) == NULL) {
+  if (fnabi_atomic_load(handle, RELAXED) == NULL) {
     void* made = NULL;
     status = init(&made);
-    if (status == 0) __atomic_store_n(handle, made, __ATOMIC_RELEASE);
+    if (status == 0) fnabi_atomic_store(handle, made, RELEASE);
   }
   leave_handles();
   return status;
@@ -262,7 +258,7 @@ static int handle_init(void** handle, int (*init)(void** result)) {
 static int handle_deinit(void** handle, int (*deinit)(void* handle)) {
   int status = 0;
   enter_handles();
-  void* old = __atomic_exchange_n(handle, NULL, __ATOMIC_ACQ_REL);
+  void* old = fnabi_atomic_exchange(handle, NULL, ACQ_REL);
   if (old != NULL) status = deinit(old);
   leave_handles();
   return status;
@@ -424,77 +420,32 @@ static PyObject* stand_in_symbols(PyObject* module, PyObject* unused) {
  * "__" and the name, which their loader sets: a call through one that is not
  * set ends the process. */
 
-#ifdef __linux__
-typedef struct find_writable {
-  uintptr_t address;
-  bool found;
-} find_writable;
-
-static bool covers(const struct dl_phdr_info* info, const ElfW(Phdr) * segment,
-                   uintptr_t address) {
-  uintptr_t start = info->dlpi_addr + segment->p_vaddr;
-  return address >= start && address - start < segment->p_memsz &&
-         segment->p_memsz - (address - start) >= sizeof(void*);
-}
-
-static int look_in(struct dl_phdr_info* info, size_t size, void* wanted) {
-  find_writable* find = wanted;
-  bool writable = false;
-  (void)size;
-  for (int i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr)* segment = info->dlpi_phdr + i;
-    if (!covers(info, segment, find->address)) continue;
-    if (segment->p_type == PT_GNU_RELRO) return 1;
-    writable |= segment->p_type == PT_LOAD && (segment->p_flags & PF_W) != 0;
-  }
-  find->found = writable;
-  return writable;
-}
-#endif
-
-/* Whether a symbol is a pointer in memory that can be written, as far as the
- * loader knows: a library may have any symbol under the name. */
-static bool is_variable(void* address) {
-  bool good = (uintptr_t)address % sizeof(void*) == 0;
-#ifdef __GLIBC__
-  Dl_info about;
-  ElfW(Sym)* symbol = NULL;
-  good = good &&
-         dladdr1(address, &about, (void**)&symbol, RTLD_DL_SYMENT) != 0 &&
-         symbol != NULL && about.dli_saddr == address &&
-         symbol->st_size == sizeof(void*);
-#endif
-#ifdef __linux__
-  find_writable find = {(uintptr_t)address, false};
-  if (good) dl_iterate_phdr(look_in, &find);
-  good = find.found;
-#endif
-  return good;
-}
-
 static PyObject* stand_in_fill(PyObject* module, PyObject* number) {
-  static const char* const libraries[] = {"libtvm_ffi.so", "libtvm_runtime.so"};
+  static const char* const libraries[] = {LANE_LIBRARY("tvm_ffi"),
+                                          LANE_LIBRARY("tvm_runtime")};
   void *handle = PyLong_AsVoidPtr(number), *loaded[2];
   (void)module;
   if (handle == NULL && PyErr_Occurred()) return NULL;
-  for (int i = 0; i < 2; i++)
-    loaded[i] = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
+  for (int i = 0; i < 2; i++) loaded[i] = lane_loader_find(libraries[i]);
   long count = 0;
   for (size_t i = 0; i < SYMBOLS; i++) {
     char name[64] = "__";
     strncat(name, symbols[i].name, sizeof name - 3);
-    void *variable = dlsym(handle, name), *function = NULL;
-    if (variable == NULL || !is_variable(variable) || *(void**)variable != NULL)
+    void *variable = lane_loader_symbol(handle, name), *function = NULL;
+    if (variable == NULL || !lane_loader_is_variable(variable) ||
+        *(void**)variable != NULL)
       continue;
     for (int k = 0; k < 2 && function == NULL; k++)
-      if (loaded[k] != NULL) function = dlsym(loaded[k], symbols[i].name);
+      if (loaded[k] != NULL)
+        function = lane_loader_symbol(loaded[k], symbols[i].name);
     if (function == NULL)
       memcpy(&function, &symbols[i].function, sizeof function);
-    __atomic_store_n((void**)variable, function, __ATOMIC_RELEASE);
+    fnabi_atomic_store((void**)variable, function, RELEASE);
     count++;
   }
   for (int i = 0; i < 2; i++)
-    if (loaded[i] != NULL) dlclose(loaded[i]); /* they stay, as before */
+    if (loaded[i] != NULL)
+      lane_loader_close(loaded[i]); /* they stay, as before */
   return PyLong_FromLong(count);
 }
 

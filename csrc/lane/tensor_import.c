@@ -82,8 +82,7 @@ static fnabi_held_tensor* take_spare(const fnabi_dl_tensor* view) {
 bool lane_tensor_dispose(fnabi_object* object) {
   fnabi_held_tensor* held = fnabi_tensor_held(object);
   if (held == NULL || held->let_go != let_go ||
-      __atomic_load_n(&object->counts, __ATOMIC_ACQUIRE) !=
-          (FNABI_WEAK_ONE | 1))
+      fnabi_atomic_load(&object->counts, ACQUIRE) != (FNABI_WEAK_ONE | 1))
     return false;
   PyObject* owner = held->owner;
   if (!keep_spare(held)) fnabi_object_free(held);
@@ -131,7 +130,7 @@ static int lend_dims(fnabi_dl_tensor* view, const Py_ssize_t* shape,
   const int64_t size = (int64_t)fnabi_dl_item_size(view->dtype);
   /* a division would dominate the cost */
   const int shift = size > 0 && (size & (size - 1)) == 0
-                        ? __builtin_ctzll((unsigned long long)size)
+                        ? (int)fnabi_trailing_zeros((uint64_t)size)
                         : -1;
   int status = 0;
   view->shape = dims;

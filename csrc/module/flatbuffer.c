@@ -1,19 +1,15 @@
 #include "module/flatbuffer.h"
 
 #include "base/error.h"
+#include "base/platform.h"
 
 /* Visiting an element counts as much as writing this many bytes. */
 #define ELEMENT_WORK 32
 
 /* Inlined where a compiler alone would not: opening a module takes a few dozen
  * instructions per table and string, so a call would show. */
-#if defined(__GNUC__)
-#define HOT static inline __attribute__((always_inline))
-#define COLD static __attribute__((noinline, cold))
-#else
-#define HOT static inline
-#define COLD static
-#endif
+#define HOT FNABI_INLINE
+#define COLD FNABI_COLD
 
 /* No table has this vtable: its place less an int32 is more. */
 #define NO_VTABLE INT64_MIN

@@ -140,9 +140,7 @@ static uint64_t combine(uint64_t index, uint64_t hash) {
 static uint64_t add_word(uint64_t hash, const char* at, size_t size) {
   uint64_t word = 0;
   memcpy(&word, at, size);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-  word = __builtin_bswap64(word);
-#endif
+  if (FNABI_BIG_ENDIAN) word = fnabi_swap_bytes(word);
   return (hash * UINT64_C(1099511628211) + word) % 2147483647u;
 }
 

@@ -86,13 +86,12 @@ void fnabi_object_free(void* object) { free(prefix_of(object)); }
 /* Makes visible what other threads did before they released their references.
  * An acquire fence would suffice, but the thread sanitizer ignores fences. */
 static void acquire(fnabi_object* object) {
-  (void)__atomic_load_n(&object->counts, __ATOMIC_ACQUIRE);
+  (void)fnabi_atomic_load(&object->counts, ACQUIRE);
 }
 
 void fnabi_object_release_weak(void* object) {
   fnabi_object* o = object;
-  uint64_t before =
-      __atomic_fetch_sub(&o->counts, FNABI_WEAK_ONE, __ATOMIC_RELEASE);
+  uint64_t before = fnabi_atomic_subtract(&o->counts, FNABI_WEAK_ONE, RELEASE);
   if (before != FNABI_WEAK_ONE) return;
   acquire(o);
   if (o->deleter != NULL) o->deleter(o, FNABI_DELETER_WEAK);
@@ -111,11 +110,9 @@ void fnabi_object_last(fnabi_object* object, uint64_t before) {
 
 bool fnabi_object_promote(void* object) {
   uint64_t* counts = &((fnabi_object*)object)->counts;
-  uint64_t now = __atomic_load_n(counts, __ATOMIC_RELAXED);
+  uint64_t now = fnabi_atomic_load(counts, RELAXED);
   while ((uint32_t)now != 0) {
-    if (__atomic_compare_exchange_n(counts, &now, now + 1, true,
-                                    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-      return true;
+    if (fnabi_atomic_try_replace(counts, &now, now + 1)) return true;
   }
   return false;
 }
@@ -129,7 +126,7 @@ bool fnabi_object_promote(void* object) {
 /* Releases one strong reference. */
 static void drop(fnabi_object* object, fnabi_object** dying) {
   if (object == NULL) return;
-  uint64_t before = __atomic_fetch_sub(&object->counts, 1, __ATOMIC_RELEASE);
+  uint64_t before = fnabi_atomic_subtract(&object->counts, 1, RELEASE);
   if ((uint32_t)before != 1) return;
   if (object->deleter != fnabi_object_delete) {
     fnabi_object_last(object, before);

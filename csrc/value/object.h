@@ -6,13 +6,14 @@
 #ifndef FNABI_OBJECT_H
 #define FNABI_OBJECT_H
 
+#include "base/platform.h"
 #include "value/any.h"
 
 enum { FNABI_DELETER_STRONG = 1, FNABI_DELETER_WEAK = 2 };
 #define FNABI_WEAK_ONE ((uint64_t)1 << 32)
 
 static inline void fnabi_object_retain(void* object) {
-  __atomic_fetch_add(&((fnabi_object*)object)->counts, 1, __ATOMIC_RELAXED);
+  fnabi_atomic_add(&((fnabi_object*)object)->counts, 1, RELAXED);
 }
 
 /* Runs the deleter of an object that has lost its last strong reference. */
@@ -20,7 +21,7 @@ void fnabi_object_last(fnabi_object* object, uint64_t before);
 
 static inline void fnabi_object_release(void* object) {
   fnabi_object* o = (fnabi_object*)object;
-  uint64_t before = __atomic_fetch_sub(&o->counts, 1, __ATOMIC_RELEASE);
+  uint64_t before = fnabi_atomic_subtract(&o->counts, 1, RELEASE);
   if ((uint32_t)before == 1) fnabi_object_last(o, before);
 }
 
@@ -36,8 +37,7 @@ static inline void fnabi_any_release(fnabi_any* any) {
 }
 
 static inline void fnabi_object_retain_weak(void* object) {
-  __atomic_fetch_add(&((fnabi_object*)object)->counts, FNABI_WEAK_ONE,
-                     __ATOMIC_RELAXED);
+  fnabi_atomic_add(&((fnabi_object*)object)->counts, FNABI_WEAK_ONE, RELAXED);
 }
 void fnabi_object_release_weak(void* object);
 /* Adds a strong reference; the caller has a weak one. Returns false if the

@@ -13,7 +13,7 @@ const char* fnabi_dl_problem(const fnabi_dl_tensor* tensor) {
     if (dim < 0) return "a dim is negative";
     if (dim == 0) empty = true;
     if (empty) continue; /* later dims may still be negative */
-    if (__builtin_mul_overflow(bits, dim, &bits) || bits > most)
+    if (fnabi_mul_overflows(bits, dim, &bits) || bits > most)
       return "it is larger than memory";
   }
   if (!empty && tensor->data == NULL && fnabi_dl_on_host(tensor->device))
@@ -228,16 +228,17 @@ static void gather(char* to, const fnabi_dl_tensor* from, int64_t count,
 static fnabi_held_tensor* allocate(const fnabi_dl_tensor* tensor) {
   enum { ALIGNMENT = 256 }; /* what DLPack recommends */
   size_t bytes = (size_t)fnabi_dl_bytes(tensor);
-  void* memory =
-      aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT);
+  void* memory = fnabi_aligned_alloc(
+      ALIGNMENT, (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT);
   if (memory == NULL) return NULL;
   fnabi_dl_tensor like = *tensor;
   like.data = memory;
   like.strides = NULL;
   like.byte_offset = 0;
   like.device = (fnabi_dl_device){FNABI_DL_CPU, 0};
-  fnabi_held_tensor* held = fnabi_tensor_new(&like, memory, free, 0);
-  if (held == NULL) free(memory);
+  fnabi_held_tensor* held =
+      fnabi_tensor_new(&like, memory, fnabi_aligned_free, 0);
+  if (held == NULL) fnabi_aligned_free(memory);
   return held;
 }
 

@@ -122,6 +122,7 @@ static inline void check_answer(const call* c, const void* bytes, size_t size) {
   size_t written;
   check_capacities(c);
   uint8_t* out = output_of(c, &written, &error);
+  CHECK(out != NULL);
   CHECK(written == size && (size == 0 || memcmp(out, bytes, size) == 0));
   release(out);
 }

@@ -17,7 +17,7 @@ typedef struct chunk {
 } chunk;
 
 static inline unsigned count_bits(uint64_t word) {
-  return (unsigned)__builtin_popcountll(word);
+  return fnabi_count_bits(word);
 }
 
 static inline __m256i load32(const void* bytes) {

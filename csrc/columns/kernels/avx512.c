@@ -19,7 +19,7 @@
 typedef __m512i chunk;
 
 static inline unsigned count_bits(uint64_t word) {
-  return (unsigned)__builtin_popcountll(word);
+  return fnabi_count_bits(word);
 }
 
 static inline chunk load(const void* bytes) {

@@ -56,7 +56,7 @@ static inline int32_t long_number(const uint8_t* at) {
   uint64_t x = word ^ UINT64_C(0x3030303030303030);
   uint64_t others =
       ((x + UINT64_C(0x7676767676767676)) | x) & UINT64_C(0x8080808080808080);
-  if (others != 0) x &= ~(UINT64_MAX >> __builtin_clzll(others));
+  if (others != 0) x &= ~(UINT64_MAX >> fnabi_leading_zeros(others));
   bool minus = word >> 48 == ('-' | '1' << 8);
   return (int32_t)fnabi_sum_digits(x) | -(int32_t)minus;
 }

@@ -71,8 +71,7 @@ const fnabi_kernel* fnabi_kernel_of(fnabi_decoder decoder);
 #if defined(__x86_64__) && defined(__GNUC__)
 #define FNABI_X86 1
 extern const fnabi_kernel fnabi_kernel_avx2, fnabi_kernel_avx512;
-#elif defined(__aarch64__) && defined(__GNUC__) && \
-    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#elif defined(__aarch64__) && defined(__GNUC__) && !FNABI_BIG_ENDIAN
 #define FNABI_NEON 1
 extern const fnabi_kernel fnabi_kernel_neon;
 #endif

@@ -2,14 +2,12 @@
 
 const fnabi_kernel* fnabi_kernel_of(fnabi_decoder decoder) {
 #if defined(FNABI_X86)
-  if (decoder == FNABI_DECODER_AVX2 && __builtin_cpu_supports("avx2") &&
-      __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt"))
+  if (decoder == FNABI_DECODER_AVX2 && fnabi_processor_has("avx2") &&
+      fnabi_processor_has("bmi2") && fnabi_processor_has("popcnt"))
     return &fnabi_kernel_avx2;
-  if (decoder == FNABI_DECODER_AVX512 && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vbmi") &&
-      __builtin_cpu_supports("avx512vbmi2"))
+  if (decoder == FNABI_DECODER_AVX512 && fnabi_processor_has("avx512bw") &&
+      fnabi_processor_has("avx512vl") && fnabi_processor_has("avx512dq") &&
+      fnabi_processor_has("avx512vbmi") && fnabi_processor_has("avx512vbmi2"))
     return &fnabi_kernel_avx512;
 #elif defined(FNABI_NEON)
   if (decoder == FNABI_DECODER_NEON) return &fnabi_kernel_neon;

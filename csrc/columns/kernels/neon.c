@@ -9,7 +9,7 @@ typedef struct chunk {
 } chunk;
 
 static inline unsigned count_bits(uint64_t word) {
-  return (unsigned)__builtin_popcountll(word);
+  return fnabi_count_bits(word);
 }
 
 static inline chunk load(const uint8_t* bytes) {

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/platform.h"
+
 /* Texts of at most FNABI_BLOCK_SIZE bytes in all are decoded at a time. Before
  * and after them FNABI_BLOCK_PAD bytes may be read. The arrays have the
  * capacity for whatever such texts can become, and FNABI_BLOCK_PAD elements. */
@@ -40,21 +42,13 @@ bool fnabi_sip_row(const uint8_t* text, size_t size,
 static inline uint64_t fnabi_load64(const uint8_t* bytes) {
   uint64_t word;
   memcpy(&word, bytes, sizeof word);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-  word = __builtin_bswap64(word);
-#endif
+  if (FNABI_BIG_ENDIAN) word = fnabi_swap_bytes(word);
   return word;
 }
 
 /* The index of the lowest bit that is set. The mask is not 0. */
 static inline unsigned fnabi_lowest(uint64_t mask) {
-#if defined(__GNUC__)
-  return (unsigned)__builtin_ctzll(mask);
-#else
-  unsigned index = 0;
-  for (; (mask & 1) == 0; mask >>= 1) index++;
-  return index;
-#endif
+  return fnabi_trailing_zeros(mask);
 }
 
 /* The number of eight digits 0 to 9, the first digit in the lowest byte. */

@@ -48,7 +48,7 @@ static bool find_names(fnabi_block* b) {
     uint64_t those = ~UINT64_C(0) >> (64 - length);
     b->in_names[name / 64] |= those << name % 64;
     b->in_names[name / 64 + 1] |= those >> 1 >> (63 - name % 64);
-    uint64_t order = __builtin_bswap64(fnabi_load64(text + name));
+    uint64_t order = fnabi_swap_bytes(fnabi_load64(text + name));
     size_t first = length < 8 ? length : 8;
     uint64_t others = ~UINT64_C(0) >> 1 >> (8 * first - 1);
     b->name_places[names] = (uint16_t)name;
