@@ -24,6 +24,7 @@ import pytest
 
 import fnabi
 from apart import run_apart
+from callee import installed_library
 from fnabi import _call
 
 theirs = pytest.importorskip("tvm_ffi", reason="tvm_ffi is not installed")
@@ -560,6 +561,37 @@ def test_references(work):
 def fails():
     with pytest.raises(ValueError, match="text"):
         ours.testing.test_raise_error("ValueError", "text")
+
+
+def test_a_library_that_registers():
+    """The classes of xgrammar, as its Python package defines them."""
+    library = installed_library("xgrammar", "libxgrammar_bindings.so")
+    program = """
+    import sys
+    import fnabi.dropin.tvm_ffi as tvm_ffi
+    module = tvm_ffi.load_module(sys.argv[1])
+
+    @tvm_ffi.register_object("xgrammar.tvm_ffi_binding.Grammar")
+    class Grammar(tvm_ffi.Object):
+        def __len__(self):
+            return len(self.to_string())
+
+    grammar = Grammar.from_ebnf('root ::= "a" | "b"', "root")
+    print(type(grammar) is Grammar, len(grammar), module)
+    """
+    assert run_apart(program, library).startswith("True 25 ffi.Module(")
+
+
+def test_libraries_of_distributions():
+    library = ours.libinfo.load_lib_module("apache-tvm-ffi", "tvm_ffi_testing")
+    assert type(library) is ours.Module
+    assert library.kind == "library"
+    folders = [Path(ours.libinfo.find_libtvm_ffi()).parent]
+    again = ours.libinfo.load_lib_module("no-such-package", "tvm_ffi_testing", True, folders)
+    assert again.kind == "library"
+    with pytest.raises(RuntimeError, match="Cannot find library libnothing"):
+        ours.libinfo.load_lib_ctypes("apache-tvm-ffi", "nothing", "RTLD_LOCAL")
+    assert Path(ours.libinfo.include_paths()[0]).is_dir()
 
 
 def test_without_libtvm_ffi():

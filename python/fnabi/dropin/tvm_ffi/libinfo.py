@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import ctypes
+import os
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fnabi import library
 
-__all__ = ["find_include_path", "find_libtvm_ffi", "include_paths", "load_lib_ctypes"]
+if TYPE_CHECKING:
+    from fnabi.dropin.tvm_ffi.module import Module
+
+__all__ = [
+    "find_include_path",
+    "find_libtvm_ffi",
+    "include_paths",
+    "load_lib_ctypes",
+    "load_lib_module",
+]
 
 _RUNTIME = library.runtime_path()
 """The path of libtvm_ffi when this module was imported, or None."""
@@ -33,21 +46,54 @@ def find_include_path() -> str:
     return str(folder)
 
 
-def load_lib_ctypes(package: str, target_name: str, mode: str) -> ctypes.CDLL:
-    """Load a library that lies beside libtvm_ffi.
+def _find_library(package: str, target_name: str, extra: Sequence[Path] | None) -> str:
+    """Return the path of a library of a distribution, by the list of its files or in folders."""
+    name = f"lib{target_name}.so"
+    try:
+        files = distribution(package).files or []
+    except PackageNotFoundError:
+        files = []
+    found = [Path(str(each.locate())) for each in files if each.name == name]
+    folders = [*(extra or ()), Path(find_libtvm_ffi()).parent]
+    folders += map(Path, filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)))
+    for path in (*found, *(folder / name for folder in folders)):
+        if path.is_file():
+            return str(path.resolve())
+    raise RuntimeError(
+        f"Cannot find library {name} of {package}; searched directories:\n  "
+        + "\n  ".join(map(str, folders))
+    )
+
+
+def load_lib_ctypes(
+    package: str, target_name: str, mode: str, extra_lib_paths: Sequence[Path] | None = None
+) -> ctypes.CDLL:
+    """Load a library of a distribution.
 
     Args:
-        package: The distribution; only ``"apache-tvm-ffi"``.
+        package: The distribution, such as ``"apache-tvm-ffi"``.
         target_name: The name without ``lib`` and the suffix, such as ``"tvm_ffi_testing"``.
         mode: ``"RTLD_GLOBAL"`` or ``"RTLD_LOCAL"``.
+        extra_lib_paths: Folders to look in too.
+
+    Raises:
+        RuntimeError: There is no such library.
 
     """
-    if package != "apache-tvm-ffi":
-        raise ValueError(f"expected the package 'apache-tvm-ffi', got {package!r}")
-    path = Path(find_libtvm_ffi()).with_name(f"lib{target_name}.so")
-    if not path.exists():
-        raise RuntimeError(f"Cannot find library: {path.name}")
-    return ctypes.CDLL(str(path), getattr(ctypes, mode))
+    path = _find_library(package, target_name, extra_lib_paths)
+    return ctypes.CDLL(path, getattr(ctypes, mode))
+
+
+def load_lib_module(
+    package: str,
+    target_name: str,
+    keep_module_alive: bool = True,
+    extra_lib_paths: Sequence[Path] | None = None,
+) -> Module:
+    """Load a library of a distribution as a module; see `load_lib_ctypes`."""
+    from fnabi.dropin.tvm_ffi.module import load_module
+
+    return load_module(_find_library(package, target_name, extra_lib_paths), keep_module_alive)
 
 
 def include_paths() -> list[str]:
