@@ -165,6 +165,13 @@ def open_file(path: Path) -> FileIO:
         raise
 
 
+def is_same_file(one: str | None, other: str | None) -> bool:
+    """Return whether two paths lead to one existing file, also through links."""
+    if one is None or other is None:
+        return False
+    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
+
+
 def check_regular(path: Path) -> None:
     """Check that a path is that of a regular file.
 

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from fnabi.cli.ending import ended_by_signals
-from fnabi.files import write_whole
+from fnabi.files import is_same_file, write_whole
 
 if TYPE_CHECKING:
     from fnabi.compat import Comparison
@@ -43,6 +43,9 @@ def check_html(arguments: argparse.Namespace) -> bool:
             arguments.usage(f"--{option} is not allowed with --html")
     if arguments.output is None and sys.stdout.isatty():
         arguments.usage("--html on a terminal needs --output FILE")
+    for name in ("file", "old", "new"):
+        if is_same_file(arguments.output, getattr(arguments, name, None)):
+            arguments.usage(f"--output is {name.upper()} itself")
     return True
 
 

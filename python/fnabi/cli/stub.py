@@ -14,7 +14,7 @@ from fnabi.cli.ending import ended_by_signals
 from fnabi.cli.inspect_inputs import whole_dim
 from fnabi.cli.screen import complain, one_line
 from fnabi.example import DIM
-from fnabi.files import write_whole
+from fnabi.files import is_same_file, write_whole
 
 _STUB_SCHEMA = "fnabi.stub/1"
 _PYTHON, _INTERFACE = "python", "pyi"
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     file, output, only = arguments.file, arguments.output, arguments.functions
     if file == "-":
         arguments.usage("standard input is not allowed: the generated code refers to the file")
-    if output is not None and os.path.exists(output) and os.path.samefile(output, file):
+    if is_same_file(output, file):
         arguments.usage("--output is the file itself")
     written: Stub
     if library.looks_like_one(start_of(file)):
