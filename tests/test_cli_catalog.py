@@ -104,6 +104,16 @@ def test_find(where: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert lines(capsys, *find, "--function=main", "--path=*vision*", "--target=*vmvx*") == found
 
 
+def test_find_tells_of_files_that_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("releases/bad.vmfb").write_text("text")
+    assert main(["find", "releases", "* -> f32[_,10]", "--function=main"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.endswith("2 functions in 2 files\n")
+    assert printed.err == "fnabi: 1 of 9 files cannot be read; see fnabi scan\n"
+    wrong = run(capsys, "find", "releases/bad.vmfb", status=3)
+    assert wrong.startswith("fnabi: releases/bad.vmfb: ")
+
+
 def test_find_by_arrays(capsys: pytest.CaptureFixture[str]) -> None:
     numpy = pytest.importorskip("numpy")
     numpy.save("scores.npy", numpy.zeros((9, 6), numpy.float32))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from typing import Any
 
-from fnabi.catalog import Match, search_query
+from fnabi.catalog import Catalog, Match, search_query
 from fnabi.cli.arguments import add_lenient
-from fnabi.cli.catalogs import open_catalog, shown_path
+from fnabi.cli.catalogs import is_catalog, open_catalog, shown_path
 from fnabi.cli.screen import Screen, complain, counted, one_line, signature
 from fnabi.cli.values import json_value
 from fnabi.errors import FnabiError
@@ -71,6 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
             print(query)
             return 0
         with open_catalog(arguments.file, arguments.lenient) as catalog:
+            if not is_catalog(arguments.file) and not _told_of_unread(catalog, arguments.file):
+                return _BAD_INPUT
             found = catalog.find(arguments.pattern, **names)
     except FnabiError as problem:
         complain("", str(problem).replace("Catalog.find: ", ""))
@@ -85,6 +88,18 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _show(found)
     return 0 if found else _NONE_FOUND
+
+
+def _told_of_unread(catalog: Catalog, path: str) -> bool:
+    """Say which of the modules at a path have errors; return whether any can be searched."""
+    errors = catalog.sql("SELECT error FROM files WHERE error IS NOT NULL").fetchall()
+    if errors and not os.path.isdir(path) and "://" not in path:
+        complain(f"{path}: ", errors[0][0])
+        return False
+    if errors:
+        total = catalog.sql("SELECT count(*) FROM files").fetchall()[0][0]
+        complain("", f"{len(errors)} of {counted(total, 'file')} cannot be read; see fnabi scan")
+    return True
 
 
 def _load(path: str) -> Any:
