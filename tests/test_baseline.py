@@ -64,6 +64,11 @@ def test_a_damaged_baseline_is_refused(kept: Path, change: Any, words: str) -> N
         baseline.read(change(kept.read_text()))
 
 
+def test_a_module_is_no_baseline() -> None:
+    with pytest.raises(FormatError, match="not JSON: neither UTF-8, UTF-16 nor UTF-32 at byte"):
+        baseline.read(Path(OLD).read_bytes())
+
+
 def test_check_abi(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check-abi", str(kept), OLD]) == 0
     assert main(["check-abi", str(kept), NEW]) == 1

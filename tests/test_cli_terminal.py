@@ -413,6 +413,7 @@ def test_the_whole_parser_has_every_verb() -> None:
         (["decode"], "TEXT is missing"),
         (["decode", "--input=a", "b"], "TEXT and --input cannot be combined"),
         (["verify"], "FILE is missing"),
+        (["call"], "LIBRARY, FUNCTION are missing"),
         (["scan", "--threads=0", "."], "--threads must be at least 1"),
         (["inspect", "--dim=3", "x"], "--dim is only allowed with --inputs"),
         (["inspect", "--inputs", "--dim=-1", "x"], "--dim: must be at least 0, got -1"),

@@ -43,6 +43,9 @@ def read(text: str | bytes) -> Module:
     """
     try:
         found = json.loads(text)
+    except UnicodeDecodeError as problem:
+        reason = "not JSON: neither UTF-8, UTF-16 nor UTF-32"
+        raise FormatError("baseline", problem.start, reason=reason) from None
     except (ValueError, RecursionError) as problem:
         offset = getattr(problem, "pos", 0)
         raise FormatError("baseline", offset, reason=f"not JSON: {problem}") from None

@@ -32,7 +32,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         metavar="FUNCTION",
         help="the name of a function that it exports or registers",
     )
-    verb.add_argument("args", metavar="ARG", nargs="*", help="its arguments")
+    verb.add_argument("args", metavar="ARG", nargs="*", default=[], help="its arguments")
     verb.add_argument(
         "--output",
         metavar="FILE",

@@ -91,7 +91,7 @@ class Parser(argparse.ArgumentParser):
         """Print the usage and the message, which names the argument, and exit with status 2."""
         missing = re.fullmatch(r"the following arguments are required: (.*)", message)
         if missing:
-            message = f"{missing[1]} is missing"
+            message = f"{missing[1]} {'are' if ',' in missing[1] else 'is'} missing"
         self.print_usage(sys.stderr)
         self.exit(2, f"{self.prog}: error: {message.removeprefix('argument ')}\n")
 
