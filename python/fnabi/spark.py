@@ -1,0 +1,86 @@
+"""Signatures and modules in data frames of Spark; needs ``pip install 'fnabi[spark]'``.
+
+>>> import fnabi.spark
+>>> frame = spark.read.parquet("signatures/")
+>>> fnabi.spark.decode(frame, "signature", "raw").write.parquet("decoded/")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from fnabi import arrow, engine
+from fnabi.columns_part import AnyAbi
+from fnabi.walk import Path
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["decode", "scan"]
+
+
+def decode(frame: DataFrame, column: str, abi: AnyAbi = "raw", *, drop: bool = False) -> DataFrame:
+    """Decode the signatures in a column of a data frame, and add the result as columns.
+
+    Args:
+        frame: The data frame.
+        column: The column with the texts.
+        abi: The ABI of the texts, as for `decode_columns`.
+        drop: Whether the column with the texts is left out.
+
+    Returns:
+        A data frame with the columns of `fnabi.arrow.decode`; it runs when it is consumed.
+
+    Raises:
+        CallError: when an argument is invalid, or Spark or pyarrow is not installed.
+
+    """
+    function = partial(arrow.decode, column=column, abi=abi, drop=drop)
+    empty = _types().to_arrow_schema(frame.schema).empty_table()
+    schema = _types().from_arrow_schema(function(empty).schema)
+    return frame.mapInArrow(partial(_each, function), schema)
+
+
+def scan(
+    session: SparkSession, paths: Path | Iterable[Path], *, lenient: bool = False
+) -> DataFrame:
+    """Return the exports of the modules in files, folders and stores as a data frame.
+
+    The files are listed here and read by the workers, to whom the paths must lead as well.
+
+    Args:
+        session: The session.
+        paths: As for `vmfb.scan`.
+        lenient: As for `vmfb.scan`.
+
+    Raises:
+        CallError: when Spark or pyarrow is not installed.
+
+    """
+    schema = _types().from_arrow_schema(engine.scan_files([]).schema)
+    groups = engine.chunks(paths, "fnabi.spark.scan")
+    listed = session.createDataFrame([(group,) for group in groups], "files array<string>")
+    spread = listed.repartition(max(1, len(groups)))
+    return spread.mapInArrow(partial(_scan, lenient=lenient), schema)
+
+
+def _types() -> Any:
+    try:
+        import pyarrow  # noqa: F401
+        from pyspark.sql.pandas import types
+    except ImportError:
+        raise engine.missing("Spark, or pyarrow,", "spark") from None
+    return types
+
+
+def _each(function: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return map(function, batches)
+
+
+def _scan(batches: Iterable[pa.RecordBatch], lenient: bool) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for group in batch["files"].to_pylist():
+            yield from engine.scan_files(group, lenient).to_batches()
