@@ -7,13 +7,9 @@ is written.
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import sys
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
-from importlib.util import spec_from_loader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,23 +18,6 @@ import pytest
 
 import fnabi.dropin.tvm_ffi as dropin
 from fnabi.dropin.tvm_ffi import core, dataclasses, testing
-
-assert "tvm_ffi" not in sys.modules
-
-
-class Alias(MetaPathFinder, Loader):
-    """Finds the modules of tvm_ffi among those of the drop-in."""
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if name.startswith("tvm_ffi."):
-            return spec_from_loader(name, self, is_package=True)
-        return None
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return importlib.import_module(f"fnabi.dropin.{spec.name}")
-
-    def exec_module(self, module: ModuleType) -> None:
-        pass
 
 
 class Lacking:
@@ -70,8 +49,7 @@ class LackingClass(type):
         super().__init__(name, bases, namespace)
 
 
-sys.modules["tvm_ffi"] = dropin
-sys.meta_path.insert(0, Alias())
+dropin.install()
 for lacking in ("py_class", "field", "KW_ONLY", "auto", "entry"):
     vars(dataclasses)[lacking] = Lacking(lacking)
 for lacking in ("Enum", "IntEnum", "StrEnum"):

@@ -594,6 +594,36 @@ def test_libraries_of_distributions():
     assert Path(ours.libinfo.include_paths()[0]).is_dir()
 
 
+def test_installed_as_the_original():
+    program = """
+    import fnabi.dropin.tvm_ffi as ours
+    import fnabi.dropin.tvm_ffi.core
+    ours.install()
+    ours.install()
+    import tvm_ffi
+    import tvm_ffi.testing
+    from tvm_ffi.libinfo import find_libtvm_ffi
+    from tvm_ffi.core import Object
+    assert tvm_ffi is ours
+    assert tvm_ffi.core is fnabi.dropin.tvm_ffi.core
+    assert Object is ours.Object
+    assert ours.testing is tvm_ffi.testing
+    assert ours.core.__spec__.name == "fnabi.dropin.tvm_ffi.core"
+    assert fnabi.library.runtime_path() == find_libtvm_ffi()
+    print(type(fnabi.Function(lambda: tvm_ffi.device("cpu"))()))
+    try:
+        import tvm_ffi.no_such_module
+    except ModuleNotFoundError as problem:
+        print(problem)
+    """
+    assert run_apart(program).splitlines() == [
+        "<class 'fnabi.tensor.Device'>",
+        "No module named 'fnabi.dropin.tvm_ffi.no_such_module'",
+    ]
+    with pytest.raises(ImportError, match="is imported already"):
+        ours.install()
+
+
 def test_without_libtvm_ffi():
     program = """
     import sys

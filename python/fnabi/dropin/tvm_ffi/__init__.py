@@ -36,6 +36,7 @@ from fnabi.dropin.tvm_ffi import (
 )
 from fnabi.dropin.tvm_ffi._advice import lacking
 from fnabi.dropin.tvm_ffi._convert import convert, convert_func
+from fnabi.dropin.tvm_ffi._install import install
 from fnabi.dropin.tvm_ffi._tensor import Tensor, from_dlpack
 from fnabi.dropin.tvm_ffi._values import Device, DLDeviceType, Shape, device, dtype
 from fnabi.dropin.tvm_ffi.container import Array, Dict, List, Map
@@ -112,6 +113,7 @@ __all__ = [
     "get_global_func_metadata",
     "get_raw_stream",
     "init_ffi_api",
+    "install",
     "libinfo",
     "load_module",
     "register_error",
