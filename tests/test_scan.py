@@ -442,6 +442,7 @@ def test_decode_into_a_file(
     source.write_bytes(data)
     tables = []
     for text in (str(source), "-"):
+        output.unlink(missing_ok=True)
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
         for threads in ("1", "3"):
             argv = ["decode", "--abi", abi, "--threads", threads, "--output", str(output), text]
@@ -466,20 +467,23 @@ def test_decode_into_a_file(
                     assert [node_of(n | rest)[:3] for n in tables[0][row][side]] == nodes
 
 
-def test_lines_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_that_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A failure after some batches have been written leaves no file."""
 
     class Broken(io.BytesIO):
-        def read(self, size: int | None = -1) -> bytes:
-            data = super().read(size)
-            if not data:
+        def readinto(self, buffer: Any) -> int:
+            size = super().readinto(buffer)
+            if not size:
                 raise OSError("it broke")
-            return data
+            return size
 
     broken = io.TextIOWrapper(Broken(b"I1!R1!\n" * 1000))
     monkeypatch.setattr(sys, "stdin", broken)
     assert main(["decode", "--output", str(tmp_path / "t.jsonl"), "-"]) == 1
     assert os.listdir(tmp_path) == []
+    assert capsys.readouterr().err == "fnabi: it broke\n"
 
 
 def test_json_escapes(tmp_path: Path) -> None:

@@ -10,25 +10,22 @@ from importlib import import_module
 from types import TracebackType
 from typing import Any
 
-from fnabi._fnabi import ffi, lib
-from fnabi.arrow_capsule import Plain, open_arrays
+from fnabi.arrow_capsule import Plain
 from fnabi.errors import CallError
 from fnabi.files import write_whole
+from fnabi.table_json import JsonLines
 
 __all__ = ["FORMATS", "TableFile"]
 
 FORMATS = (".parquet", ".arrow", ".jsonl")
 """The extensions of file names."""
 
-_LINES = 1 << 14
-"""The number of rows that become JSON per crossing."""
-
 _GROUP = 1 << 17
 """The number of rows of a row group of a Parquet file, or of an IPC batch."""
 
 
 class TableFile:
-    """A file that record batches are written to; the extension of its name selects the format.
+    """A file that record batches are written to.
 
     Use it as a context manager. The file appears when everything is written, and not at all when
     something fails; see `files.write_whole`. A line of ``.jsonl`` is an object with all columns; a
@@ -37,9 +34,10 @@ class TableFile:
     batches.
 
     Args:
-        path: The file's name, which ends in one of `FORMATS`.
+        path: The file's name, which ends in one of `FORMATS` unless `format` is given.
         schema: Anything with ``__arrow_c_schema__``, the type of all batches.
         function: The function that an error names.
+        format: One of `FORMATS`, or None for the extension of the name.
 
     Raises:
         CallError: when the name has another extension, or pyarrow is needed and not installed.
@@ -47,8 +45,8 @@ class TableFile:
 
     """
 
-    def __init__(self, path: str, schema: Any, function: str) -> None:
-        format = os.path.splitext(path)[1]
+    def __init__(self, path: str, schema: Any, function: str, *, format: str | None = None) -> None:
+        format = os.path.splitext(path)[1] if format is None else format
         if format not in FORMATS:
             raise CallError(
                 f"{function}: the output must be named *{', *'.join(FORMATS[:-1])}"
@@ -79,34 +77,6 @@ class TableFile:
             return
         with self._open:
             self._writer.close()
-
-
-class JsonLines:
-    """Rows as lines of JSON; `file` needs the method ``write`` alone."""
-
-    def __init__(self, file: Any, schema: Any = None) -> None:
-        self._file = file
-        self._capacity = 1 << 20
-        self._out = ffi.new("uint8_t[]", self._capacity)
-
-    def write(self, batch: Any) -> None:
-        """Write the rows of anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``."""
-        error = ffi.new("fnabi_error *")
-        schema, arrays = open_arrays(batch, "fnabi.table: batch")
-        for array in arrays:
-            rows = lib.fnabi_arrow_length(array)
-            for first in range(0, rows, _LINES):
-                asked = schema, array, first, min(_LINES, rows - first)
-                size = lib.fnabi_arrow_json(*asked, self._out, self._capacity, error)
-                if size > self._capacity:
-                    self._capacity = size * 3 // 2
-                    self._out = ffi.new("uint8_t[]", self._capacity)
-                    size = lib.fnabi_arrow_json(*asked, self._out, self._capacity, error)
-                assert size >= 0
-                self._file.write(ffi.buffer(self._out, size))
-
-    def close(self) -> None:
-        """Do nothing: every batch has been written."""
 
 
 def _load(package: str, purpose: str) -> None:
@@ -165,7 +135,12 @@ class _Parquet(_Pyarrow):
 
 class _Ipc(_Pyarrow):
     def _type(self, data: Any) -> Any:
-        return Plain(data)
+        pyarrow = self._pyarrow
+        if not isinstance(data, pyarrow.Schema):
+            return Plain(data)
+        is_dictionary = pyarrow.types.is_dictionary
+        plain = (e.with_type(e.type.value_type) if is_dictionary(e.type) else e for e in data)
+        return pyarrow.schema(plain, data.metadata)
 
     def _open(self, file: Any) -> Any:
         return self._pyarrow.ipc.new_file(file, self._schema)

@@ -5,22 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import stat
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, nullcontext
-from io import BufferedReader
-from typing import IO, Any
+from contextlib import ExitStack
+from typing import Any
 
 from fnabi import cconv, declaration, iree_abi, raw, sip
-from fnabi.cli.output import add_output, check_output, progress_bar, write_table
+from fnabi.cli.decode_table import opened, write_decoded
+from fnabi.cli.output import Limit, add_output, check_output
 from fnabi.cli.screen import Screen, complain, signature
 from fnabi.cli.values import error_json, json_value
-from fnabi.columns import decode_columns, iter_columns
 from fnabi.columns_part import abi_name
 from fnabi.errors import FormatError
-from fnabi.files import open_file
 from fnabi.signature import Component, ComponentType, SignatureParser
+from fnabi.table_read import unpacked
 
 _DECODE_SCHEMA = "fnabi.decode/1"
 _PARSERS: dict[str, Callable[[bytes], Any]] = {
@@ -51,6 +48,18 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--input", metavar="FILE", help="decode the lines of a file; - for standard input"
     )
+    verb.add_argument(
+        "--column",
+        metavar="NAME",
+        help="with --output, decode this column of a file that is a table: Parquet, Arrow, lines of"
+        " JSON or CSV. The other columns are kept",
+    )
+    verb.add_argument(
+        "--max-errors",
+        type=Limit,
+        metavar="N",
+        help="with --output, accept up to N rows with errors, or N%%; with more, write nothing",
+    )
     add_output(verb, "write a table with one row for each line")
 
 
@@ -66,7 +75,10 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.usage("TEXT and --input cannot be combined")
     if arguments.output is not None:
         check_output(arguments)
-        return _decode_table(arguments)
+        return write_decoded(arguments, _PARSERS[arguments.abi])
+    for option in ("column", "max_errors", "format"):
+        if getattr(arguments, option) is not None:
+            arguments.usage(f"--{option.replace('_', '-')} is only allowed with --output")
     status = 0
     screen = Screen()
     for number, line in _lines(arguments):
@@ -94,17 +106,9 @@ def _lines(arguments: argparse.Namespace) -> Iterator[tuple[int | None, bytes]]:
     if arguments.text not in (None, "-"):
         yield None, os.fsencode(arguments.text)
         return
-    with _opened(arguments) as file:
-        for number, line in enumerate(file, 1):
+    with ExitStack() as stack:
+        for number, line in enumerate(unpacked(opened(arguments, stack)).file, 1):
             yield number, line.removesuffix(b"\n")
-
-
-def _opened(arguments: argparse.Namespace) -> AbstractContextManager[Any]:
-    """Open the file of signatures, which may be standard input."""
-    file = arguments.text if arguments.input is None else arguments.input
-    return (
-        nullcontext(sys.stdin.buffer) if file == "-" else BufferedReader(open_file(file), _BUFFER)
-    )
 
 
 def _tokens(components: list[Component]) -> str:
@@ -121,35 +125,3 @@ def _character(byte: int) -> str:
     if chr(byte) in '"\\':
         return "\\" + chr(byte)
     return chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}"
-
-
-_BATCH_BYTES = 1 << 22
-"""The number of bytes that each thread decodes at once."""
-
-_BUFFER = 1 << 16
-
-
-def _decode_table(arguments: argparse.Namespace) -> int:
-    abi: Any = abi_name(arguments.abi)
-    if abi == "tokens":
-        arguments.usage("--output does not support --abi tokens")
-    with ExitStack() as stack:
-        file = stack.enter_context(_opened(arguments))
-        status = os.fstat(file.fileno())
-        size = status.st_size if stat.S_ISREG(status.st_mode) else None
-        counted: Any = _Counted(file, stack.enter_context(progress_bar("decode", size, "bytes")))
-        batches = iter_columns(counted, abi, arguments.threads, batch_bytes=_BATCH_BYTES)
-        return write_table(arguments, decode_columns([], abi), batches, "line")
-
-
-class _Counted:
-    """A file that reports how much of it is read."""
-
-    def __init__(self, file: IO[bytes], advance: Callable[[int], None]) -> None:
-        self._file = file
-        self._advance = advance
-
-    def read(self, size: int) -> bytes:
-        data = self._file.read(size)
-        self._advance(len(data))
-        return data

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from fnabi import progress
 from fnabi.cli.ending import ended_by_signals
@@ -22,7 +22,15 @@ _WRITTEN_SCHEMA = "fnabi.written/1"
 
 def add_output(verb: argparse.ArgumentParser, what: str) -> None:
     verb.add_argument(
-        "--output", metavar="FILE", help=f"{what}: FILE.parquet, FILE.arrow or FILE.jsonl"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help=f"{what}: FILE.parquet, FILE.arrow or FILE.jsonl",
+    )
+    verb.add_argument(
+        "--format",
+        choices=[each.removeprefix(".") for each in FORMATS],
+        help="the format of the output, for a FILE with another extension",
     )
     add_threads(verb)
 
@@ -35,6 +43,52 @@ def add_threads(verb: argparse.ArgumentParser) -> None:
         metavar="N",
         help="the number of threads that read and decode (default: %(default)s)",
     )
+
+
+class Rows(NamedTuple):
+    """Some rows of a table.
+
+    Attributes:
+        data: Arrow data.
+        size: The number of rows.
+        bad: The number of rows with errors.
+
+    """
+
+    data: Any
+    size: int
+    bad: int
+
+
+class TooMany(Exception):
+    """More rows have errors than the user allows."""
+
+
+class Limit:
+    """How many rows may have errors: a number, or a percentage of all rows."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._is_part = text.endswith("%")
+        number = text.removesuffix("%")
+        try:
+            self._most = float(number) if self._is_part else int(number)
+        except ValueError:
+            self._most = -1
+        if not 0 <= self._most <= (100 if self._is_part else sys.maxsize):
+            raise argparse.ArgumentTypeError(f"expected a number or a percentage, got {text!r}")
+
+    def __str__(self) -> str:
+        return self._text
+
+    def check(self, bad: int, rows: int | None = None) -> None:
+        """Raise `TooMany` for too many errors; a percentage needs the number of all rows."""
+        if not self._is_part:
+            exceeded = bad > self._most
+        else:
+            exceeded = rows is not None and bad * 100 > self._most * rows
+        if exceeded:
+            raise TooMany
 
 
 class _Threads(argparse.Action):
@@ -51,32 +105,66 @@ class _Threads(argparse.Action):
 
 
 def check_output(arguments: argparse.Namespace) -> None:
-    if not arguments.output.endswith(FORMATS):
+    if arguments.format is None and not arguments.output.endswith(FORMATS):
         arguments.usage(f"--output has an unknown extension, expected {', '.join(FORMATS)}")
 
 
+def output_format(arguments: argparse.Namespace) -> Any:
+    """Return the format of the output, one of `FORMATS`."""
+    format, output = arguments.format, arguments.output
+    return os.path.splitext(output)[1] if format is None else f".{format}"
+
+
 def write_table(
-    arguments: argparse.Namespace, schema: Any, batches: Iterable[Any], noun: str
+    arguments: argparse.Namespace,
+    schema: Any,
+    batches: Iterable[Rows],
+    noun: str,
+    most: Limit | None = None,
 ) -> int:
-    """Write batches of rows to the output, and return 1 if a row has an error, else 0."""
+    """Write batches of rows to the output, and return the exit status.
+
+    Args:
+        arguments: The arguments of `add_output`.
+        schema: The Arrow type of all batches.
+        batches: The rows.
+        noun: What a row is.
+        most: How many rows may have errors: with more, nothing is written and the status is 1.
+            Without it everything is written, and the status is 1 if a row has an error.
+
+    """
     rows = bad = 0
     function = f"fnabi {arguments.verb}"
-    with ended_by_signals(), TableFile(arguments.output, schema, function) as output:
-        for batch in _ahead(batches):
-            output.write(batch)
-            rows += len(batch)
-            bad += batch.bad
+    format = output_format(arguments)
+    try:
+        with (
+            ended_by_signals(),
+            TableFile(arguments.output, schema, function, format=format) as output,
+        ):
+            for batch in _ahead(batches):
+                rows += batch.size
+                bad += batch.bad
+                if most is not None:
+                    most.check(bad)
+                output.write(batch.data)
+            if most is not None:
+                most.check(bad, rows)
+    except TooMany:
+        complain("", f"{_told(bad, rows, noun)}, expected at most {most}; nothing is written")
+        return 1
     if arguments.json:
         written = {"output": arguments.output, "rows": rows, "bad": bad}
         print(json.dumps({"schema": _WRITTEN_SCHEMA} | written))
     if bad:
-        complain(
-            "", f"{bad} of {counted(rows, noun)} {'has an error' if bad == 1 else 'have errors'}"
-        )
-    return 1 if bad else 0
+        complain("", _told(bad, rows, noun))
+    return 1 if bad and most is None else 0
 
 
-def _ahead(batches: Iterable[Any]) -> Iterator[Any]:
+def _told(bad: int, rows: int, noun: str) -> str:
+    return f"{bad} of {counted(rows, noun)} {'has an error' if bad == 1 else 'have errors'}"
+
+
+def _ahead(batches: Iterable[Rows]) -> Iterator[Rows]:
     """Make each batch while the previous one is written."""
     iterator = iter(batches)
     pool = ThreadPoolExecutor(1, "fnabi-ahead")

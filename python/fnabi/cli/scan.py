@@ -11,10 +11,10 @@ from typing import Any
 
 from fnabi import vmfb
 from fnabi.cli.arguments import add_lenient, tell_empty
-from fnabi.cli.output import add_output, check_output, shows_progress, write_table
+from fnabi.cli.output import Rows, add_output, check_output, shows_progress, write_table
 from fnabi.cli.screen import Screen, counted, name_width, one_line, signature
 from fnabi.scan import ScanRow
-from fnabi.table import JsonLines
+from fnabi.table_json import JsonLines
 
 _SCAN_SCHEMA = "fnabi.scan/2"
 
@@ -41,7 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if not shown:
         check_output(arguments)
-        status = write_table(arguments, found, found, "row")
+        batches = (Rows(each, len(each), each.bad) for each in found)
+        status = write_table(arguments, found, batches, "row")
         tell_empty(found.empty)
         return status
     if arguments.json:

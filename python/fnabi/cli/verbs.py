@@ -110,7 +110,10 @@ VERBS = (
             ("fnabi decode 'I11!B8!d-1d200R4!S1!'", "one signature of the raw ABI"),
             ("fnabi decode --abi=cconv 0rIi_r", "of another ABI"),
             ("fnabi decode - < signatures.txt", "one signature per line"),
-            ("fnabi decode --output=out.parquet signatures.txt", "a table of a whole file"),
+            ("fnabi decode -o out.parquet signatures.txt", "a table of a whole file"),
+            ("fnabi decode --column=sig -o out.parquet in.parquet", "a column of a table"),
+            ("fnabi decode --column=sig -o out.jsonl in.csv.gz", "of CSV, which is compressed"),
+            ("fnabi decode --max-errors=1% -o out.parquet in.txt", "or nothing is written"),
         ),
     ),
     Verb(

@@ -1,0 +1,156 @@
+"""``fnabi decode --output``: decode the lines of a file, or a column of a table."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, nullcontext
+from importlib import import_module
+from io import BufferedReader
+from itertools import islice
+from typing import Any
+
+from fnabi import arrow
+from fnabi.cli.output import Rows, output_format, progress_bar, write_table
+from fnabi.cli.parser import did_you_mean
+from fnabi.cli.screen import complain
+from fnabi.columns import decode_columns, iter_columns
+from fnabi.columns_part import abi_name
+from fnabi.errors import CallError, FormatError
+from fnabi.files import open_file
+from fnabi.table_read import BUFFER, Counted, Source, Table, kind_of, open_table, unpacked
+
+_BATCH_BYTES = 1 << 22
+"""The number of bytes that each thread decodes at once."""
+
+_SHOWN = 5
+"""The number of rows whose errors are shown."""
+
+
+def opened(arguments: argparse.Namespace, stack: ExitStack, *, progress: bool = False) -> Source:
+    """Open the input, which may be standard input; nothing is read yet."""
+    name = arguments.text if arguments.input is None else arguments.input
+    if name == "-":
+        file: Any = sys.stdin.buffer
+        file = getattr(file, "raw", file)
+    else:
+        file = stack.enter_context(open_file(name))
+    bar: Any = nullcontext(lambda more: None)
+    if progress:
+        bar = progress_bar("decode", _size_of(file), "bytes")
+    counted: Any = Counted(file, stack.enter_context(bar))
+    return Source(BufferedReader(counted, BUFFER), name, "fnabi decode")
+
+
+def _size_of(file: Any) -> int | None:
+    """Return the size of a regular file."""
+    try:
+        status = os.fstat(file.fileno())
+    except OSError:
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def write_decoded(arguments: argparse.Namespace, parse: Callable[[bytes], Any]) -> int:
+    """Write a table to ``--output``, and return the exit status.
+
+    Args:
+        arguments: The arguments of the verb.
+        parse: The parser of one text, whose error is shown.
+
+    """
+    abi: Any = abi_name(arguments.abi)
+    if abi == "tokens":
+        arguments.usage("--output does not support --abi tokens")
+    with ExitStack() as stack:
+        source = opened(arguments, stack, progress=True)
+        if arguments.column is None:
+            schema: Any = decode_columns([], abi)
+            batches, noun = _of_lines(arguments, source, abi), "line"
+        else:
+            table = open_table(unpacked(source))
+            plain = output_format(arguments) == ".arrow"  # whose batches share a dictionary
+            decode = _Decode(arguments.column, abi, arguments.threads, plain=plain)
+            schema = _schema(arguments, source.name, table.schema, decode)
+            batches, noun = _of_table(table, decode, parse), "row"
+        return write_table(arguments, schema, batches, noun, arguments.max_errors)
+
+
+def _schema(arguments: argparse.Namespace, name: str, schema: Any, decode: _Decode) -> Any:
+    """Return the schema of the output; a column that cannot be decoded is wrong usage."""
+    column, names = arguments.column, schema.names
+    if names.count(column) != 1:
+        count = "several columns" if column in names else "no column"
+        arguments.usage(f"--column: {name} has {count} {column!r}{did_you_mean(column, names)}")
+    type = schema.field(column).type
+    if not _is_text(type):
+        arguments.usage(f"--column: {column!r} in {name} is {type}, expected strings or binaries")
+    try:
+        return decode(schema.empty_table()).schema
+    except CallError as problem:
+        arguments.usage(f"{name}: {str(problem).removeprefix('arrow.decode: batch: ')}")
+
+
+def _is_text(type: Any) -> bool:
+    types = import_module("pyarrow").types
+    if types.is_dictionary(type) or types.is_run_end_encoded(type):
+        type = type.value_type
+    names = "string", "large_string", "string_view", "binary", "large_binary", "binary_view"
+    return any(getattr(types, f"is_{name}")(type) for name in names)
+
+
+class _Decode:
+    """`arrow.decode` with its arguments."""
+
+    def __init__(self, column: str, abi: Any, threads: int, *, plain: bool) -> None:
+        self.column = column
+        self._given: dict[str, Any] = {"abi": abi, "threads": threads, "plain": plain}
+
+    def __call__(self, batch: Any) -> Any:
+        return arrow.decode(batch, self.column, **self._given)
+
+
+def _of_lines(arguments: argparse.Namespace, source: Source, abi: Any) -> Iterator[Rows]:
+    """Decode the lines of a file, which may be a pipe that is silent for long."""
+    file = unpacked(source).file
+    kind = kind_of(file)
+    if kind != "text":
+        arguments.usage(f"--column is missing: {source.name} is a table ({kind})")
+    found = iter_columns(file, abi, arguments.threads, batch_bytes=_BATCH_BYTES)
+    rows = shown = 0
+    for columns in found:
+        bad = columns.bad
+        if bad and shown < _SHOWN:
+            for error in columns.errors[: _SHOWN - shown]:
+                shown += 1
+                try:
+                    columns[error.row]
+                except FormatError as problem:
+                    complain(f"line {rows + error.row + 1}: ", problem)
+        rows += len(columns)
+        yield Rows(columns, len(columns), bad)
+
+
+def _of_table(table: Table, decode: _Decode, parse: Callable[[bytes], Any]) -> Iterator[Rows]:
+    compute = import_module("pyarrow.compute")
+    rows = shown = 0
+    for batch in table.batches:
+        result = decode(batch)
+        status = result.column("status")  # null without a text
+        codes = getattr(status, "indices", None)  # of a dictionary whose first value is "ok"
+        is_bad = compute.not_equal(*((status, "ok") if codes is None else (codes, 0)))
+        bad = compute.sum(is_bad).as_py() or 0
+        if bad and shown < _SHOWN:
+            texts = batch.column(decode.column)
+            for row in islice(compute.indices_nonzero(is_bad).to_pylist(), _SHOWN - shown):
+                shown += 1
+                text = texts[row].as_py()
+                try:
+                    parse(text.encode() if isinstance(text, str) else text)
+                except FormatError as problem:
+                    complain(f"row {rows + row + 1}: ", problem)
+        rows += batch.num_rows
+        yield Rows(result, batch.num_rows, bad)

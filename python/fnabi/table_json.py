@@ -1,0 +1,111 @@
+"""Arrow data as lines of JSON."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from fnabi._fnabi import ffi, lib
+from fnabi.arrow_capsule import open_arrays
+
+__all__ = ["JsonLines"]
+
+_LINES = 1 << 14
+"""The number of rows that become JSON per crossing."""
+
+_NAME = 24
+"""The longest name of a column for which C has room."""
+
+
+class JsonLines:
+    """Writes record batches as objects, one per line, with the columns in their order.
+
+    C writes the types of fnabi's own columns. The first columns may have other types: these
+    become objects of Python and then JSON.
+
+    Args:
+        file: What has the lines written to it; only its method ``write`` is used.
+        schema: A `pyarrow.Schema` where columns may have other types; batches are then those of
+            pyarrow.
+
+    """
+
+    def __init__(self, file: Any, schema: Any = None) -> None:
+        self._file = file
+        self._capacity = 1 << 20
+        self._out = ffi.new("uint8_t[]", self._capacity)
+        self._others = _others(schema)
+        self._encoder = msgspec.json.Encoder(enc_hook=str)
+
+    def write(self, batch: Any) -> None:
+        """Write the rows of anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``."""
+        if not self._others:
+            for lines in self._convert(batch):
+                self._file.write(lines)
+            return
+        for first in range(0, batch.num_rows, _LINES):
+            part = batch.slice(first, _LINES)
+            names = part.schema.names
+            rows = _with_hex(part.select(names[: self._others]).to_pylist())
+            lines = self._encoder.encode_lines(rows)
+            if len(names) > self._others:
+                own = b"".join(self._convert(part.select(names[self._others :])))
+                pairs = zip(lines.splitlines(), own.splitlines(), strict=True)
+                lines = b"".join([b"%b,%b\n" % (left[:-1], right[1:]) for left, right in pairs])
+            self._file.write(lines)
+
+    def _convert(self, batch: Any) -> Iterator[Any]:
+        error = ffi.new("fnabi_error *")
+        schema, arrays = open_arrays(batch, "fnabi.table: batch")
+        for array in arrays:
+            rows = lib.fnabi_arrow_length(array)
+            for first in range(0, rows, _LINES):
+                asked = schema, array, first, min(_LINES, rows - first)
+                size = lib.fnabi_arrow_json(*asked, self._out, self._capacity, error)
+                if size > self._capacity:
+                    self._capacity = size * 3 // 2
+                    self._out = ffi.new("uint8_t[]", self._capacity)
+                    size = lib.fnabi_arrow_json(*asked, self._out, self._capacity, error)
+                assert size >= 0
+                yield bytes(ffi.buffer(self._out, size))
+
+    def close(self) -> None:
+        """Do nothing: every batch has been written."""
+
+
+def _others(schema: Any) -> int:
+    """Return how many of the first columns C does not write."""
+    pyarrow = sys.modules.get("pyarrow")
+    if pyarrow is None or not isinstance(schema, pyarrow.Schema):
+        return 0
+    columns = list(enumerate(schema, 1))
+    return next((index for index, each in reversed(columns) if not _in_c(pyarrow, each)), 0)
+
+
+def _in_c(pyarrow: Any, field: Any) -> bool:
+    types, type, name = pyarrow.types, field.type, field.name
+    if not (name.isascii() and name.isprintable() and len(name) <= _NAME) or {*name} & {*'"\\'}:
+        return False
+    if types.is_dictionary(type):
+        small = type.index_type in (pyarrow.int8(), pyarrow.uint8(), pyarrow.int32())
+        return small and type.value_type == pyarrow.string()
+    if types.is_list(type):
+        return _in_c(pyarrow, type.value_field)
+    if types.is_struct(type):
+        return type.num_fields > 0 and all(_in_c(pyarrow, each) for each in type)
+    plain = "bool_", "int8", "uint8", "int32", "int64", "string", "binary"
+    return any(type == getattr(pyarrow, each)() for each in plain)
+
+
+def _with_hex(value: Any) -> Any:
+    """Return a value with hexadecimal digits for bytes, as C writes them."""
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, dict):
+        return {key: _with_hex(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_with_hex(each) for each in value]
+    return value

@@ -1,0 +1,315 @@
+"""``fnabi decode --column``: tables of every format in, tables out."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fnabi.arrow
+from fnabi.cli import main
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+pa_csv = pytest.importorskip("pyarrow.csv")
+
+GOOD = "I11!B8!d-1d200R4!S1!"
+TEXTS = ["I15!B11!d10d128d64R15!B11!t6d32d8d64", "x", None, GOOD, "", GOOD]
+PLAIN = pa.table({"name": ["a", 'b"', "c,\nd", None, "é", ""], "sig": TEXTS, "x": range(6)})
+ANY = PLAIN.add_column(0, "when", [[datetime(2020, 1, 2)] * 6]).append_column(
+    "rest",
+    pa.array([{"d": date(2020, 1, 2), "p": Decimal("1.50"), "b": b"\xff", "f": 0.5, "l": [1]}] * 6),
+)
+ANY = ANY.append_column("color", pa.array(["u", "v", "u", None, "v", "u"]).dictionary_encode())
+
+
+def write_ipc(new: Callable[..., Any]) -> Callable[[Any, Path], None]:
+    def write(table: Any, path: Path) -> None:
+        with new(path, table.schema) as writer:
+            writer.write_table(table, max_chunksize=4)
+
+    return write
+
+
+def write_json(table: Any, path: Path) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+
+
+WRITERS: dict[str, Callable[[Any, Path], None]] = {
+    "parquet": lambda table, path: pq.write_table(table, path, row_group_size=4),
+    "arrow": write_ipc(pa.ipc.new_file),
+    "stream": write_ipc(pa.ipc.new_stream),
+    "csv": lambda table, path: pa_csv.write_csv(table, path),
+    "jsonl": write_json,
+}
+
+
+def packed(path: Path, codec: str | None) -> Path:
+    if codec is not None:
+        data = path.read_bytes()
+        path.write_bytes(pa.Codec(codec).compress(data, asbytes=True) if codec != "gzip" else b"")
+        if codec == "gzip":  # two members, as `cat a.gz b.gz` makes them
+            path.write_bytes(gzip.compress(data[:50]) + gzip.compress(data[50:]))
+    return path
+
+
+def read(path: Path, suffix: str) -> list[dict[str, Any]]:
+    if suffix == "parquet":
+        return pq.read_table(path).to_pylist()
+    if suffix == "arrow":
+        return pa.ipc.open_file(path).read_all().to_pylist()
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def decode(*argv: str | Path) -> int:
+    return main(["decode", "--column", "sig", *map(str, argv)])
+
+
+@pytest.mark.parametrize("codec", [None, "gzip", "zstd"])
+@pytest.mark.parametrize("source", WRITERS)
+def test_every_format_in_and_out(tmp_path: Path, source: str, codec: str | None) -> None:
+    """The name of the input says nothing."""
+    path = tmp_path / "input.dat"
+    WRITERS[source](PLAIN, path)
+    packed(path, codec)
+    expected = fnabi.arrow.decode(PLAIN, "sig").to_pylist()
+    if source == "csv":
+        expected = [row | {"x": str(row["x"])} for row in expected]
+    for suffix in ("parquet", "arrow", "jsonl"):
+        out = tmp_path / f"out.{suffix}"
+        assert decode(path, "-o", out) == 1
+        assert read(out, suffix) == expected
+    assert decode("--format", "jsonl", "--threads", "2", path, "-o", tmp_path / "out") == 1
+    assert read(tmp_path / "out", "jsonl") == expected
+
+
+@pytest.mark.parametrize("source", ["parquet", "arrow", "stream"])
+def test_columns_of_other_types_are_kept(tmp_path: Path, source: str) -> None:
+    path = tmp_path / "input"
+    WRITERS[source](ANY, path)
+    expected = fnabi.arrow.decode(ANY, "sig").to_pylist()
+    for suffix in ("parquet", "arrow"):
+        assert decode(path, "-o", tmp_path / f"out.{suffix}") == 1
+        assert read(tmp_path / f"out.{suffix}", suffix) == expected
+    kept = pq.read_schema(tmp_path / "out.parquet")
+    assert [kept.field(each.name) for each in ANY.schema] == list(ANY.schema)
+    assert decode(path, "-o", tmp_path / "out.jsonl") == 1
+    rest = {"d": "2020-01-02", "p": "1.50", "b": "ff", "f": 0.5, "l": [1]}
+    expected = [row | {"when": "2020-01-02T00:00:00", "rest": rest} for row in expected]
+    rows = read(tmp_path / "out.jsonl", "jsonl")
+    assert rows == expected
+    assert list(rows[0]) == list(expected[0])
+
+
+def test_names_that_json_escapes(tmp_path: Path) -> None:
+    names = ['a"', "b\\", "c\n", "é", "long" * 10]
+    table = pa.table({name: [1] for name in names} | {"sig": [GOOD]})
+    pq.write_table(table, tmp_path / "in")
+    assert decode(tmp_path / "in", "-o", tmp_path / "out.jsonl") == 0
+    assert list(read(tmp_path / "out.jsonl", "jsonl")[0])[:6] == [*names, "sig"]
+
+
+@pytest.mark.parametrize("source", WRITERS)
+def test_many_batches(tmp_path: Path, source: str) -> None:
+    """The first and the last of several blocks, with an error in the last."""
+    rows = 140_000
+    table = pa.table({"n": map(str, range(rows)), "sig": [GOOD] * (rows - 1) + ["x"]})
+    path = tmp_path / "in"
+    if source == "parquet":
+        pq.write_table(table, path, row_group_size=100_000)
+    else:
+        WRITERS[source](table, path)
+    assert decode(path, "-o", tmp_path / "out.parquet") == 1
+    got = pq.read_table(tmp_path / "out.parquet")
+    assert got.select(["n", "sig"]) == table
+    assert got["status"].to_pylist() == ["ok"] * (rows - 1) + ["raw-inputs"]
+
+
+@pytest.mark.parametrize("source", ["parquet", "csv", "stream"])
+def test_standard_input(tmp_path: Path, source: str) -> None:
+    """A pipe that gives its first bytes one by one."""
+    WRITERS[source](PLAIN, tmp_path / "in")
+    data = packed(tmp_path / "in", "zstd").read_bytes()
+    argv = ["decode", "--column=sig", "--format=jsonl", "-o", str(tmp_path / "out"), "-"]
+    with subprocess.Popen(
+        [sys.executable, "-W", "error", "-m", "fnabi", *argv],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+    ) as child:
+        assert child.stdin is not None
+        for byte in range(6):
+            child.stdin.write(data[byte : byte + 1])
+        child.stdin.write(data[6:])
+        child.stdin.close()
+        assert child.wait(60) == 1
+    assert [row["sig"] for row in read(tmp_path / "out", "jsonl")] == TEXTS
+
+
+@pytest.mark.parametrize("codec", [None, "gzip", "zstd"])
+def test_compressed_lines(
+    tmp_path: Path, codec: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "lines"
+    path.write_text(f"{GOOD}\nx\n" * 10)
+    packed(path, codec)
+    assert main(["decode", str(path), "-o", str(tmp_path / "out.jsonl")]) == 1
+    assert len(read(tmp_path / "out.jsonl", "jsonl")) == 20
+    capsys.readouterr()
+    assert main(["decode", "--input", str(path)]) == 1
+    assert capsys.readouterr().out == "(float32[?x200]) -> (float32)\n" * 10
+
+
+# ----------------------------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize("source", [*WRITERS, "lines"])
+def test_the_first_errors_are_shown(
+    tmp_path: Path, source: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = [GOOD] * 10 + ["I1!", "R"] * 10
+    if source == "lines":
+        (tmp_path / "in").write_text("\n".join(texts))
+    else:
+        WRITERS[source](pa.table({"sig": texts}), tmp_path / "in")
+    column = [] if source == "lines" else ["--column=sig"]
+    noun = "line" if source == "lines" else "row"
+    assert main(["decode", *column, str(tmp_path / "in"), "-o", str(tmp_path / "o.jsonl")]) == 1
+    told = capsys.readouterr().err.splitlines()
+    assert [line for line in told if " at byte " in line] == [
+        f"fnabi: {noun} {row}: Results span not found at byte 3, expected 'R'"
+        if row % 2
+        else f"fnabi: {noun} {row}: Inputs span not found at byte 0, expected 'I'"
+        for row in range(11, 16)
+    ]
+    assert told[-1] == f"fnabi: 20 of 30 {noun}s have errors"
+
+
+@pytest.mark.parametrize(
+    ("most", "status"), [("2", 0), ("1", 1), ("0", 1), ("34%", 0), ("33.3%", 1), ("0%", 1)]
+)
+@pytest.mark.parametrize("column", [True, False])
+def test_max_errors(
+    tmp_path: Path, most: str, status: int, column: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two of six."""
+    texts = [GOOD, "x", GOOD, "y", GOOD, GOOD]
+    (tmp_path / "in").write_text("\n".join([*(["sig"] if column else []), *texts, ""]))
+    out = tmp_path / "out.jsonl"
+    out.write_text("before")
+    argv = ["decode", "--max-errors", most, str(tmp_path / "in"), "-o", str(out)]
+    assert main([*argv, "--column=sig"] if column else argv) == status
+    noun = "rows" if column else "lines"
+    told = f"fnabi: 2 of 6 {noun} have errors"
+    if status == 0:
+        assert len(read(out, "jsonl")) == 6
+    else:
+        assert out.read_text() == "before"
+        told += f", expected at most {most}; nothing is written"
+    assert capsys.readouterr().err.splitlines()[-1] == told
+    assert sorted(os.listdir(tmp_path)) == ["in", "out.jsonl"]
+
+
+def test_max_errors_stops_early(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pq.write_table(pa.table({"sig": ["x"] * 500_000}), tmp_path / "in")
+    assert decode("--max-errors=9", tmp_path / "in", "-o", tmp_path / "out.jsonl") == 1
+    assert "fnabi: 131072 of 131072 rows have errors, expected" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"", "the file is empty, expected a table"),
+        (b"\n \n", "the file is empty, expected a table"),
+        (b"PAR1", "damaged Parquet: "),
+        (b"ARROW1\0\0", "damaged Arrow file: "),
+        (b"\xff\xff\xff\xff\x10", "damaged Arrow stream: "),
+        (b"a,sig\n1,2\n1,2,3\n", "damaged CSV: CSV parse error: Expected 2 columns, got 3: 1,2,3"),
+        (b'{"sig":"I1!R1!"}\n{"sig":}\n', "damaged lines of JSON: JSON parse error: "),
+        (gzip.compress(b"sig\nI1!R1!\n" * 99)[:-9], "damaged compressed data: "),
+    ],
+)  # fmt: skip
+def test_damaged_files(
+    tmp_path: Path, content: bytes, problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "in"
+    path.write_bytes(content)
+    assert decode(path, "-o", tmp_path / "out.parquet") == 1
+    told = capsys.readouterr().err
+    assert told.startswith(f"fnabi: {path}: {problem}")
+    assert os.listdir(tmp_path) == ["in"]
+
+
+def test_a_table_that_is_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every tenth length: an error or, where CSV and JSON end between rows, fewer rows."""
+    for source, write in WRITERS.items():
+        write(PLAIN, tmp_path / "in")
+        data = (tmp_path / "in").read_bytes()
+        for size in range(0, len(data) - 1, max(1, len(data) // 20)):
+            (tmp_path / "cut").write_bytes(data[:size])
+            out = tmp_path / "out.jsonl"
+            out.unlink(missing_ok=True)
+            try:
+                status = decode(tmp_path / "cut", "-o", out)
+            except SystemExit as ended:  # the header of CSV is cut
+                status = ended.code  # type: ignore[assignment]
+                assert source in ("csv", "jsonl")
+            assert status in ((0, 1, 2) if source in ("csv", "jsonl", "stream") else (1,))
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("argv", "problem"),
+    [
+        (["--column=sigs", "-o", "o.jsonl"], "has no column 'sigs'; did you mean sig?"),
+        (["--column=x", "-o", "o.jsonl"], "is int64, expected strings or binaries"),
+        (["--column=name", "--max-errors=x", "-o", "o"], "expected a number or a percentage"),
+        (["--column=name", "--max-errors=101%", "-o", "o"], "expected a number or a percentage"),
+        (["--column=sig"], "--column is only allowed with --output"),
+        (["--max-errors=1"], "--max-errors is only allowed with --output"),
+        (["--format=jsonl"], "--format is only allowed with --output"),
+        (["-o", "o.jsonl"], "--column is missing: "),
+        (["--column=sig", "-o", "o.txt"], "--output has an unknown extension"),
+        (["--column=status", "-o", "o.jsonl"], "already has a column 'status'"),
+    ],
+)
+def test_wrong_usage(
+    tmp_path: Path, argv: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = PLAIN
+    if "--column=status" in argv:
+        table = table.rename_columns(["name", "status", "x"])
+    pq.write_table(table, tmp_path / "in")
+    with pytest.raises(SystemExit) as ended:
+        main(["decode", *argv, str(tmp_path / "in")])
+    assert ended.value.code == 2
+    assert problem in capsys.readouterr().err
+    assert os.listdir(tmp_path) == ["in"]
+
+
+def test_several_columns_of_a_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").write_text(f"sig,sig\n{GOOD},{GOOD}\n")
+    with pytest.raises(SystemExit) as ended:
+        decode(tmp_path / "in", "-o", "o.jsonl")
+    assert ended.value.code == 2
+    assert "has several columns 'sig'" in capsys.readouterr().err
+
+
+def test_without_pyarrow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in").write_text(f"sig\n{GOOD}\n")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert decode(tmp_path / "in", "-o", tmp_path / "o.jsonl") == 1
+    assert capsys.readouterr().err == (
+        "fnabi: pyarrow is not installed (pip install 'fnabi[arrow]')\n"
+    )
