@@ -222,6 +222,22 @@ def test_tensors_of_results(framework: Any) -> None:
         pass
 
 
+@pytest.mark.parametrize("wrap", [lambda x: [[x]], lambda x: [{"k": x}]])
+def test_containers_that_are_passed_again(framework: Any, wrap: Any) -> None:
+    """They count as the framework's tensors that are in them, and so does their device."""
+    _, kind = framework
+    first, tensor, outer = plain().first, kind(), stream_now()
+    nested = first(wrap(tensor))
+    again = first(nested)
+    (found,) = again[0].values() if isinstance(again[0], fnabi.Map) else again[0]
+    assert found is tensor
+    assert first([nested, np.zeros(5)])[1] == 1005
+    seen: list[int | None] = []
+    plain().apply(lambda _: seen.append(stream_now()), nested)
+    assert seen == [33]
+    assert stream_now() == outer
+
+
 def test_row_maps_run_in_one_environment(framework: Any) -> None:
     dll, kind = framework
     seen = []
