@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from documents import ROOT
 from fnabi import CallError, FormatError, vmfb
 from fnabi.cli import main
 from fnabi.files import is_remote
@@ -35,6 +36,7 @@ FILES = sorted((DATA / "vmfb").glob("*.vmfb"))
 BAD = sorted((DATA / "vmfb" / "malformed").glob("*.vmfb"))
 NEEDS = sorted((DATA / "needs").glob("params*.vmfb"))
 MODULE = DATA / "vmfb" / "scalars.vmfb"
+CLASSIFIER = ROOT / "examples" / "classifier.vmfb"
 
 
 @pytest.fixture(scope="module")
@@ -228,7 +230,11 @@ def test_a_server_without_ranges(http: Server, tmp_path: Path) -> None:
     assert contents(vmfb.open(f"{http.url}/long/vmfb/scalars.vmfb")) == local
     shutil.copy(MODULE, tmp_path / "m.vmfb")
     os.truncate(tmp_path / "m.vmfb", 2 << 20)
+    shutil.copy(CLASSIFIER, tmp_path)
     with serve(tmp_path) as server:
+        whole = vmfb.open(f"{server.url}/whole/{CLASSIFIER.name}")
+        names = [segment.name for segment in vmfb.open(CLASSIFIER).rodata]
+        assert [segment.name for segment in whole.rodata] == names
         with pytest.raises(OSError, match="does not support ranges"):
             vmfb.open(f"{server.url}/whole/m.vmfb")
         assert len(vmfb.open(f"{server.url}/m.vmfb").exports) == 9

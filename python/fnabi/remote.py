@@ -173,6 +173,7 @@ class _Store:
                 return b"", _version(found)._replace(size=int(place[3]))
             if answer.status >= 400:
                 raise _fault(f"the server answers {answer.status} {answer.reason}")
+            sent = start
             if answer.status == 206 and place and place[1]:
                 size = int(place[3])
                 if int(place[1]) != start:
@@ -180,14 +181,14 @@ class _Store:
                 expected = min(end, size) - start
             else:
                 size = int(found.get("Content-Length", -1))
-                if start != 0 or not 0 <= size <= _WHOLE_MOST:
+                if not 0 <= size <= _WHOLE_MOST:
                     raise _fault("the server does not support ranges")
-                expected = min(end, size)
+                sent, expected = 0, min(end, size)
             data = b""
             while part := await answer.content.read(expected - len(data)):
                 data += part
             _check_length(data, expected)
-            return data, _version(found)._replace(size=size)
+            return data[start - sent :], _version(found)._replace(size=size)
 
 
 def _protocols(fs: Any) -> tuple[str, ...]:
