@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from typing import Any
 
 from fnabi.catalog import Catalog, Match, search_query
@@ -72,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(query)
             return 0
         with open_catalog(arguments.file, arguments.lenient) as catalog:
-            if not is_catalog(arguments.file) and not _told_of_unread(catalog, arguments.file):
+            if not is_catalog(arguments.file) and not _told_of_unread(catalog):
                 return _BAD_INPUT
             found = catalog.find(arguments.pattern, **names)
     except FnabiError as problem:
@@ -90,14 +89,15 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if found else _NONE_FOUND
 
 
-def _told_of_unread(catalog: Catalog, path: str) -> bool:
-    """Say which of the modules at a path have errors; return whether any can be searched."""
-    errors = catalog.sql("SELECT error FROM files WHERE error IS NOT NULL").fetchall()
-    if errors and not os.path.isdir(path) and "://" not in path:
-        complain(f"{path}: ", errors[0][0])
+def _told_of_unread(catalog: Catalog) -> bool:
+    """Say that modules have errors; return whether any can be searched."""
+    total = catalog.sql("SELECT count(*) FROM files").fetchall()[0][0]
+    errors = catalog.sql("SELECT file, error FROM files WHERE error IS NOT NULL").fetchall()
+    if len(errors) == total == 1:
+        file, error = errors[0]
+        complain(f"{shown_path(file)}: ", error)
         return False
     if errors:
-        total = catalog.sql("SELECT count(*) FROM files").fetchall()[0][0]
         complain("", f"{len(errors)} of {counted(total, 'file')} cannot be read; see fnabi scan")
     return True
 
