@@ -202,9 +202,6 @@ def test_symbols_that_are_wanted_by_a_library_without_exports(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("start", "what"),
     [
-        (b"MZ\x90\0", "a PE file"),
-        (b"\xcf\xfa\xed\xfe\x07\0\0\x01", "a Mach-O file"),
-        (b"\xca\xfe\xba\xbe\0\0\0\x02", "a Mach-O file"),
         (b"!<arch>\nlib.o/", "a static library"),
         (b"/* GNU ld script\n", "a linker script"),
         (b"#!/bin/sh", "not a library"),

@@ -25,12 +25,20 @@ static int open_path(const char* path) {
   int size = MultiByteToWideChar(CP_UTF8, 0, path, -1, NULL, 0);
   wchar_t* wide = malloc((size_t)(size > 0 ? size : 1) * sizeof *wide);
   int file = -1;
-  if (wide == NULL)
+  if (wide == NULL) {
     errno = ENOMEM;
-  else if (MultiByteToWideChar(CP_UTF8, 0, path, -1, wide, size) == 0)
+    return -1;
+  }
+  if (MultiByteToWideChar(CP_UTF8, 0, path, -1, wide, size) == 0)
     errno = EINVAL;
   else
     file = _wopen(wide, _O_RDONLY | _O_BINARY | _O_NOINHERIT);
+  if (file < 0 && errno == EACCES) { /* for a directory, too */
+    DWORD attributes = GetFileAttributesW(wide);
+    if (attributes != INVALID_FILE_ATTRIBUTES &&
+        (attributes & FILE_ATTRIBUTE_DIRECTORY) != 0)
+      errno = EISDIR;
+  }
   free(wide);
   return file;
 }

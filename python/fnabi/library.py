@@ -11,7 +11,8 @@ symbols, and those that the library needs from others, without loading it::
     >>> found.needs_runtime_to_load
     False
 
-The format is ELF, of 32 or 64 bits and either byte order (System V gABI, chapters 4 and 5).
+The format is ELF, of 32 or 64 bits and either byte order (System V gABI, chapters 4 and 5). PE
+(Windows) and Mach-O (macOS) are read where the package lief is installed.
 
 `load_module` loads a library, after checking what it needs::
 
@@ -63,8 +64,10 @@ _FUNCTION = "__tvm_ffi_"
 _METADATA = "_metadata_"
 _DOC = "_doc_"
 _NO_FUNCTIONS = frozenset(("_library_ctx", "_library_bin"))
-_RUNTIME = "libtvm_ffi."
-_RUNTIME_FILE = "libtvm_ffi.so"
+_RUNTIME = ("libtvm_ffi.", "tvm_ffi.")
+_RUNTIME_FILE = {"win32": "tvm_ffi.dll", "darwin": "libtvm_ffi.dylib"}.get(
+    sys.platform, "libtvm_ffi.so"
+)
 _RUNTIME_PACKAGE = "apache-tvm-ffi"
 _MAIN = "main"
 _CONTEXT = "__tvm_ffi__library_ctx"
@@ -105,6 +108,9 @@ _KINDS = (
     (b"!<arch>\n", "a static library"),
     (b"/* GNU ld script", "a linker script"),
 )
+_READ_BY_LIEF = ("a PE", "a Mach-O")
+_FORMATS = {"win32": "PE", "darwin": "Mach-O"}
+"""The format of the libraries of this platform, if not ELF."""
 
 
 class _Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -155,6 +161,7 @@ class LibraryFile(_Record, frozen=True):
         symbols: The exported symbols whose names begin with ``__tvm_ffi_``, ``__fnabi_`` or
             ``__TVM``.
         wanted: The imported symbols whose names begin with ``TVM``.
+        format: ``"ELF"``, ``"PE"`` or ``"Mach-O"``.
 
     """
 
@@ -169,6 +176,7 @@ class LibraryFile(_Record, frozen=True):
     needed: tuple[str, ...]
     symbols: tuple[Symbol, ...]
     wanted: tuple[WantedSymbol, ...]
+    format: Literal["ELF", "PE", "Mach-O"] = "ELF"
 
     @property
     def is_shared(self) -> bool:
@@ -241,8 +249,10 @@ class LibraryFile(_Record, frozen=True):
     def provided(self) -> tuple[str, ...]:
         """The functions of ``libtvm_ffi`` and TVM that fnabi provides if they are missing, sorted.
 
-        See `fnabi.stand_in`.
+        See `fnabi.stand_in`. Only libraries of ELF get them.
         """
+        if self.format != "ELF":
+            return ()
         called = {each.removeprefix("__") for each in self.variables}
         wanted = {each.name for each in self.wanted}
         return tuple(sorted((called | wanted) & stand_in.names()))
@@ -294,7 +304,8 @@ def read(library: str | os.PathLike[str] | ReadableBuffer) -> LibraryFile:
             is not copied. A `str` is a path.
 
     Raises:
-        LibraryError: If the file is not an ELF file.
+        LibraryError: If the file is not a library, or is one of Windows or macOS and lief is not
+            installed or cannot read it.
         FormatError: If the file is damaged or has no dynamic symbols.
         CallError: If `library` is neither a path nor a contiguous buffer.
         OSError: If the file cannot be read.
@@ -308,7 +319,7 @@ def read(library: str | os.PathLike[str] | ReadableBuffer) -> LibraryFile:
 def looks_like_one(start: bytes) -> bool:
     """Return whether a file that begins with these 16 bytes is a library of any platform.
 
-    That includes libraries of other platforms, which `read` rejects.
+    That includes libraries of other platforms, for which `read` may need lief.
     """
     return _what(start) is not None
 
@@ -325,7 +336,12 @@ def _read(data: ReadableBuffer) -> LibraryFile:
     start = view[:16] if isinstance(view, bytes) else ffi.buffer(view)[:16]
     if not start.startswith(_ELF):
         what = _what(start) or "not a library"
-        raise LibraryError(f"{what}; expected an ELF shared library (Linux and others)")
+        if not what.startswith(_READ_BY_LIEF):
+            raise LibraryError(f"{what}; expected an ELF shared library (Linux and others)")
+        from fnabi import library_lief
+
+        whole = view if isinstance(view, bytes) else bytes(ffi.buffer(view))
+        return msgspec.convert(library_lief.describe(whole, what), LibraryFile)
     return _core.decode(lib.fnabi_library_decode, _decoder, view)
 
 
@@ -489,7 +505,8 @@ def load_module(path: str | os.PathLike[str]) -> Library:
     loaded, without importing the package; errors and objects are then shared with tvm_ffi. Where
     it is not installed, fnabi provides the functions that kernels import (`fnabi.stand_in`). All
     symbols are resolved at once, so a missing one raises an error here instead of ending the
-    process in a call. The library must be an ELF file for this machine.
+    process in a call. The library must be one for this machine.
+    On Windows and macOS, lief reads what it exports.
 
     A rebuilt library is loaded beside the old one, from a copy, so that the new code runs; the
     functions of a `Library` that was loaded before do not change.
@@ -598,6 +615,12 @@ def _check_machine(name: str, file: LibraryFile) -> None:
     bits = struct.calcsize("P") * 8
     if not file.is_shared:
         raise LibraryError(f"{name}: a program or an object file, not a shared library")
+    expected = _FORMATS.get(sys.platform, "ELF")
+    if file.format != expected:
+        raise LibraryError(
+            f"{name}: a library in the format {file.format}; expected {expected}, which this"
+            " system loads"
+        )
     if file.machine != machine or file.bits != bits or file.byte_order != sys.byteorder:
         raise LibraryError(
             f"{name}: a {file.bits}-bit library for {file.machine} ({file.byte_order}-endian);"
@@ -630,7 +653,7 @@ def _gap(name: str, file: LibraryFile) -> bool:
         )
 
     missing = [symbol for symbol in file.wanted if is_missing(symbol)]
-    known = stand_in.names()
+    known = stand_in.names() if file.format == "ELF" else frozenset[str]()
     lacking = sorted({each.name for each in missing if not each.weak and each.name not in known})
     if lacking or (_is_unlinked(file) and not known):
         what = ", ".join(lacking) or "to be linked with it"

@@ -39,8 +39,10 @@ void* __wrap_realloc(void* block, size_t size) {
   return allowed(size) ? __real_realloc(block, size) : NULL;
 }
 
+#if !defined(_WIN32) /* which has another function instead */
 void* __wrap_aligned_alloc(size_t alignment, size_t size) {
   return allowed(size) ? __real_aligned_alloc(alignment, size) : NULL;
 }
+#endif
 
 #endif /* ALLOCATIONS_H */

@@ -109,7 +109,7 @@ def _show_registered(screen: Screen, registered: _Registered) -> None:
 
 
 def _show_library_head(screen: Screen, found: library.LibraryFile, run: bool) -> None:
-    order = f"{found.bits}-bit {found.byte_order}-endian ELF"
+    order = f"{found.bits}-bit {found.byte_order}-endian {found.format}"
     name = f" {one_line(found.soname)}" if found.soname else ""
     kind = "library" if found.is_shared else "not a shared library"
     screen.write(kind, (name, "name"), f", {order} for {found.machine}")
@@ -189,7 +189,7 @@ def _library_json(
 
     return {
         "schema": _LIBRARY_SCHEMA,
-        "format": "elf",
+        "format": found.format.lower(),
         "bits": found.bits,
         "byte_order": found.byte_order,
         "machine": found.machine,

@@ -33,7 +33,7 @@ def library_data(shown: Library | LibraryFile) -> dict[str, Any]:
     symbols = kept.rows(file.symbols, "symbols", "fnabi inspect --json has all.")
     return {
         "name": file.soname or "",
-        "platform": f"{file.bits}-bit {file.byte_order}-endian ELF for {file.machine}",
+        "platform": f"{file.bits}-bit {file.byte_order}-endian {file.format} for {file.machine}",
         "is_shared": file.is_shared,
         "loaded": loaded is not None,
         "functions": functions,

@@ -116,6 +116,7 @@ static void test_visit(void) {
     size_t size;
     fnabi_error error;
     uint8_t* out = output_of(&c, &size, &error);
+    CHECK(out != NULL);
     CHECK(out[0] == 0x92 && out[1] == 0xDD && out[5] == visits[i].values);
     CHECK(out[size - 1] == visits[i].code);
     release(out);
