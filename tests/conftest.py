@@ -1,3 +1,4 @@
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,10 @@ settings.register_profile("fnabi", deadline=None, derandomize=True, max_examples
 settings.load_profile("fnabi")
 
 pytest.register_assert_rewrite("outcomes")
+
+# A job in the background of a script ignores Ctrl-C, and so would every process that a test starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -11,7 +11,7 @@ A block of ``{code-block}`` with ``:caption: NAME`` is the file NAME, and is wri
 blocks run. Other blocks of ``{code-block}`` and other languages are not run. In output, a line
 "..." matches any lines, and "..." in a line any text.
 The front matter ``needs: duckdb, torch`` names packages, without which the document is skipped;
-``$NAME`` in it is a program.
+``$NAME`` in it is a program. ``warnings: ignore`` is for packages that warn.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import re
 import shutil
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -120,6 +121,8 @@ def run(document: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(str(folder))  # as in an interactive session
     names: dict[str, Any] = {"__name__": "__main__"}
+    if "warnings: ignore" in text.partition("\n# ")[0]:  # of another package
+        warnings.simplefilter("ignore")
     done = 0
     for block in blocks(text):
         name = f"{document.relative_to(ROOT)}"
