@@ -49,6 +49,43 @@ def test_without_a_compiler_the_build_says_so_in_one_line(tmp_path: Path) -> Non
     )
 
 
+POSIX_ONLY = """
+import os, select, signal, sys
+of_os = ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "fchmod", "set_blocking", "pread", "uname")
+for module, names in ((os, of_os), (select, ["poll"]), (signal, ["SIGHUP", "SIGPIPE", "SIGWINCH"])):
+    for name in names:
+        if hasattr(module, name):
+            delattr(module, name)
+for name in ("fcntl", "termios", "resource", "pwd", "grp"):
+    sys.modules[name] = None
+"""
+
+
+def test_without_what_only_posix_has(tmp_path: Path) -> None:
+    """Modules, texts, columns and output files need nothing that Windows lacks."""
+    code = f"""{POSIX_ONLY}
+import installed
+from pathlib import Path
+from fnabi import cli, files
+installed.main()
+target = Path({str(tmp_path)!r}, "out")
+for text in (b"a\\n", b"b\\n"):
+    with files.write_whole(target) as file:
+        file.write(text)
+    assert target.read_bytes() == text
+assert cli.main(["decode", "--abi", "raw", "I15!B11!d10d128d64R1!"]) == 0
+assert cli.main(["inspect", str(installed.MODULE)]) == 0
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=ROOT / "tests",
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 # ---------------------------------------------------------------------------- C
 
 BUILTIN = re.compile(

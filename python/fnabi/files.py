@@ -46,6 +46,18 @@ _STREAM_MOST = 1 << 30
 _PIPE_SECONDS = 5
 """How long a pipe with a name may be silent before it is refused."""
 
+_SHARED_FLAGS = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
+"""What Windows has instead of ``O_CLOEXEC``, and against the translation of line ends."""
+
+_READ_FLAGS = (
+    os.O_RDONLY
+    | _SHARED_FLAGS
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOCTTY", 0)
+)
+_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SHARED_FLAGS | getattr(os, "O_CLOEXEC", 0)
+
 _KINDS = {
     stat.S_IFIFO: "a FIFO",
     stat.S_IFCHR: "a character device",
@@ -148,17 +160,18 @@ def open_file(path: Path) -> FileIO:
 
     """
     _refuse(os.stat(path), path, pipes=True)
-    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    number = os.open(path, _READ_FLAGS)
     try:
         status = os.fstat(number)
         _refuse(status, path, pipes=True)
-        if stat.S_ISFIFO(status.st_mode):
+        if stat.S_ISFIFO(status.st_mode) and hasattr(select, "poll"):
             poll = select.poll()
             poll.register(number, select.POLLIN)
             if not poll.poll(1000 * _PIPE_SECONDS):
                 why = f"a FIFO without data for {_PIPE_SECONDS} seconds, expected a regular file"
                 raise TimeoutError(errno.ETIMEDOUT, why, os.fspath(path))
-        os.set_blocking(number, True)
+        if hasattr(os, "O_NONBLOCK"):
+            os.set_blocking(number, True)
         return FileIO(number)
     except BaseException:
         os.close(number)
@@ -239,12 +252,12 @@ def write_whole(path: Path, *, replace: bool = True) -> Iterator[BufferedWriter]
     part = os.path.join(os.path.dirname(target), f".fnabi-{os.urandom(8).hex()}.part")
     try:
         try:
-            number = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            number = os.open(part, _CREATE_FLAGS, 0o666)
         except OSError as problem:
             problem.filename = target  # the caller does not know the other name
             raise
         with open(number, "wb") as file:
-            if mode is not None:
+            if mode is not None and hasattr(os, "fchmod"):
                 os.fchmod(number, mode)
             yield file
         if replace:
