@@ -12,6 +12,7 @@ import fnabi
 from fnabi import FnabiError, FormatError, catalog_diff, compat, vmfb
 from fnabi.catalog_diff import compare_catalogs, group
 from fnabi.catalog_record import RecordedModule, digest, record
+from fnabi.cli import main
 from fnabi.compat_folders import compare_folders
 
 pytest.importorskip("duckdb")
@@ -131,3 +132,16 @@ def test_no_catalog(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         list(compare_catalogs(tmp_path / "a.duckdb", tmp_path / "b.duckdb"))
     assert issubclass(fnabi.CatalogError, FnabiError)
+
+
+@pytest.mark.parametrize("catalog", [False, True])
+def test_a_damaged_file_that_one_side_has_is_unreadable(tmp_path: Path, catalog: bool) -> None:
+    folders = tmp_path / "old", tmp_path / "new"
+    for folder, name in zip(folders, ("gone", "come"), strict=True):
+        folder.mkdir()
+        (folder / f"{name}.vmfb").write_bytes(b"no module")
+    option = ["--catalog"] if catalog else []
+    assert main(["diff", *option, *map(str, folders)]) == 3
+    found = list(compare_folders(*folders))
+    assert [each.verdict for each in found] == ["unreadable", "unreadable"]
+    assert all("at byte" in str(each.problem) for each in found)

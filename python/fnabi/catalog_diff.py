@@ -19,7 +19,7 @@ import msgspec
 from fnabi.catalog import Catalog
 from fnabi.catalog_record import RecordedModule
 from fnabi.compat import Change, Comparison, Kind, Severity, compare
-from fnabi.compat_folders import FileComparison
+from fnabi.compat_folders import FileComparison, FileVerdict
 from fnabi.errors import FnabiError
 
 __all__ = ["Cause", "Occurrence", "compare_catalogs", "group"]
@@ -131,11 +131,18 @@ def _compare(old: Catalog, new: Catalog) -> Iterator[FileComparison]:
         ]
         for name in chunk:
             if name not in before:
-                yield FileComparison(name, "added")
+                yield _alone(name, after[name], "added")
             elif name not in after:
-                yield FileComparison(name, "incompatible")
+                yield _alone(name, before[name], "incompatible")
             else:
                 yield _compare_files(name, before[name], after[name], records, made)
+
+
+def _alone(name: str, entry: _Entry, verdict: FileVerdict) -> FileComparison:
+    """Return the comparison of a file that only one catalog has."""
+    if entry.error is not None:
+        return FileComparison(name, "unreadable", problem=f"{entry.file}: {entry.error}")
+    return FileComparison(name, verdict)
 
 
 def _compare_files(

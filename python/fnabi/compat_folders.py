@@ -64,9 +64,9 @@ def compare_folders(
         if problem is not None:
             yield FileComparison(file, "unreadable", problem=problem)
         elif file not in before:
-            yield FileComparison(file, "added")
+            yield _alone(file, folders[1], "added", lenient)
         elif file not in after:
-            yield FileComparison(file, "incompatible")
+            yield _alone(file, folders[0], "incompatible", lenient)
         else:
             yield _compare(file, folders, lenient)
 
@@ -77,6 +77,20 @@ def _files(folder: Path) -> dict[str, str | None]:
         os.path.relpath(found.path, folder): found.error and f"{found.path}: {found.error}"
         for found in walk(folder, "compare_folders")
     }
+
+
+def _alone(file: str, folder: Path, verdict: FileVerdict, lenient: bool) -> FileComparison:
+    """Return the comparison of a file that only one folder has."""
+    try:
+        with vmfb.open(folder / file, lenient=lenient) as module:
+            _ = module.exports
+    except (FnabiError, OSError) as problem:
+        return FileComparison(file, "unreadable", problem=f"{folder / file}: {_reason(problem)}")
+    return FileComparison(file, verdict)
+
+
+def _reason(problem: Exception) -> str:
+    return getattr(problem, "strerror", None) or str(problem).partition("\n")[0]
 
 
 def _compare(file: str, folders: tuple[Path, Path], lenient: bool) -> FileComparison:
@@ -90,5 +104,4 @@ def _compare(file: str, folders: tuple[Path, Path], lenient: bool) -> FileCompar
                 found = compare(old, new)
                 return FileComparison(file, found.verdict, found)
     except (FnabiError, OSError) as problem:
-        reason = getattr(problem, "strerror", None) or str(problem).partition("\n")[0]
-        return FileComparison(file, "unreadable", problem=f"{path}: {reason}")
+        return FileComparison(file, "unreadable", problem=f"{path}: {_reason(problem)}")

@@ -27,7 +27,10 @@ def add_html(verb: argparse.ArgumentParser, what: str) -> None:
         "--html", action="store_true", help=f"write a page about {what}, which needs no other file"
     )
     verb.add_argument(
-        "-o", "--output", metavar="FILE", help="with --html, the file to write (default: output)"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="with --html, the file to write (default: standard output)",
     )
 
 
