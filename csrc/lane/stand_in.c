@@ -452,7 +452,7 @@ static PyObject* stand_in_fill(PyObject* module, PyObject* number) {
 static PyMethodDef stand_in_methods[] = {
     {"stand_in_symbols", stand_in_symbols, METH_NOARGS,
      "stand_in_symbols()\n--\n\n"
-     "Return the addresses of the functions that stand in for those of "
+     "Return the addresses of the functions that replace those of "
      "libtvm_ffi, by name."},
     {"stand_in_fill", stand_in_fill, METH_O,
      "stand_in_fill(handle, /)\n--\n\n"

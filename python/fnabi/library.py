@@ -639,7 +639,7 @@ def _runtime(file: LibraryFile) -> int | None:
 
 
 def _gap(name: str, file: LibraryFile) -> bool:
-    """Return whether functions of fnabi must stand in for symbols that nothing else has."""
+    """Return whether functions of fnabi must replace symbols that nothing else has."""
     runtime = _call.loaded_library(_RUNTIME_FILE)
     if runtime is not None and file.wanted and not file.is_linked_with_runtime:
         _call.open_library(_RUNTIME_FILE, True)  # others may have loaded it for themselves alone
@@ -708,7 +708,7 @@ def runtime_path() -> str | None:
         path = Path(folder) / "lib" / _RUNTIME_FILE
         if path.exists():
             return str(path)
-    try:  # another module stands for the package
+    try:  # another module replaces the package
         folder = str(distribution(_RUNTIME_PACKAGE).locate_file("tvm_ffi"))
     except PackageNotFoundError:
         return None

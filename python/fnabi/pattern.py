@@ -49,7 +49,7 @@ Matches
     A name in a pattern must be the name in the signature. Values without one have any name or
     none. What ``any`` and ``*`` match is not compared.
 
-    A variable stands for one number, or for dynamic dims everywhere. Static dims that it
+    A variable is one number, or dynamic dims everywhere. Static dims that it
     matches are always equal.
 
     In a signature that was read from the bytecode or the calling convention, ``ref<?>`` is a

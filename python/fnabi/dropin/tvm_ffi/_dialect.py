@@ -82,7 +82,7 @@ def _ctypes_handle(self: Any) -> ctypes.c_void_p:
 
 
 def _same_as(self: Any, other: Any) -> bool:
-    """Return whether another one stands for the same object."""
+    """Return whether another one refers to the same object."""
     return hasattr(other, "__chandle__") and address_of(self) == other.__chandle__()
 
 
@@ -217,7 +217,7 @@ def object_repr(obj: Any) -> str:
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether a value is the one that stands for no value."""
+    """Return whether a value is the one that means no value."""
     return type(value) is Object and _same_as(value, MISSING)
 
 

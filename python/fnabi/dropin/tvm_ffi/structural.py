@@ -153,11 +153,11 @@ class StructuralMutator(Object):
         return api("StructuralMutatorDefaultMutate")(self, value)
 
     def var_remap_get(self, var: Object) -> Any:
-        """Return what stands for a variable, or None."""
+        """Return the value of a variable, or None."""
         return api("StructuralMutatorVarRemapGet")(self, var)
 
     def var_remap_set(self, var: Object, mapped_value: Any) -> None:
-        """Set what stands for a variable."""
+        """Set the value of a variable."""
         api("StructuralMutatorVarRemapSet")(self, var, mapped_value)
 
     def def_region_kind(self) -> DefRegionKind:
