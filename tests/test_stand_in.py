@@ -1,4 +1,4 @@
-"""Functions that replace those of libtvm_ffi: without it, before it and after it, in one process each.
+"""Functions that replace those of libtvm_ffi: without it, before it and after it, one process each.
 
 A kernel in C imports all of them; TVM compiles others, where it is installed.
 """
