@@ -605,3 +605,19 @@ def test_bytes_that_are_no_columns() -> None:
             restore(abi, [(memory, b"\x92")])
         with pytest.raises(CallError, match="expected 32 columns, got 0"):
             restore(abi, [([], dtypes)])
+
+
+def test_decode_frees_its_memory_without_a_collection() -> None:
+    pa = pytest.importorskip("pyarrow")
+    gc.collect()
+    gc.disable()
+    try:
+        before = pa.total_allocated_bytes()
+        for _ in range(3):
+            batch = pa.record_batch({"sig": pa.array(["I1!R1!"] * 10_000)})
+            fnabi.arrow.decode(batch, "sig")
+            fnabi.arrow.decode(pa.Table.from_batches([batch]), "sig")
+            del batch
+        assert pa.total_allocated_bytes() == before
+    finally:
+        gc.enable()

@@ -293,7 +293,9 @@ def fnabi_source_problem(context: Any) -> Any:
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
 def fnabi_source_release(context: Any) -> None:
-    _open.discard(ffi.from_handle(context))
+    source: _Source = ffi.from_handle(context)
+    _open.discard(source)
+    source.handle = None  # the handle refers to the source: a cycle that would keep its arrays
 
 
 # ------------------------------------------------------------------------------------- plain types

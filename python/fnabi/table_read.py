@@ -195,6 +195,9 @@ def _joined(batches: Iterator[Any]) -> Iterator[Any]:
     small: list[Any] = []
     rows = 0
     for batch in batches:
+        if not small and batch.num_rows >= _ROWS // 2:
+            yield batch
+            continue
         small.append(batch)
         rows += batch.num_rows
         if rows >= _ROWS // 2 or len(small) >= _JOINED:
