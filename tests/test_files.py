@@ -99,7 +99,7 @@ def test_verbs_refuse_special_files(
 def test_catalogs_do_not_wait(special: tuple[str, str], tmp_path: Path) -> None:
     pytest.importorskip("duckdb")
     path, _ = special
-    assert main(["find", path, "* -> *"]) == 1
+    assert main(["find", path, "* -> *"]) in (1, 3)  # 1: an empty folder
     assert main(["catalog", "update", str(tmp_path / "c.duckdb"), path]) == 0
 
 

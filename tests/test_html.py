@@ -374,15 +374,16 @@ def test_folders_as_data(tmp_path: Path) -> None:
         ("rank.vmfb", "incompatible", 2),
         ("vision.vmfb", "incompatible", 7),
         ("project.vmfb", "removed", 0),
-        ("bad.vmfb", "added", 0),
+        ("bad.vmfb", "unreadable", 0),
         ("scale.vmfb", "added", 0),
         ("embed.vmfb", "compatible", 0),
     ]
     assert data["files"][0]["changes"][0]["function"] == "main$async"
     (tmp_path / "embed.vmfb").write_bytes(bytes(64))
     found = list(compare_folders(releases / "1.0", tmp_path))
-    (bad,) = (row for row in folders_data(found)["files"] if row["verdict"] == "unreadable")
-    assert "embed.vmfb: not an IREE module" in bad["problem"]
+    bad = [row for row in folders_data(found)["files"] if row["verdict"] == "unreadable"]
+    assert [row["file"] for row in bad] == ["bad.vmfb", "embed.vmfb"]
+    assert "embed.vmfb: not an IREE module" in bad[1]["problem"]
     assert folders_data([])["verdict"] == "compatible"
 
 
