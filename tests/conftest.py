@@ -1,3 +1,4 @@
+import os
 import signal
 from pathlib import Path
 
@@ -15,6 +16,13 @@ pytest.register_assert_rewrite("outcomes")
 # A job in the background of a script ignores Ctrl-C, and so would every process that a test starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def _unfolded() -> None:
+    """Forget the size of the terminal, which readline exports to the workers of pytest-xdist."""
+    for name in ("COLUMNS", "LINES"):
+        os.environ.pop(name, None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

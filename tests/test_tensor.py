@@ -398,10 +398,12 @@ class ExchangeAPI(ctypes.Structure):
 
 DELETER = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 OF_OBJECT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
-new_capsule = ctypes.pythonapi.PyCapsule_New
+# Not ctypes.pythonapi, whose functions other packages declare in their own way.
+python = ctypes.PyDLL(None)
+new_capsule = python.PyCapsule_New
 new_capsule.restype = ctypes.py_object
 new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+capsule_pointer = python.PyCapsule_GetPointer
 capsule_pointer.restype = ctypes.c_void_p
 capsule_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
@@ -873,7 +875,7 @@ def test_deleters_run_without_the_gil(first):
     capsule = first(given).__dlpack__(max_version=(1, 0))
     del given
     address = capsule_pointer(capsule, b"dltensor_versioned")
-    assert ctypes.pythonapi.PyCapsule_SetName(ctypes.py_object(capsule), b"taken") == 0
+    assert python.PyCapsule_SetName(ctypes.py_object(capsule), b"taken") == 0
     # ctypes releases the GIL for a CFUNCTYPE
     delete = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(Versioned.from_address(address).deleter)
     thread = threading.Thread(target=delete, args=(address,))
