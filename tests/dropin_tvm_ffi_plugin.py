@@ -21,7 +21,7 @@ from fnabi.dropin.tvm_ffi import core, dataclasses, testing
 
 
 class Lacking:
-    """Stands for a name that the drop-in lacks; used, it fails the test."""
+    """A replacement for a name that the drop-in lacks; used, it fails the test."""
 
     def __init__(self, name: str) -> None:
         self.lacking = name

@@ -25,7 +25,7 @@ Fill = Callable[[Any], None]
 
 
 class Context:
-    """Stands for the context of a module: records what it is called with."""
+    """A replacement for the context of a module: records what it is called with."""
 
     def __init__(self, fill: Fill) -> None:
         self.fill, self.packed = fill, ""

@@ -84,11 +84,37 @@ def _text_of(code: int, bits: int, lanes: int) -> str:
     return str(dtype_of(code, bits, lanes))
 
 
-class dtype(str):
+class _Parts:
+    """What DLPack says of a dtype: code, bits and lanes."""
+
+    __slots__ = ()
+    _parts: tuple[int, int, int]
+
+    @property
+    def type_code(self) -> int:
+        """DLPack's code."""
+        return self._parts[0]
+
+    @property
+    def bits(self) -> int:
+        """The width of a lane in bits."""
+        return self._parts[1]
+
+    @property
+    def lanes(self) -> int:
+        """The number of lanes; negative for a vector that scales."""
+        return self._parts[2]
+
+    @property
+    def itemsize(self) -> int:
+        """The size of an element in bytes, rounded up."""
+        return _itemsize(self._parts)
+
+
+class dtype(str, _Parts):
     """The type of elements: its name, with DLPack's code, bits and lanes."""
 
     __slots__ = ("_parts",)
-    _parts: tuple[int, int, int]
 
     def __new__(cls, content: Any) -> dtype:
         text = str(content)
@@ -125,26 +151,6 @@ class dtype(str):
         return dtype.from_dlpack_data_type((code, bits, lanes))
 
     @property
-    def type_code(self) -> int:
-        """DLPack's code."""
-        return self._parts[0]
-
-    @property
-    def bits(self) -> int:
-        """The width of a lane in bits."""
-        return self._parts[1]
-
-    @property
-    def lanes(self) -> int:
-        """The number of lanes; negative for a vector that scales."""
-        return self._parts[2]
-
-    @property
-    def itemsize(self) -> int:
-        """The size of an element in bytes, rounded up."""
-        return _itemsize(self._parts)
-
-    @property
     def is_bool(self) -> bool:
         """Whether it is a bool."""
         return self.type_code == DataTypeCode.BOOL
@@ -178,7 +184,7 @@ def _itemsize(parts: tuple[int, int, int]) -> int:
     return (bits * lanes + 7) // 8
 
 
-class DataType:
+class DataType(_Parts):
     """DLPack's code, bits and lanes of a name."""
 
     __slots__ = ("_parts",)
@@ -198,26 +204,6 @@ class DataType:
     def __dlpack_data_type__(self) -> tuple[int, int, int]:
         code, bits, lanes = self._parts
         return code, bits, lanes & 0xFFFF
-
-    @property
-    def type_code(self) -> int:
-        """DLPack's code."""
-        return self._parts[0]
-
-    @property
-    def bits(self) -> int:
-        """The width of a lane in bits."""
-        return self._parts[1]
-
-    @property
-    def lanes(self) -> int:
-        """The number of lanes."""
-        return self._parts[2]
-
-    @property
-    def itemsize(self) -> int:
-        """The size of an element in bytes, rounded up."""
-        return _itemsize(self._parts)
 
     def __str__(self) -> str:
         return _text_of(*self._parts)
