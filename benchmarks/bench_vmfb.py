@@ -6,8 +6,8 @@
   strings with the peers.
 - `signatures`: the same, but only the typed signature with fnabi.
 - `tables`: open the module and read every table. The runtime does not offer that.
-- `attributes`: read every function's attributes as strings. The peers have the module open and the
-  functions looked up; fnabi opens it again, because it keeps what it has read.
+- `attributes`: open the module and read every function's attributes as strings. The runtime has the
+  functions looked up, because its lookup is linear in their number.
 - `check`: fnabi alone.
 """
 
@@ -135,6 +135,11 @@ def flatbuffers_exports(data: bytes) -> Found:
     return [(read.text(each, 0), functions[read.number(each, 1)]) for each in exports]
 
 
+def flatbuffers_attributes(data: bytes) -> list[dict[str, str]]:
+    read = FlatBuffer(data)
+    return [read.signature(each)[1] for each in read.tables(read.root, 8)]
+
+
 def iree_work(what: str, path: Path) -> Callable[[], Any]:
     from iree.runtime import VmInstance, VmModule
 
@@ -149,6 +154,7 @@ def iree_work(what: str, path: Path) -> Callable[[], Any]:
 
     # Functions do not keep their module alive.
     def attributes(kept: object = module) -> list[dict[str, str]]:
+        VmModule.from_buffer(instance, data)
         return [function.reflection for function in functions]
 
     def exports(kept: object = module) -> Found:
@@ -170,11 +176,10 @@ def work(what: str, who: str, name: str) -> Callable[[], Any]:
     if who == "iree":
         return iree_work(what, path)
     if who == "flatbuffers":
-        read = FlatBuffer(data)
         return {
             "open": lambda: flatbuffers_exports(path.read_bytes()),
             "tables": lambda: FlatBuffer(data).all(),
-            "attributes": lambda: [read.signature(each)[1] for each in read.tables(read.root, 8)],
+            "attributes": lambda: flatbuffers_attributes(data),
         }.get(what, lambda: flatbuffers_exports(data))
     opened = vmfb.from_buffer(data)
     return {
