@@ -4,6 +4,7 @@
     python -m benchmarks [NOUN...] --from RESULTS...     the table of kept results
     python -m benchmarks compare OLD NEW [NOUN...]       compare two commits by instruction counts
     python -m benchmarks corpus ABI --count N [-o FILE]  write a corpus, one text per line
+    python -m benchmarks engines [--rows N]              run Ray, Spark and Dask, 1 and 2 workers
 
 `--markdown` prints the table as benchmarks/README.md has it, and `--svg FILE` plots its ratios.
 Exit status: 0 good, 1 a benchmark failed or results cannot be read, 2 wrong usage or a missing
@@ -24,7 +25,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from . import compare, corpus, report, workloads
+from . import compare, corpus, engines, report, workloads
 
 HERE = Path(__file__).parent
 NOUNS = sorted(path.stem.removeprefix("bench_") for path in HERE.glob("bench_*.py"))
@@ -34,7 +35,7 @@ QUICK = ("--benchmark-max-time=0.05", "--benchmark-min-rounds=3")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     argv = list(sys.argv[1:] if argv is None else argv)
-    verbs = {"compare": compare_main, "corpus": corpus_main}
+    verbs = {"compare": compare_main, "corpus": corpus_main, "engines": engines_main}
     try:
         status = verbs[argv[0]](argv[1:]) if argv and argv[0] in verbs else run_main(argv)
         sys.stdout.flush()
@@ -238,6 +239,23 @@ def corpus_main(argv: list[str]) -> int:
             file.writelines(lines)
     except OSError as error:
         return fail(f"{options.output}: {error.strerror}", 2)
+    return 0
+
+
+# --------------------------------------------------------------------------------- engines
+
+
+def engines_main(argv: list[str]) -> int:
+    parser = new_parser(" engines", (engines.__doc__ or "").strip())
+    engines.add_arguments(parser, positive)
+    options = parser.parse_args(argv)
+    for package in ("psutil", "pyarrow"):
+        if not find_spec(package):
+            return fail(f"{package} is not installed: pip install -e '.[bench]'", 2)
+    try:
+        engines.run(options)
+    except (OSError, RuntimeError) as error:
+        return fail(error, 1)
     return 0
 
 

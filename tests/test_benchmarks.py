@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchmarks import compare, corpus, memory, report, workloads
+from benchmarks import compare, corpus, engines, memory, report, workloads
 from benchmarks.__main__ import main
 from fnabi import cconv, declaration, iree_abi, raw, sip
 
@@ -388,6 +388,34 @@ def test_it_runs_as_a_module() -> None:
     command = [sys.executable, "-m", "benchmarks", "corpus", "cconv", "--count", "3"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, timeout=60)
     assert done.stdout.split() == [text.encode() for text in corpus.cconv(3)]
+
+
+# --------------------------------------------------------------------------------- engines
+
+
+def test_engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Distinct signatures, all decoded by processes of their own."""
+    pq = pytest.importorskip("pyarrow.parquet")
+    pytest.importorskip("psutil")
+    monkeypatch.setattr(engines, "GROUP", 50)
+    (tmp_path / "some").mkdir()
+    engines.write_signatures(tmp_path / "some", 999)
+    texts = pq.read_table(tmp_path / "some")["signature"].to_pylist()
+    assert len({*texts}) == len(texts) == 999
+    for text in texts:
+        raw.parse(text.encode())
+    command = [sys.executable, "-m", "benchmarks", "engines", "--rows=999", "--engine=plain"]
+    done = subprocess.run(
+        [*command, "--workers=2", f"--folder={tmp_path}"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        timeout=120,
+    )
+    head, _, line = done.stdout.decode().splitlines()
+    assert line.startswith("| plain | 2 | 999 |")
+    assert line.count("|") == head.count("|")
+    assert [path.name for path in tmp_path.iterdir()] == ["some"]
 
 
 # ------------------------------------------------------------------------------- workloads
