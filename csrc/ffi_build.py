@@ -46,11 +46,28 @@ ffibuilder.cdef(  # what arrow_capsule.py gives to fnabi_arrow_stream
     extern "Python" int fnabi_source_next(void *, struct ArrowArray *);
     extern "Python" const char *fnabi_source_problem(void *);
     extern "Python" void fnabi_source_release(void *);
+    void fnabi_source_release_safely(void *);
     """
 )
+PRELUDE = """
+#include <Python.h>
+#include "fnabi.h"
+
+static void fnabi_source_release(void *context);
+
+/* A consumer may release a stream while an exception is raised, with which Python cannot run. */
+static void fnabi_source_release_safely(void *context) {
+  PyObject *type, *value, *traceback;
+  PyGILState_STATE state = PyGILState_Ensure();
+  PyErr_Fetch(&type, &value, &traceback);
+  fnabi_source_release(context);
+  PyErr_Restore(type, value, traceback);
+  PyGILState_Release(state);
+}
+"""
 ffibuilder.set_source(
     "fnabi._fnabi",
-    '#include "fnabi.h"',
+    PRELUDE,
     sources=[f"csrc/{path.relative_to(HERE).as_posix()}" for path in SOURCES],
     depends=[f"csrc/{path.relative_to(HERE).as_posix()}" for path in HEADERS],
     include_dirs=["csrc"],

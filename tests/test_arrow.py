@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import fnabi
-from fnabi import CallError, _call, arrow, arrow_capsule
+from fnabi import CallError, _call, arrow, arrow_capsule, vmfb
 from fnabi.columns import RowError
 
 COLUMNS = fnabi.decode_columns([b"I11!B8!d-1d200R4!S1!", b"I1!R", None])
@@ -502,6 +502,30 @@ def test_every_class_of_tables() -> None:
     assert isinstance(reader, pa.RecordBatchReader)
     assert next(iter(reader)).to_pylist() == expected[:2]
     assert reader.read_all().to_pylist() == expected[2:]
+
+
+def test_tables_without_rows() -> None:
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"f": ["I1!R1!"], "id": [1]})
+    schema = arrow.decode(table, "f").schema
+    for empty in (
+        table.slice(0, 0),
+        table.to_batches()[0].slice(0, 0),
+        pa.RecordBatch.from_pylist([], table.schema),
+        table.schema.empty_table(),
+    ):
+        decoded = arrow.decode(empty, "f")
+        assert type(decoded) is type(empty)
+        assert (decoded.num_rows, decoded.schema) == (0, schema)
+        assert arrow.encode(decoded).num_rows == 0
+
+
+def test_a_stream_that_an_exception_drops() -> None:
+    """Its release runs Python while the exception is on its way to the caller."""
+    pa = pytest.importorskip("pyarrow")
+    found = vmfb.scan([])
+    with pytest.raises(StopIteration):
+        pa.RecordBatchReader.from_stream(found).read_next_batch()
 
 
 def test_pandas_frames() -> None:

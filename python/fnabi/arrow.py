@@ -226,6 +226,8 @@ def _class_of(batch: Any, package: str, name: str) -> Any:
 
 def _table(batch: Any) -> Any:
     """Return the batch, or what gives its Arrow data."""
+    if _class_of(batch, "pyarrow", "RecordBatch"):  # its stream lacks an array that is empty
+        return _ArrayOnly(batch)
     if hasattr(batch, "__arrow_c_stream__") or hasattr(batch, "__arrow_c_array__"):
         return batch
     raise CallError(f"arrow: batch: expected a table of Arrow data, got {type(batch).__name__}")

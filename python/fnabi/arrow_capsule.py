@@ -219,7 +219,7 @@ def export_stream(
             "schema": lib.fnabi_source_schema,
             "next": lib.fnabi_source_next,
             "problem": lib.fnabi_source_problem,
-            "release": lib.fnabi_source_release,
+            "release": ffi.addressof(lib, "fnabi_source_release_safely"),
             "context": handle,
         },
     )
