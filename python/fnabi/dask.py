@@ -7,12 +7,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from fnabi import arrow, engine
+from fnabi import engine
 from fnabi.columns_part import AnyAbi
+from fnabi.files import Options
 from fnabi.walk import Path
 
 __all__ = ["decode", "scan"]
@@ -28,15 +29,22 @@ def decode(frame: Any, column: str, abi: AnyAbi = "raw", *, drop: bool = False) 
         drop: Whether the column with the texts is left out.
 
     Returns:
-        A data frame with the columns of `fnabi.arrow.decode`; it runs when it is consumed. The
-        partitions are data frames of pandas, whose new columns have Arrow's types.
+        A data frame with the columns of `fnabi.arrow.decode`, in Arrow's types; the others and
+        the index stay as they are. It runs when it is consumed.
+
+    Raises:
+        CallError: when an argument is invalid, or Dask, pandas or pyarrow is not installed.
 
     """
-    function = partial(_decode, column=column, abi=abi, drop=drop)
-    return frame.map_partitions(function, meta=function(frame._meta))
+    _load()
+    run = engine.decoder("dask.decode", column, abi, drop, _schema(frame._meta, column))
+    decode = partial(_decode, column=column, run=partial(run, drop=True), drop=drop)
+    return frame.map_partitions(decode, meta=decode(frame._meta))
 
 
-def scan(paths: Path | Iterable[Path], *, lenient: bool = False) -> Any:
+def scan(
+    paths: Path | Iterable[Path], *, lenient: bool = False, storage_options: Options = None
+) -> Any:
     """Return the exports of the modules in files, folders and stores as a data frame.
 
     The files are listed here and read by the workers, to whom the paths must lead as well.
@@ -44,32 +52,44 @@ def scan(paths: Path | Iterable[Path], *, lenient: bool = False) -> Any:
     Args:
         paths: As for `vmfb.scan`.
         lenient: As for `vmfb.scan`.
+        storage_options: As for `vmfb.scan`.
 
     Raises:
-        CallError: when Dask, pandas or pyarrow is not installed.
+        CallError: when an argument is invalid, or Dask, pandas or pyarrow is not installed.
 
     """
+    frames, scan = _load(), partial(_scan, lenient=lenient, options=storage_options)
+    groups = engine.group_files(paths, "dask.scan", storage_options) or [b""]
+    return frames.from_map(scan, groups, meta=scan(b""))
+
+
+def _load() -> Any:
     try:
         import dask.dataframe
     except ImportError:
         raise engine.missing("Dask, or pandas or pyarrow,", "dask") from None
-    groups = engine.chunks(paths, "fnabi.dask.scan") or [[]]
-    function = partial(_scan, lenient=lenient)
-    return dask.dataframe.from_map(function, groups, meta=function([]))
+    return dask.dataframe
 
 
-def _decode(frame: Any, column: str, abi: AnyAbi, drop: bool) -> Any:
+def _schema(frame: Any, column: str) -> Any:  # only one column needs its type
     import pyarrow
 
-    table = pyarrow.Table.from_pandas(frame, preserve_index=False)
-    if pyarrow.types.is_null(table.schema.field(column).type):  # no row says that it has texts
-        texts = table[column].cast(pyarrow.string())
-        table = table.set_column(table.schema.get_field_index(column), column, texts)
-    return _frame(arrow.decode(table, column, abi, drop=drop)).set_index(frame.index)
+    given = frame[column] if list(frame.columns).count(column) == 1 else []
+    text, null = pyarrow.array(given, from_pandas=True).type, pyarrow.null()
+    return pyarrow.schema([(str(e), text if e == column else null) for e in frame.columns])
 
 
-def _scan(files: list[str], lenient: bool) -> Any:
-    return _frame(engine.scan_files(files, lenient))
+def _decode(frame: Any, column: str, run: Callable[[Any], Any], drop: bool) -> Any:
+    import pandas
+    import pyarrow
+
+    texts = pyarrow.table({column: pyarrow.array(frame[column], from_pandas=True)})
+    added = _frame(run(texts)).set_axis(frame.index)
+    return pandas.concat([frame.drop(columns=column) if drop else frame, added], axis=1)
+
+
+def _scan(group: bytes, lenient: bool, options: Options) -> Any:
+    return _frame(engine.scan_group(group, lenient, options))
 
 
 def _frame(table: Any) -> Any:

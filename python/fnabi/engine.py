@@ -1,22 +1,28 @@
-"""What the engines share: the files to scan, and the scan of some of them as a table.
+"""What the engines share: functions that run on their workers, and checks before those run.
 
-`fnabi.ray`, `fnabi.spark` and `fnabi.dask` run `fnabi.arrow.decode` and `scan_files` on their
+`fnabi.ray`, `fnabi.spark` and `fnabi.dask` run `fnabi.arrow.decode` and `scan_group` on their
 workers. Both are pure functions that pickle, so work that is lost with a worker is done again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+import pickle
+from collections.abc import Iterable
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
-from fnabi import vmfb
-from fnabi.errors import CallError
+from fnabi import arrow
+from fnabi.columns_part import AnyAbi, check_abi
+from fnabi.errors import CallError, type_name
+from fnabi.files import Options
+from fnabi.scan import Scan
 from fnabi.walk import Path, walk
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FILES", "chunks", "missing", "scan_files"]
+__all__ = ["FILES", "decoder", "group_files", "is_text", "missing", "scan_group"]
 
 FILES = 256
 """The number of modules that a worker scans at once."""
@@ -27,14 +33,65 @@ def missing(package: str, extra: str) -> CallError:
     return CallError(f"fnabi.{extra}: {package} is not installed (pip install 'fnabi[{extra}]')")
 
 
-def chunks(paths: Path | Iterable[Path], function: str) -> list[list[str]]:
-    """Return the files of modules among paths, as `vmfb.scan` finds them, in groups."""
-    found = [str(each.path) for each in walk(paths, function)]
-    return [found[i : i + FILES] for i in range(0, len(found), FILES)]
+def decoder(
+    function: str, column: str, abi: AnyAbi, drop: bool, schema: pa.Schema | None
+) -> partial[Any]:
+    """Return `arrow.decode` with its arguments, after a check of what is known of them.
+
+    Args:
+        function: The function that an error names.
+        column: The column with the texts.
+        abi: The ABI of the texts.
+        drop: Whether the column with the texts is left out.
+        schema: The columns of the table, or None where they are not known yet.
+
+    Raises:
+        CallError: when an argument is invalid, or does not fit the schema.
+
+    """
+    if not isinstance(column, str):
+        raise CallError(f"{function}: column: expected str, got {type_name(column)}")
+    decode = partial(arrow.decode, column=column, abi=check_abi(function, abi), drop=drop)
+    if schema is not None:
+        try:
+            decode(schema.empty_table())
+        except CallError as problem:
+            raise CallError(str(problem).replace("arrow.decode", function, 1)) from None
+        if not is_text(type := schema.field(column).type):
+            expected = "expected strings or binaries"
+            raise CallError(f"{function}: column: {column!r} is {type}, {expected}")
+    return decode
 
 
-def scan_files(files: Sequence[str], lenient: bool = False) -> pa.Table:
-    """Return the table of `vmfb.scan` of some files, in types that every consumer accepts."""
+def is_text(type: pa.DataType) -> bool:
+    """Return whether a column of a type of pyarrow can be decoded, if only because it is null."""
+    from pyarrow import types
+
+    if types.is_dictionary(type) or types.is_run_end_encoded(type):
+        type = type.value_type
+    names = "string", "large_string", "string_view", "binary", "large_binary", "binary_view"
+    return any(getattr(types, f"is_{name}")(type) for name in (*names, "null"))
+
+
+def group_files(paths: Path | Iterable[Path], function: str, options: Options) -> list[bytes]:
+    """Find modules as `vmfb.scan` does, and return groups of them for `scan_group`.
+
+    What the listing tells of the files goes with them, so that workers do not ask again.
+    """
+    found = walk(paths, function, options=options, status=False)
+    return [pickle.dumps(group) for group in iter(lambda: [*islice(found, FILES)], [])]
+
+
+def scan_group(group: bytes, lenient: bool = False, options: Options = None) -> pa.Table:
+    """Return the table of `vmfb.scan` of some files, in types that every consumer accepts.
+
+    Args:
+        group: One of `group_files`; empty for a table without rows.
+        lenient: As for `vmfb.scan`.
+        options: As for `vmfb.scan`.
+
+    """
     import pyarrow
 
-    return pyarrow.table(vmfb.scan(files, lenient=lenient).plain())
+    files = pickle.loads(group) if group else []
+    return pyarrow.table(Scan(files, lenient=lenient, storage_options=options).plain())

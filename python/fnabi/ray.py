@@ -7,18 +7,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fnabi import arrow, engine
+from fnabi import engine
 from fnabi.columns_part import AnyAbi
+from fnabi.files import Options
 from fnabi.walk import Path
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from ray.data import Dataset
 
 __all__ = ["decode", "scan"]
+
+_ROWS = 1 << 17
+"""The most rows that are decoded at once: a block of Ray may have millions."""
 
 
 def decode(
@@ -36,13 +41,27 @@ def decode(
     Returns:
         A dataset with the columns of `fnabi.arrow.decode`; it runs when it is consumed.
 
+    Raises:
+        CallError: when an argument is invalid. A column that the dataset lacks is found here if
+            the schema is known without running the dataset, else by the workers.
+
     """
-    function = partial(arrow.decode, column=column, abi=abi, drop=drop)
+    known = dataset.schema(fetch_if_missing=False)
+    schema = getattr(known, "base_schema", None)
+    if not hasattr(schema, "empty_table"):  # that of pandas
+        schema = None
+    function = engine.decoder("ray.decode", column, abi, drop, schema)
     given = {"batch_format": "pyarrow", "batch_size": None, "zero_copy_batch": True} | options
-    return dataset.map_batches(function, **given)
+    return dataset.map_batches(partial(_decode, function), **given)
 
 
-def scan(paths: Path | Iterable[Path], *, lenient: bool = False, **options: Any) -> Dataset:
+def scan(
+    paths: Path | Iterable[Path],
+    *,
+    lenient: bool = False,
+    storage_options: Options = None,
+    **options: Any,
+) -> Dataset:
     """Return the exports of the modules in files, folders and stores as a dataset.
 
     The files are listed here and read by the workers, to whom the paths must lead as well.
@@ -50,22 +69,28 @@ def scan(paths: Path | Iterable[Path], *, lenient: bool = False, **options: Any)
     Args:
         paths: As for `vmfb.scan`.
         lenient: As for `vmfb.scan`.
+        storage_options: As for `vmfb.scan`.
         options: Arguments of ``Dataset.map_batches``.
 
     Raises:
-        CallError: when Ray is not installed.
+        CallError: when an argument is invalid, or Ray is not installed.
 
     """
     try:
         import ray.data
     except ImportError:
         raise engine.missing("Ray", "ray") from None
-    groups = engine.chunks(paths, "fnabi.ray.scan")
+    groups = engine.group_files(paths, "ray.scan", storage_options) or [b""]
     listed = ray.data.from_items([{"files": group} for group in groups])
     given = {"batch_format": "pyarrow", "batch_size": 1} | options
-    return listed.map_batches(partial(_scan, lenient=lenient), **given)
+    return listed.map_batches(partial(_scan, lenient=lenient, options=storage_options), **given)
 
 
-def _scan(batch: Any, lenient: bool) -> Any:
-    files = [file for group in batch["files"].to_pylist() for file in group]
-    return engine.scan_files(files, lenient)
+def _decode(function: Callable[[Any], Any], batch: pa.Table) -> Iterator[pa.Table]:
+    for first in range(0, max(1, batch.num_rows), _ROWS):
+        yield function(batch.slice(first, _ROWS))
+
+
+def _scan(batch: Any, lenient: bool, options: Options) -> Iterator[Any]:
+    for group in batch["files"].to_pylist():
+        yield engine.scan_group(group, lenient, options)

@@ -244,7 +244,7 @@ class Scan:
 
     def __init__(
         self,
-        paths: Path | Iterable[Path],
+        paths: Path | Iterable[Path | Found],
         *,
         lenient: bool = False,
         threads: int = 1,
@@ -261,14 +261,14 @@ class Scan:
                 "vmfb.scan: paths: expected paths or an iterable of them,"
                 f" got {type(paths).__name__}"
             ) from None
-        self._paths: Iterable[Path] | None = paths
+        self._paths: Iterable[Path | Found] | None = paths
         self._lenient = lenient
         self._threads = threads
         self._progress = progress
         self._options = storage_options
         self.empty: list[str] = []
 
-    def _take_paths(self) -> Iterable[Path]:
+    def _take_paths(self) -> Iterable[Path | Found]:
         paths = self._paths
         if paths is None:
             raise CallError("vmfb.scan: paths: the iterator has been read, expected a list")
@@ -291,7 +291,7 @@ class Scan:
         with bar as advance:
             yield from self._run(chunks, advance)
 
-    def _walk(self, paths: Iterable[Path]) -> Iterator[Found]:
+    def _walk(self, paths: Iterable[Path | Found]) -> Iterator[Found]:
         self.empty = []
         found = walk(
             paths, "vmfb.scan", empty=self.empty.append, options=self._options, status=False
@@ -359,7 +359,8 @@ class Scan:
     def __repr__(self) -> str:
         if self._once:
             return "<Scan of the paths of an iterator>"
-        names = [one_line(os.fsdecode(path)) for path in self._paths or ()]
+        paths = (each.path if isinstance(each, Found) else each for each in self._paths or ())
+        names = [one_line(os.fsdecode(path)) for path in paths]
         more = f", and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         return f"<Scan of {', '.join(names[:_SHOWN])}{more}>"
 

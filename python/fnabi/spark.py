@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fnabi import arrow, engine
+from fnabi import engine
 from fnabi.columns_part import AnyAbi
+from fnabi.files import Options
 from fnabi.walk import Path
 
 if TYPE_CHECKING:
@@ -38,14 +39,18 @@ def decode(frame: DataFrame, column: str, abi: AnyAbi = "raw", *, drop: bool = F
         CallError: when an argument is invalid, or Spark or pyarrow is not installed.
 
     """
-    function = partial(arrow.decode, column=column, abi=abi, drop=drop)
-    empty = _types().to_arrow_schema(frame.schema).empty_table()
-    schema = _types().from_arrow_schema(function(empty).schema)
+    given = _types().to_arrow_schema(frame.schema)
+    function = engine.decoder("spark.decode", column, abi, drop, given)
+    schema = _types().from_arrow_schema(function(given.empty_table()).schema)
     return frame.mapInArrow(partial(_each, function), schema)
 
 
 def scan(
-    session: SparkSession, paths: Path | Iterable[Path], *, lenient: bool = False
+    session: SparkSession,
+    paths: Path | Iterable[Path],
+    *,
+    lenient: bool = False,
+    storage_options: Options = None,
 ) -> DataFrame:
     """Return the exports of the modules in files, folders and stores as a data frame.
 
@@ -55,16 +60,17 @@ def scan(
         session: The session.
         paths: As for `vmfb.scan`.
         lenient: As for `vmfb.scan`.
+        storage_options: As for `vmfb.scan`.
 
     Raises:
-        CallError: when Spark or pyarrow is not installed.
+        CallError: when an argument is invalid, or Spark or pyarrow is not installed.
 
     """
-    schema = _types().from_arrow_schema(engine.scan_files([]).schema)
-    groups = engine.chunks(paths, "fnabi.spark.scan")
-    listed = session.createDataFrame([(group,) for group in groups], "files array<string>")
+    schema = _types().from_arrow_schema(engine.scan_group(b"").schema)
+    groups = engine.group_files(paths, "spark.scan", storage_options)
+    listed = session.createDataFrame([(group,) for group in groups], "files binary")
     spread = listed.repartition(max(1, len(groups)))
-    return spread.mapInArrow(partial(_scan, lenient=lenient), schema)
+    return spread.mapInArrow(partial(_scan, lenient=lenient, options=storage_options), schema)
 
 
 def _types() -> Any:
@@ -80,7 +86,9 @@ def _each(function: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
     return map(function, batches)
 
 
-def _scan(batches: Iterable[pa.RecordBatch], lenient: bool) -> Iterator[pa.RecordBatch]:
+def _scan(
+    batches: Iterable[pa.RecordBatch], lenient: bool, options: Options
+) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for group in batch["files"].to_pylist():
-            yield from engine.scan_files(group, lenient).to_batches()
+            yield from engine.scan_group(group, lenient, options).to_batches()

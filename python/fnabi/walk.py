@@ -21,7 +21,7 @@ _SUFFIX = ".vmfb"
 
 
 def walk(
-    paths: Path | Iterable[Path],
+    paths: Path | Iterable[Path | Found],
     function: str,
     *,
     empty: Callable[[str], object] | None = None,
@@ -37,7 +37,7 @@ def walk(
     protocol, and may be a pattern: ``s3://bucket/**/*.vmfb``.
 
     Args:
-        paths: Files, folders and URLs.
+        paths: Files, folders and URLs. What has been found before is yielded as it is.
         function: The function that an error names.
         empty: Called with each of `paths` that is a readable folder, or a pattern, without files.
         options: Arguments of the fsspec file systems.
@@ -50,7 +50,13 @@ def walk(
     """
     if isinstance(paths, (str, bytes, os.PathLike)):
         paths = (paths,)
+    if not isinstance(paths, Iterable):
+        expected = "expected paths or an iterable of them"
+        raise CallError(f"{function}: paths: {expected}, got {type_name(paths)}")
     for path in paths:
+        if isinstance(path, Found):
+            yield path
+            continue
         if not isinstance(path, (str, bytes, os.PathLike)):
             raise CallError(f"{function}: paths: expected paths, got {type_name(path)}")
         name = os.fsdecode(path)

@@ -19,6 +19,7 @@ from fnabi.cli.parser import did_you_mean
 from fnabi.cli.screen import complain
 from fnabi.columns import decode_columns, iter_columns
 from fnabi.columns_part import abi_name
+from fnabi.engine import is_text
 from fnabi.errors import CallError, FormatError
 from fnabi.files import open_file
 from fnabi.table_read import BUFFER, Counted, Source, Table, kind_of, open_table, unpacked
@@ -72,7 +73,8 @@ def write_decoded(arguments: argparse.Namespace, parse: Callable[[bytes], Any]) 
             batches, noun = _of_lines(arguments, source, abi), "line"
         else:
             table = open_table(unpacked(source))
-            plain = output_format(arguments) == ".arrow"  # whose batches share a dictionary
+            # a dictionary would have to be that of all batches
+            plain = output_format(arguments) in (".arrow", ".csv")
             decode = _Decode(arguments.column, abi, arguments.threads, plain=plain)
             schema = _schema(arguments, source.name, table.schema, decode)
             batches, noun = _of_table(table, decode, parse), "row"
@@ -86,20 +88,12 @@ def _schema(arguments: argparse.Namespace, name: str, schema: Any, decode: _Deco
         count = "several columns" if column in names else "no column"
         arguments.usage(f"--column: {name} has {count} {column!r}{did_you_mean(column, names)}")
     type = schema.field(column).type
-    if not _is_text(type):
+    if not is_text(type):
         arguments.usage(f"--column: {column!r} in {name} is {type}, expected strings or binaries")
     try:
         return decode(schema.empty_table()).schema
     except CallError as problem:
         arguments.usage(f"{name}: {str(problem).removeprefix('arrow.decode: batch: ')}")
-
-
-def _is_text(type: Any) -> bool:
-    types = import_module("pyarrow").types
-    if types.is_dictionary(type) or types.is_run_end_encoded(type):
-        type = type.value_type
-    names = "string", "large_string", "string_view", "binary", "large_binary", "binary_view"
-    return any(getattr(types, f"is_{name}")(type) for name in names)
 
 
 class _Decode:
