@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import socket
+import struct
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,6 +18,9 @@ from urllib.parse import unquote
 SLOW = 0.2
 """Seconds that an answer below ``/slow`` takes."""
 
+PASSING = {"busy": "fail", "limited": "limit", "reset": "reset", "torn": "cut"}
+"""The folders whose faults pass."""
+
 
 class Server(ThreadingHTTPServer):
     """Serves a folder, and counts requests and the bytes of their answers.
@@ -22,7 +28,9 @@ class Server(ThreadingHTTPServer):
     Below these folders, the same files are served wrongly: ``slow``, ``hang``, ``fail`` (status
     503), ``cut`` (the connection ends in the middle), ``short`` (half of the range), ``long``
     (more than the range), ``other`` (another range), ``whole`` (without ranges), ``changing`` (a
-    new etag for each answer).
+    new etag for each answer). Below these, only the first two answers for each name are wrong:
+    ``busy`` (status 503), ``limited`` (status 429), ``reset`` (the connection is reset), ``torn``
+    (it ends in the middle).
     """
 
     daemon_threads = True
@@ -32,6 +40,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.root = root
         self.requests = 0
+        self.seen: Counter[str] = Counter()
         self.bytes = 0
         self.open = 0
         self.most_open = 0
@@ -95,14 +104,26 @@ class _Handler(BaseHTTPRequestHandler):
             "other",
             "whole",
             "changing",
+            *PASSING,
         ):
             fault, rest = "", name
+        if fault in PASSING:
+            with self.server.lock:
+                self.server.seen[f"{self.command} {name}"] += 1
+                times = self.server.seen[f"{self.command} {name}"]
+            fault = PASSING[fault] if times <= 2 else ""
         path = self.server.root / rest
         if fault == "slow":
             time.sleep(SLOW)
         if fault == "hang":
             self.server.stopped.wait()
-        if fault == "fail":
+        if fault == "reset":
+            linger = struct.pack("ii", 1, 0)
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            self.close_connection = True
+        elif fault == "limit":
+            self.send(429, {"Retry-After": "0"}, b"", body)
+        elif fault == "fail":
             self.send(503, {}, b"", body)
         elif path.is_dir():
             names = sorted(

@@ -24,12 +24,13 @@ from fnabi.files import is_remote
 from fnabi.scan import ScanRow
 from fnabi.walk import walk
 from outside import with_data_outside
-from range_server import SLOW, Server, serve
+from range_server import PASSING, SLOW, Server, serve
+from s3_server import serve_s3
 
 fsspec = pytest.importorskip("fsspec")
 pytest.importorskip("aiohttp")
 
-from fnabi import remote  # noqa: E402
+from fnabi import remote, remote_store  # noqa: E402
 
 DATA = Path(__file__).parent / "data"
 FILES = sorted((DATA / "vmfb").glob("*.vmfb"))
@@ -62,7 +63,8 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "_SECONDS", 0.5)
+    monkeypatch.setattr(remote_store, "_SECONDS", 0.5)
+    monkeypatch.setattr(remote_store, "_PAUSES", (0.01, 0.01))
 
 
 def renamed(rows: Any, root: str) -> list[ScanRow]:
@@ -222,6 +224,47 @@ def test_bad_answers(http: Server, fault: str) -> None:
         vmfb.open(url)
     assert caught.value.filename == url
     assert time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize("fault", PASSING)
+def test_faults_that_pass(http: Server, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What fails twice is asked for a third time; also folders, except that none is torn."""
+    monkeypatch.setattr(remote_store, "_PAUSES", (0.01, 0.01, 0.01))
+    http.seen.clear()
+    url = f"{http.url}/{fault}/vmfb/scalars.vmfb"
+    assert contents(vmfb.open(url)) == contents(vmfb.open(MODULE))
+    assert http.seen[f"GET {fault}/vmfb/scalars.vmfb"] >= 3
+    local = renamed(vmfb.scan(http.root).rows(), str(http.root))
+    found = vmfb.scan(f"{http.url}/{fault}/**/*.vmfb")
+    assert renamed(found.rows(), f"{http.url}/{fault}") == local
+    assert fault == "torn" or min(http.seen.values()) >= 3
+
+
+def test_requests_are_not_repeated_for_ever(http: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote_store, "_PAUSES", (0.01, 0.01, 0.01))
+    before = http.requests
+    with pytest.raises(OSError, match="the server answers 503"):
+        vmfb.open(f"{http.url}/fail/vmfb/scalars.vmfb")
+    assert http.requests == before + 4
+    with pytest.raises(FileNotFoundError):
+        vmfb.open(f"{http.url}/none.vmfb")
+    assert http.requests == before + 5
+
+
+def test_a_folder_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a row with an error; the others are listed."""
+    monkeypatch.setattr(remote_store, "_PAUSES", (0.01,))
+    for name in ("a/b", "fail", "z"):
+        (tmp_path / name).mkdir(parents=True)
+        shutil.copy(MODULE, tmp_path / name)
+    with serve(tmp_path) as server:
+        rows = list(vmfb.scan(f"{server.url}/**/*.vmfb").rows())
+        one = [row.file for row in vmfb.scan(f"{server.url}/*/*.vmfb").rows()]
+    bad = [(row.file, row.error.text) for row in rows if row.error is not None]
+    assert bad == [(f"{server.url}/fail/", "the server answers 503 Service Unavailable")]
+    files = [f"{server.url}/{name}/scalars.vmfb" for name in ("a/b", "z")]
+    assert [row.file for row in rows if row.error is None] == [files[0]] * 9 + [files[1]] * 9
+    assert one == [f"{server.url}/fail/"] + [files[1]] * 9
 
 
 def test_a_server_without_ranges(http: Server, tmp_path: Path) -> None:
@@ -452,29 +495,8 @@ def test_an_interrupt_while_a_server_hangs(tmp_path: Path, threads: str) -> None
 
 @pytest.fixture(scope="module")
 def s3() -> Iterator[dict[str, Any]]:
-    """Start an S3 server; yield the storage options."""
-    pytest.importorskip("s3fs")
-    pytest.importorskip("moto")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        deadline = time.monotonic() + 60
-        while True:
-            with socket.socket() as client:
-                if client.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            assert time.monotonic() < deadline, "the S3 server does not start"
-            time.sleep(0.1)
-        yield {"endpoint_url": f"http://127.0.0.1:{port}", "key": "test", "secret": "test"}
-    finally:
-        process.terminate()
-        process.wait()
+    with serve_s3() as options:
+        yield options
 
 
 @pytest.fixture(scope="module")
@@ -527,6 +549,16 @@ def test_s3_module(s3: dict[str, Any], bucket: str) -> None:
         )
     with pytest.raises(FileNotFoundError):
         vmfb.open(f"{bucket}/none.vmfb", storage_options=s3)
+
+
+def test_s3_that_is_busy_for_a_moment(http: Server) -> None:
+    """The retries are those of s3fs, and of what it is built on."""
+    pytest.importorskip("s3fs")
+    http.seen.clear()
+    options = {"endpoint_url": f"{http.url}/busy", "key": "test", "secret": "test"}
+    module = vmfb.open("s3://vmfb/scalars.vmfb", storage_options=options)
+    assert contents(module) == contents(vmfb.open(MODULE))
+    assert min(http.seen.values()) >= 3
 
 
 @pytest.mark.usefixtures("impatient")
