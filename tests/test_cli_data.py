@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import pytest
 
 import fnabi.arrow
 from fnabi.cli import main
+from fnabi.table_read import Source, open_table, unpacked
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -169,6 +170,125 @@ def test_compressed_lines(
     assert capsys.readouterr().out == "(float32[?x200]) -> (float32)\n" * 10
 
 
+# --------------------------------------------------------------------------------- CSV and packing
+
+
+def read_back(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
+    """Read a table as the command reads one."""
+    with open(path, "rb") as file:
+        table = open_table(unpacked(Source(file, str(path), "test")))
+        return table.schema.names, pa.Table.from_batches(table.batches, table.schema).to_pylist()
+
+
+def in_csv(value: Any) -> str | None:
+    """Return a value as CSV has it."""
+    if isinstance(value, (list, dict)):
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return None if value is None else str(value)
+
+
+@pytest.mark.parametrize("packed", ["", ".gz", ".zst"])
+@pytest.mark.parametrize("source", WRITERS)
+def test_csv_and_back(tmp_path: Path, source: str, packed: str) -> None:
+    """Quotes, line ends, empty strings and nulls, and nested columns as JSON."""
+    WRITERS[source](PLAIN, tmp_path / "in")
+    out = tmp_path / f"out.csv{packed}"
+    assert decode(tmp_path / "in", "-o", out) == 1
+    names, rows = read_back(out)
+    assert names == [*PLAIN.schema.names, "status", "error_offset", "inputs", "results"]
+    assert rows == [
+        {name: in_csv(value) for name, value in row.items()}
+        for row in fnabi.arrow.decode(PLAIN, "sig").to_pylist()
+    ]
+    assert json.loads(rows[3]["inputs"])[0]["shape"] == [None, 200]
+    data = out.read_bytes()
+    if packed == ".gz":
+        data = gzip.decompress(data)
+    elif packed == ".zst":
+        data = pa.CompressedInputStream(pa.BufferReader(data), "zstd").read()
+    assert data.startswith(b'"name","sig","x","status","error_offset","inputs","results"\n')
+
+
+@pytest.mark.parametrize("packed", [".gz", ".zst"])
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_packed_lines_of_json(tmp_path: Path, packed: str, threads: str) -> None:
+    pq.write_table(PLAIN, tmp_path / "in")
+    out, other = tmp_path / f"out.jsonl{packed}", tmp_path / f"out{packed}"
+    assert decode("--threads", threads, tmp_path / "in", "-o", out) == 1
+    assert out.read_bytes()[:2] == {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5"}[packed]
+    assert read_back(out)[1] == fnabi.arrow.decode(PLAIN, "sig").to_pylist()
+    assert decode("--format", "jsonl", tmp_path / "in", "-o", other) == 1
+    assert other.read_bytes() == out.read_bytes()
+
+
+def test_other_types_as_csv(tmp_path: Path) -> None:
+    values = {
+        "view": (pa.string_view(), 'a"\n'),
+        "large": (pa.large_string(), ""),
+        "binary": (pa.binary(), b"\xff"),
+        "when": (pa.timestamp("us"), datetime(2020, 1, 2)),
+        "day": (pa.date32(), date(2020, 1, 2)),
+        "number": (pa.decimal128(5, 2), Decimal("1.50")),
+        "float": (pa.float64(), 0.1),
+        "flag": (pa.bool_(), True),
+        "span": (pa.duration("s"), timedelta(seconds=90)),
+        "map": (pa.map_(pa.string(), pa.int8()), [("k", 1)]),
+        "fixed": (pa.list_(pa.int8(), 2), [1, 2]),
+        "struct": (pa.struct([("d", pa.date32()), ("b", pa.binary())]), {"d": date(2020, 1, 2)}),
+        "color": (pa.dictionary(pa.int8(), pa.string()), "red"),
+        "nothing": (pa.null(), None),
+        "null": (pa.list_(pa.string()), ["null", "\u2028"]),
+    }
+    arrays = {name: pa.array([value, None], type) for name, (type, value) in values.items()}
+    table = pa.table({**arrays, "sig": ["I1!R1!", None]})
+    write_ipc(pa.ipc.new_file)(table, tmp_path / "in")
+    assert decode(tmp_path / "in", "-o", tmp_path / "out.csv") == 0
+    rows = read_back(tmp_path / "out.csv")[1]
+    assert {name: rows[0][name] for name in values} == {
+        "view": 'a"\n',
+        "large": "",
+        "binary": "ff",
+        "when": "2020-01-02 00:00:00.000000",
+        "day": "2020-01-02",
+        "number": "1.50",
+        "float": "0.1",
+        "flag": "true",
+        "span": "PT90S",
+        "map": '[["k",1]]',
+        "fixed": "[1,2]",
+        "struct": '{"d":"2020-01-02","b":null}',
+        "color": "red",
+        "nothing": None,
+        "null": '["null","\u2028"]',
+    }
+    assert {rows[1][name] for name in values} == {None}
+
+
+def test_a_scan_as_csv(tmp_path: Path) -> None:
+    """The same rows as lines of JSON."""
+    folder = str(Path(__file__).parent / "data" / "vmfb")
+    assert main(["scan", folder, "-o", str(tmp_path / "out.csv.gz")]) == 1
+    assert main(["scan", folder, "-o", str(tmp_path / "out.jsonl")]) == 1
+    rows = read_back(tmp_path / "out.csv.gz")[1]
+    expected = read(tmp_path / "out.jsonl", "jsonl")
+    assert len(rows) == len(expected)
+    for row, other in zip(rows, expected, strict=True):
+        for name in ("inputs", "results", "async"):
+            row[name] = None if row[name] is None else json.loads(row[name])
+            assert row.pop(name) == other.pop(name)
+        assert row == {name: in_csv(value) for name, value in other.items()}
+
+
+def test_lines_as_csv(tmp_path: Path) -> None:
+    lines, out = tmp_path / "lines", tmp_path / "out.csv"
+    lines.write_text(f"{GOOD}\nx\n")
+    assert main(["decode", str(lines), "-o", str(out)]) == 1
+    assert [row["status"] for row in read_back(out)[1]] == ["ok", "raw-inputs"]
+    lines.write_text("")
+    assert main(["decode", str(lines), "-o", str(out)]) == 0
+    assert out.read_text() == '"status","error_offset","inputs","results"\n'
+
+
 # ----------------------------------------------------------------------------------------- errors
 
 
@@ -279,6 +399,9 @@ def test_a_table_that_is_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (["--format=jsonl"], "--format is only allowed with --output"),
         (["-o", "o.jsonl"], "--column is missing: "),
         (["--column=sig", "-o", "o.txt"], "--output has an unknown extension"),
+        (["--column=sig", "-o", "o.gz"], "--output has an unknown extension"),
+        (["--column=sig", "-o", "o.parquet.gz"], "--output has .parquet.gz, expected .gz only"),
+        (["--column=sig", "--format=arrow", "-o", "o.zst"], "--output has .arrow.zst, expected"),
         (["--column=status", "-o", "o.jsonl"], "already has a column 'status'"),
     ],
 )

@@ -248,10 +248,10 @@ def test_the_target_is_named_in_errors(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------ signals
 
 
-def start(tmp_path: Path, *argv: str) -> subprocess.Popen[bytes]:
-    """Start a command that writes tmp_path/out.jsonl, and wait until it is writing."""
-    (tmp_path / "out.jsonl").write_text("old")
-    output = f"--output={tmp_path}/out.jsonl"
+def start(tmp_path: Path, name: str, *argv: str) -> subprocess.Popen[bytes]:
+    """Start a command that writes a file, and wait until it is writing."""
+    (tmp_path / name).write_text("old")
+    output = f"--output={tmp_path / name}"
     process = subprocess.Popen(
         [sys.executable, "-m", "fnabi", *argv, output],
         stdin=subprocess.PIPE,
@@ -266,30 +266,42 @@ def start(tmp_path: Path, *argv: str) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
-@pytest.mark.parametrize("verb", ["decode", "scan"])
-def test_a_signal_leaves_the_old_file(tmp_path: Path, verb: str, number: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("verb", "name"),
+    [
+        ("decode", "out.jsonl"),
+        ("scan", "out.jsonl"),
+        ("scan", "o.csv.gz"),
+        ("decode", "o.csv.zst"),
+    ],
+)
+def test_a_signal_leaves_the_old_file(
+    tmp_path: Path, verb: str, name: str, number: signal.Signals
+) -> None:
+    if name != "out.jsonl":
+        pytest.importorskip("pyarrow")
     folder = tmp_path / "out"
     folder.mkdir()
     if verb == "decode":  # waits for more lines
-        process = start(folder, "decode", "-")
+        process = start(folder, name, "decode", "-")
         assert process.stdin is not None
         process.stdin.write(b"I1!R1!\n" * 5_000_000)
         process.stdin.flush()
     else:  # reads for long
-        process = start(folder, "scan", "--threads=3", *[str(DATA)] * 3000)
+        process = start(folder, name, "scan", "--threads=3", *[str(DATA)] * 3000)
     process.send_signal(number)
     try:
         status = process.wait(timeout=10)
     finally:
         process.kill()
         process.communicate()
-    assert (folder / "out.jsonl").read_text() == "old"
+    assert (folder / name).read_text() == "old"
     if number == signal.SIGKILL:
         assert status == -number
         assert len(os.listdir(folder)) == 2
     else:
         assert status == 128 + number
-        assert os.listdir(folder) == ["out.jsonl"]
+        assert os.listdir(folder) == [name]
 
 
 def test_a_kill_at_many_moments(tmp_path: Path) -> None:

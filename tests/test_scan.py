@@ -548,8 +548,10 @@ def test_a_file_that_fails_leaves_nothing(tmp_path: Path) -> None:
         fail()
     assert path.read_text() == "before"
     assert os.listdir(tmp_path) == ["t.jsonl"]
-    with pytest.raises(CallError, match="must be named"):
-        TableFile("x.csv", columns, "test")
+    with pytest.raises(CallError, match=r"'x\.txt' has an unknown extension, expected \.parquet"):
+        TableFile("x.txt", columns, "test")
+    with pytest.raises(CallError, match=r"has \.arrow\.gz, expected \.gz only after \.jsonl or"):
+        TableFile("x.arrow.gz", columns, "test")
 
 
 def test_an_output_in_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -572,7 +574,7 @@ def test_outputs_without_pyarrow(
     "argv",
     [
         ["scan"],
-        ["scan", ".", "--output", "x.csv"],
+        ["scan", ".", "--output", "x.tsv"],
         ["scan", ".", "--threads", "0"],
         ["decode", "--output", "x", "-"],
         ["decode", "--abi", "tokens", "--output", "x.jsonl", "-"],

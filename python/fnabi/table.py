@@ -1,11 +1,11 @@
-"""Tables as files: Parquet, Arrow's IPC format, and lines of JSON."""
+"""Tables as files: Parquet, Arrow's IPC format, lines of JSON, and CSV."""
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import ExitStack
+from gzip import GzipFile
 from importlib import import_module
 from types import TracebackType
 from typing import Any
@@ -13,15 +13,43 @@ from typing import Any
 from fnabi.arrow_capsule import Plain
 from fnabi.errors import CallError
 from fnabi.files import write_whole
+from fnabi.table_csv import CsvLines
 from fnabi.table_json import JsonLines
 
-__all__ = ["FORMATS", "TableFile"]
+__all__ = ["FORMATS", "PACKED", "TableFile", "format_of"]
 
-FORMATS = (".parquet", ".arrow", ".jsonl")
+FORMATS = (".parquet", ".arrow", ".jsonl", ".csv")
 """The extensions of file names."""
+
+PACKED = (".gz", ".zst")
+"""What may follow the extension of a text: it is compressed by gzip or Zstandard."""
+
+_TEXTS = (".jsonl", ".csv")
 
 _GROUP = 1 << 17
 """The number of rows of a row group of a Parquet file, or of an IPC batch."""
+
+
+def format_of(path: str, format: str | None = None) -> tuple[str, str]:
+    """Return the format of an output, and its compression: one of `PACKED`, or nothing.
+
+    Args:
+        path: The file's name.
+        format: One of `FORMATS`, or None for the extension of the name.
+
+    Raises:
+        ValueError: when the name has another extension, or the format is not compressed.
+
+    """
+    packed = next((each for each in PACKED if path.endswith(each)), "")
+    name = path.removesuffix(packed)
+    if format is None:
+        format = next((each for each in FORMATS if name.endswith(each)), None)
+    if format is None:
+        raise ValueError(f"an unknown extension, expected {', '.join(FORMATS)}")
+    if packed and format not in _TEXTS:
+        raise ValueError(f"{format}{packed}, expected {packed} only after {' or '.join(_TEXTS)}")
+    return format, packed
 
 
 class TableFile:
@@ -29,12 +57,14 @@ class TableFile:
 
     Use it as a context manager. The file appears when everything is written, and not at all when
     something fails; see `files.write_whole`. A line of ``.jsonl`` is an object with all columns; a
-    binary is a string of hexadecimal digits. ``.arrow`` is the IPC file format, with strings
-    instead of dictionaries, because that format allows a column only one dictionary for all
-    batches.
+    binary is a string of hexadecimal digits. ``.csv`` has a header, and JSON for nested values; see
+    `CsvLines`. Both are compressed in ``.jsonl.gz``, ``.csv.zst`` and so on. ``.arrow`` is the IPC
+    file format, with strings instead of dictionaries, because that format allows a column only one
+    dictionary for all batches.
 
     Args:
-        path: The file's name, which ends in one of `FORMATS` unless `format` is given.
+        path: The file's name, which ends in one of `FORMATS` unless `format` is given; one of
+            `PACKED` may follow.
         schema: Anything with ``__arrow_c_schema__``, the type of all batches.
         function: The function that an error names.
         format: One of `FORMATS`, or None for the extension of the name.
@@ -46,16 +76,16 @@ class TableFile:
     """
 
     def __init__(self, path: str, schema: Any, function: str, *, format: str | None = None) -> None:
-        format = os.path.splitext(path)[1] if format is None else format
-        if format not in FORMATS:
-            raise CallError(
-                f"{function}: the output must be named *{', *'.join(FORMATS[:-1])}"
-                f" or *{FORMATS[-1]}, got {path!r}"
-            )
-        if format != ".jsonl":
-            _load("pyarrow", f"{function}: {format}")
+        try:
+            format, packed = format_of(path, format)
+        except ValueError as problem:
+            raise CallError(f"{function}: the output {path!r} has {problem}") from None
+        if format != ".jsonl" or packed == ".zst":
+            _load("pyarrow", f"{function}: {format}{packed}")
         with ExitStack() as stack:
-            file = stack.enter_context(write_whole(path))
+            file: Any = stack.enter_context(write_whole(path))
+            if packed:
+                file = stack.enter_context(_pack(file, packed))
             self._writer = _WRITERS[format](file, schema)
             self._open = stack.pop_all()
 
@@ -86,6 +116,14 @@ def _load(package: str, purpose: str) -> None:
         raise CallError(
             f"{purpose} needs {package}, which is not installed (pip install {package})"
         ) from None
+
+
+def _pack(file: Any, packed: str) -> Any:
+    """Return a file that compresses what is written to it; closing it ends the other one."""
+    if packed == ".gz":
+        return GzipFile("", "wb", fileobj=file, mtime=0)
+    pyarrow = import_module("pyarrow")
+    return pyarrow.CompressedOutputStream(pyarrow.PythonFile(file, "w"), "zstd")
 
 
 class _Pyarrow(ABC):
@@ -146,8 +184,14 @@ class _Ipc(_Pyarrow):
         return self._pyarrow.ipc.new_file(file, self._schema)
 
 
+class _Csv(_Ipc):
+    def _open(self, file: Any) -> Any:
+        return CsvLines(file, self._schema)
+
+
 _WRITERS: dict[str, Callable[[Any, Any], JsonLines | _Pyarrow]] = {
     ".parquet": _Parquet,
     ".arrow": _Ipc,
     ".jsonl": JsonLines,
+    ".csv": _Csv,
 }

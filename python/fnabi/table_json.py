@@ -11,13 +11,15 @@ import msgspec
 from fnabi._fnabi import ffi, lib
 from fnabi.arrow_capsule import open_arrays
 
-__all__ = ["JsonLines"]
+__all__ = ["JsonLines", "json_texts"]
 
 _LINES = 1 << 14
 """The number of rows that become JSON per crossing."""
 
 _NAME = 24
 """The longest name of a column for which C has room."""
+
+_encoder = msgspec.json.Encoder(enc_hook=str)
 
 
 class JsonLines:
@@ -38,7 +40,6 @@ class JsonLines:
         self._capacity = 1 << 20
         self._out = ffi.new("uint8_t[]", self._capacity)
         self._others = _others(schema)
-        self._encoder = msgspec.json.Encoder(enc_hook=str)
 
     def write(self, batch: Any) -> None:
         """Write the rows of anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``."""
@@ -50,7 +51,7 @@ class JsonLines:
             part = batch.slice(first, _LINES)
             names = part.schema.names
             rows = _with_hex(part.select(names[: self._others]).to_pylist())
-            lines = self._encoder.encode_lines(rows)
+            lines = _encoder.encode_lines(rows)
             if len(names) > self._others:
                 own = b"".join(self._convert(part.select(names[self._others :])))
                 pairs = zip(lines.splitlines(), own.splitlines(), strict=True)
@@ -74,6 +75,21 @@ class JsonLines:
 
     def close(self) -> None:
         """Do nothing: every batch has been written."""
+
+
+def json_texts(column: Any) -> list[str | None]:
+    """Return the values of a `pyarrow.ChunkedArray` as JSON; strings without quotes."""
+    pyarrow = sys.modules["pyarrow"]
+    table = pyarrow.table({"": column})
+    if _in_c(pyarrow, table.schema.field(0)):
+        lines = b"".join(JsonLines(None)._convert(table)).splitlines()
+        texts = (line[len('{"":') : -len("}")].decode() for line in lines)
+    else:
+        texts = (_encoder.encode(_with_hex(each)).decode() for each in column.to_pylist())
+    return [
+        None if text == "null" else msgspec.json.decode(text) if text[0] == '"' else text
+        for text in texts
+    ]
 
 
 def _others(schema: Any) -> int:

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 from fnabi import progress
 from fnabi.cli.ending import ended_by_signals
 from fnabi.cli.screen import complain, counted
-from fnabi.table import FORMATS, TableFile
+from fnabi.table import FORMATS, PACKED, TableFile, format_of
 
 _WRITTEN_SCHEMA = "fnabi.written/1"
 
@@ -25,7 +25,7 @@ def add_output(verb: argparse.ArgumentParser, what: str) -> None:
         "-o",
         "--output",
         metavar="FILE",
-        help=f"{what}: FILE.parquet, FILE.arrow or FILE.jsonl",
+        help=f"{what}: FILE{', FILE'.join(FORMATS)}; the last two also with {' or '.join(PACKED)}",
     )
     verb.add_argument(
         "--format",
@@ -105,14 +105,21 @@ class _Threads(argparse.Action):
 
 
 def check_output(arguments: argparse.Namespace) -> None:
-    if arguments.format is None and not arguments.output.endswith(FORMATS):
-        arguments.usage(f"--output has an unknown extension, expected {', '.join(FORMATS)}")
+    try:
+        output_format(arguments)
+    except ValueError as problem:
+        arguments.usage(f"--output has {problem}")
 
 
-def output_format(arguments: argparse.Namespace) -> Any:
-    """Return the format of the output, one of `FORMATS`."""
-    format, output = arguments.format, arguments.output
-    return os.path.splitext(output)[1] if format is None else f".{format}"
+def output_format(arguments: argparse.Namespace) -> str:
+    """Return the format of the output, one of `FORMATS`.
+
+    Raises:
+        ValueError: see `format_of`.
+
+    """
+    format = None if arguments.format is None else f".{arguments.format}"
+    return format_of(arguments.output, format)[0]
 
 
 def write_table(
