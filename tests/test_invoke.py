@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -184,7 +185,8 @@ def test_the_drop_in_tells_unreadable_reflection() -> None:
 def test_the_drop_in_passes_every_scalar(primitive: str) -> None:
     kinds = args(primitive, ["py_homogeneous_list", primitive], r=[])
     packed, _ = called(FunctionInvoker, kinds, ints(), (1, [1, 0]), {})
-    one, none = ("1.", "0.") if "f" in primitive else ("1", "0")
+    one, none = ("1.", "0.") if primitive in ("f32", "f64") else ("1", "0")
+    one = {"f16": "15360", "bf16": "16256"}.get(primitive, one)  # their bits
     assert packed.startswith(f"<VmVariantList(2): [{one}")
     assert none in packed.partition("List[")[2]
 
@@ -225,6 +227,95 @@ def test_a_compiled_function_returns_what_it_is_given() -> None:
         function(given[0], 2**64, *given[2:])
     with pytest.raises(CallError, match="argument 0: could not convert value to numpy array"):
         function("text", *given[1:])
+
+
+def scalars(version: str) -> vmfb.Export:
+    """A function with scalars of every type, of which f16 and bf16 are the sixth and seventh."""
+    path = Path(__file__).parent / "data" / "bytecode_types" / f"func_abi@{version}@vmvx.vmfb"
+    return vmfb.open(path).exports["scalars"]
+
+
+SMALL = [
+    (0.0, 0.0, 0.0),
+    (-1.5, -1.5, -1.5),
+    (65504.0, 65504.0, 65536.0),
+    (1e6, math.inf, 999424.0),
+    (0.1, 0.0999755859375, 0.10009765625),
+    (-math.inf, -math.inf, -math.inf),
+]
+"""Numbers, and what they are as f16 and as bf16."""
+
+
+def test_small_floats() -> None:
+    """A function gets their bits; the runtime itself passes what is in registers."""
+    bfloat16 = ml_dtypes().bfloat16
+    path = Path(__file__).parent / "data" / "bytecode_types" / "func_abi@3.13.0@vmvx.vmfb"
+    config = rt.Config("local-task")
+    system = rt.SystemContext(config=config)
+    module = rt.VmModule.mmap(config.vm_instance, str(path))
+    system.add_vm_module(module)
+    context, function = system.vm_context, module.lookup_function("scalars")
+    convention = scalars("3.13.0").calling_convention
+    assert convention[6:8] == "ii"
+    invoke = Invoker(context, config.device, function, convention=convention)
+    for value, half, brain in SMALL:
+        given = (True, 2, 3, 4, 5, value, value, 6.5, 7.5, 8)
+        found = invoke(*given)
+        assert found == (*given[:5], half, brain, *given[7:])
+        assert [type(each) for each in found[5:7]] == [float, float]
+        assert Invoker(context, config.device, function)(*given) == found
+        inputs, outputs = rt.VmVariantList(10), rt.VmVariantList(10)
+        for each in (*given[:5], half, brain, *given[7:]):
+            if each is half or each is brain:
+                dtype = np.dtype(bfloat16 if inputs.size == 6 else np.float16)
+                inputs.push_int(int(np.array(each).astype(dtype).view(np.uint16)))
+            elif isinstance(each, float):
+                inputs.push_float(each)
+            else:
+                inputs.push_int(each)
+        context.invoke(function, inputs, outputs)
+        bits = np.array([outputs.get_variant(5), outputs.get_variant(6)], np.uint16)
+        assert found[5:7] == (float(bits[0].view(np.float16)), float(bits[1].view(bfloat16)))
+    nan = invoke(True, 2, 3, 4, 5, math.nan, math.nan, 6.5, 7.5, 8)
+    assert all(map(math.isnan, nan[5:7]))
+    small = np.float16(1.5), bfloat16(2.5)
+    assert invoke(True, 2, 3, 4, 5, *small, 1.0, 1.0, 8)[5:7] == (1.5, 2.5)
+    with pytest.raises(CallError, match="argument 5: expected float16"):
+        invoke(True, 2, 3, 4, 5, "text", 1.0, 6.5, 7.5, 8)
+
+
+@pytest.mark.parametrize("version", ["3.0.0", "3.10.0"])
+def test_small_floats_of_older_compilers(version: str) -> None:
+    """A function gets the numbers; no runtime of today loads such a module."""
+    export = scalars(version)
+    assert export.calling_convention[6:8] == "ff"
+
+    def fill(outputs: Any) -> None:
+        for value in (1, 2, 3, 4, 5):
+            outputs.push_int(value)
+        for value in (1.5, -2.5, 6.5, 7.5):
+            outputs.push_float(value)
+        outputs.push_int(8)
+
+    context = Context(fill)
+    convention = export.calling_convention
+    invoke = Invoker(context, DEVICE, Named(None), export.signature, convention=convention)
+    given = (True, 2, 3, 4, 5, 1.5, -2.5, 6.5, 7.5, 8)
+    assert invoke(*given) == given
+    assert context.packed == (
+        "<VmVariantList(10): [1, 2, 3, 4, 5, 1.500000, -2.500000, 6.500000, 7.500000, 8]>"
+    )
+
+
+def ml_dtypes() -> Any:
+    return pytest.importorskip("ml_dtypes")
+
+
+def test_small_floats_in_structures() -> None:
+    abi = args(["slist", "f16", "bf16"], r=[["stuple", "f16", "bf16"]])
+    context = Context(ints(0x3E00, -0x4000 & 0xFFFF))
+    assert Invoker(context, DEVICE, Named(abi))([1.5, -2.0]) == (1.5, -2.0)
+    assert context.packed == "<VmVariantList(1): [List[15872, 49152]]>"
 
 
 def test_a_product() -> None:

@@ -279,6 +279,18 @@ def test_client_of_asynchronous_functions(tmp_path: Path) -> None:
     assert plus(one, one).tolist() == [2.0, 2.0, 2.0]
 
 
+def test_client_passes_small_floats(tmp_path: Path) -> None:
+    pytest.importorskip("iree.runtime")
+    pytest.importorskip("ml_dtypes")
+    path = DATA / "bytecode_types" / "func_abi@3.13.0@vmvx.vmfb"
+    generated = imported(write(tmp_path, "c.py", text_of("python", path)))
+    given = (True, 2, 3, 4, 5, 1.5, -2.5, 6.5, 7.5, 8)
+    assert generated.FuncAbi(path).scalars(*given) == given
+    older = generated.FuncAbi.__new__(generated.FuncAbi)
+    conventions = older._check_functions(DATA / "bytecode_types" / "func_abi@3.10.0@vmvx.vmfb")
+    assert conventions["scalars"] == "0iiiiIfffFI_iiiiIfffFI"
+
+
 def test_client_of_another_module(tmp_path: Path) -> None:
     generated = imported(write(tmp_path, "c.py", text_of("python", CLASSIFIER)))
     with pytest.raises(CallError, match=r"^Classifier: .*: no function is named 'normalize'$"):

@@ -70,7 +70,7 @@ class Client:
         driver: str | None = None,
         modules: Iterable[Any] = (),
     ) -> None:
-        self._check_functions(path)
+        conventions = self._check_functions(path)
         try:
             runtime: Any = import_module("iree.runtime")
         except ImportError:
@@ -92,11 +92,14 @@ class Client:
                 module.lookup_function(name),
                 signature,
                 name in self.ASYNCHRONOUS,
+                conventions[name],
             )
             for name, signature in self.SIGNATURES.items()
         }
 
-    def _check_functions(self, path: str | os.PathLike[str]) -> None:
+    def _check_functions(self, path: str | os.PathLike[str]) -> dict[str, str]:
+        """Return the calling convention of each function of the client."""
+        conventions = {}
         with vmfb.open(path) as module:
             exports = {export.name: export for export in reversed(module.exports)}
             for name, expected in self.SIGNATURES.items():
@@ -114,6 +117,8 @@ class Client:
                         f"{where}: {name}: expected the signature {expected}, got"
                         f" {found or 'a malformed one'}; generate the client again"
                     )
+                conventions[name] = export.calling_convention
+        return conventions
 
     def _call(self, function: str, *args: Any) -> Any:
         """Call a function, with its arguments and results checked."""

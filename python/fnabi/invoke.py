@@ -11,6 +11,13 @@ arrays, numbers, lists, tuples and dicts, and converts the results back::
     >>> context.add_vm_module(module)
     >>> predict = Invoker(context.vm_context, config.device, module.lookup_function("predict"))
     >>> predict({"x": array, "params": {"kernel": kernel, "bias": bias}})
+
+Scalars of float types below 32 bits, such as f16 and bf16, are Python floats. IREE 3.13 compiles
+functions that get their bits in an i32 register, IREE 3.10 such that get the number in an f32
+register. The runtime does not say which it is; the calling convention of a function does::
+
+    >>> convention = vmfb.open("model.vmfb").exports["predict"].calling_convention
+    >>> Invoker(context.vm_context, config.device, function, convention=convention)
 """
 
 from __future__ import annotations
@@ -19,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from fnabi import _core, iree_abi
+from fnabi import _core, cconv, iree_abi
 from fnabi.dtype import load_numpy
 from fnabi.errors import CallError
 from fnabi.types import (
@@ -85,9 +92,11 @@ class Invoker:
             attributes.
         is_async: Whether the function is asynchronous; by default what its reflection attributes
             say.
+        convention: The calling convention, ``Export.calling_convention``, which decides how float
+            scalars below 32 bits are passed; by default as their bits.
 
     Raises:
-        FormatError: If the function's own signature is malformed.
+        FormatError: If the function's own signature or `convention` is malformed.
 
     """
 
@@ -98,6 +107,7 @@ class Invoker:
         function: Any,
         signature: Signature | None = None,
         is_async: bool | None = None,
+        convention: str | None = None,
     ) -> None:
         reflection = function.reflection
         if is_async is None:
@@ -105,8 +115,9 @@ class Invoker:
         self._is_async = is_async
         self._context = context
         self._function = function
-        self._marshaller = Marshaller(device)
         self.signature = signature_of(reflection) if signature is None else signature
+        widened = convention is not None and _widens(self.signature, convention)
+        self._marshaller = Marshaller(device, widened=widened)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function.
@@ -153,10 +164,12 @@ class Marshaller:
     Args:
         device: The ``HalDevice`` on which arrays are allocated.
         to_host: Whether results are NumPy arrays or the runtime's device arrays.
+        widened: Whether float scalars below 32 bits are passed as f32 numbers, as IREE 3.10 does,
+            and not as their bits. Results come as what they are.
 
     """
 
-    def __init__(self, device: Any, to_host: bool = True) -> None:
+    def __init__(self, device: Any, to_host: bool = True, widened: bool = False) -> None:
         try:
             self._runtime: Any = import_module("iree.runtime")
         except ImportError:
@@ -166,6 +179,7 @@ class Marshaller:
         self._numpy = load_numpy("Marshaller")
         self._device = device
         self._to_host = to_host
+        self._widened = widened
 
     def new_list(self, capacity: int) -> Any:
         """Make an empty list of the runtime."""
@@ -199,6 +213,8 @@ class Marshaller:
         match type:
             case Named():
                 self._push(packed, type.type, value)
+            case Scalar(dtype) if _is_small_float(dtype) and not self._widened:
+                packed.push_int(self._bits(dtype, value))
             case Scalar(dtype):
                 _push_number(packed, dtype, value)
             case Buffer():
@@ -275,7 +291,9 @@ class Marshaller:
                 return self._pull(packed, index, type.type)
             case Scalar(dtype):
                 value = packed.get_variant(index)
-                kinds = float if dtype.kind in ("float", "bfloat") else int
+                if isinstance(value, int) and _is_small_float(dtype):
+                    value = self._number(dtype, value)
+                kinds = float if dtype.kind in _FLOATS else int
                 if not isinstance(value, kinds):
                     found = value.__class__.__name__
                     raise CallError(f"Invoker: result {index}: expected {dtype}, got {found}")
@@ -315,6 +333,22 @@ class Marshaller:
             )
         return self.unpack(types, sublist)
 
+    def _bits(self, dtype: DType, value: Any) -> int:
+        """Return the bits of a number, rounded to a float type below 32 bits."""
+        numpy_dtype = dtype.to_numpy()
+        try:
+            with self._numpy.errstate(over="ignore"):  # to infinity, as for f32
+                rounded = self._numpy.array(float(value)).astype(numpy_dtype)
+        except (TypeError, ValueError) as problem:
+            raise _Unfit(f"expected {dtype}: {problem}") from problem
+        return int(rounded.view(f"uint{8 * numpy_dtype.itemsize}"))
+
+    def _number(self, dtype: DType, bits: int) -> float:
+        numpy_dtype = dtype.to_numpy()
+        word = f"uint{8 * numpy_dtype.itemsize}"
+        low = bits & (1 << 8 * numpy_dtype.itemsize) - 1
+        return float(self._numpy.array(low, word).view(numpy_dtype))
+
     def _array(self, view: Any, dtype: DType | None) -> Any:
         numpy_dtype = None if dtype is None else dtype.to_numpy()
         if dtype is not None and dtype.kind != "bool" and self._to_host:
@@ -329,9 +363,26 @@ class _Unfit(Exception):
     """The error for a value that the runtime cannot represent."""
 
 
+_FLOATS = ("float", "bfloat")
+
+
+def _is_small_float(dtype: DType) -> bool:
+    return dtype.kind in _FLOATS and dtype.bits < 32
+
+
+def _widens(signature: Signature | None, convention: str) -> bool:
+    """Return whether a function gets float scalars below 32 bits as f32 numbers."""
+    registers = cconv.parse(convention).arguments
+    for type, register in zip(signature.inputs if signature else (), registers, strict=False):
+        inner = type.type if isinstance(type, Named) else type
+        if isinstance(inner, Scalar) and _is_small_float(inner.dtype) and register == "f32":
+            return True
+    return False
+
+
 def _push_number(packed: Any, dtype: DType, value: Any) -> None:
     try:
-        if dtype.kind in ("float", "bfloat"):
+        if dtype.kind in _FLOATS:
             packed.push_float(float(value))
         elif dtype.kind == "bool":
             packed.push_int(int(bool(value)))
