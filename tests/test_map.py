@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import callee
+import fnabi
 import strategies
 from fnabi import Array, CallError, Dict, List, Map, Object
 from fnabi._call import Function
@@ -561,3 +562,77 @@ def test_a_new_value_stays_in_its_place(objects) -> None:
         mapping = objects.map_new(DICT, *(n for n in range(count) for _ in range(2)))
         objects.map_set(mapping, 1, "new")
         assert list(mapping.items())[:3] == [(0, 0), (1, "new"), (2, 2)]
+
+
+@pytest.mark.parametrize("name", ["Map", "Dict"])
+def test_keys_with_a_comparison_of_their_own(name: str) -> None:
+    """As a map of the package does, which asks the type of a key for hash and comparison."""
+    tvm_ffi = pytest.importorskip("tvm_ffi")
+    ours, theirs = globals()[name], getattr(tvm_ffi, name)
+    key = fnabi.get_type("ffi.StructuralKey")
+    rng = random.Random(1)
+    for count in (1, 3, 4, 5, 40, 300):
+        values = [rng.randrange(count) for _ in range(count)]
+        pairs = [(key([each, "x"]), at) for at, each in enumerate(values)]
+        made = ours([*pairs, *((each, -each) for each in values)])
+        same = theirs({tvm_ffi.StructuralKey([each, "x"]): at for at, each in enumerate(values)})
+        assert len(made) == len(same) + len(set(values))
+        found = [made[each] for each in made if isinstance(each, key)]
+        assert sorted(found) == sorted(same.values())
+        for each in range(count):
+            again = key([each, "x"])
+            assert (again in made) == (tvm_ffi.StructuralKey([each, "x"]) in same)
+            assert made.get(again) == same.get(tvm_ffi.StructuralKey([each, "x"]))
+        assert key([count, "x"]) not in made
+        with pytest.raises(KeyError):
+            made[key([count, "x"])]
+        assert made == ours(made.items())
+        assert made != ours(list(made.items())[1:])
+
+
+def test_a_dict_with_such_keys_changes() -> None:
+    pytest.importorskip("tvm_ffi")
+    key = fnabi.get_type("ffi.StructuralKey")
+    made = Dict()
+    for each in range(100):
+        made[key([each])] = each
+        made[f"a longer name {each}"] = each
+    for each in range(100):
+        made[key([each])] += 1
+    assert len(made) == 200
+    assert made.pop(key([3])) == 4
+    assert made.pop(key([3]), "gone") == "gone"
+    del made[key([4])]
+    with pytest.raises(KeyError):
+        del made[key([4])]
+    assert made.setdefault(key([4]), "again") == "again"
+    assert made.setdefault(key([5]), "again") == 6
+    assert made.popitem()[1] == "again"
+    assert len(made) == 198
+    assert made.copy() == made
+    assert made[key([7])] == 8
+    made.update({key([7]): "seven"})
+    assert made[key([7])] == "seven"
+    made.clear()
+    assert len(made) == 0
+
+
+def test_such_keys_are_released() -> None:
+    pytest.importorskip("tvm_ffi.testing")
+    count = fnabi.get_global_func("testing.object_use_count")
+    key = fnabi.get_type("ffi.StructuralKey")
+    held = key([1])
+    for kind in (Map, Dict):
+        made = kind({held: held})
+        assert count(held) == 3
+        assert made[held] == held
+        assert held in made
+        assert count(held) == 3
+        del made
+        assert count(held) == 1
+    made = Dict()
+    for _ in range(3):
+        made[held] = held
+    assert count(held) == 3
+    del made[held]
+    assert count(held) == 1

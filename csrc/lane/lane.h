@@ -83,6 +83,8 @@ typedef enum lane_name {
   LANE_METHOD_TYPE,      /* types.MethodType */
   LANE_FIND_FUNCTION,    /* fnabi.registry.find_function(name) */
   LANE_LEND_FUNCTION,    /* fnabi.registry.lend_function(name) */
+  /* fnabi.registry.accept_function(name, function, override, metadata) */
+  LANE_ACCEPT_FUNCTION,
   LANE_INTEGRAL,
   LANE_REAL,
   LANE_NAME_COUNT
@@ -320,6 +322,31 @@ PyObject* lane_deepcopy(PyObject* self, PyObject* memo);
 /* Registers a type with an abstract base class of collections.abc. */
 int lane_register(const char* base, PyTypeObject* type);
 
+/* ------------------------------------------------------------------- keys.c */
+
+/* Types may have a hash and a comparison of their own for keys of maps, which
+ * libtvm_ffi calls. Maps with such keys are made, searched and changed there;
+ * the core compares objects by identity. */
+
+/* Whether a key may be of such a type. */
+static inline bool lane_key_may_be_custom(const fnabi_any* key) {
+  return key->type_index >= FNABI_INDEX_DYNAMIC;
+}
+/* Whether a key is of such a type, and whether one of `count` pairs has one. */
+bool lane_key_is_custom(const fnabi_any* key);
+bool lane_keys_are_custom(const fnabi_any* pairs, Py_ssize_t count);
+/* Makes a map of pairs, which stay the caller's, and finds the value of a key:
+ * for custom keys. lane_keys_find returns 1 and the owned value, or 0. */
+fnabi_map_object* lane_keys_map(const fnabi_any* pairs, Py_ssize_t count,
+                                int32_t type_index);
+int lane_keys_find(const fnabi_map_object* map, const fnabi_any* key,
+                   fnabi_any* value);
+/* Change a DICT, for any keys. lane_keys_set takes key and value over when it
+ * succeeds. lane_keys_erase returns 1, or 0 if the key does not exist. */
+int lane_keys_set(fnabi_map_object* map, const fnabi_any* key,
+                  const fnabi_any* value);
+int lane_keys_erase(fnabi_map_object* map, const fnabi_any* key);
+
 /* ---------------------------------------------------------- tensor_import.c */
 
 /* A tensor over the memory of an array, which it keeps alive: an array of
@@ -474,6 +501,8 @@ typedef struct lane_runtime {
   int (*get_function)(const fnabi_byte_array* name, void** function);
   int (*set_function)(const fnabi_byte_array* name, void* function,
                       int override);
+  /* With the metadata of a function; NULL in an old libtvm_ffi. */
+  int (*set_described)(const fnabi_method_info* info, int override);
   int (*type_of_key)(const fnabi_byte_array* key, int32_t* type_index);
   /* Ends the process for an index that no type has. */
   const fnabi_type_info* (*type_info)(int32_t type_index);
@@ -512,6 +541,7 @@ int lane_dialect_init(PyObject* module);
 int lane_registry_init(PyObject* module);
 int lane_stand_in_init(PyObject* module);
 int lane_reflection_init(PyObject* module);
+int lane_definition_init(PyObject* module);
 int lane_columns_init(PyObject* module);
 int lane_arrow_init(PyObject* module);
 int lane_record_init(PyObject* module);

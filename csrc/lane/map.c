@@ -22,11 +22,13 @@ static const char* name_of(PyObject* self) {
 typedef struct pairs {
   fnabi_any* data;
   Py_ssize_t count;
+  bool custom; /* a key may have a hash of its own */
   fnabi_any few[16];
 } pairs;
 
 static int pairs_open(pairs* p, uint64_t capacity) {
   p->count = 0;
+  p->custom = false;
   p->data = p->few;
   if (capacity > sizeof p->few / sizeof *p->few / 2)
     p->data = capacity > PTRDIFF_MAX / (2 * sizeof *p->data)
@@ -50,6 +52,7 @@ static int pairs_add(pairs* p, PyObject* key, PyObject* value) {
     fnabi_any_release(at);
     return -1;
   }
+  p->custom |= lane_key_may_be_custom(at);
   p->count++;
   return 0;
 }
@@ -89,6 +92,7 @@ static int pairs_of_map(pairs* p, const fnabi_map_object* map) {
     p->data[2 * p->count + 1] = *value;
     fnabi_any_retain(key);
     fnabi_any_retain(value);
+    p->custom |= lane_key_may_be_custom(key);
     p->count++;
   }
   return 0;
@@ -141,6 +145,11 @@ static int pairs_of(pairs* p, PyObject* source, const char* function) {
 
 /* Closes the pairs. */
 static fnabi_map_object* map_of_pairs(pairs* p, int32_t type_index) {
+  if (p->custom && lane_keys_are_custom(p->data, p->count)) {
+    fnabi_map_object* made = lane_keys_map(p->data, p->count, type_index);
+    pairs_close(p, false);
+    return made;
+  }
   fnabi_map_object* map = fnabi_map_new(p->data, (size_t)p->count, type_index);
   pairs_close(p, map != NULL);
   if (map == NULL) PyErr_NoMemory();
@@ -253,6 +262,18 @@ PyObject* lane_map_dict(fnabi_map_object* map, bool plain) {
   return dict;
 }
 
+/* Returns 1 and the owned value of a key, or 0 if the key does not exist. */
+static int look_up(const fnabi_map_object* map, const fnabi_any* key,
+                   fnabi_any* value) {
+  if (lane_key_may_be_custom(key) && lane_key_is_custom(key))
+    return lane_keys_find(map, key, value);
+  const fnabi_any* found = fnabi_map_find(map, key);
+  if (found == NULL) return 0;
+  *value = *found;
+  fnabi_any_retain(value);
+  return 1;
+}
+
 int lane_map_equal(const fnabi_map_object* a, const fnabi_map_object* b) {
   if (a == b) return 1;
   if (a->size != b->size) return 0;
@@ -261,14 +282,10 @@ int lane_map_equal(const fnabi_map_object* a, const fnabi_map_object* b) {
   walk w = walk_over(a);
   fnabi_any key, left, right;
   while (equal == 1 && next(&w, &key, &left)) {
-    const fnabi_any* found = fnabi_map_find(b, &key);
-    if (found != NULL) {
-      right = *found;
-      fnabi_any_retain(&right);
+    equal = look_up(b, &key, &right);
+    if (equal == 1) {
       equal = lane_equal(&left, &right);
       fnabi_any_release(&right);
-    } else {
-      equal = 0;
     }
     fnabi_any_release(&key);
     fnabi_any_release(&left);
@@ -422,13 +439,9 @@ static Py_ssize_t length(PyObject* self) {
 static int find(PyObject* self, PyObject* key, fnabi_any* value) {
   fnabi_any any;
   if (lane_own(key, &any) < 0) return -1;
-  const fnabi_any* found = fnabi_map_find(map_of(self), &any);
-  if (found != NULL) {
-    *value = *found;
-    fnabi_any_retain(value);
-  }
+  int found = look_up(map_of(self), &any, value);
   fnabi_any_release(&any);
-  return found != NULL;
+  return found;
 }
 
 static PyObject* subscript(PyObject* self, PyObject* key) {
@@ -536,14 +549,13 @@ static int set_subscript(PyObject* self, PyObject* key, PyObject* value) {
   fnabi_any k, v;
   if (lane_own(key, &k) < 0) return -1;
   if (value == NULL) {
-    bool found = fnabi_map_erase(map_of(self), &k);
+    int found = lane_keys_erase(map_of(self), &k);
     fnabi_any_release(&k);
-    if (!found) PyErr_SetObject(PyExc_KeyError, key);
-    return found ? 0 : -1;
+    if (found == 0) PyErr_SetObject(PyExc_KeyError, key);
+    return found > 0 ? 0 : -1;
   }
   if (lane_own(value, &v) == 0) {
-    if (fnabi_map_set(map_of(self), &k, &v)) return 0;
-    PyErr_NoMemory();
+    if (lane_keys_set(map_of(self), &k, &v) == 0) return 0;
     fnabi_any_release(&v);
   }
   fnabi_any_release(&k);
@@ -553,15 +565,15 @@ static int set_subscript(PyObject* self, PyObject* key, PyObject* value) {
 /* Closes the pairs. */
 static int set_pairs(PyObject* self, pairs* p) {
   Py_ssize_t done = 0;
-  while (done < p->count && fnabi_map_set(map_of(self), p->data + 2 * done,
-                                          p->data + 2 * done + 1)) {
+  while (done < p->count && lane_keys_set(map_of(self), p->data + 2 * done,
+                                          p->data + 2 * done + 1) == 0) {
     fnabi_any_set(p->data + 2 * done, FNABI_INDEX_NONE, 0);
     fnabi_any_set(p->data + 2 * done + 1, FNABI_INDEX_NONE, 0);
     done++;
   }
   bool good = done == p->count;
   pairs_close(p, false);
-  return good ? 0 : lane_no_memory();
+  return good ? 0 : -1;
 }
 
 static PyObject* dict_update(PyObject* self, PyObject* args, PyObject* named) {
@@ -590,14 +602,14 @@ static PyObject* dict_pop(PyObject* self, PyObject* args) {
   if (!PyArg_ParseTuple(args, "O|O:pop", &key, &missing)) return NULL;
   fnabi_any any, value;
   if (lane_own(key, &any) < 0) return NULL;
-  const fnabi_any* found = fnabi_map_find(map_of(self), &any);
-  if (found != NULL) {
-    value = *found;
-    fnabi_any_retain(&value);
-    fnabi_map_erase(map_of(self), &any);
+  int found = look_up(map_of(self), &any, &value);
+  if (found > 0 && lane_keys_erase(map_of(self), &any) < 0) {
+    fnabi_any_release(&value);
+    found = -1;
   }
   fnabi_any_release(&any);
-  if (found != NULL) return take_of(self, &value);
+  if (found > 0) return take_of(self, &value);
+  if (found < 0) return NULL;
   if (missing == NULL) PyErr_SetObject(PyExc_KeyError, key);
   Py_XINCREF(missing);
   return missing;
@@ -657,7 +669,9 @@ static PyType_Slot map_slots[] = {
      "An immutable mapping that keeps the insertion order.\n\n"
      "Keys are compared by the rules of the ABI: numbers by type and value (1, "
      "1.0 and True\nare three keys), texts by their contents, other objects by "
-     "identity. Lists and\ntuples among the values become arrays, dicts become "
+     "identity unless their type\nhas a comparison of its own "
+     "(``__any_equal__``). Lists and\ntuples among the values become arrays, "
+     "dicts become "
      "maps. A Map is equal to a Map, a\nDict or a dict with the same keys and "
      "equal values.\n\n"
      "Args:\n    pairs: A mapping, or an iterable of pairs of key and "
