@@ -128,7 +128,8 @@ import fnabi, pytest
 lib = fnabi.load_module(sys.argv[1])
 for number, kind, text in ((0, RuntimeError, None), (1, ValueError, None), (2, ValueError, None),
                            (3, TypeError, "no ffi.Function"), (4, ValueError, "negative"),
-                           (5, ValueError, "cannot be read"), (6, TypeError, "ffi.Tensor")):
+                           (5, ValueError, "cannot be read"), (6, TypeError, "ffi.Tensor"),
+                           (7, TypeError, "no ffi.Function"), (8, ValueError, "not described")):
     with pytest.raises(kind, match=text):
         lib.fail_odd(number)
 assert lib.stream(-1, 0) == lib.stream(0, -1) == 0
@@ -178,6 +179,49 @@ fnabi.register_global_func("stand_in.hook", lambda x: x * 3, override=True)
 del twice
 assert lib["global"]("stand_in.hook")(4) == 12
 assert lib.call_hook(3) == 6  # it keeps what it has found
+"""
+    )
+
+
+REGISTERED = """
+import fnabi, inspect, pytest
+lib = fnabi.load_module(sys.argv[1])
+lib.register("stand_in.plus", 5)
+assert fnabi.get_global_func("stand_in.plus")(6) == 11
+assert lib["global"]("stand_in.plus")(7) == 12
+assert "stand_in.plus" in fnabi.list_global_func_names()
+with pytest.raises(RuntimeError, match="stand_in.plus"):
+    lib.register("stand_in.plus", 6)
+assert fnabi.get_global_func("stand_in.plus")(6) == 11
+import json
+schema = {"type": "ffi.Function", "args": [{"type": "int"}, {"type": "int"}]}
+text = json.dumps({"type_schema": json.dumps(schema)})
+lib.register("stand_in.plus", 7, text)
+def told():
+    found = fnabi.get_global_func("stand_in.plus")
+    assert found(6) == 13 and found.__name__ == "stand_in.plus"
+    return str(inspect.signature(found))
+assert told() == "(arg0: int, /) -> int"
+"""
+
+
+def test_a_library_registers_functions_for_python() -> None:
+    absent(REGISTERED + "\nfrom fnabi import _call\nassert not _call.runtime_loaded()\n")
+
+
+def test_what_a_library_registers_is_described_in_the_runtime_too() -> None:
+    tvm_ffi_folder()
+    absent(
+        REGISTERED
+        + """
+before = told()
+del sys.modules["tvm_ffi"]
+import tvm_ffi
+assert told() == before
+assert tvm_ffi.get_global_func("stand_in.plus")(6) == 13
+assert "int" in str(tvm_ffi.get_global_func_metadata("stand_in.plus"))
+lib.register("stand_in.later", 1)  # bound to fnabi's functions, which use the registry of both
+assert tvm_ffi.get_global_func("stand_in.later")(6) == 7
 """
     )
 

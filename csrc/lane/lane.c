@@ -27,6 +27,7 @@ static const struct {
     [LANE_METHOD_TYPE] = {"types", "MethodType"},
     [LANE_FIND_FUNCTION] = {"fnabi.registry", "find_function"},
     [LANE_LEND_FUNCTION] = {"fnabi.registry", "lend_function"},
+    [LANE_ACCEPT_FUNCTION] = {"fnabi.registry", "accept_function"},
     [LANE_INTEGRAL] = {"numbers", "Integral"},
     [LANE_REAL] = {"numbers", "Real"},
 };
@@ -145,10 +146,10 @@ PyMODINIT_FUNC PyInit__call(void) {
        lane_call_init(module) < 0 || lane_callback_init(module) < 0 ||
        lane_library_init(module) < 0 || lane_environment_init(module) < 0 ||
        lane_registry_init(module) < 0 || lane_stand_in_init(module) < 0 ||
-       lane_reflection_init(module) < 0 || lane_columns_init(module) < 0 ||
-       lane_arrow_init(module) < 0 || lane_record_init(module) < 0 ||
-       lane_record_decode_init(module) < 0 || lane_signature_init(module) < 0 ||
-       finish_at_exit() < 0))
+       lane_reflection_init(module) < 0 || lane_definition_init(module) < 0 ||
+       lane_columns_init(module) < 0 || lane_arrow_init(module) < 0 ||
+       lane_record_init(module) < 0 || lane_record_decode_init(module) < 0 ||
+       lane_signature_init(module) < 0 || finish_at_exit() < 0))
     Py_CLEAR(module);
   return module;
 }

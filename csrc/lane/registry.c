@@ -23,6 +23,9 @@ const lane_runtime* lane_runtime_find(void) {
   memcpy(&found.type_of_key, &symbols[2], sizeof symbols[0]);
   memcpy(&found.type_info, &symbols[3], sizeof symbols[0]);
   memcpy(&found.type_column, &symbols[4], sizeof symbols[0]);
+  void* described =
+      lane_loader_symbol(library, "TVMFFIFunctionSetGlobalFromMethodInfo");
+  memcpy(&found.set_described, &described, sizeof described);
   known = true;
   lane_error_find();
   return &found;
@@ -66,20 +69,31 @@ static PyObject* registry_get(PyObject* module, PyObject* name) {
 }
 
 static PyObject* registry_set(PyObject* module, PyObject* args) {
-  PyObject *name, *function, *keep;
+  PyObject *name, *function, *metadata = NULL, *keep, *keep_metadata = NULL;
   int override;
   fnabi_byte_array text;
+  fnabi_method_info info = {0};
   (void)module;
-  if (!PyArg_ParseTuple(args, "UO!p:set_global_function", &name, lane.function,
-                        &function, &override))
+  if (!PyArg_ParseTuple(args, "UO!p|U:set_global_function", &name,
+                        lane.function, &function, &override, &metadata))
     return NULL;
   const lane_runtime* runtime = need_runtime("set_global_function");
   fnabi_object* object = runtime ? lane_function_object(function) : NULL;
   if (object == NULL || lane_utf8(name, &text, &keep) < 0) return NULL;
+  if (metadata != NULL &&
+      lane_utf8(metadata, &info.metadata, &keep_metadata) < 0) {
+    Py_XDECREF(keep);
+    return NULL;
+  }
+  info.name = text;
+  fnabi_any_set_object(&info.method, object);
   fnabi_error_object* left = lane_error_begin();
   /* may release a function that was registered before: no exception is set */
-  int status = runtime->set_function(&text, object, override);
+  int status = info.metadata.size != 0 && runtime->set_described != NULL
+                   ? runtime->set_described(&info, override)
+                   : runtime->set_function(&text, object, override);
   Py_XDECREF(keep);
+  Py_XDECREF(keep_metadata);
   if (status != 0) lane_error_raise(name, status);
   lane_error_end(left, status == 0);
   if (status != 0) return NULL;
@@ -95,7 +109,7 @@ static PyMethodDef registry_methods[] = {
      "Return a function from the registry of libtvm_ffi, or None if it has "
      "none of this name\nor is not loaded."},
     {"set_global_function", registry_set, METH_VARARGS,
-     "set_global_function(name, function, override, /)\n--\n\n"
+     "set_global_function(name, function, override, metadata='', /)\n--\n\n"
      "Register a function with libtvm_ffi, which must be loaded.\n\nRaises:\n"
      "    RuntimeError: If the name is registered and override is false.\n"},
     {0}};

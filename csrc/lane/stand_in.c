@@ -150,6 +150,11 @@ static int function_create(void* self, fnabi_call call,
   return 0;
 }
 
+static PyObject* text_of(const fnabi_byte_array* text) {
+  return PyUnicode_DecodeUTF8(text->size != 0 ? text->data : "",
+                              (Py_ssize_t)text->size, "surrogateescape");
+}
+
 /* Gets a global function from the registry that Python uses: fnabi's own, or
  * that of libtvm_ffi. *out is NULL if there is none of the name. With `keep`,
  * Python holds the function for ever, and *out is borrowed. */
@@ -163,9 +168,7 @@ static int find_function(const fnabi_byte_array* name, bool keep, void** out) {
   PyObject *type, *problem, *traceback;
   PyErr_Fetch(&type, &problem, &traceback);
   PyObject* find = lane_get(keep ? LANE_LEND_FUNCTION : LANE_FIND_FUNCTION);
-  PyObject* text =
-      PyUnicode_DecodeUTF8(name->size != 0 ? name->data : "",
-                           (Py_ssize_t)name->size, "surrogateescape");
+  PyObject* text = text_of(name);
   PyObject* found = find != NULL && text != NULL
                         ? PyObject_CallFunctionObjArgs(find, text, NULL)
                         : NULL;
@@ -184,6 +187,54 @@ static int find_function(const fnabi_byte_array* name, bool keep, void** out) {
 
 static int function_get_global(const fnabi_byte_array* name, void** out) {
   return find_function(name, false, out);
+}
+
+/* Registers a function where Python finds it. The texts may be NULL. */
+static int register_function(const fnabi_byte_array* name, void* function,
+                             const fnabi_byte_array* metadata, int override) {
+  const fnabi_byte_array none = {"", 0};
+  if (metadata == NULL) metadata = &none;
+  if (name == NULL || !lane_text_is_good(name) || !lane_text_is_good(metadata))
+    return fail("ValueError", "the name of the function cannot be read");
+  if (function == NULL ||
+      ((fnabi_object*)function)->type_index != FNABI_INDEX_FUNCTION)
+    return fail("TypeError", "the object to register is no ffi.Function");
+  if (lane_finished)
+    return fail("RuntimeError", "the Python interpreter is shutting down");
+  PyGILState_STATE gil = PyGILState_Ensure();
+  PyObject *type, *problem, *traceback;
+  PyErr_Fetch(&type, &problem, &traceback);
+  const lane_dialect* outer = lane_spoken;
+  lane_spoken = NULL;
+  fnabi_object_retain(function);
+  PyObject *accept = lane_get(LANE_ACCEPT_FUNCTION),
+           *object = lane_function_of_object(function);
+  PyObject* done =
+      accept != NULL && object != NULL
+          ? PyObject_CallFunction(accept, "NOiN", text_of(name), object,
+                                  override, text_of(metadata))
+          : NULL;
+  int status = done != NULL ? 0 : -1;
+  if (status < 0) Py_XDECREF(lane_error_report());
+  Py_XDECREF(done);
+  Py_XDECREF(object);
+  lane_spoken = outer;
+  PyErr_Restore(type, problem, traceback);
+  PyGILState_Release(gil);
+  return status;
+}
+
+static int function_set_global(const fnabi_byte_array* name, void* function,
+                               int override) {
+  return register_function(name, function, NULL, override);
+}
+
+static int function_set_described(const fnabi_method_info* info, int override) {
+  if (info == NULL) return fail("ValueError", "the function is not described");
+  bool is_object = fnabi_any_is_object(&info->method);
+  return register_function(&info->name,
+                           is_object ? info->method.v_object : NULL,
+                           &info->metadata, override);
 }
 
 /* A library that was loaded before libtvm_ffi has no module object: `context` is
@@ -377,6 +428,8 @@ static const struct {
     SYMBOL("TVMFFIFunctionCall", function_call),
     SYMBOL("TVMFFIFunctionCreate", function_create),
     SYMBOL("TVMFFIFunctionGetGlobal", function_get_global),
+    SYMBOL("TVMFFIFunctionSetGlobal", function_set_global),
+    SYMBOL("TVMFFIFunctionSetGlobalFromMethodInfo", function_set_described),
     SYMBOL("TVMFFIEnvModLookupFromImports", module_look_up),
     SYMBOL("TVMFFIHandleInitOnce", handle_init),
     SYMBOL("TVMFFIHandleDeinitOnce", handle_deinit),

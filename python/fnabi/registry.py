@@ -17,10 +17,11 @@ There are two registries with the same semantics:
 
 * That of ``libtvm_ffi``, once it is loaded: by `fnabi.load_module`, for a library that needs it, or
   by anyone else, as by ``import tvm_ffi``. All users of ``libtvm_ffi`` share it.
-* fnabi's own until then, which only Python sees. Its functions move to the first one, in their
-  order, when fnabi loads ``libtvm_ffi``, or else at the next use of a function of this module.
-  Where a name is taken there, that function stays and a `RuntimeWarning` names the one that is
-  dropped.
+* fnabi's own until then, which Python shares with the libraries that `fnabi.load_module` loads:
+  they find and register functions in it as they do in the first one (`fnabi.stand_in`). Its
+  functions move to that, in their order, when fnabi loads ``libtvm_ffi``, or else at the next use
+  of a function of this module. Where a name is taken there, that function stays and a
+  `RuntimeWarning` names the one that is dropped.
 
 Names are any text. Names with dots group functions by convention.
 """
@@ -49,6 +50,9 @@ _T = TypeVar("_T", bound=Callable[..., Any])
 
 _own: dict[str, _call.Function] = {}
 """The functions that are registered while libtvm_ffi is not loaded."""
+
+_metadata: dict[str, str] = {}
+"""What libraries say of those that they have registered themselves."""
 
 
 @overload
@@ -139,6 +143,7 @@ def remove_global_func(name: str) -> None:
     remove = _call.global_function("ffi.FunctionRemoveGlobal")
     if remove is None:
         _own.pop(name, None)
+        _metadata.pop(name, None)
     else:
         remove(name)
 
@@ -157,6 +162,14 @@ def find_function(name: str) -> _call.Function | None:
     """Return a global function for a library that asks for it; None if there is none."""
     use_runtime()
     return _call.global_function(name) or _own.get(name)
+
+
+def accept_function(name: str, function: _call.Function, override: bool, metadata: str) -> None:
+    """Register a function for a library, with what it says of it."""
+    _register(name, function, bool(override), metadata)
+    if name in _own and _call.callable_of(function) is None:
+        function.__name__ = name
+        _describe(function, metadata)
 
 
 _lent: dict[tuple[str, _call.Function], None] = {}
@@ -187,11 +200,15 @@ def _get(name: str) -> _call.Function | None:
         return _about(function, name, wrapped)
     function.__name__ = name
     metadata = _call.global_function("ffi.GetGlobalFuncMetadata")
-    text = metadata(name) if metadata is not None else ""
+    _describe(function, metadata(name) if metadata is not None else "")
+    return function
+
+
+def _describe(function: _call.Function, text: str) -> None:
+    """Add what a library says of a function."""
     function.schema, signature = _parsed(text) if text else (None, None)
     if signature is not None:
         function.__signature__ = signature
-    return function
 
 
 def _about(function: _call.Function, name: str, wrapped: Callable[..., Any]) -> _call.Function:
@@ -214,7 +231,9 @@ def _parsed(text: str) -> tuple[schema.Schema | None, Signature | None]:
     return described, None
 
 
-def _register(name: str, func: Callable[..., Any], override: bool) -> _call.Function:
+def _register(
+    name: str, func: Callable[..., Any], override: bool, metadata: str = ""
+) -> _call.Function:
     if not callable(func):
         raise CallError(
             f"register_global_func: func: expected a callable, got {type(func).__name__}"
@@ -224,12 +243,13 @@ def _register(name: str, func: Callable[..., Any], override: bool) -> _call.Func
     if _call.runtime_loaded():
         if not override and _call.global_function(name) is not None:
             raise RegisteredError(_taken(name))
-        _call.set_global_function(name, function, override)
+        _call.set_global_function(name, function, override, metadata)
     else:
         if not override and name in _own:
             raise RegisteredError(_taken(name))
         _own.pop(name, None)
         _own[name] = function
+        _metadata[name] = metadata
     wrapped = _call.callable_of(function)
     return function if wrapped is None else _about(function, name, wrapped)
 
@@ -256,11 +276,12 @@ def use_runtime() -> None:
     """Move fnabi's own functions to libtvm_ffi, once it is loaded."""
     if not _own or not _call.runtime_loaded():
         return
-    moving = dict(_own)
+    moving, metadata = dict(_own), dict(_metadata)
     _own.clear()
+    _metadata.clear()
     for name, function in moving.items():
         if _call.global_function(name) is None:
-            _call.set_global_function(name, function, False)
+            _call.set_global_function(name, function, False, metadata.get(name, ""))
         else:
             warnings.warn(
                 f"the global function {name!r} is dropped: a library has registered one of this"

@@ -35,6 +35,11 @@ typedef struct {
   text kind, message, backtrace;
 } error;
 typedef struct {
+  text name, doc, metadata;
+  int64_t flags;
+  value method;
+} method;
+typedef struct {
   void* barrier;
   int32_t count;
 } tasks;
@@ -61,6 +66,8 @@ int TVMFFIBytesFromByteArray(const text*, value*);
 int TVMFFIFunctionCall(void*, const value*, int32_t, value*);
 int TVMFFIFunctionCreate(void*, function*, void (*)(void*), void**);
 int TVMFFIFunctionGetGlobal(const text*, void**);
+int TVMFFIFunctionSetGlobal(const text*, void*, int);
+int TVMFFIFunctionSetGlobalFromMethodInfo(const method*, int);
 int TVMFFIEnvModLookupFromImports(void*, const char*, void**);
 int TVMFFIHandleInitOnce(void**, int (*)(void**));
 int TVMFFIHandleDeinitOnce(void**, int (*)(void*));
@@ -124,6 +131,12 @@ EXPORT(fail_odd) { /* what the real library does not survive */
     return TVMFFIStringFromByteArray(&none, result);
   }
   if (args[0].number == 6) return TVMFFITensorToDLPack(NULL, &result->pointer);
+  if (args[0].number == 7) {
+    text name = {"nothing", 7};
+    return TVMFFIFunctionSetGlobal(&name, NULL, 0);
+  }
+  if (args[0].number == 8)
+    return TVMFFIFunctionSetGlobalFromMethodInfo(NULL, 0);
   return -1;
 }
 
@@ -199,6 +212,26 @@ EXPORT(global) {
   void* found = NULL;
   if (TVMFFIFunctionGetGlobal(&name, &found) != 0) return -1;
   return give_object(result, found);
+}
+
+/* Registers a function that adds; with a third argument, described by it. */
+EXPORT(register) {
+  text name = read(&args[0]), none = {"", 0};
+  int64_t* state = malloc(sizeof *state);
+  void* made = NULL;
+  *state = args[1].number;
+  if (TVMFFIFunctionCreate(state, add, drop, &made) != 0) return -1;
+  method info = {name, none, none, 0, {0}};
+  int status;
+  if (count == 2) {
+    status = TVMFFIFunctionSetGlobal(&name, made, 0);
+  } else {
+    info.metadata = read(&args[2]);
+    give_object(&info.method, made);
+    status = TVMFFIFunctionSetGlobalFromMethodInfo(&info, 1);
+  }
+  TVMFFIObjectDecRef(made);
+  return status;
 }
 
 /* Set by the loader of libtvm_ffi, to the module object of this library. */
