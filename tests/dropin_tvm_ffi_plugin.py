@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import fnabi.dropin.tvm_ffi as dropin
-from fnabi.dropin.tvm_ffi import core, dataclasses, testing
+from fnabi.dropin.tvm_ffi import core, testing
 
 
 class Lacking:
@@ -26,35 +26,11 @@ class Lacking:
     def __init__(self, name: str) -> None:
         self.lacking = name
 
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        if self.lacking == "py_class":  # also above classes of a module
-            made = Lacking("a class of py_class")
-            return made if args and isinstance(args[0], type) else lambda _: made
-        raise AttributeError(f"the drop-in has no {self.lacking}")
-
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"the drop-in has no {self.lacking}")
 
 
-class LackingClass(type):
-    """The class of stand-ins for base classes."""
-
-    def __call__(cls, *args: Any, **named: Any) -> Any:
-        raise AttributeError(f"the drop-in has no {cls.__name__}")
-
-    def __new__(mcs, name: str, bases: Any, namespace: dict[str, Any], **named: Any) -> Any:
-        return super().__new__(mcs, name, bases, namespace)
-
-    def __init__(cls, name: str, bases: Any, namespace: dict[str, Any], **named: Any) -> None:
-        super().__init__(name, bases, namespace)
-
-
 dropin.install()
-for lacking in ("py_class", "field", "KW_ONLY", "auto", "entry"):
-    vars(dataclasses)[lacking] = Lacking(lacking)
-for lacking in ("Enum", "IntEnum", "StrEnum"):
-    vars(dataclasses)[lacking] = LackingClass(lacking, (), {})
-vars(dropin)["method"] = Lacking("method")
 vars(core)["_OPAQUE_PTR_HANDLERS"] = Lacking("_OPAQUE_PTR_HANDLERS")
 
 # A mark for tests, which the original defines beside the classes that they test.

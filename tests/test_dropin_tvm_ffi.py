@@ -282,7 +282,6 @@ def test_names_that_are_missing_say_what_to_use(module):
     drop_in = import_module(f"fnabi.dropin.tvm_ffi{module}")
     names = original.__all__ if module != ".cpp" else ["build", "load", "extension"]
     lacking = [name for name in names if name not in dir(drop_in)]
-    assert lacking
     for name in lacking:
         with pytest.raises(AttributeError, match=f"has no attribute {name!r}; "):
             getattr(drop_in, name)

@@ -229,7 +229,7 @@ static PyObject* member_repr(PyObject* object) {
 
 typedef struct lane_field {
   member member;
-  int64_t offset;
+  int64_t offset, size;
   int (*getter)(void* field, fnabi_any* result);
   void* setter;
   fnabi_any default_value; /* owned */
@@ -383,6 +383,8 @@ static PyMemberDef field_members[] = {
     MEMBERS,
     {"offset", T_LONGLONG, offsetof(lane_field, offset), READONLY,
      "Where it is, in bytes from the start of the object."},
+    {"size", T_LONGLONG, offsetof(lane_field, size), READONLY,
+     "Its size in bytes."},
     {0}};
 
 static PyGetSetDef field_getset[] = {
@@ -417,6 +419,7 @@ static PyObject* field_new(const fnabi_type_info* info, PyObject* owner,
   lane_field* self = PyObject_New(lane_field, field_type);
   if (self == NULL) return NULL;
   self->offset = from->offset;
+  self->size = from->size;
   self->getter = from->getter;
   self->setter = from->setter;
   fnabi_any_set(&self->default_value, FNABI_INDEX_NONE, 0);

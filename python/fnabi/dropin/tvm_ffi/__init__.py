@@ -37,6 +37,7 @@ from fnabi.dropin.tvm_ffi import (
 from fnabi.dropin.tvm_ffi._advice import lacking
 from fnabi.dropin.tvm_ffi._convert import convert, convert_func
 from fnabi.dropin.tvm_ffi._install import install
+from fnabi.dropin.tvm_ffi._py_class import method
 from fnabi.dropin.tvm_ffi._tensor import Tensor, from_dlpack
 from fnabi.dropin.tvm_ffi._values import Device, DLDeviceType, Shape, device, dtype
 from fnabi.dropin.tvm_ffi.container import Array, Dict, List, Map
@@ -116,6 +117,7 @@ __all__ = [
     "install",
     "libinfo",
     "load_module",
+    "method",
     "register_error",
     "register_global_func",
     "register_object",
@@ -152,10 +154,7 @@ float4_e2m1fnx2 = dtype("float4_e2m1fnx2")
 
 _missing = lacking(
     __name__,
-    {
-        "method": "types are defined in C++; a class derived from a registered one has methods",
-        "testing": "import fnabi.dropin.tvm_ffi.testing",
-    },
+    {"testing": "import fnabi.dropin.tvm_ffi.testing"},
 )
 
 

@@ -100,7 +100,7 @@ def _hashed(self: Any) -> int:
     return hash(address_of(self))
 
 
-class _ObjectMeta(ObjectType):
+class ObjectMeta(ObjectType):
     """The class of the classes of objects. Functions count as objects."""
 
     describe: ClassVar[Any]
@@ -121,7 +121,7 @@ class _ObjectMeta(ObjectType):
         return super().__subclasscheck__(subclass)
 
 
-class Object(Instance, metaclass=_ObjectMeta):
+class Object(Instance, metaclass=ObjectMeta):
     """An object of a library; classes are registered with `register_object`."""
 
     __slots__ = ()
@@ -256,11 +256,11 @@ def _install_init(cls: Any) -> None:
     if "__ffi_init__" not in vars(cls):
         cls.__ffi_init__ = __ffi_init__
     if "__init__" not in vars(cls):
-        __init__.__signature__ = _signature(cls)  # type: ignore[attr-defined]
+        __init__.__signature__ = signature_of(cls)  # type: ignore[attr-defined]
         cls.__init__ = __init__
 
 
-def _signature(cls: Any) -> Signature:
+def signature_of(cls: Any) -> Signature:
     """Return the signature of an initialiser; a parameter with a default has `MISSING`."""
     first = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
     try:

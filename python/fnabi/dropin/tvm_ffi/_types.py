@@ -163,6 +163,10 @@ class _Member:
         return f"{type(self).__name__}(name={self.name!r})"
 
 
+declared: dict[tuple[str, str], Any] = {}
+"""The fields of types that are defined in Python, by the key of the type and the name."""
+
+
 class TypeField(_Member):
     """A field of a type."""
 
@@ -176,7 +180,18 @@ class TypeField(_Member):
     @property
     def frozen(self) -> bool:
         """Whether it is read-only."""
-        return not self._member.writable
+        field = self.dataclass_field
+        return not self._member.writable or (field is not None and field.frozen)
+
+    @property
+    def size(self) -> int:
+        """Its size in bytes."""
+        return self._member.size  # type: ignore[no-any-return]
+
+    @property
+    def dataclass_field(self) -> Any:
+        """What a class in Python declares it as; None for a field of a library."""
+        return declared.get((self._member.owner, self.name))
 
     @property
     def ty(self) -> TypeSchema | None:

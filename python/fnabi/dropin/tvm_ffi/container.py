@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from types import GenericAlias
 from typing import Any
 
 from fnabi import _call
@@ -51,6 +52,7 @@ class Array(_call.Array, CContainerBase):
     def __new__(cls, input_list: Iterable[Any]) -> Array:  # noqa: D102
         return _call.Array.__new__(cls, input_list)
 
+    __class_getitem__: Any = classmethod(GenericAlias)
     __init__ = _made
     __eq__ = _sequence_equal(_call.Array)  # type: ignore[assignment]
     __ne__ = unequal
@@ -67,6 +69,7 @@ class List(_call.List, CContainerBase):
     def __new__(cls, input_list: Iterable[Any] = ()) -> List:  # noqa: D102
         return _call.List.__new__(cls, input_list)
 
+    __class_getitem__: Any = classmethod(GenericAlias)
     __init__ = _made
     __eq__ = _sequence_equal(_call.List)  # type: ignore[assignment]
     __ne__ = unequal
@@ -83,6 +86,7 @@ class Map(_call.Map, CContainerBase):
     def __new__(cls, input_dict: Mapping[Any, Any]) -> Map:  # noqa: D102
         return _call.Map.__new__(cls, _pairs(input_dict))
 
+    __class_getitem__: Any = classmethod(GenericAlias)
     __init__ = _made
     __eq__ = _mapping_equal(_call.Map)  # type: ignore[assignment]
     __ne__ = unequal
@@ -99,6 +103,7 @@ class Dict(_call.Dict, CContainerBase):
     def __new__(cls, input_dict: Mapping[Any, Any] | None = None) -> Dict:  # noqa: D102
         return _call.Dict.__new__(cls, () if input_dict is None else _pairs(input_dict))
 
+    __class_getitem__: Any = classmethod(GenericAlias)
     __init__ = _made
     __eq__ = _mapping_equal(_call.Dict)  # type: ignore[assignment]
     __ne__ = unequal

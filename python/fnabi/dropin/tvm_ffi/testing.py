@@ -8,7 +8,7 @@ from typing import Any
 from fnabi.dropin.tvm_ffi import libinfo
 from fnabi.dropin.tvm_ffi._dialect import Object, api
 from fnabi.dropin.tvm_ffi._types import _lookup_type_attr
-from fnabi.dropin.tvm_ffi.dataclasses import c_class
+from fnabi.dropin.tvm_ffi.dataclasses import IntEnum, StrEnum, c_class, entry
 from fnabi.dropin.tvm_ffi.registry import get_global_func
 
 _LIB = libinfo.load_lib_ctypes("apache-tvm-ffi", "tvm_ffi_testing", "RTLD_GLOBAL")
@@ -64,6 +64,21 @@ class _TestCxxClassDerived(_TestCxxClassBase):
 @c_class("testing.TestCxxClassDerivedDerived")
 class _TestCxxClassDerivedDerived(_TestCxxClassDerived):
     __test__ = False
+
+
+class _TestCxxIntEnum(IntEnum, type_key="testing.TestCxxIntEnum"):
+    __test__ = False
+    low = entry(value=10)
+    high = entry(value=20)
+
+
+class _TestCxxStrEnum(StrEnum, type_key="testing.TestCxxStrEnum"):
+    __test__ = False
+    add = entry(value="+")
+    mul = entry(value="*")
+
+
+_TestCxxEnumHolder = _class("testing.TestCxxEnumHolder")
 
 
 def create_object(type_key: str, **kwargs: Any) -> Any:

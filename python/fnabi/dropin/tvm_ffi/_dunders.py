@@ -1,0 +1,140 @@
+"""The special methods of classes that behave as dataclasses."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable, Collection
+from typing import Any
+
+from fnabi import _call
+from fnabi.dropin.tvm_ffi._dialect import (
+    Object,
+    api,
+    is_missing,
+    object_repr,
+    signature_of,
+    unequal,
+)
+
+__all__ = ["MARK", "install", "install_initialiser", "no_initialiser", "set_match_args"]
+
+_NO_INIT, _BY_NAME = 512, 1024
+
+MARK = "__ffi_is_dataclass__"
+"""The attribute of classes that behave as dataclasses."""
+
+
+def _compared(name: str) -> Callable[[Any, Any], Any]:
+    def compare(self: Any, other: Any) -> Any:
+        if not (isinstance(other, type(self)) or isinstance(self, type(other))):
+            return NotImplemented
+        return bool(api(name)(self, other))
+
+    return compare
+
+
+def _hashed(self: Any) -> int:
+    return hash(api("RecursiveHash")(self))
+
+
+def no_initialiser(self: Any, *args: Any, **named: Any) -> None:
+    """Refuse to make an object."""
+    raise TypeError(
+        f"`{type(self).__name__}` cannot be constructed directly. Define a custom __init__ or"
+        " use a factory method."
+    )
+
+
+def _replaced(self: Any, **changes: Any) -> Any:
+    made = copy.copy(self)
+    known = type(self).fields
+    for name, value in changes.items():
+        if name not in known:
+            raise TypeError(f"{type(self).__name__} has no field {name!r}")
+        known[name].set(made, value)
+    return made
+
+
+def install(
+    cls: Any, own: Collection[str], *, repr: bool, eq: bool, order: bool, unsafe_hash: bool
+) -> None:
+    """Add special methods to a class, except those that it defines itself."""
+
+    def add(name: str, value: Any) -> None:
+        if name not in own:
+            setattr(cls, name, value)
+
+    if repr:
+        add("__repr__", lambda self: object_repr(self))
+    if eq and not {"__eq__", "__ne__"} & set(own):
+        cls.__eq__ = _compared("RecursiveEq")
+        cls.__ne__ = unequal
+        if "__hash__" not in own and not unsafe_hash:
+            cls.__hash__ = Object.__hash__
+    ordering = ("Lt", "Le", "Gt", "Ge")
+    if order and not {f"__{name.lower()}__" for name in ordering} & set(own):
+        for name in ordering:
+            setattr(cls, f"__{name.lower()}__", _compared(f"Recursive{name}"))
+    if unsafe_hash:
+        add("__hash__", _hashed)
+    add("__replace__", _replaced)
+    setattr(cls, MARK, True)
+
+
+def set_match_args(cls: Any, own: Collection[str]) -> None:
+    """Make patterns match the fields that the initialiser accepts by position."""
+    if "__match_args__" not in own:
+        names = [
+            name for name, each in cls.fields.items() if not each.flags & (_NO_INIT | _BY_NAME)
+        ]
+        setattr(cls, "__match_args__", tuple(names))  # noqa: B010
+
+
+def install_initialiser(cls: Any, init: bool) -> None:
+    """Give a class that is defined in Python its initialiser.
+
+    One that the class defines itself gets an object whose fields are not set yet. One of a base,
+    called by that, does nothing: there is an object already.
+    """
+    record = cls.__fnabi_type__
+    written = vars(cls).get("__init__")
+    if written is None and not init:
+        cls.__init__ = no_initialiser
+        return
+    if written is None:
+        computed = _computed_fields(cls)
+
+        def __init__(self: Any, /, *args: Any, **named: Any) -> None:
+            if not self._empty:
+                return
+            for name in [name for name, value in named.items() if is_missing(value)]:
+                del named[name]
+            _call.move_object(self, record.make(args, named))
+            fields = type(self).fields
+            for name, function in computed:
+                fields[name].set(self, function(self))
+            if hasattr(self, "__post_init__"):
+                self.__post_init__()
+
+        __init__.__signature__ = signature_of(cls)  # type: ignore[attr-defined]
+        __init__.__qualname__ = f"{cls.__qualname__}.__init__"
+        __init__.__module__ = cls.__module__
+        cls.__init__ = __init__
+        return
+
+    @functools.wraps(written)
+    def allocated(self: Any, /, *args: Any, **named: Any) -> None:
+        if self._empty:
+            _call.move_object(self, type(self).__fnabi_type__.attribute("__ffi_new__")())
+        written(self, *args, **named)
+
+    cls.__init__ = allocated
+
+
+def _computed_fields(cls: Any) -> list[tuple[str, Callable[[Any], Any]]]:
+    """Return the fields that functions compute, those of bases first."""
+    found: dict[str, Callable[[Any], Any]] = {}
+    for each in reversed(cls.__mro__):
+        found |= vars(each).get("__fnabi_computed__", {})
+    return list(found.items())

@@ -1,0 +1,449 @@
+"""Types that are defined in Python: classes whose objects every library can read.
+
+`py_class` registers a type with libtvm_ffi: its key, a field for each type hint in the class, and
+special methods such as ``__ffi_repr__``. Objects are memory laid out by the fields, which
+libtvm_ffi allocates, copies, compares and frees.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from typing import Any, ClassVar, NamedTuple
+
+from fnabi import _call
+from fnabi.dropin.tvm_ffi import _types
+from fnabi.dropin.tvm_ffi._dialect import MISSING, Object, add_members, api, dialect, family
+from fnabi.dropin.tvm_ffi._dunders import (
+    MARK,
+    install,
+    install_initialiser,
+    set_match_args,
+)
+from fnabi.dropin.tvm_ffi._fields import KW_ONLY, LAYOUTS, Field, InitProperty, field, hint_of
+from fnabi.reflection import TypeRecord
+
+__all__ = ["method", "own_hints", "py_class"]
+
+_KINDS = {None: 0, "tree": 1, "var": 2, "dag": 3, "const-tree": 4, "singleton": 5}
+"""How objects are compared by structure, as the C ABI counts it."""
+
+_WRITABLE, _FACTORY = 1, 32
+_FLAGS = {"repr": 64, "compare": 128, "hash": 256, "init": 512}
+"""The bits of a field that lacks something."""
+_KW_ONLY = 1024
+_EQUALITIES = {"ignore": 8, "def": 16, "def-pattern": 16, "def-simple": 4096}
+
+_INHERITED = ("__s_equal__", "__s_hash__", "__s_visit__", "__data_to_json__", "__data_from_json__")
+_ATTRIBUTES = frozenset(
+    (
+        "__ffi_repr__",
+        "__ffi_hash__",
+        "__ffi_eq__",
+        "__ffi_compare__",
+        "__ffi_convert__",
+        "__ffi_convert_type_schema__",
+        "__any_hash__",
+        "__any_equal__",
+        "__s_mutate__",
+        "__s_maybe_inplace_mutate__",
+        *_INHERITED,
+    )
+)
+"""The names of methods that libraries look up as attributes of the type."""
+
+_METHOD = "__ffi_method__"
+
+
+class _Options(NamedTuple):
+    frozen: bool
+    init: bool
+    repr: bool
+    eq: bool
+    order: bool
+    unsafe_hash: bool
+    match_args: bool
+    kw_only: bool
+    structural_eq: str | None
+
+
+class _Waiting(NamedTuple):
+    """A class with a type hint that names what is not defined yet."""
+
+    cls: Any
+    options: _Options
+    initialiser: Any
+
+
+_waiting: list[_Waiting] = []
+_by_module: dict[str, dict[str, Any]] = {}
+"""The classes that are defined, by module and name: a module may not have them yet."""
+
+_failed: set[str] = set()
+"""Keys of classes whose definition has failed; they have an index, and may be used again."""
+
+
+def method(fn: Any) -> Any:
+    """Mark a method of a class below `py_class`, which libraries can then call by its name.
+
+    Raises:
+        TypeError: It is a class method, or cannot be called.
+
+    """
+    if isinstance(fn, classmethod):
+        raise TypeError("method: a classmethod is not supported; use a staticmethod")
+    function = fn.__func__ if isinstance(fn, staticmethod) else fn
+    if not callable(function):
+        raise TypeError(f"method: expected a callable, got {type(fn).__name__}")
+    setattr(function, _METHOD, True)
+    return fn
+
+
+def py_class(
+    cls_or_type_key: Any = None,
+    /,
+    *,
+    type_key: str | None = None,
+    frozen: bool = False,
+    init: bool = True,
+    repr: bool = True,
+    eq: bool = False,
+    order: bool = False,
+    unsafe_hash: bool = False,
+    match_args: bool = True,
+    kw_only: bool = False,
+    structural_eq: str | None = "tree",
+    slots: bool = True,
+) -> Any:
+    """Define a type by a class; used as a decorator, with or without arguments.
+
+    Args:
+        cls_or_type_key: The class, or the key of the type.
+        type_key: The key of the type; by default the module and the name of the class.
+        frozen: Whether all fields are read-only.
+        init: Whether calling the class makes an object of its fields.
+        repr: Whether the library writes the repr.
+        eq: Whether two objects with equal fields are equal.
+        order: Whether objects are ordered by their fields; needs `eq`.
+        unsafe_hash: Whether the hash is that of the fields.
+        match_args: Whether patterns match the fields by position.
+        kw_only: Whether the initialiser accepts fields by name only.
+        structural_eq: How objects are compared by structure: ``"tree"``, ``"var"``, ``"dag"``,
+            ``"const-tree"``, ``"singleton"``, or None for not at all.
+        slots: Ignored: objects have no attributes of their own.
+
+    Raises:
+        TypeError: The class derives from no type, or a field cannot have the type of its hint.
+        ValueError: The key is registered, or options contradict each other.
+
+    """
+    if order and not eq:
+        raise ValueError("order=True requires eq=True")
+    if structural_eq not in _KINDS:
+        known = ", ".join(map(str, _KINDS))
+        raise ValueError(f"structural_eq must be one of {known}, got {structural_eq!r}")
+    options = _Options(
+        frozen, init, repr, eq, order, unsafe_hash, match_args, kw_only, structural_eq
+    )
+    if isinstance(cls_or_type_key, type):
+        return _define(cls_or_type_key, type_key, options)
+    if cls_or_type_key is not None and not isinstance(cls_or_type_key, str):
+        raise TypeError(f"py_class: expected str or type, got {type(cls_or_type_key).__name__}")
+    return lambda cls: _define(cls, cls_or_type_key or type_key, options)
+
+
+def _define(cls: Any, key: str | None, options: _Options) -> Any:
+    if not (isinstance(cls, type) and issubclass(cls, Object)):
+        name = getattr(cls, "__name__", cls)
+        raise TypeError(f"{name} must inherit from a registered FFI Object type")
+    key = key or f"{cls.__module__}.{cls.__qualname__}"
+    if key not in _failed and _call.type_index_of(key) is not None:
+        raise ValueError(f"Type key '{key}' is already registered")
+    parent: TypeRecord = cls.__fnabi_type__
+    _failed.discard(key)
+    index = _call.define_type(key, parent.index)
+    made: Any = cls
+    made.__fnabi_type__ = family.record(key, index)
+    family.adopt(index, made)
+    names = _by_module.setdefault(cls.__module__, {})
+    names[cls.__name__] = cls
+    setattr(made, MARK, True)
+    try:
+        hints = _resolved(made)
+        if hints is None:
+            _waiting.append(_Waiting(made, options, vars(cls).get("__init__")))
+            made.__init__ = _deferred
+        else:
+            _finish(made, hints, options)
+            _retry()
+    except BaseException:
+        _failed.add(key)
+        names.pop(cls.__name__, None)
+        del made.__fnabi_type__
+        delattr(made, MARK)
+        raise
+    return cls
+
+
+# ------------------------------------------------------------------------------- type hints
+
+
+def own_hints(cls: type) -> Mapping[str, Any]:
+    """Return the type hints in the body of a class, as they are written."""
+    return inspect.get_annotations(cls)
+
+
+def _owners(cls: Any) -> Iterator[Any]:
+    """Yield the classes whose hints are fields of a type: it, and bases that are no types."""
+    parent = next(each for each in cls.__mro__[1:] if "__fnabi_type__" in vars(each))
+    for each in reversed(cls.__mro__):
+        if each not in parent.__mro__:
+            yield each
+
+
+def _resolved(cls: Any) -> list[tuple[Any, str, Any]] | None:
+    """Return the owner, name and hint of each field; None where one is not defined yet."""
+    local = _by_module.get(cls.__module__, {}) | {cls.__name__: cls}
+    elsewhere = {name: each for names in _by_module.values() for name, each in names.items()}
+    for names in (local, elsewhere | local):
+        try:
+            return [
+                (owner, name, hint)
+                for owner in _owners(cls)
+                for name, hint in _evaluated(owner, names).items()
+            ]
+        except (NameError, AttributeError):
+            continue
+    return None
+
+
+def _evaluated(owner: Any, names: dict[str, Any]) -> dict[str, Any]:
+    body = {"__annotations__": dict(own_hints(owner)), "__module__": owner.__module__}
+    globals_ = vars(sys.modules[owner.__module__]) if owner.__module__ in sys.modules else {}
+    return typing.get_type_hints(
+        type(owner.__name__, (), body), globalns=globals_, localns=names, include_extras=True
+    )
+
+
+def _retry() -> None:
+    """Finish the classes whose hints are defined by now."""
+    done = True
+    while done:
+        done = False
+        for each in list(_waiting):
+            hints = _resolved(each.cls)
+            if hints is not None and each in _waiting:
+                _resume(each, hints)
+                done = True
+
+
+def _resume(each: _Waiting, hints: list[tuple[Any, str, Any]]) -> None:
+    _waiting.remove(each)
+    if each.initialiser is None:
+        del each.cls.__init__
+    else:
+        each.cls.__init__ = each.initialiser
+    _finish(each.cls, hints, each.options)
+
+
+def _deferred(self: Any, /, *args: Any, **named: Any) -> None:
+    """Initialise the first object of a class whose hints were not defined before."""
+    cls = type(self)
+    for base in reversed(cls.__mro__):
+        for each in list(_waiting):
+            if each.cls is base:
+                hints = _resolved(base)
+                if hints is None:
+                    raise TypeError(
+                        f"Cannot instantiate {cls.__name__}: unresolved forward references:"
+                        f" {_unresolved(base)}"
+                    )
+                _resume(each, hints)
+    _retry()
+    cls.__init__(self, *args, **named)
+
+
+def _unresolved(cls: Any) -> list[str]:
+    found = []
+    for owner in _owners(cls):
+        for name, hint in own_hints(owner).items():
+            try:
+                _evaluated(
+                    type(owner.__name__, (), {"__annotations__": {name: hint}}),
+                    _by_module.get(cls.__module__, {}),
+                )
+            except (NameError, AttributeError) as problem:
+                found.append(f"{name}: {hint} ({problem})")
+    return found
+
+
+# ------------------------------------------------------------------------------- definition
+
+
+def _finish(cls: Any, hints: list[tuple[Any, str, Any]], options: _Options) -> None:
+    """Register the fields and the methods of a type, and complete its class."""
+    own = set(vars(cls))
+    record = cls.__fnabi_type__
+    fields, computed = _declared(cls, hints, options)
+    size = _define_fields(record, fields)
+    api("_PyClassRegisterTypeAttrColumns")(record.index, size)
+    if options.structural_eq is not None:
+        _call.define_metadata(record.index, size, _KINDS[options.structural_eq])
+    _define_methods(cls)
+    cls.__fnabi_type__ = family.record(record.key, record.index)
+    cls.__fnabi_computed__ = computed
+    for each in fields:
+        _types.declared[record.key, each.name] = each
+    add_members(cls)
+    for each in fields:
+        if each.frozen:
+            setattr(cls, each.name, _Frozen(vars(cls)[each.name]))
+    install_initialiser(cls, options.init)
+    install(
+        cls,
+        own,
+        repr=options.repr,
+        eq=options.eq,
+        order=options.order,
+        unsafe_hash=options.unsafe_hash,
+    )
+    if options.match_args:
+        set_match_args(cls, own)
+
+
+class _Frozen:
+    """A field that cannot be set as an attribute."""
+
+    __slots__ = ("field",)
+
+    def __init__(self, field: _call.Field) -> None:
+        self.field = field
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else self.field.__get__(instance)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        raise AttributeError(f"{self.field.owner}.{self.field.name}: the field is read-only")
+
+    def set(self, instance: Any, value: Any) -> None:
+        """Set the field all the same."""
+        self.field.set(instance, value)
+
+
+def _declared(
+    cls: Any, hints: list[tuple[Any, str, Any]], options: _Options
+) -> tuple[list[Field], dict[str, Callable[[Any], Any]]]:
+    """Return the fields of a class, and the functions that compute some of them."""
+    found: dict[str, Field] = {}
+    computed = {}
+    kw_only = options.kw_only
+    for owner, name, hint in hints:
+        if hint is ClassVar or typing.get_origin(hint) is ClassVar:
+            continue
+        value = vars(owner).get(name, MISSING)
+        if owner is cls and value is not MISSING:
+            delattr(cls, name)
+        if hint is KW_ONLY:
+            kw_only = True
+            continue
+        if isinstance(value, Field):
+            made = copy(value)
+        elif isinstance(value, InitProperty):
+            made = field(init=False, structural_eq="ignore", repr=False, compare=False)
+            computed[name] = value.function
+        else:
+            made = field(default=value)
+        made.name = name
+        made.type = hint
+        made.kw_only = kw_only if made.kw_only is None else made.kw_only
+        made.frozen = made.frozen or options.frozen
+        made.hash = made.compare if made.hash is None else made.hash
+        found[name] = made
+    return list(found.values()), computed
+
+
+def _define_fields(record: TypeRecord, fields: list[Field]) -> int:
+    """Register fields and return the size of an object in bytes."""
+    end = _end_of_base(record)
+    getter, setter = api("MakeFieldGetter"), api("MakeFieldSetter")
+    for each in fields:
+        hint = hint_of(each.type)
+        size, alignment = LAYOUTS[hint.storage]
+        offset = -(-end // alignment) * alignment
+        end = offset + size
+        flags = _WRITABLE | _EQUALITIES.get(each.structural_eq or "", 0)
+        flags |= sum(bit for name, bit in _FLAGS.items() if not getattr(each, name))
+        if each.kw_only:
+            flags |= _KW_ONLY
+        default = []
+        if each.default_factory is not MISSING:
+            flags |= _FACTORY
+            default = [dialect(_call.Function, each.default_factory)]
+        elif each.default is not MISSING:
+            default = [each.default]
+        dialect(
+            _call.define_field,
+            record.index,
+            each.name,
+            each.doc or "",
+            json.dumps({"type_schema": json.dumps(hint.schema)}),
+            flags,
+            (size, alignment, offset),
+            hint.storage,
+            getter(hint.storage),
+            setter(hint.storage, *dialect(_call.converter, hint.convert)),
+            *default,
+        )
+    return -(-end // 8) * 8
+
+
+_HEADER = 24  # of an object without fields
+
+
+def _end_of_base(record: TypeRecord) -> int:
+    """Return where the fields of the types end that a type derives from."""
+    bases = [family.record(_call.type_info(index)[0], index) for index in record.ancestors]
+    ends = [field.offset + field.size for base in bases for field in base.fields]
+    return max([_HEADER, *ends])
+
+
+def _define_methods(cls: Any) -> None:
+    record = cls.__fnabi_type__
+    inherited = tuple(getattr(cls, "__ffi_inherit_type_attrs__", _INHERITED))
+    extra = tuple(getattr(cls, "__ffi_type_attr_names__", ()))
+    attributes = _ATTRIBUTES | set(extra) | set(inherited)
+    for name, value in list(vars(cls).items()):
+        static = isinstance(value, staticmethod)
+        function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+        marked = getattr(function, _METHOD, False) is True
+        if name not in attributes and not marked:
+            continue
+        if isinstance(value, classmethod):
+            raise TypeError(f"{cls.__name__}.{name}: a classmethod cannot be called by libraries")
+        if callable(function):
+            function = dialect(_call.Function, function)
+        if name in attributes:
+            dialect(_call.define_attribute, record.index, name, function)
+        else:
+            metadata = json.dumps({"type_schema": json.dumps({"type": "ffi.Function"})})
+            doc = inspect.getdoc(value) or ""
+            _call.define_method(record.index, name, doc, metadata, static, function)
+    for name in inherited:
+        if name not in vars(cls):
+            value = _inherited(cls, name)
+            if value is not None:
+                dialect(_call.define_attribute, record.index, name, value)
+
+
+def _inherited(cls: Any, name: str) -> Any:
+    """Return an attribute of the nearest base that has it, or says that it has none."""
+    for index in reversed(cls.__fnabi_type__.ancestors):
+        value = dialect(_call.type_attribute, index, name)
+        base = family.class_of(index)
+        if value is not None or (base is not None and name in vars(base)):
+            return value
+    return None
