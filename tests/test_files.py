@@ -273,6 +273,7 @@ def start(tmp_path: Path, name: str, *argv: str) -> subprocess.Popen[bytes]:
         ("scan", "out.jsonl"),
         ("scan", "o.csv.gz"),
         ("decode", "o.csv.zst"),
+        ("decode", "o.jsonl.gz"),
     ],
 )
 def test_a_signal_leaves_the_old_file(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from gzip import GzipFile
 from importlib import import_module
+from io import BufferedWriter, RawIOBase
 from types import TracebackType
 from typing import Any
 
@@ -25,6 +26,9 @@ PACKED = (".gz", ".zst")
 """What may follow the extension of a text: it is compressed by gzip or Zstandard."""
 
 _TEXTS = (".jsonl", ".csv")
+
+_FRAME = 1 << 20
+"""The size in bytes of a frame of Zstandard, before compression."""
 
 _GROUP = 1 << 17
 """The number of rows of a row group of a Parquet file, or of an IPC batch."""
@@ -119,11 +123,28 @@ def _load(package: str, purpose: str) -> None:
 
 
 def _pack(file: Any, packed: str) -> Any:
-    """Return a file that compresses what is written to it; closing it ends the other one."""
+    """Return a file that compresses what is written to it."""
     if packed == ".gz":
         return GzipFile("", "wb", fileobj=file, mtime=0)
-    pyarrow = import_module("pyarrow")
-    return pyarrow.CompressedOutputStream(pyarrow.PythonFile(file, "w"), "zstd")
+    return BufferedWriter(_Zstandard(file), _FRAME)
+
+
+class _Zstandard(RawIOBase):
+    """Compresses what is written at once as a frame.
+
+    A stream of pyarrow would change exceptions, such as that of a signal, to an OSError.
+    """
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._codec = import_module("pyarrow").Codec("zstd")
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._file.write(self._codec.compress(data, asbytes=True))
+        return len(data)
 
 
 class _Pyarrow(ABC):

@@ -10,7 +10,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-_SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+_SIGNALS = {
+    getattr(signal, name): handler
+    for name, handler in (
+        ("SIGTERM", signal.SIG_DFL),
+        ("SIGHUP", signal.SIG_DFL),
+        ("SIGINT", signal.default_int_handler),
+    )
+    if hasattr(signal, name)
+}
+"""The signals that end the command, and what happens to them in a new process of Python."""
 
 
 class Ended(BaseException):
@@ -26,24 +35,31 @@ def ended_by_signals() -> Iterator[None]:
     """Raise `Ended` in the block for SIGTERM and SIGHUP, as Python raises KeyboardInterrupt.
 
     Use it around what writes files, and not around calls of other code, which would then run on.
-    Signals that are ignored, as by ``nohup``, or have handlers already are left alone.
+    Signals that are ignored, as by ``nohup``, or have handlers already are left alone. Where a
+    library has changed the exception to one of its own, it is raised again.
     """
     changed = []
+    ended: list[BaseException] = []
+
+    def end(number: int, _: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_IGN)  # the clean-up itself is not interrupted
+        ended.append(KeyboardInterrupt() if number == signal.SIGINT else Ended(number))
+        raise ended[0]
+
     if threading.current_thread() is threading.main_thread():
-        for number in _SIGNALS:
-            if signal.getsignal(number) is signal.SIG_DFL:
-                signal.signal(number, _end)
+        for number, handler in _SIGNALS.items():
+            if signal.getsignal(number) is handler:
+                signal.signal(number, end)
                 changed.append(number)
     try:
         yield
+    except Exception:
+        if ended:
+            raise ended[0] from None
+        raise
     finally:
         for number in changed:
-            signal.signal(number, signal.SIG_DFL)
-
-
-def _end(number: int, _: FrameType | None) -> None:
-    signal.signal(number, signal.SIG_IGN)  # the clean-up itself is not interrupted
-    raise Ended(number)
+            signal.signal(number, _SIGNALS[number])
 
 
 def leave(status: int) -> int:
