@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import fnabi.dropin.tvm_ffi as dropin
-from fnabi.dropin.tvm_ffi import core, testing
+from fnabi.dropin.tvm_ffi import core, dataclasses, testing
 
 
 class Lacking:
@@ -31,12 +31,30 @@ class Lacking:
 
 
 dropin.install()
-vars(core)["_OPAQUE_PTR_HANDLERS"] = Lacking("_OPAQUE_PTR_HANDLERS")
 
-# A mark for tests, which the original defines beside the classes that they test.
-marks: Any = ModuleType(f"{testing.__name__}.testing")
+
+def lacks(module: str, *names: str) -> Any:
+    """Give a module stand-ins for names of its own that tests of the original import."""
+    found = sys.modules.setdefault(module, ModuleType(module))
+    for name in names:
+        vars(found).setdefault(name, Lacking(name))
+    return found
+
+
+root = dropin.__name__
+lacks(core.__name__, "_OPAQUE_PTR_HANDLERS", "FFIProperty")
+lacks(f"{root}.registry", "_add_class_attrs", "_warn_missing_field_annotations")
+lacks(f"{root}._dunder", "_install_dataclass_dunders")
+vars(dataclasses)["common"] = lacks(f"{root}.dataclasses.common", "_make_namedtuple")
+enums = lacks(f"{root}.dataclasses.enum")
+enums.ENUM_STATE_ATTR, enums._EnumEntry = "__ffi_enum__", type(dataclasses.auto())
+vars(lacks(f"{root}.dataclasses.c_class", "_attach_field_objects"))["c_class"] = dataclasses.c_class
+vars(dataclasses)["gen_abi_cpp"] = lacks(f"{root}.dataclasses.gen_abi_cpp", "_Generator")
+
+# Marks for tests, which the original defines beside the classes that they test.
+marks = lacks(f"{testing.__name__}.testing")
+marks.requires_py310 = pytest.mark.skipif(False, reason="requires Python 3.10")
 marks.requires_py313 = pytest.mark.skipif(sys.version_info < (3, 13), reason="requires Python 3.13")
-sys.modules[marks.__name__] = marks
 
 
 _outcomes: dict[str, str] = {}

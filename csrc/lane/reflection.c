@@ -645,8 +645,9 @@ static PyObject* type_info(PyObject* module, PyObject* number) {
       (methods = members_of(info, key, false)) != NULL &&
       (doc = metadata && metadata->doc.size != 0 ? lane_text(&metadata->doc)
                                                  : Py_NewRef(Py_None)) != NULL)
-    answer = Py_BuildValue("(OOOiOO)", key, ancestors, doc,
-                           metadata ? metadata->equality : 0, fields, methods);
+    answer = Py_BuildValue("(OOOiOOi)", key, ancestors, doc,
+                           metadata ? metadata->equality : 0, fields, methods,
+                           metadata ? metadata->total_size : 0);
   Py_XDECREF(key);
   Py_XDECREF(ancestors);
   Py_XDECREF(fields);
@@ -690,8 +691,8 @@ static PyMethodDef reflection_methods[] = {
      "is not\nloaded."},
     {"type_info", type_info, METH_O,
      "type_info(index, /)\n--\n\n"
-     "The key, ancestors, doc, kind of equality, fields and methods of a type "
-     "that is\nregistered with libtvm_ffi, which ends the process for any "
+     "The key, ancestors, doc, kind of equality, fields, methods and size of a "
+     "type that is\nregistered with libtvm_ffi, which ends the process for any "
      "other."},
     {"type_size", type_size, METH_O,
      "type_size(index, /)\n--\n\n"

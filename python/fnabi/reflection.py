@@ -117,6 +117,7 @@ class TypeRecord:
         "initialiser",
         "key",
         "methods",
+        "size",
         "speak",
     )
 
@@ -127,6 +128,7 @@ class TypeRecord:
         self.doc: str | None = None
         self.ancestors: tuple[int, ...] = ()
         self.equality = 0
+        self.size = 0
         self.fields: tuple[_call.Field, ...] = ()
         self.methods: tuple[_call.Method, ...] = ()
         self.initialiser: tuple[_call.Function, bool] | None = None
@@ -134,9 +136,8 @@ class TypeRecord:
             self.read()
 
     def read(self) -> None:
-        _, self.ancestors, self.doc, self.equality, self.fields, self.methods = self.speak(
-            _call.type_info, self.index
-        )
+        found = self.speak(_call.type_info, self.index)
+        _, self.ancestors, self.doc, self.equality, self.fields, self.methods, self.size = found
 
     def find_initialiser(self) -> tuple[_call.Function, bool]:
         """Return the function that makes an object, and whether it accepts names."""

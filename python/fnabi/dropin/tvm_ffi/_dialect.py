@@ -132,6 +132,8 @@ class Object(Instance, metaclass=ObjectMeta):
 
     def __init__(self, *args: Any, **named: Any) -> None:
         cls = type(self)
+        if not self._empty and hasattr(cls, "__fnabi_computed__"):
+            return  # of a type that is defined in Python, whose own initialiser made the object
         try:
             cls.__fnabi_type__.find_initialiser()
         except CallError:
@@ -141,7 +143,7 @@ class Object(Instance, metaclass=ObjectMeta):
             ) from None
         self.__ffi_init__(*args, **named)
 
-    def __ffi_init__(self, *args: Any, **named: Any) -> None:
+    def __ffi_init__(self, /, *args: Any, **named: Any) -> None:
         """Make the object with the initialiser that the library registered."""
         for name in [name for name, value in named.items() if is_missing(value)]:
             del named[name]

@@ -65,7 +65,7 @@ def _index(value: Any) -> int | str:
     if not isinstance(value, int):
         raise TypeError(f"enum index must be int or str, got {type_name(value)}")
     if not -(2**63) <= value < 2**63:
-        raise OverflowError(f"enum integer index {value} is outside int64")
+        raise OverflowError(f"enum integer index {value} is outside the int64 range")
     return int(value)
 
 

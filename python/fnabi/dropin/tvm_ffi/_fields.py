@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections.abc
 import ctypes
 import dataclasses
+import inspect
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -43,12 +44,14 @@ class Field:
         structural_eq: How it counts in comparisons by structure: None, ``"ignore"``,
             ``"def-pattern"`` or ``"def-simple"``.
         metadata: What a program wants to keep with it.
+        converter: For type checkers alone: values are converted by the type.
         doc: What it is.
 
     """
 
     __slots__ = (
         "compare",
+        "converter",
         "default",
         "default_factory",
         "doc",
@@ -78,6 +81,7 @@ class Field:
         metadata: Mapping[str, Any] | None = None,
         structural_eq: str | None = None,
         doc: str | None = None,
+        converter: Any = None,
     ) -> None:
         if default_factory is not MISSING:
             if default is not MISSING:
@@ -102,6 +106,7 @@ class Field:
         self.metadata = dict(metadata or {})
         self.structural_eq = structural_eq
         self.doc = doc
+        self.converter = converter
 
     @classmethod
     def of(cls, member: Any, hint: Any) -> Field:
@@ -144,6 +149,7 @@ def field(
     metadata: Mapping[str, Any] | None = None,
     structural_eq: str | None = None,
     doc: str | None = None,
+    converter: Any = None,
 ) -> Any:
     """Declare a field in the body of a class below `py_class`; see `Field`.
 
@@ -161,6 +167,7 @@ def field(
         metadata=metadata,
         structural_eq=structural_eq,
         doc=doc,
+        converter=converter,
     )
 
 
@@ -171,6 +178,11 @@ class InitProperty:
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self.function = function
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Declare the field by the hint of what the function returns, unless there is one."""
+        hint = inspect.get_annotations(self.function).get("return", Any)
+        owner.__annotations__ = {name: hint} | inspect.get_annotations(owner)
 
 
 def init_property(function: Callable[[Any], Any]) -> Any:
@@ -211,7 +223,7 @@ class Hint(NamedTuple):
 
 
 def _refuse(expected: str, value: Any) -> TypeError:
-    return TypeError(f"expected {expected}, got {type_name(value)}")
+    return TypeError(f"expected {expected}, got {'None' if value is None else type_name(value)}")
 
 
 def _as_int(value: Any) -> int:
@@ -279,7 +291,6 @@ _NONE = Hint({"type": "None"}, _ANY, _as_none)
 
 _PLAIN: dict[Any, Hint] = {
     Any: Hint({"type": "Any"}, _ANY, lambda value: value),
-    object: Hint({"type": "Any"}, _ANY, lambda value: value),
     None: _NONE,
     type(None): _NONE,
     int: Hint({"type": "int"}, _INT, _as_int),
@@ -397,7 +408,7 @@ def _sequence(key: str, made: Any, args: tuple[Any, ...]) -> Hint:
         items = _items(value, _told(schema))
         parts = items
         if inner:
-            parts = [_part(inner[0], item, f"[{at}]") for at, item in enumerate(items)]
+            parts = [_part(inner[0], item, f"element [{at}]") for at, item in enumerate(items)]
         same = all(part is item for part, item in zip(parts, items, strict=True))
         return value if same and isinstance(value, made) else made(parts)
 
@@ -412,8 +423,8 @@ def _tuple(args: tuple[Any, ...]) -> Hint:
         items = _items(value, _told(schema))
         if len(items) != len(inner):
             raise TypeError(f"expected {_told(schema)}, got {len(items)} items")
-        pairs = zip(inner, items, strict=True)
-        return Array([_part(each, item, f"[{at}]") for at, (each, item) in enumerate(pairs)])
+        pairs = enumerate(zip(inner, items, strict=True))
+        return Array([_part(each, item, f"element [{at}]") for at, (each, item) in pairs])
 
     return Hint(schema, _OBJECT, convert)
 
@@ -430,7 +441,11 @@ def _mapping(key: str, made: Any, args: tuple[Any, ...]) -> Hint:
         items = list(value.items())
         if not inner:
             return value if isinstance(value, made) else made(dict(items))
-        pairs = [(_part(inner[0], k, " key"), _part(inner[1], v, f"[{k!r}]")) for k, v in items]
+        keys, values = inner
+        pairs = [
+            (_part(keys, k, f"key {k!r}"), _part(values, v, f"value for key {k!r}"))
+            for k, v in items
+        ]
         same = all(a[0] is b[0] and a[1] is b[1] for a, b in zip(pairs, items, strict=True))
         return value if same and isinstance(value, made) else made(dict(pairs))
 
@@ -452,7 +467,10 @@ def _object(cls: Any) -> Hint:
         if isinstance(value, cls):
             return value
         if payload is not None and isinstance(value, payload):
-            return cls(value)
+            try:
+                return cls(value)
+            except (ValueError, OverflowError) as problem:
+                raise TypeError(f"expected {key}: {problem}") from None
         if cls is Shape and isinstance(value, (list, tuple)):
             return Shape(value)
         raise _refuse(key, value)

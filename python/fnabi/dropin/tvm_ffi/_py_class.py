@@ -24,7 +24,14 @@ from fnabi.dropin.tvm_ffi._dunders import (
     install_initialiser,
     set_match_args,
 )
-from fnabi.dropin.tvm_ffi._fields import KW_ONLY, LAYOUTS, Field, InitProperty, field, hint_of
+from fnabi.dropin.tvm_ffi._fields import (
+    KW_ONLY,
+    LAYOUTS,
+    Field,
+    InitProperty,
+    field,
+    hint_of,
+)
 from fnabi.reflection import TypeRecord
 
 __all__ = ["method", "own_hints", "py_class"]
@@ -95,7 +102,7 @@ def method(fn: Any) -> Any:
 
     """
     if isinstance(fn, classmethod):
-        raise TypeError("method: a classmethod is not supported; use a staticmethod")
+        raise TypeError("method: @classmethod is not supported; use @staticmethod")
     function = fn.__func__ if isinstance(fn, staticmethod) else fn
     if not callable(function):
         raise TypeError(f"method: expected a callable, got {type(fn).__name__}")
@@ -103,6 +110,7 @@ def method(fn: Any) -> Any:
     return fn
 
 
+@typing.dataclass_transform(eq_default=False, field_specifiers=(Field, field))
 def py_class(
     cls_or_type_key: Any = None,
     /,
@@ -276,7 +284,7 @@ def _unresolved(cls: Any) -> list[str]:
                     type(owner.__name__, (), {"__annotations__": {name: hint}}),
                     _by_module.get(cls.__module__, {}),
                 )
-            except (NameError, AttributeError) as problem:
+            except Exception as problem:  # whatever a hint does
                 found.append(f"{name}: {hint} ({problem})")
     return found
 
@@ -368,7 +376,7 @@ def _declared(
 
 def _define_fields(record: TypeRecord, fields: list[Field]) -> int:
     """Register fields and return the size of an object in bytes."""
-    end = _end_of_base(record)
+    end = _types.end_of_bases(record)
     getter, setter = api("MakeFieldGetter"), api("MakeFieldSetter")
     for each in fields:
         hint = hint_of(each.type)
@@ -401,16 +409,6 @@ def _define_fields(record: TypeRecord, fields: list[Field]) -> int:
     return -(-end // 8) * 8
 
 
-_HEADER = 24  # of an object without fields
-
-
-def _end_of_base(record: TypeRecord) -> int:
-    """Return where the fields of the types end that a type derives from."""
-    bases = [family.record(_call.type_info(index)[0], index) for index in record.ancestors]
-    ends = [field.offset + field.size for base in bases for field in base.fields]
-    return max([_HEADER, *ends])
-
-
 def _define_methods(cls: Any) -> None:
     record = cls.__fnabi_type__
     inherited = tuple(getattr(cls, "__ffi_inherit_type_attrs__", _INHERITED))
@@ -423,7 +421,9 @@ def _define_methods(cls: Any) -> None:
         if name not in attributes and not marked:
             continue
         if isinstance(value, classmethod):
-            raise TypeError(f"{cls.__name__}.{name}: a classmethod cannot be called by libraries")
+            raise TypeError(
+                f"{cls.__name__}.{name}: wrapped by @classmethod, which libraries cannot call"
+            )
         if callable(function):
             function = dialect(_call.Function, function)
         if name in attributes:

@@ -164,7 +164,11 @@ class _Member:
 
 
 declared: dict[tuple[str, str], Any] = {}
-"""The fields of types that are defined in Python, by the key of the type and the name."""
+"""What classes declare fields as, by the key of the type and the name."""
+
+_HEADER = 24  # the size of an object without fields
+
+_STRUCTURAL = {8: "ignore", 16: "def-pattern", 4096: "def-simple"}
 
 
 class TypeField(_Member):
@@ -190,7 +194,7 @@ class TypeField(_Member):
 
     @property
     def dataclass_field(self) -> Any:
-        """What a class in Python declares it as; None for a field of a library."""
+        """What a class in Python declares it as, or None."""
         return declared.get((self._member.owner, self.name))
 
     @property
@@ -234,6 +238,12 @@ class TypeField(_Member):
         """Whether it counts in the hash."""
         return not self._member.flags & 256
 
+    @property
+    def c_structural_eq(self) -> str | None:
+        """How it counts in comparisons by structure; None: as others."""
+        flags = self._member.flags
+        return next((name for bit, name in _STRUCTURAL.items() if flags & bit), None)
+
     def getter(self, obj: Any) -> Any:
         """Return its value in an object."""
         return self._member.__get__(obj)
@@ -267,6 +277,20 @@ class TypeMethod(_Member):
         return staticmethod(self.func) if self.is_static else self._member
 
 
+def _bases(record: TypeRecord) -> list[TypeRecord]:
+    return [family.record(_call.type_info(index)[0], index) for index in record.ancestors]
+
+
+def end_of_bases(record: TypeRecord) -> int:
+    """Return where the fields of the types end that a type derives from."""
+    return _end_of(_bases(record))
+
+
+def _end_of(records: list[TypeRecord]) -> int:
+    ends = [field.offset + field.size for each in records for field in each.fields]
+    return max([_HEADER, *ends])
+
+
 class TypeInfo:
     """What the table of types has of one.
 
@@ -293,6 +317,13 @@ class TypeInfo:
     def type_cls(self) -> Any:
         """The class of its objects."""
         return _classes.get(self.type_index) or family.class_of(self.type_index)
+
+    @property
+    def total_size(self) -> int:
+        """The size of an object in bytes."""
+        if self._record.size:
+            return self._record.size
+        return -(-_end_of([*_bases(self._record), self._record]) // 8) * 8
 
     @property
     def parent_type_info(self) -> TypeInfo | None:

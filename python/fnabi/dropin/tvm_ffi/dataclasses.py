@@ -21,6 +21,7 @@ from fnabi.dropin.tvm_ffi._enum import (
 )
 from fnabi.dropin.tvm_ffi._fields import KW_ONLY, Field, field, init_property
 from fnabi.dropin.tvm_ffi._py_class import py_class
+from fnabi.dropin.tvm_ffi._types import declared
 from fnabi.dropin.tvm_ffi.container import Array, Dict, List, Map
 
 __all__ = [
@@ -69,11 +70,17 @@ def fields(obj_or_cls: Any) -> tuple[Field, ...]:
     while info is not None:
         lines.append(info)
         info = info.parent_type_info
-    return tuple(
-        field.dataclass_field or Field.of(field, hints.get(field.name))
-        for line in reversed(lines)
-        for field in line.fields
-    )
+    return tuple(_described(field, hints) for line in reversed(lines) for field in line.fields)
+
+
+def _described(field: Any, hints: dict[str, Any]) -> Field:
+    """Return the same object for a field each time."""
+    known: Field | None = field.dataclass_field
+    if known is None:
+        plain = {each.__name__: each for each in (int, float, bool, str, bytes)}
+        hint = hints.get(field.name, plain.get(str(field.ty)))
+        known = declared[field._member.owner, field.name] = Field.of(field, hint)
+    return known
 
 
 def replace(obj: Any, /, **changes: Any) -> Any:
