@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fnabi import CallError, vmfb
+from fnabi import CallError, invoke, vmfb
 from fnabi.dropin.iree_runtime import FunctionInvoker
 from fnabi.invoke import Invoker
 from fnabi.types import Buffer, DType, RefArray, Scalar, Signature
@@ -257,10 +257,10 @@ def test_small_floats() -> None:
     context, function = system.vm_context, module.lookup_function("scalars")
     convention = scalars("3.13.0").calling_convention
     assert convention[6:8] == "ii"
-    invoke = Invoker(context, config.device, function, convention=convention)
+    call = Invoker(context, config.device, function, convention=convention)
     for value, half, brain in SMALL:
         given = (True, 2, 3, 4, 5, value, value, 6.5, 7.5, 8)
-        found = invoke(*given)
+        found = call(*given)
         assert found == (*given[:5], half, brain, *given[7:])
         assert [type(each) for each in found[5:7]] == [float, float]
         assert Invoker(context, config.device, function)(*given) == found
@@ -276,12 +276,12 @@ def test_small_floats() -> None:
         context.invoke(function, inputs, outputs)
         bits = np.array([outputs.get_variant(5), outputs.get_variant(6)], np.uint16)
         assert found[5:7] == (float(bits[0].view(np.float16)), float(bits[1].view(bfloat16)))
-    nan = invoke(True, 2, 3, 4, 5, math.nan, math.nan, 6.5, 7.5, 8)
+    nan = call(True, 2, 3, 4, 5, math.nan, math.nan, 6.5, 7.5, 8)
     assert all(map(math.isnan, nan[5:7]))
     small = np.float16(1.5), bfloat16(2.5)
-    assert invoke(True, 2, 3, 4, 5, *small, 1.0, 1.0, 8)[5:7] == (1.5, 2.5)
+    assert call(True, 2, 3, 4, 5, *small, 1.0, 1.0, 8)[5:7] == (1.5, 2.5)
     with pytest.raises(CallError, match="argument 5: expected float16"):
-        invoke(True, 2, 3, 4, 5, "text", 1.0, 6.5, 7.5, 8)
+        call(True, 2, 3, 4, 5, "text", 1.0, 6.5, 7.5, 8)
 
 
 @pytest.mark.parametrize("version", ["3.0.0", "3.10.0"])
@@ -299,12 +299,41 @@ def test_small_floats_of_older_compilers(version: str) -> None:
 
     context = Context(fill)
     convention = export.calling_convention
-    invoke = Invoker(context, DEVICE, Named(None), export.signature, convention=convention)
+    call = Invoker(context, DEVICE, Named(None), export.signature, convention=convention)
     given = (True, 2, 3, 4, 5, 1.5, -2.5, 6.5, 7.5, 8)
-    assert invoke(*given) == given
+    assert call(*given) == given
     assert context.packed == (
         "<VmVariantList(10): [1, 2, 3, 4, 5, 1.500000, -2.500000, 6.500000, 7.500000, 8]>"
     )
+
+
+@pytest.mark.parametrize(
+    ("version", "widened"),
+    [
+        ("3.13.0rc20261016", False),
+        ("3.11.0", False),
+        ("3.10.0", True),
+        ("20230209.425", True),
+        ("unknown", False),
+        (None, False),
+    ],
+)
+def test_small_floats_by_the_release(
+    monkeypatch: pytest.MonkeyPatch, version: str | None, widened: bool
+) -> None:
+    releases = rt.version
+    if version is None:
+        monkeypatch.delattr(releases, "VERSION")
+    else:
+        monkeypatch.setattr(releases, "VERSION", version)
+    invoke._runtime_widens.cache_clear()
+    try:
+        context = Context(ints())
+        Invoker(context, DEVICE, Named(args("f16", r=[])))(1.5)
+    finally:
+        invoke._runtime_widens.cache_clear()
+    expected = "1.500000" if widened else "15872"
+    assert context.packed == f"<VmVariantList(1): [{expected}]>"
 
 
 def ml_dtypes() -> Any:

@@ -12,9 +12,9 @@ arrays, numbers, lists, tuples and dicts, and converts the results back::
     >>> predict = Invoker(context.vm_context, config.device, module.lookup_function("predict"))
     >>> predict({"x": array, "params": {"kernel": kernel, "bias": bias}})
 
-Scalars of float types below 32 bits, such as f16 and bf16, are Python floats. IREE 3.13 compiles
-functions that get their bits in an i32 register, IREE 3.10 such that get the number in an f32
-register. The runtime does not say which it is; the calling convention of a function does::
+Scalars of float types below 32 bits, such as f16 and bf16, are Python floats. Functions that IREE
+3.11 or later has compiled get their bits in an i32 register, earlier ones the number in an f32
+register. A runtime loads modules of its own time; the calling convention of a function is certain::
 
     >>> convention = vmfb.open("model.vmfb").exports["predict"].calling_convention
     >>> Invoker(context.vm_context, config.device, function, convention=convention)
@@ -23,6 +23,7 @@ register. The runtime does not say which it is; the calling convention of a func
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +94,7 @@ class Invoker:
         is_async: Whether the function is asynchronous; by default what its reflection attributes
             say.
         convention: The calling convention, ``Export.calling_convention``, which decides how float
-            scalars below 32 bits are passed; by default as their bits.
+            scalars below 32 bits are passed; by default as for the release of the runtime.
 
     Raises:
         FormatError: If the function's own signature or `convention` is malformed.
@@ -116,7 +117,7 @@ class Invoker:
         self._context = context
         self._function = function
         self.signature = signature_of(reflection) if signature is None else signature
-        widened = convention is not None and _widens(self.signature, convention)
+        widened = None if convention is None else _widens(self.signature, convention)
         self._marshaller = Marshaller(device, widened=widened)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -164,12 +165,12 @@ class Marshaller:
     Args:
         device: The ``HalDevice`` on which arrays are allocated.
         to_host: Whether results are NumPy arrays or the runtime's device arrays.
-        widened: Whether float scalars below 32 bits are passed as f32 numbers, as IREE 3.10 does,
-            and not as their bits. Results come as what they are.
+        widened: Whether float scalars below 32 bits are passed as f32 numbers, and not as their
+            bits; by default as for the release of the runtime. Results come as what they are.
 
     """
 
-    def __init__(self, device: Any, to_host: bool = True, widened: bool = False) -> None:
+    def __init__(self, device: Any, to_host: bool = True, widened: bool | None = None) -> None:
         try:
             self._runtime: Any = import_module("iree.runtime")
         except ImportError:
@@ -179,7 +180,7 @@ class Marshaller:
         self._numpy = load_numpy("Marshaller")
         self._device = device
         self._to_host = to_host
-        self._widened = widened
+        self._widened = _runtime_widens() if widened is None else widened
 
     def new_list(self, capacity: int) -> Any:
         """Make an empty list of the runtime."""
@@ -368,6 +369,18 @@ _FLOATS = ("float", "bfloat")
 
 def _is_small_float(dtype: DType) -> bool:
     return dtype.kind in _FLOATS and dtype.bits < 32
+
+
+@cache
+def _runtime_widens() -> bool:
+    """Return whether the modules that the runtime loads get such scalars as f32 numbers."""
+    try:
+        version: str = import_module("iree.runtime.version").VERSION
+    except (ImportError, AttributeError):
+        return False
+    release = tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
+    # releases were dates once
+    return bool(release) and (release < (3, 11) or release > (2000,))
 
 
 def _widens(signature: Signature | None, convention: str) -> bool:
