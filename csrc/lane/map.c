@@ -64,9 +64,8 @@ static int pairs_of_dict(pairs* p, PyObject* dict) {
   int status = Py_EnterRecursiveCall(" while a dict is converted") ? -1 : 0;
   if (status == 0) {
     while (status == 0 && PyDict_Next(dict, &at, &key, &value)) {
-      /* converting may run Python, which may change the dict */
-      if (PyDict_Size(dict) != size || p->count == size) {
-        status = lane_call_error("the dict changed while it was converted");
+      if (p->count == size) {
+        size = -1; /* converting may run Python, which may change the dict */
         break;
       }
       Py_INCREF(key);
@@ -77,7 +76,7 @@ static int pairs_of_dict(pairs* p, PyObject* dict) {
     }
     Py_LeaveRecursiveCall();
   }
-  if (status == 0 && p->count != size)
+  if (status == 0 && (p->count != size || PyDict_Size(dict) != size))
     status = lane_call_error("the dict changed while it was converted");
   if (status < 0) pairs_close(p, false);
   return status;
