@@ -15,7 +15,7 @@ import fnabi
 from documents import ROOT
 from fnabi import CallError, arrow, engine, vmfb
 from range_server import serve
-from s3_server import serve_s3
+from store_servers import serve_s3
 
 pa = pytest.importorskip("pyarrow")
 

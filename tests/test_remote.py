@@ -23,9 +23,10 @@ from fnabi.cli import main
 from fnabi.files import is_remote
 from fnabi.scan import ScanRow
 from fnabi.walk import walk
+from hub_server import serve_hub
 from outside import with_data_outside
 from range_server import PASSING, SLOW, Server, serve
-from s3_server import serve_s3
+from store_servers import serve_gcs, serve_s3
 
 fsspec = pytest.importorskip("fsspec")
 pytest.importorskip("aiohttp")
@@ -576,3 +577,56 @@ def test_s3_that_does_not_answer_well(http: Server, fault: str) -> None:
     assert [row.file for row in rows if row.error is not None] == [url]
     assert len(rows) == 10
     assert time.monotonic() - start < 20
+
+
+# ------------------------------------------------------------------------------------ other stores
+
+
+def test_gcs(tmp_path: Path) -> None:
+    """The package for Google Cloud Storage has other names for sizes, times and etags."""
+    with serve_gcs() as gcs:
+        fs = fsspec.filesystem("gs", **gcs)
+        fs.mkdir("models")
+        for file in FILES[:5] + BAD[:5]:
+            fs.pipe(f"models/{file.parent.name}/{file.name}", file.read_bytes())
+        for path in ("gs://models", "gs://models/**/*.vmfb"):
+            found = renamed(vmfb.scan(path, storage_options=gcs).rows(), "gs://models/")
+            expected = renamed(vmfb.scan(BAD[:5] + FILES[:5]).rows(), "")
+            assert [row.signature for row in found] == [row.signature for row in expected]
+            assert [row.error for row in found] == [row.error for row in expected]
+            assert {Path(row.file).name for row in found} == {
+                Path(row.file).name for row in expected
+            }
+        listed = [*walk("gs://models/vmfb", "test", options=gcs)]
+        assert [each.size for each in listed] == [file.stat().st_size for file in FILES[:5]]
+        assert all(each.etag and each.mtime_ns for each in listed)
+        url = f"gs://models/vmfb/{FILES[0].name}"
+        module = vmfb.open(url, storage_options=gcs)
+        assert contents(module) == contents(vmfb.open(FILES[0]))
+        with pytest.raises(FileNotFoundError):
+            vmfb.open("gs://models/none.vmfb", storage_options=gcs)
+
+
+def test_hugging_face() -> None:
+    pytest.importorskip("huggingface_hub")
+    with serve_hub(DATA / "vmfb") as hub:
+        url = "hf://org/models"
+        for path in (url, f"{url}/**/*.vmfb"):
+            found = renamed(vmfb.scan(path, storage_options=hub).rows(), f"{url}/")
+            local = renamed(vmfb.scan(DATA / "vmfb").rows(), f"{DATA / 'vmfb'}/")
+            assert found == local
+        module = vmfb.open(f"{url}/rodata_mixed.vmfb", storage_options=hub)
+        assert contents(module) == contents(vmfb.open(DATA / "vmfb" / "rodata_mixed.vmfb"))
+        with pytest.raises(FileNotFoundError):
+            vmfb.open(f"{url}/none.vmfb", storage_options=hub)
+
+
+def test_the_package_of_a_store_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error says what to install."""
+    registry: Any = pytest.importorskip("fsspec.registry")
+    for name in [each for each in sys.modules if each.split(".")[0] == "gcsfs"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "gcsfs", None)
+    monkeypatch.delitem(registry._registry, "gs", raising=False)
+    with pytest.raises(CallError, match=r"^vmfb.open: gs://b/m.vmfb: Please install gcsfs"):
+        vmfb.open("gs://b/m.vmfb")
