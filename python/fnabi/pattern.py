@@ -60,11 +60,27 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Literal, NoReturn, TypeAlias
-
-import msgspec
+from typing import Literal, NoReturn
 
 from fnabi.errors import CallError, FormatError, excerpt, type_name
+from fnabi.pattern_types import (
+    WORD,
+    AnyType,
+    ArrayOf,
+    BufferOf,
+    Class,
+    Dim,
+    ListOf,
+    Pattern,
+    RefTo,
+    ScalarOf,
+    Slot,
+    Star,
+    Structure,
+    TypePattern,
+    Value,
+    Variable,
+)
 from fnabi.types import DType
 
 __all__ = [
@@ -96,144 +112,6 @@ _STARS = 6
 """The most stars whose extent has to be searched for, since each multiplies the work."""
 
 
-class _Part(msgspec.Struct, frozen=True, gc=False):
-    pass
-
-
-class Star(_Part, frozen=True, tag=True):
-    """Any number of values, or of dims."""
-
-    def __str__(self) -> str:
-        return "*"
-
-
-class Variable(_Part, frozen=True):
-    """A dim that is the same wherever the variable is."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return self.name
-
-
-Class: TypeAlias = Literal["any", "float", "int", "complex"]
-"""A class of dtypes."""
-
-Dim: TypeAlias = int | Literal["?", "_"] | Variable | Star
-
-
-class AnyType(_Part, frozen=True):
-    """One value of any type."""
-
-    def __str__(self) -> str:
-        return "any"
-
-
-class ScalarOf(_Part, frozen=True):
-    """A scalar."""
-
-    dtype: DType | Class
-
-    def __str__(self) -> str:
-        return str(self.dtype)
-
-
-class BufferOf(_Part, frozen=True):
-    """A buffer."""
-
-    dtype: DType | Class
-    dims: tuple[Dim, ...]
-
-    def __str__(self) -> str:
-        return f"{self.dtype}[{_join(self.dims, ',')}]"
-
-
-class RefTo(_Part, frozen=True):
-    """A reference: to the type of this name, with `name` None to any object, or to whatever."""
-
-    name: str | None
-    whatever: bool = False
-
-    def __str__(self) -> str:
-        return "ref" if self.whatever else f"ref<{'?' if self.name is None else self.name}>"
-
-
-class ListOf(_Part, frozen=True):
-    """A list of any length."""
-
-    element: TypePattern
-
-    def __str__(self) -> str:
-        return f"list<{self.element}>"
-
-
-class ArrayOf(_Part, frozen=True):
-    """An array of references."""
-
-    element: TypePattern
-    dims: tuple[Dim, ...]
-
-    def __str__(self) -> str:
-        return f"array<{self.element}>[{_join(self.dims, ',')}]"
-
-
-class Structure(_Part, frozen=True):
-    """A list, tuple or dict of values."""
-
-    kind: Literal["list", "tuple", "dict"]
-    values: tuple[Value | Star, ...]
-
-    def __str__(self) -> str:
-        inner = _join(self.values, ", ")
-        if self.kind == "tuple":
-            return f"({inner}{',' if len(self.values) == 1 else ''})"
-        return f"[{inner}]" if self.kind == "list" else f"{{{inner}}}"
-
-
-class Slot(_Part, frozen=True):
-    """A value without a type: an empty one, or one that the text leaves out."""
-
-    kind: Literal["null", "unknown"]
-
-    def __str__(self) -> str:
-        return self.kind
-
-
-TypePattern: TypeAlias = AnyType | ScalarOf | BufferOf | RefTo | ListOf | ArrayOf | Structure | Slot
-
-
-class Value(_Part, frozen=True):
-    """An argument or a result, with its name, or None for any."""
-
-    type: TypePattern
-    name: str | None = None
-
-    def __str__(self) -> str:
-        if self.name is None:
-            return str(self.type)
-        plain = _WORD.fullmatch(self.name)
-        return f"{self.name if plain else json.dumps(self.name)}: {self.type}"
-
-
-class Pattern(_Part, frozen=True):
-    """A set of signatures."""
-
-    inputs: tuple[Value | Star, ...]
-    results: tuple[Value | Star, ...]
-
-    def __str__(self) -> str:
-        return " -> ".join(map(_side_text, (self.inputs, self.results)))
-
-
-def _side_text(values: tuple[Value | Star, ...]) -> str:
-    text = _join(values, ", ")
-    return text if text and not text.startswith("(") else f"({text})"
-
-
-def _join(parts: tuple[object, ...], separator: str) -> str:
-    return separator.join(map(str, parts))
-
-
 def parse(text: str) -> Pattern:
     """Parse a pattern; the grammar is in the documentation of this module.
 
@@ -247,7 +125,6 @@ def parse(text: str) -> Pattern:
     return _Parser(text).pattern()
 
 
-_WORD = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_.$]|-(?!>))*")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _SPACE = re.compile(r"\s*")
 _NUMBER = re.compile(r"\d+", re.ASCII)
@@ -458,7 +335,7 @@ class _Parser:
             self._fail(f"unexpected {_shown(self._peek())}", f'"{token}"')
 
     def _word(self) -> str | None:
-        word = _WORD.match(self._text, self._skip())
+        word = WORD.match(self._text, self._skip())
         if word is None:
             return None
         self._at = word.end()
