@@ -42,3 +42,20 @@ def hold(path: str, go: Connection) -> None:
     with open_store(path).lock():
         go.send(True)
         time.sleep(600)
+
+
+def die(files: object, reading: object) -> None:
+    """Replace the reading of files by the end of the process."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def fail(files: object, reading: object) -> None:
+    """Replace the reading of files by an error."""
+    raise MemoryError("no more")
+
+
+def wait(files: object, reading: object) -> None:
+    """Replace the reading of files by waiting; a file ``reads.PID`` says so."""
+    with open(f"reads.{os.getpid()}", "w"):
+        pass
+    time.sleep(600)

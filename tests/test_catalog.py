@@ -178,6 +178,7 @@ def test_facts_of_files() -> None:
         assert row["rodata_size"] == sum(segment.size for segment in module.rodata)
         assert row["exports"] == len(module.exports)
         assert row["functions"] == len(module.functions)
+        assert row["has_debug"] == (module.debug is not None)
         assert row["imports"] == [each.full_name for each in module.imports]
 
 
@@ -229,18 +230,53 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
         fnabi.Catalog(None).update(DATA)
 
 
-def test_a_catalog_of_another_version(path: str, folder: Path) -> None:
+def set_version(path: str, version: str) -> None:
+    """Make a catalog one of another version, with another type of the identifiers."""
+    if not path.endswith("/"):
+        with duckdb.connect(path) as connection:
+            connection.execute("UPDATE catalog SET value = $1 WHERE key = 'version'", [version])
+            connection.execute("ALTER TABLE functions ALTER signature_id TYPE VARCHAR")
+            connection.execute("ALTER TABLE signatures DROP COLUMN message")
+        return
+    for name, query in (
+        ("catalog", f"SELECT key, if(key = 'path', value, '{version}') AS value"),
+        ("functions/*/data", "SELECT * REPLACE (signature_id::VARCHAR AS signature_id)"),
+        ("signatures", "SELECT * EXCLUDE (message)"),
+    ):
+        for file in Path(path, "latest").glob(f"{name}.parquet"):
+            rows = f"{query} FROM read_parquet('{file}', hive_partitioning = false)"
+            duckdb.execute(f"COPY ({rows}) TO '{file}.new' (FORMAT parquet)")
+            os.replace(f"{file}.new", file)
+
+
+def test_a_catalog_of_an_earlier_version(path: str, folder: Path) -> None:
+    """An update reads all its files again, whatever paths it is given."""
     with fnabi.Catalog(path) as catalog:
         catalog.update(folder)
-    if path.endswith("/"):
-        target = f"{path}/latest/catalog.parquet"
-        os.unlink(target)
-        duckdb.execute(f"COPY (SELECT 'version' AS key, '0' AS value) TO '{target}'")
-    else:
-        with duckdb.connect(path) as connection:
-            connection.execute("UPDATE catalog SET value = '0' WHERE key = 'version'")
-    with pytest.raises(FormatError, match="catalog of version 0"):
-        fnabi.Catalog(path).find()
+    set_version(path, "1")
+    text = r"catalog of version 1 .*expected version 2; `fnabi catalog update` makes it again"
+    for work in (fnabi.Catalog(path).find, lambda: fnabi.Catalog(path).remove(folder)):
+        with pytest.raises(FormatError, match=text):
+            work()
+    (folder / "a.vmfb").unlink()
+    with fnabi.Catalog(path) as catalog, fnabi.Catalog(None) as other:
+        other.update(folder)
+        done = catalog.update(folder / "inner")
+        assert (done.added, done.changed, done.removed, done.unchanged) == (0, 2, 1, 0)
+        assert rows_of(catalog) == rows_of(other)
+        assert catalog.find() == other.find()
+        assert catalog.update().unchanged == 2
+
+
+def test_a_catalog_of_a_later_version(path: str, folder: Path) -> None:
+    with fnabi.Catalog(path) as catalog:
+        catalog.update(folder)
+    set_version(path, "99")
+    for work in (fnabi.Catalog(path).find, fnabi.Catalog(path).update):
+        with pytest.raises(
+            FormatError, match=r"catalog of version 99 .*expected version 2 of this"
+        ):
+            work()
 
 
 def test_a_folder_with_other_files_is_left_alone(folder: Path) -> None:
@@ -391,6 +427,19 @@ def test_one_process_updates_at_a_time(path: str, folder: Path) -> None:
         assert rows_of(fnabi.Catalog(path)) == before  # consumers do not wait
         end(holder)
         assert catalog.update(folder).added == 2
+        assert rows_of(fnabi.Catalog(path)) == rows_of(catalog)
+
+
+def test_an_update_leaves_no_files_beside_the_catalog(path: str, folder: Path) -> None:
+    made = {os.path.basename(path.rstrip("/")), folder.name}
+    with fnabi.Catalog(path) as catalog:
+        catalog.update(folder)
+        catalog.remove(folder / "inner")
+        with pytest.raises(CallError):
+            catalog.update([7])  # type: ignore[list-item]
+    assert set(os.listdir(folder.parent)) == made
+    if path.endswith("/"):
+        assert set(os.listdir(path)) == {"latest", "snapshots"}
 
 
 def test_consumers_keep_what_they_have_opened(path: str, folder: Path) -> None:
@@ -444,6 +493,7 @@ class Killed:
             assert found in (self._old, self._new)
             catalog.update(self.folder)
             assert rows_of(catalog) == self._new
+        assert os.listdir(os.path.dirname(path.rstrip("/"))) == [self._name.rstrip("/")]
         shutil.rmtree(os.path.dirname(path.rstrip("/")))
         return found == self._new
 

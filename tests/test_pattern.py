@@ -320,3 +320,12 @@ def test_the_query_matches_as_the_slow_matcher(
         if (number := differences(made, each, untold)) is not None
     }
     assert functions.find(made) == expected
+
+
+def test_a_long_pattern(functions: Functions) -> None:
+    """The regular expression stays within what the database accepts."""
+    text = ", ".join(["f32[?,B,*]"] * 100)
+    made = pattern.parse(f"{text}, *, {text}, * -> *")
+    wide = Signature((Buffer(F32, (None, 3)),) * 200, ())
+    functions.fill([wide, Signature(wide.inputs[1:], ())])
+    assert functions.find(made) == {0: 0}

@@ -242,7 +242,7 @@ def encode(
 
     """
     try:
-        message = _pack(value)
+        message = pack(value)
     except OverflowError as problem:
         raise RangeError(f"{function}: an integer does not fit in {integers}") from problem
     except (TypeError, UnicodeEncodeError, RecursionError) as problem:
@@ -285,7 +285,8 @@ def fill(write: Callable[..., int], function: str, *arguments: object) -> bytes:
 _encoder = msgspec.msgpack.Encoder()
 
 
-def _pack(value: object) -> bytes:
+def pack(value: object) -> bytes:
+    """Return the message of a value of the core; text that is not UTF-8 becomes a binary."""
     try:
         return _encoder.encode(value)
     except UnicodeEncodeError:

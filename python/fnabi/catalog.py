@@ -30,52 +30,36 @@ Files
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from fnmatch import fnmatchcase
-from functools import lru_cache
-from importlib import import_module
-from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from fnabi import _core
-from fnabi import pattern as patterns
-from fnabi.catalog_file import file_row, shown_text
+from fnabi.catalog_file import shown_text
+from fnabi.catalog_search import Match, matches, pattern_of_arrays, search_query
 from fnabi.catalog_store import open_store
-from fnabi.catalog_table import add_files, add_functions, settle
-from fnabi.errors import CallError, type_name
-from fnabi.pattern import BufferOf, Pattern, Star, Value
-from fnabi.pattern_sql import compile_pattern, literal
-from fnabi.scan import Scan
-from fnabi.types import (
-    Buffer,
-    Dict,
-    DType,
-    HomogeneousList,
-    List,
-    Named,
-    Null,
-    Ref,
-    RefArray,
-    Scalar,
-    Signature,
-    Tuple,
-    Type,
-    Unknown,
+from fnabi.catalog_table import (
+    VERSION,
+    add_files,
+    add_functions,
+    delete_files,
+    settle,
+    version,
 )
+from fnabi.errors import CallError, type_name
+from fnabi.pattern import Pattern
 from fnabi.walk import Found, Path, walk
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-__all__ = ["Catalog", "Match", "Updated", "pattern_of_arrays"]
+    from fnabi.catalog_read import Reading
 
-_CHUNK = 4096
-"""The most files that are read before their rows are added."""
+__all__ = ["Catalog", "Match", "Updated", "pattern_of_arrays"]
 
 
 class Updated(msgspec.Struct, frozen=True):
@@ -97,33 +81,6 @@ class Updated(msgspec.Struct, frozen=True):
     unchanged: int
     failed: int
     functions: int
-
-
-class Match(msgspec.Struct, frozen=True):
-    """A function that a search found.
-
-    Attributes:
-        file: The file of its module.
-        module: The name of the module.
-        function: The name of the function.
-        signature: Its signature.
-        source: The text that the signature was read from, as `vmfb.Export.source`.
-        differences: The number of differences to the pattern, see `fnabi.pattern`; 0 for an
-            exact match.
-
-    """
-
-    file: str
-    module: str
-    function: str
-    signature: Signature
-    source: str
-    differences: int
-
-    @property
-    def exact(self) -> bool:
-        """Whether the pattern describes the signature itself, not a narrower one."""
-        return self.differences == 0
 
 
 class Catalog:
@@ -152,6 +109,7 @@ class Catalog:
         paths: Path | Iterable[Path] = (),
         *,
         threads: int = 1,
+        processes: int = 1,
         lenient: bool = False,
         progress: bool = False,
     ) -> Updated:
@@ -161,23 +119,30 @@ class Catalog:
             paths: Files and folders, as for `vmfb.scan`. What is below others in the catalog
                 stays as it is. Without any, all that were given before are updated.
             threads: The number of threads that decode signatures.
+            processes: The most processes that read files, if there are more than a thousand to
+                read. As for `multiprocessing`, a script that gives more than one needs
+                ``if __name__ == "__main__":``.
             lenient: As for `vmfb.open`.
             progress: Whether to show a progress bar on standard error, if that is a terminal.
 
         Raises:
-            CatalogError: when another process is updating the catalog.
+            CatalogError: when another process is updating the catalog, or a process that reads
+                files was ended.
             FormatError: when the file is not a catalog.
             CallError: when an argument has another type, or no path was ever given.
             OSError: when the catalog cannot be written.
 
         """
         _core.check_positive("Catalog.update", "threads", threads)
+        _core.check_positive("Catalog.update", "processes", processes)
+        from fnabi.catalog_read import Reading  # searches do not need it
+
         given = _absolute(paths)
         with self._store.lock():
-            roots, known = self._known()
+            roots, known, current = self._known()
             if not given and not roots:
                 raise CallError("Catalog.update: paths: none, and the catalog has none either")
-            given = given or roots
+            given = given if given and current else [*dict.fromkeys(roots + given)]
             states = {shown_text(found.path): found for found in walk(given, "Catalog.update")}
             below = _below(given)
             gone = [file for file in known if file not in states and below(file)]
@@ -188,7 +153,8 @@ class Catalog:
             ]
             new_roots = [root for root in given if root not in roots]
             if gone or read or new_roots or not self._store.exists():
-                self._change(gone, read, new_roots, threads, lenient, progress)
+                reading = Reading(lenient, threads, processes)
+                self._change(gone, read, new_roots, reading, progress=progress)
         added = sum(file not in known for file, _ in read)
         connection = self._open()
         counts = connection.execute(
@@ -211,57 +177,68 @@ class Catalog:
 
         Raises:
             CatalogError: when another process is updating the catalog.
-            FileNotFoundError: when there is no catalog.
+            FormatError: when it is of another version, or no catalog.
 
         """
         given = _absolute(paths)
         with self._store.lock():
-            roots, known = self._known()
+            roots, known, current = self._known()
+            if not current:
+                self._open()  # which refuses it
             below = _below(given)
             gone = [file for file in known if below(file)]
             dropped = [root for root in roots if below(root)]
             if gone or dropped:
-                self._change(gone, [], [], 1, False, False, dropped)
+                self._change(gone, [], [], None, dropped=dropped)
         return len(gone)
 
-    def _known(self) -> tuple[list[str], dict[str, Any]]:
-        """Return the roots, and the states of the files that need not be read again."""
+    def _known(self) -> tuple[list[str], dict[str, Any], bool]:
+        """Return the roots, the states of the files, and whether the catalog is of this version.
+
+        The state of a file that has to be read again is None.
+        """
         if not self._store.exists():
-            return [], {}
-        connection = self._store.open()
+            return [], {}, True
+        connection = self._store.open(earlier=True)
         try:
+            current = version(connection) == VERSION
             found = connection.execute("SELECT value FROM catalog WHERE key = 'path'").fetchall()
             rows = connection.execute("SELECT file, size, mtime_ns, etag, settled FROM files")
             known = {
-                file: (size, mtime_ns, etag) if settled else None
+                file: (size, mtime_ns, etag) if settled and current else None
                 for file, size, mtime_ns, etag, settled in rows.fetchall()
             }
         finally:
             connection.close()
-        return [root for (root,) in found], known
+        return [root for (root,) in found], known, current
 
     def _change(
         self,
         gone: list[str],
         read: list[tuple[str, Found]],
         roots: list[str],
-        threads: int,
-        lenient: bool,
-        progress: bool,
+        reading: Reading | None,
+        *,
         dropped: Sequence[str] = (),
+        progress: bool = False,
     ) -> None:
+        files = gone + [file for file, _ in read]
         connection = self._store.begin()
         try:
-            _delete(connection, gone + [file for file, _ in read])
+            delete_files(connection, files)
             bar: Any = nullcontext(lambda more: None)
             if progress:
                 from fnabi.progress import show
 
                 bar = show("update", len(read), "files", "Catalog.update")
-            states = iter(state for _, state in read)
-            with bar as advance:
-                while chunk := list(islice(states, _CHUNK)):
-                    _add(connection, chunk, threads, lenient, advance)
+            if reading is not None:
+                from fnabi.catalog_read import read_files
+
+                with bar as advance:
+                    for batch in read_files([state for _, state in read], reading):
+                        add_files(connection, batch.files)
+                        add_functions(connection, batch.functions)
+                        advance(batch.size)
             settle(connection)
             for root in roots:
                 connection.execute("INSERT INTO catalog VALUES ('path', ?)", [root])
@@ -271,7 +248,7 @@ class Catalog:
             self._store.discard(connection)
             raise
         self._disconnect()
-        self._store.commit(connection, gone + [file for file, _ in read])
+        self._store.commit(connection, files)
 
     # -------------------------------------------------------------------------------- search
 
@@ -309,11 +286,7 @@ class Catalog:
         """
         names = {"file": file, "module": module, "function": function, "target": target}
         query = search_query(pattern, accepts=accepts, exact=exact, limit=limit, **names)
-        rows = self._open().execute(query).fetchall()
-        return [
-            Match(file, module, function, _signature(inputs, results), source, differences)
-            for file, module, function, source, differences, inputs, results in rows
-        ]
+        return matches(self._open().execute(query).fetchall())
 
     def sql(self, query: str, **values: object) -> DuckDBPyRelation:
         """Run a query over the tables ``files`` and ``functions``, which it cannot change.
@@ -364,138 +337,6 @@ class Catalog:
         return f"<Catalog {self._store.path!r}>"
 
 
-# ------------------------------------------------------------------------------------ searches
-
-
-def search_query(
-    pattern: str | Pattern = "* -> *",
-    *,
-    accepts: Sequence[object] | None = None,
-    exact: bool = False,
-    limit: int | None = None,
-    **names: str | None,
-) -> str:
-    """Return the SQL query of a search; the arguments are those of `Catalog.find`."""
-    asked = patterns.parse(pattern) if isinstance(pattern, str) else pattern
-    if not isinstance(asked, Pattern):
-        raise CallError(f"Catalog.find: pattern: expected str or Pattern, got {type_name(pattern)}")
-    if accepts is not None:
-        if asked.inputs != (Star(),):
-            raise CallError(
-                f'Catalog.find: pattern: with accepts, its inputs must be "*", got {str(asked)!r}'
-            )
-        asked = pattern_of_arrays(accepts, asked)
-    compiled = compile_pattern(asked)
-    conditions = []
-    for column, name in names.items():
-        if name is None:
-            continue
-        if not isinstance(name, str):
-            raise CallError(f"Catalog.find: {column}: expected str, got {type_name(name)}")
-        conditions.append(f"{column} GLOB {literal(name)}")
-    if limit is not None:
-        _core.check_positive("Catalog.find", "limit", limit)
-    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    kept = "differences = 0" if exact else "differences IS NOT NULL"
-    end = "" if limit is None else f" LIMIT {limit}"
-    return (
-        "SELECT file, module, function, source, differences, s.inputs, s.results FROM functions"
-        " JOIN (SELECT * FROM (SELECT id, inputs, results,"
-        f" {compiled.differences} AS differences FROM signatures WHERE {compiled.condition})"
-        f" WHERE {kept}) s ON signature_id = s.id{where}"
-        f" ORDER BY differences, file, ordinal, function{end}"
-    )
-
-
-def pattern_of_arrays(arrays: Sequence[object], pattern: Pattern | None = None) -> Pattern:
-    """Return a pattern of the functions that accept arrays as their inputs.
-
-    Args:
-        arrays: Anything that `raw.describe` accepts, such as NumPy arrays.
-        pattern: Has the results of the new pattern; any without it.
-
-    Raises:
-        CallError: when an array cannot be described.
-
-    """
-    from fnabi.oracle import describe
-
-    inputs = []
-    for array in arrays:
-        found = describe(array)
-        assert found.dtype is not None
-        dims = tuple(dim for dim in found.shape or () if dim is not None)
-        inputs.append(Value(BufferOf(found.dtype, dims)))
-    return Pattern(tuple(inputs), (Star(),) if pattern is None else pattern.results)
-
-
-_Node = dict[str, Any]
-
-
-def _signature(inputs: list[_Node], results: list[_Node]) -> Signature:
-    return Signature(_types(inputs), _types(results))
-
-
-def _types(nodes: list[_Node]) -> tuple[Type, ...]:
-    """Build the types whose nodes are in preorder."""
-    found, at = [], 0
-    while at < len(nodes):
-        type, after = _type(nodes, at)
-        name = _name(nodes[at], "name")
-        found.append(type if name is None else Named(name, type))
-        at = after
-    return tuple(found)
-
-
-def _type(nodes: list[_Node], at: int) -> tuple[Type, int]:
-    """Build the type of a node, and return the index of the first node after it."""
-    node = nodes[at]
-    kind, shape, depth = node["kind"], node["dims"], node["depth"]
-    dims = None if shape is None else tuple(None if dim == -1 else dim for dim in shape)
-    at += 1
-    match kind:
-        case "scalar":
-            return Scalar(_dtype(node["dtype"])), at
-        case "buffer":
-            return Buffer(_dtype(node["dtype"]), dims), at
-        case "ref":
-            return Ref(_name(node, "ref")), at
-        case "null":
-            return Null(), at
-        case "unknown":
-            return Unknown(), at
-    items: list[tuple[str, Type]] = []
-    while at < len(nodes) and nodes[at]["depth"] > depth:
-        name = _name(nodes[at], "name")
-        inner, at = _type(nodes, at)
-        items.append((name or "", inner))
-    types = tuple(inner for _, inner in items)
-    match kind:
-        case "list":
-            return List(types), at
-        case "tuple":
-            return Tuple(types), at
-        case "dict":
-            return Dict(tuple(items)), at
-        case "homogeneous_list":
-            return HomogeneousList(types[0]), at
-    return RefArray(types[0], dims), at
-
-
-def _name(node: _Node, key: str) -> str | None:
-    data: bytes | None = node[f"{key}_bytes"]
-    name: str | None = node[key]
-    return name if data is None else data.decode("utf-8", "surrogateescape")
-
-
-@lru_cache(512)
-def _dtype(name: str) -> DType:
-    return DType.parse(name)
-
-
-# -------------------------------------------------------------------------------------- updates
-
-
 def _absolute(paths: Path | Iterable[Path]) -> list[str]:
     """Return the absolute names of paths; a URL stays as it is."""
     if isinstance(paths, (str, bytes, os.PathLike)):
@@ -519,31 +360,3 @@ def _below(roots: list[str]) -> Callable[[str], bool]:
         or file.startswith(folders)
         or any(fnmatchcase(file, pattern) for pattern in globs)
     )
-
-
-def _delete(connection: DuckDBPyConnection, files: list[str]) -> None:
-    pyarrow = import_module("pyarrow")
-
-    connection.register("gone", pyarrow.table({"file": pyarrow.array(files, pyarrow.string())}))
-    for table in ("files", "functions"):
-        connection.execute(f"DELETE FROM {table} WHERE file IN (SELECT file FROM gone)")
-    connection.unregister("gone")
-
-
-def _add(
-    connection: DuckDBPyConnection,
-    states: list[Found],
-    threads: int,
-    lenient: bool,
-    advance: Callable[[int], object],
-) -> None:
-    """Read files and add their rows."""
-    now = time.time_ns()
-    rows = []
-    for state in states:
-        rows.append(file_row(state, now, lenient))
-        advance(1)
-    good = [state.path for state, row in zip(states, rows, strict=True) if row.get("error") is None]
-    add_files(connection, rows)
-    for batch in Scan(good, lenient=lenient, threads=threads):
-        add_functions(connection, batch, batch.rows())

@@ -8,7 +8,7 @@ from typing import Any
 
 from fnabi import _core, vmfb
 from fnabi._fnabi import lib
-from fnabi.catalog_record import digest, record
+from fnabi.catalog_record import digest, has_debug, record
 from fnabi.errors import FormatError
 from fnabi.needs import ExecutableTarget, Parameter
 from fnabi.vmfb_facts import flag_names
@@ -113,6 +113,7 @@ def file_row(found: Found, now_ns: int, lenient: bool) -> dict[str, Any]:
 
 def _facts(module: vmfb.Module) -> dict[str, Any]:
     layout, rwdata, state = module.layout, module.rwdata, module.state
+    own = digest(module)
     return {
         "module": shown_text(module.name),
         "version": module.version,
@@ -131,7 +132,7 @@ def _facts(module: vmfb.Module) -> dict[str, Any]:
         "rodata_size": sum(segment.size for segment in module.rodata),
         "rwdata_size": _rwdata_size(rwdata),
         "state_size": _state_size(state),
-        "has_debug": module.debug is not None,
+        "has_debug": has_debug(module),
         "transients": [
             {
                 "function": shown_text(each.function),
@@ -140,8 +141,8 @@ def _facts(module: vmfb.Module) -> dict[str, Any]:
             }
             for each in module.transients
         ],
-        "digest": digest(module),
-        "record": record(module),
+        "digest": own,
+        "record": record(module, own),
     } | _needs(module)
 
 

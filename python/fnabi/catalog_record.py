@@ -20,7 +20,7 @@ from fnabi.errors import FormatError
 from fnabi.vmfb import Module
 from fnabi.vmfb_export import Exports, exports_message, exports_of
 
-__all__ = ["RecordedModule", "digest", "record"]
+__all__ = ["RecordedModule", "digest", "has_debug", "record"]
 
 _T = TypeVar("_T")
 
@@ -35,6 +35,11 @@ _READS: dict[tuple[Any, ...], str] = {
     (lib.fnabi_bytecode_signatures,): "types",
 }
 """The parts that are recorded, by the function of the core that reads them."""
+
+_DEBUG = 15
+"""The field of the debug database."""
+
+_NIL = b"\xc0"
 
 _UNTYPED = ("bytecode", "cconv")
 
@@ -54,6 +59,11 @@ _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(_Record)
 
 
+def has_debug(module: Module) -> bool:
+    """Return whether a module has a debug database, without building it."""
+    return module._decode(lib.fnabi_vmfb_field, _copy, _DEBUG) != _NIL
+
+
 def digest(module: Module) -> bytes:
     """Return a digest of what a module is, up to the values of its constants."""
     layout = module.layout
@@ -61,10 +71,14 @@ def digest(module: Module) -> bytes:
     return hashlib.blake2b(module._bytes(begin, size), digest_size=16).digest()
 
 
-def record(module: Module) -> bytes:
+def record(module: Module, known: bytes | None = None) -> bytes:
     """Record the parts of a module that `compat` reads.
 
     What the bytecode proves is recorded if an export has no text of its signature.
+
+    Args:
+        module: The module.
+        known: Its `digest`, if that is known.
 
     Raises:
         FormatError: when an export refers to a function that the module does not have.
@@ -83,7 +97,7 @@ def record(module: Module) -> bytes:
             told = problem.code, problem.offset, problem.path, problem.reason, problem.expected
             problems[name] = told
     bytecode = hashlib.blake2b(module.bytecode, digest_size=16).digest()
-    made = _Record(digest(module), bytecode, exports_message(source), parts, problems)
+    made = _Record(known or digest(module), bytecode, exports_message(source), parts, problems)
     return zlib.compress(_encoder.encode(made), 1)
 
 

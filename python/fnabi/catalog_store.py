@@ -5,7 +5,8 @@ always as it was before a change or after it, whenever the process ends. One pro
 catalog at a time; it holds a lock, which the system releases when the process ends. Consumers
 need no lock: they keep what they have opened, while and after it is replaced.
 
-A DuckDB file ``PATH`` is written as ``.PATH.new`` beside it; ``.PATH.lock`` is its lock.
+A DuckDB file ``PATH`` is written as ``.PATH.new`` beside it; ``.PATH.lock`` is there while it is
+changed, see `fnabi.catalog_lock`.
 
 A folder has these files; ``latest`` is a link, which is renamed when a snapshot is complete::
 
@@ -23,14 +24,16 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Iterable
+from contextlib import nullcontext, suppress
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from fnabi.catalog_table import VERSION, create
+from fnabi.catalog_lock import locked
+from fnabi.catalog_table import VERSION, create, recreate, version
 from fnabi.errors import CallError, CatalogError, FormatError
 from fnabi.files import check_regular
 
@@ -72,8 +75,11 @@ class Store(ABC):
         """Return whether there is a catalog."""
 
     @abstractmethod
-    def open(self) -> DuckDBPyConnection:
+    def open(self, *, earlier: bool = False) -> DuckDBPyConnection:
         """Return a connection with the tables, which cannot change the catalog.
+
+        Args:
+            earlier: Whether tables of an earlier version are accepted.
 
         Raises:
             FileNotFoundError: when there is no catalog.
@@ -85,7 +91,10 @@ class Store(ABC):
 
     @abstractmethod
     def begin(self) -> DuckDBPyConnection:
-        """Return a connection with a copy of the tables, to be changed while the lock is held."""
+        """Return a connection with a copy of the tables, to be changed while the lock is held.
+
+        Those of an earlier version are empty, but for the paths.
+        """
 
     @abstractmethod
     def commit(self, connection: DuckDBPyConnection, files: Iterable[str]) -> None:
@@ -109,7 +118,7 @@ class Store(ABC):
             OSError: when the lock cannot be created.
 
         """
-        return _locked(self._lock, self.path)
+        return locked(self._lock, self.path)
 
     @property
     @abstractmethod
@@ -118,26 +127,6 @@ class Store(ABC):
 
     def _missing(self) -> FileNotFoundError:
         return FileNotFoundError(2, "no catalog", self.path)
-
-
-@contextmanager
-def _locked(lock: str, path: str) -> Iterator[None]:
-    import fcntl
-
-    number = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-    try:
-        try:
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            owner = os.pread(number, 32, 0).decode("ascii", "replace").strip()
-            by = f"process {owner}" if owner else "another process"
-            raise CatalogError(f"{path}: {by} is updating the catalog; one can at a time") from None
-        os.ftruncate(number, 0)
-        os.pwrite(number, b"%d\n" % os.getpid(), 0)
-        yield
-        os.ftruncate(number, 0)
-    finally:
-        os.close(number)  # which releases the lock
 
 
 def open_store(path: str | os.PathLike[str] | None) -> Store:
@@ -162,7 +151,7 @@ class MemoryStore(Store):
         """Return whether there is a catalog."""
         return self._connection is not None
 
-    def open(self) -> DuckDBPyConnection:
+    def open(self, *, earlier: bool = False) -> DuckDBPyConnection:
         """Return a connection that reads the catalog."""
         return self._database().cursor()
 
@@ -211,7 +200,7 @@ class FileStore(Store):
         """Return whether there is a catalog."""
         return os.path.exists(self._file)
 
-    def open(self) -> DuckDBPyConnection:
+    def open(self, *, earlier: bool = False) -> DuckDBPyConnection:
         """Return a connection that reads the catalog."""
         if not self.exists():
             raise self._missing()
@@ -221,7 +210,7 @@ class FileStore(Store):
         duckdb = load_duckdb()
         try:
             connection.execute(f"ATTACH '{quoted}' AS catalog (READ_ONLY); USE catalog")
-            _check(connection, self.path)
+            _check(connection, self.path, earlier)
         except duckdb.Error as problem:
             connection.close()
             raise _problem(problem, self.path) from None
@@ -243,9 +232,12 @@ class FileStore(Store):
                 _connect(self._file).close()
             except duckdb.Error as problem:
                 raise _problem(problem, self.path) from None
-        self.open().close()
+        self.open(earlier=True).close()
         shutil.copyfile(self._file, self._new)
-        return _connect(self._new)
+        connection = _connect(self._new)
+        if version(connection) != VERSION:
+            recreate(connection)
+        return connection
 
     def commit(self, connection: DuckDBPyConnection, files: Iterable[str]) -> None:
         """Put the tables in the place of the catalog."""
@@ -254,7 +246,13 @@ class FileStore(Store):
         with suppress(FileNotFoundError):
             shutil.copymode(self._file, self._new)
         _sync(self._new)
-        os.replace(self._new, self._file)
+        try:
+            os.replace(self._new, self._file)
+        except PermissionError:
+            self._clean()
+            if sys.platform == "win32":  # where no file that is open can be replaced
+                raise CatalogError(f"{self.path}: another program has opened the catalog") from None
+            raise
         _sync(self._folder)
 
     def discard(self, connection: DuckDBPyConnection) -> None:
@@ -277,6 +275,7 @@ class FolderStore(Store):
         self._snapshots = os.path.join(self._folder, "snapshots")
         self._latest = os.path.join(self._folder, "latest")
         self._part = os.path.join(self._snapshots, "part")
+        self._last: str | None = None  # the snapshot whose files the next one may link
 
     @property
     def _lock(self) -> str:
@@ -287,11 +286,11 @@ class FolderStore(Store):
         """Return whether there is a catalog."""
         return os.path.exists(os.path.join(self._latest, "catalog.parquet"))
 
-    def open(self) -> DuckDBPyConnection:
+    def open(self, *, earlier: bool = False) -> DuckDBPyConnection:
         """Return a connection that reads the catalog."""
-        return self._open("VIEW")
+        return self._open("VIEW", earlier)
 
-    def _open(self, what: str) -> DuckDBPyConnection:
+    def _open(self, what: str, earlier: bool) -> DuckDBPyConnection:
         """Make views, or copies, of the tables of the latest snapshot."""
         if not self.exists():
             raise self._missing()
@@ -304,7 +303,7 @@ class FolderStore(Store):
                     f"CREATE {what} {table} AS SELECT * FROM"
                     f" read_parquet('{snapshot}/{files}', hive_partitioning = false)"
                 )
-            _check(connection, self.path)
+            _check(connection, self.path, earlier)
         except duckdb.Error as problem:
             connection.close()
             raise _problem(problem, self.path) from None
@@ -315,10 +314,18 @@ class FolderStore(Store):
 
     def begin(self) -> DuckDBPyConnection:
         """Return a connection with a copy of the tables."""
+        if sys.platform == "win32":
+            raise CatalogError(f"{self.path}: folders need links, expected the name of a file")
         os.makedirs(self._snapshots, exist_ok=True)
         shutil.rmtree(self._part, ignore_errors=True)
+        self._last = None
         if self.exists():
-            return self._open("TABLE")
+            connection = self._open("TABLE", True)
+            if version(connection) == VERSION:
+                self._last = os.path.realpath(self._latest)
+            else:
+                recreate(connection)
+            return connection
         if set(os.listdir(self._folder)) - {".lock", "snapshots"}:
             raise CatalogError(f"{self.path}: the folder has other files, expected an empty one")
         connection = _connect()
@@ -328,7 +335,8 @@ class FolderStore(Store):
     def commit(self, connection: DuckDBPyConnection, files: Iterable[str]) -> None:
         """Put the tables in the place of the catalog."""
         touched = {hashlib.md5(file.encode()).hexdigest()[0] for file in files}
-        last = os.path.realpath(self._latest) if self.exists() else None
+        last = self._last
+        before = int(os.path.basename(os.path.realpath(self._latest))) if self.exists() else -1
         for table in _BUCKETED:
             for bucket in _BUCKETS:
                 inner = os.path.join(table, f"bucket={bucket}")
@@ -352,7 +360,7 @@ class FolderStore(Store):
         os.symlink(os.path.join("snapshots", str(number)), link)
         os.replace(link, self._latest)
         _sync(self._folder)
-        kept = {number, -1 if last is None else int(os.path.basename(last))}
+        kept = {number, before}
         for other in self._numbers() - kept:
             shutil.rmtree(os.path.join(self._snapshots, str(other)), ignore_errors=True)
 
@@ -372,23 +380,33 @@ def _copy(connection: DuckDBPyConnection, rows: str, target: str) -> None:
 
 
 def _sync(path: str) -> None:
-    number = os.open(path, os.O_RDONLY)
+    """Wait until a file or a folder is on the disk."""
+    flags = os.O_RDONLY
+    if sys.platform == "win32":
+        if os.path.isdir(path):  # which Windows writes without being asked
+            return
+        flags = os.O_RDWR
+    number = os.open(path, flags)
     try:
         os.fsync(number)
     finally:
         os.close(number)
 
 
-def _check(connection: DuckDBPyConnection, path: str) -> None:
-    found = connection.execute("SELECT value FROM catalog WHERE key = 'version'").fetchall()
-    version = found[0][0] if found else None
-    if version != VERSION:
-        raise FormatError(
-            "catalog",
-            0,
-            reason=f"{path}: catalog of version {version}",
-            expected=f"version {VERSION}; make it again with `fnabi catalog update`",
-        )
+def _check(connection: DuckDBPyConnection, path: str, earlier: bool) -> None:
+    found = version(connection)
+    if found == VERSION:
+        return
+    older = found is not None and found.isdecimal() and int(found) < int(VERSION)
+    if earlier and older:
+        return
+    hint = "; `fnabi catalog update` makes it again" if older else " of this fnabi"
+    raise FormatError(
+        "catalog",
+        0,
+        reason=f"{path}: catalog of version {found}",
+        expected=f"version {VERSION}{hint}",
+    )
 
 
 def _problem(problem: Exception, path: str) -> Exception:

@@ -5,10 +5,11 @@
 ``functions`` has a row for each export, with the columns of `scan.Scan`, the text ``signature`` and
 ``signature_id``.
 
-``signatures`` has a row for each different signature, which searches read: its ``id``, whether it
-is ``untold`` because it is from the bytecode or the calling convention, its text ``signature``, the
-numbers of nodes ``inputs_count`` and ``results_count``, and the nodes of the values in preorder,
-``inputs`` and ``results``::
+``signatures`` has a row for each different signature, which searches read: its ``id``, which
+functions refer to; its ``digest``; its ``message``, from which `fnabi.catalog_signature` builds it;
+its text ``signature``; whether it is ``untold`` because it is from the bytecode or the calling
+convention; the numbers of nodes ``inputs_count`` and ``results_count``, and the nodes of the values
+in preorder, ``inputs`` and ``results``::
 
     kind         text
     dtype        text, null where there is none
@@ -25,22 +26,30 @@ numbers of nodes ``inputs_count`` and ``results_count``, and the nodes of the va
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from fnabi.catalog_file import FILE_COLUMNS, shown_text
-from fnabi.scan import ScanRow
+from fnabi.catalog_signature import from_nodes, message, node_ends
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = ["TABLES", "VERSION", "add_files", "add_functions", "create", "settle"]
+__all__ = [
+    "TABLES",
+    "VERSION",
+    "add_files",
+    "add_functions",
+    "create",
+    "delete_files",
+    "settle",
+    "version",
+]
 
 TABLES = ("files", "functions", "signatures")
 
-VERSION = "1"
+VERSION = "2"
 """The version of the tables, in the table ``catalog`` under the key ``version``."""
 
 _NODES = (
@@ -66,11 +75,13 @@ _FROM_SCAN = {
     "error_path": "VARCHAR",
     "error": "VARCHAR",
 }
-_ADDED = {"signature": "VARCHAR", "signature_id": "UUID"}
+_ADDED = {"signature": "VARCHAR", "signature_id": "INTEGER"}
 _OF_SIGNATURE = {
-    "id": ("UUID", "signature_id"),
-    "untold": ("BOOLEAN", "any_value(source IN ('bytecode', 'cconv'))"),
-    "signature": ("VARCHAR", "any_value(signature)"),
+    "id": "INTEGER",
+    "digest": "UUID",
+    "message": "BLOB",
+    "signature": "VARCHAR",
+    "untold": "BOOLEAN",
 }
 _OF_SIDES = {
     "{0}_count": ("INTEGER", "len({0})"),
@@ -90,59 +101,102 @@ _SIDES = ("inputs", "results")
 
 def create(connection: DuckDBPyConnection) -> None:
     """Create the tables, empty."""
-    signatures = {name: type for name, (type, _) in _OF_SIGNATURE.items()}
+    signatures = dict(_OF_SIGNATURE)
     for side in _SIDES:
-        signatures |= {name.format(side): type for name, (type, _) in _OF_SIDES.items()}
-    columns = FILE_COLUMNS, _FROM_SCAN | _ADDED, signatures
-    for table, types in zip(TABLES, columns, strict=True):
+        signatures |= {name.format(side): of[0] for name, of in _OF_SIDES.items()}
+    tables = FILE_COLUMNS, _FROM_SCAN | _ADDED, signatures
+    for table, types in zip(TABLES, tables, strict=True):
         fields = ", ".join(f'"{name}" {type}' for name, type in types.items())
         connection.execute(f"CREATE TABLE {table} ({fields})")
     connection.execute("CREATE TABLE catalog (key VARCHAR NOT NULL, value VARCHAR)")
     connection.execute("INSERT INTO catalog VALUES ('version', ?)", [VERSION])
 
 
-_ID = (
+def recreate(connection: DuckDBPyConnection) -> None:
+    """Create the tables in the place of those of an earlier version; the paths are kept."""
+    paths = connection.execute("SELECT value FROM catalog WHERE key = 'path'").fetchall()
+    for table in (*TABLES, "catalog"):
+        connection.execute(f"DROP TABLE {table}")
+    create(connection)
+    for path in paths:
+        connection.execute("INSERT INTO catalog VALUES ('path', ?)", path)
+
+
+def version(connection: DuckDBPyConnection) -> str | None:
+    """Return the version of the tables."""
+    found = connection.execute("SELECT value FROM catalog WHERE key = 'version'").fetchall()
+    return found[0][0] if found else None
+
+
+_DIGEST = (
     "CASE WHEN inputs IS NOT NULL THEN"
     " md5(to_json([inputs, results])::VARCHAR || (source IN ('bytecode', 'cconv')))::UUID END"
 )
 
 
-def add_functions(
-    connection: DuckDBPyConnection, batch: Any, rows: Iterable[ScanRow] | None = None
-) -> None:
-    """Add the exports of a batch of a scan.
-
-    Args:
-        connection: A connection to a database with the tables.
-        batch: The batch as Arrow data.
-        rows: The same as typed objects, for the texts of the signatures.
-
-    """
+def add_functions(connection: DuckDBPyConnection, batch: Any) -> None:
+    """Add the exports of a batch of a scan, which is Arrow data."""
     pyarrow = import_module("pyarrow")
 
-    table = pyarrow.table(batch)
-    texts = [_signature_text(row) for row in rows] if rows is not None else [None] * len(table)
-    table = table.append_column("signature", pyarrow.array(texts, pyarrow.string()))
-    for side in _SIDES:
-        table = table.append_column(f"{side}_end", _ends(table[side]))
-    connection.register("batch", table)
+    connection.register("batch", pyarrow.table(batch))
     connection.execute(
-        f"CREATE OR REPLACE TEMP TABLE scanned AS SELECT *, {_ID} AS signature_id FROM batch"
+        f"CREATE OR REPLACE TEMP TABLE scanned AS SELECT *, {_DIGEST} AS digest FROM batch"
+        " WHERE function IS NOT NULL"
     )
     connection.unregister("batch")
-    columns = ", ".join(f'"{name}"' for name in _FROM_SCAN | _ADDED)
+    _add_signatures(connection)
+    columns = ", ".join(f'scanned."{name}"' for name in _FROM_SCAN)
     connection.execute(
-        f"INSERT INTO functions SELECT {columns} FROM scanned WHERE function IS NOT NULL"
-    )
-    made = [expression for _, expression in _OF_SIGNATURE.values()]
-    for side in _SIDES:
-        made += [f"any_value({expression.format(side)})" for _, expression in _OF_SIDES.values()]
-    connection.execute(
-        f"INSERT INTO signatures SELECT {', '.join(made)} FROM scanned"
-        " WHERE signature_id IS NOT NULL AND signature_id NOT IN (SELECT id FROM signatures)"
-        " GROUP BY signature_id"
+        f"INSERT INTO functions SELECT {columns}, signatures.signature, signatures.id"
+        " FROM scanned LEFT JOIN signatures USING (digest)"
     )
     connection.execute("DROP TABLE scanned")
+
+
+def _add_signatures(connection: DuckDBPyConnection) -> None:
+    """Add the signatures of scanned functions that the catalog does not have yet."""
+    pyarrow = import_module("pyarrow")
+
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE fresh AS"
+        " SELECT digest, any_value(inputs) AS inputs, any_value(results) AS results,"
+        " any_value(source IN ('bytecode', 'cconv')) AS untold FROM scanned"
+        " WHERE digest IS NOT NULL AND digest NOT IN (SELECT digest FROM signatures)"
+        " GROUP BY digest"
+    )
+    rows = connection.execute("SELECT digest::VARCHAR, inputs, results FROM fresh").fetchall()
+    if rows:
+        made = [from_nodes(inputs, results) for _, inputs, results in rows]
+        columns = {
+            "digest": pyarrow.array([row[0] for row in rows], pyarrow.string()),
+            "message": pyarrow.array([*map(message, made)], pyarrow.binary()),
+            "signature": pyarrow.array([shown_text(str(each)) for each in made], pyarrow.string()),
+        }
+        for at, side in enumerate(_SIDES, start=1):
+            ends = pyarrow.array(
+                [node_ends(row[at]) for row in rows], pyarrow.list_(pyarrow.int32())
+            )
+            columns[f"{side}_end"] = ends
+        connection.register("made", pyarrow.table(columns))
+        sides = [each.format(side) for side in _SIDES for _, each in _OF_SIDES.values()]
+        connection.execute(
+            "INSERT INTO signatures SELECT"
+            " (SELECT coalesce(max(id), 0) FROM signatures) + row_number() OVER (),"
+            f" fresh.digest, message, signature, untold, {', '.join(sides)}"
+            " FROM fresh JOIN made ON fresh.digest = made.digest::UUID"
+        )
+        connection.unregister("made")
+    connection.execute("DROP TABLE fresh")
+
+
+def delete_files(connection: DuckDBPyConnection, files: list[str]) -> None:
+    """Delete the rows of files, and of their functions."""
+    pyarrow = import_module("pyarrow")
+
+    connection.register("gone", pyarrow.table({"file": pyarrow.array(files, pyarrow.string())}))
+    for table in ("files", "functions"):
+        connection.execute(f"DELETE FROM {table} WHERE file IN (SELECT file FROM gone)")
+    connection.unregister("gone")
 
 
 def settle(connection: DuckDBPyConnection) -> None:
@@ -152,32 +206,6 @@ def settle(connection: DuckDBPyConnection) -> None:
         " WHERE id IN (SELECT signature_id FROM functions)"
         " ORDER BY inputs_count, results_count, inputs[1].dtype, signature"
     )
-
-
-def _signature_text(row: ScanRow) -> str | None:
-    return None if row.signature is None else shown_text(str(row.signature))
-
-
-def _ends(column: Any) -> Any:
-    """Return for each node the index after the last node inside it, counted from 1."""
-    pyarrow = import_module("pyarrow")
-
-    chunks = []
-    for chunk in column.chunks:
-        offsets = chunk.offsets.to_pylist()
-        depths = chunk.values.field("depth").to_pylist()
-        found: list[int] = [0] * len(depths)
-        for begin, end in itertools.pairwise(offsets):
-            open_nodes: list[int] = []
-            for at in range(begin, end):
-                while open_nodes and depths[open_nodes[-1]] >= depths[at]:
-                    found[open_nodes.pop()] = at - begin + 1
-                open_nodes.append(at)
-            for at in open_nodes:
-                found[at] = end - begin + 1
-        values = pyarrow.array(found, pyarrow.int32())
-        chunks.append(pyarrow.ListArray.from_arrays(chunk.offsets, values))
-    return pyarrow.chunked_array(chunks, pyarrow.list_(pyarrow.int32()))
 
 
 def add_files(connection: DuckDBPyConnection, rows: Iterable[dict[str, Any]]) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
@@ -294,7 +295,7 @@ def _targets(found: _Rows) -> Iterator[Target]:
     targets = dict.fromkeys(
         msgspec.structs.replace(target, name=name[1] if name else "")
         for text, name in ((text, _NAME.match(text)) for text in texts)
-        for target in parse_targets(text)
+        for target in _parsed_targets(text)
     )
     if targets:
         yield from targets
@@ -309,6 +310,12 @@ def _targets(found: _Rows) -> Iterator[Target]:
             next(iter(devices.values()))[query.key] = None
     for device, formats in devices.items():
         yield Target(device, tuple(ExecutableTarget("", each) for each in formats))
+
+
+@lru_cache(256)
+def _parsed_targets(text: str) -> tuple[Target, ...]:
+    """Parse a text that many modules of a fleet have."""
+    return tuple(parse_targets(text))
 
 
 def parse_targets(text: str) -> Iterator[Target]:

@@ -8,10 +8,13 @@ evaluated for each node or dim that may follow the star, and the best one counts
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from fnabi.pattern import (
+import msgspec
+
+from fnabi.pattern_types import (
     AnyType,
     ArrayOf,
     BufferOf,
@@ -33,6 +36,7 @@ from fnabi.types import DType, Kind
 __all__ = ["Compiled", "compile_pattern", "literal"]
 
 _Side: TypeAlias = Literal["inputs", "results"]
+_Values: TypeAlias = "tuple[tuple[Value | Star, ...], _Side]"
 _Rest: TypeAlias = "Callable[[], str]"
 """Compiles what follows, and returns the expression of the differences."""
 
@@ -41,12 +45,14 @@ class Compiled(NamedTuple):
     """SQL expressions over a row of the signatures.
 
     Attributes:
+        source: What rows are selected from: the signatures, with some nodes as columns.
         condition: Holds for all matching rows, and perhaps for others.
         differences: The number of differences of a match, or null where the row does not match;
             only to be evaluated where `condition` holds.
 
     """
 
+    source: str
     condition: str
     differences: str
 
@@ -62,14 +68,21 @@ def literal(text: str) -> str:
 
 
 class _At(NamedTuple):
-    """An index: an SQL expression, or nothing, and a constant; `element` is what it selects."""
+    """An index: an SQL expression, or nothing, and a constant.
+
+    `elements` are what is there and after it, as far as expressions for that are known.
+    """
 
     base: str
     offset: int
-    element: str = ""
+    elements: tuple[str, ...] = ()
+
+    @property
+    def element(self) -> str:
+        return self.elements[0] if self.elements else ""
 
     def plus(self, number: int) -> _At:
-        return _At(self.base, self.offset + number)
+        return _At(self.base, self.offset + number, self.elements[number:] if number > 0 else ())
 
     def __str__(self) -> str:
         if not self.base:
@@ -83,24 +96,48 @@ class _Compiler:
         self._differences: list[str] = []
         self._variables: dict[str, list[tuple[_Side, str]]] = {}
         self._extents = 0
+        self._counts: Counter[str] = Counter()
+        self._nodes: dict[str, str] = {}  # columns of the source by their expressions
 
     def compile(self, pattern: Pattern) -> Compiled:
+        self._counts.update(_variables((pattern.inputs, pattern.results)))
+        differences = self._compile(pattern)
+        nodes = "".join(f", {node} AS {name}" for node, name in self._nodes.items())
+        source = f"(SELECT *{nodes} FROM signatures)" if nodes else "signatures"
+        return Compiled(source, _all(self._conditions), differences)
+
+    def _compile(self, pattern: Pattern) -> str:
+        sides: tuple[_Values, _Values] = (pattern.inputs, "inputs"), (pattern.results, "results")
         if set(_variables(pattern.inputs)) & set(_variables(pattern.results)):
-
-            def results() -> str:
-                return self._side(pattern.results, "results", self._finish)
-
-            differences = self._side(pattern.inputs, "inputs", results)
-            return Compiled(_all(self._conditions), differences)
+            # A side without a search is the first, so that the search of the other is small.
+            first, second = sorted(sides, key=self._searches)
+            if self._searches(first):
+                self._conditions += [each for side in sides for each in self._alone(*side)[0]]
+            return self._side(*first, lambda: self._side(*second, self._finish))
         # The sides can be matched one by one, which is faster.
         inputs = self._side(pattern.inputs, "inputs", self._finish)
         self._differences, self._variables = [], {}
-        differences = f"{inputs} + {self._side(pattern.results, 'results', self._finish)}"
-        return Compiled(_all(self._conditions), differences)
+        return f"{inputs} + {self._side(pattern.results, 'results', self._finish)}"
+
+    def _searches(self, values: _Values) -> bool:
+        return self._alone(*values)[1] > 0
+
+    def _alone(self, values: tuple[Value | Star, ...], side: _Side) -> tuple[list[str], int]:
+        """Return conditions of a side as if its variables were any dims, and how many searches."""
+        other = _Compiler()
+        other._nodes = self._nodes
+        other._side(_without_variables(values), side, other._finish)
+        return other._conditions, other._extents
 
     def _node(self, at: _At, side: _Side) -> str:
-        """Return the node at an index."""
-        return at.element or f"{side}[{at}]"
+        """Return the node at an index.
+
+        Where the index is a constant, it is a column: expressions in a search that select from a
+        list of nodes would copy the list.
+        """
+        if at.element or at.base:
+            return at.element or f"{side}[{at}]"
+        return self._nodes.setdefault(f"{side}[{at}]", f"{side}_{at}")
 
     def _side(self, values: tuple[Value | Star, ...], side: _Side, rest: _Rest) -> str:
         end = _At(f"{side}_count", 1)
@@ -129,6 +166,8 @@ class _Compiler:
         rest: _Rest,
     ) -> str:
         """Match values with the nodes from `at` to `end`."""
+        while values and isinstance(values[0], Value) and _is_direct(values[0].type):
+            at, values = self._direct(values[0], at, depth, side), values[1:]
         if not values:
             self._conditions.append(f"{end} = {at}")
             return rest()
@@ -153,6 +192,9 @@ class _Compiler:
             self._conditions += [f"{start} >= {at}", f"{side}[{start}].depth = {depth}"]
             return self._values(others, start, end, depth, side, rest)
 
+        if not depth and not self._extents:
+            self._each(others, side)
+
         def body(extent: _At) -> str:
             self._conditions.append(f"{self._node(extent, side)}.depth = {depth}")
             if str(at) != "1":
@@ -161,14 +203,52 @@ class _Compiler:
                 self._conditions.append(f"{extent} < {end}")
             return self._values(others, extent, end, depth, side, rest)
 
-        return self._search(side, body)
+        return self._search(side, _width(others), body)
 
-    def _search(self, candidates: str, body: Callable[[_At], str]) -> str:
-        """Return the least of the differences over all indexes that may follow a star."""
+    def _direct(self, value: Value, at: _At, depth: int, side: _Side) -> _At:
+        """Match a value without a search, and return the index after it."""
+        found = []
+
+        def rest(after: _At) -> str:
+            found.append(after)
+            return ""
+
+        self._value(value, at, depth, side, rest)
+        return found[0]
+
+    def _each(self, values: tuple[Value | Star, ...], side: _Side) -> None:
+        """Add the condition that there is a node for each value, before their order is searched.
+
+        It evaluates one node at a time, and is therefore much faster than a search that compares
+        several nodes.
+        """
+        simple = [each for each in values if isinstance(each, Value) and _size_of(each.type) == 1]
+        if len(simple) < 2:  # the search itself does that
+            return
+        for value in dict.fromkeys(_without_variables(tuple(simple))):
+            other = _Compiler()
+            other._value(value, _At("i", 0, ("n",)), 0, side, lambda after: "")
+            fits = _all(other._conditions)
+            fit = f"list_transform({side}, lambda n, i: {fits})"
+            self._conditions.append(f"list_contains({fit}, true)")
+
+    def _search(self, nodes: str, width: int, body: Callable[[_At], str]) -> str:
+        """Return the least of the differences over all indexes that may follow a star.
+
+        The body reads as many nodes as `width`.
+        """
         outer, self._conditions = self._conditions, []
         self._extents += 1
         name, element = f"i{self._extents}", f"n{self._extents}"
-        inner = body(_At(name, 0, element))
+        elements: tuple[str, ...] = (element,)
+        candidates = nodes
+        if width > 1:  # beside each node those after it
+            elements = tuple(f"{element}[{number}]" for number in range(1, width + 1))
+            shifted = (f"{nodes}[{number}:]" for number in range(2, width + 1))
+            candidates = f"list_zip({', '.join((nodes, *shifted))})"
+        if nodes.endswith(".dims"):  # of an unknown rank there is one candidate, which is null
+            candidates = f"CASE WHEN {nodes} IS NULL THEN [NULL] ELSE {candidates} END"
+        inner = body(_At(name, 0, elements))
         fits = _all(self._conditions)
         self._conditions = outer
         if inner == "0":  # one match is as good as another, and a test is faster
@@ -275,14 +355,50 @@ class _Compiler:
         if size == len(dims):
             return self._some_dims(dims, last, shape, rank, side, rest)
 
+        if size == 1 and self._any_dim(dims[0], at, shape, rank, side):
+            return rest()
+
         def body(extent: _At) -> str:
             fits = f"{extent} BETWEEN {at} AND {last}"
             self._conditions.append(f"({fits} OR {rank} = -1)" if side == "inputs" else fits)
             return self._some_dims(dims, extent, shape, rank, side, rest)
 
-        # Of an unknown rank there is one candidate, whose dims are null.
-        candidates = f"coalesce({shape}, [NULL])" if side == "inputs" else shape
-        return self._search(candidates, body)
+        width = next(at for at, dim in enumerate(dims) if isinstance(dim, Star))
+        return self._search(shape, width, body)
+
+    def _any_dim(self, dim: Dim, at: _At, shape: str, rank: str, side: _Side) -> bool:
+        """Add the conditions that some dim of a shape, from `at` on, is `dim`, without a search.
+
+        Returns False where that is not possible: for a variable that is elsewhere, too.
+        """
+        some = shape if str(at) == "1" else f"{shape}[{at}:]"
+        if isinstance(dim, Variable) and self._counts[dim.name] > 1:
+            known = self._variables.get(dim.name, [])
+            if len(known) != 1 or self._counts[dim.name] != 2:
+                return False
+            del self._variables[dim.name]
+            ((where, column),) = known
+            same = f"list_contains({some}, {column})"
+            alike = [same]
+            if where == "inputs" or side == "results":
+                alike.append(f"{column} = -1")
+            if side == "inputs" or where == "results":
+                alike.append(f"list_contains({some}, -1)")
+            self._conditions.append(f"coalesce({' OR '.join(alike)}, true)")
+            self._differences.append(f"(NOT coalesce({same}, true))::INT")
+            dim = "_"
+        fits, same = f"{rank} >= {at}", ""
+        if dim != "_" and not isinstance(dim, Variable):
+            same = f"list_contains({some}, {-1 if dim == '?' else dim})"
+        if isinstance(dim, int) and side == "inputs":
+            fits = f"({same} OR list_contains({some}, -1))"
+        elif same and (dim != "?" or side == "inputs"):
+            fits, same = same, ""
+        unknown = f"{rank} = -1 OR " if side == "inputs" else ""
+        self._conditions.append(f"({unknown}{fits})")
+        if same:
+            self._differences.append(f"(NOT ({unknown}{same}))::INT")
+        return True
 
     def _dim(self, dim: Dim, column: str, side: _Side) -> None:
         """Add the conditions of a dim; `column` is null where the rank is unknown."""
@@ -305,22 +421,30 @@ class _Compiler:
             return
         inputs = [column for side, column in occurrences if side == "inputs"]
         results = [column for side, column in occurrences if side == "results"]
-        columns = ", ".join(inputs + results)
-        number = f"coalesce(greatest({columns}), -1)"
-        self._conditions += [
-            f"coalesce({column}, -1) IN (-1, {number})" for column in inputs + results
-        ]
-        static = _all([f"{column} = {number}" for column in results])
-        static_cost = _sum([f"coalesce(({column} <> {number})::INT, 0)" for column in inputs])
-        if not results:
-            self._differences.append(static_cost)
+        if len(occurrences) == 2:
+            one, other = inputs + results
+            fits = f"{one} = {other} OR {one} = -1"
+            if len(inputs) != 1:
+                fits += f" OR {other} = -1"
+            self._conditions.append(f"coalesce({fits}, true)")
+            self._differences.append(f"coalesce(({one} <> {other})::INT, 0)")
             return
-        dynamic = _all([f"coalesce({column}, -1) = -1" for column in inputs])
-        dynamic_cost = _sum([f"({column} <> -1)::INT" for column in results])
-        self._conditions.append(f"(({static}) OR ({dynamic}))")
+        given, returned = (f"[{', '.join(columns)}]" for columns in (inputs, results))
+        every = f"[{', '.join(inputs + results)}]"
+        number = f"coalesce(list_max({every}), -1)"
+        static = f"list_filter({every}, lambda v: v <> -1)"
+        self._conditions.append(f"len(list_distinct({static})) <= 1")
+        wider = f"len(list_filter({given}, lambda v: v < {number}))"
+        if not results:
+            self._differences.append(wider)
+            return
+        as_number = f"list_min({returned}) = {number}"
+        dynamic = f"coalesce(list_max({given}), -1) = -1" if inputs else "true"
+        narrower = f"len(list_filter({returned}, lambda v: v <> -1))"
+        self._conditions.append(f"({as_number} OR {dynamic})")
         self._differences.append(
-            f"least(CASE WHEN {static} THEN {static_cost} END,"
-            f" CASE WHEN {dynamic} THEN {dynamic_cost} END)"
+            f"least(CASE WHEN {as_number} THEN {wider if inputs else 0} END,"
+            f" CASE WHEN {dynamic} THEN {narrower} END)"
         )
 
 
@@ -340,6 +464,27 @@ def _variables(part: object) -> Iterator[str]:
             yield from _variables(dims)
         case Structure(_, values):
             yield from _variables(values)
+
+
+def _is_direct(type: TypePattern) -> bool:
+    """Return whether a type is matched without a search, so that what follows is not inside one."""
+    match type:
+        case BufferOf(_, dims):
+            return sum(isinstance(dim, Star) for dim in dims) < 2
+    return isinstance(type, (AnyType, ScalarOf, RefTo, Slot))
+
+
+def _without_variables(part: Any) -> Any:
+    """Return a part of a pattern in which any dim replaces each variable."""
+    match part:
+        case Variable():
+            return "_"
+        case tuple():
+            return tuple(map(_without_variables, part))
+        case msgspec.Struct() if not isinstance(part, DType):
+            fields = (getattr(part, name) for name in part.__struct_fields__)
+            return type(part)(*map(_without_variables, fields))
+    return part
 
 
 _CLASSES = {
@@ -390,6 +535,17 @@ def _size(values: tuple[Value | Star, ...]) -> int | None:
     """Return the number of nodes of values, or None if that is not known."""
     sizes = [_size_of(each.type) if isinstance(each, Value) else None for each in values]
     return None if None in sizes else sum(size or 0 for size in sizes)
+
+
+def _width(values: tuple[Value | Star, ...]) -> int:
+    """Return the number of nodes of values up to a star, or to the first one of unknown size."""
+    width = 0
+    for each in values:
+        size = _size_of(each.type) if isinstance(each, Value) else 0
+        if not size:
+            return width + isinstance(each, Value)
+        width += size
+    return width
 
 
 def _size_of(type: TypePattern) -> int | None:

@@ -13,6 +13,7 @@ import msgspec
 from fnabi.catalog import Catalog
 from fnabi.cli.arguments import add_lenient
 from fnabi.cli.catalogs import shown_path
+from fnabi.cli.ending import ended_by_signals
 from fnabi.cli.output import add_threads, shows_progress
 from fnabi.cli.screen import Screen, complain, counted, one_line
 
@@ -42,7 +43,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         help="the modules and folders to update or remove (default for update: those of before);"
         " for sql the query",
     )
-    add_threads(verb)
+    add_threads(verb, "threads, or of processes for more than a thousand files,")
     add_lenient(verb)
 
 
@@ -69,12 +70,14 @@ def _update(catalog: Catalog, arguments: argparse.Namespace) -> int:
     if missing:
         complain(f"{missing[0]}: ", "no such file or directory")
         return _BAD_INPUT
-    done = catalog.update(
-        arguments.words,
-        threads=arguments.threads,
-        lenient=arguments.lenient,
-        progress=shows_progress(),
-    )
+    with ended_by_signals():
+        done = catalog.update(
+            arguments.words,
+            threads=arguments.threads,
+            processes=arguments.threads,
+            lenient=arguments.lenient,
+            progress=shows_progress(),
+        )
     if arguments.json:
         print(json.dumps({"schema": _UPDATE_SCHEMA} | msgspec.structs.asdict(done)))
         return 0

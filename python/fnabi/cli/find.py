@@ -6,7 +6,8 @@ import argparse
 import json
 from typing import Any
 
-from fnabi.catalog import Catalog, Match, search_query
+from fnabi.catalog import Catalog
+from fnabi.catalog_search import Match, search_query
 from fnabi.cli.arguments import add_lenient
 from fnabi.cli.catalogs import is_catalog, open_catalog, shown_path
 from fnabi.cli.screen import Screen, complain, counted, one_line, signature

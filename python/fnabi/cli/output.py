@@ -35,13 +35,13 @@ def add_output(verb: argparse.ArgumentParser, what: str) -> None:
     add_threads(verb)
 
 
-def add_threads(verb: argparse.ArgumentParser) -> None:
+def add_threads(verb: argparse.ArgumentParser, what: str = "threads") -> None:
     verb.add_argument(
         "--threads",
         action=_Threads,
         default=min(4, os.cpu_count() or 1),
         metavar="N",
-        help="the number of threads that read and decode (default: %(default)s)",
+        help=f"the number of {what} that read and decode (default: %(default)s)",
     )
 
 
