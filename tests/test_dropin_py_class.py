@@ -6,13 +6,17 @@ import copy
 import gc
 import pickle
 import typing
+from functools import cache
 from importlib import import_module
 from itertools import count
 from typing import Any, ClassVar
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import fnabi
+from fnabi.dropin.tvm_ffi import _py_class
 from fnabi.dropin.tvm_ffi._fields import hint_of
 from sanitizers import check_grown, examples, resident
 
@@ -386,6 +390,49 @@ def test_hints(t: Any, hint: Any, value: Any, expected: Any) -> None:
     found = plain(made(value).x)
     assert found == expected
     assert type(found) is type(expected) or isinstance(found, (str, bytes))
+
+
+@given(
+    hint=st.sampled_from((int, float, bool, str, bytes, int | None)),
+    value=st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-(2**63), 2**63 - 1),
+        st.floats(allow_nan=False),
+        st.text(),
+        st.binary(),
+    ),
+)
+def test_values_that_are_kept_are_as_if_converted(hint: Any, value: Any) -> None:
+    """Values that have the type of a field are stored without a call of Python."""
+
+    def stored(cls: Any) -> Any:
+        try:
+            made = cls(value)
+        except TypeError as problem:
+            return str(problem).partition("\n")[2]
+        made.x = value
+        return type(made.x), made.x
+
+    assert stored(holder(hint, True)) == stored(holder(hint, False))
+
+
+@cache
+def holder(hint: Any, kept: bool) -> Any:
+    namespace = {"__annotations__": {"x": hint}, "__module__": __name__}
+    cls = type(ours.Object)("Holder", (ours.Object,), namespace)
+    with pytest.MonkeyPatch.context() as patch:
+        if not kept:
+            patch.setattr(_py_class, "hint_of", lambda found: hint_of(found)._replace(kept=()))
+        return ours.dataclasses.py_class(key("Holder"))(cls)
+
+
+def test_an_object_that_is_moved_into_a_field() -> None:
+    cls = holder(Any, True)
+    items = ours.Array([1, 2])
+    made = cls(items._move())
+    assert list(made.x) == [1, 2]
+    assert items.__chandle__() == 0
 
 
 def test_fields_without_a_type_are_refused() -> None:

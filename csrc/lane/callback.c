@@ -24,9 +24,7 @@ static void delete_callback(void* self, int flags) {
   if (flags & FNABI_DELETER_WEAK) fnabi_object_free(self);
 }
 
-/* A DLTensor* is valid until the callback returns. The Tensor made from it is
- * then expired, even if Python still holds it. */
-static PyObject* from_argument(const fnabi_any* arg) {
+PyObject* lane_from_argument(const fnabi_any* arg) {
   if (arg->type_index == FNABI_INDEX_RVALUE && arg->v_pointer != NULL) {
     fnabi_object** place = arg->v_pointer; /* it may be taken, and is */
     fnabi_any taken;
@@ -36,7 +34,13 @@ static PyObject* from_argument(const fnabi_any* arg) {
       return lane_take(&taken, false);
     }
   }
-  if (arg->type_index != FNABI_INDEX_DLTENSOR) return lane_from(arg, false);
+  return lane_from(arg, false);
+}
+
+/* A DLTensor* is valid until the callback returns. The Tensor made from it is
+ * then expired, even if Python still holds it. */
+static PyObject* from_argument(const fnabi_any* arg) {
+  if (arg->type_index != FNABI_INDEX_DLTENSOR) return lane_from_argument(arg);
   return lane_tensor_of_view((const fnabi_dl_tensor*)arg->v_pointer);
 }
 

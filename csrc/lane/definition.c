@@ -205,11 +205,17 @@ static PyObject* define_metadata(PyObject* module, PyObject* args) {
 typedef struct converter {
   PyObject* callable;
   const lane_dialect* dialect; /* of what it gets, or NULL */
+  int32_t kept[2]; /* type indexes of values that are stored as they are */
 } converter;
+
+static bool is_kept(const converter* by, const fnabi_any* value) {
+  return value->type_index == by->kept[0] || value->type_index == by->kept[1];
+}
 
 /* Called by a setter that libtvm_ffi has made, on any thread. */
 static int convert(void* self, const fnabi_any* value, fnabi_any* result) {
   const converter* by = self;
+  if (is_kept(by, value) && fnabi_any_own(value, result) == FNABI_OK) return 0;
   if (lane_finished) {
     lane_error_report_end();
     return -1;
@@ -219,7 +225,7 @@ static int convert(void* self, const fnabi_any* value, fnabi_any* result) {
   PyErr_Fetch(&type, &problem, &traceback);
   const lane_dialect* outer = lane_spoken;
   lane_spoken = by->dialect;
-  PyObject *given = lane_from(value, false),
+  PyObject *given = lane_from_argument(value),
            *made = given
                        ? PyObject_CallFunctionObjArgs(by->callable, given, NULL)
                        : NULL;
@@ -233,11 +239,15 @@ static int convert(void* self, const fnabi_any* value, fnabi_any* result) {
   return status < 0 ? -1 : 0;
 }
 
-static PyObject* make_converter(PyObject* module, PyObject* callable) {
+static PyObject* make_converter(PyObject* module, PyObject* args) {
+  PyObject* callable;
+  int first = FNABI_INDEX_ANY, second = FNABI_INDEX_ANY;
   (void)module;
+  if (!PyArg_ParseTuple(args, "O|ii:converter", &callable, &first, &second))
+    return NULL;
   converter* made = PyMem_Malloc(sizeof *made);
   if (made == NULL) return PyErr_NoMemory();
-  *made = (converter){Py_NewRef(callable), lane_spoken};
+  *made = (converter){Py_NewRef(callable), lane_spoken, {first, second}};
   return Py_BuildValue("(KK)", (unsigned long long)(uintptr_t)made,
                        (unsigned long long)(uintptr_t)convert);
 }
@@ -262,10 +272,11 @@ static PyMethodDef definition_methods[] = {
      "define_metadata(index, size, equality, /)\n--\n\n"
      "Set the size of a type's objects, and how they are compared by "
      "structure."},
-    {"converter", make_converter, METH_O,
-     "converter(callable, /)\n--\n\n"
-     "Return the two addresses by which setters of libtvm_ffi call a "
-     "callable."},
+    {"converter", make_converter, METH_VARARGS,
+     "converter(callable, /, *kept)\n--\n\n"
+     "Return the two addresses by which setters of libtvm_ffi call a callable, "
+     "but for values\nof up to two type indexes, which they keep as they "
+     "are."},
     {0}};
 
 int lane_definition_init(PyObject* module) {

@@ -387,6 +387,8 @@ int lane_tensor_view(PyObject* tensor, fnabi_any* out);
 /* A function of the ABI that calls a Python callable; in the dialect that is
  * spoken now. */
 int lane_callback_own(PyObject* callable, fnabi_any* out);
+/* Returns an argument that Python gets; takes an object that may be taken. */
+PyObject* lane_from_argument(const fnabi_any* arg);
 /* Returns a Function that owns `function`, also on failure. */
 PyObject* lane_function_of_object(fnabi_object* function);
 /* Returns a function's object, made at first use; borrowed. */

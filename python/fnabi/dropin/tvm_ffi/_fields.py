@@ -214,12 +214,14 @@ class Hint(NamedTuple):
         schema: The type, as libraries describe theirs.
         storage: The type index of the field in memory; -1 for a value of any kind.
         convert: Returns the value to store, or raises a TypeError.
+        kept: Type indexes of values that are stored as they are.
 
     """
 
     schema: dict[str, Any]
     storage: int
     convert: Callable[[Any], Any]
+    kept: tuple[int, ...] = ()
 
 
 def _refuse(expected: str, value: Any) -> TypeError:
@@ -293,13 +295,13 @@ _PLAIN: dict[Any, Hint] = {
     Any: Hint({"type": "Any"}, _ANY, lambda value: value),
     None: _NONE,
     type(None): _NONE,
-    int: Hint({"type": "int"}, _INT, _as_int),
-    float: Hint({"type": "float"}, _FLOAT, _as_float),
-    bool: Hint({"type": "bool"}, _BOOL, _as_bool),
-    str: Hint({"type": "ffi.String"}, _ANY, _as_str),
-    String: Hint({"type": "ffi.String"}, _ANY, _as_str),
-    bytes: Hint({"type": "ffi.Bytes"}, _ANY, _as_bytes),
-    Bytes: Hint({"type": "ffi.Bytes"}, _ANY, _as_bytes),
+    int: Hint({"type": "int"}, _INT, _as_int, (_INT,)),
+    float: Hint({"type": "float"}, _FLOAT, _as_float, (_FLOAT,)),
+    bool: Hint({"type": "bool"}, _BOOL, _as_bool, (_BOOL,)),
+    str: Hint({"type": "ffi.String"}, _ANY, _as_str, (11, 65)),
+    String: Hint({"type": "ffi.String"}, _ANY, _as_str, (11, 65)),
+    bytes: Hint({"type": "ffi.Bytes"}, _ANY, _as_bytes, (12, 66)),
+    Bytes: Hint({"type": "ffi.Bytes"}, _ANY, _as_bytes, (12, 66)),
     ctypes.c_void_p: Hint({"type": "void*"}, _POINTER, _as_pointer),
     dtype: Hint({"type": "DataType"}, _DTYPE, _as_dtype),
     Device: Hint({"type": "Device"}, _DEVICE, _as_device),

@@ -403,7 +403,7 @@ def _define_fields(record: TypeRecord, fields: list[Field]) -> int:
             (size, alignment, offset),
             hint.storage,
             getter(hint.storage),
-            setter(hint.storage, *dialect(_call.converter, hint.convert)),
+            setter(hint.storage, *dialect(_call.converter, hint.convert, *hint.kept)),
             *default,
         )
     return -(-end // 8) * 8
