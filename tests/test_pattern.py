@@ -94,6 +94,9 @@ def test_parse(text: str, shown: str | None) -> None:
         ("f32, é -> *", 5, 'unexpected "é"', "a type"),
         ("[" * 99 + "]" * 99 + " -> *", 17, "more than 16 types inside each other", None),
         ("*, f32, " * 7 + "* -> *", 0, "7 stars to search for", None),
+        ("i8, " * 128 + "* -> i8", 0, "129 values, at most 128 are possible", None),
+        ("any, " * 40 + "i8 -> *", 0, '40 values that are "any" or', None),
+        ("[*], " * 33 + "i8 -> *", 0, '33 values that are "any" or', None),
         ("f32, " * 999 + "* -> *", 4096, "pattern is longer than 4096 characters", None),
         ('"\\q": f32 -> *', 0, "invalid string", "a JSON string"),
     ],
@@ -323,9 +326,12 @@ def test_the_query_matches_as_the_slow_matcher(
 
 
 def test_a_long_pattern(functions: Functions) -> None:
-    """The regular expression stays within what the database accepts."""
-    text = ", ".join(["f32[?,B,*]"] * 100)
+    """It is within what the database accepts, and so are many structures."""
+    text = ", ".join(["f32[?,B,*]"] * 60)
     made = pattern.parse(f"{text}, *, {text}, * -> *")
-    wide = Signature((Buffer(F32, (None, 3)),) * 200, ())
+    wide = Signature((Buffer(F32, (None, 3)),) * 120, ())
     functions.fill([wide, Signature(wide.inputs[1:], ())])
     assert functions.find(made) == {0: 0}
+    lists = pattern.parse(", ".join(["[i8]"] * 60) + " -> *")
+    functions.fill([Signature((List((Scalar(DType("signless", 8)),)),) * 60, ())])
+    assert functions.find(lists) == {0: 0}

@@ -60,6 +60,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Literal, NoReturn
 
 from fnabi.errors import CallError, FormatError, excerpt, type_name
@@ -107,6 +108,12 @@ _DEPTH = 16
 
 _LONGEST = 4096
 """The most bytes of a pattern."""
+
+_VALUES = 128
+_OPEN = 32
+"""The most values, and the most with an unknown number of others inside: each makes the query
+larger, and its plan takes longer.
+"""
 
 _STARS = 6
 """The most stars whose extent has to be searched for, since each multiplies the work."""
@@ -161,6 +168,14 @@ class _Parser:
         searched = sum(map(_searched, (inputs, results)))
         if searched > _STARS:
             self._fail(f"{searched} stars to search for, at most {_STARS} are possible", None, 0)
+        types = [each for side in (inputs, results) for each in _types_in(side)]
+        unknown = sum(map(_is_open, types))
+        for number, most, what in (
+            (len(types), _VALUES, "values"),
+            (unknown, _OPEN, 'values that are "any" or structures with a star'),
+        ):
+            if number > most:
+                self._fail(f"{number} {what}, at most {most} are possible", None, 0)
         return Pattern(inputs, results)
 
     def _side(self) -> tuple[Value | Star, ...]:
@@ -358,6 +373,29 @@ def _searched(parts: tuple[Value | Dim, ...]) -> int:
     """Return the number of stars that are followed by another one: their extent is not known."""
     stars = sum(isinstance(part, Star) for part in parts)
     return max(0, stars - 1) + sum(map(_searched_in, parts))
+
+
+def _is_open(type: TypePattern) -> bool:
+    """Return whether it is unknown how many values are inside one of this type."""
+    match type:
+        case Structure(_, values):
+            return any(isinstance(each, Star) for each in values)
+    return isinstance(type, AnyType)
+
+
+def _types_in(part: object) -> Iterator[TypePattern]:
+    """Yield the types of values and elements in a part of a pattern."""
+    match part:
+        case tuple():
+            for each in part:
+                yield from _types_in(each)
+        case Value(type):
+            yield from _types_in(type)
+        case ListOf(inner) | ArrayOf(inner) | Structure(_, inner):
+            yield part
+            yield from _types_in(inner)
+        case AnyType() | ScalarOf() | BufferOf() | RefTo() | Slot():
+            yield part
 
 
 def _searched_in(part: Value | Dim) -> int:

@@ -8,18 +8,17 @@ evaluated for each node or dim that may follow the star, and the best one counts
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
+from fnabi.pattern_dims import At, Conditions, Rest, Side, every
 from fnabi.pattern_types import (
     AnyType,
     ArrayOf,
     BufferOf,
     Class,
-    Dim,
     ListOf,
     Pattern,
     RefTo,
@@ -35,10 +34,7 @@ from fnabi.types import DType, Kind
 
 __all__ = ["Compiled", "compile_pattern", "literal"]
 
-_Side: TypeAlias = Literal["inputs", "results"]
-_Values: TypeAlias = "tuple[tuple[Value | Star, ...], _Side]"
-_Rest: TypeAlias = "Callable[[], str]"
-"""Compiles what follows, and returns the expression of the differences."""
+_Values: TypeAlias = "tuple[tuple[Value | Star, ...], Side]"
 
 
 class Compiled(NamedTuple):
@@ -67,44 +63,13 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-class _At(NamedTuple):
-    """An index: an SQL expression, or nothing, and a constant.
-
-    `elements` are what is there and after it, as far as expressions for that are known.
-    """
-
-    base: str
-    offset: int
-    elements: tuple[str, ...] = ()
-
-    @property
-    def element(self) -> str:
-        return self.elements[0] if self.elements else ""
-
-    def plus(self, number: int) -> _At:
-        return _At(self.base, self.offset + number, self.elements[number:] if number > 0 else ())
-
-    def __str__(self) -> str:
-        if not self.base:
-            return str(self.offset)
-        return f"{self.base}{self.offset:+}" if self.offset else self.base
-
-
-class _Compiler:
-    def __init__(self) -> None:
-        self._conditions: list[str] = []
-        self._differences: list[str] = []
-        self._variables: dict[str, list[tuple[_Side, str]]] = {}
-        self._extents = 0
-        self._counts: Counter[str] = Counter()
-        self._nodes: dict[str, str] = {}  # columns of the source by their expressions
-
+class _Compiler(Conditions):
     def compile(self, pattern: Pattern) -> Compiled:
-        self._counts.update(_variables((pattern.inputs, pattern.results)))
+        self.counts.update(_variables((pattern.inputs, pattern.results)))
         differences = self._compile(pattern)
-        nodes = "".join(f", {node} AS {name}" for node, name in self._nodes.items())
+        nodes = "".join(f", {node} AS {name}" for node, name in self.nodes.items())
         source = f"(SELECT *{nodes} FROM signatures)" if nodes else "signatures"
-        return Compiled(source, _all(self._conditions), differences)
+        return Compiled(source, every(self.conditions), differences)
 
     def _compile(self, pattern: Pattern) -> str:
         sides: tuple[_Values, _Values] = (pattern.inputs, "inputs"), (pattern.results, "results")
@@ -112,64 +77,54 @@ class _Compiler:
             # A side without a search is the first, so that the search of the other is small.
             first, second = sorted(sides, key=self._searches)
             if self._searches(first):
-                self._conditions += [each for side in sides for each in self._alone(*side)[0]]
+                self.conditions += [each for side in sides for each in self._alone(*side)[0]]
             return self._side(*first, lambda: self._side(*second, self._finish))
         # The sides can be matched one by one, which is faster.
         inputs = self._side(pattern.inputs, "inputs", self._finish)
-        self._differences, self._variables = [], {}
+        self.differences, self.variables = [], {}
         return f"{inputs} + {self._side(pattern.results, 'results', self._finish)}"
 
     def _searches(self, values: _Values) -> bool:
         return self._alone(*values)[1] > 0
 
-    def _alone(self, values: tuple[Value | Star, ...], side: _Side) -> tuple[list[str], int]:
+    def _alone(self, values: tuple[Value | Star, ...], side: Side) -> tuple[list[str], int]:
         """Return conditions of a side as if its variables were any dims, and how many searches."""
         other = _Compiler()
-        other._nodes = self._nodes
+        other.nodes = self.nodes
         other._side(_without_variables(values), side, other._finish)
-        return other._conditions, other._extents
+        return other.conditions, other.extents
 
-    def _node(self, at: _At, side: _Side) -> str:
-        """Return the node at an index.
-
-        Where the index is a constant, it is a column: expressions in a search that select from a
-        list of nodes would copy the list.
-        """
-        if at.element or at.base:
-            return at.element or f"{side}[{at}]"
-        return self._nodes.setdefault(f"{side}[{at}]", f"{side}_{at}")
-
-    def _side(self, values: tuple[Value | Star, ...], side: _Side, rest: _Rest) -> str:
-        end = _At(f"{side}_count", 1)
+    def _side(self, values: tuple[Value | Star, ...], side: Side, rest: Rest) -> str:
+        end = At(f"{side}_count", 1)
         size = _size(values)
         if size is None:
             least = sum(isinstance(value, Value) for value in values)
-            self._conditions.append(f"{side}_count >= {least}")
+            self.conditions.append(f"{side}_count >= {least}")
         else:
-            self._conditions.append(f"{side}_count = {size}")
-        return self._values(values, _At("", 1), end, 0, side, rest)
+            self.conditions.append(f"{side}_count = {size}")
+        return self._values(values, At("", 1), end, 0, side, rest)
 
     def _finish(self) -> str:
-        for occurrences in self._variables.values():
-            self._agree(occurrences)
-        return " + ".join(self._differences) or "0"
+        for occurrences in self.variables.values():
+            self.agree(occurrences)
+        return " + ".join(self.differences) or "0"
 
     # ----------------------------------------------------------------------------- values
 
     def _values(
         self,
         values: tuple[Value | Star, ...],
-        at: _At,
-        end: _At,
+        at: At,
+        end: At,
         depth: int,
-        side: _Side,
-        rest: _Rest,
+        side: Side,
+        rest: Rest,
     ) -> str:
         """Match values with the nodes from `at` to `end`."""
         while values and isinstance(values[0], Value) and _is_direct(values[0].type):
             at, values = self._direct(values[0], at, depth, side), values[1:]
         if not values:
-            self._conditions.append(f"{end} = {at}")
+            self.conditions.append(f"{end} = {at}")
             return rest()
         first, others = values[0], values[1:]
         if isinstance(first, Value):
@@ -184,39 +139,39 @@ class _Compiler:
             others = others[1:]
         if not others:
             if depth:  # else the nodes end there
-                self._conditions.append(f"{at} <= {end}")
+                self.conditions.append(f"{at} <= {end}")
             return rest()
         size = _size(others)
         if size is not None:
             start = end.plus(-size)
-            self._conditions += [f"{start} >= {at}", f"{side}[{start}].depth = {depth}"]
+            self.conditions += [f"{start} >= {at}", f"{side}[{start}].depth = {depth}"]
             return self._values(others, start, end, depth, side, rest)
 
-        if not depth and not self._extents:
+        if not depth and not self.extents:
             self._each(others, side)
 
-        def body(extent: _At) -> str:
-            self._conditions.append(f"{self._node(extent, side)}.depth = {depth}")
+        def body(extent: At) -> str:
+            self.conditions.append(f"{self.node(extent, side)}.depth = {depth}")
             if str(at) != "1":
-                self._conditions.append(f"{extent} >= {at}")
+                self.conditions.append(f"{extent} >= {at}")
             if depth:
-                self._conditions.append(f"{extent} < {end}")
+                self.conditions.append(f"{extent} < {end}")
             return self._values(others, extent, end, depth, side, rest)
 
-        return self._search(side, _width(others), body)
+        return self.search(side, _width(others), body)
 
-    def _direct(self, value: Value, at: _At, depth: int, side: _Side) -> _At:
+    def _direct(self, value: Value, at: At, depth: int, side: Side) -> At:
         """Match a value without a search, and return the index after it."""
         found = []
 
-        def rest(after: _At) -> str:
+        def rest(after: At) -> str:
             found.append(after)
             return ""
 
         self._value(value, at, depth, side, rest)
         return found[0]
 
-    def _each(self, values: tuple[Value | Star, ...], side: _Side) -> None:
+    def _each(self, values: tuple[Value | Star, ...], side: Side) -> None:
         """Add the condition that there is a node for each value, before their order is searched.
 
         It evaluates one node at a time, and is therefore much faster than a search that compares
@@ -227,225 +182,77 @@ class _Compiler:
             return
         for value in dict.fromkeys(_without_variables(tuple(simple))):
             other = _Compiler()
-            other._value(value, _At("i", 0, ("n",)), 0, side, lambda after: "")
-            fits = _all(other._conditions)
+            other._value(value, At("i", 0, ("n",)), 0, side, lambda after: "")
+            fits = every(other.conditions)
             fit = f"list_transform({side}, lambda n, i: {fits})"
-            self._conditions.append(f"list_contains({fit}, true)")
-
-    def _search(self, nodes: str, width: int, body: Callable[[_At], str]) -> str:
-        """Return the least of the differences over all indexes that may follow a star.
-
-        The body reads as many nodes as `width`.
-        """
-        outer, self._conditions = self._conditions, []
-        self._extents += 1
-        name, element = f"i{self._extents}", f"n{self._extents}"
-        elements: tuple[str, ...] = (element,)
-        candidates = nodes
-        if width > 1:  # beside each node those after it
-            elements = tuple(f"{element}[{number}]" for number in range(1, width + 1))
-            shifted = (f"{nodes}[{number}:]" for number in range(2, width + 1))
-            candidates = f"list_zip({', '.join((nodes, *shifted))})"
-        if nodes.endswith(".dims"):  # of an unknown rank there is one candidate, which is null
-            candidates = f"CASE WHEN {nodes} IS NULL THEN [NULL] ELSE {candidates} END"
-        inner = body(_At(name, 0, elements))
-        fits = _all(self._conditions)
-        self._conditions = outer
-        if inner == "0":  # one match is as good as another, and a test is faster
-            fit = f"list_transform({candidates}, lambda {element}, {name}: {fits})"
-            return f"CASE WHEN list_contains({fit}, true) THEN 0 END"
-        inner = f"CASE WHEN {fits} THEN {inner} END"
-        return f"list_min(list_transform({candidates}, lambda {element}, {name}: {inner}))"
+            self.conditions.append(f"list_contains({fit}, true)")
 
     def _value(
-        self, value: Value, at: _At, depth: int, side: _Side, rest: Callable[[_At], str]
+        self, value: Value, at: At, depth: int, side: Side, rest: Callable[[At], str]
     ) -> str:
         if value.name is not None:
-            self._conditions.append(f"{self._node(at, side)}.name = {literal(value.name)}")
+            self.conditions.append(f"{self.node(at, side)}.name = {literal(value.name)}")
         return self._type(value.type, at, depth, side, rest)
 
     def _type(
-        self, type: TypePattern, at: _At, depth: int, side: _Side, rest: Callable[[_At], str]
+        self, type: TypePattern, at: At, depth: int, side: Side, rest: Callable[[At], str]
     ) -> str:
         after = at.plus(1)
         if isinstance(type, AnyType):
-            self._conditions.append(f"{self._node(at, side)}.kind IS NOT NULL")
-            return rest(_At(f"{self._node(at, side)}.end", 0))
-        self._conditions.append(f"{self._node(at, side)}.kind = '{_kind(type)}'")
+            self.conditions.append(f"{self.node(at, side)}.kind IS NOT NULL")
+            return rest(At(f"{self.node(at, side)}.end", 0))
+        self.conditions.append(f"{self.node(at, side)}.kind = '{_kind(type)}'")
         match type:
             case ScalarOf(dtype):
                 self._dtype(dtype, at, side)
             case BufferOf(dtype, dims):
                 self._dtype(dtype, at, side)
-                return self._dims(dims, at, side, lambda: rest(after))
+                return self.dims(dims, at, side, lambda: rest(after))
             case RefTo():
                 self._ref(type, at, side)
             case ListOf(element):
                 return self._type(element, after, depth + 1, side, rest)
             case ArrayOf(element, dims):
-                return self._dims(
+                return self.dims(
                     dims, at, side, lambda: self._type(element, after, depth + 1, side, rest)
                 )
             case Structure(_, values):
-                end = _At(f"{self._node(at, side)}.end", 0)
+                end = At(f"{self.node(at, side)}.end", 0)
                 size = _size(values)
                 next = end if size is None else after.plus(size)
                 return self._values(values, after, end, depth + 1, side, lambda: rest(next))
         return rest(after)
 
-    def _dtype(self, dtype: DType | Class, at: _At, side: _Side) -> None:
-        column = f"{self._node(at, side)}.dtype"
+    def _dtype(self, dtype: DType | Class, at: At, side: Side) -> None:
+        column = f"{self.node(at, side)}.dtype"
         if isinstance(dtype, str):
             if dtype != "any":
-                self._conditions.append(_CLASSES[dtype].format(column))
+                self.conditions.append(_CLASSES[dtype].format(column))
             return
         others = _of_the_same_bits(dtype)
         if not others:
-            self._conditions.append(f"{column} = '{dtype}'")
+            self.conditions.append(f"{column} = '{dtype}'")
             return
-        self._conditions.append(f"{column} IN ('{dtype}', {', '.join(map(literal, others))})")
-        self._differences.append(f"({column} <> '{dtype}')::INT")
+        self.conditions.append(f"{column} IN ('{dtype}', {', '.join(map(literal, others))})")
+        self.differences.append(f"({column} <> '{dtype}')::INT")
 
-    def _ref(self, type: RefTo, at: _At, side: _Side) -> None:
+    def _ref(self, type: RefTo, at: At, side: Side) -> None:
         if type.whatever:
             return
-        node = self._node(at, side)
+        node = self.node(at, side)
         none = f"({node}.ref IS NULL AND {node}.ref_bytes IS NULL)"
         if type.name is None:
             if side == "inputs":
-                self._conditions.append(none)
+                self.conditions.append(none)
             else:
-                self._differences.append(f"(NOT {none})::INT")
+                self.differences.append(f"(NOT {none})::INT")
             return
         same = f"coalesce({node}.ref = {literal(type.name)}, false)"
         if side == "results":
-            self._conditions.append(same)
+            self.conditions.append(same)
             return
-        self._conditions.append(f"({same} OR ({none} AND NOT untold))")
-        self._differences.append(f"(NOT {same})::INT")
-
-    # ------------------------------------------------------------------------------- dims
-
-    def _dims(self, dims: tuple[Dim, ...], at: _At, side: _Side, rest: _Rest) -> str:
-        stars = sum(isinstance(dim, Star) for dim in dims)
-        if dims and stars == len(dims):
-            return rest()
-        node, least = self._node(at, side), len(dims) - stars
-        rank = f"{node}.rank"
-        fits = f"{rank} >= {least}" if stars else f"{rank} = {least}"
-        if side == "inputs":
-            fits = f"({fits} OR {rank} = -1)"
-            self._differences.append(f"({rank} = -1)::INT")
-        self._conditions.append(fits)
-        return self._some_dims(dims, _At("", 1), f"{node}.dims", rank, side, rest)
-
-    def _some_dims(
-        self, dims: tuple[Dim, ...], at: _At, shape: str, rank: str, side: _Side, rest: _Rest
-    ) -> str:
-        """Match dims with those of a shape from `at` on; with none if the rank is unknown."""
-        while dims and not isinstance(dims[0], Star):
-            self._dim(dims[0], at.element or f"{shape}[{at}]", side)
-            at, dims = at.plus(1), dims[1:]
-        while dims and isinstance(dims[0], Star):
-            dims = dims[1:]
-        if not dims:
-            return rest()
-        size = sum(not isinstance(dim, Star) for dim in dims)
-        last = _At(rank, 1 - size)
-        if size == len(dims):
-            return self._some_dims(dims, last, shape, rank, side, rest)
-
-        if size == 1 and self._any_dim(dims[0], at, shape, rank, side):
-            return rest()
-
-        def body(extent: _At) -> str:
-            fits = f"{extent} BETWEEN {at} AND {last}"
-            self._conditions.append(f"({fits} OR {rank} = -1)" if side == "inputs" else fits)
-            return self._some_dims(dims, extent, shape, rank, side, rest)
-
-        width = next(at for at, dim in enumerate(dims) if isinstance(dim, Star))
-        return self._search(shape, width, body)
-
-    def _any_dim(self, dim: Dim, at: _At, shape: str, rank: str, side: _Side) -> bool:
-        """Add the conditions that some dim of a shape, from `at` on, is `dim`, without a search.
-
-        Returns False where that is not possible: for a variable that is elsewhere, too.
-        """
-        some = shape if str(at) == "1" else f"{shape}[{at}:]"
-        if isinstance(dim, Variable) and self._counts[dim.name] > 1:
-            known = self._variables.get(dim.name, [])
-            if len(known) != 1 or self._counts[dim.name] != 2:
-                return False
-            del self._variables[dim.name]
-            ((where, column),) = known
-            same = f"list_contains({some}, {column})"
-            alike = [same]
-            if where == "inputs" or side == "results":
-                alike.append(f"{column} = -1")
-            if side == "inputs" or where == "results":
-                alike.append(f"list_contains({some}, -1)")
-            self._conditions.append(f"coalesce({' OR '.join(alike)}, true)")
-            self._differences.append(f"(NOT coalesce({same}, true))::INT")
-            dim = "_"
-        fits, same = f"{rank} >= {at}", ""
-        if dim != "_" and not isinstance(dim, Variable):
-            same = f"list_contains({some}, {-1 if dim == '?' else dim})"
-        if isinstance(dim, int) and side == "inputs":
-            fits = f"({same} OR list_contains({some}, -1))"
-        elif same and (dim != "?" or side == "inputs"):
-            fits, same = same, ""
-        unknown = f"{rank} = -1 OR " if side == "inputs" else ""
-        self._conditions.append(f"({unknown}{fits})")
-        if same:
-            self._differences.append(f"(NOT ({unknown}{same}))::INT")
-        return True
-
-    def _dim(self, dim: Dim, column: str, side: _Side) -> None:
-        """Add the conditions of a dim; `column` is null where the rank is unknown."""
-        known = f"coalesce({column}, -1)"
-        if isinstance(dim, Variable):
-            self._variables.setdefault(dim.name, []).append((side, column))
-        elif isinstance(dim, int) and side == "inputs":
-            self._conditions.append(f"{known} IN ({dim}, -1)")
-            self._differences.append(f"coalesce(({column} <> {dim})::INT, 0)")
-        elif isinstance(dim, int):
-            self._conditions.append(f"{column} = {dim}")
-        elif dim == "?" and side == "inputs":
-            self._conditions.append(f"{known} = -1")
-        elif dim == "?":
-            self._differences.append(f"({column} <> -1)::INT")
-
-    def _agree(self, occurrences: list[tuple[_Side, str]]) -> None:
-        """Add the conditions of a variable: it is one number, or dynamic everywhere."""
-        if len(occurrences) < 2:
-            return
-        inputs = [column for side, column in occurrences if side == "inputs"]
-        results = [column for side, column in occurrences if side == "results"]
-        if len(occurrences) == 2:
-            one, other = inputs + results
-            fits = f"{one} = {other} OR {one} = -1"
-            if len(inputs) != 1:
-                fits += f" OR {other} = -1"
-            self._conditions.append(f"coalesce({fits}, true)")
-            self._differences.append(f"coalesce(({one} <> {other})::INT, 0)")
-            return
-        given, returned = (f"[{', '.join(columns)}]" for columns in (inputs, results))
-        every = f"[{', '.join(inputs + results)}]"
-        number = f"coalesce(list_max({every}), -1)"
-        static = f"list_filter({every}, lambda v: v <> -1)"
-        self._conditions.append(f"len(list_distinct({static})) <= 1")
-        wider = f"len(list_filter({given}, lambda v: v < {number}))"
-        if not results:
-            self._differences.append(wider)
-            return
-        as_number = f"list_min({returned}) = {number}"
-        dynamic = f"coalesce(list_max({given}), -1) = -1" if inputs else "true"
-        narrower = f"len(list_filter({returned}, lambda v: v <> -1))"
-        self._conditions.append(f"({as_number} OR {dynamic})")
-        self._differences.append(
-            f"least(CASE WHEN {as_number} THEN {wider if inputs else 0} END,"
-            f" CASE WHEN {dynamic} THEN {narrower} END)"
-        )
+        self.conditions.append(f"({same} OR ({none} AND NOT untold))")
+        self.differences.append(f"(NOT {same})::INT")
 
 
 def _variables(part: object) -> Iterator[str]:
@@ -471,7 +278,13 @@ def _is_direct(type: TypePattern) -> bool:
     match type:
         case BufferOf(_, dims):
             return sum(isinstance(dim, Star) for dim in dims) < 2
-    return isinstance(type, (AnyType, ScalarOf, RefTo, Slot))
+        case ListOf(element):
+            return _is_direct(element)
+        case ArrayOf(element, dims):
+            return sum(isinstance(dim, Star) for dim in dims) < 2 and _is_direct(element)
+        case Structure(_, values):
+            return all(isinstance(each, Value) and _is_direct(each.type) for each in values)
+    return True
 
 
 def _without_variables(part: Any) -> Any:
@@ -492,14 +305,6 @@ _CLASSES = {
     "int": "({0} LIKE 'int%' OR {0} LIKE 'uint%' OR {0} GLOB 'i[0-9]*')",
     "complex": "{0} LIKE 'complex%'",
 }
-
-
-def _all(conditions: list[str]) -> str:
-    return " AND ".join(conditions) or "true"
-
-
-def _sum(terms: list[str]) -> str:
-    return f"({' + '.join(terms) or '0'})"
 
 
 def _of_the_same_bits(dtype: DType) -> list[str]:
