@@ -701,7 +701,7 @@ def test_every_file_of_the_original_is_in_the_table(original_tests):
 def test_the_original_tests(original_tests, tmp_path):
     """Each test in scope passes, or is in the table of differences."""
     outcomes_file = tmp_path / "outcomes.json"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "dropin_tvm_ffi_plugin"]
+    command = [sys.executable, "-m", "pytest", "-q", "--tb=line", "-p", "dropin_tvm_ffi_plugin"]
     command += ["-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", "."]
     unrun = [test for part in TABLE["unrun"] for test in part["tests"]]
     if shutil.which("ninja") is None or shutil.which("c++") is None:
