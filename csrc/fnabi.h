@@ -987,8 +987,8 @@ FNABI_API int64_t fnabi_columns_decode_list(fnabi_columns* columns,
                                             const uint8_t* message, size_t size,
                                             fnabi_error* error);
 
-/* Lines, each of which ends before a newline; also the bytes after the last
- * newline, if `whole`. *used is the number of bytes decoded. */
+/* Lines, each of which ends before "\n" or "\r\n"; also the bytes after the last
+ * of these, if `whole`. *used is the number of bytes decoded. */
 FNABI_API int64_t fnabi_columns_decode_lines(fnabi_columns* columns,
                                              const char* data, size_t size,
                                              bool whole, size_t* used,

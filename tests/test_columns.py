@@ -388,6 +388,7 @@ def test_inputs(threads: int) -> None:
     lines = b"\n".join(RAW)
     check_same(fnabi.decode_columns(io.BytesIO(lines), "raw", threads), RAW)
     check_same(fnabi.decode_columns(io.BytesIO(lines + b"\n"), "raw", threads), RAW)
+    check_same(fnabi.decode_columns(io.BytesIO(b"\r\n".join(RAW)), "raw", threads), RAW)
     for kind in "iq":
         offsets = array(kind, [0, *accumulate(map(len, RAW))])
         for data in (b"".join(RAW), bytearray(b"".join(RAW))):

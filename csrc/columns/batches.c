@@ -160,7 +160,8 @@ int64_t fnabi_columns_decode_lines(fnabi_columns* columns, const char* data,
     const char* end = memchr(data + at, '\n', size - at);
     if (end == NULL && !whole) break;
     size_t length = end == NULL ? size - at : (size_t)(end - data) - at;
-    if (!put_text(&b, data + at, length)) return -1;
+    bool has_return = end != NULL && length > 0 && end[-1] == '\r';
+    if (!put_text(&b, data + at, length - has_return)) return -1;
     at += length + (end != NULL);
   }
   *used = at;

@@ -485,7 +485,8 @@ def decode_columns(
             - Arrow strings or binaries: an array or a stream, also a chunked one, of any library
               with ``__arrow_c_stream__`` or ``__arrow_c_array__``;
             - one buffer, with `offsets`;
-            - an open binary file with a text on each line. The newline is not part of the text.
+            - an open binary file with a text on each line. Its end, LF or CRLF, is not part of
+              the text, and a blank line is an empty text.
               The columns are held in memory, the file is not; `iter_columns` holds neither.
         abi: The ABI of the texts: "raw", "sip", "cconv", "iree_abi", which may be written
             "iree.abi" too, or "declaration".
@@ -511,8 +512,16 @@ def decode_columns(
         return Columns(abi, collect(split_arrow(strings, threads), abi))
     if hasattr(strings, "read"):
         return Columns(abi, collect(split_file(strings, threads, _LINES), abi))
-    if isinstance(strings, (str, bytes, bytearray, memoryview)):
-        raise CallError("decode_columns: offsets: missing, expected with one buffer of strings")
+    if isinstance(strings, str):
+        raise CallError(
+            "decode_columns: strings: expected a list of texts, got str; put a single text"
+            " in a list"
+        )
+    if isinstance(strings, (bytes, bytearray, memoryview)):
+        raise CallError(
+            "decode_columns: offsets: missing, expected with one buffer of strings; put a single"
+            " text in a list"
+        )
     if not isinstance(strings, (list, tuple)):
         try:
             strings = list(strings)

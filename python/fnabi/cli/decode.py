@@ -43,7 +43,8 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         nargs="?",
         help="a signature; - for standard input, one signature per line. With --output, a file of"
-        " signatures",
+        " signatures. Lines end with LF or CRLF; a blank one is a signature that is missing: an"
+        " error, and a row like any other, so that rows have the numbers of lines",
     )
     verb.add_argument(
         "--input", metavar="FILE", help="decode the lines of a file; - for standard input"
@@ -86,7 +87,10 @@ def run(arguments: argparse.Namespace) -> int:
             value = _PARSERS[arguments.abi](line)
         except FormatError as problem:
             status = 1
-            complain("" if number is None else f"line {number}: ", problem)
+            if line or number is None:
+                complain("" if number is None else f"line {number}: ", problem)
+            else:
+                complain(f"line {number}: ", "the line is blank, expected a signature")
             if number is None and os.path.isfile(arguments.text):
                 complain("", f"{arguments.text} is a file: did you mean --input={arguments.text}?")
             result: dict[str, Any] = {"error": error_json(problem)}
@@ -108,7 +112,8 @@ def _lines(arguments: argparse.Namespace) -> Iterator[tuple[int | None, bytes]]:
         return
     with ExitStack() as stack:
         for number, line in enumerate(unpacked(opened(arguments, stack)).file, 1):
-            yield number, line.removesuffix(b"\n")
+            end = b"\r\n" if line.endswith(b"\r\n") else b"\n"
+            yield number, line.removesuffix(end)
 
 
 def _tokens(components: list[Component]) -> str:

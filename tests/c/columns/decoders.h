@@ -280,7 +280,8 @@ static inline void check_decoders(int32_t abi, const char* data, size_t size) {
   CHECK(offsets != NULL);
   offsets[0] = 0;
   for (size_t i = 0; i < size; i++) {
-    if (data[i] != '\n') joined[length++] = data[i];
+    bool ends = i + 1 < size && data[i] == '\r' && data[i + 1] == '\n';
+    if (data[i] != '\n' && !ends) joined[length++] = data[i];
     if (data[i] == '\n' || i + 1 == size) offsets[++rows] = (int64_t)length;
   }
   fnabi_columns* plain = fnabi_columns_new(abi, FNABI_DECODER_REFERENCE);
@@ -319,7 +320,8 @@ static inline void check_lines(int32_t abi, const char* data, size_t size) {
   for (size_t at = 0; at < size; row++) {
     const char* end = memchr(data + at, '\n', size - at);
     size_t stop = end == NULL ? size : (size_t)(end - data);
-    check_row(fast, abi, row, data + at, stop - at);
+    bool has_return = end != NULL && stop > at && end[-1] == '\r';
+    check_row(fast, abi, row, data + at, stop - at - has_return);
     at = stop + (end != NULL);
     if (row < (size_t)rows / 2) half = at;
   }

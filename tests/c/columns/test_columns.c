@@ -210,6 +210,24 @@ static void test_negative_lengths(void) {
   check_lines(FNABI_ABI_SIP, TEXT("I7!S-3!k0R1!\nI7!D4!K-3R1!\nI-3!R1!"));
 }
 
+/* A line ends before "\n" or "\r\n"; another return belongs to the text. */
+static void test_line_ends(void) {
+  static const char text[] =
+      "I1!R1!\r\nI4!O1!R1!\n\r\nI1!R1!\r\r\nI1!R1!\rI1!R1!\r\nI1!R1!\r";
+  static const uint8_t is_good[] = {1, 1, 0, 0, 0, 0};
+  fnabi_error error;
+  size_t used;
+  check_lines(FNABI_ABI_RAW, TEXT(text));
+  fnabi_columns* columns = fnabi_columns_new(FNABI_ABI_RAW, 0);
+  CHECK(columns != NULL);
+  CHECK(fnabi_columns_decode_lines(columns, TEXT(text), true, &used, &error) ==
+        sizeof is_good);
+  const uint8_t* status = columns->vectors[FNABI_COLUMN_STATUS].data;
+  for (size_t i = 0; i < sizeof is_good; i++)
+    CHECK((status[i] == FNABI_OK) == is_good[i]);
+  fnabi_columns_free(columns);
+}
+
 /* Names with the same first 8 bytes, and names that differ only in NULs. */
 static void test_names(void) {
   check_lines(FNABI_ABI_SIP, TEXT("I18!D14!K2!\0_0K3!\0\0_1R1!\n"
@@ -349,6 +367,7 @@ int main(int count, char** arguments) {
   test_inputs();
   test_decoders();
   test_negative_lengths();
+  test_line_ends();
   test_names();
   static const char* const texts[FNABI_ABI_COUNT] = {
       [FNABI_ABI_RAW] = "I14!B10!t3d-1d200R4!S1!",
