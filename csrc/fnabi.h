@@ -549,7 +549,8 @@ FNABI_API int64_t fnabi_cconv_offsets(const char* data, size_t size,
 
 /* Verifies the whole FlatBuffer: that it fits the schema and is inside the
  * file. Does not check what its numbers refer to: an ordinal or a range of
- * read-only data may be outside. Returns 0.
+ * read-only data may be outside. Returns 0. Of a file of another kind, such as
+ * MLIR source, `expected` reports the kind where its first bytes show it.
  *
  * Compilers up to 3.10 wrote a null offset, which no FlatBuffer may have, for
  * an attribute whose value is empty. It fails with FNABI_MODULE_OFFSET, unless

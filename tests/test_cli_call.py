@@ -13,6 +13,7 @@ import pytest
 
 import fnabi
 from callee import SOURCES, built
+from fnabi.cli import main
 from test_cli import Run, run
 
 
@@ -140,7 +141,7 @@ def test_output_that_cannot_be_written(tmp_path: Path) -> None:
     assert done == Run(1, "", f"fnabi: {missing}: No such file or directory\n")
     (tmp_path / "dir.npy").mkdir()
     done = call("same", "1", options=("--output", str(tmp_path / "dir.npy")))
-    assert done == Run(1, "", f"fnabi: {tmp_path / 'dir.npy'}: Is a directory\n")
+    assert done == Run(1, "", f"fnabi: {tmp_path / 'dir.npy'}: Is a directory, expected a file\n")
     done = call("same", "1", options=("--output", str(tmp_path / "out.txt")))
     assert done.status == 2
     assert "--output has an unknown extension, expected .npy, .npz" in done.err
@@ -226,6 +227,33 @@ def test_a_kind_that_is_no_name() -> None:
 def test_texts_that_are_escaped() -> None:
     assert call("same", "\x1b[31mred").out == "\\x1b[31mred\n"
     assert call("collect", "\x1b[31mred").out == "['\\x1b[31mred']\n"
+
+
+@pytest.mark.parametrize("width", ["40", "80", ""])
+def test_results_are_folded(
+    width: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Words are kept, and a text of the function as a whole."""
+    monkeypatch.setenv("COLUMNS", width)
+
+    def shown(value: str) -> str:
+        assert main(["call", path_of("changing"), "same", value]) == 0
+        return capsys.readouterr().out
+
+    text = "a text of the function, which stays as it is, whatever the width  "
+    assert shown(text) == f"{text}\n"
+    values = {"key": [text, *range(100, 150)]}
+    folded = shown(json.dumps(values))
+    assert folded.split() == str(values).split()
+    array = np.arange(60, dtype=np.float32)
+    rows = shown(saved(tmp_path, array))
+    assert np.fromstring(rows.partition("[")[2].partition("]")[0], sep=",").tolist() == [*array]
+    for lines in (folded, rows):
+        widest = max(map(len, lines.splitlines()))
+        assert widest <= int(width) if width else widest > 60
 
 
 def test_the_reserved_result() -> None:

@@ -23,7 +23,8 @@ from fnabi import decode_columns, encode_columns, iter_columns, vmfb
 from fnabi.cli import main
 from fnabi.cli.layout import columns, fold, wrap
 from fnabi.cli.parser import parser_of, whole_parser
-from fnabi.cli.screen import PALETTE, _meanings, one_line
+from fnabi.cli.screen import PALETTE, Screen, _meanings, one_line
+from fnabi.cli.table import write_table
 from fnabi.cli.verbs import VERBS, Verb
 
 ROOT = Path(__file__).parents[1]
@@ -124,6 +125,60 @@ def check_fold(text: str, width: int, first: int) -> None:
             assert each.indent >= first
             assert each.indent + columns(piece) <= width or " " not in piece.strip()
     assert "".join(text[start:end] for start, end, _ in _meanings(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("width", "folded"),
+    [
+        (20, "model.so, x86_64,\n  9064 bytes, alone"),
+        (16, "model.so,\n  x86_64,\n  9064 bytes,\n  alone"),
+        (10, "model.so,\n  x86_64,\n  9064\n  bytes,\n  alone"),
+    ],
+)
+def test_a_number_stays_with_its_unit(width: int, folded: str) -> None:
+    text = "model.so, x86_64, 9064 bytes, alone"
+    assert text_of(text, wrap(text, width, 2)) == folded
+
+
+TABLE = [["releases/1.0/rank.vmfb", "(float32[?x6], ref<?>) -> (i64[?])", "7"], ["b", "", "12"]]
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (
+            80,
+            "file                    signature                           n\n"
+            "releases/1.0/rank.vmfb  (float32[?x6], ref<?>) -> (i64[?])  7\n"
+            "b                                                           12\n",
+        ),
+        (
+            50,
+            "file                    signature               n\n"
+            "releases/1.0/rank.vmfb  (float32[?x6], ref<?>)  7\n"
+            "                        -> (i64[?])\n"
+            "b                                               12\n",
+        ),
+        (
+            34,
+            "file       releases/1.0/rank.vmfb\n"
+            "signature  (float32[?x6], ref<?>)\n"
+            "           -> (i64[?])\n"
+            "n          7\n"
+            "\n"
+            "file       b\n"
+            "signature\n"
+            "n          12\n",
+        ),
+    ],
+)
+def test_tables(
+    width: int, shown: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    write_table(Screen(), ["file", "signature", "n"], TABLE)
+    assert capsys.readouterr().out == shown
 
 
 def test_deep_texts_fold_in_time() -> None:
@@ -330,6 +385,7 @@ def test_progress_moves(tmp_path: Path) -> None:
         ["decode", output, lines],
         ["verify", *files],
         ["verify", folder],
+        ["diff", "--lenient", folder, folder],
     ):
         seen = on_terminal(*argv, pipe=True)
         assert "━" in seen.terminal, argv
@@ -387,7 +443,8 @@ def test_help_comes_at_once() -> None:
     assert "inspect" in done.stdout
     loaded = {*done.stderr.split()}
     assert {each for each in loaded if each.startswith("fnabi")} == {
-        *("fnabi", "fnabi.cli", "fnabi.cli.parser", "fnabi.cli.terminal", "fnabi.cli.verbs"),
+        *("fnabi", "fnabi.text"),
+        *(f"fnabi.cli{each}" for each in ("", ".parser", ".terminal", ".verbs")),
     }
     assert not loaded & {"typing", "msgspec", "shutil", "inspect", "difflib", "subprocess", "rich"}
 
@@ -414,7 +471,7 @@ def test_the_whole_parser_has_every_verb() -> None:
         (["decode", "--input=a", "b"], "TEXT and --input cannot be combined"),
         (["verify"], "FILE is missing"),
         (["call"], "LIBRARY, FUNCTION are missing"),
-        (["scan", "--threads=0", "."], "--threads must be at least 1"),
+        (["scan", "--threads=0", "."], "--threads: must be at least 1, got 0"),
         (["inspect", "--dim=3", "x"], "--dim is only allowed with --inputs"),
         (["inspect", "--inputs", "--dim=-1", "x"], "--dim: must be at least 0, got -1"),
         (["inspect", "--disassemble", "--needs", "x"], "--disassemble and --needs cannot be"),

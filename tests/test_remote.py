@@ -183,6 +183,7 @@ def test_an_object_that_changes(tmp_path: Path) -> None:
         with pytest.raises(FormatError, match="changed") as caught:
             _ = segment.data
         assert caught.value.code == "module-changed"
+        assert caught.value.file == f"{server.url}/m.vmfb"
         (tmp_path / "m.vmfb").unlink()
         with pytest.raises(FileNotFoundError) as gone:
             _ = segment.data

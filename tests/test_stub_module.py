@@ -304,6 +304,10 @@ def test_client_of_another_module(tmp_path: Path) -> None:
 def test_client_checks_structures(tmp_path: Path) -> None:
     text = text_of("python", MODULES / "abi_records.vmfb")
     model: type[Client] = imported(write(tmp_path, "c.py", text)).Module
+    with pytest.raises(
+        CallError, match=r"^Module: path: missing, expected that of the \.vmfb file"
+    ):
+        model()
     made: Any = model.__new__(model)
     made._invokers = {"structs": lambda *args: {"out": 1.5}}
     array = np.zeros(2, np.float32)

@@ -26,12 +26,17 @@ static bool begin(const char* data, size_t size, bool lenient, fnabi_fb* fb,
       start += (size_t)(little(data + 26, 2) + little(data + 28, 2));
   }
   if (start > size || size - start < IDENTIFIER + 4) {
-    fnabi_fail(error, FNABI_MODULE_SIZE, size, NULL);
+    bool is_zip =
+        size > 0 && memcmp(data, "PK\x03\x04", size < 4 ? size : 4) == 0;
+    fnabi_fail(error, FNABI_MODULE_SIZE, size,
+               is_zip ? NULL : fnabi_module_expected(data, size));
     return false;
   }
   /* Before the size, so that a file of another kind is reported as such. */
   if (memcmp(data + start + IDENTIFIER, "IREE", 4) != 0) {
-    fnabi_fail(error, FNABI_MODULE_IDENTIFIER, start + IDENTIFIER, "\"IREE\"");
+    const char* expected = fnabi_module_expected(data, size);
+    fnabi_fail(error, FNABI_MODULE_IDENTIFIER, start + IDENTIFIER,
+               expected == NULL ? "\"IREE\"" : expected);
     return false;
   }
   uint64_t flatbuffer = little(data + start, 4);

@@ -20,6 +20,7 @@ __all__ = ["SCHEMA", "read", "write"]
 
 SCHEMA = "fnabi.baseline/1"
 _WIDTH = 96
+_EXPECTED = "a baseline, which fnabi check-abi --update writes"
 
 
 def write(module: Module) -> str:
@@ -45,10 +46,11 @@ def read(text: str | bytes) -> Module:
         found = json.loads(text)
     except UnicodeDecodeError as problem:
         reason = "not JSON: neither UTF-8, UTF-16 nor UTF-32"
-        raise FormatError("baseline", problem.start, reason=reason) from None
+        raise FormatError("baseline", problem.start, reason=reason, expected=_EXPECTED) from None
     except (ValueError, RecursionError) as problem:
         offset = getattr(problem, "pos", 0)
-        raise FormatError("baseline", offset, reason=f"not JSON: {problem}") from None
+        reason = f"not JSON: {getattr(problem, 'msg', problem)}"
+        raise FormatError("baseline", offset, reason=reason, expected=_EXPECTED) from None
     if not isinstance(found, dict) or found.get("schema") != SCHEMA:
         raise FormatError("baseline", 0, reason="not a baseline", expected=f'schema "{SCHEMA}"')
     lines = found.pop("record", None)

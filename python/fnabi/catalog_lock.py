@@ -60,7 +60,11 @@ def locked(lock: str, path: str) -> Iterator[None]:
 
 def _acquire(lock: str, path: str) -> int:
     while True:
-        number = os.open(lock, _FLAGS, 0o666)
+        try:
+            number = os.open(lock, _FLAGS, 0o666)
+        except OSError as problem:
+            problem.filename = path  # the caller does not know the other name
+            raise
         try:
             if not _try_lock(number):
                 owner = _owner(number)

@@ -413,5 +413,8 @@ def _problem(problem: Exception, path: str) -> Exception:
     text = str(problem)
     if "Conflicting lock" in text or "Could not set lock" in text:
         return CatalogError(f"{path}: another program has opened the catalog for writing")
+    if "not a valid DuckDB database" in text:
+        expected = "a DuckDB file, which fnabi catalog update writes"
+        return FormatError("catalog", 0, reason=f"{path}: not a catalog", expected=expected)
     first = text.partition("\n")[0]
     return FormatError("catalog", 0, reason=f"{path}: not a catalog: {first}")

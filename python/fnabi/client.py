@@ -66,10 +66,13 @@ class Client:
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | None = None,
         driver: str | None = None,
         modules: Iterable[Any] = (),
     ) -> None:
+        if path is None:
+            name = type(self).__name__
+            raise CallError(f"{name}: path: missing, expected that of the .vmfb file")
         conventions = self._check_functions(path)
         try:
             runtime: Any = import_module("iree.runtime")

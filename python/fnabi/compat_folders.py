@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path, PurePosixPath
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -39,7 +40,11 @@ class FileComparison(msgspec.Struct, frozen=True):
 
 
 def compare_folders(
-    old: str | os.PathLike[str], new: str | os.PathLike[str], *, lenient: bool = False
+    old: str | os.PathLike[str],
+    new: str | os.PathLike[str],
+    *,
+    lenient: bool = False,
+    progress: bool = False,
 ) -> Iterator[FileComparison]:
     """Compare all files named ``*.vmfb`` below two folders, in the order of their paths.
 
@@ -47,9 +52,10 @@ def compare_folders(
         old: The folder with the modules that callers were written for.
         new: The other folder.
         lenient: As for `vmfb.open`.
+        progress: Whether to show a progress bar on standard error, if that is a terminal.
 
     Raises:
-        CallError: when one of them is no folder.
+        CallError: when one of them is no folder, or rich, which draws the bar, is not installed.
 
     """
     folders = Path(old), Path(new)
@@ -57,18 +63,28 @@ def compare_folders(
         if not folder.is_dir():
             raise CallError(f"compare_folders: {argument}: not a folder: {folder}")
     before, after = map(_files, folders)
-    for file in sorted(before.keys() | after.keys()):
-        places = file, *map(str, PurePosixPath(file).parents)  # a folder may be unreadable
-        problems = [files[place] for files in (before, after) for place in places if place in files]
-        problem = next((each for each in problems if each is not None), None)
-        if problem is not None:
-            yield FileComparison(file, "unreadable", problem=problem)
-        elif file not in before:
-            yield _alone(file, folders[1], "added", lenient)
-        elif file not in after:
-            yield _alone(file, folders[0], "incompatible", lenient)
-        else:
-            yield _compare(file, folders, lenient)
+    files = sorted(before.keys() | after.keys())
+    bar: Any = nullcontext(lambda more: None)
+    if progress:
+        from fnabi.progress import show
+
+        bar = show("diff", len(files), "files", "compare_folders")
+    with bar as advance:
+        for file in files:
+            places = file, *map(str, PurePosixPath(file).parents)  # a folder may be unreadable
+            problems = [
+                each[place] for each in (before, after) for place in places if place in each
+            ]
+            problem = next((each for each in problems if each is not None), None)
+            if problem is not None:
+                yield FileComparison(file, "unreadable", problem=problem)
+            elif file not in before:
+                yield _alone(file, folders[1], "added", lenient)
+            elif file not in after:
+                yield _alone(file, folders[0], "incompatible", lenient)
+            else:
+                yield _compare(file, folders, lenient)
+            advance(1)
 
 
 def _files(folder: Path) -> dict[str, str | None]:

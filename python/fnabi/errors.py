@@ -24,8 +24,12 @@ class FormatError(FnabiError, ValueError):
         expected: What the format allows at this position, or None.
         excerpt: The input around the offset with a caret under it, or None where the input is
             not text.
+        file: The path or URL of the file, where it was opened by that; else None. The text does
+            not contain it.
 
     """
+
+    file: str | None = None
 
     def __init__(
         self,

@@ -95,7 +95,8 @@ def is_remote(path: object) -> bool:
 class MappedFile:
     """The state of a file when it was mapped, to compare with its state now."""
 
-    def __init__(self, file: FileIO) -> None:
+    def __init__(self, file: FileIO, path: Path) -> None:
+        self.path = os.fspath(path)
         self._file = os.dup(file.fileno())
         weakref.finalize(self, os.close, self._file)
         status = os.fstat(self._file)
@@ -126,7 +127,7 @@ def read_or_map(path: Path) -> tuple[bytes | mmap.mmap, MappedFile | None]:
         if status.st_size <= _READ_MOST:
             # Files such as those in /proc report a size of 0.
             return file.readall(), None
-        state = MappedFile(file)  # first: what changes from here on is noticed
+        state = MappedFile(file, path)  # first: what changes from here on is noticed
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), state
 
 

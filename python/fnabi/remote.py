@@ -75,8 +75,11 @@ class RemoteFile:
         for offset, size in ranges:
             if size > self.size or offset > self.size - size:
                 code = lib.FNABI_MODULE_RANGE
-                reason = _core.code_text(code)
-                raise FormatError(_core.code_name(code), self.size, reason=reason)
+                problem = FormatError(
+                    _core.code_name(code), self.size, reason=_core.code_text(code)
+                )
+                problem.file = self.url
+                raise problem
         store, version = self._store, self._version
 
         async def read_all() -> list[tuple[bytes, Version]]:

@@ -274,7 +274,10 @@ def text_of(problem: BaseException) -> str:
 
 def os_error(problem: BaseException, url: str) -> BaseException:
     """Return the exception to raise for one of a file system."""
-    if isinstance(problem, FormatError) or not isinstance(problem, Exception):
+    if isinstance(problem, FormatError):
+        problem.file = url
+        return problem
+    if not isinstance(problem, Exception):
         return problem
     number = problem.errno if isinstance(problem, OSError) else None
     if number is None:

@@ -70,7 +70,8 @@ class ScanError(msgspec.Struct, frozen=True, array_like=True, gc=False):
     def __str__(self) -> str:
         place = "" if self.offset is None else f" at byte {self.offset}"
         part = f" in {self.path}" if self.path else ""
-        return f"{self.text}{place}{part}"
+        fault, link, expected = self.text.partition(", expected ")
+        return f"{fault}{place}{part}{link}{expected}"
 
 
 class ScanRow(msgspec.Struct, frozen=True, array_like=True, gc=False):

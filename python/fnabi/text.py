@@ -1,8 +1,20 @@
-"""Text of any origin, escaped so that it can be shown."""
+"""Text of any origin, escaped so that it can be shown, and words that may be meant."""
 
 from __future__ import annotations
 
-__all__ = ["one_line", "plain"]
+TYPE_CHECKING = False  # as in typing, which takes longer to import than this module
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["did_you_mean", "one_line", "plain"]
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return the end of an error about an unknown word: the known ones that are like it."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, list(known), n=2, cutoff=0.7)
+    return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
 def plain(text: str) -> str:

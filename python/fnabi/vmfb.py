@@ -503,7 +503,8 @@ def open(
 
     Raises:
         FormatError: when the file is not a module, or is damaged. Its offset is in the file, its
-            path has the names of the schema, such as ``exported_functions[3].local_name``.
+            path has the names of the schema, such as ``exported_functions[3].local_name``, and
+            `expected` names the kind of a file that is something else, such as MLIR source.
         CallError: when `path` is not a path, or fsspec or its package for a URL is not installed.
         OSError: when the file cannot be read.
 
@@ -515,11 +516,21 @@ def open(
         from fnabi.remote import open_file
 
         remote = open_file(str(path), storage_options, "vmfb.open")
-        module = Module(remote.data, "vmfb.open", lenient)
+        module = _opened(remote.data, path, lenient, None)
         module._remote = remote
         return module
     data, mapped = read_or_map(path)
-    return Module(data, "vmfb.open", lenient, mapped)
+    return _opened(data, path, lenient, mapped)
+
+
+def _opened(
+    data: ReadableBuffer, path: str | os.PathLike[str], lenient: bool, mapped: MappedFile | None
+) -> Module:
+    try:
+        return Module(data, "vmfb.open", lenient, mapped)
+    except FormatError as problem:
+        problem.file = os.fspath(path)
+        raise
 
 
 def from_buffer(data: ReadableBuffer, *, lenient: bool = False) -> Module:

@@ -26,7 +26,9 @@ def current(view: Any, mapped: MappedFile | None) -> Any:
         changed = mapped.changed()
         if changed is not None:
             code = lib.FNABI_MODULE_CHANGED
-            raise FormatError(_core.code_name(code), changed, "", reason=_core.code_text(code))
+            problem = FormatError(_core.code_name(code), changed, reason=_core.code_text(code))
+            problem.file = mapped.path
+            raise problem
     return view
 
 

@@ -70,10 +70,14 @@ def span_count(convention: cconv.CallingConvention) -> int:
 
 
 def place_of(module: vmfb.Module, function: str) -> debug.Place | None:
-    """Return the place in the sources where a function begins."""
-    maps = () if module.debug is None else module.debug.source_maps.get(function, ())
-    first = [operation for each in maps for operation in each.locations]
-    if module.debug is None or not first:
+    """Return the place in the sources of the first operation of a function that has one."""
+    database = module.debug
+    if database is None:
         return None
-    place = module.debug.resolve(min(first, key=lambda each: each.bytecode_offset).location)
-    return None if isinstance(place.location, debug.Unknown) else place
+    maps = database.source_maps.get(function, ())
+    operations = [operation for each in maps for operation in each.locations]
+    for each in sorted(operations, key=lambda each: each.bytecode_offset):
+        place = database.resolve(each.location)
+        if not isinstance(place.location, debug.Unknown):
+            return place
+    return None

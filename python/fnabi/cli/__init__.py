@@ -9,8 +9,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from fnabi.cli.parser import PROGRAM, Parser, did_you_mean, module_of, parser_of, top_parser
+from fnabi.cli.parser import PROGRAM, Parser, module_of, parser_of, top_parser
 from fnabi.cli.verbs import VERBS
+from fnabi.text import did_you_mean
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than this module
 if TYPE_CHECKING:
@@ -20,6 +21,20 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     words = sys.argv[1:] if argv is None else [*argv]
+    try:
+        try:
+            return _main(words)
+        finally:
+            print(end="", flush=True)
+    except OSError as problem:  # of the help; verbs handle their own
+        from fnabi.cli.running import failed
+
+        return failed(problem, 1)
+
+
+def _main(words: list[str]) -> int:
+    if words[:1] == ["help"]:
+        words = [*(word for word in words[1:2] if word != "help"), "--help"]
     if not words or words[0].startswith("-"):
         return _without_verb(words)
     verb = next((each for each in VERBS if each.name == words[0]), None)
@@ -52,6 +67,8 @@ def _refuse(parser: Parser, words: list[str], rest: list[str]) -> NoReturn:
     later = next((each.name for each in VERBS if each.name in rest), None)
     if later is not None and option not in ("--version", later):
         parser.error(f"expected a verb before {option}: {PROGRAM} {later} {option}")
+    if not option.startswith("-"):
+        parser.error(f"unexpected argument {option!r}")
     parser.error(f"there is no option {option}{did_you_mean(option, ['--help', '--version'])}")
 
 

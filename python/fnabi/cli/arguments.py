@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from stat import S_ISFIFO
 
 from fnabi import vmfb
-from fnabi.cli.parser import did_you_mean
-from fnabi.cli.screen import complain, one_line
+from fnabi.cli.screen import complain, one_line, where
 from fnabi.errors import FormatError
 from fnabi.files import is_remote, open_file, read_stream
+from fnabi.text import did_you_mean
 
 
 def add_lenient(verb: argparse.ArgumentParser) -> None:
@@ -21,6 +21,21 @@ def add_lenient(verb: argparse.ArgumentParser) -> None:
         action="store_true",
         help="accept the invalid attributes with empty values that compilers up to 3.10 wrote",
     )
+
+
+def whole(least: int) -> Callable[[str], int]:
+    """Return what parses an option that is a whole number of at least `least`."""
+
+    def parse(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"expected a whole number, got {text!r}") from None
+        if number < least:
+            raise argparse.ArgumentTypeError(f"must be at least {least}, got {number}")
+        return number
+
+    return parse
 
 
 def open_module(file: str, lenient: bool, data: bytes | None = None) -> vmfb.Module:
@@ -35,6 +50,17 @@ def open_module(file: str, lenient: bool, data: bytes | None = None) -> vmfb.Mod
         raise
 
 
+def open_checked(file: str, lenient: bool) -> vmfb.Module:
+    """Open a module, and read its functions, so that errors of these name the file."""
+    module = open_module(file, lenient)
+    try:
+        _ = module.exports
+    except FormatError as problem:
+        problem.file = file
+        raise
+    return module
+
+
 def _opens_leniently(file: str) -> bool:
     try:
         vmfb.open(file, lenient=True)
@@ -43,7 +69,7 @@ def _opens_leniently(file: str) -> bool:
     return True
 
 
-START = 64
+START = 16
 """The number of bytes that show what a file is."""
 
 
@@ -61,7 +87,9 @@ def tell_empty(folders: list[str]) -> None:
 
 
 def no_function(arguments: argparse.Namespace, names: Iterable[str], noun: str = "function") -> int:
-    where = "" if arguments.file == "-" else f"{arguments.file}: "
     hint = did_you_mean(arguments.function, names)
-    complain(where, one_line(f"no {noun} is named {arguments.function}{hint}"))
+    complain(
+        where(arguments.file),
+        one_line(f"no {noun} is named {arguments.function or repr('')}{hint}"),
+    )
     return 1

@@ -7,12 +7,12 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from fnabi import library, registry
+from fnabi import library, registry, vmfb
 from fnabi._call import Function
-from fnabi.cli.arguments import no_function
+from fnabi.cli.arguments import no_function, start_of
 from fnabi.cli.call_output import EXTENSIONS, OutputError, check_target, save
 from fnabi.cli.call_values import ArgumentError, digest, json_of, parse_argument, show
-from fnabi.cli.screen import complain, one_line, plain
+from fnabi.cli.screen import Screen, complain, one_line, plain
 from fnabi.errors import FnabiError
 
 _CALL_SCHEMA = "fnabi.call/1"
@@ -52,6 +52,14 @@ def run(arguments: argparse.Namespace) -> int:
     except ArgumentError as problem:
         complain("", problem)
         return 1
+    start = start_of(arguments.file)
+    if not library.looks_like_one(start) and _is_module(arguments.file):
+        complain(
+            f"{arguments.file}: ",
+            "a compiled module, expected a shared library; iree-run-module calls its functions, and"
+            " fnabi stub --format=iree-run-module writes the command lines",
+        )
+        return 1
     loaded = library.load_module(arguments.file)
     function = _find(loaded, arguments.function)
     if function is None:
@@ -81,6 +89,14 @@ def run(arguments: argparse.Namespace) -> int:
     return 1
 
 
+def _is_module(file: str) -> bool:
+    try:
+        vmfb.open(file, lenient=True).close()
+    except FnabiError:
+        return False
+    return True
+
+
 def _find(loaded: library.Library, name: str) -> Function | None:
     if name in loaded:
         return loaded[name]
@@ -100,7 +116,6 @@ class _Changed(NamedTuple):
 
 def _report(arguments: argparse.Namespace, result: Any, changed: Sequence[_Changed]) -> int:
     files: list[tuple[str, str]] = []
-    lines = []
     if arguments.json:
         answer: dict[str, Any] = {
             "schema": _CALL_SCHEMA,
@@ -112,10 +127,13 @@ def _report(arguments: argparse.Namespace, result: Any, changed: Sequence[_Chang
             ],
         }
     else:
-        if result is not None:
-            lines.append(plain(show(result)))
-        lines += [f"changed {one_line(str(each))}: {plain(show(each.value))}" for each in changed]
-        print(*lines, sep="\n", end="\n" if lines else "")
+        screen = Screen()
+        if isinstance(result, str):  # a text of the function, which is kept as it is
+            print(plain(result))
+        elif result is not None:
+            _write(screen, "", result)
+        for each in changed:
+            _write(screen, f"changed {one_line(str(each))}: ", each.value)
     if arguments.output is not None:
         arrays = [(f"argument_{each.place}", each.value) for each in changed]
         files = save(arguments.output, result, arrays)
@@ -127,6 +145,13 @@ def _report(arguments: argparse.Namespace, result: Any, changed: Sequence[_Chang
         for value, file in files:
             print(f"saved {value}: {one_line(file)}")
     return 0
+
+
+def _write(screen: Screen, label: str, value: Any) -> None:
+    """Write a value, whose lines are folded at spaces if they are wider than the screen."""
+    width = None if screen.width is None else max(20, screen.width - len(label))
+    for line in (label + plain(show(value, width))).split("\n"):
+        screen.write(line, hang=len(line) - len(line.lstrip()) + 1)
 
 
 def _indented(text: str) -> str:

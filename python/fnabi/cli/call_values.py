@@ -19,7 +19,7 @@ class ArgumentError(Exception):
 
 def parse_argument(index: int, text: str) -> Any:
     if text.startswith("@"):
-        return _load_array(text[1:])
+        return load_array(text[1:], "fnabi call")
     try:
         return json.loads(text)
     except json.JSONDecodeError:
@@ -30,8 +30,9 @@ def parse_argument(index: int, text: str) -> Any:
         raise ArgumentError(f"argument {index}: {problem}") from None
 
 
-def _load_array(path: str) -> Any:
-    numpy = load_numpy("fnabi call")
+def load_array(path: str, function: str) -> Any:
+    """Read the array of a file; an error about a missing NumPy names the function."""
+    numpy = load_numpy(function)
     with open_file(path) as file:
         try:
             return numpy.lib.format.read_array(file, allow_pickle=False)
@@ -62,11 +63,15 @@ def array_of(value: Any) -> Any:
         return value
 
 
-def show(value: Any) -> str:
-    """Return a value as text, on one line or, for an array, more."""
+def show(value: Any, width: int | None = None) -> str:
+    """Return a value as text, on one line or, for an array, on more of a width."""
     if isinstance(value, str):
         return value
-    return repr(_arrays(value) if _has_tensor(value) else value)
+    has_tensor = _has_tensor(value)
+    if width is None or not (has_tensor or hasattr(value, "dtype")):
+        return repr(_arrays(value) if has_tensor else value)
+    with load_numpy("fnabi call").printoptions(linewidth=width):
+        return repr(_arrays(value) if has_tensor else value)
 
 
 def _has_tensor(value: Any) -> bool:

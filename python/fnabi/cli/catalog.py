@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -16,6 +15,7 @@ from fnabi.cli.catalogs import shown_path
 from fnabi.cli.ending import ended_by_signals
 from fnabi.cli.output import add_threads, shows_progress
 from fnabi.cli.screen import Screen, complain, counted, one_line
+from fnabi.cli.table import write_table
 
 _UPDATE_SCHEMA = "fnabi.catalog-update/1"
 _SHOW_SCHEMA = "fnabi.catalog/1"
@@ -40,8 +40,9 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         "words",
         metavar="PATH",
         nargs="*",
+        default=[],
         help="the modules and folders to update or remove (default for update: those of before);"
-        " for sql the query",
+        " remove fails for one that is not in the catalog; for sql the query",
     )
     add_threads(verb, "threads, or of processes for more than a thousand files,")
     add_lenient(verb)
@@ -51,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     words: list[str] = arguments.words
     if arguments.action == "show" and words:
         arguments.usage(f"unexpected argument {words[0]!r}")
-    if arguments.action == "sql" and len(words) != 1:
+    if arguments.action == "sql" and (len(words) != 1 or not words[0].strip()):
         arguments.usage("sql needs one query, in quotes")
     if arguments.action == "remove" and not words:
         arguments.usage("PATH is missing")
@@ -101,12 +102,28 @@ def _update(catalog: Catalog, arguments: argparse.Namespace) -> int:
 
 
 def _remove(catalog: Catalog, arguments: argparse.Namespace) -> int:
-    removed = catalog.remove(arguments.words)
+    removed = 0
+    unknown: list[str] = []
+    paths = _paths(catalog)
+    for word in arguments.words:
+        count = catalog.remove(word)
+        before, paths = paths, _paths(catalog)
+        removed += count
+        if not count and before == paths:
+            unknown.append(word)
     if arguments.json:
         print(json.dumps({"schema": _UPDATE_SCHEMA, "removed": removed}))
-    else:
+    elif removed or not unknown:
         Screen().write(f"{counted(removed, 'file')} removed")
-    return 0
+    for word in unknown:
+        complain(f"{word}: ", "not in the catalog, expected a file or folder that it has")
+    return _BAD_INPUT if unknown else 0
+
+
+def _paths(catalog: Catalog) -> list[str]:
+    """Return what was given to updates."""
+    found = catalog.sql("SELECT value FROM catalog WHERE key = 'path'")
+    return [path for (path,) in found.fetchall()]
 
 
 _COUNTS = {
@@ -123,9 +140,7 @@ def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
         catalog.sql(f"SELECT count(*) FROM {table}").fetchall()[0][0]
         for table in ("files", "functions")
     )
-    paths = [
-        path for (path,) in catalog.sql("SELECT value FROM catalog WHERE key = 'path'").fetchall()
-    ]
+    paths = _paths(catalog)
     counts = {name: catalog.sql(query).fetchall() for name, query in _COUNTS.items()}
     errors = catalog.sql(
         "SELECT file, error FROM files WHERE error IS NOT NULL ORDER BY file"
@@ -166,7 +181,8 @@ def _sql(catalog: Catalog, query: str, as_json: bool) -> int:
             values = dict(zip(names, map(_json, row), strict=True))
             print(json.dumps({"schema": _ROW_SCHEMA, "row": values}))
         return 0
-    _write_table(Screen(), names, rows)
+    if names:
+        write_table(Screen(), [*map(one_line, names)], [[*map(_cell, row)] for row in rows])
     return 0
 
 
@@ -180,20 +196,10 @@ def _json(value: Any) -> Any:
     return value if isinstance(value, (int, float, str, bool, type(None))) else str(value)
 
 
-def _write_table(screen: Screen, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    cells = [[_cell(value) for value in row] for row in rows]
-    widths = [
-        max(len(name), *(len(row[at]) for row in cells)) if cells else len(name)
-        for at, name in enumerate(names)
-    ]
-    for row, meaning in ([*names], "about"), *((row, "") for row in cells):
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        screen.write((line, meaning))
-
-
 def _cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
         return one_line(shown_path(value))
-    return one_line(json.dumps(_json(value), ensure_ascii=False))
+    shown = _json(value)
+    return one_line(shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False))

@@ -7,9 +7,10 @@ import json
 import os
 
 from fnabi import baseline, compat
-from fnabi.cli.arguments import add_lenient, open_module
-from fnabi.cli.diff import BAD_INPUT, STATUS, add_format, comparison_json, show
-from fnabi.cli.screen import Screen, complain
+from fnabi.cli.arguments import add_lenient, open_checked
+from fnabi.cli.diff import STATUS, add_format, check_format, comparison_json, show
+from fnabi.cli.problems import tell
+from fnabi.cli.screen import Screen
 from fnabi.compat_folders import FileComparison
 from fnabi.errors import FormatError
 from fnabi.files import check_regular, write_whole
@@ -30,28 +31,26 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    name = arguments.file
-    try:
-        new = open_module(arguments.file, arguments.lenient)
-        _ = new.exports
-        name = arguments.baseline
-        old = None
-        if not arguments.update or os.path.exists(name):
+    check_format(arguments)
+    new = open_checked(arguments.file, arguments.lenient)
+    name = arguments.baseline
+    old = None
+    if not arguments.update or os.path.exists(name):
+        try:
             check_regular(name)
             with open(name, "rb") as file:
                 old = baseline.read(file.read())
-        found = compat.Comparison(()) if old is None else compat.compare(old, new)
-        if arguments.update:
-            with write_whole(name) as out:
-                out.write(baseline.write(new).encode())
-    except FormatError as problem:
-        complain(f"{name}: ", problem)
-        return BAD_INPUT
-    except OSError as problem:
-        hint = "; --update writes it" if name == arguments.baseline else ""
-        complain(f"{name}: ", f"{problem.strerror or problem}{hint}")
-        return BAD_INPUT
-    if arguments.json or arguments.format == "json":
+        except FileNotFoundError as problem:
+            tell(problem, hint="; --update writes it")
+            return STATUS["unreadable"]
+        except FormatError as problem:
+            problem.file = name
+            raise
+    found = compat.Comparison(()) if old is None else compat.compare(old, new)
+    if arguments.update:
+        with write_whole(name) as out:
+            out.write(baseline.write(new).encode())
+    if arguments.json:
         print(json.dumps({"schema": _SCHEMA} | comparison_json(found), indent=2))
     elif arguments.format != "text":
         from fnabi import report

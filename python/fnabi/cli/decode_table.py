@@ -15,7 +15,6 @@ from typing import Any
 
 from fnabi import arrow
 from fnabi.cli.output import Rows, output_format, progress_bar, write_table
-from fnabi.cli.parser import did_you_mean
 from fnabi.cli.screen import complain
 from fnabi.columns import decode_columns, iter_columns
 from fnabi.columns_part import abi_name
@@ -23,6 +22,7 @@ from fnabi.engine import is_text
 from fnabi.errors import CallError, FormatError
 from fnabi.files import open_file
 from fnabi.table_read import BUFFER, Counted, Source, Table, kind_of, open_table, unpacked
+from fnabi.text import did_you_mean
 
 _BATCH_BYTES = 1 << 22
 """The number of bytes that each thread decodes at once."""

@@ -9,21 +9,21 @@ from collections import Counter
 from typing import Any
 
 from fnabi import compat
-from fnabi.cli.arguments import add_lenient, open_module
+from fnabi.cli.arguments import add_lenient, open_checked
 from fnabi.cli.html import add_html, check_html, write_diff_html, write_folders_html
-from fnabi.cli.screen import Part, Screen, complain, counted, one_line, signature
+from fnabi.cli.output import shows_progress
+from fnabi.cli.screen import Part, Screen, counted, one_line, signature
 from fnabi.cli.values import json_value
 from fnabi.compat_folders import FileComparison, FileVerdict, compare_folders
-from fnabi.errors import FormatError
+from fnabi.files import is_remote
 
 _DIFF_SCHEMA = "fnabi.diff/1"
 _FOLDERS_SCHEMA = "fnabi.diff-folders/1"
 
 _SEVERITIES: tuple[compat.Severity, ...] = ("breaking", "unknown", "widening", "notice")
-BAD_INPUT = 3
 STATUS: dict[FileVerdict, int] = {
     "incompatible": 1,
-    "unreadable": BAD_INPUT,
+    "unreadable": 3,
     "unknown": 4,
     "added": 0,
     "compatible": 0,
@@ -73,8 +73,15 @@ def add_format(verb: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
+def check_format(arguments: argparse.Namespace) -> None:
+    """Set ``--json`` as ``--format=json`` does, and refuse it with another format."""
+    if arguments.json and arguments.format not in ("text", "json"):
+        arguments.usage(f"--json and --format={arguments.format} cannot be combined")
     arguments.json = arguments.json or arguments.format == "json"
+
+
+def run(arguments: argparse.Namespace) -> int:
+    check_format(arguments)
     if arguments.catalog:
         if arguments.format not in ("text", "json"):
             arguments.usage(f"--format={arguments.format} cannot be used with --catalog")
@@ -89,25 +96,16 @@ def run(arguments: argparse.Namespace) -> int:
     page = check_html(arguments)
     folders = [os.path.isdir(file) for file in files]
     if folders[0] != folders[1]:
+        file = files[folders.index(False)]
+        if file != "-" and not is_remote(file):
+            os.stat(file)  # which may raise
         arguments.usage("one of OLD and NEW is a folder, expected two modules or two folders")
     if folders[0]:
         return _diff_folders(arguments, page)
-    modules = []
-    file = "-"
-    try:
-        for file in files:
-            modules.append(open_module(file, arguments.lenient))
-            _ = modules[-1].exports
-        file = "-"
-        found = compat.compare(*modules)
-    except FormatError as problem:
-        complain("" if file == "-" else f"{file}: ", problem)
-        return BAD_INPUT
-    except OSError as problem:
-        complain("" if file == "-" else f"{file}: ", problem.strerror or problem)
-        return BAD_INPUT
+    old, new = (open_checked(file, arguments.lenient) for file in files)
+    found = compat.compare(old, new)
     if page:
-        write_diff_html(arguments, (modules[0], modules[1]), found)
+        write_diff_html(arguments, (old, new), found)
     elif arguments.json:
         print(json.dumps({"schema": _DIFF_SCHEMA} | comparison_json(found), indent=2))
     elif arguments.format != "text":
@@ -118,7 +116,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _diff_folders(arguments: argparse.Namespace, page: bool) -> int:
-    found = list(compare_folders(arguments.old, arguments.new, lenient=arguments.lenient))
+    found = list(
+        compare_folders(
+            arguments.old, arguments.new, lenient=arguments.lenient, progress=shows_progress()
+        )
+    )
     verdicts = Counter(each.verdict for each in found)
     nothing: FileVerdict = "compatible"
     worst = next((each for each in STATUS if verdicts[each]), nothing)

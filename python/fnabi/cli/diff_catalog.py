@@ -9,10 +9,9 @@ from itertools import islice
 from typing import Any
 
 from fnabi.catalog_diff import Cause, Occurrence, compare_catalogs, group
-from fnabi.cli.catalogs import open_catalog
-from fnabi.cli.screen import Screen, complain, counted, one_line
+from fnabi.cli.catalogs import open_catalog, shown_path
+from fnabi.cli.screen import Screen, counted, one_line, signature
 from fnabi.compat_folders import FileComparison, FileVerdict
-from fnabi.errors import FnabiError
 
 _SCHEMA = "fnabi.diff-catalogs/1"
 _SHOWN = 3
@@ -23,18 +22,11 @@ _MEANINGS = {"breaking": "bad", "unknown": "unknown", "widening": "good", "notic
 
 def run_catalogs(arguments: argparse.Namespace, status: dict[FileVerdict, int]) -> int:
     """Compare two catalogs; `status` has the exit status of each verdict, the worst first."""
-    try:
-        with (
-            open_catalog(arguments.old, arguments.lenient) as old,
-            open_catalog(arguments.new, arguments.lenient) as new,
-        ):
-            found = list(compare_catalogs(old, new))
-    except FnabiError as problem:
-        complain("", problem)
-        return status["unreadable"]
-    except OSError as problem:
-        complain(f"{problem.filename}: " if problem.filename else "", problem.strerror or problem)
-        return status["unreadable"]
+    with (
+        open_catalog(arguments.old, arguments.lenient) as old,
+        open_catalog(arguments.new, arguments.lenient) as new,
+    ):
+        found = list(compare_catalogs(old, new))
     causes = group(found)
     verdicts = Counter(each.verdict for each in found)
     compatible: FileVerdict = "compatible"
@@ -61,7 +53,9 @@ def _show(screen: Screen, causes: list[Cause], found: list[FileComparison]) -> N
         shown = str(cause)
         screen.write((shown[:10], _MEANINGS[cause.severity]), shown[10:], hang=10)
         for each in cause.occurrences[:_SHOWN]:
-            screen.write("          ", one_line(str(each)), hang=14)
+            values = "" if each.change is None else each.change.values_text
+            place = str(each).removesuffix(values)
+            screen.write("          ", one_line(place), signature(values), hang=14)
         more = len(cause.occurrences) - _SHOWN
         if more > 0:
             screen.write("          ", (f"and {more} more", "about"))
@@ -70,7 +64,7 @@ def _show(screen: Screen, causes: list[Cause], found: list[FileComparison]) -> N
         files = counted(len(unread), "file")
         screen.write(("unreadable", "bad"), f": {files}")
     for file in islice(unread, _SHOWN):
-        screen.write("          ", one_line(f"{file.file}: {file.problem}"), hang=14)
+        screen.write("          ", one_line(shown_path(file.problem or "")), hang=14)
     if len(unread) > _SHOWN:
         screen.write("          ", (f"and {len(unread) - _SHOWN} more", "about"))
 

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
+from itertools import groupby
 from typing import Any
 
+from fnabi import pattern
 from fnabi.catalog import Catalog
 from fnabi.catalog_search import Match, search_query
-from fnabi.cli.arguments import add_lenient
+from fnabi.cli.arguments import add_lenient, whole
+from fnabi.cli.call_values import ArgumentError, load_array
 from fnabi.cli.catalogs import is_catalog, open_catalog, shown_path
-from fnabi.cli.screen import Screen, complain, counted, one_line, signature
+from fnabi.cli.problems import tell
+from fnabi.cli.screen import Screen, complain, counted, name_width, one_line, signature
 from fnabi.cli.values import json_value
-from fnabi.errors import FnabiError
+from fnabi.errors import FormatError
 
 _SCHEMA = "fnabi.find/1"
 _NONE_FOUND = 1
@@ -48,46 +53,55 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         ("path", "functions in files of this name"),
     ):
         verb.add_argument(f"--{name}", metavar="GLOB", help=f'find {what}; "*" is any text')
-    verb.add_argument("--limit", metavar="N", type=int, help="show at most N functions")
+    verb.add_argument("--limit", metavar="N", type=whole(1), help="show at most N functions")
     verb.add_argument("--sql", action="store_true", help="show the query instead of running it")
     add_lenient(verb)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.limit is not None and arguments.limit < 1:
-        arguments.usage("--limit must be at least 1")
+    arrays = None
+    if arguments.accepts is not None:
+        try:
+            arrays = [load_array(path, "fnabi find: --accepts") for path in arguments.accepts]
+        except ArgumentError as problem:
+            complain("", problem)
+            return _BAD_INPUT
+    names = {
+        "accepts": arrays,
+        "exact": arguments.exact,
+        "file": arguments.path,
+        "module": arguments.module,
+        "function": arguments.function,
+        "target": arguments.target,
+        "limit": arguments.limit,
+    }
     try:
-        arrays = None if arguments.accepts is None else [*map(_load, arguments.accepts)]
-        names = {
-            "accepts": arrays,
-            "exact": arguments.exact,
-            "file": arguments.path,
-            "module": arguments.module,
-            "function": arguments.function,
-            "target": arguments.target,
-            "limit": arguments.limit,
-        }
         query = search_query(arguments.pattern, **names)
-        if arguments.sql:
-            print(query)
-            return 0
-        with open_catalog(arguments.file, arguments.lenient) as catalog:
-            if not is_catalog(arguments.file) and not _told_of_unread(catalog):
-                return _BAD_INPUT
-            found = catalog.find(arguments.pattern, **names)
-    except FnabiError as problem:
-        complain("", str(problem).replace("Catalog.find: ", ""))
+    except FormatError as problem:
+        tell(problem, hint=_with_arrow(arguments.pattern))
         return _BAD_INPUT
-    except OSError as problem:
-        where = f"{problem.filename}: " if problem.filename else ""
-        complain(where, problem.strerror or problem)
-        return _BAD_INPUT
+    if arguments.sql:
+        print(query)
+        return 0
+    with open_catalog(arguments.file, arguments.lenient) as catalog:
+        if not is_catalog(arguments.file) and not _told_of_unread(catalog):
+            return _BAD_INPUT
+        found = catalog.find(arguments.pattern, **names)
     if arguments.json:
         for match in found:
             print(json.dumps(_match_json(match)))
     else:
         _show(found)
     return 0 if found else _NONE_FOUND
+
+
+def _with_arrow(text: str) -> str:
+    """Return the end of an error about a pattern that may lack its results alone."""
+    try:
+        pattern.parse(f"{text} -> *")
+    except FormatError:
+        return ""
+    return f"; did you mean {shlex.quote(f'{text.strip()} -> *')}?"
 
 
 def _told_of_unread(catalog: Catalog) -> bool:
@@ -103,36 +117,26 @@ def _told_of_unread(catalog: Catalog) -> bool:
     return True
 
 
-def _load(path: str) -> Any:
-    from fnabi.dtype import load_numpy
-
-    numpy = load_numpy("fnabi find: --accepts")
-    try:
-        return numpy.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError as problem:
-        raise OSError(0, f"not an array: {problem}", path) from None
-
-
 def _show(found: list[Match]) -> None:
     screen = Screen()
-    files = [one_line(shown_path(match.file)) for match in found]
+    for file, group in groupby(found, key=lambda match: match.file):
+        screen.write((one_line(shown_path(file)), "name"))
+        matches = [*group]
+        width = name_width(one_line(match.function) for match in matches)
+        for match in matches:
+            how = ("exact", "good") if match.exact else (f"wider {match.differences}", "notice")
+            screen.write(
+                "  ",
+                (f"{how[0]:8}", how[1]),
+                (one_line(match.function).ljust(width), "name"),
+                "  ",
+                signature(str(match.signature)),
+                hang=14,
+            )
     exact = sum(match.exact for match in found)
-    file = None
-    for match, shown in zip(found, files, strict=True):
-        how = ("exact", "good") if match.exact else (f"wider {match.differences}", "notice")
-        if match.file != file:
-            screen.write((shown, "name"))
-        file = match.file
-        screen.write(
-            "  ",
-            (f"{how[0]:8}", how[1]),
-            (one_line(match.function), "name"),
-            "  ",
-            signature(str(match.signature)),
-            hang=14,
-        )
     kinds = f", {exact} exact" if 0 < exact < len(found) else ""
-    screen.write(f"{counted(len(found), 'function')} in {counted(len(set(files)), 'file')}{kinds}")
+    files = counted(len({match.file for match in found}), "file")
+    screen.write(f"{counted(len(found), 'function')} in {files}{kinds}")
 
 
 def _match_json(match: Match) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 
@@ -30,8 +31,7 @@ from fnabi.cli.inspect_text import (
     show_head,
     show_imports,
 )
-from fnabi.cli.kinds import no_input
-from fnabi.cli.screen import Screen, complain
+from fnabi.cli.screen import Screen, complain, where
 from fnabi.errors import FormatError
 from fnabi.files import read_stream
 from fnabi.vmfb_facts import is_bad, texts_of
@@ -85,14 +85,35 @@ def _check_options(arguments: argparse.Namespace) -> None:
         arguments.usage("--extract and --function cannot be combined")
 
 
+_FOR_FOLDERS = (
+    "fnabi scan shows the functions of all modules in it, fnabi find searches them, and"
+    " fnabi inspect --html writes a page about them"
+)
+
+
+def _neither(problem: FormatError) -> str | None:
+    """Return what to say of a file that is no module at all; None if it is a damaged one."""
+    _, _, kind = (problem.expected or "").partition("a .vmfb module, got ")
+    if problem.code == "module-identifier":
+        but = f", but {kind}" if kind else f' (no "IREE" at byte {problem.offset})'
+    elif problem.code == "module-size" and kind and problem.offset > 0:
+        but = f", but {kind}"
+    else:
+        return None
+    return f"neither an IREE module nor a shared library{but}"
+
+
 def run(arguments: argparse.Namespace) -> int:
     page = check_html(arguments)
     if page and has_many(arguments.file):
         return inspect_catalog_html(arguments)
     _check_options(arguments)
+    if os.path.isdir(arguments.file):
+        complain(f"{arguments.file}: ", f"Is a directory, expected a file; {_FOR_FOLDERS}")
+        return 1
     data = read_stream(sys.stdin.buffer) if arguments.file == "-" else None
     start = start_of(arguments.file) if data is None else data[:START]
-    if library.looks_like_one(start[:16]):
+    if library.looks_like_one(start):
         if page:
             return inspect_library_html(arguments, arguments.file if data is None else data)
         return inspect_library(arguments, arguments.file if data is None else data)
@@ -102,10 +123,10 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         module = open_module(arguments.file, arguments.lenient, data)
     except FormatError as problem:
-        text = no_input(problem, start)
+        text = _neither(problem)
         if text is None:
             raise
-        complain("" if arguments.file == "-" else f"{arguments.file}: ", text)
+        complain(where(arguments.file), text)
         return 1
     if page:
         return inspect_module_html(arguments, module)

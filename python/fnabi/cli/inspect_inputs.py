@@ -6,7 +6,8 @@ import argparse
 import json
 
 from fnabi import vmfb
-from fnabi.cli.screen import complain, one_line
+from fnabi.cli.arguments import whole
+from fnabi.cli.screen import complain, one_line, where
 from fnabi.errors import CallError
 from fnabi.example import DIM
 
@@ -21,28 +22,19 @@ def add_inputs(verb: argparse.ArgumentParser) -> None:
     )
     verb.add_argument(
         "--dim",
-        type=whole_dim,
+        type=whole(0),
         metavar="N",
         help=f"the size of each dynamic dim in these flags (default: {DIM})",
     )
-
-
-def whole_dim(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a whole number, got {text!r}") from None
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"must be at least 0, got {number}")
-    return number
 
 
 def print_inputs(arguments: argparse.Namespace, export: vmfb.Export) -> int:
     try:
         flags = export.runner_inputs(DIM if arguments.dim is None else arguments.dim)
     except CallError as problem:
-        where = "" if arguments.file == "-" else f"{arguments.file}: "
-        complain(where, f"{one_line(export.name)}: {str(problem).partition(': ')[2]}")
+        complain(
+            where(arguments.file), f"{one_line(export.name)}: {str(problem).partition(': ')[2]}"
+        )
         return 1
     if arguments.json:
         print(json.dumps({"schema": _INPUTS_SCHEMA, "function": export.name, "inputs": flags}))

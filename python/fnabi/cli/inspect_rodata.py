@@ -9,7 +9,7 @@ from typing import Any
 
 from fnabi import vmfb
 from fnabi.cli.ending import ended_by_signals
-from fnabi.cli.screen import Screen, complain, counted, one_line
+from fnabi.cli.screen import Screen, complain, counted, one_line, where
 from fnabi.errors import CallError, FormatError
 from fnabi.extract import extract
 from fnabi.rodata import Content
@@ -33,8 +33,7 @@ def extract_rodata(arguments: argparse.Namespace, module: vmfb.Module) -> int:
         with ended_by_signals():
             paths = extract(module.rodata, directory, name)
     except CallError:
-        where = "" if arguments.file == "-" else f"{arguments.file}: "
-        complain(where, f"no segment is named {one_line(name)}")
+        complain(where(arguments.file), f"no segment is named {one_line(name)}")
         return 1
     if arguments.json:
         found = {"schema": _EXTRACTED_SCHEMA, "files": [str(path) for path in paths]}

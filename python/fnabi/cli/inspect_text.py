@@ -233,19 +233,35 @@ def show_imports(screen: Screen, module: vmfb.Module) -> None:
             screen.write("      ", (one_line(key), "key"), f" = {one_line(value)}")
 
 
+_SHOWN = 4
+"""The most names of functions without locations that are shown."""
+
+
 def show_debug(screen: Screen, module: vmfb.Module, function: str | None) -> None:
     database = module.debug
     if database is None:
-        screen.write("no debug database")
+        screen.write(
+            "no debug database, which iree-compile writes without"
+            " --iree-vm-bytecode-module-strip-source-map"
+        )
         return
+    recorded = {each.local_name for each in database.functions}
     maps = [each for each in database.functions if function in (None, each.local_name)]
     locations = counted(len(database.locations), "location")
     screen.write(f"debug database, {locations}, {counted(len(maps), 'function')}")
+    width = name_width(one_line(each.local_name) for each in maps)
     for each in maps:
         operations = counted(len(each.locations), "operation")
         place = place_of(module, each.local_name)
-        where = "" if place is None else f"from {one_line(str(place.file or place))}"
-        screen.write("  ", (one_line(each.local_name), "name"), f"  {operations}  {where}")
+        where = "at no known place" if place is None else f"from {place.file or place}"
+        name = one_line(each.local_name).ljust(width)
+        screen.write("  ", (name, "name"), f"  {operations}  {one_line(where)}")
         for operation in each.locations if function is not None else ():
             text = one_line(str(database.resolve(operation.location)))
-            screen.write(f"    {operation.bytecode_offset:6}  {text}")
+            screen.write(f"    {operation.bytecode_offset:6}  {text}", hang=12)
+    names = [function] if function is not None else [each.name for each in module.exports]
+    without = [name for name in dict.fromkeys(names) if name not in recorded]
+    if without:
+        shown = ", ".join(map(one_line, without[:_SHOWN]))
+        more = f" and {len(without) - _SHOWN} more" if len(without) > _SHOWN else ""
+        screen.write(("  the compiler recorded no locations of ", "about"), f"{shown}{more}")

@@ -18,6 +18,9 @@ _STEP = 4
 _DEEPEST = 64
 """The depth of groups from which on they are not folded."""
 
+_WORD = re.compile(r"\S+(?:(?<=\d)(?=(?P<unit> bytes?\b)))?")
+"""A word; a number and the unit after it stay on one line."""
+
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _MARK = re.compile(
     r"""(?<![^\s({\[])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""  # a quoted name
@@ -117,10 +120,14 @@ class _Cutter:
 
     def put_words(self, start: int, end: int, hang: int, after: int = 0) -> None:
         """Put words with spaces between them; what is `after` them belongs to the last one."""
-        for match in re.finditer(r"\S+", self._text[start:end]):
-            first, last = start + match.start(), start + match.end()
+        for match in _WORD.finditer(self._text, start, end):
+            first, last = match.span()
             continues = first > 0 and self._text[first - 1] != " "
-            if not continues and not self.fits(self._end, last, after if last == end else 0):
+            with_unit = max(last, match.end("unit"))
+            if hang + columns(self._text[first:with_unit]) > self._width:
+                with_unit = last
+            more = after if with_unit == end else 0
+            if not continues and not self.fits(self._end, with_unit, more):
                 self.new_line(first, hang)
             self._end = last
         self._end = max(self._end, end)

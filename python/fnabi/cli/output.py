@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from typing import Any, Literal, NamedTuple
 
 from fnabi import progress
+from fnabi.cli.arguments import whole
 from fnabi.cli.ending import ended_by_signals
 from fnabi.cli.screen import complain, counted
 from fnabi.table import FORMATS, PACKED, TableFile, format_of
@@ -38,7 +39,7 @@ def add_output(verb: argparse.ArgumentParser, what: str) -> None:
 def add_threads(verb: argparse.ArgumentParser, what: str = "threads") -> None:
     verb.add_argument(
         "--threads",
-        action=_Threads,
+        type=whole(1),
         default=min(4, os.cpu_count() or 1),
         metavar="N",
         help=f"the number of {what} that read and decode (default: %(default)s)",
@@ -89,19 +90,6 @@ class Limit:
             exceeded = rows is not None and bad * 100 > self._most * rows
         if exceeded:
             raise TooMany
-
-
-class _Threads(argparse.Action):
-    def __call__(
-        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, *_: Any
-    ) -> None:
-        try:
-            number = int(values)
-        except ValueError:
-            parser.error(f"--threads is {values!r}, expected a whole number")
-        if number < 1:
-            parser.error("--threads must be at least 1")
-        namespace.threads = number
 
 
 def check_output(arguments: argparse.Namespace) -> None:

@@ -11,6 +11,7 @@ from importlib import import_module
 
 from fnabi.cli.terminal import width_of
 from fnabi.cli.verbs import VERBS, Verb
+from fnabi.text import did_you_mean
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than this module
 if TYPE_CHECKING:
@@ -19,14 +20,6 @@ if TYPE_CHECKING:
     from fnabi.cli.verbs import Module
 
 PROGRAM = "fnabi"
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return the end of an error about an unknown word: the known ones that are like it."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(word, list(known), n=2, cutoff=0.7)
-    return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
 class Formatter(argparse.HelpFormatter):
@@ -65,20 +58,30 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **given: Any) -> None:
         super().__init__(formatter_class=Formatter, **given)
         self._positionals.title = "arguments"
+        self._words: list[str] = []
 
     def parse_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> argparse.Namespace:
         """Parse the words of a command; an unknown one is an error."""
+        self._words = list(args or ())
         found, rest = self.parse_known_args(args, namespace)
-        for word in rest:
-            if word.startswith("-") and word != "-":
-                option = word.partition("=")[0]
-                known = [each for each in self._option_string_actions if each.startswith("--")]
-                self.error(f"there is no option {option}{did_you_mean(option, known)}")
+        self._refuse_options(rest)
         if rest:
             self.error(f"unexpected argument {rest[0]!r}")
         return found
+
+    def _refuse_options(self, words: Iterable[str]) -> None:
+        """Exit with an error if a word is an option that the parser lacks, even abbreviated."""
+        known = [each for each in self._option_string_actions if each.startswith("--")]
+        for word in words:
+            option = word.partition("=")[0]
+            if word == "--":
+                return
+            if word[:1] != "-" or word == "-" or option in self._option_string_actions:
+                continue
+            if not any(each.startswith(option) for each in known):
+                self.error(f"there is no option {option}{did_you_mean(option, known)}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
@@ -91,7 +94,14 @@ class Parser(argparse.ArgumentParser):
         """Print the usage and the message, which names the argument, and exit with status 2."""
         missing = re.fullmatch(r"the following arguments are required: (.*)", message)
         if missing:
+            words, self._words = self._words, []
+            self._refuse_options(words)
             message = f"{missing[1]} {'are' if ',' in missing[1] else 'is'} missing"
+        alone = re.fullmatch(r"argument (\S+): expected (one|at least one|\d+) arguments?", message)
+        if alone:
+            name = self._option_string_actions[alone[1].rpartition("/")[2]].metavar
+            expected = name if isinstance(name, str) else " ".join(name or ())
+            message = f"{alone[1]}: the value is missing, expected {expected}"
         self.print_usage(sys.stderr)
         self.exit(2, f"{self.prog}: error: {message.removeprefix('argument ')}\n")
 
@@ -149,7 +159,7 @@ def top_parser() -> Parser:
         prog=PROGRAM,
         usage=f"{PROGRAM} VERB [OPTION...] [ARGUMENT...]",
         description="Read, check, compare and call the function ABIs of ML compilers.",
-        epilog=f"verbs:\n{verbs}\n\nThe options of a verb, and examples: {PROGRAM} VERB --help",
+        epilog=f"verbs:\n{verbs}\n\nThe options of a verb, and examples: {PROGRAM} help VERB",
     )
     parser.add_argument("--version", action="store_true", help="show the versions and exit")
     return parser

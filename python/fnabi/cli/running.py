@@ -10,9 +10,13 @@ from collections.abc import Callable
 
 from fnabi.cli.ending import Ended, leave
 from fnabi.cli.pager import paged
+from fnabi.cli.problems import tell
 from fnabi.cli.screen import complain
 from fnabi.cli.verbs import Verb
 from fnabi.errors import FnabiError
+
+_BROKEN_PIPE = 128 + 13
+"""The exit status of a program that SIGPIPE ends; 1 would be an answer of some verbs."""
 
 
 def run(
@@ -26,21 +30,15 @@ def run(
         with paged(verb.has_pager and not arguments.no_pager):
             status = work(arguments)
         print(end="", flush=True)
-    except BrokenPipeError:  # the consumer of the output has closed it
-        _drop_output()
-        return 1
     except FnabiError as problem:
-        file = getattr(arguments, "file", "-")
-        own = f"fnabi {verb.name}: "  # a package is missing, no file is at fault
-        if str(problem).startswith(own):
-            complain("", str(problem).removeprefix(own))
-        else:
-            complain("" if file == "-" else f"{file}: ", problem)
-        return 1
+        tell(problem, getattr(arguments, "file", None))
+        return verb.bad_input
     except OSError as problem:
-        complain(f"{problem.filename}: " if problem.filename else "", problem.strerror or problem)
+        return failed(problem, verb.bad_input)
+    except MemoryError:
+        complain("", "out of memory")
         _drop_output()
-        return 1
+        return verb.bad_input
     except KeyboardInterrupt:
         _drop_output()
         return leave(130)
@@ -48,6 +46,15 @@ def run(
         _drop_output()
         return leave(end.status)
     return status
+
+
+def failed(problem: OSError, status: int) -> int:
+    """Write an error about a file or the output, unless nobody reads that; return the status."""
+    closed = isinstance(problem, BrokenPipeError) and problem.filename is None
+    if not closed:
+        tell(problem)
+    _drop_output()
+    return _BROKEN_PIPE if closed else status
 
 
 def _drop_output() -> None:

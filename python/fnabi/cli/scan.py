@@ -71,7 +71,8 @@ def _show_scan(screen: Screen, rows: Iterable[ScanRow]) -> int:
                 continue
             functions += 1
             if index == 0:
-                screen.write((one_line(file), "name"), f"  module {one_line(row.module or '')}")
+                module = signature(f"module {row.module or ''}")
+                screen.write((one_line(file), "name"), "  ", module)
             name = one_line(row.function).ljust(width)
             shown = (wrong, "bad") if row.signature is None else signature(str(row.signature))
             screen.write("  ", (name, "name"), "  ", shown, hang=6)

@@ -34,6 +34,11 @@ class Signature(str):
     """A part with the text of a signature or a type, which is coloured, and folded by argument."""
 
 
+def where(file: str | None) -> str:
+    """Return the start of an error about a file; nothing for standard input."""
+    return "" if file in (None, "-") else f"{file or repr(file)}: "
+
+
 def complain(where: str, problem: object) -> None:
     """Write an error to standard error; the lines of an excerpt stay as they are."""
     first, *excerpt = f"fnabi: {one_line(where)}{plain(str(problem))}".split("\n")
@@ -126,16 +131,22 @@ class Screen:
 
 
 def _around(text: str, start: int, end: int, width: int, hang: int) -> list[Line]:
-    """Return the lines of a text with a signature between `start` and `end`."""
+    """Return the lines of a text with a signature between `start` and `end`.
+
+    A signature too far to the right, or too wide there, begins on a line of its own.
+    """
     lead, folded = text[:start], text[start:end]
     column = columns(lead)
     cut = fold(folded, width, column)
-    below = fold(folded, width, hang)
-    is_right = column > width // 3 and len(below) + 1 < len(cut)
-    if column > hang and (is_right or _widest(folded, cut) > width):
+    if column > hang and (column > width // 3 or _widest(folded, cut) > width):
         lines = wrap(lead.rstrip(), width, hang)
         column = hang
-        cut = below
+        cut = fold(folded, width, hang)
+        last = lines[-1]
+        whole = Line(last.indent, last.start, start + len(folded.rstrip()))
+        if len(lines) > 1 and whole.indent + columns(text[whole.start : whole.end]) <= width:
+            lines[-1] = whole  # after words that are folded themselves
+            cut = []
     else:
         first, *cut = cut
         lines = [Line(0, 0, start + first.end)]

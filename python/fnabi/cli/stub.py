@@ -9,9 +9,8 @@ import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 
 from fnabi import library
-from fnabi.cli.arguments import add_lenient, open_module, start_of
+from fnabi.cli.arguments import add_lenient, open_module, start_of, whole
 from fnabi.cli.ending import ended_by_signals
-from fnabi.cli.inspect_inputs import whole_dim
 from fnabi.cli.screen import complain, one_line
 from fnabi.example import DIM
 from fnabi.files import is_same_file, write_whole
@@ -55,7 +54,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
     )
     verb.add_argument(
         "--dim",
-        type=whole_dim,
+        type=whole(0),
         default=DIM,
         metavar="N",
         help=f"the size of each dynamic dim in command lines (default: {DIM})",

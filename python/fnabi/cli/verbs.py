@@ -28,6 +28,7 @@ class Verb:
         help: What the verb does, as a phrase without a full stop.
         examples: Command lines, each with what it does.
         status: What the exit status means.
+        bad_input: The exit status for bad input.
         has_json: Whether there is an option ``--json``.
         has_pager: Whether long output on a terminal goes through a pager. Output that appears
             while input arrives must not.
@@ -41,6 +42,7 @@ class Verb:
         examples: tuple[tuple[str, str], ...],
         *,
         status: str = "0 for success, 1 for bad input, 2 for wrong usage",
+        bad_input: int = 1,
         has_json: bool = True,
         has_pager: bool = False,
     ) -> None:
@@ -48,6 +50,7 @@ class Verb:
         self.help = help
         self.examples = examples
         self.status = status
+        self.bad_input = bad_input
         self.has_json = has_json
         self.has_pager = has_pager
 
@@ -89,6 +92,7 @@ VERBS = (
         ),
         status="0 if callers of OLD can use NEW, 1 for a breaking change, 2 for wrong usage, 3 for"
         " bad input, 4 if the modules do not show whether callers can use NEW",
+        bad_input=3,
         has_pager=True,
     ),
     Verb(
@@ -101,6 +105,7 @@ VERBS = (
         ),
         status="0 if callers are still served, 1 for a breaking change, 2 for wrong usage, 3 for"
         " bad input, 4 if the module does not show whether callers are served",
+        bad_input=3,
         has_pager=True,
     ),
     Verb(
@@ -136,7 +141,7 @@ VERBS = (
             ("fnabi catalog sql models.duckdb 'SELECT count(*) FROM functions'", "a query"),
         ),
         status="0 for success, even if files have errors, which the catalog lists, 1 for bad"
-        " input, 2 for wrong usage",
+        " input and for a path to remove that is not in the catalog, 2 for wrong usage",
     ),
     Verb(
         "find",
@@ -148,6 +153,7 @@ VERBS = (
             ("fnabi find models/ --accepts image.npy", "functions for this array"),
         ),
         status="0 if a function is found, 1 if none is, 2 for wrong usage, 3 for bad input",
+        bad_input=3,
         has_pager=True,
     ),
     Verb(

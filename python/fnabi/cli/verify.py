@@ -15,7 +15,7 @@ from fnabi import parameters, vmfb
 from fnabi.cli.against import Given, add_against, read_given
 from fnabi.cli.arguments import add_lenient, open_module, tell_empty
 from fnabi.cli.output import progress_bar, shows_progress
-from fnabi.cli.screen import Screen, complain, one_line
+from fnabi.cli.screen import Screen, complain, one_line, where
 from fnabi.cli.values import fields
 from fnabi.errors import FormatError
 from fnabi.files import Found, is_remote
@@ -62,14 +62,19 @@ def _verify(
     """Report the findings of a file, and return whether it is good."""
     file = found.path
     findings: list[vmfb.Finding] = []
+    expected = None
     unread = found.error
     if unread is None:
         try:
             findings = _findings(file, arguments.lenient, given)
+        except FormatError as problem:
+            place = problem.offset, problem.path
+            findings = [vmfb.Finding(problem.code, *place, problem.reason, "error")]
+            expected = problem.expected
         except OSError as problem:
             unread = str(problem.strerror or problem)
     if unread is not None:
-        complain(f"{file}: ", unread)
+        complain(where(file), unread)
     good = unread is None and all(each.severity == "notice" for each in findings)
     if arguments.json:
         result = {
@@ -83,7 +88,8 @@ def _verify(
         return good
     for each in findings:
         meaning = "notice" if each.severity == "notice" else "bad"
-        screen.write(f"{one_line(file)}: ", (each.severity, meaning), f": {finding_text(each)}")
+        text = finding_text(each) + (f", expected {expected}" if expected else "")
+        screen.write(f"{one_line(file)}: ", (each.severity, meaning), f": {text}")
     if unread is None and not findings:
         screen.write(f"{one_line(file)}: ", ("ok", "good"))
     return good
@@ -102,17 +108,19 @@ def finding_text(finding: vmfb.Finding) -> str:
 
 
 def _findings(file: str, lenient: bool, given: Given | None) -> list[vmfb.Finding]:
-    """Return the findings of a file; what a lenient opening ignores is a notice, not an error."""
-    try:
-        with open_module(file, lenient) as module:
-            skipped = module.skipped
-            found = [
-                msgspec.structs.replace(each, severity="notice") if each in skipped else each
-                for each in module.check()
-            ]
-            if given is not None:
-                found += parameters.compare(module.parameters, given)
-            return found
-    except FormatError as problem:
-        where = problem.offset, problem.path
-        return [vmfb.Finding(problem.code, *where, problem.reason, "error")]
+    """Return the findings of a file; what a lenient opening ignores is a notice, not an error.
+
+    Raises:
+        FormatError: The file is not a module, or is damaged.
+        OSError: It cannot be read.
+
+    """
+    with open_module(file, lenient) as module:
+        skipped = module.skipped
+        found = [
+            msgspec.structs.replace(each, severity="notice") if each in skipped else each
+            for each in module.check()
+        ]
+        if given is not None:
+            found += parameters.compare(module.parameters, given)
+        return found

@@ -10,6 +10,7 @@ from fnabi.client import without_fences
 from fnabi.errors import FormatError, NotFoundError
 from fnabi.names import Names
 from fnabi.stub.code import literal
+from fnabi.text import did_you_mean
 from fnabi.types import Named, Type
 from fnabi.vmfb import Export, Module
 
@@ -96,9 +97,10 @@ def read(
         NotFoundError: The module has no function with a name in `only`.
 
     """
+    known = {export.name for export in module.exports}
     for name in only or ():
-        if all(export.name != name for export in module.exports):
-            raise NotFoundError(f"no function is named {name!r}")
+        if name not in known:
+            raise NotFoundError(f"no function is named {name!r}{did_you_mean(name, known)}")
     scope = Names(reserved=reserved)
     entries: list[Entry] = []
     omitted: list[str] = []
