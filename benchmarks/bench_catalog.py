@@ -1,4 +1,4 @@
-"""Catalogs: searches over 100,000 functions, and an update of 20,000 files when none has changed.
+"""Catalogs: searches over 100,000 functions, first updates, and one when no file has changed.
 
 The functions have as many different signatures, of one to four buffers of one to four dims. The
 first search is also made by the matcher of the tests in a Python loop, and by polars over the
@@ -27,12 +27,19 @@ from fnabi.types import Buffer, DType, Signature
 DATA = Path(__file__).parent.parent / "tests" / "data" / "vmfb"
 FUNCTIONS = 100_000
 FILES = 20_000
+FIRST = 4_000
 
 SEARCHES = {
     "static": "f32[?,3,224,224] -> f32[?,1000]",
     "variables": "f32[B,T,*] -> f32[B,*]",
     "anywhere": "*, int[*], * -> *, f32[*], *",
     "star in a shape": "f32[*,8,*], * -> any",
+    "all": "* -> *",
+    "star between values": "any, *, f32[*,8] -> *",
+    "same rows": "any[B,*], * -> any[B,*]",
+    "matrix product": "*, f32[M,K], f32[K,N], * -> f32[M,N]",
+    "stars around": "*, f32[*,3,*], * -> *",
+    "stars around a variable": "*, f32[*,N,*], * -> *, any[*,N,*], *",
 }
 
 
@@ -169,6 +176,23 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for index in range(FILES):
         os.symlink(DATA / "scalars.vmfb", made / f"{index:06}.vmfb")
     return made
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_first_update(
+    benchmark: BenchmarkFixture, folder: Path, tmp_path: Path, processes: int
+) -> None:
+    pytest.importorskip("duckdb")
+    benchmark.group = f"first update of a catalog of {FIRST} files"
+    who = "fnabi" if processes == 1 else f"fnabi, {processes} processes"
+    record(benchmark, who, f"the first update of a catalog of {FIRST} files", FIRST)
+    files = sorted(folder.iterdir())[:FIRST]
+
+    def update() -> int:
+        with fnabi.Catalog(None) as catalog:
+            return catalog.update(files, processes=processes).added
+
+    assert benchmark.pedantic(update, rounds=2) == FIRST
 
 
 def test_update_without_a_change(benchmark: BenchmarkFixture, folder: Path, tmp_path: Path) -> None:
