@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import tarfile
 import unicodedata
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -205,6 +208,7 @@ def test_search(browser: Browser) -> None:
     box.send_keys(" nothing like it")
     assert browser.names() == []
     assert browser.texts(".status") == ["0 of 300 functions"]
+    assert browser.texts(".empty") == ["No function matches. Esc in the search clears it."]
     box.send_keys(Keys.ESCAPE)
     assert browser.texts(".status") == ["300 functions"]
 
@@ -435,7 +439,7 @@ def test_landmarks_and_names(name: str, browser: Browser) -> None:
     for landmark in ("header", "main", "footer", "h1"):
         assert len(browser.driver.find_elements(By.TAG_NAME, landmark)) == 1
     unnamed = browser.run(
-        """return [...document.querySelectorAll('button, input, [role=img], [role=region]')]
+        """return [...document.querySelectorAll('button, input, [role=img], [role=group]')]
           .filter((each) => !(each.textContent.trim() || each.getAttribute('aria-label')))
           .filter((each) => each.className !== 'toggle')
           .map((each) => each.outerHTML)"""
@@ -466,6 +470,91 @@ def test_a_phone_has_the_roles_of_a_table(browser: Browser) -> None:
         }
     expected = {"table": 1, "row": 4, "rowheader": 3, "cell": 9, "tab": 6, "main": 1}
     assert found == {DESKTOP: expected, PHONE: expected}
+
+
+AXE = "axe-core@4.14.1"
+"""The checker of accessibility, a package of npm."""
+
+VIOLATIONS = """
+  const done = arguments[0];
+  const told = ({ id, nodes }) => `${id}: ${nodes.map((each) => each.html).join(' ')}`;
+  axe.run({ resultTypes: ['violations'] }).then(({ violations }) => done(violations.map(told)));
+"""
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("could not find the program 'npm'")
+    folder = tmp_path_factory.mktemp("axe")
+    command = [npm, "pack", "--prefer-offline", "--silent", AXE]
+    name = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+    with tarfile.open(folder / name.strip()) as package:
+        member = package.extractfile("package/axe.min.js")
+        assert member is not None
+        return member.read().decode()
+
+
+@pytest.fixture
+def unguarded(browser: Browser) -> Iterator[Browser]:
+    """Return the browser without the pages' policy, which forbids the checker what it does."""
+    browser.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
+    yield browser
+    browser.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": False})
+
+
+def violations(browser: Browser, axe: str) -> list[str]:
+    browser.run(axe)
+    found: list[str] = browser.driver.execute_async_script(VIOLATIONS)
+    return found
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [DESKTOP, PHONE])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_checker_finds_no_violation(
+    name: str, width: int, theme: str, unguarded: Browser, axe: str
+) -> None:
+    browser = unguarded
+    browser.open(PAGES[name](), width, theme)
+    assert violations(browser, axe) == []
+    for tab in browser.all("[role=tab]") or [None]:
+        if tab is not None:
+            tab.click()
+        browser.run("for (const each of document.querySelectorAll('.toggle')) each.click()")
+        assert violations(browser, axe) == []
+
+
+def test_the_checker_finds_violations(unguarded: Browser, axe: str) -> None:
+    unguarded.open(page("std_llvmcpu").replace('<html lang="en">', "<html>"))
+    assert [each.partition(":")[0] for each in violations(unguarded, axe)] == ["html-has-lang"]
+
+
+def test_headings_are_in_order(browser: Browser) -> None:
+    browser.open(PAGES["parameters"]())
+    for tab in browser.all("[role=tab]"):
+        tab.click()
+        for toggle in browser.all(".toggle")[:2]:
+            browser.run("arguments[0].click()", toggle)
+        headings = browser.driver.find_elements(By.CSS_SELECTOR, "h1, h2, h3, h4, h5, h6")
+        levels = [int(each.tag_name[1]) for each in headings if each.is_displayed()]
+        assert levels[:2] == [1, 2]
+        assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+@pytest.mark.parametrize("width", [DESKTOP, 820, PHONE])
+def test_the_search_does_not_cover_the_row_in_focus(width: int, browser: Browser) -> None:
+    text = page("many_300")
+    name = vmfb.open(DATA / "vmfb" / "many_300.vmfb").exports[150].name
+    browser.open(text, width, anchor=f"#{name}")
+    covered = """const bar = document.querySelector('.tools > .search').getBoundingClientRect();
+      return document.activeElement.getBoundingClientRect().top < bar.bottom"""
+    assert browser.focused().text.startswith(f"{name} ")
+    assert not browser.run(covered)
+    for _ in range(12):
+        browser.press(Keys.ARROW_UP)
+        assert not browser.run(covered)
 
 
 CONTRASTS = """
@@ -568,7 +657,8 @@ def test_hostile_names_are_text(browser: Browser) -> None:
         "invisible \\u200b\\ufeff\\xad\\U000e0041\u3164",
         HOSTILE[10],
         r"bytes \xff\x80",
-        *HOSTILE[12:],
+        *HOSTILE[12:-1],
+        "(no name)",
     ]
     assert r"\u202e" in browser.contents("#functions .toggle .escape")
     shown = browser.run("return document.body.innerText")

@@ -20,7 +20,7 @@ const modules = (largest) =>
     noun: ["module", "modules"],
     rows: data.files,
     columns: [
-      { title: "File", key: (row) => row.file, cell: (row) => [nameNode(row.file), row.is_bad && badge("error", "breaking")] },
+      { title: "File", key: (row) => row.file, cell: (row) => [nameNode(row.file), row.is_bad && [" ", badge("error", "breaking")]] },
       { title: "Targets", key: (row) => row.targets.join(), cell: targetsCell },
       { title: "Functions", numeric: true, key: (row) => row.functions, cell: (row) => row.functions !== null && grouped(row.functions) },
       { title: "Bytecode", key: (row) => row.bytecode_version || "", cell: (row) => h("span.muted", row.bytecode_version) },
@@ -45,15 +45,7 @@ function moduleDetail(row) {
   const [count, size] = row.parameters;
   return [
     row.error && lines("pre.error", row.error),
-    own.length > 0 &&
-      h(
-        "table.values",
-        h("caption.hidden", "Functions"),
-        h(
-          "tbody",
-          own.map((each) => h("tr", h("th", { scope: "row" }, nameNode(each[1])), h("td", signatureNode(signatureOf(each))))),
-        ),
-      ),
+    own.length > 0 && pairTable("values", "Functions", own.map((each) => [nameNode(each[1]), signatureNode(signatureOf(each))])),
     facts([
       ["Module", row.module && h("bdi", row.module)],
       ["Loads in", row.loaded_by],
@@ -99,34 +91,21 @@ function bars(title, noun, pairs, label) {
   const rest = pairs.slice(TALLIED);
   return h(
     "section",
-    h("h2", title),
-    h(
-      "table.tally",
-      h("caption.hidden", title),
-      h(
-        "tbody",
-        pairs.slice(0, TALLIED).map(([key, count]) =>
-          h(
-            "tr",
-            h("th", { scope: "row" }, label(key)),
-            h("td.numeric", counted(count, noun)),
-            h(
-              "td",
-              svg(
-                "svg",
-                { viewBox: "0 0 100 8", preserveAspectRatio: "none", class: "share", "aria-hidden": "true" },
-                svg("rect", { width: (100 * count) / largest, height: 8, class: "part-executable" }),
-              ),
-            ),
-          ),
-        ),
-      ),
-    ),
+    h("h3.part", title),
+    pairTable("tally", title, pairs.slice(0, TALLIED).map(([key, count]) => [label(key), counted(count, noun), shareBar(count / largest)])),
     rest.length > 0 && h("p.muted", `and ${counted(rest.length, "other")}`),
   );
 }
 
+const shareBar = (share) =>
+  svg(
+    "svg",
+    { viewBox: "0 0 100 8", preserveAspectRatio: "none", class: "share", "aria-hidden": "true" },
+    svg("rect", { width: 100 * share, height: 8, class: "part-executable" }),
+  );
+
 const overviewPanel = () => [
+  data.files.length === 0 && h("p.empty", "No modules."),
   bars("Targets", "module", tally(data.files.flatMap((row) => row.targets)), (key) => h("bdi", key)),
   bars(
     "Releases that load them",

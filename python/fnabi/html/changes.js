@@ -32,7 +32,7 @@ function changeNode(change) {
     " ",
     one
       ? sideNode(change.old || change.new)
-      : [h("del", sideNode(change.old)), h("span.arrow", { "aria-label": "became" }, " \u2192 "), h("ins", sideNode(change.new))],
+      : [h("del", sideNode(change.old)), " ", h("span.to", h("span.arrow", "\u2192 "), h("ins", sideNode(change.new)))],
   );
 }
 

@@ -20,10 +20,10 @@ function changedIndexes(row) {
 function functionDetail(row) {
   const changed = changedIndexes(row);
   const sides = [["Old", row.old], ["New", row.new]].map(([title, signature]) =>
-    h("tr", h("th", { scope: "row" }, title), h("td", signature ? signatureNode(signature, changed) : h("span.muted", "none"))),
+    [title, signature ? signatureNode(signature, changed) : h("span.muted", "none")],
   );
   return [
-    h("table.values", h("caption.hidden", "Old and new signature"), h("tbody", sides)),
+    pairTable("values", "Old and new signature", sides),
     row.changes.length > SHOWN && h("ul.changes", row.changes.map(changeNode)), // else in the row
   ];
 }
@@ -72,13 +72,18 @@ function modulePanel() {
     data.own.length > 0 && h("ul.changes", data.own.map(changeNode)),
     h(
       "table.data.sides",
+      { role: "table" },
       h("caption.hidden", "Both modules"),
-      h("thead", h("tr", ["Module", "Old", "New"].map((title) => h("th", { scope: "col" }, title)))),
+      h(
+        "thead",
+        { role: "rowgroup" },
+        h("tr", { role: "row" }, ["Fact", "Old", "New"].map((title) => h("th", { scope: "col", role: "columnheader" }, title))),
+      ),
       facts.map(([title, of]) => {
         const sides = [of(data.old), of(data.new)];
         const kind = sides[0] === sides[1] ? "bdi" : "bdi.changed";
-        const cells = sides.map((text, index) => h("td", { "data-title": index ? "New" : "Old" }, h(kind, text)));
-        return h("tbody", h("tr", h("th", { scope: "row" }, title), cells));
+        const cells = sides.map((text, index) => h("td", { role: "cell", "data-title": index ? "New" : "Old" }, h(kind, text)));
+        return h("tbody", { role: "rowgroup" }, h("tr", { role: "row" }, h("th", { scope: "row", role: "rowheader" }, title), cells));
       }),
     ),
   ];

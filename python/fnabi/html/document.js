@@ -72,13 +72,14 @@ function append(element, children) {
   }
 }
 
-// Longer names scroll in themselves.
+// Longer names are cut, where their row is not open.
 const LONG = 200;
 
 // A name, which a narrow column breaks between its words.
 const nameNode = (name) =>
   h(
-    name.length > LONG ? "bdi.name.long" : "bdi.name",
+    name === "" ? "bdi.name.none" : name.length > LONG ? "bdi.name.long" : "bdi.name",
+    name === "" && "(no name)",
     name
       .split(/(?<=[._:/$-])(?=\w)/)
       .map((part, index) => [index > 0 && document.createElement("wbr"), part]),
@@ -122,6 +123,23 @@ let serial = 0;
 const newId = () => `id-${(serial += 1)}`;
 
 const badge = (text, kind, title) => h(`span.badge.${kind}`, { title: title || null }, text);
+
+// A small table whose rows begin with their head. Its roles are named for the same reason as those
+// of dataTable.
+function pairTable(name, caption, rows) {
+  return h(
+    `table.${name}`,
+    { role: "table" },
+    h("caption.hidden", caption),
+    h(
+      "tbody",
+      { role: "rowgroup" },
+      rows.map(([head, ...cells]) =>
+        h("tr", { role: "row" }, h("th", { scope: "row", role: "rowheader" }, head), cells.map((cell) => h("td", { role: "cell" }, cell))),
+      ),
+    ),
+  );
+}
 
 // Pairs of a term and its description, as a list; empty ones are left out.
 function facts(pairs) {
@@ -167,8 +185,8 @@ function pageHeader(kind, name, about, pairs) {
     facts(pairs),
     data.left_out.length > 0 &&
       h(
-        "aside.aside",
-        { "aria-label": "Left out of this page" },
+        "div.aside",
+        { role: "note", "aria-label": "Left out of this page" },
         h("strong", "Left out of this page"),
         h("ul", data.left_out.map((each) => h("li", each))),
       ),
@@ -199,7 +217,7 @@ function tabs(label, panels) {
       title,
       number && [" ", number],
     );
-    const panel = h("section.panel", { role: "tabpanel", id, "aria-labelledby": `tab-${id}` });
+    const panel = h("section.panel", { role: "tabpanel", id, "aria-labelledby": `tab-${id}` }, h("h2.hidden", title));
     list.append(tab);
     return { id, tab, panel, content };
   });

@@ -16,7 +16,7 @@ const filesTable = dataTable({
   noun: ["file", "files"],
   rows: data.files,
   columns: [
-    { title: "File", key: (row) => row.file, cell: (row) => [nameNode(row.file), verdictBadge(row.verdict)] },
+    { title: "File", key: (row) => row.file, cell: (row) => [nameNode(row.file), " ", verdictBadge(row.verdict)] },
     { title: "Changes", wide: true, key: (row) => VERDICTS.indexOf(row.verdict), cell: fileCell },
   ],
   text: (row) => [row.file, row.verdict, ...row.changes.map((each) => `${each.function || ""} ${each.path}`)].join("\n"),
@@ -38,6 +38,6 @@ showPage(
     verdictBadge(data.verdict),
     counts.map(([verdict, count]) => [titled(verdict), grouped(count)]),
   ),
-  h("div.panel", filesTable.nodes),
+  h("div.panel", h("h2.hidden", "Files"), filesTable.nodes),
 );
 if (remembered() !== "") filesTable.openAnchor(remembered());

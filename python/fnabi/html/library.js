@@ -25,15 +25,10 @@ function functionDetail(row) {
 function parameters(row) {
   const [, types, result] = row.schema;
   const rows = types.map((type, index) => [(row.parameters || [])[index] || `arg${index}`, type]);
-  return h(
-    "table.values",
-    h("caption.hidden", "Parameters and result"),
-    h(
-      "tbody",
-      rows.map(([name, type]) => h("tr", h("th", { scope: "row" }, nameNode(name)), h("td", schemaNode(type)))),
-      h("tr", h("th", { scope: "row" }, h("span.muted", "result")), h("td", schemaNode(result))),
-    ),
-  );
+  return pairTable("values", "Parameters and result", [
+    ...rows.map(([name, type]) => [nameNode(name), schemaNode(type)]),
+    [h("span.muted", "result"), schemaNode(result)],
+  ]);
 }
 
 const functions = dataTable({

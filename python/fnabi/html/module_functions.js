@@ -51,10 +51,10 @@ const hasError = (row) =>
 function nameCell(row) {
   return [
     nameNode(row.name),
-    row.async && badge("async", "plain", "asynchronous: its last two arguments are fences"),
-    hasError(row) && badge("error", "breaking"),
-    (row.notes || []).length > 0 && badge(counted(row.notes.length, "notice"), "unknown"),
-    row.internal && badge("internal", "plain", "not exported"),
+    row.async && [" ", badge("async", "plain", "asynchronous: its last two arguments are fences")],
+    hasError(row) && [" ", badge("error", "breaking")],
+    (row.notes || []).length > 0 && [" ", badge(counted(row.notes.length, "notice"), "unknown")],
+    row.internal && [" ", badge("internal", "plain", "not exported")],
   ];
 }
 
@@ -98,16 +98,15 @@ function valueTable(row) {
     types.map((type, index) => {
       const [name, inner] = type[0] === "named" ? [type[1], type[2]] : ["", type];
       const size = sizeOf(inner);
-      return h(
-        "tr",
-        h("th", { scope: "row" }, h("span.muted", `${side}[${index}] `), name && nameNode(name)),
-        h("td", typeNode(inner), aliasOf(row, side, index)),
-        h("td.numeric", size !== null && bytes(size)),
-      );
+      return [
+        [h("span.muted", `${side}[${index}] `), name && nameNode(name)],
+        [typeNode(inner), aliasOf(row, side, index)],
+        size !== null && h("span.muted", bytes(size)),
+      ];
     }),
   );
   if (values.length === 0) return h("p.muted", "No arguments and no results.");
-  return h("table.values", h("caption.hidden", "Arguments and results"), h("tbody", values));
+  return pairTable("values", "Arguments and results", values);
 }
 
 function aliasOf(row, side, index) {

@@ -5,15 +5,15 @@ function needsPanel() {
   const { problem, targets, executables, parameters, transients } = data.needs;
   return [
     problem && h("p.error", problem),
-    targets.length > 0 && h("section", h("h2", "Targets"), targets.map(targetCard)),
+    targets.length > 0 && h("section", h("h3.part", "Targets"), targets.map(targetCard)),
     executables.length > 0 &&
       h(
         "section",
-        h("h2", "Executables"),
+        h("h3.part", "Executables"),
         executables.map((each) =>
           h(
             "div.card",
-            h("h3", each.name ? nameNode(each.name) : each.format || "unknown format"),
+            h("h4", each.name ? nameNode(each.name) : each.format || "unknown format"),
             facts([
               ["Format", each.format],
               ["Size", each.size !== null && bytes(each.size)],
@@ -26,9 +26,9 @@ function needsPanel() {
           ),
         ),
       ),
-    parameters.length > 0 && h("section", h("h2", "Parameters"), parameterTable(parameters)),
+    parameters.length > 0 && h("section", h("h3.part", "Parameters"), parameterTable(parameters)),
     transients.length > 0 &&
-      h("section", h("h2", "Memory of the caller"), h("ul", transients.map((each) => h("li", each.text)))),
+      h("section", h("h3.part", "Memory of the caller"), h("ul", transients.map((each) => h("li", each.text)))),
   ];
 }
 
@@ -38,7 +38,7 @@ function targetCard(target) {
   const name = target.name === "" ? target.device : `${target.name}: ${target.device}`;
   return h(
     "div.card",
-    h("h3", nameNode(name)),
+    h("h4", nameNode(name)),
     target.executables.map((each) =>
       h(
         "div",
@@ -82,7 +82,7 @@ const importsPanel = () => [
     noun: ["import", "imports"],
     rows: data.imports,
     columns: [
-      { title: "Import", key: (row) => row.name, cell: (row) => [nameNode(row.name), row.flags.includes("optional") && badge("optional", "plain")] },
+      { title: "Import", key: (row) => row.name, cell: (row) => [nameNode(row.name), row.flags.includes("optional") && [" ", badge("optional", "plain")]] },
       { title: "Registers", wide: true, cell: (row) => h("bdi.code", row.registers) },
       { title: "Convention", key: (row) => row.convention, cell: (row) => h("code.muted", row.convention) },
     ],

@@ -3,6 +3,15 @@
 
 const CHUNK = 100;
 
+// The bar of tools covers the top of the window. What is scrolled into view stays below it, whatever
+// its height: it has several lines in a narrow window, and none where its tab is hidden.
+function cover() {
+  const shown = [...document.querySelectorAll(".tools, .tools > .search")];
+  const heights = shown.filter((each) => getComputedStyle(each).position === "sticky").map((each) => each.offsetHeight);
+  document.documentElement.style.scrollPaddingTop = `${Math.max(0, ...heights) + 8}px`;
+}
+const covering = new ResizeObserver(cover);
+
 // A table of `rows`. Its elements have their roles by name, since a narrow screen shows them as
 // blocks, which takes the roles away.
 //
@@ -25,6 +34,7 @@ function dataTable({ label, noun, rows, columns, text, filters = [], detail, anc
   const head = h("tr", { role: "row" });
   const status = h("p.status", { role: "status" });
   const more = h("button.more", { type: "button", onclick: () => render(CHUNK) });
+  const empty = h("p.empty");
   table.append(caption, h("thead", { role: "rowgroup" }, head));
 
   const heads = columns.map((column) => {
@@ -134,6 +144,9 @@ function dataTable({ label, noun, rows, columns, text, filters = [], detail, anc
     rendered += bodies.length;
     const left = found.length - rendered;
     more.hidden = left === 0;
+    table.hidden = found.length === 0;
+    empty.hidden = found.length > 0;
+    empty.textContent = entries.length === 0 ? `No ${noun[1]}.` : `No ${noun[0]} matches. Esc in the search clears it.`;
     highlight();
     more.textContent = `Show ${grouped(Math.min(left, CHUNK))} more of ${grouped(left)}`;
   }
@@ -176,7 +189,7 @@ function dataTable({ label, noun, rows, columns, text, filters = [], detail, anc
       entry.opened = h(
         "tr.detail",
         { id, role: "row", onkeydown: (event) => closeByKey(event, entry) },
-        h("td", { colspan: columns.length, role: "cell" }, h("div.detail", { role: "region", "aria-label": name }, detail(entry.row))),
+        h("td", { colspan: columns.length, role: "cell" }, h("div.detail", { role: "group", "aria-label": name }, detail(entry.row))),
       );
       entry.body.append(entry.opened);
     }
@@ -228,6 +241,7 @@ function dataTable({ label, noun, rows, columns, text, filters = [], detail, anc
     }
     while (!entry.body || !entry.body.isConnected) render(CHUNK);
     toggle(entry, true);
+    cover(); // the observer is called later
     entry.toggle.focus();
     entry.body.scrollIntoView({ block: "start" });
     return true;
@@ -243,6 +257,7 @@ function dataTable({ label, noun, rows, columns, text, filters = [], detail, anc
   }
 
   update();
+  addEventListener("beforeprint", () => table.offsetParent && render(found.length));
   const shownButtons = buttons.filter(Boolean);
   const tools = (box || shownButtons.length > 0) && h(
     "div.tools",
@@ -250,7 +265,8 @@ function dataTable({ label, noun, rows, columns, text, filters = [], detail, anc
     shownButtons.length > 0 && h("div.filters", { role: "group", "aria-label": "Filters" }, shownButtons),
     status,
   );
-  return { nodes: [tools || status, table, more], openAnchor };
+  if (tools) for (const each of [tools, ...tools.children]) covering.observe(each);
+  return { nodes: [tools || status, table, empty, more], openAnchor };
 }
 
 // The first place of a word in an element, whose text may be in several nodes.
