@@ -211,6 +211,15 @@ def test_the_file_that_a_comparison_changes(here: Path, run, monkeypatch) -> Non
     assert error == "fnabi: new.vmfb: file changed while open at byte 0\n"
 
 
+def test_the_url_that_a_comparison_reads(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failed(*_: object) -> object:
+        raise OSError(5, "the server answers 500", "https://host/new.vmfb")
+
+    monkeypatch.setattr("fnabi.compat.compare", failed)
+    fault = "fnabi: https://host/new.vmfb: the server answers 500\n"
+    assert run("diff", CLASSIFIER, CLASSIFIER) == (3, "", fault)
+
+
 # ------------------------------------------------------------------------------ suggestions
 
 
