@@ -33,7 +33,7 @@ class CsvLines:
         module = import_module("pyarrow.csv")
         self._as_text = [not self._is_plain(each.type) for each in schema]
         fields = zip(schema, self._as_text, strict=True)
-        string = self._pyarrow.string()
+        string = self._pyarrow.large_string()
         self._schema = self._pyarrow.schema(
             [each.with_type(string) if text else each for each, text in fields]
         )
@@ -46,7 +46,7 @@ class CsvLines:
     def write_table(self, table: Any) -> None:
         """Write the rows of a table."""
         columns = [
-            self._pyarrow.array(json_texts(column), self._pyarrow.string()) if text else column
+            json_texts(column) if text else column
             for column, text in zip(table.columns, self._as_text, strict=True)
         ]
         self._writer.write_table(self._pyarrow.table(columns, self._schema))

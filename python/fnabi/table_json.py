@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import msgspec
@@ -77,19 +78,25 @@ class JsonLines:
         """Do nothing: every batch has been written."""
 
 
-def json_texts(column: Any) -> list[str | None]:
-    """Return the values of a `pyarrow.ChunkedArray` as JSON; strings without quotes."""
+def json_texts(column: Any) -> Any:
+    """Return the values of a `pyarrow.ChunkedArray` as JSON, strings without quotes.
+
+    Returns:
+        A `pyarrow.Array` of large strings, null where a value is.
+
+    """
     pyarrow = sys.modules["pyarrow"]
     table = pyarrow.table({"": column})
-    if _in_c(pyarrow, table.schema.field(0)):
-        lines = b"".join(JsonLines(None)._convert(table)).splitlines()
-        texts = (line[len('{"":') : -len("}")].decode() for line in lines)
-    else:
-        texts = (_encoder.encode(_with_hex(each)).decode() for each in column.to_pylist())
-    return [
-        None if text == "null" else msgspec.json.decode(text) if text[0] == '"' else text
-        for text in texts
-    ]
+    if pyarrow.types.is_nested(column.type) and _in_c(pyarrow, table.schema.field(0)):
+        compute = import_module("pyarrow.compute")
+        lines = pyarrow.array([b"".join(JsonLines(None)._convert(table))], pyarrow.large_binary())
+        values = compute.split_pattern(lines, "\n").flatten()[: len(column)]
+        texts = compute.binary_slice(values, len('{"":'), -len("}")).cast(pyarrow.large_string())
+        return compute.if_else(compute.equal(texts, "null"), None, texts)
+    values = [_encoder.encode(_with_hex(each)) for each in column.to_pylist()]
+    texts = [msgspec.json.decode(each) if each[:1] == b'"' else each.decode() for each in values]
+    is_null = [each == b"null" for each in values]
+    return pyarrow.array(texts, pyarrow.large_string(), mask=pyarrow.array(is_null))
 
 
 def _others(schema: Any) -> int:
