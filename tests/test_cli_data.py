@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -343,6 +345,26 @@ def test_max_errors_stops_early(tmp_path: Path, capsys: pytest.CaptureFixture[st
     pq.write_table(pa.table({"sig": ["x"] * 500_000}), tmp_path / "in")
     assert decode("--max-errors=9", tmp_path / "in", "-o", tmp_path / "out.jsonl") == 1
     assert "fnabi: 131072 of 131072 rows have errors, expected" in capsys.readouterr().err
+
+
+def test_a_failure_does_not_wait_for_input(tmp_path: Path) -> None:
+    """The output is full, and a pipe is silent."""
+    command = [sys.executable, "-m", "fnabi", "decode", "-", "-o", str(tmp_path / "out.jsonl")]
+    with subprocess.Popen(
+        ["sh", "-c", f"ulimit -f 100; exec {shlex.join(command)}"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as child:
+        assert child.stdin is not None
+        assert child.stderr is not None
+        with suppress(BrokenPipeError):
+            child.stdin.write(b"I1!R1!\n" * 2_000_000)
+            child.stdin.flush()
+        assert child.wait(30) == 1
+        assert child.stderr.read() == b"fnabi: File too large\n"
+        with suppress(BrokenPipeError):
+            child.stdin.close()
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize(

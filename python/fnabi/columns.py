@@ -170,8 +170,7 @@ class Columns:
         return columns_view(self)
 
     def __repr__(self) -> str:
-        bad = sum(len(part) for part in self._bad_rows())
-        return f"<Columns of {len(self)} {self._abi} texts, {bad} with errors>"
+        return f"<Columns of {len(self)} {self._abi} texts, {self.bad} with errors>"
 
     def __getitem__(self, row: int) -> Any:
         try:
@@ -211,9 +210,14 @@ class Columns:
 
     # ------------------------------------------------------------------------------------- errors
 
-    def _bad_rows(self) -> list[list[tuple[int, int, int]]]:
-        """Return row, code and offset of the errors, for each part."""
-        found = []
+    @property
+    def errors(self) -> list[RowError]:
+        """The errors of the rows whose texts are malformed, in the order of the rows."""
+        return [*self.iter_errors()]
+
+    def iter_errors(self) -> Iterator[RowError]:
+        """Yield `errors` one by one: each is an object, and there may be one for every row."""
+        before = 0
         for part in self._parts:
             kept, offsets, status = (
                 part.view(_ROWS[name]) for name in ("kept", "error_offset", "status")
@@ -222,25 +226,10 @@ class Columns:
             assert offsets is not None
             assert status is not None
             rows = kept.cast("B").cast("q")
-            found.append(
-                [
-                    (row, status[row], offset)
-                    for row, offset in zip(rows, offsets.cast("B").cast("q"), strict=True)
-                    if status[row]
-                ]
-            )
-        return found
-
-    @property
-    def errors(self) -> list[RowError]:
-        """The errors of the rows whose texts are malformed, in the order of the rows."""
-        found, before = [], 0
-        for part, bad in zip(self._parts, self._bad_rows(), strict=True):
-            found += [
-                RowError(before + row, _core.code_name(code), offset) for row, code, offset in bad
-            ]
+            for row, offset in zip(rows, offsets.cast("B").cast("q"), strict=True):
+                if status[row]:
+                    yield RowError(before + row, _core.code_name(status[row]), offset)
             before += len(part)
-        return found
 
     @property
     def bad(self) -> int:

@@ -118,7 +118,7 @@ def _of_lines(arguments: argparse.Namespace, source: Source, abi: Any) -> Iterat
     for columns in found:
         bad = columns.bad
         if bad and shown < _SHOWN:
-            for error in columns.errors[: _SHOWN - shown]:
+            for error in islice(columns.iter_errors(), _SHOWN - shown):
                 shown += 1
                 try:
                     columns[error.row]
@@ -139,7 +139,7 @@ def _of_table(table: Table, decode: _Decode, parse: Callable[[bytes], Any]) -> I
         bad = compute.sum(is_bad).as_py() or 0
         if bad and shown < _SHOWN:
             texts = batch.column(decode.column)
-            for row in islice(compute.indices_nonzero(is_bad).to_pylist(), _SHOWN - shown):
+            for row in compute.indices_nonzero(is_bad)[: _SHOWN - shown].to_pylist():
                 shown += 1
                 text = texts[row].as_py()
                 try:

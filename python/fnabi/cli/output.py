@@ -7,9 +7,10 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import nullcontext
 from importlib.util import find_spec
+from threading import Thread
 from typing import Any, Literal, NamedTuple
 
 from fnabi import progress
@@ -162,14 +163,24 @@ def _told(bad: int, rows: int, noun: str) -> str:
 def _ahead(batches: Iterable[Rows]) -> Iterator[Rows]:
     """Make each batch while the previous one is written."""
     iterator = iter(batches)
-    pool = ThreadPoolExecutor(1, "fnabi-ahead")
-    try:
-        coming = pool.submit(next, iterator, None)
-        while (batch := coming.result()) is not None:
-            coming = pool.submit(next, iterator, None)
-            yield batch
-    finally:  # without waiting: the input may never come
-        pool.shutdown(wait=False, cancel_futures=True)
+
+    def start() -> Future[Rows | None]:
+        coming: Future[Rows | None] = Future()
+
+        def run() -> None:
+            try:
+                coming.set_result(next(iterator, None))
+            except BaseException as problem:
+                coming.set_exception(problem)
+
+        # a daemon, for which the process does not wait: the input may never come
+        Thread(target=run, name="fnabi-ahead", daemon=True).start()
+        return coming
+
+    coming = start()
+    while (batch := coming.result()) is not None:
+        coming = start()
+        yield batch
 
 
 def shows_progress() -> bool:
