@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import nullcontext
 from importlib.util import find_spec
 from threading import Thread
@@ -20,6 +20,9 @@ from fnabi.cli.screen import complain, counted
 from fnabi.table import FORMATS, PACKED, TableFile, format_of
 
 _WRITTEN_SCHEMA = "fnabi.written/1"
+
+_SECONDS = 0.5
+"""How long a batch that is not needed may take, before its input is closed."""
 
 
 def add_output(verb: argparse.ArgumentParser, what: str) -> None:
@@ -178,9 +181,12 @@ def _ahead(batches: Iterable[Rows]) -> Iterator[Rows]:
         return coming
 
     coming = start()
-    while (batch := coming.result()) is not None:
-        coming = start()
-        yield batch
+    try:
+        while (batch := coming.result()) is not None:
+            coming = start()
+            yield batch
+    finally:  # the input is about to be closed
+        wait([coming], _SECONDS)
 
 
 def shows_progress() -> bool:
