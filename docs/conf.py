@@ -37,6 +37,8 @@ napoleon_numpy_docstring = False
 highlight_language = "default"  # Python where it is valid
 
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["wide.css"]
 html_title = "fnabi"
 html_copy_source = False
 html_theme_options = {"source_directory": "docs/"}

@@ -370,6 +370,10 @@ def test_a_library_is_shown(browser: Browser) -> None:
     assert browser.texts(".signature")[1] == "(ffi.Tensor) \N{RIGHTWARDS ARROW} float"
     browser.all(".toggle")[1].click()
     assert "norm(arg0: Tensor, /) -> float" in browser.one("tr.detail").text
+    assert "fnabi call ./libkernels.so norm @arg0.npy" in browser.one("tr.detail").text
+    browser.all(".toggle")[0].click()
+    command = "fnabi call ./libkernels.so axpy 1.0 @arg1.npy @arg2.npy"
+    assert command in browser.texts("tr.detail")[0]
 
 
 # ---------------------------------------------------------------------------------- keyboard

@@ -89,6 +89,25 @@ const nameNode = (name) =>
 const lines = (name, text) =>
   h(name, text.split("\n").map((line, index) => (index ? [document.createTextNode("\n"), line] : line)));
 
+// ----------------------------------------------------------------------------------- commands
+
+const shellWord = (text) => (/^[\w.,=@%+:/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+const shellFile = () => (data.file.search(UNPRINTABLE) >= 0 || data.file === "" ? "FILE" : shellWord(data.file));
+
+// The command that calls a function, one part on a line, and a button that copies it.
+function commandSection(parts) {
+  const text = parts.join(" \\\n  ");
+  const shown = lines("pre.command", text);
+  const copy = h("button.small", { type: "button", onclick: copied }, "Copy");
+  function copied() {
+    navigator.clipboard.writeText(text).then(
+      () => (copy.textContent = "Copied"),
+      () => getSelection().selectAllChildren(shown),
+    );
+  }
+  return h("section", h("h3", "Call with example values ", copy), shown);
+}
+
 // ------------------------------------------------------------------------------------ numbers
 
 const grouped = (number) => number.toLocaleString("en-US");

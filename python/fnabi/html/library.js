@@ -13,6 +13,7 @@ function functionDetail(row) {
     row.doc && lines("pre.doc", row.doc),
     row.schema && row.schema[0] === "function" && row.schema[1] && parameters(row),
     row.python && h("section", h("h3", "In Python"), h("pre.command", `${row.name}${row.python}`)),
+    command(row),
     facts([
       ["Symbol", h("code", `__tvm_ffi_${row.name}`)],
       !data.loaded && ["Types", told(row.described)],
@@ -20,6 +21,22 @@ function functionDetail(row) {
       !data.loaded && ["Names of parameters", told(row.named)],
     ].filter(Boolean)),
   ];
+}
+
+const EXAMPLES = { int: "1", float: "1.0", bool: "true", "ffi.String": "text", str: "text" };
+
+// The command for a function whose parameters are numbers, texts and arrays, in a file each.
+function command(row) {
+  if (!row.schema || row.schema[0] !== "function" || !row.schema[1]) return false;
+  if (row.name === "" || row.name.search(UNPRINTABLE) >= 0) return false;
+  const names = row.parameters || [];
+  const args = row.schema[1].map(([, type], index) => {
+    if (type === "ffi.Tensor" || type === "DLTensor*") return shellWord(`@${/^\w+$/.test(names[index] || "") ? names[index] : `arg${index}`}.npy`);
+    return EXAMPLES[type];
+  });
+  if (args.includes(undefined)) return false;
+  const file = shellFile(); // a path with a slash, since loading searches for a plain name
+  return commandSection([[`fnabi call ${file.includes("/") || file === "FILE" ? file : `./${file}`}`, shellWord(row.name), ...args].join(" ")]);
 }
 
 function parameters(row) {

@@ -150,17 +150,5 @@ function attributeList(title, attrs) {
 function command(row) {
   if (!row.run || row.internal || row.name.startsWith("__") || row.name.search(UNPRINTABLE) >= 0) return false;
   if (row.run.length < row.signature[0].length) return false;
-  const quoted = (text) => (/^[\w.,=@%+:/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
-  const file = data.file.search(UNPRINTABLE) >= 0 || data.file === "" ? "FILE" : quoted(data.file);
-  const parts = [`iree-run-module --module=${file}`, quoted(`--function=${row.name}`), ...row.run];
-  const text = parts.join(" \\\n  ");
-  const shown = lines("pre.command", text);
-  const copy = h("button.small", { type: "button", onclick: copied }, "Copy");
-  function copied() {
-    navigator.clipboard.writeText(text).then(
-      () => (copy.textContent = "Copied"),
-      () => getSelection().selectAllChildren(shown),
-    );
-  }
-  return h("section", h("h3", "Call with example values ", copy), shown);
+  return commandSection([`iree-run-module --module=${shellFile()}`, shellWord(`--function=${row.name}`), ...row.run]);
 }
