@@ -12,7 +12,7 @@ import pytest
 import callee
 import fnabi
 from documents import ROOT
-from fnabi import compat, iree_abi, raw, vmfb
+from fnabi import compat, iree_abi, notebook, raw, vmfb
 
 EXAMPLES = ROOT / "examples"
 HOSTILE = "<script>alert(1)</script>\x1b[31m"
@@ -107,6 +107,7 @@ def test_columns() -> None:
     columns = fnabi.decode_columns(["I1!R1!", "x", *["I1!R1!"] * 40], abi="raw")
     shown = view(columns)
     assert "42 raw texts, 1 with errors" in shown.text
+    assert "\N{BLACK CIRCLE} Inputs span not found at byte 0, expected 'I'2" in shown.text
     assert "… 22 more" in shown.text
 
 
@@ -123,9 +124,23 @@ def test_a_comparison() -> None:
     found = compat.compare(old, new)
     assert repr(found) == "<Comparison incompatible: 2 breaking>"
     assert view(found).rows == 3
+    assert "\N{BLACK CIRCLE} breaking" in view(found).text
     same = compat.compare(old, old)
     assert repr(same) == "<Comparison compatible: no changes>"
     assert view(same).text == "compatible"
+
+
+def test_dots_stand_out_in_light_and_dark() -> None:
+    """WCAG asks for a contrast of 3 to 1 where colour is not that of text."""
+
+    def luminance(color: str) -> float:
+        parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    for color in notebook._COLORS.values():
+        assert 1.05 / (luminance(color) + 0.05) >= 3
+        assert (luminance(color) + 0.05) / (luminance("#111111") + 0.05) >= 3
 
 
 def test_a_tensor() -> None:

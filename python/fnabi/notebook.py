@@ -39,7 +39,8 @@ __all__ = [
 _ROWS = 20
 _CHARACTERS = 300
 _CELL = "text-align:left;vertical-align:top"
-_COLORS = {"breaking": "#b3261e", "unknown": "#8a5a00", "widening": "#1b6e3c", "notice": "inherit"}
+_COLORS = {"breaking": "#d9463e", "unknown": "#b07a00", "widening": "#2f9456", "notice": "#808080"}
+"""Colours of dots, which stand out from white and from black; no text could be read on both."""
 
 
 def _text(value: object) -> str:
@@ -47,6 +48,11 @@ def _text(value: object) -> str:
     if len(text) > _CHARACTERS:
         text = text[:_CHARACTERS] + "…"
     return escape(text)
+
+
+def _marked(severity: str, text: object) -> str:
+    """Return a text after a dot in the colour of a severity."""
+    return f"<span style='color:{_COLORS[severity]}'>\N{BLACK CIRCLE}</span> {_text(text)}"
 
 
 def _code(value: object) -> str:
@@ -132,7 +138,7 @@ def columns_view(columns: Columns) -> str:
         try:
             return _code(columns[row])
         except ValueError as problem:
-            return f"<span style='color:{_COLORS['breaking']}'>{_text(problem)}</span>"
+            return _marked("breaking", str(problem).partition("\n")[0])
 
     rows = ((str(row), cell(row)) for row in range(min(len(columns), _ROWS)))
     return f"<p>{_text(repr(columns)[1:-1])}</p>" + _table(("row", "signature"), rows, len(columns))
@@ -147,7 +153,7 @@ def comparison_view(comparison: Comparison) -> str:
     """Return the view of a comparison: the verdict, then a row for each change."""
     rows = (
         (
-            f"<span style='color:{_COLORS[change.severity]}'>{change.severity}</span>",
+            _marked(change.severity, change.severity),
             _code(change.function or ""),
             _text(f"{change.place_text}{change.values_text}"),
         )
