@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
@@ -11,9 +12,11 @@ from typing import Any
 
 import pytest
 
+import fnabi
 import grammar
 import vectors
 from documents import ROOT, blocks
+from fnabi import library
 from fnabi.raw import RawSignatureMangler, ScalarType
 
 CXX = os.environ.get("CXX", "c++")
@@ -32,9 +35,14 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("prefix")
-    make = ["make", "-s", "-C", str(ROOT / "csrc"), f"RELEASE={folder}/objects", "CFLAGS=-O1"]
+def make(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    objects = tmp_path_factory.mktemp("objects")
+    return ["make", "-s", "-C", str(ROOT / "csrc"), f"RELEASE={objects}", "CFLAGS=-O1"]
+
+
+@pytest.fixture(scope="module")
+def prefix(make: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("prefix") / "with spaces"
     subprocess.run([*make, "install", f"PREFIX={folder}"], check=True)
     return folder
 
@@ -45,13 +53,14 @@ def program(prefix: Path) -> Path:
     out = prefix / "signature_mangle"
     flags = [f"-I{prefix}/include", f"-L{prefix}/lib", "-lfnabi"]
     if shutil.which("pkg-config"):
-        flags = subprocess.run(
+        printed = subprocess.run(
             ["pkg-config", "--cflags", "--libs", "fnabi"],
             check=True,
             capture_output=True,
             text=True,
             env=os.environ | {"PKG_CONFIG_PATH": f"{prefix}/lib/pkgconfig"},
-        ).stdout.split()
+        ).stdout
+        flags = shlex.split(printed)
     source = ROOT / "tests/cpp/signature_mangle.cc"
     command = [CXX, *STRICT, *SANITIZE, str(source), "-o", str(out), *flags]
     subprocess.run([*command, f"-Wl,-rpath,{prefix}/lib"], check=True)
@@ -298,9 +307,10 @@ def test_a_c_program_links_with_the_static_library(prefix: Path, tmp_path: Path)
         "}\n"
     )
     out = tmp_path / "main"
-    libraries = [str(prefix / "lib/libfnabi.a"), "-lm", "-lpthread", "-ldl"]
     flags = ["-std=c11", "-Wall", "-Werror", f"-I{prefix}/include"]
-    subprocess.run(["cc", *flags, str(source), "-o", str(out), *libraries], check=True)
+    subprocess.run(
+        ["cc", *flags, str(source), "-o", str(out), str(prefix / "lib/libfnabi.a")], check=True
+    )
     assert subprocess.run([out]).returncode == 0
 
 
@@ -334,15 +344,98 @@ def test_cmake_finds_the_library(prefix: Path, tmp_path: Path) -> None:
         "cmake_minimum_required(VERSION 3.16)\n"
         "project(uses_fnabi CXX)\n"
         "find_package(fnabi 0.1 REQUIRED)\n"
-        "foreach(library fnabi static)\n"
-        "  add_executable(with_${library} main.cc)\n"
-        "  target_compile_features(with_${library} PRIVATE cxx_std_17)\n"
-        "  target_link_libraries(with_${library} PRIVATE fnabi::${library})\n"
+        "foreach(target fnabi static)\n"
+        "  add_executable(with_${target} main.cc)\n"
+        "  target_compile_features(with_${target} PRIVATE cxx_std_17)\n"
+        "  target_link_libraries(with_${target} PRIVATE fnabi::${target})\n"
         "endforeach()\n"
     )
     build = tmp_path / "build"
     found = f"-DCMAKE_PREFIX_PATH={prefix}"
     subprocess.run(["cmake", "-S", tmp_path, "-B", build, found], check=True)
     subprocess.run(["cmake", "--build", build], check=True)
-    for library in ("fnabi", "static"):
-        assert subprocess.run([build / f"with_{library}"]).returncode == 0
+    for target in ("fnabi", "static"):
+        assert subprocess.run([build / f"with_{target}"]).returncode == 0
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="could not find cmake")
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        *(("", True), ("0.1", True), ("0.1.0 EXACT", True), ("0.0...0.9", True), ("0.2", False)),
+        *(("1.0", False), ("0.0.9 EXACT", False), ("0.0...<0.1.0", False), ("1.0...2.0", False)),
+    ],
+)
+def test_which_versions_cmake_accepts(
+    prefix: Path, tmp_path: Path, asked: str, found: bool
+) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.19)\n"
+        "project(uses_fnabi NONE)\n"
+        f"find_package(fnabi {asked} QUIET)\n"
+        'message(STATUS "found ${fnabi_FOUND}")\n'
+    )
+    done = subprocess.run(
+        ["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert f"-- found {int(found)}\n" in done.stdout
+
+
+STANDARDS = [
+    *(
+        ("c", header, f"c{year}")
+        for header in ("fnabi.h", "callee.h")
+        for year in ("11", "17", "2x")
+    ),
+    *(("c++", "fnabi.h", f"c++{year}") for year in ("11", "14", "17", "20", "2b")),
+    *(
+        ("c++", header, f"c++{year}")
+        for header in ("callee.h", "signature_mangle.hpp")
+        for year in ("17", "20", "2b")
+    ),
+]
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize(("language", "header", "standard"), STANDARDS)
+def test_a_header_compiles_without_a_warning(
+    prefix: Path, compiler: str, language: str, header: str, standard: str
+) -> None:
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    # not a system header, whose warnings are not shown
+    flags = [f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{prefix}/include"]
+    subprocess.run(
+        [compiler, "-x", language, *flags, "-fsyntax-only", "-"],
+        input=f"#include <fnabi/{header}>\n",
+        text=True,
+        check=True,
+    )
+
+
+def test_what_is_installed_can_be_removed(make: list[str], tmp_path: Path) -> None:
+    """Below DESTDIR, which is in no file and no link."""
+    place = [f"DESTDIR={tmp_path}/a root", "PREFIX=/opt/its own"]
+    other = tmp_path / "a root/opt/its own/include/other.h"
+    other.parent.mkdir(parents=True)
+    other.touch()
+    subprocess.run([*make, "install", *place], check=True)
+    installed = [path for path in other.parents[1].rglob("*") if not path.is_dir()]
+    library = other.parents[1] / "lib/libfnabi.so"
+    assert {other, library, library.with_suffix(".a")} < set(installed)
+    assert library.resolve().parent == library.parent
+    for path in installed:
+        assert str(tmp_path).encode() not in path.read_bytes()
+    subprocess.run([*make, "uninstall", *place], check=True)
+    assert [path for path in other.parents[1].rglob("*") if not path.is_dir()] == [other]
+
+
+def test_the_name_of_the_shared_library_has_the_major_version(prefix: Path) -> None:
+    version = fnabi.__version__
+    shared = prefix / "lib/libfnabi.so"
+    assert shared.resolve().name == f"libfnabi.so.{version}"
+    found = library.read(shared)
+    assert found.soname == f"libfnabi.so.{version.split('.')[0]}"

@@ -354,15 +354,18 @@ class RawSignatureParser : public internal::ErrorHolder {
   };
 
   struct Description {
+    struct Buffer {
+      AbiConstants::ScalarType scalar_type;
+    };
+    struct Scalar {
+      AbiConstants::ScalarType type;
+    };
+
     Type type = Type::kUnrecognized;
     DimVector dims;  // of a buffer; any negative dim is dynamic
     union {
-      struct {
-        AbiConstants::ScalarType scalar_type;
-      } buffer = {};
-      struct {
-        AbiConstants::ScalarType type;
-      } scalar;
+      Buffer buffer = {};
+      Scalar scalar;
     };
 
     void ToString(std::string& s) const {

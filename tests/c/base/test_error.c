@@ -31,7 +31,7 @@ static void test_path(void) {
 
 static void test_a_long_path_keeps_its_end(void) {
   for (size_t size = 2; size < 20; size++) {
-    char field[21] = ".abcdefghijklmnopqrst";
+    char field[] = ".abcdefghijklmnopqrst";
     field[size] = 0;
     fnabi_error error;
     fnabi_fail(&error, FNABI_TAG, 0, NULL);

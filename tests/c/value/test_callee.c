@@ -1,5 +1,5 @@
 /* Calls the exports of tests/data/callee as a caller without any runtime. */
-#include <threads.h>
+#include <pthread.h>
 
 #include "callee/plain.c"
 #include "callee/second.c"
@@ -418,7 +418,7 @@ static void test_long_errors(void) {
   }
 }
 
-static int other_thread(void* unused) {
+static void* other_thread(void* unused) {
   (void)unused;
   callee_error error;
   callee_value r;
@@ -428,16 +428,16 @@ static int other_thread(void* unused) {
     check_raised("TypeError", "add() takes 2 arguments, not 1");
   }
   CHECK(RUN(add, &r, integer(1)) == CALLEE_FAILED);
-  return 0;
+  return NULL;
 }
 
 static void test_threads(void) {
   callee_value r;
-  thrd_t threads[3];
+  pthread_t threads[3];
   CHECK(run(__tvm_ffi_fail_elsewhere, NULL, 0, &r) == CALLEE_FAILED);
   for (int i = 0; i < 3; i++)
-    CHECK(thrd_create(&threads[i], other_thread, NULL) == thrd_success);
-  for (int i = 0; i < 3; i++) thrd_join(threads[i], NULL);
+    CHECK(pthread_create(&threads[i], NULL, other_thread, NULL) == 0);
+  for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
   check_raised("KeyError", "fail_elsewhere: elsewhere");
 }
 
