@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 import fnabi
-from callee import built
-from fnabi import bytecode, html, vmfb
+from callee import built, interop_library
+from fnabi import bytecode, html, library, vmfb
 from fnabi.catalog import Catalog
 from fnabi.compat_folders import FileComparison, compare_folders
 from pages import HOSTILE, hostile_module, large_module
@@ -374,6 +374,14 @@ def test_a_library_is_shown(browser: Browser) -> None:
     browser.all(".toggle")[0].click()
     command = "fnabi call ./libkernels.so axpy 1.0 @arg1.npy @arg2.npy"
     assert command in browser.texts("tr.detail")[0]
+
+
+def test_a_library_that_registers_by_name_says_where_to_look(browser: Browser) -> None:
+    path = interop_library("reflected")
+    browser.open(html.render(library.read(path), "libreflected.so"))
+    assert browser.texts("#functions > p") == [
+        "The library registers types by name when it is loaded. fnabi inspect --run lists them."
+    ]
 
 
 # ---------------------------------------------------------------------------------- keyboard

@@ -108,6 +108,8 @@ const shownTabs = tabs("Parts of the library", [
       !data.loaded &&
         data.functions.some((row) => row.described) &&
         h("p.muted", "The library describes the types of its functions in code, which did not run for this page. fnabi inspect --html --metadata runs it."),
+      data.registers.length > 0 &&
+        h("p.muted", `The library registers ${data.registers.join(" and ")} by name when it is loaded. fnabi inspect --run lists them.`),
       functions.nodes,
     ],
   },
