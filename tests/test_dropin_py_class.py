@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fnabi
-from fnabi.dropin.tvm_ffi import _py_class
-from fnabi.dropin.tvm_ffi._fields import hint_of
 from sanitizers import check_grown, examples, resident
 
 theirs = pytest.importorskip("tvm_ffi", reason="tvm_ffi is not installed")
 ours = import_module("fnabi.dropin.tvm_ffi")
+_py_class = import_module("fnabi.dropin.tvm_ffi._py_class")
+hint_of = import_module("fnabi.dropin.tvm_ffi._fields").hint_of
 for _part in ("dataclasses", "testing"):
     import_module(f"tvm_ffi.{_part}")
     import_module(f"fnabi.dropin.tvm_ffi.{_part}")
