@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fnabi import CallError, FormatError, pattern
+from fnabi import CallError, FormatError, pattern, vmfb
 from fnabi.catalog import search_query
 from fnabi.pattern import (
     AnyType,
@@ -52,6 +54,12 @@ F32, I32, S32 = DType("float", 32), DType("signless", 32), DType("signed", 32)
     [
         ("f32[?,3,224,224] -> f32[?,1000]", "float32[?,3,224,224] -> float32[?,1000]"),
         ("f32[?x3]->i1", "float32[?,3] -> bool"),
+        (
+            "(float32[Ax6], float32[6xB]) -> (float32[AxB])",
+            "float32[A,6], float32[6,B] -> float32[A,B]",
+        ),
+        ("f32[A1xA2x?xB] -> f32[2 x A1, _xB]", "float32[A1,A2,?,B] -> float32[2,A1,_,B]"),
+        ("f32[axis,max,Max,Ax,index_x] -> *", "float32[axis,max,Max,Ax,index_x] -> *"),
         ("  f32 [ 1 , B ] ->*", "float32[1,B] -> *"),
         ("(float32[?x4], i8) -> (int32)", "float32[?,4], i8 -> int32"),
         ("() -> ()", "() -> ()"),
@@ -83,6 +91,10 @@ def test_parse(text: str, shown: str | None) -> None:
         ("f32[", 4, "unexpected end", "a dim"),
         ("f32[-1] -> *", 4, 'unexpected "-"', "a dim"),
         ("f33x -> *", 0, 'unknown type "f33x"', "a type"),
+        ("f32[nx6] -> *", 4, '"nx6" may be several dims', '"," between dims'),
+        ("f32[2,BatchxC] -> *", 6, '"BatchxC" may be several dims', '"," between dims'),
+        ("f32[nxm] -> *", 4, '"nxm" may be several dims', '"," between dims'),
+        ("f32[nx?] -> *", 6, "dims end here", '"," or "]"'),
         ("? -> *", 0, 'unexpected "?"', '"unknown" or "any"'),
         ("{f32} -> *", 1, "value without a name", 'a name and ":"'),
         ("f32 -> f32 f32", 11, "results end here", "the end of the pattern"),
@@ -110,6 +122,21 @@ def test_errors(text: str, offset: int, reason: str, expected: str | None) -> No
     assert problem.reason.startswith(reason)
     assert (problem.expected or "").startswith(expected or "")
     assert problem.excerpt is not None or not text
+
+
+def test_what_inspect_shows_is_a_pattern() -> None:
+    symbols = 0
+    for file in (Path(__file__).parent.parent / "examples").rglob("*.vmfb"):
+        with vmfb.open(file) as module:
+            for export in module.exports:
+                if export.proofs is None:
+                    continue
+                shown = export.proofs.text(export.signature)
+                found = pattern.parse(shown)
+                commas = re.sub(r"\[[^]]*\]", lambda dims: dims[0].replace("x", ","), shown)
+                assert found == pattern.parse(commas)
+                symbols += "Variable" in repr(found)
+    assert symbols
 
 
 def test_a_pattern_is_a_str() -> None:

@@ -24,7 +24,7 @@ The grammar; spaces are allowed between tokens::
               | "(" [values] ")"               # a tuple; with one value it may end with a comma
               | "{" [values] "}"               # a dict, whose values have names
               | "null" | "unknown"             # an empty slot, a type that the text leaves out
-    dims      = dim {"," dim}                  # between numbers and "?" also "x"
+    dims      = dim {("," | "x") dim}          # "x" only after a number, "?", "_" or a capital
     dim       = number                         # this static dim
               | "?"                            # a dynamic dim
               | "_"                            # any dim
@@ -34,6 +34,10 @@ The grammar; spaces are allowed between tokens::
               | name of a dtype                # f32, bf16, i32, si8, ui8, float8_e4m3fn, bool
     name      = word | JSON string
     variable  = a letter, followed by letters, digits and "_"
+    capital   = a capital letter, with a number or without, as `fnabi.vmfb` names equal dims: A, B1
+
+``f32[AxB]`` is ``f32[A,B]``: a capital with an ``x`` and another dim after it is a dim of its own.
+Other variables need commas: those that may be meant as several dims, such as ``nx6``, are errors.
 
 ``f``, ``bf``, ``si``, ``ui`` and ``c`` before a number of bits are short for ``float``,
 ``bfloat``, ``int``, ``uint`` and ``complex``. ``i32`` is a signless integer, as in MLIR. ``int``
@@ -136,7 +140,11 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _SPACE = re.compile(r"\s*")
 _NUMBER = re.compile(r"\d+", re.ASCII)
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-_TIMES = re.compile(r"x(?=[?\d])")
+_TIMES = re.compile(r"x(?=\s*[?_*A-Z\d])")
+_CAPITAL = re.compile(r"[A-Z]\d*(?=x[?_*A-Z\d])", re.ASCII)
+_AMBIGUOUS = re.compile(r"[A-Za-z][A-Za-z0-9]*x[A-Z\d].*|[a-z](?:x[a-z])+", re.ASCII)
+"""A name that may be meant as several dims; `axis` and `max` are plain names."""
+
 _STRUCTURES: dict[str, tuple[Literal["list", "tuple", "dict"], str]] = {
     "(": ("tuple", ")"),
     "[": ("list", "]"),
@@ -295,8 +303,7 @@ class _Parser:
             return ()
         dims = [self._dim()]
         while not self._take("]"):
-            known = dims[-1] == "?" or isinstance(dims[-1], int)
-            if known and _TIMES.match(self._text, self._skip()):
+            if not isinstance(dims[-1], Star) and _TIMES.match(self._text, self._skip()):
                 self._at += 1
             elif not self._take(","):
                 self._fail("dims end here", '"," or "]"')
@@ -315,8 +322,11 @@ class _Parser:
                 self._fail("dim does not fit in int64", None)
             self._at = number.end()
             return int(number[0])
-        name = _NAME.match(self._text, start)
+        name = _CAPITAL.match(self._text, start) or _NAME.match(self._text, start)
         if name:
+            several = _AMBIGUOUS.fullmatch(name[0])
+            if several:
+                self._fail(f"{_shown(name[0])} may be several dims", '"," between dims')
             self._at = name.end()
             return Variable(name[0])
         if self._take("_"):
