@@ -341,6 +341,40 @@ def test_max_errors(
     assert sorted(os.listdir(tmp_path)) == ["in", "out.jsonl"]
 
 
+@pytest.mark.parametrize("column", [True, False])
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "csv", "jsonl.gz", "csv.zst"])
+def test_an_abandoned_output_is_silent(tmp_path: Path, suffix: str, column: bool) -> None:
+    """In a process of its own: what its end says about objects that are left counts too."""
+    (tmp_path / "in").write_text("sig\n" * column + f"{GOOD}\nbad\nbad\n")
+    argv = ["--column=sig"] * column + ["--max-errors=1", "in", "-o", f"out.{suffix}"]
+    command = [sys.executable, "-m", "fnabi", "decode", *argv]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    noun = "row" if column else "line"
+    fault = "Inputs span not found at byte 0, expected 'I'\n  bad\n  ^"
+    assert ended.stderr.splitlines() == [
+        *f"fnabi: {noun} 2: {fault}".split("\n"),
+        *f"fnabi: {noun} 3: {fault}".split("\n"),
+        f"fnabi: 2 of 3 {noun}s have errors, expected at most 1; nothing is written",
+    ]
+    assert os.listdir(tmp_path) == ["in"]
+
+
+@pytest.mark.skipif(not os.path.exists("/bin/sh"), reason="limits are set by a shell")
+def test_a_full_output_is_told_once(tmp_path: Path) -> None:
+    """The end of the file, which `close` writes, does not fit."""
+    (tmp_path / "in").write_text("".join(f"I{n}!R1!\n" for n in range(40_000)))
+    argv = ["-m", "fnabi", "decode", "in", "-o", "out.parquet"]
+    command = f"ulimit -f 1; exec {shlex.join([sys.executable, *argv])}"
+    ended = subprocess.run(
+        ["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1] == "fnabi: File too large"
+    assert "ignored" not in ended.stderr
+    assert os.listdir(tmp_path) == ["in"]
+
+
 def test_max_errors_stops_early(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pq.write_table(pa.table({"sig": ["x"] * 500_000}), tmp_path / "in")
     assert decode("--max-errors=9", tmp_path / "in", "-o", tmp_path / "out.jsonl") == 1

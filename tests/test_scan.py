@@ -566,7 +566,9 @@ def test_outputs_without_pyarrow(
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     output = tmp_path / "t.parquet"
     assert main(["scan", str(DATA / "scalars.vmfb"), "--output", str(output)]) == 1
-    assert capsys.readouterr().err.startswith("fnabi: .parquet needs pyarrow, which is not ")
+    assert capsys.readouterr().err == (
+        "fnabi: .parquet needs pyarrow, which is not installed (pip install 'fnabi[arrow]')\n"
+    )
     assert not os.listdir(tmp_path)
 
 

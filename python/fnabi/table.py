@@ -85,7 +85,7 @@ class TableFile:
         except ValueError as problem:
             raise CallError(f"{function}: the output {path!r} has {problem}") from None
         if format != ".jsonl" or packed == ".zst":
-            _load("pyarrow", f"{function}: {format}{packed}")
+            _load_pyarrow(f"{function}: {format}{packed}")
         with ExitStack() as stack:
             file: Any = stack.enter_context(write_whole(path))
             if packed:
@@ -113,12 +113,12 @@ class TableFile:
             self._writer.close()
 
 
-def _load(package: str, purpose: str) -> None:
+def _load_pyarrow(purpose: str) -> None:
     try:
-        import_module(package)
+        import_module("pyarrow")
     except ImportError:
         raise CallError(
-            f"{purpose} needs {package}, which is not installed (pip install {package})"
+            f"{purpose} needs pyarrow, which is not installed (pip install 'fnabi[arrow]')"
         ) from None
 
 
@@ -189,7 +189,9 @@ class _Pyarrow(ABC):
 
 class _Parquet(_Pyarrow):
     def _open(self, file: Any) -> Any:
-        writer = import_module("pyarrow.parquet").ParquetWriter
+        writer: Any = import_module("pyarrow.parquet").ParquetWriter
+        # `close` ends a whole file; a destructor would write the rest of another to a closed one
+        writer = type("Writer", (writer,), {"__del__": lambda self: None})
         # half the size that Snappy makes of columns of signatures, in the same time
         return writer(file, self._schema, compression="zstd")
 
