@@ -72,7 +72,7 @@ def test_catalog(catalog: str, capsys: pytest.CaptureFixture[str]) -> None:
 def test_catalog_refuses(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no catalog" in run(capsys, "catalog", "show", "none.duckdb", status=1)
     wrong = run(capsys, "catalog", "update", "c.duckdb", "nowhere", status=1)
-    assert wrong == "fnabi: nowhere: no such file or directory\n"
+    assert wrong == "fnabi: nowhere: No such file or directory\n"
     wrong = run(capsys, "catalog", "update", "c.duckdb", status=1)
     assert "the catalog has none either" in wrong
     run(capsys, "catalog", "update", "c.duckdb", "releases")

@@ -352,7 +352,7 @@ def test_a_catalog_in_a_missing_folder(here: Path, run) -> None:
 
 def test_a_baseline_that_is_none(here: Path, run) -> None:
     Path("b.json").write_text("text")
-    fault = "not JSON: Expecting value at byte 0, expected a baseline, which"
+    fault = "not JSON at byte 0, expected a baseline, which"
     status, _, error = run("check-abi", "b.json", CLASSIFIER)
     assert (status, error) == (3, f"fnabi: b.json: {fault} fnabi check-abi --update writes\n")
 

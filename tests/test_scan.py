@@ -412,9 +412,13 @@ def test_scan_into_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str], su
     written = {"schema": "fnabi.written/1", "output": str(output), "rows": len(rows), "bad": 0}
     assert json.loads(capsys.readouterr().out) == written
 
-    assert main(["scan", str(tmp_path / "nothing"), "--output", str(output)]) == 1
+    capsys.readouterr()
+    nothing = tmp_path / "nothing"
+    assert main(["scan", good, str(nothing), "--output", str(output)]) == 1
+    assert capsys.readouterr() == ("", f"fnabi: {nothing}: No such file or directory\n")
+    check_table(read_table(output), rows)  # as before
     os.mkdir(tmp_path / "empty")
-    assert main(["scan", str(tmp_path / "empty"), "--output", str(output)]) == 0
+    assert main(["scan", str(tmp_path / "empty"), "--output", str(output)]) == 1
     assert read_table(output) == []
 
 
@@ -602,7 +606,7 @@ def test_scan_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
         "4 functions in 1 file\n"
     )
     assert main(["scan", str(file), "/nowhere"]) == 1
-    assert "/nowhere  error: No such file or directory\n" in capsys.readouterr().out
+    assert capsys.readouterr() == ("", "fnabi: /nowhere: No such file or directory\n")
 
 
 def test_scan_as_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -215,12 +215,14 @@ def test_empty_folders_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[st
     (empty / "sub").mkdir(parents=True)
     (empty / "sub" / "x.txt").touch()
     text = f"fnabi: {empty}: no files named *.vmfb\n"
-    assert main(["scan", str(empty)]) == 0
+    assert main(["scan", str(empty)]) == 1
     assert capsys.readouterr() == ("0 functions in 0 files\n", text)
-    assert main(["scan", "--json", str(empty), str(MODULE)]) == 0
+    assert main(["scan", "--json", str(empty), str(MODULE)]) == 1
     assert capsys.readouterr().err == text
-    assert main(["scan", str(empty), "--output", str(tmp_path / "t.jsonl")]) == 0
+    assert main(["scan", str(empty), "--output", str(tmp_path / "t.jsonl")]) == 1
     assert capsys.readouterr().err == text
+    assert main(["inspect", "--html", str(empty)]) == 1
+    assert capsys.readouterr() == ("", text)
     assert main(["verify", str(empty)]) == 1
     assert capsys.readouterr() == ("", text)
 

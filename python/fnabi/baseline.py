@@ -47,10 +47,14 @@ def read(text: str | bytes) -> Module:
     except UnicodeDecodeError as problem:
         reason = "not JSON: neither UTF-8, UTF-16 nor UTF-32"
         raise FormatError("baseline", problem.start, reason=reason, expected=_EXPECTED) from None
-    except (ValueError, RecursionError) as problem:
-        offset = getattr(problem, "pos", 0)
-        reason = f"not JSON: {getattr(problem, 'msg', problem)}"
-        raise FormatError("baseline", offset, reason=reason, expected=_EXPECTED) from None
+    except json.JSONDecodeError as problem:
+        raise FormatError("baseline", problem.pos, reason="not JSON", expected=_EXPECTED) from None
+    except RecursionError:
+        reason = "not JSON that can be read: nested too deeply"
+        raise FormatError("baseline", 0, reason=reason, expected=_EXPECTED) from None
+    except ValueError:
+        reason = "not JSON that can be read: a number has too many digits"
+        raise FormatError("baseline", 0, reason=reason, expected=_EXPECTED) from None
     if not isinstance(found, dict) or found.get("schema") != SCHEMA:
         raise FormatError("baseline", 0, reason="not a baseline", expected=f'schema "{SCHEMA}"')
     lines = found.pop("record", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -79,6 +80,14 @@ def start_of(file: str) -> bytes:
         return b""
     with open_file(file) as opened:
         return opened.read(START) or b""
+
+
+def missing_of(paths: Iterable[str]) -> list[str]:
+    """Return those of the named paths that do not exist, after an error about each."""
+    missing = [each for each in paths if not is_remote(each) and not os.path.exists(each)]
+    for path in missing:
+        complain(f"{path}: ", os.strerror(errno.ENOENT))
+    return missing
 
 
 def tell_empty(folders: list[str]) -> None:

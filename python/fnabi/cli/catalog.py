@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from typing import Any
 
 import msgspec
 
 from fnabi.catalog import Catalog
-from fnabi.cli.arguments import add_lenient
+from fnabi.cli.arguments import add_lenient, missing_of
 from fnabi.cli.catalogs import shown_path
 from fnabi.cli.ending import ended_by_signals
 from fnabi.cli.output import add_threads, shows_progress
@@ -67,9 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _update(catalog: Catalog, arguments: argparse.Namespace) -> int:
-    missing = [each for each in arguments.words if "://" not in each and not os.path.exists(each)]
-    if missing:
-        complain(f"{missing[0]}: ", "no such file or directory")
+    if missing_of(arguments.words):
         return _BAD_INPUT
     with ended_by_signals():
         done = catalog.update(

@@ -7,8 +7,10 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from fnabi.cli.arguments import tell_empty
 from fnabi.cli.ending import ended_by_signals
 from fnabi.files import is_same_file, write_whole
+from fnabi.walk import walk
 
 if TYPE_CHECKING:
     from fnabi.compat import Comparison
@@ -86,12 +88,16 @@ def has_many(file: str) -> bool:
 
 def inspect_catalog_html(arguments: argparse.Namespace) -> int:
     from fnabi import html
-    from fnabi.cli.catalogs import open_catalog
+    from fnabi.cli.catalogs import is_catalog, open_catalog
 
     if arguments.metadata:
         arguments.usage("--metadata is only allowed for libraries")
-    with open_catalog(arguments.file, arguments.lenient) as catalog:
-        return _write(arguments, html.render_catalog(catalog, _name(arguments.file)))
+    file = arguments.file
+    if not is_catalog(file) and next(walk(file, "fnabi inspect"), None) is None:
+        tell_empty([file])
+        return 1
+    with open_catalog(file, arguments.lenient) as catalog:
+        return _write(arguments, html.render_catalog(catalog, _name(file)))
 
 
 def write_diff_html(

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from fnabi import vmfb
-from fnabi.cli.arguments import add_lenient, tell_empty
+from fnabi.cli.arguments import add_lenient, missing_of, tell_empty
 from fnabi.cli.output import Rows, add_output, check_output, shows_progress, write_table
 from fnabi.cli.screen import Screen, counted, name_width, one_line, signature
 from fnabi.scan import ScanRow
@@ -32,6 +32,8 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if missing_of(arguments.paths):
+        return 1
     shown = arguments.output is None
     found = vmfb.scan(
         arguments.paths,
@@ -44,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         batches = (Rows(each, len(each), each.bad) for each in found)
         status = write_table(arguments, found, batches, "row")
         tell_empty(found.empty)
-        return status
+        return 1 if found.empty else status
     if arguments.json:
         bad = 0
         lines = JsonLines(_Printed())
@@ -54,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         bad = _show_scan(Screen(), found.rows())
     tell_empty(found.empty)
-    return 1 if bad else 0
+    return 1 if bad or found.empty else 0
 
 
 def _show_scan(screen: Screen, rows: Iterable[ScanRow]) -> int:
