@@ -74,11 +74,20 @@ def test_check_abi(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check-abi", str(kept), NEW]) == 1
     assert "inputs[0].dtype changed: float32[?x6] => i32[?x6]" in capsys.readouterr().out
     assert main(["check-abi", "--update", str(kept), NEW]) == 0
-    assert "inputs[0].dtype changed" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "inputs[0].dtype changed" in out
+    assert out.endswith(f"{kept}: written, a baseline of 3 functions\n")
     assert main(["check-abi", str(kept), NEW]) == 0
     capsys.readouterr()
     assert main(["check-abi", "--json", str(kept), OLD]) == 1
     assert json.loads(capsys.readouterr().out)["verdict"] == "incompatible"
+
+
+def test_the_first_baseline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "rank.abi.json"
+    assert main(["check-abi", "--update", str(path), OLD]) == 0
+    assert capsys.readouterr().out == f"{path}: written, a baseline of 3 functions\n"
+    assert main(["check-abi", str(path), OLD]) == 0
 
 
 def test_check_abi_of_bad_files(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -58,6 +58,7 @@ KINDS = {
     b"\x1f\x8b" + bytes(60): "data compressed by gzip",
     b"GGUF" + bytes(60): "parameters (GGUF)",
     b"\x93NUMPY" + bytes(60): "an array of NumPy",
+    bytes(8) + b"DUCK" + bytes(60): "a database of DuckDB, such as a catalog",
     "Größe\n".encode() * 20: "text",
     "Ü".encode() * 100: "text",  # of which the last one is cut
     b"short": "text",
@@ -343,6 +344,20 @@ def test_a_folder_and_a_missing_one(here: Path, run) -> None:
     missing = "fnabi: missing: No such file or directory\n"
     assert run("diff", "models", "missing") == (3, "", missing)
     assert run("diff", "missing", "models") == (3, "", missing)
+
+
+def test_catalogs_instead_of_modules(here: Path, run) -> None:
+    pytest.importorskip("duckdb")
+    run("catalog", "update", "c.duckdb", CLASSIFIER)
+    for files in (("c.duckdb", "c.duckdb"), (CLASSIFIER, "c.duckdb")):
+        status, _, error = run("diff", *files)
+        assert status == 2
+        assert error.endswith("c.duckdb is a catalog; --catalog compares two of them\n")
+    assert run("diff", "--catalog", "c.duckdb", "c.duckdb")[0] == 0
+    for verb in ("inspect", "stub", "verify"):
+        status, out, error = run(verb, "c.duckdb")
+        assert status == 1
+        assert "a database of DuckDB, such as a catalog" in out + error
 
 
 def test_a_catalog_in_a_missing_folder(here: Path, run) -> None:

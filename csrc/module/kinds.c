@@ -50,10 +50,12 @@ static bool is_text(const uint8_t* data, size_t size) {
 }
 
 const char* fnabi_module_expected(const char* data, size_t size) {
-  enum { LOOKED_AT = 64 };
+  enum { LOOKED_AT = 64, DUCKDB_AT = 8 };
   if (size == 0) return NOT("an empty file");
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (begins(data, size, kinds[i].magic)) return kinds[i].expected;
+  if (size > DUCKDB_AT && begins(data + DUCKDB_AT, size - DUCKDB_AT, "DUCK"))
+    return NOT("a database of DuckDB, such as a catalog");
   if (size > LOOKED_AT) size = LOOKED_AT;
   if (!is_text((const uint8_t*)data, size)) return NULL;
   while (size > 0 && is_space(*data)) data++, size--;

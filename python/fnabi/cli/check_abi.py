@@ -10,7 +10,7 @@ from fnabi import baseline, compat
 from fnabi.cli.arguments import add_lenient, open_checked
 from fnabi.cli.diff import STATUS, add_format, check_format, comparison_json, show
 from fnabi.cli.problems import tell
-from fnabi.cli.screen import Screen
+from fnabi.cli.screen import Screen, counted, one_line
 from fnabi.compat_folders import FileComparison
 from fnabi.errors import FormatError
 from fnabi.files import check_regular, write_whole
@@ -58,5 +58,10 @@ def run(arguments: argparse.Namespace) -> int:
         compared = FileComparison(arguments.file, found.verdict, found)
         print(report.write([compared], arguments.format), end="")
     else:
-        show(Screen(), found)
+        screen = Screen()
+        if old is not None:
+            show(screen, found)
+        if arguments.update:
+            functions = counted(len(new.exports), "function")
+            screen.write((one_line(name), "name"), f": written, a baseline of {functions}")
     return 0 if arguments.update else STATUS[found.verdict]

@@ -102,6 +102,11 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.usage("one of OLD and NEW is a folder, expected two modules or two folders")
     if folders[0]:
         return _diff_folders(arguments, page)
+    from fnabi.cli.catalogs import is_catalog
+
+    for file in files:
+        if file != "-" and not is_remote(file) and is_catalog(file):
+            arguments.usage(f"{one_line(file)} is a catalog; --catalog compares two of them")
     old, new = (open_checked(file, arguments.lenient) for file in files)
     found = compat.compare(old, new)
     if page:
