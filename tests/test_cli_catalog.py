@@ -55,7 +55,7 @@ def test_catalog(catalog: str, capsys: pytest.CaptureFixture[str]) -> None:
         "SELECT module, version, NULL AS none FROM files WHERE error IS NULL ORDER BY ALL LIMIT 2"
     )
     assert run(capsys, "catalog", "sql", catalog, query) == (
-        "module  version  none\nembed   0\nembed   0\n"
+        "module  version  none\nembed   0        null\nembed   0        null\n"
     )
     assert lines(capsys, "catalog", "sql", catalog, query)[0] == {
         "schema": "fnabi.catalog-row/1",
@@ -79,11 +79,27 @@ def test_catalog_refuses(capsys: pytest.CaptureFixture[str]) -> None:
     wrong = run(capsys, "catalog", "sql", "c.duckdb", "SELECT nothing", status=1)
     assert wrong.startswith("fnabi: Binder Error")
     assert "not a catalog" in run(capsys, "catalog", "show", "releases/1.0/rank.vmfb", status=1)
+    for content in "a,b\n1,2\n", '{"a": 1}', "":
+        Path("my.csv").write_text(content)
+        assert run(capsys, "catalog", "show", "my.csv", status=1) == (
+            "fnabi: my.csv: not a catalog, expected a DuckDB file, which fnabi catalog update"
+            " writes\n"
+        )
     for words in (["sql", "c.duckdb"], ["remove", "c.duckdb"], ["show", "c.duckdb", "x"], ["mak"]):
         with pytest.raises(SystemExit) as caught:
             main(["catalog", *words])
         assert caught.value.code == 2
     capsys.readouterr()
+
+
+def test_sql_shows_sizes_of_binaries(capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "catalog", "update", "c.duckdb", "releases")
+    query = "SELECT repeat('a', 2013)::BLOB AS long, 'ab'::BLOB AS short, [NULL, 'b'::BLOB] AS list"
+    assert run(capsys, "catalog", "sql", "c.duckdb", query) == (
+        'long           short  list\n<2,013 bytes>  6162   [null, "62"]\n'
+    )
+    (row,) = lines(capsys, "catalog", "sql", "c.duckdb", query)
+    assert row["row"]["long"] == "61" * 2013
 
 
 @pytest.mark.parametrize("where", ["releases", "all.duckdb", "all/", "releases/2.0/vision.vmfb"])
@@ -126,10 +142,29 @@ def test_find_by_arrays(capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "find", "releases", "* -> f32[?]", "--accepts", "scores.npy", status=1)
     wrong = run(capsys, "find", "releases", "f32 -> *", "--accepts", "scores.npy", status=3)
     assert "with accepts, its inputs must be" in wrong
-    Path("text.npy").write_text("text")
-    assert "text.npy: not a valid .npy file" in run(
-        capsys, "find", "releases", "--accepts", "text.npy", status=3
-    )
+    for content in b"text", b"a,b\n" * 99:
+        Path("text.npy").write_bytes(content)
+        assert run(capsys, "find", "releases", "--accepts", "text.npy", status=3) == (
+            "fnabi: text.npy: not a valid .npy file, expected one that numpy.save has written\n"
+        )
+    numpy.save("objects.npy", numpy.array([{}]), allow_pickle=True)
+    wrong = run(capsys, "find", "releases", "--accepts", "objects.npy", status=3)
+    assert wrong == "fnabi: objects.npy: an array of Python objects, expected numbers\n"
+
+
+def test_arrays_add_up(capsys: pytest.CaptureFixture[str]) -> None:
+    numpy = pytest.importorskip("numpy")
+    numpy.save("left.npy", numpy.zeros((9, 6), numpy.float32))
+    numpy.save("right.npy", numpy.zeros((6, 2), numpy.float32))
+    both = run(capsys, "find", "releases", "--accepts", "left.npy", "right.npy")
+    assert "1 function in 1 file" in both
+    again = run(capsys, "find", "releases", "--accepts=left.npy", "--accepts=right.npy")
+    assert again == both
+    with pytest.raises(SystemExit) as caught:
+        main(["find", "--accepts", "left.npy", "releases"])
+    assert caught.value.code == 2
+    wrong = capsys.readouterr().err
+    assert "CATALOG is missing; --accepts takes all values after it, so write CATALOG" in wrong
 
 
 def test_find_refuses(capsys: pytest.CaptureFixture[str]) -> None:

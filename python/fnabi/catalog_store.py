@@ -40,7 +40,15 @@ from fnabi.files import check_regular
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = ["FileStore", "FolderStore", "MemoryStore", "Store", "load_duckdb", "open_store"]
+__all__ = [
+    "FileStore",
+    "FolderStore",
+    "MemoryStore",
+    "Store",
+    "is_duckdb",
+    "load_duckdb",
+    "open_store",
+]
 
 _BUCKETS = "0123456789abcdef"
 _BUCKETED = ("files", "functions")
@@ -205,6 +213,8 @@ class FileStore(Store):
         if not self.exists():
             raise self._missing()
         check_regular(self._file)
+        if not is_duckdb(self._file):  # DuckDB may import it as another format
+            raise _no_catalog(self.path)
         connection = _connect()
         quoted = self._file.replace("'", "''")
         duckdb = load_duckdb()
@@ -409,12 +419,22 @@ def _check(connection: DuckDBPyConnection, path: str, earlier: bool) -> None:
     )
 
 
+def is_duckdb(path: str) -> bool:
+    """Return whether a regular file starts as those of DuckDB do."""
+    with open(path, "rb") as file:
+        return file.read(12)[8:] == b"DUCK"
+
+
+def _no_catalog(path: str) -> FormatError:
+    expected = "a DuckDB file, which fnabi catalog update writes"
+    return FormatError("catalog", 0, reason=f"{path}: not a catalog", expected=expected)
+
+
 def _problem(problem: Exception, path: str) -> Exception:
     text = str(problem)
     if "Conflicting lock" in text or "Could not set lock" in text:
         return CatalogError(f"{path}: another program has opened the catalog for writing")
     if "not a valid DuckDB database" in text:
-        expected = "a DuckDB file, which fnabi catalog update writes"
-        return FormatError("catalog", 0, reason=f"{path}: not a catalog", expected=expected)
+        return _no_catalog(path)
     first = text.partition("\n")[0]
     return FormatError("catalog", 0, reason=f"{path}: not a catalog: {first}")

@@ -18,7 +18,7 @@ class FormatError(FnabiError, ValueError):
     Attributes:
         code: The fault as a short fixed name, such as ``"span-end"``: the names of
             ``fnabi_code`` in ``fnabi.h``.
-        offset: The position of the fault, in bytes from the start of the input.
+        offset: The position of the fault, in bytes from the start of the input; 0 for a catalog.
         path: The part of the value, such as ``inputs[2].shape[0]``; empty for the whole value.
         reason: The fault in words.
         expected: What the format allows at this position, or None.
@@ -50,7 +50,9 @@ class FormatError(FnabiError, ValueError):
         super().__init__(code, offset, path)
 
     def __str__(self) -> str:
-        text = f"{self.reason} at byte {self.offset}"
+        text = self.reason
+        if self.code != "catalog":  # a database has no position
+            text += f" at byte {self.offset}"
         if self.path:
             text += f" in {self.path}"
         if self.expected:

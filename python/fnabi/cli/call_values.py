@@ -39,7 +39,16 @@ def load_array(path: str, function: str) -> Any:
         except OSError:
             raise
         except Exception as problem:  # the header can ask for any shape and dtype
-            raise ArgumentError(f"{path}: not a valid .npy file: {problem}") from None
+            raise ArgumentError(f"{path}: {_fault_of_npy(str(problem))}") from None
+
+
+def _fault_of_npy(text: str) -> str:
+    """Return what is wrong with a file that NumPy does not read, without its words for callers."""
+    if "magic string" in text:
+        return "not a valid .npy file, expected one that numpy.save has written"
+    if "allow_pickle" in text:
+        return "an array of Python objects, expected numbers"
+    return f"not a valid .npy file: {text}"
 
 
 def digest(value: Any) -> bytes | None:

@@ -183,6 +183,17 @@ def _sql(catalog: Catalog, query: str, as_json: bool) -> int:
     return 0
 
 
+def _without_blobs(value: Any) -> Any:
+    """Return a value with the sizes of long binaries instead of these."""
+    if isinstance(value, bytes) and len(value) > _SHORT:
+        return f"<{len(value):,} bytes>"
+    if isinstance(value, dict):
+        return {key: _without_blobs(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [*map(_without_blobs, value)]
+    return value
+
+
 def _json(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.hex()
@@ -193,10 +204,14 @@ def _json(value: Any) -> Any:
     return value if isinstance(value, (int, float, str, bool, type(None))) else str(value)
 
 
+_SHORT = 32
+"""The most bytes that a table shows; a digest is shorter, a record of a module is longer."""
+
+
 def _cell(value: Any) -> str:
     if value is None:
-        return ""
+        return "null"
     if isinstance(value, str):
         return one_line(shown_path(value))
-    shown = _json(value)
+    shown = _json(_without_blobs(value))
     return one_line(shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from fnabi.catalog import Catalog
+from fnabi.catalog_store import is_duckdb
 from fnabi.files import check_regular
 
 
@@ -25,8 +26,7 @@ def is_catalog(path: str) -> bool:
         return os.path.exists(os.path.join(path, "latest", "catalog.parquet"))
     try:
         check_regular(path)
-        with open(path, "rb") as file:
-            return file.read(12)[8:] == b"DUCK"
+        return is_duckdb(path)
     except OSError:
         return False
 

@@ -43,7 +43,8 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         "--accepts",
         metavar="ARRAY.npy",
         nargs="+",
-        help="find functions that accept these arrays as their arguments",
+        action="extend",
+        help="find functions that accept these arrays as their arguments, in this order",
     )
     verb.add_argument("--exact", action="store_true", help="leave out wider matches")
     for name, what in (

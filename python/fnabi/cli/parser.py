@@ -83,6 +83,14 @@ class Parser(argparse.ArgumentParser):
             if not any(each.startswith(option) for each in known):
                 self.error(f"there is no option {option}{did_you_mean(option, known)}")
 
+    def _swallowed(self, words: Iterable[str], missing: str) -> str:
+        """Return the end of an error about missing arguments that an option may have taken."""
+        for word in words:
+            action = self._option_string_actions.get(word)
+            if action is not None and action.nargs in ("+", "*"):
+                return f"; {word} takes all values after it, so write {missing} before it"
+        return ""
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             known = [str(each) for each in action.choices]
@@ -97,6 +105,7 @@ class Parser(argparse.ArgumentParser):
             words, self._words = self._words, []
             self._refuse_options(words)
             message = f"{missing[1]} {'are' if ',' in missing[1] else 'is'} missing"
+            message += self._swallowed(words, missing[1])
         alone = re.fullmatch(r"argument (\S+): expected (one|at least one|\d+) arguments?", message)
         if alone:
             name = self._option_string_actions[alone[1].rpartition("/")[2]].metavar
