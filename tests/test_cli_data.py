@@ -313,7 +313,9 @@ def test_the_first_errors_are_shown(
         else f"fnabi: {noun} {row}: Inputs span not found at byte 0, expected 'I'"
         for row in range(11, 16)
     ]
-    assert told[-1] == f"fnabi: 20 of 30 {noun}s have errors"
+    assert told[-1] == (
+        f"fnabi: 20 of 30 {noun}s have errors; {tmp_path / 'o.jsonl'} is written, with all rows"
+    )
 
 
 @pytest.mark.parametrize(
@@ -473,6 +475,25 @@ def test_wrong_usage(
     assert ended.value.code == 2
     assert problem in capsys.readouterr().err
     assert os.listdir(tmp_path) == ["in"]
+
+
+@pytest.mark.parametrize("column", [["--column=sig"], []])
+@pytest.mark.parametrize("is_link", [True, False])
+def test_the_input_is_not_overwritten(
+    tmp_path: Path, column: list[str], is_link: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"sig\n{GOOD}\n"
+    (tmp_path / "my.csv").write_text(text)
+    output = tmp_path / ("link.csv" if is_link else "my.csv")
+    if is_link:
+        output.symlink_to("my.csv")
+    for source in (str(tmp_path / "my.csv"), f"--input={tmp_path / 'my.csv'}"):
+        with pytest.raises(SystemExit) as ended:
+            main(["decode", *column, source, "-o", str(output)])
+        assert ended.value.code == 2
+        assert "--output is " in capsys.readouterr().err
+        assert (tmp_path / "my.csv").read_text() == text
+        assert output.is_symlink() == is_link
 
 
 def test_several_columns_of_a_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

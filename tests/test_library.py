@@ -308,6 +308,11 @@ def test_functions_of_a_loaded_library() -> None:
         _ = lib.nothing
     with pytest.raises(KeyError, match="no function 'nothing'"):
         _ = lib["nothing"]
+    with pytest.raises(AttributeError, match="'add_int'; did you mean add_ints") as raised:
+        _ = lib.add_int
+    assert (raised.value.name, raised.value.obj) == ("add_int", None)
+    with pytest.raises(KeyError, match="'add_int'; did you mean add_ints"):
+        _ = lib["add_int"]
 
 
 def test_what_a_library_says_of_its_functions() -> None:

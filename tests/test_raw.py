@@ -418,7 +418,11 @@ CANNOT = [
     (Tuple(()), r"inputs\[0\]: .*expected Buffer, Scalar, Ref or Unknown"),
     (Dict((("a", Ref()),)), r"inputs\[0\]: .*expected Buffer, Scalar, Ref or Unknown"),
     (HomogeneousList(Ref()), r"inputs\[0\]: .*expected Buffer, Scalar, Ref or Unknown"),
-    (Named("x", Ref()), r"inputs\[0\]: .*expected Buffer, Scalar, Ref or Unknown"),
+    (
+        Named("x", Ref()),
+        r"inputs\[0\]: .*expected Buffer, Scalar, Ref or Unknown, got Named;"
+        r" signature\.without_names\(\) has no names$",
+    ),
     (Null(), r"inputs\[0\]: .*expected Buffer, Scalar, Ref or Unknown"),
     (
         Buffer(FLOAT32, (1, -1)),

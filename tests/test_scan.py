@@ -402,7 +402,10 @@ def test_scan_into_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str], su
     bad = sum(row.error is not None for row in expected_rows())
     told = capsys.readouterr()
     assert told.out == ""
-    assert told.err == f"fnabi: {bad} of {len(expected_rows())} rows have errors\n"
+    assert told.err == (
+        f"fnabi: {bad} of {len(expected_rows())} rows have errors; {output} is written, with all"
+        " rows\n"
+    )
     assert os.listdir(tmp_path) == [output.name]
 
     good = str(DATA / "scalars.vmfb")

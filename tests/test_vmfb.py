@@ -1163,13 +1163,39 @@ def test_from_buffer_takes_any_buffer_and_keeps_it_alive() -> None:
     growing.append(0)
 
 
-@pytest.mark.parametrize("wrong", ["text", 3, None, memoryview(b"abcdef")[::2]])
+@pytest.mark.parametrize(
+    ("wrong", "got"),
+    [("text", "str"), (3, "int"), (None, "NoneType"), (memoryview(b"abcdef")[::2], None)],
+)
 @pytest.mark.parametrize("function", [vmfb.from_buffer, vmfb.verify])
-def test_what_is_no_buffer_is_named(function: Any, wrong: Any) -> None:
-    with pytest.raises(
-        CallError, match=f"^vmfb.{function.__name__}: data: expected a contiguous buffer"
-    ):
+def test_what_is_no_buffer_is_named(function: Any, wrong: Any, got: str | None) -> None:
+    text = f"vmfb.{function.__name__}: data: expected a contiguous buffer"
+    end = ": .+" if got is None else f", such as bytes, got {got}"
+    with pytest.raises(CallError, match=f"^{text}{end}$"):
         function(wrong)
+
+
+def test_an_export_that_may_be_meant() -> None:
+    with vmfb.open(DATA / "raw_v0.vmfb") as module:
+        with pytest.raises(KeyError, match=r"no export 'cnv'; did you mean conv\?"):
+            module.exports["cnv"]
+        with pytest.raises(KeyError) as raised:
+            module.exports["nothing like it"]
+    assert raised.value.args == ("the module has no export 'nothing like it'",)
+
+
+def test_records_show_what_is_public() -> None:
+    convention = vmfb.FunctionSignature("0r_v", (("a", "b"),))
+    assert repr(convention) == (
+        "FunctionSignature(calling_convention='0r_v', attrs=Attributes((('a', 'b'),)))"
+    )
+    assert repr(vmfb.Import("hal.f", convention, 1)) == (
+        "Import(full_name='hal.f', calling_convention='0r_v',"
+        " attrs=Attributes((('a', 'b'),)), flags=<ImportFlags.REQUIRED: 1>)"
+    )
+    assert repr(vmfb.Dependency("hal", 6, 2)) == (
+        "Dependency(name='hal', minimum_version=6, flags=<DependencyFlags.OPTIONAL: 2>)"
+    )
 
 
 def test_closing() -> None:

@@ -71,7 +71,11 @@ def view(data: object, function: str) -> Any:
         return data
     try:
         return ffi.from_buffer(data)
-    except (TypeError, ValueError, BufferError) as problem:
+    except TypeError:
+        raise CallError(
+            f"{function}: data: expected a contiguous buffer, such as bytes, got {type_name(data)}"
+        ) from None
+    except (ValueError, BufferError) as problem:
         raise CallError(f"{function}: data: expected a contiguous buffer: {problem}") from problem
 
 

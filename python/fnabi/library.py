@@ -53,6 +53,7 @@ from fnabi.library_file import (
     looks_like_one,
     read,
 )
+from fnabi.text import did_you_mean
 
 __all__ = [
     "Functions",
@@ -191,15 +192,18 @@ class Library(_call.Lookup):
         try:
             return self.functions[name]
         except KeyError:
-            raise AttributeError(
-                f"{self.path} has no function {name!r}", name=name, obj=self
-            ) from None
+            # without the object, from which Python would add a suggestion of its own
+            raise AttributeError(self._lacks(name), name=name) from None
 
     def __getitem__(self, name: str) -> _call.Function:
         try:
             return self.functions[name]
         except KeyError:
-            raise KeyError(f"{self.path} has no function {name!r}") from None
+            raise KeyError(self._lacks(name)) from None
+
+    def _lacks(self, name: object) -> str:
+        hint = did_you_mean(name, self.functions) if isinstance(name, str) else ""
+        return f"{self.path} has no function {name!r}{hint}"
 
     def __contains__(self, name: object) -> bool:
         return name in self.functions

@@ -7,7 +7,7 @@ names and accept whatever those accept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
 from functools import cache
 from typing import Any
@@ -17,9 +17,10 @@ import msgspec
 from fnabi import _core, _records
 from fnabi._core import Data
 from fnabi._fnabi import ffi, lib
+from fnabi.errors import CallError, RangeError
 from fnabi.oracle import BufferDescription, allocate_results, describe, dynamic_dims, oracle
 from fnabi.signature import SignatureBuilder, VisitingParser
-from fnabi.types import Buffer, DType, Ref, Scalar, Signature, Type, decoder, shape_text
+from fnabi.types import Buffer, DType, Named, Ref, Scalar, Signature, Type, decoder, shape_text
 
 __all__ = [
     "BufferDescription",
@@ -120,11 +121,29 @@ def encode(signature: Signature) -> bytes:
     Raises:
         CallError: when the raw ABI cannot express a part of it: a type other than Buffer,
             Scalar, Ref and Unknown, an element type other than the twelve, an unknown rank, a
-            named Ref.
+            named Ref. Names of arguments and results are refused: `Signature.without_names`.
         RangeError: when a dim does not fit in int32.
 
     """
-    return _core.encode(lib.fnabi_raw_encode, signature, "raw.encode")
+    try:
+        return _core.encode(lib.fnabi_raw_encode, signature, "raw.encode")
+    except RangeError:
+        raise
+    except CallError as problem:
+        if not any(
+            str(problem).startswith(f"raw.encode: {place}: ") for place in _named(signature)
+        ):
+            raise
+        raise CallError(f"{problem}, got Named; signature.without_names() has no names") from None
+
+
+def _named(signature: object) -> Iterator[str]:
+    """Yield the places of the types with names."""
+    if isinstance(signature, Signature):
+        for side in ("inputs", "results"):
+            for index, type in enumerate(getattr(signature, side)):
+                if isinstance(type, Named):
+                    yield f"{side}[{index}]"
 
 
 def to_string(data: Data) -> str:

@@ -16,7 +16,7 @@ from fnabi.errors import FormatError, excerpt
 from fnabi.iree_abi import Signature as IreeAbiSignature
 from fnabi.raw import parse as parse_raw
 from fnabi.sip import Signature as SipSignature
-from fnabi.text import one_line
+from fnabi.text import did_you_mean, one_line
 from fnabi.types import Signature, Type, decoder
 from fnabi.vmfb_records import Attributes, Record
 
@@ -344,7 +344,11 @@ class Exports(tuple[Export, ...]):
     def __getitem__(self, key: str, /) -> Export: ...
     def __getitem__(self, key: SupportsIndex | slice | str, /) -> Export | tuple[Export, ...]:
         if isinstance(key, str):
-            return self._by_name[key]
+            try:
+                return self._by_name[key]
+            except KeyError:
+                hint = did_you_mean(key, self._by_name)
+                raise KeyError(f"the module has no export {key!r}{hint}") from None
         return super().__getitem__(key)
 
     def __contains__(self, key: object, /) -> bool:

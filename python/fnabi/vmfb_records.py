@@ -96,6 +96,12 @@ class Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Base of the records; their fields are in the order of the message."""
 
 
+def _shown(record: Record, *names: str) -> str:
+    """Return the `repr` of a record by its public attributes."""
+    values = ", ".join(f"{name}={getattr(record, name)!r}" for name in names)
+    return f"{type(record).__name__}({values})"
+
+
 class Layout(Record, frozen=True):
     """The positions and sizes of the parts of a file, in bytes.
 
@@ -133,6 +139,9 @@ class Dependency(Record, frozen=True):
         """Whether it is required or optional."""
         return DependencyFlags(self._flags)
 
+    def __repr__(self) -> str:
+        return _shown(self, "name", "minimum_version", "flags")
+
 
 class FunctionSignature(Record, frozen=True):
     """The calling convention and attributes of a function.
@@ -149,6 +158,9 @@ class FunctionSignature(Record, frozen=True):
     def attrs(self) -> Attributes:
         """The reflection attributes of the function."""
         return Attributes(self._pairs)
+
+    def __repr__(self) -> str:
+        return _shown(self, "calling_convention", "attrs")
 
 
 class Import(Record, frozen=True):
@@ -189,6 +201,9 @@ class Import(Record, frozen=True):
     def attrs(self) -> Attributes:
         """The reflection attributes of the import."""
         return (self._signature or NO_SIGNATURE).attrs
+
+    def __repr__(self) -> str:
+        return _shown(self, "full_name", "calling_convention", "attrs", "flags")
 
 
 NO_SIGNATURE = FunctionSignature()

@@ -16,6 +16,7 @@ from fnabi.cli.screen import Screen, complain, signature
 from fnabi.cli.values import error_json, json_value
 from fnabi.columns_part import abi_name
 from fnabi.errors import FormatError
+from fnabi.files import is_same_file
 from fnabi.signature import Component, ComponentType, SignatureParser
 from fnabi.table_read import unpacked
 
@@ -76,6 +77,9 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.usage("TEXT and --input cannot be combined")
     if arguments.output is not None:
         check_output(arguments)
+        source = arguments.text if arguments.input is None else arguments.input
+        if source != "-" and is_same_file(arguments.output, source):
+            arguments.usage(f"--output is {source} itself, which is the input")
         return write_decoded(arguments, _PARSERS[arguments.abi])
     for option in ("column", "max_errors", "format"):
         if getattr(arguments, option) is not None:

@@ -152,11 +152,13 @@ def write_table(
         complain("", f"{_told(bad, rows, noun)}, expected at most {most}; nothing is written")
         return 1
     if arguments.json:
-        written = {"output": arguments.output, "rows": rows, "bad": bad}
-        print(json.dumps({"schema": _WRITTEN_SCHEMA} | written))
+        counts = {"output": arguments.output, "rows": rows, "bad": bad}
+        print(json.dumps({"schema": _WRITTEN_SCHEMA} | counts))
+    fails = bad > 0 and most is None
     if bad:
-        complain("", _told(bad, rows, noun))
-    return 1 if bad and most is None else 0
+        written = f"; {arguments.output} is written, with all rows" if fails else ""
+        complain("", f"{_told(bad, rows, noun)}{written}")
+    return 1 if fails else 0
 
 
 def _told(bad: int, rows: int, noun: str) -> str:
