@@ -257,6 +257,7 @@ def start(tmp_path: Path, name: str, *argv: str) -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # not as under nohup
     )
     deadline = time.monotonic() + 20
     while len(os.listdir(tmp_path)) < 2:
