@@ -19,6 +19,7 @@ from fnabi.types import (
     DType,
     HomogeneousList,
     List,
+    Named,
     Ref,
     Scalar,
     Signature,
@@ -113,6 +114,30 @@ def test_the_runner_takes_the_flags(path: Path, name: str, tmp_path: Path) -> No
 def test_storage_is_passed_as_a_buffer() -> None:
     export = vmfb.open(NEEDS / "storage_vmvx.vmfb").exports["store"]
     assert export.runner_inputs(3) == ["--input=3xf32", "--input='&3xf32'"]
+
+
+def test_shapes_that_are_made_up() -> None:
+    view, unranked, stored = Ref("!hal.buffer_view"), Buffer(F32, None), Ref("!hal.buffer")
+    signature = Signature((I32, unranked, view, stored, stored, stored, Ref()), ())
+    outputs: dict[int, Type] = {4: Buffer(F32, (2,)), 5: Named("x", unranked)}
+    rank = "the rank is not known, one dim is an example"
+    both = "shape and type are not known, one dim of float32 is an example"
+    assert example.unknown_shapes(signature, outputs) == [
+        f"input 1: {rank}",
+        f"input 2: {both}",
+        f"input 3: {both}",
+        f"input 5: {rank}",
+    ]
+
+
+def test_made_up_shapes_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(NEEDS.parent / "vmfb" / "abi_records.vmfb")
+    assert main(["inspect", "--function=nd_unknown_rank", "--inputs", path]) == 0
+    text = "input 0: the rank is not known, one dim is an example"
+    notice = f"fnabi: notice: nd_unknown_rank: {text}\n"
+    assert capsys.readouterr() == ("--input=4xf32\n", notice)
+    assert main(["stub", "--function=nd_unknown_rank", "--format=iree-run-module", path]) == 0
+    assert capsys.readouterr().out.splitlines()[-2] == f"# I{text[1:]}."
 
 
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:

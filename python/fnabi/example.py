@@ -23,7 +23,7 @@ from fnabi.types import (
     Unknown,
 )
 
-__all__ = ["DIM", "example_values", "runner_inputs"]
+__all__ = ["DIM", "example_values", "runner_inputs", "unknown_shapes"]
 
 DIM = 4
 """The default size of a dynamic dim, in elements."""
@@ -87,7 +87,7 @@ def runner_inputs(
     Each input is one ``--input=`` flag, quoted for a shell: a shape and an element type, which the
     runner fills with zeros; ``0`` for a scalar; ``(null)`` for a reference of unknown type, such as
     an argument that the function does not use. A buffer or buffer view of unknown shape and dtype
-    gets one dim and float32 elements, which the function may reject.
+    gets one dim and float32 elements, which the function may reject; `unknown_shapes` names these.
 
     Args:
         signature: The signature of the function, without the fences of an asynchronous one, which
@@ -125,6 +125,27 @@ def runner_inputs(
         flags.append(f"--input={shlex.quote(value)}")
     return flags
 
+
+def unknown_shapes(signature: Signature, outputs: dict[int, Type] | None = None) -> list[str]:
+    """Say for which inputs `runner_inputs`, given the same, makes up a rank or a type."""
+    outputs = outputs or {}
+    found = []
+    for index, type in enumerate(signature.inputs):
+        type = type.type if isinstance(type, Named) else type
+        stored = outputs.get(index)
+        stored = stored.type if isinstance(stored, Named) else stored
+        if isinstance(type, Ref) and isinstance(stored, Buffer):
+            type = stored
+        if isinstance(type, Buffer) and type.shape is None:
+            found.append(f"input {index}: the rank is not known, one dim is an example")
+        elif isinstance(type, Ref) and (type.name or "").lstrip("!") in _UNTYPED:
+            found.append(
+                f"input {index}: shape and type are not known, one dim of float32 is an example"
+            )
+    return found
+
+
+_UNTYPED = ("hal.buffer_view", "hal.buffer")
 
 _FORMATS = {
     "e5m2": "f8E5M2",

@@ -256,6 +256,18 @@ class Export(Record, frozen=True):
         return runner_inputs(self.signature, self._storage(), dim)
 
     @property
+    def unknown_shapes(self) -> list[str]:
+        """What `runner_inputs` makes up: a line for each input of unknown rank or type.
+
+        Raises:
+            FormatError: as for `signature`.
+
+        """
+        from fnabi.example import unknown_shapes
+
+        return unknown_shapes(self.signature, self._storage())
+
+    @property
     def transients(self) -> Transients | None:
         """The memory that callers provide for the time of a call, or None."""
         from fnabi.needs import transients_of

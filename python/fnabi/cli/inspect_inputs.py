@@ -36,6 +36,8 @@ def print_inputs(arguments: argparse.Namespace, export: vmfb.Export) -> int:
             where(arguments.file), f"{one_line(export.name)}: {str(problem).partition(': ')[2]}"
         )
         return 1
+    for each in export.unknown_shapes:
+        complain("", f"notice: {one_line(export.name)}: {each}")
     if arguments.json:
         print(json.dumps({"schema": _INPUTS_SCHEMA, "function": export.name, "inputs": flags}))
         return 0

@@ -54,6 +54,9 @@ def command_lines(
             notices.append(f"{literal(name)}: {str(problem).partition(': ')[2]}")
             continue
         parts = [f"--module={shlex.quote(path)}", *flags, f"--function={shlex.quote(name)}"]
-        lines += ["", remark(entry.title), " ".join(["iree-run-module", *parts, *inputs])]
+        guesses = [
+            remark(f"{guess[0].upper()}{guess[1:]}.") for guess in entry.export.unknown_shapes
+        ]
+        lines += ["", remark(entry.title), *guesses, " ".join(["iree-run-module", *parts, *inputs])]
     lines += ["", *(remark(f"Left out: {notice}.") for notice in notices)] if notices else []
     return Stub("\n".join(lines[1:]) + "\n", tuple(notices))
