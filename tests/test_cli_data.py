@@ -377,6 +377,39 @@ def test_a_full_output_is_told_once(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["in"]
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "is_table"),
+    [
+        ("in.csv", "sig\nx\n", True),
+        ("in.csv", f"{GOOD}\n", False),  # lines of signatures after all
+        ("in.jsonl", '{"sig":"I1!"}\n' * 9, True),
+        ("in.json", '{"sig":"I1!"}\n', True),
+        ("in.txt", "sig\n", False),
+    ],
+)
+@pytest.mark.parametrize("most", [[], ["--max-errors=0"]])
+def test_a_table_without_a_column_named(
+    tmp_path: Path,
+    name: str,
+    content: str,
+    is_table: bool,
+    most: list[str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / name).write_text(content)
+    argv = ["decode", *most, str(tmp_path / name), "-o", str(tmp_path / "out.jsonl")]
+    assert main(argv) == (content[:2] != GOOD[:2])
+    hint = f"fnabi: {tmp_path / name} looks like a table: --column=NAME decodes a column of it"
+    assert capsys.readouterr().err.splitlines().count(hint) == is_table
+
+
+def test_json_that_is_a_signature(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").write_text('{"a":[],"r":[]}\n{"a":1}\n')
+    argv = ["decode", "--abi=iree.abi", str(tmp_path / "in"), "-o", str(tmp_path / "out.jsonl")]
+    assert main(argv) == 1
+    assert "table" not in capsys.readouterr().err
+
+
 def test_max_errors_stops_early(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pq.write_table(pa.table({"sig": ["x"] * 500_000}), tmp_path / "in")
     assert decode("--max-errors=9", tmp_path / "in", "-o", tmp_path / "out.jsonl") == 1

@@ -21,6 +21,7 @@ from fnabi.columns_part import abi_name
 from fnabi.engine import is_text
 from fnabi.errors import CallError, FormatError
 from fnabi.files import open_file
+from fnabi.table import format_of
 from fnabi.table_read import BUFFER, Counted, Source, Table, kind_of, open_table, unpacked
 from fnabi.text import did_you_mean
 
@@ -113,6 +114,7 @@ def _of_lines(arguments: argparse.Namespace, source: Source, abi: Any) -> Iterat
     kind = kind_of(file)
     if kind != "text":
         arguments.usage(f"--column is missing: {source.name} is a table ({kind})")
+    is_table = _is_table(source.name, file.peek(1), abi)
     found = iter_columns(file, abi, arguments.threads, batch_bytes=_BATCH_BYTES)
     rows = shown = 0
     for columns in found:
@@ -124,8 +126,22 @@ def _of_lines(arguments: argparse.Namespace, source: Source, abi: Any) -> Iterat
                     columns[error.row]
                 except FormatError as problem:
                     complain(f"line {rows + error.row + 1}: ", problem)
+        if bad and is_table:
+            is_table = False  # said once
+            complain("", f"{source.name} looks like a table: --column=NAME decodes a column of it")
         rows += len(columns)
         yield Rows(columns, len(columns), bad)
+
+
+def _is_table(name: str, start: bytes, abi: str) -> bool:
+    """Return whether a text is a table by its name, or by its start, lines of JSON."""
+    if start.startswith(b"{") and abi != "iree_abi":  # whose signatures are JSON
+        return True
+    try:
+        format_of(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _of_table(table: Table, decode: _Decode, parse: Callable[[bytes], Any]) -> Iterator[Rows]:
