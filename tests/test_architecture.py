@@ -164,7 +164,8 @@ def names(text: str) -> list[str]:
 
 
 def crossing_rows() -> list[list[str]]:
-    lines = [line for line in section("The crossing table").splitlines() if line.startswith("| ")]
+    table = section("The crossing table").split("Modules without a row:")[0]
+    lines = [line for line in table.splitlines() if line.startswith("| ")]
     head, *rows = ([cell.strip() for cell in line.strip("|").split(" | ")] for line in lines)
     assert head == ["noun", "operation", "way", "entry points", "measurement or reason"]
     return rows
