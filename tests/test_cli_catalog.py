@@ -69,6 +69,39 @@ def test_catalog(catalog: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert printed.err.startswith("fnabi: releases/2.0: not in the catalog, expected a file or")
 
 
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_a_file_given_by_name_has_to_be_read(
+    flags: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("my.csv").write_text("a,b\n")
+    update = "catalog", "update", "c.duckdb", "releases/1.0", "my.csv", *flags
+    for _ in range(2):  # the second time the file is in the catalog
+        assert main([*update]) == 1
+        printed = capsys.readouterr()
+        assert "12" in printed.out
+        assert printed.err.startswith("fnabi: my.csv: file ends before the module does, expected")
+    assert main(["catalog", "update", "c.duckdb", "releases/1.0"]) == 0
+    capsys.readouterr()
+
+
+def test_lenient_is_suggested_where_it_helps(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("releases/bad.vmfb").write_text("text")
+    hint = "--lenient accepts invalid attributes of old compilers\n"
+    assert hint not in run(capsys, "catalog", "update", "c.duckdb", "releases")
+    assert "--lenient" not in run(capsys, "catalog", "show", "c.duckdb")
+    old = Path(__file__).parent / "data" / "vmfb" / "abi_broken@2.9.0.vmfb"
+    shutil.copyfile(old, "releases/old.vmfb")
+    assert run(capsys, "catalog", "update", "c.duckdb").endswith(f"in the catalog; {hint}")
+    shown = run(capsys, "catalog", "show", "c.duckdb")
+    assert f"2 with errors; fnabi catalog update {hint}" in shown
+    assert main(["find", "releases", "--limit=1"]) == 0
+    assert capsys.readouterr().err == f"fnabi: 2 of 10 files cannot be read; {hint}"
+    assert run(capsys, "find", "releases/old.vmfb", status=3).endswith(f"; {hint}")
+    done = run(capsys, "catalog", "update", "c.duckdb", "--lenient")
+    assert "1 with errors" in done
+    assert hint not in done
+
+
 def test_catalog_refuses(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no catalog" in run(capsys, "catalog", "show", "none.duckdb", status=1)
     wrong = run(capsys, "catalog", "update", "c.duckdb", "nowhere", status=1)

@@ -46,7 +46,7 @@ def open_module(file: str, lenient: bool, data: bytes | None = None) -> vmfb.Mod
     try:
         return vmfb.open(file, lenient=lenient)
     except FormatError as problem:
-        if not lenient and os.path.isfile(file) and _opens_leniently(file):
+        if not lenient and opens_leniently(file):
             problem.expected = "an offset inside (--lenient ignores it)"
         raise
 
@@ -62,7 +62,10 @@ def open_checked(file: str, lenient: bool) -> vmfb.Module:
     return module
 
 
-def _opens_leniently(file: str) -> bool:
+def opens_leniently(file: str) -> bool:
+    """Return whether ``--lenient`` lets a module be opened."""
+    if not os.path.isfile(file):
+        return False
     try:
         vmfb.open(file, lenient=True)
     except (FormatError, OSError):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from typing import Any
 
 import msgspec
 
 from fnabi.catalog import Catalog
+from fnabi.catalog_file import shown_text
 from fnabi.cli.arguments import add_lenient, missing_of
-from fnabi.cli.catalogs import shown_path
+from fnabi.cli.catalogs import lenient_hint, shown_path
 from fnabi.cli.ending import ended_by_signals
 from fnabi.cli.output import add_threads, shows_progress
 from fnabi.cli.screen import Screen, complain, counted, one_line
@@ -78,7 +80,7 @@ def _update(catalog: Catalog, arguments: argparse.Namespace) -> int:
         )
     if arguments.json:
         print(json.dumps({"schema": _UPDATE_SCHEMA} | msgspec.structs.asdict(done)))
-        return 0
+        return _tell_of_named(catalog, arguments.words)
     files = done.added + done.changed + done.unchanged
     parts = [
         f"{number} {what}"
@@ -91,11 +93,24 @@ def _update(catalog: Catalog, arguments: argparse.Namespace) -> int:
         if number
     ]
     wrong = f", {done.failed} with errors" if done.failed else ""
+    hint = lenient_hint(catalog) if done.failed and not arguments.lenient else ""
     Screen().write(
         f"{counted(files, 'file')}{': ' if parts else ''}{', '.join(parts)}{wrong};"
-        f" {counted(done.functions, 'function')} in the catalog"
+        f" {counted(done.functions, 'function')} in the catalog{hint}"
     )
-    return 0
+    return _tell_of_named(catalog, arguments.words)
+
+
+def _tell_of_named(catalog: Catalog, words: list[str]) -> int:
+    """Tell of files that were given by name and cannot be read, and return the exit status."""
+    status = 0
+    for word in words:
+        file = word if "://" in word else os.path.abspath(word)
+        query = "SELECT error FROM files WHERE file = $file AND error IS NOT NULL"
+        for (error,) in catalog.sql(query, file=shown_text(file)).fetchall():
+            complain(f"{word}: ", error)
+            status = _BAD_INPUT
+    return status
 
 
 def _remove(catalog: Catalog, arguments: argparse.Namespace) -> int:
@@ -150,7 +165,8 @@ def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
         return 0
     screen = Screen()
     wrong = f", {len(errors)} with errors" if errors else ""
-    screen.write(f"{counted(functions, 'function')} in {counted(files, 'file')}{wrong}")
+    hint = lenient_hint(catalog).replace("--lenient", "fnabi catalog update --lenient")
+    screen.write(f"{counted(functions, 'function')} in {counted(files, 'file')}{wrong}{hint}")
     for path in paths:
         screen.write("  ", (f"{'path':9}", "about"), one_line(shown_path(path)))
     for name, rows in counts.items():

@@ -6,6 +6,7 @@ import os
 
 from fnabi.catalog import Catalog
 from fnabi.catalog_store import is_duckdb
+from fnabi.cli.arguments import opens_leniently
 from fnabi.files import check_regular
 
 
@@ -29,6 +30,14 @@ def is_catalog(path: str) -> bool:
         return is_duckdb(path)
     except OSError:
         return False
+
+
+def lenient_hint(catalog: Catalog) -> str:
+    """Return the end of a text about files with errors, if ``--lenient`` helps for any."""
+    # what it accepts are attributes, so other errors need no second look at their files
+    query = "SELECT file FROM files WHERE error_path LIKE '%attrs[%' AND file_bytes IS NULL"
+    helps = any(opens_leniently(file) for (file,) in catalog.sql(query).fetchall())
+    return "; --lenient accepts invalid attributes of old compilers" if helps else ""
 
 
 def shown_path(name: str) -> str:

@@ -13,7 +13,7 @@ from fnabi.catalog import Catalog
 from fnabi.catalog_search import Match, search_query
 from fnabi.cli.arguments import add_lenient, whole
 from fnabi.cli.call_values import ArgumentError, load_array
-from fnabi.cli.catalogs import is_catalog, open_catalog, shown_path
+from fnabi.cli.catalogs import is_catalog, lenient_hint, open_catalog, shown_path
 from fnabi.cli.problems import tell
 from fnabi.cli.screen import Screen, complain, counted, name_width, one_line, signature
 from fnabi.cli.values import json_value
@@ -111,10 +111,11 @@ def _told_of_unread(catalog: Catalog) -> bool:
     errors = catalog.sql("SELECT file, error FROM files WHERE error IS NOT NULL").fetchall()
     if len(errors) == total == 1:
         file, error = errors[0]
-        complain(f"{shown_path(file)}: ", error)
+        complain(f"{shown_path(file)}: ", f"{error}{lenient_hint(catalog)}")
         return False
     if errors:
-        complain("", f"{len(errors)} of {counted(total, 'file')} cannot be read; see fnabi scan")
+        hint = lenient_hint(catalog) or "; see fnabi scan"
+        complain("", f"{len(errors)} of {counted(total, 'file')} cannot be read{hint}")
     return True
 
 

@@ -140,8 +140,9 @@ VERBS = (
             ("fnabi catalog show models.duckdb", "what is in it"),
             ("fnabi catalog sql models.duckdb 'SELECT count(*) FROM functions'", "a query"),
         ),
-        status="0 for success, even if files have errors, which the catalog lists, 1 for bad"
-        " input and for a path to remove that is not in the catalog, 2 for wrong usage",
+        status="0 for success, even if files in folders have errors, which the catalog lists, 1 for"
+        " bad input, for a file given by name that cannot be read, and for a path to remove that is"
+        " not in the catalog, 2 for wrong usage",
     ),
     Verb(
         "find",
