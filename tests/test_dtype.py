@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from fnabi import CallError, iree_abi, raw
+from fnabi import CallError, FormatError, iree_abi, raw
 from fnabi.types import Buffer, DType, Scalar, Signature
 
 np = pytest.importorskip("numpy")
@@ -31,6 +31,19 @@ def test_numpy_both_ways(dtype, numpy_dtype):
     assert dtype.to_numpy() == np.dtype(numpy_dtype)
     assert DType.from_numpy(numpy_dtype) == dtype
     assert DType.from_numpy(np.dtype(numpy_dtype)) == dtype
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [("double", "float64"), ("u8", "uint8"), ("f32", "float32"), ("fp16", "float16")],
+)
+def test_names_of_other_languages_are_understood_but_refused(text, meant):
+    with pytest.raises(CallError, match=f"got '{text}'; did you mean {meant}\\?$"):
+        DType.parse(text)
+    with pytest.raises(FormatError, match=f"unknown type '{text}' at byte 1, expected {meant}\n"):
+        Signature.parse(f"({text}) -> ()")
+    with pytest.raises(CallError, match=r"got 'string'$"):
+        DType.parse("string")
 
 
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])

@@ -62,6 +62,38 @@ _TEXT_KINDS: dict[str, Kind] = {"uint": "unsigned", "int": "signed", "i": "signl
 _ALONE = {"bool": 1, "index": 64, "handle": 64}
 
 
+_OTHER_NAMES = {
+    "half": "float16",
+    "single": "float32",
+    "float": "float32",
+    "double": "float64",
+    "byte": "uint8",
+    "char": "int8",
+    "short": "int16",
+    "int": "int32",
+    "long": "int64",
+    "boolean": "bool",
+}
+_OTHER_PREFIXES = {
+    "u": "uint",
+    "ui": "uint",
+    "s": "int",
+    "si": "int",
+    "f": "float",
+    "fp": "float",
+    "bf": "bfloat",
+    "c": "complex",
+}
+
+
+def meant_dtype(text: str) -> str | None:
+    """Return the name of a dtype that another language calls by a name, such as ``double``."""
+    word = text.strip().lower()
+    prefix = word.rstrip("0123456789")
+    name = _OTHER_NAMES.get(word) or _OTHER_PREFIXES.get(prefix, prefix) + word[len(prefix) :]
+    return name if name != text and _DTYPE_TEXT.fullmatch(name) else None
+
+
 class _DTypeMeta(msgspec.StructMeta):
     """Checks what a DType is made of. Records that the core's messages become need no check."""
 
@@ -120,7 +152,10 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
         """
         match = _DTYPE_TEXT.fullmatch(text) if isinstance(text, str) else None
         if match is None:
-            raise CallError(f"DType: expected the name of a dtype, such as 'float32', got {text!r}")
+            meant = meant_dtype(text) if isinstance(text, str) else None
+            hint = f"; did you mean {meant}?" if meant else ""
+            expected = "the name of a dtype, such as 'float32'"
+            raise CallError(f"DType: expected {expected}, got {text!r}{hint}")
         void, alone, prefix, digits, format, lanes = match.groups()
         if void and lanes is None:
             return cls("handle", 0, "", 0)

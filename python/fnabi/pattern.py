@@ -67,6 +67,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NoReturn
 
+from fnabi.dtype import meant_dtype
 from fnabi.errors import CallError, FormatError, excerpt, type_name
 from fnabi.pattern_types import (
     WORD,
@@ -153,6 +154,8 @@ _STRUCTURES: dict[str, tuple[Literal["list", "tuple", "dict"], str]] = {
 _CLASSES: tuple[Class, ...] = ("any", "float", "int", "complex")
 _SHORT = re.compile(r"(f|bf|si|ui|c)(?=\d)")
 _LONG = {"f": "float", "bf": "bfloat", "si": "int", "ui": "uint", "c": "complex"}
+_SHORTER = re.compile(r"(float|bfloat|int|uint|complex)(?=\d)")
+_SHORTEST = {long: short for short, long in _LONG.items()}
 _MLIR_FLOAT = re.compile(r"(f\d+)(E\d+M\d+[A-Z0-9]*)")
 _TYPES = "a type, such as f32, f32[?,4], any or ref"
 
@@ -295,7 +298,9 @@ class _Parser:
         try:
             return DType.parse(name)
         except CallError:
-            self._fail(f"unknown type {_shown(word)}", _TYPES, start)
+            meant = meant_dtype(word)
+            short = meant and _SHORTER.sub(lambda found: _SHORTEST[found[1]], meant, count=1)
+            self._fail(f"unknown type {_shown(word)}", short or _TYPES, start)
 
     def _dims(self) -> tuple[Dim, ...]:
         self._expect("[")

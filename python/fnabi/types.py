@@ -18,7 +18,7 @@ from typing import Self, TypeAlias, TypeVar, get_args
 
 from fnabi import _records
 from fnabi._fnabi import lib
-from fnabi.dtype import DType, Kind, Record
+from fnabi.dtype import DType, Kind, Record, meant_dtype
 from fnabi.errors import CallError, FormatError, excerpt, type_name
 
 __all__ = [
@@ -380,7 +380,7 @@ class _Parser:
             dtype = DType.parse(word)
         except CallError:
             self.at = start
-            raise self.fail(f"unknown type {word!r}") from None
+            raise self.fail(f"unknown type {word!r}", meant_dtype(word)) from None
         return Buffer(dtype, self.shape()) if self.take("[") else Scalar(dtype)
 
     def read_tuple(self) -> Type:
