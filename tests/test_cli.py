@@ -634,10 +634,11 @@ def test_inspect_attributes_of_arguments() -> None:
 
 
 def test_inspect_no_such_function() -> None:
+    names = "expected normalize, dense, version, __init"
     done = run("inspect", "--function=a\nb", CLASSIFIER)
-    assert done == Run(1, "", f"fnabi: {CLASSIFIER}: no function is named a\\nb\n")
+    assert done == Run(1, "", f"fnabi: {CLASSIFIER}: no function is named a\\nb, {names}\n")
     assert run("inspect", "--function=x", "-", stdin=CLASSIFIER.read_bytes()) == Run(
-        1, "", "fnabi: no function is named x\n"
+        1, "", f"fnabi: no function is named x, {names}\n"
     )
 
 
@@ -943,7 +944,8 @@ def test_inspect_a_library() -> None:
     assert run("inspect", "-", stdin=LIBRARY.read_bytes()) == Run(0, SHOWN_LIBRARY, "")
     assert run("inspect", "--function=plain", LIBRARY) == Run(0, "  plain\n", "")
     missing = run("inspect", "--function=none", LIBRARY)
-    assert missing == Run(1, "", f"fnabi: {LIBRARY}: no TVM-FFI function is named none\n")
+    text = "no TVM-FFI function is named none, expected add, plain, weak"
+    assert missing == Run(1, "", f"fnabi: {LIBRARY}: {text}\n")
 
 
 def test_a_library_without_functions_says_why(tmp_path: Path) -> None:
@@ -1181,7 +1183,10 @@ def test_call_that_fails() -> None:
     done = run("call", path, "raise_kind", "ValueError", "of\tits own")
     assert done == Run(1, "", "fnabi: raise_kind: ValueError: of\\x09its own\n".replace("x09", "t"))
     done = run("call", path, "nothing")
-    assert done == Run(1, "", f"fnabi: {path}: no TVM-FFI function is named nothing\n")
+    assert (done.status, done.out) == (1, "")
+    text = "no TVM-FFI function is named nothing, expected alloc_like, apply, "
+    assert done.err.startswith(f"fnabi: {path}: {text}")
+    assert re.search(r" or one of \d+ more\n\Z", done.err)
     done = run("call", interop_library("c_plain"), "fail_silent")
     assert (done.status, done.out) == (1, "")
     assert "fail_silent: the function failed with status -1" in done.err

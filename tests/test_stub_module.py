@@ -197,7 +197,8 @@ def test_chosen_functions(format: str) -> None:
     assert "dense" in text
     assert "normalize" not in text
     done = run("stub", f"--format={format}", "--function=none", CLASSIFIER)
-    assert done == Run(1, "", f"fnabi: {CLASSIFIER}: no function is named 'none'\n")
+    text = "no function is named 'none', expected normalize, dense, version, __init"
+    assert done == Run(1, "", f"fnabi: {CLASSIFIER}: {text}\n")
 
 
 # ---------------------------------------------------------------------------------------- client

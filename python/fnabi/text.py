@@ -6,7 +6,7 @@ TYPE_CHECKING = False  # as in typing, which takes longer to import than this mo
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["did_you_mean", "one_line", "plain"]
+__all__ = ["did_you_mean", "known_names", "one_line", "plain"]
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -15,6 +15,21 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
     close = get_close_matches(word, list(known), n=2, cutoff=0.7)
     return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def known_names(word: str, known: Iterable[str]) -> str:
+    """Return the end of an error about a name that is not there: like ones, or the first."""
+    known = [*dict.fromkeys(known)]
+    close = did_you_mean(word, known)
+    if close or not known:
+        return one_line(close)
+    shown, more = known[:_SHOWN], len(known) - _SHOWN
+    rest = f" or one of {more} more" if more > 0 else ""
+    return f", expected {one_line(', '.join(shown))}{rest}"
+
+
+_SHOWN = 6
+"""The most names that an error lists."""
 
 
 def plain(text: str) -> str:

@@ -13,7 +13,7 @@ from fnabi import vmfb
 from fnabi.cli.screen import complain, one_line, where
 from fnabi.errors import FormatError
 from fnabi.files import is_remote, open_file, read_stream
-from fnabi.text import did_you_mean
+from fnabi.text import known_names
 
 
 def add_lenient(verb: argparse.ArgumentParser) -> None:
@@ -99,7 +99,7 @@ def tell_empty(folders: list[str]) -> None:
 
 
 def no_function(arguments: argparse.Namespace, names: Iterable[str], noun: str = "function") -> int:
-    hint = did_you_mean(arguments.function, names)
+    hint = known_names(arguments.function, names)
     complain(
         where(arguments.file),
         one_line(f"no {noun} is named {arguments.function or repr('')}{hint}"),

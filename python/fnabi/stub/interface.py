@@ -10,7 +10,7 @@ from fnabi.client import without_fences
 from fnabi.errors import FormatError, NotFoundError
 from fnabi.names import Names
 from fnabi.stub.code import literal
-from fnabi.text import did_you_mean
+from fnabi.text import known_names
 from fnabi.types import Named, Type
 from fnabi.vmfb import Export, Module
 
@@ -97,10 +97,10 @@ def read(
         NotFoundError: The module has no function with a name in `only`.
 
     """
-    known = {export.name for export in module.exports}
+    known = dict.fromkeys(export.name for export in module.exports)
     for name in only or ():
         if name not in known:
-            raise NotFoundError(f"no function is named {name!r}{did_you_mean(name, known)}")
+            raise NotFoundError(f"no function is named {name!r}{known_names(name, known)}")
     scope = Names(reserved=reserved)
     entries: list[Entry] = []
     omitted: list[str] = []

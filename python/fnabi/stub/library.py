@@ -14,7 +14,7 @@ from fnabi.stub.classes import class_lines
 from fnabi.stub.code import Stub, docstring, listing, literal, location
 from fnabi.stub.functions import thin_function
 from fnabi.stub.hints import RESERVED, TENSOR_LIKE, ModuleSpelling, imports_of
-from fnabi.text import did_you_mean
+from fnabi.text import known_names
 
 __all__ = ["exported", "registered"]
 
@@ -50,7 +50,7 @@ def exported(
         raise NotFoundError(f"the library exports no function{hint}")
     for name in only or ():
         if name not in loaded:
-            hint = did_you_mean(name, loaded.functions)
+            hint = known_names(name, loaded.functions)
             raise NotFoundError(f"no function is named {name!r}{hint}")
     chosen = [name for name in loaded.functions if only is None or name in only]
     functions = {name: loaded[name] for name in chosen}
