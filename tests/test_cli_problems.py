@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -13,12 +14,13 @@ import pytest
 
 import fnabi
 from callee import callee_library
-from fnabi import vmfb
+from fnabi import library, vmfb
 from fnabi.cli import main
 from fnabi.cli.verbs import VERBS
 from fnabi.errors import CallError, FormatError
 
 ROOT = Path(__file__).parents[1]
+MODULES = ROOT / "tests/data/vmfb"
 CLASSIFIER = ROOT / "examples" / "classifier.vmfb"
 RELEASES = ROOT / "examples" / "releases"
 SOURCE = b"module @m {\n  func.func @f() { return }\n}\n"
@@ -64,6 +66,39 @@ KINDS = {
     b"short": "text",
     b"": "an empty file",
 }
+
+
+def test_an_error_names_the_file_that_was_opened(tmp_path: Path) -> None:
+    path = tmp_path / "clamp.c"
+    path.write_bytes(b"int clamp(void);\n" * 20)
+    fault = "not an IREE module at byte 8, expected a .vmfb module, got text"
+    with pytest.raises(FormatError) as raised:
+        vmfb.open(path)
+    assert (raised.value.file, raised.value.text) == (str(path), fault)
+    for error in (raised.value, pickle.loads(pickle.dumps(raised.value))):
+        assert str(error) == f"{path}: {fault}"
+    with pytest.raises(FormatError) as raised:
+        vmfb.from_buffer(path.read_bytes())
+    assert (raised.value.file, str(raised.value)) == (None, fault)
+    fault = "not a library; expected an ELF shared library (Linux and others)"
+    for read in (fnabi.load_module, library.read):
+        with pytest.raises(fnabi.LibraryError) as refused:
+            read(path)
+        assert str(refused.value) == f"{path}: {fault}"
+    with pytest.raises(fnabi.LibraryError) as refused:
+        library.read(path.read_bytes())
+    assert str(refused.value) == fault
+
+
+def test_a_strict_opening_says_what_a_lenient_one_reads() -> None:
+    path = MODULES / "module_attrs@2.9.0.vmfb"
+    fault = "offset outside the module at byte 264 in attrs[1]"
+    with pytest.raises(FormatError) as raised:
+        vmfb.open(path)
+    assert str(raised.value) == f"{path}: {fault} (lenient=True reads it)"
+    with pytest.raises(FormatError) as raised:
+        vmfb.from_buffer(path.read_bytes())
+    assert str(raised.value) == f"{fault} (lenient=True reads it)"
 
 
 @pytest.mark.parametrize("data", KINDS)

@@ -100,7 +100,7 @@ def test_catalogs_do_not_wait(special: tuple[str, str], tmp_path: Path) -> None:
     pytest.importorskip("duckdb")
     path, _ = special
     assert main(["find", path, "* -> *"]) in (1, 3)  # 1: an empty folder
-    assert main(["catalog", "update", str(tmp_path / "c.duckdb"), path]) == 0
+    assert main(["catalog", "update", str(tmp_path / "c.duckdb"), path]) in (0, 1)  # 0: a folder
 
 
 def test_a_pipe_with_a_name_is_read(tmp_path: Path) -> None:

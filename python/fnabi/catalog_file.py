@@ -163,7 +163,7 @@ def _needs(module: vmfb.Module) -> dict[str, Any]:
         targets, executables = module.targets, module.executables
         parameters = module.parameters
     except FormatError as problem:
-        return {"needs_error": shown_text(str(problem))}
+        return {"needs_error": shown_text(problem.text)}
     return {
         "targets": [
             {

@@ -106,7 +106,8 @@ def _alone(file: str, folder: Path, verdict: FileVerdict, lenient: bool) -> File
 
 
 def _reason(problem: Exception) -> str:
-    return getattr(problem, "strerror", None) or str(problem).partition("\n")[0]
+    text = problem.text if isinstance(problem, FnabiError) else str(problem)
+    return getattr(problem, "strerror", None) or text.partition("\n")[0]
 
 
 def _compare(file: str, folders: tuple[Path, Path], lenient: bool) -> FileComparison:

@@ -9,7 +9,23 @@ _WINDOW = 60
 
 
 class FnabiError(Exception):
-    """Any error that fnabi raises."""
+    """Any error that fnabi raises.
+
+    Attributes:
+        file: The path or URL of the file, where it was opened by that; else None. The error as a
+            string begins with it.
+
+    """
+
+    file: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The error without the file."""
+        return super().__str__()
+
+    def __str__(self) -> str:
+        return self.text if self.file is None else f"{self.file}: {self.text}"
 
 
 class FormatError(FnabiError, ValueError):
@@ -24,12 +40,11 @@ class FormatError(FnabiError, ValueError):
         expected: What the format allows at this position, or None.
         excerpt: The input around the offset with a caret under it, or None where the input is
             not text.
-        file: The path or URL of the file, where it was opened by that; else None. The text does
-            not contain it.
+        hint: What reads the input all the same, or None.
 
     """
 
-    file: str | None = None
+    hint: str | None = None
 
     def __init__(
         self,
@@ -49,7 +64,9 @@ class FormatError(FnabiError, ValueError):
         self.excerpt = excerpt
         super().__init__(code, offset, path)
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """The error without the file."""
         text = self.reason
         if self.code != "catalog":  # a database has no position
             text += f" at byte {self.offset}"
@@ -57,6 +74,8 @@ class FormatError(FnabiError, ValueError):
             text += f" in {self.path}"
         if self.expected:
             text += f", expected {self.expected}"
+        if self.hint:
+            text += f" ({self.hint})"
         if self.excerpt:
             text += f"\n{self.excerpt}"
         return text

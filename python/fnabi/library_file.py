@@ -9,7 +9,7 @@ import msgspec
 
 from fnabi import _core, stand_in
 from fnabi._fnabi import ffi, lib
-from fnabi.errors import LibraryError
+from fnabi.errors import FormatError, LibraryError
 from fnabi.files import read_or_map
 
 if TYPE_CHECKING:
@@ -264,7 +264,11 @@ def read(library: str | os.PathLike[str] | ReadableBuffer) -> LibraryFile:
     """
     if not isinstance(library, (str, os.PathLike)):
         return _read(library)
-    return _read(read_or_map(library)[0])
+    try:
+        return _read(read_or_map(library)[0])
+    except (FormatError, LibraryError) as problem:
+        problem.file = os.fspath(library)
+        raise
 
 
 def looks_like_one(start: bytes) -> bool:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -133,7 +134,12 @@ class Module:
             self._lenient = lenient
         if mapped is not None:
             self._mapped = mapped
-        self._view: Any = _verified(data, function, lenient)
+        try:
+            self._view: Any = _verified(data, function, lenient)
+        except FormatError as problem:
+            if not lenient:
+                _hint(problem, data, function)
+            raise
 
     @cached_property
     def _head(self) -> _Head:
@@ -577,6 +583,14 @@ def _verified(data: ReadableBuffer, function: str, lenient: bool) -> Any:
         problem.excerpt = None  # a module is not text
         raise
     return view
+
+
+def _hint(problem: FormatError, data: ReadableBuffer, function: str) -> None:
+    """Add to the error of a strict opening that a lenient one reads the module."""
+    if problem.code == _core.code_name(lib.FNABI_MODULE_OFFSET):
+        with suppress(FormatError):
+            _verified(data, function, True)
+            problem.hint = "lenient=True reads it"
 
 
 def _verify_by_cffi(data: ReadableBuffer, lenient: bool) -> None:

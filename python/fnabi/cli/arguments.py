@@ -42,12 +42,13 @@ def whole(least: int) -> Callable[[str], int]:
 def open_module(file: str, lenient: bool, data: bytes | None = None) -> vmfb.Module:
     if file == "-":
         data = read_stream(sys.stdin.buffer) if data is None else data
-        return vmfb.from_buffer(data, lenient=lenient)
     try:
+        if data is not None:
+            return vmfb.from_buffer(data, lenient=lenient)
         return vmfb.open(file, lenient=lenient)
     except FormatError as problem:
-        if not lenient and opens_leniently(file):
-            problem.expected = "an offset inside (--lenient ignores it)"
+        if problem.hint is not None:  # as Python spells it
+            problem.hint = "--lenient ignores it"
         raise
 
 

@@ -20,7 +20,7 @@ def show_needs_head(screen: Screen, module: vmfb.Module) -> None:
         targets, parameters = module.targets, module.parameters
     except FormatError as problem:
         if problem.code != "bytecode-version":  # in the first line
-            screen.write(("notice ", "notice"), f"needs cannot be read: {plain(str(problem))}")
+            screen.write(("notice ", "notice"), f"needs cannot be read: {plain(problem.text)}")
         return
     for target in targets:
         screen.write("target ", one_line(str(target)))

@@ -71,7 +71,7 @@ def _content(segment: vmfb.RodataSegment) -> tuple[str, str]:
             return "not read", f"at byte {segment.offset}"
         return str(segment.content), f"at byte {segment.offset}"
     except FormatError as problem:
-        return "?", str(problem)
+        return "?", problem.text
 
 
 def rodata_json(module: vmfb.Module) -> list[dict[str, Any]]:

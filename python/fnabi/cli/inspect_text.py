@@ -225,7 +225,7 @@ def show_imports(screen: Screen, module: vmfb.Module) -> None:
             convention = cconv.parse(each.calling_convention.encode("utf-8", "surrogateescape"))
             text: Part = signature(str(convention))
         except FormatError as problem:
-            text = one_line(str(problem).partition("\n")[0]), "bad"
+            text = one_line(problem.text.partition("\n")[0]), "bad"
         about = f"[{one_line(each.calling_convention)}{about}]"
         padding = " " * (width - len(name))
         screen.write("  ", (name, "name"), padding, "  ", text, "  ", (about, "about"), hang=6)

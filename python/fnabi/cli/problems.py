@@ -20,10 +20,10 @@ def tell(problem: FnabiError | OSError, file: str | None = None, hint: str = "")
 
     """
     if isinstance(problem, FnabiError):
-        file, text = getattr(problem, "file", None) or file, str(problem)
+        file, text = problem.file or file, problem.text
         if isinstance(problem, CallError):
             text = _without_function(text)
-            if text != str(problem):  # fnabi was called wrongly, or lacks a package
+            if text != problem.text:  # fnabi was called wrongly, or lacks a package
                 file = None
     else:
         file, text = problem.filename, problem.strerror or str(problem)

@@ -62,7 +62,7 @@ def _verify(
     """Report the findings of a file, and return whether it is good."""
     file = found.path
     findings: list[vmfb.Finding] = []
-    expected = None
+    expected = ""
     unread = found.error
     if unread is None:
         try:
@@ -70,7 +70,8 @@ def _verify(
         except FormatError as problem:
             place = problem.offset, problem.path
             findings = [vmfb.Finding(problem.code, *place, problem.reason, "error")]
-            expected = problem.expected
+            expected = f", expected {problem.expected}" if problem.expected else ""
+            expected += f" ({problem.hint})" if problem.hint else ""
         except OSError as problem:
             unread = str(problem.strerror or problem)
     if unread is not None:
@@ -88,7 +89,7 @@ def _verify(
         return good
     for each in findings:
         meaning = "notice" if each.severity == "notice" else "bad"
-        text = finding_text(each) + (f", expected {expected}" if expected else "")
+        text = finding_text(each) + expected
         screen.write(f"{one_line(file)}: ", (each.severity, meaning), f": {text}")
     if unread is None and not findings:
         screen.write(f"{one_line(file)}: ", ("ok", "good"))

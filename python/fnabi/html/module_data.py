@@ -176,7 +176,7 @@ def _registers(convention: str) -> str:
     try:
         return str(cconv.parse(convention.encode("utf-8", "surrogateescape")))
     except FormatError as problem:
-        return str(problem)
+        return problem.text
 
 
 # ----------------------------------------------------------------------------------- storage
@@ -209,7 +209,7 @@ def _segment(segment: RodataSegment, kept: Kept) -> dict[str, Any]:
     try:
         content = segment.content
     except FormatError as problem:  # outside the file
-        return found | {"problem": str(problem)}
+        return found | {"problem": problem.text}
     return found | {
         "offset": segment.offset,
         "kind": content.kind,
@@ -230,7 +230,7 @@ def _needs(module: Module, kept: Kept) -> dict[str, Any]:
         parameters = module.parameters
     except FormatError as problem:
         return {
-            "problem": str(problem),
+            "problem": problem.text,
             "targets": [],
             "executables": [],
             "parameters": [],
