@@ -307,7 +307,6 @@ def test_decode_golden_vectors(name: str) -> None:
 
 INSPECTED = """\
 module classifier, version 0, bytecode 17.0
-loads in IREE 3.11.0 to 3.13.0, perhaps later
 requires EXT_F32, YIELD, UNWIND
 depends on hal, version 7 or newer
 size 8510 bytes, 2560 of bytecode, 2257 in 11 read-only segments
@@ -330,12 +329,38 @@ def test_inspect() -> None:
     assert run("inspect", "-", stdin=CLASSIFIER.read_bytes()) == Run(0, INSPECTED, "")
 
 
+RELEASE = re.compile(r"loads? in|loaded_by|IREE (releases?|\d+\.\d+)", re.I)
+"""A sentence about which releases of IREE load a module."""
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["inspect", CLASSIFIER],
+        ["inspect", "--json", CLASSIFIER],
+        ["inspect", "--html", CLASSIFIER],
+        ["inspect", "--html", CLASSIFIER.parent / "releases"],
+        ["diff", "--html", CLASSIFIER, CLASSIFIER],
+    ],
+    ids=lambda argv: " ".join(map(str, argv[:2])),
+)
+def test_no_release_is_derived_from_the_version_of_the_bytecode(argv: list[str | Path]) -> None:
+    """A runtime of the same version may refuse a module: other versions decide too."""
+    if argv[-1] == CLASSIFIER.parent / "releases":
+        pytest.importorskip("duckdb")
+        pytest.importorskip("pyarrow")
+    done = run(*argv)
+    assert (done.status, done.err) == (0, "")
+    assert not RELEASE.search(done.out)
+    assert re.search("bytecode", done.out, re.I)
+    assert re.search(r"\b17\.0\b|\[\s*17,\s*0\s*\]", done.out)
+
+
 def test_inspect_one_function_and_attributes() -> None:
     assert run("inspect", MODULES / "module_attrs.vmfb") == Run(
         0,
         """\
 module carrier, version 42, bytecode 17.0
-loads in IREE 3.11.0 to 3.13.0, perhaps later
 size 757 bytes, 8 of bytecode
 attribute build = 2026
 attribute empty =
@@ -443,7 +468,6 @@ def test_inspect_malformed_attributes(malformed: Path) -> None:
         1,
         """\
 module classifier, version 0, bytecode 17.0
-loads in IREE 3.11.0 to 3.13.0, perhaps later
 requires EXT_F32, YIELD, UNWIND
 depends on hal, version 7 or newer
 size 8510 bytes, 2560 of bytecode, 2257 in 11 read-only segments

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from flatbuffer import String, Table, Vector, module
-from fnabi import CallError, FormatError, extract, releases, rodata, vmfb
+from fnabi import CallError, FormatError, extract, rodata, vmfb
 from fnabi.cli import main
 
 NEEDS = Path(__file__).parent / "data" / "needs"
@@ -188,7 +188,6 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert found == {"schema": "fnabi.extracted/1", "files": [str(tmp_path / "rodata_0.txt")]}
     assert main(["inspect", "--json", path]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["loaded_by"] == "IREE 3.11.0 to 3.13.0, perhaps later"
     assert found["rodata"][5] == {
         "name": name,
         "kind": "elf",
@@ -199,17 +198,3 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "size": 4272,
         "compression": 0,
     }
-
-
-@pytest.mark.parametrize(
-    ("version", "named"),
-    [
-        ((14, 0), "IREE releases before March 2023"),
-        ((15, 0), "IREE releases from March 2023 to 3.9.0"),
-        ((16, 0), "IREE 3.10.0"),
-        ((17, 0), "IREE 3.11.0 to 3.13.0, perhaps later"),
-        ((18, 0), "IREE releases later than 3.13.0"),
-    ],
-)
-def test_releases(version: tuple[int, int], named: str) -> None:
-    assert releases.loaded_by(version) == named

@@ -14,7 +14,8 @@ arrays, numbers, lists, tuples and dicts, and converts the results back::
 
 Scalars of float types below 32 bits, such as f16 and bf16, are Python floats. Functions that IREE
 3.11 or later has compiled get their bits in an i32 register, earlier ones the number in an f32
-register. A runtime loads modules of its own time; the calling convention of a function is certain::
+register. By default the release of the runtime decides. The calling convention of the function is
+certain::
 
     >>> convention = vmfb.open("model.vmfb").exports["predict"].calling_convention
     >>> Invoker(context.vm_context, config.device, function, convention=convention)

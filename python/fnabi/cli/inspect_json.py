@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fnabi import bytecode, debug, releases, vmfb
+from fnabi import bytecode, debug, vmfb
 from fnabi.bytecode_types import Proofs
 from fnabi.cli.inspect_needs import needs_json
 from fnabi.cli.inspect_rodata import rodata_json
@@ -22,7 +22,6 @@ def module_json(module: vmfb.Module, found: list[tuple[vmfb.Export, Texts]]) -> 
         "name": module.name,
         "version": module.version,
         "bytecode_version": list(module.bytecode_version),
-        "loaded_by": releases.loaded_by(module.bytecode_version),
         "requirements": int(module.requirements),
         "features": flag_names(module.requirements),
         "attrs": json_value(module.attrs.pairs),

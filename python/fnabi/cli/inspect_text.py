@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from fnabi import cconv, declaration, releases, vmfb
+from fnabi import cconv, declaration, vmfb
 from fnabi.cli.inspect_needs import show_needs_head
 from fnabi.cli.screen import Part, Screen, counted, name_width, one_line, plain, signature
 from fnabi.cli.verify import finding_text
@@ -22,7 +22,6 @@ def show_head(screen: Screen, module: vmfb.Module) -> None:
         (one_line(module.name), "name"),
         f", version {module.version}, bytecode {major}.{minor}",
     )
-    screen.write("loads in ", releases.loaded_by(module.bytecode_version))
     if module.requirements:
         screen.write("requires ", ", ".join(flag_names(module.requirements)))
     for dependency in module.dependencies:

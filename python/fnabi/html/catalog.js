@@ -48,7 +48,6 @@ function moduleDetail(row) {
     own.length > 0 && pairTable("values", "Functions", own.map((each) => [nameNode(each[1]), signatureNode(signatureOf(each))])),
     facts([
       ["Module", row.module && h("bdi", row.module)],
-      ["Loads in", row.loaded_by],
       ["Parameters", count > 0 && `${grouped(count)}, ${size === null ? "of unknown size" : bytes(size)}`],
       ["Bytecode", row.sizes[0] !== null && bytes(row.sizes[0])],
       ["Read-only data", row.sizes[1] !== null && bytes(row.sizes[1])],
@@ -108,9 +107,9 @@ const overviewPanel = () => [
   data.files.length === 0 && h("p.empty", "No modules."),
   bars("Targets", "module", tally(data.files.flatMap((row) => row.targets)), (key) => h("bdi", key)),
   bars(
-    "Releases that load them",
+    "Versions of the bytecode",
     "module",
-    tally(data.files.map((row) => row.loaded_by).filter(Boolean)),
+    tally(data.files.map((row) => row.bytecode_version).filter(Boolean)),
     (key) => key,
   ),
   bars(

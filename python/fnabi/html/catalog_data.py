@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from fnabi import releases
 from fnabi.html import limits
 from fnabi.html.limits import Kept
 from fnabi.html.values import signature_value
@@ -87,7 +86,6 @@ def _file(row: tuple[Any, ...], folder: str, kept: Kept) -> dict[str, Any]:
         "size": size,
         "functions": exports,
         "bytecode_version": version,
-        "loaded_by": version and releases.loaded_by((int(version.split(".")[0]), 0)),
         "targets": kept.texts(list(formats)),
         "parameters": [parameters or 0, parameters_size],
         "sizes": [bytecode_size, rodata_size],

@@ -62,7 +62,6 @@ function modulePanel() {
     ["Name", (side) => side.name],
     ["Version", (side) => String(side.module_version)],
     ["Bytecode", (side) => side.bytecode_version],
-    ["Loads in", (side) => side.loaded_by],
     ["Requires", (side) => side.features.join(", ") || "nothing"],
     ["Depends on", (side) => side.dependencies.map(([name, version]) => `${name} ${version}`).join(", ") || "nothing"],
     ["Functions", (side) => grouped(side.functions[0])],

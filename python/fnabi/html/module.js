@@ -22,7 +22,7 @@ showPage(
     ["File", bytes(data.file_size)],
     ["Targets", targets.length > 0 && [...new Set(targets)].map((each) => h("div", each))],
     ["Parameters", scopes.size > 0 && grouped(scopes.size)],
-    ["Loads in", data.loaded_by],
+    ["Bytecode", data.bytecode_version],
     ["Checks", data.errors > 0 ? h("span.error", counted(data.errors, "error")) : h("span.good", "no errors")],
   ].filter(([, value]) => value !== false)),
   shownTabs.nodes,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fnabi import bytecode, releases
+from fnabi import bytecode
 from fnabi.errors import CallError, FormatError
 from fnabi.html.code import code_blocks
 from fnabi.html.limits import Kept
@@ -58,7 +58,6 @@ def head_data(module: Module) -> dict[str, Any]:
         "name": module.name,
         "module_version": module.version,
         "bytecode_version": f"{major}.{minor}",
-        "loaded_by": releases.loaded_by(module.bytecode_version),
         "features": flag_names(module.requirements),
         "dependencies": [
             [each.name, each.minimum_version, [name.lower() for name in flag_names(each.flags)]]

@@ -111,7 +111,7 @@ const detailsPanel = () => [
   facts([
     ["Name", h("bdi", data.name)],
     ["Version", data.module_version],
-    ["Bytecode", `${data.bytecode_version}, loads in ${data.loaded_by}`],
+    ["Bytecode", data.bytecode_version],
     ["Requires", data.features.join(", ")],
     ["Functions", `${grouped(data.functions[0])} exported, ${grouped(data.functions[1])} in all`],
     ["Debug database", data.debug ? "yes" : "stripped"],
