@@ -100,7 +100,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory, table: Any) -> Path:
     connection = store.begin()
     add_functions(connection, table)
     settle(connection)
-    store.commit(connection, [])
+    store.commit(connection)
     return path
 
 

@@ -25,13 +25,11 @@ pytest.importorskip("pyarrow")
 
 DATA = Path(__file__).parent / "data"
 MODULES = sorted((DATA / "vmfb").glob("*.vmfb"))
-STORES = ("models.duckdb", "models/")
 
 
-@pytest.fixture(params=STORES)
-def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    made: str = os.path.join(tmp_path, request.param)
-    return made
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "models.duckdb")
 
 
 @pytest.fixture
@@ -232,21 +230,10 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def set_version(path: str, version: str) -> None:
     """Make a catalog one of another version, with another type of the identifiers."""
-    if not path.endswith("/"):
-        with duckdb.connect(path) as connection:
-            connection.execute("UPDATE catalog SET value = $1 WHERE key = 'version'", [version])
-            connection.execute("ALTER TABLE functions ALTER signature_id TYPE VARCHAR")
-            connection.execute("ALTER TABLE signatures DROP COLUMN message")
-        return
-    for name, query in (
-        ("catalog", f"SELECT key, if(key = 'path', value, '{version}') AS value"),
-        ("functions/*/data", "SELECT * REPLACE (signature_id::VARCHAR AS signature_id)"),
-        ("signatures", "SELECT * EXCLUDE (message)"),
-    ):
-        for file in Path(path, "latest").glob(f"{name}.parquet"):
-            rows = f"{query} FROM read_parquet('{file}', hive_partitioning = false)"
-            duckdb.execute(f"COPY ({rows}) TO '{file}.new' (FORMAT parquet)")
-            os.replace(f"{file}.new", file)
+    with duckdb.connect(path) as connection:
+        connection.execute("UPDATE catalog SET value = $1 WHERE key = 'version'", [version])
+        connection.execute("ALTER TABLE functions ALTER signature_id TYPE VARCHAR")
+        connection.execute("ALTER TABLE signatures DROP COLUMN message")
 
 
 def test_a_catalog_of_an_earlier_version(path: str, folder: Path) -> None:
@@ -277,10 +264,11 @@ def test_a_catalog_of_a_later_version(path: str, folder: Path) -> None:
             work()
 
 
-def test_a_folder_with_other_files_is_left_alone(folder: Path) -> None:
-    with pytest.raises(CatalogError, match="has other files, expected an empty one"):
-        fnabi.Catalog(folder).update(folder)
-    assert not (folder / "latest").exists()
+def test_a_folder_is_no_catalog(folder: Path, tmp_path: Path) -> None:
+    for name in (folder, f"{tmp_path}/new/"):
+        with pytest.raises(IsADirectoryError, match="a folder, expected the name of a DuckDB file"):
+            fnabi.Catalog(name)
+    assert not (tmp_path / "new").exists()
 
 
 # ----------------------------------------------------------------------------------------- searches
@@ -377,17 +365,6 @@ def test_sql_cannot_change_the_catalog(path: str, folder: Path) -> None:
         assert found.fetchall() == [(3,)]
 
 
-def test_engines_read_the_folder(folder: Path, tmp_path: Path) -> None:
-    dataset = pytest.importorskip("pyarrow.dataset")
-    with fnabi.Catalog(tmp_path / "models/") as catalog:
-        pass
-    with fnabi.Catalog(f"{tmp_path}/models/") as catalog:
-        catalog.update(folder)
-        names = set(catalog.sql("SELECT function FROM functions").fetchall())
-    found = dataset.dataset(f"{tmp_path}/models/latest/functions", partitioning="hive")
-    assert set(zip(found.to_table()["function"].to_pylist(), strict=True)) == names
-
-
 # -------------------------------------------------------------------------------- several processes
 
 _context = multiprocessing.get_context("forkserver")
@@ -429,15 +406,13 @@ def test_one_process_updates_at_a_time(path: str, folder: Path) -> None:
 
 
 def test_an_update_leaves_no_files_beside_the_catalog(path: str, folder: Path) -> None:
-    made = {os.path.basename(path.rstrip("/")), folder.name}
+    made = {os.path.basename(path), folder.name}
     with fnabi.Catalog(path) as catalog:
         catalog.update(folder)
         catalog.remove(folder / "inner")
         with pytest.raises(CallError):
             catalog.update([7])  # type: ignore[list-item]
     assert set(os.listdir(folder.parent)) == made
-    if path.endswith("/"):
-        assert set(os.listdir(path)) == {"latest", "snapshots"}
 
 
 def test_consumers_keep_what_they_have_opened(path: str, folder: Path) -> None:
@@ -452,18 +427,20 @@ def test_consumers_keep_what_they_have_opened(path: str, folder: Path) -> None:
             assert rows_of(late) == rows_of(catalog)
 
 
+_NAME = "models.duckdb"
+
+
 class Killed:
     """A catalog before and after an update, for updates that do not finish."""
 
-    def __init__(self, name: str, where: Path) -> None:
+    def __init__(self, where: Path) -> None:
         self.folder = where / "folder"
         self.folder.mkdir()
         for index, module in enumerate(MODULES[:12]):
             put(self.folder / f"{index}.vmfb", module)
-        self._name = name
         self._first = where / "first"
         self._first.mkdir()
-        with fnabi.Catalog(os.path.join(self._first, name)) as catalog:
+        with fnabi.Catalog(self._first / _NAME) as catalog:
             catalog.update(self.folder)
             self._old = rows_of(catalog)
         for index, module in enumerate(MODULES[6:16]):
@@ -481,8 +458,8 @@ class Killed:
         """Return the path of a copy of the catalog."""
         self._count += 1
         copy = self._where / str(self._count)
-        shutil.copytree(self._first, copy, symlinks=True)
-        return os.path.join(copy, self._name)
+        shutil.copytree(self._first, copy)
+        return os.path.join(copy, _NAME)
 
     def check(self, path: str) -> bool:
         """Check that a catalog is in a good state, and return whether it is the new one."""
@@ -491,15 +468,14 @@ class Killed:
             assert found in (self._old, self._new)
             catalog.update(self.folder)
             assert rows_of(catalog) == self._new
-        assert os.listdir(os.path.dirname(path.rstrip("/"))) == [self._name.rstrip("/")]
-        shutil.rmtree(os.path.dirname(path.rstrip("/")))
+        assert os.listdir(os.path.dirname(path)) == [_NAME]
+        shutil.rmtree(os.path.dirname(path))
         return found == self._new
 
 
-@pytest.mark.parametrize("name", STORES)
-def test_an_update_that_is_killed_at_any_moment(name: str, tmp_path: Path) -> None:
+def test_an_update_that_is_killed_at_any_moment(tmp_path: Path) -> None:
     """At calls of the file system, above all the last ones, and at random times."""
-    killed = Killed(name, tmp_path)
+    killed = Killed(tmp_path)
     path = killed.path()
     begin = time.perf_counter()
     process, ready = start(catalog_update.update, path, str(killed.folder), 0)

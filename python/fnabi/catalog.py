@@ -8,18 +8,15 @@ r"""Catalogs: the functions of many modules in a database, to search by signatur
     ...     for match in catalog.find("f32[?,3,224,224] -> f32[?,1000]"):
     ...         print(match.file, match.function, match.signature)
 
-A catalog is a DuckDB file, or, for a path that ends in a slash or is a folder, a folder of Parquet
-files, which engines read as ``latest/functions/*/data.parquet``. Its tables are ``files`` and
-``functions``; `fnabi.catalog_table` and `fnabi.catalog_file` list their columns, and `Catalog.sql`
-queries them.
+A catalog is a DuckDB file. Its tables are ``files`` and ``functions``; `fnabi.catalog_table` and
+`fnabi.catalog_file` list their columns, and `Catalog.sql` queries them.
 
 Writing and reading
     One process updates a catalog at a time; another one gets a CatalogError at once. An update
     takes the place of the catalog when it is complete, so a process that is killed at any moment
     leaves the catalog as it was before the update, or as it is after. Consumers never wait: they
     see the catalog that they have opened until they open it again, while an update runs and
-    afterwards. A folder keeps the snapshot before the latest for them. The catalog that makes an
-    update sees its result.
+    afterwards. The catalog that makes an update sees its result.
 
 Files
     A file is read again when its size, its time of modification or its etag differs, when it could
@@ -87,11 +84,11 @@ class Catalog:
     """The functions of many modules, in a database.
 
     Args:
-        path: A DuckDB file; a folder of Parquet files, if it is one or ends in a slash; or None
-            for a catalog in memory. It is created by the first `update`.
+        path: A DuckDB file, which the first `update` creates; or None for a catalog in memory.
 
     Raises:
         CallError: when duckdb or pyarrow is not installed, or `path` is not a path.
+        IsADirectoryError: when `path` is a folder or ends in a slash.
 
     """
 
@@ -248,7 +245,7 @@ class Catalog:
             self._store.discard(connection)
             raise
         self._disconnect()
-        self._store.commit(connection, files)
+        self._store.commit(connection)
 
     # -------------------------------------------------------------------------------- search
 

@@ -1,32 +1,21 @@
-"""Where a catalog is kept: in a DuckDB file, in a folder of Parquet files, or in memory.
+"""Where a catalog is kept: in a DuckDB file, or in memory.
 
 A change is made beside the catalog and then takes its place at once, by renaming, so a catalog is
 always as it was before a change or after it, whenever the process ends. One process changes a
 catalog at a time; it holds a lock, which the system releases when the process ends. Consumers
 need no lock: they keep what they have opened, while and after it is replaced.
 
-A DuckDB file ``PATH`` is written as ``.PATH.new`` beside it; ``.PATH.lock`` is there while it is
-changed, see `fnabi.catalog_lock`.
-
-A folder has these files; ``latest`` is a link, which is renamed when a snapshot is complete::
-
-    latest -> snapshots/7
-    snapshots/7/catalog.parquet, signatures.parquet
-    snapshots/7/files/bucket=0/data.parquet          buckets 0 to f: the first digit of md5(file)
-    snapshots/7/functions/bucket=0/data.parquet
-
-Buckets without a change are hard links to those of the snapshot before, which is kept for
-consumers that have opened it; earlier ones are deleted.
+A file ``PATH`` is written as ``.PATH.new`` beside it; ``.PATH.lock`` is there while it is changed,
+see `fnabi.catalog_lock`.
 """
 
 from __future__ import annotations
 
-import hashlib
+import errno
 import os
 import shutil
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from importlib import import_module
 from importlib.util import find_spec
@@ -42,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FileStore",
-    "FolderStore",
     "MemoryStore",
     "Store",
     "is_duckdb",
@@ -50,12 +38,7 @@ __all__ = [
     "open_store",
 ]
 
-_BUCKETS = "0123456789abcdef"
-_BUCKETED = ("files", "functions")
-_WHOLE = ("catalog", "signatures")
-_FILES = {table: f"{table}.parquet" for table in _WHOLE} | {
-    table: f"{table}/*/data.parquet" for table in _BUCKETED
-}
+_SLASHES = tuple(filter(None, (os.sep, os.altsep)))
 
 
 def load_duckdb() -> Any:
@@ -105,19 +88,14 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def commit(self, connection: DuckDBPyConnection, files: Iterable[str]) -> None:
-        """Close the connection and put its tables in the place of the catalog.
-
-        Args:
-            connection: The one that `begin` returned.
-            files: The files whose rows have changed.
-
-        """
+    def commit(self, connection: DuckDBPyConnection) -> None:
+        """Close the connection, which `begin` returned, and put its tables in place."""
 
     @abstractmethod
     def discard(self, connection: DuckDBPyConnection) -> None:
         """Close the connection and drop what was changed."""
 
+    @abstractmethod
     def lock(self) -> Any:
         """Return a context in which no other process changes the catalog.
 
@@ -126,26 +104,24 @@ class Store(ABC):
             OSError: when the lock cannot be created.
 
         """
-        return locked(self._lock, self.path)
-
-    @property
-    @abstractmethod
-    def _lock(self) -> str:
-        """The path of the lock."""
-
-    def _missing(self) -> FileNotFoundError:
-        return FileNotFoundError(2, "no catalog", self.path)
 
 
 def open_store(path: str | os.PathLike[str] | None) -> Store:
-    """Return the store for a path: a folder if it ends in a slash or is one, else a file."""
+    """Return the store for the path of a file, or for None.
+
+    Raises:
+        CallError: when it is no path.
+        IsADirectoryError: when it is that of a folder.
+
+    """
     if path is None:
         return MemoryStore()
     name = os.fspath(path)
     if not isinstance(name, str):
         raise CallError("Catalog: path: expected str or os.PathLike[str], got bytes")
-    folder = name.endswith(os.sep) or os.path.isdir(name)
-    return FolderStore(name) if folder else FileStore(name)
+    if name.endswith(_SLASHES) or os.path.isdir(name):
+        raise IsADirectoryError(errno.EISDIR, "a folder, expected the name of a DuckDB file", name)
+    return FileStore(name)
 
 
 class MemoryStore(Store):
@@ -173,7 +149,7 @@ class MemoryStore(Store):
         """Return a connection with a copy of the tables."""
         return self._database().execute("BEGIN")
 
-    def commit(self, connection: DuckDBPyConnection, files: Iterable[str]) -> None:
+    def commit(self, connection: DuckDBPyConnection) -> None:
         """Put the tables in the place of the catalog."""
         connection.execute("COMMIT")
 
@@ -185,10 +161,6 @@ class MemoryStore(Store):
         """Return a context without effect: other processes cannot see the catalog."""
         return nullcontext()
 
-    @property
-    def _lock(self) -> str:
-        return ""
-
 
 class FileStore(Store):
     """A DuckDB file."""
@@ -199,10 +171,11 @@ class FileStore(Store):
         folder, name = os.path.split(self._file)
         self._folder = folder
         self._new = os.path.join(folder, f".{name}.new")
+        self._lock = os.path.join(folder, f".{name}.lock")
 
-    @property
-    def _lock(self) -> str:
-        return f"{self._new.removesuffix('.new')}.lock"
+    def lock(self) -> Any:
+        """Return a context in which no other process changes the catalog."""
+        return locked(self._lock, self.path)
 
     def exists(self) -> bool:
         """Return whether there is a catalog."""
@@ -211,7 +184,7 @@ class FileStore(Store):
     def open(self, *, earlier: bool = False) -> DuckDBPyConnection:
         """Return a connection that reads the catalog."""
         if not self.exists():
-            raise self._missing()
+            raise FileNotFoundError(errno.ENOENT, "no catalog", self.path)
         check_regular(self._file)
         if not is_duckdb(self._file):  # DuckDB may import it as another format
             raise _no_catalog(self.path)
@@ -249,7 +222,7 @@ class FileStore(Store):
             recreate(connection)
         return connection
 
-    def commit(self, connection: DuckDBPyConnection, files: Iterable[str]) -> None:
+    def commit(self, connection: DuckDBPyConnection) -> None:
         """Put the tables in the place of the catalog."""
         connection.execute("CHECKPOINT")
         connection.close()
@@ -274,119 +247,6 @@ class FileStore(Store):
         for name in (self._new, f"{self._new}.wal"):
             with suppress(FileNotFoundError):
                 os.unlink(name)
-
-
-class FolderStore(Store):
-    """A folder of Parquet files."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
-        self._folder = os.path.realpath(path)
-        self._snapshots = os.path.join(self._folder, "snapshots")
-        self._latest = os.path.join(self._folder, "latest")
-        self._part = os.path.join(self._snapshots, "part")
-        self._last: str | None = None  # the snapshot whose files the next one may link
-
-    @property
-    def _lock(self) -> str:
-        os.makedirs(self._folder, exist_ok=True)
-        return os.path.join(self._folder, ".lock")
-
-    def exists(self) -> bool:
-        """Return whether there is a catalog."""
-        return os.path.exists(os.path.join(self._latest, "catalog.parquet"))
-
-    def open(self, *, earlier: bool = False) -> DuckDBPyConnection:
-        """Return a connection that reads the catalog."""
-        return self._open("VIEW", earlier)
-
-    def _open(self, what: str, earlier: bool) -> DuckDBPyConnection:
-        """Make views, or copies, of the tables of the latest snapshot."""
-        if not self.exists():
-            raise self._missing()
-        snapshot = os.path.realpath(self._latest).replace("'", "''")
-        connection = _connect()
-        duckdb = load_duckdb()
-        try:
-            for table, files in _FILES.items():
-                connection.execute(
-                    f"CREATE {what} {table} AS SELECT * FROM"
-                    f" read_parquet('{snapshot}/{files}', hive_partitioning = false)"
-                )
-            _check(connection, self.path, earlier)
-        except duckdb.Error as problem:
-            connection.close()
-            raise _problem(problem, self.path) from None
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def begin(self) -> DuckDBPyConnection:
-        """Return a connection with a copy of the tables."""
-        if sys.platform == "win32":
-            raise CatalogError(f"{self.path}: folders need links, expected the name of a file")
-        os.makedirs(self._snapshots, exist_ok=True)
-        shutil.rmtree(self._part, ignore_errors=True)
-        self._last = None
-        if self.exists():
-            connection = self._open("TABLE", True)
-            if version(connection) == VERSION:
-                self._last = os.path.realpath(self._latest)
-            else:
-                recreate(connection)
-            return connection
-        if set(os.listdir(self._folder)) - {".lock", "snapshots"}:
-            raise CatalogError(f"{self.path}: the folder has other files, expected an empty one")
-        connection = _connect()
-        create(connection)
-        return connection
-
-    def commit(self, connection: DuckDBPyConnection, files: Iterable[str]) -> None:
-        """Put the tables in the place of the catalog."""
-        touched = {hashlib.md5(file.encode()).hexdigest()[0] for file in files}
-        last = self._last
-        before = int(os.path.basename(os.path.realpath(self._latest))) if self.exists() else -1
-        for table in _BUCKETED:
-            for bucket in _BUCKETS:
-                inner = os.path.join(table, f"bucket={bucket}")
-                os.makedirs(os.path.join(self._part, inner))
-                name = os.path.join(inner, "data.parquet")
-                target = os.path.join(self._part, name)
-                if last is not None and bucket not in touched:
-                    os.link(os.path.join(last, name), target)
-                    continue
-                rows = f"SELECT * FROM {table} WHERE md5(file)[1] = '{bucket}' ORDER BY file"
-                _copy(connection, rows, target)
-        for table in _WHOLE:
-            _copy(connection, f"FROM {table}", os.path.join(self._part, f"{table}.parquet"))
-        connection.close()
-        number = 1 + max(self._numbers(), default=0)
-        os.rename(self._part, os.path.join(self._snapshots, str(number)))
-        _sync(self._snapshots)
-        link = f"{self._latest}.new"
-        with suppress(FileNotFoundError):
-            os.unlink(link)
-        os.symlink(os.path.join("snapshots", str(number)), link)
-        os.replace(link, self._latest)
-        _sync(self._folder)
-        kept = {number, before}
-        for other in self._numbers() - kept:
-            shutil.rmtree(os.path.join(self._snapshots, str(other)), ignore_errors=True)
-
-    def _numbers(self) -> set[int]:
-        return {int(name) for name in os.listdir(self._snapshots) if name.isdecimal()}
-
-    def discard(self, connection: DuckDBPyConnection) -> None:
-        """Drop what was changed."""
-        connection.close()
-        shutil.rmtree(self._part, ignore_errors=True)
-
-
-def _copy(connection: DuckDBPyConnection, rows: str, target: str) -> None:
-    quoted = target.replace("'", "''")
-    connection.execute(f"COPY ({rows}) TO '{quoted}' (FORMAT parquet, COMPRESSION zstd)")
-    _sync(target)
 
 
 def _sync(path: str) -> None:

@@ -32,11 +32,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         help="update: read what is new or has changed; remove: drop paths; show: what is in it;"
         " sql: run a query over its tables files and functions",
     )
-    verb.add_argument(
-        "file",
-        metavar="CATALOG",
-        help="a DuckDB file, or a folder of Parquet files if it is one or ends in a slash",
-    )
+    verb.add_argument("file", metavar="CATALOG", help="a DuckDB file")
     verb.add_argument(
         "words",
         metavar="PATH",

@@ -23,8 +23,6 @@ def open_catalog(path: str, lenient: bool = False) -> Catalog:
 
 def is_catalog(path: str) -> bool:
     """Return whether a path is that of a catalog, not of modules."""
-    if os.path.isdir(path):
-        return os.path.exists(os.path.join(path, "latest", "catalog.parquet"))
     try:
         check_regular(path)
         return is_duckdb(path)

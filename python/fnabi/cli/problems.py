@@ -27,7 +27,7 @@ def tell(problem: FnabiError | OSError, file: str | None = None, hint: str = "")
                 file = None
     else:
         file, text = problem.filename, problem.strerror or str(problem)
-        if problem.errno == errno.EISDIR:
+        if problem.errno == errno.EISDIR and "expected" not in text:
             text += ", expected a file"
     if isinstance(file, bytes):
         file = file.decode(errors="surrogateescape")

@@ -136,7 +136,6 @@ VERBS = (
         (
             ("fnabi catalog update models.duckdb models/", "read what is new or has changed"),
             ("fnabi catalog update models.duckdb", "the same paths again"),
-            ("fnabi catalog update catalog/ models/", "a folder of Parquet files"),
             ("fnabi catalog show models.duckdb", "what is in it"),
             ("fnabi catalog sql models.duckdb 'SELECT count(*) FROM functions'", "a query"),
         ),
