@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from dataclasses import dataclass, field
 from functools import cache
@@ -179,6 +180,67 @@ def test_a_renamed_argument(old: Type, new: Type, with_keywords: str) -> None:
     for keywords in (False, True):
         found = compare_signatures(*results, keywords=keywords)
         assert summary(found) == [("notice", "renamed", "results[0]")]
+
+
+def named(names: str) -> tuple[Type, ...]:
+    """Values of one type with these names; one without a name is ``-``."""
+    return tuple(buffer(4) if name == "-" else Named(name, buffer(4)) for name in names)
+
+
+@pytest.mark.parametrize("keywords", [False, True])
+@pytest.mark.parametrize(
+    ("old", "new", "moved"),
+    [
+        ("ab", "ba", "01"),
+        ("abc", "bca", "012"),
+        ("abcd", "badc", "0123"),
+        ("abc", "cba", "02"),
+        ("abc", "acd", "12"),  # c is where b was
+        ("ab", "xa", "01"),
+        ("a-", "-a", "01"),
+        ("abc", "bc", "01"),  # and the last is removed
+        ("ab", "ax", ""),
+        ("ab", "xy", ""),
+        ("ab", "--", ""),
+        ("ab", "abc", ""),
+    ],
+)
+def test_a_name_that_moves(old: str, new: str, moved: str, keywords: bool) -> None:
+    expected = [("breaking", "moved", f"[{index}]") for index in moved]
+    for side in ("inputs", "results"):
+        signatures = [
+            Signature(**{"inputs": (), "results": ()} | {side: named(names)})
+            for names in (old, new)
+        ]
+        found = summary(compare_signatures(*signatures, keywords=keywords))
+        assert [each for each in found if each[1] == "moved"] == [
+            (severity, kind, f"{side}{part}") for severity, kind, part in expected
+        ]
+    for kind in (List, Tuple):  # the items of a structure
+        signatures = [Signature((kind(named(names)),), ()) for names in (old, new)]
+        found = summary(compare_signatures(*signatures, keywords=keywords))
+        assert [each for each in found if each[1] == "moved"] == [
+            (severity, kind, f"inputs[0]{part}") for severity, kind, part in expected
+        ]
+
+
+@given(st.permutations("abcde"), st.sampled_from(["inputs", "results"]), st.data())
+def test_any_permutation_of_names_is_breaking(
+    names: list[str], side: str, data: st.DataObject
+) -> None:
+    """Whatever the types are: those that get wider hide it no more than equal ones."""
+    dims = st.sampled_from([4, None])
+    signatures = [
+        Signature(
+            **{"inputs": (), "results": ()}
+            | {side: tuple(Named(name, buffer(data.draw(dims))) for name in each)}
+        )
+        for each in ("abcde", names)
+    ]
+    found = compare_signatures(*signatures)
+    moved = [change.path for change in found if change.kind == "moved"]
+    assert moved == [f"{side}[{i}]" for i in range(5) if "abcde"[i] != names[i]]
+    assert all(change.severity == "breaking" for change in found if change.kind == "moved")
 
 
 def test_a_changed_argument_is_shown_with_its_name() -> None:
@@ -567,6 +629,7 @@ class Says:
     name: str = "go"
     calling_convention: str = "0v_v"
     sip: sip.Signature | None = None
+    declaration: None = None
     transients: None = None
     result_storage: dict[int, int] = field(default_factory=dict)
 
@@ -611,6 +674,33 @@ def test_names_of_different_texts_are_not_compared() -> None:
     wider = Signature((Named("b", buffer(None)),), ())
     found = said(Says("f", A), Says("iree.abi", wider, {"f": str(A)}))
     assert found == [("widening", "widened", "inputs[0].shape[0]")]
+
+
+ABI = {
+    names: json.dumps({"v": 1, "a": [["named", name, "i32"] for name in names], "r": ["i32"]})
+    for names in ("ab", "ba", "ax")
+}
+UNNAMED = '{"v": 1, "a": ["i32", "i32"], "r": ["i32"]}'
+DECLARED = {
+    names: f"sync func @go(%{names[0]}: i32, %{names[1]}: i32) -> (%output0: i32)"
+    for names in ("ab", "ba", "ax")
+}
+TEXTS = {
+    "iree.abi": lambda names: [("iree.abi", ABI[names])],
+    "declaration": lambda names: [("iree.abi.declaration", DECLARED[names])],
+    "both": lambda names: [("iree.abi", UNNAMED), ("iree.abi.declaration", DECLARED[names])],
+}
+
+
+@pytest.mark.parametrize("texts", list(product(TEXTS, repeat=2)), ids=" ".join)
+def test_arguments_that_swap_their_names_in_any_text(texts: tuple[str, str]) -> None:
+    def told(*names: str) -> list[tuple[str, str, str]]:
+        pairs = [TEXTS[text](each) for text, each in zip(texts, names, strict=True)]
+        found = between(*pairs, ("0ii_i", "0ii_i"))
+        return [each for each in found if each[1] == "moved"]
+
+    assert told("ab", "ba") == [("breaking", "moved", f"inputs[{i}]") for i in (0, 1)]
+    assert told("ab", "ax") == told("ab", "ab") == []
 
 
 UNKNOWN = "unknown", "unknown", "inputs[0]"
@@ -846,6 +936,51 @@ def test_diff(tmp_path: Path) -> None:
     assert run("diff", old, old) == Run(0, same, "")
     found = json.loads(run("diff", "--json", old, old).out)
     assert (found["compatible"], found["changes"]) == (True, [])
+
+
+LEFT_RIGHT = b"%left: tensor<?x8xf32>, %right: tensor<?x8xf32>"
+RIGHT_LEFT = b"%right: tensor<?x8xf32>, %left: tensor<?x8xf32>"
+SWAPPED = (
+    "breaking  blend: inputs[0] moved: left: float32[?x8] => right: float32[?x8]\n"
+    "breaking  blend: inputs[1] moved: right: float32[?x8] => left: float32[?x8]\n"
+    "incompatible: 2 breaking, 0 unknown, 0 widening, 0 notice\n"
+)
+
+
+def test_swapped_names_wherever_changes_are_shown(tmp_path: Path) -> None:
+    """A caller that passes both by position gets other numbers."""
+    data = (DATA / "decl_named.vmfb").read_bytes()
+    assert data.count(LEFT_RIGHT) == 1
+    files = tmp_path / "old" / "m.vmfb", tmp_path / "new" / "m.vmfb"
+    for file, text in zip(files, (LEFT_RIGHT, RIGHT_LEFT), strict=True):
+        file.parent.mkdir()
+        file.write_bytes(data.replace(LEFT_RIGHT, text))
+    folders = [file.parent for file in files]
+    assert run("diff", *files) == Run(1, SWAPPED, "")
+    found = json.loads(run("diff", "--json", *files).out)
+    assert [(each["kind"], each["path"]) for each in found["changes"]] == [
+        ("moved", "inputs[0]"),
+        ("moved", "inputs[1]"),
+    ]
+    assert found["changes"][0]["old"]["value"]["name"] == "left"
+    baseline = tmp_path / "m.abi.json"
+    assert run("check-abi", "--update", baseline, files[0]).status == 0
+    assert run("check-abi", baseline, files[1]) == Run(1, SWAPPED, "")
+    for format in ("markdown", "github", "sarif"):
+        done = run("diff", f"--format={format}", *files)
+        assert (done.status, done.out.count("moved: left: float32")) == (1, 1)
+    for pair in (files, folders):
+        done = run("diff", "--html", *pair)
+        assert (done.status, len(re.findall('"kind": ?"moved"', done.out))) == (1, 2)
+    assert run("diff", *folders).out.count("m.vmfb: breaking  blend: inputs[0] moved: ") == 1
+    pytest.importorskip("duckdb")
+    done = run("diff", "--catalog", *folders)
+    assert done.status == 1
+    assert "breaking  inputs[*] moved: 1 function in 1 file\n" in done.out
+    # A name that is new is no more than that.
+    files[1].write_bytes(data.replace(LEFT_RIGHT, LEFT_RIGHT.replace(b"%left", b"%lift")))
+    done = run("diff", *files)
+    assert (done.status, done.out.partition(":")[0]) == (0, "notice    blend")
 
 
 def test_diff_without_breaking_changes_is_good() -> None:

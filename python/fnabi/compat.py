@@ -29,9 +29,15 @@ Types
     what it refers to. Integers of the same width that are signless on one side are a notice,
     because their bits are the same. A change from signed to unsigned is breaking.
 
+    A name that is now at another position has *moved*, and so have the values at both positions:
+    a caller that passes values by position passes them to other arguments, and reads results as
+    other ones. That is breaking for inputs, for results and for the items of a structure, whatever
+    texts the signatures come from.
+
     In a signature from ``iree.abi``, an argument with a name may be passed as a keyword, so a
     changed or removed name is breaking, and an added one is widening. In other signatures, and for
-    results, names are notices. They are not compared if the signatures come from different texts.
+    results, names that are new or gone are notices. They are not compared if the signatures come
+    from different texts.
 
 Functions
     A removed function is breaking, an added one widening. Of several exports of one name the first
@@ -129,6 +135,7 @@ Kind: TypeAlias = Literal[
     "widened",
     "narrowed",
     "renamed",
+    "moved",
     "reordered",
     "untold",
     "unknown",
@@ -158,7 +165,8 @@ class Change(msgspec.Struct, frozen=True):
     Attributes:
         kind: The kind of change. A ``"widened"`` type accepts all values of the old one, and for a
             ``"narrowed"`` type it is the reverse; ``"untold"`` if one side does not say
-            whether an integer is signed, ``"unknown"`` if a type cannot be compared,
+            whether an integer is signed, ``"unknown"`` if a type cannot be compared, ``"moved"``
+            if the name of either side is at another position of the other side,
             ``"unreadable"`` if a side is malformed, ``"reordered"`` for the same keys in another
             order.
         severity: The effect on callers, by the rules in the module's documentation.
@@ -287,8 +295,8 @@ def compare_signatures(
         keywords: Whether callers may pass arguments by name.
 
     """
-    inputs = _slots(_items(old.inputs), _items(new.inputs), "inputs", _types)
-    results = _slots(_items(old.results), _items(new.results), "results", _types)
+    inputs = _values(_items(old.inputs), _items(new.inputs), "inputs")
+    results = _values(_items(old.results), _items(new.results), "results")
     return tuple(
         [Change(d.kind, _of_input(d, keywords), d.path, d.old, d.new) for d in inputs]
         + [Change(d.kind, _of_result(d), d.path, d.old, d.new) for d in results]
@@ -447,8 +455,44 @@ def _signatures(old: Export, new: Export) -> Iterable[Change]:
         return _partial_signatures(old, new)
     before, after = _stated(old, new), _stated(new, old)
     if old.source == new.source:
-        return compare_signatures(before, after, keywords=old.source == "iree.abi")
-    return compare_signatures(before.without_names(), after.without_names())
+        found = compare_signatures(before, after, keywords=old.source == "iree.abi")
+    else:
+        found = compare_signatures(before.without_names(), after.without_names())
+    return _with_moves(found, _named(old, before), _named(new, after))
+
+
+def _named(export: Export, stated: Signature) -> Signature:
+    """Return the signature with the names of the declaration, if it has none."""
+    types = stated.inputs + stated.results
+    if any(isinstance(type, Named) for type in types):
+        return stated
+    try:
+        told = export.declaration
+    except FormatError:
+        told = None
+    if told is None:
+        return stated
+    sides = (
+        tuple(Named(value.name, type) for type, value in zip(types, values, strict=True))
+        if len(types) == len(values)
+        else types
+        for types, values in ((stated.inputs, told.inputs), (stated.results, told.results))
+    )
+    return Signature(*sides)
+
+
+def _with_moves(found: tuple[Change, ...], old: Signature, new: Signature) -> tuple[Change, ...]:
+    """Add the arguments and results that have moved, where the names were not compared."""
+    known = {change.path for change in found if change.kind == "moved"}
+    more = []
+    for side in ("inputs", "results"):
+        types = [getattr(signature, side) for signature in (old, new)]
+        names = [{i: _unnamed(type)[0] for i, type in enumerate(each)} for each in types]
+        for index in _moved(*names):
+            path = f"{side}[{index}]"
+            if path not in known:
+                more.append(Change("moved", "breaking", path, *(each[index] for each in types)))
+    return found + tuple(more)
 
 
 def _stated(export: Export, other: Export) -> Signature:
@@ -590,19 +634,39 @@ def _types(old: Type, new: Type, path: str) -> Iterator[_Difference]:
     elif (isinstance(old, List) and isinstance(new, List)) or (
         isinstance(old, Tuple) and isinstance(new, Tuple)
     ):
-        yield from _slots(_items(old.items), _items(new.items), path, _types)
+        yield from _values(_items(old.items), _items(new.items), path)
     elif isinstance(old, Dict) and isinstance(new, Dict):
         before, after = dict(old.items), dict(new.items)
         if (len(before), len(after)) != (len(old.items), len(new.items)):  # a key twice
             yield differ("unknown" if old == new else "changed")
             return
-        yield from _slots(before, after, path, _types)
+        yield from _values(before, after, path)
         if _reordered(before, after):
             yield differ("reordered")
     elif isinstance(old, Ref) and isinstance(new, Ref):
         yield differ(_direction(old.name, new.name), ".name")
     else:
         yield differ("changed")
+
+
+def _values(old: Mapping[_Key, Type], new: Mapping[_Key, Type], path: str) -> Iterator[_Difference]:
+    """Yield the differences of types that have names of one scope."""
+    names = [{key: _unnamed(type)[0] for key, type in side.items()} for side in (old, new)]
+    moved = {f"{path}[{_quoted(key)}]" for key in _moved(*names)}
+    for difference in _slots(old, new, path, _types):
+        if difference.kind == "renamed" and difference.path in moved:
+            difference = difference._replace(kind="moved")
+        yield difference
+
+
+def _moved(old: Mapping[_Key, str | None], new: Mapping[_Key, str | None]) -> list[_Key]:
+    """Return the keys at which a name was, or now is, that is elsewhere on the other side."""
+    known = [set(names.values()) - {None} for names in (old, new)]
+    return [
+        key
+        for key, name in old.items()
+        if key in new and name != new[key] and (name in known[1] or new[key] in known[0])
+    ]
 
 
 def _has_unknown(type: Type) -> bool:
