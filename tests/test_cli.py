@@ -462,6 +462,9 @@ def malformed(tmp_path: Path) -> Path:
     return path
 
 
+NORMALIZE = 'fnabi: {}: normalize: malformed f: missing digits at byte 31 in attrs["f"].results[0]'
+
+
 def test_inspect_malformed_attributes(malformed: Path) -> None:
     """Each is reported with its offset, and everything valid is shown."""
     assert run("inspect", malformed) == Run(
@@ -487,10 +490,10 @@ target local vmvx-bytecode-fb
   version    () -> (output0: i32)  [iree.abi.declaration]
   __init     () -> ()  [cconv]
 """,  # noqa: E501
-        "",
+        f"{NORMALIZE.format(malformed)}, and 1 other function\n",
     )
     done = run("inspect", "--json", malformed)
-    assert (done.status, done.err) == (1, "")
+    assert (done.status, done.err) == (1, f"{NORMALIZE.format(malformed)}, and 1 other function\n")
     exports = json.loads(done.out)["exports"]
     assert exports[0]["texts"]["f"] == {
         "error": {
@@ -504,14 +507,14 @@ target local vmvx-bytecode-fb
     assert "value" in exports[0]["texts"]["sip"]
     assert exports[1]["texts"]["sip"]["error"]["offset"] == 47
     one = run("inspect", "--function=normalize", malformed)
-    assert one.status == 1
+    assert (one.status, one.err) == (1, f"{NORMALIZE.format(malformed)}\n")
     assert '      missing digits at byte 31 in attrs["f"].results[0]\n' in one.out
     assert run("inspect", "--function=version", malformed).status == 0
 
 
 def test_inspect_signatures_that_cannot_be_read() -> None:
     done = run("inspect", MODULES / "raw_v0.vmfb")
-    assert (done.status, done.err) == (1, "")
+    assert (done.status, done.err.count("\n")) == (1, 1)
     assert (
         "  truncated     ?\n"
         '      error  span runs past the end at byte 1 in exports[4].attrs["f"]\n'
@@ -609,10 +612,12 @@ def test_inspect_every_module(path: Path, capsys: pytest.CaptureFixture[str]) ->
 
     status = main(["inspect", str(path)])
     shown = capsys.readouterr()
-    assert shown.err == ""
+    assert (shown.err.count("\n"), shown.err.startswith(f"fnabi: {path}: ")) == (status, status)
     assert len(shown.out.splitlines()) > exports
     assert main(["inspect", "--json", str(path)]) == status
-    found = json.loads(capsys.readouterr().out)["exports"]
+    out, err = capsys.readouterr()
+    assert err == shown.err
+    found = json.loads(out)["exports"]
     assert len(found) == exports
     assert status == any(
         export["source"] is None
@@ -621,9 +626,10 @@ def test_inspect_every_module(path: Path, capsys: pytest.CaptureFixture[str]) ->
     )
     sections = ["--imports", "--rodata", "--debug"]
     for name in sorted({export["name"] for export in found})[:20]:
-        assert main(["inspect", *sections, f"--function={name}", str(path)]) <= status
+        one = main(["inspect", *sections, f"--function={name}", str(path)])
+        assert bool(capsys.readouterr().err) == one <= status
     assert main(["inspect", *sections, str(path)]) == status
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr().err == shown.err
 
 
 def test_inspect_a_function() -> None:

@@ -156,7 +156,8 @@ def test_find(where: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert found[-1]["match"] == "exact"
     assert found[-1]["signature"]["text"] in vision
     assert len(lines(capsys, *find, "--limit=1")) == 1
-    assert lines(capsys, *find, "--module=x*", status=1) == []
+    none = run(capsys, *find, "--json", "--module=x*", status=1)
+    assert none == f"fnabi: {where}: no function fits\n"
     assert lines(capsys, *find, "--function=main", "--path=*vision*", "--target=*vmvx*") == found
 
 

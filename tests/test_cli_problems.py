@@ -48,6 +48,58 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+# ------------------------------------------------------------------ functions with bad texts
+
+MALFORMED = {
+    "malformed/cconv_badver.vmfb": (
+        "use.it: malformed cconv: unknown ABI version at byte 0, expected '0'"
+    ),
+    "raw_v0.vmfb": (
+        'ver2: malformed f: unknown ABI version at byte 0 in exports[3].attrs["fv"], expected "1",'
+        " and 2 other functions"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+@pytest.mark.parametrize("form", [[], ["--json"], ["--html"], ["--needs"]], ids=str)
+def test_inspect_says_why_the_status_is_1_in_each_form(run, name: str, form: list[str]) -> None:
+    """The output is there all the same."""
+    status, out, error = run("inspect", *form, MODULES / name)
+    assert (status, error) == (1, f"fnabi: {MODULES / name}: {MALFORMED[name]}\n")
+    assert len(out) > 200
+
+
+DAMAGED = sorted((MODULES / "malformed").glob("*.vmfb")) + [
+    file for file in sorted(MODULES.glob("*.vmfb")) if not file.name.startswith("many")
+]
+
+
+@pytest.mark.parametrize("lenient", [[], ["--lenient"]], ids=str)
+def test_a_status_has_a_message_and_is_the_same_in_each_form(run, lenient: list[str]) -> None:
+    """Of every damaged module; verify and scan answer with findings in their output."""
+    forms = {
+        "inspect": ([], ["--json"], ["--html"]),
+        "stub": ([], ["--json"]),
+        "verify": ([], ["--json"]),
+    }
+    for file in DAMAGED:
+        for verb, options in forms.items():
+            found = [run(verb, *option, *lenient, file) for option in options]
+            assert len({status for status, _, _ in found}) == 1, (verb, file.name)
+            for status, out, error in found:
+                assert status == 0 or (out if verb == "verify" else error), (verb, file.name)
+
+
+def test_find_says_that_nothing_fits(run) -> None:
+    pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    status, out, error = run("find", CLASSIFIER, "f64[7] -> *")
+    assert (status, out, error) == (1, "0 functions in 0 files\n", "")
+    status, out, error = run("find", "--json", CLASSIFIER, "f64[7] -> *")
+    assert (status, out, error) == (1, "", f"fnabi: {CLASSIFIER}: no function fits\n")
+
+
 # --------------------------------------------------------------------- files of another kind
 
 KINDS = {

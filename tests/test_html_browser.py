@@ -7,6 +7,7 @@ request but that for the page itself.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import tarfile
@@ -17,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pytest
 
 import fnabi
@@ -362,6 +364,31 @@ def test_a_catalog_is_shown(browser: Browser) -> None:
     browser.one("input[type=search]").send_keys("float32[?x3x224x224] main$")
     assert browser.names() == ["main$async"]
     assert browser.run("return window.hacked === undefined")
+
+
+RUNNER = shutil.which("iree-run-module") or shutil.which(
+    "iree-run-module", path=str(Path(np.__file__).parents[4] / "bin")
+)
+
+
+@pytest.mark.skipif(RUNNER is None, reason="iree-run-module is not installed")
+@pytest.mark.parametrize("name", ["m.vmfb", "m@2.vmfb", "m .so", " m.vmfb"])
+def test_a_command_of_a_page_runs(browser: Browser, name: str, tmp_path: Path) -> None:
+    assert RUNNER is not None
+    classifier = ROOT / "examples" / "classifier.vmfb"
+    (tmp_path / name).write_bytes(classifier.read_bytes())
+    with vmfb.open(classifier) as module:
+        browser.open(html.render(module, name), anchor="#version")
+    (command,) = browser.contents("tr.detail pre.command")
+    environment = os.environ | {"PATH": f"{os.path.dirname(RUNNER)}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-e", "-c", command],
+        capture_output=True,
+        cwd=tmp_path,
+        env=environment,
+        timeout=60,
+    )
+    assert (done.returncode, b"i32=3" in done.stdout) == (0, True)
 
 
 def test_a_library_is_shown(browser: Browser) -> None:

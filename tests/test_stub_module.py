@@ -153,10 +153,11 @@ def test_hostile_names_on_command_lines(tmp_path: Path) -> None:
     lines = [shlex.split(line) for line in stub.text.splitlines() if line[:1] not in ("#", "")]
     functions = [line[2].removeprefix("--function=") for line in lines]
     texts = [name.decode("utf-8", "surrogateescape") for name in HOSTILE]
-    assert functions == [name for name in texts if name.isprintable()]
+    assert functions == [name for name in texts if name and name.isprintable()]
     assert all(line[1] == f"--module={path}" for line in lines)
     for name in texts:
-        assert name.isprintable() or any(ascii(name)[1:-1] in each for each in stub.notices)
+        spelled = name in functions
+        assert spelled or any(ascii(name)[1:-1] in each for each in stub.notices)
     script = f"iree-run-module() {{ :; }}\n{stub.text}"
     assert subprocess.run(["bash", "-c", script], capture_output=True).returncode == 0
 
@@ -487,6 +488,60 @@ def test_command_lines_run(tmp_path: Path) -> None:
     )
     assert (ran.returncode, ran.stdout.count("EXEC @")) == (0, 3)
     assert "2x10xf32=" in ran.stdout
+
+
+CHANGED_BY_THE_RUNNER = [
+    *("m@2.vmfb", "@", "folder@2/m.vmfb", " before.vmfb", "after.vmfb ", "tab\t"),
+    *("m.so", "m.dll", "m.dylib", 'it\'s @ "m".so'),
+]
+"""Paths that ``iree-run-module --module=`` takes for others."""
+
+
+@pytest.mark.skipif(RUNNER is None, reason="iree-run-module is not installed")
+@pytest.mark.parametrize("path", [*CHANGED_BY_THE_RUNNER, "-m.vmfb", "a=b,c.vmfb", "m.so.1", "hal"])
+def test_command_lines_run_whatever_the_path(path: str, tmp_path: Path) -> None:
+    assert RUNNER is not None
+    file = tmp_path / path
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(CLASSIFIER.read_bytes())
+    environment = os.environ | {"PATH": f"{os.path.dirname(RUNNER)}:{os.environ['PATH']}"}
+    with vmfb.open(file) as opened:
+        text = FORMATS["iree-run-module"](opened, path, only=["version"]).text
+    words = shlex.split(text.splitlines()[-1])
+    assert (words[1] == "--module=-") == (path in CHANGED_BY_THE_RUNNER)
+    if path not in CHANGED_BY_THE_RUNNER:
+        assert words[1] == f"--module={path}"
+    shells = [["bash", "-e", "-c", text]]
+    if words[1] == "--module=-":  # and the plain spelling is refused
+        shells.append([RUNNER, f"--module={path}", "--function=version"])
+    codes = []
+    for shell in shells:
+        done = subprocess.run(
+            shell, capture_output=True, text=True, env=environment, cwd=tmp_path, timeout=60
+        )
+        codes.append((done.returncode == 0, "i32=3" in done.stdout))
+    assert codes == [(True, True), (False, False)][: len(codes)]
+
+
+def test_a_name_that_the_runner_would_strip_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "m.vmfb"
+    path.write_bytes(exporting(*((name, b"0v_v", attributes()) for name in (b" a", b"b ", b"a@b"))))
+    done = run("stub", "--format=iree-run-module", path)
+    assert done.err == "".join(
+        f'fnabi: notice: "{name}" has no spelling on a command line\n' for name in (" a", "b ")
+    )
+    assert [line for line in done.out.splitlines() if line.startswith("iree-run-module")] == [
+        f"iree-run-module --module={path} --function=a@b"
+    ]
+
+
+def test_command_lines_for_a_url_are_for_a_copy() -> None:
+    with vmfb.open(CLASSIFIER) as opened:
+        stub = FORMATS["iree-run-module"](opened, "https://host/a@b/m.vmfb", only=["version"])
+    assert " --module=m.vmfb " in stub.text
+    assert stub.notices == (
+        "iree-run-module opens no URLs; these command lines are for a copy, m.vmfb",
+    )
 
 
 def test_command_lines_name_devices_and_parameters() -> None:

@@ -23,7 +23,14 @@ from fnabi.types import (
     Unknown,
 )
 
-__all__ = ["DIM", "example_values", "runner_inputs", "unknown_shapes"]
+__all__ = [
+    "DIM",
+    "example_values",
+    "runner_function",
+    "runner_inputs",
+    "runner_module",
+    "unknown_shapes",
+]
 
 DIM = 4
 """The default size of a dynamic dim, in elements."""
@@ -124,6 +131,35 @@ def runner_inputs(
             raise CallError(f"runner_inputs: iree-run-module has no notation for {type}")
         flags.append(f"--input={shlex.quote(value)}")
     return flags
+
+
+def runner_module(path: str) -> tuple[str, str]:
+    """Write the flag of ``iree-run-module`` for a file, and the end of the command line.
+
+    The runner splits the value of ``--module=`` at ``@``, strips white space from it, and loads
+    what has the suffix of a library with the system's loader. Such a file becomes its standard
+    input::
+
+        >>> runner_module("model.vmfb")
+        ('--module=model.vmfb', '')
+        >>> runner_module("model@2.vmfb")
+        ('--module=-', '< model@2.vmfb')
+
+    """
+    if "@" in path or path != path.strip(_STRIPPED) or path.endswith((".so", ".dll", ".dylib")):
+        return "--module=-", f"< {shlex.quote(path)}"
+    return f"--module={shlex.quote(path)}", ""
+
+
+def runner_function(name: str) -> str | None:
+    """Write the flag for a function; None if the runner, or a terminal, would change its name."""
+    if not name or not name.isprintable() or name != name.strip(_STRIPPED):
+        return None
+    return f"--function={shlex.quote(name)}"
+
+
+_STRIPPED = " \t\n\v\f\r"
+"""The characters that the runner strips from the value of a flag."""
 
 
 def unknown_shapes(signature: Signature, outputs: dict[int, Type] | None = None) -> list[str]:

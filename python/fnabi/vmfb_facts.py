@@ -45,12 +45,16 @@ def _iree_abi(export: vmfb.Export) -> Signature | None:
     return export.signature if export.source == "iree.abi" else None
 
 
-def is_bad(export: vmfb.Export, texts: Texts) -> bool:
-    """Return whether a text is malformed; a declaration may be any text."""
-    return export.source is None or any(
-        isinstance(value, FormatError) and source != "iree.abi.declaration"
+def faults(export: vmfb.Export, texts: Texts) -> dict[str, FormatError]:
+    """Return the texts that are malformed, by source; a declaration may be any text."""
+    found = {
+        source: value
         for source, value in texts.items()
-    )
+        if isinstance(value, FormatError) and source != "iree.abi.declaration"
+    }
+    if export.source is None and not found and export.problem is not None:
+        found["signature"] = export.problem
+    return found
 
 
 def flag_names(flags: IntFlag) -> list[str]:

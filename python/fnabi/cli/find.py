@@ -15,7 +15,7 @@ from fnabi.cli.arguments import add_lenient, whole
 from fnabi.cli.call_values import ArgumentError, load_array
 from fnabi.cli.catalogs import is_catalog, lenient_hint, open_catalog, shown_path
 from fnabi.cli.problems import tell
-from fnabi.cli.screen import Screen, complain, counted, name_width, one_line, signature
+from fnabi.cli.screen import Screen, complain, counted, name_width, one_line, signature, where
 from fnabi.cli.values import json_value
 from fnabi.errors import FormatError
 
@@ -89,6 +89,8 @@ def run(arguments: argparse.Namespace) -> int:
             return _BAD_INPUT
         found = catalog.find(arguments.pattern, **names)
     if arguments.json:
+        if not found:
+            complain(where(arguments.file), "no function fits")
         for match in found:
             print(json.dumps(_match_json(match)))
     else:

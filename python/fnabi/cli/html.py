@@ -58,21 +58,17 @@ def inspect_library_html(arguments: argparse.Namespace, source: str | bytes) -> 
     from fnabi import html, library
 
     shown: library.Library | library.LibraryFile
-    if not arguments.metadata:
+    if isinstance(source, bytes) or not arguments.metadata:
         shown = library.read(source)
-    elif isinstance(source, bytes):
-        arguments.usage(
-            "--metadata is not allowed with standard input: loading a library needs a file"
-        )
     else:
         shown = library.load_module(source)
     return _write(arguments, html.render(shown, _name(arguments.file)))
 
 
-def inspect_module_html(arguments: argparse.Namespace, module: Module) -> int:
+def inspect_module_html(arguments: argparse.Namespace, module: Module) -> None:
     from fnabi import html
 
-    return _write(arguments, html.render(module, _name(arguments.file)))
+    _write(arguments, html.render(module, _name(arguments.file)))
 
 
 def has_many(file: str) -> bool:

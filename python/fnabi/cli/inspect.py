@@ -21,7 +21,7 @@ from fnabi.cli.html import (
 from fnabi.cli.inspect_bytecode import add_disassemble, print_disassembly
 from fnabi.cli.inspect_inputs import add_inputs, print_inputs
 from fnabi.cli.inspect_json import module_json
-from fnabi.cli.inspect_library import inspect_library
+from fnabi.cli.inspect_library import check_library, inspect_library
 from fnabi.cli.inspect_needs import show_needs
 from fnabi.cli.inspect_rodata import add_extract, extract_rodata, show_rodata
 from fnabi.cli.inspect_text import (
@@ -31,10 +31,10 @@ from fnabi.cli.inspect_text import (
     show_head,
     show_imports,
 )
-from fnabi.cli.screen import Screen, complain, where
+from fnabi.cli.screen import Screen, complain, counted, one_line, where
 from fnabi.errors import FormatError
 from fnabi.files import read_stream
-from fnabi.vmfb_facts import is_bad, texts_of
+from fnabi.vmfb_facts import Texts, faults, texts_of
 
 
 def add_arguments(verb: argparse.ArgumentParser) -> None:
@@ -105,18 +105,18 @@ def _neither(problem: FormatError) -> str | None:
 
 def run(arguments: argparse.Namespace) -> int:
     page = check_html(arguments)
+    _check_options(arguments)
     if page and has_many(arguments.file):
         return inspect_catalog_html(arguments)
-    _check_options(arguments)
     if os.path.isdir(arguments.file):
         complain(f"{arguments.file}: ", f"Is a directory, expected a file; {_FOR_FOLDERS}")
         return 1
     data = read_stream(sys.stdin.buffer) if arguments.file == "-" else None
     start = start_of(arguments.file) if data is None else data[:START]
     if library.looks_like_one(start):
-        if page:
-            return inspect_library_html(arguments, arguments.file if data is None else data)
-        return inspect_library(arguments, arguments.file if data is None else data)
+        show = inspect_library_html if page else inspect_library
+        check_library(arguments, data is not None)
+        return show(arguments, arguments.file if data is None else data)
     for option, given in (("metadata", arguments.metadata), ("run", arguments.run_library)):
         if given:
             arguments.usage(f"--{option} is only allowed for libraries, not for .vmfb modules")
@@ -129,7 +129,8 @@ def run(arguments: argparse.Namespace) -> int:
         complain(where(arguments.file), text)
         return 1
     if page:
-        return inspect_module_html(arguments, module)
+        inspect_module_html(arguments, module)
+        return _tell_faults(arguments, [(each, texts_of(each)) for each in module.exports])
     if arguments.extract is not None:
         return extract_rodata(arguments, module)
     if arguments.disassemble:
@@ -162,4 +163,19 @@ def run(arguments: argparse.Namespace) -> int:
             show_rodata(screen, module)
         if arguments.debug:
             show_debug(screen, module, name)
-    return 1 if any(is_bad(export, texts) for export, texts in found) else 0
+    return _tell_faults(arguments, found)
+
+
+def _tell_faults(arguments: argparse.Namespace, found: list[tuple[vmfb.Export, Texts]]) -> int:
+    """Write an error about the functions with malformed texts, if any; return the status."""
+    bad = [
+        (export.name, malformed) for export, texts in found if (malformed := faults(export, texts))
+    ]
+    if not bad:
+        return 0
+    name, malformed = bad[0]
+    source, problem = next(iter(malformed.items()))
+    more = f", and {counted(len(bad) - 1, 'other function')}" if len(bad) > 1 else ""
+    reason = problem.text.partition("\n")[0]
+    complain(where(arguments.file), f"{one_line(name)}: malformed {source}: {reason}{more}")
+    return 1

@@ -19,15 +19,19 @@ _ONLY_MODULES = (
 )
 
 
-def inspect_library(arguments: argparse.Namespace, source: str | bytes) -> int:
+def check_library(arguments: argparse.Namespace, is_stream: bool) -> None:
+    """End the command where an option does not fit a library, or one from standard input."""
     for option in _ONLY_MODULES:
         if getattr(arguments, option):
             arguments.usage(f"--{option} is only allowed for .vmfb modules, not for libraries")
     for option, given in (("metadata", arguments.metadata), ("run", arguments.run_library)):
-        if given and isinstance(source, bytes):
+        if given and is_stream:
             arguments.usage(
                 f"--{option} is not allowed with standard input: loading a library needs a file"
             )
+
+
+def inspect_library(arguments: argparse.Namespace, source: str | bytes) -> int:
     found = library.read(source)
     names: Sequence[str] = found.functions
     if arguments.function is not None:

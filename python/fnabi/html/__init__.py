@@ -24,6 +24,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from fnabi.errors import CallError, type_name
+from fnabi.example import runner_module
 from fnabi.html.catalog_data import catalog_data
 from fnabi.html.diff_data import diff_data, folders_data
 from fnabi.html.library_data import library_data
@@ -71,6 +72,7 @@ def render(shown: Module | Library | LibraryFile, file: str = "") -> str:
     """
     if isinstance(shown, Module):
         data, blocks = module_data(shown)
+        data["runner"] = runner_module(file if file and file.isprintable() else "FILE")
         return _page("module", data, file, blocks)
     if isinstance(shown, (Library, LibraryFile)):
         return _page("library", library_data(shown), file)

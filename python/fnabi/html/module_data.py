@@ -7,6 +7,7 @@ from typing import Any
 
 from fnabi import bytecode
 from fnabi.errors import CallError, FormatError
+from fnabi.example import runner_function
 from fnabi.html.code import code_blocks
 from fnabi.html.limits import Kept
 from fnabi.html.values import signature_value, sip_value
@@ -94,7 +95,7 @@ def _export(module: Module, export: Export, kept: Kept) -> dict[str, Any]:
     if export.source is not None:
         proofs = export.proofs
         found["signature"] = signature_value(export.signature, proofs)
-        found["run"] = kept.texts(_inputs(export))
+        found["run"] = None if runner_function(export.name) is None else kept.texts(_inputs(export))
         if proofs is not None:
             found["aliases"] = [
                 None if each is None else [each.argument, each.kind] for each in proofs.aliases

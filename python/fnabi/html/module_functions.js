@@ -148,7 +148,8 @@ function attributeList(title, attrs) {
 
 // The flags of inputs are words of a shell already.
 function command(row) {
-  if (!row.run || row.internal || row.name.startsWith("__") || row.name.search(UNPRINTABLE) >= 0) return false;
+  if (!row.run || row.internal || row.name.startsWith("__")) return false;
   if (row.run.length < row.signature[0].length) return false;
-  return commandSection([`iree-run-module --module=${shellFile()}`, shellWord(`--function=${row.name}`), ...row.run]);
+  const [opened, ending] = data.runner;
+  return commandSection([`iree-run-module ${opened}`, shellWord(`--function=${row.name}`), ...row.run, ...(ending ? [ending] : [])]);
 }
