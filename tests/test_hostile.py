@@ -88,6 +88,63 @@ def test_maps(
     assert lib.map(tag, 0, -2, True).todict() == {}
 
 
+FAR = "outside of the address space"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [
+        ((1, 2, 1 << 60, 0, True), f"its strides lead {FAR}"),
+        ((1, 2, -(1 << 60), 0, True), f"its strides lead {FAR}"),
+        ((1, 2, 1 << 46, 0, True), f"its strides lead {FAR}"),
+        ((1, 2, -(1 << 63), 0, True), f"its strides lead {FAR}"),
+        ((1, 2, (1 << 63) - 1, 0, True), f"its strides lead {FAR}"),
+        ((3, 2, 1 << 44, 0, True), f"its strides lead {FAR}"),
+        ((1, 1 << 20, 1 << 28, 0, True), f"its strides lead {FAR}"),
+        ((1, 2, -(1 << 45), 0, True), f"its elements lead {FAR}"),
+        ((1, 2, 1, 1 << 60, True), f"its byte offset leads {FAR}"),
+        ((1, 2, 1, -8, True), f"its byte offset leads {FAR}"),
+        ((0, 0, 0, 1 << 48, False), f"its byte offset leads {FAR}"),
+        ((1, 1 << 60, 1, 0, False), "it is larger than memory"),
+        ((1, 1 << 50, 1, 0, False), "it is larger than memory"),
+        ((3, 1 << 21, 0, 0, True), "it is larger than memory"),  # one element, 2^63 times
+        ((2, -1, 1, 0, True), "a dim is negative"),
+        ((-1, 1, 1, 0, True), "its number of dims is negative"),
+        ((65, 1, 1, 0, True), "it has more than 64 dims"),
+        ((2**31 - 1, 1, 1, 0, True), "it has more than 64 dims"),
+    ],
+)
+def test_tensors(lib: fnabi.Library, numbers: tuple[int, int, int, int, bool], text: str) -> None:
+    np = pytest.importorskip("numpy")
+    result = lib.tensor(*numbers)
+    for use in (
+        lambda: result.numpy(),
+        lambda: np.asarray(result),
+        lambda: np.from_dlpack(result),
+        lambda: memoryview(result),
+        lambda: result.shape,
+        lambda: repr(result),
+        lambda: fnabi.from_dlpack(result),
+        lambda: result.__dlpack__(),
+        lambda: result.__dlpack__(copy=True),
+    ):
+        with pytest.raises(CallError, match=f"the tensor is invalid: {text}"):
+            use()
+
+
+def test_tensors_whose_numbers_do_not_matter(lib: fnabi.Library) -> None:
+    np = pytest.importorskip("numpy")
+    for numbers, shape in (
+        ((1, 1, 1 << 60, 0, True), (1,)),  # a stride that is never used
+        ((3, 0, 1 << 60, 0, True), (0, 0, 0)),
+        ((2, 3, 0, 4, True), (3, 3)),  # one element, many times
+        ((0, 9, 9, 60, False), ()),
+    ):
+        result = lib.tensor(*numbers)
+        assert result.shape == np.asarray(result).shape == shape
+        assert np.count_nonzero(np.asarray(result)) == 0
+
+
 def test_tags_and_headers_that_disagree(lib: fnabi.Library) -> None:
     for tag, own in ((STR, ARRAY), (ARRAY, STR), (MAP, LIST), (70, ARRAY), (200, ARRAY)):
         text = f"type index {tag} with an object of type index {own}"

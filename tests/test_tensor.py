@@ -485,6 +485,8 @@ def test_offsets_and_strides(first):
         ({"tensor": dl_tensor((-1, 2))}, "a dim is negative"),
         ({"tensor": dl_tensor((0, -2))}, "a dim is negative"),
         ({"tensor": dl_tensor((1 << 32, 1 << 31))}, "it is larger than memory"),
+        ({"tensor": dl_tensor((2, 3), (1 << 60, 1))}, "its strides lead outside of the address"),
+        ({"tensor": dl_tensor(offset=1 << 60)}, "its byte offset leads outside of the address"),
         ({"tensor": DLTensor(None, (1, 0), 1)}, "it has no shape"),
         ({"tensor": DLTensor(None, (1, 0), -1)}, "its number of dims is negative"),
         ({"tensor": DLTensor(None, (1, 0), 0, 2, 32, 1)}, "it has no memory"),

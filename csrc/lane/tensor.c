@@ -394,8 +394,6 @@ static int tensor_buffer(PyObject* self, Py_buffer* out, int flags) {
     problem = "its dtype has no buffer format; use numpy()";
   else if (flags & PyBUF_WRITABLE && read_only)
     problem = "its memory is read-only";
-  else if (tensor->ndim > PyBUF_MAX_NDIM)
-    problem = "it has more than 64 dims";
   else if (((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS ||
             (flags & PyBUF_STRIDES) != PyBUF_STRIDES) &&
            !fnabi_dl_compact(tensor, 'C'))

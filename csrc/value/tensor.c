@@ -2,22 +2,56 @@
 
 #include <stdlib.h>
 
+/* Bits in the addresses that a process has: half of what 48 bits number. */
+static const int64_t most_bits = INT64_C(8) << 47;
+
+/* Adds the bits between the first element of a dim and its last one to the reach
+ * before (`to[0]`) or after (`to[1]`) the first element of the tensor. Returns
+ * false if that exceeds the address space. */
+static bool add_reach(int64_t* to, int64_t dim, int64_t stride, int64_t bits) {
+  bool after = stride >= 0;
+  int64_t reach;
+  if (stride == INT64_MIN || fnabi_mul_overflows(dim - 1, bits, &reach) ||
+      fnabi_mul_overflows(reach, after ? stride : -stride, &reach) ||
+      reach > most_bits)
+    return false;
+  to[after] += reach; /* of at most FNABI_DL_DIMS dims: no overflow */
+  return to[after] <= most_bits;
+}
+
 const char* fnabi_dl_problem(const fnabi_dl_tensor* tensor) {
-  const int64_t most = INT64_MAX / 2;
   if (tensor->ndim < 0) return "its number of dims is negative";
+  if (tensor->ndim > FNABI_DL_DIMS) return "it has more than 64 dims";
   if (tensor->ndim > 0 && tensor->shape == NULL) return "it has no shape";
-  int64_t bits = (int64_t)tensor->dtype.bits * tensor->dtype.lanes;
-  bool empty = bits == 0;
+  const int64_t bits = (int64_t)tensor->dtype.bits * tensor->dtype.lanes;
+  int64_t all = bits > 0 ? bits : 1;
+  bool empty = false;
   for (int32_t i = 0; i < tensor->ndim; i++) {
     int64_t dim = tensor->shape[i];
     if (dim < 0) return "a dim is negative";
     if (dim == 0) empty = true;
     if (empty) continue; /* later dims may still be negative */
-    if (fnabi_mul_overflows(bits, dim, &bits) || bits > most)
+    if (fnabi_mul_overflows(all, dim, &all) || all > INT64_MAX / 2)
       return "it is larger than memory";
   }
-  if (!empty && tensor->data == NULL && fnabi_dl_on_host(tensor->device))
-    return "it has no memory";
+  if (empty || bits == 0) return NULL;
+  int64_t reach[2] = {0, tensor->strides == NULL ? all : bits};
+  if (reach[1] > most_bits) return "it is larger than memory";
+  for (int32_t i = 0; tensor->strides != NULL && i < tensor->ndim; i++)
+    if (tensor->shape[i] > 1 &&
+        !add_reach(reach, tensor->shape[i], tensor->strides[i], bits))
+      return "its strides lead outside of the address space";
+  if (tensor->byte_offset > (uint64_t)(most_bits / 8))
+    return "its byte offset leads outside of the address space";
+  if (!fnabi_dl_on_host(tensor->device)) return NULL;
+  if (tensor->data == NULL) return "it has no memory";
+  const uint64_t most = UINTPTR_MAX;
+  uint64_t first = (uintptr_t)tensor->data;
+  if (tensor->byte_offset > most - first)
+    return "its byte offset leads outside of the address space";
+  first += tensor->byte_offset;
+  if (first < (uint64_t)reach[0] / 8 || (uint64_t)reach[1] / 8 > most - first)
+    return "its elements lead outside of the address space";
   return NULL;
 }
 

@@ -64,8 +64,13 @@ typedef struct fnabi_dl_exchange {
   int (*stream_of)(int32_t device_type, int32_t device_id, void** out);
 } fnabi_dl_exchange;
 
+/* The most dims of a tensor: those of Python's buffers and of NumPy. */
+enum { FNABI_DL_DIMS = 64 };
+
 /* Returns what is wrong with the numbers of a tensor, as a static text, or NULL
- * if the tensor is valid. A valid tensor has fewer than 2^62 bits. */
+ * if the tensor is valid. A valid tensor has fewer than 2^62 bits. From the
+ * first byte of its memory, its elements are at most 128 TiB away in either
+ * direction, and none of their addresses overflows. */
 const char* fnabi_dl_problem(const fnabi_dl_tensor* tensor);
 
 /* Returns the size of an element including all lanes in bytes, or 0 if it is

@@ -48,7 +48,8 @@ static void test_problems(void) {
       {{0, INT64_MAX}, true},
       {{INT64_MAX, INT64_MAX}, false},
       {{1 << 30, 1 << 30}, false},
-      {{1 << 27, 1 << 27}, true},
+      {{1 << 27, 1 << 27}, false},
+      {{1 << 22, 1 << 22}, true},
   };
   for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
     int64_t dims[] = {shapes[i].shape[0], shapes[i].shape[1]};

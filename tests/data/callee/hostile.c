@@ -63,6 +63,41 @@ CALLEE_EXPORT(map) {
   return 0;
 }
 
+typedef struct tensor_object {
+  callee_header header;
+  callee_tensor_value tensor;
+  int64_t dims[2][3];
+  float items[16];
+} tensor_object;
+
+/* (rank, dim, stride, byte offset, with strides): a Tensor of three equal dims
+ * that says so of itself */
+CALLEE_EXPORT(tensor) {
+  int64_t rank, dim, stride, offset;
+  bool strides;
+  if (!callee_int(call, 0, &rank) || !callee_int(call, 1, &dim) ||
+      !callee_int(call, 2, &stride) || !callee_int(call, 3, &offset) ||
+      !callee_bool(call, 4, &strides))
+    return CALLEE_FAILED;
+  tensor_object* made = (tensor_object*)callee_new(
+      CALLEE_TENSOR, sizeof *made, 0, 1, callee_delete_plain);
+  if (made == NULL) abort();
+  memset(made->items, 0, sizeof made->items);
+  for (int i = 0; i < 3; i++) {
+    made->dims[0][i] = dim;
+    made->dims[1][i] = stride;
+  }
+  made->tensor = (callee_tensor_value){.data = made->items,
+                                       .device = {1, 0},
+                                       .rank = (int32_t)rank,
+                                       .dtype = {2, 32, 1},
+                                       .shape = made->dims[0],
+                                       .strides = strides ? made->dims[1] : 0,
+                                       .byte_offset = (uint64_t)offset};
+  callee_put_object(call->result, made);
+  return 0;
+}
+
 /* (value's tag, object's tag): a result whose tag and header disagree */
 CALLEE_EXPORT(disagree) {
   int64_t tag, own;
