@@ -158,7 +158,7 @@ def test_every_format_has_the_same_status(format: str, capsys: pytest.CaptureFix
 
 
 def test_the_hook_compares_what_has_a_baseline(
-    kept: Path, capsys: pytest.CaptureFixture[str]
+    kept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = kept.with_name("rank.vmfb")
     shutil.copy(OLD, module)
@@ -167,6 +167,10 @@ def test_the_hook_compares_what_has_a_baseline(
     shutil.copy(NEW, module)
     assert baseline_hook.main([str(module)]) == 1
     assert capsys.readouterr().out.count("rank.vmfb:") == 2
+    monkeypatch.chdir(kept.parent)
+    shutil.copy(kept, "--help.abi.json")
+    shutil.copy(NEW, "--help.vmfb")
+    assert baseline_hook.main(["--help.vmfb"]) == 1
     hooks = (ROOT / ".pre-commit-hooks.yaml").read_text()
     assert "python -m fnabi.baseline_hook" in hooks
     ran = subprocess.run([sys.executable, "-m", "fnabi.baseline_hook", str(module)])
@@ -185,17 +189,37 @@ def test_the_hook_compares_what_has_a_baseline(
 def test_the_action_annotates(
     tmp_path: Path, old: str, new: str, status: int, verdict: str
 ) -> None:
-    output, summary = tmp_path / "output", tmp_path / "summary"
-    files = {"GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(summary)}
+    assert act(tmp_path, ROOT, old, new) == (status, f"verdict={verdict}\n")
+    if status != 3:
+        assert (tmp_path / "summary").read_text().startswith(f"### ABI: {verdict}\n")
+    assert "compare.sh" in (ROOT / "action.yml").read_text()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="could not find bash")
+def test_the_action_takes_names_for_names(kept: Path, tmp_path: Path) -> None:
+    """A file whose name begins with a hyphen is no option."""
+    shutil.copy(kept, tmp_path / "--help.json")
+    shutil.copy(NEW, tmp_path / "--new")
+    for old in ("--help", "-h", "--output=stolen"):
+        shutil.copy(OLD, tmp_path / old)
+        assert act(tmp_path, tmp_path, old, "--new") == (1, "verdict=incompatible\n")
+    assert act(tmp_path, tmp_path, "--help.json", "--new") == (1, "verdict=incompatible\n")
+    assert act(tmp_path, tmp_path, "--help", "-h") == (0, "verdict=compatible\n")
+    assert not (tmp_path / "stolen").exists()
+
+
+def act(folder: Path, cwd: Path, old: str, new: str) -> tuple[int, str]:
+    """Run the step of the action, and return its status and its output."""
+    (folder / "output").unlink(missing_ok=True)
+    files = {"GITHUB_OUTPUT": folder / "output", "GITHUB_STEP_SUMMARY": folder / "summary"}
     ran = subprocess.run(
         ["bash", ROOT / "examples/ci/compare.sh"],
-        cwd=ROOT,
-        env=environment() | files | {"OLD": old, "NEW": new},
+        cwd=cwd,
+        env=environment()
+        | {name: str(file) for name, file in files.items()}
+        | {"OLD": old, "NEW": new},
         capture_output=True,
         text=True,
     )
-    assert ran.returncode == status, ran.stderr
-    assert output.read_text() == f"verdict={verdict}\n"
-    if status != 3:
-        assert summary.read_text().startswith(f"### ABI: {verdict}\n")
-    assert "compare.sh" in (ROOT / "action.yml").read_text()
+    assert not ran.stderr or ran.returncode == 3, ran.stderr
+    return ran.returncode, (folder / "output").read_text()

@@ -29,7 +29,7 @@ def main(files: Sequence[str]) -> int:
         pair = f"{stem}{_BASELINE}", f"{stem}{_MODULE}"
         if all(map(os.path.exists, pair)):
             print(f"{pair[1]}:", flush=True)
-            status = max(status, command(["check-abi", *pair]))
+            status = max(status, command(["check-abi", "--", *pair]))
     return status
 
 
