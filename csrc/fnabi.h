@@ -1171,17 +1171,20 @@ enum {
 FNABI_API int64_t fnabi_arrow_column(const struct ArrowSchema* schema,
                                      const char* name);
 
-/* A table with the columns of `table`, except number `drop` if that is not
- * negative, and then those of `more`, which has as many rows. Of the arrays, the
- * columns are moved, and the caller releases what is left; a slice stays one. A
- * row of the result is never null, so `table` must not have null rows. They
- * return 0, or -1 if out of memory. */
+/* A table with the columns of `table`, except number `drop` or all of them, and
+ * then those of `more`, which has as many rows: each with `name` before its own
+ * name, or all of them `into` one column of that name, a struct. Metadata is
+ * kept. Of the arrays, the columns are moved, and the caller releases what is
+ * left; a slice stays one. A row of the result is never null, so `table` must
+ * not have null rows. They return 0, or -1 if out of memory. */
+enum { FNABI_ARROW_NONE = -1, FNABI_ARROW_EVERY = -2 };
 FNABI_API int64_t fnabi_arrow_beside_schema(const struct ArrowSchema* table,
                                             int64_t drop,
                                             const struct ArrowSchema* more,
+                                            const char* name, bool into,
                                             struct ArrowSchema* out);
 FNABI_API int64_t fnabi_arrow_beside(struct ArrowArray* table, int64_t drop,
-                                     struct ArrowArray* more,
+                                     struct ArrowArray* more, bool into,
                                      struct ArrowArray* out);
 
 /* Whether a struct has rows that are null. */

@@ -6,7 +6,9 @@ import gc
 import itertools
 import pickle
 from collections.abc import Callable
+from decimal import Decimal
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -539,6 +541,217 @@ def test_pandas_frames() -> None:
     assert isinstance(arrow.encode(decoded), pd.DataFrame)
 
 
+def pandas_indexes(rows: int) -> dict[str, Any]:
+    pd = pytest.importorskip("pandas")
+    pairs = [(1, "a"), (1, "b"), (2, "a"), (2, "b"), (3, "a"), (3, "b")][:rows]
+    return {
+        "start and step": pd.RangeIndex(10, 10 + 2 * rows, 2),
+        "backwards": pd.RangeIndex(rows, 0, -1, name="n"),
+        "strings": pd.Index(list("abcdef")[:rows], name="key"),
+        "of the texts' name": pd.Index(range(rows), name="f"),
+        "of a new name": pd.Index(range(rows), name="status"),
+        "several levels": pd.MultiIndex.from_tuples(pairs, names=["x", None]),
+        "times": pd.date_range("2020-01-01", periods=rows, tz="Europe/Paris", name="when"),
+        "periods": pd.period_range("2020-01", periods=rows, freq="M"),
+        "intervals": pd.interval_range(0, rows),
+        "duplicates": pd.Index([7, 7, 8, 7, 9, 8][:rows]),
+        "categories": pd.CategoricalIndex(list("abcaba")[:rows], list("cba"), ordered=True),
+        "nothing": pd.Index([1.5, None, 2, 3, 4, 5][:rows]),
+        "masked": pd.Index([1, None, 2, 3, 4, 5][:rows], dtype="Int64"),
+        "Arrow": pd.Index([1, None, 2, 3, 4, 5][:rows], dtype="int64[pyarrow]"),
+        "objects": pd.Index([1, "a", (1, 2), None, b"b", 2.5][:rows], dtype=object),
+    }
+
+
+@pytest.mark.parametrize("rows", [len(RAW), 0])
+@pytest.mark.parametrize("kind", pandas_indexes(0) if find_spec("pandas") else [])
+def test_frames_of_pandas_keep_their_index(kind: str, rows: int) -> None:
+    pd = pytest.importorskip("pandas")
+    index = pandas_indexes(rows)[kind]
+    status = [row["status"] for row in rows_of(fnabi.decode_columns(RAW[:rows]))]
+    frame = pd.DataFrame({"id": range(rows), "f": pd.Series(RAW[:rows], dtype=object)})
+    frame = frame.set_axis(index)
+    for given in ({}, {"drop": True}, {"prefix": "g_"}, {"into": "g"}):
+        decoded = arrow.decode(frame, "f", **given)  # type: ignore[arg-type]
+        pd.testing.assert_index_equal(decoded.index, index, exact=True)
+        kept = frame.drop(columns="f") if "drop" in given else frame
+        pd.testing.assert_frame_equal(decoded[[*kept.columns]], kept)
+    frame["g"] = arrow.decode(frame, "f")["status"]
+    assert [None if value is pd.NA else value for value in frame["g"]] == status
+    encoded = arrow.encode(arrow.decode(frame, "f"))
+    pd.testing.assert_index_equal(encoded.index, index, exact=True)
+    texts = [text for text in RAW[:rows] if text not in (None, b"x")]
+    assert [text.encode() for text in encoded["text"].dropna()] == texts
+
+
+def test_frames_of_pandas_keep_their_types() -> None:
+    """Extension types, objects that Arrow does not have, names that are no strings, attributes."""
+    pd = pytest.importorskip("pandas")
+    pa = pytest.importorskip("pyarrow")
+    frame = pd.DataFrame(
+        {
+            "Int64": pd.array([1, None, 3], "Int64"),
+            "boolean": pd.array([True, None, False], "boolean"),
+            "string": pd.array(["a", None, "c"], "string"),
+            "category": pd.Categorical(["a", None, "b"], ["b", "a"]),
+            "period": pd.period_range("2020-01", periods=3, freq="M"),
+            "interval": pd.arrays.IntervalArray.from_breaks(range(4)),
+            "sparse": pd.arrays.SparseArray([0, 0, 1]),
+            "zone": pd.date_range("2020-01-01", periods=3, tz="Europe/Paris"),
+            "decimal": pd.array([Decimal("1.5"), None, 2], pd.ArrowDtype(pa.decimal128(9, 2))),
+            "complex": [1j, 2, 3],
+            "objects": [{1}, "a", None],
+            7: [1, 2, 3],
+            ("a", 1): [1, 2, 3],
+        },
+        index=[5, 5, 6],
+    )
+    frame.attrs["unit"] = "m"
+    texts = ["I1!R1!", None, "x"]
+    string = pa.string()
+    for kind in (
+        *("object", "string[python]", "string[pyarrow]", "category"),
+        *(pd.ArrowDtype(each) for each in (string, pa.large_binary(), pa.string_view())),
+        pd.ArrowDtype(pa.dictionary(pa.int8(), string)),
+    ):
+        if isinstance(kind, pd.ArrowDtype):  # from strings to binaries and views
+            given: Any = pd.arrays.ArrowExtensionArray(pa.array(texts).cast(kind.pyarrow_dtype))
+        else:
+            given = pd.Series(texts, dtype=object, index=frame.index).astype(kind)
+        whole = frame.assign(f=given)
+        decoded = arrow.decode(whole, "f")
+        pd.testing.assert_frame_equal(decoded[[*frame.columns]], frame)
+        assert decoded["status"].isna().tolist() == [False, True, False], kind
+        assert decoded["status"].tolist()[::2] == ["ok", "raw-inputs"], kind
+        assert all(isinstance(type, pd.ArrowDtype) for type in decoded.dtypes[-4:])
+        assert decoded.attrs == {"unit": "m"}
+    assert list(frame.columns)[-1] == ("a", 1)  # nothing was added to what was given
+
+
+def test_frames_of_polars_keep_what_arrow_lacks() -> None:
+    pl = pytest.importorskip("polars")
+    things = [object(), object()]
+    frame = pl.DataFrame(
+        {
+            "f": ["I1!R1!", "x"],
+            "object": pl.Series(things, dtype=pl.Object),
+            "enum": pl.Series(["a", "b"], dtype=pl.Enum(["b", "a"])),
+            "category": pl.Series(["a", "b"], dtype=pl.Categorical),
+            "wide": pl.Series([1, 2**100], dtype=pl.Int128),
+        }
+    )
+    decoded = arrow.decode(frame, "f")
+    assert decoded.schema.to_python() | frame.schema.to_python() == decoded.schema.to_python()
+    assert decoded.columns[:5] == frame.columns
+    assert decoded["object"].to_list() == things
+    assert decoded["wide"].to_list() == [1, 2**100]
+    assert decoded["status"].to_list() == ["ok", "raw-inputs"]
+    only = arrow.decode(frame.select("f"), "f", drop=True)
+    assert only.columns == ["status", "error_offset", "inputs", "results"]
+    assert only["status"].to_list() == ["ok", "raw-inputs"]
+
+
+def test_tables_keep_their_metadata() -> None:
+    pa = pytest.importorskip("pyarrow")
+    inner = pa.field("x", pa.int8(), nullable=False, metadata={"deep": "1"})
+    fields = [
+        pa.field("f", pa.string(), metadata={"unit": "m"}),
+        pa.field("s", pa.struct([inner]), metadata={b"\xff": b"\0"}),
+        pa.field("d", pa.dictionary(pa.int8(), pa.string(), ordered=True)),
+        pa.field("m", pa.map_(pa.string(), pa.int8(), keys_sorted=True), nullable=False),
+    ]
+    metadata = {b"owner": b"me", b"empty": b"", b"\xff": b"\0\xff"}
+    rows = [{"f": "I1!R1!", "s": {"x": 1}, "d": "a", "m": [("k", 1)]}]
+    table = pa.Table.from_pylist(rows, pa.schema(fields, metadata))
+    batch = table.to_batches()[0]
+    given: list[Any] = [table, batch, table.slice(0, 0), batch.slice(0, 0)]
+    for each in (*given, pa.RecordBatchReader.from_stream(table)):
+        for names in ({}, {"prefix": "g_"}, {"into": "g"}):
+            if names and each not in given:  # a reader is read once
+                continue
+            schema = arrow.decode(each, "f", **names).schema
+            assert schema.metadata == metadata
+            assert list(schema)[:4] == fields
+            assert [field.metadata for field in schema][:4] == [each.metadata for each in fields]
+            assert schema.field("s").type.field("x").metadata == {b"deep": b"1"}
+    encoded = arrow.encode(arrow.decode(table, "f"))
+    assert encoded.schema.metadata == metadata
+    assert arrow.decode(pa.table({"f": ["x"]}), "f").schema.metadata is None
+
+
+def test_pandas_metadata_of_a_table_still_has_the_index() -> None:
+    pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"f": ["I1!R1!", "x"]}, index=pd.Index(["p", "q"], name="key"))
+    back = arrow.decode(pa.Table.from_pandas(frame), "f").to_pandas()
+    pd.testing.assert_index_equal(back.index, frame.index)
+    texts = frame.reset_index().set_index("f")
+    back = arrow.decode(pa.Table.from_pandas(texts), "f", drop=True).to_pandas()
+    assert list(back["key"]) == ["p", "q"]
+
+
+NEW = ("status", "error_offset", "inputs", "results")
+
+
+@pytest.mark.parametrize("package", ["pyarrow", "batch", "reader", "polars", "pandas", "duckdb"])
+def test_names_of_what_is_added(package: str) -> None:
+    """A table that has these columns itself can be decoded, as often as one likes."""
+    pa = pytest.importorskip("pyarrow")
+    texts = ["I1!R1!", None, "x"]
+    table = pa.table({"status": [1, 2, 3], "f": texts, "results": ["p", "q", "r"]})
+    for name, other in (("status", "other"), ("results", "status")):
+        with pytest.raises(CallError, match=rf"column '{name}', expected none; prefix= or into="):
+            arrow.decode(of_package(package, table.rename_columns([name, "f", other + "_"])), "f")
+    expected = fnabi.decode_columns(texts)
+    wide = arrow.decode(of_package(package, table), "f", prefix="g_")
+    found = to_arrow(wide)
+    assert found.column_names == ["status", "f", "results", *(f"g_{name}" for name in NEW)]
+    assert found.select(table.column_names).to_pylist() == table.to_pylist()
+    new = found.select([f"g_{name}" for name in NEW]).rename_columns(list(NEW))
+    assert new.to_pylist() == rows_of(expected)
+    one = to_arrow(arrow.decode(of_package(package, table), "f", into="g"))
+    assert one.column_names == ["status", "f", "results", "g"]
+    assert one.column("g").to_pylist() == rows_of(expected)
+    replaced = to_arrow(arrow.decode(of_package(package, table), "f", into="f", drop=True))
+    assert replaced.column_names == ["status", "results", "f"]
+    assert replaced.column("f").to_pylist() == rows_of(expected)
+    for given, name in (({"into": "f"}, "f"), ({"prefix": "error_", "into": None}, "error_status")):
+        other = table.rename_columns(["error_status", "f", "x"])
+        with pytest.raises(CallError, match=f"already has a column '{name}', expected none"):
+            arrow.decode(of_package(package, other), "f", **given)  # type: ignore[arg-type]
+    again = arrow.decode(of_package(package, found), "f", prefix="h_", plain=False)
+    assert to_arrow(again).column("h_status").to_pylist() == found.column("g_status").to_pylist()
+
+
+def of_package(package: str, table: Any) -> Any:
+    module = pytest.importorskip("pyarrow" if package in ("batch", "reader") else package)
+    if package == "duckdb":
+        return module.connect().from_arrow(table)
+    if package == "pandas":
+        return table.replace_schema_metadata(None).to_pandas()
+    if package == "reader":
+        return module.RecordBatchReader.from_stream(table)
+    if package == "batch":
+        return table.combine_chunks().to_batches()[0]
+    return module.DataFrame(table) if package == "polars" else table
+
+
+def to_arrow(data: Any) -> Any:
+    pa = pytest.importorskip("pyarrow")
+    if type(data).__module__.startswith("pandas"):
+        return pa.Table.from_pandas(data, preserve_index=False)
+    return pa.table(data)
+
+
+def test_names_of_the_columns_of_declarations() -> None:
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"f": ["sync func @f(%a: i32) -> ()"], "doubt": [1]})
+    with pytest.raises(CallError, match="already has a column 'doubt'"):
+        arrow.decode(table, "f", "declaration")
+    assert arrow.decode(table, "f", "declaration", prefix="d.")["d.doubt"].to_pylist() == ["none"]
+    (row,) = arrow.decode(table, "f", "declaration", into="d")["d"].to_pylist()
+    assert row["doubt"] == "none"
+
+
 def test_bad_calls_of_decode() -> None:
     pa = pytest.importorskip("pyarrow")
     table = pa.table({"f": ["x"], "n": [1]})
@@ -554,8 +767,16 @@ def test_bad_calls_of_decode() -> None:
         (partial(arrow.decode, nulls, "f"), "a row is null"),
         (partial(arrow.decode, arrow.decode(table, "f"), "f"), "already has a column 'status'"),
         (partial(arrow.decode, pa.table([["x"], ["y"]], names=["f", "f"]), "f"), "several"),
+        (partial(arrow.decode, table, "n", prefix=5), "prefix: expected str, got int"),
+        (partial(arrow.decode, table, "n", into=5), "into: expected str or None, got int"),
+        (partial(arrow.decode, table, "n", into=""), "into is empty"),
+        (partial(arrow.decode, table, "n", prefix="a", into="b"), "cannot be combined"),
+        (partial(arrow.decode, table, "n", prefix="a\0"), "UTF-8 without NUL, got 'a.x00'"),
+        (partial(arrow.decode, table, "n", into="\ud800"), "UTF-8 without NUL"),
+        (partial(arrow.decode, table, "f\0g"), "column: expected a name that is UTF-8 without"),
+        (partial(arrow.encode, table, column="a\0"), "UTF-8 without NUL"),
         (partial(arrow.encode, table), "expected a table with the columns inputs"),
-        (partial(arrow.encode, table, column="f"), "already has a column 'f'"),
+        (partial(arrow.encode, table, column="f"), "already has a column 'f'.*column= and error="),
         (partial(arrow.encode, table, column="a", error="a"), "expected two names"),
         (partial(arrow.encode, pa.array(["x"])), "not a table"),
     ):

@@ -493,7 +493,16 @@ def test_a_table_that_is_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (["--column=sig", "-o", "o.gz"], "--output has an unknown extension"),
         (["--column=sig", "-o", "o.parquet.gz"], "--output has .parquet.gz, expected .gz only"),
         (["--column=sig", "--format=arrow", "-o", "o.zst"], "--output has .arrow.zst, expected"),
-        (["--column=status", "-o", "o.jsonl"], "already has a column 'status'"),
+        (
+            ["--column=status", "-o", "o.jsonl"],
+            "column 'status', expected none; --prefix or --into",
+        ),
+        (["--column=sig", "--into=x", "-o", "o.jsonl"], "already has a column 'x', expected none"),
+        (["--column=sig", "--into=x", "--prefix=y", "-o", "o.csv"], "cannot be combined"),
+        (["--column=sig", "--into=", "-o", "o.csv"], "--into is empty"),
+        (["--prefix=x", "-o", "o.csv"], "--prefix is only allowed with --column"),
+        (["--into=x", "-o", "o.csv"], "--into is only allowed with --column"),
+        (["--into=x"], "--into is only allowed with --output"),
     ],
 )
 def test_wrong_usage(
@@ -508,6 +517,44 @@ def test_wrong_usage(
     assert ended.value.code == 2
     assert problem in capsys.readouterr().err
     assert os.listdir(tmp_path) == ["in"]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "jsonl", "csv"])
+def test_names_of_the_new_columns(
+    tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = PLAIN.rename_columns(["status", "sig", "results"])
+    pq.write_table(table, tmp_path / "in")
+    new = ["status", "error_offset", "inputs", "results"]
+    for option, given in (("--prefix=sig_", {"prefix": "sig_"}), ("--into=new", {"into": "new"})):
+        expected = fnabi.arrow.decode(table, "sig", **given)  # type: ignore[arg-type]
+        output = tmp_path / f"out.{suffix}"
+        assert decode("--max-errors=2", option, tmp_path / "in", "-o", output) == 0
+        problems = capsys.readouterr().err
+        assert "row 2: " in problems
+        assert "2 of 6 rows have errors" in problems
+        if suffix == "csv":
+            names = pa_csv.read_csv(output).column_names
+        else:
+            found = read(output, suffix)
+            assert found == expected.to_pylist()
+            names = list(found[0])
+        added = ["new"] if "into" in given else [f"sig_{name}" for name in new]
+        assert names == ["status", "sig", "results", *added]
+
+
+def test_metadata_is_kept(tmp_path: Path) -> None:
+    field = pa.field("sig", pa.string(), metadata={"unit": "m"})
+    table = pa.table([["I1!R1!"]], schema=pa.schema([field], {"owner": "me"}))
+    write_ipc(pa.ipc.new_file)(table, tmp_path / "in")
+    assert decode(tmp_path / "in", "-o", tmp_path / "o.parquet") == 0
+    assert decode(tmp_path / "in", "-o", tmp_path / "o.arrow") == 0
+    for schema in (
+        pq.read_schema(tmp_path / "o.parquet"),
+        pa.ipc.open_file(tmp_path / "o.arrow").schema,
+    ):
+        assert schema.metadata[b"owner"] == b"me"
+        assert schema.field("sig").metadata[b"unit"] == b"m"
 
 
 @pytest.mark.parametrize("column", [["--column=sig"], []])

@@ -114,6 +114,21 @@ def test_ray_decodes(ray: Any, tmp_path: Path) -> None:
     )
 
 
+def test_names_of_what_ray_adds(ray: Any) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"signature": TEXTS[:9], "status": range(9)})
+    dataset = ray.data.from_pandas(frame)
+    with pytest.raises(CallError, match=r"^ray.decode: into is empty"):
+        fnabi.ray.decode(dataset, "signature", into="")
+    for names, column in (({"prefix": "sig_"}, "sig_status"), ({"into": "sig"}, "sig")):
+        given = arrow.decode(pa.Table.from_pandas(frame), "signature", **names)
+        found = fnabi.ray.decode(dataset, "signature", **names).to_pandas()
+        assert list(found.columns) == given.to_pandas().columns.tolist()
+        assert found["status"].tolist() == list(range(9))
+        statuses = [each["status"] if column == "sig" else each for each in found[column]]
+        assert statuses == [row["status"] for row in EXPECTED[:9]]
+
+
 def test_ray_scans(ray: Any) -> None:
     assert pairs(fnabi.ray.scan(EXAMPLES).take_all()) == scanned()
 
@@ -182,6 +197,34 @@ def test_spark_decodes(session: Any, tmp_path: Path) -> None:
     assert found.columns == ["row", "signature", "status", "error_offset", "inputs", "results"]
     assert rows_of(found.toArrow()) == EXPECTED
     assert os.path.exists(marker)
+
+
+def test_spark_keeps_its_fields(session: Any) -> None:
+    """What Arrow's types do not have: metadata of fields, texts of a limited length."""
+    types = pytest.importorskip("pyspark.sql.types")
+    schema = types.StructType(
+        [
+            types.StructField("status", types.LongType(), False, {"comment": "mine"}),
+            types.StructField("signature", types.StringType(), True, {"unit": "m"}),
+        ]
+    )
+    frame = session.createDataFrame(list(enumerate(TEXTS[:9])), schema)
+    for names in ({"prefix": "sig_"}, {"into": "sig"}):
+        decoded = fnabi.spark.decode(frame, "signature", **names)
+        assert decoded.schema.fields[:2] == schema.fields
+        assert [field.metadata for field in decoded.schema][:2] == [
+            {"comment": "mine"},
+            {"unit": "m"},
+        ]
+        rows = decoded.collect()
+        statuses = [row["sig"]["status"] if "into" in names else row["sig_status"] for row in rows]
+        assert statuses == [row["status"] for row in EXPECTED[:9]]
+        assert [row["status"] for row in rows] == list(range(9))
+    for name in ("status", "Status"):
+        with pytest.raises(
+            CallError, match=rf"^spark.decode: batch: .* a column '{name}', expected"
+        ):
+            fnabi.spark.decode(frame.withColumnRenamed("status", name), "signature")
 
 
 def test_spark_scans(session: Any) -> None:
@@ -280,6 +323,12 @@ def test_dask_keeps_the_other_columns(frames: Any) -> None:
         assert found["status"].isna().tolist() == [False, True, False]
         assert list(decoded.columns) == list(found.columns)
         assert list(decoded.dtypes) == list(found.dtypes)
+    for names, column in (({"prefix": "sig_"}, "sig_status"), ({"into": "x_"}, "x_")):
+        decoded = fnabi.dask.decode(frame.assign(status=1), "signature", **names)
+        found = decoded.compute()
+        pandas.testing.assert_index_equal(found.index, table.index)
+        assert list(decoded.columns) == list(found.columns)
+        assert [*table.columns, "status", column] == list(found.columns)[:8]
     few = fnabi.dask.decode(frame[frame["x"] > 3], "signature")  # an empty partition
     assert few.compute().index.tolist() == ["q"]
     binary = pandas.DataFrame({"signature": [b"I1!R1!", b"\xff"]})

@@ -37,23 +37,32 @@ static void release_copy(struct ArrowSchema* schema) {
   fnabi_arrow_release_schema(schema);
 }
 
-/* Copies a schema with all its texts. Returns false when out of memory; the
- * caller releases `out` either way. */
-static bool copy_schema(const struct ArrowSchema* from,
-                        struct ArrowSchema* out) {
+/* Copies the texts of a schema, with `prefix` before its name. Returns false
+ * when out of memory; the caller releases `out` either way. */
+static bool copy_texts(const struct ArrowSchema* from, const char* prefix,
+                       struct ArrowSchema* out) {
   const char* name = from->name != NULL ? from->name : "";
   size_t format_size = strlen(from->format) + 1, name_size = strlen(name) + 1;
-  size_t more = metadata_size(from->metadata);
+  size_t more = metadata_size(from->metadata), before = strlen(prefix);
   *out = (struct ArrowSchema){.flags = from->flags, .release = release_copy};
-  char* texts = out->private_data = malloc(more + format_size + name_size);
+  char* texts = out->private_data =
+      malloc(more + format_size + before + name_size);
   if (texts == NULL) return false;
   if (more > 0) out->metadata = memcpy(texts, from->metadata, more);
   out->format = memcpy(texts + more, from->format, format_size);
-  out->name = memcpy(texts + more + format_size, name, name_size);
+  out->name = memcpy(texts + more + format_size, prefix, before);
+  memcpy(texts + more + format_size + before, name, name_size);
+  return true;
+}
+
+/* The same of a whole schema. */
+static bool copy_schema(const struct ArrowSchema* from, const char* prefix,
+                        struct ArrowSchema* out) {
+  if (!copy_texts(from, prefix, out)) return false;
   if (from->dictionary != NULL) {
     out->dictionary = calloc(1, sizeof *out);
     if (out->dictionary == NULL ||
-        !copy_schema(from->dictionary, out->dictionary))
+        !copy_schema(from->dictionary, "", out->dictionary))
       return false;
   }
   if (from->n_children == 0) return true;
@@ -63,32 +72,42 @@ static bool copy_schema(const struct ArrowSchema* from,
     struct ArrowSchema* child = calloc(1, sizeof *child);
     if (child == NULL) return false;
     out->children[out->n_children] = child;
-    if (!copy_schema(from->children[out->n_children++], child)) return false;
+    if (!copy_schema(from->children[out->n_children++], "", child))
+      return false;
   }
   return true;
 }
 
+static bool is_dropped(int64_t drop, int64_t i) {
+  return drop == i || drop == FNABI_ARROW_EVERY;
+}
+
 int64_t fnabi_arrow_beside_schema(const struct ArrowSchema* table, int64_t drop,
                                   const struct ArrowSchema* more,
+                                  const char* name, bool into,
                                   struct ArrowSchema* out) {
-  int64_t count = table->n_children - (drop >= 0) + more->n_children;
-  *out = (struct ArrowSchema){
-      .format = "+s", .name = "", .release = fnabi_arrow_release_schema};
-  out->children = calloc((size_t)count + 1, sizeof *out->children);
-  bool good = out->children != NULL;
-  for (int64_t i = 0; i < table->n_children + more->n_children && good; i++) {
-    if (i == drop) continue;
+  int64_t added = into ? 1 : more->n_children;
+  bool good = copy_texts(table, "", out);
+  if (good) {
+    out->children =
+        calloc((size_t)(table->n_children + added), sizeof *out->children);
+    good = out->children != NULL;
+  }
+  for (int64_t i = 0; i < table->n_children + added && good; i++) {
+    bool own = i >= table->n_children;
+    if (!own && is_dropped(drop, i)) continue;
     const struct ArrowSchema* from =
-        i < table->n_children ? table->children[i]
-                              : more->children[i - table->n_children];
+        !own   ? table->children[i]
+        : into ? more
+               : more->children[i - table->n_children];
     struct ArrowSchema* child = calloc(1, sizeof *child);
     good = child != NULL;
     if (!good) break;
     out->children[out->n_children++] = child;
-    good = copy_schema(from, child);
+    good = copy_schema(from, own ? name : "", child);
   }
   if (good) return 0;
-  fnabi_arrow_release_schema(out);
+  out->release(out);
   return -1;
 }
 
@@ -104,22 +123,24 @@ bool fnabi_arrow_has_nulls(const struct ArrowArray* table) {
 }
 
 int64_t fnabi_arrow_beside(struct ArrowArray* table, int64_t drop,
-                           struct ArrowArray* more, struct ArrowArray* out) {
-  int64_t count = table->n_children + more->n_children;
+                           struct ArrowArray* more, bool into,
+                           struct ArrowArray* out) {
+  int64_t count = table->n_children + (into ? 1 : more->n_children);
   if (!fnabi_arrow_open(out, NULL, (size_t)table->length, 1, (int)count + 1))
     return -1;
   for (int64_t i = 0; i < count; i++) {
     bool own = i >= table->n_children;
-    if (i == drop) continue;
+    if (!own && is_dropped(drop, i)) continue;
     struct ArrowArray* child = fnabi_arrow_add_child(out);
     if (child == NULL) {
       fnabi_arrow_release(out);
       return -1;
     }
-    fnabi_arrow_move(
-        "arrow_array",
-        own ? more->children[i - table->n_children] : table->children[i],
-        child);
+    fnabi_arrow_move("arrow_array",
+                     !own   ? table->children[i]
+                     : into ? more
+                            : more->children[i - table->n_children],
+                     child);
     if (own || (table->offset == 0 && child->length == table->length)) continue;
     child->offset += table->offset;
     child->length = table->length;
@@ -139,7 +160,7 @@ int64_t fnabi_arrow_texts_schema(const char* name, bool binary,
   const fnabi_arrow_field* f = fields;
   struct ArrowSchema named;
   bool good = fnabi_arrow_make_schema(&f, &named);
-  if (good && !copy_schema(&named, out)) {
+  if (good && !copy_schema(&named, "", out)) {
     out->release(out);
     good = false;
   }

@@ -18,6 +18,7 @@ Columns cross as Arrow data, without a copy of those that are kept.
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, TypeVar
@@ -35,7 +36,7 @@ from fnabi.columns import Columns
 from fnabi.columns_encode import encode_array
 from fnabi.columns_part import ABIS, Abi, AnyAbi, check_abi
 from fnabi.columns_split import collect, split_arrays
-from fnabi.errors import CallError
+from fnabi.errors import CallError, type_name
 
 __all__ = ["Batches", "decode", "encode"]
 
@@ -64,6 +65,8 @@ def decode(
     plain: bool = True,
     drop: bool = False,
     threads: int = 1,
+    prefix: str = "",
+    into: str | None = None,
 ) -> _Batch:
     """Decode the signatures in a column of a table, and add the result as columns.
 
@@ -77,11 +80,16 @@ def decode(
             `Columns.plain` gives them, or dictionaries.
         drop: Whether the column with the texts is left out.
         threads: The number of threads that decode.
+        prefix: What the names of the new columns begin with: with ``"sig_"`` they are
+            ``sig_status`` and so on. For a table that has columns of these names already.
+        into: The name of one new column that has all of them, a struct; or None.
 
     Returns:
         A table of the same class, a `Batches` for a class that is not named above: all columns of
         the batch, and then those of `Columns`: status, error_offset, inputs, results, and doubt
         for declarations. A malformed text is a row with the code of its error in ``status``.
+        The table and its columns keep their metadata, and a frame of pandas its index. New columns
+        of such a frame have Arrow's types, and all others the types that they had.
 
     Raises:
         CallError: when an argument is invalid, or the table already has such a column.
@@ -89,22 +97,30 @@ def decode(
     """
     abi = check_abi("arrow.decode", abi)
     _core.check_positive("arrow.decode", "threads", threads)
+    names = _new_names(abi, prefix, into)
     where = "arrow.decode: batch"
-    schema, arrays = open_arrays(_table(batch), where)
+    frame = _frame_of(batch)
+    schema, arrays = open_arrays(
+        frame.pick([column], "arrow.decode: column") if frame else _table(batch), where
+    )
     index = _column(schema, column, "arrow.decode: column")
+    other = "prefix= or into= gives what is added other names"
+    _refuse_columns(frame or schema, names, column if drop else None, where, other)
     more = new_struct("arrow_schema")
     check_memory(lib.fnabi_columns_schema(ABIS[abi], more))
-    _refuse_columns(schema, _names_of(abi), column if drop else None, where)
     if plain:
         lib.fnabi_arrow_plain_schema(more)
 
     def added(array: Any) -> Any:
-        shares = split_arrays(schema, [array], threads, index)
+        shares = split_arrays(schema, [array], threads, index, "arrow.decode: column")
         columns = Columns(abi, collect([shares], abi))
         source = columns.plain() if plain else columns
         return next(open_arrays(_ArrayOnly(source), where)[1])
 
-    return _rebuild(batch, _beside(schema, more, index if drop else -1, arrays, added, where))
+    dropped = lib.FNABI_ARROW_EVERY if frame else index if drop else lib.FNABI_ARROW_NONE
+    name = (prefix if into is None else into).encode(), into is not None
+    result = _beside(schema, more, dropped, arrays, added, where, *name)
+    return frame.put(result, [column] if drop else []) if frame else _rebuild(batch, result)
 
 
 def encode(
@@ -133,11 +149,17 @@ def encode(
     """
     abi = check_abi("arrow.encode", abi)
     where = "arrow.encode: batch"
-    schema, arrays = open_arrays(_table(batch), where)
     for each in (column, error):
         if not isinstance(each, str) or column == error:
             raise CallError(f"arrow.encode: column, error: expected two names, got {each!r}")
-    _refuse_columns(schema, (column, error), None, where)
+        _check_name("arrow.encode: column, error", each)
+    frame = _frame_of(batch)
+    if frame and not {"inputs", "results"} <= set(frame.names):
+        raise CallError(f"{where}: expected a table with the columns inputs and results")
+    source = frame.pick(["inputs", "results", "status"], where) if frame else _table(batch)
+    schema, arrays = open_arrays(source, where)
+    other = "column= and error= give what is added other names"
+    _refuse_columns(frame or schema, (column, error), None, where, other)
     more = new_struct("arrow_schema")
     check_memory(lib.fnabi_arrow_texts_schema(column.encode(), abi == "sip", error.encode(), more))
 
@@ -150,7 +172,9 @@ def encode(
         check_memory(lib.fnabi_arrow_texts(status, ends, data, rows, made))
         return made
 
-    return _rebuild(batch, _beside(schema, more, -1, arrays, added, where))
+    dropped = lib.FNABI_ARROW_EVERY if frame else lib.FNABI_ARROW_NONE
+    result = _beside(schema, more, dropped, arrays, added, where)
+    return frame.put(result, []) if frame else _rebuild(batch, result)
 
 
 class _ArrayOnly:
@@ -160,14 +184,38 @@ class _ArrayOnly:
         self.__arrow_c_array__ = data.__arrow_c_array__
 
 
-def _names_of(abi: Abi) -> tuple[str, ...]:
+def _new_names(abi: Abi, prefix: object, into: object) -> tuple[str, ...]:
+    """Return the names of the columns that `decode` adds."""
+    if not isinstance(prefix, str):
+        raise CallError(f"arrow.decode: prefix: expected str, got {type_name(prefix)}")
+    _check_name("arrow.decode: prefix", prefix)
+    if into is not None:
+        if not isinstance(into, str):
+            raise CallError(f"arrow.decode: into: expected str or None, got {type_name(into)}")
+        _check_name("arrow.decode: into", into)
+        if prefix:
+            raise CallError("arrow.decode: prefix and into cannot be combined")
+        if not into:
+            raise CallError("arrow.decode: into is empty, expected the name of a column")
+        return (into,)
     names = ("status", "error_offset", "inputs", "results")
-    return (*names, "doubt") if abi == "declaration" else names
+    return tuple(prefix + name for name in ((*names, "doubt") if abi == "declaration" else names))
+
+
+def _check_name(where: str, name: str) -> None:
+    """Refuse what cannot be the name of a column of Arrow data, which is UTF-8 up to a NUL."""
+    try:
+        if b"\0" not in name.encode():
+            return
+    except UnicodeEncodeError:
+        pass
+    raise CallError(f"{where}: expected a name that is UTF-8 without NUL, got {name!r}")
 
 
 def _column(schema: Any, name: object, where: str) -> int:
     if not isinstance(name, str):
         raise CallError(f"{where}: expected str, got {type(name).__name__}")
+    _check_name(where, name)
     index: int = lib.fnabi_arrow_column(schema, name.encode())
     if index == lib.FNABI_ARROW_NO_TABLE:
         raise CallError(f"{where.partition(':')[0]}: batch: not a table, expected columns")
@@ -177,13 +225,20 @@ def _column(schema: Any, name: object, where: str) -> int:
     return index
 
 
-def _refuse_columns(schema: Any, names: tuple[str, ...], dropped: str | None, where: str) -> None:
+def _refuse_columns(
+    table: Any, names: tuple[str, ...], dropped: str | None, where: str, other: str
+) -> None:
+    """Refuse a table, a frame or a schema, that has one of the columns that are added to it."""
     for name in names:
-        index = lib.fnabi_arrow_column(schema, name.encode())
-        if index == lib.FNABI_ARROW_NO_TABLE:
-            raise CallError(f"{where}: not a table, expected columns")
-        if index != lib.FNABI_ARROW_NO_COLUMN and name != dropped:
-            raise CallError(f"{where}: already has a column {name!r}, expected none")
+        if isinstance(table, _Frame):
+            found = name in table.names
+        else:
+            index = lib.fnabi_arrow_column(table, name.encode())
+            if index == lib.FNABI_ARROW_NO_TABLE:
+                raise CallError(f"{where}: not a table, expected columns")
+            found = index != lib.FNABI_ARROW_NO_COLUMN
+        if found and name != dropped:
+            raise CallError(f"{where}: already has a column {name!r}, expected none; {other}")
 
 
 def _beside(
@@ -193,11 +248,13 @@ def _beside(
     arrays: Iterator[Any],
     added: Callable[[Any], Any],
     where: str,
+    name: bytes = b"",
+    into: bool = False,
 ) -> Batches:
     """Return the columns of each array, with those that are added beside them."""
 
     def fill_schema(out: Any) -> int:
-        failed: int = lib.fnabi_arrow_beside_schema(schema, drop, more, out)
+        failed: int = lib.fnabi_arrow_beside_schema(schema, drop, more, name, into, out)
         return failed
 
     def fills() -> Iterator[Fill]:
@@ -207,12 +264,71 @@ def _beside(
             beside = added(array)
 
             def fill(out: Any, array: Any = array, beside: Any = beside) -> int:
-                failed: int = lib.fnabi_arrow_beside(array, drop, beside, out)
+                failed: int = lib.fnabi_arrow_beside(array, drop, beside, into, out)
                 return failed
 
             yield fill
 
     return Batches(fill_schema, fills())
+
+
+def _whole(result: Batches) -> Batches:
+    """Make all batches, so that an error is raised here and not through another library."""
+    return Batches(result._schema, iter(list(result._arrays)))
+
+
+# ------------------------------------------------------------------------------------------- frames
+
+
+class _Frame(ABC):
+    """A frame of a package. Only the columns that are decoded cross as Arrow data.
+
+    The others stay as they are, also those that Arrow has no type for, and so does an index.
+    """
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self.names = frame.columns
+
+    @abstractmethod
+    def pick(self, names: list[str], where: str) -> Any:
+        """Return the columns of these names, as many as there are, as Arrow data."""
+
+    @abstractmethod
+    def put(self, columns: Batches, dropped: list[str]) -> Any:
+        """Return the frame without some columns and with others after them."""
+
+
+class _Pandas(_Frame):
+    def pick(self, names: list[str], where: str) -> Any:
+        pyarrow = import_module("pyarrow")
+        found = [(i, name) for i, name in enumerate(self.names) if name in names]
+        try:
+            arrays = [pyarrow.array(self._frame.iloc[:, i], from_pandas=True) for i, _ in found]
+        except (pyarrow.ArrowException, TypeError) as problem:
+            raise CallError(f"{where}: no Arrow type has these objects: {problem}") from None
+        return pyarrow.table(arrays, names=[name for _, name in found])
+
+    def put(self, columns: Batches, dropped: list[str]) -> Any:
+        table = import_module("pyarrow").RecordBatchReader.from_stream(_whole(columns)).read_all()
+        array = sys.modules["pandas"].arrays.ArrowExtensionArray
+        added = {name: array(table.column(name)) for name in table.column_names}
+        return self._frame.drop(columns=dropped).assign(**added)
+
+
+class _Polars(_Frame):
+    def pick(self, names: list[str], where: str) -> Any:
+        return self._frame.select([name for name in names if name in self.names])
+
+    def put(self, columns: Batches, dropped: list[str]) -> Any:
+        added = sys.modules["polars"].DataFrame(_whole(columns))
+        return self._frame.drop(dropped).with_columns(added.get_columns())
+
+
+def _frame_of(batch: object) -> _Frame | None:
+    if _class_of(batch, "pandas", "DataFrame"):
+        return _Pandas(batch)
+    return _Polars(batch) if _class_of(batch, "polars", "DataFrame") else None
 
 
 # ------------------------------------------------------------------------------------------ classes
@@ -242,16 +358,9 @@ def _rebuild(batch: _Batch, result: Batches) -> _Batch:
 def _rebuild_as(batch: object, result: Batches) -> Any:
     if _class_of(batch, "pyarrow", "RecordBatchReader"):
         return sys.modules["pyarrow"].RecordBatchReader.from_stream(result)
-    # decoded here, so that what is wrong is raised as it is, and not through another library
-    result = Batches(result._schema, iter(list(result._arrays)))
+    result = _whole(result)
     if _class_of(batch, "pyarrow", "RecordBatch"):
         return sys.modules["pyarrow"].RecordBatchReader.from_stream(result).read_next_batch()
     if _class_of(batch, "pyarrow", "Table"):
         return sys.modules["pyarrow"].RecordBatchReader.from_stream(result).read_all()
-    if _class_of(batch, "polars", "DataFrame"):
-        return sys.modules["polars"].DataFrame(result)
-    if _class_of(batch, "pandas", "DataFrame"):
-        pyarrow = import_module("pyarrow")
-        table = pyarrow.RecordBatchReader.from_stream(result).read_all()
-        return table.to_pandas(types_mapper=sys.modules["pandas"].ArrowDtype)
     return result

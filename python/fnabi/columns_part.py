@@ -82,7 +82,13 @@ class Part:
         rows: int = lib.fnabi_columns_rows(self.columns)
         return rows
 
-    def add(self, read: Callable[..., int], *arguments: object, first: int = 0) -> None:
+    def add(
+        self,
+        read: Callable[..., int],
+        *arguments: object,
+        first: int = 0,
+        where: str = "decode_columns: strings",
+    ) -> None:
         """Add rows by ``read(columns, *arguments, error)``; the first text is row `first`."""
         error = ffi.new("fnabi_error *")
         if read(self.columns, *arguments, error) >= 0:
@@ -90,10 +96,8 @@ class Part:
         check_rows(-(error.code == lib.FNABI_MEMORY))
         expected = ffi.string(error.expected).decode()
         if error.code == lib.FNABI_UNSUPPORTED:
-            raise CallError(f"decode_columns: strings: unsupported Arrow type, expected {expected}")
-        raise CallError(
-            f"decode_columns: strings: malformed at row {first + error.offset}, expected {expected}"
-        )
+            raise CallError(f"{where}: unsupported Arrow type, expected {expected}")
+        raise CallError(f"{where}: malformed at row {first + error.offset}, expected {expected}")
 
     def view(self, column: int) -> memoryview | None:
         """Return the memory of a column; None when the ABI has no such column."""

@@ -181,7 +181,13 @@ def split_arrow(data: Any, threads: int) -> Iterator[list[Share]]:
     yield split_arrays(schema, arrays, threads)
 
 
-def split_arrays(schema: Any, arrays: list[Any], threads: int, column: int = -1) -> list[Share]:
+def split_arrays(
+    schema: Any,
+    arrays: list[Any],
+    threads: int,
+    column: int = -1,
+    where: str = "decode_columns: strings",
+) -> list[Share]:
     """Return equal shares of all rows; `column` is the number of the texts' column in a table."""
     lengths = [lib.fnabi_arrow_length(array) for array in arrays]
     starts = [0, *accumulate(lengths)]
@@ -199,6 +205,7 @@ def split_arrays(schema: Any, arrays: list[Any], threads: int, column: int = -1)
                         first,
                         last - first,
                         first=start + first,
+                        where=where,
                     )
 
         return add

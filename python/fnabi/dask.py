@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,15 @@ from fnabi.walk import Path
 __all__ = ["decode", "scan"]
 
 
-def decode(frame: Any, column: str, abi: AnyAbi = "raw", *, drop: bool = False) -> Any:
+def decode(
+    frame: Any,
+    column: str,
+    abi: AnyAbi = "raw",
+    *,
+    drop: bool = False,
+    prefix: str = "",
+    into: str | None = None,
+) -> Any:
     """Decode the signatures in a column of a data frame, and add the result as columns.
 
     Args:
@@ -27,6 +35,8 @@ def decode(frame: Any, column: str, abi: AnyAbi = "raw", *, drop: bool = False) 
         column: The column with the texts.
         abi: The ABI of the texts, as for `decode_columns`.
         drop: Whether the column with the texts is left out.
+        prefix: What the names of the new columns begin with, as for `fnabi.arrow.decode`.
+        into: The name of one new column that has all of them, a struct; or None.
 
     Returns:
         A data frame with the columns of `fnabi.arrow.decode`, in Arrow's types; the others and
@@ -37,8 +47,8 @@ def decode(frame: Any, column: str, abi: AnyAbi = "raw", *, drop: bool = False) 
 
     """
     _load()
-    run = engine.decoder("dask.decode", column, abi, drop, _schema(frame._meta, column))
-    decode = partial(_decode, column=column, run=partial(run, drop=True), drop=drop)
+    schema = _schema(frame._meta, column)
+    decode = engine.decoder("dask.decode", column, abi, drop, schema, prefix, into)
     return frame.map_partitions(decode, meta=decode(frame._meta))
 
 
@@ -79,20 +89,8 @@ def _schema(frame: Any, column: str) -> Any:  # only one column needs its type
     return pyarrow.schema([(str(e), text if e == column else null) for e in frame.columns])
 
 
-def _decode(frame: Any, column: str, run: Callable[[Any], Any], drop: bool) -> Any:
-    import pandas
-    import pyarrow
-
-    texts = pyarrow.table({column: pyarrow.array(frame[column], from_pandas=True)})
-    added = _frame(run(texts)).set_axis(frame.index)
-    return pandas.concat([frame.drop(columns=column) if drop else frame, added], axis=1)
-
-
 def _scan(group: bytes, lenient: bool, options: Options) -> Any:
-    return _frame(engine.scan_group(group, lenient, options))
-
-
-def _frame(table: Any) -> Any:
     import pandas
 
+    table = engine.scan_group(group, lenient, options)
     return table.to_pandas(types_mapper=pandas.ArrowDtype)

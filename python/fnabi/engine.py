@@ -34,7 +34,13 @@ def missing(package: str, extra: str) -> CallError:
 
 
 def decoder(
-    function: str, column: str, abi: AnyAbi, drop: bool, schema: pa.Schema | None
+    function: str,
+    column: str,
+    abi: AnyAbi,
+    drop: bool,
+    schema: pa.Schema | None,
+    prefix: str = "",
+    into: str | None = None,
 ) -> partial[Any]:
     """Return `arrow.decode` with its arguments, after a check of what is known of them.
 
@@ -44,22 +50,32 @@ def decoder(
         abi: The ABI of the texts.
         drop: Whether the column with the texts is left out.
         schema: The columns of the table, or None where they are not known yet.
+        prefix: As for `arrow.decode`.
+        into: As for `arrow.decode`.
 
     Raises:
         CallError: when an argument is invalid, or does not fit the schema.
 
     """
+    import pyarrow
+
     if not isinstance(column, str):
         raise CallError(f"{function}: column: expected str, got {type_name(column)}")
-    decode = partial(arrow.decode, column=column, abi=check_abi(function, abi), drop=drop)
-    if schema is not None:
-        try:
-            decode(schema.empty_table())
-        except CallError as problem:
-            raise CallError(str(problem).replace("arrow.decode", function, 1)) from None
-        if not is_text(type := schema.field(column).type):
-            expected = "expected strings or binaries"
-            raise CallError(f"{function}: column: {column!r} is {type}, {expected}")
+    decode = partial(
+        arrow.decode,
+        column=column,
+        abi=check_abi(function, abi),
+        drop=drop,
+        prefix=prefix,
+        into=into,
+    )
+    known = pyarrow.schema([(column, pyarrow.string())]) if schema is None else schema
+    try:
+        decode(known.empty_table())
+    except CallError as problem:
+        raise CallError(str(problem).replace("arrow.decode", function, 1)) from None
+    if not is_text(type := known.field(column).type):
+        raise CallError(f"{function}: column: {column!r} is {type}, expected strings or binaries")
     return decode
 
 

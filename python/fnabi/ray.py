@@ -27,7 +27,14 @@ _ROWS = 1 << 17
 
 
 def decode(
-    dataset: Dataset, column: str, abi: AnyAbi = "raw", *, drop: bool = False, **options: Any
+    dataset: Dataset,
+    column: str,
+    abi: AnyAbi = "raw",
+    *,
+    drop: bool = False,
+    prefix: str = "",
+    into: str | None = None,
+    **options: Any,
 ) -> Dataset:
     """Decode the signatures in a column of a dataset, and add the result as columns.
 
@@ -36,6 +43,8 @@ def decode(
         column: The column with the texts.
         abi: The ABI of the texts, as for `decode_columns`.
         drop: Whether the column with the texts is left out.
+        prefix: What the names of the new columns begin with, as for `fnabi.arrow.decode`.
+        into: The name of one new column that has all of them, a struct; or None.
         options: Arguments of ``Dataset.map_batches``, such as ``num_cpus`` or ``concurrency``.
 
     Returns:
@@ -50,7 +59,7 @@ def decode(
     schema = getattr(known, "base_schema", None)
     if not hasattr(schema, "empty_table"):  # that of pandas
         schema = None
-    function = engine.decoder("ray.decode", column, abi, drop, schema)
+    function = engine.decoder("ray.decode", column, abi, drop, schema, prefix, into)
     given = {"batch_format": "pyarrow", "batch_size": None, "zero_copy_batch": True} | options
     return dataset.map_batches(partial(_decode, function), **given)
 

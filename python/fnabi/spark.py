@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fnabi import engine
 from fnabi.columns_part import AnyAbi
+from fnabi.errors import CallError
 from fnabi.files import Options
 from fnabi.walk import Path
 
@@ -23,7 +24,15 @@ if TYPE_CHECKING:
 __all__ = ["decode", "scan"]
 
 
-def decode(frame: DataFrame, column: str, abi: AnyAbi = "raw", *, drop: bool = False) -> DataFrame:
+def decode(
+    frame: DataFrame,
+    column: str,
+    abi: AnyAbi = "raw",
+    *,
+    drop: bool = False,
+    prefix: str = "",
+    into: str | None = None,
+) -> DataFrame:
     """Decode the signatures in a column of a data frame, and add the result as columns.
 
     Args:
@@ -31,6 +40,8 @@ def decode(frame: DataFrame, column: str, abi: AnyAbi = "raw", *, drop: bool = F
         column: The column with the texts.
         abi: The ABI of the texts, as for `decode_columns`.
         drop: Whether the column with the texts is left out.
+        prefix: What the names of the new columns begin with, as for `fnabi.arrow.decode`.
+        into: The name of one new column that has all of them, a struct; or None.
 
     Returns:
         A data frame with the columns of `fnabi.arrow.decode`; it runs when it is consumed.
@@ -40,9 +51,25 @@ def decode(frame: DataFrame, column: str, abi: AnyAbi = "raw", *, drop: bool = F
 
     """
     given = _types().to_arrow_schema(frame.schema)
-    function = engine.decoder("spark.decode", column, abi, drop, given)
+    function = engine.decoder("spark.decode", column, abi, drop, given, prefix, into)
     schema = _types().from_arrow_schema(function(given.empty_table()).schema)
-    return frame.mapInArrow(partial(_each, function), schema)
+    kept = [field for field in frame.schema.fields if not drop or field.name != column]
+    added = schema.fields[len(kept) :]
+    if frame.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
+        _refuse_names([field.name for field in kept], [field.name for field in added])
+    # those of the frame as they are, because Arrow's types do not have all that Spark's have
+    return frame.mapInArrow(partial(_each, function), type(schema)(kept + added))
+
+
+def _refuse_names(kept: list[str], added: list[str]) -> None:
+    """Refuse columns that Spark could not tell apart, because it ignores case."""
+    names = {name.lower() for name in added}
+    for name in kept:
+        if name.lower() in names:
+            other = "prefix= or into= gives what is added other names"
+            raise CallError(
+                f"spark.decode: batch: already has a column {name!r}, expected none; {other}"
+            )
 
 
 def scan(

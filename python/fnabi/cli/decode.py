@@ -57,6 +57,15 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         " JSON or CSV. The other columns are kept",
     )
     verb.add_argument(
+        "--prefix",
+        metavar="TEXT",
+        help="with --column, begin the names of the new columns with this text: for a table that"
+        " has columns of these names already",
+    )
+    verb.add_argument(
+        "--into", metavar="NAME", help="with --column, put the new columns into one of this name"
+    )
+    verb.add_argument(
         "--max-errors",
         type=Limit,
         metavar="N",
@@ -75,13 +84,20 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.usage("TEXT is missing")
     if arguments.text is not None and arguments.input is not None:
         arguments.usage("TEXT and --input cannot be combined")
+    if arguments.prefix is not None and arguments.into is not None:
+        arguments.usage("--prefix and --into cannot be combined")
+    if arguments.into == "":
+        arguments.usage("--into is empty, expected the name of a column")
     if arguments.output is not None:
+        for option in ("prefix", "into"):
+            if arguments.column is None and getattr(arguments, option) is not None:
+                arguments.usage(f"--{option} is only allowed with --column")
         check_output(arguments)
         source = arguments.text if arguments.input is None else arguments.input
         if source != "-" and is_same_file(arguments.output, source):
             arguments.usage(f"--output is {source} itself, which is the input")
         return write_decoded(arguments, _PARSERS[arguments.abi])
-    for option in ("column", "max_errors", "format"):
+    for option in ("column", "prefix", "into", "max_errors", "format"):
         if getattr(arguments, option) is not None:
             arguments.usage(f"--{option.replace('_', '-')} is only allowed with --output")
     status = 0

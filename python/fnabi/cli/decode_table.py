@@ -76,7 +76,7 @@ def write_decoded(arguments: argparse.Namespace, parse: Callable[[bytes], Any]) 
             table = open_table(unpacked(source))
             # a dictionary would have to be that of all batches
             plain = output_format(arguments) in (".arrow", ".csv")
-            decode = _Decode(arguments.column, abi, arguments.threads, plain=plain)
+            decode = _Decode(arguments, abi, plain=plain)
             schema = _schema(arguments, source.name, table.schema, decode)
             batches, noun = _of_table(table, decode, parse), "row"
         return write_table(arguments, schema, batches, noun, arguments.max_errors)
@@ -94,18 +94,27 @@ def _schema(arguments: argparse.Namespace, name: str, schema: Any, decode: _Deco
     try:
         return decode(schema.empty_table()).schema
     except CallError as problem:
-        arguments.usage(f"{name}: {str(problem).removeprefix('arrow.decode: batch: ')}")
+        text = str(problem).removeprefix("arrow.decode: batch: ")
+        arguments.usage(f"{name}: {text.replace('prefix= or into=', '--prefix or --into')}")
 
 
 class _Decode:
     """`arrow.decode` with its arguments."""
 
-    def __init__(self, column: str, abi: Any, threads: int, *, plain: bool) -> None:
-        self.column = column
-        self._given: dict[str, Any] = {"abi": abi, "threads": threads, "plain": plain}
+    def __init__(self, arguments: argparse.Namespace, abi: Any, *, plain: bool) -> None:
+        self.column: str = arguments.column
+        self._prefix, self._into = arguments.prefix or "", arguments.into
+        self._given: dict[str, Any] = {"abi": abi, "threads": arguments.threads, "plain": plain}
 
     def __call__(self, batch: Any) -> Any:
-        return arrow.decode(batch, self.column, **self._given)
+        names = {"prefix": self._prefix, "into": self._into}
+        return arrow.decode(batch, self.column, **self._given, **names)
+
+    def status(self, decoded: Any) -> Any:
+        """Return the column with the codes of errors, of a batch that was decoded."""
+        if self._into is not None:
+            return decoded.column(self._into).field("status")
+        return decoded.column(f"{self._prefix}status")
 
 
 def _of_lines(arguments: argparse.Namespace, source: Source, abi: Any) -> Iterator[Rows]:
@@ -149,7 +158,7 @@ def _of_table(table: Table, decode: _Decode, parse: Callable[[bytes], Any]) -> I
     rows = shown = 0
     for batch in table.batches:
         result = decode(batch)
-        status = result.column("status")  # null without a text
+        status = decode.status(result)  # null without a text
         codes = getattr(status, "indices", None)  # of a dictionary whose first value is "ok"
         is_bad = compute.not_equal(*((status, "ok") if codes is None else (codes, 0)))
         bad = compute.sum(is_bad).as_py() or 0

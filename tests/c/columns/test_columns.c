@@ -243,18 +243,27 @@ static bool try_arrow(fnabi_columns* columns, const struct ArrowSchema* schema,
   struct ArrowSchema wanted, both, named;
   struct ArrowArray table, texts, more;
   fnabi_error error;
-  if (fnabi_arrow_beside_schema(schema, 0, schema, &wanted) < 0) return false;
+  if (fnabi_arrow_beside_schema(schema, 0, schema, "sig_", false, &wanted) < 0)
+    return false;
+  CHECK(strcmp(wanted.children[schema->n_children - 1]->name, "sig_status") ==
+        0);
   fnabi_arrow_plain_schema(&wanted);
-  bool good = fnabi_arrow_beside_schema(&wanted, -1, schema, &both) == 0;
+  bool good =
+      fnabi_arrow_beside_schema(&wanted, -1, schema, "sig", true, &both) == 0;
+  if (!good) {
+    wanted.release(&wanted);
+    return false;
+  }
+  CHECK(both.n_children == wanted.n_children + 1);
+  CHECK(strcmp(both.children[wanted.n_children]->name, "sig") == 0);
   wanted.release(&wanted);
-  if (!good) return false;
   both.release(&both);
   if (fnabi_columns_schema(columns->abi, &wanted) < 0) return false;
   fnabi_arrow_plain_schema(&wanted);
   good = fnabi_arrow_cast(array, schema, &wanted) == 1;
   wanted.release(&wanted);
   if (!good || fnabi_columns_array(columns, &more) < 0) return false;
-  good = fnabi_arrow_beside(&more, 1, array, &table) == 0;
+  good = fnabi_arrow_beside(&more, 1, array, false, &table) == 0;
   more.release(&more);
   if (!good) return false;
   CHECK(table.n_children == 2 * schema->n_children - 1);

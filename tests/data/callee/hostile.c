@@ -79,8 +79,8 @@ CALLEE_EXPORT(tensor) {
       !callee_int(call, 2, &stride) || !callee_int(call, 3, &offset) ||
       !callee_bool(call, 4, &strides))
     return CALLEE_FAILED;
-  tensor_object* made = (tensor_object*)callee_new(
-      CALLEE_TENSOR, sizeof *made, 0, 1, callee_delete_plain);
+  tensor_object* made = (tensor_object*)callee_new(CALLEE_TENSOR, sizeof *made,
+                                                   0, 1, callee_delete_plain);
   if (made == NULL) abort();
   memset(made->items, 0, sizeof made->items);
   for (int i = 0; i < 3; i++) {
