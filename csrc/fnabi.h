@@ -695,15 +695,21 @@ FNABI_API int64_t fnabi_rodata_content(const char* data, size_t size,
  * with a row for each call, or failure, by the ordinal of its function and its
  * offset in it:
  *   hal.device.query.i64            a query of a device
- *   hal.executable.create           an executable: its format, and its data as
+ *   hal_loader.executable.query_support
+ *                                   a query whether the host loads executables
+ *                                   of the format `key`; category "hal_loader"
+ *   hal.executable.create, hal_loader.executable.load
+ *                                   an executable: its format, and its data as
  *                                   the ordinal of a read-only segment
- *   hal.executable.lookup.function  an entry point: of which executable, by its
+ *   hal.executable.lookup.function, hal_loader.executable.lookup.function
+ *                                   an entry point: of which executable, by its
  *                                   index among those, and its name
  *   io_parameters.*                 access: "load" "gather" "scatter" "read"
  *                                   "write"; with sizes in bytes
  *   fail                            texts that contain "#hal.device.target<"
  * Last are the ordinals of the read-only segments that should have been read,
- * but are not within [data, data + size): what depends on them is nil. An operand is nil if the code does not determine it; the scope is "" if there
+ * but are not within [data, data + size): what depends on them is nil. An
+ * operand is nil if the code does not determine it; the scope is "" if there
  * is none. Fails as fnabi_bytecode_instructions does; with FNABI_MODULE_RANGE
  * if a table of keys is out of range; and with FNABI_WORK if the work exceeds
  * 64 times the size of the file. Allocates at most 48 bytes per byte of
@@ -1260,9 +1266,9 @@ FNABI_API int64_t fnabi_arrow_json(const struct ArrowSchema* schema,
  *   declaration    string; null without that attribute
  *   doubt          dictionary of names; null: none
  *   async          bool: whether the last two arguments are fences
- *   target         string: the devices that the module asks for, and their
- *                  executable formats; null where it asks for none, or where
- *                  fnabi_vmfb_needs fails
+ *   target         string: the devices that the module asks for, or
+ *                  "hal_loader", and their executable formats; null where it
+ *                  asks for none, or where fnabi_vmfb_needs fails
  *   parameters     string: the names of its parameters; null likewise
  *   error_code     dictionary of the names of fnabi_code; null: no error
  *   error_offset   int64, in the file, or for an export in the value of the

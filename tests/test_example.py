@@ -88,7 +88,7 @@ def test_values() -> None:
 def every_export() -> list[tuple[Path, str]]:
     found = []
     torch = NEEDS.parent.glob("bytecode_types/torch_*@3.13.0@vmvx.vmfb")
-    for path in sorted([*NEEDS.glob("*_vmvx.vmfb"), *torch]):
+    for path in sorted([*NEEDS.glob("*_vmvx.vmfb"), *NEEDS.glob("exp_*[a-z].vmfb"), *torch]):
         names = [
             each.name
             for each in vmfb.open(path).exports

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from flatbuffer import Numbers, String, Table, Vector, module
-from fnabi import FormatError, needs, vmfb
+from fnabi import FormatError, compat, needs, vmfb
 from fnabi.cli import main
 from fnabi.needs import Parameter
 
@@ -47,6 +48,85 @@ def test_every_target_and_compiler(name: str) -> None:
         assert each.segment is not None
         segment = opened.rodata[each.segment]
         assert (each.name, each.size) == (segment.name, segment.size)
+
+
+MODELS: dict[str, tuple[str, list[str], list[str]]] = {
+    "vmvx_async-external": ("local", ["vmvx-bytecode-fb"], []),
+    "vmvx_async-internal": ("local", ["vmvx-bytecode-fb"], []),
+    "vmvx_inline-dynamic": ("hal_loader", ["vmvx-bytecode-fb"], ["hal_loader", "hal_inline"]),
+    "llvm-cpu_inline-dynamic": (
+        *("hal_loader", ["embedded-elf-x86_64"]),
+        ["hal_loader", "hal_inline"],
+    ),
+    "llvm-cpu_inline-dynamic@3.6.0": (
+        *("hal_loader", ["embedded-elf-x86_64"]),
+        ["hal_loader", "hal_inline"],
+    ),
+    "vmvx_inline-static": ("", [], ["hal_inline"]),
+}
+"""For each module its device, the formats of its executables, and what the host registers."""
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_execution_model(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    device, formats, host = MODELS[name]
+    path = str(NEEDS / f"exp_{name}.vmfb")
+    targets = [f"{device} {each}" for each in formats]
+    assert main(["inspect", "--json", path]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["host_modules"] == host
+    assert found["needs_problem"] is None
+    assert [each["format"] for each in found["executables"]] == formats
+    isa = {"vmvx-bytecode-fb": "vmvx", "embedded-elf-x86_64": "x86_64"}
+    for each in found["executables"]:
+        assert each["isa"] == isa[each["format"]]
+        assert each["size"] == found["rodata"][each["segment"]]["size"] > 500
+        assert each["target"]["format"] == each["format"]
+        assert each["entry_points"] or "@3.6.0" in name  # which has no lookups
+    for each in found["targets"]:
+        compiled = [one["format"] for one in each["executables"]]
+        assert (each["device"], compiled) == (device, formats)
+    assert bool(found["targets"]) == bool(formats)
+    assert main(["inspect", "--needs", path]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert f"{len(formats)} executable{'' if formats else 's'}" in lines
+    assert [each for each in lines if each.startswith("needs ")] == (
+        [f"needs {', '.join(host)} registered by the host"] if host else []
+    )
+    shown = [each for each in lines if each.startswith("target ")]
+    assert len(shown) == len(targets)
+    assert all(line.startswith(f"target {text}") for line, text in zip(shown, targets, strict=True))
+    assert main(["scan", "--json", path]) == 0
+    row = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert row.get("target") == (targets[0] if targets else None)
+    page = tmp_path / "page.html"
+    assert main(["inspect", "--html", "-o", str(page), path]) == 0
+    text = page.read_text()
+    data = json.loads(re.findall(r"<script[^>]*>([{].*?)</script>", text, re.DOTALL)[0])
+    assert data["needs"]["host_modules"] == host
+    assert [each["format"] for each in data["needs"]["executables"]] == formats
+
+
+@pytest.mark.parametrize("name", [each for each in MODELS if "@" not in each])
+def test_the_runtime_wants_the_modules_of_the_host(name: str) -> None:
+    runtime = pytest.importorskip("iree.runtime")
+    path = NEEDS / f"exp_{name}.vmfb"
+    context = runtime.SystemContext(config=runtime.Config("local-sync"))
+    try:
+        context.add_vm_module(runtime.VmModule.copy_buffer(context.instance, path.read_bytes()))
+    except ValueError as problem:
+        (missing,) = re.findall("required module '([a-z_]+)' not registered", str(problem))
+        assert missing in MODELS[name][2]
+    else:
+        assert MODELS[name][2] == []
+
+
+def test_a_loaded_executable_is_compared() -> None:
+    vmvx, elf = (open_needs(f"exp_{name}_inline-dynamic") for name in ("vmvx", "llvm-cpu"))
+    paths = [each.path for each in compat.compare(vmvx, elf).changes]
+    assert any("vmvx-bytecode-fb" in path for path in paths)
 
 
 def test_entry_points() -> None:

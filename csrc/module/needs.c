@@ -7,15 +7,21 @@
 
 /* The lists of the message, in order; stores are in none of them. */
 typedef enum list_kind {
-  QUERIES,   /* hal.device.query.i64: device, category, key */
-  CREATIONS, /* hal.executable.create: device, [affinity], format, data... */
-  LOOKUPS,   /* hal.executable.lookup.function: executable, name */
+  QUERIES,   /* hal.device.query.i64: device, category, key
+                hal_loader.executable.query_support: format */
+  CREATIONS, /* hal.executable.create: device, [affinity], format, data...
+                hal_loader.executable.load: format, data, constants */
+  LOOKUPS,   /* *.executable.lookup.function: executable, name */
   ACCESSES,  /* io_parameters.*: ..., scope, ..., keys, spans */
   FAILURES,  /* fail, with a text that names a device target */
   LISTS,
   STORES = LISTS,
   NO_LIST
 } list_kind;
+
+/* The category of a query of the module hal_loader, which has none of its own. */
+static const char loader[] = "hal_loader";
+enum { LOADER = -1 };
 
 /* The imports that are evaluated, with the calling conventions of all versions
  * and the operands to decode. */
@@ -29,11 +35,21 @@ typedef struct import_rule {
 /* Operands count registers, so an i64 counts as one. */
 static const import_rule rules[] = {
     {FNABI_TEXT("hal.device.query.i64"), "rrr", QUERIES, {1, 2}},
+    {FNABI_TEXT("hal_loader.executable.query_support"),
+     "r",
+     QUERIES,
+     {LOADER, 0}},
     {FNABI_TEXT("hal.executable.create"), "rIrrr", CREATIONS, {2, 3}},
     {FNABI_TEXT("hal.executable.create"), "rrrr", CREATIONS, {1, 2}},
     {FNABI_TEXT("hal.executable.create"), "rrrrCrD", CREATIONS, {1, 2}},
     {FNABI_TEXT("hal.executable.create"), NULL, CREATIONS, {0}},
+    {FNABI_TEXT("hal_loader.executable.load"), "rrr", CREATIONS, {0, 1}},
+    {FNABI_TEXT("hal_loader.executable.load"), NULL, CREATIONS, {0}},
     {FNABI_TEXT("hal.executable.lookup.function"), "rr", LOOKUPS, {0, 1}},
+    {FNABI_TEXT("hal_loader.executable.lookup.function"),
+     "rr",
+     LOOKUPS,
+     {0, 1}},
     {FNABI_TEXT("io_parameters.load"), "rIrrrIiirrr", ACCESSES, {4, 8, 9, 10}},
     {FNABI_TEXT("io_parameters.gather"), "rIrrrrrrr", ACCESSES, {4, 6, 7, 8}},
     {FNABI_TEXT("io_parameters.scatter"), "rIrrrrrrr", ACCESSES, {5, 6, 7, 8}},
@@ -83,7 +99,8 @@ static bool find_rule(needs* n, size_t index, uint8_t* found) {
   *found = RULES;
   if (!fnabi_bytecode_read_import(&n->b, index, true)) return false;
   for (uint8_t k = 0; k < RULES && *found == RULES; k++) {
-    if ((n->wanted >> rules[k].list & 1) == 0 ||
+    if (import->name.size != rules[k].name.size || /* most names differ in it */
+        (n->wanted >> rules[k].list & 1) == 0 ||
         !fnabi_text_equal(import->name, rules[k].name))
       continue;
     if (!read && !fnabi_bytecode_read_import(&n->b, index, false)) return false;
@@ -209,6 +226,14 @@ static bool pack_operand_text(needs* n, const fnabi_instruction* at,
                               int which) {
   fnabi_reference found;
   return find_operand(n, at, s, rule, which, &found) && pack_text_of(n, found);
+}
+
+static bool pack_query(needs* n, const fnabi_instruction* at, const site* s,
+                       const import_rule* rule) {
+  bool packed = rule->operands[0] == LOADER;
+  if (packed) fnabi_pack_ascii(n->w, loader);
+  return (packed || pack_operand_text(n, at, s, rule, 0)) &&
+         pack_operand_text(n, at, s, rule, 1);
 }
 
 /* ------------------------------------------------------------- parameters
@@ -431,8 +456,7 @@ static bool pack_row(needs* n, const site* s) {
   fnabi_pack_uint(n->w, s->offset);
   switch (s->list) {
     case QUERIES:
-      return pack_operand_text(n, &at, s, rule, 0) &&
-             pack_operand_text(n, &at, s, rule, 1);
+      return pack_query(n, &at, s, rule);
     case CREATIONS:
       return pack_creation(n, &at, s, rule);
     case LOOKUPS:
@@ -591,7 +615,9 @@ static bool read_queries(fnabi_reader* r, fnabi_vector* devices,
     if (category.data == NULL || key.data == NULL) continue;
     bool device = is_text(category, "hal.device.id");
     if (device && key.size > 0 && key.data[key.size - 1] == '*') key.size--;
-    if ((device || is_text(category, "hal.executable.format")) &&
+    bool loaded = is_text(category, loader);
+    if (loaded && !add_once(devices, category)) return false;
+    if ((device || loaded || is_text(category, "hal.executable.format")) &&
         !add_once(device ? devices : formats, key))
       return false;
   }

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from fnabi.errors import FormatError
-from fnabi.needs import ExecutableTarget, Parameter, Target
+from fnabi.needs import LOADER, ExecutableTarget, Parameter, Target
 from fnabi.vmfb import Export, Module
 
 __all__ = ["Difference", "export_differences", "module_differences"]
@@ -47,7 +47,7 @@ def module_differences(old: Module, new: Module) -> Iterator[Difference]:
 
 
 def _has_needs(module: Module) -> bool:
-    return any(each.module in ("hal", "io_parameters") for each in module.imports)
+    return any(each.module in ("hal", LOADER, "io_parameters") for each in module.imports)
 
 
 # ---------------------------------------------------------------------------------- targets

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from fnabi.vmfb_export import Export
 
 __all__ = [
+    "LOADER",
     "Access",
     "Executable",
     "ExecutableTarget",
@@ -44,6 +45,9 @@ __all__ = [
 
 Access: TypeAlias = Literal["load", "gather", "scatter", "read", "write"]
 """How a parameter is used; ``"scatter"`` and ``"write"`` change it."""
+
+LOADER = "hal_loader"
+"""The module of the host that loads executables where no device does."""
 
 
 class ExecutableTarget(msgspec.Struct, frozen=True, gc=False):
@@ -92,10 +96,12 @@ class ExecutableTarget(msgspec.Struct, frozen=True, gc=False):
 
 
 class Target(msgspec.Struct, frozen=True, gc=False):
-    """A device that a module needs.
+    """A device that a module needs, or the loader of its host.
 
     Attributes:
         device: The name of the driver or the kind of device, such as ``"local"`` or ``"vulkan"``.
+            ``"hal_loader"`` if the module uses no device, but has its host load executables in the
+            process itself (``--iree-execution-model=inline-dynamic``).
         executables: The targets of the executables. The device must support one of them; the
             module uses the first that it supports.
         name: The name of the device in the module; targets with the same name are alternatives.
@@ -297,14 +303,16 @@ def _targets(found: _Rows) -> Iterator[Target]:
         for text, name in ((text, _NAME.match(text)) for text in texts)
         for target in _parsed_targets(text)
     )
-    if targets:
-        yield from targets
-        return
+    yield from targets
     devices: dict[str, dict[str, None]] = {}
     for query in found.queries:
         if query.key is None:
             continue
-        if query.category == "hal.device.id":
+        if query.category == LOADER:
+            devices.setdefault(LOADER, {})[query.key] = None
+        elif targets:
+            continue
+        elif query.category == "hal.device.id":
             devices.setdefault(query.key.rstrip("*"), {})
         elif query.category == "hal.executable.format" and len(devices) == 1:
             next(iter(devices.values()))[query.key] = None

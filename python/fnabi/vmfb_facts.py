@@ -57,6 +57,21 @@ def faults(export: vmfb.Export, texts: Texts) -> dict[str, FormatError]:
     return found
 
 
+def host_modules(module: vmfb.Module) -> list[str]:
+    """Return the modules that must be registered beside this one, without ``hal``.
+
+    A context of ``iree.runtime`` has ``hal``; a program that runs the module must register others,
+    such as ``hal_inline`` and ``hal_loader``, itself.
+    """
+    needed = [
+        each.name for each in module.dependencies if vmfb.DependencyFlags.REQUIRED in each.flags
+    ]
+    needed += [
+        each.module for each in module.imports if vmfb.ImportFlags.OPTIONAL not in each.flags
+    ]
+    return [name for name in dict.fromkeys(needed) if name not in ("hal", "")]
+
+
 def flag_names(flags: IntFlag) -> list[str]:
     """Return the names of flags; bits without a name become a number."""
     rest = int(flags)

@@ -9,6 +9,7 @@ from fnabi.cli.screen import Screen, counted, one_line, plain
 from fnabi.cli.values import error_json, fields
 from fnabi.errors import FormatError
 from fnabi.needs import Executable, ExecutableTarget, Parameter
+from fnabi.vmfb_facts import host_modules
 
 _SHOWN = 4
 """The maximum number of parameter names in the summary."""
@@ -72,12 +73,15 @@ def _show_executable(screen: Screen, executable: Executable) -> None:
 
 
 def needs_json(module: vmfb.Module) -> dict[str, Any]:
-    transients = [fields(each) for each in module.transients]
+    always = {
+        "host_modules": host_modules(module),
+        "transients": [fields(each) for each in module.transients],
+    }
     try:
         targets, parameters = module.targets, module.parameters
     except FormatError as problem:
         nothing: dict[str, Any] = {"targets": None, "executables": None, "parameters": None}
-        return nothing | {"transients": transients, "needs_problem": error_json(problem)}
+        return nothing | always | {"needs_problem": error_json(problem)}
     return {
         "targets": [
             {"device": each.device, "executables": [*map(_target_json, each.executables)]}
@@ -97,7 +101,7 @@ def needs_json(module: vmfb.Module) -> dict[str, Any]:
             for each in module.executables
         ],
         "parameters": [fields(each) for each in parameters],
-        "transients": transients,
+        **always,
         "needs_problem": None,
     }
 

@@ -12,7 +12,7 @@ from fnabi.cli.verify import finding_text
 from fnabi.dtype import NUMPY_OWN
 from fnabi.errors import FormatError
 from fnabi.types import Buffer, DType, Named, Scalar
-from fnabi.vmfb_facts import Texts, flag_names, place_of, span_count
+from fnabi.vmfb_facts import Texts, flag_names, host_modules, place_of, span_count
 
 
 def show_head(screen: Screen, module: vmfb.Module) -> None:
@@ -29,6 +29,9 @@ def show_head(screen: Screen, module: vmfb.Module) -> None:
         optional = "" if flags == ["REQUIRED"] else f", {', '.join(flags).lower() or 'no flags'}"
         version = f"version {dependency.minimum_version} or newer"
         screen.write(f"depends on {one_line(dependency.name)}, {version}{optional}")
+    needed = ", ".join(map(one_line, host_modules(module)))
+    if needed:
+        screen.write(f"needs {needed} registered by the host")
     sizes = [f"{module.layout.file_size} bytes"]
     sizes.append(f"{len(module.bytecode)} of bytecode")
     if module.rodata:

@@ -4,7 +4,12 @@
 const functions = functionTable();
 const targets = data.needs.targets.flatMap((each) => each.executables.map((one) => `${each.device} ${one.format}`));
 const scopes = new Set(data.needs.parameters.map((each) => each.name));
-const needed = targets.length + data.needs.executables.length + scopes.size + data.needs.transients.length;
+const needed =
+  data.needs.host_modules.length +
+  targets.length +
+  data.needs.executables.length +
+  scopes.size +
+  data.needs.transients.length;
 
 const shownTabs = tabs("Parts of the module", [
   { id: "functions", title: "Functions", count: data.functions[0], content: () => functions.nodes },

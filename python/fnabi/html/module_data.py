@@ -14,7 +14,7 @@ from fnabi.html.values import signature_value, sip_value
 from fnabi.needs import Executable, Parameter, Target
 from fnabi.rodata import RodataSegment
 from fnabi.vmfb import Export, Module
-from fnabi.vmfb_facts import flag_names, place_of, span_count, texts_of
+from fnabi.vmfb_facts import flag_names, host_modules, place_of, span_count, texts_of
 from fnabi.vmfb_records import Finding
 
 __all__ = ["head_data", "module_data"]
@@ -221,10 +221,14 @@ def _segment(segment: RodataSegment, kept: Kept) -> dict[str, Any]:
 
 
 def _needs(module: Module, kept: Kept) -> dict[str, Any]:
-    transients = [
-        {"name": kept.text(each.function), "text": kept.text(str(each))}
-        for each in module.transients
-    ]
+    remedy = "fnabi inspect --needs shows all."
+    always = {
+        "host_modules": kept.texts(kept.rows(host_modules(module), "modules of the host", remedy)),
+        "transients": [
+            {"name": kept.text(each.function), "text": kept.text(str(each))}
+            for each in module.transients
+        ],
+    }
     try:
         targets, executables = module.targets, module.executables
         parameters = module.parameters
@@ -234,9 +238,8 @@ def _needs(module: Module, kept: Kept) -> dict[str, Any]:
             "targets": [],
             "executables": [],
             "parameters": [],
-            "transients": transients,
+            **always,
         }
-    remedy = "fnabi inspect --needs shows all."
     return {
         "problem": None,
         "targets": [_target(each, kept) for each in kept.rows(targets, "targets", remedy)],
@@ -246,7 +249,7 @@ def _needs(module: Module, kept: Kept) -> dict[str, Any]:
         "parameters": [
             _parameter(each, kept) for each in kept.rows(parameters, "uses of parameters", remedy)
         ],
-        "transients": transients,
+        **always,
     }
 
 

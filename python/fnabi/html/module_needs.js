@@ -2,9 +2,10 @@
 // What a module needs, what the checks found, and its other facts.
 
 function needsPanel() {
-  const { problem, targets, executables, parameters, transients } = data.needs;
+  const { problem, host_modules, targets, executables, parameters, transients } = data.needs;
   return [
     problem && h("p.error", problem),
+    host_modules.length > 0 && h("section", h("h3.part", "Modules registered by the host"), chips(host_modules)),
     targets.length > 0 && h("section", h("h3.part", "Targets"), targets.map(targetCard)),
     executables.length > 0 &&
       h(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from fnabi.client import without_fences
 from fnabi.errors import FormatError, NotFoundError
 from fnabi.names import Names
+from fnabi.needs import LOADER
 from fnabi.stub.code import literal
 from fnabi.text import known_names
 from fnabi.types import Named, Type
@@ -127,13 +128,13 @@ def read(
 
 
 def driver(module: Module) -> str | None:
-    """Return the driver for the device that a module was compiled for, or None for any device."""
+    """Return the driver for the device that a module was compiled for; None for any, or none."""
     try:
         targets = module.targets
     except FormatError:  # the bytecode is damaged, or of a version that fnabi cannot read
         return None
-    device = targets[0].device if targets else None
-    return "local-task" if device == "local" else device
+    device = targets[0].device if targets else LOADER
+    return {"local": "local-task", LOADER: None}.get(device, device)
 
 
 def parameter_scopes(module: Module) -> tuple[str, ...]:
