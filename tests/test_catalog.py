@@ -241,7 +241,7 @@ def test_a_catalog_of_an_earlier_version(path: str, folder: Path) -> None:
     with fnabi.Catalog(path) as catalog:
         catalog.update(folder)
     set_version(path, "1")
-    text = r"catalog of version 1, expected version 2; `fnabi catalog update` makes it again"
+    text = r"catalog of version 1, expected version \d+; `fnabi catalog update` makes it again"
     for work in (fnabi.Catalog(path).find, lambda: fnabi.Catalog(path).remove(folder)):
         with pytest.raises(FormatError, match=text):
             work()
@@ -260,7 +260,9 @@ def test_a_catalog_of_a_later_version(path: str, folder: Path) -> None:
         catalog.update(folder)
     set_version(path, "99")
     for work in (fnabi.Catalog(path).find, fnabi.Catalog(path).update):
-        with pytest.raises(FormatError, match=r"catalog of version 99, expected version 2 of this"):
+        with pytest.raises(
+            FormatError, match=r"catalog of version 99, expected version \d+ of this"
+        ):
             work()
 
 

@@ -320,6 +320,7 @@ class Functions:
         rows = [
             {
                 "file": str(index),
+                "module": "m",
                 "function": "f",
                 "source": source,
                 "inputs": [_node(node) for type in each.inputs for node in nodes_of(type)],

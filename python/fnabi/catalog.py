@@ -8,8 +8,8 @@ r"""Catalogs: the functions of many modules in a database, to search by signatur
     ...     for match in catalog.find("f32[?,3,224,224] -> f32[?,1000]"):
     ...         print(match.file, match.function, match.signature)
 
-A catalog is a DuckDB file. Its tables are ``files`` and ``functions``; `fnabi.catalog_table` and
-`fnabi.catalog_file` list their columns, and `Catalog.sql` queries them.
+A catalog is a DuckDB file. Its tables are ``files`` and ``functions``, of which
+`fnabi.catalog_table` lists the columns, and `Catalog.sql` queries them.
 
 Writing and reading
     One process updates a catalog at a time; another one gets a CatalogError at once. An update
@@ -36,19 +36,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fnabi import _core
-from fnabi.catalog_file import shown_text
 from fnabi.catalog_search import Match, matches, pattern_of_arrays, search_query
-from fnabi.catalog_store import open_store
-from fnabi.catalog_table import (
-    VERSION,
-    add_files,
-    add_functions,
-    delete_files,
-    settle,
-    version,
-)
-from fnabi.errors import CallError, type_name
+from fnabi.catalog_store import Opened, open_store
+from fnabi.catalog_table import add_files, add_functions, delete_files, settle
+from fnabi.errors import CallError, FormatError, type_name
 from fnabi.pattern import Pattern
+from fnabi.text import shown_text
 from fnabi.walk import Found, Path, walk
 
 if TYPE_CHECKING:
@@ -57,6 +50,10 @@ if TYPE_CHECKING:
     from fnabi.catalog_read import Reading
 
 __all__ = ["Catalog", "Match", "Updated", "pattern_of_arrays"]
+
+
+ROOTS = "SELECT value FROM catalog WHERE key = 'path' AND value IS NOT NULL"
+"""The query for what was given to updates."""
 
 
 class Updated(msgspec.Struct, frozen=True):
@@ -96,7 +93,8 @@ class Catalog:
         if path is not None and not isinstance(path, (str, os.PathLike)):
             raise CallError(f"Catalog: path: expected str or os.PathLike, got {type_name(path)}")
         self._store = open_store(path)
-        self._connection: DuckDBPyConnection | None = None
+        self._opened: Opened | None = None
+        self._unconfined: DuckDBPyConnection | None = None
         self._closed = False
 
     # -------------------------------------------------------------------------------- update
@@ -151,13 +149,15 @@ class Catalog:
             new_roots = [root for root in given if root not in roots]
             if gone or read or new_roots or not self._store.exists():
                 reading = Reading(lenient, threads, processes)
-                self._change(gone, read, new_roots, reading, progress=progress)
+                fresh = not (current and self._store.exists())
+                if fresh:
+                    new_roots = given
+                self._change(gone, read, new_roots, reading, fresh=fresh, progress=progress)
         added = sum(file not in known for file, _ in read)
-        connection = self._open()
-        counts = connection.execute(
+        counts = self._rows(
             "SELECT count(*) FROM functions UNION ALL"
             " SELECT count(*) FROM files WHERE error IS NOT NULL"
-        ).fetchall()
+        )
         return Updated(
             added=added,
             changed=len(read) - added,
@@ -181,7 +181,7 @@ class Catalog:
         with self._store.lock():
             roots, known, current = self._known()
             if not current:
-                self._open()  # which refuses it
+                self._store.open()  # which refuses it
             below = _below(given)
             gone = [file for file in known if below(file)]
             dropped = [root for root in roots if below(root)]
@@ -196,18 +196,18 @@ class Catalog:
         """
         if not self._store.exists():
             return [], {}, True
-        connection = self._store.open(earlier=True)
+        opened = self._store.open(earlier=True)
+        columns = "file, size, mtime_ns, etag, settled"
+        if not opened.is_current:  # which may not have them
+            columns = "file, NULL, NULL, NULL, false"
         try:
-            current = version(connection) == VERSION
-            found = connection.execute("SELECT value FROM catalog WHERE key = 'path'").fetchall()
-            rows = connection.execute("SELECT file, size, mtime_ns, etag, settled FROM files")
-            known = {
-                file: (size, mtime_ns, etag) if settled and current else None
-                for file, size, mtime_ns, etag, settled in rows.fetchall()
-            }
+            with self._store.told():
+                found = opened.own.execute(ROOTS).fetchall()
+                rows = opened.own.execute(f"SELECT {columns} FROM files").fetchall()
         finally:
-            connection.close()
-        return [root for (root,) in found], known, current
+            opened.close()
+        known = {file: tuple(state) if settled else None for file, *state, settled in rows}
+        return [root for (root,) in found], known, opened.is_current
 
     def _change(
         self,
@@ -217,12 +217,14 @@ class Catalog:
         reading: Reading | None,
         *,
         dropped: Sequence[str] = (),
+        fresh: bool = False,
         progress: bool = False,
     ) -> None:
         files = gone + [file for file, _ in read]
-        connection = self._store.begin()
+        connection = self._store.begin(fresh=fresh)
         try:
-            delete_files(connection, files)
+            with self._store.told():
+                delete_files(connection, files)
             bar: Any = nullcontext(lambda more: None)
             if progress:
                 from fnabi.progress import show
@@ -233,14 +235,18 @@ class Catalog:
 
                 with bar as advance:
                     for batch in read_files([state for _, state in read], reading):
-                        add_files(connection, batch.files)
-                        add_functions(connection, batch.functions)
+                        with self._store.told():
+                            add_files(connection, batch.files)
+                            add_functions(connection, batch.functions)
                         advance(batch.size)
-            settle(connection)
-            for root in roots:
-                connection.execute("INSERT INTO catalog VALUES ('path', ?)", [root])
-            for root in dropped:
-                connection.execute("DELETE FROM catalog WHERE key = 'path' AND value = ?", [root])
+            with self._store.told():
+                settle(connection)
+                for root in roots:
+                    connection.execute("INSERT INTO catalog VALUES ('path', ?)", [root])
+                for root in dropped:
+                    connection.execute(
+                        "DELETE FROM catalog WHERE key = 'path' AND value = ?", [root]
+                    )
         except BaseException:
             self._store.discard(connection)
             raise
@@ -283,13 +289,21 @@ class Catalog:
         """
         names = {"file": file, "module": module, "function": function, "target": target}
         query = search_query(pattern, accepts=accepts, exact=exact, limit=limit, **names)
-        return matches(self._open().execute(query).fetchall())
+        try:
+            return matches(self._rows(query))
+        except FormatError as problem:
+            problem.file = self._store.path
+            raise
 
-    def sql(self, query: str, **values: object) -> DuckDBPyRelation:
+    def sql(self, query: str, *, allow_files: bool = False, **values: object) -> DuckDBPyRelation:
         """Run a query over the tables ``files`` and ``functions``, which it cannot change.
+
+        It reads and writes nothing else: no files, no addresses, no variables of Python.
 
         Args:
             query: The query in DuckDB's dialect of SQL.
+            allow_files: Whether it may read and write files, as ``COPY`` and ``read_parquet`` do.
+                It then sees the catalog as it is now, even if an earlier query has opened it.
             values: The values of its parameters: ``$name``.
 
         Returns:
@@ -297,25 +311,52 @@ class Catalog:
             ``.df()`` or ``.pl()``.
 
         Raises:
-            duckdb.Error: when the query is wrong.
+            duckdb.Error: when the query is wrong, or accesses a file.
             FileNotFoundError: when there is no catalog.
+            FormatError: when the file is not a catalog.
+            CallError: when an argument has another type, or `allow_files` is used with a catalog
+                in memory.
 
         """
         if not isinstance(query, str):
             raise CallError(f"Catalog.sql: query: expected str, got {type_name(query)}")
-        return self._open().sql(query, params=values or None)
+        opened = self._open()
+        if allow_files:
+            if self._unconfined is None:
+                self._unconfined = self._store.open_unconfined()
+            return self._unconfined.sql(query, params=values or None)
+        return opened.user.sql(query, params=values or None)
 
-    def _open(self) -> DuckDBPyConnection:
+    def _rows(self, query: str, row: Any = None, **values: object) -> list[Any]:
+        """Return the rows of a query of fnabi.
+
+        Args:
+            query: The query.
+            row: The type of a row, for values that fnabi looks into; msgspec checks them.
+            values: The values of its parameters.
+
+        Raises:
+            FileNotFoundError: when there is no catalog.
+            FormatError: when the file is not a catalog, or damaged.
+
+        """
+        opened = self._open()
+        with self._store.told():
+            rows: list[Any] = opened.own.execute(query, values or None).fetchall()
+            return rows if row is None else msgspec.convert(rows, list[row])
+
+    def _open(self) -> Opened:
         if self._closed:
             raise CallError("Catalog: the catalog is closed")
-        if self._connection is None:
-            self._connection = self._store.open()
-        return self._connection
+        if self._opened is None:
+            self._opened = self._store.open()
+        return self._opened
 
     def _disconnect(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        for each in (self._opened, self._unconfined):
+            if each is not None:
+                each.close()
+        self._opened = self._unconfined = None
 
     def close(self) -> None:
         """Release the database."""

@@ -16,7 +16,7 @@ from itertools import islice
 
 import msgspec
 
-from fnabi.catalog import Catalog
+from fnabi.catalog import ROOTS, Catalog
 from fnabi.catalog_record import RecordedModule
 from fnabi.compat import Change, Comparison, Kind, Severity, compare
 from fnabi.compat_folders import FileComparison, FileVerdict
@@ -149,7 +149,7 @@ def _compare_files(
     name: str,
     before: _Entry,
     after: _Entry,
-    records: list[dict[str, bytes]],
+    records: list[dict[str, bytes | None]],
     made: OrderedDict[tuple[bytes | None, bytes | None], Comparison],
 ) -> FileComparison:
     for entry in before, after:
@@ -175,12 +175,12 @@ def _compare_files(
 
 def _entries(catalog: Catalog) -> dict[str, _Entry]:
     """Return the files of a catalog by their names, which are relative to its paths."""
-    rows = catalog.sql("SELECT value FROM catalog WHERE key = 'path'").fetchall()
+    rows = catalog._rows(ROOTS)
     roots = sorted((root for (root,) in rows), key=len, reverse=True)
     found: dict[str, _Entry] = {}
-    for file, digest, error in catalog.sql(
-        "SELECT file, digest, error FROM files ORDER BY file"
-    ).fetchall():
+    for file, digest, error in catalog._rows("SELECT file, digest, error FROM files ORDER BY file"):
+        if digest is None and error is None:
+            error = "damaged catalog: no digest of the module"
         name = _relative(file, roots)
         found[file if name in found else name] = _Entry(file, digest, error)
     return found
@@ -195,11 +195,11 @@ def _relative(file: str, roots: list[str]) -> str:
     return file
 
 
-def _records(catalog: Catalog, files: list[str]) -> dict[str, bytes]:
+def _records(catalog: Catalog, files: list[str]) -> dict[str, bytes | None]:
     if not files:
         return {}
     query = "SELECT file, record FROM files WHERE list_contains($files, file)"
-    return dict(catalog.sql(query, files=files).fetchall())
+    return dict(catalog._rows(query, files=files))
 
 
 def group(comparisons: Iterable[FileComparison]) -> list[Cause]:

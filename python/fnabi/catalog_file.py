@@ -11,61 +11,15 @@ from fnabi._fnabi import lib
 from fnabi.catalog_record import digest, has_debug, record
 from fnabi.errors import FormatError
 from fnabi.needs import ExecutableTarget, Parameter
+from fnabi.text import shown_text
 from fnabi.vmfb_facts import flag_names
 from fnabi.vmfb_records import RwdataSegment, State
 from fnabi.walk import Found
 
-__all__ = ["FILE_COLUMNS", "file_row", "shown_text"]
+__all__ = ["file_row"]
 
 _SETTLES = 2_000_000_000
 """Nanoseconds after which a file system gives another time to another content."""
-
-_TARGET = "STRUCT(backend VARCHAR, format VARCHAR, triple VARCHAR, cpu VARCHAR, features VARCHAR[])"
-FILE_COLUMNS = {
-    "file": "VARCHAR NOT NULL",
-    "file_bytes": "BLOB",
-    "size": "BIGINT",
-    "mtime_ns": "BIGINT",
-    "etag": "VARCHAR",
-    "settled": "BOOLEAN",
-    "module": "VARCHAR",
-    "version": "BIGINT",
-    "bytecode_version": "VARCHAR",
-    "requirements": "VARCHAR[]",
-    "attrs": "MAP(VARCHAR, VARCHAR)",
-    "dependencies": "STRUCT(name VARCHAR, minimum_version BIGINT)[]",
-    "imports": "VARCHAR[]",
-    "exports": "INTEGER",
-    "functions": "INTEGER",
-    "flatbuffer_size": "BIGINT",
-    "bytecode_size": "BIGINT",
-    "rodata_size": "BIGINT",
-    "rwdata_size": "BIGINT",
-    "state_size": "BIGINT",
-    "has_debug": "BOOLEAN",
-    "targets": f"STRUCT(name VARCHAR, device VARCHAR, executables {_TARGET}[])[]",
-    "executables": "STRUCT(format VARCHAR, isa VARCHAR, name VARCHAR, size BIGINT,"
-    " features VARCHAR[], entry_points VARCHAR[])[]",
-    "parameters": 'STRUCT(scope VARCHAR, key VARCHAR, access VARCHAR, "offset" BIGINT,'
-    " size BIGINT)[]",
-    "parameters_size": "BIGINT",
-    "transients": "STRUCT(function VARCHAR, size BIGINT, size_function VARCHAR)[]",
-    "needs_error": "VARCHAR",
-    "error_code": "VARCHAR",
-    "error_offset": "BIGINT",
-    "error_path": "VARCHAR",
-    "error": "VARCHAR",
-    "digest": "BLOB",
-    "record": "BLOB",
-}
-"""The columns of the table ``files``, with their types in SQL."""
-
-
-def shown_text(text: str) -> str:
-    r"""Return a text as tables have it: bytes that are not UTF-8 are escaped as ``\xff``."""
-    if text.isascii():
-        return text
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def file_row(found: Found, now_ns: int, lenient: bool) -> dict[str, Any]:

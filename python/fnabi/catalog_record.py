@@ -104,17 +104,24 @@ def record(module: Module, known: bytes | None = None) -> bytes:
 class RecordedModule(Module):
     """A module that is built from its record; it has the parts that `compat` reads."""
 
-    def __init__(self, recorded: bytes) -> None:
+    def __init__(self, recorded: bytes | None) -> None:
         try:
             inflate = zlib.decompressobj()
-            self._record = _decoder.decode(inflate.decompress(recorded, _LARGEST))
-        except (zlib.error, msgspec.DecodeError, UnicodeDecodeError) as problem:
+            self._record = _decoder.decode(inflate.decompress(recorded or b"", _LARGEST))
+        except (zlib.error, ValueError, TypeError) as problem:
             raise _damaged(problem) from problem
 
     @cached_property
     def exports(self) -> Exports:
         """The exported functions."""
-        return Exports(self._built(exports_of, self._record.exports))
+
+        def build(message: bytes) -> Exports:
+            found = Exports(exports_of(message))
+            for each in found:
+                _ = each.attrs  # which are built when they are read
+            return found
+
+        return self._built(build, self._record.exports)
 
     @cached_property
     def bytecode_types(self) -> tuple[FunctionTypes | None, ...]:
@@ -146,7 +153,9 @@ class RecordedModule(Module):
     def _built(self, build: Callable[[bytes], _T], message: bytes) -> _T:
         try:
             return build(message)
-        except (msgspec.DecodeError, UnicodeDecodeError, IndexError) as problem:
+        except FormatError:
+            raise
+        except (ValueError, TypeError, IndexError, RecursionError) as problem:
             raise _damaged(problem) from problem
 
     def _bytes(self, offset: int, size: int) -> memoryview:

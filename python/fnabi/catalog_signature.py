@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, TypeAlias
 
+import msgspec
+
 from fnabi import _core
+from fnabi.errors import FormatError
 from fnabi.types import (
     Buffer,
     Dict,
@@ -28,6 +32,9 @@ __all__ = ["Nodes", "from_message", "from_nodes", "message", "node_ends"]
 Nodes: TypeAlias = list[dict[str, Any]]
 """The values of one side of a signature in preorder, as in the columns of `scan.Scan`."""
 
+_DEPTH_MAX = 128
+"""The deepest nesting of what the core decodes."""
+
 _decoder = _core.Decoder(Signature)
 
 
@@ -37,8 +44,46 @@ def message(signature: Signature) -> bytes:
 
 
 def from_message(data: bytes) -> Signature:
-    """Return the signature of a message."""
-    return _core.build(_decoder, data)
+    """Return the signature of a message.
+
+    Raises:
+        FormatError: when the message is damaged.
+
+    """
+    try:
+        signature = _core.build(_decoder, data)
+    except (ValueError, IndexError, RecursionError) as problem:
+        raise _damaged(problem) from None
+    if len(data) > 2 * _DEPTH_MAX and _depth(signature) > _DEPTH_MAX:
+        raise _damaged("nested too deeply")
+    return signature
+
+
+def _damaged(why: object) -> FormatError:
+    return FormatError("catalog", 0, reason=f"damaged signature in the catalog: {why}")
+
+
+def _depth(signature: Signature) -> int:
+    """Return how deeply the types of a signature are nested."""
+    level: list[Any] = [signature]
+    depth = 0
+    while level:
+        depth += 1
+        level = [
+            inner
+            for record in level
+            for name in record.__struct_fields__
+            for inner in _records(getattr(record, name))
+        ]
+    return depth - 2  # without the signature, and the dtypes
+
+
+def _records(value: Any) -> Iterator[Any]:
+    if isinstance(value, msgspec.Struct):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _records(item)  # at most a pair of a name and a type
 
 
 def from_nodes(inputs: Nodes, results: Nodes) -> Signature:

@@ -1,6 +1,6 @@
 """The tables of a catalog.
 
-``files`` has a row for each file, with the columns of `fnabi.catalog_file`.
+``files`` has a row for each file, which `fnabi.catalog_file` makes.
 
 ``functions`` has a row for each export, with the columns of `scan.Scan`, the text ``signature`` and
 ``signature_id``.
@@ -30,36 +30,71 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from fnabi.catalog_file import FILE_COLUMNS, shown_text
 from fnabi.catalog_signature import from_nodes, message, node_ends
+from fnabi.text import shown_text
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 __all__ = [
-    "TABLES",
+    "COLUMNS",
     "VERSION",
     "add_files",
     "add_functions",
     "create",
     "delete_files",
     "settle",
-    "version",
 ]
 
-TABLES = ("files", "functions", "signatures")
-
-VERSION = "2"
+VERSION = "3"
 """The version of the tables, in the table ``catalog`` under the key ``version``."""
 
+_TARGET = "STRUCT(backend VARCHAR, format VARCHAR, triple VARCHAR, cpu VARCHAR, features VARCHAR[])"
+_OF_FILE = {
+    "file": "VARCHAR NOT NULL",
+    "file_bytes": "BLOB",
+    "size": "BIGINT",
+    "mtime_ns": "BIGINT",
+    "etag": "VARCHAR",
+    "settled": "BOOLEAN NOT NULL",
+    "module": "VARCHAR",
+    "version": "BIGINT",
+    "bytecode_version": "VARCHAR",
+    "requirements": "VARCHAR[]",
+    "attrs": "MAP(VARCHAR, VARCHAR)",
+    "dependencies": "STRUCT(name VARCHAR, minimum_version BIGINT)[]",
+    "imports": "VARCHAR[]",
+    "exports": "INTEGER",
+    "functions": "INTEGER",
+    "flatbuffer_size": "BIGINT",
+    "bytecode_size": "BIGINT",
+    "rodata_size": "BIGINT",
+    "rwdata_size": "BIGINT",
+    "state_size": "BIGINT",
+    "has_debug": "BOOLEAN",
+    "targets": f"STRUCT(name VARCHAR, device VARCHAR, executables {_TARGET}[])[]",
+    "executables": "STRUCT(format VARCHAR, isa VARCHAR, name VARCHAR, size BIGINT,"
+    " features VARCHAR[], entry_points VARCHAR[])[]",
+    "parameters": 'STRUCT(scope VARCHAR, key VARCHAR, access VARCHAR, "offset" BIGINT,'
+    " size BIGINT)[]",
+    "parameters_size": "BIGINT",
+    "transients": "STRUCT(function VARCHAR, size BIGINT, size_function VARCHAR)[]",
+    "needs_error": "VARCHAR",
+    "error_code": "VARCHAR",
+    "error_offset": "BIGINT",
+    "error_path": "VARCHAR",
+    "error": "VARCHAR",
+    "digest": "BLOB",
+    "record": "BLOB",
+}
 _NODES = (
     "STRUCT(kind VARCHAR, dtype VARCHAR, shape BIGINT[], depth SMALLINT, name VARCHAR,"
     " name_bytes BLOB, ref VARCHAR, ref_bytes BLOB)[]"
 )
 _FROM_SCAN = {
     "file": "VARCHAR NOT NULL",
-    "module": "VARCHAR",
-    "function": "VARCHAR",
+    "module": "VARCHAR NOT NULL",
+    "function": "VARCHAR NOT NULL",
     "ordinal": "BIGINT",
     "calling_convention": "VARCHAR",
     "source": "VARCHAR",
@@ -77,11 +112,11 @@ _FROM_SCAN = {
 }
 _ADDED = {"signature": "VARCHAR", "signature_id": "INTEGER"}
 _OF_SIGNATURE = {
-    "id": "INTEGER",
-    "digest": "UUID",
-    "message": "BLOB",
-    "signature": "VARCHAR",
-    "untold": "BOOLEAN",
+    "id": "INTEGER NOT NULL",
+    "digest": "UUID NOT NULL",
+    "message": "BLOB NOT NULL",
+    "signature": "VARCHAR NOT NULL",
+    "untold": "BOOLEAN NOT NULL",
 }
 _OF_SIDES = {
     "{0}_count": ("INTEGER", "len({0})"),
@@ -99,33 +134,26 @@ _OF_SIDES = {
 _SIDES = ("inputs", "results")
 
 
+COLUMNS = {
+    "files": _OF_FILE,
+    "functions": _FROM_SCAN | _ADDED,
+    "signatures": _OF_SIGNATURE
+    | {name.format(side): of[0] for side in _SIDES for name, of in _OF_SIDES.items()},
+    "catalog": {"key": "VARCHAR NOT NULL", "value": "VARCHAR"},
+}
+"""The tables: their columns, with their types in SQL. `VERSION` changes with them."""
+
+
 def create(connection: DuckDBPyConnection) -> None:
     """Create the tables, empty."""
-    signatures = dict(_OF_SIGNATURE)
-    for side in _SIDES:
-        signatures |= {name.format(side): of[0] for name, of in _OF_SIDES.items()}
-    tables = FILE_COLUMNS, _FROM_SCAN | _ADDED, signatures
-    for table, types in zip(TABLES, tables, strict=True):
-        fields = ", ".join(f'"{name}" {type}' for name, type in types.items())
-        connection.execute(f"CREATE TABLE {table} ({fields})")
-    connection.execute("CREATE TABLE catalog (key VARCHAR NOT NULL, value VARCHAR)")
+    for table in COLUMNS:
+        _create(connection, table)
     connection.execute("INSERT INTO catalog VALUES ('version', ?)", [VERSION])
 
 
-def recreate(connection: DuckDBPyConnection) -> None:
-    """Create the tables in the place of those of an earlier version; the paths are kept."""
-    paths = connection.execute("SELECT value FROM catalog WHERE key = 'path'").fetchall()
-    for table in (*TABLES, "catalog"):
-        connection.execute(f"DROP TABLE {table}")
-    create(connection)
-    for path in paths:
-        connection.execute("INSERT INTO catalog VALUES ('path', ?)", path)
-
-
-def version(connection: DuckDBPyConnection) -> str | None:
-    """Return the version of the tables."""
-    found = connection.execute("SELECT value FROM catalog WHERE key = 'version'").fetchall()
-    return found[0][0] if found else None
+def _create(connection: DuckDBPyConnection, table: str) -> None:
+    fields = ", ".join(f'"{name}" {type}' for name, type in COLUMNS[table].items())
+    connection.execute(f"CREATE OR REPLACE TABLE {table} ({fields})")
 
 
 _DIGEST = (
@@ -202,10 +230,13 @@ def delete_files(connection: DuckDBPyConnection, files: list[str]) -> None:
 def settle(connection: DuckDBPyConnection) -> None:
     """Drop signatures that no function has, and put like ones beside each other."""
     connection.execute(
-        "CREATE OR REPLACE TABLE signatures AS SELECT * FROM signatures"
+        "CREATE OR REPLACE TEMP TABLE settled AS SELECT * FROM signatures"
         " WHERE id IN (SELECT signature_id FROM functions)"
         " ORDER BY inputs_count, results_count, inputs[1].dtype, signature"
     )
+    _create(connection, "signatures")
+    connection.execute("INSERT INTO signatures FROM settled ORDER BY rowid")
+    connection.execute("DROP TABLE settled")
 
 
 def add_files(connection: DuckDBPyConnection, rows: Iterable[dict[str, Any]]) -> None:

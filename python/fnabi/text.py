@@ -6,7 +6,7 @@ TYPE_CHECKING = False  # as in typing, which takes longer to import than this mo
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["did_you_mean", "known_names", "one_line", "plain"]
+__all__ = ["did_you_mean", "known_names", "one_line", "plain", "shown_text"]
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -47,3 +47,10 @@ def one_line(text: str) -> str:
 def _escape(character: str) -> str:
     byte = ord(character) - 0xDC00  # of a surrogate escape
     return f"\\x{byte:02x}" if 128 <= byte < 256 else ascii(character)[1:-1]
+
+
+def shown_text(text: str) -> str:
+    r"""Return a text as tables have it: bytes that are not UTF-8 are escaped as ``\xff``."""
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -9,11 +9,14 @@ import sys
 from collections.abc import Callable, Iterable
 from stat import S_ISFIFO
 
-from fnabi import vmfb
 from fnabi.cli.screen import complain, one_line, where
 from fnabi.errors import FormatError
 from fnabi.files import is_remote, open_file, read_stream
 from fnabi.text import known_names
+
+TYPE_CHECKING = False  # as in typing, which takes longer to import than this module
+if TYPE_CHECKING:
+    from fnabi import vmfb
 
 
 def add_lenient(verb: argparse.ArgumentParser) -> None:
@@ -40,6 +43,8 @@ def whole(least: int) -> Callable[[str], int]:
 
 
 def open_module(file: str, lenient: bool, data: bytes | None = None) -> vmfb.Module:
+    from fnabi import vmfb
+
     if file == "-":
         data = read_stream(sys.stdin.buffer) if data is None else data
     try:
@@ -67,6 +72,8 @@ def opens_leniently(file: str) -> bool:
     """Return whether ``--lenient`` lets a module be opened."""
     if not os.path.isfile(file):
         return False
+    from fnabi import vmfb
+
     try:
         vmfb.open(file, lenient=True)
     except (FormatError, OSError):

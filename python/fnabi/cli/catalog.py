@@ -9,14 +9,14 @@ from typing import Any
 
 import msgspec
 
-from fnabi.catalog import Catalog
-from fnabi.catalog_file import shown_text
+from fnabi.catalog import ROOTS, Catalog
 from fnabi.cli.arguments import add_lenient, missing_of
 from fnabi.cli.catalogs import lenient_hint, shown_path
 from fnabi.cli.ending import ended_by_signals
 from fnabi.cli.output import add_threads, shows_progress
 from fnabi.cli.screen import Screen, complain, counted, one_line
 from fnabi.cli.table import write_table
+from fnabi.text import shown_text
 
 _UPDATE_SCHEMA = "fnabi.catalog-update/1"
 _SHOW_SCHEMA = "fnabi.catalog/1"
@@ -41,6 +41,11 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         help="the modules and folders to update or remove (default for update: those of before);"
         " remove fails for one that is not in the catalog; for sql the query",
     )
+    verb.add_argument(
+        "--allow-files",
+        action="store_true",
+        help="with sql, let the query read and write files, as COPY and read_parquet do",
+    )
     add_threads(verb, "threads, or of processes for more than a thousand files,")
     add_lenient(verb)
 
@@ -53,13 +58,15 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.usage("sql needs one query, in quotes")
     if arguments.action == "remove" and not words:
         arguments.usage("PATH is missing")
+    if arguments.allow_files and arguments.action != "sql":
+        arguments.usage("--allow-files is only allowed with sql")
     with Catalog(arguments.file) as catalog:
         if arguments.action == "update":
             return _update(catalog, arguments)
         if arguments.action == "remove":
             return _remove(catalog, arguments)
         if arguments.action == "sql":
-            return _sql(catalog, words[0], arguments.json)
+            return _sql(catalog, words[0], arguments.json, arguments.allow_files)
         return _show(catalog, arguments)
 
 
@@ -103,7 +110,7 @@ def _tell_of_named(catalog: Catalog, words: list[str]) -> int:
     for word in words:
         file = word if "://" in word else os.path.abspath(word)
         query = "SELECT error FROM files WHERE file = $file AND error IS NOT NULL"
-        for (error,) in catalog.sql(query, file=shown_text(file)).fetchall():
+        for (error,) in catalog._rows(query, file=shown_text(file)):
             complain(f"{word}: ", error)
             status = _BAD_INPUT
     return status
@@ -130,8 +137,7 @@ def _remove(catalog: Catalog, arguments: argparse.Namespace) -> int:
 
 def _paths(catalog: Catalog) -> list[str]:
     """Return what was given to updates."""
-    found = catalog.sql("SELECT value FROM catalog WHERE key = 'path'")
-    return [path for (path,) in found.fetchall()]
+    return [path for (path,) in catalog._rows(ROOTS)]
 
 
 _COUNTS = {
@@ -145,14 +151,11 @@ _COUNTS = {
 
 def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
     files, functions = (
-        catalog.sql(f"SELECT count(*) FROM {table}").fetchall()[0][0]
-        for table in ("files", "functions")
+        catalog._rows(f"SELECT count(*) FROM {table}")[0][0] for table in ("files", "functions")
     )
     paths = _paths(catalog)
-    counts = {name: catalog.sql(query).fetchall() for name, query in _COUNTS.items()}
-    errors = catalog.sql(
-        "SELECT file, error FROM files WHERE error IS NOT NULL ORDER BY file"
-    ).fetchall()
+    counts = {name: catalog._rows(query) for name, query in _COUNTS.items()}
+    errors = catalog._rows("SELECT file, error FROM files WHERE error IS NOT NULL ORDER BY file")
     if arguments.json:
         found: dict[str, Any] = {"files": files, "functions": functions, "paths": paths}
         found |= {name: dict(rows) for name, rows in counts.items()}
@@ -175,13 +178,16 @@ def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _sql(catalog: Catalog, query: str, as_json: bool) -> int:
+def _sql(catalog: Catalog, query: str, as_json: bool, allow_files: bool) -> int:
     import duckdb
 
     try:
-        found = catalog.sql(query)
+        found = catalog.sql(query, allow_files=allow_files)
         names = [] if found is None else list(found.columns)
         rows = [] if found is None else found.fetchall()
+    except duckdb.PermissionException as problem:
+        complain("", f"{one_line(str(problem))}; --allow-files lets a query read and write files")
+        return _BAD_INPUT
     except duckdb.Error as problem:
         complain("", str(problem).partition("\n\n")[0])
         return _BAD_INPUT

@@ -34,7 +34,7 @@ def lenient_hint(catalog: Catalog) -> str:
     """Return the end of a text about files with errors, if ``--lenient`` helps for any."""
     # what it accepts are attributes, so other errors need no second look at their files
     query = "SELECT file FROM files WHERE error_path LIKE '%attrs[%' AND file_bytes IS NULL"
-    helps = any(opens_leniently(file) for (file,) in catalog.sql(query).fetchall())
+    helps = any(opens_leniently(file) for (file,) in catalog._rows(query))
     return "; --lenient accepts invalid attributes of old compilers" if helps else ""
 
 

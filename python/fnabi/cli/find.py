@@ -16,7 +16,6 @@ from fnabi.cli.call_values import ArgumentError, load_array
 from fnabi.cli.catalogs import is_catalog, lenient_hint, open_catalog, shown_path
 from fnabi.cli.problems import tell
 from fnabi.cli.screen import Screen, complain, counted, name_width, one_line, signature, where
-from fnabi.cli.values import json_value
 from fnabi.errors import FormatError
 
 _SCHEMA = "fnabi.find/1"
@@ -109,8 +108,8 @@ def _with_arrow(text: str) -> str:
 
 def _told_of_unread(catalog: Catalog) -> bool:
     """Say that modules have errors; return whether any can be searched."""
-    total = catalog.sql("SELECT count(*) FROM files").fetchall()[0][0]
-    errors = catalog.sql("SELECT file, error FROM files WHERE error IS NOT NULL").fetchall()
+    total = catalog._rows("SELECT count(*) FROM files")[0][0]
+    errors = catalog._rows("SELECT file, error FROM files WHERE error IS NOT NULL")
     if len(errors) == total == 1:
         file, error = errors[0]
         complain(f"{shown_path(file)}: ", f"{error}{lenient_hint(catalog)}")
@@ -144,6 +143,8 @@ def _show(found: list[Match]) -> None:
 
 
 def _match_json(match: Match) -> dict[str, Any]:
+    from fnabi.cli.values import json_value  # which imports every ABI
+
     return {
         "schema": _SCHEMA,
         "file": match.file,

@@ -138,6 +138,7 @@ VERBS = (
             ("fnabi catalog update models.duckdb", "the same paths again"),
             ("fnabi catalog show models.duckdb", "what is in it"),
             ("fnabi catalog sql models.duckdb 'SELECT count(*) FROM functions'", "a query"),
+            ("fnabi catalog sql --allow-files m.duckdb \"COPY files TO 'f.csv'\"", "a file"),
         ),
         status="0 for success, even if files in folders have errors, which the catalog lists, 1 for"
         " bad input, for a file given by name that cannot be read, and for a path to remove that is"

@@ -7,7 +7,7 @@ know where its author keeps things.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from fnabi.html import limits
 from fnabi.html.limits import Kept
@@ -25,19 +25,44 @@ _FILES = (
 )
 
 
+class _Executable(TypedDict):
+    format: str
+
+
+class _Target(TypedDict):
+    device: str
+    executables: list[_Executable]
+
+
+_Row: TypeAlias = tuple[
+    str,
+    str | None,
+    int | None,
+    int | None,
+    str | None,
+    list[_Target] | None,
+    int | None,
+    int | None,
+    int | None,
+    int | None,
+    str | None,
+    bool,
+]
+
+
 def catalog_data(catalog: Catalog) -> dict[str, Any]:
     """Return the data; functions refer to their file and their signature by index."""
     kept = Kept()
-    rows = catalog.sql(_FILES, limit=limits.ROWS_MAX).fetchall()
-    ((count, size, failed),) = catalog.sql(
+    rows = catalog._rows(_FILES, _Row, limit=limits.ROWS_MAX)
+    ((count, size, failed),) = catalog._rows(
         "SELECT count(*), coalesce(sum(size), 0), count(error) FROM files"
-    ).fetchall()
+    )
     kept.count(len(rows), count, "modules", "fnabi catalog sql lists them.")
     folder = _folder([row[0] for row in rows])
     files = {row[0]: index for index, row in enumerate(rows)}
-    ((functions, unread),) = catalog.sql(
+    ((functions, unread),) = catalog._rows(
         "SELECT count(function), count(function) FILTER (signature_id IS NULL) FROM functions"
-    ).fetchall()
+    )
     matches = [
         each
         for each in catalog.find("* -> *", limit=limits.ROWS_MAX)
