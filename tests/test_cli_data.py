@@ -269,7 +269,7 @@ def test_other_types_as_csv(tmp_path: Path) -> None:
 def test_a_scan_as_csv(tmp_path: Path) -> None:
     """The same rows as lines of JSON."""
     folder = str(Path(__file__).parent / "data" / "vmfb")
-    assert main(["scan", folder, "-o", str(tmp_path / "out.csv.gz")]) == 1
+    assert main(["scan", "--raw-csv", folder, "-o", str(tmp_path / "out.csv.gz")]) == 1
     assert main(["scan", folder, "-o", str(tmp_path / "out.jsonl")]) == 1
     rows = read_back(tmp_path / "out.csv.gz")[1]
     expected = read(tmp_path / "out.jsonl", "jsonl")
@@ -279,6 +279,96 @@ def test_a_scan_as_csv(tmp_path: Path) -> None:
             row[name] = None if row[name] is None else json.loads(row[name])
             assert row.pop(name) == other.pop(name)
         assert row == {name: in_csv(value) for name, value in other.items()}
+
+
+HARMLESS = {
+    "=1+1": "'=1+1",
+    "+cmd": "'+cmd",
+    "-1+1": "'-1+1",
+    "@SUM(A1)": "'@SUM(A1)",
+    "-": "'-",
+    "\t=1": "'\t=1",
+    "\tx": "'\tx",
+    "\r\nx": "'\r\nx",
+    "\n=1": "'\n=1",
+    "  =1": "'  =1",
+    "\ufeff=1": "'\ufeff=1",
+    "\u3000@a": "'\u3000@a",
+    "\uff1d1": "'\uff1d1",
+    "+-5": "'+-5",
+    "\rx": "\\rx",
+    "a\rb": "a\\rb",
+    "\0=1": "\\x00=1",
+    "a\x1b[2J": "a\\x1b[2J",
+    "-\x1b": "'-\\x1b",
+    "\x9b2J": "\\x9b2J",
+    "\x7f": "\\x7f",
+    "\x0b=1": "\\x0b=1",
+    "\x85": "\\x85",
+    **dict.fromkeys(
+        ["", "a=b", "a\tb", "a\r\nb", "a\nb", "é-日本", "'=1", '"', None, "a-1", "1=1"]
+    ),
+    **dict.fromkeys(["-1", "+1.5", "-.5", "-1e-5", " -7 ", "-0"]),
+}
+"""Texts, and what CSV has for them; None: the same."""
+
+
+@pytest.mark.parametrize("kind", ["string", "large_string", "string_view", "dictionary"])
+def test_csv_that_a_spreadsheet_opens(tmp_path: Path, kind: str) -> None:
+    """Neither a formula nor the escape of a terminal is left, in cells and in the header."""
+    texts = list(HARMLESS)
+    expected = [text if other is None else other for text, other in HARMLESS.items()]
+    column = pa.array(texts, pa.string())
+    column = (
+        column.dictionary_encode() if kind == "dictionary" else column.cast(getattr(pa, kind)())
+    )
+    numbers = pa.array(range(-len(texts), 0))
+    nested = pa.array([[text] for text in texts])
+    floats, decimals = numbers.cast(pa.float64()), numbers.cast(pa.decimal128(30, 2))
+    spans = pa.array([timedelta(days=-1)] * len(texts))
+    names = ["sig", "=cmd", "n", "f", "d", "\x1b[2J", "span"]
+    arrays = [["I1!R1!"] * len(texts), column, numbers, floats, decimals, nested, spans]
+    with pa.ipc.new_file(tmp_path / "in", pa.table(arrays, names).schema) as writer:
+        writer.write_table(pa.table(arrays, names), max_chunksize=7)
+    for out in ("out.csv", "out.csv.gz", "out.csv.zst"):
+        assert decode("--prefix", "@", tmp_path / "in", "-o", tmp_path / out) == 0
+        found, rows = read_back(tmp_path / out)
+        assert found[:7] == ["sig", "'=cmd", "n", "f", "d", "\\x1b[2J", "span"]
+        assert found[7:] == ["'@status", "'@error_offset", "'@inputs", "'@results"]
+        assert [row["'=cmd"] for row in rows] == expected
+        assert [int(row["n"]) for row in rows] == numbers.to_pylist()
+        assert [float(row["f"]) for row in rows] == numbers.to_pylist()
+        assert [row["d"] for row in rows] == [f"{number}.00" for number in numbers.to_pylist()]
+        assert {row["span"][0] for row in rows} == {"'"}
+    text = (tmp_path / "out.csv").read_text()
+    assert not [c for c in text if not c.isprintable() and c not in "\t\r\n\ufeff\u3000"]
+    raw = tmp_path / "raw.csv"
+    assert decode("--raw-csv", "--prefix", "@", tmp_path / "in", "-o", raw) == 0
+    found, rows = read_back(raw)
+    assert found[:2] == names[:2]
+    assert [row["=cmd"] for row in rows] == texts
+    assert [json.loads(row["\x1b[2J"]) for row in rows] == [[text] for text in texts]
+
+
+def test_numbers_of_a_csv_file_stay(tmp_path: Path) -> None:
+    """Its cells have no types: what looks like a number is one."""
+    (tmp_path / "in").write_text("sig,x,=y\nI1!R1!,-5,+1.5e3\nI1!R1!,-5+1,=1\n")
+    assert decode(tmp_path / "in", "-o", tmp_path / "out.csv") == 0
+    names, rows = read_back(tmp_path / "out.csv")
+    assert names[:3] == ["sig", "x", "'=y"]
+    assert [(row["x"], row["'=y"]) for row in rows] == [("-5", "+1.5e3"), ("'-5+1", "'=1")]
+
+
+def test_the_names_of_files_in_a_scan_are_harmless(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "-x\x1b"
+    folder.mkdir()
+    (folder / "a.vmfb").write_bytes(b"")
+    monkeypatch.chdir(tmp_path)
+    for path, expected in (("./-x\x1b", "./-x\\x1b/a.vmfb"), ("-x\x1b", "'-x\\x1b/a.vmfb")):
+        assert main(["scan", "-o", "out.csv", "--", path]) == 1
+        assert read_back(tmp_path / "out.csv")[1][0]["file"] == expected
 
 
 def test_lines_as_csv(tmp_path: Path) -> None:
@@ -503,6 +593,8 @@ def test_a_table_that_is_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (["--prefix=x", "-o", "o.csv"], "--prefix is only allowed with --column"),
         (["--into=x", "-o", "o.csv"], "--into is only allowed with --column"),
         (["--into=x"], "--into is only allowed with --output"),
+        (["--raw-csv"], "--raw-csv is only allowed with --output"),
+        (["--column=sig", "--raw-csv", "-o", "o.jsonl"], "--raw-csv is only allowed with an"),
     ],
 )
 def test_wrong_usage(

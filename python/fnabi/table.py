@@ -72,6 +72,7 @@ class TableFile:
         schema: Anything with ``__arrow_c_schema__``, the type of all batches.
         function: The function that an error names.
         format: One of `FORMATS`, or None for the extension of the name.
+        raw_csv: Whether ``.csv`` has all strings as they are; see `table_csv.harmless`.
 
     Raises:
         CallError: when the name has another extension, or pyarrow is needed and not installed.
@@ -79,7 +80,15 @@ class TableFile:
 
     """
 
-    def __init__(self, path: str, schema: Any, function: str, *, format: str | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        schema: Any,
+        function: str,
+        *,
+        format: str | None = None,
+        raw_csv: bool = False,
+    ) -> None:
         try:
             format, packed = format_of(path, format)
         except ValueError as problem:
@@ -90,7 +99,8 @@ class TableFile:
             file: Any = stack.enter_context(write_whole(path))
             if packed:
                 file = stack.enter_context(_pack(file, packed))
-            self._writer = _WRITERS[format](file, schema)
+            make = _RawCsv if raw_csv and format == ".csv" else _WRITERS[format]
+            self._writer = make(file, schema)
             self._open = stack.pop_all()
 
     def write(self, batch: Any) -> None:
@@ -212,6 +222,11 @@ class _Ipc(_Pyarrow):
 class _Csv(_Ipc):
     def _open(self, file: Any) -> Any:
         return CsvLines(file, self._schema)
+
+
+class _RawCsv(_Ipc):
+    def _open(self, file: Any) -> Any:
+        return CsvLines(file, self._schema, raw=True)
 
 
 _WRITERS: dict[str, Callable[[Any, Any], JsonLines | _Pyarrow]] = {

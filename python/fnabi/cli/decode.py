@@ -97,8 +97,8 @@ def run(arguments: argparse.Namespace) -> int:
         if source != "-" and is_same_file(arguments.output, source):
             arguments.usage(f"--output is {source} itself, which is the input")
         return write_decoded(arguments, _PARSERS[arguments.abi])
-    for option in ("column", "prefix", "into", "max_errors", "format"):
-        if getattr(arguments, option) is not None:
+    for option in ("column", "prefix", "into", "max_errors", "format", "raw_csv"):
+        if getattr(arguments, option) not in (None, False):
             arguments.usage(f"--{option.replace('_', '-')} is only allowed with --output")
     status = 0
     screen = Screen()

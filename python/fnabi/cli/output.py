@@ -37,6 +37,13 @@ def add_output(verb: argparse.ArgumentParser, what: str) -> None:
         choices=[each.removeprefix(".") for each in FORMATS],
         help="the format of the output, for a FILE with another extension",
     )
+    verb.add_argument(
+        "--raw-csv",
+        action="store_true",
+        help="write all texts to CSV as they are, also those that a spreadsheet would run as a"
+        " formula, and control characters; without it, the former begin with an apostrophe and"
+        " the latter are escaped",
+    )
     add_threads(verb)
 
 
@@ -98,9 +105,11 @@ class Limit:
 
 def check_output(arguments: argparse.Namespace) -> None:
     try:
-        output_format(arguments)
+        format = output_format(arguments)
     except ValueError as problem:
         arguments.usage(f"--output has {problem}")
+    if arguments.raw_csv and format != ".csv":
+        arguments.usage("--raw-csv is only allowed with an --output that is CSV")
 
 
 def output_format(arguments: argparse.Namespace) -> str:
@@ -138,7 +147,9 @@ def write_table(
     try:
         with (
             ended_by_signals(),
-            TableFile(arguments.output, schema, function, format=format) as output,
+            TableFile(
+                arguments.output, schema, function, format=format, raw_csv=arguments.raw_csv
+            ) as output,
         ):
             for batch in _ahead(batches):
                 rows += batch.size
