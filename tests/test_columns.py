@@ -10,8 +10,11 @@ import sys
 import threading
 from array import array
 from collections.abc import Callable, Iterator
+from datetime import date
+from decimal import Decimal
 from itertools import accumulate, pairwise
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
@@ -510,6 +513,66 @@ def test_lists_of_every_sort(monkeypatch: pytest.MonkeyPatch, chunk: int, copies
         assert columns[1] is None
         with pytest.raises(CallError, match=r"row 150: expected bytes, str or None, got int$"):
             fnabi.decode_columns([*given[:150], 5, *given[150:]], "raw", threads)
+
+
+def missing_values() -> list[Any]:
+    """What pandas takes for a missing value, and what a masked array has in its place."""
+    numpy, pandas = pytest.importorskip("numpy"), pytest.importorskip("pandas")
+    values = [
+        *(None, float("nan"), pandas.NA, pandas.NaT, Decimal("nan")),
+        *(kind("nan") for kind in (numpy.float16, numpy.float32, numpy.float64, numpy.longdouble)),
+        *(numpy.complex64("nan"), numpy.datetime64("NaT"), numpy.timedelta64("NaT")),
+    ]
+    assert all(map(pandas.isna, values))
+    return [*values, Decimal("snan"), numpy.ma.masked]  # of which pandas is silent
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_missing_values_are_nulls(threads: int) -> None:
+    missing = missing_values()
+    choose = random.Random(7)
+    sorts: list[Callable[[bytes], Any]] = [bytes, bytes.decode, bytearray, memoryview]
+    texts = [choose.choice([b"I1!R1!", b"x", None]) for _ in range(2000)]
+    strings = [
+        choose.choice(missing) if text is None else choose.choice(sorts)(text) for text in texts
+    ]
+    expected = fnabi.decode_columns(texts)
+    assert 500 < list(texts).count(None) < 900
+    for source in (strings, tuple(strings), iter(strings)):
+        assert fnabi.decode_columns(source, threads=threads) == expected
+    alone = [value for value in missing for _ in range(3)]
+    assert [*fnabi.decode_columns(alone, threads=threads)] == [None] * len(alone)
+
+
+def test_missing_values_of_arrays_are_nulls() -> None:
+    numpy, pandas = pytest.importorskip("numpy", "2"), pytest.importorskip("pandas")
+    text = "I1!R1!"
+    values = numpy.array([text, numpy.nan, pandas.NA, None, text.encode()], object)
+    strings = numpy.dtypes.StringDType(na_object=numpy.nan)
+    for source in (
+        values,
+        values[::2],
+        list(values),
+        pandas.Series(values),
+        pandas.Index(values),
+        pandas.Series([text, None], dtype="string").array,
+        numpy.array([text, numpy.nan], strings),
+        numpy.ma.array([text, "x"], mask=[False, True]),
+        numpy.array([text, "I1!R1!"]),
+        numpy.full(3, numpy.nan),
+    ):
+        masked = numpy.ma.getmaskarray(source) if isinstance(source, numpy.ma.MaskedArray) else None
+        nulls = pandas.isna(source) if masked is None else masked
+        found = fnabi.decode_columns(source)
+        assert [row is None for row in found] == list(nulls)
+        assert found.errors == []
+
+
+def test_numbers_and_dates_are_no_texts() -> None:
+    for wrong in (1.0, float("inf"), Decimal(1), date(2026, 1, 1), UUID(int=0), True, [b""]):
+        for source in ([b"", wrong], [bytearray(), wrong]):
+            with pytest.raises(CallError, match=r"row 1: expected bytes, str or None, got "):
+                fnabi.decode_columns(source)
 
 
 @pytest.mark.threads

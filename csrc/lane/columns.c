@@ -3,8 +3,8 @@
 
 /* -------------------------------------------------------------------- lists */
 
-/* Returns the bytes of a text without a copy, or false if it needs a copy or is
- * not a text. */
+/* Returns the bytes of a text without a copy, NULL for None and NaN, or false if
+ * it needs a copy or is not a text. */
 static bool text_of(PyObject* item, fnabi_text* text) {
   if (PyBytes_Check(item)) {
     text->data = PyBytes_AsString(item);
@@ -19,7 +19,9 @@ static bool text_of(PyObject* item, fnabi_text* text) {
     return text->data != NULL;
   }
   *text = (fnabi_text){NULL, 0};
-  return item == Py_None;
+  if (item == Py_None || !PyFloat_Check(item)) return item == Py_None;
+  double number = PyFloat_AsDouble(item);
+  return number != number;
 }
 
 /* The slice keeps the texts while the GIL is released: a list may change. */
@@ -67,7 +69,8 @@ static PyMethodDef columns_methods[] = {
     {"columns_add", columns_add, METH_VARARGS,
      "columns_add(columns, strings, begin, end, /)\n--\n\n"
      "Add rows for strings[begin:end] of a list or tuple, up to the first one "
-     "that is\nneither bytes nor None nor a str without surrogates. `columns` "
+     "that is\nneither bytes, None, NaN nor a str without surrogates. "
+     "`columns` "
      "is the address of an\nfnabi_columns. Return the number of rows added, or "
      "-1 if memory is exhausted or a side\nis too large.\n"},
     {0}};

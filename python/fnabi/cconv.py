@@ -123,7 +123,7 @@ def parse(text: Data) -> CallingConvention:
 
 
 def encode(convention: CallingConvention) -> str:
-    """Encode a calling convention as compilers do: an empty side is ``v``.
+    """Encode a calling convention as the canonical text, as compilers do: an empty side is ``v``.
 
     Raises:
         CallError: when `convention` has another type, a span among its results or in a span, or a

@@ -469,8 +469,9 @@ def decode_columns(
     Args:
         strings: One of
 
-            - a list, tuple or any iterable of bytes, bytearray, memoryview, str or None. A str
-              is encoded as UTF-8;
+            - a list, tuple, NumPy array or any iterable of bytes, bytearray, memoryview, str or
+              None. A str is encoded as UTF-8. As in pandas, NaN, NaT and ``pandas.NA`` are null
+              as None is: rows without a text;
             - Arrow strings or binaries: an array or a stream, also a chunked one, of any library
               with ``__arrow_c_stream__`` or ``__arrow_c_array__``;
             - one buffer, with `offsets`;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate, pairwise
@@ -88,12 +89,7 @@ def split_list(strings: list[Any] | tuple[Any, ...], abi: Abi, threads: int) -> 
                 at += added
                 if at < end and added < _CHUNK:  # a bytearray, a surrogate, or not a text
                     message = _pack(strings[at : min(at + _COPIES, end)], abi, at)
-                    try:
-                        part.add(lib.fnabi_columns_decode_list, message, len(message), first=at)
-                    except CallError:
-                        for row in range(at, min(at + _COPIES, end)):
-                            _plain(strings[row], abi, row)  # raises with the type of the row
-                        raise
+                    part.add(lib.fnabi_columns_decode_list, message, len(message), first=at)
                     at += _COPIES
 
         return add
@@ -101,27 +97,50 @@ def split_list(strings: list[Any] | tuple[Any, ...], abi: Abi, threads: int) -> 
     return [share(begin, end) for begin, end in _bounds(len(strings), threads)]
 
 
+_TEXTS = {str, bytes, bytearray, memoryview, type(None)}
+"""The types of which msgspec makes what the core reads; it makes strings of others too."""
+
+
 def _pack(strings: Sequence[Any], abi: Abi, first: int) -> bytes:
-    try:
-        return _encoder.encode(strings)
-    except (UnicodeEncodeError, TypeError, OverflowError, RecursionError):
-        pass
+    if {*map(type, strings)} <= _TEXTS:
+        try:
+            return _encoder.encode(strings)
+        except (UnicodeEncodeError, TypeError, OverflowError):
+            pass
     return _encoder.encode([_plain(text, abi, first + i) for i, text in enumerate(strings)])
 
 
 def _plain(text: Any, abi: Abi, row: int) -> bytes | None:
-    """Return the bytes of a text that msgspec cannot encode; raise for anything else."""
-    if text is None or isinstance(text, (bytes, bytearray, memoryview)):
-        return text if text is None else bytes(text)
+    """Return the bytes of a text, None for a null; raise for anything else."""
+    if isinstance(text, (bytes, bytearray, memoryview)):
+        return bytes(text)
     if isinstance(text, str):
         try:
             return text.encode("utf-8", "surrogatepass" if abi == "iree_abi" else "surrogateescape")
         except UnicodeEncodeError as problem:
             raise CallError(f"decode_columns: strings: row {row}: {problem}") from None
+    if _is_null(text):
+        return None
     raise CallError(
         f"decode_columns: strings: row {row}: expected bytes, str or None,"
         f" got {type(text).__name__}"
     )
+
+
+def _is_null(value: Any) -> bool:
+    """Return whether pandas takes a value that is no text for a missing one."""
+    if value is None or isinstance(value, float):
+        return value is None or value != value
+    decimal, numpy, pandas = map(sys.modules.get, ("decimal", "numpy", "pandas"))  # if imported
+    if decimal is not None and isinstance(value, decimal.Decimal):
+        return bool(value.is_nan())
+    if numpy is not None and isinstance(
+        value, (numpy.inexact, numpy.datetime64, numpy.timedelta64)
+    ):
+        return bool(value != value)
+    if "numpy.ma" in sys.modules and value is sys.modules["numpy.ma"].masked:
+        return True
+    return pandas is not None and (value is pandas.NA or value is pandas.NaT)
 
 
 def split_buffer(data: Any, offsets: Any, threads: int) -> list[Share]:

@@ -116,7 +116,7 @@ _parse: Callable[[bytes, Any], Signature] = (
 
 
 def encode(signature: Signature) -> bytes:
-    """Encode a signature; float32, the default element type, is left out.
+    """Encode a signature as the canonical text: no leading zeros, and float32 is left out.
 
     Raises:
         CallError: when the raw ABI cannot express a part of it: a type other than Buffer,

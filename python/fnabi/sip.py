@@ -110,7 +110,7 @@ def parse(data: Data) -> Signature:
 
 
 def encode(signature: Signature) -> bytes:
-    """Encode a SIP signature, the children of every structure in their order.
+    """Encode a SIP signature as the canonical text; children of a structure keep their order.
 
     Raises:
         CallError: when `signature` is something else, holds a negative key or index, has a key
