@@ -102,7 +102,6 @@ static fnabi_seq_object* own_values(PyObject* values, const char* function,
     return own_items(values, as_list);
   PyObject* iterator = PyObject_GetIter(values);
   if (iterator == NULL) {
-    PyErr_Clear();
     lane_call_error_got(values, "%s: values: expected an iterable", function);
     return NULL;
   }

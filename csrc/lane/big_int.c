@@ -1,11 +1,13 @@
 #include "lane/lane.h"
 
-/* A method of int, even if a subclass overrides it. */
+/* A method of int, even if a subclass overrides it. Takes the arguments over;
+ * NULL when they are NULL. */
 static PyObject* call_int(const char* name, PyObject* args, PyObject* named) {
+  if (args == NULL) return NULL;
   PyObject* method = PyObject_GetAttrString((PyObject*)&PyLong_Type, name);
-  PyObject* answer = method && args ? PyObject_Call(method, args, named) : NULL;
+  PyObject* answer = method ? PyObject_Call(method, args, named) : NULL;
   Py_XDECREF(method);
-  Py_XDECREF(args);
+  Py_DECREF(args);
   return answer;
 }
 

@@ -10,11 +10,11 @@ FNABI_FAST_THREAD const lane_dialect* lane_spoken;
 enum { CLASS_INDEX_MAX = 1 << 24 };
 
 static PyTypeObject* dialect_type;
+static PyObject* mark; /* "__fnabi_dialect__", interned */
 
 const lane_dialect* lane_dialect_of(PyTypeObject* type) {
   if (!(PyType_GetFlags(type) & Py_TPFLAGS_HAVE_GC)) return NULL;
-  PyObject* found =
-      PyObject_GetAttrString((PyObject*)type, "__fnabi_dialect__");
+  PyObject* found = PyObject_GetAttr((PyObject*)type, mark);
   const lane_dialect* dialect = NULL;
   if (found == NULL)
     PyErr_Clear();
@@ -253,6 +253,7 @@ static PyType_Spec dialect_spec = {
 
 int lane_dialect_init(PyObject* module) {
   dialect_type = lane_add_type(module, &dialect_spec, NULL);
-  if (dialect_type == NULL) return -1;
+  mark = PyUnicode_InternFromString("__fnabi_dialect__");
+  if (dialect_type == NULL || mark == NULL) return -1;
   return PyModule_AddFunctions(module, dialect_functions);
 }

@@ -65,7 +65,7 @@ static PyObject* message_of_exception(PyObject* exception) {
     if (text) Py_INCREF(key);
     Py_XDECREF(args);
     if (text) return key;
-    PyErr_Clear();
+    if (!lane_clear()) return NULL;
   }
   return PyObject_Str(exception);
 }
@@ -118,7 +118,8 @@ int lane_error_own(PyObject* exception, fnabi_any* out) {
       goto end;
     objects[1] = message_of_exception(exception);
     if (objects[1] == NULL || lane_utf8(objects[1], &texts[1], &keep[1]) < 0) {
-      PyErr_Clear(); /* an exception that cannot be printed is still one */
+      /* an exception that cannot be printed is still one */
+      if (!lane_clear()) goto end;
       texts[1].data = "";
       texts[1].size = 0;
     }
@@ -165,15 +166,13 @@ static PyObject* class_of_kind(PyObject* kind) {
  * message alone, as UnicodeDecodeError, tries its base classes. */
 static PyObject* make_exception(PyObject* class, PyObject* message) {
   PyObject* exception = PyObject_CallFunctionObjArgs(class, message, NULL);
-  if (exception != NULL) return exception;
-  PyErr_Clear();
+  if (exception != NULL || !lane_clear()) return exception;
   PyObject* mro = PyObject_GetAttrString(class, "__mro__");
   if (mro == NULL) return NULL;
-  for (Py_ssize_t i = 1; exception == NULL && i < PyTuple_Size(mro); i++) {
-    PyErr_Clear();
+  for (Py_ssize_t i = 1;
+       exception == NULL && i < PyTuple_Size(mro) && lane_clear(); i++)
     exception =
         PyObject_CallFunctionObjArgs(PyTuple_GetItem(mro, i), message, NULL);
-  }
   Py_DECREF(mro);
   return exception;
 }
@@ -283,10 +282,13 @@ PyObject* lane_error_report(void) {
   if (traceback != NULL) PyException_SetTraceback(exception, traceback);
   fnabi_any error;
   lane_error_find();
-  if (lane_error_own(exception, &error) == 0)
+  if (lane_error_own(exception, &error) == 0) {
     lane_error_put((fnabi_error_object*)error.v_object);
-  else
-    PyErr_Clear(); /* out of memory */
+  } else {
+    PyErr_Clear();
+    lane_error_put_text("MemoryError", (const char* const[]){"out of memory"},
+                        1);
+  }
   Py_XDECREF(type);
   Py_XDECREF(traceback);
   return exception;

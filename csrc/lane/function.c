@@ -71,7 +71,6 @@ void lane_function_name_argument(lane_function* self, Py_ssize_t i) {
   PyErr_Fetch(&type, &problem, &traceback); /* the class may need an import */
   PyObject* class = lane_get(LANE_CALL_ERROR);
   if (class == NULL || !PyErr_GivenExceptionMatches(type, class)) {
-    PyErr_Clear();
     PyErr_Restore(type, problem, traceback);
     return;
   }
@@ -82,28 +81,31 @@ void lane_function_name_argument(lane_function* self, Py_ssize_t i) {
   Py_XDECREF(traceback);
 }
 
-/* Whether the text of an exception mentions an argument by its index. */
-static bool mentions(PyObject* exception, Py_ssize_t i) {
-  bool found = false;
+/* Whether the text of an exception mentions an argument by its index; -1 only
+ * if memory runs out. */
+static int mentions(PyObject* exception, Py_ssize_t i) {
+  int found = 0;
   PyObject* text = PyObject_Str(exception);
-  for (int number_sign = 0; text != NULL && number_sign < 2; number_sign++) {
-    PyObject* part = PyUnicode_FromFormat(
-        number_sign ? "argument #%zd " : "argument %zd ", i);
-    found |= part != NULL && PyUnicode_Contains(text, part) == 1;
+  for (int sign = 0; text != NULL && sign < 2 && found == 0; sign++) {
+    PyObject* part =
+        PyUnicode_FromFormat(sign ? "argument #%zd " : "argument %zd ", i);
+    found = part != NULL ? PyUnicode_Contains(text, part) : -1;
     Py_XDECREF(part);
   }
+  if ((text == NULL || found < 0) && lane_clear()) found = 0;
   Py_XDECREF(text);
-  PyErr_Clear();
-  return found;
+  return PyErr_Occurred() != NULL ? -1 : found;
 }
 
 static void big_int_error(lane_function* self, Py_ssize_t i,
                           const fnabi_any* arg) {
   PyObject* number = lane_big_int_from((fnabi_big_int_object*)arg->v_object);
   PyObject* digits = number != NULL ? PyObject_Str(number) : NULL;
-  PyErr_Clear(); /* Python writes no numbers of many thousand digits */
-  PyObject* text =
-      PyUnicode_FromFormat("%V does not fit in int64", digits, "the number");
+  /* Python writes no numbers of many thousand digits */
+  PyObject* text = lane_clear()
+                       ? PyUnicode_FromFormat("%V does not fit in int64",
+                                              digits, "the number")
+                       : NULL;
   if (text != NULL) argument_error(self, i, text);
   Py_XDECREF(number);
   Py_XDECREF(digits);
@@ -121,14 +123,16 @@ static void explain_big_int(lane_function* self, const fnabi_any* args,
   if (i == count || !PyErr_ExceptionMatches(PyExc_TypeError)) return;
   PyErr_Fetch(&type, &problem, &traceback);
   PyErr_NormalizeException(&type, &problem, &traceback);
-  while (i < count &&
-         !(args[i].type_index == FNABI_INDEX_BIG_INT && mentions(problem, i)))
-    i++;
+  int found = 0;
+  for (; i < count; i++)
+    if (args[i].type_index == FNABI_INDEX_BIG_INT &&
+        (found = mentions(problem, i)) != 0)
+      break;
   if (i == count) {
     PyErr_Restore(type, problem, traceback);
     return;
   }
-  big_int_error(self, i, &args[i]);
+  if (found > 0) big_int_error(self, i, &args[i]);
   PyObject *new_type, *raised, *new_traceback;
   PyErr_Fetch(&new_type, &raised, &new_traceback);
   PyErr_NormalizeException(&new_type, &raised, &new_traceback);
@@ -348,7 +352,6 @@ static PyObject** arrange(lane_function* self, PyObject* const* args,
     if (good) {
       all[i] = args[count + k];
     } else {
-      PyErr_Clear();
       lane_function_error(
           self, "argument '%U': %s", name,
           i < 0 ? "no parameter has this name" : "also given by position");
@@ -530,7 +533,6 @@ static PyObject* function_from_address(PyObject* type, PyObject* args,
     return NULL;
   void* address = PyLong_Check(number) ? PyLong_AsVoidPtr(number) : NULL;
   if (address == NULL) {
-    PyErr_Clear();
     lane_call_error(
         "Function.from_address: address: expected the address of a function, "
         "got %R",

@@ -98,12 +98,8 @@ static PyObject* function_class(PyObject* module, PyObject* arg) {
 }
 
 bool lane_function_is_plain(PyTypeObject* class) {
-  PyObject* size = PyObject_GetAttrString((PyObject*)class, "__basicsize__");
-  bool plain =
-      size != NULL && PyLong_AsLong(size) == (long)sizeof(lane_function);
-  Py_XDECREF(size);
-  PyErr_Clear();
-  return plain;
+  return lane_class_number(class, "__basicsize__") ==
+         (Py_ssize_t)sizeof(lane_function);
 }
 
 static PyMethodDef module_functions[] = {

@@ -44,15 +44,33 @@ PyObject* lane_get(lane_name name) {
 }
 
 PyObject* lane_imported(const char* module, const char* name) {
-  PyObject* modules = PyImport_GetModuleDict();
-  PyObject* found = PyDict_GetItemString(modules, module);
+  PyObject* key = PyUnicode_FromString(module);
+  PyObject* found =
+      key ? PyDict_GetItemWithError(PyImport_GetModuleDict(), key) : NULL;
+  Py_XDECREF(key);
   if (found == NULL) return NULL;
   PyObject* value = PyObject_GetAttrString(found, name);
-  if (value == NULL) PyErr_Clear(); /* the import may not be complete */
+  if (value == NULL) lane_clear(); /* the import may not be complete */
+  return value;
+}
+
+int lane_has(PyObject* object, const char* name) {
+  PyObject* value = PyObject_GetAttrString(object, name);
+  if (value == NULL) return lane_clear() ? 0 : -1;
+  Py_DECREF(value);
+  return 1;
+}
+
+Py_ssize_t lane_class_number(PyTypeObject* class, const char* name) {
+  PyObject* number = PyObject_GetAttrString((PyObject*)class, name);
+  Py_ssize_t value = number != NULL ? PyLong_AsSsize_t(number) : -1;
+  Py_XDECREF(number);
+  if (value == -1) lane_clear();
   return value;
 }
 
 int lane_call_error(const char* format, ...) {
+  if (!lane_clear()) return -1;
   PyObject* type = lane_get(LANE_CALL_ERROR);
   if (type == NULL) return -1;
   va_list list;
@@ -64,6 +82,7 @@ int lane_call_error(const char* format, ...) {
 
 int lane_call_error_got(PyObject* got, const char* format, ...) {
   va_list list;
+  if (!lane_clear()) return -1;
   va_start(list, format);
   PyObject* text = PyUnicode_FromFormatV(format, list);
   va_end(list);

@@ -92,10 +92,25 @@ typedef enum lane_name {
 /* Returns a borrowed reference. */
 PyObject* lane_get(lane_name name);
 /* Returns a new reference to an attribute of a module that is imported already;
- * NULL without an exception when it is not. */
+ * NULL when it is not, with an exception only if memory runs out. */
 PyObject* lane_imported(const char* module, const char* name);
+/* Whether an object has an attribute; -1 only if memory runs out. */
+int lane_has(PyObject* object, const char* name);
+/* The value of an int attribute of a class, such as __basicsize__; -1 if there
+ * is none, with an exception only if memory runs out. */
+Py_ssize_t lane_class_number(PyTypeObject* class, const char* name);
 
-/* Raises CallError; returns -1. */
+/* Clears the current exception, if there is one, because the failure has a
+ * meaning here. That memory ran out has none: then the exception stays, and the
+ * answer is false. */
+static inline bool lane_clear(void) {
+  if (PyErr_ExceptionMatches(PyExc_MemoryError)) return false;
+  PyErr_Clear();
+  return true;
+}
+
+/* Raises CallError in place of the current exception, except that a MemoryError
+ * stays; returns -1. */
 int lane_call_error(const char* format, ...);
 /* Raises CallError with ", got " and the name of an object's type after the
  * text; returns -1. */
@@ -159,8 +174,8 @@ int lane_dtype(PyObject* dtype, fnabi_dl_dtype* out);
 int lane_utf8(PyObject* str, fnabi_byte_array* text, PyObject** keep);
 
 /* Whether an object is a column of values: a list, a tuple that is no shape, a
- * range. */
-bool lane_is_sequence(PyObject* object);
+ * range; -1 if memory runs out. */
+int lane_is_sequence(PyObject* object);
 
 /* ------------------------------------------------------------- from_value.c */
 
@@ -359,7 +374,8 @@ int lane_tensor_of_buffer(PyObject* array, fnabi_any* out);
  * than its deleter. Returns false when it is no such tensor; then it has done
  * nothing. */
 bool lane_tensor_dispose(fnabi_object* object);
-/* The exchange API of a type, or NULL without an exception. Borrowed. */
+/* The exchange API of a type, borrowed, or NULL, with an exception only if
+ * memory runs out. */
 const struct fnabi_dl_exchange* lane_exchange_of(PyTypeObject* type);
 /* Remembers for the call whose arguments are converted that a container is among
  * them whose tensors come as those of a framework. */

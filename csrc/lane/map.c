@@ -104,7 +104,6 @@ static int pairs_of_list(pairs* p, PyObject* list, const char* function) {
   for (Py_ssize_t i = 0; i < size && status == 0; i++) {
     PyObject *item = PyList_GetItem(list, i), *pair = PySequence_Tuple(item);
     if (pair == NULL || PyTuple_Size(pair) != 2) {
-      PyErr_Clear();
       status = lane_call_error(
           "%s: pairs: expected a mapping, or pairs of key and value, got %R at "
           "index %zd",
@@ -123,16 +122,16 @@ static int pairs_of(pairs* p, PyObject* source, const char* function) {
   if (PyDict_Check(source)) return pairs_of_dict(p, source);
   if (is_map(source)) return pairs_of_map(p, map_of(source));
   PyObject* list = NULL;
-  if (PyObject_HasAttrString(source, "keys")) {
+  int is_mapping = lane_has(source, "keys");
+  if (is_mapping < 0) return -1;
+  if (is_mapping) {
     list = PyMapping_Items(source);
   } else {
     PyObject* iterator = PyObject_GetIter(source);
-    if (iterator == NULL) {
-      PyErr_Clear();
+    if (iterator == NULL)
       return lane_call_error_got(
           source, "%s: pairs: expected a mapping, or pairs of key and value",
           function);
-    }
     list = PySequence_List(iterator);
     Py_DECREF(iterator);
   }

@@ -23,16 +23,6 @@ static Py_ssize_t offset_of(PyObject* bases, PyObject* name) {
   return 0;
 }
 
-/* The value of an int attribute of a class, such as __basicsize__; -1, without
- * an exception, if there is none. */
-static Py_ssize_t number_of(PyObject* class, const char* name) {
-  PyObject* number = PyObject_GetAttrString(class, name);
-  Py_ssize_t value = number != NULL ? PyLong_AsSsize_t(number) : -1;
-  PyErr_Clear();
-  Py_XDECREF(number);
-  return value;
-}
-
 /* The fields in the order of __struct_fields__. Each must lie in an instance,
  * after the head that every object has. */
 static bool find_fields(lane_record* record, PyObject* class, Py_ssize_t size) {
@@ -80,14 +70,15 @@ static bool same_bytes(const lane_record* record, PyObject* values,
 }
 
 bool lane_record_fill(lane_record* record, PyObject* class) {
-  bool good = PyType_Check(class) && number_of(class, "__itemsize__") == 0;
-  Py_ssize_t size = good ? number_of(class, "__basicsize__") : -1;
+  PyTypeObject* type = (PyTypeObject*)class;
+  bool good =
+      PyType_Check(class) && lane_class_number(type, "__itemsize__") == 0;
+  Py_ssize_t size = good ? lane_class_number(type, "__basicsize__") : -1;
   good =
       size >= (Py_ssize_t)sizeof(PyObject) && find_fields(record, class, size);
   if (good) {
     record->class = Py_NewRef(class);
-    record->alloc =
-        (allocfunc)PyType_GetSlot((PyTypeObject*)class, Py_tp_alloc);
+    record->alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     PyObject* values = PyTuple_New((Py_ssize_t)record->count);
     good = values != NULL;
     for (size_t i = 0; good && i < record->count; i++) {
@@ -101,11 +92,10 @@ bool lane_record_fill(lane_record* record, PyObject* class) {
     if (!good) lane_record_free(record);
   }
   if (good) return true;
-  if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_MemoryError))
-    return false;
-  PyErr_Clear();
-  PyErr_SetString(PyExc_TypeError,
-                  "the fields of an instance are not at the expected offsets");
+  if (lane_clear())
+    PyErr_SetString(
+        PyExc_TypeError,
+        "the fields of an instance are not at the expected offsets");
   return false;
 }
 

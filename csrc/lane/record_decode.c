@@ -88,6 +88,9 @@ typedef struct types_classes {
   const lane_record *function, *signature, *proofs, *alias, *fences;
 } types_classes;
 
+/* Builds values from a message. A function that builds one moves past it. If it
+ * fails, it leaves the position anywhere inside, so nothing may be read after
+ * it; nor may anything be found in `shared`, whose objects may be gone. */
 typedef struct builder {
   const decoder* decoder;
   const uint8_t* at;
@@ -202,8 +205,17 @@ static PyObject* build_int(builder* b) {
   return PyLong_FromLongLong((int64_t)(number << shift) >> shift);
 }
 
-static PyObject* build_plain(builder* b);
 typedef PyObject* build(builder* b);
+
+/* Builds values one after the other; NULL from the first that fails on. */
+static void build_fields(builder* b, PyObject** fields, build* const* items,
+                         size_t count) {
+  bool good = true;
+  for (size_t i = 0; i < count; i++) {
+    fields[i] = good ? items[i](b) : NULL;
+    good = fields[i] != NULL;
+  }
+}
 
 static PyObject* build_tuple(builder* b, build* item) {
   size_t count = take_count(b);
@@ -255,14 +267,22 @@ static PyObject* build_shared(builder* b, const uint8_t* end, build* item) {
   return built;
 }
 
+static PyObject* build_lanes(builder* b) {
+  (void)b;
+  return PyLong_FromLong(1); /* no text has more */
+}
+
 static PyObject* build_dtype(builder* b) {
   PyObject* fields[4];
+  build* const items[4] = {build_text, build_int, build_text, build_lanes};
   b->at++;
-  fields[0] = build_text(b);
-  fields[1] = build_int(b);
-  fields[2] = build_text(b);
-  fields[3] = PyLong_FromLong(1); /* lanes: no text has more */
+  build_fields(b, fields, items, 4);
   return lane_record_make(&b->decoder->classes[0], fields);
+}
+
+/* A text that occurs often. */
+static PyObject* build_shared_text(builder* b) {
+  return build_shared(b, skip_text(b->at), build_text);
 }
 
 static PyObject* build_type(builder* b);
@@ -305,9 +325,7 @@ static PyObject* build_record(builder* b) {
       fields[0] = build_plain(b);
       break;
     case FNABI_TYPE_NAMED:
-      fields[0] = b->shared != NULL
-                      ? build_shared(b, skip_text(b->at), build_text)
-                      : build_text(b);
+      fields[0] = b->shared != NULL ? build_shared_text(b) : build_text(b);
       break;
     case FNABI_TYPE_NULL:
     case FNABI_TYPE_UNKNOWN:
@@ -344,13 +362,16 @@ static PyObject* build_type(builder* b) {
   return build_record(b);
 }
 
+static PyObject* build_side(builder* b) { return build_tuple(b, build_type); }
+
 /* A signature whose text has no extra keys gets an empty tuple of them. */
 static PyObject* build_signature(builder* b, const lane_record* class) {
   PyObject* fields[LANE_RECORD_FIELDS];
+  build* const items[] = {build_side, build_side, build_plain};
   size_t count = take_count(b);
-  for (size_t i = 0; i < class->count; i++)
-    fields[i] = i >= count ? PyTuple_New(0)
-                           : build_tuple(b, i < 2 ? build_type : build_plain);
+  if (count > class->count) count = class->count;
+  build_fields(b, fields, items, count);
+  for (size_t i = count; i < class->count; i++) fields[i] = PyTuple_New(0);
   return lane_record_make(class, fields);
 }
 
@@ -397,20 +418,25 @@ static PyObject* call(PyObject* callable, PyObject** values, size_t count) {
  * decoded when it is first needed. */
 static PyObject* build_export(builder* b, const export_classes* of) {
   PyObject* fields[LANE_RECORD_FIELDS] = {NULL};
+  build* const items[] = {build_text, build_int, build_shared_text};
   b->at++;
-  fields[0] = build_text(b);
-  fields[1] = build_int(b);
-  fields[2] = build_shared(b, skip_text(b->at), build_text);
-  const uint8_t* texts = b->at;
-  /* attributes and source */
-  for (size_t left = take_count(b) + 1; left > 0; left--)
-    b->at = skip_text(b->at);
-  size_t texts_size = (size_t)(b->at - texts);
-  bool readable = *b->at != 0xC0;
-  fields[3] = readable ? build_signature(b, of->signature) : build_plain(b);
-  const uint8_t* rest = b->at;
-  for (int i = 0; i < 5; i++) b->at = skip_nil(b->at);
-  fields[4] = join(7, texts, texts_size, rest, (size_t)(b->at - rest));
+  build_fields(b, fields, items, 3);
+  const uint8_t *texts = b->at, *texts_end = texts;
+  bool readable = true;
+  if (fields[2] != NULL) {
+    /* attributes and source */
+    for (size_t left = take_count(b) + 1; left > 0; left--)
+      b->at = skip_text(b->at);
+    texts_end = b->at;
+    readable = *b->at != 0xC0;
+    fields[3] = readable ? build_signature(b, of->signature) : build_plain(b);
+  }
+  if (fields[3] != NULL) {
+    const uint8_t* rest = b->at;
+    for (int i = 0; i < 5; i++) b->at = skip_nil(b->at);
+    fields[4] = join(7, texts, (size_t)(texts_end - texts), rest,
+                     (size_t)(b->at - rest));
+  }
   return readable ? lane_record_make(of->class, fields)
                   : call(of->unreadable, fields, of->class->count);
 }
@@ -418,9 +444,9 @@ static PyObject* build_export(builder* b, const export_classes* of) {
 /* A record of plain values. */
 static PyObject* build_pair(builder* b, const lane_record* class) {
   PyObject* fields[2];
+  build* const items[] = {build_plain, build_plain};
   b->at++;
-  fields[0] = build_plain(b);
-  fields[1] = build_plain(b);
+  build_fields(b, fields, items, 2);
   return lane_record_make(class, fields);
 }
 
@@ -442,25 +468,27 @@ static PyObject* build_fences(builder* b) {
 }
 
 static PyObject* build_proofs(builder* b) {
-  PyObject* fields[3];
+  PyObject* fields[3] = {NULL};
+  build* const items[] = {build_plain, build_aliases, build_fences};
   b->at++;
-  fields[0] = build_shared(b, skip(b->at), build_plain);
-  fields[1] = build_shared(b, skip(b->at), build_aliases);
-  fields[2] = build_shared(b, skip(b->at), build_fences);
+  for (int i = 0; i < 3 && (i == 0 || fields[i - 1] != NULL); i++)
+    fields[i] = build_shared(b, skip(b->at), items[i]);
   return lane_record_make(b->types->proofs, fields);
 }
 
-static PyObject* build_side(builder* b) { return build_tuple(b, build_type); }
+static PyObject* build_shared_side(builder* b) {
+  return build_shared(b, skip(b->at), build_side);
+}
 
 /* What is known about a function, or None. */
 static PyObject* build_function_types(builder* b) {
-  PyObject *fields[2], *sides[2];
+  PyObject *fields[2] = {NULL}, *sides[2];
+  build* const items[] = {build_shared_side, build_shared_side};
   if (*b->at == 0xC0) return build_plain(b);
   b->at += 2; /* the heads of the function and the signature */
-  for (int i = 0; i < 2; i++)
-    sides[i] = build_shared(b, skip(b->at), build_side);
+  build_fields(b, sides, items, 2);
   fields[0] = lane_record_make(b->types->signature, sides);
-  fields[1] = build_shared(b, skip(b->at), build_proofs);
+  if (fields[0] != NULL) fields[1] = build_shared(b, skip(b->at), build_proofs);
   return lane_record_make(b->types->function, fields);
 }
 

@@ -49,22 +49,15 @@ PyTypeObject* lane_class_of(int32_t type_index) {
   return type && type->class ? type->class : lane.object;
 }
 
-static bool is_number(PyTypeObject* class, const char* name, long number) {
-  PyObject* value = PyObject_GetAttrString((PyObject*)class, name);
-  bool same = value != NULL && PyLong_AsLong(value) == number;
-  Py_XDECREF(value);
-  PyErr_Clear();
-  return same;
-}
-
 /* Whether objects of a class are laid out as those of lane.object, and no more
  * is expected of them than that: not so for Array and the like, which are no
  * classes of Python and of the collector. */
 bool lane_has_our_layout(PyTypeObject* class) {
   return PyType_IsSubtype(class, lane.object) &&
          (PyType_GetFlags(class) & Py_TPFLAGS_HAVE_GC) != 0 &&
-         is_number(class, "__basicsize__", (long)sizeof(lane_object)) &&
-         is_number(class, "__dictoffset__", 0);
+         lane_class_number(class, "__basicsize__") ==
+             (Py_ssize_t)sizeof(lane_object) &&
+         lane_class_number(class, "__dictoffset__") == 0;
 }
 
 static int check_layout(PyTypeObject* class) {
@@ -263,15 +256,21 @@ static void name_field(const member* self) {
   if (named != NULL && PyExceptionInstance_Check(named)) {
     PyObject* error = PyObject_GetAttrString(problem, "ffi_error");
     if (error == NULL || PyObject_SetAttrString(named, "ffi_error", error) < 0)
-      PyErr_Clear();
+      lane_clear();
     Py_XDECREF(error);
     Py_DECREF(problem);
     problem = Py_NewRef(named);
   }
-  PyErr_Clear(); /* a class that cannot be made of a text keeps its own */
   Py_XDECREF(text);
   Py_XDECREF(named);
-  PyErr_Restore(type, problem, traceback);
+  /* a class that cannot be made of a text keeps its own */
+  if (lane_clear()) {
+    PyErr_Restore(type, problem, traceback);
+    return;
+  }
+  Py_XDECREF(type);
+  Py_XDECREF(problem);
+  Py_XDECREF(traceback);
 }
 
 static PyObject* field_get(PyObject* object, PyObject* instance,

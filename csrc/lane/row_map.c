@@ -57,7 +57,8 @@ static int open_column(PyObject* object, column* c) {
   if (PyUnicode_Check(object) || PyBytes_Check(object) ||
       PyByteArray_Check(object))
     return lane_own(object, &c->value);
-  bool sequence = lane_is_sequence(object);
+  int sequence = lane_is_sequence(object);
+  if (sequence < 0) return -1;
   if (!sequence && PyObject_CheckBuffer(object)) {
     if (PyObject_GetBuffer(object, &c->buffer,
                            PyBUF_STRIDED_RO | PyBUF_FORMAT) == 0) {
@@ -69,11 +70,11 @@ static int open_column(PyObject* object, column* c) {
       sequence = c->buffer.ndim == 1; /* of something else */
       PyBuffer_Release(&c->buffer);
     } else { /* an array whose dtype has no buffer format */
-      PyErr_Clear();
-      PyObject* ndim = PyObject_GetAttrString(object, "ndim");
+      PyObject* ndim =
+          lane_clear() ? PyObject_GetAttrString(object, "ndim") : NULL;
       sequence = ndim != NULL && PyLong_Check(ndim) && PyLong_AsLong(ndim) == 1;
       Py_XDECREF(ndim);
-      PyErr_Clear();
+      if (!lane_clear()) return -1;
     }
   }
   if (!sequence) return lane_own(object, &c->value);

@@ -210,9 +210,8 @@ static void** numpy_api(void) {
     void** api = capsule && PyCapsule_CheckExact(capsule)
                      ? PyCapsule_GetPointer(capsule, NULL)
                      : NULL;
-    PyErr_Clear();
     Py_XDECREF(capsule);
-    if (api != NULL) return api;
+    if (api != NULL || !lane_clear()) return api;
   }
   return NULL;
 }
@@ -220,28 +219,24 @@ static void** numpy_api(void) {
 static bool same_fields(PyObject* array) {
   const numpy_array* a = (const numpy_array*)array;
   Py_buffer buffer;
-  if (PyObject_GetBuffer(array, &buffer, PyBUF_STRIDED_RO) < 0) {
-    PyErr_Clear();
-    return false;
-  }
+  if (PyObject_GetBuffer(array, &buffer, PyBUF_STRIDED_RO) < 0) return false;
   PyObject* dtype = PyObject_GetAttrString(array, "dtype");
   bool same = dtype == a->dtype && buffer.buf == a->data &&
               buffer.ndim == a->ndim && buffer.ndim == 2 &&
               buffer.readonly == !(a->flags & NUMPY_WRITEABLE);
   for (int i = 0; same && i < 2; i++)
     same = buffer.shape[i] == a->shape[i] && buffer.strides[i] == a->strides[i];
-  PyErr_Clear();
   Py_XDECREF(dtype);
   PyBuffer_Release(&buffer);
   return same;
 }
 
 /* Compares the fields with the buffer protocol on a new array, even if the
- * version of the ABI is known. */
+ * version of the ABI is known. If memory runs out, the way stays unknown. */
 static numpy_way find_numpy_way(void) {
   enum { VERSION = 0, ARRAY_TYPE = 2, ABI_1 = 0x01000009, ABI_2 = 0x02000000 };
   void** api = numpy_api();
-  if (api == NULL) return NUMPY_BUFFER;
+  if (api == NULL) return lane_clear() ? NUMPY_BUFFER : NUMPY_UNKNOWN;
   unsigned (*version)(void);
   memcpy(&version, &api[VERSION], sizeof version);
   unsigned abi = version();
@@ -250,9 +245,9 @@ static numpy_way find_numpy_way(void) {
                                           (Py_ssize_t)3, (Py_ssize_t)5, "u2");
   PyObject* part = probe ? PyObject_GetAttrString(probe, "T") : NULL;
   bool same = part && same_fields(probe) && same_fields(part);
-  PyErr_Clear();
   Py_XDECREF(part);
   Py_XDECREF(probe);
+  if (!lane_clear()) return NUMPY_UNKNOWN;
   return same ? NUMPY_FIELDS : NUMPY_BUFFER;
 }
 
@@ -275,7 +270,8 @@ static int numpy_by_buffer(PyObject* array, fnabi_any* out) {
 /* Rejects masked arrays, whose mask would be lost. */
 static int check_mask(PyObject* array) {
   PyObject* masked = lane_imported("numpy.ma", "MaskedArray");
-  int answer = masked ? PyObject_IsInstance(array, masked) : 0;
+  int answer =
+      masked ? PyObject_IsInstance(array, masked) : -(PyErr_Occurred() != NULL);
   Py_XDECREF(masked);
   if (answer > 0)
     lane_call_error(
@@ -288,6 +284,7 @@ int lane_tensor_of_numpy(PyObject* array, fnabi_any* out) {
   static numpy_way way;
   static PyTypeObject* plain; /* the last type that was not a masked array */
   if (way == NUMPY_UNKNOWN) way = find_numpy_way();
+  if (way == NUMPY_UNKNOWN) return -1;
   if (Py_TYPE(array) != plain) {
     if (check_mask(array) < 0) return -1;
     PyObject* old = (PyObject*)plain;
@@ -364,8 +361,8 @@ int lane_tensor_of_dlpack(PyObject* array, fnabi_any* out) {
   return status;
 }
 
-/* The exchange API of a type; NULL, without an exception, if it has none of a
- * known version. The cache holds a reference to each type. */
+/* NULL also for an API of an unknown version. The cache holds a reference to
+ * each type. */
 const fnabi_dl_exchange* lane_exchange_of(PyTypeObject* type) {
   enum { KNOWN = 16 };
   static struct {
@@ -381,8 +378,8 @@ const fnabi_dl_exchange* lane_exchange_of(PyTypeObject* type) {
     exchange = PyCapsule_GetPointer(given, "dlpack_exchange_api");
   else if (given != NULL && PyLong_Check(given))
     exchange = PyLong_AsVoidPtr(given);
-  PyErr_Clear();
   Py_XDECREF(given);
+  if (!lane_clear()) return NULL;
   while (exchange != NULL && exchange->major != FNABI_DL_MAJOR)
     exchange = exchange->older;
   PyObject* old = (PyObject*)known[slot].type;
@@ -409,9 +406,10 @@ static int check_pending(PyObject* array, const fnabi_dl_tensor* view) {
           "the tensor's values differ from its memory, because %s() is true; "
           "pass .resolve_conj().resolve_neg()",
           questions[i]);
-    if (answer == NULL) PyErr_Clear(); /* not a torch tensor */
+    /* only a tensor of torch has the methods */
+    bool refused = answer == Py_True || (answer == NULL && !lane_clear());
     Py_XDECREF(answer);
-    if (answer == Py_True) return -1;
+    if (refused) return -1;
   }
   return 0;
 }
@@ -496,11 +494,16 @@ PyObject* lane_tensor_into_framework(fnabi_object* object) {
   }
   const fnabi_held_tensor* held = fnabi_tensor_held(object);
   /* one that the framework has lent comes back as itself */
-  if (held != NULL && held->let_go == let_go &&
-      lane_exchange_of(Py_TYPE((PyObject*)held->owner)) == exchange) {
-    PyObject* owner = Py_NewRef((PyObject*)held->owner);
-    lane_release(object);
-    return owner;
+  if (held != NULL && held->let_go == let_go) {
+    const fnabi_dl_exchange* lent =
+        lane_exchange_of(Py_TYPE((PyObject*)held->owner));
+    bool failed = lent == NULL && PyErr_Occurred() != NULL;
+    PyObject* owner =
+        lent == exchange ? Py_NewRef((PyObject*)held->owner) : NULL;
+    if (failed || owner != NULL) {
+      lane_release(object);
+      return owner;
+    }
   }
   fnabi_dl_versioned* managed = fnabi_tensor_into_versioned(
       tensor, held != NULL ? held->flags & FNABI_DL_READ_ONLY : 0);
@@ -518,7 +521,8 @@ PyObject* lane_tensor_into_framework(fnabi_object* object) {
 
 int lane_tensor_of_exchange(PyObject* array, fnabi_any* out) {
   const fnabi_dl_exchange* exchange = lane_exchange_of(Py_TYPE(array));
-  if (exchange == NULL) return lane_tensor_of_dlpack(array, out);
+  if (exchange == NULL)
+    return PyErr_Occurred() ? -1 : lane_tensor_of_dlpack(array, out);
   if (exchange->view_of != NULL) {
     fnabi_dl_tensor view;
     if (exchange->view_of(array, &view) != 0) goto failed;

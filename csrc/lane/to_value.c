@@ -8,7 +8,7 @@
  * cache holds a reference to each type, so that no other type can get its
  * address. */
 typedef enum kind {
-  KIND_UNKNOWN, /* not yet determined */
+  KIND_UNKNOWN, /* could not be determined */
   KIND_INT,
   KIND_FLOAT,
   KIND_BOOL,
@@ -47,31 +47,42 @@ typedef enum kind {
   KIND_OPAQUE,
 } kind;
 
-static bool has(PyTypeObject* type, const char* name) {
-  return PyObject_HasAttrString((PyObject*)type, name);
-}
+/* A type whose kind is looked for. After a failure, for want of memory, the
+ * answers to all further questions are no. */
+typedef struct asked {
+  PyTypeObject* type;
+  bool failed;
+} asked;
 
-/* Whether a type derives from a class of a module, if the module is imported.
- */
-static bool derives(PyTypeObject* type, const char* module, const char* name) {
-  PyObject* base = lane_imported(module, name);
-  if (base == NULL) return false;
-  int answer = PyObject_IsSubclass((PyObject*)type, base);
-  if (answer < 0) PyErr_Clear();
-  Py_DECREF(base);
+static bool answered(asked* of, int answer) {
+  if (answer < 0 && !lane_clear()) of->failed = true;
   return answer > 0;
 }
 
-static bool derives_from(PyTypeObject* type, lane_name name) {
-  PyObject* base = lane_get(name);
-  int answer = base ? PyObject_IsSubclass((PyObject*)type, base) : -1;
-  if (answer < 0) PyErr_Clear();
-  return answer > 0;
+static bool has(asked* of, const char* name) {
+  return !of->failed && answered(of, lane_has((PyObject*)of->type, name));
+}
+
+/* Whether the type derives from a class; takes the reference over. */
+static bool derives_from(asked* of, PyObject* base) {
+  int answer = base != NULL ? PyObject_IsSubclass((PyObject*)of->type, base)
+                            : -(PyErr_Occurred() != NULL);
+  Py_XDECREF(base);
+  return answered(of, answer);
+}
+
+/* The same for a class of a module that may be imported. */
+static bool derives(asked* of, const char* module, const char* name) {
+  return !of->failed && derives_from(of, lane_imported(module, name));
+}
+
+static bool derives_from_abstract(asked* of, lane_name name) {
+  return !of->failed && derives_from(of, Py_XNewRef(lane_get(name)));
 }
 
 /* The order matters: a dtype of tvm_ffi is a str, an array is a number. */
-static kind find_kind(PyTypeObject* type) {
-#define IS(base) PyType_IsSubtype(type, base)
+static kind find_kind(asked* of) {
+#define IS(base) PyType_IsSubtype(of->type, base)
   if (IS(&PyBool_Type)) return KIND_BOOL;
   if (IS(lane.tensor)) return KIND_TENSOR;
   if (IS(lane.object)) return KIND_OBJECT;
@@ -79,53 +90,52 @@ static kind find_kind(PyTypeObject* type) {
   if (IS(lane.any_array)) return KIND_ANY_ARRAY;
   if (IS(lane.function)) return KIND_FUNCTION;
   if (IS(lane.moved)) return KIND_MOVED;
-  if (derives(type, "fnabi.object", "Shape")) return KIND_SHAPE;
+  if (derives(of, "fnabi.object", "Shape")) return KIND_SHAPE;
   /* a text that is the name of a dtype */
-  if (IS(&PyUnicode_Type) && has(type, "__dlpack_data_type__"))
+  if (IS(&PyUnicode_Type) && has(of, "__dlpack_data_type__")) return KIND_DTYPE;
+  if (derives(of, "fnabi.types", "DType") || derives(of, "tvm_ffi", "dtype") ||
+      derives(of, "numpy", "dtype") || derives(of, "torch", "dtype"))
     return KIND_DTYPE;
-  if (derives(type, "fnabi.types", "DType") ||
-      derives(type, "tvm_ffi", "dtype") || derives(type, "numpy", "dtype") ||
-      derives(type, "torch", "dtype"))
-    return KIND_DTYPE;
-  if (derives(type, "fnabi.tensor", "Device") ||
-      derives(type, "tvm_ffi", "Device") || derives(type, "torch", "device"))
+  if (derives(of, "fnabi.tensor", "Device") ||
+      derives(of, "tvm_ffi", "Device") || derives(of, "torch", "device"))
     return KIND_DEVICE;
-  if (derives(type, "tvm_ffi", "Shape") && !has(type, "__tvm_ffi_object__"))
+  if (derives(of, "tvm_ffi", "Shape") && !has(of, "__tvm_ffi_object__"))
     return KIND_SHAPE;
-  if (derives(type, "tvm_ffi.core", "CObject")) return KIND_PEER;
-  if (has(type, "__tvm_ffi_object__")) return KIND_PROTOCOL;
+  if (derives(of, "tvm_ffi.core", "CObject")) return KIND_PEER;
+  if (has(of, "__tvm_ffi_object__")) return KIND_PROTOCOL;
   if (IS(&PyLong_Type)) return KIND_INT;
   if (IS(&PyFloat_Type)) return KIND_FLOAT;
   if (IS(&PyUnicode_Type)) return KIND_STR;
   if (IS(&PyBytes_Type)) return KIND_BYTES;
-  if (derives(type, "numpy", "generic")) return KIND_ITEM;
+  if (derives(of, "numpy", "generic")) return KIND_ITEM;
   if (IS(&PyByteArray_Type)) return KIND_BYTEARRAY;
   if (IS(&PyTuple_Type) || IS(&PyList_Type)) return KIND_SEQUENCE;
   if (IS(&PyDict_Type)) return KIND_DICT;
-  if (derives(type, "numpy", "ndarray")) return KIND_NUMPY;
-  if (has(type, "__dlpack_c_exchange_api__")) return KIND_EXCHANGE;
-  if (has(type, "__cuda_stream__")) return KIND_STREAM;
-  if (has(type, "__dlpack__")) return KIND_DLPACK;
-  if (has(type, "__tvm_ffi_opaque_ptr__")) return KIND_PROTOCOL_POINTER;
-  if (has(type, "__dlpack_data_type__")) return KIND_DTYPE_LIKE;
-  if (has(type, "__dlpack_device__")) return KIND_DEVICE;
-  if (has(type, "__tvm_ffi_int__")) return KIND_PROTOCOL_INT;
-  if (has(type, "__tvm_ffi_float__")) return KIND_PROTOCOL_FLOAT;
-  if (has(type, "__tvm_ffi_value__")) return KIND_PROTOCOL_VALUE;
-  if (derives(type, "ctypes", "c_void_p")) return KIND_POINTER;
+  if (derives(of, "numpy", "ndarray")) return KIND_NUMPY;
+  if (has(of, "__dlpack_c_exchange_api__")) return KIND_EXCHANGE;
+  if (has(of, "__cuda_stream__")) return KIND_STREAM;
+  if (has(of, "__dlpack__")) return KIND_DLPACK;
+  if (has(of, "__tvm_ffi_opaque_ptr__")) return KIND_PROTOCOL_POINTER;
+  if (has(of, "__dlpack_data_type__")) return KIND_DTYPE_LIKE;
+  if (has(of, "__dlpack_device__")) return KIND_DEVICE;
+  if (has(of, "__tvm_ffi_int__")) return KIND_PROTOCOL_INT;
+  if (has(of, "__tvm_ffi_float__")) return KIND_PROTOCOL_FLOAT;
+  if (has(of, "__tvm_ffi_value__")) return KIND_PROTOCOL_VALUE;
+  if (derives(of, "ctypes", "c_void_p")) return KIND_POINTER;
   if (IS((PyTypeObject*)PyExc_BaseException)) return KIND_EXCEPTION;
-  if (derives_from(type, LANE_INTEGRAL)) return KIND_INTEGRAL;
-  if (derives_from(type, LANE_REAL)) return KIND_REAL;
-  if (IS(&PyMemoryView_Type) || derives(type, "array", "array"))
+  if (derives_from_abstract(of, LANE_INTEGRAL)) return KIND_INTEGRAL;
+  if (derives_from_abstract(of, LANE_REAL)) return KIND_REAL;
+  if (IS(&PyMemoryView_Type) || derives(of, "array", "array"))
     return KIND_BUFFER;
   /* its own slot: every class can be called, to make an instance */
-  if (PyType_GetSlot(type, Py_tp_call) != NULL) return KIND_CALLABLE;
+  if (PyType_GetSlot(of->type, Py_tp_call) != NULL) return KIND_CALLABLE;
   return KIND_OPAQUE;
 #undef IS
 }
 
 enum { KNOWN_TYPES = 128 };
 
+/* KIND_UNKNOWN, with an exception, if memory runs out. */
 static kind kind_of(PyTypeObject* type) {
   static struct {
     PyTypeObject* type;
@@ -133,7 +143,9 @@ static kind kind_of(PyTypeObject* type) {
   } known[KNOWN_TYPES];
   size_t slot = ((uintptr_t)type >> 4) * 0x9E3779B1u / 16 % KNOWN_TYPES;
   if (known[slot].type == type) return known[slot].kind;
-  kind found = find_kind(type);
+  asked of = {type, false};
+  kind found = find_kind(&of);
+  if (of.failed) return KIND_UNKNOWN;
   PyObject* old = (PyObject*)known[slot].type;
   Py_INCREF((PyObject*)type);
   known[slot].type = type;
@@ -178,23 +190,24 @@ static inline int view_text(const char* data, size_t size, bool bytes,
 }
 
 int lane_utf8(PyObject* str, fnabi_byte_array* text, PyObject** keep) {
+  PyObject *type, *problem, *traceback;
   Py_ssize_t size;
   *keep = NULL;
   text->data = PyUnicode_AsUTF8AndSize(str, &size);
   if (text->data == NULL) {
+    if (PyErr_ExceptionMatches(PyExc_MemoryError)) return -1;
     /* surrogate escapes are bytes that were not UTF-8; else the first error is
-       * raised */
-    PyObject *type, *problem, *traceback;
+     * raised */
     PyErr_Fetch(&type, &problem, &traceback);
     *keep = PyUnicode_AsEncodedString(str, "utf-8", "surrogateescape");
-    if (*keep == NULL) {
-      PyErr_Clear();
+    if (*keep == NULL && lane_clear()) {
       PyErr_Restore(type, problem, traceback);
       return -1;
     }
     Py_XDECREF(type);
     Py_XDECREF(problem);
     Py_XDECREF(traceback);
+    if (*keep == NULL) return -1;
     text->data = PyBytes_AsString(*keep);
     size = PyBytes_Size(*keep);
   }
@@ -417,7 +430,7 @@ static int make_array(PyObject* values, fnabi_any* out) {
 static int view_kind(PyObject* value, kind kind, fnabi_any* out) {
   switch (kind) {
     case KIND_UNKNOWN:
-      break;
+      return -1;
     case KIND_INT:
       return view_int(value, out);
     case KIND_FLOAT:
@@ -520,9 +533,11 @@ int lane_view(PyObject* value, fnabi_any* out) {
   return view_kind(value, kind, out);
 }
 
-bool lane_is_sequence(PyObject* object) {
+int lane_is_sequence(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
-  return type == &PyRange_Type || kind_of(type) == KIND_SEQUENCE;
+  if (type == &PyRange_Type) return 1;
+  kind kind = kind_of(type);
+  return kind == KIND_UNKNOWN ? -1 : kind == KIND_SEQUENCE;
 }
 
 int lane_own(PyObject* value, fnabi_any* out) {

@@ -55,7 +55,6 @@ class _Record(msgspec.Struct, frozen=True, array_like=True):
     problems: dict[str, tuple[str, int, str, str, str | None]]
 
 
-_encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(_Record)
 
 
@@ -98,7 +97,7 @@ def record(module: Module, known: bytes | None = None) -> bytes:
             problems[name] = told
     bytecode = hashlib.blake2b(module.bytecode, digest_size=16).digest()
     made = _Record(known or digest(module), bytecode, exports_message(source), parts, problems)
-    return zlib.compress(_encoder.encode(made), 1)
+    return zlib.compress(_core.pack(made), 1)
 
 
 class RecordedModule(Module):

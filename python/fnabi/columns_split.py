@@ -39,7 +39,7 @@ _ARROW_ROWS = 1 << 20
 Share: TypeAlias = Callable[[Part], None]
 """A share of the texts: called with a part, it adds their rows. Each thread runs one."""
 
-_encoder = msgspec.msgpack.Encoder()
+_encode_into = msgspec.msgpack.Encoder().encode_into
 
 
 def collect(batches: Iterable[list[Share]], abi: Abi) -> list[Part]:
@@ -102,12 +102,15 @@ _TEXTS = {str, bytes, bytearray, memoryview, type(None)}
 
 
 def _pack(strings: Sequence[Any], abi: Abi, first: int) -> bytes:
+    message = bytearray()  # see `_core.pack`
     if {*map(type, strings)} <= _TEXTS:
         try:
-            return _encoder.encode(strings)
+            _encode_into(strings, message)
+            return bytes(message)
         except (UnicodeEncodeError, TypeError, OverflowError):
             pass
-    return _encoder.encode([_plain(text, abi, first + i) for i, text in enumerate(strings)])
+    _encode_into([_plain(text, abi, first + i) for i, text in enumerate(strings)], message)
+    return bytes(message)
 
 
 def _plain(text: Any, abi: Abi, row: int) -> bytes | None:

@@ -120,6 +120,7 @@ def read_or_map(path: Path) -> tuple[bytes | mmap.mmap, MappedFile | None]:
         OSError: when the file cannot be read; see `open_file`.
 
     """
+    path = _text_of(path)
     with open_file(path) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
@@ -160,6 +161,7 @@ def open_file(path: Path) -> FileIO:
         OSError: when the file cannot be read, or is a special file.
 
     """
+    path = _text_of(path)
     _refuse(os.stat(path), path, pipes=True)
     number = os.open(path, _READ_FLAGS)
     try:
@@ -177,6 +179,12 @@ def open_file(path: Path) -> FileIO:
     except BaseException:
         os.close(number)
         raise
+
+
+def _text_of(path: Any) -> Any:
+    """Return the text of a path. `os.fspath` takes a lack of memory for a wrong type."""
+    find = getattr(type(path), "__fspath__", None)
+    return path if find is None else find(path)
 
 
 def is_same_file(one: str | None, other: str | None) -> bool:

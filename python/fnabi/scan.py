@@ -46,8 +46,6 @@ _FILES = 256
 _ROWS = 8192
 """The number of rows at which a batch takes no further file."""
 
-_encoder = msgspec.msgpack.Encoder()
-
 
 class ScanError(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The error of a file, or of the signature of an export.
@@ -189,9 +187,7 @@ class ScanBatch:
             rows = _missing.decode(ffi.buffer(out, size))
             rows = [row for row in rows if row[1] + row[2] <= file.size]
             parts = file.read([row[1:] for row in rows])
-            segments = _encoder.encode(
-                [(row[0], part) for row, part in zip(rows, parts, strict=True)]
-            )
+            segments = _core.pack([(row[0], part) for row, part in zip(rows, parts, strict=True)])
             segments_size = len(segments)
 
     def _fail(self, file: bytes, code: int, text: str) -> None:
@@ -412,7 +408,7 @@ class _Batches:
         return full
 
     def _take_local(self, files: list[bytes]) -> Iterator[ScanBatch]:
-        message = _encoder.encode(files)
+        message = _core.pack(files)
         failed, error = ffi.new("int32_t *"), ffi.new("fnabi_error *")
         at = 0
         while at < len(files) and not self._stop.is_set():

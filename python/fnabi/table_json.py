@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import Any
 
@@ -20,7 +20,7 @@ _LINES = 1 << 14
 _NAME = 24
 """The longest name of a column for which C has room."""
 
-_encoder = msgspec.json.Encoder(enc_hook=str)
+_encode_into = msgspec.json.Encoder(enc_hook=str).encode_into  # see `_core.pack`
 
 
 class JsonLines:
@@ -52,7 +52,7 @@ class JsonLines:
             part = batch.slice(first, _LINES)
             names = part.schema.names
             rows = _with_hex(part.select(names[: self._others]).to_pylist())
-            lines = _encoder.encode_lines(rows)
+            lines = _lines_of(rows)
             if len(names) > self._others:
                 own = b"".join(self._convert(part.select(names[self._others :])))
                 pairs = zip(lines.splitlines(), own.splitlines(), strict=True)
@@ -78,6 +78,16 @@ class JsonLines:
         """Do nothing: every batch has been written."""
 
 
+def _lines_of(values: Iterable[Any]) -> bytes:
+    """Return each value as a line of JSON."""
+    lines, line = bytearray(), bytearray()
+    for value in values:
+        _encode_into(value, line)
+        lines += line
+        lines += b"\n"
+    return bytes(lines)
+
+
 def json_texts(column: Any) -> Any:
     """Return the values of a `pyarrow.ChunkedArray` as JSON, strings without quotes.
 
@@ -93,7 +103,7 @@ def json_texts(column: Any) -> Any:
         values = compute.split_pattern(lines, "\n").flatten()[: len(column)]
         texts = compute.binary_slice(values, len('{"":'), -len("}")).cast(pyarrow.large_string())
         return compute.if_else(compute.equal(texts, "null"), None, texts)
-    values = [_encoder.encode(_with_hex(each)) for each in column.to_pylist()]
+    values = _lines_of(map(_with_hex, column.to_pylist())).splitlines()
     texts = [msgspec.json.decode(each) if each[:1] == b'"' else each.decode() for each in values]
     is_null = [each == b"null" for each in values]
     return pyarrow.array(texts, pyarrow.large_string(), mask=pyarrow.array(is_null))

@@ -293,7 +293,7 @@ class Module:
             segments = [self.rodata[index] for index in rows.missing]
             segments = [each for each in segments if each.is_inside]
             parts = self._remote.read([(each.offset, each.size) for each in segments])
-            given = msgspec.msgpack.encode([*zip((s.index for s in segments), parts, strict=True)])
+            given = _core.pack([*zip((s.index for s in segments), parts, strict=True)])
             rows = self._decode(lib.fnabi_vmfb_needs_with, needs.rows, given, len(given))
         return needs.read(self, rows)
 

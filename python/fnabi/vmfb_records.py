@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import KEEP, IntFlag
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar, overload
 
 import msgspec
 
@@ -58,6 +58,9 @@ class ImportFlags(IntFlag, boundary=KEEP):
     OPTIONAL = 1 << 1
 
 
+_T = TypeVar("_T")
+
+
 class Attributes(Mapping[str, str]):
     """Attributes as a read-only mapping. Of duplicate keys the last one counts.
 
@@ -82,11 +85,22 @@ class Attributes(Mapping[str, str]):
     def __getitem__(self, key: str) -> str:
         return self._last[key]
 
+    def __contains__(self, key: object) -> bool:
+        return key in self._last
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._last)
 
     def __len__(self) -> int:
         return len(self._last)
+
+    @overload
+    def get(self, key: str) -> str | None: ...
+    @overload
+    def get(self, key: str, default: str | _T) -> str | _T: ...
+    def get(self, key: str, default: str | _T | None = None) -> str | _T | None:
+        """Return the value of a key, or `default`."""
+        return self._last.get(key, default)
 
     def __repr__(self) -> str:
         return f"Attributes({self.pairs!r})"
