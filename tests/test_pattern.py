@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+import fnabi
+import test_types_text
 from fnabi import CallError, FormatError, pattern, vmfb
 from fnabi.catalog import search_query
 from fnabi.pattern import (
@@ -26,6 +28,7 @@ from fnabi.pattern import (
     Value,
     Variable,
 )
+from fnabi.text import one_line
 from fnabi.types import (
     Buffer,
     Dict,
@@ -53,7 +56,8 @@ F32, I32, S32 = DType("float", 32), DType("signless", 32), DType("signed", 32)
     ("text", "shown"),
     [
         ("f32[?,3,224,224] -> f32[?,1000]", "float32[?,3,224,224] -> float32[?,1000]"),
-        ("f32[?x3]->i1", "float32[?,3] -> bool"),
+        ("f32[?x3]->i1", "float32[?,3] -> i1"),
+        ("(?, [?], {é: i8, a/b: ?}) -> (list<?>)", None),
         (
             "(float32[Ax6], float32[6xB]) -> (float32[AxB])",
             "float32[A,6], float32[6,B] -> float32[A,B]",
@@ -99,7 +103,6 @@ def test_parse(text: str, shown: str | None) -> None:
         ("f32, double -> *", 5, 'unknown type "double"', "f64"),
         ("fp16 -> *", 0, 'unknown type "fp16"', "f16"),
         ("string -> *", 0, 'unknown type "string"', "a type"),
-        ("? -> *", 0, 'unexpected "?"', '"unknown" or "any"'),
         ("{f32} -> *", 1, "value without a name", 'a name and ":"'),
         ("f32 -> f32 f32", 11, "results end here", "the end of the pattern"),
         ("f32[9223372036854775808] -> *", 4, "dim does not fit in int64", None),
@@ -108,7 +111,8 @@ def test_parse(text: str, shown: str | None) -> None:
         ("ref<> -> *", 4, "empty name of a reference", 'a name or "?"'),
         ("é -> *", 0, 'unexpected "é"', "a type"),
         ("f32, é -> *", 5, 'unexpected "é"', "a type"),
-        ("[" * 99 + "]" * 99 + " -> *", 17, "more than 16 types inside each other", None),
+        ("[" * 129 + "]" * 129 + " -> *", 128, "more than 128 types inside each other", None),
+        ("[" * 100 + "i8, i8" + "]" * 100 + ", i8" * 27 + " -> *", 0, "129 values", None),
         ("*, f32, " * 7 + "* -> *", 0, "7 stars to search for", None),
         ("i8, " * 128 + "* -> i8", 0, "129 values, at most 128 are possible", None),
         ("any, " * 40 + "i8 -> *", 0, '40 values that are "any" or', None),
@@ -271,16 +275,25 @@ def test_the_text_of_a_pattern_is_parsed_back(case: tuple[Pattern, list[Signatur
 
 def _node(node: tuple[Any, ...]) -> dict[str, Any]:
     kind, dtype, shape, depth, name, ref = node
-    return {
-        "kind": _KINDS[kind],
-        "dtype": dtype,
-        "shape": None if shape is None else list(shape),
-        "depth": depth,
-        "name": name,
-        "name_bytes": None,
-        "ref": ref,
-        "ref_bytes": None,
-    }
+    return (
+        {
+            "kind": _KINDS[kind],
+            "dtype": dtype,
+            "shape": None if shape is None else list(shape),
+            "depth": depth,
+        }
+        | _text_or_bytes("name", name)
+        | _text_or_bytes("ref", ref)
+    )
+
+
+def _text_or_bytes(column: str, text: str | None) -> dict[str, Any]:
+    try:
+        _ = text and text.encode()
+    except UnicodeEncodeError:
+        assert text is not None
+        return {column: None, f"{column}_bytes": text.encode("utf-8", "surrogateescape")}
+    return {column: text, f"{column}_bytes": None}
 
 
 _KINDS = {
@@ -355,6 +368,88 @@ def test_the_query_matches_as_the_slow_matcher(
         if (number := differences(made, each, untold)) is not None
     }
     assert functions.find(made) == expected
+
+
+bytes_of_names = st.binary(max_size=4).map(lambda name: name.decode("utf-8", "surrogateescape"))
+
+
+@st.composite
+def _any_signatures(draw: Any) -> Signature:
+    """Signatures of every type, with names of all characters, also of bytes that are not UTF-8."""
+    signature = draw(test_types_text.signatures)
+
+    def renamed(type: Any) -> Any:
+        match type:
+            case Named(name, inner):
+                return Named(draw(bytes_of_names) if draw(st.booleans()) else name, renamed(inner))
+            case Ref(str(name)):
+                return Ref(draw(bytes_of_names) if draw(st.booleans()) else name)
+            case List(items) | Tuple(items):
+                return type.__class__(tuple(map(renamed, items)))
+            case Dict(items):
+                return Dict(tuple((key, renamed(item)) for key, item in items))
+            case HomogeneousList(element):
+                return HomogeneousList(renamed(element))
+            case RefArray(element, shape):
+                return RefArray(renamed(element), shape)
+        return type
+
+    return Signature(*(tuple(map(renamed, side)) for side in (signature.inputs, signature.results)))
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=50)
+@given(_any_signatures())
+@example(Signature((Unknown(), HomogeneousList(Unknown())), (Named("h\xf6he", Unknown()),)))
+@example(Signature((Ref("a b"), Ref("?"), Ref(""), Ref(">"), Ref("\udcff'\0")), (Ref(),)))
+@example(Signature((Named("a\u202e\x85\x1b\udcff\U000e0041", Null()),), (Tuple(()),)))
+@example(Signature((Tuple((Tuple(()),)),), (Tuple((Null(), Null())),)))
+@example(Signature((Scalar(DType("i1")), Scalar(DType("bool")), Scalar(DType("void"))), ()))
+def test_the_text_of_a_signature_is_a_pattern_that_it_matches(
+    functions: Functions, signature: Signature
+) -> None:
+    text = str(signature)
+    assert one_line(text) == text  # as inspect shows it
+    functions.fill([signature])
+    found = pattern.parse(text)
+    assert pattern.parse(str(found)) == found
+    assert functions.find(found) == {0: 0}
+
+
+@pytest.mark.parametrize("wrap", [lambda t: List((t,)), HomogeneousList, lambda t: Tuple((t,))])
+def test_signatures_of_many_levels_are_patterns_up_to_the_limit(
+    functions: Functions, wrap: Any
+) -> None:
+    nested: Any = Scalar(F32)
+    for _ in range(127):
+        nested = wrap(nested)
+    signature = Signature((nested,), ())
+    functions.fill([signature])
+    assert functions.find(pattern.parse(str(signature))) == {0: 0}
+    deeper = Signature((wrap(nested),), ())
+    with pytest.raises(FormatError, match="more than 128 types inside each other"):
+        pattern.parse(str(deeper))
+
+
+def test_signatures_of_modules_are_patterns(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    data = Path(__file__).parent / "data"
+    with fnabi.Catalog(tmp_path / "all.duckdb") as catalog:
+        catalog.update([data / "vmfb", data / "needs", data / "bytecode_types"])
+        query = "SELECT DISTINCT signature FROM signatures ORDER BY signature"
+        texts = [text for (text,) in catalog.sql(query).fetchall()]
+        beyond = 0
+        odd = [text for text in texts if re.search(r"[^\x20-\x7e]|\?[,)]|\"|/", text)]
+        for text in {*odd[:20], *texts[::10]}:
+            try:
+                found = catalog.find(text)
+            except FormatError as problem:
+                beyond += 1
+                assert re.match("pattern is longer than|[0-9]+ values", problem.reason)  # noqa: PT017
+                continue
+            assert text in {str(match.signature) for match in found if match.exact}
+        assert len(texts) > 100
+        assert beyond < 3
 
 
 def test_a_long_pattern(functions: Functions) -> None:

@@ -17,13 +17,15 @@ The grammar; spaces are allowed between tokens::
     type      = "any"                          # one value of any type
               | dtype                          # a scalar
               | dtype "[" [dims] "]"           # a buffer
-              | "ref" ["<" ("?" | text) ">"]   # any; <?>: to any object; <text>: to this type
-              | "list" "<" type ">"            # a list of any length
-              | "array" "<" type ">" "[" [dims] "]"    # an array of references
+              | "ref" ["<" ("?" | text | JSON string) ">"]   # any; <?>: to any object
+              | "list" "<" element ">"         # a list of any length
+              | "array" "<" element ">" "[" [dims] "]"    # an array of references
               | "[" [values] "]"               # a list
               | "(" [values] ")"               # a tuple; with one value it may end with a comma
               | "{" [values] "}"               # a dict, whose values have names
-              | "null" | "unknown"             # an empty slot, a type that the text leaves out
+              | "null"                         # an empty slot
+              | "?" | "unknown"                # a type that the text leaves out
+    element   = [name ":"] type
     dims      = dim {("," | "x") dim}          # "x" only after a number, "?", "_" or a capital
     dim       = number                         # this static dim
               | "?"                            # a dynamic dim
@@ -32,7 +34,7 @@ The grammar; spaces are allowed between tokens::
               | variable                       # any dim, the same wherever the variable is
     dtype     = "any" | "float" | "int" | "complex"      # of any width and format
               | name of a dtype                # f32, bf16, i32, si8, ui8, float8_e4m3fn, bool
-    name      = word | JSON string
+    name      = letter or "_", followed by letters, digits and any of "_.$/-"; or JSON string
     variable  = a letter, followed by letters, digits and "_"
     capital   = a capital letter, with a number or without, as `fnabi.vmfb` names equal dims: A, B1
 
@@ -41,7 +43,11 @@ Other variables need commas: those that may be meant as several dims, such as ``
 
 ``f``, ``bf``, ``si``, ``ui`` and ``c`` before a number of bits are short for ``float``,
 ``bfloat``, ``int``, ``uint`` and ``complex``. ``i32`` is a signless integer, as in MLIR. ``int``
-is every signed, unsigned or signless integer, ``float`` includes bfloat, and ``i1`` is a bool.
+is every signed, unsigned or signless integer, ``float`` includes bfloat, and ``i1`` is a bool too.
+
+The text of a signature, as ``str`` writes it and ``fnabi inspect`` shows it, is a pattern that the
+signature matches exactly. A pattern has at most 4096 characters and 128 values, with those inside
+of others; a longer one raises FormatError.
 
 Matches
     A signature in the set matches *exactly*. Another one is a *wider* match if callers of some
@@ -70,6 +76,7 @@ from typing import Literal, NoReturn
 from fnabi.dtype import meant_dtype
 from fnabi.errors import CallError, FormatError, excerpt, type_name
 from fnabi.pattern_types import (
+    PLAIN_NAME,
     WORD,
     AnyType,
     ArrayOf,
@@ -86,6 +93,7 @@ from fnabi.pattern_types import (
     TypePattern,
     Value,
     Variable,
+    encoded,
 )
 from fnabi.types import DType
 
@@ -107,9 +115,6 @@ __all__ = [
     "Variable",
     "parse",
 ]
-
-_DEPTH = 16
-"""The most types that a type can be inside of."""
 
 _LONGEST = 4096
 """The most bytes of a pattern."""
@@ -139,6 +144,7 @@ def parse(text: str) -> Pattern:
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _SPACE = re.compile(r"\s*")
+_BEFORE_COLON = re.compile(rf"{PLAIN_NAME}(?=\s*:)")
 _NUMBER = re.compile(r"\d+", re.ASCII)
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _TIMES = re.compile(r"x(?=\s*[?_*A-Z\d])")
@@ -152,7 +158,7 @@ _STRUCTURES: dict[str, tuple[Literal["list", "tuple", "dict"], str]] = {
     "{": ("dict", "}"),
 }
 _CLASSES: tuple[Class, ...] = ("any", "float", "int", "complex")
-_SHORT = re.compile(r"(f|bf|si|ui|c)(?=\d)")
+_SHORT = re.compile(r"^(f|bf|si|ui|c)(?=\d)")
 _LONG = {"f": "float", "bf": "bfloat", "si": "int", "ui": "uint", "c": "complex"}
 _SHORTER = re.compile(r"(float|bfloat|int|uint|complex)(?=\d)")
 _SHORTEST = {long: short for short, long in _LONG.items()}
@@ -166,6 +172,7 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
+        self._depth = 0
         if len(text) > _LONGEST:
             self._fail(f"pattern is longer than {_LONGEST} characters", None, _LONGEST)
 
@@ -192,20 +199,20 @@ class _Parser:
     def _side(self) -> tuple[Value | Star, ...]:
         start = self._skip()
         if self._take("("):
-            values, comma = self._values(1, ")")
+            values, comma = self._values(")")
             if not comma and self._peek() in ("", "-"):  # as in the text of a signature
                 return values
             self._at = start
-        return self._values(0, "")[0]
+        return self._values("")[0]
 
-    def _values(self, depth: int, closing: str) -> tuple[tuple[Value | Star, ...], bool]:
+    def _values(self, closing: str) -> tuple[tuple[Value | Star, ...], bool]:
         """Return the values up to `closing`, and whether a comma is before it."""
         found: list[Value | Star] = []
         comma = False
         while not closing or not self._take(closing):
             if found and not comma:
                 self._fail("values end here", f'"," or "{closing}"')
-            found.append(self._item(depth))
+            found.append(Star() if self._take("*") else self._value())
             comma = self._take(",")
             if not closing and not comma:
                 break
@@ -216,64 +223,83 @@ class _Parser:
             self._fail("comma after the last value", None, at)
         return tuple(found), comma
 
-    def _item(self, depth: int) -> Value | Star:
-        if self._take("*"):
-            return Star()
-        start = self._skip()
-        name = self._name()
-        if name is not None and self._take(":"):
-            return Value(self._type(depth), name)
-        self._at = start
-        return Value(self._type(depth))
+    def _value(self) -> Value:
+        name = None
+        while (found := self._name()) is not None:  # of several the last one counts
+            name = found
+        self._depth += 1
+        if self._depth > _VALUES:
+            self._fail(f"more than {_VALUES} types inside each other", None)
+        type = self._type()
+        self._depth -= 1
+        return Value(type, name)
 
     def _name(self) -> str | None:
-        quoted = _STRING.match(self._text, self._at)
-        if quoted:
-            try:
-                name = json.loads(quoted[0])
-            except ValueError:
-                self._fail("invalid string", "a JSON string")
-            self._at = quoted.end()
-            return str(name)
-        return self._word()
-
-    def _type(self, depth: int) -> TypePattern:
+        """Return the name that is before a colon, if there is one."""
         start = self._skip()
-        if depth > _DEPTH:
-            self._fail(f"more than {_DEPTH} types inside each other", None)
+        plain = _BEFORE_COLON.match(self._text, start)
+        if plain:
+            self._at = plain.end()
+            name = plain[0]
+        elif (quoted := self._quoted()) is not None:
+            name = quoted
+        if (plain or quoted is not None) and self._take(":"):
+            return name
+        self._at = start
+        return None
+
+    def _quoted(self) -> str | None:
+        quoted = _STRING.match(self._text, self._skip())
+        if quoted is None:
+            return None
+        try:
+            text = json.loads(quoted[0])
+        except ValueError:
+            self._fail("invalid string", "a JSON string")
+        self._at = quoted.end()
+        return str(text)
+
+    def _type(self) -> TypePattern:
+        start = self._skip()
         opening = self._peek()
         if opening and opening in _STRUCTURES:
-            return self._structure(depth, opening)
+            self._at += 1
+            kind, closing = _STRUCTURES[opening]
+            values, _ = self._values(closing)
+            if kind == "dict" and any(isinstance(v, Value) and v.name is None for v in values):
+                self._fail(
+                    "value without a name in a dict", 'a name and ":" before each', start + 1
+                )
+            return Structure(kind, values)
+        if self._take("?"):
+            return Slot("unknown")
         word = self._word()
         if word is None:
-            hint = {"?": '"unknown" or "any"', "*": 'a type; "*" has no name'}.get(opening, _TYPES)
-            self._fail(f"unexpected {_shown(opening)}", hint)
+            expected = 'a type; "*" has no name' if opening == "*" else _TYPES
+            self._fail(f"unexpected {_shown(opening)}", expected)
         if word in ("null", "unknown"):
             return Slot("null" if word == "null" else "unknown")
         if word == "ref":
             return self._ref()
         if word in ("list", "array"):
             self._expect("<")
-            element = self._type(depth + 1)
+            element = self._value()
             self._expect(">")
-            return ListOf(element) if word == "list" else ArrayOf(element, self._dims())
+            if word == "list":
+                return ListOf(element.type, element.name)
+            return ArrayOf(element.type, self._dims(), element.name)
         dtype = self._dtype(word, start)
         if self._peek() == "[":
             return BufferOf(dtype, self._dims())
         return AnyType() if dtype == "any" else ScalarOf(dtype)
 
-    def _structure(self, depth: int, opening: str) -> Structure:
-        self._at += 1
-        kind, closing = _STRUCTURES[opening]
-        start = self._skip()
-        values, _ = self._values(depth + 1, closing)
-        if kind == "dict" and any(isinstance(v, Value) and v.name is None for v in values):
-            self._fail("value without a name in a dict", 'a name and ":" before each', start)
-        return Structure(kind, values)
-
     def _ref(self) -> RefTo:
         if not self._take("<"):
             return RefTo(None, True)
+        quoted = self._quoted()
+        if quoted is not None:
+            self._expect(">")
+            return RefTo(quoted)
         start, depth = self._at, 1
         while self._at < len(self._text):
             character = self._text[self._at]
@@ -290,8 +316,6 @@ class _Parser:
     def _dtype(self, word: str, start: int) -> DType | Class:
         if word in _CLASSES:
             return word
-        if word == "i1":
-            word = "bool"
         mlir = _MLIR_FLOAT.fullmatch(word)
         name = f"{mlir[1]}_{mlir[2].lower()}" if mlir else word
         name = _SHORT.sub(lambda found: _LONG[found[1]], name, count=1)
@@ -373,8 +397,8 @@ class _Parser:
 
     def _fail(self, reason: str, expected: str | None, at: int | None = None) -> NoReturn:
         place = self._skip() if at is None else at
-        data = self._text.encode("utf-8", "surrogateescape")
-        offset = len(self._text[:place].encode("utf-8", "surrogateescape"))
+        data = encoded(self._text)
+        offset = len(encoded(self._text[:place]))
         raise FormatError(
             "pattern", offset, reason=reason, expected=expected, excerpt=excerpt(data, offset)
         )

@@ -29,6 +29,7 @@ from fnabi.pattern_types import (
     TypePattern,
     Value,
     Variable,
+    encoded,
 )
 from fnabi.types import DType, Kind
 
@@ -190,9 +191,12 @@ class _Compiler(Conditions):
     def _value(
         self, value: Value, at: At, depth: int, side: Side, rest: Callable[[At], str]
     ) -> str:
-        if value.name is not None:
-            self.conditions.append(f"{self.node(at, side)}.name = {literal(value.name)}")
+        self._name(value.name, at, side)
         return self._type(value.type, at, depth, side, rest)
+
+    def _name(self, name: str | None, at: At, side: Side) -> None:
+        if name is not None:
+            self.conditions.append(_is_text(f"{self.node(at, side)}.name", name))
 
     def _type(
         self, type: TypePattern, at: At, depth: int, side: Side, rest: Callable[[At], str]
@@ -210,11 +214,12 @@ class _Compiler(Conditions):
                 return self.dims(dims, at, side, lambda: rest(after))
             case RefTo():
                 self._ref(type, at, side)
-            case ListOf(element):
-                return self._type(element, after, depth + 1, side, rest)
-            case ArrayOf(element, dims):
+            case ListOf(element, name):
+                return self._value(Value(element, name), after, depth + 1, side, rest)
+            case ArrayOf(element, dims, name):
+                inner = Value(element, name)
                 return self.dims(
-                    dims, at, side, lambda: self._type(element, after, depth + 1, side, rest)
+                    dims, at, side, lambda: self._value(inner, after, depth + 1, side, rest)
                 )
             case Structure(_, values):
                 end = At(f"{self.node(at, side)}.end", 0)
@@ -229,12 +234,13 @@ class _Compiler(Conditions):
             if dtype != "any":
                 self.conditions.append(_CLASSES[dtype].format(column))
             return
+        same = [str(dtype), "bool"] if dtype == _I1 else [str(dtype)]
         others = _of_the_same_bits(dtype)
-        if not others:
+        if len(same + others) == 1:
             self.conditions.append(f"{column} = '{dtype}'")
             return
-        self.conditions.append(f"{column} IN ('{dtype}', {', '.join(map(literal, others))})")
-        self.differences.append(f"({column} <> '{dtype}')::INT")
+        self.conditions.append(f"{column} IN ({', '.join(map(literal, same + others))})")
+        self.differences.append(f"({column} NOT IN ({', '.join(map(literal, same))}))::INT")
 
     def _ref(self, type: RefTo, at: At, side: Side) -> None:
         if type.whatever:
@@ -247,7 +253,7 @@ class _Compiler(Conditions):
             else:
                 self.differences.append(f"(NOT {none})::INT")
             return
-        same = f"coalesce({node}.ref = {literal(type.name)}, false)"
+        same = f"coalesce({_is_text(f'{node}.ref', type.name)}, false)"
         if side == "results":
             self.conditions.append(same)
             return
@@ -305,6 +311,18 @@ _CLASSES = {
     "int": "({0} LIKE 'int%' OR {0} LIKE 'uint%' OR {0} GLOB 'i[0-9]*')",
     "complex": "{0} LIKE 'complex%'",
 }
+
+
+_I1 = DType("signless", 1)
+"""In MLIR the type of a bool."""
+
+
+def _is_text(column: str, text: str) -> str:
+    """Return the condition that a text, or its bytes if they are not UTF-8, are in a column."""
+    if text.isprintable() or text == text.encode("utf-8", "ignore").decode():
+        return f"{column} = {literal(text)}"
+    data = "".join(f"\\x{byte:02X}" for byte in encoded(text))
+    return f"{column}_bytes = '{data}'::BLOB"
 
 
 def _of_the_same_bits(dtype: DType) -> list[str]:

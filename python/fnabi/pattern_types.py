@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from fnabi.types import DType
+from fnabi.types import DType, Ref
 
 __all__ = [
     "AnyType",
@@ -29,7 +29,18 @@ __all__ = [
 ]
 
 WORD = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_.$]|-(?!>))*")
-"""A name that needs no quotes."""
+"""A word: the name of a type."""
+
+PLAIN_NAME = r"[^\W\d][\w.$/-]*"
+"""A name that needs no quotes, as in the text of a signature."""
+
+
+def encoded(text: str) -> bytes:
+    """Return the bytes of a text, in which surrogates may be bytes that are not UTF-8."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
 
 
 class _Part(msgspec.Struct, frozen=True, gc=False):
@@ -91,16 +102,17 @@ class RefTo(_Part, frozen=True):
     whatever: bool = False
 
     def __str__(self) -> str:
-        return "ref" if self.whatever else f"ref<{'?' if self.name is None else self.name}>"
+        return "ref" if self.whatever else str(Ref(self.name))
 
 
 class ListOf(_Part, frozen=True):
     """A list of any length."""
 
     element: TypePattern
+    name: str | None = None
 
     def __str__(self) -> str:
-        return f"list<{self.element}>"
+        return f"list<{Value(self.element, self.name)}>"
 
 
 class ArrayOf(_Part, frozen=True):
@@ -108,9 +120,10 @@ class ArrayOf(_Part, frozen=True):
 
     element: TypePattern
     dims: tuple[Dim, ...]
+    name: str | None = None
 
     def __str__(self) -> str:
-        return f"array<{self.element}>[{_join(self.dims, ',')}]"
+        return f"array<{Value(self.element, self.name)}>[{_join(self.dims, ',')}]"
 
 
 class Structure(_Part, frozen=True):
@@ -147,7 +160,7 @@ class Value(_Part, frozen=True):
     def __str__(self) -> str:
         if self.name is None:
             return str(self.type)
-        plain = WORD.fullmatch(self.name)
+        plain = re.fullmatch(PLAIN_NAME, self.name)
         return f"{self.name if plain else json.dumps(self.name)}: {self.type}"
 
 

@@ -219,7 +219,7 @@ def _name_text(name: str) -> str:
 def _quoted(name: str) -> str:
     import json  # rarely needed
 
-    return json.dumps(name, ensure_ascii=False)
+    return json.dumps(name, ensure_ascii=not name.isprintable())
 
 
 def _reference_text(name: str) -> str:
@@ -228,7 +228,8 @@ def _reference_text(name: str) -> str:
         depth += 1 if bracket == "<" else -1
         if depth < 0:
             break
-    plain = depth == 0 and name != "?" and _PLAIN_REFERENCE.fullmatch(name)
+    known = depth == 0 and name != "?" and name.isprintable()
+    plain = known and _PLAIN_REFERENCE.fullmatch(name)
     return name if plain else _quoted(name)
 
 
