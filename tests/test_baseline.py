@@ -208,6 +208,36 @@ def test_the_action_takes_names_for_names(kept: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "stolen").exists()
 
 
+@pytest.mark.skipif(shutil.which("bash") is None, reason="could not find bash")
+def test_the_action_installs_its_own_checkout(tmp_path: Path) -> None:
+    """A ``python3`` that records its arguments makes the environment and runs its pip."""
+    assert "examples/ci/install.sh" in (ROOT / "action.yml").read_text()
+    python = tmp_path / "tools" / "python3"
+    python.parent.mkdir()
+    python.write_text(
+        f"""#!{shutil.which("bash")}
+printf '%s\\n' "$*" >> "{tmp_path}/log"
+[[ $2 != venv ]] || {{ mkdir -p "$3/bin" && cp "$0" "$3/bin/python"; }}
+"""
+    )
+    python.chmod(0o755)
+    checkout = tmp_path / "the action"
+    names = {"RUNNER_TEMP": tmp_path, "GITHUB_PATH": tmp_path / "path"}
+    subprocess.run(
+        ["bash", ROOT / "examples/ci/install.sh"],
+        check=True,
+        env=environment()
+        | {"PATH": f"{python.parent}:{environment()['PATH']}"}
+        | {name: str(value) for name, value in names.items()}
+        | {"GITHUB_ACTION_PATH": str(checkout)},
+    )
+    assert (tmp_path / "log").read_text().splitlines() == [
+        f"-m venv {tmp_path}/fnabi",
+        f"-m pip install --quiet {checkout}",
+    ]
+    assert (tmp_path / "path").read_text() == f"{tmp_path}/fnabi/bin\n"
+
+
 def act(folder: Path, cwd: Path, old: str, new: str) -> tuple[int, str]:
     """Run the step of the action, and return its status and its output."""
     (folder / "output").unlink(missing_ok=True)

@@ -224,7 +224,7 @@ def test_a_fifo_is_no_catalog(tmp_path: Path) -> None:
 
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalog_store, "find_spec", lambda name: None)
-    with pytest.raises(CallError, match=r"pip install 'fnabi\[catalog\]'"):
+    with pytest.raises(CallError, match=r"pip install duckdb pyarrow"):
         fnabi.Catalog(None).update(DATA)
 
 

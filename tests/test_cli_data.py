@@ -682,6 +682,4 @@ def test_without_pyarrow(
     (tmp_path / "in").write_text(f"sig\n{GOOD}\n")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert decode(tmp_path / "in", "-o", tmp_path / "o.jsonl") == 1
-    assert capsys.readouterr().err == (
-        "fnabi: pyarrow is not installed (pip install 'fnabi[arrow]')\n"
-    )
+    assert capsys.readouterr().err == ("fnabi: pyarrow is not installed (pip install pyarrow)\n")

@@ -563,4 +563,4 @@ def test_completions_need_shtab(
 ) -> None:
     monkeypatch.setitem(sys.modules, "shtab", None)
     assert main(["completion", "bash"]) == 1
-    assert "pip install 'fnabi[completion]'" in capsys.readouterr().err
+    assert "pip install shtab" in capsys.readouterr().err

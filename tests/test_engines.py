@@ -399,5 +399,5 @@ def test_an_engine_that_is_missing_is_named(
     monkeypatch: pytest.MonkeyPatch, name: str, blocked: str, call: Any
 ) -> None:
     monkeypatch.setitem(sys.modules, blocked, None)
-    with pytest.raises(CallError, match=rf"pip install 'fnabi\[{name}\]'"):
+    with pytest.raises(CallError, match=rf"pip install .*{name}"):
         call()

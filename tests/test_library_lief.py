@@ -216,4 +216,4 @@ def test_without_lief(start: bytes, what: str, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "lief", None)
     with pytest.raises(LibraryError) as problem:
         library.read(start)
-    assert str(problem.value) == f"{what}; reading it needs lief (pip install 'fnabi[lief]')"
+    assert str(problem.value) == f"{what}; reading it needs lief (pip install lief)"

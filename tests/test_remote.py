@@ -426,7 +426,7 @@ def test_packages_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(CallError, match="adlfs"):
             vmfb.open("abfs://container/m.vmfb")
     monkeypatch.setitem(sys.modules, "fsspec", None)
-    with pytest.raises(CallError, match=r"needs fsspec, .* \(pip install 'fnabi\[remote\]'\)"):
+    with pytest.raises(CallError, match=r"needs fsspec, .* \(pip install 'fsspec\[http\]'\)"):
         list(vmfb.scan("s3://bucket/m.vmfb"))
 
 

@@ -574,7 +574,7 @@ def test_outputs_without_pyarrow(
     output = tmp_path / "t.parquet"
     assert main(["scan", str(DATA / "scalars.vmfb"), "--output", str(output)]) == 1
     assert capsys.readouterr().err == (
-        "fnabi: .parquet needs pyarrow, which is not installed (pip install 'fnabi[arrow]')\n"
+        "fnabi: .parquet needs pyarrow, which is not installed (pip install pyarrow)\n"
     )
     assert not os.listdir(tmp_path)
 

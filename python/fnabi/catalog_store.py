@@ -83,7 +83,7 @@ def load_duckdb() -> Any:
     """Import duckdb, and check that pyarrow is there, which only updates import."""
     for name in ("duckdb", "pyarrow"):
         if find_spec(name) is None:
-            raise CallError(f"Catalog: {name} is not installed (pip install 'fnabi[catalog]')")
+            raise CallError(f"Catalog: {name} is not installed (pip install duckdb pyarrow)")
     return import_module("duckdb")
 
 

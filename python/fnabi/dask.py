@@ -1,4 +1,6 @@
-"""Signatures and modules in data frames of Dask; needs ``pip install 'fnabi[dask]'``.
+"""Signatures and modules in data frames of Dask.
+
+It needs ``pip install 'dask[distributed]' pandas pyarrow``.
 
 >>> import dask.dataframe, fnabi.dask
 >>> frame = dask.dataframe.read_parquet("signatures/")

@@ -30,7 +30,16 @@ FILES = 256
 
 def missing(package: str, extra: str) -> CallError:
     """Return the error for an engine that is not installed."""
-    return CallError(f"fnabi.{extra}: {package} is not installed (pip install 'fnabi[{extra}]')")
+    needed = _PACKAGES[extra]
+    return CallError(f"fnabi.{extra}: {package} is not installed (pip install {needed})")
+
+
+_PACKAGES = {
+    "ray": "'ray[data]' pyarrow",
+    "spark": "pyspark pandas pyarrow",
+    "dask": "'dask[distributed]' pandas pyarrow",
+}
+"""The packages of each extra, for a command line."""
 
 
 def decoder(

@@ -50,7 +50,7 @@ def describe(data: bytes, kind: str) -> tuple[object, ...]:
     try:
         lief: Any = import_module("lief")
     except ImportError:
-        raise LibraryError(f"{kind}; reading it needs lief (pip install 'fnabi[lief]')") from None
+        raise LibraryError(f"{kind}; reading it needs lief (pip install lief)") from None
     lief.logging.disable()  # what it logs is said by the error below
     parse, fields = (
         (lief.PE.parse, _pe_fields) if data.startswith(b"MZ") else (lief.MachO.parse, _macho_fields)

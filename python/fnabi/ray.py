@@ -1,4 +1,4 @@
-"""Signatures and modules in datasets of Ray; needs ``pip install 'fnabi[ray]'``.
+"""Signatures and modules in datasets of Ray; needs ``pip install 'ray[data]' pyarrow``.
 
 >>> import fnabi.ray, ray.data
 >>> decoded = fnabi.ray.decode(ray.data.read_parquet("signatures/"), "signature", "raw")

@@ -101,7 +101,7 @@ class Store:
         except ImportError:
             raise CallError(
                 f"{function}: {url} needs fsspec, which is not installed"
-                " (pip install 'fnabi[remote]')"
+                " (pip install 'fsspec[http]')"
             ) from None
         try:
             self.fs, self.path = fsspec.core.url_to_fs(url, **(options or {}))

@@ -1,4 +1,4 @@
-"""Signatures and modules in data frames of Spark; needs ``pip install 'fnabi[spark]'``.
+"""Signatures and modules in data frames of Spark; needs ``pip install pyspark pandas pyarrow``.
 
 >>> import fnabi.spark
 >>> frame = spark.read.parquet("signatures/")

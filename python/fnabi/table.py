@@ -128,7 +128,7 @@ def _load_pyarrow(purpose: str) -> None:
         import_module("pyarrow")
     except ImportError:
         raise CallError(
-            f"{purpose} needs pyarrow, which is not installed (pip install 'fnabi[arrow]')"
+            f"{purpose} needs pyarrow, which is not installed (pip install pyarrow)"
         ) from None
 
 

@@ -225,7 +225,7 @@ def _load(package: str, source: Source) -> Any:
         return import_module(package)
     except ImportError:
         raise CallError(
-            f"{source.function}: pyarrow is not installed (pip install 'fnabi[arrow]')"
+            f"{source.function}: pyarrow is not installed (pip install pyarrow)"
         ) from None
 
 

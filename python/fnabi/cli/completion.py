@@ -18,7 +18,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         import shtab
     except ImportError:
-        complain("", "shtab is not installed (pip install 'fnabi[completion]')")
+        complain("", "shtab is not installed (pip install shtab)")
         return 1
     print(shtab.complete(whole_parser(), arguments.shell))
     return 0

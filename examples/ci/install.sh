@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# The first step of action.yml: installs fnabi from the action's own checkout, in an environment of
+# its own, and puts its commands on the path of the steps after it.
+set -euo pipefail
+
+python=$(command -v python3 || command -v python)
+folder=$RUNNER_TEMP/fnabi
+"$python" -m venv "$folder"
+commands=$folder/bin
+[[ -d $commands ]] || commands=$folder/Scripts # on Windows
+"$commands/python" -m pip install --quiet "$GITHUB_ACTION_PATH"
+echo "$commands" >> "$GITHUB_PATH"
