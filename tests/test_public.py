@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import fnabi
+from fnabi import types
 
 MODULES = [name for name in fnabi.__all__ if inspect.ismodule(getattr(fnabi, name))]
 NAMES = [
@@ -18,6 +19,20 @@ NAMES = [
         for name in getattr(module, "__all__", ())
     ),
 ]
+
+
+def test_types_of_signatures_are_names_of_the_package() -> None:
+    dtype, signature = fnabi.DType, fnabi.Signature
+    assert (dtype, signature) == (types.DType, types.Signature)
+    assert {"DType", "Signature"} <= {*fnabi.__all__} & {*dir(fnabi)}
+    assert fnabi.DType("float32") == fnabi.DType.parse("float32") == fnabi.DType("float", 32)
+    assert str(fnabi.DType.parse("float8_e4m3fn")) == "float8_e4m3fn"
+    text = "(float32[?x4]) -> (int32)"
+    found = fnabi.Signature.parse(text)
+    assert str(found) == text
+    assert found.results == (types.Scalar(fnabi.DType("int32")),)
+    with pytest.raises(AttributeError, match="no attribute 'Dtype'"):
+        _ = fnabi.Dtype  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

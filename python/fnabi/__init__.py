@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from fnabi.callee import get_include
     from fnabi.catalog import Catalog
     from fnabi.columns import Columns, decode_columns, encode_columns, iter_columns
+    from fnabi.dtype import DType
     from fnabi.errors import (
         CallError,
         CatalogError,
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from fnabi.signature import Component, ComponentType, SignatureBuilder, SignatureParser
     from fnabi.stream import get_raw_stream, use_raw_stream, use_tensors, use_torch_stream
     from fnabi.tensor import Device, Tensor, from_dlpack
+    from fnabi.types import Signature
 
 __all__ = [
     "Any",
@@ -85,6 +87,7 @@ __all__ = [
     "Columns",
     "Component",
     "ComponentType",
+    "DType",
     "Device",
     "Dict",
     "Error",
@@ -103,6 +106,7 @@ __all__ = [
     "RangeError",
     "RegisteredError",
     "Shape",
+    "Signature",
     "SignatureBuilder",
     "SignatureParser",
     "Tensor",
@@ -171,6 +175,7 @@ _HOMES = {
     "Columns": "columns",
     "Component": "signature",
     "ComponentType": "signature",
+    "DType": "dtype",
     "Device": "tensor",
     "Dict": "map",
     "Error": "function",
@@ -183,6 +188,7 @@ _HOMES = {
     "Object": "object",
     "ObjectType": "reflection",
     "Shape": "object",
+    "Signature": "types",
     "SignatureBuilder": "signature",
     "SignatureParser": "signature",
     "Tensor": "tensor",
