@@ -30,15 +30,16 @@ class Server(ThreadingHTTPServer):
     (more than the range), ``other`` (another range), ``whole`` (without ranges), ``changing`` (a
     new etag for each answer). Below these, only the first two answers for each name are wrong:
     ``busy`` (status 503), ``limited`` (status 429), ``reset`` (the connection is reset), ``torn``
-    (it ends in the middle).
+    (it ends in the middle). `faults` has those of single names.
     """
 
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, root: Path) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, root: Path, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
         self.root = root
+        self.faults: dict[str, str] = {}
         self.requests = 0
         self.seen: Counter[str] = Counter()
         self.bytes = 0
@@ -51,13 +52,17 @@ class Server(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
 
+    def fault(self, name: str) -> str | None:
+        """Return the fault of an answer, or None."""
+        return self.faults.get(name)
+
     def handle_error(self, *_: object) -> None:
         """Ignore clients that have gone."""
 
 
 @contextmanager
-def serve(root: Path) -> Iterator[Server]:
-    server = Server(root)
+def serve(root: Path, port: int = 0, kind: type[Server] = Server) -> Iterator[Server]:
+    server = kind(root, port)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     try:
@@ -81,6 +86,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         server = self.server
+        if server.stopped.is_set():  # whose connections may outlive it
+            self.close_connection = True
+            return
         with server.lock:
             server.requests += 1
             server.open += 1
@@ -112,6 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.server.seen[f"{self.command} {name}"] += 1
                 times = self.server.seen[f"{self.command} {name}"]
             fault = PASSING[fault] if times <= 2 else ""
+        fault = self.server.fault(name) or fault
         path = self.server.root / rest
         if fault == "slow":
             time.sleep(SLOW)

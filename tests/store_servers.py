@@ -44,11 +44,12 @@ def serve_gcs() -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def started(program: str) -> Iterator[str]:
+def started(program: str, port: int = 0) -> Iterator[str]:
     """Run a program of Python that listens at a port; yield its URL."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    if not port:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
     process = subprocess.Popen(
         [sys.executable, "-c", program.replace("{port}", str(port))],
         stdout=subprocess.DEVNULL,

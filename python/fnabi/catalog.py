@@ -27,19 +27,28 @@ Files
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
-from fnmatch import fnmatchcase
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from fnabi import _core
+from fnabi.catalog_check import damaged
+from fnabi.catalog_plan import Known, Limit, Unlisted, below, make_plan
 from fnabi.catalog_search import Match, matches, pattern_of_arrays, search_query
 from fnabi.catalog_store import Opened, open_store
-from fnabi.catalog_table import add_files, add_functions, delete_files, settle
-from fnabi.errors import CallError, FormatError, type_name
+from fnabi.catalog_table import (
+    UNREAD,
+    add_files,
+    add_functions,
+    delete_files,
+    mark_files,
+    set_values,
+    settle,
+)
+from fnabi.errors import CallError, CatalogError, FormatError, type_name
 from fnabi.pattern import Pattern
 from fnabi.text import shown_text
 from fnabi.walk import Found, Path, walk
@@ -47,9 +56,7 @@ from fnabi.walk import Found, Path, walk
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-    from fnabi.catalog_read import Reading
-
-__all__ = ["Catalog", "Match", "Updated", "pattern_of_arrays"]
+__all__ = ["Catalog", "Match", "Unlisted", "Updated", "pattern_of_arrays"]
 
 
 ROOTS = "SELECT value FROM catalog WHERE key = 'path' AND value IS NOT NULL"
@@ -66,6 +73,8 @@ class Updated(msgspec.Struct, frozen=True):
         unchanged: Files that were not read.
         failed: The files among all of these, except removed ones, that have an error.
         functions: The functions in the catalog now.
+        stale: Files that the update could not look at, which have the rows of before.
+        unlisted: The folders and paths that could not be listed.
 
     """
 
@@ -75,6 +84,27 @@ class Updated(msgspec.Struct, frozen=True):
     unchanged: int
     failed: int
     functions: int
+    stale: int = 0
+    unlisted: tuple[Unlisted, ...] = ()
+
+
+class _Before(NamedTuple):
+    """A catalog before it is changed.
+
+    Attributes:
+        files: Its files.
+        roots: What was given to updates.
+        mounts: The mount points that its files are below.
+        exists: Whether there is one.
+        is_current: Whether its tables are of this version.
+
+    """
+
+    files: dict[str, Known]
+    roots: list[str]
+    mounts: list[str]
+    exists: bool
+    is_current: bool
 
 
 class Catalog:
@@ -107,8 +137,14 @@ class Catalog:
         processes: int = 1,
         lenient: bool = False,
         progress: bool = False,
+        max_removed: int | str | None = None,
     ) -> Updated:
         """Read the modules that are new or have changed, and drop those that are gone.
+
+        A file is dropped only when the folder that it was in has been listed without it. What is
+        below a folder or a URL that cannot be listed, below a mount point where nothing is mounted
+        any more, or cannot be read again keeps its rows, and is marked: `Updated.stale` counts
+        it, and `Match.stale` and the column ``stale`` of ``files`` say why.
 
         Args:
             paths: Files and folders, as for `vmfb.scan`. What is below others in the catalog
@@ -119,10 +155,14 @@ class Catalog:
                 ``if __name__ == "__main__":``.
             lenient: As for `vmfb.open`.
             progress: Whether to show a progress bar on standard error, if that is a terminal.
+            max_removed: The most files that may leave the catalog: a number, or a percentage of
+                those below each path, such as ``"20%"``. Without it, ten files may, and more if
+                they are not more than half.
 
         Raises:
-            CatalogError: when another process is updating the catalog, or a process that reads
-                files was ended.
+            CatalogError: when another process is updating the catalog, more than `max_removed`
+                files would leave it, a process that reads files was ended, or a catalog of an
+                earlier version cannot be made again because a path cannot be listed.
             FormatError: when the file is not a catalog.
             CallError: when an argument has another type, or no path was ever given.
             OSError: when the catalog cannot be written.
@@ -130,41 +170,55 @@ class Catalog:
         """
         _core.check_positive("Catalog.update", "threads", threads)
         _core.check_positive("Catalog.update", "processes", processes)
-        from fnabi.catalog_read import Reading  # searches do not need it
-
+        limit = Limit(max_removed)
         given = _absolute(paths)
         with self._store.lock():
-            roots, known, current = self._known()
-            if not given and not roots:
+            before = self._before()
+            if not given and not before.roots:
                 raise CallError("Catalog.update: paths: none, and the catalog has none either")
-            given = given if given and current else [*dict.fromkeys(roots + given)]
-            states = {shown_text(found.path): found for found in walk(given, "Catalog.update")}
-            below = _below(given)
-            gone = [file for file in known if file not in states and below(file)]
-            read = [
-                (file, state)
-                for file, state in states.items()
-                if file not in known or known[file] != (state.size, state.mtime_ns, state.etag)
-            ]
-            new_roots = [root for root in given if root not in roots]
-            if gone or read or new_roots or not self._store.exists():
-                reading = Reading(lenient, threads, processes)
-                fresh = not (current and self._store.exists())
-                if fresh:
-                    new_roots = given
-                self._change(gone, read, new_roots, reading, fresh=fresh, progress=progress)
-        added = sum(file not in known for file, _ in read)
+            if not given or not before.is_current:
+                given = [*dict.fromkeys(given + before.roots)]
+            known = before.files
+            plan = make_plan(known, walk(given, "Catalog.update"), given, before.mounts)
+            limit.check(plan, known, given)
+            if before.exists and not before.is_current and plan.unlisted:
+                first = plan.unlisted[0]
+                raise CatalogError(
+                    f"{self._store.path}: catalog of an earlier version, which is made again from"
+                    f" all its files, but {first.path}: {first.error}"
+                )
+            roots = [*dict.fromkeys(before.roots + given)]
+            marks: dict[str, str | None] = {
+                name: error for name, error in plan.stale.items() if known[name].stale != error
+            }
+            marks |= dict.fromkeys(plan.renewed)
+            unread: set[str] = set()
+            if (
+                not before.is_current
+                or (plan.gone or plan.read or marks)
+                or (roots != before.roots or plan.mounts != {*before.mounts})
+            ):
+                with self._changing(fresh=not before.is_current) as connection:
+                    delete_files(connection, plan.gone)
+                    mark_files(connection, marks)
+                    how = lenient, threads, processes
+                    unread = self._read(connection, plan.read, before, how, progress=progress)
+                    set_values(connection, "path", roots)
+                    set_values(connection, "mount", sorted(plan.mounts))
+        added = sum(file not in known for file, _ in plan.read)
         counts = self._rows(
             "SELECT count(*) FROM functions UNION ALL"
             " SELECT count(*) FROM files WHERE error IS NOT NULL"
         )
         return Updated(
             added=added,
-            changed=len(read) - added,
-            removed=len(gone),
-            unchanged=len(states) - len(read),
+            changed=len(plan.read) - added - len(unread),
+            removed=len(plan.gone),
+            unchanged=plan.unchanged,
             failed=counts[1][0],
             functions=counts[0][0],
+            stale=len(plan.stale) + len(unread),
+            unlisted=plan.unlisted,
         )
 
     def remove(self, paths: Path | Iterable[Path]) -> int:
@@ -177,81 +231,86 @@ class Catalog:
             FormatError: when it is of another version, or no catalog.
 
         """
-        given = _absolute(paths)
+        is_inside = below(_absolute(paths))
         with self._store.lock():
-            roots, known, current = self._known()
-            if not current:
+            before = self._before()
+            if before.exists and not before.is_current:
                 self._store.open()  # which refuses it
-            below = _below(given)
-            gone = [file for file in known if below(file)]
-            dropped = [root for root in roots if below(root)]
-            if gone or dropped:
-                self._change(gone, [], [], None, dropped=dropped)
+            gone = [file for file in before.files if is_inside(file)]
+            roots = [root for root in before.roots if not is_inside(shown_text(root))]
+            if gone or roots != before.roots:
+                with self._changing() as connection:
+                    delete_files(connection, gone)
+                    set_values(connection, "path", roots)
         return len(gone)
 
-    def _known(self) -> tuple[list[str], dict[str, Any], bool]:
-        """Return the roots, the states of the files, and whether the catalog is of this version.
-
-        The state of a file that has to be read again is None.
-        """
+    def _before(self) -> _Before:
         if not self._store.exists():
-            return [], {}, True
+            return _Before({}, [], [], exists=False, is_current=False)
         opened = self._store.open(earlier=True)
-        columns = "file, size, mtime_ns, etag, settled"
+        columns = f"size, mtime_ns, etag, settled, error_code IS DISTINCT FROM '{UNREAD}', stale"
         if not opened.is_current:  # which may not have them
-            columns = "file, NULL, NULL, NULL, false"
+            columns = "NULL, NULL, NULL, false, true, NULL"
         try:
-            with self._store.told():
-                found = opened.own.execute(ROOTS).fetchall()
-                rows = opened.own.execute(f"SELECT {columns} FROM files").fetchall()
+            rows = self._fetch(opened.own, f"SELECT file, {columns} FROM files")
+            values = self._fetch(opened.own, "SELECT key, value FROM catalog")
         finally:
             opened.close()
-        known = {file: tuple(state) if settled else None for file, *state, settled in rows}
-        return [root for (root,) in found], known, opened.is_current
+        files = {
+            file: Known((size, time, etag) if settled else None, was_read, stale)
+            for file, size, time, etag, settled, was_read, stale in rows
+        }
+        roots, mounts = (
+            [value for key, value in values if key == wanted and value is not None]
+            for wanted in ("path", "mount")
+        )
+        return _Before(files, roots, mounts, exists=True, is_current=opened.is_current)
 
-    def _change(
-        self,
-        gone: list[str],
-        read: list[tuple[str, Found]],
-        roots: list[str],
-        reading: Reading | None,
-        *,
-        dropped: Sequence[str] = (),
-        fresh: bool = False,
-        progress: bool = False,
-    ) -> None:
-        files = gone + [file for file, _ in read]
+    @contextmanager
+    def _changing(self, *, fresh: bool = False) -> Iterator[DuckDBPyConnection]:
+        """Change the tables, which take the place of the catalog when the block has ended."""
+        self._disconnect()
         connection = self._store.begin(fresh=fresh)
         try:
             with self._store.told():
-                delete_files(connection, files)
-            bar: Any = nullcontext(lambda more: None)
-            if progress:
-                from fnabi.progress import show
-
-                bar = show("update", len(read), "files", "Catalog.update")
-            if reading is not None:
-                from fnabi.catalog_read import read_files
-
-                with bar as advance:
-                    for batch in read_files([state for _, state in read], reading):
-                        with self._store.told():
-                            add_files(connection, batch.files)
-                            add_functions(connection, batch.functions)
-                        advance(batch.size)
-            with self._store.told():
+                yield connection
                 settle(connection)
-                for root in roots:
-                    connection.execute("INSERT INTO catalog VALUES ('path', ?)", [root])
-                for root in dropped:
-                    connection.execute(
-                        "DELETE FROM catalog WHERE key = 'path' AND value = ?", [root]
-                    )
         except BaseException:
             self._store.discard(connection)
             raise
-        self._disconnect()
         self._store.commit(connection)
+
+    def _read(
+        self,
+        connection: DuckDBPyConnection,
+        files: list[tuple[str, Found]],
+        before: _Before,
+        how: tuple[bool, int, int],
+        *,
+        progress: bool,
+    ) -> set[str]:
+        """Read files into the tables, and return those that keep their rows as they were."""
+        from fnabi.catalog_read import Reading, read_files  # searches do not need it
+
+        known = before.files if before.is_current else {}
+        was_read = {name for name, each in known.items() if each.was_read}
+        unread: dict[str, str | None] = {}
+        bar: Any = nullcontext(lambda more: None)
+        if progress:
+            from fnabi.progress import show
+
+            bar = show("update", len(files), "files", "Catalog.update")
+        with bar as advance:
+            for batch in read_files([found for _, found in files], Reading(*how)):
+                good, failed = batch.without_unread(was_read)
+                unread |= failed
+                names = [row["file"] for row in good.files]
+                delete_files(connection, [name for name in names if name in known])
+                add_files(connection, good.files)
+                add_functions(connection, good.functions)
+                advance(batch.size)
+        mark_files(connection, unread, read_again=True)
+        return {*unread}
 
     # -------------------------------------------------------------------------------- search
 
@@ -340,10 +399,17 @@ class Catalog:
             FormatError: when the file is not a catalog, or damaged.
 
         """
-        opened = self._open()
+        return self._fetch(self._open().own, query, row, **values)
+
+    def _fetch(
+        self, connection: DuckDBPyConnection, query: str, row: Any = None, **values: object
+    ) -> list[Any]:
         with self._store.told():
-            rows: list[Any] = opened.own.execute(query, values or None).fetchall()
-            return rows if row is None else msgspec.convert(rows, list[row])
+            try:
+                rows: list[Any] = connection.execute(query, values or None).fetchall()
+                return rows if row is None else msgspec.convert(rows, list[row])
+            except (ValueError, OverflowError) as problem:  # text that is not UTF-8, odd dates
+                raise damaged(self._store.path, problem) from None
 
     def _open(self) -> Opened:
         if self._closed:
@@ -386,15 +452,3 @@ def _absolute(paths: Path | Iterable[Path]) -> list[str]:
         name = os.fsdecode(path)
         found.append(name if "://" in name else os.path.abspath(name))
     return list(dict.fromkeys(found))
-
-
-def _below(roots: list[str]) -> Callable[[str], bool]:
-    """Return whether a file is one of some paths, or below one of them."""
-    exact = {shown_text(root) for root in roots}
-    folders = tuple(f"{root.rstrip('/')}/" for root in exact)
-    globs = [root for root in exact if "://" in root and set(root) & set("*?[")]
-    return lambda file: (
-        file in exact
-        or file.startswith(folders)
-        or any(fnmatchcase(file, pattern) for pattern in globs)
-    )

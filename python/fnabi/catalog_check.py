@@ -18,7 +18,7 @@ from fnabi.text import one_line
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = ["check", "no_catalog", "refusal"]
+__all__ = ["check", "damaged", "no_catalog"]
 
 _EXPECTED = "a DuckDB file, which fnabi catalog update writes"
 _SHOWN = 80
@@ -134,16 +134,20 @@ def _check_version(path: str, versions: list[str], earlier: bool) -> None:
     if earlier and older:
         return
     hint = "; `fnabi catalog update` makes it again" if older else " of this fnabi"
-    raise refusal(path, f"catalog of version {_shown(found)}", f"version {VERSION}{hint}")
+    raise _refusal(path, f"catalog of version {_shown(found)}", f"version {VERSION}{hint}")
 
 
 def no_catalog(path: str, why: str = "", expected: str = _EXPECTED) -> FormatError:
     """Return the error for a file that is not a catalog."""
-    return refusal(path, f"not a catalog{': ' if why else ''}{why}", expected)
+    return _refusal(path, f"not a catalog{': ' if why else ''}{why}", expected)
 
 
-def refusal(path: str, reason: str, expected: str | None = None) -> FormatError:
-    """Return the error for a catalog that cannot be read."""
+def damaged(path: str, problem: Exception) -> FormatError:
+    """Return the error for a catalog that cannot be read to its end."""
+    return _refusal(path, f"damaged catalog: {one_line(str(problem).partition(chr(10))[0])}")
+
+
+def _refusal(path: str, reason: str, expected: str | None = None) -> FormatError:
     problem = FormatError("catalog", 0, reason=reason, expected=expected)
     problem.file = path
     return problem

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from fnabi import _core, vmfb
-from fnabi._fnabi import lib
+from fnabi import vmfb
 from fnabi.catalog_record import digest, has_debug, record
+from fnabi.catalog_table import UNREAD
 from fnabi.errors import FormatError
 from fnabi.needs import ExecutableTarget, Parameter
 from fnabi.text import shown_text
@@ -45,7 +45,7 @@ def file_row(found: Found, now_ns: int, lenient: bool) -> dict[str, Any]:
     row["settled"] = (old or found.etag is not None) and found.error is None
     if found.error is not None:
         return row | {
-            "error_code": _core.code_name(lib.FNABI_FILE),
+            "error_code": UNREAD,
             "error": shown_text(found.error),
         }
     try:
@@ -61,8 +61,7 @@ def file_row(found: Found, now_ns: int, lenient: bool) -> dict[str, Any]:
         }
     except OSError as problem:
         told = problem.strerror or str(problem)
-        code = _core.code_name(lib.FNABI_FILE)
-        return row | {"settled": False, "error_code": code, "error": told}
+        return row | {"settled": False, "error_code": UNREAD, "error": told}
 
 
 def _facts(module: vmfb.Module) -> dict[str, Any]:

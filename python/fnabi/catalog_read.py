@@ -10,7 +10,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 from itertools import islice
@@ -18,6 +18,7 @@ from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fnabi.catalog_file import file_row
+from fnabi.catalog_table import UNREAD
 from fnabi.errors import CatalogError
 from fnabi.files import Found, is_remote
 from fnabi.scan import Scan
@@ -30,6 +31,9 @@ __all__ = ["Batch", "Reading", "read_files"]
 
 _CHUNK = 512
 """The most files of a batch."""
+
+_OF_ERROR = ("file", "error_code", "error_offset", "error_path", "error")
+_OF_STATE = ("file_bytes", "size", "mtime_ns", "etag")
 
 _WORTH = 1024
 """The least number of files for several processes, which start as fast as some hundred are read."""
@@ -48,6 +52,21 @@ class Batch(NamedTuple):
     size: int
     files: list[dict[str, Any]]
     functions: Any
+
+    def without_unread(self, kept: Container[str]) -> tuple[Batch, dict[str, str | None]]:
+        """Return the batch without the files that could not be read, and why not.
+
+        Args:
+            kept: The files for which that matters.
+
+        """
+        unread = {
+            row["file"]: row["error"]
+            for row in self.files
+            if row.get("error_code") == UNREAD and row["file"] in kept
+        }
+        rows = [row for row in self.files if row["file"] not in unread]
+        return self._replace(files=rows), unread
 
 
 class Reading(NamedTuple):
@@ -96,7 +115,13 @@ def _read(files: Sequence[Found], reading: Reading) -> Batch:
     rows = [file_row(file, now, reading.lenient) for file in files]
     good = [file.path for file, row in zip(files, rows, strict=True) if row.get("error") is None]
     scan = Scan(good, lenient=reading.lenient, threads=reading.threads)
-    return Batch(len(files), rows, pyarrow.table(scan.plain()))
+    functions = pyarrow.table(scan.plain())
+    failed = functions.filter(functions["function"].is_null()).select(_OF_ERROR).to_pylist()
+    for error in failed:  # since its facts were read
+        at = next(at for at, row in enumerate(rows) if row["file"] == error["file"])
+        kept = {name: rows[at].get(name) for name in _OF_STATE}
+        rows[at] = kept | error | {"settled": False}
+    return Batch(len(files), rows, functions)
 
 
 # -------------------------------------------------------------------------------- several processes

@@ -29,6 +29,8 @@ class Match(msgspec.Struct, frozen=True):
         source: The text that the signature was read from, as `vmfb.Export.source`.
         differences: The number of differences to the pattern, see `fnabi.pattern`; 0 for an
             exact match.
+        stale: Why the last update of the catalog could not look at the file, whose functions are
+            those of before; None if it did.
 
     """
 
@@ -38,6 +40,7 @@ class Match(msgspec.Struct, frozen=True):
     signature: Signature
     source: str
     differences: int
+    stale: str | None = None
 
     @property
     def exact(self) -> bool:
@@ -83,8 +86,10 @@ def search_query(
         " best AS MATERIALIZED (SELECT file, module, function, source, differences, ordinal,"
         " signature_id FROM functions JOIN matching ON signature_id = id"
         f" WHERE {' AND '.join(conditions)} {order}{end})"
-        " SELECT file, module, function, source, differences, message"
-        f" FROM best JOIN signatures ON signature_id = id {order}"
+        " SELECT file, module, function, source, differences, message, stale"
+        " FROM best JOIN signatures ON signature_id = id"
+        " LEFT JOIN (SELECT file, stale FROM files WHERE stale IS NOT NULL) USING (file)"
+        f" {order}"
     )
 
 
@@ -92,11 +97,11 @@ def matches(rows: Iterable[tuple[Any, ...]]) -> list[Match]:
     """Return the matches of the rows of a search."""
     known: dict[bytes, Signature] = {}
     found = []
-    for file, module, function, source, differences, message in rows:
+    for file, module, function, source, differences, message, stale in rows:
         signature = known.get(message)
         if signature is None:
             signature = known[message] = from_message(message)
-        found.append(Match(file, module, function, signature, source, differences))
+        found.append(Match(file, module, function, signature, source, differences, stale))
     return found
 
 

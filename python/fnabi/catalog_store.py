@@ -26,12 +26,11 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fnabi.catalog_check import check, no_catalog, refusal
+from fnabi.catalog_check import check, damaged, no_catalog
 from fnabi.catalog_lock import locked
 from fnabi.catalog_table import create
-from fnabi.errors import CallError, CatalogError, FnabiError
+from fnabi.errors import CallError, CatalogError
 from fnabi.files import check_regular
-from fnabi.text import one_line
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -180,15 +179,11 @@ class Store(ABC):
 
     @contextmanager
     def told(self) -> Iterator[None]:
-        """Turn errors of DuckDB about the catalog, and about values in it, into those of fnabi."""
+        """Turn errors of DuckDB about the catalog into those of fnabi."""
         try:
             yield
         except load_duckdb().Error as problem:
             raise _problem(problem, self.path) from None
-        except FnabiError:
-            raise
-        except (ValueError, OverflowError) as problem:  # text that is not UTF-8, odd dates
-            raise refusal(self.path, f"damaged catalog: {one_line(str(problem))}") from None
 
 
 def open_store(path: str | os.PathLike[str] | None) -> Store:
@@ -427,4 +422,4 @@ def _problem(problem: Exception, path: str) -> Exception:
             return OSError(number, os.strerror(number), path)
     if "not a valid DuckDB database" in text:
         return no_catalog(path)
-    return refusal(path, f"damaged catalog: {one_line(text.partition(chr(10))[0])}")
+    return damaged(path, problem)

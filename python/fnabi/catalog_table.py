@@ -1,6 +1,7 @@
 """The tables of a catalog.
 
-``files`` has a row for each file, which `fnabi.catalog_file` makes.
+``files`` has a row for each file, which `fnabi.catalog_file` makes. Its column ``stale`` is why the
+last update could not look at the file, of which the catalog has what it had before; null if it did.
 
 ``functions`` has a row for each export, with the columns of `scan.Scan`, the text ``signature`` and
 ``signature_id``.
@@ -20,16 +21,18 @@ in preorder, ``inputs`` and ``results``::
     name         text, null where there is none; name_bytes instead, where it is not UTF-8
     ref          text, of a reference; ref_bytes instead, where it is not UTF-8
 
-``catalog`` has the version of the tables and, under the key ``path``, what was given to
-`Catalog.update`.
+``catalog`` has the version of the tables; under the key ``path``, what was given to
+`Catalog.update`; and under the key ``mount``, the mount points that the files are below.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from fnabi import _core
+from fnabi._fnabi import lib
 from fnabi.catalog_signature import from_nodes, message, node_ends
 from fnabi.text import shown_text
 
@@ -38,13 +41,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COLUMNS",
+    "UNREAD",
     "VERSION",
     "add_files",
     "add_functions",
     "create",
     "delete_files",
+    "mark_files",
+    "set_values",
     "settle",
 ]
+
+UNREAD = _core.code_name(lib.FNABI_FILE)
+"""The ``error_code`` of a file that could not be read, whatever is in it."""
 
 VERSION = "3"
 """The version of the tables, in the table ``catalog`` under the key ``version``."""
@@ -84,6 +93,7 @@ _OF_FILE = {
     "error_offset": "BIGINT",
     "error_path": "VARCHAR",
     "error": "VARCHAR",
+    "stale": "VARCHAR",
     "digest": "BLOB",
     "record": "BLOB",
 }
@@ -225,6 +235,31 @@ def delete_files(connection: DuckDBPyConnection, files: list[str]) -> None:
     for table in ("files", "functions"):
         connection.execute(f"DELETE FROM {table} WHERE file IN (SELECT file FROM gone)")
     connection.unregister("gone")
+
+
+def mark_files(
+    connection: DuckDBPyConnection, stale: Mapping[str, str | None], *, read_again: bool = False
+) -> None:
+    """Set why files are stale, and whether the next update reads them again at any rate."""
+    pyarrow = import_module("pyarrow")
+
+    columns = {
+        "file": pyarrow.array(stale.keys(), pyarrow.string()),
+        "stale": pyarrow.array(stale.values(), pyarrow.string()),
+    }
+    connection.register("marks", pyarrow.table(columns))
+    connection.execute(
+        f"UPDATE files SET stale = marks.stale{', settled = false' if read_again else ''}"
+        " FROM marks WHERE files.file = marks.file"
+    )
+    connection.unregister("marks")
+
+
+def set_values(connection: DuckDBPyConnection, key: str, values: Iterable[str]) -> None:
+    """Set the values that the table ``catalog`` has under a key."""
+    connection.execute("DELETE FROM catalog WHERE key = ?", [key])
+    for value in values:
+        connection.execute("INSERT INTO catalog VALUES (?, ?)", [key, value])
 
 
 def settle(connection: DuckDBPyConnection) -> None:

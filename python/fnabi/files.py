@@ -77,6 +77,7 @@ class Found(msgspec.Struct, frozen=True, gc=False):
             not known.
         etag: What identifies the version of a remote object, or None.
         error: Why it cannot be read, or None.
+        is_folder: Whether the error is that of a listing: more files may be below the name.
 
     """
 
@@ -85,6 +86,7 @@ class Found(msgspec.Struct, frozen=True, gc=False):
     mtime_ns: int | None = None
     etag: str | None = None
     error: str | None = None
+    is_folder: bool = False
 
 
 def is_remote(path: object) -> bool:

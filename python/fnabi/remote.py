@@ -213,30 +213,30 @@ def find(url: str, options: Options, function: str, *, status: bool = True) -> I
 
     async def list_all() -> dict[str, Any]:
         path = store.path
-        if store.is_http:
-            return await _list_http(store, path) if set(path) & {*"*["} else {path: {}}
-        if set(path) & {*"*?["}:
-            infos: dict[str, dict[str, Any]] = await store.call("glob", path, detail=True)
-            return {name: info for name, info in infos.items() if info["type"] == "file"}
-        if not status and path.endswith(".vmfb"):
+        if set(path) & {*store.wildcards}:
+            return await _list(store, path)
+        if store.is_http or (not status and path.endswith(".vmfb")):
             return {path: {}}
         info = await store.request(store.call("info", path))
         if info["type"] != "directory":
             return {path: info}
-        infos = await store.call("find", path, detail=True)
-        return {name: info for name, info in infos.items() if name.endswith(".vmfb")}
+        if store.lists_deeply:
+            infos = await store.call("find", path, detail=True)
+            return {name: info for name, info in infos.items() if name.endswith(".vmfb")}
+        return await _list(store, f"{path.rstrip('/')}/**/*.vmfb")
 
     try:
         store.fs.invalidate_cache()
         infos = sorted(store.run(list_all, _LISTING_SECONDS).items())
     except Exception as problem:
-        yield Found(url, error=text_of(problem))
+        yield Found(url, error=text_of(problem), is_folder=True)
         return
     for first in range(0, len(infos), 8 * REQUESTS):
         some = [
             (name, info if isinstance(info, Exception) else version_of(info))
             for name, info in infos[first : first + 8 * REQUESTS]
         ]
+        unlisted = {name for name, info in some if isinstance(info, Exception)}
         if status:
             some = _ask(store, some)
         for name, version in some:
@@ -244,37 +244,57 @@ def find(url: str, options: Options, function: str, *, status: bool = True) -> I
             if isinstance(version, Version):
                 yield Found(full, *version)
             else:
-                yield Found(full, error=text_of(version))
+                yield Found(full, error=text_of(version), is_folder=name in unlisted)
 
 
-async def _list_http(store: Store, pattern: str) -> dict[str, Any]:
-    """List the folders of a pattern concurrently.
+async def _list(store: Store, pattern: str) -> dict[str, Any]:
+    """List the folders of a pattern concurrently, one level after the other.
+
+    The file systems of fsspec do so too, but leave out the folders that they cannot list.
 
     Returns:
-        For each file nothing, and for each folder below the first that cannot be read the error.
+        For each file its properties, and for each folder below the first that cannot be listed the
+        error.
 
     """
-    first = min(pattern.find(each) for each in "*[" if each in pattern)
-    root = pattern[: pattern.rindex("/", 0, first) + 1]
+    first = min(pattern.find(each) for each in store.wildcards if each in pattern)
+    root = pattern[: pattern.rfind("/", 0, first) + 1]
     deepest = len(pattern) if "**" in pattern else pattern.count("/", len(root))
     matches = re.compile(import_module("fsspec.utils").glob_translate(pattern)).match
-    found: dict[str, Any] = {}
+    if store.lists_deeply and "**" in pattern:
+        infos = await store.call("find", root.rstrip("/"), detail=True)
+        return {name: info for name, info in infos.items() if matches(name)}
 
-    async def visit(folder: str, depth: int) -> None:
-        listing = retried(lambda: store.call("ls", folder, detail=True))
+    async def names_in(folder: str) -> dict[str, Any] | Exception:
+        def ask() -> Any:
+            return store.call("ls", folder, detail=True)
+
         try:
-            names = {info["name"] for info in await store.request(listing)}
+            infos = await store.request(retried(ask) if store.is_http else ask())
+            return {info["name"]: info for info in infos}
         except Exception as problem:
-            if folder == root:
-                raise
-            found[folder] = problem
-            return
-        names = {name for name in names if "/./" not in name and "/../" not in name}
-        found.update((name, {}) for name in names if name[-1] != "/" and matches(name))
-        if depth < deepest:
-            await asyncio.gather(*(visit(name, depth + 1) for name in names if name[-1] == "/"))
+            return problem
 
-    await visit(root, 0)
+    found: dict[str, Any] = {}
+    folders, depth = [root], 0
+    while folders:
+        listings = await asyncio.gather(*map(names_in, folders))
+        inner = []
+        for folder, names in zip(folders, listings, strict=True):
+            if isinstance(names, Exception):
+                if folder == root:
+                    raise names
+                found[folder] = names
+                continue
+            for name, info in names.items():
+                if "/./" in name or "/../" in name:
+                    continue
+                if name.endswith("/") if store.is_http else info["type"] == "directory":
+                    if not info.get("islink"):  # which may lead in circles
+                        inner.append(name)
+                elif matches(name):
+                    found[name] = {} if store.is_http else info
+        folders, depth = (inner if depth < deepest else []), depth + 1
     return found
 
 

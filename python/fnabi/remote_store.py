@@ -92,7 +92,18 @@ def version_of(info: Mapping[str, Any]) -> Version:
 
 
 class Store:
-    """A file system of fsspec, with requests as coroutines that are bounded in number and time."""
+    """A file system of fsspec, with requests as coroutines that are bounded in number and time.
+
+    Attributes:
+        fs: The file system.
+        path: The URL as the file system has it.
+        is_async: Whether the file system has coroutines.
+        is_http: Whether it is that of HTTP, where folders are pages with links.
+        wildcards: The characters that make a path a pattern.
+        lists_deeply: Whether it can list all that is below a folder at once, and fails if that
+            fails; others go from folder to folder, and leave out those that fail.
+
+    """
 
     def __init__(self, url: str, options: Options, function: str) -> None:
         try:
@@ -111,6 +122,10 @@ class Store:
             raise CallError(f"{function}: {url}: {_first_line(problem)}") from None
         self.is_async: bool = self.fs.async_impl
         self.is_http = "http" in _protocols(self.fs)
+        self.wildcards = "*[" if self.is_http else "*?["
+        plain: Any = self._asyn.AsyncFileSystem if self.is_async else fsspec.AbstractFileSystem
+        name = "_find" if self.is_async else "find"
+        self.lists_deeply = getattr(type(self.fs), name) is not getattr(plain, name)
         self._bound: asyncio.Semaphore | None = None
 
     def run(self, work: Callable[[], Awaitable[_T]], seconds: float | None = None) -> _T:

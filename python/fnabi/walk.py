@@ -78,7 +78,7 @@ def _find(name: str, wanted: bool) -> Iterator[Found]:
     try:
         status = os.stat(name)
     except (OSError, ValueError) as problem:
-        yield _unread(name, problem)
+        yield _unread(name, problem, is_folder=True)
         return
     if S_ISDIR(status.st_mode):
         yield from _walk(name, wanted)
@@ -97,7 +97,12 @@ def _walk(folder: str, wanted: bool) -> Iterator[Found]:
             stack.pop()
             continue
         try:
-            if entry.is_dir(follow_symlinks=False):
+            is_folder = entry.is_dir(follow_symlinks=False)
+        except OSError as failed:
+            yield _unread(entry.path, failed, is_folder=True)
+            continue
+        try:
+            if is_folder:
                 entries, problem = _entries(entry.path)
                 stack.append(entries)
                 if problem is not None:
@@ -120,7 +125,7 @@ def _entries(folder: str) -> tuple[Iterator[os.DirEntry[str]], Found | None]:
         with os.scandir(folder) as found:
             return iter(sorted(found, key=attrgetter("name"))), None
     except OSError as problem:
-        return iter(()), _unread(folder, problem)
+        return iter(()), _unread(folder, problem, is_folder=True)
 
 
 def _file(path: str, status: os.stat_result) -> Found:
@@ -130,6 +135,7 @@ def _file(path: str, status: os.stat_result) -> Found:
     return Found(path, status.st_size, status.st_mtime_ns)
 
 
-def _unread(path: str, problem: OSError | ValueError) -> Found:
+def _unread(path: str, problem: OSError | ValueError, *, is_folder: bool = False) -> Found:
     text = problem.strerror if isinstance(problem, OSError) else None
-    return Found(path, error=text or os.strerror(errno.EINVAL))  # a name with a NUL
+    text = text or os.strerror(errno.EINVAL)  # a name with a NUL
+    return Found(path, error=text, is_folder=is_folder)

@@ -5,17 +5,21 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from collections import Counter
 from typing import Any
 
 import msgspec
 
-from fnabi.catalog import ROOTS, Catalog
+from fnabi.catalog import ROOTS, Catalog, Updated
+from fnabi.catalog_plan import Limit, below
 from fnabi.cli.arguments import add_lenient, missing_of
 from fnabi.cli.catalogs import lenient_hint, shown_path
 from fnabi.cli.ending import ended_by_signals
 from fnabi.cli.output import add_threads, shows_progress
 from fnabi.cli.screen import Screen, complain, counted, one_line
 from fnabi.cli.table import write_table
+from fnabi.errors import CallError, FormatError
+from fnabi.files import is_remote
 from fnabi.text import shown_text
 
 _UPDATE_SCHEMA = "fnabi.catalog-update/1"
@@ -46,8 +50,24 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with sql, let the query read and write files, as COPY and read_parquet do",
     )
+    verb.add_argument(
+        "--max-removed",
+        metavar="N|P%",
+        type=_limit,
+        help="with update, refuse to remove more than N files, or P%% of those below a PATH"
+        " (default: ten, and more if they are not more than half)",
+    )
     add_threads(verb, "threads, or of processes for more than a thousand files,")
     add_lenient(verb)
+
+
+def _limit(text: str) -> str:
+    try:
+        Limit(text)
+    except CallError:
+        expected = "expected a number or a percentage"
+        raise argparse.ArgumentTypeError(f"{expected}, got {text!r}") from None
+    return text
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -58,6 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.usage("sql needs one query, in quotes")
     if arguments.action == "remove" and not words:
         arguments.usage("PATH is missing")
+    if arguments.max_removed is not None and arguments.action != "update":
+        arguments.usage("--max-removed is only allowed with update")
     if arguments.allow_files and arguments.action != "sql":
         arguments.usage("--allow-files is only allowed with sql")
     with Catalog(arguments.file) as catalog:
@@ -71,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _update(catalog: Catalog, arguments: argparse.Namespace) -> int:
-    if missing_of(arguments.words):
+    if missing_of(_unknown(catalog, arguments.words)):
         return _BAD_INPUT
     with ended_by_signals():
         done = catalog.update(
@@ -80,11 +102,12 @@ def _update(catalog: Catalog, arguments: argparse.Namespace) -> int:
             processes=arguments.threads,
             lenient=arguments.lenient,
             progress=shows_progress(),
+            max_removed=arguments.max_removed,
         )
     if arguments.json:
-        print(json.dumps({"schema": _UPDATE_SCHEMA} | msgspec.structs.asdict(done)))
-        return _tell_of_named(catalog, arguments.words)
-    files = done.added + done.changed + done.unchanged
+        print(json.dumps({"schema": _UPDATE_SCHEMA} | msgspec.to_builtins(done)))
+        return _tell(catalog, done, arguments.words)
+    files = done.added + done.changed + done.unchanged + done.stale
     parts = [
         f"{number} {what}"
         for number, what in (
@@ -92,6 +115,7 @@ def _update(catalog: Catalog, arguments: argparse.Namespace) -> int:
             (done.changed, "changed"),
             (done.removed, "removed"),
             (done.unchanged, "unchanged"),
+            (done.stale, "stale"),
         )
         if number
     ]
@@ -101,19 +125,47 @@ def _update(catalog: Catalog, arguments: argparse.Namespace) -> int:
         f"{counted(files, 'file')}{': ' if parts else ''}{', '.join(parts)}{wrong};"
         f" {counted(done.functions, 'function')} in the catalog{hint}"
     )
-    return _tell_of_named(catalog, arguments.words)
+    return _tell(catalog, done, arguments.words)
 
 
-def _tell_of_named(catalog: Catalog, words: list[str]) -> int:
-    """Tell of files that were given by name and cannot be read, and return the exit status."""
-    status = 0
+def _unknown(catalog: Catalog, words: list[str]) -> list[str]:
+    """Return the paths that do not exist, and of which a catalog has nothing."""
+    missing = [word for word in words if not is_remote(word) and not os.path.exists(word)]
+    try:
+        is_known = below(_paths(catalog)) if missing else below([])
+    except (FileNotFoundError, FormatError):  # there is none, or of another version
+        return missing
+    return [word for word in missing if not is_known(shown_text(_absolute(word)))]
+
+
+def _absolute(word: str) -> str:
+    return word if is_remote(word) else os.path.abspath(word)
+
+
+def _tell(catalog: Catalog, done: Updated, words: list[str]) -> int:
+    """Tell of what could not be listed, and of files given by name that cannot be read.
+
+    Returns:
+        The exit status.
+
+    """
+    told = set()
+    unread = done.stale
+    for each in done.unlisted:
+        kept = f"; the catalog keeps {counted(each.files, 'file')} of it" if each.files else ""
+        complain(f"{shown_path(each.path)}: ", f"{each.error}{kept}")
+        told.add(each.path)
+        unread -= each.files
     for word in words:
-        file = word if "://" in word else os.path.abspath(word)
-        query = "SELECT error FROM files WHERE file = $file AND error IS NOT NULL"
-        for (error,) in catalog._rows(query, file=shown_text(file)):
-            complain(f"{word}: ", error)
-            status = _BAD_INPUT
-    return status
+        file = shown_text(_absolute(word))
+        query = "SELECT coalesce(error, stale) FROM files WHERE file = $file"
+        for (error,) in catalog._rows(query, file=file):
+            if error is not None and file not in told:
+                complain(f"{word}: ", error)
+                told.add(file)
+    if unread > 0:
+        complain("", f"{counted(unread, 'file')} cannot be read, and the catalog keeps what it had")
+    return _BAD_INPUT if told or unread > 0 else 0
 
 
 def _remove(catalog: Catalog, arguments: argparse.Namespace) -> int:
@@ -156,14 +208,17 @@ def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
     paths = _paths(catalog)
     counts = {name: catalog._rows(query) for name, query in _COUNTS.items()}
     errors = catalog._rows("SELECT file, error FROM files WHERE error IS NOT NULL ORDER BY file")
+    stale = catalog._rows("SELECT file, stale FROM files WHERE stale IS NOT NULL ORDER BY file")
     if arguments.json:
         found: dict[str, Any] = {"files": files, "functions": functions, "paths": paths}
         found |= {name: dict(rows) for name, rows in counts.items()}
         found["errors"] = [{"file": file, "error": error} for file, error in errors]
+        found["stale"] = [{"file": file, "reason": reason} for file, reason in stale]
         print(json.dumps({"schema": _SHOW_SCHEMA} | found, indent=2))
         return 0
     screen = Screen()
     wrong = f", {len(errors)} with errors" if errors else ""
+    wrong += f", {len(stale)} stale" if stale else ""
     hint = lenient_hint(catalog).replace("--lenient", "fnabi catalog update --lenient")
     screen.write(f"{counted(functions, 'function')} in {counted(files, 'file')}{wrong}{hint}")
     for path in paths:
@@ -173,6 +228,9 @@ def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
         for value, number in rows:
             shown = one_line(str(value))
             screen.write("  ", (f"{name:9}", "about"), f"{shown}: {counted(number, noun)}")
+    for reason, number in Counter(reason for _, reason in stale).most_common():
+        shown = f"{one_line(shown_path(reason))}: {counted(number, 'file')}"
+        screen.write("  ", (f"{'stale':9}", "bad"), shown)
     for file, error in errors:
         screen.write("  ", (one_line(shown_path(file)), "name"), "  ", (one_line(error), "bad"))
     return 0

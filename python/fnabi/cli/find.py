@@ -123,8 +123,10 @@ def _told_of_unread(catalog: Catalog) -> bool:
 def _show(found: list[Match]) -> None:
     screen = Screen()
     for file, group in groupby(found, key=lambda match: match.file):
-        screen.write((one_line(shown_path(file)), "name"))
         matches = [*group]
+        stale = matches[0].stale
+        mark = () if stale is None else (f"  stale: {one_line(shown_path(stale))}",)
+        screen.write((one_line(shown_path(file)), "name"), *mark)
         width = name_width(one_line(match.function) for match in matches)
         for match in matches:
             how = ("exact", "good") if match.exact else (f"wider {match.differences}", "notice")
@@ -153,5 +155,6 @@ def _match_json(match: Match) -> dict[str, Any]:
         "source": match.source,
         "match": "exact" if match.exact else "wider",
         "differences": match.differences,
+        "stale": match.stale,
         "signature": {"text": one_line(str(match.signature)), "value": json_value(match.signature)},
     }

@@ -141,8 +141,9 @@ VERBS = (
             ("fnabi catalog sql --allow-files m.duckdb \"COPY files TO 'f.csv'\"", "a file"),
         ),
         status="0 for success, even if files in folders have errors, which the catalog lists, 1 for"
-        " bad input, for a file given by name that cannot be read, and for a path to remove that is"
-        " not in the catalog, 2 for wrong usage",
+        " bad input, for a folder that cannot be listed, for a file that is given by name or in the"
+        " catalog and cannot be read, and for a path to remove that is not in the catalog, 2 for"
+        " wrong usage",
     ),
     Verb(
         "find",

@@ -20,7 +20,8 @@ __all__ = ["catalog_data"]
 
 _FILES = (
     "SELECT file, module, size, exports, bytecode_version, targets, len(parameters),"
-    " parameters_size, bytecode_size, rodata_size, coalesce(error, needs_error), error IS NOT NULL"
+    " parameters_size, bytecode_size, rodata_size,"
+    " coalesce(error, needs_error, 'stale: ' || stale), error IS NOT NULL"
     " FROM files ORDER BY file LIMIT $limit"
 )
 
