@@ -236,6 +236,7 @@ typedef enum fnabi_code {
   FNABI_SCHEMA_TYPE,     /* not the schema of a type */
 
   FNABI_FILE, /* a file cannot be read */
+  FNABI_LINE, /* a line is longer than the caller allows */
 
   FNABI_CODE_COUNT
 } fnabi_code;
@@ -995,11 +996,12 @@ FNABI_API int64_t fnabi_columns_decode_list(fnabi_columns* columns,
                                             fnabi_error* error);
 
 /* Lines, each of which ends before "\n" or "\r\n"; also the bytes after the last
- * of these, if `whole`. *used is the number of bytes decoded. */
+ * of these, if `whole`. *used is the number of bytes decoded. Fails with
+ * FNABI_LINE for a line of more than `most` bytes, which begins at *used. */
 FNABI_API int64_t fnabi_columns_decode_lines(fnabi_columns* columns,
                                              const char* data, size_t size,
-                                             bool whole, size_t* used,
-                                             fnabi_error* error);
+                                             bool whole, size_t most,
+                                             size_t* used, fnabi_error* error);
 
 /* The number of rows, and one column: *size is in bytes. The pointer is valid
  * until rows are added. Returns the size of an element, 0 where the ABI has no

@@ -447,6 +447,52 @@ def test_batches_of_a_file() -> None:
         assert (len(batches) > 2) == (size < 1 << 24)  # the last line has no end
 
 
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_lines_that_are_too_long(threads: int) -> None:
+    """The first such line is named by its offset, wherever blocks end."""
+    rng = random.Random(threads)
+    for _ in range(examples(1000)):
+        most = rng.randrange(1, 30)
+        lines = [b"x" * rng.randrange(most + 3) for _ in range(rng.randrange(6))]
+        starts, data = [], b""
+        for line in lines:
+            starts.append(len(data))
+            data += line + rng.choice([b"\n", b"\r\n"])
+        data = rng.choice([data, data.rstrip(b"\r\n")])
+        bad = [start for start, line in zip(starts, lines, strict=True) if len(line) > most]
+        given = {"batch_bytes": rng.randrange(1, 20), "max_line": most}
+        if not bad:
+            found = fnabi.iter_columns(io.BytesIO(data), "raw", threads, **given)
+            assert sum(map(len, found)) == len(data.splitlines())
+            continue
+        for decode in (
+            lambda data, given: list(fnabi.iter_columns(data, "raw", threads, **given)),
+            lambda data, given: fnabi.decode_columns(
+                data, "raw", threads, max_line=given["max_line"]
+            ),
+        ):
+            with pytest.raises(FormatError, match=f"at most {most} bytes") as caught:
+                decode(io.BytesIO(data), given)
+            assert (caught.value.code, caught.value.offset) == ("line", bad[0])
+
+
+def test_a_line_without_end_is_not_read() -> None:
+    """Only as much of it as is allowed, and what is read at once."""
+    read = 0
+
+    class Endless(io.RawIOBase):
+        def read(self, size: int = -1) -> bytes:
+            nonlocal read
+            read += size
+            assert read < 20_000_000
+            return bytes(size)
+
+    for decode in (fnabi.decode_columns, fnabi.iter_columns):
+        read = 0
+        with pytest.raises(FormatError, match="line too long at byte 0"):
+            list(decode(Endless(), max_line=10_000_000))  # type: ignore[operator]
+
+
 STREAM = """
 import io
 import sys

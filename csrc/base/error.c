@@ -149,7 +149,8 @@
   X(FNABI_SCHEMA_METADATA, "schema-metadata",                                  \
     "not the metadata of a function")                                          \
   X(FNABI_SCHEMA_TYPE, "schema-type", "not the schema of a type")              \
-  X(FNABI_FILE, "file", "file cannot be read")
+  X(FNABI_FILE, "file", "file cannot be read")                                 \
+  X(FNABI_LINE, "line", "line too long")
 
 const char* fnabi_code_text(int32_t code) {
   switch ((fnabi_code)code) {

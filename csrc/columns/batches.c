@@ -71,13 +71,21 @@ static bool put_text(batch* b, const char* data, size_t size) {
   return b->count < b->limit || flush(b);
 }
 
-/* Adds the rows of the last texts, and returns the number of all. Where the
- * input is malformed from here on, `expected` names what it should be. */
-static int64_t close_batch(batch* b, const char* expected) {
+/* Adds the rows of the last texts, and returns the number of all; FNABI_OK, or
+ * the code of what is wrong with the input from here on. */
+static int64_t close_batch_with(batch* b, fnabi_code code,
+                                const char* expected) {
   if (!flush(b)) return -1;
   size_t rows = b->columns->rows - b->before;
-  if (expected == NULL) return (int64_t)rows;
-  return fnabi_fail(b->error, FNABI_MESSAGE, rows, expected);
+  if (code == FNABI_OK) return (int64_t)rows;
+  return fnabi_fail(b->error, code, rows, expected);
+}
+
+/* The same, where the input is malformed if `expected` names what it should be.
+ */
+static int64_t close_batch(batch* b, const char* expected) {
+  return close_batch_with(b, expected == NULL ? FNABI_OK : FNABI_MESSAGE,
+                          expected);
 }
 
 static int64_t offset_at(const void* offsets, int32_t width, size_t i) {
@@ -150,8 +158,8 @@ int64_t fnabi_columns_decode_list(fnabi_columns* columns,
 }
 
 int64_t fnabi_columns_decode_lines(fnabi_columns* columns, const char* data,
-                                   size_t size, bool whole, size_t* used,
-                                   fnabi_error* error) {
+                                   size_t size, bool whole, size_t most,
+                                   size_t* used, fnabi_error* error) {
   batch b;
   open_batch(&b, columns, size, error);
   size_t at = 0;
@@ -161,6 +169,10 @@ int64_t fnabi_columns_decode_lines(fnabi_columns* columns, const char* data,
     if (end == NULL && !whole) break;
     size_t length = end == NULL ? size - at : (size_t)(end - data) - at;
     bool has_return = end != NULL && length > 0 && end[-1] == '\r';
+    if (length - has_return > most) {
+      *used = at;
+      return close_batch_with(&b, FNABI_LINE, NULL);
+    }
     if (!put_text(&b, data + at, length - has_return)) return -1;
     at += length + (end != NULL);
   }

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import operator
 import re
+import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
@@ -51,6 +52,9 @@ _ROW_NULL: int = lib.FNABI_ROW_NULL
 
 _LINES = 1 << 24
 """The number of bytes of a file that each thread decodes per batch."""
+
+MAX_LINE = 1 << 26
+"""The most bytes of a line, unless the caller allows more."""
 
 _FORMATS = {
     (1, True): "int8",
@@ -463,6 +467,7 @@ def decode_columns(
     threads: int = 1,
     *,
     offsets: Any = None,
+    max_line: int = MAX_LINE,
 ) -> Columns:
     """Decode many texts of one ABI.
 
@@ -484,6 +489,7 @@ def decode_columns(
             are joined, by a copy, when they are first needed in one piece.
         offsets: A buffer of ascending int32 or int64, one more than there are texts: text i is
             ``strings[offsets[i]:offsets[i + 1]]``.
+        max_line: The most bytes of a line of a file, 64 MiB by default.
 
     Returns:
         The columns, with a row for each text. A malformed text is a row with the code and the
@@ -491,17 +497,21 @@ def decode_columns(
 
     Raises:
         CallError: when an argument is invalid.
+        FormatError: when a line is longer than `max_line`.
         MemoryError: when out of memory, or when one side has 2**31 nodes or dims.
 
     """
     abi = check_abi("decode_columns", abi)
     _core.check_positive("decode_columns", "threads", threads)
+    _core.check_positive("decode_columns", "max_line", max_line)
     if offsets is not None:
         return Columns(abi, collect([split_buffer(strings, offsets, threads)], abi))
     if hasattr(strings, "__arrow_c_stream__") or hasattr(strings, "__arrow_c_array__"):
         return Columns(abi, collect(split_arrow(strings, threads), abi))
     if hasattr(strings, "read"):
-        return Columns(abi, collect(split_file(strings, threads, _LINES), abi))
+        return Columns(
+            abi, collect(split_file(strings, threads, _LINES, min(max_line, sys.maxsize)), abi)
+        )
     if isinstance(strings, str):
         raise CallError(
             "decode_columns: strings: expected a list of texts, got str; put a single text"
@@ -524,7 +534,12 @@ def decode_columns(
 
 
 def iter_columns(
-    file: IO[bytes], abi: AnyAbi = "raw", threads: int = 1, *, batch_bytes: int = _LINES
+    file: IO[bytes],
+    abi: AnyAbi = "raw",
+    threads: int = 1,
+    *,
+    batch_bytes: int = _LINES,
+    max_line: int = MAX_LINE,
 ) -> Iterator[Columns]:
     """Decode an open binary file with a text on each line, without holding all of it.
 
@@ -534,18 +549,21 @@ def iter_columns(
         threads: As for `decode_columns`.
         batch_bytes: About how many bytes of the file become one `Columns`, for each thread.
             Memory is bounded by about eight times this number, and by the longest line.
+        max_line: The most bytes of a line, 64 MiB by default.
 
     Yields:
         The columns of some lines, in the order of the file.
 
     Raises:
         CallError: when an argument is invalid.
+        FormatError: when a line is longer than `max_line`.
 
     """
     abi = check_abi("iter_columns", abi)
     _core.check_positive("iter_columns", "threads", threads)
     _core.check_positive("iter_columns", "batch_bytes", batch_bytes)
-    for shares in split_file(file, threads, batch_bytes):
+    _core.check_positive("iter_columns", "max_line", max_line)
+    for shares in split_file(file, threads, batch_bytes, min(max_line, sys.maxsize)):
         yield Columns(abi, run(shares, abi))
 
 

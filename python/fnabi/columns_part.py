@@ -10,7 +10,17 @@ from fnabi._fnabi import ffi, lib
 from fnabi.arrow_capsule import check_memory
 from fnabi.errors import CallError
 
-__all__ = ["ABIS", "Abi", "AnyAbi", "Part", "abi_name", "check_abi", "check_rows", "join"]
+__all__ = [
+    "ABIS",
+    "Abi",
+    "AnyAbi",
+    "LineError",
+    "Part",
+    "abi_name",
+    "check_abi",
+    "check_rows",
+    "join",
+]
 
 Abi: TypeAlias = Literal["raw", "sip", "cconv", "iree_abi", "declaration"]
 """The ABI of the texts, by the name of its module."""
@@ -42,6 +52,10 @@ def check_abi(function: str, abi: object) -> Abi:
 
 _JOINING = 4
 """The most threads that join parts: they wait for memory."""
+
+
+class LineError(Exception):
+    """A line is too long."""
 
 
 class Part:
@@ -94,6 +108,8 @@ class Part:
         if read(self.columns, *arguments, error) >= 0:
             return
         check_rows(-(error.code == lib.FNABI_MEMORY))
+        if error.code == lib.FNABI_LINE:
+            raise LineError
         expected = ffi.string(error.expected).decode()
         if error.code == lib.FNABI_UNSUPPORTED:
             raise CallError(f"{where}: unsupported Arrow type, expected {expected}")

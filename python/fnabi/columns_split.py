@@ -10,15 +10,16 @@ from typing import IO, Any, TypeAlias
 
 import msgspec
 
-from fnabi import _call
+from fnabi import _call, _core
 from fnabi._fnabi import ffi, lib
 from fnabi.arrow_capsule import open_arrays
-from fnabi.columns_part import Abi, Part, check_rows
-from fnabi.errors import CallError
+from fnabi.columns_part import Abi, LineError, Part, check_rows
+from fnabi.errors import CallError, FormatError
 
 __all__ = [
     "Share",
     "collect",
+    "line_error",
     "run",
     "split_arrays",
     "split_arrow",
@@ -32,6 +33,9 @@ _CHUNK = 1 << 18
 
 _COPIES = 1 << 16
 """The number of strings that are copied when one of them has to be."""
+
+_LEAST = 1 << 20
+"""The number of bytes of a file that are read at once at least."""
 
 _ARROW_ROWS = 1 << 20
 """The number of rows of an Arrow stream that threads share per batch."""
@@ -235,11 +239,17 @@ def split_arrays(
     return [share(begin, end) for begin, end in _bounds(starts[-1], threads)]
 
 
-def split_file(file: IO[bytes], threads: int, size: int) -> Iterator[list[Share]]:
-    """Yield the shares of whole lines, about `size` bytes for each thread at a time."""
-    rest = b""
+def split_file(file: IO[bytes], threads: int, size: int, most: int) -> Iterator[list[Share]]:
+    """Yield the shares of whole lines, about `size` bytes for each thread at a time.
+
+    Raises:
+        FormatError: when a line has more than `most` bytes.
+
+    """
+    rest, at = b"", 0
     while True:
-        block = file.read(size * threads)
+        # no more of a long line than is allowed, and a byte that shows that there is more
+        block = file.read(min(size * threads, max(_LEAST, most + len(b"\r\n") + 1 - len(rest))))
         if not isinstance(block, (bytes, bytearray, memoryview)):
             raise CallError("decode_columns: strings: expected a file open in binary mode")
         whole = not block
@@ -247,15 +257,24 @@ def split_file(file: IO[bytes], threads: int, size: int) -> Iterator[list[Share]
         end = len(data) if whole else data.rfind(b"\n") + 1
         rest = data[end:]
         if end > 0:
-            yield _split_lines(data, end, threads)
+            yield _split_lines(data, end, threads, at, most)
         else:
             size *= 2  # so that a long line is not searched again and again
+        at += end
+        if len(rest) > most + len(b"\r\n"):
+            raise line_error(at, most)
         if whole:
             return
 
 
-def _split_lines(data: bytes, size: int, threads: int) -> list[Share]:
-    """Return the shares of the lines in the first `size` bytes of `data`."""
+def line_error(at: int, most: int) -> FormatError:
+    """Return the error for a line that begins at byte `at` and has more than `most` bytes."""
+    expected = f"at most {most} bytes"
+    return _core.refusal(lib.FNABI_LINE, at, b"", expected, None)
+
+
+def _split_lines(data: bytes, size: int, threads: int, at: int, most: int) -> list[Share]:
+    """Return the shares of the lines in the first `size` bytes of `data`, which begins at `at`."""
     bounds = [0]
     for _, end in _bounds(size, threads)[:-1]:
         bounds.append(data.find(b"\n", max(end, bounds[-1]), size) + 1 or size)
@@ -263,8 +282,11 @@ def _split_lines(data: bytes, size: int, threads: int) -> list[Share]:
 
     def share(begin: int, end: int) -> Share:
         def add(part: Part) -> None:
-            lines = ffi.from_buffer("char[]", data) + begin
-            part.add(lib.fnabi_columns_decode_lines, lines, end - begin, True, ffi.new("size_t *"))
+            lines, used = ffi.from_buffer("char[]", data) + begin, ffi.new("size_t *")
+            try:
+                part.add(lib.fnabi_columns_decode_lines, lines, end - begin, True, most, used)
+            except LineError:
+                raise line_error(at + begin + used[0], most) from None
 
         return add
 

@@ -15,6 +15,7 @@ from importlib import import_module
 from io import BufferedReader, RawIOBase, StringIO
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from fnabi.columns_split import line_error
 from fnabi.errors import CallError
 from fnabi.files import read_stream
 
@@ -150,7 +151,7 @@ def kind_of(file: BufferedReader) -> Kind:
     return next((_KINDS[each] for each in _KINDS if head.startswith(each)), "text")
 
 
-def open_table(source: Source) -> Table:
+def open_table(source: Source, max_line: int = 1 << 26) -> Table:
     """Open a table in a file that is not compressed; see `unpacked`.
 
     A text whose first character is ``{`` is lines of JSON; each other text is CSV with a header.
@@ -158,24 +159,84 @@ def open_table(source: Source) -> Table:
     commas, not even quotes. The types of JSON are those of the
     first 4 MiB of lines, and dates in it stay strings.
 
+    Args:
+        source: The file.
+        max_line: The most bytes of a line of JSON, and of the header of CSV.
+
     Raises:
         CallError: when pyarrow is not installed.
+        FormatError: when a line is longer than `max_line`; also while batches are read.
         OSError: when the file cannot be read or is damaged; also while batches are read.
 
     """
     kind = kind_of(source.file)
-    first = _first_line(source) if kind == "text" else b""
+    lines = _Lines(source.file, max_line)
+    first = _first_line(source, lines) if kind == "text" else b""
     what = kind if kind != "text" else "lines of JSON" if first.startswith(b"{") else "CSV"
     _load("pyarrow", source)
     with _bad_file(source.name, what):
-        schema, batches = _TABLES[what](source, first)
+        schema, batches = _TABLES[what](source, lines, first)
     return Table(schema, _checked(batches, source.name, what))
 
 
-def _first_line(source: Source) -> bytes:
-    line = source.file.readline().removeprefix(b"\xef\xbb\xbf").lstrip()
+class _Lines:
+    """The lines of a file, none of which is longer than is allowed."""
+
+    def __init__(self, file: BufferedReader, most: int) -> None:
+        self._file = file
+        self._most = most
+        self._at = 0
+
+    def readline(self, before: int = 0) -> bytes:
+        """Return a line, or the rest of one of which `before` bytes have been read."""
+        room = self._most - before
+        line = self._file.readline(max(0, room) + len(b"\r\n"))
+        if len(line.rstrip(b"\r\n")) > room:
+            raise line_error(self._at - before, self._most)
+        self._at += len(line)
+        return line
+
+    def read(self, size: int) -> bytes:
+        """Return whole lines, about `size` bytes of them."""
+        block = self._file.read(size)
+        self._at += len(block)
+        begin = block.rfind(b"\n") + 1
+        return block + self.readline(len(block) - begin) if block else block
+
+    def rows(self, size: int) -> Iterator[bytes]:
+        """Yield whole rows of CSV, which end outside of quotes, about `size` bytes of them."""
+        rest: list[bytes] = []
+        length, is_open = 0, False
+        while block := self._file.read(size):
+            is_open ^= block.count(b'"') % 2 == 1
+            end = _rows_end(block, is_open)
+            if end:
+                yield b"".join([*rest, memoryview(block)[:end]])
+                self._at += length + end
+                rest, length = [], 0
+            rest.append(block[end:])
+            length += len(rest[-1])
+            if length > self._most:
+                raise line_error(self._at, self._most)
+        if length:
+            yield b"".join(rest)
+
+
+def _rows_end(block: bytes, is_open: bool) -> int:
+    """Return where the last whole row ends, or 0; `is_open`: whether the block ends in quotes."""
+    end = len(block)
+    while end > 0:
+        quote = block.rfind(b'"', 0, end)
+        if not is_open and (found := block.rfind(b"\n", quote + 1, end)) >= 0:
+            return found + 1
+        end, is_open = quote, not is_open
+    return 0
+
+
+def _first_line(source: Source, lines: _Lines) -> bytes:
+    line = lines.readline().removeprefix(b"\xef\xbb\xbf").lstrip()
     while not line:
-        line = source.file.readline()
+        line = lines.readline()
         if not line:
             raise OSError(errno.EBADMSG, "the file is empty, expected a table", source.name)
         line = line.lstrip()
@@ -240,44 +301,55 @@ def _native(source: Source) -> Any:
     return pyarrow.BufferReader(read_stream(source.file, source.name))
 
 
-def _parquet(source: Source, _: bytes) -> tuple[Any, Iterator[Any]]:
+def _parquet(source: Source, _: _Lines, __: bytes) -> tuple[Any, Iterator[Any]]:
     file = import_module("pyarrow.parquet").ParquetFile(_native(source), pre_buffer=False)
     return file.schema_arrow, file.iter_batches(_ROWS)
 
 
-def _arrow_file(source: Source, _: bytes) -> tuple[Any, Iterator[Any]]:
+def _arrow_file(source: Source, _: _Lines, __: bytes) -> tuple[Any, Iterator[Any]]:
     file = import_module("pyarrow").ipc.open_file(_native(source))
     return file.schema, map(file.get_batch, range(file.num_record_batches))
 
 
-def _arrow_stream(source: Source, _: bytes) -> tuple[Any, Iterator[Any]]:
+def _arrow_stream(source: Source, _: _Lines, __: bytes) -> tuple[Any, Iterator[Any]]:
     pyarrow = import_module("pyarrow")
     stream = pyarrow.ipc.open_stream(pyarrow.PythonFile(source.file, "r"))
     return stream.schema, iter(stream)
 
 
-def _csv(source: Source, header: bytes) -> tuple[Any, Iterator[Any]]:
+def _csv(_: Source, lines: _Lines, header: bytes) -> tuple[Any, Iterator[Any]]:
     pyarrow, module = import_module("pyarrow"), import_module("pyarrow.csv")
-    while header.count(b'"') % 2 and (line := source.file.readline()):
-        header += line
-    names = next(csv.reader(StringIO(header.decode("utf-8", "replace"), newline="")))
-    if not source.file.peek(1):
-        return pyarrow.schema([(name, pyarrow.string()) for name in names]), iter(())
-    reader = module.open_csv(
-        pyarrow.PythonFile(source.file, "r"),
-        read_options=module.ReadOptions(block_size=_BLOCK, column_names=names),
-        parse_options=module.ParseOptions(newlines_in_values=True),
-        convert_options=module.ConvertOptions(
-            column_types=dict.fromkeys(names, pyarrow.string()),
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        ),
-    )
-    return reader.schema, iter(reader)
+    head = bytearray(header)
+    is_open = header.count(b'"') % 2 == 1
+    while is_open and (line := lines.readline(len(head))):
+        head += line
+        is_open ^= line.count(b'"') % 2 == 1
+    names = next(csv.reader(StringIO(head.decode("utf-8", "replace"), newline="")))
+    schema = pyarrow.schema([(name, pyarrow.string()) for name in names])
+
+    def parse(rows: bytes) -> Any:
+        # not as a stream, which pyarrow reads in a thread that may outlive the interpreter
+        return module.read_csv(
+            pyarrow.BufferReader(rows),
+            read_options=module.ReadOptions(block_size=len(rows) + 1, column_names=names),
+            parse_options=module.ParseOptions(newlines_in_values=True),
+            convert_options=module.ConvertOptions(
+                column_types=dict.fromkeys(names, pyarrow.string()),
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+
+    def batches() -> Iterator[Any]:
+        for rows in lines.rows(_BLOCK):
+            if rows.strip(b"\r\n"):
+                yield from parse(rows).to_batches()
+
+    return schema, batches()
 
 
-def _json(source: Source, line: bytes) -> tuple[Any, Iterator[Any]]:
+def _json(_: Source, lines: _Lines, line: bytes) -> tuple[Any, Iterator[Any]]:
     pyarrow, module = import_module("pyarrow"), import_module("pyarrow.json")
 
     def parse(block: bytes, schema: Any, rows: int) -> Any:
@@ -293,7 +365,7 @@ def _json(source: Source, line: bytes) -> tuple[Any, Iterator[Any]]:
             )
             raise pyarrow.ArrowInvalid(text) from None
 
-    block = line + source.file.read(_BLOCK) + source.file.readline()
+    block = line + lines.read(_BLOCK)
     schema = _without_times(parse(block, None, 0).schema)
 
     def batches(block: bytes) -> Iterator[Any]:
@@ -303,7 +375,7 @@ def _json(source: Source, line: bytes) -> tuple[Any, Iterator[Any]]:
                 table = parse(block, schema, rows)
                 rows += table.num_rows
                 yield from table.to_batches()
-            block = source.file.read(_BLOCK) + source.file.readline()
+            block = lines.read(_BLOCK)
 
     return schema, batches(block)
 
@@ -324,7 +396,7 @@ def _without_times(schema: Any) -> Any:
     return pyarrow.schema([each.with_type(plain(each.type)) for each in schema])
 
 
-_TABLES: dict[str, Callable[[Source, bytes], tuple[Any, Iterator[Any]]]] = {
+_TABLES: dict[str, Callable[[Source, _Lines, bytes], tuple[Any, Iterator[Any]]]] = {
     "Parquet": _parquet,
     "Arrow file": _arrow_file,
     "Arrow stream": _arrow_stream,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import errno
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable
 from stat import S_ISFIFO
@@ -40,6 +41,21 @@ def whole(least: int) -> Callable[[str], int]:
         return number
 
     return parse
+
+
+_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+_SIZE = re.compile(r"([0-9]{1,18})\s*([KMGT]?)(?:iB|B)?", re.ASCII | re.IGNORECASE)
+
+
+def size(text: str) -> int:
+    """Parse an option that is a number of bytes, such as ``4096``, ``64MiB`` or ``1G``."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"expected bytes such as 64MiB, got {text!r}")
+    number = int(found[1]) << _UNITS[found[2].upper()]
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {text!r}")
+    return number
 
 
 def open_module(file: str, lenient: bool, data: bytes | None = None) -> vmfb.Module:

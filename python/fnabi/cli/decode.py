@@ -7,14 +7,18 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import count
 from typing import Any
 
 from fnabi import cconv, declaration, iree_abi, raw, sip
-from fnabi.cli.decode_table import opened, write_decoded
+from fnabi.cli.arguments import size
+from fnabi.cli.decode_table import long_lines, opened, write_decoded
 from fnabi.cli.output import Limit, add_output, check_output
 from fnabi.cli.screen import Screen, complain, signature
 from fnabi.cli.values import error_json, json_value
+from fnabi.columns import MAX_LINE
 from fnabi.columns_part import abi_name
+from fnabi.columns_split import line_error
 from fnabi.errors import FormatError
 from fnabi.files import is_same_file
 from fnabi.signature import Component, ComponentType, SignatureParser
@@ -70,6 +74,14 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         type=Limit,
         metavar="N",
         help="with --output, accept up to N rows with errors, or N%%; with more, write nothing",
+    )
+    verb.add_argument(
+        "--max-line",
+        type=size,
+        default=MAX_LINE,
+        metavar="BYTES",
+        help="the longest line that is read, such as 1GiB: a file may be one line that memory has"
+        " no room for, above all a compressed one (default: 64MiB)",
     )
     add_output(verb, "write a table with one row for each line")
 
@@ -131,9 +143,18 @@ def _lines(arguments: argparse.Namespace) -> Iterator[tuple[int | None, bytes]]:
         yield None, os.fsencode(arguments.text)
         return
     with ExitStack() as stack:
-        for number, line in enumerate(unpacked(opened(arguments, stack)).file, 1):
-            end = b"\r\n" if line.endswith(b"\r\n") else b"\n"
-            yield number, line.removesuffix(end)
+        source = unpacked(opened(arguments, stack))
+        stack.enter_context(long_lines(source.name))
+        file, at = source.file, 0
+        for number in count(1):
+            line = file.readline(arguments.max_line + len(b"\r\n"))
+            if not line:
+                return
+            text = line.removesuffix(b"\r\n" if line.endswith(b"\r\n") else b"\n")
+            if len(text) > arguments.max_line:
+                raise line_error(at, arguments.max_line)
+            yield number, text
+            at += len(line)
 
 
 def _tokens(components: list[Component]) -> str:

@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from importlib import import_module
 from io import BufferedReader
 from itertools import islice
@@ -47,6 +47,16 @@ def opened(arguments: argparse.Namespace, stack: ExitStack, *, progress: bool = 
     return Source(BufferedReader(counted, BUFFER), name, "fnabi decode")
 
 
+@contextmanager
+def long_lines(name: str) -> Iterator[None]:
+    """Name the file, and the option that helps, in the error for a line that is too long."""
+    try:
+        yield
+    except FormatError as problem:
+        problem.file, problem.hint = name, "--max-line=BYTES allows more"
+        raise
+
+
 def _size_of(file: Any) -> int | None:
     """Return the size of a regular file."""
     try:
@@ -69,11 +79,12 @@ def write_decoded(arguments: argparse.Namespace, parse: Callable[[bytes], Any]) 
         arguments.usage("--output does not support --abi tokens")
     with ExitStack() as stack:
         source = opened(arguments, stack, progress=True)
+        stack.enter_context(long_lines(source.name))
         if arguments.column is None:
             schema: Any = decode_columns([], abi)
             batches, noun = _of_lines(arguments, source, abi), "line"
         else:
-            table = open_table(unpacked(source))
+            table = open_table(unpacked(source), arguments.max_line)
             # a dictionary would have to be that of all batches
             plain = output_format(arguments) in (".arrow", ".csv")
             decode = _Decode(arguments, abi, plain=plain)
@@ -124,7 +135,9 @@ def _of_lines(arguments: argparse.Namespace, source: Source, abi: Any) -> Iterat
     if kind != "text":
         arguments.usage(f"--column is missing: {source.name} is a table ({kind})")
     is_table = _is_table(source.name, file.peek(1), abi)
-    found = iter_columns(file, abi, arguments.threads, batch_bytes=_BATCH_BYTES)
+    found = iter_columns(
+        file, abi, arguments.threads, batch_bytes=_BATCH_BYTES, max_line=arguments.max_line
+    )
     rows = shown = 0
     for columns in found:
         bad = columns.bad

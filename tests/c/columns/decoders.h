@@ -286,15 +286,15 @@ static inline void check_decoders(int32_t abi, const char* data, size_t size) {
   }
   fnabi_columns* plain = fnabi_columns_new(abi, FNABI_DECODER_REFERENCE);
   CHECK(plain != NULL);
-  CHECK(fnabi_columns_decode_lines(plain, data, size, true, &used, &error) ==
-        (int64_t)rows);
+  CHECK(fnabi_columns_decode_lines(plain, data, size, true, SIZE_MAX, &used,
+                                   &error) == (int64_t)rows);
   for (int32_t decoder = 0; decoder < FNABI_DECODER_COUNT; decoder++) {
     if (fnabi_decoder_find(decoder) < 0) continue;
     fnabi_columns* lines = fnabi_columns_new(abi, decoder);
     fnabi_columns* texts = fnabi_columns_new(abi, decoder);
     CHECK(lines != NULL && texts != NULL);
-    CHECK(fnabi_columns_decode_lines(lines, data, size, true, &used, &error) ==
-          (int64_t)rows);
+    CHECK(fnabi_columns_decode_lines(lines, data, size, true, SIZE_MAX, &used,
+                                     &error) == (int64_t)rows);
     CHECK(fnabi_columns_decode(texts, joined, length, offsets, 8, NULL, 0, rows,
                                &error) == (int64_t)rows);
     check_same_columns(lines, plain);
@@ -314,8 +314,8 @@ static inline void check_lines(int32_t abi, const char* data, size_t size) {
   check_decoders(abi, data, size);
   fnabi_columns* fast = fnabi_columns_new(abi, FNABI_DECODER_BEST);
   CHECK(fast != NULL);
-  int64_t rows =
-      fnabi_columns_decode_lines(fast, data, size, true, &used, &error);
+  int64_t rows = fnabi_columns_decode_lines(fast, data, size, true, SIZE_MAX,
+                                            &used, &error);
   CHECK(rows >= 0 && used == size);
   for (size_t at = 0; at < size; row++) {
     const char* end = memchr(data + at, '\n', size - at);
@@ -330,11 +330,11 @@ static inline void check_lines(int32_t abi, const char* data, size_t size) {
   /* in two parts, joined */
   fnabi_columns* parts[2] = {fnabi_columns_new(abi, 0),
                              fnabi_columns_new(abi, 0)};
-  CHECK(fnabi_columns_decode_lines(parts[0], data, half, false, &used,
+  CHECK(fnabi_columns_decode_lines(parts[0], data, half, false, SIZE_MAX, &used,
                                    &error) == rows / 2);
   CHECK(used == half);
   CHECK(fnabi_columns_decode_lines(parts[1], data + half, size - half, true,
-                                   &used, &error) == rows - rows / 2);
+                                   SIZE_MAX, &used, &error) == rows - rows / 2);
   fnabi_columns* joined = fnabi_columns_join(parts, 2);
   CHECK(joined != NULL);
   fnabi_columns_free(parts[0]);

@@ -6,8 +6,8 @@ static fnabi_columns* columns_of(int32_t abi, const char* data, size_t size) {
   size_t used;
   fnabi_columns* columns = fnabi_columns_new(abi, 0);
   CHECK(columns != NULL);
-  CHECK(fnabi_columns_decode_lines(columns, data, size, true, &used, &error) >=
-        0);
+  CHECK(fnabi_columns_decode_lines(columns, data, size, true, SIZE_MAX, &used,
+                                   &error) >= 0);
   return columns;
 }
 
@@ -220,11 +220,18 @@ static void test_line_ends(void) {
   check_lines(FNABI_ABI_RAW, TEXT(text));
   fnabi_columns* columns = fnabi_columns_new(FNABI_ABI_RAW, 0);
   CHECK(columns != NULL);
-  CHECK(fnabi_columns_decode_lines(columns, TEXT(text), true, &used, &error) ==
-        sizeof is_good);
+  CHECK(fnabi_columns_decode_lines(columns, TEXT(text), true, SIZE_MAX, &used,
+                                   &error) == sizeof is_good);
   const uint8_t* status = columns->vectors[FNABI_COLUMN_STATUS].data;
   for (size_t i = 0; i < sizeof is_good; i++)
     CHECK((status[i] == FNABI_OK) == is_good[i]);
+  /* neither the return nor the newline counts: the second line is too long */
+  CHECK(fnabi_columns_decode_lines(columns, TEXT(text), true, 8, &used,
+                                   &error) < 0);
+  CHECK(error.code == FNABI_LINE && error.offset == 1 && used == 8);
+  CHECK(fnabi_columns_rows(columns) == sizeof is_good + 1);
+  CHECK(fnabi_columns_decode_lines(columns, "xy", 2, false, 1, &used, &error) ==
+        0);
   fnabi_columns_free(columns);
 }
 
@@ -308,8 +315,8 @@ static bool try_refused(int32_t abi, const char* text, size_t copies,
   fnabi_columns *joined = NULL, *c = fnabi_columns_new(abi, 0);
   size_t rows = 0;
   if (c != NULL) {
-    int64_t added =
-        fnabi_columns_decode_lines(c, lines, size, true, &used, &error);
+    int64_t added = fnabi_columns_decode_lines(c, lines, size, true, SIZE_MAX,
+                                               &used, &error);
     rows = added < 0 ? (size_t)error.offset : (size_t)added;
     CHECK(fnabi_columns_rows(c) == rows);
     if (added < 0) {
@@ -328,7 +335,8 @@ static bool try_refused(int32_t abi, const char* text, size_t copies,
   if (c != NULL) { /* the rows that there are stay, and more can follow */
     for (size_t row = 0; row < rows; row += 1 + rows / 50)
       check_row(c, abi, row, text, length);
-    CHECK(fnabi_columns_decode_lines(c, lines, size, true, &used, &error) > 0);
+    CHECK(fnabi_columns_decode_lines(c, lines, size, true, SIZE_MAX, &used,
+                                     &error) > 0);
     CHECK(fnabi_columns_rows(c) > rows);
     check_row(c, abi, rows, text, length);
   }
