@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import socket
@@ -18,6 +19,11 @@ from urllib.parse import unquote
 SLOW = 0.2
 """Seconds that an answer below ``/slow`` takes."""
 
+FAULTS = (
+    *("slow", "hang", "fail", "cut", "short", "long", "other", "whole", "changing"),
+    *("part", "unsized", "loop", "nowhere", "nothing", "encoded", "text"),
+)
+
 PASSING = {"busy": "fail", "limited": "limit", "reset": "reset", "torn": "cut"}
 """The folders whose faults pass."""
 
@@ -28,9 +34,13 @@ class Server(ThreadingHTTPServer):
     Below these folders, the same files are served wrongly: ``slow``, ``hang``, ``fail`` (status
     503), ``cut`` (the connection ends in the middle), ``short`` (half of the range), ``long``
     (more than the range), ``other`` (another range), ``whole`` (without ranges), ``changing`` (a
-    new etag for each answer). Below these, only the first two answers for each name are wrong:
-    ``busy`` (status 503), ``limited`` (status 429), ``reset`` (the connection is reset), ``torn``
-    (it ends in the middle). `faults` has those of single names.
+    new etag for each answer), ``part`` (a part without saying which), ``unsized`` (of a file of
+    any size), ``loop`` (a redirect to itself), ``nowhere`` (one without an address), ``nothing``
+    (status 204), ``encoded`` (compressed), ``text`` (without links).
+
+    Below these, only the first two answers for each name are wrong: ``busy`` (status 503),
+    ``limited`` (status 429), ``reset`` (the connection is reset), ``torn`` (it ends in the
+    middle). `faults` has those of single names.
     """
 
     daemon_threads = True
@@ -102,18 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
     def answer(self, body: bool) -> None:
         name = unquote(self.path).lstrip("/")
         fault, _, rest = name.partition("/")
-        if fault not in (
-            "slow",
-            "hang",
-            "fail",
-            "cut",
-            "short",
-            "long",
-            "other",
-            "whole",
-            "changing",
-            *PASSING,
-        ):
+        if fault not in (*FAULTS, *PASSING):
             fault, rest = "", name
         if fault in PASSING:
             with self.server.lock:
@@ -134,6 +133,14 @@ class _Handler(BaseHTTPRequestHandler):
             self.send(429, {"Retry-After": "0"}, b"", body)
         elif fault == "fail":
             self.send(503, {}, b"", body)
+        elif fault == "loop":
+            self.send(302, {"Location": self.path}, b"", body)
+        elif fault == "nowhere":
+            self.send(302, {}, b"", body)
+        elif fault == "nothing":
+            self.send(204, {}, b"", body)
+        elif fault == "text":
+            self.send(200, {"Content-Type": "text/plain"}, b"be back soon", body)
         elif path.is_dir():
             names = sorted(
                 f"{each}/" if (path / each).is_dir() else each for each in os.listdir(path)
@@ -162,13 +169,18 @@ class _Handler(BaseHTTPRequestHandler):
         with open(path, "rb") as file:
             file.seek(start)
             data = file.read(end - start)
+        if fault == "encoded":
+            self.send(200, headers | {"Content-Encoding": "gzip"}, gzip.compress(data), body)
+            return
         if fault == "short":
             data = data[: len(data) // 2]
         if fault == "long":
             data += b"x" * 1000
         if fault == "other":
             start += 1
-        headers["Content-Range"] = f"bytes {start}-{end - 1}/{size}"
+        if fault != "part":
+            whole = "*" if fault == "unsized" else size
+            headers["Content-Range"] = f"bytes {start}-{end - 1}/{whole}"
         self.send(206, headers, data, body, cut=fault == "cut")
 
     def send(

@@ -424,6 +424,67 @@ def test_limits_are_checked(here: Path, run: Run) -> None:
         assert caught.value.code == 2
 
 
+# ----------------------------------------------------------------------------------------- no space
+
+LIMITED = """
+import resource, sys
+from fnabi.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
+sys.exit(main(["catalog", "update", "c.duckdb", "models", "more"]))
+"""
+
+
+def test_files_that_may_not_grow(here: Path, run: Run) -> None:
+    """A copy of a catalog that cannot be finished is removed."""
+    pytest.importorskip("resource")
+    shutil.copytree(DATA, here / "more")
+    for existing in (True, False):
+        for limit in (0, 100_000, 600_000, 900_000):
+            for path in here.glob("*.duckdb"):
+                path.unlink()
+            if existing:
+                run("catalog", "update", "c.duckdb", "models")
+            before = contents() if existing else None
+            done = subprocess.run(
+                [sys.executable, "-c", LIMITED.format(limit=limit)],
+                capture_output=True,
+                text=True,
+                check=False,
+                env={key: value for key, value in os.environ.items() if key != "COLUMNS"},
+            )
+            assert done.returncode == 1, (limit, done.stdout)
+            assert done.stderr == "fnabi: c.duckdb: File too large\n", limit
+            left = {"models", "more"} | ({"c.duckdb"} if existing else set())
+            assert {*os.listdir(here)} == left, limit
+            assert not existing or contents() == before
+
+
+def test_a_full_disk(here: Path) -> None:
+    program = """
+        mount -t tmpfs -o size=1500k none disk || exit 77
+        cd disk
+        "$PYTHON" -m fnabi catalog update c.duckdb ../models >/dev/null || exit 2
+        "$PYTHON" -m fnabi catalog update c.duckdb ../more; echo "status $?"
+        ls -A
+        "$PYTHON" -m fnabi catalog sql c.duckdb "SELECT count(*) AS n FROM files"
+    """
+    os.mkdir("disk")
+    shutil.copytree(DATA, here / "more")
+    if shutil.which("unshare") is None:
+        pytest.skip("unshare is not installed")
+    done = subprocess.run(
+        ["unshare", "-m", "bash", "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHON": sys.executable},
+    )
+    if done.returncode in (1, 77):
+        pytest.skip(f"this user may not mount anything: {done.stderr}")
+    assert done.stderr == "fnabi: c.duckdb: No space left on device\n"
+    assert done.stdout == "status 1\nc.duckdb\nn\n6\n"
+
+
 # ------------------------------------------------------------------------------------------ stores
 
 

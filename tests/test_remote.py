@@ -31,7 +31,7 @@ from store_servers import serve_gcs, serve_s3
 fsspec = pytest.importorskip("fsspec")
 pytest.importorskip("aiohttp")
 
-from fnabi import remote, remote_store  # noqa: E402
+from fnabi import remote, remote_page, remote_store  # noqa: E402
 
 DATA = Path(__file__).parent / "data"
 FILES = sorted((DATA / "vmfb").glob("*.vmfb"))
@@ -283,6 +283,65 @@ def test_a_server_without_ranges(http: Server, tmp_path: Path) -> None:
         with pytest.raises(OSError, match="does not support ranges"):
             vmfb.open(f"{server.url}/whole/m.vmfb")
         assert len(vmfb.open(f"{server.url}/m.vmfb").exports) == 9
+
+
+ANSWERS = {
+    "part": "the server answers 206 without a valid Content-Range",
+    "unsized": "the server answers 206 without a valid Content-Range",
+    "loop": "the server redirects too many times",
+    "nowhere": "the server answers 302 Found, expected 200 or 206",
+    "nothing": "the server answers 204 No Content, expected 200 or 206",
+    "encoded": "the server encodes its answer as gzip, which was not asked for",
+}
+
+
+@pytest.mark.parametrize("fault", ANSWERS)
+def test_answers_that_are_no_content(
+    http: Server, fault: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are the fault of the server, not of the file."""
+    url = f"{http.url}/{fault}/vmfb/scalars.vmfb"
+    assert main(["inspect", url]) == 1
+    assert capsys.readouterr().err == f"fnabi: {url}: {ANSWERS[fault]}\n"
+    (row,) = vmfb.scan(url).rows()
+    assert row.error is not None
+    assert (row.error.code, row.error.text) == ("file", ANSWERS[fault])
+
+
+@pytest.mark.parametrize(
+    ("fault", "text"),
+    [
+        ("loop", "the server redirects too many times"),
+        ("nowhere", "the server answers 302 Found, expected 200"),
+        ("nothing", "the server answers 204 No Content, expected 200"),
+        ("text", "the server answers with text/plain, expected a page with links"),
+        ("fail", "the server answers 503 Service Unavailable"),
+    ],
+)
+def test_answers_that_are_no_page(
+    http: Server, fault: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder has no files only if the server says so."""
+    monkeypatch.setattr(remote_store, "_PAUSES", ())
+    (row,) = vmfb.scan(f"{http.url}/{fault}/vmfb/*.vmfb").rows()
+    assert row.error is not None
+    assert row.error.text == text
+
+
+def test_links_of_pages() -> None:
+    pages = """
+        <a href="a.vmfb">a</a> <A class=x HREF='sub/'>sub</A> <a href="../up.vmfb">..</a> <a>
+        <a href="/f/b.vmfb"> <a href="//h:1/f/c.vmfb"> <a href="http://h:1/f/d&amp;.vmfb#top">
+        <a href="http://other/f/x"> <a href="http://[bad"> <a href="javascript:x()"> <a href="#top">
+        <a href="https://h:1/f/e.vmfb"> http://h:1/f/text.vmfb <p href="p.vmfb">
+    """
+    found = remote_page.links_below(pages, "http://h:1/f/")
+    names = ("a.vmfb", "sub/", "b.vmfb", "c.vmfb", "d&.vmfb", "e.vmfb")
+    assert found == {f"http://h:1/f/{name}" for name in names}
+    named = remote_page.links_below(pages, "http://u:p@h:1/f/")
+    assert named == {f"http://u:p@h:1/f/{name}" for name in names}
+    text = "http://h:1/f/text.vmfb and http://h:1/other"
+    assert remote_page.links_below(text, "http://h:1/f/") == {"http://h:1/f/text.vmfb"}
 
 
 def test_claims_of_a_damaged_file(tmp_path: Path) -> None:

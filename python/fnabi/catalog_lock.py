@@ -71,9 +71,10 @@ def _acquire(lock: str, path: str) -> int:
                 by = f"process {owner}" if owner else "another process"
                 raise CatalogError(f"{path}: {by} is updating the catalog; one can at a time")
             if _is_at(number, lock):
-                os.ftruncate(number, 0)
-                os.lseek(number, 0, os.SEEK_SET)
-                os.write(number, b"%d\n" % os.getpid())
+                with suppress(OSError):  # a full disk: then nobody learns whose lock it is
+                    os.ftruncate(number, 0)
+                    os.lseek(number, 0, os.SEEK_SET)
+                    os.write(number, b"%d\n" % os.getpid())
                 return number
         except BaseException:
             os.close(number)

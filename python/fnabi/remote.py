@@ -266,11 +266,10 @@ async def _list(store: Store, pattern: str) -> dict[str, Any]:
         return {name: info for name, info in infos.items() if matches(name)}
 
     async def names_in(folder: str) -> dict[str, Any] | Exception:
-        def ask() -> Any:
-            return store.call("ls", folder, detail=True)
-
         try:
-            infos = await store.request(retried(ask) if store.is_http else ask())
+            if store.is_http:
+                return await store.request(retried(lambda: store.page(folder)))
+            infos = await store.request(store.call("ls", folder, detail=True))
             return {info["name"]: info for info in infos}
         except Exception as problem:
             return problem
@@ -287,13 +286,11 @@ async def _list(store: Store, pattern: str) -> dict[str, Any]:
                 found[folder] = names
                 continue
             for name, info in names.items():
-                if "/./" in name or "/../" in name:
-                    continue
                 if name.endswith("/") if store.is_http else info["type"] == "directory":
                     if not info.get("islink"):  # which may lead in circles
                         inner.append(name)
                 elif matches(name):
-                    found[name] = {} if store.is_http else info
+                    found[name] = info
         folders, depth = (inner if depth < deepest else []), depth + 1
     return found
 

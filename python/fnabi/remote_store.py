@@ -22,6 +22,7 @@ from fnabi import _core
 from fnabi._fnabi import lib
 from fnabi.errors import CallError, FormatError
 from fnabi.files import Options
+from fnabi.remote_page import links_below
 
 __all__ = [
     "REQUESTS",
@@ -54,6 +55,11 @@ _BUSY = (429, 502, 503, 504)
 
 _WHOLE_MOST = 1 << 20
 """The most bytes that are read from a server without ranges."""
+
+_PAGE_MOST = 1 << 26
+"""The most bytes of the page of a folder."""
+
+_PAGES = ("text/html", "application/xhtml+xml")
 
 _ETAGS = ("ETag", "etag", "md5Hash", "content_md5", "blob_id", "checksum", "Content-MD5")
 _TIMES = ("LastModified", "last_modified", "Last-Modified", "mtime", "updated", "modified")
@@ -182,22 +188,47 @@ class Store:
         if not self.is_http and version.is_other(await self.version(path)):
             raise changed()
 
-    async def _http(self, url: str, start: int, end: int) -> tuple[bytes, Version]:
-        """Read a range through the session of the file system, whose `cat_file` ignores headers."""
+    async def _get(self, url: str, **headers: str) -> Any:
+        """Begin a request through the session of the file system, which ignores headers itself."""
         session = await self.fs.set_session()
         named = dict(self.fs.kwargs)
-        headers = dict(named.pop("headers", {}))
-        headers |= {"Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "identity"}
-        async with session.get(self.fs.encode_url(url), headers=headers, **named) as answer:
+        given = dict(named.pop("headers", {})) | headers
+        return session.get(self.fs.encode_url(url), headers=given, **named)
+
+    async def page(self, url: str) -> dict[str, Any]:
+        """List a folder over HTTP, which is a page with links; folders in it end in a slash."""
+        async with await self._get(url) as answer:
+            _check_status(answer, (200,))
+            kind = answer.headers.get("Content-Type", "text/html").partition(";")[0].strip()
+            if kind not in _PAGES:
+                raise fault(f"the server answers with {kind}, expected a page with links")
+            text = b""
+            while part := await answer.content.read(_PAGE_MOST + 1 - len(text)):
+                text += part
+            if len(text) > _PAGE_MOST:
+                raise fault(f"the page has more than {_PAGE_MOST >> 20} MiB")
+        try:
+            page = text.decode(answer.charset or "utf-8", "replace")
+        except LookupError:  # an encoding that Python does not have
+            page = text.decode("latin-1")
+        return {name: {} for name in links_below(page, url)}
+
+    async def _http(self, url: str, start: int, end: int) -> tuple[bytes, Version]:
+        """Read a range."""
+        headers = {"Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "identity"}
+        async with await self._get(url, **headers) as answer:
             found = answer.headers
             place = re.fullmatch(r"bytes (?:(\d+)-(\d+)|\*)/(\d+)", found.get("Content-Range", ""))
-            if answer.status == 404:
-                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
             if answer.status == 416 and place:
                 return b"", version_of(found)._replace(size=int(place[3]))
-            answer.raise_for_status()
+            _check_status(answer, (200, 206))
+            encoding = found.get("Content-Encoding", "identity")
+            if encoding != "identity":
+                raise fault(f"the server encodes its answer as {encoding}, which was not asked for")
             sent = start
-            if answer.status == 206 and place and place[1]:
+            if answer.status == 206:
+                if not (place and place[1]):
+                    raise fault("the server answers 206 without a valid Content-Range")
                 size = int(place[3])
                 if int(place[1]) != start:
                     raise fault("the server answers with another range")
@@ -212,6 +243,15 @@ class Store:
                 data += part
             _check_length(data, expected)
             return data[start - sent :], version_of(found)._replace(size=size)
+
+
+def _check_status(answer: Any, expected: tuple[int, ...]) -> None:
+    if answer.status == 404:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    answer.raise_for_status()
+    if answer.status not in expected:
+        text = " or ".join(map(str, expected))
+        raise fault(f"the server answers {answer.status} {answer.reason or ''}, expected {text}")
 
 
 async def retried(work: Callable[[], Awaitable[_T]]) -> _T:
@@ -280,8 +320,10 @@ def text_of(problem: BaseException) -> str:
     if isinstance(problem, OSError) and problem.strerror:
         return problem.strerror
     status, message = (getattr(problem, each, None) for each in ("status", "message"))
-    if status is not None and message is not None:
-        return f"the server answers {status} {message}"
+    if type(problem).__name__ == "TooManyRedirects":  # of aiohttp, with the status 0
+        return "the server redirects too many times"
+    if status and message is not None:
+        return f"the server answers {status} {message}".rstrip()
     if isinstance(problem, OSError):
         return _first_line(problem)
     return f"{type(problem).__name__}: {_first_line(problem)}"
