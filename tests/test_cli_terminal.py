@@ -471,6 +471,9 @@ def test_the_whole_parser_has_every_verb() -> None:
         (["decode", "--input=a", "b"], "TEXT and --input cannot be combined"),
         (["verify"], "FILE is missing"),
         (["call"], "LIBRARY, FUNCTION are missing"),
+        (["catalog", "update", "C", "--thraeds", "a"], "there is no option --thraeds; did you"),
+        (["diff", "a", "--json", "b", "c"], "unexpected argument 'c'"),
+        (["diff", "a", "--json"], "NEW is missing"),
         (["scan", "--threads=0", "."], "--threads: must be at least 1, got 0"),
         (["inspect", "--dim=3", "x"], "--dim is only allowed with --inputs"),
         (["inspect", "--inputs", "--dim=-1", "x"], "--dim: must be at least 0, got -1"),
@@ -490,6 +493,60 @@ def test_wrong_usage_is_explained(
 
 
 NAMES = [verb.name for verb in VERBS]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        ("inspect a.vmfb", "--function main"),
+        ("verify a b c", "--against weights.irpa"),
+        ("diff a b", "--format=json"),
+        ("check-abi a b", "--update"),
+        ("decode --abi sip", "--input x"),
+        ("decode S1!", "-o x.csv"),
+        ("scan a b c", "--threads 1"),
+        ("catalog update C a b", "--threads 1"),
+        ("catalog remove C a b", "--json"),
+        ("catalog sql C SELECT", "--allow-files"),
+        ("catalog show C", "--lenient"),
+        ("catalog update C", "--max-removed 5%"),
+        ("find C pattern", "--module m --exact"),
+        ("call lib f 1 -2 3", "--output x.npy"),
+        ("call lib f", "--json"),
+        ("stub lib", "--function f --function=g"),
+        ("completion bash", ""),
+    ],
+)
+def test_options_may_be_between_arguments(arguments: str, option: str) -> None:
+    """Options may be at every place after the verb; after "--" nothing is an option."""
+    name, *words = arguments.split()
+    parse = parser_of(VERBS[NAMES.index(name)]).parse_args
+
+    def parsed(*given: str) -> dict[str, object]:
+        return vars(parse(given)) | {"usage": None}
+
+    expected = parsed(*option.split(), *words)
+    for place in range(len(words) + 1):
+        before, after = words[:place], words[place:]
+        if before[-1:] != ["--abi"]:
+            assert parsed(*before, *option.split(), *after) == expected
+    if "-" not in words[0]:
+        assert parsed(*option.split(), "--", *words) == expected
+        assert parsed(*words[:1], *option.split(), "--", *words[1:]) == expected
+
+
+@pytest.mark.parametrize(
+    ("argv", "values"),
+    [
+        (["call", "lib", "f", "--json", "a", "--", "--json", "-x"], ["a", "--json", "-x"]),
+        (["call", "lib", "--", "f", "--json", "a"], ["--json", "a"]),
+        (["call", "lib", "--json", "f", "-1", "-", "- x"], ["-1", "-", "- x"]),
+    ],
+)
+def test_arguments_that_look_like_options(argv: list[str], values: list[str]) -> None:
+    found = parser_of(VERBS[NAMES.index(argv[0])]).parse_args(argv[1:])
+    assert (found.file, found.function) == ("lib", "f")
+    assert found.args == values
 
 
 def test_a_file_instead_of_a_verb(capsys: pytest.CaptureFixture[str]) -> None:

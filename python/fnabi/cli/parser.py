@@ -63,24 +63,31 @@ class Parser(argparse.ArgumentParser):
     def parse_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> argparse.Namespace:
-        """Parse the words of a command; an unknown one is an error."""
+        """Parse the words of a command; an unknown one is an error.
+
+        Options may be between positional arguments, which argparse would share out among the words
+        before the first option. It therefore sees the options first, then the other words.
+        """
         self._words = list(args or ())
-        found, rest = self.parse_known_args(args, namespace)
-        self._refuse_options(rest)
+        end = self._words.index("--") if "--" in self._words else len(self._words)
+        actions = self._actions
+        self._actions = [each for each in actions if each.option_strings]
+        try:
+            found, words = self.parse_known_args(self._words[:end], namespace)
+        finally:
+            self._actions = actions
+        self._refuse_options(words)
+        found, rest = self.parse_known_args(words + self._words[end:], found)
         if rest:
             self.error(f"unexpected argument {rest[0]!r}")
         return found
 
     def _refuse_options(self, words: Iterable[str]) -> None:
-        """Exit with an error if a word is an option that the parser lacks, even abbreviated."""
+        """Exit with an error if a word is an option; of those that the parser has none is left."""
         known = [each for each in self._option_string_actions if each.startswith("--")]
         for word in words:
-            option = word.partition("=")[0]
-            if word == "--":
-                return
-            if word[:1] != "-" or word == "-" or option in self._option_string_actions:
-                continue
-            if not any(each.startswith(option) for each in known):
+            if self._parse_optional(word) is not None:
+                option = word.partition("=")[0]
                 self.error(f"there is no option {option}{did_you_mean(option, known)}")
 
     def _swallowed(self, words: Iterable[str], missing: str) -> str:
@@ -102,10 +109,8 @@ class Parser(argparse.ArgumentParser):
         """Print the usage and the message, which names the argument, and exit with status 2."""
         missing = re.fullmatch(r"the following arguments are required: (.*)", message)
         if missing:
-            words, self._words = self._words, []
-            self._refuse_options(words)
             message = f"{missing[1]} {'are' if ',' in missing[1] else 'is'} missing"
-            message += self._swallowed(words, missing[1])
+            message += self._swallowed(self._words, missing[1])
         alone = re.fullmatch(r"argument (\S+): expected (one|at least one|\d+) arguments?", message)
         if alone:
             name = self._option_string_actions[alone[1].rpartition("/")[2]].metavar
@@ -171,13 +176,4 @@ def top_parser() -> Parser:
         epilog=f"verbs:\n{verbs}\n\nThe options of a verb, and examples: {PROGRAM} help VERB",
     )
     parser.add_argument("--version", action="store_true", help="show the versions and exit")
-    return parser
-
-
-def whole_parser() -> Parser:
-    """Return the parser of the command with all its verbs, for completions."""
-    parser = top_parser()
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB")
-    for verb in VERBS:
-        _fill(verb, verbs.add_parser(verb.name, help=verb.help))
     return parser
