@@ -562,6 +562,33 @@ def test_lists_that_are_changed_often() -> None:
     assert None not in module.bytecode_types
 
 
+def const_i32(value: int, register: int) -> bytes:
+    return b"\x0d" + struct.pack("<iH", value, register)
+
+
+@pytest.mark.parametrize("negations", [0, 1, 2])
+@pytest.mark.parametrize(("condition", "index"), [(0, 1), (1, 0), (2, 0), (-1, 0)])
+def test_only_one_path_of_a_constant_condition_counts(
+    condition: int, index: int, negations: int
+) -> None:
+    """The path of a condition that is not zero returns one argument, and the other one another."""
+    code = b"\x79" + const_i32(condition, 0)
+    if negations:
+        code += b"\x4d" + struct.pack("<HH", 0, 0)  # cmp.nz.i32
+        code += const_i32(1, 1) + negations * (b"\x35" + struct.pack("<HHH", 0, 1, 0))  # xor.i32
+    if len(code) % 2 == 0:  # lists of operands are at even offsets
+        code += const_i32(0, 1)
+    true = len(code) + 15
+    code += b"\x57" + struct.pack("<HIHIH", 0, true, 0, true + 6, 0)  # cond_br
+    for argument in (0x8000, 0x8001):
+        code += b"\x79\x5a" + struct.pack("<HH", 1, argument)  # return
+    module = module_of(code, [(0, len(code), 3, 2, 2)], "0rr_r")
+    assert bytecode.verify(module) == ()
+    (types,) = module.bytecode_types
+    assert types is not None
+    assert types.proofs.aliases == (Alias((index + negations) % 2, "whole"),)
+
+
 # ------------------------------------------------------------------------------------ texts
 
 F32, F16, I32, U32 = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+import msgspec
 import pytest
 
 import fnabi
@@ -19,6 +20,34 @@ NAMES = [
         for name in getattr(module, "__all__", ())
     ),
 ]
+
+
+def records(base: type[msgspec.Struct] = msgspec.Struct) -> list[type[msgspec.Struct]]:
+    """Return the public records that derive from one, also those that only functions return."""
+    for home, name in NAMES:
+        getattr(home, name)
+    found = [each for cls in base.__subclasses__() for each in (cls, *records(cls))]
+    return [cls for cls in found if cls.__module__.startswith("fnabi.") and cls.__name__[0] != "_"]
+
+
+RECORDS = sorted(records(), key=str)
+
+
+def test_every_exported_record_is_tested() -> None:
+    exported = [each for home, name in NAMES if inspect.isclass(each := getattr(home, name))]
+    assert {each for each in exported if issubclass(each, msgspec.Struct)} <= {*RECORDS}
+    assert len(RECORDS) > 80
+
+
+@pytest.mark.parametrize("cls", RECORDS, ids=lambda cls: f"{cls.__module__}.{cls.__name__}")
+def test_a_record_is_frozen_and_hashable(cls: type[msgspec.Struct]) -> None:
+    fields = cls.__struct_fields__
+    value = fnabi.DType("float32") if cls is fnabi.DType else cls(*[None] * len(fields))
+    same = msgspec.structs.replace(value)
+    assert {value: "found"}[same] == "found"
+    for name in (*fields, "anything"):
+        with pytest.raises(AttributeError):
+            setattr(value, name, None)
 
 
 def test_types_of_signatures_are_names_of_the_package() -> None:

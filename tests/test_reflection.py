@@ -14,7 +14,7 @@ import fnabi
 from apart import run_apart
 from callee import installed_library, interop_library
 from fnabi import _call, reflection
-from sanitizers import examples
+from sanitizers import check_nothing_kept, examples
 
 pytest.importorskip("tvm_ffi")
 
@@ -191,6 +191,12 @@ def test_classes_that_expect_another_layout(Point):
         with pytest.raises(fnabi.CallError, match="without attributes of its own"):
             _call.set_class(Point.type_index, other)
 
+    def refuse():
+        with pytest.raises(fnabi.CallError):
+            _call.as_class(point, fnabi.Array)
+
+    check_nothing_kept(refuse, fnabi.Array, fnabi.Array.__name__)
+
 
 def test_equality_and_hash(Point, Point3, Auto):
     a, b = Point(1.0, 2.0), Point(1.0, 2.0)
@@ -257,6 +263,7 @@ def test_a_setter_that_is_a_function(lib):
         ("null", "registered 3 methods at"),
         ("name", "invalid text from a library"),
         ("method", "expected a function, got type index 0"),
+        ("ancestor", "ancestor 0 is NULL"),
     ],
 )
 def test_wrong_records(what, text):
@@ -424,6 +431,98 @@ def test_nothing_is_leaked(lib, Point, Auto):
     assert [sys.getrefcount(each) for each in (point, tag)] == counts
     # Others use None too; a reference lost in each call would be twice as many.
     assert abs(sys.getrefcount(None) - nones) < examples(50_000)
+
+
+def test_failures_keep_nothing(lib, Point):
+    point, plain = Point(1.0, 2.0), lib.plain()
+    acts = [
+        lambda: setattr(point, "x", "bad"),
+        lambda: delattr(point, "x"),
+        lambda: setattr(plain, "odd", "bad"),
+        lambda: plain.failing,
+        lambda: plain.silent,
+        lambda: plain.null,
+        lambda: Point.norm(1),
+        lambda: Point("bad"),
+        lambda: fnabi.get_type("tests.no type\udcff"),
+    ]
+
+    def fail():
+        for act in acts:
+            with pytest.raises((TypeError, ValueError, AttributeError, LookupError)):
+                act()
+
+    check_nothing_kept(fail, point, Point, ValueError, TypeError, None)
+
+
+@pytest.mark.parametrize(
+    "what", ["getter", "setter", "count", "null", "name", "method", "ancestor"]
+)
+def test_wrong_records_are_freed(lib, what):
+    lib.bad(f"{what} that is freed")
+    key = f"tests.bad.{what} that is freed"
+
+    def refuse():
+        with pytest.raises(fnabi.CallError):
+            fnabi.get_type(key)
+
+    check_nothing_kept(refuse, None)
+
+
+def test_replaced_records_are_freed(Point):
+    record = Point.__fnabi_type__
+    classes = type(Point.fields["x"]), type(Point.methods["norm"])
+
+    def read_again():
+        record.methods = record.methods[:1]
+        assert fnabi.get_type("tests.Point") is Point
+
+    check_nothing_kept(read_again, *classes, None)
+
+
+def test_objects_of_no_type_keep_nothing(lib):
+    check_nothing_kept(lib.unregistered, fnabi.Object, None)
+
+
+def test_a_class_made_for_an_object_is_counted_once():
+    """As one that is made on request."""
+    found = [
+        run_apart(
+            """
+            import sys, fnabi
+            lib = fnabi.load_module(sys.argv[1])
+            made = lib.plain() if sys.argv[2] == "object" else None
+            Plain = fnabi.get_type("tests.Plain")
+            del made
+            print(sys.getrefcount(Plain))
+            """,
+            interop_library("reflected"),
+            first,
+        )
+        for first in ("object", "request")
+    ]
+    assert found[0] == found[1]
+
+
+def test_replaced_classes_are_freed():
+    run_apart(
+        """
+        import gc, sys, weakref, fnabi
+        lib = fnabi.load_module(sys.argv[1])
+        Point = fnabi.get_type("tests.Point")
+
+        def replace():
+            class Local(Point, register=True):
+                pass
+            assert type(Point.make(1.0, 2.0)) is Local
+            return weakref.ref(Local)
+
+        seen = [replace() for _ in range(5)]
+        gc.collect()
+        assert [each() is None for each in seen] == [True] * 4 + [False]
+        """,
+        interop_library("reflected"),
+    )
 
 
 def test_every_type_of_libtvm_ffi():

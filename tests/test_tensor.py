@@ -10,6 +10,7 @@ import sys
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache, partial
 
 import pytest
@@ -19,11 +20,12 @@ from hypothesis import strategies as st
 
 import callee
 import fnabi
+from apart import run_apart
 from fnabi import CallError, Device
 from fnabi._call import Any, AnyArray, Function
 from fnabi.tensor import Tensor, device_parts, dtype_of, dtype_parts, from_dlpack
 from fnabi.types import DType
-from sanitizers import examples
+from sanitizers import check_nothing_kept, examples
 
 np = pytest.importorskip("numpy")
 ml_dtypes = pytest.importorskip("ml_dtypes")
@@ -231,13 +233,20 @@ def test_buffers(first):
     assert first(memoryview(b"abc")).read_only
 
 
+NUMPY_CORE = (
+    "numpy.core" if np.lib.NumpyVersion(np.__version__) < "2.0.0" else "numpy._core"
+) + "._multiarray_umath"
+
+
 def test_numpy_by_the_buffer_protocol_alone():
     """Test a NumPy with an unknown ABI version, in a separate process."""
-    code = """
+    run_apart(
+        """
 import sys, numpy as np, ml_dtypes
-import numpy._core._multiarray_umath as core
-core._ARRAY_API = None
+from importlib import import_module
+import_module(sys.argv[1])._ARRAY_API = None
 from fnabi import from_dlpack
+from sanitizers import check_nothing_kept
 for given in (np.arange(6.0).reshape(2, 3)[:, ::-1], np.ones(3, ml_dtypes.bfloat16), np.array(1)):
     given.flags.writeable = False
     tensor = from_dlpack(given)
@@ -245,10 +254,26 @@ for given in (np.arange(6.0).reshape(2, 3)[:, ::-1], np.ones(3, ml_dtypes.bfloat
     assert tensor.read_only and tensor.shape == given.shape
     assert [s * given.itemsize for s in tensor.strides] == list(given.strides)
     assert tensor.numpy().tobytes() == given.tobytes()
-"""
-    if np.lib.NumpyVersion(np.__version__) < "2.0.0":
-        code = code.replace("numpy._core", "numpy.core")
-    subprocess.run([sys.executable, "-c", code], check=True)
+    check_nothing_kept(lambda: from_dlpack(given), given, given.dtype)
+""",
+        NUMPY_CORE,
+    )
+
+
+def test_looking_at_numpy_keeps_nothing():
+    """The first array shows how NumPy's arrays are laid out."""
+    run_apart(
+        """
+import sys, numpy as np
+from importlib import import_module
+from fnabi import from_dlpack
+shared = import_module(sys.argv[1])._ARRAY_API, np.dtype("u2")
+counts = [*map(sys.getrefcount, shared)]
+from_dlpack(np.zeros(3))
+assert [*map(sys.getrefcount, shared)] == counts
+""",
+        NUMPY_CORE,
+    )
 
 
 # ----------------------------------------------------------------------------- lifetimes
@@ -288,6 +313,36 @@ def test_many_calls_leave_nothing_behind(make, first):
         with pytest.raises(CallError):
             nop(given, np.zeros(1, "M8[s]"))
     assert sys.getrefcount(given) == references
+
+
+def test_arrays_of_many_classes_leave_nothing_behind():
+    class Local(np.ndarray):
+        pass
+
+    plain_array, local = np.ones(3), np.ones(3).view(Local)
+    nop = plain("nop")
+    shared = local, np.ndarray, Local, np.ma.MaskedArray
+    check_nothing_kept(lambda: (nop(plain_array), nop(local)), *shared)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda given: Foreign(given),
+        lambda given: Foreign(lambda **named: 1 / 0 if named else given.__dlpack__()),
+        lambda given: Foreign(lambda **_: given),
+        lambda given: memoryview(given),
+    ],
+)
+def test_conversions_keep_nothing(make, first):
+    given = np.ones(3)
+    lent = make(given)
+
+    def convert():
+        with suppress(CallError, ZeroDivisionError):
+            first(lent)
+
+    check_nothing_kept(convert, given, lent, (), None)
 
 
 def test_strong_counts(first):
@@ -583,6 +638,35 @@ def test_exchange_by_view(as_int, first):
     assert seen() is not None
     del tensor
     assert seen() is None
+
+
+def test_classes_with_an_exchange_api_are_freed(first):
+    """All but those that the caches of the call lane hold, which have 128 and 16 entries."""
+    seen = []
+    for _ in range(300):
+        made = exchanging(view_of=put_view)
+        capsule = made.__dlpack_c_exchange_api__
+        references = sys.getrefcount(capsule)
+        first(made())
+        assert sys.getrefcount(capsule) == references
+        seen.append(weakref.ref(made))
+    del made
+    gc.collect()
+    assert sum(each() is not None for each in seen) <= 128 + 16
+
+
+@pytest.mark.parametrize("answer", [object(), True, False])
+def test_answers_of_tensors_are_not_kept(answer, first):
+    """VIEW may be the imaginary part of a complex tensor, so its class is asked."""
+    made = exchanging(view_of=put_view)
+    made.is_conj = made.is_neg = lambda self: answer
+    given = made()
+
+    def convert():
+        with suppress(CallError):
+            first(given)
+
+    check_nothing_kept(convert, given, answer)
 
 
 def test_exchange_by_managed_tensors(first):

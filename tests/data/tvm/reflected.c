@@ -216,6 +216,7 @@ FN(bad) {
   TVMFFITypeInfo* info = (TVMFFITypeInfo*)TVMFFIGetTypeInfo(index);
   if (strstr(key, "count")) info->num_fields = -1;
   if (strstr(key, "null")) { info->num_methods = 3; info->methods = NULL; }
+  if (strstr(key, "ancestor")) info->type_ancestors[0] = NULL;
   if (strstr(key, "name")) {
     field(index, "x", 24, get_double, NULL, 0, "");
     ((TVMFFIFieldInfo*)info->fields)[0].name = (TVMFFIByteArray){NULL, 5};
