@@ -6,7 +6,6 @@ import io
 import os
 import re
 import shlex
-import shutil
 import struct
 import subprocess
 import sys
@@ -22,7 +21,7 @@ import strategies
 from fnabi import decode_columns, encode_columns, iter_columns, vmfb
 from fnabi.cli import main
 from fnabi.cli.layout import columns, fold, wrap
-from fnabi.cli.parser import parser_of, whole_parser
+from fnabi.cli.parser import parser_of
 from fnabi.cli.screen import PALETTE, Screen, _meanings, one_line
 from fnabi.cli.table import write_table
 from fnabi.cli.verbs import VERBS, Verb
@@ -449,14 +448,6 @@ def test_help_comes_at_once() -> None:
     assert not loaded & {"typing", "msgspec", "shutil", "inspect", "difflib", "subprocess", "rich"}
 
 
-def test_the_whole_parser_has_every_verb() -> None:
-    parser = whole_parser()
-    for verb in VERBS:
-        line = verb.examples[0][0]
-        assert verb.name in line
-    assert parser.parse_args(["decode", "--abi=sip", "x"]).abi == "sip"
-
-
 @pytest.mark.parametrize(
     ("argv", "text"),
     [
@@ -580,44 +571,3 @@ def test_spellings_of_an_abi(spelling: str, capsys: pytest.CaptureFixture[str]) 
     assert decode_columns([text], abi=spelling).abi == "iree_abi"
     assert next(iter_columns(io.BytesIO(text.encode()), spelling)).abi == "iree_abi"
     assert bytes(encode_columns(decode_columns([text], "iree_abi"), abi=spelling)[0])
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completions(shell: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    pytest.importorskip("shtab")
-    assert main(["completion", shell]) == 0
-    script = capsys.readouterr().out
-    for verb in VERBS:
-        assert verb.name in script
-    program = shutil.which(shell)
-    if program is not None:
-        path = tmp_path / "script"
-        path.write_text(script)
-        subprocess.run([program, "-n", path], check=True)
-
-
-def test_bash_completes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("shtab")
-    bash = shutil.which("bash")
-    if bash is None:
-        pytest.skip("no bash")
-    main(["completion", "bash"])
-    path = tmp_path / "script"
-    path.write_text(capsys.readouterr().out)
-    for words, expected in ((["ins"], "inspect"), (["inspect", "--disas"], "--disassemble")):
-        line = " ".join(shlex.quote(word) for word in ["fnabi", *words])
-        program = (
-            f"source {shlex.quote(str(path))}; COMP_WORDS=({line}); COMP_CWORD={len(words)};"
-            f' COMP_LINE="{line}"; COMP_POINT=${{#COMP_LINE}};'
-            ' _shtab_fnabi fnabi "${COMP_WORDS[COMP_CWORD]}"; echo "${COMPREPLY[@]}"'
-        )
-        done = subprocess.run([bash, "-c", program], capture_output=True, text=True, check=True)
-        assert done.stdout.split() == [expected]
-
-
-def test_completions_need_shtab(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "shtab", None)
-    assert main(["completion", "bash"]) == 1
-    assert "pip install shtab" in capsys.readouterr().err

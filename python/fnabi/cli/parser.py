@@ -177,12 +177,3 @@ def top_parser() -> Parser:
     )
     parser.add_argument("--version", action="store_true", help="show the versions and exit")
     return parser
-
-
-def whole_parser() -> Parser:
-    """Return the parser of the command with all its verbs, for completions."""
-    parser = top_parser()
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB")
-    for verb in VERBS:
-        _fill(verb, verbs.add_parser(verb.name, help=verb.help))
-    return parser

@@ -17,7 +17,7 @@ _DECODERS = {
     lib.FNABI_DECODER_AVX512: "AVX-512",
 }
 _REQUIRED = ("cffi", "msgspec")
-_EXTRAS = ("numpy", "ml_dtypes", "pyarrow", "rich", "shtab")
+_EXTRAS = ("numpy", "ml_dtypes", "pyarrow", "rich")
 _PEERS = ("iree-base-runtime", "apache-tvm-ffi", "torch")
 
 
