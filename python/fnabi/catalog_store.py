@@ -31,6 +31,7 @@ from fnabi.catalog_lock import locked
 from fnabi.catalog_table import create
 from fnabi.errors import CallError, CatalogError
 from fnabi.files import check_regular
+from fnabi.text import shown_text
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -192,6 +193,7 @@ def open_store(path: str | os.PathLike[str] | None) -> Store:
     Raises:
         CallError: when it is no path.
         IsADirectoryError: when it is that of a folder.
+        OSError: when it is not UTF-8, which DuckDB requires.
 
     """
     if path is None:
@@ -202,6 +204,8 @@ def open_store(path: str | os.PathLike[str] | None) -> Store:
     if name.endswith(_SLASHES) or os.path.isdir(name):
         why = "a folder, expected the name of a DuckDB file"
         raise IsADirectoryError(errno.EISDIR, why, name)
+    if shown_text(os.path.realpath(name)) != os.path.realpath(name):
+        raise OSError(errno.EILSEQ, "the path is not UTF-8, which DuckDB requires", name)
     return FileStore(name)
 
 

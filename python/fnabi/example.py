@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from typing import Any
 
@@ -147,8 +148,21 @@ def runner_module(path: str) -> tuple[str, str]:
 
     """
     if "@" in path or path != path.strip(_STRIPPED) or path.endswith((".so", ".dll", ".dylib")):
-        return "--module=-", f"< {shlex.quote(path)}"
-    return f"--module={shlex.quote(path)}", ""
+        return "--module=-", f"< {_quoted(path)}"
+    return f"--module={_quoted(path)}", ""
+
+
+def _quoted(path: str) -> str:
+    """Quote a path for a shell, without characters that a terminal would obey."""
+    if path.isprintable():
+        return shlex.quote(path)
+    return "".join(map(_escaped, path)).join(("$'", "'"))
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable() and character not in "\\'":
+        return character
+    return "".join(f"\\{byte:03o}" for byte in os.fsencode(character))
 
 
 def runner_function(name: str) -> str | None:

@@ -139,7 +139,11 @@ def open_files(
     jobs: dict[int, list[tuple[int, str]]] = {}
     found: list[RemoteFile | Exception | None] = [None] * len(files)
     for index, file in enumerate(files):
-        one = Store(file.path, options, function)
+        try:
+            one = Store(file.path, options, function)
+        except OSError as problem:
+            found[index] = problem
+            continue
         key = id(one.fs)
         stores.setdefault(key, one)
         jobs.setdefault(key, []).append((index, one.path))
@@ -209,7 +213,11 @@ def find(url: str, options: Options, function: str, *, status: bool = True) -> I
         CallError: when fsspec, or its package for the protocol, is not installed.
 
     """
-    store = Store(url, options, function)
+    try:
+        store = Store(url, options, function)
+    except OSError as problem:
+        yield Found(url, error=problem.strerror)
+        return
 
     async def list_all() -> dict[str, Any]:
         path = store.path

@@ -109,6 +109,11 @@ class Store:
         lists_deeply: Whether it can list all that is below a folder at once, and fails if that
             fails; others go from folder to folder, and leave out those that fail.
 
+    Raises:
+        CallError: when fsspec, or its package for the protocol, is not installed, or the URL lacks
+            what the protocol needs.
+        OSError: when the file system cannot be made, as for an archive that is damaged.
+
     """
 
     def __init__(self, url: str, options: Options, function: str) -> None:
@@ -126,6 +131,8 @@ class Store:
             raise CallError(f"{function}: {url}: {problem}") from None
         except (TypeError, ValueError) as problem:
             raise CallError(f"{function}: {url}: {_first_line(problem)}") from None
+        except Exception as problem:  # some file systems read, or connect, when they are made
+            raise os_error(problem, url) from None
         self.is_async: bool = self.fs.async_impl
         self.is_http = "http" in _protocols(self.fs)
         self.wildcards = "*[" if self.is_http else "*?["

@@ -6,6 +6,7 @@ anywhere, so control characters are escaped before they are shown.
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 
@@ -21,6 +22,24 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     words = sys.argv[1:] if argv is None else [*argv]
+    output = getattr(sys.stdout, "buffer", None)
+    if None in (sys.stdin, output, sys.stderr) or isinstance(output, io.RawIOBase):
+        from fnabi.cli.streams import prepare
+
+        prepare()
+    try:
+        return _run(words)
+    finally:
+        try:
+            sys.stderr.flush()
+        except OSError:
+            from fnabi.cli.streams import drop_errors
+
+            drop_errors()
+
+
+def _run(words: list[str]) -> int:
+    """Run the command; no exception but SystemExit leaves it."""
     try:
         try:
             return _main(words)
@@ -30,6 +49,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from fnabi.cli.running import failed
 
         return failed(problem, 1)
+    except (Exception, KeyboardInterrupt) as problem:
+        from fnabi.cli.problems import tell_unknown
+
+        return tell_unknown(problem)
 
 
 def _main(words: list[str]) -> int:

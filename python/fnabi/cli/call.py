@@ -73,7 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
     except BaseException as problem:  # the library chose the kind, which may be SystemExit
         if isinstance(problem, KeyboardInterrupt) and not hasattr(problem, "ffi_error"):
             raise
-        complain("", _indented(f"{arguments.function}: {type(problem).__name__}: {problem}"))
+        first, *more = _indented(f"{type(problem).__name__}: {problem}").split("\n")
+        complain(f"{arguments.function}: ", first, more)
         return 1
     changed = [
         _Changed(index, function.names[index] if function.names else None, value)

@@ -247,7 +247,8 @@ def _sql(catalog: Catalog, query: str, as_json: bool, allow_files: bool) -> int:
         complain("", f"{one_line(str(problem))}; --allow-files lets a query read and write files")
         return _BAD_INPUT
     except duckdb.Error as problem:
-        complain("", str(problem).partition("\n\n")[0])
+        first, *more = str(problem).partition("\n\n")[0].split("\n")
+        complain("", first, [f"  {line}" for line in more])
         return _BAD_INPUT
     if as_json:
         for row in rows:

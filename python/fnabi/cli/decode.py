@@ -14,7 +14,7 @@ from fnabi import cconv, declaration, iree_abi, raw, sip
 from fnabi.cli.arguments import size
 from fnabi.cli.decode_table import long_lines, opened, write_decoded
 from fnabi.cli.output import Limit, add_output, check_output
-from fnabi.cli.screen import Screen, complain, signature
+from fnabi.cli.screen import Screen, complain, one_line, signature
 from fnabi.cli.values import error_json, json_value
 from fnabi.columns import MAX_LINE
 from fnabi.columns_part import abi_name
@@ -124,7 +124,8 @@ def run(arguments: argparse.Namespace) -> int:
             else:
                 complain(f"line {number}: ", "the line is blank, expected a signature")
             if number is None and os.path.isfile(arguments.text):
-                complain("", f"{arguments.text} is a file: did you mean --input={arguments.text}?")
+                file = one_line(arguments.text)
+                complain("", f"{file} is a file: did you mean --input={file}?")
             result: dict[str, Any] = {"error": error_json(problem)}
         else:
             result = {"value": json_value(value)}

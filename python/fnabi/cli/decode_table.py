@@ -43,7 +43,7 @@ def opened(arguments: argparse.Namespace, stack: ExitStack, *, progress: bool = 
     bar: Any = nullcontext(lambda more: None)
     if progress:
         bar = progress_bar("decode", _size_of(file), "bytes")
-    counted: Any = Counted(file, stack.enter_context(bar))
+    counted: Any = _Input(file, stack.enter_context(bar))
     return Source(BufferedReader(counted, BUFFER), name, "fnabi decode")
 
 
@@ -107,6 +107,15 @@ def _schema(arguments: argparse.Namespace, name: str, schema: Any, decode: _Deco
     except CallError as problem:
         text = str(problem).removeprefix("arrow.decode: batch: ")
         arguments.usage(f"{name}: {text.replace('prefix= or into=', '--prefix or --into')}")
+
+
+class _Input(Counted):
+    """A file that may have more to read later; what was printed is shown before."""
+
+    def readinto(self, buffer: Any) -> int:
+        """Read from the file."""
+        print(end="", flush=True)
+        return super().readinto(buffer)
 
 
 class _Decode:

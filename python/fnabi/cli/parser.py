@@ -11,7 +11,7 @@ from importlib import import_module
 
 from fnabi.cli.terminal import width_of
 from fnabi.cli.verbs import VERBS, Verb
-from fnabi.text import did_you_mean
+from fnabi.text import did_you_mean, one_line
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than this module
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class Parser(argparse.ArgumentParser):
             expected = name if isinstance(name, str) else " ".join(name or ())
             message = f"{alone[1]}: the value is missing, expected {expected}"
         self.print_usage(sys.stderr)
-        self.exit(2, f"{self.prog}: error: {message.removeprefix('argument ')}\n")
+        self.exit(2, f"{self.prog}: error: {one_line(message.removeprefix('argument '))}\n")
 
 
 def module_of(verb: Verb) -> Module:

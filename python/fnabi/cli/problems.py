@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import errno
+import os
+import sys
+import traceback
 from typing import Any
 
 import fnabi
-from fnabi.cli.screen import complain, where
-from fnabi.errors import CallError, FnabiError
+from fnabi.cli.screen import complain, parted, plain, where
+from fnabi.cli.streams import drop_output
+from fnabi.errors import CallError, FnabiError, FormatError
 
 
 def tell(problem: FnabiError | OSError, file: str | None = None, hint: str = "") -> None:
@@ -31,9 +35,33 @@ def tell(problem: FnabiError | OSError, file: str | None = None, hint: str = "")
             text += ", expected a file"
     if isinstance(file, bytes):
         file = file.decode(errors="surrogateescape")
-    first, *excerpt = text.split("\n")
+    excerpt: list[str] = []
+    if isinstance(problem, FormatError):
+        text, excerpt = parted(problem, text)
     is_named = file is not None and text.startswith(f"{file}: ")
-    complain("" if is_named else where(file), "\n".join([first + hint, *excerpt]))
+    complain("" if is_named else where(file), text + hint, excerpt)
+
+
+ISSUES = "https://github.com/fnabi/fnabi/issues"
+
+_INTERNAL = 70
+"""The exit status for a fault of fnabi itself, which `sysexits.h` names EX_SOFTWARE."""
+
+
+def tell_unknown(problem: Exception | KeyboardInterrupt) -> int:
+    """Report an exception that nothing has foreseen, and return the exit status."""
+    drop_output()
+    if isinstance(problem, KeyboardInterrupt):
+        return 130
+    if isinstance(problem, MemoryError):
+        complain("", "out of memory")
+        return 1
+    if os.environ.get("FNABI_TRACEBACK", "0") not in ("", "0"):
+        sys.stderr.write(plain("".join(traceback.format_exception(problem))))
+    what = "".join(traceback.format_exception_only(problem)).rstrip()
+    ask = f"please report it at {ISSUES} with what FNABI_TRACEBACK=1 shows"
+    complain("", f"internal error: {what}; {ask}")
+    return _INTERNAL
 
 
 def _without_function(text: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import os
 import sys
 from collections.abc import Callable
 
@@ -12,6 +11,7 @@ from fnabi.cli.ending import Ended, leave
 from fnabi.cli.pager import paged
 from fnabi.cli.problems import tell
 from fnabi.cli.screen import complain
+from fnabi.cli.streams import drop_output
 from fnabi.cli.verbs import Verb
 from fnabi.errors import FnabiError
 
@@ -37,13 +37,13 @@ def run(
         return failed(problem, verb.bad_input)
     except MemoryError:
         complain("", "out of memory")
-        _drop_output()
+        drop_output()
         return verb.bad_input
     except KeyboardInterrupt:
-        _drop_output()
+        drop_output()
         return leave(130)
     except Ended as end:
-        _drop_output()
+        drop_output()
         return leave(end.status)
     return status
 
@@ -53,13 +53,5 @@ def failed(problem: OSError, status: int) -> int:
     closed = isinstance(problem, BrokenPipeError) and problem.filename is None
     if not closed:
         tell(problem)
-    _drop_output()
+    drop_output()
     return _BROKEN_PIPE if closed else status
-
-
-def _drop_output() -> None:
-    """Discard the output, on which the interpreter would fail again at exit."""
-    try:
-        print(end="", flush=True)
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

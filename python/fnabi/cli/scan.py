@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
@@ -13,7 +13,7 @@ from fnabi import vmfb
 from fnabi.cli.arguments import add_lenient, missing_of, tell_empty
 from fnabi.cli.output import Rows, add_output, check_output, shows_progress, write_table
 from fnabi.cli.screen import Screen, counted, name_width, one_line, signature
-from fnabi.scan import ScanRow
+from fnabi.scan import Scan, ScanRow
 from fnabi.table_json import JsonLines
 
 _SCAN_SCHEMA = "fnabi.scan/2"
@@ -53,10 +53,17 @@ def run(arguments: argparse.Namespace) -> int:
         for batch in found:
             lines.write(batch)
             bad += batch.bad
+            print(end="", flush=True)  # the next files may take long
     else:
-        bad = _show_scan(Screen(), found.rows())
+        bad = _show_scan(Screen(), _rows(found))
     tell_empty(found.empty)
     return 1 if bad or found.empty else 0
+
+
+def _rows(found: Scan) -> Iterator[ScanRow]:
+    for batch in found:
+        yield from batch.rows()
+        print(end="", flush=True)
 
 
 def _show_scan(screen: Screen, rows: Iterable[ScanRow]) -> int:

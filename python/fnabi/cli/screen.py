@@ -6,10 +6,12 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import TypeAlias
 
 from fnabi.cli.layout import Line, columns, fold, wrap
 from fnabi.cli.terminal import width_of
+from fnabi.errors import FormatError
 from fnabi.text import one_line as one_line
 from fnabi.text import plain as plain
 
@@ -39,14 +41,30 @@ def where(file: str | None) -> str:
     return "" if file in (None, "-") else f"{file or repr(file)}: "
 
 
-def complain(where: str, problem: object) -> None:
-    """Write an error to standard error; the lines of an excerpt stay as they are."""
-    first, *excerpt = f"fnabi: {one_line(where)}{plain(str(problem))}".split("\n")
+def parted(problem: FormatError, text: str) -> tuple[str, list[str]]:
+    """Return the text of an error without its excerpt, and the lines of the excerpt."""
+    if problem.excerpt is None:
+        return text, []
+    return text.removesuffix(f"\n{problem.excerpt}"), problem.excerpt.split("\n")
+
+
+def complain(where: str, problem: object, more: Iterable[str] = ()) -> None:
+    """Write an error to standard error.
+
+    Args:
+        where: What is before the error, such as a file.
+        problem: The error, which becomes one line; the excerpt of a FormatError is below it.
+        more: Lines below, which must not look like errors.
+
+    """
+    text = str(problem)
+    if isinstance(problem, FormatError):
+        text, more = parted(problem, text)
+    text = one_line(f"fnabi: {where}{text}")
     width = width_of(sys.stderr)
-    for line in [first] if width is None else _cut(first, wrap(first, width, 4)):
-        print(line, file=sys.stderr)
-    for line in excerpt:
-        print(line, file=sys.stderr)
+    lines = [text] if width is None else _cut(text, wrap(text, width, 4))
+    with suppress(OSError):  # that nobody can read it does not change the exit status
+        sys.stderr.write("\n".join([*lines, *map(one_line, more), ""]))
 
 
 def signature(text: str) -> Signature:

@@ -62,6 +62,7 @@ def _verify(
     """Report the findings of a file, and return whether it is good."""
     file = found.path
     findings: list[vmfb.Finding] = []
+    print(end="", flush=True)  # a file may take long
     expected = ""
     unread = found.error
     if unread is None:

@@ -10,6 +10,7 @@ from fnabi.names import Names, identifier
 from fnabi.stub.code import Stub, docstring, function, indented, listing, literal, location, remark
 from fnabi.stub.hints import RESERVED, imports_of
 from fnabi.stub.interface import Entry, Value, driver, read
+from fnabi.text import one_line
 from fnabi.types import (
     Buffer,
     Dict,
@@ -96,7 +97,7 @@ def client(
         ]
     lines = [
         *docstring(
-            f"Client of the module {interface.name!r} in {interface.file}",
+            f"Client of the module {interface.name!r} in {one_line(interface.file)}",
             f"Written by fnabi {__version__} (fnabi stub); write it again instead of editing.",
         ),
         "",
