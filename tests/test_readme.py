@@ -47,3 +47,14 @@ def test_the_listing_is_what_inspect_prints(
     assert main(["inspect", "examples/classifier.vmfb"]) == 0
     printed = capsys.readouterr().out
     assert textwrap.indent(printed, "    ") in README
+
+
+def test_nouns_have_their_files() -> None:
+    """Each noun of the table is a module or package, and has tests, of its name."""
+    rows = re.findall(r"^\| ([a-z_, ]+) \|.*\| `fnabi", SECTIONS["What it reads and calls"], re.M)
+    nouns = [noun for row in rows for noun in row.split(", ")]
+    assert len(nouns) == len({*nouns}) > 20
+    package = ROOT / "python" / "fnabi"
+    for noun in nouns:
+        assert (package / f"{noun}.py").is_file() or (package / noun).is_dir(), noun
+        assert (ROOT / "tests" / f"test_{noun}.py").is_file(), noun
