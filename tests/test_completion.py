@@ -287,3 +287,18 @@ def test_wrong_words(words: list[str], capsys: pytest.CaptureFixture[str]) -> No
         main(["completion", "zsh", "--", *words])
     assert ended.value.code == 2
     assert "expected the index of a word" in capsys.readouterr().err
+
+
+def test_functions_come_at_once() -> None:
+    """A shell waits for them, so nothing slow is imported."""
+    code = (
+        "import sys; from fnabi.cli import main\n"
+        "words = ['4', 'fnabi', 'inspect', sys.argv[1], '--function', '']\n"
+        "main(['completion', 'zsh', '--', *words])\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", code, CLASSIFIER]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["words", "normalize", "dense", "version", "__init"]
+    slow = {"importlib.metadata", "email", "rich", "numpy", "duckdb", "pyarrow", "asyncio", "ssl"}
+    assert not slow & {*done.stderr.split()}

@@ -32,7 +32,6 @@ import struct
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -435,6 +434,8 @@ def runtime_path() -> str | None:
 
     The package is not imported.
     """
+    from importlib.metadata import PackageNotFoundError, distribution  # slow to import
+
     try:
         spec = find_spec("tvm_ffi")
     except ValueError:  # the package is being imported
