@@ -1111,14 +1111,49 @@ FNABI_API int64_t fnabi_columns_stream(fnabi_columns* const* columns,
  * views, of a fixed size, dictionary-encoded, run-end encoded, or nulls alone.
  * `column` is the number of the array in a struct; negative: the array is the
  * texts, or a struct of that one array. Where the struct is null there is no
- * text. The structure of the Arrow data is trusted: that buffers are there and
- * as large as lengths and offsets require. Fails with FNABI_UNSUPPORTED for
- * another array. */
+ * text. Fails with FNABI_UNSUPPORTED for another array.
+ *
+ * The structure of the Arrow data is trusted, because the C data interface has
+ * no sizes of buffers to check it against; here, and in every function below
+ * that has an array of others. Callers that do not know where data is from
+ * validate it first, as `validate(full=True)` of pyarrow does, and as the package
+ * does with all tables from files. Trusted is that
+ *
+ *   - schema and array are of the same type, with the buffers, children and
+ *     dictionary that the format of each layout has, none of them NULL where it
+ *     is not empty; names and formats end with NUL;
+ *   - lengths and offsets are not negative, and each buffer and child is as large
+ *     as they require;
+ *   - offsets of texts and lists do not decrease and are in the bounds of what
+ *     they are offsets into; so are the buffer, offset and size of each view;
+ *   - run ends are positive, increase, and reach offset + length.
+ *
+ * Not trusted are the values: an index outside of its dictionary is a null, a
+ * text may have any bytes. Nothing is written to, and nothing is kept. */
 FNABI_API int64_t fnabi_columns_decode_arrow(fnabi_columns* columns,
                                              const struct ArrowSchema* schema,
                                              const struct ArrowArray* array,
                                              int64_t column, size_t first,
                                              size_t count, fnabi_error* error);
+
+/* Dictionaries, runs and views let a few bytes of Arrow data stand for many: a
+ * dictionary of one text of 40 KB and a million indexes is 1 MB, and 40 GB when
+ * each text is written out, as it is to be decoded. The other functions do not
+ * limit that. Callers that do not know where data is from measure it first.
+ *
+ * Returns the bytes by which the values of an array, or of its column of that
+ * number, exceed what it stores when each of them is written out: its texts, and
+ * 8 for each value, nested ones included, against FNABI_ARROW_GROWTH times what
+ * it stores itself and once what it shares with others, a dictionary and the
+ * bytes of views. 0 for most data. The package refuses data whose excess is
+ * above FNABI_ARROW_FREE bytes, all arrays of a stream together. Where it would
+ * be more than `most`, most + 1. Takes time linear in the array and `most`, and
+ * trusts what fnabi_columns_decode_arrow trusts. */
+#define FNABI_ARROW_GROWTH 512
+#define FNABI_ARROW_FREE 67108864
+FNABI_API int64_t fnabi_arrow_excess(const struct ArrowSchema* schema,
+                                     const struct ArrowArray* array,
+                                     int64_t column, int64_t most);
 
 /* How much of some data can be given in the types that a consumer requests. */
 typedef enum fnabi_arrow_fit {

@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 from fnabi import _core
 from fnabi._fnabi import ffi, lib
 from fnabi.arrow_capsule import (
+    Excess,
     Fill,
     check_memory,
     export_stream,
@@ -111,7 +112,10 @@ def decode(
     if plain:
         lib.fnabi_arrow_plain_schema(more)
 
+    excess = Excess("arrow.decode: column")
+
     def added(array: Any) -> Any:
+        excess.add(schema, array, index)
         shares = split_arrays(schema, [array], threads, index, "arrow.decode: column")
         columns = Columns(abi, collect([shares], abi))
         source = columns.plain() if plain else columns
@@ -163,7 +167,13 @@ def encode(
     more = new_struct("arrow_schema")
     check_memory(lib.fnabi_arrow_texts_schema(column.encode(), abi == "sip", error.encode(), more))
 
+    excess = Excess(where)
+    columns = [lib.fnabi_arrow_column(schema, name) for name in (b"inputs", b"results", b"status")]
+
     def added(array: Any) -> Any:
+        for index in columns:
+            if index >= 0:
+                excess.add(schema, array, index)
         rows = lib.fnabi_arrow_length(array)
         ends, status = ffi.new("int64_t[]", rows + 1), ffi.new("uint8_t[]", rows + 1)
         texts = encode_array(schema, array, abi, 0, rows, 0, ends, status, where)

@@ -15,6 +15,7 @@ from fnabi._fnabi import ffi, lib
 from fnabi.errors import CallError
 
 __all__ = [
+    "Excess",
     "Fill",
     "Kind",
     "Plain",
@@ -122,6 +123,39 @@ def _advance(stream: Any, schema: Any, array: Any, where: str) -> None:
     if problem != ffi.NULL:
         text = ffi.string(problem).decode("utf-8", "replace")
         raise CallError(f"{where}: the Arrow stream failed: {text}")
+
+
+class Excess:
+    """How much more the values of Arrow data take when each is written out than as it is stored.
+
+    Dictionaries, runs and views let a few bytes stand for many: ``fnabi.h`` has the limit.
+
+    Args:
+        where: The function and the argument that an error names.
+
+    """
+
+    FAULT = (
+        "dictionaries, runs, views or compression make too much of the data, expected at most"
+        f" {lib.FNABI_ARROW_GROWTH} bytes for each byte that it stores, and"
+        f" {lib.FNABI_ARROW_FREE >> 20} MiB in all"
+    )
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._left: int = lib.FNABI_ARROW_FREE
+
+    def add(self, schema: Any, array: Any, column: int = -1) -> None:
+        """Measure an array of a stream, or the column of that number.
+
+        Raises:
+            CallError: when the values of all arrays take too much.
+
+        """
+        excess = lib.fnabi_arrow_excess(schema, array, column, self._left)
+        if excess > self._left:
+            raise CallError(f"{self._where}: {self.FAULT}; cast them to strings")
+        self._left -= excess
 
 
 # ------------------------------------------------------------------------------------------ exports

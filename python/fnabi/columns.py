@@ -27,6 +27,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex, g
 from fnabi import _core
 from fnabi._fnabi import ffi, lib
 from fnabi.arrow_capsule import (
+    Excess,
     PlainArray,
     check_memory,
     export_array,
@@ -600,5 +601,9 @@ def encode_columns(
         raise CallError(
             f"encode_columns: columns: expected Columns or Arrow data, got {type(columns).__name__}"
         )
-    schema, arrays = open_arrays(columns, "encode_columns: columns")
-    return encode_arrays(schema, list(arrays), abi, threads)
+    where = "encode_columns: columns"
+    schema, given = open_arrays(columns, where)
+    arrays, excess = list(given), Excess(where)
+    for array in arrays:
+        excess.add(schema, array)
+    return encode_arrays(schema, arrays, abi, threads)

@@ -12,7 +12,7 @@ import msgspec
 
 from fnabi import _call, _core
 from fnabi._fnabi import ffi, lib
-from fnabi.arrow_capsule import open_arrays
+from fnabi.arrow_capsule import Excess, open_arrays
 from fnabi.columns_part import Abi, LineError, Part, check_rows
 from fnabi.errors import CallError, FormatError
 
@@ -199,7 +199,9 @@ def split_arrow(data: Any, threads: int) -> Iterator[list[Share]]:
     """Yield the shares of the arrays of a stream, some arrays at a time, or of a single array."""
     schema, given = open_arrays(data, "decode_columns: strings")
     arrays: list[Any] = []
+    excess = Excess("decode_columns: strings")
     for array in given:
+        excess.add(schema, array)
         arrays.append(array)
         if threads == 1 or sum(map(lib.fnabi_arrow_length, arrays)) >= _ARROW_ROWS:
             yield split_arrays(schema, arrays, threads)

@@ -80,7 +80,7 @@ def decoder(
     )
     known = pyarrow.schema([(column, pyarrow.string())]) if schema is None else schema
     try:
-        decode(known.empty_table())
+        decode(pyarrow.Table.from_batches([], known))
     except CallError as problem:
         raise CallError(str(problem).replace("arrow.decode", function, 1)) from None
     if not is_text(type := known.field(column).type):

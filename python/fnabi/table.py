@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from gzip import GzipFile
 from importlib import import_module
 from io import BufferedWriter, RawIOBase
@@ -75,7 +76,8 @@ class TableFile:
         raw_csv: Whether ``.csv`` has all strings as they are; see `table_csv.harmless`.
 
     Raises:
-        CallError: when the name has another extension, or pyarrow is needed and not installed.
+        CallError: when the name has another extension, pyarrow is needed and not installed, or the
+            format does not have a type; also while batches are written.
         OSError: when the file cannot be written.
 
     """
@@ -100,12 +102,15 @@ class TableFile:
             if packed:
                 file = stack.enter_context(_pack(file, packed))
             make = _RawCsv if raw_csv and format == ".csv" else _WRITERS[format]
-            self._writer = make(file, schema)
+            self._what = f"{function}: {format}"
+            with _unwritable(self._what):
+                self._writer = make(file, schema)
             self._open = stack.pop_all()
 
     def write(self, batch: Any) -> None:
         """Write the rows of anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``."""
-        self._writer.write(batch)
+        with _unwritable(self._what):
+            self._writer.write(batch)
 
     def __enter__(self) -> TableFile:
         return self
@@ -119,8 +124,22 @@ class TableFile:
         if kind is not None:
             self._open.__exit__(kind, problem, traceback)
             return
-        with self._open:
+        with self._open, _unwritable(self._what):
             self._writer.close()
+
+
+@contextmanager
+def _unwritable(what: str) -> Iterator[None]:
+    """Report types that pyarrow does not write, and times that Python does not have."""
+    pyarrow = sys.modules.get("pyarrow")
+    problems = (OverflowError,) if pyarrow is None else (OverflowError, pyarrow.ArrowException)
+    try:
+        yield
+    except problems as problem:
+        if isinstance(problem, (MemoryError, OSError)):
+            raise
+        text = " ".join(str(problem).split())
+        raise CallError(f"{what} cannot have this table: {text}") from None
 
 
 def _load_pyarrow(purpose: str) -> None:

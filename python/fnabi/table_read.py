@@ -15,9 +15,11 @@ from importlib import import_module
 from io import BufferedReader, RawIOBase, StringIO
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from fnabi.arrow_capsule import Excess, open_arrays
 from fnabi.columns_split import line_error
 from fnabi.errors import CallError
 from fnabi.files import read_stream
+from fnabi.table_parquet import read_parquet
 
 __all__ = ["BUFFER", "Counted", "Source", "Table", "kind_of", "open_table", "unpacked"]
 
@@ -176,7 +178,16 @@ def open_table(source: Source, max_line: int = 1 << 26) -> Table:
     _load("pyarrow", source)
     with _bad_file(source.name, what):
         schema, batches = _TABLES[what](source, lines, first)
-    return Table(schema, _checked(batches, source.name, what))
+        for field in schema:
+            _read_names(field)
+    return Table(schema, _checked(batches, source, what))
+
+
+def _read_names(field: Any) -> None:
+    """Read all names, which may be no UTF-8."""
+    _ = field.name
+    for index in range(field.type.num_fields):
+        _read_names(field.type.field(index))
 
 
 class _Lines:
@@ -243,11 +254,42 @@ def _first_line(source: Source, lines: _Lines) -> bytes:
     return line
 
 
-def _checked(batches: Iterator[Any], name: str, what: str) -> Iterator[Any]:
-    with _bad_file(name, what):
-        for batch in _joined(batches):
+def _checked(batches: Iterator[Any], source: Source, what: str) -> Iterator[Any]:
+    with _bad_file(source.name, what):
+        for batch in _joined(map(_Check(source), batches)):
             for first in range(0, batch.num_rows, _ROWS):
                 yield batch.slice(first, _ROWS)
+
+
+class _Check:
+    """Returns batches whose values can be read, and are not too large when written out.
+
+    A damaged file may have any numbers in it, and pyarrow reads what they lead to.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._excess = Excess(source.name)
+
+    def __call__(self, batch: Any) -> Any:
+        batch.validate(full=True)
+        schema, arrays = open_arrays(_ArrayOnly(batch), self._source.name)
+        try:
+            self._excess.add(schema, next(arrays))
+        except CallError:
+            raise _too_large(self._source) from None
+        return batch
+
+
+class _ArrayOnly:
+    """A batch that is given as an array: as a stream it is nothing without rows."""
+
+    def __init__(self, batch: Any) -> None:
+        self.__arrow_c_array__ = batch.__arrow_c_array__
+
+
+def _too_large(source: Source) -> OSError:
+    return OSError(errno.EBADMSG, Excess.FAULT, source.name)
 
 
 def _joined(batches: Iterator[Any]) -> Iterator[Any]:
@@ -270,15 +312,16 @@ def _joined(batches: Iterator[Any]) -> Iterator[Any]:
 
 @contextmanager
 def _bad_file(name: str, what: str) -> Iterator[None]:
-    """Name the file in the errors of pyarrow, all of which are one of these two."""
+    """Name the file in the errors of pyarrow, all of which are one of these."""
     pyarrow = import_module("pyarrow")
     try:
         yield
-    except (pyarrow.ArrowException, OSError) as problem:
-        if isinstance(problem, OSError) and problem.filename:
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as problem:
+        if isinstance(problem, MemoryError) or (isinstance(problem, OSError) and problem.filename):
             raise
+        fault = "unsupported" if isinstance(problem, NotImplementedError) else "damaged"
         text = " ".join(str(problem).split())
-        raise OSError(errno.EBADMSG, f"damaged {what}: {text}", name) from None
+        raise OSError(errno.EBADMSG, f"{fault} {what}: {text}", name) from None
 
 
 def _load(package: str, source: Source) -> Any:
@@ -302,8 +345,7 @@ def _native(source: Source) -> Any:
 
 
 def _parquet(source: Source, _: _Lines, __: bytes) -> tuple[Any, Iterator[Any]]:
-    file = import_module("pyarrow.parquet").ParquetFile(_native(source), pre_buffer=False)
-    return file.schema_arrow, file.iter_batches(_ROWS)
+    return read_parquet(_native(source), _ROWS, _Check(source), lambda: _too_large(source))
 
 
 def _arrow_file(source: Source, _: _Lines, __: bytes) -> tuple[Any, Iterator[Any]]:

@@ -103,7 +103,7 @@ def _schema(arguments: argparse.Namespace, name: str, schema: Any, decode: _Deco
     if not is_text(type):
         arguments.usage(f"--column: {column!r} in {name} is {type}, expected strings or binaries")
     try:
-        return decode(schema.empty_table()).schema
+        return decode(import_module("pyarrow").Table.from_batches([], schema)).schema
     except CallError as problem:
         text = str(problem).removeprefix("arrow.decode: batch: ")
         arguments.usage(f"{name}: {text.replace('prefix= or into=', '--prefix or --into')}")

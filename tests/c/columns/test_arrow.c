@@ -213,10 +213,62 @@ static void test_other_data(void) {
   fnabi_columns_free(columns);
 }
 
+/* ------------------------------------------------------------------ amounts */
+
+/* A dictionary of one text of `size` bytes, and ROWS indexes of one byte. */
+static int64_t excess_of(int32_t size, int64_t rows, int64_t most) {
+  int32_t offsets[] = {0, size};
+  const void* texts[] = {NULL, offsets, ""};
+  int8_t* indexes = calloc((size_t)rows, 1);
+  const void* coded[] = {NULL, indexes};
+  struct ArrowSchema type = {.format = "u"};
+  struct ArrowSchema schema = {.format = "c", .dictionary = &type};
+  struct ArrowArray value = {.length = 1, .n_buffers = 3, .buffers = texts};
+  struct ArrowArray array = {
+      .length = rows, .n_buffers = 2, .buffers = coded, .dictionary = &value};
+  int64_t excess = fnabi_arrow_excess(&schema, &array, -1, most);
+  free(indexes);
+  return excess;
+}
+
+static void test_excess(void) {
+  /* each row stores a byte, and the dictionary a text and one offset */
+  enum { MANY = 10000 };
+  int64_t size = FNABI_ARROW_GROWTH - 8;
+  CHECK(excess_of((int32_t)size, MANY, INT32_MAX) == 0);
+  CHECK(excess_of((int32_t)size + 1, MANY, INT32_MAX) == MANY - 4 - (size + 1));
+  CHECK(excess_of((int32_t)size + 1, MANY, 100) == 101);
+  CHECK(excess_of(INT32_MAX, MANY, 100) == 101);
+  CHECK(excess_of(INT32_MAX, 0, 100) == 0);
+
+  /* a run, a view and nulls stand for many as well */
+  int32_t ends[] = {1000000};
+  const void* end_buffers[] = {NULL, ends};
+  const void* nothing[] = {NULL};
+  struct ArrowSchema end_type = {.format = "i"}, null_type = {.format = "n"};
+  struct ArrowSchema* types[] = {&end_type, &null_type};
+  struct ArrowSchema runs = {
+      .format = "+r", .n_children = 2, .children = types};
+  struct ArrowArray end_array = {
+      .length = 1, .n_buffers = 2, .buffers = end_buffers};
+  struct ArrowArray null_array = {.length = 1};
+  struct ArrowArray* arrays[] = {&end_array, &null_array};
+  struct ArrowArray array = {.length = 1000000,
+                             .buffers = nothing,
+                             .n_children = 2,
+                             .children = arrays};
+  int64_t excess = fnabi_arrow_excess(&runs, &array, -1, INT32_MAX);
+  CHECK(excess == 8 * INT64_C(1000000) - 4 * FNABI_ARROW_GROWTH);
+  array.length = INT64_C(1) << 40;
+  CHECK(fnabi_arrow_excess(&null_type, &array, -1, INT32_MAX) ==
+        INT64_C(1) + INT32_MAX);
+}
+
 int main(void) {
   test_streams();
   test_a_stream_without_error_text();
   test_layouts();
   test_other_data();
+  test_excess();
   return 0;
 }

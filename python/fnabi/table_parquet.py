@@ -1,0 +1,162 @@
+"""Parquet files, whose dictionaries, runs and compression let a few bytes stand for many.
+
+pyarrow writes the values of a batch out when it reads it. What a batch may take is therefore
+found before: from the sizes in the file's metadata, and from the longest text of a dictionary.
+Where that is too much, texts are read as dictionaries, measured, and written out then.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+from fnabi._fnabi import lib
+
+__all__ = ["read_parquet"]
+
+_DICTIONARY_PAGE = 2
+_HEADER = 1 << 10
+"""More bytes than the header of a dictionary page has."""
+
+
+def read_parquet(
+    file: Any, rows: int, check: Callable[[Any], Any], refuse: Callable[[], Exception]
+) -> tuple[Any, Iterator[Any]]:
+    """Return the schema of a Parquet file, and its batches.
+
+    Args:
+        file: The file, as pyarrow has it, with random access.
+        rows: The most rows of a batch.
+        check: Returns a batch that may be written out.
+        refuse: Makes the error for a file whose values take too much.
+
+    """
+    parquet = import_module("pyarrow.parquet")
+    found = parquet.ParquetFile(file, pre_buffer=False)
+    metadata, schema = found.metadata, found.schema_arrow
+
+    def batches() -> Iterator[Any]:
+        for index in range(metadata.num_row_groups):
+            chunks = [_Chunk(file, metadata, index, i, rows) for i in range(metadata.num_columns)]
+            if sum(chunk.excess() for chunk in chunks) > lib.FNABI_ARROW_FREE:
+                raise refuse()
+            texts = [chunk.path for chunk in chunks if chunk.has_long_texts()]
+            if not texts:  # one group at a time: pyarrow joins no nested dictionaries
+                yield from found.iter_batches(rows, row_groups=[index])
+                continue
+            reader = parquet.ParquetFile(
+                file, metadata=metadata, read_dictionary=texts, pre_buffer=False
+            )
+            for batch in reader.iter_batches(rows, row_groups=[index]):
+                yield check(batch).cast(schema)
+
+    return schema, batches()
+
+
+class _Chunk:
+    """A column of a group of rows."""
+
+    def __init__(self, file: Any, metadata: Any, group: int, index: int, rows: int) -> None:
+        self._file = file
+        self._column = metadata.row_group(group).column(index)
+        self._type = metadata.schema.column(index)
+        self.path: str = self._column.path_in_schema
+        self._is_nested = self._type.max_repetition_level > 0
+        values = self._column.num_values
+        self._values: int = values if self._is_nested else min(values, rows)  # of a batch
+
+    def excess(self) -> int:
+        """Return how much more than is allowed it takes at least, whatever its values are."""
+        allowed = lib.FNABI_ARROW_GROWTH * self._column.total_compressed_size
+        taken = [self._column.total_uncompressed_size]
+        if self._is_nested:
+            taken.append(8 * self._values)
+        if self._column.physical_type == "FIXED_LEN_BYTE_ARRAY":
+            taken.append(self._type.length * self._values)
+        excess: int = max(taken) - allowed
+        return max(0, excess)
+
+    def has_long_texts(self) -> bool:
+        """Return whether the texts of its dictionary make a batch too long if each is the longest.
+
+        A dictionary that cannot be understood has: pyarrow then says what is wrong.
+        """
+        if self._column.physical_type != "BYTE_ARRAY":
+            return False
+        most = lib.FNABI_ARROW_FREE // max(1, self._values)
+        if self._column.total_uncompressed_size <= most:
+            return False
+        try:
+            return self._has_longer(most)
+        except (ValueError, IndexError, struct.error, OSError):  # ArrowInvalid is a ValueError
+            return True
+
+    def _has_longer(self, most: int) -> bool:
+        """Return whether the dictionary has a text of more than `most` bytes."""
+        column = self._column
+        start: int = column.data_page_offset
+        if column.dictionary_page_offset is not None:
+            start = min(start, column.dictionary_page_offset)
+        header, end = _read_header(self._file.read_at(_HEADER, start))
+        if header.get(1) != _DICTIONARY_PAGE or header[2] <= most:
+            return False
+        if header[2] > column.total_uncompressed_size:
+            raise ValueError
+        page = self._file.read_at(header[3], start + end)
+        if column.compression != "UNCOMPRESSED":
+            page = import_module("pyarrow").decompress(
+                page, header[2], column.compression.lower(), asbytes=True
+            )
+        at = 0
+        while at < len(page):
+            (size,) = struct.unpack_from("<I", page, at)
+            if size > most:
+                return True
+            at += 4 + size
+        return False
+
+
+_STOP, _TRUE, _FALSE, _BINARY, _STRUCT = 0, 1, 2, 8, 12
+_NUMBERS = (4, 5, 6)
+
+
+def _read_header(data: bytes, at: int = 0, depth: int = 0) -> tuple[dict[int, int], int]:
+    """Return the integers of a structure in Thrift's compact protocol by field, and its end.
+
+    Raises:
+        IndexError: when it is cut.
+        ValueError: when it has fields of other types than the header of a page.
+
+    """
+    fields: dict[int, int] = {}
+    field = 0
+    while data[at] != _STOP:
+        delta, kind = data[at] >> 4, data[at] & 15
+        at += 1
+        if delta == 0 or depth > 2:
+            raise ValueError
+        field += delta
+        if kind in _NUMBERS:
+            number, at = _read_varint(data, at)
+            fields[field] = number >> 1 ^ -(number & 1)
+        elif kind == _BINARY:
+            size, at = _read_varint(data, at)
+            at += size
+        elif kind == _STRUCT:
+            _, at = _read_header(data, at, depth + 1)
+        elif kind not in (_TRUE, _FALSE):
+            raise ValueError
+    return fields, at + 1
+
+
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    number = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        number |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return number, at
