@@ -41,6 +41,9 @@ class Server(ThreadingHTTPServer):
     Below these, only the first two answers for each name are wrong: ``busy`` (status 503),
     ``limited`` (status 429), ``reset`` (the connection is reset), ``torn`` (it ends in the
     middle). `faults` has those of single names.
+
+    A request without the text `wanted` in its address or ``Authorization`` is answered with the
+    status 403, and with both of these in the reason.
     """
 
     daemon_threads = True
@@ -49,6 +52,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self, root: Path, port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
         self.root = root
+        self.wanted = ""
         self.faults: dict[str, str] = {}
         self.requests = 0
         self.seen: Counter[str] = Counter()
@@ -110,7 +114,11 @@ class _Handler(BaseHTTPRequestHandler):
                 server.open -= 1
 
     def answer(self, body: bool) -> None:
-        name = unquote(self.path).lstrip("/")
+        name = unquote(self.path.partition("?")[0]).lstrip("/")
+        given = f"{unquote(self.path)} {self.headers.get('Authorization')}"
+        if self.server.wanted not in given:
+            self.send(403, {}, b"", body, reason=f"refused: {given}")
+            return
         fault, _, rest = name.partition("/")
         if fault not in (*FAULTS, *PASSING):
             fault, rest = "", name
@@ -184,9 +192,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.send(206, headers, data, body, cut=fault == "cut")
 
     def send(
-        self, status: int, headers: dict[str, str], data: bytes, body: bool, cut: bool = False
+        self,
+        status: int,
+        headers: dict[str, str],
+        data: bytes,
+        body: bool,
+        cut: bool = False,
+        reason: str | None = None,
     ) -> None:
-        self.send_response(status)
+        self.send_response(status, reason)
         for key, value in headers.items():
             self.send_header(key, value)
         self.send_header("Content-Length", str(len(data)))

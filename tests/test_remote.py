@@ -20,8 +20,8 @@ import pytest
 from documents import ROOT
 from fnabi import CallError, FormatError, vmfb
 from fnabi.cli import main
-from fnabi.files import is_remote
 from fnabi.scan import ScanRow
+from fnabi.url import is_remote
 from fnabi.walk import walk
 from hub_server import serve_hub
 from outside import with_data_outside

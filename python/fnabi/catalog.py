@@ -51,6 +51,7 @@ from fnabi.catalog_table import (
 from fnabi.errors import CallError, CatalogError, FormatError, type_name
 from fnabi.pattern import Pattern
 from fnabi.text import shown_text
+from fnabi.url import public
 from fnabi.walk import Found, Path, walk
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ class Catalog:
             if not given and not before.roots:
                 raise CallError("Catalog.update: paths: none, and the catalog has none either")
             if not given or not before.is_current:
-                given = [*dict.fromkeys(given + before.roots)]
+                given = [*dict.fromkeys([*given, *map(public, before.roots)])]
             known = before.files
             plan = make_plan(known, walk(given, "Catalog.update"), given, before.mounts)
             limit.check(plan, known, given)
@@ -187,7 +188,7 @@ class Catalog:
                     f"{self._store.path}: catalog of an earlier version, which is made again from"
                     f" all its files, but {first.path}: {first.error}"
                 )
-            roots = [*dict.fromkeys(before.roots + given)]
+            roots = [*dict.fromkeys(str(public(each)) for each in before.roots + given)]
             marks: dict[str, str | None] = {
                 name: error for name, error in plan.stale.items() if known[name].stale != error
             }
@@ -442,13 +443,13 @@ class Catalog:
 
 
 def _absolute(paths: Path | Iterable[Path]) -> list[str]:
-    """Return the absolute names of paths; a URL stays as it is."""
+    """Return the absolute names of paths; a URL stays as it is, with its secrets hidden."""
     if isinstance(paths, (str, bytes, os.PathLike)):
         paths = (paths,)
     found = []
     for path in paths:
         if not isinstance(path, (str, bytes, os.PathLike)):
             raise CallError(f"Catalog.update: paths: expected paths, got {type_name(path)}")
-        name = os.fsdecode(path)
+        name = public(os.fsdecode(path))
         found.append(name if "://" in name else os.path.abspath(name))
     return list(dict.fromkeys(found))

@@ -34,7 +34,7 @@ def file_row(found: Found, now_ns: int, lenient: bool) -> dict[str, Any]:
         The values of the columns of ``files``, without those that are null.
 
     """
-    file = shown_text(found.path)
+    file = str(shown_text(found.path))
     row: dict[str, Any] = {"file": file, "size": found.size, "mtime_ns": found.mtime_ns}
     row["etag"] = found.etag
     if file != found.path:

@@ -15,8 +15,9 @@ from typing import NamedTuple
 import msgspec
 
 from fnabi.errors import CallError, CatalogError, type_name
-from fnabi.files import Found, is_remote
+from fnabi.files import Found
 from fnabi.text import shown_text
+from fnabi.url import is_remote
 
 __all__ = ["Known", "Limit", "Plan", "Unlisted", "below", "make_plan"]
 
@@ -89,7 +90,7 @@ def make_plan(
         mounts: The mount points of the update before.
 
     """
-    states = {shown_text(each.path): each for each in found}
+    states = {str(shown_text(each.path)): each for each in found}
     problems = {name: each.error for name, each in states.items() if each.is_folder and each.error}
     for mount in mounts:
         if not os.path.ismount(mount):

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fnabi.catalog_file import file_row
 from fnabi.catalog_table import UNREAD
 from fnabi.errors import CatalogError
-from fnabi.files import Found, is_remote
+from fnabi.files import Found
 from fnabi.scan import Scan
+from fnabi.url import is_remote
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

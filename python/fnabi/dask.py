@@ -16,6 +16,7 @@ from typing import Any
 from fnabi import engine
 from fnabi.columns_part import AnyAbi
 from fnabi.files import Options
+from fnabi.url import HiddenOptions
 from fnabi.walk import Path
 
 __all__ = ["decode", "scan"]
@@ -70,7 +71,8 @@ def scan(
         CallError: when an argument is invalid, or Dask, pandas or pyarrow is not installed.
 
     """
-    frames, scan = _load(), partial(_scan, lenient=lenient, options=storage_options)
+    hidden = HiddenOptions(storage_options or {})
+    frames, scan = _load(), partial(_scan, lenient=lenient, options=hidden)
     groups = engine.group_files(paths, "dask.scan", storage_options) or [b""]
     return frames.from_map(scan, groups, meta=scan(b""))
 

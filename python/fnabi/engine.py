@@ -7,6 +7,7 @@ workers. Both are pure functions that pickle, so work that is lost with a worker
 from __future__ import annotations
 
 import pickle
+import zlib
 from collections.abc import Iterable
 from functools import partial
 from itertools import islice
@@ -104,7 +105,9 @@ def group_files(paths: Path | Iterable[Path], function: str, options: Options) -
     What the listing tells of the files goes with them, so that workers do not ask again.
     """
     found = walk(paths, function, options=options, status=False)
-    return [pickle.dumps(group) for group in iter(lambda: [*islice(found, FILES)], [])]
+    groups = iter(lambda: [*islice(found, FILES)], [])
+    # compressed: engines quote arguments in their logs, and a URL may have secrets
+    return [zlib.compress(pickle.dumps(group)) for group in groups]
 
 
 def scan_group(group: bytes, lenient: bool = False, options: Options = None) -> pa.Table:
@@ -118,5 +121,5 @@ def scan_group(group: bytes, lenient: bool = False, options: Options = None) -> 
     """
     import pyarrow
 
-    files = pickle.loads(group) if group else []
+    files = pickle.loads(zlib.decompress(group)) if group else []
     return pyarrow.table(Scan(files, lenient=lenient, storage_options=options).plain())

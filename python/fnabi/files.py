@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import mmap
 import os
-import re
 import select
 import stat
 import weakref
@@ -22,7 +21,6 @@ __all__ = [
     "Options",
     "check_regular",
     "irregular",
-    "is_remote",
     "open_file",
     "read_or_map",
     "read_stream",
@@ -34,8 +32,6 @@ Path: TypeAlias = "str | os.PathLike[str]"
 
 Options: TypeAlias = "Mapping[str, Any] | None"
 """Arguments of a file system of fsspec, such as ``{"anon": True}``."""
-
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?:::[A-Za-z][A-Za-z0-9+.-]*)*://")
 
 _READ_MOST = 1 << 18
 """The size in bytes up to which a file is read: mapping and unmapping takes longer."""
@@ -87,11 +83,6 @@ class Found(msgspec.Struct, frozen=True, gc=False):
     etag: str | None = None
     error: str | None = None
     is_folder: bool = False
-
-
-def is_remote(path: object) -> bool:
-    """Return whether a path is a URL."""
-    return isinstance(path, str) and "://" in path and _URL.match(path) is not None
 
 
 class MappedFile:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fnabi import engine
 from fnabi.columns_part import AnyAbi
 from fnabi.files import Options
+from fnabi.url import HiddenOptions
 from fnabi.walk import Path
 
 if TYPE_CHECKING:
@@ -89,10 +90,11 @@ def scan(
         import ray.data
     except ImportError:
         raise engine.missing("Ray", "ray") from None
+    hidden = HiddenOptions(storage_options or {})
     groups = engine.group_files(paths, "ray.scan", storage_options) or [b""]
     listed = ray.data.from_items([{"files": group} for group in groups])
     given = {"batch_format": "pyarrow", "batch_size": 1} | options
-    return listed.map_batches(partial(_scan, lenient=lenient, options=storage_options), **given)
+    return listed.map_batches(partial(_scan, lenient=lenient, options=hidden), **given)
 
 
 def _decode(function: Callable[[Any], Any], batch: pa.Table) -> Iterator[pa.Table]:

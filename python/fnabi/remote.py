@@ -21,11 +21,10 @@ from fnabi.remote_store import (
     Store,
     Version,
     fault,
-    os_error,
     retried,
-    text_of,
     version_of,
 )
+from fnabi.url import full_of, public
 
 __all__ = ["RemoteFile", "find", "open_file", "open_files"]
 
@@ -49,7 +48,7 @@ class RemoteFile:
     """A module in a remote store, of which the FlatBuffer has been read.
 
     Attributes:
-        url: Its URL.
+        url: Its URL, without secrets.
         data: Its first bytes, with the whole FlatBuffer.
         size: The size of the file in bytes.
 
@@ -57,7 +56,8 @@ class RemoteFile:
 
     def __init__(self, url: str, store: Store, path: str, data: bytes, version: Version) -> None:
         assert version.size is not None
-        self.url = url
+        self.url = str(url)
+        self._full = full_of(url)
         self.data = data
         self.size = version.size
         self._store = store
@@ -95,7 +95,7 @@ class RemoteFile:
         try:
             return [data for data, _ in store.run(read_all)]
         except Exception as problem:
-            raise os_error(problem, self.url) from None
+            raise store.error(problem, self._full) from None
 
 
 async def _load(store: Store, path: str, version: Version, large: bool) -> tuple[Any, ...]:
@@ -170,7 +170,7 @@ def _open_in(
     for (index, path), loaded in zip(places, store.run(load_all), strict=True):
         url = files[index].path
         if isinstance(loaded, BaseException):
-            problem = os_error(loaded, url)
+            problem = store.error(loaded, url)
             if not isinstance(problem, Exception):
                 raise problem
             found[index] = problem
@@ -187,7 +187,7 @@ def open_file(url: str, options: Options, function: str) -> RemoteFile:
         OSError: when it cannot be read.
 
     """
-    (found,) = open_files([Found(url)], options, function, large=True)
+    (found,) = open_files([Found(public(url))], options, function, large=True)
     if isinstance(found, RemoteFile):
         return found
     assert found is not None
@@ -213,6 +213,7 @@ def find(url: str, options: Options, function: str, *, status: bool = True) -> I
         CallError: when fsspec, or its package for the protocol, is not installed.
 
     """
+    url = public(url)
     try:
         store = Store(url, options, function)
     except OSError as problem:
@@ -237,7 +238,7 @@ def find(url: str, options: Options, function: str, *, status: bool = True) -> I
         store.fs.invalidate_cache()
         infos = sorted(store.run(list_all, _LISTING_SECONDS).items())
     except Exception as problem:
-        yield Found(url, error=text_of(problem), is_folder=True)
+        yield Found(url, error=store.text_of(problem, url), is_folder=True)
         return
     for first in range(0, len(infos), 8 * REQUESTS):
         some = [
@@ -248,11 +249,12 @@ def find(url: str, options: Options, function: str, *, status: bool = True) -> I
         if status:
             some = _ask(store, some)
         for name, version in some:
-            full = name if store.is_http else store.fs.unstrip_protocol(name)
+            full = public(name if store.is_http else store.fs.unstrip_protocol(name))
             if isinstance(version, Version):
                 yield Found(full, *version)
             else:
-                yield Found(full, error=text_of(version), is_folder=name in unlisted)
+                error = store.text_of(version, url)
+                yield Found(full, error=error, is_folder=name in unlisted)
 
 
 async def _list(store: Store, pattern: str) -> dict[str, Any]:

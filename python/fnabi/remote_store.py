@@ -23,6 +23,7 @@ from fnabi._fnabi import lib
 from fnabi.errors import CallError, FormatError
 from fnabi.files import Options
 from fnabi.remote_page import links_below
+from fnabi.url import full_of, public, without_secrets
 
 __all__ = [
     "REQUESTS",
@@ -30,9 +31,7 @@ __all__ = [
     "Store",
     "Version",
     "fault",
-    "os_error",
     "retried",
-    "text_of",
     "version_of",
 ]
 
@@ -102,7 +101,7 @@ class Store:
 
     Attributes:
         fs: The file system.
-        path: The URL as the file system has it.
+        path: The URL as the file system has it, with its secrets.
         is_async: Whether the file system has coroutines.
         is_http: Whether it is that of HTTP, where folders are pages with links.
         wildcards: The characters that make a path a pattern.
@@ -117,22 +116,25 @@ class Store:
     """
 
     def __init__(self, url: str, options: Options, function: str) -> None:
+        self._options = options
+        shown, full = public(url), full_of(url)
         try:
             fsspec: Any = import_module("fsspec")
             self._asyn: Any = import_module("fsspec.asyn")
         except ImportError:
             raise CallError(
-                f"{function}: {url} needs fsspec, which is not installed"
+                f"{function}: {shown} needs fsspec, which is not installed"
                 " (pip install 'fsspec[http]')"
             ) from None
         try:
-            self.fs, self.path = fsspec.core.url_to_fs(url, **(options or {}))
+            self.fs, self.path = fsspec.core.url_to_fs(full, **(options or {}))
         except ImportError as problem:
-            raise CallError(f"{function}: {url}: {problem}") from None
+            raise CallError(f"{function}: {shown}: {self._hide(str(problem), url)}") from None
         except (TypeError, ValueError) as problem:
-            raise CallError(f"{function}: {url}: {_first_line(problem)}") from None
+            why = self._hide(_first_line(problem), url)
+            raise CallError(f"{function}: {shown}: {why}") from None
         except Exception as problem:  # some file systems read, or connect, when they are made
-            raise os_error(problem, url) from None
+            raise self.error(problem, url) from None
         self.is_async: bool = self.fs.async_impl
         self.is_http = "http" in _protocols(self.fs)
         self.wildcards = "*[" if self.is_http else "*?["
@@ -140,6 +142,27 @@ class Store:
         name = "_find" if self.is_async else "find"
         self.lists_deeply = getattr(type(self.fs), name) is not getattr(plain, name)
         self._bound: asyncio.Semaphore | None = None
+
+    def _hide(self, text: str, url: str) -> str:
+        return without_secrets(text, full_of(url), self._options)
+
+    def text_of(self, problem: BaseException, url: str) -> str:
+        """Return the text of an exception of the file system about a URL, without secrets."""
+        return self._hide(_text_of(problem), url)
+
+    def error(self, problem: BaseException, url: str) -> BaseException:
+        """Return the exception to raise for one of the file system about a URL."""
+        if isinstance(problem, FormatError):
+            problem.file = str(public(url))
+            return problem
+        if not isinstance(problem, Exception):
+            return problem
+        number = problem.errno if isinstance(problem, OSError) else None
+        if number is None:
+            kinds = (number for kind, number in _NUMBERS if isinstance(problem, kind))
+            number = next(kinds, errno.EIO)
+        # of the class that fits the number
+        return OSError(number, self.text_of(problem, url), str(public(url)))
 
     def run(self, work: Callable[[], Awaitable[_T]], seconds: float | None = None) -> _T:
         """Run a coroutine on the loop of the file system."""
@@ -318,7 +341,7 @@ _NUMBERS = (
 )
 
 
-def text_of(problem: BaseException) -> str:
+def _text_of(problem: BaseException) -> str:
     """Return the text of an exception of a file system, of which there are many kinds."""
     if isinstance(problem, FileNotFoundError):
         return os.strerror(errno.ENOENT)
@@ -334,17 +357,3 @@ def text_of(problem: BaseException) -> str:
     if isinstance(problem, OSError):
         return _first_line(problem)
     return f"{type(problem).__name__}: {_first_line(problem)}"
-
-
-def os_error(problem: BaseException, url: str) -> BaseException:
-    """Return the exception to raise for one of a file system."""
-    if isinstance(problem, FormatError):
-        problem.file = url
-        return problem
-    if not isinstance(problem, Exception):
-        return problem
-    number = problem.errno if isinstance(problem, OSError) else None
-    if number is None:
-        kinds = (number for kind, number in _NUMBERS if isinstance(problem, kind))
-        number = next(kinds, errno.EIO)
-    return OSError(number, text_of(problem), url)  # of the class that fits the number

@@ -27,9 +27,10 @@ from fnabi import _core
 from fnabi._fnabi import ffi, lib
 from fnabi.arrow_capsule import Plain, check_memory, export_array, export_schema, export_stream
 from fnabi.errors import CallError, FormatError
-from fnabi.files import Found, Options, is_remote, reason
+from fnabi.files import Found, Options, reason
 from fnabi.iree_abi import Signature
 from fnabi.text import one_line
+from fnabi.url import is_remote, public
 from fnabi.vmfb_export import Source
 from fnabi.walk import Path, walk
 
@@ -357,7 +358,7 @@ class Scan:
         if self._once:
             return "<Scan of the paths of an iterator>"
         paths = (each.path if isinstance(each, Found) else each for each in self._paths or ())
-        names = [one_line(os.fsdecode(path)) for path in paths]
+        names = [one_line(public(os.fsdecode(path))) for path in paths]
         more = f", and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         return f"<Scan of {', '.join(names[:_SHOWN])}{more}>"
 

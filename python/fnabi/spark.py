@@ -15,6 +15,7 @@ from fnabi import engine
 from fnabi.columns_part import AnyAbi
 from fnabi.errors import CallError
 from fnabi.files import Options
+from fnabi.url import HiddenOptions
 from fnabi.walk import Path
 
 if TYPE_CHECKING:
@@ -94,10 +95,11 @@ def scan(
 
     """
     schema = _types().from_arrow_schema(engine.scan_group(b"").schema)
+    hidden = HiddenOptions(storage_options or {})
     groups = engine.group_files(paths, "spark.scan", storage_options)
     listed = session.createDataFrame([(group,) for group in groups], "files binary")
     spread = listed.repartition(max(1, len(groups)))
-    return spread.mapInArrow(partial(_scan, lenient=lenient, options=storage_options), schema)
+    return spread.mapInArrow(partial(_scan, lenient=lenient, options=hidden), schema)
 
 
 def _types() -> Any:

@@ -26,9 +26,10 @@ from fnabi import _core, rodata
 from fnabi._fnabi import ffi, lib
 from fnabi.bytecode_types import FunctionTypes, contradictions, decode_types
 from fnabi.errors import CallError, FormatError
-from fnabi.files import MappedFile, Options, is_remote, read_or_map
+from fnabi.files import MappedFile, Options, read_or_map
 from fnabi.rodata import File, RodataSegment
 from fnabi.types import decoder
+from fnabi.url import is_remote
 from fnabi.vmfb_bytes import ModuleBytes, current, decode
 from fnabi.vmfb_export import Export, Exports, Source, decode_exports
 from fnabi.vmfb_function import VmFunction
@@ -521,8 +522,8 @@ def open(
     if is_remote(path):
         from fnabi.remote import open_file
 
-        remote = open_file(str(path), storage_options, "vmfb.open")
-        module = _opened(remote.data, path, lenient, None)
+        remote = open_file(path, storage_options, "vmfb.open")
+        module = _opened(remote.data, remote.url, lenient, None)
         module._remote = remote
         return module
     data, mapped = read_or_map(path)

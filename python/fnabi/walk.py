@@ -10,7 +10,8 @@ from stat import S_ISDIR
 from typing import TypeAlias
 
 from fnabi.errors import CallError, type_name
-from fnabi.files import Found, Options, irregular, is_remote
+from fnabi.files import Found, Options, irregular
+from fnabi.url import is_remote, public
 
 __all__ = ["Found", "Path", "walk"]
 
@@ -59,7 +60,7 @@ def walk(
             continue
         if not isinstance(path, (str, bytes, os.PathLike)):
             raise CallError(f"{function}: paths: expected paths, got {type_name(path)}")
-        name = os.fsdecode(path)
+        name = public(os.fsdecode(path))
         if is_remote(name):
             from fnabi import remote
 

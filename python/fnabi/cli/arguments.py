@@ -12,8 +12,9 @@ from stat import S_ISFIFO
 
 from fnabi.cli.screen import complain, one_line, where
 from fnabi.errors import FormatError
-from fnabi.files import is_remote, open_file, read_stream
+from fnabi.files import open_file, read_stream
 from fnabi.text import known_names
+from fnabi.url import is_remote
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than this module
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from fnabi.cli.output import add_threads, shows_progress
 from fnabi.cli.screen import Screen, complain, counted, one_line
 from fnabi.cli.table import write_table
 from fnabi.errors import CallError, FormatError
-from fnabi.files import is_remote
 from fnabi.text import shown_text
+from fnabi.url import is_remote, public
 
 _UPDATE_SCHEMA = "fnabi.catalog-update/1"
 _SHOW_SCHEMA = "fnabi.catalog/1"
@@ -82,6 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.usage("--max-removed is only allowed with update")
     if arguments.allow_files and arguments.action != "sql":
         arguments.usage("--allow-files is only allowed with sql")
+    if arguments.action != "sql":
+        arguments.words = [*map(public, words)]
     with Catalog(arguments.file) as catalog:
         if arguments.action == "update":
             return _update(catalog, arguments)

@@ -14,13 +14,16 @@ from fnabi.cli.screen import Screen, counted, one_line
 from fnabi.compat_folders import FileComparison
 from fnabi.errors import FormatError
 from fnabi.files import check_regular, write_whole
+from fnabi.url import public
 
 _SCHEMA = "fnabi.check-abi/1"
 
 
 def add_arguments(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("baseline", metavar="BASELINE", help="the baseline, a file of JSON")
-    verb.add_argument("file", metavar="FILE", help="the module that must serve the same callers")
+    verb.add_argument(
+        "file", type=public, metavar="FILE", help="the module that must serve the same callers"
+    )
     verb.add_argument(
         "--update",
         action="store_true",

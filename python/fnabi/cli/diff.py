@@ -15,7 +15,7 @@ from fnabi.cli.output import shows_progress
 from fnabi.cli.screen import Part, Screen, counted, one_line, signature
 from fnabi.cli.values import json_value
 from fnabi.compat_folders import FileComparison, FileVerdict, compare_folders
-from fnabi.files import is_remote
+from fnabi.url import is_remote, public
 
 _DIFF_SCHEMA = "fnabi.diff/1"
 _FOLDERS_SCHEMA = "fnabi.diff-folders/1"
@@ -45,10 +45,14 @@ _MEANINGS: dict[str, str] = {
 
 def add_arguments(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
-        "old", metavar="OLD", help="the module that callers were written for, or a folder of them"
+        "old",
+        type=public,
+        metavar="OLD",
+        help="the module that callers were written for, or a folder of them",
     )
     verb.add_argument(
         "new",
+        type=public,
         metavar="NEW",
         help="the other module or folder; either module may be - for standard input",
     )

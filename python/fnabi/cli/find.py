@@ -17,6 +17,7 @@ from fnabi.cli.catalogs import is_catalog, lenient_hint, open_catalog, shown_pat
 from fnabi.cli.problems import tell
 from fnabi.cli.screen import Screen, complain, counted, name_width, one_line, signature, where
 from fnabi.errors import FormatError
+from fnabi.url import public
 
 _SCHEMA = "fnabi.find/1"
 _NONE_FOUND = 1
@@ -26,6 +27,7 @@ _BAD_INPUT = 3
 def add_arguments(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "file",
+        type=public,
         metavar="CATALOG",
         help="a catalog; or a folder of modules or one module, which are read for this search",
     )

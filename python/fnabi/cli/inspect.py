@@ -34,12 +34,14 @@ from fnabi.cli.inspect_text import (
 from fnabi.cli.screen import Screen, complain, counted, one_line, where
 from fnabi.errors import FormatError
 from fnabi.files import read_stream
+from fnabi.url import public
 from fnabi.vmfb_facts import Texts, faults, texts_of
 
 
 def add_arguments(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "file",
+        type=public,
         metavar="FILE",
         help="a .vmfb module, its URL (s3://, https://, ...), or a shared library; - for standard"
         " input. No code of it runs, except with --metadata or --run",

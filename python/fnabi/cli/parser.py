@@ -117,7 +117,10 @@ class Parser(argparse.ArgumentParser):
             expected = name if isinstance(name, str) else " ".join(name or ())
             message = f"{alone[1]}: the value is missing, expected {expected}"
         self.print_usage(sys.stderr)
-        self.exit(2, f"{self.prog}: error: {one_line(message.removeprefix('argument '))}\n")
+        from fnabi.url import hidden_urls
+
+        message = hidden_urls(message.removeprefix("argument "))
+        self.exit(2, f"{self.prog}: error: {one_line(message)}\n")
 
 
 def module_of(verb: Verb) -> Module:

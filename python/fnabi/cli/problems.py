@@ -12,6 +12,7 @@ import fnabi
 from fnabi.cli.screen import complain, parted, plain, where
 from fnabi.cli.streams import drop_output
 from fnabi.errors import CallError, FnabiError, FormatError
+from fnabi.url import hidden_urls
 
 
 def tell(problem: FnabiError | OSError, file: str | None = None, hint: str = "") -> None:
@@ -57,7 +58,8 @@ def tell_unknown(problem: Exception | KeyboardInterrupt) -> int:
         complain("", "out of memory")
         return 1
     if os.environ.get("FNABI_TRACEBACK", "0") not in ("", "0"):
-        sys.stderr.write(plain("".join(traceback.format_exception(problem))))
+        text = "".join(traceback.format_exception(problem))
+        sys.stderr.write(plain(hidden_urls(text)))
     what = "".join(traceback.format_exception_only(problem)).rstrip()
     ask = f"please report it at {ISSUES} with what FNABI_TRACEBACK=1 shows"
     complain("", f"internal error: {what}; {ask}")

@@ -15,6 +15,7 @@ from fnabi.cli.output import Rows, add_output, check_output, shows_progress, wri
 from fnabi.cli.screen import Screen, counted, name_width, one_line, signature
 from fnabi.scan import Scan, ScanRow
 from fnabi.table_json import JsonLines
+from fnabi.url import public
 
 _SCAN_SCHEMA = "fnabi.scan/2"
 
@@ -22,6 +23,7 @@ _SCAN_SCHEMA = "fnabi.scan/2"
 def add_arguments(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "paths",
+        type=public,
         metavar="DIRECTORY",
         nargs="+",
         help="a directory, which is searched for *.vmfb with its subdirectories, one such file, or"

@@ -57,10 +57,12 @@ def complain(where: str, problem: object, more: Iterable[str] = ()) -> None:
         more: Lines below, which must not look like errors.
 
     """
+    from fnabi.url import hidden_urls  # which only errors need
+
     text = str(problem)
     if isinstance(problem, FormatError):
         text, more = parted(problem, text)
-    text = one_line(f"fnabi: {where}{text}")
+    text = one_line(f"fnabi: {hidden_urls(where)}{hidden_urls(text)}")
     width = width_of(sys.stderr)
     lines = [text] if width is None else _cut(text, wrap(text, width, 4))
     with suppress(OSError):  # that nobody can read it does not change the exit status

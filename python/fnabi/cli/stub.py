@@ -14,6 +14,7 @@ from fnabi.cli.ending import ended_by_signals
 from fnabi.cli.screen import complain, one_line
 from fnabi.example import DIM
 from fnabi.files import is_same_file, write_whole
+from fnabi.url import public
 
 _STUB_SCHEMA = "fnabi.stub/1"
 _PYTHON, _INTERFACE = "python", "pyi"
@@ -24,6 +25,7 @@ _ONLY_MODULES, _ONLY_LIBRARIES = "a .vmfb module, not for a library", "a library
 def add_arguments(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "file",
+        type=public,
         metavar="FILE",
         help="a .vmfb module, which is not run, or a shared library, which is loaded, so its code"
         " runs",

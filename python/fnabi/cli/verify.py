@@ -18,7 +18,8 @@ from fnabi.cli.output import progress_bar, shows_progress
 from fnabi.cli.screen import Screen, complain, one_line, where
 from fnabi.cli.values import fields
 from fnabi.errors import FormatError
-from fnabi.files import Found, is_remote
+from fnabi.files import Found
+from fnabi.url import is_remote, public
 from fnabi.walk import walk
 
 _VERIFY_SCHEMA = "fnabi.verify/1"
@@ -27,6 +28,7 @@ _VERIFY_SCHEMA = "fnabi.verify/1"
 def add_arguments(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "files",
+        type=public,
         metavar="FILE",
         nargs="+",
         help=".vmfb modules, their URLs, or folders to search for them; - for standard input",

@@ -7,9 +7,9 @@ from collections.abc import Collection
 
 from fnabi.errors import CallError
 from fnabi.example import DIM, runner_function, runner_module
-from fnabi.files import is_remote
 from fnabi.stub.code import Stub, literal, remark
 from fnabi.stub.interface import driver, parameter_scopes, read
+from fnabi.url import is_remote, public
 from fnabi.vmfb import Module
 
 __all__ = ["command_lines"]
@@ -37,6 +37,7 @@ def command_lines(
         dim: The size of each dynamic dim.
 
     """
+    path = public(path)
     interface = read(module, path, only)
     notices = list(interface.omitted)
     lines: list[str] = []

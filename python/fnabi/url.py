@@ -1,0 +1,326 @@
+"""URLs without what gives access: passwords and signatures are used, but never shown or stored.
+
+A URL may have a user and a password, or be signed for a while. `public` makes a `Url` of it: a str
+without these, which is what errors, tables and catalogs have. Only the file system sees the whole.
+Two signatures of one URL therefore are one file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeGuard
+
+__all__ = [
+    "HiddenOptions",
+    "Url",
+    "full_of",
+    "hidden_urls",
+    "is_remote",
+    "public",
+    "without_secrets",
+]
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?:::[A-Za-z][A-Za-z0-9+.-]*)*://")
+_CHAIN = re.compile(r"::(?=[A-Za-z][A-Za-z0-9+.-]*(?:::|://))")
+"""Where URLs of fsspec are chained, unlike the colons of an address of IPv6."""
+
+_HIDDEN = "***"
+"""What stands for a secret in a text."""
+
+_SECRETS = {
+    *("sig", "signature", "secret", "token", "password", "passwd", "passphrase", "passcode"),
+    *("pass", "pwd", "credential", "credentials", "jwt", "bearer", "auth", "authorization", "hmac"),
+    *("otp", "cookie", "cookies", "sas", "hdnts", "hdnea", "hdntl"),
+}
+"""Words in the names of parameters, and of options of file systems, whose values give access."""
+
+_SECRET_ENDS = (
+    *("signature", "secret", "token", "password", "passwd", "credential", "credentials"),
+    *("apikey", "accesskey", "accesskeyid", "accountkey", "privatekey", "secretkey", "sharedkey"),
+    *("signingkey", "subscriptionkey", "masterkey", "authkey", "connectionstring", "accessid"),
+)
+"""What such names end in, without regard to what is between their words."""
+
+_UNCERTAIN = {"key", "code", "session", "sessionid", "sid", "ticket", "nonce", "acl", "id"}
+"""Names of parameters whose values give access if they look random."""
+
+_RANDOM = re.compile(
+    r"(?=.*[0-9])(?=.*[a-z])(?=.*[A-Z])[A-Za-z0-9_=~+-]{20,}|[0-9A-Fa-f-]{32,}"
+    r"|eyJ[\w-]{5,}\.[\w.-]+"
+)
+
+_SIGNED = re.compile(r"x-(amz|goog|oss|cos|obs|tos|bce|ms)-.*|q-(ak|sign.*|key-time|.*-list)")
+"""Names of the parameters of signed URLs; others for the same file differ in them."""
+
+_OF_SIGNATURE = re.compile(
+    r"expires?|expiry|exp|expiration|valid_?(until|from|to)|e|policy|key-pair-id|md5|st|algorithm"
+)
+"""Names of parameters that belong to a signature, if there is one."""
+
+_SAS = {
+    *("sv", "ss", "srt", "sp", "se", "st", "spr", "sr", "sip", "si", "skoid", "sktid", "skt"),
+    *("ske", "sks", "skv", "saoid", "suoid", "scid", "sdd", "ses", "rscc", "rscd", "rsce", "rscl"),
+    *("rsct", "tn", "spk", "srk", "epk", "erk"),
+}
+"""Names of the other parameters of a shared access signature of Azure."""
+
+_REPOSITORIES = ("github", "gitlab", "git")
+"""Protocols with something else before an ``@``: the owner of a repository and its name."""
+
+_WEB = ("http", "https", "webdav", "webdavs", "dav", "davs")
+"""Protocols of which the user may be a token."""
+
+_LOGINS = ("ftp", "ftps", "sftp", "ssh", "smb", "hdfs", "webhdfs")
+"""Protocols with the name of a user there, which is a part of where a file is."""
+
+_IN_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>`{}|\\^]+")
+_PAIR = re.compile(
+    r"(?<![A-Za-z0-9])([A-Za-z][\w.-]*)([\"']\s*:\s*[\"']|=[\"']?|%3[Dd])([^\s&;\"'<>,)\]}]+)"
+)
+_HEADER = re.compile(r"(?i)\b(bearer|basic|token) ([A-Za-z0-9._~+/=-]*[0-9][A-Za-z0-9._~+/=-]{7,})")
+
+_LONG = 8
+"""The length from which on a secret is no part of a word by chance."""
+
+
+def is_remote(path: object) -> TypeGuard[str]:
+    """Return whether a path is a URL."""
+    return isinstance(path, str) and "://" in path and _URL.match(path) is not None
+
+
+class Url(str):
+    """A URL without what gives access.
+
+    Attributes:
+        full: The whole URL.
+
+    """
+
+    __slots__ = ("full",)
+    full: str
+
+    def __new__(cls, full: str) -> Url:
+        """Hide the secrets of a URL."""
+        made = super().__new__(cls, _without_secrets(full))
+        made.full = full
+        return made
+
+    def __reduce__(self) -> tuple[type[Url], tuple[str]]:
+        """Pickle the whole URL, for workers of an engine that read it."""
+        return Url, (self.full,)
+
+
+def public(path: str) -> str:
+    """Return a path as it may be shown; a `Url` for a URL with secrets."""
+    if isinstance(path, Url) or not (is_remote(path) and {*"@?#"} & {*path}):
+        return path
+    made = Url(path)
+    return made if made != path else path
+
+
+def full_of(path: str) -> str:
+    """Return the whole URL."""
+    return path.full if isinstance(path, Url) else path
+
+
+# ----------------------------------------------------------------------------------- parts of URLs
+
+
+def _without_secrets(url: str) -> str:
+    """Return a URL, or several that are chained by ``::``, without secrets."""
+    return "::".join(map(_plain_part, _CHAIN.split(url)))
+
+
+def _plain_part(url: str) -> str:
+    protocol, mark, rest = url.partition("://")
+    if not mark:
+        return url
+    user, host, rest = _split(rest)
+    rest, hash, fragment = rest.partition("#")
+    path, question, query = rest.partition("?")
+    query = _plain_query(query)
+    if hash and "=" in fragment:
+        fragment = _plain_query(fragment)
+    return (
+        f"{protocol}{mark}{_plain_user(protocol.lower(), user)}{host}{path}"
+        f"{question if query else ''}{query}{hash if fragment else ''}{fragment}"
+    )
+
+
+def _split(rest: str) -> tuple[str, str, str]:
+    """Split what follows the protocol into user and password, host, and the rest."""
+
+    def end_after(start: int) -> int:
+        return min((at for c in "/?#" if (at := rest.find(c, start)) >= 0), default=len(rest))
+
+    end = end_after(0)
+    place = rest[:end]
+    if "@" in rest[end:] and ":" in place and "@" not in place:
+        # perhaps a password that should have been escaped, if there is no port, or no path
+        beside = rest[end] in "?#" and "@" in rest[end:].partition("/")[0]
+        if beside or re.fullmatch(r"[^\[:]+:.*[^0-9].*", place):
+            end = end_after(rest.rindex("@"))
+            place = rest[:end]
+    user, _, host = place.rpartition("@")
+    return user, host, rest[end:]
+
+
+def _plain_user(protocol: str, user: str) -> str:
+    """Return what of a user and a password is shown, with the ``@``."""
+    name, colon, _ = user.partition(":")
+    if not user or protocol in _WEB:
+        return ""
+    if protocol in _REPOSITORIES:
+        return f"{user}@"
+    return "" if colon and protocol not in _LOGINS else f"{name}@"
+
+
+def _plain_query(query: str) -> str:
+    if not query:
+        return ""
+    parts = re.split(r"([&;])", query)
+    names = [_unquoted(part.partition("=")[0]) if "=" in part else "" for part in parts[::2]]
+    lower = {name.lower() for name in names}
+    is_signed = any(map(_gives_access, names)) or {"md5", "expires"} <= lower
+    is_sas = "sig" in lower
+    kept = ""
+    for index, name in enumerate(names):
+        part = parts[2 * index]
+        if _gives_access(name) or (
+            (is_signed and _OF_SIGNATURE.fullmatch(name.lower()))
+            or (is_sas and name.lower() in _SAS)
+        ):
+            continue
+        value = _unquoted(part.partition("=")[2] if name else part)
+        if (not name or name.lower() in _UNCERTAIN) and _RANDOM.fullmatch(value):
+            from hashlib import blake2b  # which few URLs need
+
+            value = blake2b(value.encode(), digest_size=4).hexdigest()
+            part = f"{part.partition('=')[0]}={value}" if name else value
+        elif "://" in value and (plain := _without_secrets(value)) != value:
+            part = f"{part.partition('=')[0]}={_quoted(plain)}"
+        kept += (parts[2 * index - 1] if kept else "") + part
+    return kept
+
+
+def _gives_access(name: str) -> bool:
+    words = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name).lower()
+    found = re.findall(r"[a-z0-9]+", words)
+    return (
+        not _SECRETS.isdisjoint(found)
+        or "".join(found).endswith(_SECRET_ENDS)
+        or _SIGNED.fullmatch(name.lower()) is not None
+    )
+
+
+# -------------------------------------------------------------------------------------------- texts
+
+
+def hidden_urls(text: str) -> str:
+    """Return a text in which all URLs are as `public` makes them."""
+    if "://" not in text:
+        return text
+    return _IN_TEXT.sub(lambda found: _without_secrets(found[0]), text)
+
+
+def _hidden(text: str) -> str:
+    """Return a text about a request with ``***`` for what looks like secrets."""
+    text = hidden_urls(text)
+    text = _HEADER.sub(lambda found: f"{found[1]} {_HIDDEN}", text)
+    return _PAIR.sub(_hide_pair, text)
+
+
+def _hide_pair(found: re.Match[str]) -> str:
+    name, equals, _ = found.groups()
+    return f"{name}{equals}{_HIDDEN}" if _gives_access(name) else found[0]
+
+
+def without_secrets(text: str, url: str, options: Mapping[str, Any] | None) -> str:
+    """Return a text of a file system without the secrets that this was given.
+
+    Args:
+        text: The text.
+        url: A whole URL.
+        options: Arguments of the file system; values of those whose names sound like it are
+            secrets.
+
+    """
+    from urllib.parse import quote
+
+    secrets = {*_of_options(options or {}), *_of_url(url)}
+    plain = public(url)
+    if plain != url:
+        text = text.replace(url, plain)
+    forms = {form(each) for each in secrets for form in (str, _unquoted, quote, _quoted)}
+    for secret in sorted(filter(None, forms), key=len, reverse=True):
+        if secret not in text:
+            continue
+        if len(secret) >= _LONG:
+            text = text.replace(secret, _HIDDEN)
+        else:  # which may be a part of a word
+            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", _HIDDEN, text)
+    return _hidden(text)
+
+
+def _quoted(text: str) -> str:
+    from urllib.parse import quote  # which few commands need
+
+    return quote(text, safe="")
+
+
+def _unquoted(text: str) -> str:
+    if "%" not in text:
+        return text
+    from urllib.parse import unquote
+
+    return unquote(text)
+
+
+def _of_url(url: str) -> Iterator[str]:
+    for part in _CHAIN.split(url):
+        protocol, _, rest = part.partition("://")
+        user, _, rest = _split(rest)
+        if user and protocol.lower() not in _REPOSITORIES:
+            yield user
+            yield user.partition(":")[2]
+            if not _plain_user(protocol.lower(), user):
+                yield user.partition(":")[0]
+        for pair in re.split(r"[&;?#]", rest)[1:]:
+            name, equals, value = pair.partition("=")
+            name = _unquoted(name)
+            random = name.lower() in _UNCERTAIN and _RANDOM.fullmatch(_unquoted(value))
+            if (equals and _gives_access(name)) or random:
+                yield value
+            elif "://" in _unquoted(value):
+                yield from _of_url(_unquoted(value))
+
+
+def _of_options(value: Any, is_secret: bool = False) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            is_header = name in ("headers", "cookies")
+            named = _gives_access(str(name)) or name == "key"
+            yield from _of_options(inner, is_secret or is_header or named)
+    elif isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        for inner in value:
+            yield from _of_options(inner, is_secret)
+    elif isinstance(value, (str, bytes)):
+        text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+        if "://" in text:
+            yield from _of_url(text)
+        if is_secret:
+            yield text
+            yield text.rpartition(" ")[2]  # after "Bearer"
+
+
+class HiddenOptions(dict[str, Any]):
+    """Arguments of a file system that do not show their values.
+
+    Engines write the arguments of a function to their logs.
+    """
+
+    def __repr__(self) -> str:
+        return f"{{{', '.join(f'{name!r}: {_HIDDEN}' for name in self)}}}"
+
+    __str__ = __repr__
