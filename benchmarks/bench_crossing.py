@@ -17,6 +17,7 @@ import corpus
 from fnabi import SignatureBuilder, columns, columns_split, iree_abi, raw, signature, vmfb
 from fnabi._fnabi import ffi, lib
 from fnabi.bytecode_types import _types_by_message, decode_types
+from fnabi.vmfb_bytes import ModuleBytes
 from fnabi.vmfb_export import _exports_by_message
 
 DATA = Path(__file__).parents[1] / "tests/data/vmfb"
@@ -31,7 +32,7 @@ def exports(data: bytes) -> Any:
 
 def plain_exports(data: bytes) -> Any:
     plain_verify(data)
-    return _exports_by_message(data)
+    return _exports_by_message(data, ModuleBytes(data))
 
 
 def plain_verify(data: bytes) -> None:

@@ -574,7 +574,7 @@ FNABI_API int64_t fnabi_vmfb_head(const char* data, size_t size, uint8_t* out,
 /* All exports with their signatures and attributes. The message is
  *   [[name, internal_ordinal, calling_convention, [key, value, key, value...],
  *     source, signature, doubt, problem, sip_signature, sip_problem,
- *     proofs]...]
+ *     async]...]
  * The signature is decoded from the best text that the function has. `source`
  * is the name of that text: the attribute
  *   "iree.abi"              as fnabi_iree_abi_decode reads it
@@ -582,8 +582,7 @@ FNABI_API int64_t fnabi_vmfb_head(const char* data, size_t size, uint8_t* out,
  *                           fnabi_declaration_decode has it, else nil
  *   "f"                     of the raw ABI, with `fv` absent or "1"
  *   "bytecode"              as fnabi_bytecode_signatures returns it, if that is
- *                           more specific than the calling convention; `proofs`
- *                           is its [dims, aliases, fences], else nil
+ *                           more specific than the calling convention
  * or else the calling convention, "cconv", with its registers as types. A
  * malformed declaration is skipped, because it may be any text; when another
  * text is malformed, source and signature are nil. In both cases `problem` is
@@ -593,10 +592,11 @@ FNABI_API int64_t fnabi_vmfb_head(const char* data, size_t size, uint8_t* out,
  * The path is complete, such as "exports[2].attrs["f"].inputs[0]". The same
  * holds for `sip_signature`, which is nil without an attribute `sip`; its
  * version is `sipv`, or else `abiv` beside an `abi` of "sip", and must be
- * absent or "1". If attributes have the same key, the last one is used. Fails
- * with FNABI_MODULE_ORDINAL if an export has no function signature. Allocates
- * as fnabi_sip_decode, and for a function with references and without a text
- * as fnabi_bytecode_signatures. */
+ * absent or "1". `async` is whether the last two arguments are fences: an
+ * attribute says so, or the bytecode does, if that is the source. If attributes
+ * have the same key, the last one is used. Fails with FNABI_MODULE_ORDINAL if an
+ * export has no function signature. Allocates as fnabi_sip_decode, and for a
+ * function with references and without a text as fnabi_bytecode_signatures. */
 FNABI_API int64_t fnabi_vmfb_exports(const char* data, size_t size,
                                      uint8_t* out, size_t capacity,
                                      fnabi_error* error);
@@ -801,7 +801,7 @@ FNABI_API int64_t fnabi_bytecode_check(const char* data, size_t size,
 /* The types of arguments and results that the bytecode proves. The message has
  * for each function by ordinal nil, where nothing is known; or the ordinal of
  * an earlier function, whose calling convention and code are the same; or
- *   [[inputs, results], [dims, aliases, fences]]
+ *   [[inputs, results], dims, aliases, fences, lengths]
  *     inputs, results  types, one for each register of the calling convention:
  *             BUFFER for a buffer view that on every path to a return is
  *             asserted to be such a one, or created so; a dim in which paths
@@ -816,8 +816,10 @@ FNABI_API int64_t fnabi_bytecode_check(const char* data, size_t size,
  *             argument that the result is ("whole"), or whose storage it is a
  *             view of ("storage")
  *     fences  [wait, signal]: the index of the only argument that is waited
- *             for, and of the only one that is signaled; nil if there is none
- *             or more than one
+ *             for and not signaled, and of the only one that is signaled; nil
+ *             if there is none or more than one
+ *     lengths empty, or for each input nil or a number of bytes: some path
+ *             fails unless the buffer has as many. Nil for BUFFER inputs
  * Nothing is guessed: the types hold for every call that returns, given the
  * runtime's own checks. The result of a recursive call, direct or indirect, is
  * unknown. The time is at most 64 times the size of the bytecode; a function

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 import struct
 from pathlib import Path
@@ -13,8 +14,15 @@ import pytest
 
 import flatbuffer
 from fnabi import bytecode, compat, vmfb
-from fnabi.bytecode_types import Alias, Fences, FunctionTypes, contradictions, symbol_name
-from fnabi.errors import FormatError
+from fnabi.bytecode_types import (
+    Alias,
+    Difference,
+    Fences,
+    Proofs,
+    contradictions,
+    symbol_name,
+)
+from fnabi.errors import CallError, FormatError
 from fnabi.iree_abi import Signature
 from fnabi.types import Buffer, DType, Ref, Scalar, Type
 
@@ -95,17 +103,17 @@ def test_what_nothing_pins_is_untyped(path: Path) -> None:
 
 
 @each_module
-def test_an_export_without_a_text_has_the_types_of_its_function(path: Path) -> None:
+def test_every_export_has_the_proofs_of_its_function(path: Path) -> None:
     module = vmfb.open(path, lenient=True)
     for export in module.exports:
         types = module.bytecode_types[export.ordinal]
+        assert types is not None
+        assert types == export.proofs
         if export.source == "bytecode":
-            assert types is not None
-            assert types.proofs == export.proofs
             assert export.signature.inputs == types.signature.inputs
             assert export.signature.results == types.signature.results
-        else:
-            assert export.proofs is None
+            assert export.signature_text == str(types)
+            assert export.differences == ()
 
 
 @each_module
@@ -145,7 +153,7 @@ def test_a_torch_module(version: str) -> None:
     assert main.source == asynchronous.source == "bytecode"
     assert str(main.signature) == "(float32[?x4]) -> (float32[?x2])"
     assert main.proofs is not None
-    assert main.proofs.text(main.signature) == "(float32[Ax4]) -> (float32[Ax2])"
+    assert str(main.proofs) == "(float32[Ax4]) -> (float32[Ax2])"
     assert main.proofs.fences == Fences(None, None)
     assert not main.is_async
     fence = Ref("!hal.fence")
@@ -154,6 +162,99 @@ def test_a_torch_module(version: str) -> None:
     assert asynchronous.proofs.fences == Fences(1, 2)
     assert asynchronous.is_async
     assert main.disagreements == asynchronous.disagreements == ()
+
+
+@pytest.mark.parametrize("version", ["3.4.0", "3.10.0", "3.13.0"])
+def test_functions_that_keep_state_are_asynchronous(version: str) -> None:
+    # They also wait for the fence that they signal, or store it for the next call.
+    path = DATA / f"torch_state@{version}@vmvx.vmfb"
+    exports = vmfb.open(path).exports
+    assert len(exports) == 11
+    for export in exports:
+        assert export.is_async == export.name.endswith("$async"), export.name
+        if export.is_async:
+            assert export.proofs is not None
+            assert export.proofs.fences.signal == len(export.signature.inputs) - 1
+    assert exports["both$async"].proofs is not None
+    assert exports["both$async"].proofs.fences == Fences(1, 2)
+    rows = {row.function: row.is_async for row in vmfb.scan([path]).rows()}
+    assert rows == {export.name: export.is_async for export in exports}
+
+
+VIEWS = {
+    "static": "(float32[4x3]) -> (float32[4x3])",
+    "dynamic": "(i32[Ax3]) -> (i32[Ax3])",
+    "rank0": "(i64[]) -> (i64[])",
+    "unsigned": "(uint8[4]) -> (uint8[4])",
+    "pass": "(ref<?>) -> (ref<?>)",
+    "buffer": "(ref<!hal.buffer>) -> (float32[5x7])",
+    "storage": "(float32[64x3], ref<!hal.buffer>) -> (float32[64x3])",
+}
+INPUTS = {
+    "static": ["4x3xf32"],
+    "dynamic": ["4x3xi32"],
+    "rank0": ["i64=0"],
+    "unsigned": ["4xui8"],
+    "pass": ["4xf32"],
+    "buffer": ["'&140xi8'"],
+    "storage": ["64x3xf32", "'&768xi8'"],
+}
+
+
+@pytest.mark.parametrize("version", ["3.4.0", "3.10.0", "3.13.0"])
+def test_declared_functions_have_proofs(version: str) -> None:
+    exports = vmfb.open(DATA / f"declared_views@{version}@vmvx.vmfb").exports
+    for name, text in VIEWS.items():
+        export = exports[name]
+        assert export.source == "iree.abi.declaration"
+        assert export.signature_text == str(export.signature)
+        declared = export.signature.without_names().inputs
+        assert {*declared} <= {Ref("!hal.buffer_view"), Ref("!hal.buffer")}
+        assert str(export.proofs) == text
+        assert export.runner_inputs() == [f"--input={each}" for each in INPUTS[name]]
+    made_up = ["input 0: shape and type are not known, one dim of float32 is an example"]
+    assert {name: exports[name].unknown_shapes for name in VIEWS if name != "pass"} == {
+        name: [] for name in VIEWS if name != "pass"
+    }
+    assert exports["pass"].unknown_shapes == made_up
+    (array,) = exports["dynamic"].example_arrays(2)
+    assert (array.shape, array.dtype) == ((2, 3), numpy.int32)
+    assert exports["buffer"].proofs is not None
+    assert exports["buffer"].proofs.lengths == (140,)
+
+
+def test_where_the_bytecode_says_more_than_a_declaration() -> None:
+    exports = vmfb.open(DATA / "declared_views@3.13.0@vmvx.vmfb").exports
+    view = Ref("!hal.buffer_view")
+    both = Buffer(I32, (None, 3))
+    assert exports["dynamic"].differences == (
+        Difference("inputs", 0, view, both, "i32[Ax3]", False),
+        Difference("results", 0, view, both, "i32[Ax3]", False),
+    )
+    fixed = exports["fixed"]
+    assert str(fixed.signature) == "(input0: float32[?x3]) -> (output0: float32[2x3])"
+    (difference,) = fixed.differences
+    assert (difference.side, difference.text) == ("inputs", "float32[2x3]")
+    assert fixed.runner_inputs() == ["--input=2x3xf32"]
+    assert exports["pass"].differences == exports["buffer"].differences == ()
+
+
+def test_proofs_are_read_when_they_are_needed() -> None:
+    path = DATA / "declared_views@3.13.0@vmvx.vmfb"
+    with vmfb.open(path) as module:
+        known, unknown = module.exports["static"], vmfb.open(path).exports["static"]
+        assert known == unknown
+        assert str(known.proofs) == VIEWS["static"]
+        copy = pickle.loads(pickle.dumps(known))
+        late = vmfb.open(path)
+        closed = late.exports["static"]
+        late.close()
+    assert (str(known.proofs), str(copy.proofs)) == (VIEWS["static"],) * 2
+    assert copy == known
+    assert copy.runner_inputs() == ["--input=4x3xf32"]
+    assert str(unknown.proofs) == VIEWS["static"]  # it holds the bytes
+    with pytest.raises(CallError, match="the module is closed"):
+        _ = closed.proofs
 
 
 @pytest.mark.parametrize(
@@ -208,7 +309,7 @@ def test_aliases(name: str, function: str, aliases: tuple[Alias | None, ...]) ->
     module = vmfb.open(DATA / f"{name}.vmfb", lenient=True)
     types = module.bytecode_types[module.exports[function].ordinal]
     assert types is not None
-    assert types.proofs.aliases == aliases
+    assert types.aliases == aliases
 
 
 # ------------------------------------------------------------------------------------- flow
@@ -273,7 +374,7 @@ def test_aliases_through_lists() -> None:
     for export in module.exports:
         types = module.bytecode_types[export.ordinal]
         assert types is not None
-        aliases[export.name] = types.proofs.aliases
+        aliases[export.name] = types.aliases
     assert aliases["items"] == (Alias(1, "whole"), Alias(2, "storage"))
     # The runtime reads an item as null if it is of another type.
     assert aliases["other_type"] == (None, None, None)
@@ -356,7 +457,7 @@ LOADED = [
 class Caller:
     """Calls a function of a module with arrays of the types that its bytecode proves."""
 
-    def __init__(self, path: Path, name: str, types: FunctionTypes) -> None:
+    def __init__(self, path: Path, name: str, types: Proofs) -> None:
         runtime = pytest.importorskip("iree.runtime")
         config = runtime.Config("local-sync")
         context = runtime.SystemContext(config=config)
@@ -371,7 +472,7 @@ class Caller:
 
     def argument(self, index: int, wrong: str = "") -> Any:
         """Return an array of the type of an argument, or of one that is wrong in some way."""
-        type, symbols = self.types.signature.inputs[index], self.types.proofs.dims[0][index]
+        type, symbols = self.types.signature.inputs[index], self.types.dims[0][index]
         if isinstance(type, Scalar):
             return 1.0 if type.dtype.kind == "float" else 1
         if not isinstance(type, Buffer):
@@ -403,7 +504,7 @@ class Caller:
     def check(self, results: list[Any]) -> None:
         """Check that results are of their types, and that equal symbols are equal sizes."""
         types = self.types.signature.results
-        for type, symbols, result in zip(types, self.types.proofs.dims[1], results, strict=True):
+        for type, symbols, result in zip(types, self.types.dims[1], results, strict=True):
             if not isinstance(type, Buffer):
                 continue
             array = numpy.asarray(result.to_host())
@@ -427,7 +528,7 @@ def callers(path: Path) -> list[Caller]:
         arrays = [type for type in types.signature.inputs if isinstance(type, Buffer)]
         if any(type.dtype.bits == 4 for type in arrays):  # which the runtime has no arrays for
             continue
-        if Ref("!hal.fence") not in types.signature.inputs:
+        if not {Ref("!hal.fence"), Ref("!hal.buffer")} & set(types.signature.inputs):
             found.append(Caller(path, export.name, types))
     return found
 
@@ -599,11 +700,9 @@ F32, F16, I32, U32 = (
 )
 
 
-def proven(one: Type, other: Type) -> FunctionTypes:
-    module = vmfb.open(DATA / "onnx_identity@3.10.0@vmvx.vmfb")
-    types = module.bytecode_types[module.exports["onnx_identity"].ordinal]
-    assert types is not None
-    return FunctionTypes(Signature((one,), (other,)), types.proofs)
+def proven(one: Type, other: Type) -> Proofs:
+    unknown = ((None,), (None,)), (None,), Fences(None, None), ()
+    return Proofs(Signature((one,), (other,)), *unknown)
 
 
 @pytest.mark.parametrize(

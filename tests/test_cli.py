@@ -22,6 +22,7 @@ from outcomes import error_of
 
 CLASSIFIER = Path(__file__).parent.parent / "examples" / "classifier.vmfb"
 MODULES = Path(__file__).parent / "data" / "vmfb"
+DECLARED = MODULES.parent / "bytecode_types"
 
 
 class Run(NamedTuple):
@@ -411,7 +412,15 @@ def test_inspect_json() -> None:
         "doubt": None,
         "disagreements": [],
         "contradictions": [],
-        "proofs": None,
+        "differences": [],
+        "proofs": {
+            "signature": {"inputs": [], "results": []},
+            "text": "() -> ()",
+            "dims": {"inputs": [], "results": []},
+            "aliases": [],
+            "fences": {"wait": None, "signal": None},
+            "lengths": [],
+        },
         "texts": {"cconv": {"value": {"arguments": [], "results": [], "version": 0}}},
         "location": None,
     }
@@ -656,6 +665,40 @@ function scalar_in, ordinal 4
 """,  # noqa: E501
         "",
     )
+
+
+def test_inspect_what_the_bytecode_says_of_a_declared_function() -> None:
+    path = DECLARED / "declared_views@3.13.0@vmvx.vmfb"
+    lines = run("inspect", path).out.splitlines()
+    at = next(index for index, line in enumerate(lines) if line.startswith("  dynamic "))
+    assert lines[at].endswith("(output0: ref<!hal.buffer_view>)  [iree.abi.declaration]")
+    assert lines[at + 1] == "      bytecode (i32[Ax3]) -> (i32[Ax3])"
+    one = run("inspect", "--function=static", path).out
+    assert "    bytecode (float32[4x3]) -> (float32[4x3])\n" in one
+    assert "bytecode (" not in run("inspect", "--function=pass", path).out
+
+    exports = json.loads(run("inspect", "--json", path).out)["exports"]
+    found = {export["name"]: export for export in exports}
+    view = {"type": "ref", "name": "!hal.buffer_view"}
+    assert found["dynamic"]["signature"]["results"] == [
+        {"type": "named", "name": "output0", "of": view}
+    ]
+    assert found["dynamic"]["proofs"]["text"] == "(i32[Ax3]) -> (i32[Ax3])"
+    assert found["dynamic"]["differences"] == [
+        {
+            "side": side,
+            "index": 0,
+            "stated": "ref<!hal.buffer_view>",
+            "bytecode": "i32[Ax3]",
+            "contradictory": False,
+        }
+        for side in ("inputs", "results")
+    ]
+    assert found["pass"]["differences"] == []
+    assert found["buffer"]["proofs"]["lengths"] == [140]
+
+    flags = run("inspect", "--function=storage", "--inputs", path)
+    assert flags == Run(0, "--input=64x3xf32\n--input='&768xi8'\n", "")
 
 
 def test_inspect_attributes_of_arguments() -> None:

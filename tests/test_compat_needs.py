@@ -158,8 +158,7 @@ def module(
         result_storage=declared or {},
         transients=transients,
     )
-    proofs = SimpleNamespace(aliases=proven)
-    types = None if proven is None else SimpleNamespace(proofs=proofs)
+    types = None if proven is None else SimpleNamespace(aliases=proven)
     return SimpleNamespace(exports={"f": export}, bytecode_types=(types,))
 
 

@@ -87,8 +87,12 @@ def test_values() -> None:
 
 def every_export() -> list[tuple[Path, str]]:
     found = []
-    torch = NEEDS.parent.glob("bytecode_types/torch_*@3.13.0@vmvx.vmfb")
-    for path in sorted([*NEEDS.glob("*_vmvx.vmfb"), *NEEDS.glob("exp_*[a-z].vmfb"), *torch]):
+    others = [
+        path
+        for name in ("torch_*", "declared_views")
+        for path in NEEDS.parent.glob(f"bytecode_types/{name}@3.13.0@vmvx.vmfb")
+    ]
+    for path in sorted([*NEEDS.glob("*_vmvx.vmfb"), *NEEDS.glob("exp_*[a-z].vmfb"), *others]):
         names = [
             each.name
             for each in vmfb.open(path).exports

@@ -323,6 +323,17 @@ def test_dims_that_are_equal_have_a_letter() -> None:
     assert results[0] == ["buffer", "float32", ["A", "B", 8]]
 
 
+def test_a_declaration_and_what_the_bytecode_says() -> None:
+    path = DATA / "bytecode_types" / "declared_views@3.13.0@vmvx.vmfb"
+    found = {each["name"]: each for each in page_of(vmfb.open(path)).data["exports"]}
+    dynamic = found["dynamic"]
+    view = ["ref", "!hal.buffer_view"]
+    assert dynamic["signature"] == [[["named", "input0", view]], [["named", "output0", view]]]
+    assert dynamic["proven"] == [[["buffer", "i32", ["A", 3]]]] * 2
+    assert dynamic["run"] == ["--input=4x3xi32"]
+    assert "proven" not in found["pass"]
+
+
 def test_structures_as_data() -> None:
     signature = sip.parse("I12!S9!k0_0k1_1R10!D7!K2!a_0")
     assert values.sip_value(signature.inputs) == ["sequence", [[0, ["leaf", 0]], [1, ["leaf", 1]]]]

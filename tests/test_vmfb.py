@@ -1102,9 +1102,14 @@ def test_the_raw_signature_beside_a_better_one() -> None:
 
 def test_exports_are_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     opened = vmfb.from_buffer(read("many_300"))
-    crossings = []
+    crossings: list[bytes] = []
     decode = vmfb.decode_exports
-    monkeypatch.setattr(vmfb, "decode_exports", lambda data: crossings.append(data) or decode(data))
+
+    def decode_and_note(data: bytes, held: Any) -> tuple[vmfb.Export, ...]:
+        crossings.append(data)
+        return decode(data, held)
+
+    monkeypatch.setattr(vmfb, "decode_exports", decode_and_note)
     assert opened.exports is opened.exports
     for export in opened.exports:
         assert export.signature is export.signature

@@ -57,6 +57,12 @@ bool fnabi_unpack_nil(fnabi_reader* r) {
   return true;
 }
 
+bool fnabi_unpack_bool(fnabi_reader* r, bool* value) {
+  if (r->at >= r->size || (r->data[r->at] & 0xFE) != 0xC2) return false;
+  *value = (r->data[r->at++] & 1) != 0;
+  return true;
+}
+
 bool fnabi_unpack_integer(fnabi_reader* r, int64_t* value, bool* fits) {
   if (r->at >= r->size) return false;
   uint8_t head = r->data[r->at];

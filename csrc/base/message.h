@@ -135,6 +135,7 @@ typedef struct fnabi_reader {
 
 bool fnabi_unpack_array(fnabi_reader* r, size_t* count);
 bool fnabi_unpack_nil(fnabi_reader* r);
+bool fnabi_unpack_bool(fnabi_reader* r, bool* value);
 bool fnabi_unpack_int(fnabi_reader* r, int64_t* value);
 /* An integer of any size; *fits is false where it is outside int64. */
 bool fnabi_unpack_integer(fnabi_reader* r, int64_t* value, bool* fits);

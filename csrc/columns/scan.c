@@ -129,35 +129,14 @@ static int index_of(fnabi_text text, const char* const* names, size_t count) {
   return -1;
 }
 
-static bool begins(fnabi_text text, const char* with) {
-  size_t size = strlen(with);
-  return text.data != NULL && text.size >= size &&
-         memcmp(text.data, with, size) == 0;
-}
-
-/* Whether the last input is a fence that the bytecode signals: `r` is at what it
- * proves, which ends with the wait fence and the signal fence. */
-static bool signals_last(const fnabi_scan_row* row, fnabi_reader r) {
-  fnabi_reader signature = {row->begin, (size_t)(row->end - row->begin), 0};
-  size_t sides, inputs, count;
-  int64_t fence;
-  return fnabi_unpack_array(&r, &count) && fnabi_unpack_skip(&r) &&
-         fnabi_unpack_skip(&r) && fnabi_unpack_array(&r, &count) &&
-         fnabi_unpack_skip(&r) && fnabi_unpack_int(&r, &fence) &&
-         fnabi_unpack_array(&signature, &sides) &&
-         fnabi_unpack_array(&signature, &inputs) &&
-         fence == (int64_t)inputs - 1;
-}
-
 /* Adds the row of an export from the message of fnabi_vmfb_exports; `shared` has
  * what all rows of the module have. */
 static bool add_export(fnabi_scan* scan, const fnabi_scan_row* shared,
                        fnabi_reader* r) {
-  static const char* const keys[] = {"iree.abi.declaration", "iree.abi.model"};
   fnabi_scan_row out = *shared;
   char words[WORDS];
   size_t count;
-  fnabi_text text, expected, model = {NULL, 0};
+  fnabi_text text, expected;
   if (!fnabi_unpack_array(r, &count) ||
       !take_text(r, &out.texts[FNABI_SCAN_FUNCTION]) ||
       !fnabi_unpack_int(r, &out.ordinal) ||
@@ -168,9 +147,8 @@ static bool add_export(fnabi_scan* scan, const fnabi_scan_row* shared,
        count -= 2) { /* keys and values; of equal keys the last one counts */
     fnabi_text key, value;
     if (!take_text(r, &key) || !take_text(r, &value)) return false;
-    int which = index_of(key, keys, 2);
-    if (which == 0) out.texts[FNABI_SCAN_DECLARATION] = value;
-    if (which == 1) model = value;
+    if (FNABI_TEXT_IS(key, "iree.abi.declaration"))
+      out.texts[FNABI_SCAN_DECLARATION] = value;
   }
   if (!take_text(r, &text)) return false;
   out.source = index_of(text, fnabi_scan_sources, FNABI_SCAN_SOURCE_COUNT);
@@ -192,11 +170,12 @@ static bool add_export(fnabi_scan* scan, const fnabi_scan_row* shared,
     out.code = (int32_t)code;
     out.texts[FNABI_SCAN_WHY] = explain(out.code, expected, words);
   }
-  if (!fnabi_unpack_skip(r) || !fnabi_unpack_skip(r)) return false;
-  out.is_async = begins(out.texts[FNABI_SCAN_DECLARATION], "async ") ||
-                 (model.size == 13 && begins(model, "coarse-fences")) ||
-                 signals_last(&out, *r);
-  return fnabi_unpack_skip(r) && fnabi_scan_put_row(scan, &out);
+  bool is_async;
+  if (!fnabi_unpack_skip(r) || !fnabi_unpack_skip(r) ||
+      !fnabi_unpack_bool(r, &is_async))
+    return false;
+  out.is_async = is_async;
+  return fnabi_scan_put_row(scan, &out);
 }
 
 typedef enum outcome { ADDED, MISSING, NO_MEMORY } outcome;

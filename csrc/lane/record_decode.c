@@ -85,7 +85,7 @@ typedef struct decoder {
 
 /* The classes of what bytecode proves. */
 typedef struct types_classes {
-  const lane_record *function, *signature, *proofs, *alias, *fences;
+  const lane_record *proofs, *signature, *alias, *fences;
 } types_classes;
 
 /* Builds values from a message. A function that builds one moves past it. If it
@@ -388,13 +388,13 @@ static PyObject* join(uint8_t count, const uint8_t* first, size_t first_size,
   return joined;
 }
 
-#define EXPORT_FIELDS 5
+#define EXPORT_FIELDS 6
 
 /* The classes of exports: `class` is filled in place; `unreadable` is called
- * when there is no signature. */
+ * when there is no signature. `module` is what the exports hold of the module. */
 typedef struct export_classes {
   const lane_record *class, *signature;
-  PyObject* unreadable;
+  PyObject *unreadable, *module;
 } export_classes;
 
 /* Calls with values whose references it takes over; NULL when one is NULL. */
@@ -415,7 +415,7 @@ static PyObject* call(PyObject* callable, PyObject** values, size_t count) {
 }
 
 /* Name, ordinal, calling convention, signature; the rest stays a message and is
- * decoded when it is first needed. */
+ * decoded when it is first needed. Last is the module. */
 static PyObject* build_export(builder* b, const export_classes* of) {
   PyObject* fields[LANE_RECORD_FIELDS] = {NULL};
   build* const items[] = {build_text, build_int, build_shared_text};
@@ -433,9 +433,11 @@ static PyObject* build_export(builder* b, const export_classes* of) {
   }
   if (fields[3] != NULL) {
     const uint8_t* rest = b->at;
-    for (int i = 0; i < 5; i++) b->at = skip_nil(b->at);
+    for (int i = 0; i < 4; i++) b->at = skip_nil(b->at);
+    b->at++; /* whether it is asynchronous */
     fields[4] = join(7, texts, (size_t)(texts_end - texts), rest,
                      (size_t)(b->at - rest));
+    fields[5] = Py_NewRef(of->module);
   }
   return readable ? lane_record_make(of->class, fields)
                   : call(of->unreadable, fields, of->class->count);
@@ -467,29 +469,41 @@ static PyObject* build_fences(builder* b) {
   return build_pair(b, b->types->fences);
 }
 
-static PyObject* build_proofs(builder* b) {
-  PyObject* fields[3] = {NULL};
-  build* const items[] = {build_plain, build_aliases, build_fences};
-  b->at++;
-  for (int i = 0; i < 3 && (i == 0 || fields[i - 1] != NULL); i++)
-    fields[i] = build_shared(b, skip(b->at), items[i]);
-  return lane_record_make(b->types->proofs, fields);
-}
-
 static PyObject* build_shared_side(builder* b) {
   return build_shared(b, skip(b->at), build_side);
 }
 
-/* What is known about a function, or None. */
-static PyObject* build_function_types(builder* b) {
-  PyObject *fields[2] = {NULL}, *sides[2];
+static PyObject* build_proven_signature(builder* b) {
+  PyObject* sides[2];
   build* const items[] = {build_shared_side, build_shared_side};
-  if (*b->at == 0xC0) return build_plain(b);
-  b->at += 2; /* the heads of the function and the signature */
+  b->at++;
   build_fields(b, sides, items, 2);
-  fields[0] = lane_record_make(b->types->signature, sides);
-  if (fields[0] != NULL) fields[1] = build_shared(b, skip(b->at), build_proofs);
-  return lane_record_make(b->types->function, fields);
+  return lane_record_make(b->types->signature, sides);
+}
+
+static PyObject* build_shared_plain(builder* b) {
+  return build_shared(b, skip(b->at), build_plain);
+}
+
+static PyObject* build_shared_aliases(builder* b) {
+  return build_shared(b, skip(b->at), build_aliases);
+}
+
+static PyObject* build_shared_fences(builder* b) {
+  return build_shared(b, skip(b->at), build_fences);
+}
+
+/* What is known about a function, or None. */
+static PyObject* build_proofs(builder* b) {
+  PyObject* fields[5];
+  /* lengths are mostly empty */
+  build* const items[] = {build_proven_signature, build_shared_plain,
+                          build_shared_aliases, build_shared_fences,
+                          build_plain};
+  if (*b->at == 0xC0) return build_plain(b);
+  b->at++;
+  build_fields(b, fields, items, 5);
+  return lane_record_make(b->types->proofs, fields);
 }
 
 /* ------------------------------------------------------------------ decoder */
@@ -642,9 +656,9 @@ static PyObject* decoder_exports(decoder* self, PyObject* const* args,
                                  Py_ssize_t count) {
   message m;
   PyObject* value = NULL;
-  if (!check_count(count, 4)) return NULL;
+  if (!check_count(count, 5)) return NULL;
   export_classes of = {lane_record_get(args[1], EXPORT_FIELDS, EXPORT_FIELDS),
-                       NULL, args[3]};
+                       NULL, args[3], args[4]};
   if (of.class == NULL) return NULL;
   of.signature = lane_record_get(args[2], 2, 3);
   if (of.signature == NULL) return NULL;
@@ -668,7 +682,7 @@ static PyObject* build_types(builder* b) {
     bool equal = !is_array(*b->at) && *b->at != 0xC0;
     PyObject* made;
     if (!equal) {
-      made = build_function_types(b);
+      made = build_proofs(b);
     } else {
       uint8_t head = *b->at++;
       size_t index = head < 0x80 ? head : (size_t)wide(b, 1u << (head & 3));
@@ -683,7 +697,7 @@ static PyObject* build_types(builder* b) {
 /* The second argument is a tuple of the classes in types_classes. */
 static PyObject* decoder_types(decoder* self, PyObject* const* args,
                                Py_ssize_t count) {
-  enum { CLASS_COUNT = 5, PROOFS = 2 };
+  enum { CLASS_COUNT = 4 };
   const lane_record* of[CLASS_COUNT];
   message m;
   PyObject* value = NULL;
@@ -691,11 +705,11 @@ static PyObject* decoder_types(decoder* self, PyObject* const* args,
       !check_count(PyTuple_Size(args[1]), CLASS_COUNT))
     return NULL;
   for (Py_ssize_t i = 0; i < CLASS_COUNT; i++) {
-    size_t fields = i == PROOFS ? 3 : 2;
+    size_t fields = i == 0 ? 5 : 2;
     of[i] = lane_record_get(PyTuple_GetItem(args[1], i), fields, fields);
     if (of[i] == NULL) return NULL;
   }
-  types_classes classes = {of[0], of[1], of[2], of[3], of[4]};
+  types_classes classes = {of[0], of[1], of[2], of[3]};
   Py_ssize_t size = PyBytes_Size(args[0]);
   if (size < 0) return NULL;
   size_t guess = (size_t)size / 2 < GUESS_MAX ? (size_t)size / 2 : GUESS_MAX;

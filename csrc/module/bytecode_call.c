@@ -22,7 +22,7 @@ static const struct {
     {FNABI_TEXT("buffer_view.element_type"), FNABI_TEXT("0r_i"),
      VIEW_ELEMENT_TYPE},
     {FNABI_TEXT("buffer_view.encoding_type"), FNABI_TEXT("0r_i"), VIEW_USED},
-    {FNABI_TEXT("buffer.assert"), FNABI_TEXT("0rrrIii_v"), BUFFER_USED},
+    {FNABI_TEXT("buffer.assert"), FNABI_TEXT("0rrrIii_v"), ASSERT_BUFFER},
     {FNABI_TEXT("buffer.length"), FNABI_TEXT("0r_I"), BUFFER_USED},
     {FNABI_TEXT("buffer.storage"), FNABI_TEXT("0r_r"), BUFFER_USED},
     {FNABI_TEXT("buffer.subspan"), FNABI_TEXT("0rII_r"), SUBSPAN},
@@ -127,6 +127,7 @@ static void use_all(walk* w, const call* c, uint32_t as) {
 static uint32_t fixed_operands(import_kind kind) {
   switch (kind) {
     case ASSERT_VIEW:
+    case ASSERT_BUFFER:
     case QUEUE:
       return 4;
     case CREATE_VIEW:
@@ -183,6 +184,12 @@ static fnabi_term call_import(walk* w, const call* c) {
       break;
     case BUFFER_USED:
       fnabi_walk_use(w, first, FNABI_USE_BUFFER);
+      break;
+    case ASSERT_BUFFER:
+      fnabi_walk_use(w, first, FNABI_USE_BUFFER);
+      if (fnabi_term_value(
+              terms, read_i64(w, fnabi_operand_item(c->operands, 3)), &value))
+        fnabi_walk_require(w, first, value);
       break;
     case SUBSPAN:
       fnabi_walk_use(w, first, FNABI_USE_BUFFER);
@@ -276,6 +283,7 @@ static void learn_from(walk* w, const fnabi_flow_function* callee,
     if (arguments[i] == FNABI_TERM_UNKNOWN) continue;
     uint32_t uses = fnabi_flow_use(flow, callee, i);
     if (uses != 0) fnabi_walk_use(w, arguments[i], uses);
+    fnabi_walk_require(w, arguments[i], fnabi_flow_length(flow, callee, i));
     fnabi_term fact = fnabi_flow_fact(flow, callee, i);
     if (fact == FNABI_TERM_UNKNOWN ||
         !fnabi_walk_as_argument(w, arguments[i], &index))

@@ -71,4 +71,9 @@ fnabi_term fnabi_flow_fact(const fnabi_flow* flow, const fnabi_flow_function* f,
 fnabi_term fnabi_flow_result(const fnabi_flow* flow,
                              const fnabi_flow_function* f, size_t index);
 
+/* The most bytes that some path asserts the buffer of argument `index` to have,
+ * where that is a constant; 0 if none does, UINT32_MAX if more. */
+uint32_t fnabi_flow_length(const fnabi_flow* flow, const fnabi_flow_function* f,
+                           size_t index);
+
 #endif /* FNABI_MODULE_BYTECODE_FLOW_H */

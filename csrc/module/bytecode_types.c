@@ -399,23 +399,67 @@ static void write_alias(const typing* t, fnabi_term result, fnabi_writer* w) {
   fnabi_pack_ascii(w, view ? "storage" : "whole");
 }
 
-/* Packs the index of the only argument with this use, or nil. */
-static void write_fence(const typing* t, uint32_t use, fnabi_writer* w) {
+/* Whether an argument is a fence that is used like this: signaled, even if it is
+ * also waited for, or else only waited for. */
+static bool is_fence(const typing* t, size_t index, uint32_t use) {
+  uint32_t uses = fnabi_flow_use(&t->types->flow, t->known, index);
+  if ((uses & ~(uint32_t)(FNABI_USE_WAIT | FNABI_USE_SIGNAL)) != 0)
+    return false;
+  return use == FNABI_USE_SIGNAL ? (uses & FNABI_USE_SIGNAL) != 0
+                                 : uses == FNABI_USE_WAIT;
+}
+
+/* Returns the index of the only fence of this use, or the number of arguments.
+ */
+static size_t find_fence(const typing* t, uint32_t use) {
   size_t found = 0, last = 0;
   for (size_t i = 0; i < t->argument_count && t->known != NULL; i++) {
-    if (fnabi_flow_use(&t->types->flow, t->known, i) != use) continue;
+    if (!is_fence(t, i, use)) continue;
     last = i;
     found++;
   }
-  if (found == 1)
-    fnabi_pack_uint(w, last);
+  return found == 1 ? last : t->argument_count;
+}
+
+static void write_fence(const typing* t, uint32_t use, fnabi_writer* w) {
+  size_t found = find_fence(t, use);
+  if (found < t->argument_count)
+    fnabi_pack_uint(w, found);
   else
     fnabi_pack_nil(w);
 }
 
+/* The bytes that an argument needs whose type does not say so. */
+static uint32_t length_of(const typing* t, size_t index) {
+  fnabi_dtype dtype;
+  if (t->known == NULL) return 0;
+  uint32_t length = fnabi_flow_length(&t->types->flow, t->known, index);
+  fnabi_term view = length == 0 ? 0 : argument_at(t, index).view;
+  return dtype_of(node_of(t, view)->a, &dtype) ? 0 : length;
+}
+
+/* Packs the bytes that each argument needs, or nothing if none needs any. */
+static void write_lengths(const typing* t, fnabi_writer* w) {
+  size_t count = t->argument_count, needed = 0;
+  while (needed < count && length_of(t, needed) == 0) needed++;
+  if (needed == count) {
+    fnabi_pack_array(w, 0);
+    return;
+  }
+  fnabi_pack_count(w, count);
+  for (size_t i = 0; i < count; i++) {
+    uint32_t length = length_of(t, i);
+    if (length == 0 || length == UINT32_MAX)
+      fnabi_pack_nil(w);
+    else
+      fnabi_pack_uint(w, length);
+  }
+}
+
 static void write_proofs(const typing* t, bool ranked, fnabi_writer* w) {
   fnabi_text letters = t->function->callee.results;
-  fnabi_pack_array(w, 3);
+  fnabi_pack_array(w, 5);
+  write_signature(t, w);
   write_dims(t, ranked, w);
   fnabi_pack_count(w, t->result_count);
   for (size_t i = 0; i < t->result_count; i++)
@@ -426,6 +470,18 @@ static void write_proofs(const typing* t, bool ranked, fnabi_writer* w) {
   fnabi_pack_array(w, 2);
   write_fence(t, FNABI_USE_WAIT, w);
   write_fence(t, FNABI_USE_SIGNAL, w);
+  write_lengths(t, w);
+}
+
+bool fnabi_bytecode_types_is_async(fnabi_bytecode_types* types,
+                                   size_t ordinal) {
+  typing t = typing_of(types, ordinal);
+  size_t count = t.argument_count;
+  char letter;
+  if (count < 2 || find_fence(&t, FNABI_USE_SIGNAL) != count - 1) return false;
+  value wait = value_at(&t, count - 2, &letter);
+  return letter == 'r' &&
+         (!is_typed(&t, wait) || is_fence(&t, count - 2, FNABI_USE_WAIT));
 }
 
 /* Provides a zeroed count for every term. */
@@ -445,12 +501,6 @@ static bool pack_proofs(const typing* t, fnabi_writer* w) {
   write_proofs(t, ranked, w);
   if (ranked) mark_dims(t, false);
   return true;
-}
-
-bool fnabi_bytecode_types_proofs(fnabi_bytecode_types* types, size_t ordinal,
-                                 fnabi_writer* w) {
-  typing t = typing_of(types, ordinal);
-  return pack_proofs(&t, w);
 }
 
 /* ------------------------------------------------------------ equal functions
@@ -538,8 +588,6 @@ static bool write_function(fnabi_bytecode_types* types, memo* m, size_t ordinal,
     default:
       break;
   }
-  fnabi_pack_array(w, 2);
-  write_signature(&t, w);
   if (!pack_proofs(&t, w)) {
     fnabi_fail(error, FNABI_MEMORY, 0, NULL);
     return false;

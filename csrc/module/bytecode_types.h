@@ -32,12 +32,13 @@ typedef enum fnabi_bytecode_found {
 fnabi_bytecode_found fnabi_bytecode_types_of(fnabi_bytecode_types* types,
                                              size_t ordinal);
 
-/* Write parts of the message of fnabi_bytecode_types for a function about which
- * something is known: the signature, and [dims, aliases, fences]. The latter
- * returns false if memory is exhausted. */
+/* Writes the signature of a function about which something is known, as in the
+ * message of fnabi_bytecode_signatures. */
 void fnabi_bytecode_types_signature(fnabi_bytecode_types* types, size_t ordinal,
                                     fnabi_writer* w);
-bool fnabi_bytecode_types_proofs(fnabi_bytecode_types* types, size_t ordinal,
-                                 fnabi_writer* w);
+
+/* Whether the last two arguments of such a function are fences: the code signals
+ * the last one, and does nothing else with the one before it than wait. */
+bool fnabi_bytecode_types_is_async(fnabi_bytecode_types* types, size_t ordinal);
 
 #endif /* FNABI_MODULE_BYTECODE_TYPES_H */

@@ -27,6 +27,17 @@ void fnabi_walk_use(walk* w, fnabi_term term, uint32_t as) {
     w->uses[index] |= FNABI_USE_VIEW;
 }
 
+void fnabi_walk_require(walk* w, fnabi_term term, uint64_t length) {
+  uint32_t index;
+  const fnabi_term_node* n = fnabi_term_get(&w->flow->terms, term);
+  if (length > UINT32_MAX) length = UINT32_MAX;
+  if ((fnabi_walk_as_argument(w, term, &index) ||
+       (n->kind == FNABI_TERM_STORAGE &&
+        fnabi_walk_as_argument(w, n->a, &index))) &&
+      w->lengths[index] < length)
+    w->lengths[index] = (uint32_t)length;
+}
+
 fnabi_term fnabi_walk_type_of(const walk* w, fnabi_term term,
                               const fnabi_term* facts) {
   uint32_t index;

@@ -443,7 +443,8 @@ static bool keep(fnabi_flow* flow, const walk* w, fnabi_flow_function* out) {
       fnabi_vector_append(kept, w->uses, w->arguments * sizeof *w->uses) &&
       fnabi_vector_append(kept, facts, w->arguments * sizeof *facts) &&
       fnabi_vector_append(kept, w->returned,
-                          w->result_count * sizeof *w->returned);
+                          w->result_count * sizeof *w->returned) &&
+      fnabi_vector_append(kept, w->lengths, w->arguments * sizeof *w->lengths);
   return out->known;
 }
 
@@ -480,7 +481,7 @@ static bool analyze(fnabi_flow* flow, uint32_t ordinal) {
     return true;
   w.lists = flow->list_count;
   w.width = (size_t)w.values + w.refs + w.arguments + w.lists;
-  size_t words = 2 * w.width + 2 * (size_t)w.arguments + w.result_count + 1;
+  size_t words = 2 * w.width + 3 * (size_t)w.arguments + w.result_count + 1;
   flow->spare.size = flow->state.size = 0;
   if (!fnabi_vector_reserve(&flow->spare, words * sizeof *w.now)) return false;
   if (!spend(&w, words)) return true;
@@ -488,7 +489,8 @@ static bool analyze(fnabi_flow* flow, uint32_t ordinal) {
   memset(w.now, 0, words * sizeof *w.now);
   w.other = w.now + w.width;
   w.uses = w.other + w.width;
-  w.returned = w.uses + w.arguments;
+  w.lengths = w.uses + w.arguments;
+  w.returned = w.lengths + w.arguments;
   w.blocks = (block*)(void*)flow->blocks.data;
   place_arguments(&w);
   if (!w.abandoned) fnabi_walk_branch_to(&w, 0, NULL);
@@ -607,4 +609,10 @@ fnabi_term fnabi_flow_fact(const fnabi_flow* flow, const fnabi_flow_function* f,
 fnabi_term fnabi_flow_result(const fnabi_flow* flow,
                              const fnabi_flow_function* f, size_t index) {
   return kept_at(flow, f->first + 2 * (size_t)f->argument_count + index);
+}
+
+uint32_t fnabi_flow_length(const fnabi_flow* flow, const fnabi_flow_function* f,
+                           size_t index) {
+  return kept_at(
+      flow, f->first + 2 * (size_t)f->argument_count + f->result_count + index);
 }

@@ -27,6 +27,7 @@ typedef enum import_kind {
   VIEW_ELEMENT_TYPE,
   VIEW_USED,
   BUFFER_USED,
+  ASSERT_BUFFER,
   SUBSPAN,
   QUEUE, /* operands 2 and 3 are fences */
   WAITED,
@@ -53,6 +54,7 @@ typedef struct walk {
   fnabi_term *now, *other;
   fnabi_term* returned; /* results, then facts */
   uint32_t* uses;       /* of arguments */
+  uint32_t* lengths;    /* of arguments: the most bytes that are asserted */
   uint32_t result_count;
   uint32_t offset; /* of the instruction */
   uint64_t work;
@@ -207,6 +209,9 @@ bool fnabi_walk_as_argument(const walk* w, fnabi_term term, uint32_t* index);
 
 /* Records a use of an argument or its storage. */
 void fnabi_walk_use(walk* w, fnabi_term term, uint32_t as);
+
+/* Records that an argument or its storage must have that many bytes. */
+void fnabi_walk_require(walk* w, fnabi_term term, uint64_t length);
 
 /* Returns what is known about the type of a reference, as a VIEW or UNKNOWN. */
 fnabi_term fnabi_walk_type_of(const walk* w, fnabi_term term,

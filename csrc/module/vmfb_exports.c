@@ -10,19 +10,20 @@
 #include "module/bytecode_types.h"
 #include "module/vmfb.h"
 
-/* The texts that contain a signature or its version: the attributes with these
- * keys, and the calling convention, which has no key. */
-enum { ABI, ABIV, F, FV, IREE_ABI, DECLARATION, SIP, SIPV, KEYS };
+/* The texts that contain a signature, its version or its kind: the attributes
+ * with these keys, and the calling convention, which has no key. */
+enum { DECLARATION, MODEL, IREE_ABI, F, FV, SIP, SIPV, ABI, ABIV, KEYS };
 enum { CCONV = KEYS, NO_TEXT };
 static const fnabi_text keys[] = {
-    FNABI_TEXT("abi"),
-    FNABI_TEXT("abiv"),
+    FNABI_TEXT("iree.abi.declaration"), /* the most frequent ones first */
+    FNABI_TEXT("iree.abi.model"),
+    FNABI_TEXT("iree.abi"),
     FNABI_TEXT("f"),
     FNABI_TEXT("fv"),
-    FNABI_TEXT("iree.abi"),
-    FNABI_TEXT("iree.abi.declaration"),
     FNABI_TEXT("sip"),
     FNABI_TEXT("sipv"),
+    FNABI_TEXT("abi"),
+    FNABI_TEXT("abiv"),
     {NULL, 0},
 };
 
@@ -31,6 +32,7 @@ static void note_attr(fnabi_text* noted, fnabi_text key, fnabi_text value) {
     if (fnabi_text_equal(key, keys[i])) {
       noted[i] = value;
       if (value.data == NULL) noted[i].data = "";
+      return;
     }
 }
 
@@ -270,16 +272,17 @@ typedef struct signatures {
   size_t place, count;
 } signatures;
 
-/* [..., proofs] */
-static bool write_proofs(fnabi_writer* w, function_types* types,
-                         fnabi_error* error) {
-  if (!types->found) {
-    fnabi_pack_nil(w);
-    return !types->failed;
-  }
-  if (fnabi_bytecode_types_proofs(types->of, types->ordinal, w)) return true;
-  fnabi_fail(error, FNABI_MEMORY, 0, NULL);
-  return false;
+/* [..., async] */
+static void write_async(fnabi_writer* w, const function_types* types,
+                        const fnabi_text* noted) {
+  enum { SIZE = 6 };
+  fnabi_text declaration = noted[DECLARATION];
+  bool async = (declaration.size >= SIZE && *declaration.data == 'a' &&
+                memcmp(declaration.data, "async ", SIZE) == 0) ||
+               FNABI_TEXT_IS(noted[MODEL], "coarse-fences") ||
+               (types->found &&
+                fnabi_bytecode_types_is_async(types->of, types->ordinal));
+  fnabi_pack_bool(w, async);
 }
 
 static bool write_function(fnabi_fb* fb, size_t from, size_t export_index,
@@ -295,7 +298,8 @@ static bool write_function(fnabi_fb* fb, size_t from, size_t export_index,
   size_t before = fb->writer->size;
   write_signature(fb, export_index, noted, cconv, types);
   write_sip(fb->writer, export_index, noted);
-  return write_proofs(fb->writer, types, fb->error) &&
+  write_async(fb->writer, types, noted);
+  return !types->failed &&
          (!types->found ||
           fnabi_fb_spend(fb, fb->writer->size - before, view.place));
 }

@@ -393,6 +393,7 @@ class RecordDecoder:
         export: Layout[_T],
         signature: Layout[_S],
         unreadable: type[_T],
+        module: object,
         /,
     ) -> tuple[_T, ...]: ...
     def types(
@@ -400,7 +401,6 @@ class RecordDecoder:
         data: bytes,
         layouts: tuple[
             Layout[_T],
-            Layout[typing.Any],
             Layout[typing.Any],
             Layout[typing.Any],
             Layout[typing.Any],

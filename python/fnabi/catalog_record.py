@@ -15,9 +15,10 @@ import msgspec
 
 from fnabi import _core, needs
 from fnabi._fnabi import lib
-from fnabi.bytecode_types import FunctionTypes, types_of
+from fnabi.bytecode_types import Proofs, types_of
 from fnabi.errors import FormatError
 from fnabi.vmfb import Module
+from fnabi.vmfb_bytes import ModuleBytes
 from fnabi.vmfb_export import Exports, exports_message, exports_of
 
 __all__ = ["RecordedModule", "digest", "has_debug", "record"]
@@ -100,6 +101,25 @@ def record(module: Module, known: bytes | None = None) -> bytes:
     return zlib.compress(_core.pack(made), 1)
 
 
+class _RecordedTypes(ModuleBytes):
+    """What exports of a recorded module hold, instead of its bytes."""
+
+    __slots__ = ("_record",)
+
+    def __init__(self, recorded: _Record) -> None:
+        super().__init__()
+        self._record = recorded
+
+    def types(self) -> tuple[Proofs | None, ...]:
+        """Return what the bytecode proves; raises FormatError where it is not recorded."""
+        if self._types is None:
+            try:
+                self._types = _built(types_of, _message(self._record, "types"))
+            except FormatError as problem:
+                self._types = problem
+        return super().types()
+
+
 class RecordedModule(Module):
     """A module that is built from its record; it has the parts that `compat` reads."""
 
@@ -109,23 +129,19 @@ class RecordedModule(Module):
             self._record = _decoder.decode(inflate.decompress(recorded or b"", _LARGEST))
         except (zlib.error, ValueError, TypeError) as problem:
             raise _damaged(problem) from problem
+        self._kept = _RecordedTypes(self._record)
 
     @cached_property
     def exports(self) -> Exports:
         """The exported functions."""
 
         def build(message: bytes) -> Exports:
-            found = Exports(exports_of(message))
+            found = Exports(exports_of(message, self._held))
             for each in found:
                 _ = each.attrs  # which are built when they are read
             return found
 
-        return self._built(build, self._record.exports)
-
-    @cached_property
-    def bytecode_types(self) -> tuple[FunctionTypes | None, ...]:
-        """What the bytecode proves; raises FormatError where it is not recorded."""
-        return self._built(types_of, self._message("types"))
+        return _built(build, self._record.exports)
 
     @property
     def bytecode(self) -> memoryview:
@@ -138,30 +154,32 @@ class RecordedModule(Module):
         return needs.read(self, msgspec.structs.replace(rows, creations=()))
 
     def _decode(self, read: Any, decoder: _core.Decoder[_T], *arguments: object) -> _T:
-        message = self._message(_READS.get((read, *arguments), ""))
-        return self._built(lambda data: _core.build(decoder, data), message)
-
-    def _message(self, name: str) -> bytes:
-        if name in self._record.problems:
-            code, offset, path, reason, expected = self._record.problems[name]
-            raise FormatError(code, offset, path, reason=reason, expected=expected)
-        if name not in self._record.parts:
-            raise FormatError("catalog", 0, reason=f"the record has no {name or 'such part'}")
-        return self._record.parts[name]
-
-    def _built(self, build: Callable[[bytes], _T], message: bytes) -> _T:
-        try:
-            return build(message)
-        except FormatError:
-            raise
-        except (ValueError, TypeError, IndexError, RecursionError) as problem:
-            raise _damaged(problem) from problem
+        message = _message(self._record, _READS.get((read, *arguments), ""))
+        return _built(lambda data: _core.build(decoder, data), message)
 
     def _bytes(self, offset: int, size: int) -> memoryview:
         return memoryview(self._record.digest)
 
     def __repr__(self) -> str:
         return f"<RecordedModule {self.name!r}>"
+
+
+def _message(recorded: _Record, name: str) -> bytes:
+    if name in recorded.problems:
+        code, offset, path, reason, expected = recorded.problems[name]
+        raise FormatError(code, offset, path, reason=reason, expected=expected)
+    if name not in recorded.parts:
+        raise FormatError("catalog", 0, reason=f"the record has no {name or 'such part'}")
+    return recorded.parts[name]
+
+
+def _built(build: Callable[[bytes], _T], message: bytes) -> _T:
+    try:
+        return build(message)
+    except FormatError:
+        raise
+    except (ValueError, TypeError, IndexError, RecursionError) as problem:
+        raise _damaged(problem) from problem
 
 
 def _damaged(problem: Exception) -> FormatError:

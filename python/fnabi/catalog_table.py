@@ -55,7 +55,7 @@ __all__ = [
 UNREAD = _core.code_name(lib.FNABI_FILE)
 """The ``error_code`` of a file that could not be read, whatever is in it."""
 
-VERSION = "3"
+VERSION = "4"
 """The version of the tables, in the table ``catalog`` under the key ``version``."""
 
 _TARGET = "STRUCT(backend VARCHAR, format VARCHAR, triple VARCHAR, cpu VARCHAR, features VARCHAR[])"

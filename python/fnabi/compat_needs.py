@@ -208,7 +208,7 @@ def _aliases(module: Module, export: Export) -> frozenset[tuple[int, int]] | Non
     proven = types[export.ordinal] if export.ordinal < len(types) else None
     if proven is None:
         return None
-    aliases = enumerate(proven.proofs.aliases)
+    aliases = enumerate(proven.aliases)
     return frozenset((alias.argument, result) for result, alias in aliases if alias is not None)
 
 

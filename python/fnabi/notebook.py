@@ -102,11 +102,9 @@ def exports_view(exports: Exports) -> str:
 
 def _signature(export: Export) -> str:
     try:
-        signature = export.signature
+        return export.signature_text
     except ValueError as problem:
         return f"unreadable: {problem}"
-    proofs = export.proofs
-    return str(signature) if proofs is None else proofs.text(signature)
 
 
 def export_view(export: Export) -> str:

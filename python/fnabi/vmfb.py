@@ -15,7 +15,7 @@ Text is decoded as UTF-8; other bytes become surrogate escapes. Text that a modu
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,7 +24,7 @@ import msgspec
 
 from fnabi import _core, rodata
 from fnabi._fnabi import ffi, lib
-from fnabi.bytecode_types import FunctionTypes, contradictions, decode_types
+from fnabi.bytecode_types import Proofs, contradictions
 from fnabi.errors import CallError, FormatError
 from fnabi.files import MappedFile, Options, read_or_map
 from fnabi.rodata import File, RodataSegment
@@ -126,7 +126,7 @@ class Module:
     _mapped: MappedFile | None = None
     _remote: RemoteFile | None = None
     _exports: Exports | None = None
-    _reader: ModuleBytes | None = None
+    _kept: ModuleBytes | None = None
 
     def __init__(
         self, data: ReadableBuffer, function: str, lenient: bool, mapped: MappedFile | None = None
@@ -190,7 +190,12 @@ class Module:
         """
         if self._exports is not None:
             return self._exports
-        self._exports = Exports(self._objects(decode_exports))
+        held = self._held
+        try:
+            self._exports = Exports(decode_exports(held.flatbuffer(), held))
+        except FormatError as problem:
+            problem.excerpt = None  # a module is not text
+            raise
         return self._exports
 
     @cached_property
@@ -219,9 +224,9 @@ class Module:
         signatures = self.signatures
         rows = self._field(_FUNCTIONS, _descriptors)
         missing = (None,) * (len(rows) - len(signatures))
-        self._reader = reader = ModuleBytes(self._view, self._mapped)
+        held = self._held
         return tuple(
-            VmFunction(*row, signature, ordinal, reader)
+            VmFunction(*row, signature, ordinal, held)
             for ordinal, (row, signature) in enumerate(
                 zip(rows, signatures + missing, strict=False)
             )
@@ -265,18 +270,18 @@ class Module:
         """The code of all functions, read-only and without a copy, like `RodataSegment.data`."""
         return self._bytes(*(self._field(_BYTECODE, _range) or (0, 0)))
 
-    @cached_property
-    def bytecode_types(self) -> tuple[FunctionTypes | None, ...]:
-        """What the bytecode proves of the types of each function, in the order of `functions`.
+    @property
+    def bytecode_types(self) -> tuple[Proofs | None, ...]:
+        """What the bytecode proves of each function, in the order of `functions`.
 
         None for a function of which nothing is known, because its code is damaged or takes too
-        long to follow. An export without a text has the same as its `signature`.
+        long to follow. An export has the same as its `proofs`.
 
         Raises:
             FormatError: when the bytecode is of a version other than 15.0, 16.0 and 17.0.
 
         """
-        return self._objects(decode_types)
+        return self._held.types()
 
     @cached_property
     def debug(self) -> Database | None:
@@ -418,20 +423,14 @@ class Module:
         source = export.source
         if source not in ("iree.abi", "iree.abi.declaration", "f"):
             return ()
-        try:
-            types = self.bytecode_types
-        except FormatError:
-            return ()
-        proven = types[export.ordinal] if export.ordinal < len(types) else None
-        if proven is None:
-            return ()
-        return tuple(contradictions(export.signature, source, proven))
+        proofs = export.proofs
+        return () if proofs is None else tuple(contradictions(export.signature, source, proofs))
 
     def close(self) -> None:
         """Release the file or buffer, which is freed when nothing else uses it."""
         self._view = self._mapped = self._remote = None
-        if self._reader is not None:
-            self._reader.close()
+        if self._kept is not None:
+            self._kept.close()
 
     @property
     def closed(self) -> bool:
@@ -464,17 +463,12 @@ class Module:
     def _decode(self, read: Any, decoder: _core.Decoder[_T], *arguments: object) -> _T:
         return decode(self._source(), read, decoder, *arguments)
 
-    def _objects(self, decode: Callable[[bytes], _T]) -> _T:
-        """Call a decoder whose message becomes objects in the lane."""
-        source = self._source()
-        if source.__class__ is not bytes:  # copied, since it could change during decoding
-            layout = self.layout
-            source = ffi.buffer(source)[: layout.flatbuffer_offset + layout.flatbuffer_size]
-        try:
-            return decode(source)
-        except FormatError as problem:
-            problem.excerpt = None  # a module is not text
-            raise
+    @property
+    def _held(self) -> ModuleBytes:
+        """The bytes, which exports and functions hold."""
+        if self._kept is None:
+            self._kept = ModuleBytes(self._source(), self._mapped)
+        return self._kept
 
     def _field(self, number: int, decoder: _core.Decoder[_T]) -> _T:
         return self._decode(lib.fnabi_vmfb_field, decoder, number)

@@ -11,13 +11,14 @@ import msgspec
 from fnabi import _core, _records
 from fnabi._call import RecordDecoder
 from fnabi._fnabi import lib
-from fnabi.bytecode_types import Proofs
-from fnabi.errors import FormatError, excerpt
+from fnabi.bytecode_types import Difference, Proofs, accepted, buffers, differences
+from fnabi.errors import CallError, FormatError, excerpt
 from fnabi.iree_abi import Signature as IreeAbiSignature
 from fnabi.raw import parse as parse_raw
 from fnabi.sip import Signature as SipSignature
 from fnabi.text import did_you_mean, one_line
 from fnabi.types import Signature, Type, decoder
+from fnabi.vmfb_bytes import KnownProofs, ModuleBytes
 from fnabi.vmfb_records import Attributes, Record
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class _Rest(Record, frozen=True):
     problem: _Problem | None
     sip: SipSignature | None
     sip_problem: _Problem | None
-    proofs: Proofs | None
+    is_async: bool
 
 
 _rest_decoder = _core.Decoder(_Rest)
@@ -71,9 +72,9 @@ class Export(Record, frozen=True):
         signature: The typed signature, from the first text that the module has for this function
             of ``iree.abi``, ``iree.abi.declaration`` and ``f`` (the raw ABI). Without one it is
             what the bytecode proves, or else the calling convention; `source` names it. These are
-            not merged, and may differ: see `disagreements`. From bytecode it has all arguments of
-            the calling convention, including the fences of an asynchronous function, and
-            ``ref<?>`` for what is not proven. A malformed declaration is ignored, because
+            not merged, and may differ: see `disagreements` and `proofs`. From bytecode it has all
+            arguments of the calling convention, including the fences of an asynchronous function,
+            and ``ref<?>`` for what is not proven. A malformed declaration is ignored, because
             frontends may put any text there. If another text is malformed or has another version,
             `signature` raises FormatError, with an offset in the value of the attribute and a path
             such as ``exports[2].attrs["f"].inputs[0]``.
@@ -85,6 +86,7 @@ class Export(Record, frozen=True):
     calling_convention: str
     signature: IreeAbiSignature
     _message: bytes
+    _bytes: ModuleBytes
 
     @property
     def _rest(self) -> _Rest:
@@ -155,20 +157,42 @@ class Export(Record, frozen=True):
     @property
     def is_async(self) -> bool:
         """Whether the function is asynchronous: its last two arguments are fences."""
-        attrs, proofs = self.attrs, self.proofs
-        if proofs is not None and proofs.is_async(len(self.signature.inputs)):
-            return True
-        return attrs.get("iree.abi.model") == "coarse-fences" or attrs.get(
-            "iree.abi.declaration", ""
-        ).startswith("async ")
+        return self._rest.is_async
 
     @property
     def proofs(self) -> Proofs | None:
-        """What the bytecode proves besides types: aliases, fences, dims that are the same value.
+        """What the bytecode proves of the function, whatever `source` is.
 
-        None where `source` is not ``"bytecode"``; for the others see `Module.bytecode_types`.
+        It has a type for each argument and result, aliases, fences, and the dims that are the same
+        value. `signature` does not contain it unless `source` is ``"bytecode"``; see
+        `differences`. It is decoded at the first use, with that of all functions of the module.
+        None where nothing is known, as for `Module.bytecode_types`, or the bytecode cannot be
+        read.
+
+        Raises:
+            FormatError: when the file has changed.
+            CallError: when the module was closed before the first use.
+
         """
-        return self._rest.proofs
+        return self._bytes.proofs(self.ordinal)
+
+    @property
+    def signature_text(self) -> str:
+        """The signature as text. From bytecode, dims that are the same value share a letter.
+
+        Raises as `signature` does, and as `proofs` where `source` is ``"bytecode"``.
+        """
+        proofs = self.proofs if self.source == "bytecode" else None
+        return str(self.signature if proofs is None else proofs)
+
+    @property
+    def differences(self) -> tuple[Difference, ...]:
+        """The values of which the bytecode says more than `signature`, or something else.
+
+        Raises as `proofs` and `signature` do.
+        """
+        proofs = None if self.source == "bytecode" else self.proofs
+        return () if proofs is None else tuple(differences(self.signature, proofs))
 
     @property
     def raw(self) -> Signature | None:
@@ -224,7 +248,8 @@ class Export(Record, frozen=True):
     def example_arrays(self, dim: int = 4) -> tuple[Any, ...]:
         """Make a value for each argument: NumPy zeros, nested as the signature says.
 
-        `example.example_values` describes them.
+        `example.example_values` describes them. Where the bytecode says more of an argument than
+        the signature, or something else, they are as the bytecode says.
 
         Args:
             dim: The example for each dynamic dim, in elements.
@@ -236,12 +261,12 @@ class Export(Record, frozen=True):
         """
         from fnabi.example import example_values
 
-        return example_values(self.signature, dim)
+        return example_values(self._accepted()[0], dim)
 
     def runner_inputs(self, dim: int = 4) -> list[str]:
         """Write the arguments as ``--input=`` flags of ``iree-run-module``.
 
-        `example.runner_inputs` describes them.
+        `example.runner_inputs` describes them; they follow the bytecode as `example_arrays` do.
 
         Args:
             dim: The example for each dynamic dim, in elements.
@@ -253,7 +278,7 @@ class Export(Record, frozen=True):
         """
         from fnabi.example import runner_inputs
 
-        return runner_inputs(self.signature, self._storage(), dim)
+        return runner_inputs(*self._accepted(), dim)
 
     @property
     def unknown_shapes(self) -> list[str]:
@@ -265,7 +290,7 @@ class Export(Record, frozen=True):
         """
         from fnabi.example import unknown_shapes
 
-        return unknown_shapes(self.signature, self._storage())
+        return unknown_shapes(*self._accepted())
 
     @property
     def transients(self) -> Transients | None:
@@ -292,11 +317,32 @@ class Export(Record, frozen=True):
                 found[index] = int(result)
         return found
 
-    def _storage(self) -> dict[int, Type]:
-        """The types of the results that arguments are the storage of, by those arguments."""
-        results = self.signature.results
-        stored = self.result_storage.items()
-        return {index: results[result] for index, result in stored if result < len(results)}
+    def _accepted(self) -> tuple[Signature, dict[int, Type]]:
+        """The signature with what the bytecode proves where it says more, or something else.
+
+        And what buffers must have room for, by the arguments that are such buffers: the results
+        that they are the storage of, or a number of bytes.
+        """
+        signature: Signature = self.signature
+        proofs = self.proofs
+        stored: dict[int, Type] = {}
+        if proofs is not None:
+            signature = accepted(signature, proofs)
+            stored = buffers(proofs)
+        results = signature.results
+        for index, result in self.result_storage.items():
+            if result < len(results):
+                stored[index] = results[result]
+        return signature, stored
+
+    def __reduce__(self) -> tuple[type[Export], tuple[object, ...]]:
+        try:
+            held: ModuleBytes = KnownProofs(self.proofs)
+        except (CallError, FormatError):
+            held = ModuleBytes()
+        signature = None if self.source is None else self.signature
+        fields = self.name, self.ordinal, self.calling_convention, signature, self._message, held
+        return type(self), fields
 
     def _error(self, problem: _Problem) -> FormatError:
         text = self.calling_convention if problem.key is None else self.attrs[problem.key]
@@ -410,9 +456,9 @@ _copy.decode = bytes  # the message itself, which the scratch memory does not ke
 _ARRAY_OF_SEVEN = b"\x97"
 
 
-def _exports_by_message(source: bytes) -> tuple[Export, ...]:
+def _exports_by_message(source: bytes, held: ModuleBytes) -> tuple[Export, ...]:
     """Decode a message of the core with msgspec: the plain equivalent of the fast path."""
-    return exports_of(exports_message(source))
+    return exports_of(exports_message(source), held)
 
 
 def exports_message(source: bytes) -> bytes:
@@ -420,12 +466,12 @@ def exports_message(source: bytes) -> bytes:
     return _core.decode(lib.fnabi_vmfb_exports, _copy, source)
 
 
-def exports_of(message: bytes) -> tuple[Export, ...]:
-    """Build exports from their message."""
-    return tuple(map(_export_of, _rows.decode(message)))
+def exports_of(message: bytes, held: ModuleBytes) -> tuple[Export, ...]:
+    """Build exports from their message; they hold the bytes of the module."""
+    return tuple(_export_of(row, held) for row in _rows.decode(message))
 
 
-def _export_of(row: list[msgspec.Raw]) -> Export:
+def _export_of(row: list[msgspec.Raw], held: ModuleBytes) -> Export:
     """The export of its part of the message, of which the rest is joined as it came."""
     name, ordinal, convention, texts, source, signature, *rest = map(bytes, row)
     typed = _core.build(_signature, signature)
@@ -435,18 +481,20 @@ def _export_of(row: list[msgspec.Raw]) -> Export:
         _core.build(_text, convention),
         typed,
         b"".join((_ARRAY_OF_SEVEN, texts, source, *rest)),
+        held,
     )
     made: type[Any] = UnreadableExport if typed is None else Export
     export: Export = made(*fields)
     return export
 
 
-def _fastest(fast: RecordDecoder | None) -> Callable[[bytes], tuple[Export, ...]]:
+def _fastest(fast: RecordDecoder | None) -> Callable[[bytes, ModuleBytes], tuple[Export, ...]]:
     export, signature = _records.layout(Export), _records.layout(IreeAbiSignature)
     if fast is None or export is None or signature is None:
         return _exports_by_message
-    return lambda source: fast.exports(source, export, signature, UnreadableExport)
+    return lambda source, held: fast.exports(source, export, signature, UnreadableExport, held)
 
 
 decode_exports = _fastest(decoder)
-"""Decode the exports of a verified module, whose file is given up to its FlatBuffer's end."""
+"""Decode the exports of a verified module, whose file is given up to its FlatBuffer's end, and let
+them hold its bytes."""

@@ -94,6 +94,18 @@ def _export_json(module: vmfb.Module, export: vmfb.Export, texts: Texts) -> dict
         "doubt": export.doubt,
         "disagreements": list(export.disagreements),
         "contradictions": list(module.contradictions(export)),
+        "differences": []
+        if source is None
+        else [
+            {
+                "side": each.side,
+                "index": each.index,
+                "stated": str(each.stated),
+                "bytecode": each.text,
+                "contradictory": each.contradictory,
+            }
+            for each in export.differences
+        ],
         "proofs": None if export.proofs is None else _proofs_json(export.proofs),
         "texts": {
             name: {"error": error_json(value)}
@@ -108,9 +120,12 @@ def _export_json(module: vmfb.Module, export: vmfb.Export, texts: Texts) -> dict
 def _proofs_json(proofs: Proofs) -> dict[str, Any]:
     inputs, results = proofs.dims
     return {
+        "signature": json_value(proofs.signature),
+        "text": str(proofs),
         "dims": {"inputs": inputs, "results": results},
         "aliases": [None if each is None else fields(each) for each in proofs.aliases],
         "fences": fields(proofs.fences),
+        "lengths": proofs.lengths,
     }
 
 

@@ -63,8 +63,7 @@ def show_functions(screen: Screen, found: list[tuple[vmfb.Export, Texts]]) -> No
             screen.write("  ", (name, "name"), padding, "  ", ("?", "bad"))
         else:
             about = f"[{source}{', async' if export.is_async else ''}]"
-            proofs, types = export.proofs, export.signature
-            text = signature(str(types) if proofs is None else proofs.text(types))
+            text = signature(export.signature_text)
             screen.write("  ", (name, "name"), padding, "  ", text, "  ", (about, "about"), hang=6)
         _show_more(screen, export, texts)
 
@@ -91,6 +90,8 @@ def _show_more(screen: Screen, export: vmfb.Export, texts: Texts) -> None:
             screen.block(indent, "sip", plain(str(value)), "bad")
         else:
             screen.block(indent, "sip", signature(str(value)))
+    if source is not None:
+        _show_proofs(screen, indent, export)
     if export.result_allocator is not None:
         screen.block(indent, "fbr", one_line(export.result_allocator))
     if isinstance(texts["cconv"], FormatError) and source is not None:
@@ -103,6 +104,12 @@ def _show_doubts(screen: Screen, indent: str, export: vmfb.Export) -> None:
         screen.block(indent, "notice", one_line(text), "notice")
     if export.doubt is not None:
         screen.block(indent, "doubt", f"ambiguous declaration: {export.doubt}", "notice")
+
+
+def _show_proofs(screen: Screen, indent: str, export: vmfb.Export) -> None:
+    """Show the signature in the bytecode where it says more, or something else."""
+    if export.differences:
+        screen.block(indent, "bytecode", signature(str(export.proofs)))
 
 
 def show_function(screen: Screen, module: vmfb.Module, export: vmfb.Export, texts: Texts) -> None:
@@ -136,6 +143,7 @@ def show_function(screen: Screen, module: vmfb.Module, export: vmfb.Export, text
         _show_doubts(screen, "    ", export)
         for text in module.contradictions(export):
             screen.block("    ", "notice", one_line(text), "notice")
+        _show_proofs(screen, "    ", export)
     _show_convention(screen, export, texts["cconv"])
     if export.attrs:
         screen.write("  attributes")
@@ -174,9 +182,9 @@ def _row(side: str, index: int, export: vmfb.Export, parsed: Any) -> tuple[str, 
     has_dtype = Buffer if export.source in ("bytecode", "cconv") else (Buffer, Scalar)
     if isinstance(type, has_dtype):  # a register has none
         dtype = _numpy_name(type.dtype)
-    text, proofs = str(type), export.proofs
+    text, proofs = str(type), export.proofs if export.source == "bytecode" else None
     if proofs is not None:
-        text = proofs.texts(export.signature)[side == "results"][index]
+        text = proofs.texts()[side == "results"][index]
         alias = proofs.aliases[index] if side == "results" else None
         if alias is not None:
             kind = "storage of " if alias.kind == "storage" else ""

@@ -10,7 +10,7 @@ from fnabi.compat_folders import FileComparison
 from fnabi.errors import FormatError
 from fnabi.html.limits import Kept
 from fnabi.html.module_data import head_data
-from fnabi.html.values import signature_value, type_value
+from fnabi.html.values import export_signature, signature_value, type_value
 from fnabi.types import Signature, Type
 from fnabi.vmfb import Module
 
@@ -117,6 +117,6 @@ def _signature(module: Module, name: str) -> list[Any] | None:
     """Return the signature of a function, None where there is none."""
     try:
         export = module.exports[name]
-        return signature_value(export.signature, export.proofs)
+        return export_signature(export)
     except (KeyError, FormatError):
         return None

@@ -10,7 +10,7 @@ from fnabi.errors import CallError, FormatError
 from fnabi.example import runner_function
 from fnabi.html.code import code_blocks
 from fnabi.html.limits import Kept
-from fnabi.html.values import signature_value, sip_value
+from fnabi.html.values import export_signature, signature_value, sip_value
 from fnabi.needs import Executable, Parameter, Target
 from fnabi.rodata import RodataSegment
 from fnabi.vmfb import Export, Module
@@ -94,12 +94,14 @@ def _export(module: Module, export: Export, kept: Kept) -> dict[str, Any]:
         found["notes"].append(f"ambiguous declaration: {export.doubt}")
     if export.source is not None:
         proofs = export.proofs
-        found["signature"] = signature_value(export.signature, proofs)
+        found["signature"] = export_signature(export)
         found["run"] = None if runner_function(export.name) is None else kept.texts(_inputs(export))
-        if proofs is not None:
+        if proofs is not None and export.source == "bytecode":
             found["aliases"] = [
                 None if each is None else [each.argument, each.kind] for each in proofs.aliases
             ]
+        if proofs is not None and export.differences:
+            found["proven"] = signature_value(proofs.signature, proofs)
     if not isinstance(convention, FormatError):
         spans = span_count(convention)
         sizes = convention.argument_size([0] * spans), convention.result_size()
@@ -147,7 +149,7 @@ def _internal(module: Module, kept: Kept) -> Iterator[dict[str, Any]]:
             **_function(module, each.ordinal, each.calling_convention, kept),
         }
         if proven is not None:
-            found["signature"] = signature_value(proven.signature, proven.proofs)
+            found["signature"] = signature_value(proven.signature, proven)
         yield found
 
 

@@ -74,6 +74,7 @@ function functionDetail(row) {
     row.problem && lines("pre.error", row.problem),
     (row.notes || []).length > 0 && h("ul.notes", row.notes.map((note) => h("li", note))),
     hasTypes(row) && valueTable(row),
+    row.proven && h("section", h("h3", "In the bytecode"), h("p", signatureNode(row.proven))),
     structures(row),
     facts([
       ["Source", row.place && h("bdi.code", row.place)],

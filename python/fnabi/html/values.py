@@ -25,8 +25,9 @@ from fnabi.types import (
     Type,
     Unknown,
 )
+from fnabi.vmfb import Export
 
-__all__ = ["schema_value", "signature_value", "sip_value", "type_value"]
+__all__ = ["export_signature", "schema_value", "signature_value", "sip_value", "type_value"]
 
 
 def type_value(type: Type) -> list[Any]:
@@ -70,6 +71,11 @@ def signature_value(signature: Signature, proofs: Proofs | None = None) -> list[
                 ]
         sides.append(values)
     return sides
+
+
+def export_signature(export: Export) -> list[Any]:
+    """Return the signature of an export; raises as `Export.signature` does."""
+    return signature_value(export.signature, export.proofs if export.source == "bytecode" else None)
 
 
 def sip_value(node: sip.Node | None) -> list[Any] | None:

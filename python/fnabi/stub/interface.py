@@ -54,10 +54,7 @@ class Entry(NamedTuple):
     @property
     def title(self) -> str:
         """The name and signature as text; dims that are proven equal share a letter."""
-        export = self.export
-        proofs = export.proofs
-        shown = export.signature if proofs is None else proofs.text(export.signature)
-        return f"{export.name}{shown}"
+        return f"{self.export.name}{self.export.signature_text}"
 
 
 class Interface(NamedTuple):

@@ -61,17 +61,16 @@ static void check_fence(fnabi_reader* r, size_t arguments) {
 }
 
 static void check_function(fnabi_reader* r, size_t ordinal) {
-  size_t fields, arguments, results, aliases;
+  size_t fields, arguments, results, aliases, lengths;
   int64_t index;
   if (fnabi_unpack_nil(r)) return;
   if (fnabi_unpack_int(r, &index)) {
     CHECK(index >= 0 && (size_t)index < ordinal);
     return;
   }
-  CHECK(fnabi_unpack_array(r, &fields) && fields == 2);
+  CHECK(fnabi_unpack_array(r, &fields) && fields == 5);
   fnabi_reader types = *r;
   CHECK(fnabi_unpack_skip(r));
-  CHECK(fnabi_unpack_array(r, &fields) && fields == 3);
   CHECK(fnabi_unpack_array(&types, &fields) && fields == 2);
   CHECK(fnabi_unpack_array(r, &fields) && fields == 2);
   check_side(&types, r, &arguments);
@@ -86,6 +85,10 @@ static void check_function(fnabi_reader* r, size_t ordinal) {
   CHECK(fnabi_unpack_array(r, &fields) && fields == 2);
   check_fence(r, arguments);
   check_fence(r, arguments);
+  CHECK(fnabi_unpack_array(r, &lengths));
+  CHECK(lengths == 0 || lengths == arguments);
+  for (size_t i = 0; i < lengths; i++)
+    CHECK(fnabi_unpack_nil(r) || (fnabi_unpack_int(r, &index) && index > 0));
 }
 
 /* The message is whole and fits itself, or there is an error inside the file.
