@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import random
-import resource
 import struct
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import pytest
 
 import fnabi
 import fnabi.arrow
+from fnabi.cli import main
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -100,7 +100,17 @@ def lists_of(values: Any) -> Any:
     return pa.table({"sig": ["I1!R1!"] * len(lists), "more": lists})
 
 
+def zeros(new: Callable[..., Any], codec: str, is_coded: bool = False) -> bytes:
+    array = pa.array([bytes(1 << 28)])
+    columns = {"sig": ["I1!R1!"], "zeros": array.dictionary_encode() if is_coded else array}
+    return ipc(new, pa.table(columns), codec)
+
+
 LARGE = {
+    "zeros.arrow": lambda: zeros(pa.ipc.new_file, "zstd"),
+    "zeros.arrows": lambda: zeros(pa.ipc.new_stream, "zstd"),
+    "coded-zeros.arrow": lambda: zeros(pa.ipc.new_file, "zstd", is_coded=True),
+    "coded-zeros.arrows": lambda: zeros(pa.ipc.new_stream, "zstd", is_coded=True),
     "codes.arrow": lambda: ipc(pa.ipc.new_file, pa.table({"sig": CODED})),
     "codes-zstd.arrows": lambda: ipc(pa.ipc.new_stream, pa.table({"sig": CODED}), "zstd"),
     "runs.arrows": lambda: ipc(pa.ipc.new_stream, pa.table({"sig": RUNS})),
@@ -118,8 +128,15 @@ LARGE = {
 }
 
 
-def limited() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+RUN_ONE = """
+import resource, sys
+from fnabi.cli import main
+resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+status = main(sys.argv[1:])
+with open("/proc/self/status") as lines:  # unlike ru_maxrss, not that of the parent
+    print(next(line.split()[1] for line in lines if line.startswith("VmHWM")))
+sys.exit(status)
+"""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited as on Linux")
@@ -128,19 +145,12 @@ def test_files_that_stand_for_too_much(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_bytes(LARGE[name]())
     assert path.stat().st_size < 2 << 20
-    command = [
-        sys.executable,
-        "-m",
-        "fnabi",
-        "decode",
-        "--column=sig",
-        "-o",
-        str(tmp_path / "o.jsonl"),
-    ]
+    command = ["decode", "--column=sig", "-o", str(tmp_path / "o.jsonl"), str(path)]
     found = subprocess.run(
-        [*command, str(path)], capture_output=True, text=True, check=False, preexec_fn=limited
+        [sys.executable, "-c", RUN_ONE, *command], capture_output=True, text=True, check=False
     )
     assert found.returncode == 1
+    assert int(found.stdout) < 160 << 10  # KiB
     assert FAULT in " ".join(found.stderr.split())
     assert name in "".join(found.stderr.split())
     assert not (tmp_path / "o.jsonl").exists()
@@ -166,6 +176,127 @@ def test_files_with_long_texts_that_are_many(tmp_path: Path) -> None:
     kept = pq.read_table(out, columns=table.column_names)
     assert kept.schema.types == table.schema.types
     assert kept.equals(table.cast(kept.schema))
+
+
+# ----------------------------------------------------------------------------- messages of a file
+
+
+def decode(data: bytes, folder: Path, name: str = "in.arrow") -> Any:
+    """Decode the column ``sig`` with the command, and return the other columns, or None."""
+    path, out = folder / name, folder / "out.parquet"
+    path.write_bytes(data)
+    command = ["decode", "--column=sig", "--max-errors=100%", "-o", str(out), str(path)]
+    if main(command):
+        assert not out.exists()
+        return None
+    return pq.read_table(out)
+
+
+CODES = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 500, pa.int8()), pa.array(["b", "c"]))
+OTHER = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 500, pa.int8()), pa.array(["d", "e"]))
+TWO = pa.table({"sig": ["I1!R1!"] * 1000, "codes": CODES, "other": OTHER})
+
+
+def blocks_of(data: bytes) -> list[bytes]:
+    """Return the structures of a footer that refer to the messages after the first, in order."""
+    start, found = 8, []
+    for message in pa.ipc.MessageReader.open_stream(data[8:]):
+        head, body = 8 + len(message.metadata), len(message.body or b"")
+        found.append(struct.pack("<qi4xq", start, head, body))
+        start += head + body
+    for block in found[1:]:
+        assert data.count(block) == 1
+    return found[1:]
+
+
+@pytest.mark.parametrize("codec", [None, "zstd", "lz4"])
+@pytest.mark.parametrize("new", [pa.ipc.new_file, pa.ipc.new_stream])
+def test_good_files_of_many_messages(new: Callable[..., Any], codec: Any, tmp_path: Path) -> None:
+    parts = [
+        pa.record_batch(
+            {
+                "sig": ["I1!R1!"] * (i + 1),
+                "codes": pa.DictionaryArray.from_arrays(pa.array([i] * (i + 1)), pa.array(names)),
+                "nested": pa.array([[{"a": "x" * i}]] * (i + 1)),
+                "empty": pa.nulls(i + 1),
+            }
+        )
+        for i, names in enumerate((["a"], ["a", "b"], ["a", "b", "c"]))
+    ]
+    file = io.BytesIO()
+    options = pa.ipc.IpcWriteOptions(compression=codec, emit_dictionary_deltas=True)
+    with new(file, parts[0].schema, options=options) as writer:
+        for part in parts:
+            writer.write_batch(part)
+    found = decode(file.getvalue(), tmp_path)
+    assert found["codes"].cast(pa.string()).to_pylist() == list("abbccc")
+    assert found["nested"].to_pylist() == [[{"a": "x" * i}] for i in (0, 1, 1, 2, 2, 2)]
+
+
+@pytest.mark.parametrize("new", [pa.ipc.new_file, pa.ipc.new_stream])
+def test_files_without_rows(new: Callable[..., Any], tmp_path: Path) -> None:
+    assert len(decode(ipc(new, TWO.slice(0, 0)), tmp_path)) == 0
+
+
+def test_dictionaries_after_the_batches_of_a_file(tmp_path: Path) -> None:
+    """Its footer lists the dictionaries first, wherever they are."""
+    data = ipc(pa.ipc.new_file, TWO.slice(0, 100).combine_chunks())
+    blocks = blocks_of(data)
+    sizes = [sum(struct.unpack("<8xi4xq", block)) for block in blocks]
+    starts = [struct.unpack_from("<q", block)[0] for block in blocks]
+    old = [data[at : at + size] for at, size in zip(starts, sizes, strict=True)]
+    end = starts[-1] + sizes[-1]
+    footer = data[end:]
+    at = starts[0]
+    for i in (2, 0, 1):
+        footer = footer.replace(blocks[i], struct.pack("<q", at) + blocks[i][8:])
+        at += sizes[i]
+    found = decode(data[: starts[0]] + old[2] + old[0] + old[1] + footer, tmp_path)
+    assert found["codes"].to_pylist() == ["b", "c"] * 50
+    assert found["other"].to_pylist() == ["d", "e"] * 50
+
+
+@pytest.mark.parametrize(
+    ("fault", "text"),
+    [
+        (lambda blocks: (blocks[1], blocks[0]), "replaces a dictionary"),
+        (lambda blocks: (blocks[-1], blocks[2]), "messages that overlap"),
+        (lambda blocks: (blocks[2], struct.pack("<qi4xq", -8, 64, 64)), "outside of it"),
+        (lambda blocks: (blocks[2], struct.pack("<qi4xq", 8, -64, 128)), "outside of it"),
+        (lambda blocks: (blocks[2], struct.pack("<qi4xq", 8, 64, 2**63 - 1)), "outside of it"),
+    ],
+)
+def test_footers_that_list_other_messages(
+    fault: Callable[[list[bytes]], tuple[bytes, bytes]],
+    text: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    table = pa.concat_tables([TWO.slice(0, 1000), TWO.slice(0, 2)])
+    file = io.BytesIO()
+    with pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table.slice(0, 1000).combine_chunks())
+        writer.write_table(table.slice(1000).combine_chunks())
+    data = file.getvalue()
+    assert decode(data, tmp_path)["codes"].to_pylist() == ["b", "c"] * 501
+    (tmp_path / "out.parquet").unlink()
+    assert decode(data.replace(*fault(blocks_of(data))), tmp_path) is None
+    problem = " ".join(capsys.readouterr().err.split())
+    assert "damaged Arrow file: its footer" in problem
+    assert text in problem
+
+
+@pytest.mark.parametrize("length", [-(2**63), -2, 0, 1, 2**31, 2**62, 2**63 - 1])
+def test_buffers_with_hostile_lengths(
+    length: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start = b"\x28\xb5\x2f\xfd"  # of what zstd compressed
+    right, wrong = struct.pack("<q", 123_456) + start, struct.pack("<q", length) + start
+    data = ipc(pa.ipc.new_stream, pa.table({"sig": ["I1!R1!"], "v": ["v" * 123_456]}), "zstd")
+    assert data.count(right) == 1
+    assert decode(data.replace(right, wrong), tmp_path) is None
+    problem = " ".join(capsys.readouterr().err.split())
+    assert FAULT in problem if length >= 2**31 else "damaged Arrow stream" in problem
 
 
 # ---------------------------------------------------------------------------------------- damage

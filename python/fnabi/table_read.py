@@ -19,6 +19,7 @@ from fnabi.arrow_capsule import Excess, open_arrays
 from fnabi.columns_split import line_error
 from fnabi.errors import CallError
 from fnabi.files import read_stream
+from fnabi.table_ipc import read_arrow_file, read_arrow_stream
 from fnabi.table_parquet import read_parquet
 
 __all__ = ["BUFFER", "Counted", "Source", "Table", "kind_of", "open_table", "unpacked"]
@@ -349,14 +350,12 @@ def _parquet(source: Source, _: _Lines, __: bytes) -> tuple[Any, Iterator[Any]]:
 
 
 def _arrow_file(source: Source, _: _Lines, __: bytes) -> tuple[Any, Iterator[Any]]:
-    file = import_module("pyarrow").ipc.open_file(_native(source))
-    return file.schema, map(file.get_batch, range(file.num_record_batches))
+    return read_arrow_file(_native(source), lambda: _too_large(source))
 
 
 def _arrow_stream(source: Source, _: _Lines, __: bytes) -> tuple[Any, Iterator[Any]]:
-    pyarrow = import_module("pyarrow")
-    stream = pyarrow.ipc.open_stream(pyarrow.PythonFile(source.file, "r"))
-    return stream.schema, iter(stream)
+    file = import_module("pyarrow").PythonFile(source.file, "r")
+    return read_arrow_stream(file, lambda: _too_large(source))
 
 
 def _csv(_: Source, lines: _Lines, header: bytes) -> tuple[Any, Iterator[Any]]:
