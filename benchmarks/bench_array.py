@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-import callee
+from support import callee
 
 ARGUMENTS: dict[str, Any] = {
     "3 ints": [1, 2, 3],

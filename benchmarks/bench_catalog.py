@@ -20,8 +20,8 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 import fnabi
 from fnabi import pattern, vmfb
-from fnabi.catalog_store import open_store
-from fnabi.catalog_table import add_functions, settle
+from fnabi.many.catalog._store import open_store
+from fnabi.many.catalog._table import add_functions, settle
 from fnabi.types import Buffer, DType, Signature
 
 DATA = Path(__file__).parent.parent / "tests" / "data" / "vmfb"
@@ -133,7 +133,7 @@ def test_find_in_a_new_process(benchmark: BenchmarkFixture, catalog: Path) -> No
 
 
 def test_loop(benchmark: BenchmarkFixture) -> None:
-    from tests.pattern_match import differences
+    from tests.support.pattern_match import differences
 
     benchmark.group = "search of 100,000 functions, static"
     record(benchmark, "Python loop", "a search over 100,000 functions: static", 1)

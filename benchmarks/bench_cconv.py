@@ -1,4 +1,4 @@
-"""Calling conventions: fnabi beside plain Python (tests/grammar.py), one corpus per round."""
+"""Calling conventions: fnabi beside plain Python (tests/support/grammar.py), one corpus a round."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import corpus
-import grammar
 from fnabi import cconv
-from fnabi.cconv import CallingConvention, Span
+from fnabi.abi.cconv import CallingConvention, Span
+from support import grammar
 
 TEXTS = [text.encode() for text in corpus.cconv()]
 CONVENTIONS = [cconv.parse(text) for text in TEXTS]

@@ -24,8 +24,8 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 import corpus
 import fnabi
-import grammar
 import memory
+from support import grammar
 
 SIZE = 100_000
 SIZES = (1_000, 10_000, 100_000, 1_000_000)

@@ -1,6 +1,7 @@
 """Each fast path of the call lane beside its plain equivalent, which crosses through cffi.
 
-The ratios justify the lane where ARCHITECTURE.md lists it. tests/test_crossing.py compares all
+The ratios justify the lane where ARCHITECTURE.md lists it. tests/project/test_crossing.py compares
+all
 values that both ways give; here only the first is compared.
 """
 
@@ -14,11 +15,12 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import corpus
-from fnabi import SignatureBuilder, columns, columns_split, iree_abi, raw, signature, vmfb
+from fnabi import SignatureBuilder, columns, iree_abi, raw, signature, vmfb
 from fnabi._fnabi import ffi, lib
-from fnabi.bytecode_types import _types_by_message, decode_types
-from fnabi.vmfb_bytes import ModuleBytes
-from fnabi.vmfb_export import _exports_by_message
+from fnabi.many.columns import _split as columns_split
+from fnabi.vmfb._bytes import ModuleBytes
+from fnabi.vmfb._export import _exports_by_message
+from fnabi.vmfb._infer import _types_by_message, decode_types
 
 DATA = Path(__file__).parents[1] / "tests/data/vmfb"
 SMALL, LARGE = ((DATA / f"{name}.vmfb").read_bytes() for name in ("std_llvmcpu", "many_300"))

@@ -13,7 +13,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 import corpus
 from fnabi import declaration
-from fnabi.declaration import Declaration, Value
+from fnabi.abi.declaration import Declaration, Value
 from fnabi.types import Buffer, DType, Kind, Ref, Scalar, Signature, Type, Unknown
 
 MM = (

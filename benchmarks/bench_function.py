@@ -12,7 +12,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import fnabi
-from callee import callee_library, interop_library
+from support.callee import callee_library, interop_library
 
 tvm_ffi = pytest.importorskip("tvm_ffi")
 

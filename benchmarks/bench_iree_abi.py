@@ -14,9 +14,9 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import corpus
-import grammar
 from fnabi import iree_abi
 from fnabi.types import Signature
+from support import grammar
 
 CORPORA = {
     "one": [

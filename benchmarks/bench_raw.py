@@ -1,4 +1,4 @@
-"""The raw ABI: fnabi beside a plain Python port (tests/grammar.py), one corpus per round."""
+"""The raw ABI: fnabi beside a plain Python port (tests/support/grammar.py), one corpus a round."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import corpus
-import grammar
 from fnabi import raw
+from support import grammar
 
 CORPORA = {"mixed": corpus.raw(), "distinct": corpus.raw_distinct()}
 

@@ -8,7 +8,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import fnabi
-from callee import interop_library
+from support.callee import interop_library
 
 WHO = ("fnabi", "tvm_ffi")
 

@@ -1,4 +1,4 @@
-"""Components: fnabi beside a plain Python port (tests/grammar.py), one corpus per round."""
+"""Components: fnabi beside a plain Python port (tests/support/grammar.py), one corpus per round."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import corpus
-import grammar
 from fnabi import ComponentType, SignatureBuilder, SignatureParser
+from support import grammar
 
 RAW = corpus.raw()
 CORPORA = {

@@ -1,4 +1,4 @@
-"""The SIP ABI: fnabi beside a plain Python port (tests/grammar.py), one corpus per round."""
+"""The SIP ABI: fnabi beside a plain Python port (tests/support/grammar.py), one corpus a round."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import corpus
-import grammar
 from fnabi import sip
-from fnabi.sip import SipSignatureMangler, SipSignatureParser
+from fnabi.abi.sip import SipSignatureMangler, SipSignatureParser
+from support import grammar
 
 CORPUS = corpus.sip()
 SIGNATURES = [sip.parse(data) for data in CORPUS]

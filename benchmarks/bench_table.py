@@ -10,7 +10,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 import corpus
 import fnabi
-from fnabi.table import TableFile
+from fnabi.many._table import TableFile
 
 SIZE = 100_000
 

@@ -66,7 +66,7 @@ def write_signatures(folder: Path, rows: int) -> None:
     import pyarrow.parquet as pq
     from pyarrow import compute
 
-    from fnabi.signature import SignatureParser
+    from fnabi.abi.signature import SignatureParser
 
     heads, tails = [], []
     for text in corpus.raw(2048):
@@ -140,13 +140,13 @@ def plain(workers: int) -> Iterator[Job]:
 def ray(workers: int) -> Iterator[Job]:
     import ray
 
-    import fnabi.ray
+    from fnabi import ray as fnabi_ray
 
     ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False)
 
     def run(source: Path, target: Path) -> None:
         found = ray.data.read_parquet(str(source))
-        fnabi.ray.decode(found, "signature").write_parquet(str(target), compression=PACKED)
+        fnabi_ray.decode(found, "signature").write_parquet(str(target), compression=PACKED)
 
     yield run
     ray.shutdown()
@@ -156,7 +156,7 @@ def ray(workers: int) -> Iterator[Job]:
 def spark(workers: int) -> Iterator[Job]:
     from pyspark.sql import SparkSession
 
-    import fnabi.spark
+    from fnabi import spark as fnabi_spark
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master(f"local[{workers}]").config("spark.ui.enabled", "false")
@@ -164,7 +164,7 @@ def spark(workers: int) -> Iterator[Job]:
 
     def run(source: Path, target: Path) -> None:
         found = session.read.parquet(str(source))
-        decoded = fnabi.spark.decode(found, "signature")
+        decoded = fnabi_spark.decode(found, "signature")
         decoded.write.parquet(str(target), compression=PACKED)
 
     yield run
@@ -176,11 +176,11 @@ def dask(workers: int) -> Iterator[Job]:
     import dask.dataframe
     import distributed
 
-    import fnabi.dask
+    from fnabi import dask as fnabi_dask
 
     def run(source: Path, target: Path) -> None:
         found = dask.dataframe.read_parquet(str(source), dtype_backend="pyarrow")
-        decoded = fnabi.dask.decode(found, "signature")
+        decoded = fnabi_dask.decode(found, "signature")
         decoded.to_parquet(str(target), write_index=False, compression=PACKED)
 
     options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}

@@ -104,32 +104,32 @@ ARGUMENTS = ((), (1,), (1, 2.5, 3), (True, None), ("short",), (VALUES[6], 1))
 
 
 def any_values() -> Workload:
-    kind = resolve_name("fnabi._call:Any")
+    kind = resolve_name("fnabi._base.lane:Any")
     return lambda value: kind(value).value, VALUES * 10
 
 
 def made(name: str, values: Callable[[Any], object], give: str) -> Workload:
     """Return a workload that builds a container of 100 items and converts it back."""
-    kind = resolve_name(f"fnabi._call:{name}")
+    kind = resolve_name(f"fnabi._base.lane:{name}")
     back = getattr(kind, give)
     items = [values(range(start, start + COUNT)) for start in range(10)]
     return lambda item: back(kind(item)), items
 
 
 def function_call() -> Workload:
-    function = resolve_name("fnabi._call:Function")(lambda *arguments: None)
+    function = resolve_name("fnabi._base.lane:Function")(lambda *arguments: None)
     return lambda arguments: function(*arguments), ARGUMENTS * 10
 
 
 def function_bound() -> Workload:
-    function = resolve_name("fnabi._call:Function")(lambda *arguments: None)
+    function = resolve_name("fnabi._base.lane:Function")(lambda *arguments: None)
     return lambda call: call(), [function.bind(*arguments) for arguments in ARGUMENTS] * 10
 
 
 def tensor() -> Workload:
     import numpy as np
 
-    function = resolve_name("fnabi._call:Function")(lambda *arguments: None)
+    function = resolve_name("fnabi._base.lane:Function")(lambda *arguments: None)
     return function, [np.zeros(shape, "float32") for shape in ((), (4,), (2, 3), (2, 3, 4))] * 10
 
 

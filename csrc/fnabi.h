@@ -1567,7 +1567,7 @@ typedef struct fnabi_seq_object { /* ARRAY: in place; LIST: a buffer apart */
   void (*data_deleter)(void* data); /* NULL: in place */
 } fnabi_seq_object;
 
-typedef struct fnabi_map_object { /* MAP, DICT: see value/map.c */
+typedef struct fnabi_map_object { /* MAP, DICT: see calls/map.c */
   fnabi_object object;
   void* data;
   uint64_t size;

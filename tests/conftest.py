@@ -1,17 +1,17 @@
 import os
 import signal
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from sanitizers import SANITIZE, examples
+from support.paths import ROOT
+from support.sanitizers import SANITIZE, examples
 
 # Every run has the same examples. A failure found by a longer search becomes its own test.
 settings.register_profile("fnabi", deadline=None, derandomize=True, max_examples=examples(500))
 settings.load_profile("fnabi")
 
-pytest.register_assert_rewrite("outcomes")
+pytest.register_assert_rewrite("support.outcomes")
 
 # A job in the background of a script ignores Ctrl-C, and so would every process that a test starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -37,8 +37,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def objects():
     """Load the core's objects with the installed package tvm_ffi, as one of its modules."""
     tvm_ffi = pytest.importorskip("tvm_ffi")
-    import callee
+    from support import callee
 
-    csrc = Path(__file__).parents[1] / "csrc"
-    core = [str(csrc / "value" / f"{noun}.c") for noun in ("any", "object", "array", "map")]
+    csrc = ROOT / "csrc"
+    core = [str(csrc / "calls" / f"{noun}.c") for noun in ("any", "object", "array", "map")]
     return tvm_ffi.load_module(callee.interop_library("objects", f"-I{csrc}", *core))

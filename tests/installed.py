@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import fnabi
-from fnabi import files
+from fnabi._base import files
 
 MODULE = Path(__file__).parent / "data" / "bytecode_types" / "torch_dtypes@3.13.0@llvm-cpu.vmfb"
 SIGNATURE = b"I15!B11!d10d128d64R1!"

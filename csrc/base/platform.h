@@ -1,7 +1,7 @@
 /* platform.h - what compilers name differently. Private.
  *
  * The only file that names a builtin or an attribute of a compiler; the kernels
- * of csrc/columns/kernels are for the compilers that have their instructions.
+ * of csrc/many/kernels are for the compilers that have their instructions.
  * GCC and Clang get macros, so that nothing is added to what they compile. For
  * MSVC, functions do the same; it needs version 19.39 or newer. */
 #ifndef FNABI_PLATFORM_H

@@ -1,4 +1,4 @@
-#include "value/array.h"
+#include "calls/array.h"
 
 #include "lane/lane.h"
 

@@ -1,4 +1,4 @@
-#include "columns/arrow.h"
+#include "many/arrow.h"
 
 #include "lane/lane.h"
 

@@ -1,5 +1,5 @@
-#include "columns/rows.h"
 #include "lane/lane.h"
+#include "many/rows.h"
 
 /* -------------------------------------------------------------------- lists */
 

@@ -248,7 +248,7 @@ static PyType_Slot dialect_slots[] = {
     {0}};
 
 static PyType_Spec dialect_spec = {
-    "fnabi._call.Dialect", sizeof(lane_dialect), 0,
+    "fnabi._base.lane.Dialect", sizeof(lane_dialect), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, dialect_slots};
 
 int lane_dialect_init(PyObject* module) {

@@ -2,7 +2,7 @@
 #include "lane/loader.h"
 #include "lane/threads.h"
 /* after Python.h, which settles what the system headers offer */
-#include "value/tensor.h"
+#include "calls/tensor.h"
 
 /* What the runtime keeps for each thread: the current stream of each device, and
  * the allocator of TVMFFIEnvTensorAlloc. Both are set for the time of a call,

@@ -1,7 +1,7 @@
 #include "lane/lane.h"
 /* after Python.h, which settles what the system headers offer */
-#include "value/array.h"
-#include "value/map.h"
+#include "calls/array.h"
+#include "calls/map.h"
 
 /* ------------------------------------------------------------- from a value */
 

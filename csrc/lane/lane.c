@@ -10,24 +10,24 @@ static const struct {
 } names[LANE_NAME_COUNT] = {
     [LANE_CALL_ERROR] = {"fnabi.errors", "CallError"},
     [LANE_LIBRARY_ERROR] = {"fnabi.errors", "LibraryError"},
-    [LANE_SHAPE] = {"fnabi.object", "Shape"},
-    [LANE_MAP_KEYS] = {"fnabi.map", "Keys"},
-    [LANE_MAP_VALUES] = {"fnabi.map", "Values"},
-    [LANE_MAP_ITEMS] = {"fnabi.map", "Items"},
-    [LANE_DEVICE] = {"fnabi.tensor", "Device"},
-    [LANE_DTYPE_OF] = {"fnabi.tensor", "dtype_of"},
-    [LANE_DTYPE_PARTS] = {"fnabi.tensor", "dtype_parts"},
-    [LANE_DEVICE_PARTS] = {"fnabi.tensor", "device_parts"},
-    [LANE_TO_NUMPY] = {"fnabi.tensor", "to_numpy"},
-    [LANE_READ_NUMPY] = {"fnabi.tensor", "read_numpy"},
+    [LANE_SHAPE] = {"fnabi.calls._object", "Shape"},
+    [LANE_MAP_KEYS] = {"fnabi.calls._map", "Keys"},
+    [LANE_MAP_VALUES] = {"fnabi.calls._map", "Values"},
+    [LANE_MAP_ITEMS] = {"fnabi.calls._map", "Items"},
+    [LANE_DEVICE] = {"fnabi.calls.tensor", "Device"},
+    [LANE_DTYPE_OF] = {"fnabi.calls.tensor", "dtype_of"},
+    [LANE_DTYPE_PARTS] = {"fnabi.calls.tensor", "dtype_parts"},
+    [LANE_DEVICE_PARTS] = {"fnabi.calls.tensor", "device_parts"},
+    [LANE_TO_NUMPY] = {"fnabi.calls.tensor", "to_numpy"},
+    [LANE_READ_NUMPY] = {"fnabi.calls.tensor", "read_numpy"},
     [LANE_VOID_P] = {"ctypes", "c_void_p"},
-    [LANE_CLASS_OF] = {"fnabi.reflection", "class_of"},
-    [LANE_MEMBER_SCHEMA] = {"fnabi.reflection", "member_schema"},
-    [LANE_METHOD_SIGNATURE] = {"fnabi.reflection", "method_signature"},
+    [LANE_CLASS_OF] = {"fnabi.calls.reflection", "class_of"},
+    [LANE_MEMBER_SCHEMA] = {"fnabi.calls.reflection", "member_schema"},
+    [LANE_METHOD_SIGNATURE] = {"fnabi.calls.reflection", "method_signature"},
     [LANE_METHOD_TYPE] = {"types", "MethodType"},
-    [LANE_FIND_FUNCTION] = {"fnabi.registry", "find_function"},
-    [LANE_LEND_FUNCTION] = {"fnabi.registry", "lend_function"},
-    [LANE_ACCEPT_FUNCTION] = {"fnabi.registry", "accept_function"},
+    [LANE_FIND_FUNCTION] = {"fnabi.calls.registry", "find_function"},
+    [LANE_LEND_FUNCTION] = {"fnabi.calls.registry", "lend_function"},
+    [LANE_ACCEPT_FUNCTION] = {"fnabi.calls.registry", "accept_function"},
     [LANE_INTEGRAL] = {"numbers", "Integral"},
     [LANE_REAL] = {"numbers", "Real"},
 };
@@ -149,12 +149,12 @@ static int finish_at_exit(void) {
 
 static PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
-    .m_name = "fnabi._call",
+    .m_name = "fnabi._base.lane",
     .m_size = -1,
 };
 
-PyMODINIT_FUNC PyInit__call(void);
-PyMODINIT_FUNC PyInit__call(void) {
+PyMODINIT_FUNC PyInit_lane(void);
+PyMODINIT_FUNC PyInit_lane(void) {
   PyObject* module = PyModule_Create(&definition);
   if (module != NULL &&
       (lane_object_init(module) < 0 || lane_moved_init(module) < 0 ||

@@ -1,4 +1,4 @@
-/* lane.h - the call lane, `fnabi._call`. Private.
+/* lane.h - the call lane, `fnabi._base.lane`. Private.
  *
  * The lane converts between Python objects and values of TVM-FFI's stable C
  * ABI, and builds typed Python objects of the core's answers, without a step in
@@ -15,7 +15,7 @@
 #include <Python.h>
 #include <structmember.h>
 
-#include "value/object.h"
+#include "calls/object.h"
 
 /* In the stable API of 3.11, but only named by its headers from 3.12 on. */
 #ifndef Py_TPFLAGS_HAVE_VECTORCALL
@@ -66,8 +66,8 @@ static inline bool lane_is(PyObject* object, PyTypeObject* type) {
 typedef enum lane_name {
   LANE_CALL_ERROR,
   LANE_LIBRARY_ERROR,
-  LANE_SHAPE,    /* fnabi.object.Shape, a tuple */
-  LANE_MAP_KEYS, /* fnabi.map.Keys(map), a view; so are the next two */
+  LANE_SHAPE,    /* fnabi.calls._object.Shape, a tuple */
+  LANE_MAP_KEYS, /* fnabi.calls._map.Keys(map), a view; so are the next two */
   LANE_MAP_VALUES,
   LANE_MAP_ITEMS,
   LANE_DEVICE,        /* fnabi.tensor.Device(type, id) */

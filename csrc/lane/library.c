@@ -121,7 +121,7 @@ static PyType_Slot lookup_slots[] = {
     {0}};
 
 static PyType_Spec lookup_spec = {
-    "fnabi._call.Lookup", sizeof(lookup), 0,
+    "fnabi._base.lane.Lookup", sizeof(lookup), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
     lookup_slots};
 

@@ -1,4 +1,4 @@
-#include "value/map.h"
+#include "calls/map.h"
 
 #include "lane/lane.h"
 
@@ -382,7 +382,7 @@ static PyType_Slot iterator_slots[] = {{Py_tp_dealloc, iterator_dealloc},
                                        {0}};
 
 static PyType_Spec iterator_spec = {
-    "fnabi._call.MapIterator", sizeof(map_iterator), 0,
+    "fnabi._base.lane.MapIterator", sizeof(map_iterator), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE |
         Py_TPFLAGS_DISALLOW_INSTANTIATION,
     iterator_slots};

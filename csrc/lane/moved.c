@@ -1,7 +1,7 @@
 #include "lane/lane.h"
 /* after Python.h, which settles what the system headers offer */
-#include "value/array.h"
-#include "value/map.h"
+#include "calls/array.h"
+#include "calls/map.h"
 
 /* Objects that move from one Python object to another, or to a callee. */
 
@@ -127,9 +127,9 @@ static PyType_Slot moved_slots[] = {
     {Py_tp_dealloc, moved_dealloc},
     {0}};
 
-static PyType_Spec moved_spec = {"fnabi._call.Moved", sizeof(lane_moved), 0,
-                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-                                 moved_slots};
+static PyType_Spec moved_spec = {
+    "fnabi._base.lane.Moved", sizeof(lane_moved), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, moved_slots};
 
 /* Whatever Python value an object has, such as a text or a tuple. */
 static PyObject* object_of(PyObject* module, PyObject* value) {

@@ -2,9 +2,9 @@
  * on several threads, and memory for the time of a call. */
 #include <stdlib.h>
 
+#include "calls/tensor.h"
 #include "lane/lane.h"
 #include "lane/threads.h"
-#include "value/tensor.h"
 
 static int fail(const char* text) {
   lane_error_put_text("RuntimeError", &text, 1);

@@ -1,6 +1,6 @@
 #include "lane/record.h"
 
-#define CAPSULE "fnabi._call.record"
+#define CAPSULE "fnabi._base.lane.record"
 
 void lane_record_free(lane_record* record) { Py_CLEAR(record->class); }
 

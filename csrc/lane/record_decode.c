@@ -879,7 +879,7 @@ static PyType_Slot slots[] = {
     {Py_tp_methods, methods},           {0, NULL}};
 
 static PyType_Spec spec = {
-    .name = "fnabi._call.RecordDecoder",
+    .name = "fnabi._base.lane.RecordDecoder",
     .basicsize = sizeof(decoder),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .slots = slots,

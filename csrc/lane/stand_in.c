@@ -2,17 +2,17 @@
  * installed: those that compilers such as TVM's write into kernels.
  *
  * They are no symbols of any library that other code could find: the loader
- * gets their addresses for one library at a time (python/fnabi/stand_in.py), so
+ * gets their addresses for one library at a time (python/fnabi/calls/_stand_in.py), so
  * nothing clashes when libtvm_ffi is loaded later. From then on they work on its
  * errors, streams, allocators and global functions: each asks when it is called.
  *
  * All may be called on any thread, with or without the GIL. Their arguments come
  * from foreign code: pointers that may be NULL are checked, others are trusted.
  */
+#include "calls/tensor.h"
 #include "lane/lane.h"
 #include "lane/loader.h"
 #include "lane/threads.h"
-#include "value/tensor.h"
 
 static int fail(const char* kind, const char* text) {
   lane_error_put_text(kind, &text, 1);

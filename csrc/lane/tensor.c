@@ -1,4 +1,4 @@
-#include "value/tensor.h"
+#include "calls/tensor.h"
 
 #include "lane/lane.h"
 
@@ -606,7 +606,7 @@ static PyMethodDef from_dlpack_method = {
     "that are not packed.\n"};
 
 static PyObject* tensor_html(PyObject* self, PyObject* Py_UNUSED(none)) {
-  PyObject* views = PyImport_ImportModule("fnabi.notebook");
+  PyObject* views = PyImport_ImportModule("fnabi.calls._views");
   if (views == NULL) return NULL;
   PyObject* html = PyObject_CallMethod(views, "tensor_view", "O", self);
   Py_DECREF(views);

@@ -1,7 +1,7 @@
+#include "calls/array.h"
+#include "calls/map.h"
+#include "calls/tensor.h"
 #include "lane/lane.h"
-#include "value/array.h"
-#include "value/map.h"
-#include "value/tensor.h"
 
 /* ------------------------------------------------------------------- dtypes */
 

@@ -1,6 +1,6 @@
 #include "lane/lane.h"
 /* after Python.h, which settles what the system headers offer */
-#include "value/array.h"
+#include "calls/array.h"
 
 /* --------------------------------------------------------------- to a value */
 
@@ -90,13 +90,13 @@ static kind find_kind(asked* of) {
   if (IS(lane.any_array)) return KIND_ANY_ARRAY;
   if (IS(lane.function)) return KIND_FUNCTION;
   if (IS(lane.moved)) return KIND_MOVED;
-  if (derives(of, "fnabi.object", "Shape")) return KIND_SHAPE;
+  if (derives(of, "fnabi.calls._object", "Shape")) return KIND_SHAPE;
   /* a text that is the name of a dtype */
   if (IS(&PyUnicode_Type) && has(of, "__dlpack_data_type__")) return KIND_DTYPE;
   if (derives(of, "fnabi.types", "DType") || derives(of, "tvm_ffi", "dtype") ||
       derives(of, "numpy", "dtype") || derives(of, "torch", "dtype"))
     return KIND_DTYPE;
-  if (derives(of, "fnabi.tensor", "Device") ||
+  if (derives(of, "fnabi.calls.tensor", "Device") ||
       derives(of, "tvm_ffi", "Device") || derives(of, "torch", "device"))
     return KIND_DEVICE;
   if (derives(of, "tvm_ffi", "Shape") && !has(of, "__tvm_ffi_object__"))

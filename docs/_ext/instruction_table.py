@@ -1,4 +1,4 @@
-"""The directive `instruction-table`: the rows of csrc/module/bytecode_table.h."""
+"""The directive `instruction-table`: the rows of csrc/vmfb/bytecode_table.h."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from docutils.parsers.rst import Directive
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-TABLE = Path(__file__).parent.parent.parent / "csrc/module/bytecode_table.h"
+TABLE = Path(__file__).parent.parent.parent / "csrc/vmfb/bytecode_table.h"
 ROW = re.compile(r'X\((\w+), 0x(\w\w), \w+,\s*"([^"]+)",\s*"([^"]*)", (\d+)\)')
 PREFIXES = {"CORE": "", "F32": "E0 ", "F64": "E1 "}
 

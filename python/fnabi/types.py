@@ -16,9 +16,9 @@ import re
 from collections.abc import Callable
 from typing import Self, TypeAlias, TypeVar, get_args
 
-from fnabi import _records
+from fnabi._base import records
+from fnabi._base.dtype import DType, Kind, Record, meant_dtype
 from fnabi._fnabi import lib
-from fnabi.dtype import DType, Kind, Record, meant_dtype
 from fnabi.errors import CallError, FormatError, excerpt, type_name
 
 __all__ = [
@@ -166,7 +166,7 @@ Type: TypeAlias = (
 
 
 # The lane's decoder of these types; it finds the class of a type by its tag.
-decoder = _records.decoder(
+decoder = records.decoder(
     (DType, *sorted(get_args(Type), key=lambda type: type.__struct_config__.tag))
 )
 
@@ -198,9 +198,15 @@ class Signature(Record, frozen=True):
         return f"({_join(self.inputs)}) -> ({_join(self.results)})"
 
     def _repr_html_(self) -> str:
-        from fnabi.notebook import signature_view
+        from fnabi._base.notebook import code, table
 
-        return signature_view(self)
+        sides = (("input", self.inputs), ("result", self.results))
+        rows = [
+            (side, str(index), code(value))
+            for side, values in sides
+            for index, value in enumerate(values)
+        ]
+        return table(("", "index", "type"), rows, len(rows))
 
 
 def _unnamed(types: tuple[Type, ...]) -> tuple[Type, ...]:

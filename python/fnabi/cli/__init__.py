@@ -10,9 +10,9 @@ import io
 import sys
 from collections.abc import Sequence
 
-from fnabi.cli.parser import PROGRAM, Parser, module_of, parser_of, top_parser
+from fnabi._base.text import did_you_mean
+from fnabi.cli._parser import PROGRAM, Parser, module_of, parser_of, top_parser
 from fnabi.cli.verbs import VERBS
-from fnabi.text import did_you_mean
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than this module
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else [*argv]
     output = getattr(sys.stdout, "buffer", None)
     if None in (sys.stdin, output, sys.stderr) or isinstance(output, io.RawIOBase):
-        from fnabi.cli.streams import prepare
+        from fnabi.cli._streams import prepare
 
         prepare()
     try:
@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             sys.stderr.flush()
         except OSError:
-            from fnabi.cli.streams import drop_errors
+            from fnabi.cli._streams import drop_errors
 
             drop_errors()
 
@@ -46,11 +46,11 @@ def _run(words: list[str]) -> int:
         finally:
             print(end="", flush=True)
     except OSError as problem:  # of the help; verbs handle their own
-        from fnabi.cli.running import failed
+        from fnabi.cli._running import failed
 
         return failed(problem, 1)
     except (Exception, KeyboardInterrupt) as problem:
-        from fnabi.cli.problems import tell_unknown
+        from fnabi.cli._problems import tell_unknown
 
         return tell_unknown(problem)
 
@@ -65,7 +65,7 @@ def _main(words: list[str]) -> int:
         top_parser().error(f"{words[0]!r} is not a verb{_meant(words[0])}")
     arguments = parser_of(verb).parse_args(words[1:])
 
-    from fnabi.cli.running import run
+    from fnabi.cli._running import run
 
     return run(verb, module_of(verb).run, arguments)
 
@@ -78,7 +78,7 @@ def _without_verb(words: list[str]) -> int:
         parser.exit(2, f"\n{PROGRAM}: error: VERB is missing\n")
     if not arguments.version or rest:
         _refuse(parser, words, rest)
-    from fnabi.cli.version import show_versions
+    from fnabi.cli._version import show_versions
 
     show_versions()
     return 0

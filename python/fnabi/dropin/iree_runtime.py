@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fnabi import _core, iree_abi
+from fnabi._base import core
+from fnabi.abi import iree_abi
 from fnabi.errors import CallError, FormatError
-from fnabi.invoke import Marshaller
+from fnabi.run.invoke import Marshaller
 from fnabi.types import Dict, HomogeneousList, List, Named, Signature, Tuple, Type, Unknown
 
 __all__ = ["ArgumentError", "FunctionInvoker", "ReturnError"]
@@ -51,7 +52,7 @@ class FunctionInvoker:
         text = vm_function.reflection.get("iree.abi")
         if text is not None:
             try:
-                self._signature = iree_abi.parse(_core.text_bytes(text))
+                self._signature = iree_abi.parse(core.text_bytes(text))
             except FormatError as problem:
                 raise RuntimeError(f"Malformed function reflection metadata: {problem}") from None
 

@@ -23,20 +23,20 @@ from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from fnabi._base.text import one_line
+from fnabi.calls.library import Library, LibraryFile
 from fnabi.errors import CallError, type_name
-from fnabi.example import runner_module
-from fnabi.html.catalog_data import catalog_data
-from fnabi.html.diff_data import diff_data, folders_data
-from fnabi.html.library_data import library_data
-from fnabi.html.module_data import module_data
-from fnabi.library import Library, LibraryFile
-from fnabi.text import one_line
+from fnabi.html._catalog_data import catalog_data
+from fnabi.html._diff_data import diff_data, folders_data
+from fnabi.html._library_data import library_data
+from fnabi.html._module_data import module_data
 from fnabi.vmfb import Module
+from fnabi.vmfb.example import runner_module
 
 if TYPE_CHECKING:
-    from fnabi.catalog import Catalog
     from fnabi.compat import Comparison
-    from fnabi.compat_folders import FileComparison
+    from fnabi.compat._folders import FileComparison
+    from fnabi.many.catalog import Catalog
 
 __all__ = ["render", "render_catalog", "render_diff", "render_folders"]
 
@@ -139,11 +139,11 @@ def render_catalog(catalog: Catalog, file: str = "") -> str:
 
 
 def _page(kind: str, data: dict[str, Any], file: str, blocks: Iterable[str] = ()) -> str:
-    from fnabi import __version__
+    from fnabi._base.version import VERSION
 
     style = _part("page.css")
     script = "".join(_part(f"{name}.js") for name in (*_SHARED, *_OWN[kind]))
-    content = json.dumps({"kind": kind, "file": file, "version": __version__, **data})
+    content = json.dumps({"kind": kind, "file": file, "version": VERSION, **data})
     fields = {
         "TITLE": f"{one_line(file) or kind} - fnabi",
         "STYLE_HASH": _hash(style),

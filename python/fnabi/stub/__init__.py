@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fnabi.stub.c_header import c_header
-from fnabi.stub.client import client
-from fnabi.stub.code import Stub
-from fnabi.stub.json_schema import json_schema
-from fnabi.stub.openapi import openapi
-from fnabi.stub.runner import command_lines
+from fnabi.stub._c_header import c_header
+from fnabi.stub._client import client
+from fnabi.stub._code import Stub
+from fnabi.stub._json_schema import json_schema
+from fnabi.stub._openapi import openapi
+from fnabi.stub._runner import command_lines
 
 __all__ = ["FORMATS", "Stub"]
 

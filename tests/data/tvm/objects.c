@@ -3,8 +3,8 @@
  * Arguments are trusted. */
 #include <stdlib.h>
 
-#include "value/array.h"
-#include "value/map.h"
+#include "calls/array.h"
+#include "calls/map.h"
 
 #define EXPORT(name)                                           \
   __attribute__((visibility("default"))) int __tvm_ffi_##name( \

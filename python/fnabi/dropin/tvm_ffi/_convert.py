@@ -7,7 +7,7 @@ from collections.abc import Callable
 from numbers import Number
 from typing import Any
 
-from fnabi import _call
+from fnabi._base import lane
 from fnabi.dropin.tvm_ffi import container, core
 from fnabi.dropin.tvm_ffi._dialect import dialect
 from fnabi.dropin.tvm_ffi._values import dtype
@@ -49,7 +49,7 @@ def convert(value: Any) -> Any:
         return core._convert_to_ffi_error(value)
     if not hasattr(value, "__dlpack__") and any(hasattr(value, name) for name in _PROTOCOLS):
         return value
-    made = dialect(_call.Any, value)
+    made = dialect(lane.Any, value)
     if made.type_index == _OPAQUE:
         return core._convert_to_opaque_object(value)
     return dialect(type(made).value.__get__, made)

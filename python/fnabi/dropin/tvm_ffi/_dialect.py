@@ -6,10 +6,10 @@ import ctypes
 from inspect import Parameter, Signature
 from typing import Any, ClassVar
 
-from fnabi import _call, library
-from fnabi.errors import CallError
-from fnabi.object import Object as AnyObject
-from fnabi.reflection import (
+from fnabi._base import lane
+from fnabi.calls import library
+from fnabi.calls._object import Object as AnyObject
+from fnabi.calls.reflection import (
     Family,
     Instance,
     ObjectType,
@@ -17,12 +17,13 @@ from fnabi.reflection import (
     initialiser_fields,
     is_by_name,
 )
+from fnabi.errors import CallError
 
 library.load_runtime()
 
 _DYNAMIC = 128  # the first type index that a library registers
 
-dialect = _call.Dialect()
+dialect = lane.Dialect()
 dialect.attribute = "__tvm_ffi_error__"
 dialect.errors = {}
 
@@ -36,7 +37,7 @@ def address_of(value: Any) -> int:
     """Return the address of the object that a value is passed as."""
     if isinstance(value, AnyObject):
         return value.address
-    return _call.object_of(value).address
+    return lane.object_of(value).address
 
 
 class _Family(Family):
@@ -111,12 +112,12 @@ class ObjectMeta(ObjectType):
         return cls.describe(cls.__fnabi_type__)
 
     def __instancecheck__(cls, instance: object) -> bool:
-        if cls is Object and isinstance(instance, _call.Function):
+        if cls is Object and isinstance(instance, lane.Function):
             return True
         return super().__instancecheck__(instance)
 
     def __subclasscheck__(cls, subclass: type) -> bool:
-        if cls is Object and issubclass(subclass, _call.Function):
+        if cls is Object and issubclass(subclass, lane.Function):
             return True
         return super().__subclasscheck__(subclass)
 
@@ -128,7 +129,7 @@ class Object(Instance, metaclass=ObjectMeta):
     __fnabi_dialect__ = dialect
 
     def __new__(cls, *args: Any, **named: Any) -> Any:
-        return _call.empty_object(cls)
+        return lane.empty_object(cls)
 
     def __init__(self, *args: Any, **named: Any) -> None:
         cls = type(self)
@@ -147,11 +148,11 @@ class Object(Instance, metaclass=ObjectMeta):
         """Make the object with the initialiser that the library registered."""
         for name in [name for name, value in named.items() if is_missing(value)]:
             del named[name]
-        _call.move_object(self, type(self).__fnabi_type__.make(args, named))
+        lane.move_object(self, type(self).__fnabi_type__.make(args, named))
 
     def __init_handle_by_constructor__(self, fconstructor: Any, *args: Any) -> None:
         """Make the object with a function."""
-        _call.move_object(self, fconstructor(*args))
+        lane.move_object(self, fconstructor(*args))
 
     __chandle__ = _chandle
     __ctypes_handle__ = _ctypes_handle
@@ -160,11 +161,11 @@ class Object(Instance, metaclass=ObjectMeta):
 
     def _move(self) -> Any:
         """Return the object for a callee that may take it; this one has none afterwards."""
-        return _call.Moved(self)
+        return lane.Moved(self)
 
     def __move_handle_from__(self, other: Any) -> None:
         """Take over the object of another one."""
-        _call.move_object(self, other)
+        lane.move_object(self, other)
 
     __eq__ = _equal
     __ne__ = unequal
@@ -184,24 +185,24 @@ class Object(Instance, metaclass=ObjectMeta):
 
 def _from_extern_c(c_symbol: int, *, keep_alive_object: Any | None = None) -> Any:
     """Make a function of the address of its code."""
-    return dialect(_call.Function.from_address, c_symbol, keep_alive_object)
+    return dialect(lane.Function.from_address, c_symbol, keep_alive_object)
 
 
 def _from_mlir_packed_safe_call(
     mlir_packed_symbol: int, *, keep_alive_object: Any | None = None
 ) -> Any:
     """Make a function of the address of code whose interface MLIR has packed."""
-    return dialect(_call.Function.from_address, mlir_packed_symbol, keep_alive_object, packed=True)
+    return dialect(lane.Function.from_address, mlir_packed_symbol, keep_alive_object, packed=True)
 
 
-Function: Any = _call.function_class("fnabi.dropin.tvm_ffi.core.Function")
+Function: Any = lane.function_class("fnabi.dropin.tvm_ffi.core.Function")
 Function.__doc__ = "A function of a library, or one that was made of a Python callable."
 Function.__fnabi_dialect__ = dialect
 Function.__chandle__ = _chandle
 Function.__ctypes_handle__ = _ctypes_handle
 Function.id_ = property(_chandle, doc="The address of the object.")
 Function.same_as = Function.is_ = _same_as
-Function.__move_handle_from__ = lambda self, other: _call.move_function(self, other)
+Function.__move_handle_from__ = lambda self, other: lane.move_function(self, other)
 Function.__from_extern_c__ = staticmethod(_from_extern_c)
 Function.__from_mlir_packed_safe_call__ = staticmethod(_from_mlir_packed_safe_call)
 Function.__eq__ = _equal
@@ -233,8 +234,8 @@ Object.__fnabi_type__ = family.record("ffi.Object", 64)
 dialect.class_of = family.class_of
 dialect.function = Function
 family.adopt(64, Object)
-MISSING: Any = api("GetInvalidObject")() if _call.runtime_loaded() else None
-KWARGS: Any = api("GetKwargsObject")() if _call.runtime_loaded() else None
+MISSING: Any = api("GetInvalidObject")() if lane.runtime_loaded() else None
+KWARGS: Any = api("GetKwargsObject")() if lane.runtime_loaded() else None
 
 
 def _install_init(cls: Any) -> None:
@@ -253,7 +254,7 @@ def _install_init(cls: Any) -> None:
         if type(self).__fnabi_type__ is not record or any(map(is_missing, named.values())):
             Object.__init__(self, *args, **named)
         else:
-            _call.move_object(self, record.make(args, named))
+            lane.move_object(self, record.make(args, named))
 
     if "__ffi_init__" not in vars(cls):
         cls.__ffi_init__ = __ffi_init__
@@ -286,7 +287,7 @@ def signature_of(cls: Any) -> Signature:
 def register(cls: Any, type_key: str, index: int | None = None, init: bool = True) -> Any:
     """Make a class that of the objects of a type."""
     if index is None:
-        index = _call.type_index_of(type_key)
+        index = lane.type_index_of(type_key)
     if index is None:
         raise ValueError(f"Cannot find object type index for {type_key}")
     cls.__fnabi_type__ = family.record(type_key, index)

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Collection
 from typing import Any
 
-from fnabi import _call
+from fnabi._base import lane
 from fnabi.dropin.tvm_ffi._dialect import (
     Object,
     api,
@@ -110,7 +110,7 @@ def install_initialiser(cls: Any, init: bool) -> None:
                 return
             for name in [name for name, value in named.items() if is_missing(value)]:
                 del named[name]
-            _call.move_object(self, record.make(args, named))
+            lane.move_object(self, record.make(args, named))
             fields = type(self).fields
             for name, function in computed:
                 fields[name].set(self, function(self))
@@ -126,7 +126,7 @@ def install_initialiser(cls: Any, init: bool) -> None:
     @functools.wraps(written)
     def allocated(self: Any, /, *args: Any, **named: Any) -> None:
         if self._empty:
-            _call.move_object(self, type(self).__fnabi_type__.attribute("__ffi_new__")())
+            lane.move_object(self, type(self).__fnabi_type__.attribute("__ffi_new__")())
         written(self, *args, **named)
 
     cls.__init__ = allocated

@@ -6,7 +6,7 @@ import typing
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from fnabi import _call
+from fnabi._base import lane
 from fnabi.dropin.tvm_ffi._c_class import c_class
 from fnabi.dropin.tvm_ffi._dialect import MISSING, Object, ObjectMeta, dialect
 from fnabi.dropin.tvm_ffi._py_class import own_hints, py_class
@@ -52,10 +52,10 @@ def auto() -> Any:
 def _state(cls: Any, create: bool = False) -> Any:
     """Return the members of an enum, which every library sees; None where there are none."""
     index = cls.__fnabi_type__.index
-    found = dialect(_call.type_attribute, index, _STATE)
+    found = dialect(lane.type_attribute, index, _STATE)
     if found is None and create:
-        dialect(_call.define_attribute, index, _STATE, EnumState())
-        found = dialect(_call.type_attribute, index, _STATE)
+        dialect(lane.define_attribute, index, _STATE, EnumState())
+        found = dialect(lane.type_attribute, index, _STATE)
     return found
 
 
@@ -248,7 +248,7 @@ def _define(cls: Any, key: str, frozen: bool, init: bool, repr: bool) -> None:
     payload = cls.__fnabi_payload__
     own = set(vars(cls))
     names, declared = _declarations(cls, payload)
-    known = _call.type_index_of(key) is not None
+    known = lane.type_index_of(key) is not None
     if known:
         c_class(key, init=init, repr=repr)(cls)
     else:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
-from fnabi import _call
+from fnabi._base import lane
 from fnabi.dropin.tvm_ffi import core
 from fnabi.dropin.tvm_ffi._dialect import MISSING, Object
 from fnabi.dropin.tvm_ffi._tensor import Tensor
@@ -395,7 +395,7 @@ def _function(args: tuple[Any, ...]) -> Hint:
 
 
 def _items(value: Any, expected: str) -> list[Any]:
-    if not isinstance(value, (list, tuple, _call.Array, _call.List)):
+    if not isinstance(value, (list, tuple, lane.Array, lane.List)):
         raise _refuse(expected, value)
     return list(value)
 
@@ -438,7 +438,7 @@ def _mapping(key: str, made: Any, args: tuple[Any, ...]) -> Hint:
         schema["args"] = [each.schema for each in inner]
 
     def convert(value: Any) -> Any:
-        if not isinstance(value, (dict, _call.Map, _call.Dict)):
+        if not isinstance(value, (dict, lane.Map, lane.Dict)):
             raise _refuse(_told(schema), value)
         items = list(value.items())
         if not inner:

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from typing import Any, ClassVar, NamedTuple
 
-from fnabi import _call
+from fnabi._base import lane
+from fnabi.calls.reflection import TypeRecord
 from fnabi.dropin.tvm_ffi import _types
 from fnabi.dropin.tvm_ffi._dialect import MISSING, Object, add_members, api, dialect, family
 from fnabi.dropin.tvm_ffi._dunders import (
@@ -32,7 +33,6 @@ from fnabi.dropin.tvm_ffi._fields import (
     field,
     hint_of,
 )
-from fnabi.reflection import TypeRecord
 
 __all__ = ["method", "own_hints", "py_class"]
 
@@ -169,11 +169,11 @@ def _define(cls: Any, key: str | None, options: _Options) -> Any:
         name = getattr(cls, "__name__", cls)
         raise TypeError(f"{name} must inherit from a registered FFI Object type")
     key = key or f"{cls.__module__}.{cls.__qualname__}"
-    if key not in _failed and _call.type_index_of(key) is not None:
+    if key not in _failed and lane.type_index_of(key) is not None:
         raise ValueError(f"Type key '{key}' is already registered")
     parent: TypeRecord = cls.__fnabi_type__
     _failed.discard(key)
-    index = _call.define_type(key, parent.index)
+    index = lane.define_type(key, parent.index)
     made: Any = cls
     made.__fnabi_type__ = family.record(key, index)
     family.adopt(index, made)
@@ -300,7 +300,7 @@ def _finish(cls: Any, hints: list[tuple[Any, str, Any]], options: _Options) -> N
     size = _define_fields(record, fields)
     api("_PyClassRegisterTypeAttrColumns")(record.index, size)
     if options.structural_eq is not None:
-        _call.define_metadata(record.index, size, _KINDS[options.structural_eq])
+        lane.define_metadata(record.index, size, _KINDS[options.structural_eq])
     _define_methods(cls)
     cls.__fnabi_type__ = family.record(record.key, record.index)
     cls.__fnabi_computed__ = computed
@@ -328,7 +328,7 @@ class _Frozen:
 
     __slots__ = ("field",)
 
-    def __init__(self, field: _call.Field) -> None:
+    def __init__(self, field: lane.Field) -> None:
         self.field = field
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -390,11 +390,11 @@ def _define_fields(record: TypeRecord, fields: list[Field]) -> int:
         default = []
         if each.default_factory is not MISSING:
             flags |= _FACTORY
-            default = [dialect(_call.Function, each.default_factory)]
+            default = [dialect(lane.Function, each.default_factory)]
         elif each.default is not MISSING:
             default = [each.default]
         dialect(
-            _call.define_field,
+            lane.define_field,
             record.index,
             each.name,
             each.doc or "",
@@ -403,7 +403,7 @@ def _define_fields(record: TypeRecord, fields: list[Field]) -> int:
             (size, alignment, offset),
             hint.storage,
             getter(hint.storage),
-            setter(hint.storage, *dialect(_call.converter, hint.convert, *hint.kept)),
+            setter(hint.storage, *dialect(lane.converter, hint.convert, *hint.kept)),
             *default,
         )
     return -(-end // 8) * 8
@@ -425,24 +425,24 @@ def _define_methods(cls: Any) -> None:
                 f"{cls.__name__}.{name}: wrapped by @classmethod, which libraries cannot call"
             )
         if callable(function):
-            function = dialect(_call.Function, function)
+            function = dialect(lane.Function, function)
         if name in attributes:
-            dialect(_call.define_attribute, record.index, name, function)
+            dialect(lane.define_attribute, record.index, name, function)
         else:
             metadata = json.dumps({"type_schema": json.dumps({"type": "ffi.Function"})})
             doc = inspect.getdoc(value) or ""
-            _call.define_method(record.index, name, doc, metadata, static, function)
+            lane.define_method(record.index, name, doc, metadata, static, function)
     for name in inherited:
         if name not in vars(cls):
             value = _inherited(cls, name)
             if value is not None:
-                dialect(_call.define_attribute, record.index, name, value)
+                dialect(lane.define_attribute, record.index, name, value)
 
 
 def _inherited(cls: Any, name: str) -> Any:
     """Return an attribute of the nearest base that has it, or says that it has none."""
     for index in reversed(cls.__fnabi_type__.ancestors):
-        value = dialect(_call.type_attribute, index, name)
+        value = dialect(lane.type_attribute, index, name)
         base = family.class_of(index)
         if value is not None or (base is not None and name in vars(base)):
             return value

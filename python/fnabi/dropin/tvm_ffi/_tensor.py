@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from fnabi import _call
+from fnabi._base import lane
 from fnabi.dropin.tvm_ffi._dialect import Object, dialect, unequal
 
 __all__ = ["Tensor", "from_dlpack"]
 
-_Plain = _call.Tensor
+_Plain = lane.Tensor
 
 
-class Tensor(_call.Tensor, Object):
+class Tensor(lane.Tensor, Object):
     """An array in memory of any device, which other packages read in place."""
 
     __slots__ = ()
@@ -71,7 +71,7 @@ def from_dlpack(
         RuntimeError: The memory is not as required.
 
     """
-    made: Any = dialect(_call.from_dlpack, ext_tensor)
+    made: Any = dialect(lane.from_dlpack, ext_tensor)
     if require_contiguous and not made.is_contiguous():
         raise RuntimeError("from_dlpack: Tensor must be contiguous.")
     if require_alignment and made.data_ptr() % require_alignment:

@@ -6,9 +6,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from fnabi import _call, schema
+from fnabi._base import lane
+from fnabi.calls import schema
+from fnabi.calls.reflection import TypeRecord
 from fnabi.dropin.tvm_ffi._dialect import Object, family
-from fnabi.reflection import TypeRecord
 
 __all__ = ["TypeField", "TypeInfo", "TypeMethod", "TypeSchema", "info_of"]
 
@@ -278,7 +279,7 @@ class TypeMethod(_Member):
 
 
 def _bases(record: TypeRecord) -> list[TypeRecord]:
-    return [family.record(_call.type_info(index)[0], index) for index in record.ancestors]
+    return [family.record(lane.type_info(index)[0], index) for index in record.ancestors]
 
 
 def end_of_bases(record: TypeRecord) -> int:
@@ -361,7 +362,7 @@ type(Object).describe = staticmethod(info_of)
 def _type_index_to_type_info(type_index: int) -> TypeInfo | None:
     if type_index in _classes:
         info = _infos.get(type_index)
-        return info or info_of(family.record(_call.type_info(type_index)[0], type_index))
+        return info or info_of(family.record(lane.type_info(type_index)[0], type_index))
     cls = family.class_of(type_index)
     return None if cls is None else info_of(cls.__fnabi_type__)
 
@@ -380,13 +381,13 @@ def _lookup_type_attr(type_index: int, attr_key: str, ancestor: bool = False) ->
     """Return what a library has registered for a type under a name, or None."""
     indexes = [type_index]
     if ancestor:
-        indexes += reversed(_call.type_info(type_index)[1])
+        indexes += reversed(lane.type_info(type_index)[1])
     for each in indexes:
-        found = family.speak(_call.type_attribute, each, attr_key)
+        found = family.speak(lane.type_attribute, each, attr_key)
         if found is not None:
             return found
     return None
 
 
 def _object_type_key_to_index(type_key: str) -> int | None:
-    return _call.type_index_of(type_key)
+    return lane.type_index_of(type_key)

@@ -7,10 +7,10 @@ from enum import IntEnum
 from operator import index as as_int
 from typing import Any
 
-from fnabi import _call
+from fnabi._base import lane
+from fnabi.calls.tensor import _DEVICES, dtype_of, dtype_parts
 from fnabi.dropin.tvm_ffi._dialect import Object, dialect
 from fnabi.errors import CallError
-from fnabi.tensor import _DEVICES, dtype_of, dtype_parts
 from fnabi.types import DType
 
 __all__ = [
@@ -334,12 +334,10 @@ class Shape(tuple[int, ...], PyNativeObject):
     def __new__(cls, content: Any) -> Shape:
         if any(not isinstance(dim, int) for dim in content):
             raise ValueError("Shape must be a tuple of integers")
-        from fnabi.object import Shape as AnyShape
+        from fnabi.calls._object import Shape as AnyShape
 
         self = tuple.__new__(cls, content)
-        self._tvm_ffi_cached_object = _call.as_class(
-            dialect(_call.object_of, AnyShape(self)), Object
-        )
+        self._tvm_ffi_cached_object = lane.as_class(dialect(lane.object_of, AnyShape(self)), Object)
         return self
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import GenericAlias
 from typing import Any
 
-from fnabi import _call
+from fnabi._base import lane
 from fnabi.dropin.tvm_ffi._dialect import MISSING, Object, api, dialect, register, unequal
 from fnabi.dropin.tvm_ffi.core import CContainerBase
 
@@ -40,72 +40,72 @@ def _sequence_equal(plain: Any) -> Callable[[Any, object], Any]:
 def _mapping_equal(plain: Any) -> Callable[[Any, object], Any]:
     equal = plain.__eq__
     return lambda self, other: (
-        equal(self, other) if isinstance(other, (_call.Map, _call.Dict)) else NotImplemented
+        equal(self, other) if isinstance(other, (lane.Map, lane.Dict)) else NotImplemented
     )
 
 
-class Array(_call.Array, CContainerBase):
+class Array(lane.Array, CContainerBase):
     """A sequence that cannot change."""
 
     __slots__ = ()
 
     def __new__(cls, input_list: Iterable[Any]) -> Array:  # noqa: D102
-        return _call.Array.__new__(cls, input_list)
+        return lane.Array.__new__(cls, input_list)
 
     __class_getitem__: Any = classmethod(GenericAlias)
     __init__ = _made
-    __eq__ = _sequence_equal(_call.Array)  # type: ignore[assignment]
+    __eq__ = _sequence_equal(lane.Array)  # type: ignore[assignment]
     __ne__ = unequal
     __hash__ = _hashed
     __repr__ = Object.__repr__
     __deepcopy__ = _deeply
 
 
-class List(_call.List, CContainerBase):
+class List(lane.List, CContainerBase):
     """A sequence that can change; every holder sees it."""
 
     __slots__ = ()
 
     def __new__(cls, input_list: Iterable[Any] = ()) -> List:  # noqa: D102
-        return _call.List.__new__(cls, input_list)
+        return lane.List.__new__(cls, input_list)
 
     __class_getitem__: Any = classmethod(GenericAlias)
     __init__ = _made
-    __eq__ = _sequence_equal(_call.List)  # type: ignore[assignment]
+    __eq__ = _sequence_equal(lane.List)  # type: ignore[assignment]
     __ne__ = unequal
     __hash__ = _hashed  # type: ignore[misc,assignment]
     __repr__ = Object.__repr__
     __deepcopy__ = _deeply
 
 
-class Map(_call.Map, CContainerBase):
+class Map(lane.Map, CContainerBase):
     """A mapping that cannot change."""
 
     __slots__ = ()
 
     def __new__(cls, input_dict: Mapping[Any, Any]) -> Map:  # noqa: D102
-        return _call.Map.__new__(cls, _pairs(input_dict))
+        return lane.Map.__new__(cls, _pairs(input_dict))
 
     __class_getitem__: Any = classmethod(GenericAlias)
     __init__ = _made
-    __eq__ = _mapping_equal(_call.Map)  # type: ignore[assignment]
+    __eq__ = _mapping_equal(lane.Map)  # type: ignore[assignment]
     __ne__ = unequal
     __hash__ = _hashed
     __repr__ = Object.__repr__
     __deepcopy__ = _deeply
 
 
-class Dict(_call.Dict, CContainerBase):
+class Dict(lane.Dict, CContainerBase):
     """A mapping that can change; every holder sees it."""
 
     __slots__ = ()
 
     def __new__(cls, input_dict: Mapping[Any, Any] | None = None) -> Dict:  # noqa: D102
-        return _call.Dict.__new__(cls, () if input_dict is None else _pairs(input_dict))
+        return lane.Dict.__new__(cls, () if input_dict is None else _pairs(input_dict))
 
     __class_getitem__: Any = classmethod(GenericAlias)
     __init__ = _made
-    __eq__ = _mapping_equal(_call.Dict)  # type: ignore[assignment]
+    __eq__ = _mapping_equal(lane.Dict)  # type: ignore[assignment]
     __ne__ = unequal
     __hash__ = _hashed  # type: ignore[misc,assignment]
     __repr__ = Object.__repr__

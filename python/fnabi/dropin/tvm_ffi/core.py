@@ -6,7 +6,9 @@ import builtins
 import ctypes
 from typing import Any
 
-from fnabi import _call, stream
+from fnabi._base import lane
+from fnabi.calls import stream
+from fnabi.calls.tensor import Device as AnyDevice
 from fnabi.dropin.tvm_ffi import _types
 from fnabi.dropin.tvm_ffi._dialect import (
     KWARGS,
@@ -42,7 +44,6 @@ from fnabi.dropin.tvm_ffi._values import (
     Shape,
     String,
 )
-from fnabi.tensor import Device as AnyDevice
 
 __all__ = [
     "KWARGS",
@@ -73,14 +74,14 @@ __all__ = [
 ]
 
 CObject = Object
-ObjectRValueRef = _call.Moved
+ObjectRValueRef = lane.Moved
 
 ERROR_NAME_TO_TYPE: dict[str, type] = {}
 ERROR_TYPE_TO_NAME: dict[type, str] = {}
 dialect.errors = ERROR_NAME_TO_TYPE
 
 
-class Error(_call.Error, Object):
+class Error(lane.Error, Object):
     """An error of a library: the attribute ``__tvm_ffi_error__`` of an exception."""
 
     __slots__ = ()
@@ -135,7 +136,7 @@ class OpaquePyObject(Object):
 
     def pyobject(self) -> Any:
         """Return the Python object."""
-        return _call.Any(self).value
+        return lane.Any(self).value
 
 
 class ObjectConvertible:
@@ -157,7 +158,7 @@ class CAny:
     __slots__ = ("_any",)
 
     def __init__(self, value: Any = None) -> None:
-        self._any = dialect(_call.Any, value)
+        self._any = dialect(lane.Any, value)
 
     @property
     def type_index(self) -> int:
@@ -231,8 +232,8 @@ def _convert_to_ffi_func(pyfunc: Any, tensor_cls: type | None = None) -> Any:
     if isinstance(pyfunc, Function):
         return pyfunc
     if tensor_cls is None:
-        return dialect(_call.Function, pyfunc)
-    return dialect(_call.Function, _WithTensors(pyfunc, tensor_cls))
+        return dialect(lane.Function, pyfunc)
+    return dialect(lane.Function, _WithTensors(pyfunc, tensor_cls))
 
 
 class _WithTensors:
@@ -250,18 +251,18 @@ class _WithTensors:
         return self._callable(*args)
 
 
-_identity = _call.Function(lambda x: x)
+_identity = lane.Function(lambda x: x)
 
 
 def _convert_to_opaque_object(pyobject: Any) -> OpaquePyObject:
     """Make an object that keeps a Python object."""
-    found: Any = dialect(_call.object_of, pyobject)
+    found: Any = dialect(lane.object_of, pyobject)
     return found  # type: ignore[no-any-return]
 
 
 def _convert_to_ffi_error(error: BaseException) -> Error:
     """Return the error of an exception."""
-    found: Any = dialect(_call.object_of, error)
+    found: Any = dialect(lane.object_of, error)
     return found  # type: ignore[no-any-return]
 
 

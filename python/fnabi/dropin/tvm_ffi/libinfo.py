@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fnabi import library
+from fnabi.calls import library
 
 if TYPE_CHECKING:
     from fnabi.dropin.tvm_ffi.module import Module

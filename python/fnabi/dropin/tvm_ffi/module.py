@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
 
-import fnabi.module
+import fnabi.calls._module
 from fnabi.dropin.tvm_ffi._dialect import Object, api, family, register
 from fnabi.errors import NotFoundError
 
 __all__ = ["Module", "ModulePropertyMask", "load_module", "system_lib"]
 
-_Plain = fnabi.module.Module
+_Plain = fnabi.calls._module.Module
 
 
 class ModulePropertyMask(IntEnum):
@@ -25,7 +25,7 @@ class ModulePropertyMask(IntEnum):
     COMPILATION_EXPORTABLE = 4
 
 
-class Module(fnabi.module.Module, Object):
+class Module(fnabi.calls._module.Module, Object):
     """A module."""
 
     __slots__ = ()

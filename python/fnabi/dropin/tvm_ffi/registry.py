@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import fnabi.registry
+import fnabi.calls.registry as plain
 from fnabi.dropin.tvm_ffi._dialect import Object, api, dialect, register
 
 __all__ = [
@@ -56,7 +56,7 @@ def register_global_func(
         raise ValueError("expect string function name")
     if f is None:
         return lambda decorated: register_global_func(name, decorated, override)
-    return dialect(fnabi.registry.register_global_func, name, f, override)
+    return dialect(plain.register_global_func, name, f, override)
 
 
 def get_global_func(name: str, allow_missing: bool = False) -> Any:
@@ -66,7 +66,7 @@ def get_global_func(name: str, allow_missing: bool = False) -> Any:
         ValueError: There is none, and `allow_missing` is false.
 
     """
-    found = dialect(fnabi.registry.get_global_func, name, True)
+    found = dialect(plain.get_global_func, name, True)
     if found is None and not allow_missing:
         raise ValueError(f"Cannot find global function {name}")
     return found
@@ -74,12 +74,12 @@ def get_global_func(name: str, allow_missing: bool = False) -> Any:
 
 def list_global_func_names() -> list[str]:
     """Return the names of all functions."""
-    return fnabi.registry.list_global_func_names()
+    return plain.list_global_func_names()
 
 
 def remove_global_func(name: str) -> None:
     """Remove a function."""
-    fnabi.registry.remove_global_func(name)
+    plain.remove_global_func(name)
 
 
 def get_global_func_metadata(name: str) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ctypes import c_void_p
 from typing import Any
 
+from fnabi.calls.stream import use_torch_stream
 from fnabi.dropin.tvm_ffi import core
-from fnabi.stream import use_torch_stream
 
 __all__ = ["StreamContext", "get_raw_stream", "use_raw_stream", "use_torch_stream"]
 

@@ -1,0 +1,133 @@
+/* The kernel for processors with AVX2: 64 bytes are two registers. */
+#include "many/kernels/block.h"
+
+#if defined(FNABI_X86)
+#include <immintrin.h>
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,popcnt,bmi,bmi2"))), \
+                             apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,popcnt,bmi,bmi2")
+#endif
+
+typedef struct chunk {
+  __m256i low, high;
+} chunk;
+
+static inline unsigned count_bits(uint64_t word) {
+  return fnabi_count_bits(word);
+}
+
+static inline __m256i load32(const void* bytes) {
+  return _mm256_loadu_si256(bytes);
+}
+
+static inline chunk load(const uint8_t* bytes) {
+  return (chunk){load32(bytes), load32(bytes + 32)};
+}
+
+/* The high bits of 64 bytes. */
+static inline uint64_t high_bits(__m256i low, __m256i high) {
+  return (uint32_t)_mm256_movemask_epi8(low) |
+         (uint64_t)(uint32_t)_mm256_movemask_epi8(high) << 32;
+}
+
+static inline uint64_t equal(chunk c, char byte) {
+  __m256i each = _mm256_set1_epi8(byte);
+  return high_bits(_mm256_cmpeq_epi8(c.low, each),
+                   _mm256_cmpeq_epi8(c.high, each));
+}
+
+static inline uint64_t tags_of(chunk c) {
+  return high_bits(_mm256_or_si256(c.low, _mm256_slli_epi16(c.low, 1)),
+                   _mm256_or_si256(c.high, _mm256_slli_epi16(c.high, 1)));
+}
+
+/* All ones for values from 0 to 9. */
+static inline __m256i are_digits(__m256i values) {
+  return _mm256_cmpeq_epi8(_mm256_min_epu8(values, _mm256_set1_epi8(9)),
+                           values);
+}
+
+static inline uint64_t digits_of(chunk c) {
+  __m256i zero = _mm256_set1_epi8('0');
+  return high_bits(are_digits(_mm256_sub_epi8(c.low, zero)),
+                   are_digits(_mm256_sub_epi8(c.high, zero)));
+}
+
+static inline __m128i load8(const void* bytes) {
+  return _mm_loadl_epi64(bytes);
+}
+
+static inline void put_word(uint8_t* out, const uint8_t* from,
+                            uint64_t places) {
+  __m128i some = _mm_shuffle_epi8(load8(from), load8(&places));
+  _mm_storel_epi64((__m128i*)(void*)out, some);
+}
+
+static inline void put_sums(uint16_t* out, uint16_t base, uint64_t bytes) {
+  __m128i wide = _mm_cvtepu8_epi16(load8(&bytes));
+  _mm_storeu_si128((__m128i*)(void*)out,
+                   _mm_add_epi16(wide, _mm_set1_epi16((short)base)));
+}
+
+static inline void put_wide(int64_t* out, const int32_t* from,
+                            uint64_t places) {
+  __m256i index = _mm256_cvtepu8_epi32(load8(&places));
+  __m256i some = _mm256_permutevar8x32_epi32(load32(from), index);
+  _mm256_storeu_si256((__m256i*)(void*)out,
+                      _mm256_cvtepi32_epi64(_mm256_castsi256_si128(some)));
+  _mm256_storeu_si256((__m256i*)(void*)(out + 4),
+                      _mm256_cvtepi32_epi64(_mm256_extracti128_si256(some, 1)));
+}
+
+/* The digit before each byte, or 0 where the run of digits has ended. */
+static inline __m256i take_digits(const uint8_t* text, __m256i* run) {
+  __m256i v = _mm256_sub_epi8(load32(text - 1), _mm256_set1_epi8('0'));
+  *run = _mm256_and_si256(*run, are_digits(v));
+  return _mm256_and_si256(v, *run);
+}
+
+static inline __m256i take_pairs(const uint8_t* text, __m256i* run) {
+  __m256i ones = take_digits(text, run), tens = take_digits(text - 1, run);
+  return _mm256_add_epi8(_mm256_add_epi8(ones, _mm256_slli_epi16(tens, 3)),
+                         _mm256_add_epi8(tens, tens));
+}
+
+static inline void take_numbers(int16_t out[64], const uint8_t* text) {
+  for (int i = 0; i < 64; i += 32) {
+    __m256i run = _mm256_set1_epi8(-1);
+    __m256i ones = take_pairs(text + i, &run);
+    __m256i hundreds = take_pairs(text + i - 2, &run);
+    __m256i minus =
+        _mm256_cmpeq_epi8(load32(text + i - 2), _mm256_set1_epi8('-'));
+    for (int k = 0; k < 2; k++) {
+      __m128i low = k == 0 ? _mm256_castsi256_si128(ones)
+                           : _mm256_extracti128_si256(ones, 1);
+      __m128i high = k == 0 ? _mm256_castsi256_si128(hundreds)
+                            : _mm256_extracti128_si256(hundreds, 1);
+      __m128i sign = k == 0 ? _mm256_castsi256_si128(minus)
+                            : _mm256_extracti128_si256(minus, 1);
+      __m256i sum = _mm256_mullo_epi16(_mm256_cvtepu8_epi16(high),
+                                       _mm256_set1_epi16(100));
+      sum = _mm256_add_epi16(sum, _mm256_cvtepu8_epi16(low));
+      sum = _mm256_or_si256(sum, _mm256_cvtepi8_epi16(sign));
+      _mm256_storeu_si256((__m256i*)(void*)(out + i + 16 * k), sum);
+    }
+  }
+}
+
+#include "many/kernels/bits.h"
+#include "many/kernels/raw.h"
+const fnabi_kernel fnabi_kernel_avx2 = {decode_raw, NULL};
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#else
+typedef int fnabi_no_avx2; /* ISO C forbids an empty file */
+#endif

@@ -1,0 +1,106 @@
+/* The kernel for 64-bit Arm processors: 64 bytes are four registers. */
+#include "many/kernels/block.h"
+
+#if defined(FNABI_NEON)
+#include <arm_neon.h>
+
+typedef struct chunk {
+  uint8x16_t part[4];
+} chunk;
+
+static inline unsigned count_bits(uint64_t word) {
+  return fnabi_count_bits(word);
+}
+
+static inline chunk load(const uint8_t* bytes) {
+  return (chunk){{vld1q_u8(bytes), vld1q_u8(bytes + 16), vld1q_u8(bytes + 32),
+                  vld1q_u8(bytes + 48)}};
+}
+
+/* A bit for each byte, all of whose bits are set or none: each byte keeps the bit
+ * of its index modulo 8, and eight bytes at a time are added up. */
+static inline uint64_t bits_of(const uint8x16_t part[4]) {
+  static const uint8_t places[16] = {1, 2, 4, 8, 16, 32, 64, 128,
+                                     1, 2, 4, 8, 16, 32, 64, 128};
+  uint8x16_t each = vld1q_u8(places);
+  uint8x16_t low = vpaddq_u8(vandq_u8(part[0], each), vandq_u8(part[1], each));
+  uint8x16_t high = vpaddq_u8(vandq_u8(part[2], each), vandq_u8(part[3], each));
+  low = vpaddq_u8(low, high);
+  return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(low, low)), 0);
+}
+
+#define BITS_WHERE(c, v, condition) \
+  uint8x16_t found[4];              \
+  for (int i = 0; i < 4; i++) {     \
+    uint8x16_t v = (c).part[i];     \
+    found[i] = condition;           \
+  }                                 \
+  return bits_of(found)
+
+static inline uint64_t equal(chunk c, char byte) {
+  BITS_WHERE(c, v, vceqq_u8(v, vdupq_n_u8((uint8_t)byte)));
+}
+
+static inline uint64_t tags_of(chunk c) {
+  BITS_WHERE(c, v, vcgeq_u8(v, vdupq_n_u8(0x40)));
+}
+
+static inline uint8x16_t are_digits(uint8x16_t values) {
+  return vcleq_u8(values, vdupq_n_u8(9));
+}
+
+static inline uint64_t digits_of(chunk c) {
+  BITS_WHERE(c, v, are_digits(vsubq_u8(v, vdupq_n_u8('0'))));
+}
+
+static inline void put_word(uint8_t* out, const uint8_t* from,
+                            uint64_t places) {
+  vst1_u8(out, vtbl1_u8(vld1_u8(from), vcreate_u8(places)));
+}
+
+static inline void put_sums(uint16_t* out, uint16_t base, uint64_t bytes) {
+  vst1q_u16(out, vaddw_u8(vdupq_n_u16(base), vcreate_u8(bytes)));
+}
+
+static inline void put_wide(int64_t* out, const int32_t* from,
+                            uint64_t places) {
+  uint8_t at[8];
+  memcpy(at, &places, sizeof at);
+  for (int i = 0; i < 8; i++) out[i] = from[at[i]];
+}
+
+/* The digit before each byte, or 0 where the run of digits has ended. */
+static inline uint8x16_t take_digits(const uint8_t* text, uint8x16_t* run) {
+  uint8x16_t v = vsubq_u8(vld1q_u8(text - 1), vdupq_n_u8('0'));
+  *run = vandq_u8(*run, are_digits(v));
+  return vandq_u8(v, *run);
+}
+
+static inline uint8x16_t take_pairs(const uint8_t* text, uint8x16_t* run) {
+  uint8x16_t ones = take_digits(text, run), tens = take_digits(text - 1, run);
+  return vmlaq_u8(ones, tens, vdupq_n_u8(10));
+}
+
+static inline void take_numbers(int16_t out[64], const uint8_t* text) {
+  for (int i = 0; i < 64; i += 16) {
+    uint8x16_t run = vdupq_n_u8(0xFF);
+    uint8x16_t ones = take_pairs(text + i, &run);
+    uint8x16_t hundreds = take_pairs(text + i - 2, &run);
+    uint8x16_t minus = vceqq_u8(vld1q_u8(text + i - 2), vdupq_n_u8('-'));
+    for (int k = 0; k < 2; k++) {
+      uint8x8_t low = k == 0 ? vget_low_u8(ones) : vget_high_u8(ones);
+      uint8x8_t high = k == 0 ? vget_low_u8(hundreds) : vget_high_u8(hundreds);
+      uint8x8_t sign = k == 0 ? vget_low_u8(minus) : vget_high_u8(minus);
+      uint16x8_t sum = vmlal_u8(vmovl_u8(low), high, vdup_n_u8(100));
+      int16x8_t signs = vmovl_s8(vreinterpret_s8_u8(sign));
+      vst1q_s16(out + i + 8 * k, vorrq_s16(vreinterpretq_s16_u16(sum), signs));
+    }
+  }
+}
+
+#include "many/kernels/bits.h"
+#include "many/kernels/raw.h"
+const fnabi_kernel fnabi_kernel_neon = {decode_raw, NULL};
+#else
+typedef int fnabi_no_neon; /* ISO C forbids an empty file */
+#endif

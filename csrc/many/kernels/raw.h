@@ -1,0 +1,123 @@
+/* raw.h - the decoder of blocks of raw signatures, for a kernel that has defined
+ * what tokens.h requires. abi/raw.c has the grammar. */
+#ifndef FNABI_KERNELS_RAW_H
+#define FNABI_KERNELS_RAW_H
+
+#include "many/kernels/tokens.h"
+
+static const uint8_t raw_kinds[64] = {
+    ['B' & 63] = FNABI_TYPE_BUFFER,
+    ['S' & 63] = FNABI_TYPE_SCALAR,
+    ['O' & 63] = FNABI_TYPE_REF,
+    ['U' & 63] = FNABI_TYPE_UNKNOWN,
+};
+
+/* The dtypes of values that name none; -1 for those that have none. */
+static const uint8_t raw_dtypes[64] = {['O' & 63] = 0xFF, ['U' & 63] = 0xFF};
+
+/* Bits: which tokens are what, in addition to side_tokens. */
+typedef struct raw_tokens {
+  bits values, dtypes, typed; /* typed: followed by a dtype */
+  bits starts;                /* neither dtype nor dim: ends the value before */
+  bits dims[2];
+} raw_tokens;
+
+/* Sorts tokens by their tags and checks which may follow which. Returns the
+ * number of tokens between rows, or -1. */
+static int64_t sort_raw(const fnabi_block* b, side_tokens sides[2],
+                        raw_tokens* t) {
+  size_t words = words_of(b->tokens), between = 0;
+  uint64_t bad = 0, inside = 0;
+  uint64_t last_taking = 0, last_scalars = 0, last_bare = 0;
+  for (size_t i = 0; i < words; i++) {
+    chunk tags = load(b->tags + 64 * i);
+    uint64_t buffers = equal(tags, 'B'), scalars = equal(tags, 'S'),
+             refs = equal(tags, 'O') | equal(tags, 'U'),
+             inputs = equal(tags, 'I'), results = equal(tags, 'R'),
+             dims = equal(tags, 'd'), dtypes = equal(tags, 't'),
+             ends = equal(tags, FNABI_BLOCK_BETWEEN), none = equal(tags, 0);
+    uint64_t taking = buffers | scalars, values = taking | refs;
+    uint64_t others = inputs | results | ends | none;
+    /* no dim may follow these */
+    uint64_t bare =
+        scalars | refs | others | (dtypes & shifted(scalars, last_scalars));
+    bad |= ~(values | others | dims | dtypes) |
+           (dtypes & ~shifted(taking, last_taking)) |
+           (dims & shifted(bare, last_bare));
+    bad |= ((values | inputs | results) ^ equal(load(b->marks + 64 * i), '!')) &
+           ~(ends | none);
+    last_taking = taking;
+    last_scalars = scalars;
+    last_bare = bare;
+    uint64_t input = alternate(inputs | results, &inside);
+    sides[0].head[i] = inputs;
+    sides[1].head[i] = results;
+    sides[0].nodes[i] = values & input;
+    sides[1].nodes[i] = values & ~input;
+    t->dims[0][i] = dims & input;
+    t->dims[1][i] = dims & ~input;
+    t->values[i] = values;
+    t->starts[i] = values | others;
+    t->dtypes[i] = dtypes;
+    between += count_bits(ends);
+  }
+  t->starts[words - 1] &= up_to(b->tokens);
+  for (size_t i = 0; i < words; i++)
+    t->typed[i] =
+        t->dtypes[i] >> 1 | (i + 1 < words ? t->dtypes[i + 1] << 63 : 0);
+  return bad == 0 ? (int64_t)between : -1;
+}
+
+/* Checks that every value ends where the next one starts, and that every dtype
+ * is a scalar type without leading zeros. */
+static bool check_raw(fnabi_block* b, const raw_tokens* t) {
+  size_t words = words_of(b->tokens);
+  uint32_t bad = 0;
+  size_t count = locate(t->starts, words, b->list);
+  for (size_t j = 0; j + 1 < count; j++) {
+    size_t k = b->list[j], next = b->list[j + 1];
+    uint32_t value = t->values[k / 64] >> k % 64 & 1;
+    bad |= (0 - value) & (stop_of(b, k) ^ b->places[next]);
+  }
+  count = locate(t->dtypes, words, b->list);
+  for (size_t j = 0; j < count; j++) {
+    size_t k = b->list[j];
+    uint32_t number = (uint32_t)b->numbers[k],
+             size = (uint32_t)(b->places[k + 1] - b->places[k]);
+    bad |= (uint32_t)(number >= FNABI_SCALAR_TYPE_COUNT) |
+           (size - 2 - (number > 9));
+  }
+  return bad == 0;
+}
+
+static bool decode_raw(fnabi_block* b, fnabi_side_columns sides[2],
+                       int32_t* const offsets[2]) {
+  if (!find_tokens(b, false)) return false;
+  side_tokens tokens[2];
+  raw_tokens t;
+  int64_t between = sort_raw(b, tokens, &t);
+  if (between < 0 || !check_raw(b, &t) ||
+      !close_rows(b, tokens, (size_t)between, sides, offsets))
+    return false;
+  size_t words = words_of(b->tokens);
+  for (int i = 0; i < 2; i++) {
+    fnabi_side_columns* out = &sides[i];
+    const uint64_t* nodes = tokens[i].nodes;
+    size_t n = out->nodes, m = out->dim_count;
+    uint16_t before[FNABI_BLOCK_WORDS];
+    pick8((uint8_t*)out->kinds + n, b->tags, raw_kinds, nodes, words);
+    pick_dtypes((uint8_t*)out->dtypes + n, b, raw_dtypes, t.typed, nodes,
+                words);
+    out->dim_count += pick64(out->dims + m, b->numbers, t.dims[i], words);
+    size_t count = locate(nodes, words, b->list);
+    count_before(t.dims[i], words, before);
+    for (size_t j = 0; j < count; j++)
+      out->shape_offsets[n + j] =
+          (int32_t)(m + rank(t.dims[i], before, b->list[j]));
+    out->nodes = n + count;
+    out->shape_offsets[out->nodes] = (int32_t)out->dim_count;
+  }
+  return true;
+}
+
+#endif /* FNABI_KERNELS_RAW_H */

@@ -1,0 +1,299 @@
+/* One row by way of its message. The decoder of single texts is the reference:
+ * the message that it writes becomes a row, node by node. A message has the
+ * form that the decoder gave it, so a false here means out of memory. */
+#include "many/rows.h"
+
+#include "abi/cconv.h"
+#include "abi/declaration.h"
+#include "abi/iree_abi.h"
+#include "abi/raw.h"
+#include "abi/sip.h"
+
+static bool push8(fnabi_vector* v, int value) {
+  uint8_t byte = (uint8_t)value;
+  return fnabi_vector_append(v, &byte, 1);
+}
+
+static bool push32(fnabi_vector* v, int32_t value) {
+  return fnabi_vector_append(v, &value, sizeof value);
+}
+
+static bool push64(fnabi_vector* v, size_t value) {
+  int64_t number = (int64_t)value;
+  return fnabi_vector_append(v, &number, sizeof number);
+}
+
+/* Appends the end of what has been added to a column, as an offset into it. */
+static bool push_end(fnabi_vector* v, size_t end) {
+  return end <= INT32_MAX && push32(v, (int32_t)end);
+}
+
+/* ------------------------------------------------------------ from messages */
+
+/* The columns of one side, and the message that their nodes are read from. */
+typedef struct side {
+  fnabi_columns* columns;
+  fnabi_vector* column; /* of this side: column[FNABI_COLUMN_KIND] */
+  fnabi_reader r;
+} side;
+
+typedef struct node {
+  int64_t kind;
+  int32_t dtype;
+  unsigned flags, depth;
+  const char *name, *ref;
+  size_t name_size, ref_size;
+} node;
+
+/* Adds a node, whose dims have been added already. */
+static bool put_node(side* s, const node* n) {
+  fnabi_vector* c = s->column;
+  if (!push8(&c[FNABI_COLUMN_KIND], (int)n->kind) ||
+      !push_end(&c[FNABI_COLUMN_SHAPE_OFFSETS],
+                c[FNABI_COLUMN_DIMS].size / sizeof(int64_t)))
+    return false;
+  if (s->columns->abi == FNABI_ABI_RAW)
+    return push8(&c[FNABI_COLUMN_DTYPE], n->dtype);
+  return (push32(&c[FNABI_COLUMN_DTYPE], n->dtype) &&
+          push8(&c[FNABI_COLUMN_FLAGS], (int)n->flags) &&
+          push8(&c[FNABI_COLUMN_DEPTH], (int)n->depth) &&
+          fnabi_vector_append(&c[FNABI_COLUMN_NAMES], n->name, n->name_size) &&
+          push_end(&c[FNABI_COLUMN_NAME_OFFSETS], c[FNABI_COLUMN_NAMES].size) &&
+          fnabi_vector_append(&c[FNABI_COLUMN_REFS], n->ref, n->ref_size) &&
+          push_end(&c[FNABI_COLUMN_REF_OFFSETS], c[FNABI_COLUMN_REFS].size));
+}
+
+static bool take_dtype(side* s, node* n) {
+  fnabi_dtype dtype;
+  fnabi_error error;
+  if (!fnabi_unpack_dtype(&s->r, &dtype, &error)) return false;
+  n->dtype = fnabi_dtype_table_add(&s->columns->dtypes, &dtype);
+  return n->dtype >= 0;
+}
+
+static bool take_shape(side* s, node* n) {
+  size_t rank;
+  if (fnabi_unpack_nil(&s->r)) return true;
+  if (!fnabi_unpack_array(&s->r, &rank)) return false;
+  n->flags |= FNABI_NODE_RANKED;
+  for (; rank > 0; rank--) {
+    int64_t dim = -1;
+    if (!fnabi_unpack_nil(&s->r) && !fnabi_unpack_int(&s->r, &dim))
+      return false;
+    if (!push64(&s->column[FNABI_COLUMN_DIMS], (size_t)dim)) return false;
+  }
+  return true;
+}
+
+static bool take_type(side* s, node n);
+
+static bool take_types(side* s, unsigned depth) {
+  size_t count;
+  if (!fnabi_unpack_array(&s->r, &count)) return false;
+  for (; count > 0; count--)
+    if (!take_type(s, (node){.depth = depth})) return false;
+  return true;
+}
+
+static bool take_name(side* s, node* n) {
+  n->flags |= FNABI_NODE_NAMED;
+  return fnabi_unpack_text(&s->r, &n->name, &n->name_size);
+}
+
+/* Adds a type; `n` has its depth and its name. The decoder has limited how deep
+ * types nest. */
+static bool take_type(side* s, node n) {
+  size_t count;
+  n.dtype = -1;
+  if (!fnabi_unpack_array(&s->r, &count) || !fnabi_unpack_int(&s->r, &n.kind))
+    return false;
+  switch (n.kind) {
+    case FNABI_TYPE_SCALAR:
+      return take_dtype(s, &n) && put_node(s, &n);
+    case FNABI_TYPE_BUFFER:
+      return take_dtype(s, &n) && take_shape(s, &n) && put_node(s, &n);
+    case FNABI_TYPE_REF:
+      if (!fnabi_unpack_nil(&s->r)) {
+        n.flags |= FNABI_NODE_REF_NAMED;
+        if (!fnabi_unpack_text(&s->r, &n.ref, &n.ref_size)) return false;
+      }
+      return put_node(s, &n);
+    case FNABI_TYPE_LIST:
+    case FNABI_TYPE_TUPLE:
+      return put_node(s, &n) && take_types(s, n.depth + 1);
+    case FNABI_TYPE_HOMOGENEOUS_LIST:
+      return put_node(s, &n) && take_type(s, (node){.depth = n.depth + 1});
+    case FNABI_TYPE_DICT:
+      if (!put_node(s, &n) || !fnabi_unpack_array(&s->r, &count)) return false;
+      for (; count > 0; count--) {
+        node child = {.depth = n.depth + 1};
+        size_t two;
+        if (!fnabi_unpack_array(&s->r, &two) || !take_name(s, &child) ||
+            !take_type(s, child))
+          return false;
+      }
+      return true;
+    case FNABI_TYPE_NAMED:
+      return take_name(s, &n) && take_type(s, n);
+    case FNABI_TYPE_REF_ARRAY: {
+      /* the message has the shape after the element, the columns before it */
+      fnabi_reader element = s->r;
+      if (!fnabi_unpack_skip(&s->r) || !take_shape(s, &n) || !put_node(s, &n))
+        return false;
+      fnabi_reader rest = s->r;
+      s->r = element;
+      bool good = take_type(s, (node){.depth = n.depth + 1});
+      s->r = rest;
+      return good;
+    }
+    default: /* NULL, UNKNOWN */
+      return put_node(s, &n);
+  }
+}
+
+/* Adds a node of SIP, or nothing for a root that is nil; `n` has its key. */
+static bool take_sip_node(side* s, node n, int64_t position) {
+  fnabi_vector* c = s->column;
+  size_t count;
+  int64_t index = -1;
+  if (fnabi_unpack_nil(&s->r)) return true;
+  if (!fnabi_unpack_array(&s->r, &count) || !fnabi_unpack_int(&s->r, &n.kind))
+    return false;
+  bool leaf = n.kind == FNABI_SIP_LEAF;
+  if (leaf ? !fnabi_unpack_int(&s->r, &index)
+           : !fnabi_unpack_array(&s->r, &count))
+    return false;
+  if (!push8(&c[FNABI_COLUMN_KIND], (int)n.kind) ||
+      !push8(&c[FNABI_COLUMN_DEPTH], (int)n.depth) ||
+      !fnabi_vector_append(&c[FNABI_COLUMN_NAMES], n.name, n.name_size) ||
+      !push_end(&c[FNABI_COLUMN_NAME_OFFSETS], c[FNABI_COLUMN_NAMES].size) ||
+      !push32(&c[FNABI_COLUMN_INDEX], (int32_t)index) ||
+      !push32(&c[FNABI_COLUMN_POSITION], (int32_t)position))
+    return false;
+  for (; !leaf && count > 0; count--) {
+    node child = {.depth = n.depth + 1};
+    size_t two;
+    position = -1;
+    if (!fnabi_unpack_array(&s->r, &two) ||
+        (n.kind == FNABI_SIP_SEQUENCE ? !fnabi_unpack_int(&s->r, &position)
+                                      : !take_name(s, &child)) ||
+        !take_sip_node(s, child, position))
+      return false;
+  }
+  return true;
+}
+
+/* ----------------------------------------------------------------- one text */
+
+/* Decodes a text of an ABI; *doubt is set for declarations only. */
+static bool write_text(int32_t abi, fnabi_text text, fnabi_writer* w,
+                       const char** doubt, fnabi_error* error) {
+  const fnabi_known unknown = {-1, NULL};
+  switch ((fnabi_abi)abi) {
+    case FNABI_ABI_RAW:
+      return fnabi_raw_write(text.data, text.size, w, error);
+    case FNABI_ABI_SIP:
+      return fnabi_sip_write(text.data, text.size, w, error);
+    case FNABI_ABI_CCONV:
+      return fnabi_cconv_write_signature(text.data, text.size, w, error);
+    case FNABI_ABI_IREE_ABI:
+      return fnabi_iree_abi_write(text.data, text.size, w, error);
+    case FNABI_ABI_DECLARATION:
+    case FNABI_ABI_COUNT:
+      break;
+  }
+  return fnabi_declaration_write(text.data, text.size, unknown, unknown, w,
+                                 doubt, error);
+}
+
+static fnabi_doubt doubt_of(const char* text) {
+  return text == NULL   ? FNABI_DOUBT_NONE
+         : *text == 'a' ? FNABI_DOUBT_ARITY
+         : *text == 'n' ? FNABI_DOUBT_NAMES
+                        : FNABI_DOUBT_TYPE;
+}
+
+/* Adds what a row has besides its nodes. */
+static bool put_row(fnabi_columns* columns, int32_t status, uint64_t offset,
+                    fnabi_doubt doubt, const fnabi_text* kept) {
+  fnabi_vector* v = columns->vectors;
+  for (int i = 0; i < 2; i++) {
+    fnabi_vector* c = v + i * FNABI_COLUMN_SIDE;
+    if (!push_end(&c[FNABI_COLUMN_OFFSETS], c[FNABI_COLUMN_KIND].size))
+      return false;
+  }
+  if (!push8(&v[FNABI_COLUMN_STATUS], status)) return false;
+  if (columns->abi == FNABI_ABI_DECLARATION &&
+      !push8(&v[FNABI_COLUMN_DOUBT], (int)doubt))
+    return false;
+  return kept == NULL ||
+         (fnabi_vector_append(&v[FNABI_COLUMN_TEXT], kept->data, kept->size) &&
+          push64(&v[FNABI_COLUMN_KEPT], columns->rows) &&
+          push64(&v[FNABI_COLUMN_ERROR_OFFSET], (size_t)offset) &&
+          push64(&v[FNABI_COLUMN_TEXT_OFFSETS], v[FNABI_COLUMN_TEXT].size));
+}
+
+/* Adds a row; when out of memory part of it stays. */
+static bool add_text(fnabi_columns* columns, fnabi_text text) {
+  if (text.data == NULL)
+    return put_row(columns, FNABI_ROW_NULL, 0, FNABI_DOUBT_NONE, NULL);
+  fnabi_vector* scratch = &columns->scratch;
+  fnabi_error error;
+  const char* doubt = NULL;
+  if (!fnabi_vector_reserve(scratch, 512)) return false;
+  fnabi_writer w = {scratch->data, scratch->capacity, 0};
+  bool good = write_text(columns->abi, text, &w, &doubt, &error);
+  if (good && w.size > scratch->capacity) {
+    if (!fnabi_vector_reserve(scratch, w.size)) return false;
+    w = (fnabi_writer){scratch->data, scratch->capacity, 0};
+    good = write_text(columns->abi, text, &w, &doubt, &error);
+    if (w.size > w.capacity) return false; /* the text has changed */
+  }
+  if (!good)
+    return error.code != FNABI_MEMORY &&
+           put_row(columns, error.code, error.offset, FNABI_DOUBT_NONE, &text);
+  fnabi_reader r = {scratch->data, w.size, 0};
+  size_t count;
+  if (!fnabi_unpack_array(&r, &count)) return false;
+  for (int i = 0; i < 2; i++) {
+    side s = {columns, columns->vectors + i * FNABI_COLUMN_SIDE, r};
+    if (columns->abi == FNABI_ABI_SIP ? !take_sip_node(&s, (node){0}, -1)
+                                      : !take_types(&s, 0))
+      return false;
+    r = s.r;
+  }
+  return put_row(columns, FNABI_OK, 0, doubt_of(doubt),
+                 fnabi_columns_keeps(columns) ? &text : NULL);
+}
+
+bool fnabi_columns_add_row(fnabi_columns* columns, fnabi_text text) {
+  fnabi_columns_mark before = fnabi_columns_mark_of(columns);
+  if (add_text(columns, text)) {
+    columns->rows++;
+    return true;
+  }
+  fnabi_columns_go_back(columns, &before);
+  return false;
+}
+
+bool fnabi_columns_add_signature(fnabi_columns* columns, fnabi_reader* r) {
+  fnabi_columns_mark before = fnabi_columns_mark_of(columns);
+  bool good = true, missing = fnabi_unpack_nil(r);
+  if (!missing) {
+    size_t count;
+    good = fnabi_unpack_array(r, &count);
+    for (int i = 0; i < 2 && good; i++) {
+      side s = {columns, columns->vectors + i * FNABI_COLUMN_SIDE, *r};
+      good = take_types(&s, 0);
+      *r = s.r;
+    }
+    for (; good && count > 2; count--) good = fnabi_unpack_skip(r);
+  }
+  if (good && put_row(columns, missing ? FNABI_ROW_NULL : FNABI_OK, 0,
+                      FNABI_DOUBT_NONE, NULL)) {
+    columns->rows++;
+    return true;
+  }
+  fnabi_columns_go_back(columns, &before);
+  return false;
+}

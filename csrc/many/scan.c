@@ -1,0 +1,355 @@
+/* The exports of many modules as rows of one table. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "many/rows.h"
+#include "many/scan_table.h"
+#include "vmfb/needs.h"
+#include "vmfb/vmfb.h"
+
+/* -------------------------------------------------------------------- files */
+
+enum { HEAD = 1 << 16, KEPT = 1 << 20, SEGMENTS_MOST = 1 << 28 };
+
+/* Reads up to `wanted` bytes more; returns 0 or an errno. */
+static int read_more(int file, fnabi_vector* out, size_t wanted, size_t* got) {
+  *got = 0;
+  if (!fnabi_vector_reserve(out, wanted)) return ENOMEM;
+  int failed = fnabi_file_read(file, out->data + out->size, wanted, got);
+  out->size += *got;
+  return failed;
+}
+
+/* Reads the module of a file; returns 0 or an errno. The size in the file's
+ * header is trusted step by step: each read at most doubles what is held. */
+static int read_module(int file, fnabi_vector* out) {
+  size_t wanted = HEAD, got = HEAD;
+  int failed = 0;
+  out->size = 0;
+  while (wanted > 0 && failed == 0) {
+    failed = read_more(file, out, wanted, &got);
+    if (got < wanted) break;
+    uint64_t extent = fnabi_vmfb_extent((const char*)out->data, out->size);
+    uint64_t missing = extent > out->size ? extent - out->size : 0;
+    wanted = missing < out->size ? (size_t)missing : out->size;
+  }
+  return failed;
+}
+
+static void put_big(uint8_t* out, uint64_t value, unsigned bytes) {
+  for (unsigned i = 0; i < bytes; i++)
+    out[i] = (uint8_t)(value >> (8 * (bytes - 1 - i)));
+}
+
+/* Reads the missing segments that the file has into a message of segments.
+ * Returns false if out of memory. */
+static bool read_segments(fnabi_scan* scan, int file) {
+  enum { ARRAY = 5, HEADER = 11 };
+  const fnabi_missing* all = (const void*)scan->missing.data;
+  fnabi_vector* out = &scan->segments;
+  uint8_t header[HEADER] = {0xDD};
+  uint32_t count = 0;
+  out->size = 0;
+  uint64_t file_size = fnabi_file_size(file);
+  if (!fnabi_vector_append(out, header, ARRAY)) return false;
+  for (size_t i = 0; i < scan->missing.size / sizeof *all; i++) {
+    fnabi_missing one = all[i];
+    size_t before = out->size, got;
+    if (one.offset > file_size || one.size > file_size - one.offset ||
+        one.size > SEGMENTS_MOST - HEADER ||
+        before > SEGMENTS_MOST - HEADER - one.size)
+      continue;
+    header[0] = 0x92;
+    header[1] = 0xCE;
+    put_big(header + 2, one.ordinal, 4);
+    header[6] = 0xC6;
+    put_big(header + 7, one.size, 4);
+    if (!fnabi_vector_append(out, header, HEADER)) return false;
+    if (!fnabi_file_seek(file, one.offset)) {
+      got = 0;
+    } else {
+      int failed = read_more(file, out, (size_t)one.size, &got);
+      if (failed == ENOMEM) return false;
+    }
+    if (got == one.size)
+      count++;
+    else /* it has become shorter */
+      out->size = before;
+  }
+  put_big(out->data + 1, count, 4);
+  return true;
+}
+
+/* ------------------------------------------------------------------ modules */
+
+enum { WORDS = 256 };
+
+/* Writes the text of an error. */
+static fnabi_text explain(int32_t code, fnabi_text expected, char out[WORDS]) {
+  fnabi_writer w = {(uint8_t*)out, WORDS, 0};
+  const char *text = fnabi_code_text(code), *link = ", expected ";
+  fnabi_put(&w, text, strlen(text));
+  if (expected.data != NULL && w.size + strlen(link) + expected.size <= WORDS) {
+    fnabi_put(&w, link, strlen(link));
+    fnabi_put(&w, expected.data, expected.size);
+  }
+  return (fnabi_text){out, w.size};
+}
+
+static fnabi_text text_of(const char* ascii) {
+  return (fnabi_text){ascii, ascii == NULL ? 0 : strlen(ascii)};
+}
+
+static bool put_bad_module(fnabi_scan* scan, fnabi_text name,
+                           const fnabi_error* error) {
+  char words[WORDS];
+  fnabi_scan_row r = FNABI_SCAN_NO_ROW;
+  r.texts[FNABI_SCAN_FILE] = name;
+  r.code = error->code;
+  r.offset = (int64_t)error->offset;
+  r.texts[FNABI_SCAN_PATH] = text_of(error->path);
+  r.texts[FNABI_SCAN_WHY] =
+      explain(error->code, text_of(error->expected), words);
+  return fnabi_scan_put_bad(scan, &r);
+}
+
+/* Reads a text; nil is one without data. */
+static bool take_text(fnabi_reader* r, fnabi_text* text) {
+  *text = (fnabi_text){NULL, 0};
+  return fnabi_unpack_nil(r) || fnabi_unpack_text(r, &text->data, &text->size);
+}
+
+static int index_of(fnabi_text text, const char* const* names, size_t count) {
+  for (size_t i = 0; i < count && text.data != NULL; i++)
+    if (strlen(names[i]) == text.size &&
+        memcmp(names[i], text.data, text.size) == 0)
+      return (int)i;
+  return -1;
+}
+
+/* Adds the row of an export from the message of fnabi_vmfb_exports; `shared` has
+ * what all rows of the module have. */
+static bool add_export(fnabi_scan* scan, const fnabi_scan_row* shared,
+                       fnabi_reader* r) {
+  fnabi_scan_row out = *shared;
+  char words[WORDS];
+  size_t count;
+  fnabi_text text, expected;
+  if (!fnabi_unpack_array(r, &count) ||
+      !take_text(r, &out.texts[FNABI_SCAN_FUNCTION]) ||
+      !fnabi_unpack_int(r, &out.ordinal) ||
+      !take_text(r, &out.texts[FNABI_SCAN_CCONV]) ||
+      !fnabi_unpack_array(r, &count))
+    return false;
+  for (; count > 0;
+       count -= 2) { /* keys and values; of equal keys the last one counts */
+    fnabi_text key, value;
+    if (!take_text(r, &key) || !take_text(r, &value)) return false;
+    if (FNABI_TEXT_IS(key, "iree.abi.declaration"))
+      out.texts[FNABI_SCAN_DECLARATION] = value;
+  }
+  if (!take_text(r, &text)) return false;
+  out.source = index_of(text, fnabi_scan_sources, FNABI_SCAN_SOURCE_COUNT);
+  out.begin = r->data + r->at;
+  if (!fnabi_columns_add_signature(scan->columns, r)) return false;
+  out.end = r->data + r->at;
+  if (!take_text(r, &text)) return false;
+  out.doubt = index_of(text, fnabi_scan_doubts, FNABI_SCAN_DOUBT_COUNT);
+  fnabi_reader problem = *r;
+  if (!fnabi_unpack_skip(r)) return false;
+  if (out.source < 0) {
+    int64_t code;
+    if (!fnabi_unpack_array(&problem, &count) ||
+        !fnabi_unpack_int(&problem, &code) ||
+        !fnabi_unpack_int(&problem, &out.offset) ||
+        !take_text(&problem, &expected) ||
+        !take_text(&problem, &out.texts[FNABI_SCAN_PATH]))
+      return false;
+    out.code = (int32_t)code;
+    out.texts[FNABI_SCAN_WHY] = explain(out.code, expected, words);
+  }
+  bool is_async;
+  if (!fnabi_unpack_skip(r) || !fnabi_unpack_skip(r) ||
+      !fnabi_unpack_bool(r, &is_async))
+    return false;
+  out.is_async = is_async;
+  return fnabi_scan_put_row(scan, &out);
+}
+
+typedef enum outcome { ADDED, MISSING, NO_MEMORY } outcome;
+
+/* What a module is read from. */
+typedef struct module {
+  fnabi_text name, data;
+  fnabi_text segments; /* as for fnabi_vmfb_needs_with */
+  int file;            /* the descriptor for further segments, or -1 */
+  bool partial;        /* whether segments can be asked for */
+} module;
+
+static outcome put_error(fnabi_scan* scan, fnabi_text name,
+                         const fnabi_error* error) {
+  return put_bad_module(scan, name, error) ? ADDED : NO_MEMORY;
+}
+
+/* Finds the texts of what the module needs, in segments outside of it too. */
+static outcome find_needs(fnabi_scan* scan, const module* m,
+                          fnabi_scan_row* row) {
+  fnabi_text segments = m->segments;
+  for (int pass = 0;; pass++) {
+    if (!fnabi_needs_texts(m->data.data, m->data.size, segments, &scan->needs,
+                           &scan->missing, &row->texts[FNABI_SCAN_TARGET],
+                           &row->texts[FNABI_SCAN_PARAMETERS]))
+      return NO_MEMORY;
+    if (scan->missing.size == 0) return ADDED;
+    if (m->partial) return MISSING;
+    if (m->file < 0 || pass == 1) return ADDED;
+    if (!read_segments(scan, m->file)) return NO_MEMORY;
+    segments =
+        (fnabi_text){(const char*)scan->segments.data, scan->segments.size};
+  }
+}
+
+/* Adds the rows of a module: none if segments are missing, and some when out of
+ * memory. */
+static outcome add_module(fnabi_scan* scan, const module* m, bool lenient) {
+  const char* data = m->data.data;
+  size_t size = m->data.size;
+  fnabi_error error;
+  fnabi_vector* v = &scan->exports;
+  int64_t head, all;
+  if (fnabi_vmfb_verify(data, size, lenient, &error) < 0)
+    return put_error(scan, m->name, &error);
+  for (;;) { /* the module's name, and then its exports */
+    head =
+        fnabi_vmfb_field(data, size, MODULE_NAME, v->data, v->capacity, &error);
+    if (head < 0) return put_error(scan, m->name, &error);
+    bool fits = (size_t)head <= v->capacity;
+    all = fnabi_vmfb_exports(data, size, fits ? v->data + head : NULL,
+                             fits ? v->capacity - (size_t)head : 0, &error);
+    if (all < 0)
+      return error.code == FNABI_MEMORY ? NO_MEMORY
+                                        : put_error(scan, m->name, &error);
+    if ((size_t)(head + all) <= v->capacity) break;
+    if (!fnabi_vector_reserve(v, (size_t)(head + all))) return NO_MEMORY;
+  }
+  fnabi_reader r = {v->data, (size_t)(head + all), 0};
+  fnabi_scan_row shared = FNABI_SCAN_NO_ROW;
+  size_t count;
+  shared.texts[FNABI_SCAN_FILE] = m->name;
+  if (!take_text(&r, &shared.texts[FNABI_SCAN_MODULE]) ||
+      !fnabi_unpack_array(&r, &count))
+    return NO_MEMORY;
+  outcome found = find_needs(scan, m, &shared);
+  for (; found == ADDED && count > 0; count--)
+    if (!add_export(scan, &shared, &r)) return NO_MEMORY;
+  return found;
+}
+
+static void shrink(fnabi_vector* v) {
+  if (v->capacity <= KEPT) return;
+  free(v->data);
+  *v = (fnabi_vector){NULL, 0, 0};
+}
+
+/* Adds the rows of a module, or none. */
+static outcome add_whole_module(fnabi_scan* scan, const module* m,
+                                bool lenient) {
+  fnabi_scan_mark before = fnabi_scan_mark_of(scan);
+  outcome found = add_module(scan, m, lenient);
+  if (found == NO_MEMORY) fnabi_scan_go_back(scan, &before);
+  shrink(&scan->exports);
+  shrink(&scan->needs);
+  shrink(&scan->segments);
+  return found;
+}
+
+static bool add_file(fnabi_scan* scan, fnabi_text name, bool lenient,
+                     int32_t* failed) {
+  fnabi_vector *path = &scan->path, *data = &scan->file;
+  path->size = 0;
+  if (!fnabi_vector_append(path, name.data, name.size) ||
+      !fnabi_vector_append(path, "", 1))
+    return false;
+  errno = EINVAL;
+  int file = memchr(path->data, 0, name.size) != NULL
+                 ? -1
+                 : fnabi_file_open((const char*)path->data);
+  *failed = file < 0 ? errno : read_module(file, data);
+  outcome found = ADDED;
+  if (*failed == 0) {
+    module m = {
+        name, {(const char*)data->data, data->size}, {NULL, 0}, file, false};
+    found = add_whole_module(scan, &m, lenient);
+  }
+  if (file >= 0) fnabi_file_close(file);
+  shrink(data);
+  return found == ADDED;
+}
+
+int64_t fnabi_scan_data(fnabi_scan* scan, const char* name, size_t name_size,
+                        const char* data, size_t size, const uint8_t* segments,
+                        size_t segments_size, bool lenient, uint8_t* out,
+                        size_t capacity, fnabi_error* error) {
+  module m = {{name, name_size},
+              {data, size},
+              {(const char*)segments, segments_size},
+              -1,
+              segments == NULL};
+  fnabi_writer w = {out, capacity, 0};
+  switch (add_whole_module(scan, &m, lenient)) {
+    case NO_MEMORY:
+      return fnabi_fail(error, FNABI_MEMORY, 0, NULL);
+    case MISSING: {
+      const fnabi_missing* all = (const void*)scan->missing.data;
+      size_t count = scan->missing.size / sizeof *all;
+      fnabi_pack_array(&w, (uint32_t)count);
+      for (size_t i = 0; i < count; i++) {
+        fnabi_pack_array(&w, 3);
+        fnabi_pack_uint(&w, all[i].ordinal);
+        fnabi_pack_uint(&w, all[i].offset);
+        fnabi_pack_uint(&w, all[i].size);
+      }
+      break;
+    }
+    default:
+      break;
+  }
+  return (int64_t)w.size;
+}
+
+int64_t fnabi_scan_files(fnabi_scan* scan, const uint8_t* message, size_t size,
+                         size_t first, size_t limit, bool lenient,
+                         int32_t* failed, fnabi_error* error) {
+  fnabi_reader r = {message, size, 0};
+  size_t count, done = 0;
+  *failed = 0;
+  if (!fnabi_unpack_array(&r, &count))
+    return fnabi_fail(error, FNABI_MESSAGE, 0, "an array");
+  for (size_t i = 0; i < count; i++) {
+    fnabi_text name;
+    if (!fnabi_unpack_text(&r, &name.data, &name.size))
+      return fnabi_fail(error, FNABI_MESSAGE, done, "names");
+    if (i < first) continue;
+    if (scan->rows >= limit) break;
+    if (!add_file(scan, name, lenient, failed))
+      return fnabi_fail(error, FNABI_MEMORY, done, NULL);
+    if (*failed != 0) break;
+    done++;
+  }
+  return (int64_t)done;
+}
+
+int64_t fnabi_scan_fail(fnabi_scan* scan, const char* file, size_t file_size,
+                        int32_t code, const char* why, size_t why_size,
+                        fnabi_error* error) {
+  fnabi_scan_row r = FNABI_SCAN_NO_ROW;
+  fnabi_scan_mark before = fnabi_scan_mark_of(scan);
+  r.texts[FNABI_SCAN_FILE] = (fnabi_text){file, file_size};
+  r.code = code;
+  r.texts[FNABI_SCAN_WHY] = (fnabi_text){why, why_size};
+  if (fnabi_scan_put_bad(scan, &r)) return 0;
+  fnabi_scan_go_back(scan, &before);
+  return fnabi_fail(error, FNABI_MEMORY, 0, NULL);
+}

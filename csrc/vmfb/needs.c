@@ -1,0 +1,689 @@
+/* Decodes from bytecode what a module needs to run: devices and their
+ * executable formats, executables, and parameters. */
+#include "vmfb/needs.h"
+
+#include "base/error.h"
+#include "vmfb/bytecode_reach.h"
+
+/* The lists of the message, in order; stores are in none of them. */
+typedef enum list_kind {
+  QUERIES,   /* hal.device.query.i64: device, category, key
+                hal_loader.executable.query_support: format */
+  CREATIONS, /* hal.executable.create: device, [affinity], format, data...
+                hal_loader.executable.load: format, data, constants */
+  LOOKUPS,   /* *.executable.lookup.function: executable, name */
+  ACCESSES,  /* io_parameters.*: ..., scope, ..., keys, spans */
+  FAILURES,  /* fail, with a text that names a device target */
+  LISTS,
+  STORES = LISTS,
+  NO_LIST
+} list_kind;
+
+/* The category of a query of the module hal_loader, which has none of its own. */
+static const char loader[] = "hal_loader";
+enum { LOADER = -1 };
+
+/* The imports that are evaluated, with the calling conventions of all versions
+ * and the operands to decode. */
+typedef struct import_rule {
+  fnabi_text name;
+  const char* arguments; /* NULL: any other; the operands are unknown */
+  list_kind list;
+  int operands[4];
+} import_rule;
+
+/* Operands count registers, so an i64 counts as one. */
+static const import_rule rules[] = {
+    {FNABI_TEXT("hal.device.query.i64"), "rrr", QUERIES, {1, 2}},
+    {FNABI_TEXT("hal_loader.executable.query_support"),
+     "r",
+     QUERIES,
+     {LOADER, 0}},
+    {FNABI_TEXT("hal.executable.create"), "rIrrr", CREATIONS, {2, 3}},
+    {FNABI_TEXT("hal.executable.create"), "rrrr", CREATIONS, {1, 2}},
+    {FNABI_TEXT("hal.executable.create"), "rrrrCrD", CREATIONS, {1, 2}},
+    {FNABI_TEXT("hal.executable.create"), NULL, CREATIONS, {0}},
+    {FNABI_TEXT("hal_loader.executable.load"), "rrr", CREATIONS, {0, 1}},
+    {FNABI_TEXT("hal_loader.executable.load"), NULL, CREATIONS, {0}},
+    {FNABI_TEXT("hal.executable.lookup.function"), "rr", LOOKUPS, {0, 1}},
+    {FNABI_TEXT("hal_loader.executable.lookup.function"),
+     "rr",
+     LOOKUPS,
+     {0, 1}},
+    {FNABI_TEXT("io_parameters.load"), "rIrrrIiirrr", ACCESSES, {4, 8, 9, 10}},
+    {FNABI_TEXT("io_parameters.gather"), "rIrrrrrrr", ACCESSES, {4, 6, 7, 8}},
+    {FNABI_TEXT("io_parameters.scatter"), "rIrrrrrrr", ACCESSES, {5, 6, 7, 8}},
+    {FNABI_TEXT("io_parameters.load"), NULL, ACCESSES, {0}},
+    {FNABI_TEXT("io_parameters.gather"), NULL, ACCESSES, {0}},
+    {FNABI_TEXT("io_parameters.scatter"), NULL, ACCESSES, {0}},
+    {FNABI_TEXT("io_parameters.read"), NULL, ACCESSES, {0}},
+    {FNABI_TEXT("io_parameters.write"), NULL, ACCESSES, {0}},
+};
+enum { RULES = sizeof rules / sizeof *rules, PREFIX = 14 /* io_parameters. */ };
+
+/* An executable.create, and the globals that store its executable. */
+typedef struct creation {
+  uint32_t function, instruction; /* the latter an index */
+  uint32_t global;                /* UINT32_MAX: none */
+} creation;
+
+/* An instruction that is evaluated. */
+typedef struct site {
+  uint32_t function, offset, index;
+  uint32_t block; /* offset of the marker of its block */
+  uint32_t list;
+} site;
+
+typedef struct needs {
+  fnabi_bytecode b;
+  fnabi_reach reach;
+  uint64_t work; /* steps, and bytes written */
+  fnabi_writer* w;
+  uint32_t wanted; /* bits: the lists to fill */
+  fnabi_bytecode_sizes sizes;
+  fnabi_vector rules; /* u8: by import, the number of its rule, or RULES */
+  fnabi_vector sites, creations; /* in the order of the code */
+  fnabi_vector missing;          /* fnabi_missing, each segment once */
+  fnabi_error* error;
+} needs;
+
+static bool is_text(fnabi_text text, const char* other) {
+  return text.size == strlen(other) && memcmp(text.data, other, text.size) == 0;
+}
+
+/* Finds the wanted rule of an import, whose calling convention is read only if some
+ * rule has its name. */
+static bool find_rule(needs* n, size_t index, uint8_t* found) {
+  const fnabi_callee* import = &n->b.imports[index];
+  bool read = false;
+  *found = RULES;
+  if (!fnabi_bytecode_read_import(&n->b, index, true)) return false;
+  for (uint8_t k = 0; k < RULES && *found == RULES; k++) {
+    if (import->name.size != rules[k].name.size || /* most names differ in it */
+        (n->wanted >> rules[k].list & 1) == 0 ||
+        !fnabi_text_equal(import->name, rules[k].name))
+      continue;
+    if (!read && !fnabi_bytecode_read_import(&n->b, index, false)) return false;
+    read = true;
+    if (rules[k].arguments == NULL ||
+        (import->readable && is_text(import->arguments, rules[k].arguments)))
+      *found = k;
+  }
+  return true;
+}
+
+/* Finds the rule of each import, if it is for a wanted list. Sets *any if there
+ * is one. */
+static bool find_rules(needs* n, bool* any) {
+  *any = false;
+  if (!fnabi_vector_reserve(&n->rules, n->b.import_count + 1)) {
+    fnabi_fail(n->error, FNABI_MEMORY, 0, NULL);
+    return false;
+  }
+  for (size_t i = 0; i < n->b.import_count; i++) {
+    uint8_t found;
+    if (!find_rule(n, i, &found)) return false;
+    n->rules.data[n->rules.size++] = found;
+    *any = *any || found != RULES;
+  }
+  return true;
+}
+
+/* Returns the rule of an instruction with this callee, or NULL. */
+static const import_rule* rule_of(const needs* n, uint64_t callee) {
+  if ((callee & FNABI_CALLEE_IMPORT) == 0) return NULL;
+  callee &= ~(uint64_t)FNABI_CALLEE_IMPORT;
+  if (callee >= n->rules.size || n->rules.data[callee] == RULES) return NULL;
+  return &rules[n->rules.data[callee]];
+}
+
+/* The content of a ref register before the instruction of a site. Most are
+ * loaded in the same block; then the rest of the function is not analysed. */
+static bool find_reference(needs* n, const site* s, unsigned reg,
+                           fnabi_reference* found) {
+  const fnabi_function* f = &n->b.functions[s->function];
+  reg &= FNABI_REGISTER_REF_NUMBER;
+  if (fnabi_reach_loaded(f, s->block, s->offset, reg, found)) return true;
+  if (n->reach.function != f &&
+      !fnabi_reach_open(&n->reach, &n->b, f, &n->work, n->error)) {
+    n->reach.function = NULL;
+    return false;
+  }
+  return fnabi_reach_find(&n->reach, s->index, reg, found, n->error);
+}
+
+/* The operand `which` of the rule, a reference. */
+static bool find_operand(needs* n, const fnabi_instruction* at, const site* s,
+                         const import_rule* rule, int which,
+                         fnabi_reference* found) {
+  *found = (fnabi_reference){FNABI_REFERENCE_UNKNOWN, 0};
+  if (rule->arguments == NULL) return true;
+  for (unsigned k = 0; k < at->count; k++) {
+    const fnabi_operand* list = &at->operands[k];
+    if ((list->kind != '*' && list->kind != '[') || list->written) continue;
+    uint32_t place = (uint32_t)rule->operands[which];
+    if (place >= list->count) return true;
+    unsigned reg = fnabi_operand_item(list, place);
+    return (reg & FNABI_REGISTER_REF) == 0 || find_reference(n, s, reg, found);
+  }
+  return true;
+}
+
+static bool spend(needs* n, uint64_t bytes) {
+  if (bytes > n->work) {
+    fnabi_fail(n->error, FNABI_WORK, n->b.fb.origin, NULL);
+    return false;
+  }
+  n->work -= bytes;
+  return true;
+}
+
+/* Notes a segment whose bytes are not inside the data. */
+static bool note_missing(needs* n, uint32_t ordinal) {
+  const fnabi_rodata* segment = &n->b.rodata[ordinal];
+  fnabi_missing entry = {ordinal, segment->offset, segment->size};
+  const fnabi_missing* all = (const void*)n->missing.data;
+  size_t count = n->missing.size / sizeof entry;
+  if (!spend(n, count)) return false;
+  for (size_t i = 0; i < count; i++)
+    if (all[i].ordinal == ordinal) return true;
+  if (fnabi_vector_append(&n->missing, &entry, sizeof entry)) return true;
+  fnabi_fail(n->error, FNABI_MEMORY, 0, NULL);
+  return false;
+}
+
+/* Finds the bytes of a segment: NULL if there is no such segment, or if its
+ * bytes are missing. */
+static bool find_bytes(needs* n, fnabi_reference reference,
+                       const fnabi_rodata** bytes) {
+  *bytes = NULL;
+  if (reference.kind != FNABI_REFERENCE_RODATA ||
+      reference.number >= n->b.rodata_count)
+    return true;
+  const fnabi_rodata* segment = &n->b.rodata[reference.number];
+  if (segment->data == NULL) return note_missing(n, reference.number);
+  *bytes = segment;
+  return true;
+}
+
+/* Packs the text in a segment; "" for a null reference, nil if unknown. */
+static bool pack_text_of(needs* n, fnabi_reference reference) {
+  const fnabi_rodata* bytes;
+  if (!find_bytes(n, reference, &bytes)) return false;
+  if (bytes != NULL) {
+    if (!spend(n, bytes->size)) return false;
+    fnabi_pack_text(n->w, (const char*)bytes->data, (size_t)bytes->size);
+  } else if (reference.kind == FNABI_REFERENCE_NULL) {
+    fnabi_pack_string(n->w, 0);
+  } else {
+    fnabi_pack_nil(n->w);
+  }
+  return true;
+}
+
+static bool pack_operand_text(needs* n, const fnabi_instruction* at,
+                              const site* s, const import_rule* rule,
+                              int which) {
+  fnabi_reference found;
+  return find_operand(n, at, s, rule, which, &found) && pack_text_of(n, found);
+}
+
+static bool pack_query(needs* n, const fnabi_instruction* at, const site* s,
+                       const import_rule* rule) {
+  bool packed = rule->operands[0] == LOADER;
+  if (packed) fnabi_pack_ascii(n->w, loader);
+  return (packed || pack_operand_text(n, at, s, rule, 0)) &&
+         pack_operand_text(n, at, s, rule, 1);
+}
+
+/* ------------------------------------------------------------- parameters
+ *
+ * Keys are a table of u32 offset and u32 length into the key data, and as many
+ * spans of u64 parameter offset, u64 buffer offset and u64 length. */
+
+enum { KEY_ENTRY = 8, SPAN = 24 };
+
+static uint64_t little(const uint8_t* data, unsigned bytes) {
+  uint64_t value = 0;
+  for (unsigned i = 0; i < bytes; i++) value |= (uint64_t)data[i] << (8 * i);
+  return value;
+}
+
+static bool fail_rodata(needs* n, fnabi_reference reference, uint64_t offset) {
+  const fnabi_rodata* bytes = &n->b.rodata[reference.number];
+  fnabi_fail(n->error, FNABI_MODULE_RANGE, bytes->offset + offset, NULL);
+  fnabi_path_index(n->error, reference.number);
+  fnabi_path_field(n->error, "rodata_segments");
+  return false;
+}
+
+static bool pack_keys(needs* n, const fnabi_reference* references) {
+  const fnabi_rodata* parts[3];
+  for (int i = 0; i < 3; i++)
+    if (!find_bytes(n, references[i], &parts[i])) return false;
+  if (parts[0] == NULL || parts[1] == NULL || parts[2] == NULL) {
+    fnabi_pack_nil(n->w);
+    return true;
+  }
+  const fnabi_rodata *table = parts[0], *data = parts[1], *spans = parts[2];
+  uint64_t count = table->size / KEY_ENTRY;
+  if (table->size % KEY_ENTRY != 0) return fail_rodata(n, references[0], 0);
+  if (spans->size % SPAN != 0 || spans->size / SPAN != count)
+    return fail_rodata(n, references[2], 0);
+  size_t list = fnabi_pack_open(n->w);
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t offset = little(table->data + i * KEY_ENTRY, 4);
+    uint64_t size = little(table->data + i * KEY_ENTRY + 4, 4);
+    if (offset > data->size || size > data->size - offset)
+      return fail_rodata(n, references[0], i * KEY_ENTRY);
+    if (!spend(n, KEY_ENTRY + SPAN + size)) return false;
+    fnabi_pack_array(n->w, 4);
+    fnabi_pack_text(n->w, (const char*)data->data + offset, (size_t)size);
+    for (unsigned k = 0; k < 3; k++)
+      fnabi_pack_uint(n->w, little(spans->data + i * SPAN + k * 8, 8));
+  }
+  fnabi_pack_close(n->w, list, (size_t)count);
+  return true;
+}
+
+static bool pack_access(needs* n, const fnabi_instruction* at, const site* s,
+                        const import_rule* rule) {
+  fnabi_reference keys[3];
+  fnabi_pack_ascii(n->w, rule->name.data + PREFIX);
+  if (!pack_operand_text(n, at, s, rule, 0)) return false;
+  for (int i = 0; i < 3; i++)
+    if (!find_operand(n, at, s, rule, 1 + i, &keys[i])) return false;
+  return pack_keys(n, keys);
+}
+
+/* ------------------------------------------------------------ executables */
+
+static bool pack_creation(needs* n, const fnabi_instruction* at, const site* s,
+                          const import_rule* rule) {
+  fnabi_reference data;
+  if (!pack_operand_text(n, at, s, rule, 0) ||
+      !find_operand(n, at, s, rule, 1, &data))
+    return false;
+  if (data.kind == FNABI_REFERENCE_RODATA)
+    fnabi_pack_uint(n->w, data.number);
+  else
+    fnabi_pack_nil(n->w);
+  return true;
+}
+
+/* Returns the index of the executable that a reference holds, or UINT32_MAX. A
+ * call is one of the same function. */
+static uint32_t executable_of(const needs* n, fnabi_reference reference,
+                              uint32_t function) {
+  const creation* all = (const creation*)(const void*)n->creations.data;
+  uint32_t count = (uint32_t)(n->creations.size / sizeof *all);
+  uint32_t found = UINT32_MAX;
+  for (uint32_t i = 0; i < count; i++) {
+    bool same = reference.kind == FNABI_REFERENCE_GLOBAL
+                    ? all[i].global == reference.number
+                    : reference.kind == FNABI_REFERENCE_CALL &&
+                          all[i].function == function &&
+                          all[i].instruction == reference.number;
+    if (same && found != UINT32_MAX) return UINT32_MAX; /* either */
+    if (same) found = i;
+  }
+  return found;
+}
+
+static bool pack_lookup(needs* n, const fnabi_instruction* at, const site* s,
+                        const import_rule* rule) {
+  fnabi_reference executable;
+  if (!find_operand(n, at, s, rule, 0, &executable) ||
+      !spend(n, n->creations.size / sizeof(creation)))
+    return false;
+  uint32_t found = executable_of(n, executable, s->function);
+  if (found == UINT32_MAX)
+    fnabi_pack_nil(n->w);
+  else
+    fnabi_pack_uint(n->w, found);
+  return pack_operand_text(n, at, s, rule, 1);
+}
+
+/* Records the global that an executable is stored in. */
+static bool note_store(needs* n, const fnabi_instruction* at, const site* s) {
+  fnabi_reference stored;
+  const fnabi_operand* source = &at->operands[at->count - 1];
+  if (!find_reference(n, s, (unsigned)source->value, &stored) ||
+      !spend(n, n->creations.size / sizeof(creation)))
+    return false;
+  if (stored.kind == FNABI_REFERENCE_CALL) {
+    uint32_t found = executable_of(n, stored, s->function);
+    if (found != UINT32_MAX)
+      ((creation*)(void*)n->creations.data)[found].global =
+          (uint32_t)at->operands[0].value;
+  }
+  return true;
+}
+
+/* ---------------------------------------------------------------- functions */
+
+enum { MARKER_SIZE = 19 };
+static const char marker[] = "#hal.device.target<";
+
+static bool names_target(const fnabi_operand* text) {
+  for (uint32_t i = 0; i + MARKER_SIZE <= text->count; i++)
+    if (memcmp(text->items + i, marker, MARKER_SIZE) == 0) return true;
+  return false;
+}
+
+static uint32_t callee_at(const fnabi_bytecode_view* view, uint32_t offset) {
+  return (uint32_t)little(view->code + offset + 1, 4);
+}
+
+/* Returns the list of the instruction at `offset`, or NO_LIST. */
+static uint32_t list_of(const needs* n, const fnabi_bytecode_view* view,
+                        uint32_t offset) {
+  switch (view->code[offset]) {
+    case FNABI_OP_GLOBAL_STORE_REF:
+      return STORES;
+    case FNABI_OP_FAIL: {
+      fnabi_instruction at;
+      fnabi_error ignored;
+      return (n->wanted >> FAILURES & 1) != 0 &&
+                     fnabi_bytecode_decode(view, offset, &at, &ignored) &&
+                     names_target(&at.operands[at.count - 1])
+                 ? FAILURES
+                 : NO_LIST;
+    }
+    case FNABI_OP_CALL:
+    case FNABI_OP_CALL_VARIADIC:
+    case FNABI_OP_CALL_YIELDABLE:
+    case FNABI_OP_CALL_VARIADIC_YIELDABLE: {
+      const import_rule* rule = rule_of(n, callee_at(view, offset));
+      return rule == NULL ? NO_LIST : rule->list;
+    }
+    default:
+      return NO_LIST;
+  }
+}
+
+static bool find_sites(needs* n, uint32_t function) {
+  const fnabi_bytecode_view* view = &n->b.functions[function].view;
+  uint32_t index = 0, block = 0, size;
+  for (uint32_t o = 0; o < view->size; o += size, index++) {
+    size = fnabi_bytecode_measure(view, o, &n->sizes, n->error);
+    if (size == 0) return false;
+    if (view->code[o] == FNABI_OP_BLOCK) block = o;
+    uint32_t list = list_of(n, view, o);
+    if (list > STORES || (n->wanted >> list & 1) == 0) continue;
+    site s = {function, o, index, block, list};
+    creation c = {function, index, UINT32_MAX};
+    if (!fnabi_vector_append(&n->sites, &s, sizeof s) ||
+        (s.list == CREATIONS &&
+         !fnabi_vector_append(&n->creations, &c, sizeof c))) {
+      fnabi_fail(n->error, FNABI_MEMORY, 0, NULL);
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Whether a function may have an instruction with a rule. Some of the bytes that
+ * are compared are not instructions. */
+static bool may_call(const needs* n, const fnabi_bytecode_view* view) {
+  static const uint8_t calls[] = {FNABI_OP_CALL, FNABI_OP_CALL_VARIADIC,
+                                  FNABI_OP_CALL_YIELDABLE,
+                                  FNABI_OP_CALL_VARIADIC_YIELDABLE};
+  enum { SIZE = 5 }; /* of the number and the callee */
+  size_t count = view->major >= 17 ? 4 : 2;
+  if (view->size < SIZE) return false;
+  const uint8_t* end = view->code + view->size - SIZE + 1;
+  for (size_t i = 0; i < count; i++)
+    for (const uint8_t* at = view->code;
+         at < end && (at = memchr(at, calls[i], (size_t)(end - at))) != NULL;
+         at++)
+      if (rule_of(n, little(at + 1, 4)) != NULL) return true;
+  return false;
+}
+
+static bool decode_site(needs* n, const site* s, fnabi_instruction* at) {
+  return fnabi_bytecode_decode(&n->b.functions[s->function].view, s->offset, at,
+                               n->error);
+}
+
+static bool pack_row(needs* n, const site* s) {
+  fnabi_instruction at;
+  if (!decode_site(n, s, &at)) return false;
+  const import_rule* rule = rule_of(n, at.operands[0].value);
+  const fnabi_operand* last = &at.operands[at.count - 1];
+  fnabi_pack_array(n->w, s->list == FAILURES ? 3 : s->list == ACCESSES ? 5 : 4);
+  fnabi_pack_uint(n->w, s->function);
+  fnabi_pack_uint(n->w, s->offset);
+  switch (s->list) {
+    case QUERIES:
+      return pack_query(n, &at, s, rule);
+    case CREATIONS:
+      return pack_creation(n, &at, s, rule);
+    case LOOKUPS:
+      return pack_lookup(n, &at, s, rule);
+    case ACCESSES:
+      return pack_access(n, &at, s, rule);
+    default:
+      if (!spend(n, last->count)) return false;
+      fnabi_pack_text(n->w, (const char*)last->items, last->count);
+      return true;
+  }
+}
+
+static bool fail_in(needs* n, uint32_t function) {
+  if (n->error->path[0] != 0) return false; /* it is in a segment */
+  fnabi_path_index(n->error, function);
+  fnabi_path_field(n->error, "function_descriptors");
+  return false;
+}
+
+static bool pack_all(needs* n) {
+  bool only_calls = (n->wanted >> FAILURES & 1) == 0;
+  for (uint32_t i = 0; i < n->b.function_count; i++) {
+    if (only_calls && !may_call(n, &n->b.functions[i].view)) continue;
+    if (!find_sites(n, i)) return fail_in(n, i);
+  }
+  const site* sites = (const site*)(const void*)n->sites.data;
+  size_t count = n->sites.size / sizeof *sites;
+  for (size_t i = 0; n->creations.size != 0 && i < count; i++) {
+    fnabi_instruction at;
+    if (sites[i].list == STORES &&
+        (!decode_site(n, &sites[i], &at) || !note_store(n, &at, &sites[i])))
+      return fail_in(n, sites[i].function);
+  }
+  fnabi_pack_array(n->w, LISTS + 1);
+  for (uint32_t list = 0; list < LISTS; list++) {
+    size_t place = fnabi_pack_open(n->w), rows = 0;
+    for (size_t i = 0; i < count; i++) {
+      if (sites[i].list != list) continue;
+      if (!pack_row(n, &sites[i])) return fail_in(n, sites[i].function);
+      rows++;
+    }
+    fnabi_pack_close(n->w, place, rows);
+  }
+  const fnabi_missing* missing = (const void*)n->missing.data;
+  count = n->missing.size / sizeof *missing;
+  fnabi_pack_array(n->w, (uint32_t)count);
+  for (size_t i = 0; i < count; i++) fnabi_pack_uint(n->w, missing[i].ordinal);
+  return true;
+}
+
+/* Takes the bytes of segments that are not inside the data from a message. */
+static bool take_segments(needs* n, fnabi_text segments) {
+  fnabi_reader r = {(const uint8_t*)segments.data, segments.size, 0};
+  size_t count = 0, members;
+  if (segments.size != 0 && !fnabi_unpack_array(&r, &count)) goto refuse;
+  for (; count > 0; count--) {
+    int64_t ordinal;
+    fnabi_text bytes;
+    if (!fnabi_unpack_array(&r, &members) || members != 2 ||
+        !fnabi_unpack_int(&r, &ordinal) ||
+        !fnabi_unpack_text(&r, &bytes.data, &bytes.size))
+      goto refuse;
+    if (ordinal < 0 || (uint64_t)ordinal >= n->b.rodata_count) continue;
+    fnabi_rodata* segment = &n->b.rodata[ordinal];
+    if (segment->data == NULL && segment->size == bytes.size)
+      segment->data = (const uint8_t*)bytes.data;
+  }
+  return true;
+refuse:
+  fnabi_fail(n->error, FNABI_MESSAGE, r.at, "segments");
+  return false;
+}
+
+/* Packs the message with the lists whose bits are in `wanted`; the others are
+ * empty. The code of a module whose imports have no wanted rule is not read and,
+ * without FAILURES, neither is that of a function without such calls. Gives the
+ * list of missing segments to `missing`, unless NULL. */
+static int64_t write_needs(const char* data, size_t size, fnabi_text segments,
+                           uint32_t wanted, fnabi_vector* missing, uint8_t* out,
+                           size_t capacity, fnabi_error* error) {
+  fnabi_writer w = {out, capacity, 0};
+  needs n = {.w = &w, .wanted = wanted, .error = error};
+  bool any;
+  n.work = 64 * ((uint64_t)size + segments.size) + (1 << 16);
+  bool ok = fnabi_bytecode_open_tables(&n.b, data, size, error) &&
+            fnabi_bytecode_known(&n.b, error) && find_rules(&n, &any);
+  if (ok && !any) n.b.function_count = 0;
+  ok = ok && (!any || fnabi_bytecode_read_code(&n.b, data, size)) &&
+       take_segments(&n, segments) && pack_all(&n);
+  fnabi_reach_close(&n.reach);
+  fnabi_bytecode_close(&n.b);
+  free(n.rules.data);
+  free(n.sites.data);
+  free(n.creations.data);
+  if (missing != NULL) {
+    free(missing->data);
+    *missing = n.missing;
+  } else {
+    free(n.missing.data);
+  }
+  return ok ? (int64_t)w.size : -1;
+}
+
+int64_t fnabi_vmfb_needs(const char* data, size_t size, uint8_t* out,
+                         size_t capacity, fnabi_error* error) {
+  return write_needs(data, size, (fnabi_text){NULL, 0}, UINT32_MAX, NULL, out,
+                     capacity, error);
+}
+
+int64_t fnabi_vmfb_needs_with(const char* data, size_t size,
+                              const uint8_t* segments, size_t segments_size,
+                              uint8_t* out, size_t capacity,
+                              fnabi_error* error) {
+  return write_needs(data, size,
+                     (fnabi_text){(const char*)segments, segments_size},
+                     UINT32_MAX, NULL, out, capacity, error);
+}
+
+/* -------------------------------------------------------------------- texts */
+
+enum { TARGET_SIZE = 4096 }; /* longer data is not a text */
+
+static bool take_text(fnabi_reader* r, fnabi_text* text) {
+  *text = (fnabi_text){NULL, 0};
+  return fnabi_unpack_nil(r) || fnabi_unpack_text(r, &text->data, &text->size);
+}
+
+/* Adds a name to a list unless the list contains it. */
+static bool add_once(fnabi_vector* list, fnabi_text name) {
+  const char* all = (const char*)list->data;
+  for (size_t at = 0; at < list->size;) {
+    const char* end = memchr(all + at, ',', list->size - at);
+    size_t size = end == NULL ? list->size - at : (size_t)(end - all) - at;
+    if (size == name.size && memcmp(all + at, name.data, size) == 0)
+      return true;
+    at += size + 1;
+  }
+  if (list->size + name.size > TARGET_SIZE) return true;
+  return (list->size == 0 || fnabi_vector_append(list, ",", 1)) &&
+         fnabi_vector_append(list, name.data, name.size);
+}
+
+/* Reads the first list: the devices and their executable formats. */
+static bool read_queries(fnabi_reader* r, fnabi_vector* devices,
+                         fnabi_vector* formats) {
+  size_t count, members;
+  int64_t number;
+  if (!fnabi_unpack_array(r, &count)) return false;
+  for (; count > 0; count--) {
+    fnabi_text category, key;
+    if (!fnabi_unpack_array(r, &members) || !fnabi_unpack_int(r, &number) ||
+        !fnabi_unpack_int(r, &number) || !take_text(r, &category) ||
+        !take_text(r, &key))
+      return false;
+    if (category.data == NULL || key.data == NULL) continue;
+    bool device = is_text(category, "hal.device.id");
+    if (device && key.size > 0 && key.data[key.size - 1] == '*') key.size--;
+    bool loaded = is_text(category, loader);
+    if (loaded && !add_once(devices, category)) return false;
+    if ((device || loaded || is_text(category, "hal.executable.format")) &&
+        !add_once(device ? devices : formats, key))
+      return false;
+  }
+  return true;
+}
+
+/* Reads the fourth list: the parameters. */
+static bool read_parameters(fnabi_reader* r, fnabi_vector* names) {
+  size_t count, members, keys;
+  int64_t number;
+  if (!fnabi_unpack_array(r, &count)) return false;
+  for (; count > 0; count--) {
+    fnabi_text access, scope, key;
+    if (!fnabi_unpack_array(r, &members) || !fnabi_unpack_int(r, &number) ||
+        !fnabi_unpack_int(r, &number) || !take_text(r, &access) ||
+        !take_text(r, &scope))
+      return false;
+    if (fnabi_unpack_nil(r)) continue;
+    if (!fnabi_unpack_array(r, &keys)) return false;
+    for (; keys > 0; keys--) {
+      if (!fnabi_unpack_array(r, &members) || !take_text(r, &key) ||
+          !fnabi_unpack_skip(r) || !fnabi_unpack_skip(r) ||
+          !fnabi_unpack_skip(r) ||
+          (names->size != 0 && !fnabi_vector_append(names, ", ", 2)) ||
+          (scope.size != 0 &&
+           (!fnabi_vector_append(names, scope.data, scope.size) ||
+            !fnabi_vector_append(names, "::", 2))) ||
+          !fnabi_vector_append(names, key.data, key.size))
+        return false;
+    }
+  }
+  return true;
+}
+
+bool fnabi_needs_texts(const char* data, size_t size, fnabi_text segments,
+                       fnabi_vector* memory, fnabi_vector* missing,
+                       fnabi_text* target, fnabi_text* parameters) {
+  fnabi_error error;
+  fnabi_vector parts[3] = {{0}}; /* devices, formats, parameters */
+  *target = *parameters = (fnabi_text){NULL, 0};
+  int64_t needed;
+  memory->size = 0;
+  const uint32_t wanted = 1u << QUERIES | 1u << ACCESSES;
+  while ((needed = write_needs(data, size, segments, wanted, missing,
+                               memory->data, memory->capacity, &error)) >
+         (int64_t)memory->capacity)
+    if (!fnabi_vector_reserve(memory, (size_t)needed)) return false;
+  if (needed < 0) return error.code != FNABI_MEMORY;
+  fnabi_reader r = {memory->data, (size_t)needed, 0};
+  size_t lists;
+  bool good = fnabi_unpack_array(&r, &lists) &&
+              read_queries(&r, &parts[0], &parts[1]) && fnabi_unpack_skip(&r) &&
+              fnabi_unpack_skip(&r) && read_parameters(&r, &parts[2]);
+  if (good) { /* the message is no longer needed */
+    memory->size = 0;
+    good = fnabi_vector_append(memory, parts[0].data, parts[0].size) &&
+           (parts[1].size == 0 || fnabi_vector_append(memory, " ", 1)) &&
+           fnabi_vector_append(memory, parts[1].data, parts[1].size);
+    size_t first = memory->size;
+    good = good && fnabi_vector_append(memory, parts[2].data, parts[2].size);
+    if (good && first != 0)
+      *target = (fnabi_text){(const char*)memory->data, first};
+    if (good && memory->size != first)
+      *parameters =
+          (fnabi_text){(const char*)memory->data + first, memory->size - first};
+  }
+  for (int i = 0; i < 3; i++) free(parts[i].data);
+  return good;
+}

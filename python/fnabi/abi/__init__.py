@@ -1,0 +1,1 @@
+"""The texts of function ABIs: raw, SIP, ``iree.abi``, calling conventions and declarations."""

@@ -1,0 +1,301 @@
+"""Read shared libraries of TVM-FFI's stable C ABI: their symbols, without loading them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from fnabi._base import core
+from fnabi._base.files import read_or_map
+from fnabi._fnabi import ffi, lib
+from fnabi.calls import _stand_in as stand_in
+from fnabi.errors import FormatError, LibraryError
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+__all__ = ["LibraryFile", "Symbol", "WantedSymbol", "is_runtime", "looks_like_one", "read"]
+
+FUNCTION = "__tvm_ffi_"
+"""What the symbol of a function begins with."""
+
+METADATA, DOC = "_metadata_", "_doc_"
+"""What comes next in the symbols that describe one."""
+
+PARAMETERS = "__fnabi_parameters_"
+"""What the symbol with the names of a function's parameters begins with."""
+
+ERROR_SLOT = "__fnabi_error_slot"
+"""The symbol of the error slot that a library has itself (``fnabi/callee.h``)."""
+
+_NO_FUNCTIONS = frozenset(("_library_ctx", "_library_bin"))
+_RUNTIME = ("libtvm_ffi.", "tvm_ffi.")
+_VARIABLE = "__TVM"
+_SET_GLOBAL = "TVMFFIFunctionSetGlobal"
+_REGISTER_TYPE = ("TVMFFITypeRegisterField", "TVMFFITypeRegisterMethod")
+_SHARED = 3
+_ELF = b"\x7fELF"
+_MACHINES = {
+    3: "i386",
+    8: "mips",
+    20: "powerpc",
+    21: "powerpc64",
+    22: "s390",
+    40: "arm",
+    43: "sparcv9",
+    62: "x86-64",
+    183: "aarch64",
+    243: "riscv",
+    258: "loongarch",
+}
+_KINDS = (
+    (_ELF, "an ELF file"),
+    (b"MZ", "a PE file (Windows)"),
+    (b"\xfe\xed\xfa\xce", "a Mach-O file (macOS)"),
+    (b"\xfe\xed\xfa\xcf", "a Mach-O file (macOS)"),
+    (b"\xce\xfa\xed\xfe", "a Mach-O file (macOS)"),
+    (b"\xcf\xfa\xed\xfe", "a Mach-O file (macOS)"),
+    (b"\xca\xfe\xba\xbe", "a Mach-O file (macOS)"),
+    (b"!<arch>\n", "a static library"),
+    (b"/* GNU ld script", "a linker script"),
+)
+_READ_BY_LIEF = ("a PE", "a Mach-O")
+
+
+class _Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A record of the message; its fields are in the order of the message."""
+
+
+class Symbol(_Record, frozen=True):
+    """A symbol that a library exports.
+
+    Attributes:
+        name: The full name, such as ``"__tvm_ffi_add"``.
+        kind: The symbol type; ``"other"`` if it is not set, as for functions written in assembly.
+        value: The address, relative to the load address of the library.
+
+    """
+
+    name: str
+    kind: Literal["function", "object", "other"]
+    value: int
+
+
+class WantedSymbol(_Record, frozen=True):
+    """A symbol that a library imports.
+
+    Attributes:
+        name: The name, such as ``"TVMFFIErrorSetRaised"``.
+        weak: Whether the library can be loaded without it.
+
+    """
+
+    name: str
+    weak: bool
+
+
+class LibraryFile(_Record, frozen=True):
+    """The dynamic symbols and dependencies of a shared library.
+
+    Attributes:
+        bits: The size of addresses, 32 or 64.
+        byte_order: As in `sys.byteorder`.
+        machine_number: The ELF number of the architecture (``e_machine``).
+        bind_now: Whether all symbols are resolved when the library is loaded (``-z now``).
+        binds_early: Whether a data relocation refers to a required symbol of the runtime. Such a
+            symbol is always resolved when the library is loaded.
+        soname: The name of the library for the linker (``DT_SONAME``), or None.
+        runpath: The folders to search for `needed`, separated by colons, or None.
+        needed: The libraries that it is linked with (``DT_NEEDED``).
+        symbols: The exported symbols whose names begin with ``__tvm_ffi_``, ``__fnabi_`` or
+            ``__TVM``.
+        wanted: The imported symbols whose names begin with ``TVM``.
+        format: ``"ELF"``, ``"PE"`` or ``"Mach-O"``.
+
+    """
+
+    bits: int
+    byte_order: Literal["little", "big"]
+    _type: int
+    machine_number: int
+    bind_now: bool
+    binds_early: bool
+    soname: str | None
+    runpath: str | None
+    needed: tuple[str, ...]
+    symbols: tuple[Symbol, ...]
+    wanted: tuple[WantedSymbol, ...]
+    format: Literal["ELF", "PE", "Mach-O"] = "ELF"
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the file is a shared library, not a program or an object file."""
+        return self._type == _SHARED
+
+    @property
+    def machine(self) -> str:
+        """The architecture, such as ``"x86-64"``, or its number if fnabi has no name for it."""
+        return _MACHINES.get(self.machine_number, str(self.machine_number))
+
+    def _names(self, prefix: str = "") -> set[str]:
+        """Return the names of possible functions with a prefix, without that prefix."""
+        whole = FUNCTION + prefix
+        return {
+            symbol.name.removeprefix(whole)
+            for symbol in self.symbols
+            if symbol.kind != "object" and symbol.name.startswith(whole)
+        }
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The names of the functions, sorted. Calling the library calls ``"main"``."""
+        return tuple(
+            sorted(
+                name
+                for name in self._names() - _NO_FUNCTIONS - {""}
+                if not name.startswith((METADATA, DOC))
+            )
+        )
+
+    @property
+    def described(self) -> tuple[str, ...]:
+        """The names of the functions with metadata, sorted."""
+        return tuple(sorted(self._names(METADATA)))
+
+    @property
+    def documented(self) -> tuple[str, ...]:
+        """The names of the functions with documentation, sorted."""
+        return tuple(sorted(self._names(DOC)))
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The names of the functions whose parameters have names (``fnabi/callee.h``), sorted."""
+        whole = (each.name for each in self.symbols if each.kind != "object")
+        return tuple(
+            sorted(name.removeprefix(PARAMETERS) for name in whole if name.startswith(PARAMETERS))
+        )
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The symbols of ``libtvm_ffi`` and TVM without which calls fail, sorted."""
+        return tuple(sorted({each.name for each in self.wanted if not each.weak}))
+
+    @property
+    def optional(self) -> tuple[str, ...]:
+        """The symbols of ``libtvm_ffi`` and TVM that it uses if they are available, sorted."""
+        return tuple(sorted({each.name for each in self.wanted if each.weak}))
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables, one for each function of TVM that it calls so, sorted.
+
+        Their names are those of the functions after ``__``. Who loads the library sets them.
+        """
+        found = (each.name for each in self.symbols if each.kind == "object")
+        return tuple(sorted(name for name in found if name.startswith(_VARIABLE)))
+
+    @property
+    def provided(self) -> tuple[str, ...]:
+        """The functions of ``libtvm_ffi`` and TVM that fnabi provides if they are missing, sorted.
+
+        See `_stand_in`. Only libraries of ELF get them.
+        """
+        if self.format != "ELF":
+            return ()
+        called = {each.removeprefix("__") for each in self.variables}
+        wanted = {each.name for each in self.wanted}
+        return tuple(sorted((called | wanted) & stand_in.names()))
+
+    @property
+    def registers_functions(self) -> bool:
+        """Whether it can register functions by name, for `fnabi.get_global_func`."""
+        return any(each.name.startswith(_SET_GLOBAL) for each in self.wanted)
+
+    @property
+    def registers_types(self) -> bool:
+        """Whether it can register types with fields or methods, for `fnabi.get_type`."""
+        return any(each.name in _REGISTER_TYPE for each in self.wanted)
+
+    @property
+    def is_linked_with_runtime(self) -> bool:
+        """Whether ``libtvm_ffi`` is among the libraries that it is linked with."""
+        return any(map(is_runtime, self.needed))
+
+    @property
+    def needs_runtime_to_load(self) -> bool:
+        """Whether it can only be loaded if ``libtvm_ffi`` is loaded."""
+        eager = self.bind_now or self.binds_early
+        return self.is_linked_with_runtime or (eager and bool(self.required))
+
+    @property
+    def needs_runtime_to_call(self) -> bool:
+        """Whether a call may end the process if ``libtvm_ffi`` is not loaded."""
+        return self.needs_runtime_to_load or bool(self.required)
+
+    @property
+    def has_error_slot(self) -> bool:
+        """Whether it stores its errors itself if ``libtvm_ffi`` is missing (``fnabi/callee.h``)."""
+        return any(symbol.name == ERROR_SLOT for symbol in self.symbols)
+
+
+def is_runtime(needed: str) -> bool:
+    """Return whether the name of a library that another one needs is that of ``libtvm_ffi``."""
+    return os.path.basename(needed).startswith(_RUNTIME)
+
+
+_decoder = core.Decoder(LibraryFile)
+
+
+def read(library: str | os.PathLike[str] | ReadableBuffer) -> LibraryFile:
+    """Decode the dynamic symbols of a shared library, without running its code.
+
+    Args:
+        library: The path of a file, or its contents as an object with the buffer protocol, which
+            is not copied. A `str` is a path.
+
+    Raises:
+        LibraryError: If the file is not a library, or is one of Windows or macOS and lief is not
+            installed or cannot read it.
+        FormatError: If the file is damaged or has no dynamic symbols.
+        CallError: If `library` is neither a path nor a contiguous buffer.
+        OSError: If the file cannot be read.
+
+    """
+    if not isinstance(library, (str, os.PathLike)):
+        return _read(library)
+    try:
+        return _read(read_or_map(library)[0])
+    except (FormatError, LibraryError) as problem:
+        problem.file = os.fspath(library)
+        raise
+
+
+def looks_like_one(start: bytes) -> bool:
+    """Return whether a file that begins with these 16 bytes is a library of any platform.
+
+    That includes libraries of other platforms, for which `read` may need lief.
+    """
+    return _what(start) is not None
+
+
+def _what(start: bytes) -> str | None:
+    """Return the file type, or None if it is not a library of any platform."""
+    if start[8:12] == b"IREE":  # a .vmfb module begins with its size, which may be any bytes
+        return None
+    return next((text for magic, text in _KINDS if start.startswith(magic)), None)
+
+
+def _read(data: ReadableBuffer) -> LibraryFile:
+    view = core.view(data, "library.read")
+    start = view[:16] if isinstance(view, bytes) else ffi.buffer(view)[:16]
+    if not start.startswith(_ELF):
+        what = _what(start) or "not a library"
+        if not what.startswith(_READ_BY_LIEF):
+            raise LibraryError(f"{what}; expected an ELF shared library (Linux and others)")
+        from fnabi.calls import _library_lief as library_lief
+
+        whole = view if isinstance(view, bytes) else bytes(ffi.buffer(view))
+        return msgspec.convert(library_lief.describe(whole, what), LibraryFile)
+    return core.decode(lib.fnabi_library_decode, _decoder, view)

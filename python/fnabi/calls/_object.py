@@ -1,0 +1,53 @@
+"""Reference-counted objects of TVM-FFI, and shapes.
+
+Document: the stable C ABI of TVM-FFI, object header and shape.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from operator import index
+from typing import Any, Self, SupportsIndex
+
+from fnabi._base.lane import Object
+from fnabi.errors import CallError, RangeError
+
+__all__ = ["Object", "Shape"]
+
+
+class Shape(tuple[int, ...]):
+    """A tuple of ints that is passed to functions as ``ffi.Shape``.
+
+    Other tuples are passed as an `Array`.
+
+    Args:
+        dims: Any iterable of ints.
+
+    Raises:
+        CallError: If `dims` is not an iterable of ints.
+        RangeError: If an int does not fit in int64.
+
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, dims: Iterable[SupportsIndex] = (), /) -> Self:
+        try:
+            self = super().__new__(cls, map(index, dims))
+        except TypeError as error:
+            raise CallError(f"Shape: dims: {error}; expected an iterable of ints") from None
+        for i, dim in enumerate(self):
+            if not -(2**63) <= dim < 2**63:
+                raise RangeError(f"Shape: dims: {dim} at index {i} does not fit in int64")
+        return self
+
+    def __tvm_ffi_object__(self) -> Any:
+        """Return the equivalent object of the package tvm_ffi, which must be imported."""
+        package = sys.modules.get("tvm_ffi")
+        if package is None:
+            raise CallError("Shape.__tvm_ffi_object__: tvm_ffi is not imported")
+        return package.Shape(self)._tvm_ffi_cached_object
+
+    def __repr__(self) -> str:
+        return f"Shape({super().__repr__()})"

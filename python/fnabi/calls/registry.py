@@ -1,0 +1,292 @@
+"""Global functions: functions that libraries and programs share by name.
+
+Most libraries of TVM-FFI export nothing; they register functions by name when they are loaded::
+
+    >>> lib = fnabi.load_module("libxgrammar_bindings.so")
+    >>> version = fnabi.get_global_func("xgrammar.tvm_ffi_binding.config.get_serialization_version")
+    >>> inspect.signature(version)
+    <Signature (*args: Any) -> str>
+
+    >>> @fnabi.register_global_func("demo.add_one")
+    ... def add_one(x: int) -> int:
+    ...     return x + 1
+    >>> fnabi.get_global_func("demo.add_one")(2)
+    3
+
+There are two registries with the same semantics:
+
+* That of ``libtvm_ffi``, once it is loaded: by `fnabi.load_module`, for a library that needs it, or
+  by anyone else, as by ``import tvm_ffi``. All users of ``libtvm_ffi`` share it.
+* fnabi's own until then, which Python shares with the libraries that `fnabi.load_module` loads:
+  they find and register functions in it as they do in the first one (`_stand_in`). Its
+  functions move to that, in their order, when fnabi loads ``libtvm_ffi``, or else at the next use
+  of a function of this module. Where a name is taken there, that function stays and a
+  `RuntimeWarning` names the one that is dropped.
+
+Names are any text. Names with dots group functions by convention.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+
+from fnabi._base import lane
+from fnabi.calls import schema
+from fnabi.errors import CallError, FormatError, NotFoundError, RegisteredError
+
+if TYPE_CHECKING:
+    from inspect import Signature
+
+__all__ = [
+    "get_global_func",
+    "list_global_func_names",
+    "register_global_func",
+    "remove_global_func",
+]
+
+_T = TypeVar("_T", bound=Callable[..., Any])
+
+_own: dict[str, lane.Function] = {}
+"""The functions that are registered while libtvm_ffi is not loaded."""
+
+_metadata: dict[str, str] = {}
+"""What libraries say of those that they have registered themselves."""
+
+
+@overload
+def get_global_func(name: str, allow_missing: Literal[False] = False) -> lane.Function: ...
+@overload
+def get_global_func(name: str, allow_missing: bool) -> lane.Function | None: ...
+def get_global_func(name: str, allow_missing: bool = False) -> lane.Function | None:
+    """Return the global function of a name.
+
+    It has its name as ``__name__``. Where the library describes it, ``schema`` has its type and
+    ``__signature__`` the same for `inspect.signature`. A function that was made of a Python
+    callable has that as ``__wrapped__``, and its docstring.
+
+    Args:
+        name: The name under which it is registered.
+        allow_missing: Return None for a name that is not registered.
+
+    Raises:
+        NotFoundError: The name is not registered. It is a `LookupError` and a `ValueError`.
+        CallError: `name` is not a str.
+
+    """
+    function = _get(_check(name, "get_global_func"))
+    if function is None and not allow_missing:
+        raise NotFoundError(f"get_global_func: no global function is named {name!r}")
+    return function
+
+
+def list_global_func_names() -> list[str]:
+    """Return the names of all global functions, in the order of the registry.
+
+    A function that replaces another one may move to the end.
+    """
+    use_runtime()
+    listing = lane.global_function("ffi.FunctionListGlobalNamesFunctor")
+    if listing is None:
+        return list(_own)
+    name_at = listing()
+    return [name_at(index) for index in range(name_at(-1))]
+
+
+@overload
+def register_global_func(
+    name: str | _T, func: None = None, override: bool = False
+) -> Callable[[Callable[..., Any]], lane.Function]: ...
+@overload
+def register_global_func(
+    name: str | _T, func: Callable[..., Any], override: bool = False
+) -> lane.Function: ...
+def register_global_func(
+    name: str | _T, func: Callable[..., Any] | None = None, override: bool = False
+) -> lane.Function | Callable[[Callable[..., Any]], lane.Function]:
+    """Register a function under a name, for libraries and for `get_global_func`.
+
+    Args:
+        name: The name. A callable with ``__name__`` instead is registered under that.
+        func: Any callable; a `Function` is registered as the same object. Without one, the result
+            is a decorator.
+        override: Replace the function that has the name. Who holds that one can still call it.
+
+    Returns:
+        The `Function`; a decorated name becomes the `Function` too.
+
+    Raises:
+        RegisteredError: The name is registered and `override` is false. It is a `RuntimeError`.
+        CallError: `name` is not a str, or `func` is not callable.
+
+    """
+    if func is None and callable(name):
+        return register_global_func(getattr(name, "__name__", repr(name)), name, override)
+    known = _check(name, "register_global_func")
+    if func is None:
+        return lambda decorated: _register(known, decorated, override)
+    return _register(known, func, override)
+
+
+def remove_global_func(name: str) -> None:
+    """Remove a global function; a name that is not registered is left alone.
+
+    Who holds the function can still call it.
+
+    Raises:
+        CallError: `name` is not a str.
+
+    """
+    _check(name, "remove_global_func")
+    use_runtime()
+    remove = lane.global_function("ffi.FunctionRemoveGlobal")
+    if remove is None:
+        _own.pop(name, None)
+        _metadata.pop(name, None)
+    else:
+        remove(name)
+
+
+@cache
+def runtime_function(name: str) -> lane.Function:
+    """Return a function of libtvm_ffi itself, which nobody replaces."""
+    function = lane.plainly(lane.global_function, name)
+    if function is None:
+        why = "has no such function" if lane.runtime_loaded() else "is not loaded"
+        raise NotFoundError(f"{name}: libtvm_ffi {why}")
+    return function
+
+
+def find_function(name: str) -> lane.Function | None:
+    """Return a global function for a library that asks for it; None if there is none."""
+    use_runtime()
+    return lane.global_function(name) or _own.get(name)
+
+
+def accept_function(name: str, function: lane.Function, override: bool, metadata: str) -> None:
+    """Register a function for a library, with what it says of it."""
+    _register(name, function, bool(override), metadata)
+    if name in _own and lane.callable_of(function) is None:
+        function.__name__ = name
+        _describe(function, metadata)
+
+
+_lent: dict[tuple[str, lane.Function], None] = {}
+"""The functions that libraries keep without a reference to them."""
+
+
+def lend_function(name: str) -> lane.Function | None:
+    """Return the same, and keep it for ever, even when another function takes its name."""
+    function = find_function(name)
+    if function is not None:
+        _lent[name, function] = None
+    return function
+
+
+def _check(name: object, function: str) -> str:
+    if not isinstance(name, str):
+        raise CallError(f"{function}: name: expected str, got {type(name).__name__}")
+    return name
+
+
+def _get(name: str) -> lane.Function | None:
+    use_runtime()
+    function = lane.global_function(name)
+    if function is None:
+        return _own.get(name)
+    wrapped = lane.callable_of(function)
+    if wrapped is not None:
+        return _about(function, name, wrapped)
+    function.__name__ = name
+    metadata = lane.global_function("ffi.GetGlobalFuncMetadata")
+    _describe(function, metadata(name) if metadata is not None else "")
+    return function
+
+
+def _describe(function: lane.Function, text: str) -> None:
+    """Add what a library says of a function."""
+    function.schema, signature = _parsed(text) if text else (None, None)
+    if signature is not None:
+        function.__signature__ = signature
+
+
+def _about(function: lane.Function, name: str, wrapped: Callable[..., Any]) -> lane.Function:
+    """Add what is known of a function that was made of a Python callable."""
+    function.__name__ = name
+    function.__doc__ = getattr(wrapped, "__doc__", None)
+    function.__dict__["__wrapped__"] = wrapped
+    function.schema = None
+    return function
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str) -> tuple[schema.Schema | None, Signature | None]:
+    try:
+        described = schema.parse(text).schema
+    except FormatError:
+        return None, None  # the function can be called without
+    if isinstance(described, schema.FunctionSchema):
+        return described, schema.signature(described)
+    return described, None
+
+
+def _register(
+    name: str, func: Callable[..., Any], override: bool, metadata: str = ""
+) -> lane.Function:
+    if not callable(func):
+        raise CallError(
+            f"register_global_func: func: expected a callable, got {type(func).__name__}"
+        )
+    use_runtime()
+    function = _function_of(func)
+    if lane.runtime_loaded():
+        if not override and lane.global_function(name) is not None:
+            raise RegisteredError(_taken(name))
+        lane.set_global_function(name, function, override, metadata)
+    else:
+        if not override and name in _own:
+            raise RegisteredError(_taken(name))
+        _own.pop(name, None)
+        _own[name] = function
+        _metadata[name] = metadata
+    wrapped = lane.callable_of(function)
+    return function if wrapped is None else _about(function, name, wrapped)
+
+
+def _taken(name: str) -> str:
+    return (
+        f"register_global_func: a global function is named {name!r} already; pass override=True to"
+        " replace it"
+    )
+
+
+def _function_of(func: Callable[..., Any]) -> lane.Function:
+    """Return the same function object where there is one, as of the package tvm_ffi."""
+    if isinstance(func, lane.Function):
+        return func
+    if hasattr(type(func), "__tvm_ffi_object__") or hasattr(func, "__chandle__"):
+        value = lane.Any(func).value
+        if isinstance(value, lane.Function):
+            return value
+    return lane.Function(func)
+
+
+def use_runtime() -> None:
+    """Move fnabi's own functions to libtvm_ffi, once it is loaded."""
+    if not _own or not lane.runtime_loaded():
+        return
+    moving, metadata = dict(_own), dict(_metadata)
+    _own.clear()
+    _metadata.clear()
+    for name, function in moving.items():
+        if lane.global_function(name) is None:
+            lane.set_global_function(name, function, False, metadata.get(name, ""))
+        else:
+            warnings.warn(
+                f"the global function {name!r} is dropped: a library has registered one of this"
+                " name",
+                RuntimeWarning,
+                stacklevel=3,
+            )

@@ -1,0 +1,112 @@
+"""Streams of devices, and the type of the tensors that calls return.
+
+A call with tensors of a framework that has a DLPack exchange API, such as torch, runs in that
+framework's environment, which is decided once, when its arguments are converted:
+
+* The first tensor that is not in memory of the CPU determines the device, whose current stream its
+  framework reports. Functions see it as ``TVMFFIEnvGetStream``. It is set back afterwards, also
+  after an error.
+* The last tensor determines the framework: its allocator is that of ``TVMFFIEnvTensorAlloc`` during
+  the call, and tensors of the result are tensors of the framework, also in containers, and as
+  arguments of callbacks that the function calls on the same thread.
+
+A tensor that comes back as it was passed is the same Python object. Tensors in lists, tuples and
+dicts count. Without such a tensor, fnabi allocates memory of the CPU, and results are
+`fnabi.Tensor`. `use_tensors` decides instead of the arguments; `use_raw_stream` and
+`use_torch_stream` set a stream for functions that get no tensor. A row map (`fnabi.Function.map`)
+runs as a whole in the environment of its first row, and its `fnabi.AnyArray` gives tensors of that
+framework. Document: the stable C ABI of TVM-FFI, environment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib import import_module
+from typing import Any
+
+from fnabi._base import lane
+from fnabi.calls.tensor import Device, device_parts
+from fnabi.errors import CallError, type_name
+
+__all__ = ["get_raw_stream", "use_raw_stream", "use_tensors", "use_torch_stream"]
+
+
+def get_raw_stream(device: Device | object) -> int:
+    """Return the current stream of a device for this thread: its handle, 0 for the default."""
+    return lane.get_stream(*device_parts(device))
+
+
+@contextmanager
+def use_raw_stream(device: Device | object, stream: object) -> Iterator[None]:
+    """Set the current stream of a device for this thread, and set it back at the end.
+
+    Args:
+        device: A `Device`, or a device of torch or tvm_ffi.
+        stream: The handle, an int or a ``ctypes.c_void_p``, or an object with
+            ``__cuda_stream__``.
+
+    Raises:
+        CallError: If `stream` is none of these.
+
+    """
+    old = set_raw_stream(device, stream)
+    try:
+        yield
+    finally:
+        set_raw_stream(device, old)
+
+
+def set_raw_stream(device: Device | object, stream: object) -> int:
+    """Set the current stream as `use_raw_stream` does, and return the former one."""
+    return _set(*device_parts(device), _handle(stream))
+
+
+def _handle(stream: Any) -> int:
+    if hasattr(stream, "__cuda_stream__"):
+        stream = stream.__cuda_stream__()[1]
+    elif hasattr(stream, "value"):  # of ctypes
+        stream = stream.value or 0
+    if not isinstance(stream, int) or not 0 <= stream < 1 << 64:
+        raise CallError(f"use_raw_stream: stream: expected a handle, got {type_name(stream)}")
+    return stream
+
+
+def _set(kind: int, number: int, handle: int) -> int:
+    if kind < 0 or number < 0:
+        raise CallError("use_raw_stream: device: expected a type and an index of 0 or more")
+    return lane.set_stream(kind, number, handle)
+
+
+@contextmanager
+def use_torch_stream(context: AbstractContextManager[Any] | None = None) -> Iterator[None]:
+    """Set torch's current CUDA stream for functions of this thread.
+
+    Args:
+        context: What is entered first, such as ``torch.cuda.stream(s)`` or
+            ``torch.cuda.graph(g)``; it is left last.
+
+    """
+    torch = import_module("torch")
+    with nullcontext() if context is None else context:
+        stream = torch.cuda.current_stream()
+        with use_raw_stream(stream.device, stream.cuda_stream):
+            yield
+
+
+@contextmanager
+def use_tensors(type: type[Any]) -> Iterator[None]:
+    """Choose the type of the tensors that calls of this thread return, whatever their arguments.
+
+    Args:
+        type: `fnabi.Tensor`, or a type with a DLPack exchange API, such as ``torch.Tensor``.
+
+    Raises:
+        CallError: If `type` is neither.
+
+    """
+    old = lane.set_tensors(type)
+    try:
+        yield
+    finally:
+        lane.set_tensors(old)

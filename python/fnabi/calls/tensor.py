@@ -1,0 +1,311 @@
+"""Tensors of TVM-FFI's stable C ABI, their devices, and their DLPack dtypes.
+
+``from_dlpack`` makes a `Tensor` from any array, and ``Tensor.numpy`` makes a NumPy array from a
+`Tensor`, both without a copy::
+
+    >>> import array
+    >>> tensor = from_dlpack(array.array("f", [1, 2, 3]))
+    >>> tensor
+    <fnabi.Tensor of shape (3,), float32 on cpu:0>
+    >>> tensor.dtype, tensor.device
+    (DType(kind='float', bits=32), Device('cpu', 0))
+
+DLPack's numbers of dtypes and devices are those of its version 1.3.
+"""
+
+from __future__ import annotations
+
+import re
+from operator import index
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+from fnabi._base.dtype import load_numpy
+from fnabi._base.lane import Tensor, from_dlpack
+from fnabi.errors import CallError
+from fnabi.types import DType, Kind
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = ["Device", "Tensor", "device_parts", "dtype_of", "dtype_parts", "from_dlpack"]
+
+_DEVICES = {
+    "cpu": 1,
+    "cuda": 2,
+    "cuda_host": 3,
+    "opencl": 4,
+    "vulkan": 7,
+    "metal": 8,
+    "vpi": 9,
+    "rocm": 10,
+    "rocm_host": 11,
+    "ext_dev": 12,
+    "cuda_managed": 13,
+    "oneapi": 14,
+    "webgpu": 15,
+    "hexagon": 16,
+    "maia": 17,
+    "trn": 18,
+}
+_DEVICE_NAMES = {number: name for name, number in _DEVICES.items()}
+_DEVICE_TEXT = re.compile(r"(\w+?)(?::(\d+))?", re.ASCII)
+
+_INT, _UINT, _FLOAT, _HANDLE, _BFLOAT, _COMPLEX, _BOOL = range(7)
+_KINDS: dict[int, Kind] = {
+    _INT: "signed",
+    _UINT: "unsigned",
+    _FLOAT: "float",
+    _HANDLE: "handle",
+    _BFLOAT: "bfloat",
+    _COMPLEX: "complex",
+}
+_CODES = {kind: code for code, kind in _KINDS.items()}
+_FORMATS = {
+    7: ("e3m4", 8),
+    8: ("e4m3", 8),
+    9: ("e4m3b11fnuz", 8),
+    10: ("e4m3fn", 8),
+    11: ("e4m3fnuz", 8),
+    12: ("e5m2", 8),
+    13: ("e5m2fnuz", 8),
+    14: ("e8m0fnu", 8),
+    15: ("e2m3fn", 6),
+    16: ("e3m2fn", 6),
+    17: ("e2m1fn", 4),
+}
+_FORMAT_CODES = {format: code for code, format in _FORMATS.items()}
+
+
+def _int32(name: str, x: SupportsIndex) -> int:
+    """Return a number of DLPack as an int; frameworks have integers of their own types."""
+    try:
+        number = int(index(x))
+    except TypeError:
+        number = 1 << 31
+    if not -(1 << 31) <= number < 1 << 31:
+        raise CallError(f"Device: {name}: expected int32, got {x!r}")
+    return number
+
+
+class Device:
+    """A device: its type and its index among the devices of that type.
+
+    Immutable, hashable, comparable and picklable. ``str(Device("cuda", 1))`` is ``"cuda:1"``.
+
+    Args:
+        type: DLPack's number of the device type, any integer, or its name: ``"cpu"``,
+            ``"cuda"``, ``"rocm"``, ``"vulkan"``, ``"metal"`` and so on. A name may include the
+            index, as in ``"cuda:1"``.
+        id: The index, from 0.
+
+    Attributes:
+        type: DLPack's number of the device type.
+        id: The index.
+
+    Raises:
+        CallError: If `type` is not a known name, or a number does not fit in int32.
+
+    """
+
+    __slots__ = ("id", "type")
+    __match_args__ = ("type", "id")
+
+    type: int
+    id: int
+
+    def __init__(self, type: SupportsIndex | str, id: SupportsIndex = 0) -> None:
+        if isinstance(type, str):
+            match = _DEVICE_TEXT.fullmatch(type)
+            if match is None or match[1] not in _DEVICES:
+                raise CallError(
+                    f"Device: type: unknown device {type!r}; expected a name, with or without an"
+                    f" index as in 'cuda:1'; names are {', '.join(_DEVICES)}"
+                )
+            if match[2] is not None:
+                if id:
+                    raise CallError(f"Device: id: {type!r} already has an index, got {id!r} too")
+                id = int(match[2])
+            type = _DEVICES[match[1]]
+        object.__setattr__(self, "type", _int32("type", type))
+        object.__setattr__(self, "id", _int32("id", id))
+
+    @property
+    def name(self) -> str:
+        """The name of the device type, or its number in digits if it has no name."""
+        return _DEVICE_NAMES.get(self.type, str(self.type))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"Device is frozen: {name} cannot be set")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"Device is frozen: {name} cannot be deleted")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Device):
+            return NotImplemented
+        return self.type == other.type and self.id == other.id
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.id))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Device, (self.type, self.id)
+
+    def __repr__(self) -> str:
+        return f"Device({_DEVICE_NAMES.get(self.type, self.type)!r}, {self.id})"
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.id}"
+
+
+def dtype_of(code: int, bits: int, lanes: int) -> DType:
+    """Return the DType for DLPack's code, bits and lanes.
+
+    Raises:
+        CallError: If DLPack has no such dtype, or DType cannot express it.
+
+    """
+    if code in _FORMATS:
+        format, width = _FORMATS[code]
+        if bits == width:
+            return DType("float", bits, format, lanes)
+    elif code == _BOOL and bits == 8:
+        return DType("bool", 1, "", lanes)
+    elif code in _KINDS:
+        return DType(_KINDS[code], bits, "", lanes)
+    raise CallError(f"dtype_of: no DType for DLPack's code {code} of {bits} bits, {lanes} lanes")
+
+
+def dtype_parts(x: object) -> tuple[int, int, int]:
+    """Return DLPack's code, bits and lanes for a dtype.
+
+    Args:
+        x: A DType, a dtype of NumPy, ml_dtypes, torch or tvm_ffi, or any object with
+            ``__dlpack_data_type__``.
+
+    Raises:
+        CallError: If DLPack has no such dtype. It has no signless integers and no index type.
+
+    """
+    if isinstance(x, DType):
+        return _parts_of(x)
+    given = getattr(x, "__dlpack_data_type__", None)
+    if given is not None:
+        code, bits, lanes = given() if callable(given) else given
+        return _checked(int(code), int(bits), int(lanes), x)
+    module = type(x).__module__.partition(".")[0]
+    if module == "tvm_ffi":
+        dtype: Any = x
+        return _checked(int(dtype.type_code), int(dtype.bits), int(dtype.lanes), x)
+    if module == "torch":
+        try:
+            return _parts_of(DType.parse(str(x).removeprefix("torch.")))
+        except CallError:
+            raise CallError(f"DLPack has no dtype for {x}") from None
+    try:
+        return _parts_of(DType.from_numpy(x))  # type: ignore[arg-type]
+    except CallError as problem:
+        reason = str(problem).removeprefix("DType.from_numpy: dtype: ")
+        raise CallError(f"DLPack has no such dtype: {reason}") from None
+
+
+def _parts_of(dtype: DType) -> tuple[int, int, int]:
+    kind, bits, format, lanes = dtype.kind, dtype.bits, dtype.format, dtype.lanes
+    if kind == "bool" and bits == 1:
+        return _checked(_BOOL, 8, lanes, dtype)
+    if kind == "float" and format:
+        code: int | None = _FORMAT_CODES.get((format, bits))
+    else:
+        code = None if format else _CODES.get(kind)
+    if code is None:
+        hint = "; expected signed or unsigned integers" if kind == "signless" else ""
+        raise CallError(f"DLPack has no dtype for {dtype!r}{hint}")
+    return _checked(code, bits, lanes, dtype)
+
+
+def _checked(code: int, bits: int, lanes: int, x: object) -> tuple[int, int, int]:
+    if 0 <= code < 256 and 0 <= bits < 256 and 0 <= lanes < 65536:
+        return code, bits, lanes
+    raise CallError(
+        f"{x!r} is too large for a dtype of DLPack; expected at most 255 bits and 65535 lanes"
+    )
+
+
+def device_parts(x: object) -> tuple[int, int]:
+    """Return DLPack's type and index of a device.
+
+    Args:
+        x: A Device, a device of torch or tvm_ffi, or any object with ``__dlpack_device__``.
+
+    Raises:
+        CallError: If DLPack has no such device.
+
+    """
+    device: Any = x
+    if isinstance(x, Device):
+        return x.type, x.id
+    if hasattr(x, "__dlpack_device__"):
+        kind, number = device.__dlpack_device__()
+        return int(kind), int(number)
+    if hasattr(x, "dlpack_device_type"):
+        return int(device.dlpack_device_type()), int(device.index)
+    code = {"hip": 10, "xpu": 14, "mps": 8}.get(device.type) or _DEVICES.get(device.type)
+    if code is None:
+        raise CallError(f"DLPack has no device for {x!r}")
+    return code, device.index or 0
+
+
+def __getattr__(name: str) -> object:
+    """Return NumPy's function that makes arrays of dtypes it knows; called by the call lane.
+
+    ``from_dlpack`` is faster, but respects read-only memory only since NumPy 2.1.
+    """
+    if name != "read_numpy":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    numpy = load_numpy("Tensor.numpy")
+    major, minor = map(int, numpy.__version__.split(".")[:2])
+    return numpy.from_dlpack if (major, minor) >= (2, 1) else numpy.asarray
+
+
+class _Memory:
+    """An object with NumPy's array interface that keeps a tensor alive."""
+
+    __slots__ = ("__array_interface__", "tensor")
+
+    def __init__(self, tensor: Tensor, interface: dict[str, Any]) -> None:
+        self.tensor = tensor
+        self.__array_interface__ = interface
+
+
+def to_numpy(tensor: Tensor) -> npt.NDArray[Any]:
+    """Return the memory of a tensor as a NumPy array; implements ``Tensor.numpy``.
+
+    Raises:
+        CallError: If NumPy and ml_dtypes have no such dtype, or the CPU cannot access the memory.
+
+    """
+    numpy = load_numpy("Tensor.numpy")
+    dtype, device = tensor.dtype, tensor.device
+    if device.name not in ("cpu", "cuda_host", "rocm_host", "cuda_managed"):
+        raise CallError(f"Tensor.numpy: NumPy cannot access the memory of {device}")
+    lane = DType(dtype.kind, dtype.bits, dtype.format)
+    item = lane.to_numpy()
+    if (8 if dtype.kind == "bool" else dtype.bits) != 8 * item.itemsize:
+        raise CallError(f"Tensor.numpy: elements of {dtype} are packed; NumPy has no packed dtypes")
+    size = item.itemsize
+    strides = tuple(stride * size * dtype.lanes for stride in tensor.strides)
+    shape = tensor.shape
+    if dtype.lanes != 1:
+        shape, strides = (*shape, dtype.lanes), (*strides, size)
+    interface = {
+        "version": 3,
+        "typestr": f"|V{size}",
+        "shape": shape,
+        "strides": strides,
+        "data": (tensor.data_ptr, tensor.read_only),
+    }
+    if tensor.size == 0:
+        empty: npt.NDArray[Any] = numpy.empty(shape, item)
+        empty.flags.writeable = not tensor.read_only
+        return empty
+    return numpy.asarray(_Memory(tensor, interface)).view(item)  # type: ignore[no-any-return]

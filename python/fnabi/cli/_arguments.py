@@ -1,0 +1,132 @@
+"""Arguments that several verbs accept, and the opening of files."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable
+from stat import S_ISFIFO
+
+from fnabi._base.files import open_file, read_stream
+from fnabi._base.text import known_names
+from fnabi._base.url import is_remote
+from fnabi.cli._screen import complain, one_line, where
+from fnabi.errors import FormatError
+
+TYPE_CHECKING = False  # as in typing, which takes longer to import than this module
+if TYPE_CHECKING:
+    from fnabi import vmfb
+
+
+def add_lenient(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--lenient",
+        action="store_true",
+        help="accept the invalid attributes with empty values that compilers up to 3.10 wrote",
+    )
+
+
+def whole(least: int) -> Callable[[str], int]:
+    """Return what parses an option that is a whole number of at least `least`."""
+
+    def parse(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"expected a whole number, got {text!r}") from None
+        if number < least:
+            raise argparse.ArgumentTypeError(f"must be at least {least}, got {number}")
+        return number
+
+    return parse
+
+
+_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+_SIZE = re.compile(r"([0-9]{1,18})\s*([KMGT]?)(?:iB|B)?", re.ASCII | re.IGNORECASE)
+
+
+def size(text: str) -> int:
+    """Parse an option that is a number of bytes, such as ``4096``, ``64MiB`` or ``1G``."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"expected bytes such as 64MiB, got {text!r}")
+    number = int(found[1]) << _UNITS[found[2].upper()]
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {text!r}")
+    return number
+
+
+def open_module(file: str, lenient: bool, data: bytes | None = None) -> vmfb.Module:
+    from fnabi import vmfb
+
+    if file == "-":
+        data = read_stream(sys.stdin.buffer) if data is None else data
+    try:
+        if data is not None:
+            return vmfb.from_buffer(data, lenient=lenient)
+        return vmfb.open(file, lenient=lenient)
+    except FormatError as problem:
+        if problem.hint is not None:  # as Python spells it
+            problem.hint = "--lenient ignores it"
+        raise
+
+
+def open_checked(file: str, lenient: bool) -> vmfb.Module:
+    """Open a module, and read its functions, so that errors of these name the file."""
+    module = open_module(file, lenient)
+    try:
+        _ = module.exports
+    except FormatError as problem:
+        problem.file = file
+        raise
+    return module
+
+
+def opens_leniently(file: str) -> bool:
+    """Return whether ``--lenient`` lets a module be opened."""
+    if not os.path.isfile(file):
+        return False
+    from fnabi import vmfb
+
+    try:
+        vmfb.open(file, lenient=True)
+    except (FormatError, OSError):
+        return False
+    return True
+
+
+START = 16
+"""The number of bytes that show what a file is."""
+
+
+def start_of(file: str) -> bytes:
+    """Return the first bytes of a file, or none of a pipe or a URL."""
+    if is_remote(file) or S_ISFIFO(os.stat(file).st_mode):
+        return b""
+    with open_file(file) as opened:
+        return opened.read(START) or b""
+
+
+def missing_of(paths: Iterable[str]) -> list[str]:
+    """Return those of the named paths that do not exist, after an error about each."""
+    missing = [each for each in paths if not is_remote(each) and not os.path.exists(each)]
+    for path in missing:
+        complain(f"{path}: ", os.strerror(errno.ENOENT))
+    return missing
+
+
+def tell_empty(folders: list[str]) -> None:
+    for folder in folders:
+        complain(f"{folder}: ", "no files named *.vmfb")
+
+
+def no_function(arguments: argparse.Namespace, names: Iterable[str], noun: str = "function") -> int:
+    hint = known_names(arguments.function, names)
+    complain(
+        where(arguments.file),
+        one_line(f"no {noun} is named {arguments.function or repr('')}{hint}"),
+    )
+    return 1

@@ -1,0 +1,44 @@
+"""Catalogs and the names of files in them, as several verbs use them."""
+
+from __future__ import annotations
+
+import os
+
+from fnabi._base.files import check_regular
+from fnabi.cli._arguments import opens_leniently
+from fnabi.many.catalog import Catalog
+from fnabi.many.catalog._store import is_duckdb
+
+
+def open_catalog(path: str, lenient: bool = False) -> Catalog:
+    """Open a catalog, or make one in memory of a module or a folder of modules."""
+    if is_catalog(path):
+        return Catalog(path)
+    if not os.path.exists(path) and "://" not in path:
+        raise FileNotFoundError(2, os.strerror(2), path)
+    catalog = Catalog(None)
+    catalog.update([path], threads=min(4, os.cpu_count() or 1), lenient=lenient)
+    return catalog
+
+
+def is_catalog(path: str) -> bool:
+    """Return whether a path is that of a catalog, not of modules."""
+    try:
+        check_regular(path)
+        return is_duckdb(path)
+    except OSError:
+        return False
+
+
+def lenient_hint(catalog: Catalog) -> str:
+    """Return the end of a text about files with errors, if ``--lenient`` helps for any."""
+    # what it accepts are attributes, so other errors need no second look at their files
+    query = "SELECT file FROM files WHERE error_path LIKE '%attrs[%' AND file_bytes IS NULL"
+    helps = any(opens_leniently(file) for (file,) in catalog._rows(query))
+    return "; --lenient accepts invalid attributes of old compilers" if helps else ""
+
+
+def shown_path(name: str) -> str:
+    """Return the absolute name of a file relative to the current folder, if it is below that."""
+    folder = os.getcwd().rstrip(os.sep) + os.sep
+    return name.removeprefix(folder)

@@ -1,0 +1,213 @@
+"""The options ``--output`` and ``--threads``, and the writing of tables."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, wait
+from contextlib import nullcontext
+from importlib.util import find_spec
+from threading import Thread
+from typing import Any, Literal, NamedTuple
+
+from fnabi._base import progress
+from fnabi.cli._arguments import whole
+from fnabi.cli._ending import ended_by_signals
+from fnabi.cli._screen import complain, counted
+from fnabi.many._table import FORMATS, PACKED, TableFile, format_of
+
+_WRITTEN_SCHEMA = "fnabi.written/1"
+
+_SECONDS = 0.5
+"""How long a batch that is not needed may take, before its input is closed."""
+
+
+def add_output(verb: argparse.ArgumentParser, what: str) -> None:
+    verb.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help=f"{what}: FILE{', FILE'.join(FORMATS)}; the last two also with {' or '.join(PACKED)}",
+    )
+    verb.add_argument(
+        "--format",
+        choices=[each.removeprefix(".") for each in FORMATS],
+        help="the format of the output, for a FILE with another extension",
+    )
+    verb.add_argument(
+        "--raw-csv",
+        action="store_true",
+        help="write all texts to CSV as they are, also those that a spreadsheet would run as a"
+        " formula, and control characters; without it, the former begin with an apostrophe and"
+        " the latter are escaped",
+    )
+    add_threads(verb)
+
+
+def add_threads(verb: argparse.ArgumentParser, what: str = "threads") -> None:
+    verb.add_argument(
+        "--threads",
+        type=whole(1),
+        default=min(4, os.cpu_count() or 1),
+        metavar="N",
+        help=f"the number of {what} that read and decode (default: %(default)s)",
+    )
+
+
+class Rows(NamedTuple):
+    """Some rows of a table.
+
+    Attributes:
+        data: Arrow data.
+        size: The number of rows.
+        bad: The number of rows with errors.
+
+    """
+
+    data: Any
+    size: int
+    bad: int
+
+
+class TooMany(Exception):
+    """More rows have errors than the user allows."""
+
+
+class Limit:
+    """How many rows may have errors: a number, or a percentage of all rows."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._is_part = text.endswith("%")
+        number = text.removesuffix("%")
+        try:
+            self._most = float(number) if self._is_part else int(number)
+        except ValueError:
+            self._most = -1
+        if not 0 <= self._most <= (100 if self._is_part else sys.maxsize):
+            raise argparse.ArgumentTypeError(f"expected a number or a percentage, got {text!r}")
+
+    def __str__(self) -> str:
+        return self._text
+
+    def check(self, bad: int, rows: int | None = None) -> None:
+        """Raise `TooMany` for too many errors; a percentage needs the number of all rows."""
+        if not self._is_part:
+            exceeded = bad > self._most
+        else:
+            exceeded = rows is not None and bad * 100 > self._most * rows
+        if exceeded:
+            raise TooMany
+
+
+def check_output(arguments: argparse.Namespace) -> None:
+    try:
+        format = output_format(arguments)
+    except ValueError as problem:
+        arguments.usage(f"--output has {problem}")
+    if arguments.raw_csv and format != ".csv":
+        arguments.usage("--raw-csv is only allowed with an --output that is CSV")
+
+
+def output_format(arguments: argparse.Namespace) -> str:
+    """Return the format of the output, one of `FORMATS`.
+
+    Raises:
+        ValueError: see `format_of`.
+
+    """
+    format = None if arguments.format is None else f".{arguments.format}"
+    return format_of(arguments.output, format)[0]
+
+
+def write_table(
+    arguments: argparse.Namespace,
+    schema: Any,
+    batches: Iterable[Rows],
+    noun: str,
+    most: Limit | None = None,
+) -> int:
+    """Write batches of rows to the output, and return the exit status.
+
+    Args:
+        arguments: The arguments of `add_output`.
+        schema: The Arrow type of all batches.
+        batches: The rows.
+        noun: What a row is.
+        most: How many rows may have errors: with more, nothing is written and the status is 1.
+            Without it everything is written, and the status is 1 if a row has an error.
+
+    """
+    rows = bad = 0
+    function = f"fnabi {arguments.verb}"
+    format = output_format(arguments)
+    try:
+        with (
+            ended_by_signals(),
+            TableFile(
+                arguments.output, schema, function, format=format, raw_csv=arguments.raw_csv
+            ) as output,
+        ):
+            for batch in _ahead(batches):
+                rows += batch.size
+                bad += batch.bad
+                if most is not None:
+                    most.check(bad)
+                output.write(batch.data)
+            if most is not None:
+                most.check(bad, rows)
+    except TooMany:
+        complain("", f"{_told(bad, rows, noun)}, expected at most {most}; nothing is written")
+        return 1
+    if arguments.json:
+        counts = {"output": arguments.output, "rows": rows, "bad": bad}
+        print(json.dumps({"schema": _WRITTEN_SCHEMA} | counts))
+    fails = bad > 0 and most is None
+    if bad:
+        written = f"; {arguments.output} is written, with all rows" if fails else ""
+        complain("", f"{_told(bad, rows, noun)}{written}")
+    return 1 if fails else 0
+
+
+def _told(bad: int, rows: int, noun: str) -> str:
+    return f"{bad} of {counted(rows, noun)} {'has an error' if bad == 1 else 'have errors'}"
+
+
+def _ahead(batches: Iterable[Rows]) -> Iterator[Rows]:
+    """Make each batch while the previous one is written."""
+    iterator = iter(batches)
+
+    def start() -> Future[Rows | None]:
+        coming: Future[Rows | None] = Future()
+
+        def run() -> None:
+            try:
+                coming.set_result(next(iterator, None))
+            except BaseException as problem:
+                coming.set_exception(problem)
+
+        # a daemon, for which the process does not wait: the input may never come
+        Thread(target=run, name="fnabi-ahead", daemon=True).start()
+        return coming
+
+    coming = start()
+    try:
+        while (batch := coming.result()) is not None:
+            coming = start()
+            yield batch
+    finally:  # the input is about to be closed
+        wait([coming], _SECONDS)
+
+
+def shows_progress() -> bool:
+    """Return whether a progress bar is visible; it needs rich and a terminal."""
+    return sys.stderr.isatty() and find_spec("rich") is not None
+
+
+def progress_bar(title: str, total: int | None, unit: Literal["files", "bytes"]) -> Any:
+    if shows_progress():
+        return progress.show(title, total, unit, "fnabi")
+    return nullcontext(lambda more: None)

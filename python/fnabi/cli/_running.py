@@ -1,0 +1,57 @@
+"""The run of a verb: where its output goes, and what becomes of its errors."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+from collections.abc import Callable
+
+from fnabi.cli._ending import Ended, leave
+from fnabi.cli._pager import paged
+from fnabi.cli._problems import tell
+from fnabi.cli._screen import complain
+from fnabi.cli._streams import drop_output
+from fnabi.cli.verbs import Verb
+from fnabi.errors import FnabiError
+
+_BROKEN_PIPE = 128 + 13
+"""The exit status of a program that SIGPIPE ends; 1 would be an answer of some verbs."""
+
+
+def run(
+    verb: Verb, work: Callable[[argparse.Namespace], int], arguments: argparse.Namespace
+) -> int:
+    """Run a verb and return its exit status; errors become texts on standard error."""
+    for stream in (sys.stdout, sys.stderr):  # whose encoding may lack characters
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        with paged(verb.has_pager and not arguments.no_pager):
+            status = work(arguments)
+        print(end="", flush=True)
+    except FnabiError as problem:
+        tell(problem, getattr(arguments, "file", None))
+        return verb.bad_input
+    except OSError as problem:
+        return failed(problem, verb.bad_input)
+    except MemoryError:
+        complain("", "out of memory")
+        drop_output()
+        return verb.bad_input
+    except KeyboardInterrupt:
+        drop_output()
+        return leave(130)
+    except Ended as end:
+        drop_output()
+        return leave(end.status)
+    return status
+
+
+def failed(problem: OSError, status: int) -> int:
+    """Write an error about a file or the output, unless nobody reads that; return the status."""
+    closed = isinstance(problem, BrokenPipeError) and problem.filename is None
+    if not closed:
+        tell(problem)
+    drop_output()
+    return _BROKEN_PIPE if closed else status

@@ -1,0 +1,161 @@
+"""``fnabi call``: call a function of a library."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from fnabi import vmfb
+from fnabi._base.lane import Function
+from fnabi.calls import library, registry
+from fnabi.cli._arguments import no_function, start_of
+from fnabi.cli._call_values import ArgumentError, digest, json_of, parse_argument, show
+from fnabi.cli._screen import Screen, complain, one_line, plain
+from fnabi.cli.verbs.call._output import EXTENSIONS, OutputError, check_target, save
+from fnabi.errors import FnabiError
+
+_CALL_SCHEMA = "fnabi.call/1"
+
+
+def add_arguments(verb: argparse.ArgumentParser) -> None:
+    verb.epilog = (
+        'An ARG is JSON (1, 2.5, true, null, "text", [1, 2], {"k": 1}), @FILE.npy for an array,'
+        " or any other text, which is passed as a string. Arrays that the function changes are"
+        " shown after its result."
+    )
+    verb.add_argument(
+        "file", metavar="LIBRARY", help="a shared library; it is loaded, so its code runs"
+    )
+    verb.add_argument(
+        "function",
+        metavar="FUNCTION",
+        help="the name of a function that it exports or registers",
+    )
+    verb.add_argument("args", metavar="ARG", nargs="*", default=[], help="its arguments")
+    verb.add_argument(
+        "--output",
+        metavar="FILE",
+        help="save the numbers and arrays of the result, then the arrays that the function changed:"
+        " all in FILE.npz by name; one in FILE.npy, several in FILE.0.npy, FILE.1.npy and so on",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    output: str | None = arguments.output
+    if output is not None and not output.endswith(EXTENSIONS):
+        arguments.usage(f"--output has an unknown extension, expected {', '.join(EXTENSIONS)}")
+    try:
+        if output is not None:
+            check_target(output)
+        args = [parse_argument(index, text) for index, text in enumerate(arguments.args)]
+    except ArgumentError as problem:
+        complain("", problem)
+        return 1
+    start = start_of(arguments.file)
+    if not library.looks_like_one(start) and _is_module(arguments.file):
+        complain(
+            f"{arguments.file}: ",
+            "a compiled module, expected a shared library; iree-run-module calls its functions, and"
+            " fnabi stub --format=iree-run-module writes the command lines",
+        )
+        return 1
+    loaded = library.load_module(arguments.file)
+    function = _find(loaded, arguments.function)
+    if function is None:
+        return no_function(arguments, loaded.functions, "TVM-FFI function")
+    function.plain = True
+    before = [digest(value) for value in args]
+    try:
+        result = function(*args)
+    except FnabiError:
+        raise
+    except BaseException as problem:  # the library chose the kind, which may be SystemExit
+        if isinstance(problem, KeyboardInterrupt) and not hasattr(problem, "ffi_error"):
+            raise
+        first, *more = _indented(f"{type(problem).__name__}: {problem}").split("\n")
+        complain(f"{arguments.function}: ", first, more)
+        return 1
+    changed = [
+        _Changed(index, function.names[index] if function.names else None, value)
+        for index, value in enumerate(args)
+        if digest(value) != before[index]
+    ]
+    try:
+        return _report(arguments, result, changed)
+    except RecursionError:
+        complain("", f"{arguments.function}: the result is nested too deeply to be shown")
+    except OutputError as problem:
+        complain("", f"--output: {problem}")
+    return 1
+
+
+def _is_module(file: str) -> bool:
+    try:
+        vmfb.open(file, lenient=True).close()
+    except FnabiError:
+        return False
+    return True
+
+
+def _find(loaded: library.Library, name: str) -> Function | None:
+    if name in loaded:
+        return loaded[name]
+    return registry.get_global_func(name, allow_missing=True)
+
+
+class _Changed(NamedTuple):
+    """An argument whose contents the function has changed."""
+
+    place: int
+    name: str | None
+    value: Any
+
+    def __str__(self) -> str:
+        return f"argument {self.place}" + (f" ({self.name})" if self.name else "")
+
+
+def _report(arguments: argparse.Namespace, result: Any, changed: Sequence[_Changed]) -> int:
+    files: list[tuple[str, str]] = []
+    if arguments.json:
+        answer: dict[str, Any] = {
+            "schema": _CALL_SCHEMA,
+            "function": arguments.function,
+            "result": json_of(result),
+            "changed": [
+                {"argument": each.place, "name": each.name, "value": json_of(each.value)}
+                for each in changed
+            ],
+        }
+    else:
+        screen = Screen()
+        if isinstance(result, str):  # a text of the function, which is kept as it is
+            print(plain(result))
+        elif result is not None:
+            _write(screen, "", result)
+        for each in changed:
+            _write(screen, f"changed {one_line(str(each))}: ", each.value)
+    if arguments.output is not None:
+        arrays = [(f"argument_{each.place}", each.value) for each in changed]
+        files = save(arguments.output, result, arrays)
+    if arguments.json:
+        if arguments.output is not None:
+            answer["files"] = [{"value": value, "file": file} for value, file in files]
+        print(json.dumps(answer, allow_nan=False))
+    else:
+        for value, file in files:
+            print(f"saved {value}: {one_line(file)}")
+    return 0
+
+
+def _write(screen: Screen, label: str, value: Any) -> None:
+    """Write a value, whose lines are folded at spaces if they are wider than the screen."""
+    width = None if screen.width is None else max(20, screen.width - len(label))
+    for line in (label + plain(show(value, width))).split("\n"):
+        screen.write(line, hang=len(line) - len(line.lstrip()) + 1)
+
+
+def _indented(text: str) -> str:
+    """Indent the lines of a library's own text, which must not look like lines of this command."""
+    return text.replace("\n", "\n  ")

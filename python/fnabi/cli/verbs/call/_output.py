@@ -1,0 +1,95 @@
+"""``fnabi call --output``: the numbers and arrays of a call as files of NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from typing import Any
+
+from fnabi._base.dtype import load_numpy
+from fnabi._base.files import write_whole
+from fnabi._base.lane import Tensor
+from fnabi._base.names import Names
+from fnabi.cli._call_values import array_of
+from fnabi.cli._ending import ended_by_signals
+from fnabi.errors import type_name
+
+EXTENSIONS = (".npy", ".npz")
+
+
+class OutputError(Exception):
+    """The values of a call cannot be saved."""
+
+
+class _Nothing(Exception):
+    """Nothing is to be written."""
+
+
+def check_target(path: str) -> None:
+    """Raise an OSError now for a file that cannot be written after the call."""
+    with suppress(_Nothing), write_whole(path):
+        raise _Nothing
+
+
+def save(path: str, result: Any, changed: Sequence[tuple[str, Any]]) -> list[tuple[str, str]]:
+    """Save the result, and the arguments that changed, and return names of values and files.
+
+    All files are written before the first one gets its name.
+
+    Raises:
+        OutputError: A part of the result is neither a number nor an array, or there is nothing.
+        OSError: A file cannot be written.
+
+    """
+    numpy = load_numpy("fnabi call --output")
+    names = Names()
+    values = [(names.add(name), _saved(numpy, name, each)) for name, each in _parts(result)]
+    values += [(names.add(name), each) for name, each in changed]
+    if not values:
+        raise OutputError("the function returned no array and changed no argument")
+    if path.endswith(".npz"):
+        with ended_by_signals(), write_whole(path) as file:
+            numpy.savez(file, **dict(values))
+        return [(name, path) for name, _ in values]
+    stem = path.removesuffix(".npy")
+    numbered = [f"{stem}.{index}.npy" for index in range(len(values))]
+    paths = numbered if len(values) > 1 else [path]
+    with ended_by_signals(), ExitStack() as files:
+        for each, (_, value) in zip(paths, values, strict=True):
+            numpy.save(files.enter_context(write_whole(each)), value, allow_pickle=False)
+    return [(name, each) for (name, _), each in zip(values, paths, strict=True)]
+
+
+def _parts(result: Any) -> list[tuple[str, Any]]:
+    """Return the arrays of a result in their order, a list of numbers being one."""
+    found: list[tuple[str, Any]] = []
+    left = [] if result is None else [("result", result)]
+    while left:
+        name, value = left.pop()
+        if isinstance(value, dict):
+            left += [(f"{name}_{key}", item) for key, item in reversed(value.items())]
+        elif isinstance(value, (list, tuple)) and not _is_numbers(value):
+            inner = [(f"{name}_{index}", item) for index, item in enumerate(value)]
+            left += reversed(inner)
+        else:
+            found.append((name, value))
+    return found
+
+
+def _is_numbers(values: Sequence[Any]) -> bool:
+    kinds = {type(value) for value in values}
+    return len(kinds) == 1 and kinds <= {bool, int, float}
+
+
+def _saved(numpy: Any, name: str, value: Any) -> Any:
+    if isinstance(value, Tensor):
+        array = array_of(value)
+        if array is value:
+            raise OutputError(f"{name}: NumPy cannot hold {value!r}")
+        return array
+    if not isinstance(value, (bool, int, float, list, tuple)):
+        raise OutputError(f"{name}: expected a number or an array, got {type_name(value)}")
+    array = numpy.asarray(value)
+    if array.dtype == object:
+        raise OutputError(f"{name}: {value!r} does not fit in an array")
+    return array

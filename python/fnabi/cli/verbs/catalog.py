@@ -1,0 +1,296 @@
+"""``fnabi catalog``: make, update, show and query catalogs of modules."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from fnabi._base.text import shown_text
+from fnabi._base.url import is_remote, public
+from fnabi.cli._arguments import add_lenient, missing_of
+from fnabi.cli._catalogs import lenient_hint, shown_path
+from fnabi.cli._ending import ended_by_signals
+from fnabi.cli._output import add_threads, shows_progress
+from fnabi.cli._screen import Screen, complain, counted, one_line
+from fnabi.cli._table import write_table
+from fnabi.errors import CallError, FormatError
+from fnabi.many.catalog import ROOTS, Catalog, Updated
+from fnabi.many.catalog._plan import Limit, below
+
+_UPDATE_SCHEMA = "fnabi.catalog-update/1"
+_SHOW_SCHEMA = "fnabi.catalog/1"
+_ROW_SCHEMA = "fnabi.catalog-row/1"
+_BAD_INPUT = 1
+
+
+def add_arguments(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "action",
+        metavar="ACTION",
+        choices=("update", "remove", "show", "sql"),
+        help="update: read what is new or has changed; remove: drop paths; show: what is in it;"
+        " sql: run a query over its tables files and functions",
+    )
+    verb.add_argument("file", metavar="CATALOG", help="a DuckDB file")
+    verb.add_argument(
+        "words",
+        metavar="PATH",
+        nargs="*",
+        default=[],
+        help="the modules and folders to update or remove (default for update: those of before);"
+        " remove fails for one that is not in the catalog; for sql the query",
+    )
+    verb.add_argument(
+        "--allow-files",
+        action="store_true",
+        help="with sql, let the query read and write files, as COPY and read_parquet do",
+    )
+    verb.add_argument(
+        "--max-removed",
+        metavar="N|P%",
+        type=_limit,
+        help="with update, refuse to remove more than N files, or P%% of those below a PATH"
+        " (default: ten, and more if they are not more than half)",
+    )
+    add_threads(verb, "threads, or of processes for more than a thousand files,")
+    add_lenient(verb)
+
+
+def _limit(text: str) -> str:
+    try:
+        Limit(text)
+    except CallError:
+        expected = "expected a number or a percentage"
+        raise argparse.ArgumentTypeError(f"{expected}, got {text!r}") from None
+    return text
+
+
+def run(arguments: argparse.Namespace) -> int:
+    words: list[str] = arguments.words
+    if arguments.action == "show" and words:
+        arguments.usage(f"unexpected argument {words[0]!r}")
+    if arguments.action == "sql" and (len(words) != 1 or not words[0].strip()):
+        arguments.usage("sql needs one query, in quotes")
+    if arguments.action == "remove" and not words:
+        arguments.usage("PATH is missing")
+    if arguments.max_removed is not None and arguments.action != "update":
+        arguments.usage("--max-removed is only allowed with update")
+    if arguments.allow_files and arguments.action != "sql":
+        arguments.usage("--allow-files is only allowed with sql")
+    if arguments.action != "sql":
+        arguments.words = [*map(public, words)]
+    with Catalog(arguments.file) as catalog:
+        if arguments.action == "update":
+            return _update(catalog, arguments)
+        if arguments.action == "remove":
+            return _remove(catalog, arguments)
+        if arguments.action == "sql":
+            return _sql(catalog, words[0], arguments.json, arguments.allow_files)
+        return _show(catalog, arguments)
+
+
+def _update(catalog: Catalog, arguments: argparse.Namespace) -> int:
+    if missing_of(_unknown(catalog, arguments.words)):
+        return _BAD_INPUT
+    with ended_by_signals():
+        done = catalog.update(
+            arguments.words,
+            threads=arguments.threads,
+            processes=arguments.threads,
+            lenient=arguments.lenient,
+            progress=shows_progress(),
+            max_removed=arguments.max_removed,
+        )
+    if arguments.json:
+        print(json.dumps({"schema": _UPDATE_SCHEMA} | msgspec.to_builtins(done)))
+        return _tell(catalog, done, arguments.words)
+    files = done.added + done.changed + done.unchanged + done.stale
+    parts = [
+        f"{number} {what}"
+        for number, what in (
+            (done.added, "added"),
+            (done.changed, "changed"),
+            (done.removed, "removed"),
+            (done.unchanged, "unchanged"),
+            (done.stale, "stale"),
+        )
+        if number
+    ]
+    wrong = f", {done.failed} with errors" if done.failed else ""
+    hint = lenient_hint(catalog) if done.failed and not arguments.lenient else ""
+    Screen().write(
+        f"{counted(files, 'file')}{': ' if parts else ''}{', '.join(parts)}{wrong};"
+        f" {counted(done.functions, 'function')} in the catalog{hint}"
+    )
+    return _tell(catalog, done, arguments.words)
+
+
+def _unknown(catalog: Catalog, words: list[str]) -> list[str]:
+    """Return the paths that do not exist, and of which a catalog has nothing."""
+    missing = [word for word in words if not is_remote(word) and not os.path.exists(word)]
+    try:
+        is_known = below(_paths(catalog)) if missing else below([])
+    except (FileNotFoundError, FormatError):  # there is none, or of another version
+        return missing
+    return [word for word in missing if not is_known(shown_text(_absolute(word)))]
+
+
+def _absolute(word: str) -> str:
+    return word if is_remote(word) else os.path.abspath(word)
+
+
+def _tell(catalog: Catalog, done: Updated, words: list[str]) -> int:
+    """Tell of what could not be listed, and of files given by name that cannot be read.
+
+    Returns:
+        The exit status.
+
+    """
+    told = set()
+    unread = done.stale
+    for each in done.unlisted:
+        kept = f"; the catalog keeps {counted(each.files, 'file')} of it" if each.files else ""
+        complain(f"{shown_path(each.path)}: ", f"{each.error}{kept}")
+        told.add(each.path)
+        unread -= each.files
+    for word in words:
+        file = shown_text(_absolute(word))
+        query = "SELECT coalesce(error, stale) FROM files WHERE file = $file"
+        for (error,) in catalog._rows(query, file=file):
+            if error is not None and file not in told:
+                complain(f"{word}: ", error)
+                told.add(file)
+    if unread > 0:
+        complain("", f"{counted(unread, 'file')} cannot be read, and the catalog keeps what it had")
+    return _BAD_INPUT if told or unread > 0 else 0
+
+
+def _remove(catalog: Catalog, arguments: argparse.Namespace) -> int:
+    removed = 0
+    unknown: list[str] = []
+    paths = _paths(catalog)
+    for word in arguments.words:
+        count = catalog.remove(word)
+        before, paths = paths, _paths(catalog)
+        removed += count
+        if not count and before == paths:
+            unknown.append(word)
+    if arguments.json:
+        print(json.dumps({"schema": _UPDATE_SCHEMA, "removed": removed}))
+    elif removed or not unknown:
+        Screen().write(f"{counted(removed, 'file')} removed")
+    for word in unknown:
+        complain(f"{word}: ", "not in the catalog, expected a file or folder that it has")
+    return _BAD_INPUT if unknown else 0
+
+
+def _paths(catalog: Catalog) -> list[str]:
+    """Return what was given to updates."""
+    return [path for (path,) in catalog._rows(ROOTS)]
+
+
+_COUNTS = {
+    "bytecode": "SELECT bytecode_version, count(*) FROM files WHERE error IS NULL"
+    " GROUP BY ALL ORDER BY ALL",
+    "targets": "SELECT target, count(DISTINCT file) FROM functions WHERE target IS NOT NULL"
+    " GROUP BY ALL ORDER BY 2 DESC, 1",
+    "sources": "SELECT source, count(*) FROM functions GROUP BY ALL ORDER BY 2 DESC, 1",
+}
+
+
+def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
+    files, functions = (
+        catalog._rows(f"SELECT count(*) FROM {table}")[0][0] for table in ("files", "functions")
+    )
+    paths = _paths(catalog)
+    counts = {name: catalog._rows(query) for name, query in _COUNTS.items()}
+    errors = catalog._rows("SELECT file, error FROM files WHERE error IS NOT NULL ORDER BY file")
+    stale = catalog._rows("SELECT file, stale FROM files WHERE stale IS NOT NULL ORDER BY file")
+    if arguments.json:
+        found: dict[str, Any] = {"files": files, "functions": functions, "paths": paths}
+        found |= {name: dict(rows) for name, rows in counts.items()}
+        found["errors"] = [{"file": file, "error": error} for file, error in errors]
+        found["stale"] = [{"file": file, "reason": reason} for file, reason in stale]
+        print(json.dumps({"schema": _SHOW_SCHEMA} | found, indent=2))
+        return 0
+    screen = Screen()
+    wrong = f", {len(errors)} with errors" if errors else ""
+    wrong += f", {len(stale)} stale" if stale else ""
+    hint = lenient_hint(catalog).replace("--lenient", "fnabi catalog update --lenient")
+    screen.write(f"{counted(functions, 'function')} in {counted(files, 'file')}{wrong}{hint}")
+    for path in paths:
+        screen.write("  ", (f"{'path':9}", "about"), one_line(shown_path(path)))
+    for name, rows in counts.items():
+        noun = "function" if name == "sources" else "file"
+        for value, number in rows:
+            shown = one_line(str(value))
+            screen.write("  ", (f"{name:9}", "about"), f"{shown}: {counted(number, noun)}")
+    for reason, number in Counter(reason for _, reason in stale).most_common():
+        shown = f"{one_line(shown_path(reason))}: {counted(number, 'file')}"
+        screen.write("  ", (f"{'stale':9}", "bad"), shown)
+    for file, error in errors:
+        screen.write("  ", (one_line(shown_path(file)), "name"), "  ", (one_line(error), "bad"))
+    return 0
+
+
+def _sql(catalog: Catalog, query: str, as_json: bool, allow_files: bool) -> int:
+    import duckdb
+
+    try:
+        found = catalog.sql(query, allow_files=allow_files)
+        names = [] if found is None else list(found.columns)
+        rows = [] if found is None else found.fetchall()
+    except duckdb.PermissionException as problem:
+        complain("", f"{one_line(str(problem))}; --allow-files lets a query read and write files")
+        return _BAD_INPUT
+    except duckdb.Error as problem:
+        first, *more = str(problem).partition("\n\n")[0].split("\n")
+        complain("", first, [f"  {line}" for line in more])
+        return _BAD_INPUT
+    if as_json:
+        for row in rows:
+            values = dict(zip(names, map(_json, row), strict=True))
+            print(json.dumps({"schema": _ROW_SCHEMA, "row": values}))
+        return 0
+    if names:
+        write_table(Screen(), [*map(one_line, names)], [[*map(_cell, row)] for row in rows])
+    return 0
+
+
+def _without_blobs(value: Any) -> Any:
+    """Return a value with the sizes of long binaries instead of these."""
+    if isinstance(value, bytes) and len(value) > _SHORT:
+        return f"<{len(value):,} bytes>"
+    if isinstance(value, dict):
+        return {key: _without_blobs(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [*map(_without_blobs, value)]
+    return value
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, dict):
+        return {str(key): _json(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_json(inner) for inner in value]
+    return value if isinstance(value, (int, float, str, bool, type(None))) else str(value)
+
+
+_SHORT = 32
+"""The most bytes that a table shows; a digest is shorter, a record of a module is longer."""
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return one_line(shown_path(value))
+    shown = _json(_without_blobs(value))
+    return one_line(shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False))

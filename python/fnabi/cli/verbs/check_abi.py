@@ -1,0 +1,71 @@
+"""``fnabi check-abi``: compare a module with its baseline."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+
+from fnabi import compat
+from fnabi._base.files import check_regular, write_whole
+from fnabi._base.url import public
+from fnabi.cli._arguments import add_lenient, open_checked
+from fnabi.cli._problems import tell
+from fnabi.cli._screen import Screen, counted, one_line
+from fnabi.cli.verbs.diff import STATUS, add_format, check_format, comparison_json, show
+from fnabi.compat import baseline
+from fnabi.compat._folders import FileComparison
+from fnabi.errors import FormatError
+
+_SCHEMA = "fnabi.check-abi/1"
+
+
+def add_arguments(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("baseline", metavar="BASELINE", help="the baseline, a file of JSON")
+    verb.add_argument(
+        "file", type=public, metavar="FILE", help="the module that must serve the same callers"
+    )
+    verb.add_argument(
+        "--update",
+        action="store_true",
+        help="write the baseline of FILE, after a change that is meant; the changes are shown",
+    )
+    add_format(verb)
+    add_lenient(verb)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    check_format(arguments)
+    new = open_checked(arguments.file, arguments.lenient)
+    name = arguments.baseline
+    old = None
+    if not arguments.update or os.path.exists(name):
+        try:
+            check_regular(name)
+            with open(name, "rb") as file:
+                old = baseline.read(file.read())
+        except FileNotFoundError as problem:
+            tell(problem, hint="; --update writes it")
+            return STATUS["unreadable"]
+        except FormatError as problem:
+            problem.file = name
+            raise
+    found = compat.Comparison(()) if old is None else compat.compare(old, new)
+    if arguments.update:
+        with write_whole(name) as out:
+            out.write(baseline.write(new).encode())
+    if arguments.json:
+        print(json.dumps({"schema": _SCHEMA} | comparison_json(found), indent=2))
+    elif arguments.format != "text":
+        from fnabi.compat import report
+
+        compared = FileComparison(arguments.file, found.verdict, found)
+        print(report.write([compared], arguments.format), end="")
+    else:
+        screen = Screen()
+        if old is not None:
+            show(screen, found)
+        if arguments.update:
+            functions = counted(len(new.exports), "function")
+            screen.write((one_line(name), "name"), f": written, a baseline of {functions}")
+    return 0 if arguments.update else STATUS[found.verdict]

@@ -1,0 +1,174 @@
+"""``fnabi decode``: decode texts of any ABI, one per line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from itertools import count
+from typing import Any
+
+from fnabi._base.files import is_same_file
+from fnabi.abi import cconv, declaration, iree_abi, raw, sip
+from fnabi.abi.signature import Component, ComponentType, SignatureParser
+from fnabi.cli._arguments import size
+from fnabi.cli._output import Limit, add_output, check_output
+from fnabi.cli._screen import Screen, complain, one_line, signature
+from fnabi.cli._values import error_json, json_value
+from fnabi.cli.verbs.decode._table import long_lines, opened, write_decoded
+from fnabi.errors import FormatError
+from fnabi.many._table._read import unpacked
+from fnabi.many.columns import MAX_LINE
+from fnabi.many.columns._part import abi_name
+from fnabi.many.columns._split import line_error
+
+_DECODE_SCHEMA = "fnabi.decode/1"
+_PARSERS: dict[str, Callable[[bytes], Any]] = {
+    "raw": raw.parse,
+    "sip": sip.parse,
+    "cconv": cconv.parse,
+    "iree.abi": iree_abi.parse,
+    "declaration": declaration.parse,
+    "tokens": lambda data: list(SignatureParser(data)),
+}
+
+
+def add_arguments(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--abi",
+        type=_abi,
+        choices=list(_PARSERS),
+        default="raw",
+        help=f"the format of the signatures: {', '.join(_PARSERS)} (default: raw)",
+    )
+    verb.add_argument(
+        "text",
+        metavar="TEXT",
+        nargs="?",
+        help="a signature; - for standard input, one signature per line. With --output, a file of"
+        " signatures. Lines end with LF or CRLF; a blank one is a signature that is missing: an"
+        " error, and a row like any other, so that rows have the numbers of lines",
+    )
+    verb.add_argument(
+        "--input", metavar="FILE", help="decode the lines of a file; - for standard input"
+    )
+    verb.add_argument(
+        "--column",
+        metavar="NAME",
+        help="with --output, decode this column of a file that is a table: Parquet, Arrow, lines of"
+        " JSON or CSV. The other columns are kept",
+    )
+    verb.add_argument(
+        "--prefix",
+        metavar="TEXT",
+        help="with --column, begin the names of the new columns with this text: for a table that"
+        " has columns of these names already",
+    )
+    verb.add_argument(
+        "--into", metavar="NAME", help="with --column, put the new columns into one of this name"
+    )
+    verb.add_argument(
+        "--max-errors",
+        type=Limit,
+        metavar="N",
+        help="with --output, accept up to N rows with errors, or N%%; with more, write nothing",
+    )
+    verb.add_argument(
+        "--max-line",
+        type=size,
+        default=MAX_LINE,
+        metavar="BYTES",
+        help="the longest line that is read, such as 1GiB: a file may be one line that memory has"
+        " no room for, above all a compressed one (default: 64MiB)",
+    )
+    add_output(verb, "write a table with one row for each line")
+
+
+def _abi(text: str) -> str:
+    """Return an ABI as it is listed here, for any of its spellings."""
+    return next((each for each in _PARSERS if abi_name(each) == abi_name(text)), text)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if arguments.text is None and arguments.input is None:
+        arguments.usage("TEXT is missing")
+    if arguments.text is not None and arguments.input is not None:
+        arguments.usage("TEXT and --input cannot be combined")
+    if arguments.prefix is not None and arguments.into is not None:
+        arguments.usage("--prefix and --into cannot be combined")
+    if arguments.into == "":
+        arguments.usage("--into is empty, expected the name of a column")
+    if arguments.output is not None:
+        for option in ("prefix", "into"):
+            if arguments.column is None and getattr(arguments, option) is not None:
+                arguments.usage(f"--{option} is only allowed with --column")
+        check_output(arguments)
+        source = arguments.text if arguments.input is None else arguments.input
+        if source != "-" and is_same_file(arguments.output, source):
+            arguments.usage(f"--output is {source} itself, which is the input")
+        return write_decoded(arguments, _PARSERS[arguments.abi])
+    for option in ("column", "prefix", "into", "max_errors", "format", "raw_csv"):
+        if getattr(arguments, option) not in (None, False):
+            arguments.usage(f"--{option.replace('_', '-')} is only allowed with --output")
+    status = 0
+    screen = Screen()
+    for number, line in _lines(arguments):
+        try:
+            value = _PARSERS[arguments.abi](line)
+        except FormatError as problem:
+            status = 1
+            if line or number is None:
+                complain("" if number is None else f"line {number}: ", problem)
+            else:
+                complain(f"line {number}: ", "the line is blank, expected a signature")
+            if number is None and os.path.isfile(arguments.text):
+                file = one_line(arguments.text)
+                complain("", f"{file} is a file: did you mean --input={file}?")
+            result: dict[str, Any] = {"error": error_json(problem)}
+        else:
+            result = {"value": json_value(value)}
+            if not arguments.json:
+                screen.write(_tokens(value) if isinstance(value, list) else signature(str(value)))
+        if arguments.json:
+            text = line.decode("utf-8", "surrogateescape")
+            head = {"schema": _DECODE_SCHEMA, "abi": arguments.abi, "input": text}
+            print(json.dumps(head | result))
+    return status
+
+
+def _lines(arguments: argparse.Namespace) -> Iterator[tuple[int | None, bytes]]:
+    """Yield the lines of a file or of standard input with their numbers, or the text itself."""
+    if arguments.text not in (None, "-"):
+        yield None, os.fsencode(arguments.text)
+        return
+    with ExitStack() as stack:
+        source = unpacked(opened(arguments, stack))
+        stack.enter_context(long_lines(source.name))
+        file, at = source.file, 0
+        for number in count(1):
+            line = file.readline(arguments.max_line + len(b"\r\n"))
+            if not line:
+                return
+            text = line.removesuffix(b"\r\n" if line.endswith(b"\r\n") else b"\n")
+            if len(text) > arguments.max_line:
+                raise line_error(at, arguments.max_line)
+            yield number, text
+            at += len(line)
+
+
+def _tokens(components: list[Component]) -> str:
+    return " ".join(
+        f"{c.tag}{c.ival}"
+        if c.type is ComponentType.INTEGER
+        else f'{c.tag}"{"".join(map(_character, c.sval))}"'
+        for c in components
+    )
+
+
+def _character(byte: int) -> str:
+    """Return a byte as it is written between quotes."""
+    if chr(byte) in '"\\':
+        return "\\" + chr(byte)
+    return chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}"

@@ -1,0 +1,219 @@
+"""``fnabi diff``: compare two modules, or the modules of two folders, for their callers."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections import Counter
+from typing import Any
+
+from fnabi import compat
+from fnabi._base.url import is_remote, public
+from fnabi.cli._arguments import add_lenient, open_checked
+from fnabi.cli._html import add_html, check_html, write_diff_html, write_folders_html
+from fnabi.cli._output import shows_progress
+from fnabi.cli._screen import Part, Screen, counted, one_line, signature
+from fnabi.cli._values import json_value
+from fnabi.compat._folders import FileComparison, FileVerdict, compare_folders
+
+_DIFF_SCHEMA = "fnabi.diff/1"
+_FOLDERS_SCHEMA = "fnabi.diff-folders/1"
+
+_SEVERITIES: tuple[compat.Severity, ...] = ("breaking", "unknown", "widening", "notice")
+STATUS: dict[FileVerdict, int] = {
+    "incompatible": 1,
+    "unreadable": 3,
+    "unknown": 4,
+    "added": 0,
+    "compatible": 0,
+}
+"""The exit status for each verdict; of several files the first of these that occurs counts."""
+
+_MEANINGS: dict[str, str] = {
+    "breaking": "bad",
+    "incompatible": "bad",
+    "unreadable": "bad",
+    "unknown": "unknown",
+    "widening": "good",
+    "added": "good",
+    "compatible": "good",
+    "notice": "about",
+}
+"""What severities and verdicts mean in the palette of the screen."""
+
+
+def add_arguments(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "old",
+        type=public,
+        metavar="OLD",
+        help="the module that callers were written for, or a folder of them",
+    )
+    verb.add_argument(
+        "new",
+        type=public,
+        metavar="NEW",
+        help="the other module or folder; either module may be - for standard input",
+    )
+    add_html(verb, "the differences")
+    add_format(verb)
+    verb.add_argument(
+        "--catalog",
+        action="store_true",
+        help="OLD and NEW are catalogs or folders: show what changed in all modules, by cause",
+    )
+    add_lenient(verb)
+
+
+def add_format(verb: argparse.ArgumentParser) -> None:
+    """Declare the option ``--format``, of which ``--json`` is the short form of one value."""
+    verb.add_argument(
+        "--format",
+        choices=("text", "json", "markdown", "github", "sarif"),
+        default="text",
+        help="text for people, json for programs, markdown for a comment, github for annotations"
+        " of a workflow, or sarif for code scanning (default: text)",
+    )
+
+
+def check_format(arguments: argparse.Namespace) -> None:
+    """Set ``--json`` as ``--format=json`` does, and refuse it with another format."""
+    if arguments.json and arguments.format not in ("text", "json"):
+        arguments.usage(f"--json and --format={arguments.format} cannot be combined")
+    arguments.json = arguments.json or arguments.format == "json"
+
+
+def run(arguments: argparse.Namespace) -> int:
+    check_format(arguments)
+    if arguments.catalog:
+        if arguments.format not in ("text", "json"):
+            arguments.usage(f"--format={arguments.format} cannot be used with --catalog")
+        from fnabi.cli.verbs.diff._catalog import run_catalogs
+
+        if check_html(arguments):
+            arguments.usage("--html cannot be used with --catalog")
+        return run_catalogs(arguments, STATUS)
+    files = arguments.old, arguments.new
+    if files == ("-", "-"):
+        arguments.usage("OLD and NEW are both standard input, only one can be")
+    page = check_html(arguments)
+    folders = [os.path.isdir(file) for file in files]
+    if folders[0] != folders[1]:
+        file = files[folders.index(False)]
+        if file != "-" and not is_remote(file):
+            os.stat(file)  # which may raise
+        arguments.usage("one of OLD and NEW is a folder, expected two modules or two folders")
+    if folders[0]:
+        return _diff_folders(arguments, page)
+    from fnabi.cli._catalogs import is_catalog
+
+    for file in files:
+        if file != "-" and not is_remote(file) and is_catalog(file):
+            arguments.usage(f"{one_line(file)} is a catalog; --catalog compares two of them")
+    old, new = (open_checked(file, arguments.lenient) for file in files)
+    found = compat.compare(old, new)
+    if page:
+        write_diff_html(arguments, (old, new), found)
+    elif arguments.json:
+        print(json.dumps({"schema": _DIFF_SCHEMA} | comparison_json(found), indent=2))
+    elif arguments.format != "text":
+        _report([FileComparison(arguments.new, found.verdict, found)], arguments.format)
+    else:
+        show(Screen(), found)
+    return STATUS[found.verdict]
+
+
+def _diff_folders(arguments: argparse.Namespace, page: bool) -> int:
+    found = list(
+        compare_folders(
+            arguments.old, arguments.new, lenient=arguments.lenient, progress=shows_progress()
+        )
+    )
+    verdicts = Counter(each.verdict for each in found)
+    nothing: FileVerdict = "compatible"
+    worst = next((each for each in STATUS if verdicts[each]), nothing)
+    verdict = "compatible" if worst == "added" else worst
+    if page:
+        write_folders_html(arguments, found)
+        return STATUS[worst]
+    if arguments.json:
+        rows = [_file_json(each) for each in found]
+        print(json.dumps({"schema": _FOLDERS_SCHEMA, "verdict": verdict, "files": rows}, indent=2))
+        return STATUS[worst]
+    if arguments.format != "text":
+        _report(found, arguments.format)
+        return STATUS[worst]
+    screen = Screen()
+    for each in found:
+        name = f"{one_line(each.file)}: "
+        meaning = _MEANINGS[each.verdict]
+        if each.problem is not None:
+            screen.write(name, ("unreadable", meaning), f": {one_line(each.problem)}")
+        elif each.comparison is None:
+            removed = "" if each.verdict == "added" else ": removed"
+            screen.write(name, (each.verdict, meaning), removed)
+        else:
+            show(screen, each.comparison, name)
+    counts = ", ".join(f"{verdicts[each]} {each}" for each in STATUS if verdicts[each])
+    files = counted(len(found), "file")
+    screen.write((verdict, _MEANINGS[verdict]), f": {files}{': ' if counts else ''}{counts}")
+    return STATUS[worst]
+
+
+def _report(files: list[FileComparison], format: str) -> None:
+    from fnabi.compat import report
+
+    print(report.write(files, format), end="")
+
+
+def show(screen: Screen, found: compat.Comparison, file: str = "") -> None:
+    """Write the changes, then the verdict; the name of the file is before each."""
+    for change in found.changes:
+        function: Part = "" if change.function is None else (one_line(change.function), "name")
+        screen.write(
+            file,
+            (f"{change.severity:8}", _MEANINGS[change.severity]),
+            "  ",
+            function,
+            f"{': ' if function else ''}{one_line(change.place_text)}",
+            signature(change.values_text),
+            hang=14,
+        )
+    counts = ", ".join(f"{count} {name}" for name, count in _counts(found).items())
+    screen.write(file, (found.verdict, _MEANINGS[found.verdict]), f": {counts}")
+
+
+def _counts(found: compat.Comparison) -> dict[str, int]:
+    return {severity: len(found.of(severity)) for severity in _SEVERITIES}
+
+
+def comparison_json(found: compat.Comparison) -> dict[str, Any]:
+    return {
+        "compatible": found.compatible,
+        "verdict": found.verdict,
+        "counts": _counts(found),
+        "changes": [_change_json(change) for change in found.changes],
+    }
+
+
+def _file_json(found: FileComparison) -> dict[str, Any]:
+    head = {"file": found.file, "problem": found.problem}
+    if found.comparison is None:
+        return head | {"verdict": found.verdict}
+    return head | comparison_json(found.comparison)
+
+
+def _change_json(change: compat.Change) -> dict[str, Any]:
+    return {
+        "severity": change.severity,
+        "kind": change.kind,
+        "function": change.function,
+        "path": change.path,
+        "old": _side_json(change.old, change.old_text),
+        "new": _side_json(change.new, change.new_text),
+    }
+
+
+def _side_json(value: object, text: str) -> dict[str, Any] | None:
+    return None if value is None else {"text": text, "value": json_value(value)}

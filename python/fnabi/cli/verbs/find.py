@@ -1,0 +1,162 @@
+"""``fnabi find``: search functions by signature, in a catalog or in modules."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+from itertools import groupby
+from typing import Any
+
+from fnabi._base.url import public
+from fnabi.cli._arguments import add_lenient, whole
+from fnabi.cli._call_values import ArgumentError, load_array
+from fnabi.cli._catalogs import is_catalog, lenient_hint, open_catalog, shown_path
+from fnabi.cli._problems import tell
+from fnabi.cli._screen import Screen, complain, counted, name_width, one_line, signature, where
+from fnabi.errors import FormatError
+from fnabi.many import pattern
+from fnabi.many.catalog import Catalog
+from fnabi.many.catalog._search import Match, search_query
+
+_SCHEMA = "fnabi.find/1"
+_NONE_FOUND = 1
+_BAD_INPUT = 3
+
+
+def add_arguments(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "file",
+        type=public,
+        metavar="CATALOG",
+        help="a catalog; or a folder of modules or one module, which are read for this search",
+    )
+    verb.add_argument(
+        "pattern",
+        metavar="PATTERN",
+        nargs="?",
+        default="* -> *",
+        help='such as "f32[?,3,224,224] -> f32[?,1000]"; "_" is any dim, "*" any number of dims or'
+        ' values, a name such as B a dim that is the same everywhere, and "any", "float" and "int"'
+        " are classes of types (default: any signature)",
+    )
+    verb.add_argument(
+        "--accepts",
+        metavar="ARRAY.npy",
+        nargs="+",
+        action="extend",
+        help="find functions that accept these arrays as their arguments, in this order",
+    )
+    verb.add_argument("--exact", action="store_true", help="leave out wider matches")
+    for name, what in (
+        ("function", "functions of this name"),
+        ("module", "functions of modules of this name"),
+        ("target", "functions of modules for this device or format"),
+        ("path", "functions in files of this name"),
+    ):
+        verb.add_argument(f"--{name}", metavar="GLOB", help=f'find {what}; "*" is any text')
+    verb.add_argument("--limit", metavar="N", type=whole(1), help="show at most N functions")
+    verb.add_argument("--sql", action="store_true", help="show the query instead of running it")
+    add_lenient(verb)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    arrays = None
+    if arguments.accepts is not None:
+        try:
+            arrays = [load_array(path, "fnabi find: --accepts") for path in arguments.accepts]
+        except ArgumentError as problem:
+            complain("", problem)
+            return _BAD_INPUT
+    names = {
+        "accepts": arrays,
+        "exact": arguments.exact,
+        "file": arguments.path,
+        "module": arguments.module,
+        "function": arguments.function,
+        "target": arguments.target,
+        "limit": arguments.limit,
+    }
+    try:
+        query = search_query(arguments.pattern, **names)
+    except FormatError as problem:
+        tell(problem, hint=_with_arrow(arguments.pattern))
+        return _BAD_INPUT
+    if arguments.sql:
+        print(query)
+        return 0
+    with open_catalog(arguments.file, arguments.lenient) as catalog:
+        if not is_catalog(arguments.file) and not _told_of_unread(catalog):
+            return _BAD_INPUT
+        found = catalog.find(arguments.pattern, **names)
+    if arguments.json:
+        if not found:
+            complain(where(arguments.file), "no function fits")
+        for match in found:
+            print(json.dumps(_match_json(match)))
+    else:
+        _show(found)
+    return 0 if found else _NONE_FOUND
+
+
+def _with_arrow(text: str) -> str:
+    """Return the end of an error about a pattern that may lack its results alone."""
+    try:
+        pattern.parse(f"{text} -> *")
+    except FormatError:
+        return ""
+    return f"; did you mean {shlex.quote(f'{text.strip()} -> *')}?"
+
+
+def _told_of_unread(catalog: Catalog) -> bool:
+    """Say that modules have errors; return whether any can be searched."""
+    total = catalog._rows("SELECT count(*) FROM files")[0][0]
+    errors = catalog._rows("SELECT file, error FROM files WHERE error IS NOT NULL")
+    if len(errors) == total == 1:
+        file, error = errors[0]
+        complain(f"{shown_path(file)}: ", f"{error}{lenient_hint(catalog)}")
+        return False
+    if errors:
+        hint = lenient_hint(catalog) or "; see fnabi scan"
+        complain("", f"{len(errors)} of {counted(total, 'file')} cannot be read{hint}")
+    return True
+
+
+def _show(found: list[Match]) -> None:
+    screen = Screen()
+    for file, group in groupby(found, key=lambda match: match.file):
+        matches = [*group]
+        stale = matches[0].stale
+        mark = () if stale is None else (f"  stale: {one_line(shown_path(stale))}",)
+        screen.write((one_line(shown_path(file)), "name"), *mark)
+        width = name_width(one_line(match.function) for match in matches)
+        for match in matches:
+            how = ("exact", "good") if match.exact else (f"wider {match.differences}", "notice")
+            screen.write(
+                "  ",
+                (f"{how[0]:8}", how[1]),
+                (one_line(match.function).ljust(width), "name"),
+                "  ",
+                signature(str(match.signature)),
+                hang=14,
+            )
+    exact = sum(match.exact for match in found)
+    kinds = f", {exact} exact" if 0 < exact < len(found) else ""
+    files = counted(len({match.file for match in found}), "file")
+    screen.write(f"{counted(len(found), 'function')} in {files}{kinds}")
+
+
+def _match_json(match: Match) -> dict[str, Any]:
+    from fnabi.cli._values import json_value  # which imports every ABI
+
+    return {
+        "schema": _SCHEMA,
+        "file": match.file,
+        "module": match.module,
+        "function": match.function,
+        "source": match.source,
+        "match": "exact" if match.exact else "wider",
+        "differences": match.differences,
+        "stale": match.stale,
+        "signature": {"text": one_line(str(match.signature)), "value": json_value(match.signature)},
+    }

@@ -1,0 +1,57 @@
+"""``fnabi inspect --disassemble``: the bytecode of a module."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from fnabi import vmfb
+from fnabi.cli._arguments import no_function
+from fnabi.cli._screen import plain
+from fnabi.cli._values import json_value
+from fnabi.errors import CallError
+from fnabi.vmfb import bytecode
+
+_DISASSEMBLY_SCHEMA = "fnabi.disassembly/1"
+
+
+def add_disassemble(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--disassemble",
+        action="store_true",
+        help="show the bytecode of all functions, or of the one of --function, exported or not",
+    )
+
+
+def print_disassembly(arguments: argparse.Namespace, module: vmfb.Module) -> int:
+    name: str | None = arguments.function
+    try:
+        wanted = range(len(module.functions)) if name is None else [bytecode.find(module, name)]
+    except CallError:
+        return no_function(arguments, bytecode.names(module).values())
+    if arguments.json:
+        functions = [_function_json(module, ordinal) for ordinal in wanted]
+        print(json.dumps({"schema": _DISASSEMBLY_SCHEMA, "functions": functions}, indent=2))
+    else:
+        print(plain(bytecode.disassemble(module, name)))
+    return 0
+
+
+def _function_json(module: vmfb.Module, ordinal: int) -> dict[str, Any]:
+    function = module.functions[ordinal]
+    return {
+        "ordinal": ordinal,
+        "name": bytecode.names(module).get(ordinal),
+        "calling_convention": function.calling_convention,
+        "instructions": [
+            {
+                "offset": each.offset,
+                "opcode": each.opcode,
+                "operands": json_value(each.operands),
+                "results": json_value(each.results),
+                "text": str(each),
+            }
+            for each in function.instructions
+        ],
+    }

@@ -1,0 +1,124 @@
+"""Compare the modules of two folders, file by file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from fnabi import vmfb
+from fnabi.compat import Comparison, compare
+from fnabi.errors import CallError, FnabiError
+from fnabi.vmfb._walk import walk
+
+__all__ = ["FileComparison", "FileVerdict", "compare_folders"]
+
+FileVerdict: TypeAlias = Literal["compatible", "incompatible", "unknown", "added", "unreadable"]
+
+
+class FileComparison(msgspec.Struct, frozen=True):
+    """The result of comparing one file.
+
+    Attributes:
+        file: Path of the module below both folders.
+        verdict: That of the comparison. A file that is only in the new folder is ``"added"``, one
+            that is only in the old folder ``"incompatible"``, and one that cannot be read in
+            either ``"unreadable"``.
+        comparison: The changes, where both folders have the file.
+        problem: Why a file cannot be read, with its path, or None.
+
+    """
+
+    file: str
+    verdict: FileVerdict
+    comparison: Comparison | None = None
+    problem: str | None = None
+
+
+def compare_folders(
+    old: str | os.PathLike[str],
+    new: str | os.PathLike[str],
+    *,
+    lenient: bool = False,
+    progress: bool = False,
+) -> Iterator[FileComparison]:
+    """Compare all files named ``*.vmfb`` below two folders, in the order of their paths.
+
+    Args:
+        old: The folder with the modules that callers were written for.
+        new: The other folder.
+        lenient: As for `vmfb.open`.
+        progress: Whether to show a progress bar on standard error, if that is a terminal.
+
+    Raises:
+        CallError: when one of them is no folder, or rich, which draws the bar, is not installed.
+
+    """
+    folders = Path(old), Path(new)
+    for argument, folder in zip(("old", "new"), folders, strict=True):
+        if not folder.is_dir():
+            raise CallError(f"compare_folders: {argument}: not a folder: {folder}")
+    before, after = map(_files, folders)
+    files = sorted(before.keys() | after.keys())
+    bar: Any = nullcontext(lambda more: None)
+    if progress:
+        from fnabi._base.progress import show
+
+        bar = show("diff", len(files), "files", "compare_folders")
+    with bar as advance:
+        for file in files:
+            places = file, *map(str, PurePosixPath(file).parents)  # a folder may be unreadable
+            problems = [
+                each[place] for each in (before, after) for place in places if place in each
+            ]
+            problem = next((each for each in problems if each is not None), None)
+            if problem is not None:
+                yield FileComparison(file, "unreadable", problem=problem)
+            elif file not in before:
+                yield _alone(file, folders[1], "added", lenient)
+            elif file not in after:
+                yield _alone(file, folders[0], "incompatible", lenient)
+            else:
+                yield _compare(file, folders, lenient)
+            advance(1)
+
+
+def _files(folder: Path) -> dict[str, str | None]:
+    """Return the files in a folder, each with the reason why it cannot be read, if any."""
+    return {
+        os.path.relpath(found.path, folder): found.error and f"{found.path}: {found.error}"
+        for found in walk(folder, "compare_folders")
+    }
+
+
+def _alone(file: str, folder: Path, verdict: FileVerdict, lenient: bool) -> FileComparison:
+    """Return the comparison of a file that only one folder has."""
+    try:
+        with vmfb.open(folder / file, lenient=lenient) as module:
+            _ = module.exports
+    except (FnabiError, OSError) as problem:
+        return FileComparison(file, "unreadable", problem=f"{folder / file}: {_reason(problem)}")
+    return FileComparison(file, verdict)
+
+
+def _reason(problem: Exception) -> str:
+    text = problem.text if isinstance(problem, FnabiError) else str(problem)
+    return getattr(problem, "strerror", None) or text.partition("\n")[0]
+
+
+def _compare(file: str, folders: tuple[Path, Path], lenient: bool) -> FileComparison:
+    path = folders[0] / file
+    try:
+        with vmfb.open(path, lenient=lenient) as old:
+            _ = old.exports
+            path = folders[1] / file
+            with vmfb.open(path, lenient=lenient) as new:
+                _ = new.exports
+                found = compare(old, new)
+                return FileComparison(file, found.verdict, found)
+    except (FnabiError, OSError) as problem:
+        return FileComparison(file, "unreadable", problem=f"{path}: {_reason(problem)}")

@@ -1,0 +1,186 @@
+"""What `compat` reads of a module, recorded, so that modules can be compared without their files.
+
+A record has the messages of the core from which the parts of a module are built, compressed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, TypeVar
+
+import msgspec
+
+from fnabi._base import core
+from fnabi._fnabi import lib
+from fnabi.errors import FormatError
+from fnabi.vmfb import Module, needs
+from fnabi.vmfb._bytes import ModuleBytes
+from fnabi.vmfb._export import Exports, exports_message, exports_of
+from fnabi.vmfb._infer import Proofs, types_of
+
+__all__ = ["RecordedModule", "digest", "has_debug", "record"]
+
+_T = TypeVar("_T")
+
+_LARGEST = 1 << 28
+"""The most bytes of a record that are decompressed."""
+
+_READS: dict[tuple[Any, ...], str] = {
+    (lib.fnabi_vmfb_head,): "head",
+    (lib.fnabi_vmfb_field, 5): "dependencies",
+    (lib.fnabi_vmfb_field, 6): "imports",
+    (lib.fnabi_vmfb_needs,): "needs",
+    (lib.fnabi_bytecode_signatures,): "types",
+}
+"""The parts that are recorded, by the function of the core that reads them."""
+
+_DEBUG = 15
+"""The field of the debug database."""
+
+_NIL = b"\xc0"
+
+_UNTYPED = ("bytecode", "cconv")
+
+_copy = core.Decoder(bytes)
+_copy.decode = bytes  # the message itself, which the scratch memory does not keep
+
+
+class _Record(msgspec.Struct, frozen=True, array_like=True):
+    digest: bytes
+    bytecode: bytes
+    exports: bytes
+    parts: dict[str, bytes]
+    problems: dict[str, tuple[str, int, str, str, str | None]]
+
+
+_decoder = msgspec.msgpack.Decoder(_Record)
+
+
+def has_debug(module: Module) -> bool:
+    """Return whether a module has a debug database, without building it."""
+    return module._decode(lib.fnabi_vmfb_field, _copy, _DEBUG) != _NIL
+
+
+def digest(module: Module) -> bytes:
+    """Return a digest of what a module is, up to the values of its constants."""
+    layout = module.layout
+    begin, size = layout.flatbuffer_offset, layout.flatbuffer_size
+    return hashlib.blake2b(module._bytes(begin, size), digest_size=16).digest()
+
+
+def record(module: Module, known: bytes | None = None) -> bytes:
+    """Record the parts of a module that `compat` reads.
+
+    What the bytecode proves is recorded if an export has no text of its signature.
+
+    Args:
+        module: The module.
+        known: Its `digest`, if that is known.
+
+    Raises:
+        FormatError: when an export refers to a function that the module does not have.
+
+    """
+    layout = module.layout
+    source = bytes(module._bytes(0, layout.flatbuffer_offset + layout.flatbuffer_size))
+    parts: dict[str, bytes] = {}
+    problems = {}
+    for (read, *arguments), name in _READS.items():
+        if name == "types" and all(each.source not in _UNTYPED for each in module.exports):
+            continue
+        try:
+            parts[name] = module._decode(read, _copy, *arguments)
+        except FormatError as problem:
+            told = problem.code, problem.offset, problem.path, problem.reason, problem.expected
+            problems[name] = told
+    bytecode = hashlib.blake2b(module.bytecode, digest_size=16).digest()
+    made = _Record(known or digest(module), bytecode, exports_message(source), parts, problems)
+    return zlib.compress(core.pack(made), 1)
+
+
+class _RecordedTypes(ModuleBytes):
+    """What exports of a recorded module hold, instead of its bytes."""
+
+    __slots__ = ("_record",)
+
+    def __init__(self, recorded: _Record) -> None:
+        super().__init__()
+        self._record = recorded
+
+    def types(self) -> tuple[Proofs | None, ...]:
+        """Return what the bytecode proves; raises FormatError where it is not recorded."""
+        if self._types is None:
+            try:
+                self._types = _built(types_of, _message(self._record, "types"))
+            except FormatError as problem:
+                self._types = problem
+        return super().types()
+
+
+class RecordedModule(Module):
+    """A module that is built from its record; it has the parts that `compat` reads."""
+
+    def __init__(self, recorded: bytes | None) -> None:
+        try:
+            inflate = zlib.decompressobj()
+            self._record = _decoder.decode(inflate.decompress(recorded or b"", _LARGEST))
+        except (zlib.error, ValueError, TypeError) as problem:
+            raise _damaged(problem) from problem
+        self._kept = _RecordedTypes(self._record)
+
+    @cached_property
+    def exports(self) -> Exports:
+        """The exported functions."""
+
+        def build(message: bytes) -> Exports:
+            found = Exports(exports_of(message, self._held))
+            for each in found:
+                _ = each.attrs  # which are built when they are read
+            return found
+
+        return _built(build, self._record.exports)
+
+    @property
+    def bytecode(self) -> memoryview:
+        """The digest of the code, which is equal for the same code."""
+        return memoryview(self._record.bytecode)
+
+    @cached_property
+    def _needs(self) -> needs.Needs:
+        rows = self._decode(lib.fnabi_vmfb_needs, needs.rows)
+        return needs.read(self, msgspec.structs.replace(rows, creations=()))
+
+    def _decode(self, read: Any, decoder: core.Decoder[_T], *arguments: object) -> _T:
+        message = _message(self._record, _READS.get((read, *arguments), ""))
+        return _built(lambda data: core.build(decoder, data), message)
+
+    def _bytes(self, offset: int, size: int) -> memoryview:
+        return memoryview(self._record.digest)
+
+    def __repr__(self) -> str:
+        return f"<RecordedModule {self.name!r}>"
+
+
+def _message(recorded: _Record, name: str) -> bytes:
+    if name in recorded.problems:
+        code, offset, path, reason, expected = recorded.problems[name]
+        raise FormatError(code, offset, path, reason=reason, expected=expected)
+    if name not in recorded.parts:
+        raise FormatError("catalog", 0, reason=f"the record has no {name or 'such part'}")
+    return recorded.parts[name]
+
+
+def _built(build: Callable[[bytes], _T], message: bytes) -> _T:
+    try:
+        return build(message)
+    except FormatError:
+        raise
+    except (ValueError, TypeError, IndexError, RecursionError) as problem:
+        raise _damaged(problem) from problem
+
+
+def _damaged(problem: Exception) -> FormatError:
+    return FormatError("catalog", 0, reason=f"damaged record of a module: {problem}")

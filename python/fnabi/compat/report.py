@@ -1,0 +1,153 @@
+"""Comparisons as reports: for pull requests, for the log of a CI job, and for code scanning.
+
+Each function takes the comparisons of files, as `compat_folders.compare_folders` yields them, and
+returns a text that ends in a newline. Names of files and functions are escaped for the format.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from fnabi._base.text import one_line
+from fnabi._base.version import VERSION
+from fnabi.compat import Change, Severity
+from fnabi.compat._folders import FileComparison, FileVerdict
+
+__all__ = ["FORMATS", "verdict", "write"]
+
+FORMATS = ("markdown", "github", "sarif")
+"""The formats that `write` knows."""
+
+_SEVERITIES: tuple[Severity, ...] = ("breaking", "unknown", "widening", "notice")
+_WORST: tuple[FileVerdict, ...] = ("incompatible", "unreadable", "unknown", "added", "compatible")
+_COMMANDS = {"breaking": "error", "unknown": "warning", "widening": "notice", "notice": "notice"}
+_LEVELS = {"breaking": "error", "unknown": "warning", "widening": "note", "notice": "note"}
+_MEANINGS = {
+    "breaking": "A caller may fail or misread results.",
+    "unknown": "The modules do not show whether callers are affected.",
+    "widening": "Everything that was accepted still is.",
+    "notice": "A difference that does not affect callers.",
+    "unreadable": "A module cannot be read.",
+}
+_SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def verdict(files: Iterable[FileComparison]) -> FileVerdict:
+    """Return the worst verdict of the files; ``"compatible"`` without any."""
+    found = {each.verdict for each in files}
+    return next((each for each in _WORST if each in found), "compatible")
+
+
+def write(files: Sequence[FileComparison], format: str) -> str:
+    """Return the report in one of `FORMATS`."""
+    return {"markdown": _markdown, "github": _github, "sarif": _sarif}[format](files)
+
+
+def _findings(file: FileComparison) -> Iterator[tuple[str, str, str]]:
+    """Yield severity, function and text of each change, the worst first."""
+    if file.problem is not None:
+        yield "unreadable", "", one_line(file.problem)
+    elif file.comparison is None and file.verdict == "incompatible":
+        yield "breaking", "", "the module was removed"
+    elif file.comparison is not None:
+        changes = file.comparison.changes
+        for severity in _SEVERITIES:
+            for change in changes:
+                if change.severity == severity:
+                    yield severity, one_line(change.function or ""), _text(change)
+
+
+def _text(change: Change) -> str:
+    return one_line(f"{change.place_text}{change.values_text}")
+
+
+def _counts(files: Iterable[FileComparison]) -> str:
+    counts = Counter(severity for each in files for severity, _, _ in _findings(each))
+    named = [f"{counts[each]} {each}" for each in _MEANINGS if counts[each]]
+    return ", ".join(named) or "no changes"
+
+
+def _files(files: Sequence[FileComparison]) -> str:
+    return "1 file" if len(files) == 1 else f"{len(files)} files"
+
+
+def _markdown(files: Sequence[FileComparison]) -> str:
+    def cell(text: str) -> str:
+        for mark in "\\|*_~<>[]&":
+            text = text.replace(mark, f"\\{mark}")
+        return text
+
+    def code(text: str) -> str:
+        longest = max(map(len, re.findall("`+", text)), default=0)
+        fence = "`" * (1 + longest)
+        space = " " if "`" in text else ""
+        return f"{fence}{space}{text}{space}{fence}".replace("|", "\\|") if text else ""
+
+    lines = [f"### ABI: {verdict(files)}", "", f"{_counts(files)} in {_files(files)}", ""]
+    rows = [(file.file, *found) for file in files for found in _findings(file)]
+    if rows:
+        lines += ["| | file | function | change |", "|---|---|---|---|"]
+    for name, severity, function, text in rows:
+        shown = f"**{severity}**" if severity in ("breaking", "unreadable") else severity
+        lines.append(f"| {shown} | {code(one_line(name))} | {code(function)} | {cell(text)} |")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _github(files: Sequence[FileComparison]) -> str:
+    """Return workflow commands, which become annotations of a pull request."""
+
+    def value(text: str) -> str:
+        return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+    def parameter(text: str) -> str:
+        return value(text).replace(":", "%3A").replace(",", "%2C")
+
+    lines = []
+    for file in files:
+        for severity, function, text in _findings(file):
+            command = _COMMANDS.get(severity, "error")
+            title = parameter(f"ABI: {severity}")
+            place = f"{function}: " if function else ""
+            lines.append(
+                f"::{command} file={parameter(file.file)},title={title}::{value(place + text)}"
+            )
+    lines.append(f"{verdict(files)}: {_counts(files)} in {_files(files)}")
+    return "\n".join(lines) + "\n"
+
+
+def _sarif(files: Sequence[FileComparison]) -> str:
+    results: list[dict[str, Any]] = []
+    for file in files:
+        for severity, function, text in _findings(file):
+            location: dict[str, Any] = {
+                "physicalLocation": {"artifactLocation": {"uri": _uri(file.file)}}
+            }
+            if function:
+                location["logicalLocations"] = [
+                    {"fullyQualifiedName": function, "kind": "function"}
+                ]
+            results.append(
+                {
+                    "ruleId": f"abi-{severity}",
+                    "level": _LEVELS.get(severity, "error"),
+                    "message": {"text": f"{function}: {text}" if function else text},
+                    "locations": [location],
+                }
+            )
+    rules = [
+        {"id": f"abi-{severity}", "shortDescription": {"text": meaning}}
+        for severity, meaning in _MEANINGS.items()
+    ]
+    driver = {"name": "fnabi", "version": VERSION, "rules": rules}
+    run = {"tool": {"driver": driver}, "results": results}
+    return json.dumps({"$schema": _SARIF, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def _uri(file: str) -> str:
+    from urllib.parse import quote
+
+    return quote(file.encode("utf-8", "surrogateescape"))

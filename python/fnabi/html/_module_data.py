@@ -1,0 +1,313 @@
+"""The data of a page about a module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fnabi.errors import CallError, FormatError
+from fnabi.html._code import code_blocks
+from fnabi.html._limits import Kept
+from fnabi.html._values import export_signature, signature_value, sip_value
+from fnabi.vmfb import Export, Module, bytecode
+from fnabi.vmfb._facts import flag_names, host_modules, place_of, span_count, texts_of
+from fnabi.vmfb._records import Finding
+from fnabi.vmfb.example import runner_function
+from fnabi.vmfb.needs import Executable, Parameter, Target
+from fnabi.vmfb.rodata import RodataSegment
+
+__all__ = ["head_data", "module_data"]
+
+_SHOWN_BY = "fnabi inspect shows them all."
+
+
+def module_data(module: Module) -> tuple[dict[str, Any], list[str]]:
+    """Return the data, and the blocks of code that it refers to."""
+    kept = Kept()
+    firsts, blocks = code_blocks(module, kept)
+    exports = kept.rows(module.exports, "exported functions", _SHOWN_BY)
+    data = {
+        **head_data(module),
+        "attrs": [[kept.text(key), kept.text(value)] for key, value in module.attrs.pairs],
+        "exports": [_export(module, each, kept) for each in exports],
+        "internal": list(_internal(module, kept)),
+        "code": firsts,
+        "imports": [
+            {
+                "name": kept.text(each.full_name),
+                "convention": kept.text(each.calling_convention),
+                "registers": kept.text(_registers(each.calling_convention)),
+                "flags": [name.lower() for name in flag_names(each.flags)],
+                "attrs": [[kept.text(key), kept.text(value)] for key, value in each.attrs.pairs],
+            }
+            for each in kept.rows(module.imports, "imports", "fnabi inspect --imports shows all.")
+        ],
+        "types": kept.texts(kept.rows(module.types, "types", "fnabi inspect --json has all.")),
+        "storage": _storage(module, kept),
+        "needs": _needs(module, kept),
+        **_checks(module, kept),
+    }
+    return data | {"left_out": kept.all_left_out()}, blocks
+
+
+def head_data(module: Module) -> dict[str, Any]:
+    """Return the facts at the head of a page, also for each side of a comparison."""
+    state = module.state
+    major, minor = module.bytecode_version
+    return {
+        "name": module.name,
+        "module_version": module.version,
+        "bytecode_version": f"{major}.{minor}",
+        "features": flag_names(module.requirements),
+        "dependencies": [
+            [each.name, each.minimum_version, [name.lower() for name in flag_names(each.flags)]]
+            for each in module.dependencies
+        ],
+        "file_size": module.layout.file_size,
+        "state": None if state is None else [state.global_bytes_capacity, state.global_ref_count],
+        "debug": module.debug is not None,
+        "functions": [len(module.exports), len(module.functions)],
+    }
+
+
+# --------------------------------------------------------------------------------- functions
+
+
+def _export(module: Module, export: Export, kept: Kept) -> dict[str, Any]:
+    texts = texts_of(export)
+    convention = texts["cconv"]
+    found: dict[str, Any] = {
+        "name": kept.text(export.name),
+        "source": export.source,
+        "async": export.is_async,
+        "problem": None if export.problem is None else kept.text(str(export.problem)),
+        "notes": kept.texts([*export.disagreements, *module.contradictions(export)]),
+        "attrs": [
+            [kept.text(key), kept.text(value), _error_of(texts, key)]
+            for key, value in export.attrs.pairs
+        ],
+        "place": None,
+        **_function(module, export.ordinal, export.calling_convention, kept),
+    }
+    if export.doubt is not None:
+        found["notes"].append(f"ambiguous declaration: {export.doubt}")
+    if export.source is not None:
+        proofs = export.proofs
+        found["signature"] = export_signature(export)
+        found["run"] = None if runner_function(export.name) is None else kept.texts(_inputs(export))
+        if proofs is not None and export.source == "bytecode":
+            found["aliases"] = [
+                None if each is None else [each.argument, each.kind] for each in proofs.aliases
+            ]
+        if proofs is not None and export.differences:
+            found["proven"] = signature_value(proofs.signature, proofs)
+    if not isinstance(convention, FormatError):
+        spans = span_count(convention)
+        sizes = convention.argument_size([0] * spans), convention.result_size()
+        found["sizes"] = [*sizes, spans > 0]
+    structure = texts.get("sip")
+    if structure is not None and not isinstance(structure, FormatError):
+        found["sip"] = [sip_value(structure.inputs), sip_value(structure.results)]
+    place = place_of(module, export.name)
+    if place is not None:
+        found["place"] = kept.text(str(place.file or place))
+    if export.result_storage:
+        found["storage"] = list(export.result_storage.items())
+    if export.transients is not None:
+        found["transients"] = kept.text(str(export.transients).removeprefix(f"{export.name} "))
+    return found
+
+
+def _error_of(texts: dict[str, Any], key: str) -> str | None:
+    found = texts.get("sip" if key == "abi" else key)
+    return str(found) if isinstance(found, FormatError) else None
+
+
+def _inputs(export: Export) -> list[str]:
+    try:
+        return export.runner_inputs()
+    except CallError:  # the runner has no notation for a type
+        return []
+
+
+def _internal(module: Module, kept: Kept) -> Iterator[dict[str, Any]]:
+    """Yield the functions that are not exported."""
+    exported = {export.ordinal for export in module.exports}
+    try:
+        types = module.bytecode_types
+    except FormatError:  # of an unknown version
+        types = (None,) * len(module.functions)
+    named = bytecode.names(module)
+    rows = [each for each in module.functions if each.ordinal not in exported]
+    for each in kept.rows(rows, "internal functions", "fnabi inspect --json has all."):
+        proven = types[each.ordinal]
+        found: dict[str, Any] = {
+            "name": kept.text(named.get(each.ordinal, f"function[{each.ordinal}]")),
+            "source": None if proven is None else "bytecode",
+            "attrs": [[kept.text(key), kept.text(value), None] for key, value in each.attrs.pairs],
+            **_function(module, each.ordinal, each.calling_convention, kept),
+        }
+        if proven is not None:
+            found["signature"] = signature_value(proven.signature, proven)
+        yield found
+
+
+def _function(module: Module, ordinal: int, convention: str, kept: Kept) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "ordinal": ordinal,
+        "convention": kept.text(convention),
+        "registers": kept.text(_registers(convention)),
+    }
+    if 0 <= ordinal < len(module.functions):
+        function = module.functions[ordinal]
+        found["code"] = [
+            function.bytecode_offset,
+            function.bytecode_length,
+            function.block_count,
+            function.i32_register_count,
+            function.ref_register_count,
+        ]
+        found["features"] = flag_names(function.requirements)
+    return found
+
+
+def _registers(convention: str) -> str:
+    from fnabi.abi import cconv
+
+    try:
+        return str(cconv.parse(convention.encode("utf-8", "surrogateescape")))
+    except FormatError as problem:
+        return problem.text
+
+
+# ----------------------------------------------------------------------------------- storage
+
+
+def _storage(module: Module, kept: Kept) -> dict[str, Any]:
+    layout = module.layout
+    segments = kept.rows(module.rodata, "read-only segments", "fnabi inspect --rodata shows all.")
+    embedded = sum(each.size for each in module.rodata if not each.external)
+    external = sum(each.size for each in module.rodata if each.external)
+    code = len(module.bytecode)
+    tables = max(0, layout.flatbuffer_size - code - embedded)
+    rest = max(0, layout.file_size - layout.flatbuffer_size - external)
+    left_out = sum(each.size for each in module.rodata[len(segments) :])
+    return {
+        "segments": [_segment(each, kept) for each in segments],
+        "parts": {"bytecode": code, "tables": tables, "rest": rest, "left_out": left_out},
+        "zeroed": [each.byte_size for each in module.rwdata],
+    }
+
+
+def _segment(segment: RodataSegment, kept: Kept) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "index": segment.index,
+        "name": kept.text(segment.name or ""),
+        "size": segment.size,
+        "external": segment.external,
+        "compression": segment.compression,
+    }
+    try:
+        content = segment.content
+    except FormatError as problem:  # outside the file
+        return found | {"problem": problem.text}
+    return found | {
+        "offset": segment.offset,
+        "kind": content.kind,
+        "detail": kept.text(content.identifier or content.isa or ""),
+    }
+
+
+# ------------------------------------------------------------------------------------- needs
+
+
+def _needs(module: Module, kept: Kept) -> dict[str, Any]:
+    remedy = "fnabi inspect --needs shows all."
+    always = {
+        "host_modules": kept.texts(kept.rows(host_modules(module), "modules of the host", remedy)),
+        "transients": [
+            {"name": kept.text(each.function), "text": kept.text(str(each))}
+            for each in module.transients
+        ],
+    }
+    try:
+        targets, executables = module.targets, module.executables
+        parameters = module.parameters
+    except FormatError as problem:
+        return {
+            "problem": problem.text,
+            "targets": [],
+            "executables": [],
+            "parameters": [],
+            **always,
+        }
+    return {
+        "problem": None,
+        "targets": [_target(each, kept) for each in kept.rows(targets, "targets", remedy)],
+        "executables": [
+            _executable(each, kept) for each in kept.rows(executables, "executables", remedy)
+        ],
+        "parameters": [
+            _parameter(each, kept) for each in kept.rows(parameters, "uses of parameters", remedy)
+        ],
+        **always,
+    }
+
+
+def _target(target: Target, kept: Kept) -> dict[str, Any]:
+    return {
+        "device": kept.text(target.device),
+        "name": kept.text(target.name),
+        "executables": [
+            {
+                "backend": kept.text(each.backend),
+                "format": kept.text(each.format),
+                "config": [[kept.text(key), kept.text(value)] for key, value in each.config],
+            }
+            for each in target.executables
+        ],
+    }
+
+
+def _executable(executable: Executable, kept: Kept) -> dict[str, Any]:
+    target = executable.target
+    return {
+        "name": kept.text(executable.name or ""),
+        "format": executable.format and kept.text(executable.format),
+        "segment": executable.segment,
+        "size": executable.size,
+        "isa": executable.isa,
+        "triple": None if target is None else target.triple,
+        "cpu": None if target is None else target.cpu,
+        "features": kept.texts(executable.features),
+        "entry_points": kept.texts(executable.entry_points),
+    }
+
+
+def _parameter(parameter: Parameter, kept: Kept) -> dict[str, Any]:
+    return {
+        "name": kept.text(parameter.full_name),
+        "access": parameter.access,
+        "offset": parameter.offset,
+        "size": parameter.size,
+    }
+
+
+# ------------------------------------------------------------------------------------ checks
+
+
+def _checks(module: Module, kept: Kept) -> dict[str, Any]:
+    """Return the severity, the code and the text of each finding, and the number of errors."""
+    try:
+        findings = module.check()
+    except FormatError as problem:
+        findings = [Finding(problem.code, problem.offset, problem.path, problem.reason, "error")]
+    rows: list[tuple[str, Finding]] = [("skipped", each) for each in module.skipped]
+    rows += [(each.severity, each) for each in findings]
+    return {
+        "checks": [
+            [severity, each.code, kept.text(str(each).partition(": ")[2])]
+            for severity, each in kept.rows(rows, "findings", "fnabi verify shows all.")
+        ],
+        "errors": sum(severity in ("error", "unsafe") for severity, _ in rows),
+    }

@@ -1,0 +1,1 @@
+"""Many signatures at once: columns, tables, engines, catalogs and searches."""

@@ -1,0 +1,125 @@
+"""What the engines share: functions that run on their workers, and checks before those run.
+
+`fnabi.ray`, `fnabi.spark` and `fnabi.dask` run `fnabi.arrow.decode` and `scan_group` on their
+workers. Both are pure functions that pickle, so work that is lost with a worker is done again.
+"""
+
+from __future__ import annotations
+
+import pickle
+import zlib
+from collections.abc import Iterable
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from fnabi._base.files import Options
+from fnabi.errors import CallError, type_name
+from fnabi.many import arrow
+from fnabi.many.columns._part import AnyAbi, check_abi
+from fnabi.vmfb._scan import Scan
+from fnabi.vmfb._walk import Path, walk
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["FILES", "decoder", "group_files", "is_text", "missing", "scan_group"]
+
+FILES = 256
+"""The number of modules that a worker scans at once."""
+
+
+def missing(package: str, extra: str) -> CallError:
+    """Return the error for an engine that is not installed."""
+    needed = _PACKAGES[extra]
+    return CallError(f"fnabi.{extra}: {package} is not installed (pip install {needed})")
+
+
+_PACKAGES = {
+    "ray": "'ray[data]' pyarrow",
+    "spark": "pyspark pandas pyarrow",
+    "dask": "'dask[distributed]' pandas pyarrow",
+}
+"""The packages of each extra, for a command line."""
+
+
+def decoder(
+    function: str,
+    column: str,
+    abi: AnyAbi,
+    drop: bool,
+    schema: pa.Schema | None,
+    prefix: str = "",
+    into: str | None = None,
+) -> partial[Any]:
+    """Return `arrow.decode` with its arguments, after a check of what is known of them.
+
+    Args:
+        function: The function that an error names.
+        column: The column with the texts.
+        abi: The ABI of the texts.
+        drop: Whether the column with the texts is left out.
+        schema: The columns of the table, or None where they are not known yet.
+        prefix: As for `arrow.decode`.
+        into: As for `arrow.decode`.
+
+    Raises:
+        CallError: when an argument is invalid, or does not fit the schema.
+
+    """
+    import pyarrow
+
+    if not isinstance(column, str):
+        raise CallError(f"{function}: column: expected str, got {type_name(column)}")
+    decode = partial(
+        arrow.decode,
+        column=column,
+        abi=check_abi(function, abi),
+        drop=drop,
+        prefix=prefix,
+        into=into,
+    )
+    known = pyarrow.schema([(column, pyarrow.string())]) if schema is None else schema
+    try:
+        decode(pyarrow.Table.from_batches([], known))
+    except CallError as problem:
+        raise CallError(str(problem).replace("arrow.decode", function, 1)) from None
+    if not is_text(type := known.field(column).type):
+        raise CallError(f"{function}: column: {column!r} is {type}, expected strings or binaries")
+    return decode
+
+
+def is_text(type: pa.DataType) -> bool:
+    """Return whether a column of a type of pyarrow can be decoded, if only because it is null."""
+    from pyarrow import types
+
+    if types.is_dictionary(type) or types.is_run_end_encoded(type):
+        type = type.value_type
+    names = "string", "large_string", "string_view", "binary", "large_binary", "binary_view"
+    return any(getattr(types, f"is_{name}")(type) for name in (*names, "null"))
+
+
+def group_files(paths: Path | Iterable[Path], function: str, options: Options) -> list[bytes]:
+    """Find modules as `vmfb.scan` does, and return groups of them for `scan_group`.
+
+    What the listing tells of the files goes with them, so that workers do not ask again.
+    """
+    found = walk(paths, function, options=options, status=False)
+    groups = iter(lambda: [*islice(found, FILES)], [])
+    # compressed: engines quote arguments in their logs, and a URL may have secrets
+    return [zlib.compress(pickle.dumps(group)) for group in groups]
+
+
+def scan_group(group: bytes, lenient: bool = False, options: Options = None) -> pa.Table:
+    """Return the table of `vmfb.scan` of some files, in types that every consumer accepts.
+
+    Args:
+        group: One of `group_files`; empty for a table without rows.
+        lenient: As for `vmfb.scan`.
+        options: As for `vmfb.scan`.
+
+    """
+    import pyarrow
+
+    files = pickle.loads(zlib.decompress(group)) if group else []
+    return pyarrow.table(Scan(files, lenient=lenient, storage_options=options).plain())

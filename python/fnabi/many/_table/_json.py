@@ -1,0 +1,144 @@
+"""Arrow data as lines of JSON."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from typing import Any
+
+import msgspec
+
+from fnabi._base.capsule import open_arrays
+from fnabi._fnabi import ffi, lib
+
+__all__ = ["JsonLines", "json_texts"]
+
+_LINES = 1 << 14
+"""The number of rows that become JSON per crossing."""
+
+_NAME = 24
+"""The longest name of a column for which C has room."""
+
+_encode_into = msgspec.json.Encoder(enc_hook=str).encode_into  # see `_core.pack`
+
+
+class JsonLines:
+    """Writes record batches as objects, one per line, with the columns in their order.
+
+    C writes the types of fnabi's own columns. The first columns may have other types: these
+    become objects of Python and then JSON.
+
+    Args:
+        file: What has the lines written to it; only its method ``write`` is used.
+        schema: A `pyarrow.Schema` where columns may have other types; batches are then those of
+            pyarrow.
+
+    """
+
+    def __init__(self, file: Any, schema: Any = None) -> None:
+        self._file = file
+        self._capacity = 1 << 20
+        self._out = ffi.new("uint8_t[]", self._capacity)
+        self._others = _others(schema)
+
+    def write(self, batch: Any) -> None:
+        """Write the rows of anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``."""
+        if not self._others:
+            for lines in self._convert(batch):
+                self._file.write(lines)
+            return
+        for first in range(0, batch.num_rows, _LINES):
+            part = batch.slice(first, _LINES)
+            names = part.schema.names
+            rows = _with_hex(part.select(names[: self._others]).to_pylist())
+            lines = _lines_of(rows)
+            if len(names) > self._others:
+                own = b"".join(self._convert(part.select(names[self._others :])))
+                pairs = zip(lines.splitlines(), own.splitlines(), strict=True)
+                lines = b"".join([b"%b,%b\n" % (left[:-1], right[1:]) for left, right in pairs])
+            self._file.write(lines)
+
+    def _convert(self, batch: Any) -> Iterator[Any]:
+        error = ffi.new("fnabi_error *")
+        schema, arrays = open_arrays(batch, "fnabi.many._table: batch")
+        for array in arrays:
+            rows = lib.fnabi_arrow_length(array)
+            for first in range(0, rows, _LINES):
+                asked = schema, array, first, min(_LINES, rows - first)
+                size = lib.fnabi_arrow_json(*asked, self._out, self._capacity, error)
+                if size > self._capacity:
+                    self._capacity = size * 3 // 2
+                    self._out = ffi.new("uint8_t[]", self._capacity)
+                    size = lib.fnabi_arrow_json(*asked, self._out, self._capacity, error)
+                assert size >= 0
+                yield bytes(ffi.buffer(self._out, size))
+
+    def close(self) -> None:
+        """Do nothing: every batch has been written."""
+
+
+def _lines_of(values: Iterable[Any]) -> bytes:
+    """Return each value as a line of JSON."""
+    lines, line = bytearray(), bytearray()
+    for value in values:
+        _encode_into(value, line)
+        lines += line
+        lines += b"\n"
+    return bytes(lines)
+
+
+def json_texts(column: Any) -> Any:
+    """Return the values of a `pyarrow.ChunkedArray` as JSON, strings without quotes.
+
+    Returns:
+        A `pyarrow.Array` of large strings, null where a value is.
+
+    """
+    pyarrow = sys.modules["pyarrow"]
+    table = pyarrow.table({"": column})
+    if pyarrow.types.is_nested(column.type) and _in_c(pyarrow, table.schema.field(0)):
+        compute = import_module("pyarrow.compute")
+        lines = pyarrow.array([b"".join(JsonLines(None)._convert(table))], pyarrow.large_binary())
+        values = compute.split_pattern(lines, "\n").flatten()[: len(column)]
+        texts = compute.binary_slice(values, len('{"":'), -len("}")).cast(pyarrow.large_string())
+        return compute.if_else(compute.equal(texts, "null"), None, texts)
+    values = _lines_of(map(_with_hex, column.to_pylist())).splitlines()
+    texts = [msgspec.json.decode(each) if each[:1] == b'"' else each.decode() for each in values]
+    is_null = [each == b"null" for each in values]
+    return pyarrow.array(texts, pyarrow.large_string(), mask=pyarrow.array(is_null))
+
+
+def _others(schema: Any) -> int:
+    """Return how many of the first columns C does not write."""
+    pyarrow = sys.modules.get("pyarrow")
+    if pyarrow is None or not isinstance(schema, pyarrow.Schema):
+        return 0
+    columns = list(enumerate(schema, 1))
+    return next((index for index, each in reversed(columns) if not _in_c(pyarrow, each)), 0)
+
+
+def _in_c(pyarrow: Any, field: Any) -> bool:
+    types, type, name = pyarrow.types, field.type, field.name
+    if not (name.isascii() and name.isprintable() and len(name) <= _NAME) or {*name} & {*'"\\'}:
+        return False
+    if types.is_dictionary(type):
+        small = type.index_type in (pyarrow.int8(), pyarrow.uint8(), pyarrow.int32())
+        return small and type.value_type == pyarrow.string()
+    if types.is_list(type):
+        return _in_c(pyarrow, type.value_field)
+    if types.is_struct(type):
+        return type.num_fields > 0 and all(_in_c(pyarrow, each) for each in type)
+    plain = "bool_", "int8", "uint8", "int32", "int64", "string", "binary"
+    return any(type == getattr(pyarrow, each)() for each in plain)
+
+
+def _with_hex(value: Any) -> Any:
+    """Return a value with hexadecimal digits for bytes, as C writes them."""
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, dict):
+        return {key: _with_hex(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_with_hex(each) for each in value]
+    return value

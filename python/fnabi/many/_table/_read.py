@@ -1,0 +1,446 @@
+"""Tables from files: Parquet, Arrow's IPC formats, lines of JSON, and CSV.
+
+The content decides what a file is, never its name; gzip and Zstandard are undone first. Batches
+are read one after the other, so that memory does not grow with the file.
+"""
+
+from __future__ import annotations
+
+import csv
+import errno
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from io import BufferedReader, RawIOBase, StringIO
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from fnabi._base.capsule import Excess, open_arrays
+from fnabi._base.files import read_stream
+from fnabi.errors import CallError
+from fnabi.many._table._ipc import read_arrow_file, read_arrow_stream
+from fnabi.many._table._parquet import read_parquet
+from fnabi.many.columns._split import line_error
+
+__all__ = ["BUFFER", "Counted", "Source", "Table", "kind_of", "open_table", "unpacked"]
+
+Kind: TypeAlias = Literal["Parquet", "Arrow file", "Arrow stream", "text"]
+"""What the first bytes of a file show."""
+
+_PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+
+_KINDS: dict[bytes, Kind] = {
+    b"PAR1": "Parquet",
+    b"ARROW1\0\0": "Arrow file",
+    b"\xff\xff\xff\xff": "Arrow stream",
+}
+
+BUFFER = 1 << 18
+"""The number of bytes of a buffer in front of a file."""
+
+_BLOCK = 1 << 22
+"""The number of bytes of text that become a batch."""
+
+_ROWS = 1 << 17
+"""The most rows of a batch."""
+
+_JOINED = 1 << 10
+"""The most batches that become one."""
+
+
+class Source(NamedTuple):
+    """An open file, and the names for errors: its own, and that of the function."""
+
+    file: BufferedReader
+    name: str
+    function: str
+
+
+class Table(NamedTuple):
+    """A table that is read once.
+
+    Attributes:
+        schema: The `pyarrow.Schema`.
+        batches: The `pyarrow.RecordBatch` objects.
+
+    """
+
+    schema: Any
+    batches: Iterator[Any]
+
+
+class Counted(RawIOBase):
+    """A file that reports how many of its bytes are read."""
+
+    def __init__(self, file: Any, advance: Callable[[int], None]) -> None:
+        self._file = file
+        self._advance = advance
+        self._at_start = True
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return whether the file is."""
+        seekable: bool = self._file.seekable()
+        return seekable
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Seek in the file."""
+        position: int = self._file.seek(offset, whence)
+        return position
+
+    def tell(self) -> int:
+        """Return the position in the file."""
+        position: int = self._file.tell()
+        return position
+
+    def readinto(self, buffer: Any) -> int:
+        """Read from the file; at its start, enough to recognise it."""
+        size: int = self._file.readinto(buffer) or 0
+        while self._at_start and size and self._is_cut(bytes(buffer[:size])):
+            more: int = self._file.readinto(memoryview(buffer)[size:]) or 0
+            if more == 0:
+                break
+            size += more
+        self._at_start = False
+        self._advance(size)
+        return size
+
+    @staticmethod
+    def _is_cut(head: bytes) -> bool:
+        """Return whether a pipe gave only a part of what shows the kind of a file."""
+        magics = (*_PACKED, *_KINDS)
+        return any(len(head) < len(each) and each.startswith(head) for each in magics)
+
+
+def unpacked(source: Source) -> Source:
+    """Return a file without its compression by gzip or Zstandard, if it has one.
+
+    Raises:
+        CallError: when pyarrow is needed and not installed.
+        OSError: when the file cannot be read.
+
+    """
+    head = source.file.peek(4)
+    codec = next((_PACKED[each] for each in _PACKED if head.startswith(each)), None)
+    if codec is None:
+        return source
+    pyarrow = _load("pyarrow", source)
+    stream = pyarrow.CompressedInputStream(pyarrow.PythonFile(source.file, "r"), codec)
+    return source._replace(file=BufferedReader(_Unpacked(stream, source.name), BUFFER))
+
+
+class _Unpacked(RawIOBase):
+    """A stream of pyarrow as a Python file; an error names the file."""
+
+    def __init__(self, stream: Any, name: str) -> None:
+        self._stream = stream
+        self._name = name
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        with _bad_file(self._name, "compressed data"):
+            size: int = self._stream.readinto(buffer)
+        return size
+
+
+def kind_of(file: BufferedReader) -> Kind:
+    """Return what a file is by its first bytes."""
+    head = file.peek(8)
+    return next((_KINDS[each] for each in _KINDS if head.startswith(each)), "text")
+
+
+def open_table(source: Source, max_line: int = 1 << 26) -> Table:
+    """Open a table in a file that is not compressed; see `unpacked`.
+
+    A text whose first character is ``{`` is lines of JSON; each other text is CSV with a header.
+    The columns of CSV are strings, as they are in the file, and null where nothing is between the
+    commas, not even quotes. The types of JSON are those of the
+    first 4 MiB of lines, and dates in it stay strings.
+
+    Args:
+        source: The file.
+        max_line: The most bytes of a line of JSON, and of the header of CSV.
+
+    Raises:
+        CallError: when pyarrow is not installed.
+        FormatError: when a line is longer than `max_line`; also while batches are read.
+        OSError: when the file cannot be read or is damaged; also while batches are read.
+
+    """
+    kind = kind_of(source.file)
+    lines = _Lines(source.file, max_line)
+    first = _first_line(source, lines) if kind == "text" else b""
+    what = kind if kind != "text" else "lines of JSON" if first.startswith(b"{") else "CSV"
+    _load("pyarrow", source)
+    with _bad_file(source.name, what):
+        schema, batches = _TABLES[what](source, lines, first)
+        for field in schema:
+            _read_names(field)
+    return Table(schema, _checked(batches, source, what))
+
+
+def _read_names(field: Any) -> None:
+    """Read all names, which may be no UTF-8."""
+    _ = field.name
+    for index in range(field.type.num_fields):
+        _read_names(field.type.field(index))
+
+
+class _Lines:
+    """The lines of a file, none of which is longer than is allowed."""
+
+    def __init__(self, file: BufferedReader, most: int) -> None:
+        self._file = file
+        self._most = most
+        self._at = 0
+
+    def readline(self, before: int = 0) -> bytes:
+        """Return a line, or the rest of one of which `before` bytes have been read."""
+        room = self._most - before
+        line = self._file.readline(max(0, room) + len(b"\r\n"))
+        if len(line.rstrip(b"\r\n")) > room:
+            raise line_error(self._at - before, self._most)
+        self._at += len(line)
+        return line
+
+    def read(self, size: int) -> bytes:
+        """Return whole lines, about `size` bytes of them."""
+        block = self._file.read(size)
+        self._at += len(block)
+        begin = block.rfind(b"\n") + 1
+        return block + self.readline(len(block) - begin) if block else block
+
+    def rows(self, size: int) -> Iterator[bytes]:
+        """Yield whole rows of CSV, which end outside of quotes, about `size` bytes of them."""
+        rest: list[bytes] = []
+        length, is_open = 0, False
+        while block := self._file.read(size):
+            is_open ^= block.count(b'"') % 2 == 1
+            end = _rows_end(block, is_open)
+            if end:
+                yield b"".join([*rest, memoryview(block)[:end]])
+                self._at += length + end
+                rest, length = [], 0
+            rest.append(block[end:])
+            length += len(rest[-1])
+            if length > self._most:
+                raise line_error(self._at, self._most)
+        if length:
+            yield b"".join(rest)
+
+
+def _rows_end(block: bytes, is_open: bool) -> int:
+    """Return where the last whole row ends, or 0; `is_open`: whether the block ends in quotes."""
+    end = len(block)
+    while end > 0:
+        quote = block.rfind(b'"', 0, end)
+        if not is_open and (found := block.rfind(b"\n", quote + 1, end)) >= 0:
+            return found + 1
+        end, is_open = quote, not is_open
+    return 0
+
+
+def _first_line(source: Source, lines: _Lines) -> bytes:
+    line = lines.readline().removeprefix(b"\xef\xbb\xbf").lstrip()
+    while not line:
+        line = lines.readline()
+        if not line:
+            raise OSError(errno.EBADMSG, "the file is empty, expected a table", source.name)
+        line = line.lstrip()
+    return line
+
+
+def _checked(batches: Iterator[Any], source: Source, what: str) -> Iterator[Any]:
+    with _bad_file(source.name, what):
+        for batch in _joined(map(_Check(source), batches)):
+            for first in range(0, batch.num_rows, _ROWS):
+                yield batch.slice(first, _ROWS)
+
+
+class _Check:
+    """Returns batches whose values can be read, and are not too large when written out.
+
+    A damaged file may have any numbers in it, and pyarrow reads what they lead to.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._excess = Excess(source.name)
+
+    def __call__(self, batch: Any) -> Any:
+        batch.validate(full=True)
+        schema, arrays = open_arrays(_ArrayOnly(batch), self._source.name)
+        try:
+            self._excess.add(schema, next(arrays))
+        except CallError:
+            raise _too_large(self._source) from None
+        return batch
+
+
+class _ArrayOnly:
+    """A batch that is given as an array: as a stream it is nothing without rows."""
+
+    def __init__(self, batch: Any) -> None:
+        self.__arrow_c_array__ = batch.__arrow_c_array__
+
+
+def _too_large(source: Source) -> OSError:
+    return OSError(errno.EBADMSG, Excess.FAULT, source.name)
+
+
+def _joined(batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield small batches as larger ones: each costs as much as some thousand rows."""
+    pyarrow = import_module("pyarrow")
+    small: list[Any] = []
+    rows = 0
+    for batch in batches:
+        if not small and batch.num_rows >= _ROWS // 2:
+            yield batch
+            continue
+        small.append(batch)
+        rows += batch.num_rows
+        if rows >= _ROWS // 2 or len(small) >= _JOINED:
+            yield from pyarrow.Table.from_batches(small).combine_chunks().to_batches()
+            small, rows = [], 0
+    if small:
+        yield from pyarrow.Table.from_batches(small).combine_chunks().to_batches()
+
+
+@contextmanager
+def _bad_file(name: str, what: str) -> Iterator[None]:
+    """Name the file in the errors of pyarrow, all of which are one of these."""
+    pyarrow = import_module("pyarrow")
+    try:
+        yield
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as problem:
+        if isinstance(problem, MemoryError) or (isinstance(problem, OSError) and problem.filename):
+            raise
+        fault = "unsupported" if isinstance(problem, NotImplementedError) else "damaged"
+        text = " ".join(str(problem).split())
+        raise OSError(errno.EBADMSG, f"{fault} {what}: {text}", name) from None
+
+
+def _load(package: str, source: Source) -> Any:
+    try:
+        return import_module(package)
+    except ImportError:
+        raise CallError(
+            f"{source.function}: pyarrow is not installed (pip install pyarrow)"
+        ) from None
+
+
+# ---------------------------------------------------------------------------------------- formats
+
+
+def _native(source: Source) -> Any:
+    """Return a file with random access as pyarrow reads it; a stream is read into memory."""
+    pyarrow = import_module("pyarrow")
+    if source.file.seekable():
+        return pyarrow.PythonFile(source.file, "r")
+    return pyarrow.BufferReader(read_stream(source.file, source.name))
+
+
+def _parquet(source: Source, _: _Lines, __: bytes) -> tuple[Any, Iterator[Any]]:
+    return read_parquet(_native(source), _ROWS, _Check(source), lambda: _too_large(source))
+
+
+def _arrow_file(source: Source, _: _Lines, __: bytes) -> tuple[Any, Iterator[Any]]:
+    return read_arrow_file(_native(source), lambda: _too_large(source))
+
+
+def _arrow_stream(source: Source, _: _Lines, __: bytes) -> tuple[Any, Iterator[Any]]:
+    file = import_module("pyarrow").PythonFile(source.file, "r")
+    return read_arrow_stream(file, lambda: _too_large(source))
+
+
+def _csv(_: Source, lines: _Lines, header: bytes) -> tuple[Any, Iterator[Any]]:
+    pyarrow, module = import_module("pyarrow"), import_module("pyarrow.csv")
+    head = bytearray(header)
+    is_open = header.count(b'"') % 2 == 1
+    while is_open and (line := lines.readline(len(head))):
+        head += line
+        is_open ^= line.count(b'"') % 2 == 1
+    names = next(csv.reader(StringIO(head.decode("utf-8", "replace"), newline="")))
+    schema = pyarrow.schema([(name, pyarrow.string()) for name in names])
+
+    def parse(rows: bytes) -> Any:
+        # not as a stream, which pyarrow reads in a thread that may outlive the interpreter
+        return module.read_csv(
+            pyarrow.BufferReader(rows),
+            read_options=module.ReadOptions(block_size=len(rows) + 1, column_names=names),
+            parse_options=module.ParseOptions(newlines_in_values=True),
+            convert_options=module.ConvertOptions(
+                column_types=dict.fromkeys(names, pyarrow.string()),
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+
+    def batches() -> Iterator[Any]:
+        for rows in lines.rows(_BLOCK):
+            if rows.strip(b"\r\n"):
+                yield from parse(rows).to_batches()
+
+    return schema, batches()
+
+
+def _json(_: Source, lines: _Lines, line: bytes) -> tuple[Any, Iterator[Any]]:
+    pyarrow, module = import_module("pyarrow"), import_module("pyarrow.json")
+
+    def parse(block: bytes, schema: Any, rows: int) -> Any:
+        """Return a table; None for `schema` if it is not known yet."""
+        other = "infer" if schema is None else "error"
+        reading = module.ReadOptions(block_size=len(block) + 1)
+        parsing = module.ParseOptions(explicit_schema=schema, unexpected_field_behavior=other)
+        try:
+            return module.read_json(pyarrow.BufferReader(block), reading, parsing)
+        except ValueError as problem:  # which counts the rows of the block
+            text = re.sub(
+                r"\bin row (\d+)", lambda at: f"in row {rows + int(at[1]) + 1}", str(problem)
+            )
+            raise pyarrow.ArrowInvalid(text) from None
+
+    block = line + lines.read(_BLOCK)
+    schema = _without_times(parse(block, None, 0).schema)
+
+    def batches(block: bytes) -> Iterator[Any]:
+        rows = 0
+        while block:
+            if block.strip():
+                table = parse(block, schema, rows)
+                rows += table.num_rows
+                yield from table.to_batches()
+            block = lines.read(_BLOCK)
+
+    return schema, batches(block)
+
+
+def _without_times(schema: Any) -> Any:
+    """Return a schema with strings for the times that pyarrow takes some strings for."""
+    pyarrow = import_module("pyarrow")
+
+    def plain(type: Any) -> Any:
+        if pyarrow.types.is_temporal(type):
+            return pyarrow.string()
+        if pyarrow.types.is_list(type):
+            return pyarrow.list_(plain(type.value_type))
+        if pyarrow.types.is_struct(type):
+            return pyarrow.struct([each.with_type(plain(each.type)) for each in type])
+        return type
+
+    return pyarrow.schema([each.with_type(plain(each.type)) for each in schema])
+
+
+_TABLES: dict[str, Callable[[Source, _Lines, bytes], tuple[Any, Iterator[Any]]]] = {
+    "Parquet": _parquet,
+    "Arrow file": _arrow_file,
+    "Arrow stream": _arrow_stream,
+    "lines of JSON": _json,
+    "CSV": _csv,
+}

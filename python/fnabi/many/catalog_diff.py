@@ -1,0 +1,238 @@
+"""Compare all modules of two catalogs, and group what changed by its cause.
+
+>>> from fnabi.catalog_diff import compare_catalogs, group
+>>> for cause in group(compare_catalogs("1.0.duckdb", "2.0.duckdb")):  # doctest: +SKIP
+...     print(cause)
+breaking  inputs[*].dtype changed: 12 functions in 4 files
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+import msgspec
+
+from fnabi.compat import Change, Comparison, Kind, Severity, compare
+from fnabi.compat._folders import FileComparison, FileVerdict
+from fnabi.compat._record import RecordedModule
+from fnabi.errors import FnabiError
+from fnabi.many.catalog import ROOTS, Catalog
+
+__all__ = ["Cause", "Occurrence", "compare_catalogs", "group"]
+
+_SEVERITIES: tuple[Severity, ...] = ("breaking", "unknown", "widening", "notice")
+_KEPT = 4096
+"""The number of comparisons that are kept, since many files may be equal."""
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    """A file of a catalog."""
+
+    file: str
+    digest: bytes | None
+    error: str | None
+
+
+class Occurrence(msgspec.Struct, frozen=True):
+    """A change in a file; None for the file as a whole."""
+
+    file: str
+    change: Change | None
+
+    def __str__(self) -> str:
+        if self.change is None:
+            return self.file
+        return f"{self.file}: {str(self.change)[10:]}"  # without the severity
+
+
+class Cause(msgspec.Struct, frozen=True):
+    """Changes of the same part of modules, in the same way.
+
+    Attributes:
+        severity: The effect on callers.
+        kind: The kind of change, as of `compat.Change`.
+        path: The part that changed, with ``[*]`` for indexes and names; ``"function"`` and
+            ``"module"`` for those as a whole.
+        occurrences: The changes, in the order of the files.
+
+    """
+
+    severity: Severity
+    kind: Kind
+    path: str
+    occurrences: tuple[Occurrence, ...]
+
+    @property
+    def files(self) -> int:
+        """The number of files that have such a change."""
+        return len({each.file for each in self.occurrences})
+
+    @property
+    def functions(self) -> int:
+        """The number of functions that have one."""
+        found = {
+            (each.file, each.change.function)
+            for each in self.occurrences
+            if each.change is not None and each.change.function is not None
+        }
+        return len(found)
+
+    def __str__(self) -> str:
+        counts = [(self.functions, "function"), (self.files, "file")]
+        shown = " in ".join(f"{n} {noun}{'' if n == 1 else 's'}" for n, noun in counts if n)
+        return f"{self.severity:8}  {self.path} {self.kind}: {shown}"
+
+
+def compare_catalogs(
+    old: Catalog | str | os.PathLike[str], new: Catalog | str | os.PathLike[str]
+) -> Iterator[FileComparison]:
+    """Compare the modules of two catalogs, in the order of their names.
+
+    The files need not exist: a catalog has all that `compat` compares. Names are relative to the
+    paths that the catalogs were updated with. Modules that differ only in the values of their
+    constants have no differences.
+
+    Args:
+        old: The catalog of the modules that callers were written for, or its path.
+        new: The other catalog.
+
+    Raises:
+        FileNotFoundError: when there is no such catalog.
+        FormatError: when one of them is not a catalog.
+
+    """
+    own = [not isinstance(each, Catalog) for each in (old, new)]
+    catalogs = [each if isinstance(each, Catalog) else Catalog(each) for each in (old, new)]
+    try:
+        yield from _compare(*catalogs)
+    finally:
+        for catalog, close in zip(catalogs, own, strict=True):
+            if close:
+                catalog.close()
+
+
+def _compare(old: Catalog, new: Catalog) -> Iterator[FileComparison]:
+    before, after = _entries(old), _entries(new)
+    made: OrderedDict[tuple[bytes | None, bytes | None], Comparison] = OrderedDict()
+    names = iter(sorted(before.keys() | after.keys()))
+    while chunk := list(islice(names, 1000)):
+        differing = [
+            name
+            for name in chunk
+            if name in before and name in after and before[name].digest != after[name].digest
+        ]
+        records = [
+            _records(catalog, [entries[name].file for name in differing])
+            for catalog, entries in ((old, before), (new, after))
+        ]
+        for name in chunk:
+            if name not in before:
+                yield _alone(name, after[name], "added")
+            elif name not in after:
+                yield _alone(name, before[name], "incompatible")
+            else:
+                yield _compare_files(name, before[name], after[name], records, made)
+
+
+def _alone(name: str, entry: _Entry, verdict: FileVerdict) -> FileComparison:
+    """Return the comparison of a file that only one catalog has."""
+    if entry.error is not None:
+        return FileComparison(name, "unreadable", problem=f"{entry.file}: {entry.error}")
+    return FileComparison(name, verdict)
+
+
+def _compare_files(
+    name: str,
+    before: _Entry,
+    after: _Entry,
+    records: list[dict[str, bytes | None]],
+    made: OrderedDict[tuple[bytes | None, bytes | None], Comparison],
+) -> FileComparison:
+    for entry in before, after:
+        if entry.error is not None:
+            return FileComparison(name, "unreadable", problem=f"{entry.file}: {entry.error}")
+    if before.digest == after.digest:
+        return FileComparison(name, "compatible", Comparison(()))
+    pair = before.digest, after.digest
+    if pair not in made:
+        try:
+            modules = [
+                RecordedModule(each[entry.file])
+                for each, entry in zip(records, (before, after), strict=True)
+            ]
+            made[pair] = compare(*modules)
+        except FnabiError as problem:
+            return FileComparison(name, "unreadable", problem=str(problem).partition("\n")[0])
+        if len(made) > _KEPT:
+            made.popitem(last=False)
+    found = made[pair]
+    return FileComparison(name, found.verdict, found)
+
+
+def _entries(catalog: Catalog) -> dict[str, _Entry]:
+    """Return the files of a catalog by their names, which are relative to its paths."""
+    rows = catalog._rows(ROOTS)
+    roots = sorted((root for (root,) in rows), key=len, reverse=True)
+    found: dict[str, _Entry] = {}
+    for file, digest, error in catalog._rows("SELECT file, digest, error FROM files ORDER BY file"):
+        if digest is None and error is None:
+            error = "damaged catalog: no digest of the module"
+        name = _relative(file, roots)
+        found[file if name in found else name] = _Entry(file, digest, error)
+    return found
+
+
+def _relative(file: str, roots: list[str]) -> str:
+    for root in roots:
+        if file == root:
+            return os.path.basename(file)
+        if file.startswith(f"{root.rstrip('/')}/"):
+            return file[len(root.rstrip("/")) + 1 :]
+    return file
+
+
+def _records(catalog: Catalog, files: list[str]) -> dict[str, bytes | None]:
+    if not files:
+        return {}
+    query = "SELECT file, record FROM files WHERE list_contains($files, file)"
+    return dict(catalog._rows(query, files=files))
+
+
+def group(comparisons: Iterable[FileComparison]) -> list[Cause]:
+    """Group the changes by their cause: the worst first, then those of the most files.
+
+    Files that cannot be read are left out.
+    """
+    found: dict[tuple[Severity, Kind, str], list[Occurrence]] = {}
+    for each in comparisons:
+        if each.problem is not None:
+            continue
+        if each.comparison is None:
+            whole: tuple[Severity, Kind, str] = ("breaking", "removed", "module")
+            if each.verdict == "added":
+                whole = ("widening", "added", "module")
+            found.setdefault(whole, []).append(Occurrence(each.file, None))
+            continue
+        for change in each.comparison.changes:
+            cause = change.severity, change.kind, _general(change)
+            found.setdefault(cause, []).append(Occurrence(each.file, change))
+    causes = [Cause(*key, tuple(occurrences)) for key, occurrences in found.items()]
+    return sorted(
+        causes,
+        key=lambda cause: (_SEVERITIES.index(cause.severity), -cause.files, cause.path, cause.kind),
+    )
+
+
+_INDEX = re.compile(r'\[(?:\d+|"(?:[^"\\]|\\.)*")\]')
+
+
+def _general(change: Change) -> str:
+    if not change.path:
+        return "function"
+    if change.path.startswith("attrs["):  # each attribute has a meaning of its own
+        return change.path
+    return _INDEX.sub("[*]", change.path)

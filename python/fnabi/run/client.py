@@ -1,0 +1,227 @@
+"""The base of generated clients of compiled modules, which call functions in ``iree.runtime``.
+
+``fnabi stub model.vmfb`` writes a subclass with a method for each function::
+
+    >>> from model import Model
+    >>> model = Model("model.vmfb")
+    >>> model.predict(np.zeros((4, 64), np.float32))
+
+Arguments and results are checked: an array has exactly the dtype and the dims of the signature.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping
+from importlib import import_module
+from typing import Any, ClassVar
+
+from fnabi import vmfb
+from fnabi.errors import CallError, FormatError, Mismatch, type_name
+from fnabi.run.invoke import Invoker
+from fnabi.types import (
+    Buffer,
+    Dict,
+    DType,
+    HomogeneousList,
+    List,
+    Named,
+    Null,
+    Scalar,
+    Signature,
+    Tuple,
+    Type,
+)
+
+__all__ = ["Client", "without_fences"]
+
+_FENCES = 2
+
+
+class Client:
+    """A compiled module that is loaded into ``iree.runtime``.
+
+    Args:
+        path: The path of the module.
+        driver: The driver of the device that runs it, such as ``"local-task"`` or ``"cuda"``; by
+            default the one that the module was compiled for.
+        modules: Modules of the runtime (``VmModule``) to load before it, such as its parameters.
+
+    Raises:
+        CallError: If ``iree.runtime`` or NumPy is not installed, or the module lacks a function
+            of the client or has another signature for it.
+        FormatError: If the module is damaged.
+        OSError: If the file cannot be read.
+
+    """
+
+    SIGNATURES: ClassVar[Mapping[str, Signature]] = {}
+    """The signature of each function, by its name in the module; without fences."""
+
+    ASYNCHRONOUS: ClassVar[Collection[str]] = ()
+    """The names of the asynchronous functions. A call of one waits until it is done."""
+
+    DRIVER: ClassVar[str] = "local-task"
+    """The driver of the device that the module was compiled for."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        driver: str | None = None,
+        modules: Iterable[Any] = (),
+    ) -> None:
+        if path is None:
+            name = type(self).__name__
+            raise CallError(f"{name}: path: missing, expected that of the .vmfb file")
+        conventions = self._check_functions(path)
+        try:
+            runtime: Any = import_module("iree.runtime")
+        except ImportError:
+            raise CallError(
+                f"{type(self).__name__}: iree.runtime is not installed"
+                " (pip install iree-base-runtime)"
+            ) from None
+        config = runtime.Config(driver or self.DRIVER)
+        context = runtime.SystemContext(config=config)
+        for each in modules:
+            context.add_vm_module(each)
+        module = runtime.VmModule.mmap(config.vm_instance, os.fspath(path))
+        context.add_vm_module(module)
+        self._context = context
+        self._invokers = {
+            name: Invoker(
+                context.vm_context,
+                config.device,
+                module.lookup_function(name),
+                signature,
+                name in self.ASYNCHRONOUS,
+                conventions[name],
+            )
+            for name, signature in self.SIGNATURES.items()
+        }
+
+    def _check_functions(self, path: str | os.PathLike[str]) -> dict[str, str]:
+        """Return the calling convention of each function of the client."""
+        conventions = {}
+        with vmfb.open(path) as module:
+            exports = {export.name: export for export in reversed(module.exports)}
+            for name, expected in self.SIGNATURES.items():
+                where = f"{type(self).__name__}: {os.fspath(path)}"
+                if name not in exports:
+                    raise CallError(f"{where}: no function is named {name!r}")
+                export = exports[name]
+                try:
+                    found: Signature | None = without_fences(export)
+                except FormatError:
+                    found = None
+                is_async = name in self.ASYNCHRONOUS
+                if found != expected or export.is_async != is_async:
+                    raise CallError(
+                        f"{where}: {name}: expected the signature {expected}, got"
+                        f" {found or 'a malformed one'}; generate the client again"
+                    )
+                conventions[name] = export.calling_convention
+        return conventions
+
+    def _call(self, function: str, *args: Any) -> Any:
+        """Call a function, with its arguments and results checked."""
+        signature = self.SIGNATURES[function]
+        where = f"{type(self).__name__}.{function}"
+        for index, (type_, value) in enumerate(zip(signature.inputs, args, strict=True)):
+            _check(type_, value, f"{where}: argument {_label(type_, index)}")
+        result = self._invokers[function](*args)
+        results = signature.results
+        values = (result,) if len(results) == 1 else () if result is None else result
+        for index, (type_, value) in enumerate(zip(results, values, strict=True)):
+            _check(type_, value, f"{where}: result {_label(type_, index)}")
+        return result
+
+
+def without_fences(export: vmfb.Export) -> Signature:
+    """Return the signature of a function, for an asynchronous one without its two fences."""
+    signature = export.signature
+    inputs = signature.inputs
+    if export.is_async and export.source in ("bytecode", "cconv"):
+        inputs = inputs[:-_FENCES]
+    return Signature(inputs, signature.results)
+
+
+def _label(type_: Type, index: int) -> str:
+    return repr(type_.name) if isinstance(type_, Named) else str(index)
+
+
+def _check(type_: Type, value: Any, where: str) -> None:
+    try:
+        _fit(type_, value)
+    except Mismatch as problem:
+        path = problem.path
+        raise CallError(f"{where}: {path and path + ': '}{problem.reason}") from None
+
+
+def _fit(type_: Type, value: Any) -> None:
+    """Raise Mismatch unless a value has a type; its number of slots is checked elsewhere."""
+    match type_:
+        case Named():
+            _fit(type_.type, value)
+        case Buffer():
+            _fit_array(type_, value)
+        case Scalar(dtype):
+            _fit_number(dtype, value)
+        case Null():
+            if value is not None:
+                raise Mismatch(f"expected None, got {type_name(value)}")
+        case List(items) | Tuple(items) if isinstance(value, (list, tuple)):
+            for index, (item, slot) in enumerate(zip(items, value, strict=False)):
+                _inside(item, slot, index)
+        case Dict(pairs) if isinstance(value, Mapping):
+            for key, item in pairs:
+                if key in value:
+                    _inside(item, value[key], key)
+        case HomogeneousList(element) if isinstance(value, (list, tuple)):
+            for index, slot in enumerate(value):
+                _inside(element, slot, index)
+
+
+def _inside(type_: Type, value: Any, key: int | str) -> None:
+    try:
+        _fit(type_, value)
+    except Mismatch as problem:
+        problem.keys.append(key)
+        raise
+
+
+def _fit_array(buffer: Buffer, value: Any) -> None:
+    if not hasattr(value, "dtype") or not hasattr(value, "shape"):
+        raise Mismatch(f"expected {buffer}, got {type_name(value)}")
+    try:
+        dtype = DType.from_numpy(value.dtype)
+    except CallError:
+        raise Mismatch(f"expected {buffer}, got an array of {value.dtype}") from None
+    found = Buffer(dtype, tuple(value.shape))
+    if not _same_elements(buffer.dtype, dtype) or not _same_dims(buffer.shape, value.shape):
+        raise Mismatch(f"expected {buffer}, got {found}")
+
+
+def _same_elements(expected: DType, found: DType) -> bool:
+    if expected.kind == "signless":  # of which the module does not say the sign
+        return found.kind in ("signed", "unsigned") and found.bits == expected.bits
+    return found == expected
+
+
+def _same_dims(expected: tuple[int | None, ...] | None, found: tuple[int, ...]) -> bool:
+    if expected is None:
+        return True
+    return len(expected) == len(found) and all(
+        dim in (None, size) for dim, size in zip(expected, found, strict=True)
+    )
+
+
+def _fit_number(dtype: DType, value: Any) -> None:
+    real = dtype.kind in ("float", "bfloat")
+    if real and hasattr(type(value), "__float__") and not hasattr(value, "__len__"):
+        return
+    if not real and hasattr(type(value), "__index__"):
+        return
+    if dtype.kind == "bool" and type_name(value) in ("bool", "bool_"):
+        return
+    raise Mismatch(f"expected {dtype}, got {type_name(value)}")

@@ -1,0 +1,445 @@
+"""Call functions of ``iree.runtime`` with Python values, nested like their signatures.
+
+The runtime accepts flat lists of numbers, lists and buffer views. `Invoker` makes them from NumPy
+arrays, numbers, lists, tuples and dicts, and converts the results back::
+
+    >>> import iree.runtime as rt
+    >>> from fnabi.invoke import Invoker
+    >>> config = rt.Config("local-task")
+    >>> context = rt.SystemContext(config=config)
+    >>> module = rt.VmModule.mmap(config.vm_instance, "model.vmfb")
+    >>> context.add_vm_module(module)
+    >>> predict = Invoker(context.vm_context, config.device, module.lookup_function("predict"))
+    >>> predict({"x": array, "params": {"kernel": kernel, "bias": bias}})
+
+Scalars of float types below 32 bits, such as f16 and bf16, are Python floats. Functions that IREE
+3.11 or later has compiled get their bits in an i32 register, earlier ones the number in an f32
+register. By default the release of the runtime decides. The calling convention of the function is
+certain::
+
+    >>> convention = vmfb.open("model.vmfb").exports["predict"].calling_convention
+    >>> Invoker(context.vm_context, config.device, function, convention=convention)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from fnabi._base import core
+from fnabi._base.dtype import load_numpy
+from fnabi.abi import cconv, iree_abi
+from fnabi.errors import CallError
+from fnabi.types import (
+    Buffer,
+    Dict,
+    DType,
+    HomogeneousList,
+    List,
+    Named,
+    Null,
+    RefArray,
+    Scalar,
+    Signature,
+    Tuple,
+    Type,
+    Unknown,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["Invoker", "Marshaller", "element_type", "signature_of"]
+
+_UNKNOWN = Unknown()
+_DIM = Scalar(DType("signed", 64))
+
+
+def signature_of(reflection: Mapping[str, str]) -> Signature | None:
+    """Parse the signature in the reflection attributes of a function, or return None.
+
+    Raises:
+        FormatError: If the text is malformed.
+
+    """
+    text = reflection.get("iree.abi")
+    if text is not None:
+        return iree_abi.parse(core.text_bytes(text))
+    text = reflection.get("iree.abi.declaration")
+    if text is None:
+        return None
+    from fnabi.abi.declaration import parse
+
+    found = parse(text)
+    return Signature(
+        tuple(value.type for value in found.inputs), tuple(value.type for value in found.results)
+    )
+
+
+class Invoker:
+    """A function of a loaded module that accepts and returns Python values.
+
+    Arguments are converted as by `iree_abi.flatten`, results as by `iree_abi.unflatten`. NumPy
+    arrays, device arrays and buffer views are passed as buffer views. Resulting buffer views
+    become NumPy arrays, of bool if the signature states it. Without a signature, each value is
+    converted by its own type, and several results become a tuple. An asynchronous function gets
+    its two fences, and a call waits for the second.
+
+    Args:
+        context: The ``VmContext`` that the function's module is loaded into.
+        device: The ``HalDevice`` on which arrays are allocated.
+        function: The ``VmFunction``.
+        signature: The signature, without fences; by default that of the function's reflection
+            attributes.
+        is_async: Whether the function is asynchronous; by default what its reflection attributes
+            say.
+        convention: The calling convention, ``Export.calling_convention``, which decides how float
+            scalars below 32 bits are passed; by default as for the release of the runtime.
+
+    Raises:
+        FormatError: If the function's own signature or `convention` is malformed.
+
+    """
+
+    def __init__(
+        self,
+        context: Any,
+        device: Any,
+        function: Any,
+        signature: Signature | None = None,
+        is_async: bool | None = None,
+        convention: str | None = None,
+    ) -> None:
+        reflection = function.reflection
+        if is_async is None:
+            is_async = reflection.get("iree.abi.model") == "coarse-fences"
+        self._is_async = is_async
+        self._context = context
+        self._function = function
+        self.signature = signature_of(reflection) if signature is None else signature
+        widened = None if convention is None else _widens(self.signature, convention)
+        self._marshaller = Marshaller(device, widened=widened)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function.
+
+        Raises:
+            CallError: If an argument is missing, surplus or of the wrong type, or a result does
+                not match the signature.
+
+        """
+        signature, marshaller = self.signature, self._marshaller
+        if signature is None:
+            if kwargs:
+                raise CallError(
+                    "Invoker: the function has no signature; expected no keyword arguments"
+                )
+            signature = Signature((_UNKNOWN,) * len(args), ())
+        flat = iree_abi.flatten(signature, args, kwargs)
+        inputs = marshaller.pack(signature.inputs, flat)
+        outputs = marshaller.new_list(len(signature.results))
+        done = marshaller.push_fences(inputs) if self._is_async else None
+        self._context.invoke(self._function, inputs, outputs)
+        if done is not None:
+            done.wait()
+        if self.signature is None:
+            values = marshaller.unpack((_UNKNOWN,) * len(outputs), outputs)
+            return None if not values else values[0] if len(values) == 1 else tuple(values)
+        types = signature.results
+        only = types[0] if len(types) == 1 else None
+        if isinstance(only, (List, Tuple)):
+            types = only.items
+        elif isinstance(only, Dict):
+            types = tuple(type for _, type in only.items)
+        if len(types) != len(outputs):
+            raise CallError(f"Invoker: expected {len(types)} results, got {len(outputs)}")
+        return iree_abi.unflatten(signature, marshaller.unpack(types, outputs))
+
+    def __repr__(self) -> str:
+        return f"<Invoker {self._function!r} {self.signature or ''}>"
+
+
+class Marshaller:
+    """Converts the flat values of `iree_abi.flatten` to a ``VmVariantList`` and back.
+
+    Args:
+        device: The ``HalDevice`` on which arrays are allocated.
+        to_host: Whether results are NumPy arrays or the runtime's device arrays.
+        widened: Whether float scalars below 32 bits are passed as f32 numbers, and not as their
+            bits; by default as for the release of the runtime. Results come as what they are.
+
+    """
+
+    def __init__(self, device: Any, to_host: bool = True, widened: bool | None = None) -> None:
+        try:
+            self._runtime: Any = import_module("iree.runtime")
+        except ImportError:
+            raise CallError(
+                "Marshaller: iree.runtime is not installed (pip install iree-base-runtime)"
+            ) from None
+        self._numpy = load_numpy("Marshaller")
+        self._device = device
+        self._to_host = to_host
+        self._widened = _runtime_widens() if widened is None else widened
+
+    def new_list(self, capacity: int) -> Any:
+        """Make an empty list of the runtime."""
+        return self._runtime.VmVariantList(capacity)
+
+    def push_fences(self, packed: Any) -> Any:
+        """Push the fences of an asynchronous call and return the one that it signals at its end.
+
+        The other one, for which the call waits, is signalled already.
+        """
+        done = self._runtime.HalFence.create_at(self._device.create_semaphore(0), 1)
+        packed.push_ref(self._runtime.HalFence(0))
+        packed.push_ref(done)
+        return done
+
+    def pack(self, types: Sequence[Type], values: Sequence[Any]) -> Any:
+        """Make a list of the runtime from one value per type."""
+        packed = self.new_list(len(values))
+        for index, (type, value) in enumerate(zip(types, values, strict=True)):
+            try:
+                self._push(packed, type, value)
+            except _Unfit as problem:
+                raise CallError(f"Invoker: argument {index}: {problem}") from problem.__cause__
+        return packed
+
+    def unpack(self, types: Sequence[Type], packed: Any) -> list[Any]:
+        """Convert a list of the runtime to one value per type."""
+        return [self._pull(packed, index, type) for index, type in enumerate(types)]
+
+    def _push(self, packed: Any, type: Type, value: Any) -> None:
+        match type:
+            case Named():
+                self._push(packed, type.type, value)
+            case Scalar(dtype) if _is_small_float(dtype) and not self._widened:
+                packed.push_int(self._bits(dtype, value))
+            case Scalar(dtype):
+                _push_number(packed, dtype, value)
+            case Buffer():
+                packed.push_ref(self._buffer_view(value, type))
+            case List(items) | Tuple(items):
+                self._push_list(packed, items, value)
+            case Dict(pairs):
+                self._push_list(packed, tuple(item for _, item in pairs), value)
+            case HomogeneousList(element):
+                self._push_list(packed, (element,) * len(value), value)
+            case RefArray(Null()):
+                packed.push_ref(self._buffer_view(value, None))
+            case RefArray(element):
+                values, dims = value
+                sublist = self.new_list(2)
+                self._push_list(sublist, (element,) * len(values), values)
+                self._push_list(sublist, (_DIM,) * len(dims), dims)
+                packed.push_list(sublist)
+            case Null():
+                raise _Unfit("iree.runtime cannot pass an empty slot")
+            case _:
+                self._push_any(packed, value)
+
+    def _push_list(self, packed: Any, types: Sequence[Type], values: Sequence[Any]) -> None:
+        sublist = self.new_list(len(types))
+        for type, value in zip(types, values, strict=True):
+            self._push(sublist, type, value)
+        packed.push_list(sublist)
+
+    def _push_any(self, packed: Any, value: Any) -> None:
+        """Push a value without a type in a signature, by its own type."""
+        if isinstance(value, int):
+            packed.push_int(_fitting(int(value), 64))
+        elif isinstance(value, float):
+            packed.push_float(value)
+        elif isinstance(value, (list, tuple)):
+            self._push_list(packed, (_UNKNOWN,) * len(value), value)
+        elif isinstance(value, Mapping):
+            self._push_list(packed, (_UNKNOWN,) * len(value), [value[key] for key in sorted(value)])
+        elif hasattr(value, "__array__") or isinstance(value, self._runtime.HalBufferView):
+            packed.push_ref(self._buffer_view(value, None))
+        elif hasattr(value, "__iree_vm_ref__"):
+            packed.push_ref(value)
+        else:
+            raise _Unfit(f"could not convert python value to VM: {value!r}")
+
+    def _buffer_view(self, value: Any, type: Buffer | None) -> Any:
+        runtime, numpy = self._runtime, self._numpy
+        if isinstance(value, runtime.HalBufferView):
+            return value
+        if isinstance(value, runtime.DeviceArray):
+            return value._buffer_view
+        dtype = None if type is None else type.dtype.to_numpy()
+        try:
+            array: np.ndarray[Any, Any] = numpy.asarray(value, dtype, order="C")
+        except (TypeError, ValueError) as problem:
+            raise _Unfit(f"could not convert value to numpy array: {problem}") from problem
+        # The runtime makes NumPy's integers signed, even if the module has signless ones.
+        element = None if type is None or type.dtype.kind == "signless" else type.dtype
+        element = element or DType.from_numpy(array.dtype)
+        if array.dtype.type.__module__ == "ml_dtypes":  # which have no buffer protocol
+            array = array.view(f"uint{8 * array.dtype.itemsize}")
+        return self._device.allocator.allocate_buffer_copy(
+            memory_type=runtime.MemoryType.DEVICE_LOCAL,
+            allowed_usage=runtime.BufferUsage.DEFAULT,
+            device=self._device,
+            buffer=array,
+            element_type=runtime.HalElementType(_known_element_type(element)),
+        )
+
+    def _pull(self, packed: Any, index: int, type: Type) -> Any:
+        match type:
+            case Named():
+                return self._pull(packed, index, type.type)
+            case Scalar(dtype):
+                value = packed.get_variant(index)
+                if isinstance(value, int) and _is_small_float(dtype):
+                    value = self._number(dtype, value)
+                kinds = float if dtype.kind in _FLOATS else int
+                if not isinstance(value, kinds):
+                    found = value.__class__.__name__
+                    raise CallError(f"Invoker: result {index}: expected {dtype}, got {found}")
+                return bool(value) if dtype.kind == "bool" else value
+            case Buffer(dtype):
+                view = packed.get_as_object(index, self._runtime.HalBufferView)
+                return self._array(view, dtype)
+            case List(items) | Tuple(items):
+                return self._pull_list(packed, index, items)
+            case Dict(pairs):
+                return self._pull_list(packed, index, tuple(item for _, item in pairs))
+            case HomogeneousList(element):
+                sublist = packed.get_as_list(index)
+                return self.unpack((element,) * len(sublist), sublist)
+            case RefArray(Null()):
+                view = packed.get_as_object(index, self._runtime.HalBufferView)
+                return self._array(view, None)
+            case RefArray(element):
+                pair = packed.get_as_list(index)
+                values, dims = pair.get_as_list(0), pair.get_as_list(1)
+                return [
+                    self.unpack((element,) * len(values), values),
+                    self.unpack((_DIM,) * len(dims), dims),
+                ]
+        value = packed.get_variant(index)
+        if isinstance(value, self._runtime.VmRef):
+            view = value.deref(self._runtime.HalBufferView, True)
+            if view is not None:
+                return self._array(view, None)
+        return value
+
+    def _pull_list(self, packed: Any, index: int, types: Sequence[Type]) -> list[Any]:
+        sublist = packed.get_as_list(index)
+        if len(sublist) != len(types):
+            raise CallError(
+                f"Invoker: result {index}: expected {len(types)} values, got {len(sublist)}"
+            )
+        return self.unpack(types, sublist)
+
+    def _bits(self, dtype: DType, value: Any) -> int:
+        """Return the bits of a number, rounded to a float type below 32 bits."""
+        numpy_dtype = dtype.to_numpy()
+        try:
+            with self._numpy.errstate(over="ignore"):  # to infinity, as for f32
+                rounded = self._numpy.array(float(value)).astype(numpy_dtype)
+        except (TypeError, ValueError) as problem:
+            raise _Unfit(f"expected {dtype}: {problem}") from problem
+        return int(rounded.view(f"uint{8 * numpy_dtype.itemsize}"))
+
+    def _number(self, dtype: DType, bits: int) -> float:
+        numpy_dtype = dtype.to_numpy()
+        word = f"uint{8 * numpy_dtype.itemsize}"
+        low = bits & (1 << 8 * numpy_dtype.itemsize) - 1
+        return float(self._numpy.array(low, word).view(numpy_dtype))
+
+    def _array(self, view: Any, dtype: DType | None) -> Any:
+        numpy_dtype = None if dtype is None else dtype.to_numpy()
+        if dtype is not None and dtype.kind != "bool" and self._to_host:
+            numpy_dtype = None  # the buffer view knows its own
+        array = self._runtime.DeviceArray(
+            self._device, view, implicit_host_transfer=True, override_dtype=numpy_dtype
+        )
+        return array.to_host() if self._to_host else array
+
+
+class _Unfit(Exception):
+    """The error for a value that the runtime cannot represent."""
+
+
+_FLOATS = ("float", "bfloat")
+
+
+def _is_small_float(dtype: DType) -> bool:
+    return dtype.kind in _FLOATS and dtype.bits < 32
+
+
+@cache
+def _runtime_widens() -> bool:
+    """Return whether the modules that the runtime loads get such scalars as f32 numbers."""
+    try:
+        version: str = import_module("iree.runtime.version").VERSION
+    except (ImportError, AttributeError):
+        return False
+    release = tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
+    # releases were dates once
+    return bool(release) and (release < (3, 11) or release > (2000,))
+
+
+def _widens(signature: Signature | None, convention: str) -> bool:
+    """Return whether a function gets float scalars below 32 bits as f32 numbers."""
+    registers = cconv.parse(convention).arguments
+    for type, register in zip(signature.inputs if signature else (), registers, strict=False):
+        inner = type.type if isinstance(type, Named) else type
+        if isinstance(inner, Scalar) and _is_small_float(inner.dtype) and register == "f32":
+            return True
+    return False
+
+
+def _push_number(packed: Any, dtype: DType, value: Any) -> None:
+    try:
+        if dtype.kind in _FLOATS:
+            packed.push_float(float(value))
+        elif dtype.kind == "bool":
+            packed.push_int(int(bool(value)))
+        else:
+            if isinstance(value, float):
+                raise _Unfit(f"expected {dtype}, got float")
+            bits = 64 if dtype.kind == "index" else dtype.bits
+            packed.push_int(_fitting(int(value), bits))
+    except (TypeError, ValueError) as problem:
+        raise _Unfit(f"expected {dtype}: {problem}") from problem
+
+
+def _fitting(value: int, bits: int) -> int:
+    """Return the signed integer with the same bits; the runtime has no unsigned ones."""
+    if not -(1 << bits - 1) <= value < 1 << bits:
+        raise _Unfit(f"{value} does not fit in {bits} bits")
+    return value - (1 << bits) if value >= 1 << bits - 1 else value
+
+
+_KINDS = {
+    "signless": 0x10,
+    "signed": 0x11,
+    "unsigned": 0x12,
+    "bool": 0x13,
+    "float": 0x21,
+    "bfloat": 0x22,
+    "complex": 0x23,
+}
+_FORMATS = {"e5m2": 0x24, "e4m3fn": 0x25, "e5m2fnuz": 0x26, "e4m3fnuz": 0x27, "e8m0fnu": 0x28}
+
+
+def element_type(dtype: DType) -> int | None:
+    """Return the number of IREE's element type, or None if there is none.
+
+    It is the kind, and the bit count in the low bits.
+    """
+    kind = _FORMATS.get(dtype.format) if dtype.format else _KINDS.get(dtype.kind)
+    return None if kind is None else kind << 24 | (8 if dtype.kind == "bool" else dtype.bits)
+
+
+def _known_element_type(dtype: DType) -> int:
+    found = element_type(dtype)
+    if found is None:
+        raise _Unfit(f"iree.runtime has no element type {dtype}")
+    return found

@@ -1,0 +1,163 @@
+"""What is generated for a compiled module: its functions, with identifiers for all names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from typing import NamedTuple
+
+from fnabi._base.names import Names
+from fnabi._base.text import known_names
+from fnabi.errors import FormatError, NotFoundError
+from fnabi.run.client import without_fences
+from fnabi.stub._code import literal
+from fnabi.types import Named, Type
+from fnabi.vmfb import Export, Module
+from fnabi.vmfb.needs import LOADER
+
+__all__ = ["Entry", "Interface", "Value", "driver", "parameter_scopes", "read"]
+
+_INTERNAL = ("__init", "__deinit", "__notify")
+
+
+class Value(NamedTuple):
+    """An argument or a result.
+
+    Attributes:
+        name: The name in the module, or one like ``input0``.
+        identifier: A name for code, unique in its function.
+        type: The type, without its name.
+
+    """
+
+    name: str
+    identifier: str
+    type: Type
+
+
+class Entry(NamedTuple):
+    """A function.
+
+    Attributes:
+        export: The export of the module.
+        identifier: A name for code, unique in the module.
+        inputs: The arguments, without the fences of an asynchronous function.
+        results: The results.
+
+    """
+
+    export: Export
+    identifier: str
+    inputs: tuple[Value, ...]
+    results: tuple[Value, ...]
+
+    @property
+    def title(self) -> str:
+        """The name and signature as text; dims that are proven equal share a letter."""
+        return f"{self.export.name}{self.export.signature_text}"
+
+
+class Interface(NamedTuple):
+    """The functions of a module.
+
+    Attributes:
+        name: The name of the module.
+        file: The name of its file.
+        entries: The functions in the order of the module.
+        omitted: The exports without an entry, with the reason: those whose description cannot be
+            read, and the later ones of equal names, which no caller can reach.
+        internal: The names of functions that only the runtime calls.
+
+    """
+
+    name: str
+    file: str
+    entries: tuple[Entry, ...]
+    omitted: tuple[str, ...]
+    internal: tuple[str, ...]
+
+
+def read(
+    module: Module,
+    path: str,
+    only: Collection[str] | None = None,
+    reserved: frozenset[str] = frozenset(),
+) -> Interface:
+    """Read the functions of a module.
+
+    Args:
+        module: The open module.
+        path: The path of its file.
+        only: The names of the functions to read; all without it.
+        reserved: Names that no identifier may have.
+
+    Raises:
+        NotFoundError: The module has no function with a name in `only`.
+
+    """
+    known = dict.fromkeys(export.name for export in module.exports)
+    for name in only or ():
+        if name not in known:
+            raise NotFoundError(f"no function is named {name!r}{known_names(name, known)}")
+    scope = Names(reserved=reserved)
+    entries: list[Entry] = []
+    omitted: list[str] = []
+    internal: list[str] = []
+    seen: set[str] = set()
+    for export in module.exports:
+        name = export.name
+        if only is not None and name not in only:
+            continue
+        if name in _INTERNAL:
+            internal.append(name)
+        elif name in seen:
+            omitted.append(f"{literal(name)} is exported twice; the first one is called")
+        else:
+            seen.add(name)
+            try:
+                entries.append(_entry(export, scope.add(name, "function"), reserved))
+            except FormatError as problem:
+                problem.excerpt = None
+                omitted.append(f"{literal(name)} has a description that is malformed: {problem}")
+    return Interface(
+        module.name, os.path.basename(path), tuple(entries), tuple(omitted), tuple(internal)
+    )
+
+
+def driver(module: Module) -> str | None:
+    """Return the driver for the device that a module was compiled for; None for any, or none."""
+    try:
+        targets = module.targets
+    except FormatError:  # the bytecode is damaged, or of a version that fnabi cannot read
+        return None
+    device = targets[0].device if targets else LOADER
+    return {"local": "local-task", LOADER: None}.get(device, device)
+
+
+def parameter_scopes(module: Module) -> tuple[str, ...]:
+    """Return the scopes of the parameters that a module needs."""
+    try:
+        found = module.parameters
+    except FormatError:
+        return ()
+    return tuple(dict.fromkeys(each.scope or "" for each in found))
+
+
+def _entry(export: Export, identifier: str, reserved: frozenset[str]) -> Entry:
+    signature = without_fences(export)
+    inputs, results = signature.inputs, signature.results
+    scope = Names(reserved=reserved)
+    return Entry(
+        export,
+        identifier,
+        tuple(_value(type, f"input{index}", scope) for index, type in enumerate(inputs)),
+        tuple(_value(type, f"result{index}", scope) for index, type in enumerate(results)),
+    )
+
+
+def _value(type: Type, default: str, scope: Names) -> Value:
+    name = type.name if isinstance(type, Named) else default
+    inner = type
+    while isinstance(inner, Named):
+        inner = inner.type
+    return Value(name, scope.add(name, default), inner)

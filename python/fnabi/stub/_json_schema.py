@@ -1,0 +1,204 @@
+"""Generate JSON Schema of the inputs and results of a module's functions.
+
+The schema of a function ``f`` is ``$defs/f``: an object with ``inputs`` and ``results``, which are
+objects with a property for each value. An array is nested lists, one level for each dim. Numbers
+are those of their dtype; JSON has no infinity and no NaN, which are strings. A complex number is a
+pair.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from fnabi._base.names import Names
+from fnabi._base.version import VERSION
+from fnabi.stub._code import Stub, literal
+from fnabi.stub._interface import Entry, Value, read
+from fnabi.types import (
+    Buffer,
+    Dict,
+    DType,
+    HomogeneousList,
+    List,
+    Named,
+    Null,
+    RefArray,
+    Scalar,
+    Tuple,
+    Type,
+)
+from fnabi.vmfb import Module
+
+__all__ = ["Definitions", "json_schema"]
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_FLOAT_TEXTS = ["NaN", "Infinity", "-Infinity"]
+
+
+def json_schema(
+    module: Module,
+    path: str,
+    *,
+    output: str | None = None,
+    only: Collection[str] | None = None,
+) -> Stub:
+    """Generate a JSON Schema with a definition for each function.
+
+    Args:
+        module: The open module.
+        path: The path of its file.
+        output: Not used: the schema does not refer to the file.
+        only: The names of the functions to generate for; all without it.
+
+    """
+    interface = read(module, path, only)
+    notices = list(interface.omitted)
+    definitions = Definitions("#/$defs/", (entry.export.name for entry in interface.entries))
+    functions: dict[str, Any] = {}
+    for entry in interface.entries:
+        functions[entry.export.name] = {
+            "description": entry.title,
+            "type": "object",
+            "properties": {
+                "inputs": definitions.values(entry, entry.inputs, notices),
+                "results": definitions.values(entry, entry.results, notices),
+            },
+            "required": ["inputs", "results"],
+        }
+    schema = {
+        "$schema": _DIALECT,
+        "title": interface.name,
+        "$comment": comment(interface.file, notices, interface.internal),
+        "$defs": functions | definitions.found,
+    }
+    return Stub(json.dumps(schema, indent=2) + "\n", tuple(notices))
+
+
+def comment(file: str, notices: list[str], internal: Iterable[str]) -> str:
+    parts = [f"Functions of {file}, written by fnabi {VERSION}."]
+    parts += [f"Left out: {notice}." for notice in notices]
+    parts += [f"Left out: {literal(name)}, which only the runtime calls." for name in internal]
+    return " ".join(parts)
+
+
+class Definitions:
+    """The schemas that others refer to.
+
+    Args:
+        prefix: What precedes the name of one in a reference.
+        taken: Names that other definitions have.
+
+    """
+
+    def __init__(self, prefix: str, taken: Iterable[str] = ()) -> None:
+        self._prefix = prefix
+        self._names = Names(taken)
+        self._dtypes: dict[tuple[str, bool], dict[str, Any]] = {}
+        self._unknown: list[Type] = []
+        self.found: dict[str, Any] = {}
+
+    def values(self, entry: Entry, values: tuple[Value, ...], notices: list[str]) -> dict[str, Any]:
+        """Return the schema of the object with all arguments or all results."""
+        properties: dict[str, Any] = {}
+        for index, value in enumerate(values):
+            name = value.name
+            if name in properties:
+                name = Names(properties).add(value.identifier)
+                notices.append(
+                    f"{literal(entry.export.name)} has two values named {literal(value.name)};"
+                    f" the second is {literal(name)}"
+                )
+            properties[name] = self.type(value.type) | {"x-fnabi-index": index}
+            for type in self._unknown:
+                notices.append(
+                    f"{literal(entry.export.name)}: {literal(value.name)}: JSON has no {type};"
+                    " the schema allows any value"
+                )
+            self._unknown.clear()
+        return _object(properties)
+
+    def type(self, type: Type) -> dict[str, Any]:
+        """Return the schema of a type."""
+        match type:
+            case Named(_, inner):
+                return self.type(inner)
+            case Scalar(dtype):
+                return self._element(dtype)
+            case Buffer(dtype, shape):
+                found = self._array(dtype, shape)
+                return found | {"description": str(type), "x-fnabi-dtype": str(dtype)}
+            case List(items) | Tuple(items):
+                return {
+                    "type": "array",
+                    "prefixItems": [self.type(item) for item in items],
+                    "minItems": len(items),
+                    "maxItems": len(items),
+                } | ({} if items else {"items": False})
+            case Dict(pairs) if len(dict(pairs)) == len(pairs):
+                return _object({key: self.type(item) for key, item in pairs})
+            case HomogeneousList(element):
+                return {"type": "array", "items": self.type(element)}
+            case RefArray(element, shape) if shape is not None:
+                return _nested(self.type(element), shape) | {"description": str(type)}
+            case Null():
+                return {"type": "null"}
+        self._unknown.append(type)
+        return {"description": f"{type}: any value"}
+
+    def _array(self, dtype: DType, shape: tuple[int | None, ...] | None) -> dict[str, Any]:
+        if shape is not None:
+            return _nested(self._element(dtype), shape)
+        key = str(dtype), True
+        if key not in self._dtypes:
+            name = self._names.add(f"array_of_{dtype}")
+            reference = self._dtypes[key] = {"$ref": self._prefix + name}
+            element = self._element(dtype)
+            self.found[name] = {"anyOf": [element, {"type": "array", "items": reference}]}
+        return self._dtypes[key]
+
+    def _element(self, dtype: DType) -> dict[str, Any]:
+        key = str(dtype), False
+        if key not in self._dtypes:
+            schema = _number(dtype)
+            if dtype.kind == "bool":
+                self._dtypes[key] = schema
+            else:
+                name = self._names.add(str(dtype))
+                self._dtypes[key] = {"$ref": self._prefix + name}
+                self.found[name] = schema
+        return self._dtypes[key]
+
+
+def _number(dtype: DType) -> dict[str, Any]:
+    if dtype.kind == "bool":
+        return {"type": "boolean"}
+    if dtype.kind in ("float", "bfloat", "complex"):
+        real = {"anyOf": [{"type": "number"}, {"enum": _FLOAT_TEXTS}]}
+        if dtype.kind != "complex":
+            return real
+        pair = {"prefixItems": [real, real], "minItems": 2, "maxItems": 2}
+        return {"type": "array"} | pair
+    bits = 64 if dtype.kind == "index" else dtype.bits
+    low = 0 if dtype.kind in ("unsigned", "handle") else -(1 << bits - 1)
+    high = (1 << bits - 1) - 1 if dtype.kind in ("signed", "index") else (1 << bits) - 1
+    return {"type": "integer", "minimum": low, "maximum": high}
+
+
+def _nested(element: dict[str, Any], shape: tuple[int | None, ...]) -> dict[str, Any]:
+    found = element
+    for dim in reversed(shape):
+        found = {"type": "array", "items": found}
+        if dim is not None:
+            found |= {"minItems": dim, "maxItems": dim}
+    return found
+
+
+def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }

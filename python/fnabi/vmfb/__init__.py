@@ -1,0 +1,642 @@
+"""VM bytecode modules (``.vmfb``), read without running them.
+
+The format is IREE's bytecode module schema (``bytecode_module_def.fbs``), a FlatBuffer, plain or
+after a ZIP local file header. Opening a module verifies all of it. A table is decoded on first
+access, in one crossing to the C core::
+
+    >>> from fnabi import vmfb
+    >>> with vmfb.open("model.vmfb") as module:
+    ...     print(module.exports["conv"].signature)
+    (float32[10x128x64]) -> (int32[32x8x64])
+
+Text is decoded as UTF-8; other bytes become surrogate escapes. Text that a module lacks is ``""``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from fnabi._base import core
+from fnabi._base.files import MappedFile, Options, read_or_map
+from fnabi._base.url import is_remote
+from fnabi._fnabi import ffi, lib
+from fnabi.errors import CallError, FormatError
+from fnabi.types import decoder
+from fnabi.vmfb import rodata
+from fnabi.vmfb._bytes import ModuleBytes, current, decode
+from fnabi.vmfb._export import Export, Exports, Source, decode_exports
+from fnabi.vmfb._function import VmFunction
+from fnabi.vmfb._infer import Proofs, contradictions
+from fnabi.vmfb._records import (
+    Attributes,
+    Dependency,
+    DependencyFlags,
+    Features,
+    Finding,
+    FunctionSignature,
+    Import,
+    ImportFlags,
+    Layout,
+    Pairs,
+    Record,
+    RwdataSegment,
+    State,
+)
+from fnabi.vmfb.rodata import File, RodataSegment
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+    from fnabi.vmfb._remote import RemoteFile
+    from fnabi.vmfb._scan import Path, Scan
+    from fnabi.vmfb.debug import Database
+    from fnabi.vmfb.needs import Executable, Needs, Parameter, Target, Transients
+
+__all__ = [
+    "Attributes",
+    "Dependency",
+    "DependencyFlags",
+    "Export",
+    "Exports",
+    "Features",
+    "Finding",
+    "FunctionSignature",
+    "Import",
+    "ImportFlags",
+    "Layout",
+    "Module",
+    "RodataSegment",
+    "RwdataSegment",
+    "Source",
+    "State",
+    "VmFunction",
+    "from_buffer",
+    "open",
+    "scan",
+    "verify",
+]
+
+Function = VmFunction
+"""The earlier name of `VmFunction`."""
+
+_T = TypeVar("_T")
+
+
+class _Head(Record, frozen=True):
+    layout: Layout
+    name: str
+    version: int
+    requirements: int
+    bytecode_version: tuple[int, int]
+    attrs: Pairs
+
+
+_head = core.Decoder(_Head)
+_types = core.Decoder(tuple[tuple[str], ...])
+_dependencies = core.Decoder(tuple[Dependency, ...])
+_imports = core.Decoder(tuple[Import, ...])
+_signatures = core.Decoder(tuple[FunctionSignature, ...])
+_segments = core.Decoder(tuple[rodata.Segment, ...])
+_files = core.Decoder(tuple[rodata.File, ...])
+_rwdata = core.Decoder(tuple[RwdataSegment, ...])
+_state: core.Decoder[State | None] = core.Decoder(State | None)
+_descriptors = core.Decoder(tuple[tuple[int, int, int, int, int, int, int], ...])
+_range: core.Decoder[tuple[int, int] | None] = core.Decoder(tuple[int, int] | None)
+_findings = core.Decoder(tuple[Finding, ...])
+
+# Fields of the root by their ids in the schema.
+_TYPES, _DEPENDENCIES, _IMPORTS, _SIGNATURES, _RODATA = 4, 5, 6, 8, 9
+_RWDATA, _STATE, _FUNCTIONS, _BYTECODE, _DEBUG = 10, 11, 12, 14, 15
+
+
+class Module:
+    """An open module, returned by `open` and `from_buffer`.
+
+    Each table is decoded on first access, and kept. A module holds its file or buffer until it is
+    closed or deleted, and is a context manager. What was read before stays valid; reading more
+    from a closed module raises CallError, and from a changed file FormatError.
+    """
+
+    _lenient = False
+    _mapped: MappedFile | None = None
+    _remote: RemoteFile | None = None
+    _exports: Exports | None = None
+    _kept: ModuleBytes | None = None
+
+    def __init__(
+        self, data: ReadableBuffer, function: str, lenient: bool, mapped: MappedFile | None = None
+    ) -> None:
+        if lenient:
+            self._lenient = lenient
+        if mapped is not None:
+            self._mapped = mapped
+        try:
+            self._view: Any = _verified(data, function, lenient)
+        except FormatError as problem:
+            if not lenient:
+                _hint(problem, data, function)
+            raise
+
+    @cached_property
+    def _head(self) -> _Head:
+        head = self._decode(lib.fnabi_vmfb_head, _head)
+        if self._remote is None:
+            return head
+        layout = msgspec.structs.replace(head.layout, file_size=self._remote.size)
+        return msgspec.structs.replace(head, layout=layout)
+
+    @property
+    def name(self) -> str:
+        """The namespace of the module's functions."""
+        return self._head.name
+
+    @property
+    def version(self) -> int:
+        """The version, which other modules may require; unsigned."""
+        return self._head.version
+
+    @property
+    def requirements(self) -> Features:
+        """The features that the module as a whole requires of a runtime."""
+        return Features(self._head.requirements)
+
+    @property
+    def bytecode_version(self) -> tuple[int, int]:
+        """Major and minor version of the bytecode."""
+        return self._head.bytecode_version
+
+    @property
+    def layout(self) -> Layout:
+        """The positions and sizes of the parts of the file."""
+        return self._head.layout
+
+    @cached_property
+    def attrs(self) -> Attributes:
+        """The attributes of the module."""
+        return Attributes(self._head.attrs)
+
+    @property
+    def exports(self) -> Exports:
+        """The exported functions.
+
+        Raises:
+            FormatError: when an export refers to a function that the module does not have.
+
+        """
+        if self._exports is not None:
+            return self._exports
+        held = self._held
+        try:
+            self._exports = Exports(decode_exports(held.flatbuffer(), held))
+        except FormatError as problem:
+            problem.excerpt = None  # a module is not text
+            raise
+        return self._exports
+
+    @cached_property
+    def types(self) -> tuple[str, ...]:
+        """The full names of the types that the module uses, such as ``"!hal.buffer_view"``."""
+        return tuple(name for (name,) in self._field(_TYPES, _types))
+
+    @cached_property
+    def dependencies(self) -> tuple[Dependency, ...]:
+        """The modules that the imports come from."""
+        return self._field(_DEPENDENCIES, _dependencies)
+
+    @cached_property
+    def imports(self) -> tuple[Import, ...]:
+        """The functions that the module imports, in its order."""
+        return self._field(_IMPORTS, _imports)
+
+    @cached_property
+    def signatures(self) -> tuple[FunctionSignature, ...]:
+        """The calling convention and attributes of each function, in the order of `functions`."""
+        return self._field(_SIGNATURES, _signatures)
+
+    @cached_property
+    def functions(self) -> tuple[VmFunction, ...]:
+        """All internal functions of the module; an export's `ordinal` is an index into them."""
+        signatures = self.signatures
+        rows = self._field(_FUNCTIONS, _descriptors)
+        missing = (None,) * (len(rows) - len(signatures))
+        held = self._held
+        return tuple(
+            VmFunction(*row, signature, ordinal, held)
+            for ordinal, (row, signature) in enumerate(
+                zip(rows, signatures + missing, strict=False)
+            )
+        )
+
+    @cached_property
+    def rodata(self) -> tuple[RodataSegment, ...]:
+        """The segments of read-only data, such as constants and executables."""
+        segments = self._field(_RODATA, _segments)
+        return tuple(RodataSegment(self, index, each) for index, each in enumerate(segments))
+
+    @cached_property
+    def _names(self) -> dict[tuple[int, int], str]:
+        """The names in the ZIP directory by offset and size; none if it is damaged."""
+        try:
+            files = self._files()
+        except FormatError as problem:
+            if problem.code != core.code_name(lib.FNABI_MODULE_ZIP):
+                raise
+            return {}
+        return {(file.offset, file.size): file.name for file in reversed(files)}
+
+    def _files(self) -> tuple[File, ...]:
+        if self._remote is None:
+            return self._decode(lib.fnabi_vmfb_files, _files)
+        self._source()  # the module may be closed
+        return rodata.remote_files(self._remote)
+
+    @cached_property
+    def rwdata(self) -> tuple[RwdataSegment, ...]:
+        """The segments of zeroed memory that the module needs."""
+        return self._field(_RWDATA, _rwdata)
+
+    @cached_property
+    def state(self) -> State | None:
+        """The memory that the module needs in each context, or None."""
+        return self._field(_STATE, _state)
+
+    @cached_property
+    def bytecode(self) -> memoryview:
+        """The code of all functions, read-only and without a copy, like `RodataSegment.data`."""
+        return self._bytes(*(self._field(_BYTECODE, _range) or (0, 0)))
+
+    @property
+    def bytecode_types(self) -> tuple[Proofs | None, ...]:
+        """What the bytecode proves of each function, in the order of `functions`.
+
+        None for a function of which nothing is known, because its code is damaged or takes too
+        long to follow. An export has the same as its `proofs`.
+
+        Raises:
+            FormatError: when the bytecode is of a version other than 15.0, 16.0 and 17.0.
+
+        """
+        return self._held.types()
+
+    @cached_property
+    def debug(self) -> Database | None:
+        """The debug database, or None in a stripped module."""
+        from fnabi.vmfb.debug import decoder
+
+        return self._field(_DEBUG, decoder)
+
+    @cached_property
+    def _needs(self) -> Needs:
+        from fnabi.vmfb import needs
+
+        rows = self._decode(lib.fnabi_vmfb_needs, needs.rows)
+        if self._remote is not None and rows.missing:
+            segments = [self.rodata[index] for index in rows.missing]
+            segments = [each for each in segments if each.is_inside]
+            parts = self._remote.read([(each.offset, each.size) for each in segments])
+            given = core.pack([*zip((s.index for s in segments), parts, strict=True)])
+            rows = self._decode(lib.fnabi_vmfb_needs_with, needs.rows, given, len(given))
+        return needs.read(self, rows)
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """The devices that the module asks for, and the executable formats that they must run.
+
+        Raises:
+            FormatError: when the bytecode is damaged or of an unknown version.
+            CallError: when the module is closed.
+
+        """
+        return self._needs.targets
+
+    @property
+    def executables(self) -> tuple[Executable, ...]:
+        """The device code of the module, in the order in which it is loaded.
+
+        Raises as `targets` does.
+        """
+        return self._needs.executables
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters that the module is given at run time, by their uses in the bytecode.
+
+        Raises as `targets` does.
+        """
+        return self._needs.parameters
+
+    @cached_property
+    def transients(self) -> tuple[Transients, ...]:
+        """The memory that callers provide for the time of a call, for each function of that kind.
+
+        Raises:
+            FormatError: when an export refers to a function that the module does not have.
+
+        """
+        from fnabi.vmfb.needs import transients
+
+        return tuple(transients(self))
+
+    @cached_property
+    def skipped(self) -> tuple[Finding, ...]:
+        """What was ignored because the module was opened with ``lenient=True``."""
+        if not self._lenient:
+            return ()
+        null = core.code_name(lib.FNABI_MODULE_OFFSET)
+        findings = self._check()
+        return tuple(finding for finding in findings if finding.code == null)
+
+    def check(self) -> list[Finding]:
+        """Check the module beyond its structure.
+
+        Errors are ordinals and indexes outside their tables, ranges outside the file or the
+        bytecode, tables of functions that differ in length, empty names, negative sizes, whatever
+        a lenient opening has ignored, and malformed calling conventions and signatures. Notices
+        are bits and kinds that the schema lacks, duplicate names among the imports or the exports,
+        a damaged ZIP directory, and contradictory types in the text of an export and its
+        bytecode. The findings of `bytecode.verify` come last. The time is linear in the size of
+        the module, except for sorting names.
+
+        Raises:
+            FormatError: when parts refer to the same names more often than the size of the module
+                allows (``work``), or the file has changed.
+            CallError: when the module is closed.
+
+        """
+        found = self._check()
+        findings = list(found)
+        try:
+            self._files()
+        except FormatError as problem:  # runtimes do not read the directory
+            if problem.code != core.code_name(lib.FNABI_MODULE_ZIP):
+                raise
+            place = problem.offset, "zip_directory"
+            findings.append(Finding(problem.code, *place, problem.reason, "notice"))
+        try:
+            exports = self.exports
+        except FormatError as problem:
+            if problem.code != core.code_name(lib.FNABI_MODULE_ORDINAL):
+                raise
+            exports = Exports()  # the findings include this error
+        from fnabi.vmfb._check import check_exports
+        from fnabi.vmfb.bytecode import verify
+
+        findings += check_exports(exports)
+        findings += [
+            Finding("contradiction", None, f"exports[{index}]", text, "notice")
+            for index, export in enumerate(exports)
+            for text in self.contradictions(export)
+        ]
+        reported = {(finding.code, finding.offset) for finding in findings}
+        findings += (each for each in verify(self) if (each.code, each.offset) not in reported)
+        return findings
+
+    def _check(self) -> tuple[Finding, ...]:
+        """Return the findings of the core, to which a remote file ends with its FlatBuffer."""
+        findings = self._decode(lib.fnabi_vmfb_check, _findings)
+        if self._remote is None:
+            return findings
+        code = core.code_name(lib.FNABI_MODULE_RANGE)
+        inside = {segment.path for segment in self.rodata if segment.is_inside}
+        return tuple(
+            each
+            for each in findings
+            if each.code != code or each.path.partition(".")[0] not in inside
+        )
+
+    def contradictions(self, export: Export) -> tuple[str, ...]:
+        """In which types the text of an export and its bytecode cannot both be right.
+
+        Compared are the dtypes of buffers, but not whether integers are signed, their ranks and
+        static dims. Empty for an export without a text that can be read, and where the bytecode
+        is of an unknown version.
+
+        Args:
+            export: One of `exports`.
+
+        """
+        source = export.source
+        if source not in ("iree.abi", "iree.abi.declaration", "f"):
+            return ()
+        proofs = export.proofs
+        return () if proofs is None else tuple(contradictions(export.signature, source, proofs))
+
+    def close(self) -> None:
+        """Release the file or buffer, which is freed when nothing else uses it."""
+        self._view = self._mapped = self._remote = None
+        if self._kept is not None:
+            self._kept.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the module is closed."""
+        return self._view is None
+
+    def __enter__(self) -> Module:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return "<Module closed>"
+        major, minor = self.bytecode_version
+        return (
+            f"<Module {self.name!r} version {self.version}, bytecode {major}.{minor},"
+            f" {self.layout.file_size} bytes>"
+        )
+
+    def _repr_html_(self) -> str:
+        from fnabi.vmfb._views import module_view
+
+        return module_view(self)
+
+    def _source(self) -> Any:
+        return current(self._view, self._mapped)
+
+    def _decode(self, read: Any, decoder: core.Decoder[_T], *arguments: object) -> _T:
+        return decode(self._source(), read, decoder, *arguments)
+
+    @property
+    def _held(self) -> ModuleBytes:
+        """The bytes, which exports and functions hold."""
+        if self._kept is None:
+            self._kept = ModuleBytes(self._source(), self._mapped)
+        return self._kept
+
+    def _field(self, number: int, decoder: core.Decoder[_T]) -> _T:
+        return self._decode(lib.fnabi_vmfb_field, decoder, number)
+
+    def _bytes(self, offset: int, size: int) -> memoryview:
+        view = memoryview(_buffer(self._source()))
+        if self._remote is not None and offset + size > len(view):
+            return memoryview(self._remote.read([(offset, size)])[0])
+        return view.toreadonly()[offset : offset + size]
+
+
+def open(
+    path: str | os.PathLike[str], *, lenient: bool = False, storage_options: Options = None
+) -> Module:
+    """Open the module in a file. A small file is read, a larger one is memory-mapped.
+
+    Replacing a file is always safe, and so is writing to a small one. When the size or the time
+    of modification of a mapped file changes, every later access raises FormatError. A change
+    during an access, or within the resolution of the file system's clock, is not noticed: the
+    access returns the new contents or raises FormatError. If the file is shortened in such a
+    moment, or while `RodataSegment.data` is used, the system may end the process.
+
+    A URL such as ``s3://bucket/model.vmfb`` is read through fsspec: only the FlatBuffer, which is
+    followed by the constants and executables. Those are requested when they are used, by
+    `RodataSegment.data`, `Module.executables` and others; an object that has changed raises
+    FormatError then.
+
+    Args:
+        path: The path or URL of the file.
+        lenient: Whether to ignore attributes with an empty value in files of compilers up to 3.10,
+            which wrote them as invalid FlatBuffers, without the key; `Module.skipped` lists them.
+        storage_options: Arguments of the file system of fsspec for a URL.
+
+    Raises:
+        FormatError: when the file is not a module, or is damaged. Its offset is in the file, its
+            path has the names of the schema, such as ``exported_functions[3].local_name``, and
+            `expected` names the kind of a file that is something else, such as MLIR source.
+        CallError: when `path` is not a path, or fsspec or its package for a URL is not installed.
+        OSError: when the file cannot be read.
+
+    """
+    if not isinstance(path, (str, os.PathLike)):  # an int would be read as an open file
+        kind = type(path).__name__
+        raise CallError(f"vmfb.open: path: expected str or os.PathLike, got {kind}")
+    if is_remote(path):
+        from fnabi.vmfb._remote import open_file
+
+        remote = open_file(path, storage_options, "vmfb.open")
+        module = _opened(remote.data, remote.url, lenient, None)
+        module._remote = remote
+        return module
+    data, mapped = read_or_map(path)
+    return _opened(data, path, lenient, mapped)
+
+
+def _opened(
+    data: ReadableBuffer, path: str | os.PathLike[str], lenient: bool, mapped: MappedFile | None
+) -> Module:
+    try:
+        return Module(data, "vmfb.open", lenient, mapped)
+    except FormatError as problem:
+        problem.file = os.fspath(path)
+        raise
+
+
+def from_buffer(data: ReadableBuffer, *, lenient: bool = False) -> Module:
+    """Open the module in a buffer, without a copy.
+
+    The module keeps `data` alive. Every access checks it again: after a change it returns the new
+    contents or raises FormatError.
+
+    Args:
+        data: The whole file, in any object with the buffer protocol.
+        lenient: As for `open`.
+
+    Raises:
+        FormatError: as for `open`.
+        CallError: when `data` has no contiguous buffer.
+
+    """
+    return Module(data, "vmfb.from_buffer", lenient)
+
+
+def verify(data: ReadableBuffer) -> None:
+    """Verify the module in a buffer against the schema.
+
+    Every table, string and vector is checked to conform to the schema and to be inside the file.
+    Bytecode is not checked, nor are references by number: see `Module.check`.
+
+    Raises:
+        FormatError: as for `open`.
+        CallError: when `data` has no contiguous buffer.
+
+    """
+    _verified(data, "vmfb.verify", False)
+
+
+def _verified(data: ReadableBuffer, function: str, lenient: bool) -> Any:
+    """Verify `data`, and return what crosses to the core: bytes, or a view for another buffer."""
+    view: Any = data
+    if data.__class__ is not bytes:
+        view = core.view(data, function)
+        data = ffi.buffer(view)
+    try:
+        _verify(data, lenient)
+    except FormatError as problem:
+        problem.excerpt = None  # a module is not text
+        raise
+    return view
+
+
+def _hint(problem: FormatError, data: ReadableBuffer, function: str) -> None:
+    """Add to the error of a strict opening that a lenient one reads the module."""
+    if problem.code == core.code_name(lib.FNABI_MODULE_OFFSET):
+        with suppress(FormatError):
+            _verified(data, function, True)
+            problem.hint = "lenient=True reads it"
+
+
+def _verify_by_cffi(data: ReadableBuffer, lenient: bool) -> None:
+    """Verify a module: the plain equivalent of the fast path."""
+    error = ffi.new("fnabi_error *")
+    view = ffi.from_buffer(data)
+    if lib.fnabi_vmfb_verify(view, len(view), lenient, error) != 0:
+        raise core.format_error(error, data)
+
+
+_verify = _verify_by_cffi if decoder is None else decoder.verify
+
+
+def _buffer(view: Any) -> ReadableBuffer:
+    return view if view.__class__ is bytes else ffi.buffer(view)
+
+
+def scan(
+    paths: Path | Iterable[Path],
+    *,
+    lenient: bool = False,
+    threads: int = 1,
+    progress: bool = False,
+    storage_options: Options = None,
+) -> Scan:
+    """Return the exports of many modules as one table, which is read as it is consumed.
+
+    A file that cannot be read or is not a module becomes a row with its error. Memory does not
+    depend on the number of files: each thread decodes a few hundred files at a time, and reads
+    only the FlatBuffer of each.
+
+    Args:
+        paths: One or more files, directories and URLs. In a directory and its subdirectories all
+            files named ``*.vmfb`` are read, in the order of their names. A URL may be a pattern,
+            such as ``gs://bucket/**/*.vmfb``, and is read through fsspec.
+        lenient: As for `open`.
+        threads: The number of threads that read and decode.
+        progress: Whether to show a progress bar on standard error, if that is a terminal.
+        storage_options: Arguments of the file systems of fsspec for URLs.
+
+    Raises:
+        CallError: when an argument has another type or `threads` is below 1.
+
+    """
+    from fnabi.vmfb._scan import Scan
+
+    return Scan(
+        paths,
+        lenient=lenient,
+        threads=threads,
+        progress=progress,
+        storage_options=storage_options,
+    )

@@ -1,0 +1,403 @@
+"""Disassemble and verify VM bytecode.
+
+Supports versions 15.0, 16.0 and 17.0 of IREE's VM bytecode. No code is run::
+
+    >>> from fnabi import bytecode, vmfb
+    >>> module = vmfb.open("model.vmfb")
+    >>> print(bytecode.disassemble(module, "mm"))
+    function @mm(%r0: ref, %r1: ref) -> (ref)  // ordinal 0
+    bb0:
+      0001  %i0 = const.i32 13
+      0008  %i2:3 = call @hal.buffer_view.dim(%r0, %i0)
+    ...
+    >>> bytecode.verify(module)
+    ()
+
+Registers ``%i0``, ``%i1``... hold 32 bits each, and a 64-bit value takes two, ``%i2:3``; the
+registers ``%r0``, ``%r1``... hold references. Moving a reference empties its register.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from fnabi._base import core
+from fnabi._fnabi import lib
+from fnabi.errors import CallError
+from fnabi.types import decoder
+from fnabi.vmfb._records import Finding as ModuleFinding
+from fnabi.vmfb._records import Record
+from fnabi.vmfb.debug import Database, FileLineCol, SourceMap
+
+if TYPE_CHECKING:
+    from fnabi.vmfb import Module
+    from fnabi.vmfb._bytes import ModuleBytes
+
+__all__ = [
+    "Branch",
+    "Callee",
+    "Finding",
+    "Global",
+    "Immediate",
+    "Instruction",
+    "Operand",
+    "Register",
+    "Rodata",
+    "Segments",
+    "Text",
+    "TypeName",
+    "disassemble",
+    "find",
+    "names",
+    "verify",
+]
+
+
+class Register(Record, frozen=True, tag=0):
+    """A register that an instruction reads or writes.
+
+    Attributes:
+        kind: The type of its content; ``"value"`` if the instruction only states that it is not a
+            reference. An ``"i64"`` or ``"f64"`` is in this register and the next one.
+        number: The number in its bank, from 0. References have their own bank.
+        move: Whether the instruction moves the reference out of the register.
+
+    """
+
+    kind: Literal["i32", "i64", "f32", "f64", "ref", "value"]
+    number: int
+    move: bool
+
+    def __str__(self) -> str:
+        if self.kind == "ref":
+            return f"{'move ' if self.move else ''}%r{self.number}"
+        wide = self.kind in ("i64", "f64")
+        return f"%i{self.number}:{self.number + 1}" if wide else f"%i{self.number}"
+
+
+class Immediate(Record, frozen=True, tag=1):
+    """A constant in the bytecode; an ``"i32"`` or ``"i64"`` is signed."""
+
+    value: int | float
+    kind: Literal["i32", "i64", "f32", "f64"]
+
+    def __str__(self) -> str:
+        return repr(self.value)
+
+
+class Global(Record, frozen=True, tag=2):
+    """A global; `number` is the ordinal of a ``"ref"``, or the offset of a ``"value"`` in bytes."""
+
+    bank: Literal["ref", "value"]
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.bank}s[{self.number}]"
+
+
+class TypeName(Record, frozen=True, tag=3):
+    """A type by its index in ``module.types``; `name` is None if there is no such type."""
+
+    ordinal: int
+    name: str | None
+
+    def __str__(self) -> str:
+        return f"type[{self.ordinal}]" if self.name is None else self.name
+
+
+class Rodata(Record, frozen=True, tag=4):
+    """A segment of read-only data by its index in ``module.rodata``."""
+
+    ordinal: int
+
+    def __str__(self) -> str:
+        return f"rodata[{self.ordinal}]"
+
+
+class Callee(Record, frozen=True, tag=5):
+    """The function that is called: ``module.imports[ordinal]``, or ``module.functions[ordinal]``.
+
+    Attributes:
+        ordinal: The index.
+        imported: Whether the function is an import.
+        name: The name, such as ``"hal.fence.await"``. None for an internal function without a name
+            in the debug database, and for an index outside the table.
+
+    """
+
+    ordinal: int
+    imported: bool
+    name: str | None
+
+    def __str__(self) -> str:
+        if self.name is not None:
+            return f"@{self.name}"
+        return f"{'import' if self.imported else 'function'}[{self.ordinal}]"
+
+
+class Text(Record, frozen=True, tag=6):
+    """Text in the bytecode, such as the message of a failure."""
+
+    value: str
+
+    def __str__(self) -> str:
+        return repr(self.value)
+
+
+class Branch(Record, frozen=True, tag=7):
+    """The target of a branch.
+
+    Attributes:
+        offset: The offset of the block, in bytes from the start of the function.
+        moves: Pairs of source and target registers, copied in this order.
+
+    """
+
+    offset: int
+    moves: tuple[tuple[Register, Register], ...]
+
+    def __str__(self) -> str:
+        moves = ", ".join(f"{source} -> {target}" for source, target in self.moves)
+        return f"0x{self.offset:04X}" + (f"({moves})" if moves else "")
+
+
+class Segments(Record, frozen=True, tag=8):
+    """The number of tuples in each argument of a variadic call; None if it is not a span."""
+
+    sizes: tuple[int | None, ...]
+
+    def __str__(self) -> str:
+        return f"segments[{', '.join('-' if size is None else str(size) for size in self.sizes)}]"
+
+
+Operand: TypeAlias = (
+    Register | Immediate | Global | TypeName | Rodata | Callee | Text | Branch | Segments
+)
+"""What an instruction reads."""
+
+
+class Instruction(Record, frozen=True):
+    """An instruction of a function.
+
+    Attributes:
+        offset: The offset in bytes from the start of its function.
+        opcode: The name, such as ``"call"`` or ``"add.i32"``. ``"block"`` is the marker at the
+            start of each block, the target of branches.
+        operands: The inputs, in the order of the bytes. Register lists and the cases of a
+            ``"br_table"`` are flattened.
+        results: The registers that it writes.
+        size: The size in bytes.
+        number: The number of the opcode, after the byte of its page: ``0x58``, ``0xE00A``.
+
+    """
+
+    offset: int
+    opcode: str
+    operands: tuple[Operand, ...]
+    results: tuple[Register, ...]
+    size: int
+    number: int
+
+    def __str__(self) -> str:
+        results = ", ".join(map(str, self.results))
+        operands = ", ".join(map(str, self.operands))
+        return f"{results}{' = ' if results else ''}{self.opcode} {operands}".rstrip()
+
+
+class Finding(ModuleFinding, frozen=True):
+    """A fault in the bytecode of a module, or a notice about it.
+
+    Attributes:
+        function: The index of the function, or None if the finding is about the module.
+        name: The name of the function, or None if it has none.
+        position: The offset of the instruction, in bytes from the start of the function; None if
+            the finding is about the whole function.
+        instruction: The opcode, or None if the finding is not about an instruction.
+
+    """
+
+    function: int | None
+    name: str | None
+    position: int | None
+    instruction: str | None
+
+    def __str__(self) -> str:
+        where = "" if self.name is None else f" (@{self.name})"
+        if self.position is not None:
+            where += f", {self.instruction or 'instruction'} at 0x{self.position:04X}"
+        return super().__str__() + where
+
+
+_instructions = core.Decoder(tuple[Instruction, ...])
+_findings = core.Decoder(tuple[Finding, ...])
+_exports = core.Decoder(tuple[tuple[str, int], ...])
+
+_EXPORTS = 7
+"""The id of the exports in the schema."""
+
+_SHOWN = 80
+"""The largest size in bytes of a segment whose text is shown."""
+
+_ALL = (1 << 64) - 1
+"""A number greater than that of the functions."""
+
+
+class _Plain:
+    """Receives a result of the core that is text, not a message."""
+
+    @staticmethod
+    def decode(text: bytes | memoryview) -> str:
+        return bytes(text).decode("utf-8", "surrogateescape")
+
+
+def instructions(module: ModuleBytes, ordinal: int) -> tuple[Instruction, ...]:
+    """Decode the instructions of a function; see `VmFunction.instructions`."""
+    return module.decode(lib.fnabi_bytecode_instructions, _instructions, ordinal)
+
+
+def disassemble(module: Module, function: str | int | None = None) -> str:
+    """Write the bytecode of a module as text.
+
+    Each instruction is one line: its offset in the function, its results, its opcode and its
+    operands. If the module has a debug database, source locations follow as comments.
+
+    Args:
+        module: An opened module.
+        function: The name or the index of one function, exported or not; None for all.
+
+    Returns:
+        The text, with a blank line between functions and no line feed at its end.
+
+    Raises:
+        FormatError: If the bytecode has an unknown version (``bytecode-version``), or a function
+            contains bytes that are not an instruction.
+        CallError: If there is no such function, the module is closed, or it is remote and texts to
+            show are among the data that have not been read.
+
+    """
+    first, count = 0, _ALL
+    if function is not None:
+        first, count = find(module, function), 1
+    if any(not each.is_read and 0 < each.size <= _SHOWN for each in module.rodata):
+        raise CallError(
+            "bytecode.disassemble: the module is remote and has texts after its FlatBuffer,"
+            " expected a local file"
+        )
+    text = module._decode(lib.fnabi_bytecode_disassemble, _plain, first, count)
+    database = module.debug
+    if database is None:
+        return text.rstrip("\n")
+    functions = text.rstrip("\n").split("\n\n")
+    named = names(module)
+    for index, lines in enumerate(functions):
+        maps = database.source_maps.get(named.get(first + index, ""), ())
+        if len(maps) == 1:
+            functions[index] = _with_places(lines, maps[0], database)
+    return "\n\n".join(functions)
+
+
+def verify(module: Module) -> tuple[Finding, ...]:
+    """Check the bytecode of a module.
+
+    A finding has one of three severities. ``"error"``: the official runtime of the bytecode's
+    version refuses to load it, for example because of unknown opcodes, branches to something else
+    than a block, registers and ordinals out of range, or operands that do not match the callee.
+    ``"unsafe"``: that runtime loads it, but calling the function can crash or hang the process.
+    ``"notice"``: no compiler writes it, but it is harmless. A module of another version than 15.0,
+    16.0 and 17.0 has a single finding, the error ``bytecode-version``.
+
+    At most 1000 findings are listed; the last one (``bytecode-more``) then counts the others. The
+    time is linear in the module's size.
+
+    Raises:
+        FormatError: If functions share bytecode, or refer to names, more often than the module's
+            size allows (``work``), or the file has changed.
+        CallError: If the module is closed.
+
+    """
+    source = module._source()
+    if source.__class__ is bytes and _sound is not None and _sound(source):
+        return ()
+    return _findings_of(module)
+
+
+def _findings_of(module: Module) -> tuple[Finding, ...]:
+    """Decode the findings: the plain equivalent of the fast path, which finds whether any exist."""
+    return module._decode(lib.fnabi_bytecode_check, _findings)
+
+
+_sound = None if decoder is None else decoder.sound
+
+_plain: core.Decoder[str] = _Plain()  # type: ignore[assignment]
+
+
+def names(module: Module) -> dict[int, str]:
+    """Return the names of a module's functions by index.
+
+    The name of a function is that of its first export. Up to version 16 the debug database also
+    contains the names of internal functions.
+    """
+    exports = module._decode(lib.fnabi_vmfb_field, _exports, _EXPORTS)
+    found = {ordinal: name for name, ordinal in reversed(exports)}
+    database = module.debug
+    if database is None or module.bytecode_version[0] > 16:
+        return found
+    listed = dict(enumerate(each.local_name for each in database.functions))
+    if len(listed) == len(module.functions) and found.items() <= listed.items():
+        return listed
+    return found
+
+
+def find(module: Module, function: str | int) -> int:
+    """Find a function, exported or internal, by name or index.
+
+    Raises:
+        CallError: If there is no such function.
+
+    """
+    if isinstance(function, str):
+        exports = module._decode(lib.fnabi_vmfb_field, _exports, _EXPORTS)
+        named = ((name, ordinal) for ordinal, name in names(module).items())
+        for name, ordinal in (*exports, *named):
+            if name == function and 0 <= ordinal < len(module.functions):
+                return ordinal
+        raise CallError(f"fnabi.bytecode: no function is named {function!r}")
+    if not 0 <= function < len(module.functions):
+        raise CallError(
+            f"fnabi.bytecode: function {function} out of range, expected below"
+            f" {len(module.functions)}"
+        )
+    return function
+
+
+_HOPS_MAX = 64
+
+
+def _with_places(lines: str, source: SourceMap, database: Database) -> str:
+    """Add source locations as comments, each before its first instruction."""
+    rows = {each.bytecode_offset: each.location for each in source.locations}
+    told, commented = "", []
+    for line in lines.split("\n"):
+        offset, _, instruction = line.strip().partition("  ")
+        row = rows.get(int(offset, 16)) if line.startswith("  ") and instruction else None
+        place = "" if row is None else _file(database, row)
+        if place not in ("", told):
+            line += f"  // {place}"
+            told = place
+        commented.append(line)
+    return "\n".join(commented)
+
+
+def _file(database: Database, row: int) -> str:
+    """Return the first source file location that a row of the location table refers to, or ""."""
+    for _ in range(_HOPS_MAX):
+        if not 0 <= row < len(database.locations):
+            break
+        location = database.locations[row]
+        if isinstance(location, FileLineCol):
+            place = str(location)
+            return place if place.isprintable() else repr(place)
+        if not location._rows():
+            break
+        row = location._rows()[0]
+    return ""

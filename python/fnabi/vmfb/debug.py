@@ -1,0 +1,249 @@
+"""The debug database of a module: the source locations of its bytecode.
+
+This is the ``DebugDatabaseDef`` of IREE's bytecode module schema, whose locations are those of
+MLIR: a table of locations that refer to each other by index, and for each function a list from
+bytecode offsets to locations::
+
+    >>> from fnabi import vmfb
+    >>> with vmfb.open("model.vmfb") as module:
+    ...     print(module.debug.locate("mm", 14))
+    model.mlir:3:14
+
+Functions are looked up by name, not by index: compilers differ in which ones they list.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import cached_property
+from typing import TypeAlias
+
+import msgspec
+
+from fnabi._base import core
+
+__all__ = [
+    "CallSite",
+    "Database",
+    "FileLineCol",
+    "Fused",
+    "Location",
+    "Name",
+    "Operation",
+    "Place",
+    "SourceMap",
+    "Unknown",
+]
+
+_PLACES_MAX = 1000
+_DEPTH_MAX = 64
+
+
+class _Location(
+    msgspec.Struct, frozen=True, array_like=True, gc=False, tag_field="kind", tag=False
+):
+    """Base of the rows of the location table; fields are in the order of the message."""
+
+    def _rows(self) -> tuple[int, ...]:
+        """Return the rows that it refers to."""
+        return ()
+
+
+class Unknown(_Location, frozen=True, tag_field="kind", tag=0):
+    """No location; `member` is 0, or the number of a kind that the schema lacks."""
+
+    member: int = 0
+
+    def _text(self, parts: list[str]) -> str:
+        return "unknown"
+
+
+class CallSite(_Location, frozen=True, tag_field="kind", tag=1):
+    """A place in an inlined function: the row `callee`, which was called at the row `caller`."""
+
+    callee: int
+    caller: int
+
+    def _rows(self) -> tuple[int, ...]:
+        return self.callee, self.caller
+
+    def _text(self, parts: list[str]) -> str:
+        return f"callsite({' at '.join(parts)})"
+
+
+class FileLineCol(_Location, frozen=True, tag_field="kind", tag=2):
+    """A place in a file; lines and columns count from 1, and are 0 if unknown."""
+
+    filename: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.filename}:{self.line}:{self.column}"
+
+    def _text(self, parts: list[str]) -> str:
+        return str(self)
+
+
+class Fused(_Location, frozen=True, tag_field="kind", tag=3):
+    """Several places, as rows, that were fused into one operation, with the compiler's metadata."""
+
+    metadata: str | None
+    locations: tuple[int, ...]
+
+    def _rows(self) -> tuple[int, ...]:
+        return self.locations
+
+    def _text(self, parts: list[str]) -> str:
+        about = "" if self.metadata is None else f"<{self.metadata}>"
+        return f"fused{about}[{', '.join(parts)}]"
+
+
+class Name(_Location, frozen=True, tag_field="kind", tag=4):
+    """A named place, such as a layer; `child_location` is the row of the place."""
+
+    name: str
+    child_location: int
+
+    def _rows(self) -> tuple[int, ...]:
+        return (self.child_location,)
+
+    def _text(self, parts: list[str]) -> str:
+        return f"{self.name}({', '.join(parts)})"
+
+
+Location: TypeAlias = Unknown | CallSite | FileLineCol | Fused | Name
+
+
+class Operation(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The start of the code of an operation.
+
+    Attributes:
+        bytecode_offset: The position in bytes from the start of the function.
+        location: The row of the location table.
+
+    """
+
+    bytecode_offset: int
+    location: int
+
+
+class SourceMap(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The operations of one function.
+
+    Attributes:
+        local_name: The name of the function in the module; it may be one that is not exported.
+        locations: The operations, in the order of the module.
+
+    """
+
+    local_name: str
+    locations: tuple[Operation, ...]
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A location with the places that it refers to; its `str` is for people.
+
+    Attributes:
+        location: The row of the location table.
+        parts: The places that the row refers to, in its order.
+
+    """
+
+    location: Location
+    parts: tuple[Place, ...] = ()
+
+    @property
+    def file(self) -> FileLineCol | None:
+        """The first place in a file, for a call site that of the callee; None without one."""
+        if isinstance(self.location, FileLineCol):
+            return self.location
+        return next((part.file for part in self.parts if part.file), None)
+
+    def __str__(self) -> str:
+        return self.location._text([str(part) for part in self.parts])
+
+
+class Database(msgspec.Struct, frozen=True, array_like=True, dict=True):
+    """The whole debug database.
+
+    Attributes:
+        locations: The location table. Rows may refer to missing rows and to themselves, which
+            `resolve` handles.
+        functions: The source maps, in the order of the module.
+
+    """
+
+    locations: tuple[Location, ...]
+    functions: tuple[SourceMap, ...]
+
+    @cached_property
+    def source_maps(self) -> dict[str, tuple[SourceMap, ...]]:
+        """The source maps by the names of their functions; several for a duplicate name."""
+        found: dict[str, list[SourceMap]] = {}
+        for source_map in self.functions:
+            found.setdefault(source_map.local_name, []).append(source_map)
+        return {name: tuple(maps) for name, maps in found.items()}
+
+    @cached_property
+    def _sorted(self) -> dict[str, list[list[Operation]]]:
+        return {
+            name: [sorted(each.locations, key=_bytecode_offset) for each in maps]
+            for name, maps in self.source_maps.items()
+        }
+
+    def locate(self, function: str, bytecode_offset: int) -> Place | None:
+        """Return the place in the sources for an offset in the code of a function.
+
+        If several source maps have the name and differ, the place is a fused one of all of them.
+
+        Args:
+            function: The name of the function in the module.
+            bytecode_offset: The position in bytes from the start of the function; it may be inside
+                an operation.
+
+        Returns:
+            None if there is no such function, or no operation at or before the offset.
+
+        """
+        found: dict[int, None] = {}
+        for operations in self._sorted.get(function, ()):
+            after = bisect_right(operations, bytecode_offset, key=_bytecode_offset)
+            if after:
+                found[operations[after - 1].location] = None
+        if not found:
+            return None
+        if len(found) > 1:
+            return self._place(Fused(None, tuple(found)), (), [_PLACES_MAX])
+        return self.resolve(*found)
+
+    def resolve(self, index: int) -> Place:
+        """Return the place of a row of the location table.
+
+        A missing row becomes an unknown place; so does a row inside itself, and every row beyond
+        1,000 places or 64 levels.
+        """
+        return self._resolve(index, (), [_PLACES_MAX])
+
+    def _resolve(self, index: int, above: tuple[int, ...], left: list[int]) -> Place:
+        left[0] -= 1
+        known = left[0] > 0 and len(above) < _DEPTH_MAX and index not in above
+        if not known or not 0 <= index < len(self.locations):
+            return Place(Unknown())
+        return self._place(self.locations[index], (*above, index), left)
+
+    def _place(self, location: Location, above: tuple[int, ...], left: list[int]) -> Place:
+        parts: list[Place] = []
+        for row in location._rows():
+            parts.append(self._resolve(row, above, left))
+            if left[0] <= 0:
+                break
+        return Place(location, tuple(parts))
+
+
+def _bytecode_offset(operation: Operation) -> int:
+    return operation.bytecode_offset
+
+
+decoder: core.Decoder[Database | None] = core.Decoder(Database | None)
+"""Builds a database from the core's message."""

@@ -1,0 +1,229 @@
+"""Example inputs for a function: zeros of the right types and shapes."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import Any
+
+from fnabi._base.dtype import load_numpy
+from fnabi.errors import CallError
+from fnabi.types import (
+    Buffer,
+    Dict,
+    DType,
+    HomogeneousList,
+    List,
+    Named,
+    Ref,
+    RefArray,
+    Scalar,
+    Signature,
+    Tuple,
+    Type,
+    Unknown,
+)
+
+__all__ = [
+    "DIM",
+    "example_values",
+    "runner_function",
+    "runner_inputs",
+    "runner_module",
+    "unknown_shapes",
+]
+
+DIM = 4
+"""The default size of a dynamic dim, in elements."""
+
+
+def example_values(signature: Signature, dim: int = DIM) -> tuple[Any, ...]:
+    """Make a value for each input of a signature.
+
+    Buffers become NumPy arrays of zeros, scalars become NumPy zeros. Structures nest as in the
+    signature; a homogeneous list gets one element. References, unknown types and empty slots
+    become None.
+
+    Args:
+        signature: The signature with the inputs.
+        dim: The size of each dynamic dim, in elements. An unknown rank becomes 1.
+
+    Raises:
+        CallError: If NumPy is not installed, or has no such dtype.
+
+    """
+    numpy = load_numpy("example_values")
+    return tuple(_value(numpy, type, dim) for type in signature.inputs)
+
+
+def _value(numpy: Any, type: Type, dim: int) -> Any:
+    match type:
+        case Named():
+            return _value(numpy, type.type, dim)
+        case Scalar():
+            return numpy.zeros((), _numpy_dtype(type.dtype))[()]
+        case Buffer():
+            return numpy.zeros(_dims(type.shape, dim), _numpy_dtype(type.dtype))
+        case RefArray():
+            array = numpy.empty(_dims(type.shape, dim), object)
+            array[...] = _value(numpy, type.element, dim)
+            return array
+        case List(items):
+            return [_value(numpy, item, dim) for item in items]
+        case Tuple(items):
+            return tuple(_value(numpy, item, dim) for item in items)
+        case Dict(pairs):
+            return {key: _value(numpy, item, dim) for key, item in pairs}
+        case HomogeneousList(element):
+            return [_value(numpy, element, dim)]
+    return None
+
+
+def _numpy_dtype(dtype: DType) -> Any:
+    return "int64" if dtype.kind == "index" else dtype.to_numpy()
+
+
+def _dims(shape: tuple[int | None, ...] | None, dim: int) -> tuple[int, ...]:
+    return (dim,) if shape is None else tuple(dim if each is None else each for each in shape)
+
+
+def runner_inputs(
+    signature: Signature, outputs: dict[int, Type] | None = None, dim: int = DIM
+) -> list[str]:
+    """Write the inputs of a function as flags of ``iree-run-module``.
+
+    Each input is one ``--input=`` flag, quoted for a shell: a shape and an element type, which the
+    runner fills with zeros; ``0`` for a scalar; ``(null)`` for a reference of unknown type, such as
+    an argument that the function does not use. A buffer or buffer view of unknown shape and dtype
+    gets one dim and float32 elements, which the function may reject; `unknown_shapes` names these.
+
+    Args:
+        signature: The signature of the function, without the fences of an asynchronous one, which
+            the runner adds.
+        outputs: The index of each argument that is the storage of a result (``iree.abi.output``),
+            and the type of that result. It is passed as a buffer, ``&4xf32``.
+        dim: The size of each dynamic dim.
+
+    Raises:
+        CallError: If the runner has no notation for a type: structures and lists.
+
+    """
+    outputs = outputs or {}
+    flags = []
+    for index, type in enumerate(signature.inputs):
+        type = type.type if isinstance(type, Named) else type
+        stored = outputs.get(index)
+        if isinstance(stored, Named):
+            stored = stored.type
+        name = (type.name or "").lstrip("!") if isinstance(type, Ref) else None
+        if isinstance(type, Ref) and isinstance(stored, Buffer):
+            value = f"&{_spelled(stored, index, dim)}"
+        elif name == "hal.buffer_view":
+            value = f"{dim}xf32"
+        elif name == "hal.buffer":
+            value = f"&{dim}xf32"
+        elif isinstance(type, Scalar):
+            value = "0"
+        elif isinstance(type, Buffer):
+            value = _spelled(type, index, dim)
+        elif isinstance(type, (Ref, Unknown)):
+            value = "(null)"
+        else:
+            raise CallError(f"runner_inputs: iree-run-module has no notation for {type}")
+        flags.append(f"--input={shlex.quote(value)}")
+    return flags
+
+
+def runner_module(path: str) -> tuple[str, str]:
+    """Write the flag of ``iree-run-module`` for a file, and the end of the command line.
+
+    The runner splits the value of ``--module=`` at ``@``, strips white space from it, and loads
+    what has the suffix of a library with the system's loader. Such a file becomes its standard
+    input::
+
+        >>> runner_module("model.vmfb")
+        ('--module=model.vmfb', '')
+        >>> runner_module("model@2.vmfb")
+        ('--module=-', '< model@2.vmfb')
+
+    """
+    if "@" in path or path != path.strip(_STRIPPED) or path.endswith((".so", ".dll", ".dylib")):
+        return "--module=-", f"< {_quoted(path)}"
+    return f"--module={_quoted(path)}", ""
+
+
+def _quoted(path: str) -> str:
+    """Quote a path for a shell, without characters that a terminal would obey."""
+    if path.isprintable():
+        return shlex.quote(path)
+    return "".join(map(_escaped, path)).join(("$'", "'"))
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable() and character not in "\\'":
+        return character
+    return "".join(f"\\{byte:03o}" for byte in os.fsencode(character))
+
+
+def runner_function(name: str) -> str | None:
+    """Write the flag for a function; None if the runner, or a terminal, would change its name."""
+    if not name or not name.isprintable() or name != name.strip(_STRIPPED):
+        return None
+    return f"--function={shlex.quote(name)}"
+
+
+_STRIPPED = " \t\n\v\f\r"
+"""The characters that the runner strips from the value of a flag."""
+
+
+def unknown_shapes(signature: Signature, outputs: dict[int, Type] | None = None) -> list[str]:
+    """Say for which inputs `runner_inputs`, given the same, makes up a rank or a type."""
+    outputs = outputs or {}
+    found = []
+    for index, type in enumerate(signature.inputs):
+        type = type.type if isinstance(type, Named) else type
+        stored = outputs.get(index)
+        stored = stored.type if isinstance(stored, Named) else stored
+        if isinstance(type, Ref) and isinstance(stored, Buffer):
+            type = stored
+        if isinstance(type, Buffer) and type.shape is None:
+            found.append(f"input {index}: the rank is not known, one dim is an example")
+        elif isinstance(type, Ref) and (type.name or "").lstrip("!") in _UNTYPED:
+            found.append(
+                f"input {index}: shape and type are not known, one dim of float32 is an example"
+            )
+    return found
+
+
+_UNTYPED = ("hal.buffer_view", "hal.buffer")
+
+_FORMATS = {
+    "e5m2": "f8E5M2",
+    "e4m3fn": "f8E4M3FN",
+    "e5m2fnuz": "f8E5M2FNUZ",
+    "e4m3fnuz": "f8E4M3FNUZ",
+    "e8m0fnu": "f8E8M0FNU",
+}
+_HEX = ("i1", *_FORMATS.values())
+"""Elements whose values the runner reads as bytes in hexadecimal, as those of complex numbers."""
+
+_PREFIX = {"signed": "i", "signless": "i", "unsigned": "ui", "bfloat": "bf", "complex": "cf"}
+
+
+def _spelled(buffer: Buffer, index: int, dim: int) -> str:
+    dtype = buffer.dtype
+    if dtype.kind == "bool":
+        element = "i1"
+    elif dtype.format in _FORMATS:
+        element = _FORMATS[dtype.format]
+    elif dtype.kind == "float" and not dtype.format:
+        element = f"f{dtype.bits}"
+    elif dtype.kind in _PREFIX:
+        element = f"{_PREFIX[dtype.kind]}{dtype.bits}"
+    else:
+        raise CallError(f"runner_inputs: input {index}: iree-run-module has no {dtype}")
+    dims = _dims(buffer.shape, dim)
+    if not dims:
+        zero = "0" * (2 * dtype.itemsize) if element[0] == "c" or element in _HEX else "0"
+        return f"{element}={zero}"  # without a value the flag would be parsed as a number
+    return "".join(f"{each}x" for each in dims) + element

@@ -1,0 +1,96 @@
+"""Write the read-only data of modules to files, under names that cannot do harm."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from errno import EEXIST
+from pathlib import Path
+
+from fnabi.errors import CallError
+from fnabi.vmfb.rodata import RodataSegment
+
+__all__ = ["extract", "file_names"]
+
+_SUFFIX: dict[str, str] = {
+    "elf": ".so",
+    "spir-v": ".spv",
+    "flatbuffer": ".fb",
+    "string table": ".txt",
+}
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._+@-]")
+_RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
+_LONGEST = 150
+"""Characters of a file name; systems allow 255 bytes."""
+
+
+def file_names(segments: Iterable[RodataSegment]) -> list[str]:
+    """Give each segment the name of a file of its own.
+
+    That is the segment's name, or ``rodata_3`` and a suffix by its kind where it has none. What
+    is not a letter of ASCII, a digit or one of ``._+@-`` becomes ``_``, so a name never leads to
+    another directory and is never hidden; the second of equal names gets its index.
+    """
+    names: list[str] = []
+    taken: set[str] = set()
+    for segment in segments:
+        stem = f"rodata_{segment.index}"
+        name = segment.name
+        if name is None:
+            name = stem + _SUFFIX.get(segment.kind, ".bin")
+        else:
+            name = _UNSAFE.sub("_", name)[-_LONGEST:]
+            if name.startswith(".") or _RESERVED.fullmatch(name):
+                name = f"_{name}"
+            name = name or stem
+        if name.lower() in taken:  # as file systems that ignore case see it
+            name = f"{stem}_{name}"
+        taken.add(name.lower())
+        names.append(name)
+    return names
+
+
+def extract(
+    segments: Iterable[RodataSegment], directory: str | os.PathLike[str], select: str | int = "all"
+) -> list[Path]:
+    """Write segments to files in a directory, which is made where it is missing.
+
+    Nothing is overwritten and no link is followed: a file, or a link, of the same name is an
+    error before anything is written. `file_names` gives the names.
+
+    Args:
+        segments: All segments of a module, its `rodata`.
+        directory: Where the files are made.
+        select: Name or index of a segment, or ``"all"``.
+
+    Returns:
+        The paths of the new files.
+
+    Raises:
+        CallError: when no segment has that name or index.
+        FileExistsError: when a file is there already.
+        FormatError: when a segment is outside the file.
+        OSError: when a file cannot be written.
+
+    """
+    segments = list(segments)
+    names = file_names(segments)
+    chosen = [
+        (name, segment)
+        for name, segment in zip(names, segments, strict=True)
+        if select in ("all", segment.index, str(segment.index), segment.name, name)
+    ]
+    if not chosen and select != "all":
+        raise CallError(f"extract: no segment is named {select!r}")
+    folder = Path(directory)
+    found = [(folder / name, segment) for name, segment in chosen]
+    for path, segment in found:
+        if os.path.lexists(path):
+            raise FileExistsError(EEXIST, os.strerror(EEXIST), str(path))
+        _ = segment.data
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, segment in found:
+        segment.extract(path)
+    return [path for path, _ in found]

@@ -1,0 +1,242 @@
+"""List the parameters in files, and compare them with the parameters that a module needs.
+
+`read` lists the parameters of an IREE parameter archive (``.irpa``), a GGUF or a safetensors file
+with their sizes, without reading the data. `compare` compares them with a module's needs::
+
+    >>> from fnabi import parameters, vmfb
+    >>> module = vmfb.open("model.vmfb")
+    >>> parameters.compare(module.parameters, {"model": parameters.read("model.irpa")})
+    []
+
+A parameter archive is a chain of one or more headers. All numbers are little-endian, and offsets
+are relative to their header. Strings are in the metadata segment, data in the storage segment::
+
+    header:  "IRPA", u16 major, u16 minor, u64 header size, u64 offset of the next header or 0,
+             u64 flags, u64 entry count, and offset and size of the entries, the metadata and the
+             storage, u64 each
+    entry:   u64 size, u32 type, u64 flags, name, metadata, u64 alignment; at multiples of 16
+      skip 0
+      splat 1:     u64 length, 16 bytes of pattern, u8 length of the pattern
+      data 2:      offset and size in the storage
+      external 3:  path, u64 offset and u64 size in that file
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from math import prod
+from typing import Any, Literal, TypeAlias
+
+from fnabi._base.files import open_file
+from fnabi.errors import CallError, FormatError
+from fnabi.vmfb._records import Finding
+from fnabi.vmfb.needs import Parameter
+
+__all__ = ["Format", "Index", "compare", "read"]
+
+Format: TypeAlias = Literal["irpa", "gguf", "safetensors"]
+"""The formats of parameter files."""
+
+Index: TypeAlias = dict[str, int]
+"""The size of each parameter in bytes, by its name."""
+
+_HEADER = struct.Struct("<4sHHQQQQ6Q")
+_ENTRY = struct.Struct("<QIQ5Q")
+_SKIP, _SPLAT, _DATA, _EXTERNAL = 0, 1, 2, 3
+_ALIGNMENT = 16
+
+
+def read(path: str | os.PathLike[str]) -> Index:
+    """List the parameters of a file, whose format is recognised by its first bytes.
+
+    Raises:
+        FormatError: If the file is damaged or has an unknown format.
+        CallError: If the package for the format is not installed: ``gguf`` or ``safetensors``.
+        OSError: If the file cannot be read.
+
+    """
+    with open_file(path) as file:
+        start = file.read(9)
+        if start[:4] == b"IRPA":
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                return read_archive(data)
+    if start[:4] == b"GGUF":
+        return _read_gguf(path)
+    if len(start) == 9 and start[8:] == b"{":  # after the size of the header
+        return _read_safetensors(path)
+    expected = '"IRPA", "GGUF" or a safetensors header'
+    raise FormatError("parameters", 0, reason="not a file of parameters", expected=expected)
+
+
+def read_archive(data: bytes | mmap.mmap) -> Index:
+    """List the parameters of an IREE parameter archive, in the order of the file.
+
+    If names are equal, the last one counts.
+
+    Raises:
+        FormatError: If a part of it is outside the file, or its version is not 0.
+
+    """
+    index: Index = {}
+    at, size = 0, len(data)
+    # Limits the work: headers may share entries, and entries may share names.
+    work = 32 * size
+    while True:
+        if at > size - _HEADER.size:
+            raise _error("irpa-size", min(at, size), "the file ends before the header")
+        magic, major, _, _, following, _, count, *segments = _HEADER.unpack_from(data, at)
+        if magic != b"IRPA":
+            raise _error("irpa-header", at, "not a parameter archive", '"IRPA"')
+        if major != 0:
+            raise _error("irpa-version", at + 4, f"unknown version {major}", "0")
+        for number in range(3):
+            begin, length = segments[2 * number : 2 * number + 2]
+            if begin > size - at or length > size - at - begin:
+                place = at + 40 + 16 * number
+                raise _error("irpa-range", place, "segment outside the file")
+        work = _read_entries(data, at, count, segments, index, work)
+        if following == 0:
+            return index
+        if following % _ALIGNMENT:
+            raise _error("irpa-header", at + 16, "header offset is not a multiple of 16")
+        at += following
+
+
+def _read_entries(
+    data: bytes | mmap.mmap, base: int, count: int, segments: list[int], index: Index, work: int
+) -> int:
+    entries, entries_size, names, names_size, _, storage_size = segments
+    place, end = base + entries, base + entries + entries_size
+    for _ in range(count):
+        if place > end - _ENTRY.size:
+            raise _error("irpa-range", min(place, end), "entry outside the entry table")
+        size, kind, _, name, name_size, _, _, _ = _ENTRY.unpack_from(data, place)
+        needed = _ENTRY.size + {_SPLAT: 25, _DATA: 16, _EXTERNAL: 32}.get(kind, 0)
+        if size < needed or size > end - place:
+            raise _error("irpa-range", place, "wrong size of an entry")
+        if name > names_size or name_size > names_size - name:
+            raise _error("irpa-range", place + 20, "name outside the metadata")
+        work -= size + name_size
+        if work < 0:
+            raise _error("work", place, "more references than the size allows")
+        if kind == _SKIP:
+            place += -(-size // _ALIGNMENT) * _ALIGNMENT
+            continue
+        begin = base + names + name
+        key = data[begin : begin + name_size].decode("utf-8", "surrogateescape")
+        body = place + _ENTRY.size
+        if kind == _SPLAT:
+            (length,) = struct.unpack_from("<Q", data, body)
+        elif kind == _DATA:
+            offset, length = struct.unpack_from("<QQ", data, body)
+            if offset > storage_size or length > storage_size - offset:
+                raise _error("irpa-range", body, "data outside the storage")
+        elif kind == _EXTERNAL:
+            _, length = struct.unpack_from("<QQ", data, body + 16)
+        else:
+            raise _error("irpa-entry", place + 8, f"unknown entry type {kind}")
+        index[key] = length
+        place += -(-size // _ALIGNMENT) * _ALIGNMENT
+    return work
+
+
+def _error(code: str, offset: int, reason: str, expected: str | None = None) -> FormatError:
+    return FormatError(code, offset, reason=reason, expected=expected)
+
+
+def _package(name: str, path: object) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise CallError(
+            f"parameters.read: {path} needs the package {name}, which is not installed"
+            f" (pip install {name})"
+        ) from None
+
+
+def _read_gguf(path: str | os.PathLike[str]) -> Index:
+    gguf = _package("gguf", path)
+    try:
+        reader = gguf.GGUFReader(os.fspath(path))
+        return {str(tensor.name): int(tensor.n_bytes) for tensor in reader.tensors}
+    except Exception as problem:  # the package raises what NumPy and Python raise
+        raise _error("gguf", 0, f"damaged GGUF file: {problem}") from problem
+
+
+# Bits of the elements of safetensors' dtypes.
+_BITS = {
+    "BOOL": 8,
+    "U8": 8,
+    "I8": 8,
+    "F8_E5M2": 8,
+    "F8_E4M3": 8,
+    "F8_E8M0": 8,
+    "I16": 16,
+    "U16": 16,
+    "F16": 16,
+    "BF16": 16,
+    "I32": 32,
+    "U32": 32,
+    "F32": 32,
+    "I64": 64,
+    "U64": 64,
+    "F64": 64,
+    "C64": 64,
+    "F4": 4,
+    "F6_E2M3": 6,
+    "F6_E3M2": 6,
+}
+
+
+def _read_safetensors(path: str | os.PathLike[str]) -> Index:
+    safetensors = _package("safetensors", path)
+    index = {}
+    try:
+        with safetensors.safe_open(os.fspath(path), framework="numpy") as file:
+            for name in file.keys():  # noqa: SIM118 - the object is no mapping
+                part = file.get_slice(name)
+                index[name] = prod(part.get_shape()) * _BITS[part.get_dtype()] // 8
+    except (safetensors.SafetensorError, KeyError, ValueError) as problem:
+        raise _error("safetensors", 0, f"damaged safetensors file: {problem}") from problem
+    return index
+
+
+def compare(needed: Iterable[Parameter], given: Mapping[str | None, Index]) -> list[Finding]:
+    """Find parameters that are missing in files or have another size.
+
+    Args:
+        needed: The `parameters` of a module.
+        given: The parameters of files by scope; those under None are for every scope.
+
+    Returns:
+        An error for each parameter that is missing or has another size, and a notice for each use
+        of parameters that the code does not name.
+
+    """
+    sizes: dict[Parameter, int] = {}
+    findings = []
+    for each in needed:
+        if each.key is None or each.scope is None:
+            text = "the code does not tell which parameters are used"
+            findings.append(
+                Finding("parameter-unknown", None, f"parameters: {each}", text, "notice")
+            )
+            continue
+        whole = Parameter("load", each.scope, each.key, None, None)
+        sizes[whole] = max(sizes.get(whole, 0), each.required_size or 0)
+    for each, size in sizes.items():
+        path = f'parameters["{each.full_name}"]'
+        assert each.key is not None
+        found = [given[scope] for scope in (each.scope, None) if scope in given]
+        has = next((index[each.key] for index in found if each.key in index), None)
+        if has is None:
+            text = f"parameter is missing, expected {size} bytes"
+            findings.append(Finding("parameter-missing", None, path, text, "error"))
+        elif has != size:
+            text = f"parameter has {has} bytes, expected {size}"
+            findings.append(Finding("parameter-size", None, path, text, "error"))
+    return findings

@@ -1,0 +1,346 @@
+"""Special files do not block, and outputs appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+import fnabi
+from fnabi import library, parameters, vmfb
+from fnabi._base import files
+from fnabi._base.files import open_file, read_or_map, read_stream, write_whole
+from fnabi.cli import main
+from support.paths import DATA
+
+MODULES = DATA / "vmfb"
+MODULE = MODULES / "scalars.vmfb"
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give up pipes without data at once."""
+    monkeypatch.setattr(files, "_PIPE_SECONDS", 0)
+
+
+# ------------------------------------------------------------------------------------ special files
+
+
+@pytest.fixture(params=["fifo", "device", "socket", "folder"])
+def special(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, str]]:
+    """Make a special file; return its path and what the refusal says."""
+    path = tmp_path / "special"
+    if request.param == "device":
+        yield "/dev/zero", "a character device, expected a regular file"
+    elif request.param == "fifo":
+        os.mkfifo(path)
+        yield str(path), "a FIFO"
+    elif request.param == "folder":
+        path.mkdir()
+        yield str(path), "Is a directory"
+    else:
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(str(path))
+            yield str(path), "a socket, expected a regular file"
+
+
+@pytest.mark.usefixtures("quick")
+def test_special_files_are_refused(special: tuple[str, str]) -> None:
+    path, why = special
+    for read in (vmfb.open, library.read, parameters.read, fnabi.load_module, open_file):
+        with pytest.raises(OSError, match=re.escape(why)) as caught:
+            read(path)
+        assert caught.value.filename == path
+
+
+BAD_INPUT = {"diff": 3, "check-abi": 3}
+"""The exit statuses of verbs in which 1 has another meaning."""
+
+FILES_ALONE = [
+    ["inspect", "FILE"],
+    ["verify", "--against", "FILE", str(MODULE)],
+    ["decode", "--output", "OUT.jsonl", "FILE"],
+    ["call", "FILE", "f"],
+    ["stub", "FILE"],
+    ["check-abi", str(MODULE), "FILE"],
+]
+FOLDERS_TOO = [
+    ["verify", "FILE"],
+    ["diff", str(MODULE), "FILE"],
+    ["diff", "FILE", str(MODULE)],
+    ["scan", "FILE"],
+]
+
+
+@pytest.mark.usefixtures("quick")
+def test_verbs_refuse_special_files(
+    special: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, why = special
+    for verb in FILES_ALONE if os.path.isdir(path) else FILES_ALONE + FOLDERS_TOO:
+        argv = [each.replace("FILE", path).replace("OUT", f"{tmp_path}/out") for each in verb]
+        assert main(argv) == BAD_INPUT.get(argv[0], 1), argv
+        told = capsys.readouterr()
+        assert why in told.out + told.err
+        assert path in told.out + told.err
+        assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.usefixtures("quick")
+def test_catalogs_do_not_wait(special: tuple[str, str], tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    path, _ = special
+    assert main(["find", path, "* -> *"]) in (1, 3)  # 1: an empty folder
+    assert main(["catalog", "update", str(tmp_path / "c.duckdb"), path]) in (0, 1)  # 0: a folder
+
+
+def test_a_pipe_with_a_name_is_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(MODULE.read_bytes(),))
+    writer.start()
+    assert read_or_map(pipe) == (MODULE.read_bytes(), None)
+    writer.join()
+
+
+def test_a_pipe_of_a_shell(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m fnabi verify <(cat {MODULE})"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=30)
+    assert done.stdout.endswith(": ok\n"), done.stderr
+
+
+def test_a_pipe_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_STREAM_MOST", 3 << 20)
+    with open("/dev/zero", "rb") as zeros, pytest.raises(OSError, match="data in a pipe"):
+        read_stream(zeros)
+    read, write = os.pipe()
+    with open(read, "rb") as reader:
+        os.write(write, b"some")
+        os.close(write)
+        assert read_stream(reader) == b"some"
+
+
+def test_a_file_of_the_system() -> None:
+    """Files in /proc report a size of 0."""
+    with pytest.raises(fnabi.FormatError):
+        vmfb.open("/proc/self/maps")
+
+
+def test_the_reason_names_the_kind(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert files.reason(tmp_path / "pipe", 19) == "a FIFO, expected a regular file"
+    assert files.reason(tmp_path / "none", 2) == os.strerror(2)
+    assert files.reason(MODULE, 13) == os.strerror(13)
+
+
+# ------------------------------------------------------------------------------------------ outputs
+
+
+def test_a_whole_file(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with write_whole(path) as file:
+        file.write(b"one")
+        assert os.listdir(tmp_path) != ["out"]
+    assert path.read_bytes() == b"one"
+    umask = os.umask(0)
+    os.umask(umask)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask
+    path.chmod(0o640)
+    with write_whole(path) as file:
+        file.write(b"two")
+        assert path.read_bytes() == b"one"
+    assert path.read_bytes() == b"two"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_a_failure_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.write_bytes(b"old")
+    for problem in (ZeroDivisionError, KeyboardInterrupt, OSError):
+        with suppress(problem), write_whole(path) as file:
+            file.write(b"new")
+            raise problem
+        assert path.read_bytes() == b"old"
+        assert os.listdir(tmp_path) == ["out"]
+
+
+def test_links_are_replaced(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_bytes(b"other")
+    for target in (other, tmp_path / "nowhere", tmp_path / "link"):
+        link = tmp_path / "link"
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
+        with write_whole(link) as file:
+            file.write(b"new")
+        assert not link.is_symlink()
+        assert link.read_bytes() == b"new"
+    assert other.read_bytes() == b"other"
+    assert sorted(os.listdir(tmp_path)) == ["link", "other"]
+
+
+def test_nothing_but_files_is_replaced(special: tuple[str, str]) -> None:
+    path, _ = special
+    before = os.lstat(path)
+    with pytest.raises(OSError, match=r"the output is a .*, expected|Is a dir") as caught:
+        write_whole(path).__enter__()
+    assert caught.value.filename == path
+    assert os.lstat(path).st_ino == before.st_ino
+
+
+def test_a_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "out"
+    (tmp_path / "link").symlink_to("nowhere")
+
+    def unlinkable(*_: object) -> None:
+        raise PermissionError
+
+    for _ in range(2):
+        with write_whole(path, replace=False) as file:
+            file.write(b"new")
+        assert path.read_bytes() == b"new"
+        for taken in ("out", "link"):
+            with pytest.raises(FileExistsError) as caught:
+                write_whole(tmp_path / taken, replace=False).__enter__()
+            assert caught.value.filename == str(tmp_path / taken)
+        path.unlink()
+        with pytest.raises(FileExistsError), write_whole(path, replace=False) as file:
+            path.write_bytes(b"first")  # meanwhile
+        assert path.read_bytes() == b"first"
+        path.unlink()
+        assert os.listdir(tmp_path) == ["link"]
+        monkeypatch.setattr(os, "link", unlinkable)  # as on file systems without links
+
+
+def test_two_writers(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with write_whole(path) as first:
+        first.write(b"first" * 1000)
+        with write_whole(path) as second:
+            second.write(b"second")
+        assert path.read_bytes() == b"second"
+    assert path.read_bytes() == b"first" * 1000
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_the_target_is_named_in_errors(tmp_path: Path) -> None:
+    path = tmp_path / "none" / "out"
+    with pytest.raises(FileNotFoundError) as caught:
+        write_whole(path).__enter__()
+    assert caught.value.filename == str(path)
+    path = tmp_path / "out"
+    with pytest.raises(IsADirectoryError) as renamed, write_whole(path):
+        path.mkdir()  # meanwhile
+    assert (renamed.value.filename, renamed.value.filename2) == (str(path), None)
+    assert os.listdir(tmp_path) == ["out"]
+
+
+# ------------------------------------------------------------------------------------------ signals
+
+
+def start(tmp_path: Path, name: str, *argv: str) -> subprocess.Popen[bytes]:
+    """Start a command that writes a file, and wait until it is writing."""
+    (tmp_path / name).write_text("old")
+    output = f"--output={tmp_path / name}"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fnabi", *argv, output],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # not as under nohup
+    )
+    deadline = time.monotonic() + 20
+    while len(os.listdir(tmp_path)) < 2:
+        assert time.monotonic() < deadline, "nothing is written"
+        time.sleep(0.01)
+    return process
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize(
+    ("verb", "name"),
+    [
+        ("decode", "out.jsonl"),
+        ("scan", "out.jsonl"),
+        ("scan", "o.csv.gz"),
+        ("decode", "o.csv.zst"),
+        ("decode", "o.jsonl.gz"),
+    ],
+)
+def test_a_signal_leaves_the_old_file(
+    tmp_path: Path, verb: str, name: str, number: signal.Signals
+) -> None:
+    if name != "out.jsonl":
+        pytest.importorskip("pyarrow")
+    folder = tmp_path / "out"
+    folder.mkdir()
+    if verb == "decode":  # waits for more lines
+        process = start(folder, name, "decode", "-")
+        assert process.stdin is not None
+        process.stdin.write(b"I1!R1!\n" * 5_000_000)
+        process.stdin.flush()
+    else:  # reads for long
+        process = start(folder, name, "scan", "--threads=3", *[str(MODULES)] * 3000)
+    process.send_signal(number)
+    try:
+        status = process.wait(timeout=10)
+    finally:
+        process.kill()
+        process.communicate()
+    assert (folder / name).read_text() == "old"
+    if number == signal.SIGKILL:
+        assert status == -number
+        assert len(os.listdir(folder)) == 2
+    else:
+        assert status == 128 + number
+        assert os.listdir(folder) == [name]
+
+
+def test_a_kill_at_many_moments(tmp_path: Path) -> None:
+    source, output = tmp_path / "lines", tmp_path / "t" / "out.jsonl"
+    source.write_bytes(b"I1!R1!\n" * 300_000)
+    output.parent.mkdir()
+    command = [sys.executable, "-m", "fnabi", "decode", f"--output={output}", str(source)]
+    start = time.monotonic()
+    subprocess.run(command, check=True)
+    lasted = time.monotonic() - start
+    whole = output.read_bytes()
+    assert whole.count(b"\n") == 300_000
+    kept = 0
+    for moment in range(1, 13):
+        output.write_bytes(b"old")
+        process = subprocess.Popen(command)
+        time.sleep(lasted * moment / 10)
+        process.kill()
+        process.wait()
+        found = output.read_bytes()
+        assert found in (b"old", whole)
+        kept += found == b"old"
+    assert kept
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_an_interrupt_while_rows_are_shown(threads: str) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fnabi", "scan", f"--threads={threads}", *[str(MODULES)] * 3000],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    process.stdout.read(1000)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert told == b""

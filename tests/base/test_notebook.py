@@ -1,0 +1,165 @@
+"""Views for notebooks and shells: short, escaped, and complete about what they leave out."""
+
+from __future__ import annotations
+
+import html.parser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fnabi
+from fnabi import compat, iree_abi, raw, vmfb
+from fnabi._base import notebook
+from support import callee
+from support.documents import ROOT
+
+EXAMPLES = ROOT / "examples"
+HOSTILE = "<script>alert(1)</script>\x1b[31m"
+
+
+class Checker(html.parser.HTMLParser):
+    """Holds the text of a view, and fails where elements are not closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.rows = 0
+        self.text = ""
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        assert tag in ["table", "thead", "tbody", "tr", "th", "td", "p", "b", "code", "span"]
+        self.open.append(tag)
+        self.rows += tag == "tr"
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def view(value: Any) -> Checker:
+    return Checker(value._repr_html_())
+
+
+@pytest.fixture
+def classifier() -> vmfb.Module:
+    return vmfb.open(EXAMPLES / "classifier.vmfb")
+
+
+def test_a_module_and_its_exports(classifier: vmfb.Module) -> None:
+    shown = view(classifier)
+    assert "classifier" in shown.text
+    assert "(input0: i8[?x64], input1: float32) -> (output0: float32[?x64])" in shown.text
+    assert "vmvx-bytecode-fb" in shown.text
+    assert repr(classifier.exports) == "<Exports normalize, dense, version, __init>"
+    assert view(classifier.exports).rows == 1 + len(classifier.exports)
+    classifier.close()
+    assert view(classifier).text == "Module closed"
+
+
+def test_the_symbols_of_bytecode_are_shown() -> None:
+    module = vmfb.open(EXAMPLES / "releases/1.0/project.vmfb")
+    assert "(float32[Ax6], float32[6xB]) -> (float32[AxB])" in view(module).text
+
+
+def test_exports_are_a_mapping_too(classifier: vmfb.Module) -> None:
+    exports = classifier.exports
+    assert exports.keys() == ("normalize", "dense", "version", "__init")
+    assert exports.values() == tuple(exports)
+    assert dict(exports.items())["dense"] is exports["dense"]
+    assert exports.get("dense") is exports["dense"]
+    assert exports.get("no such") is None
+    assert exports.get("no such", 7) == 7
+    assert exports._ipython_key_completions_() == [*exports.keys()]
+
+
+def test_long_exports_are_cut() -> None:
+    module = vmfb.open(ROOT / "tests/data/vmfb/many_300.vmfb")
+    assert repr(module.exports).endswith(f", and {len(module.exports) - 8} more>")
+    shown = view(module)
+    assert shown.rows < 30
+    assert f"… {len(module.exports) - 20} more" in shown.text
+
+
+def test_an_export_and_a_signature(classifier: vmfb.Module) -> None:
+    shown = view(classifier.exports["dense"])
+    assert "0rrr_r" in shown.text
+    assert "{params: {bias: $2" not in shown.text
+    assert "sipv" in shown.text
+    assert view(classifier.exports["dense"].signature).rows == 5
+
+
+def test_names_are_escaped() -> None:
+    name = HOSTILE.replace("\x1b", "\\u001b")
+    text = f'{{"a": [["named", "{name}", "i32"]], "r": []}}'
+    signature = iree_abi.parse(text)
+    assert "<script>" not in signature._repr_html_()
+    assert "\x1b" not in signature._repr_html_()
+    assert "<script>" in view(signature).text
+
+
+def test_columns() -> None:
+    columns = fnabi.decode_columns(["I1!R1!", "x", *["I1!R1!"] * 40], abi="raw")
+    shown = view(columns)
+    assert "42 raw texts, 1 with errors" in shown.text
+    assert "\N{BLACK CIRCLE} Inputs span not found at byte 0, expected 'I'2" in shown.text
+    assert "… 22 more" in shown.text
+
+
+def test_a_scan(tmp_path: Path) -> None:
+    scan = vmfb.scan([EXAMPLES, tmp_path])
+    assert repr(scan) == f"<Scan of {EXAMPLES}, {tmp_path}>"
+    assert str(tmp_path) in view(scan).text
+    assert repr(vmfb.scan(iter(["x"]))) == "<Scan of the paths of an iterator>"
+    assert "2 more" in repr(vmfb.scan(list("abcdef")))
+
+
+def test_a_comparison() -> None:
+    old, new = (vmfb.open(EXAMPLES / f"releases/{name}/rank.vmfb") for name in ("1.0", "2.0"))
+    found = compat.compare(old, new)
+    assert repr(found) == "<Comparison incompatible: 2 breaking>"
+    assert view(found).rows == 3
+    assert "\N{BLACK CIRCLE} breaking" in view(found).text
+    same = compat.compare(old, old)
+    assert repr(same) == "<Comparison compatible: no changes>"
+    assert view(same).text == "compatible"
+
+
+def test_dots_stand_out_in_light_and_dark() -> None:
+    """WCAG asks for a contrast of 3 to 1 where colour is not that of text."""
+
+    def luminance(color: str) -> float:
+        parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    for color in notebook._COLORS.values():
+        assert 1.05 / (luminance(color) + 0.05) >= 3
+        assert (luminance(color) + 0.05) / (luminance("#111111") + 0.05) >= 3
+
+
+def test_a_tensor() -> None:
+    tensor = fnabi.from_dlpack(np.zeros((2, 3)))
+    assert view(tensor).text == "fnabi.Tensor of shape (2, 3), float64 on cpu:0"
+
+
+def test_a_library() -> None:
+    plain = fnabi.load_module(callee.callee_library())
+    shown = view(plain)
+    assert all(name in shown.text for name in list(plain.functions)[:5])
+    assert view(plain.functions).rows == 1 + min(20, len(plain.functions))
+
+
+def test_a_function_of_a_module_is_shown_without_its_bytes(classifier: vmfb.Module) -> None:
+    assert repr(classifier.functions[0]).startswith("<VmFunction 0 0")
+    assert "ModuleBytes" not in repr(classifier.functions[0])
+
+
+def test_views_of_raw_signatures() -> None:
+    assert view(raw.parse(b"I1!R1!")).rows == 1

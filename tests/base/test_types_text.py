@@ -1,0 +1,139 @@
+"""Signatures as text: what `str` writes, `parse` reads back."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fnabi import CallError, FormatError, iree_abi, vmfb
+from fnabi.types import (
+    Buffer,
+    Dict,
+    DType,
+    HomogeneousList,
+    Named,
+    Null,
+    Ref,
+    RefArray,
+    Scalar,
+    Signature,
+    Tuple,
+    Unknown,
+)
+from support.documents import ROOT
+from support.signatures import signatures
+
+FLOAT32, INT32 = DType("float32"), DType("int32")
+
+
+@given(signatures)
+def test_text_is_read_back(signature: Signature) -> None:
+    assert Signature.parse(str(signature)) == signature
+
+
+@given(signatures, st.data())
+def test_changed_texts_are_read_or_refused(signature: Signature, data: st.DataObject) -> None:
+    text = str(signature)
+    at = data.draw(st.integers(0, len(text)))
+    changed = (
+        text[:at] + data.draw(st.sampled_from(["", "(", "]", "?", '"', "x", " "])) + text[at + 1 :]
+    )
+    problem = problem_of(changed)
+    if problem is None:
+        read = Signature.parse(changed)
+        assert Signature.parse(str(read)) == read
+    else:
+        assert problem.code in ("types-text", "depth")
+        assert 0 <= problem.offset <= len(changed.encode("utf-8", "surrogatepass"))
+
+
+def problem_of(text: str) -> FormatError | None:
+    try:
+        Signature.parse(text)
+    except FormatError as problem:
+        return problem
+    return None
+
+
+def test_signatures_of_modules_are_read_back() -> None:
+    count = 0
+    for path in (ROOT / "tests/data").rglob("*.vmfb"):
+        try:
+            exports = vmfb.open(path, lenient=True).exports
+        except FormatError:
+            continue
+        for export in exports:
+            try:
+                signature = export.signature
+            except FormatError:
+                continue
+            plain = Signature(signature.inputs, signature.results)
+            assert Signature.parse(str(plain)) == plain
+            count += 1
+    assert count > 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "signature"),
+    [
+        ("() -> ()", Signature((), ())),
+        (
+            "(float32[?x4]) -> (int32)",
+            Signature((Buffer(FLOAT32, (None, 4)),), (Scalar(INT32),)),
+        ),
+        (" ( x :float32[*],int32 )->( ) ", None),
+        ('("a, b": int32) -> ()', Signature((Named("a, b", Scalar(INT32)),), ())),
+        (
+            "((int32,), {k: ref<!hal.fence>}) -> (list<?>, null)",
+            Signature(
+                (Tuple((Scalar(INT32),)), Dict((("k", Ref("!hal.fence")),))),
+                (HomogeneousList(Unknown()), Null()),
+            ),
+        ),
+        ("(array<ref<?>>[2x?]) -> ()", Signature((RefArray(Ref(), (2, None)),), ())),
+    ],
+)
+def test_texts(text: str, signature: Signature | None) -> None:
+    read = Signature.parse(text)
+    if signature is not None:
+        assert read == signature
+        assert str(signature) == text
+    else:
+        assert read == Signature((Named("x", Buffer(FLOAT32, None)), Scalar(INT32)), ())
+
+
+@pytest.mark.parametrize(
+    ("text", "offset", "words"),
+    [
+        ("", 0, "expected '('"),
+        ("(float32", 8, "expected ',' or ')'"),
+        ("(flot32) -> ()", 1, "unknown type 'flot32'"),
+        ("(float32[4y]) -> ()", 10, "expected 'x'"),
+        ("(float32[-1]) -> ()", 9, "malformed shape"),
+        ("() -> () x", 9, "text after the signature"),
+        ("(ref<>) -> ()", 5, "the name of a type"),
+        ("((int32)) -> ()", 8, "malformed tuple"),
+        ('("a: int32) -> ()', 1, "malformed quoted name"),
+        ("é", 0, "expected '('"),
+    ],
+)
+def test_errors_have_an_offset(text: str, offset: int, words: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        Signature.parse(text)
+    assert caught.value.offset == offset
+    assert words in str(caught.value)
+
+
+def test_nesting_is_limited() -> None:
+    with pytest.raises(FormatError, match="nested too deeply"):
+        Signature.parse("(" + "[" * 5000 + "]" * 5000 + ") -> ()")
+
+
+def test_bad_calls() -> None:
+    with pytest.raises(CallError, match="expected str, got bytes"):
+        Signature.parse(b"() -> ()")  # type: ignore[arg-type]
+
+
+def test_the_class_is_kept() -> None:
+    assert type(iree_abi.Signature.parse("() -> ()")) is iree_abi.Signature

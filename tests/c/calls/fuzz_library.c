@@ -1,0 +1,10 @@
+/* A library decodes, or the offset of the error is inside the file. */
+#include "calls/elf.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
+  fnabi_error error;
+  library_takes(bytes, size, &error);
+  return 0;
+}

@@ -1,0 +1,70 @@
+/* What modules need decodes; then with bytes of them set to other values, and
+ * cut, it decodes or fails inside the input. `test_needs edits` sets every byte
+ * to every value. */
+#include "check.h"
+#include "vmfb/vmfb.h"
+
+DEFINE_WRITER(needs, fnabi_vmfb_needs)
+
+enum { STEP = 61 };
+
+static const char* const names[] = {
+    "mm_llvm-cpu", "mm_vmvx",       "mm_vulkan",    "params_llvm-cpu",
+    "params_vmvx", "params_vulkan", "storage_vmvx", "types_vmvx"};
+
+static char* read_file(const char* name, size_t* size) {
+  char path[256];
+  snprintf(path, sizeof path, "../tests/data/needs/%s.vmfb", name);
+  FILE* file = fopen(path, "rb");
+  CHECK(file != NULL);
+  CHECK(fseek(file, 0, SEEK_END) == 0);
+  *size = (size_t)ftell(file);
+  rewind(file);
+  char* data = exact(NULL, *size);
+  CHECK(fread(data, 1, *size, file) == *size);
+  fclose(file);
+  return data;
+}
+
+static int32_t decode_needs(const char* data, size_t size) {
+  fnabi_error error;
+  size_t written;
+  call c = {needs, data, size, 0, 0};
+  uint8_t* message = output_of(&c, &written, &error);
+  if (message == NULL) {
+    check_error(&error, size);
+    return error.code;
+  }
+  release(message);
+  return FNABI_OK;
+}
+
+static void check_edits(const char* name, int step) {
+  size_t size;
+  char* data = read_file(name, &size);
+  call c = {needs, data, size, 0, 0};
+  check_capacities(&c);
+  CHECK(decode_needs(data, size) == FNABI_OK);
+  size_t flatbuffer = (size_t)fnabi_vmfb_extent(data, size);
+  for (size_t at = 0; at < flatbuffer; at++) {
+    char kept = data[at];
+    for (int value = (int)at % step; value < 256; value += step) {
+      data[at] = (char)value;
+      decode_needs(data, size);
+    }
+    data[at] = kept;
+  }
+  for (size_t cut = 0; cut < flatbuffer; cut += 7) {
+    char* part = exact(data, cut);
+    CHECK(decode_needs(part, cut) != FNABI_OK);
+    release(part);
+  }
+  release(data);
+}
+
+int main(int argc, char** argv) {
+  (void)argv;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    check_edits(names[i], argc > 1 ? 1 : STEP);
+  return 0;
+}

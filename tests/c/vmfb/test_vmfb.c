@@ -1,0 +1,135 @@
+/* The modules of the corpus, or those given as arguments, decode whole; then
+ * six small ones with every byte set to every value, and cut at every place.
+ * The first of the six is edited whole, of the others each byte takes some of
+ * its values, others in each place; `test_vmfb edits` takes all of them. */
+#define _POSIX_C_SOURCE 200809L
+#include <dirent.h>
+
+#include "vmfb/module.h"
+#include "vmfb/vmfb.h"
+
+/* as golden.json and malformed/expected.json have it */
+enum { VALID = 50, LENIENT = 6, VALID_MALFORMED = 37 };
+
+enum { SAMPLE = 37 };
+static const char* const edited[] = {"debug_kept",       "debug_kept@2.9.0",
+                                     "attr_text@2.9.0",  "vm_globals",
+                                     "vm_imports_plain", "raw_v0"};
+static size_t inputs[3];
+
+static char* read_file(const char* path, size_t* size) {
+  FILE* file = fopen(path, "rb");
+  CHECK(file != NULL);
+  CHECK(fseek(file, 0, SEEK_END) == 0);
+  *size = (size_t)ftell(file);
+  rewind(file);
+  char* data = exact(NULL, *size);
+  CHECK(fread(data, 1, *size, file) == *size);
+  fclose(file);
+  return data;
+}
+
+/* fnabi_vmfb_extent reports how many bytes are needed; they decode to the same
+ * result as the whole file. */
+static void check_extent(const char* data, size_t size) {
+  fnabi_error all = {0}, first = {0};
+  char* part = exact(NULL, 0);
+  size_t known = 0;
+  for (int steps = 0;; steps++) {
+    uint64_t extent = fnabi_vmfb_extent(part, known);
+    CHECK(steps < 5);
+    if (extent <= known || known == size) break;
+    known = extent < size ? (size_t)extent : size;
+    release(part);
+    part = exact(data, known);
+  }
+  CHECK(fnabi_vmfb_verify(part, known, true, &first) ==
+        fnabi_vmfb_verify(data, size, true, &all));
+  CHECK(first.code == all.code && first.offset == all.offset);
+  release(part);
+}
+
+static int check_file(const char* path) {
+  size_t size;
+  char* data = read_file(path, &size);
+  check_extent(data, size);
+  int kind = check_module(data, size);
+  release(data);
+  return kind;
+}
+
+static void check_folder(const char* folder, int valid, int lenient) {
+  int found[3] = {0};
+  char path[512];
+  DIR* dir = opendir(folder);
+  CHECK(dir != NULL);
+  for (struct dirent* entry; (entry = readdir(dir)) != NULL;) {
+    if (strstr(entry->d_name, ".vmfb") == NULL) continue;
+    snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+    found[check_file(path)]++;
+  }
+  closedir(dir);
+  CHECK(found[MODULE_VALID] == valid && found[MODULE_LENIENT] == lenient);
+}
+
+/* Sets each byte to every `step`th value. */
+static void check_edits(const char* path, int step) {
+  size_t size;
+  char* data = read_file(path, &size);
+  for (size_t at = 0; at < size; at++) {
+    char kept = data[at];
+    for (int value = (int)at % step; value < 256; value += step) {
+      data[at] = (char)value;
+      inputs[check_module(data, size)]++;
+    }
+    data[at] = kept;
+  }
+  for (size_t cut = 0; cut <= size; cut++) {
+    char* part = exact(data, cut);
+    inputs[check_module(part, cut)]++;
+    release(part);
+  }
+  release(data);
+}
+
+static void check_messages(const char* path) {
+  size_t size;
+  char* data = read_file(path, &size);
+  call head = {module_head, data, size, 0, 0};
+  call exports = {module_exports, data, size, 0, 0};
+  call findings = {module_check, data, size, 0, 0};
+  check_capacities(&head);
+  check_capacities(&exports);
+  check_capacities(&findings);
+  for (int i = 0; i < MODULE_FIELDS; i++) {
+    call field = {module_field, data, size, i, 0};
+    check_capacities(&field);
+  }
+  release(data);
+}
+
+int main(int count, char** names) {
+  fnabi_error error;
+  bool all = count == 2 && strcmp(names[1], "edits") == 0;
+  CHECK(fnabi_vmfb_verify(NULL, 0, false, &error) == -1);
+  CHECK(error.code == FNABI_MODULE_SIZE && error.offset == 0);
+  CHECK(fnabi_vmfb_field(NULL, 0, MODULE_FIELDS, NULL, 0, &error) == -1);
+  CHECK(error.code == FNABI_UNSUPPORTED);
+  if (count > 1 && !all) {
+    for (int i = 1; i < count; i++) check_file(names[i]);
+    return 0;
+  }
+  check_folder("../tests/data/vmfb", VALID, LENIENT);
+  check_folder("../tests/data/vmfb/malformed", VALID_MALFORMED, 0);
+  for (size_t i = 0; i < sizeof edited / sizeof *edited; i++) {
+    char path[64];
+    snprintf(path, sizeof path, "../tests/data/vmfb/%s.vmfb", edited[i]);
+    check_edits(path, i == 0 || all ? 1 : SAMPLE);
+  }
+  check_messages("../tests/data/vmfb/attr_text@2.9.0.vmfb");
+  check_messages("../tests/data/vmfb/raw_v0.vmfb");
+  printf("%zu edited modules read, %zu of them leniently, %zu refused\n",
+         inputs[MODULE_VALID] + inputs[MODULE_LENIENT], inputs[MODULE_LENIENT],
+         inputs[MODULE_INVALID]);
+  return 0;
+}

@@ -1,0 +1,241 @@
+"""The verbs catalog and find, and diff --catalog."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fnabi.cli import main
+from support.paths import DATA, ROOT
+
+pytest.importorskip("duckdb")
+pytest.importorskip("pyarrow")
+
+RELEASES = ROOT / "examples" / "releases"
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(RELEASES, tmp_path / "releases")
+    monkeypatch.chdir(tmp_path)
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:
+    assert main([*words]) == status
+    printed = capsys.readouterr()
+    assert not (printed.err and printed.out)
+    return printed.err + printed.out
+
+
+def lines(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> list[Any]:
+    return [json.loads(line) for line in run(capsys, *words, "--json", status=status).splitlines()]
+
+
+def test_catalog(capsys: pytest.CaptureFixture[str]) -> None:
+    catalog = "all.duckdb"
+    update = "catalog", "update", catalog
+    assert run(capsys, *update, "releases/1.0") == "4 files: 4 added; 12 functions in the catalog\n"
+    assert run(capsys, *update).startswith("4 files: 4 ")  # changed, if they are new enough
+    Path("releases/1.0/bad.vmfb").write_bytes(b"bad")
+    Path("releases/1.0/rank.vmfb").unlink()
+    (done,) = lines(capsys, *update, "releases")
+    assert done["schema"] == "fnabi.catalog-update/1"
+    assert (done["added"], done["removed"], done["failed"]) == (5, 1, 1)
+    shown = run(capsys, "catalog", "show", catalog)
+    assert shown.startswith("21 functions in 8 files, 1 with errors\n  path     releases/1.0\n")
+    assert "  targets  local vmvx-bytecode-fb: 7 files\n" in shown
+    assert shown.splitlines()[-1].startswith("  releases/1.0/bad.vmfb  ")
+    found = json.loads(run(capsys, "catalog", "show", catalog, "--json"))
+    assert found["schema"] == "fnabi.catalog/1"
+    assert found["functions"] == 21
+    query = (
+        "SELECT module, version, NULL AS none FROM files WHERE error IS NULL ORDER BY ALL LIMIT 2"
+    )
+    assert run(capsys, "catalog", "sql", catalog, query) == (
+        "module  version  none\nembed   0        null\nembed   0        null\n"
+    )
+    assert lines(capsys, "catalog", "sql", catalog, query)[0] == {
+        "schema": "fnabi.catalog-row/1",
+        "row": {"module": "embed", "version": 0, "none": None},
+    }
+    assert "bytes" not in run(capsys, "catalog", "sql", catalog, "SELECT digest FROM files LIMIT 1")
+    assert run(capsys, "catalog", "remove", catalog, "releases/2.0") == "4 files removed\n"
+    assert main(["catalog", "remove", catalog, "releases/2.0", "--json"]) == 1
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["removed"] == 0
+    assert printed.err.startswith("fnabi: releases/2.0: not in the catalog, expected a file or")
+
+
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_a_file_given_by_name_has_to_be_read(
+    flags: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("my.csv").write_text("a,b\n")
+    update = "catalog", "update", "c.duckdb", "releases/1.0", "my.csv", *flags
+    for _ in range(2):  # the second time the file is in the catalog
+        assert main([*update]) == 1
+        printed = capsys.readouterr()
+        assert "12" in printed.out
+        assert printed.err.startswith("fnabi: my.csv: file ends before the module does, expected")
+    assert main(["catalog", "update", "c.duckdb", "releases/1.0"]) == 0
+    capsys.readouterr()
+
+
+def test_lenient_is_suggested_where_it_helps(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("releases/bad.vmfb").write_text("text")
+    hint = "--lenient accepts invalid attributes of old compilers\n"
+    assert hint not in run(capsys, "catalog", "update", "c.duckdb", "releases")
+    assert "--lenient" not in run(capsys, "catalog", "show", "c.duckdb")
+    old = DATA / "vmfb" / "abi_broken@2.9.0.vmfb"
+    shutil.copyfile(old, "releases/old.vmfb")
+    assert run(capsys, "catalog", "update", "c.duckdb").endswith(f"in the catalog; {hint}")
+    shown = run(capsys, "catalog", "show", "c.duckdb")
+    assert f"2 with errors; fnabi catalog update {hint}" in shown
+    assert main(["find", "releases", "--limit=1"]) == 0
+    assert capsys.readouterr().err == f"fnabi: 2 of 10 files cannot be read; {hint}"
+    assert run(capsys, "find", "releases/old.vmfb", status=3).endswith(f"; {hint}")
+    done = run(capsys, "catalog", "update", "c.duckdb", "--lenient")
+    assert "1 with errors" in done
+    assert hint not in done
+
+
+def test_catalog_refuses(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "no catalog" in run(capsys, "catalog", "show", "none.duckdb", status=1)
+    wrong = run(capsys, "catalog", "update", "c.duckdb", "nowhere", status=1)
+    assert wrong == "fnabi: nowhere: No such file or directory\n"
+    wrong = run(capsys, "catalog", "update", "c.duckdb", status=1)
+    assert "the catalog has none either" in wrong
+    run(capsys, "catalog", "update", "c.duckdb", "releases")
+    wrong = run(capsys, "catalog", "sql", "c.duckdb", "SELECT nothing", status=1)
+    assert wrong.startswith("fnabi: Binder Error")
+    assert "not a catalog" in run(capsys, "catalog", "show", "releases/1.0/rank.vmfb", status=1)
+    for content in "a,b\n1,2\n", '{"a": 1}', "":
+        Path("my.csv").write_text(content)
+        assert run(capsys, "catalog", "show", "my.csv", status=1) == (
+            "fnabi: my.csv: not a catalog, expected a DuckDB file, which fnabi catalog update"
+            " writes\n"
+        )
+    for folder in "releases", "all/":
+        assert run(capsys, "catalog", "update", folder, "releases", status=1) == (
+            f"fnabi: {folder}: a folder, expected the name of a DuckDB file\n"
+        )
+    for words in (["sql", "c.duckdb"], ["remove", "c.duckdb"], ["show", "c.duckdb", "x"], ["mak"]):
+        with pytest.raises(SystemExit) as caught:
+            main(["catalog", *words])
+        assert caught.value.code == 2
+    capsys.readouterr()
+
+
+def test_sql_shows_sizes_of_binaries(capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "catalog", "update", "c.duckdb", "releases")
+    query = "SELECT repeat('a', 2013)::BLOB AS long, 'ab'::BLOB AS short, [NULL, 'b'::BLOB] AS list"
+    assert run(capsys, "catalog", "sql", "c.duckdb", query) == (
+        'long           short  list\n<2,013 bytes>  6162   [null, "62"]\n'
+    )
+    (row,) = lines(capsys, "catalog", "sql", "c.duckdb", query)
+    assert row["row"]["long"] == "61" * 2013
+
+
+@pytest.mark.parametrize("where", ["releases", "all.duckdb", "releases/2.0/vision.vmfb"])
+def test_find(where: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if where.startswith("all"):
+        run(capsys, "catalog", "update", where, "releases")
+    find = "find", where, "f32[_,3,224,224], f32[3,10] -> f32[_,10]"
+    vision = "main  (float32[?x3x224x224], float32[3x10]) -> (float32[?x10])\n"
+    assert f"releases/2.0/vision.vmfb\n  exact   {vision}" in run(capsys, *find)
+    wider = run(capsys, "find", where, "f32[1,3,224,224], any -> f32[?,10]")
+    assert f"  wider 1 {vision}" in wider
+    assert run(
+        capsys, "find", where, "f32[1,3,224,224], any -> f32[?,10]", "--exact", status=1
+    ) == ("0 functions in 0 files\n")
+    found = lines(capsys, *find)
+    assert {match["schema"] for match in found} == {"fnabi.find/1"}
+    assert found[-1]["match"] == "exact"
+    assert found[-1]["signature"]["text"] in vision
+    assert len(lines(capsys, *find, "--limit=1")) == 1
+    none = run(capsys, *find, "--json", "--module=x*", status=1)
+    assert none == f"fnabi: {where}: no function fits\n"
+    assert lines(capsys, *find, "--function=main", "--path=*vision*", "--target=*vmvx*") == found
+
+
+def test_find_tells_of_files_that_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("releases/bad.vmfb").write_text("text")
+    assert main(["find", "releases", "* -> f32[_,10]", "--function=main"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.endswith("2 functions in 2 files\n")
+    assert printed.err == "fnabi: 1 of 9 files cannot be read; see fnabi scan\n"
+    wrong = run(capsys, "find", "releases/bad.vmfb", status=3)
+    assert wrong.startswith("fnabi: releases/bad.vmfb: ")
+
+
+def test_find_by_arrays(capsys: pytest.CaptureFixture[str]) -> None:
+    numpy = pytest.importorskip("numpy")
+    numpy.save("scores.npy", numpy.zeros((9, 6), numpy.float32))
+    shown = run(capsys, "find", "releases", "--accepts", "scores.npy")
+    assert "releases/1.0/rank.vmfb\n  wider 1 main  (float32[?x6]) -> (i64[?])" in shown
+    assert "2.0/rank" not in shown
+    run(capsys, "find", "releases", "* -> f32[?]", "--accepts", "scores.npy", status=1)
+    wrong = run(capsys, "find", "releases", "f32 -> *", "--accepts", "scores.npy", status=3)
+    assert "with accepts, its inputs must be" in wrong
+    for content in b"text", b"a,b\n" * 99:
+        Path("text.npy").write_bytes(content)
+        assert run(capsys, "find", "releases", "--accepts", "text.npy", status=3) == (
+            "fnabi: text.npy: not a valid .npy file, expected one that numpy.save has written\n"
+        )
+    numpy.save("objects.npy", numpy.array([{}]), allow_pickle=True)
+    wrong = run(capsys, "find", "releases", "--accepts", "objects.npy", status=3)
+    assert wrong == "fnabi: objects.npy: an array of Python objects, expected numbers\n"
+
+
+def test_arrays_add_up(capsys: pytest.CaptureFixture[str]) -> None:
+    numpy = pytest.importorskip("numpy")
+    numpy.save("left.npy", numpy.zeros((9, 6), numpy.float32))
+    numpy.save("right.npy", numpy.zeros((6, 2), numpy.float32))
+    both = run(capsys, "find", "releases", "--accepts", "left.npy", "right.npy")
+    assert "1 function in 1 file" in both
+    again = run(capsys, "find", "releases", "--accepts=left.npy", "--accepts=right.npy")
+    assert again == both
+    with pytest.raises(SystemExit) as caught:
+        main(["find", "--accepts", "left.npy", "releases"])
+    assert caught.value.code == 2
+    wrong = capsys.readouterr().err
+    assert "CATALOG is missing; --accepts takes all values after it, so write CATALOG" in wrong
+
+
+def test_find_refuses(capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = run(capsys, "find", "releases", "f32[?,3 -> f32", status=3)
+    assert wrong == (
+        'fnabi: dims end here at byte 8, expected "," or "]"\n  f32[?,3 -> f32\n          ^\n'
+    )
+    assert "No such file" in run(capsys, "find", "nowhere", status=3)
+    with pytest.raises(SystemExit) as caught:
+        main(["find", "releases", "--limit=0"])
+    assert caught.value.code == 2
+
+
+def test_find_shows_its_query(capsys: pytest.CaptureFixture[str]) -> None:
+    import duckdb
+
+    query = run(capsys, "find", "nowhere", "f32[B] -> f32[B]", "--sql")
+    assert len(duckdb.extract_statements(query)) == 1
+
+
+def test_diff_of_catalogs(capsys: pytest.CaptureFixture[str]) -> None:
+    diff = "diff", "--catalog", "releases/1.0", "old.duckdb"
+    run(capsys, "catalog", "update", "old.duckdb", "releases/1.0")
+    assert run(capsys, *diff) == "compatible: 4 files: 4 compatible\n"
+    run(capsys, "catalog", "update", "new.duckdb", "releases/2.0")
+    Path("releases/1.0/embed.vmfb").write_bytes(b"bad")
+    shown = run(capsys, *diff[:3], "new.duckdb", status=1)
+    assert "breaking  inputs[*].dtype changed: 2 functions in 1 file\n" in shown
+    assert "unreadable: 1 file\n          releases/1.0/embed.vmfb: " in shown
+    assert shown.endswith("incompatible: 5 files: 3 incompatible, 1 unreadable, 1 added\n")
+    found = json.loads(run(capsys, *diff[:3], "new.duckdb", "--json", status=1))
+    assert found["schema"] == "fnabi.diff-catalogs/1"
+    assert found["causes"][0]["occurrences"][0]["file"] == "rank.vmfb"
+    assert found["files"]["incompatible"] == 3
+    assert "none: No such file" in run(capsys, *diff[:3], "none", status=3)

@@ -1,0 +1,507 @@
+"""What the command says where something is wrong, and with which status it ends."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy
+import pytest
+
+import fnabi
+from fnabi import library, vmfb
+from fnabi.cli import main
+from fnabi.cli.verbs import VERBS
+from fnabi.errors import CallError, FormatError
+from support.callee import callee_library
+from support.paths import ROOT
+
+MODULES = ROOT / "tests/data/vmfb"
+CLASSIFIER = ROOT / "examples" / "classifier.vmfb"
+RELEASES = ROOT / "examples" / "releases"
+SOURCE = b"module @m {\n  func.func @f() { return }\n}\n"
+MLIR = "a .vmfb module, got MLIR source, which iree-compile compiles"
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]):
+    """Run the command here, and return its status, output and errors."""
+
+    def run(*argv: str | Path) -> tuple[object, str, str]:
+        try:
+            status: object = main([str(word) for word in argv])
+        except SystemExit as ended:
+            status = ended.code
+        return status, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to be in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# ------------------------------------------------------------------ functions with bad texts
+
+MALFORMED = {
+    "malformed/cconv_badver.vmfb": (
+        "use.it: malformed cconv: unknown ABI version at byte 0, expected '0'"
+    ),
+    "raw_v0.vmfb": (
+        'ver2: malformed f: unknown ABI version at byte 0 in exports[3].attrs["fv"], expected "1",'
+        " and 2 other functions"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+@pytest.mark.parametrize("form", [[], ["--json"], ["--html"], ["--needs"]], ids=str)
+def test_inspect_says_why_the_status_is_1_in_each_form(run, name: str, form: list[str]) -> None:
+    """The output is there all the same."""
+    status, out, error = run("inspect", *form, MODULES / name)
+    assert (status, error) == (1, f"fnabi: {MODULES / name}: {MALFORMED[name]}\n")
+    assert len(out) > 200
+
+
+DAMAGED = sorted((MODULES / "malformed").glob("*.vmfb")) + [
+    file for file in sorted(MODULES.glob("*.vmfb")) if not file.name.startswith("many")
+]
+
+
+@pytest.mark.parametrize("lenient", [[], ["--lenient"]], ids=str)
+def test_a_status_has_a_message_and_is_the_same_in_each_form(run, lenient: list[str]) -> None:
+    """Of every damaged module; verify and scan answer with findings in their output."""
+    forms = {
+        "inspect": ([], ["--json"], ["--html"]),
+        "stub": ([], ["--json"]),
+        "verify": ([], ["--json"]),
+    }
+    for file in DAMAGED:
+        for verb, options in forms.items():
+            found = [run(verb, *option, *lenient, file) for option in options]
+            assert len({status for status, _, _ in found}) == 1, (verb, file.name)
+            for status, out, error in found:
+                assert status == 0 or (out if verb == "verify" else error), (verb, file.name)
+
+
+def test_find_says_that_nothing_fits(run) -> None:
+    pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    status, out, error = run("find", CLASSIFIER, "f64[7] -> *")
+    assert (status, out, error) == (1, "0 functions in 0 files\n", "")
+    status, out, error = run("find", "--json", CLASSIFIER, "f64[7] -> *")
+    assert (status, out, error) == (1, "", f"fnabi: {CLASSIFIER}: no function fits\n")
+
+
+# --------------------------------------------------------------------- files of another kind
+
+KINDS = {
+    SOURCE: "MLIR source, which iree-compile compiles",
+    b"  \n// a comment\nmodule {}": "MLIR source, which iree-compile compiles",
+    b"#map = affine_map<(d0) -> (d0)>\n": "MLIR source, which iree-compile compiles",
+    b"ML\xefR" + bytes(20): "MLIR bytecode, which iree-compile compiles",
+    b"\x7fELF" + bytes(60): "an ELF file, such as a shared library",
+    b"PK\x03\x04" + bytes(60): "a ZIP archive",
+    b"\x1f\x8b" + bytes(60): "data compressed by gzip",
+    b"GGUF" + bytes(60): "parameters (GGUF)",
+    b"\x93NUMPY" + bytes(60): "an array of NumPy",
+    bytes(8) + b"DUCK" + bytes(60): "a database of DuckDB, such as a catalog",
+    "Größe\n".encode() * 20: "text",
+    "Ü".encode() * 100: "text",  # of which the last one is cut
+    b"short": "text",
+    b"": "an empty file",
+}
+
+
+def test_an_error_names_the_file_that_was_opened(tmp_path: Path) -> None:
+    path = tmp_path / "clamp.c"
+    path.write_bytes(b"int clamp(void);\n" * 20)
+    fault = "not an IREE module at byte 8, expected a .vmfb module, got text"
+    with pytest.raises(FormatError) as raised:
+        vmfb.open(path)
+    assert (raised.value.file, raised.value.text) == (str(path), fault)
+    for error in (raised.value, pickle.loads(pickle.dumps(raised.value))):
+        assert str(error) == f"{path}: {fault}"
+    with pytest.raises(FormatError) as raised:
+        vmfb.from_buffer(path.read_bytes())
+    assert (raised.value.file, str(raised.value)) == (None, fault)
+    fault = "not a library; expected an ELF shared library (Linux and others)"
+    for read in (fnabi.load_module, library.read):
+        with pytest.raises(fnabi.LibraryError) as refused:
+            read(path)
+        assert str(refused.value) == f"{path}: {fault}"
+    with pytest.raises(fnabi.LibraryError) as refused:
+        library.read(path.read_bytes())
+    assert str(refused.value) == fault
+
+
+def test_a_strict_opening_says_what_a_lenient_one_reads() -> None:
+    path = MODULES / "module_attrs@2.9.0.vmfb"
+    fault = "offset outside the module at byte 264 in attrs[1]"
+    with pytest.raises(FormatError) as raised:
+        vmfb.open(path)
+    assert str(raised.value) == f"{path}: {fault} (lenient=True reads it)"
+    with pytest.raises(FormatError) as raised:
+        vmfb.from_buffer(path.read_bytes())
+    assert str(raised.value) == f"{fault} (lenient=True reads it)"
+
+
+@pytest.mark.parametrize("data", KINDS)
+def test_the_kind_of_a_file_that_is_no_module(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "file.vmfb"
+    path.write_bytes(data)
+    for read in (lambda: vmfb.open(path), lambda: vmfb.from_buffer(data)):
+        with pytest.raises(FormatError) as caught:
+            read()
+        assert caught.value.expected == f"a .vmfb module, got {KINDS[data]}"
+    (row,) = vmfb.scan(path).rows()
+    assert row.error is not None
+    assert row.error.text.endswith(f", expected a .vmfb module, got {KINDS[data]}")
+
+
+@pytest.mark.parametrize(
+    "data", [bytes(100), b"\xff" * 100, b"text\x00" * 20, b"\x1b[31m" * 20, b"P", b"PK\x03\x04"]
+)
+def test_a_file_of_no_known_kind(data: bytes) -> None:
+    with pytest.raises(FormatError) as caught:
+        vmfb.from_buffer(data)
+    assert caught.value.expected in (None, '"IREE"')
+
+
+def test_every_verb_says_what_a_file_is(here: Path, run) -> None:
+    pytest.importorskip("duckdb")
+    Path("m.mlir").write_bytes(SOURCE)
+    shutil.copy(CLASSIFIER, "good.vmfb")
+    fault = "not an IREE module at byte 8, expected "
+    for argv, status, shown in (
+        (["verify", "m.mlir"], 1, f"m.mlir: error: {fault}{MLIR}\n"),
+        (["diff", "good.vmfb", "m.mlir"], 3, f"fnabi: m.mlir: {fault}{MLIR}\n"),
+        (["diff", "m.mlir", "good.vmfb"], 3, f"fnabi: m.mlir: {fault}{MLIR}\n"),
+        (["stub", "m.mlir"], 1, f"fnabi: m.mlir: {fault}{MLIR}\n"),
+        (["check-abi", "m.abi.json", "m.mlir"], 3, f"fnabi: m.mlir: {fault}{MLIR}\n"),
+        (["find", "m.mlir"], 3, f"fnabi: m.mlir: not an IREE module, expected {MLIR}\n"),
+        (["scan", "m.mlir"], 1, f"m.mlir  error: {fault}{MLIR}\n"),
+    ):
+        found, out, error = run(*argv)
+        assert found == status
+        assert shown in out + error
+
+
+def test_a_module_that_is_called(run) -> None:
+    status, out, error = run("call", CLASSIFIER, "dense")
+    assert (status, out) == (1, "")
+    assert error.startswith(f"fnabi: {CLASSIFIER}: a compiled module, expected a shared library; ")
+    assert "fnabi stub --format=iree-run-module" in error
+
+
+def test_a_folder_instead_of_a_file(here: Path, run) -> None:
+    Path("models").mkdir()
+    Path("array.npy").mkdir()
+    status, _, error = run("inspect", "models")
+    assert status == 1
+    assert error.startswith("fnabi: models: Is a directory, expected a file; fnabi scan ")
+    for argv, status in (
+        (["stub", "models"], 1),
+        (["call", "models", "f"], 1),
+        (["decode", "--input=models"], 1),
+        (["decode", "--output=a.jsonl", "models"], 1),
+        (["check-abi", "models", CLASSIFIER], 3),
+        (["check-abi", "a.json", "models"], 3),
+        (["find", ".", "--accepts", "array.npy"], 3),
+        (["call", callee_library(), "add", "@models"], 1),
+        (["verify", "--against=models", CLASSIFIER], 1),
+        (["inspect", "--html", "--output=models", CLASSIFIER], 1),
+        (["stub", "--output=models", CLASSIFIER], 1),
+        (["check-abi", "--update", "models", CLASSIFIER], 3),
+    ):
+        found, out, error = run(*argv)
+        assert (found, out) == (status, ""), argv
+        assert ": Is a directory, expected a file" in error, argv
+
+
+# ------------------------------------------------------------------------------------- texts
+
+
+def test_no_file_is_named_twice(here: Path, run) -> None:
+    pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    Path("sigs.txt").write_text("I1!R1!\n" * 100)
+    for argv in (
+        ["catalog", "show", "sigs.txt"],
+        ["catalog", "update", "sigs.txt", "."],
+        ["find", "missing.duckdb"],
+        ["call", "sigs.txt", "f"],
+        ["verify", "--against=sigs.txt", CLASSIFIER],
+        ["inspect", "sigs.txt"],
+        ["diff", "sigs.txt", "sigs.txt"],
+        ["check-abi", "sigs.txt", CLASSIFIER],
+        ["decode", "--output=a.jsonl", "--column=x", "missing.txt"],
+    ):
+        status, out, error = run(*argv)
+        assert status in (1, 3)
+        assert out == ""
+        name = next(word for word in ("missing.duckdb", "missing.txt", "sigs.txt") if word in error)
+        assert error.count(name) == 1, error
+
+
+def test_a_catalog_of_bad_files_names_each_once(here: Path, run) -> None:
+    pytest.importorskip("duckdb")
+    Path("m.vmfb").write_text("no module")
+    status, out, error = run("diff", "--catalog", "m.vmfb", "m.vmfb")
+    fault = "m.vmfb: file ends before the module does, expected a .vmfb module, got text"
+    assert (status, error) == (3, "")
+    assert out == f"unreadable: 1 file\n          {fault}\nunreadable: 1 file: 1 unreadable\n"
+
+
+def test_no_function_of_python_is_named(here: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = "memory://models/a.vmfb"
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    for argv in (["inspect", url], ["scan", url], ["verify", url], ["diff", url, url]):
+        _, _, error = run(*argv)
+        assert error.startswith(f"fnabi: {url} needs fsspec"), argv
+    shutil.copytree(RELEASES / "1.0", "models")
+    monkeypatch.setattr("fnabi.many.catalog._store.find_spec", lambda name: None)
+    for argv in (
+        ["find", "models"],
+        ["catalog", "update", "c.duckdb", "models"],
+        ["inspect", "--html", "-o", "page.html", "models"],
+    ):
+        _, _, error = run(*argv)
+        assert error.startswith("fnabi: duckdb is not installed (pip install"), argv
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    _, _, error = run("scan", "models", "-o", "a.parquet")
+    assert error.startswith("fnabi: .parquet needs pyarrow")
+
+
+def test_a_catalog_without_paths(here: Path, run) -> None:
+    status, _, error = run("catalog", "update", "c.duckdb")
+    assert status == 1
+    assert error.startswith("fnabi: paths: none, and the catalog has none either")
+
+
+def test_the_file_that_a_comparison_changes(here: Path, run, monkeypatch) -> None:
+    """A module that changes while it is compared is named."""
+    for name in ("old.vmfb", "new.vmfb"):
+        Path(name).write_bytes(CLASSIFIER.read_bytes() + bytes(1 << 20))
+    compare = fnabi.compat.compare
+
+    def changed(old: vmfb.Module, new: vmfb.Module) -> object:
+        Path("new.vmfb").touch()
+        os.utime("new.vmfb", (1, 1))
+        return compare(old, new)
+
+    monkeypatch.setattr("fnabi.compat.compare", changed)
+    status, out, error = run("diff", "old.vmfb", "new.vmfb")
+    assert (status, out) == (3, "")
+    assert error == "fnabi: new.vmfb: file changed while open at byte 0\n"
+
+
+def test_the_url_that_a_comparison_reads(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failed(*_: object) -> object:
+        raise OSError(5, "the server answers 500", "https://host/new.vmfb")
+
+    monkeypatch.setattr("fnabi.compat.compare", failed)
+    fault = "fnabi: https://host/new.vmfb: the server answers 500\n"
+    assert run("diff", CLASSIFIER, CLASSIFIER) == (3, "", fault)
+
+
+# ------------------------------------------------------------------------------ suggestions
+
+
+def test_the_verb_help(run) -> None:
+    status, out, error = run("help")
+    assert (status, error) == (0, "")
+    assert out == run("--help")[1]
+    assert run("help", "help") == run("help")
+    for verb in VERBS:
+        assert run("help", verb.name) == run(verb.name, "--help")
+    status, out, error = run("help", "inspekt")
+    assert (status, out) == (2, "")
+    assert "'inspekt' is not a verb; did you mean inspect?" in error
+
+
+def test_functions_that_may_be_meant(run) -> None:
+    hint = "no function is named 'dens'; did you mean dense?\n"
+    assert run("stub", "--function=dens", CLASSIFIER) == (1, "", f"fnabi: {CLASSIFIER}: {hint}")
+    path = callee_library()
+    name = next(each for each in fnabi.load_module(path).functions if len(each) > 4)
+    status, _, error = run("stub", f"--function={name}x", path)
+    assert status == 1
+    assert f"did you mean {name}" in error
+
+
+@pytest.mark.parametrize(
+    ("pattern", "meant"),
+    [
+        ("*", "; did you mean '* -> *'?"),
+        (" f32[?,4] ", "; did you mean 'f32[?,4] -> *'?"),
+        ("f32[", ""),
+        ("* -> * ->", ""),
+    ],
+)
+def test_a_pattern_without_results(pattern: str, meant: str, run) -> None:
+    status, out, error = run("find", RELEASES, pattern)
+    assert (status, out) == (3, "")
+    assert error.splitlines()[0].endswith(meant)
+    assert ("did you mean" in error) == bool(meant)
+
+
+@pytest.mark.parametrize(
+    ("argv", "text"),
+    [
+        (["find", "x", "--limit=x"], "--limit: expected a whole number, got 'x'"),
+        (["find", "x", "--limit=0"], "--limit: must be at least 1, got 0"),
+        (["scan", "x", "--threads=0"], "--threads: must be at least 1, got 0"),
+        (["stub", "x", "--dim=-1"], "--dim: must be at least 0, got -1"),
+        (["find", "x", "--limit"], "--limit: the value is missing, expected N"),
+        (["find", "x", "--accepts"], "--accepts: the value is missing, expected ARRAY.npy"),
+        (["inspect", "x", "--extract", "0"], "--extract: the value is missing, expected NAME DIR"),
+        (["scan", "x", "-o"], "-o/--output: the value is missing, expected FILE"),
+        (["inspect", "--xyz"], "there is no option --xyz"),
+        (["inspect", "--needz"], "there is no option --needz; did you mean --needs?"),
+        (["diff", "--html"], "OLD, NEW are missing"),
+        (["diff", "--htm", "--lenient"], "OLD, NEW are missing"),
+        (["diff", "--", "-x"], "NEW is missing"),
+        (["catalog"], "ACTION, CATALOG are missing"),
+        (["catalog", "sql", "x", " "], "sql needs one query, in quotes"),
+        (
+            ["diff", "x", "y", "--json", "--format=sarif"],
+            "--json and --format=sarif cannot be combined",
+        ),
+        (
+            ["check-abi", "x", "y", "--json", "--format=github"],
+            "--json and --format=github cannot be combined",
+        ),
+        (["--version", "x"], "unexpected argument 'x'"),
+    ],
+)
+def test_wrong_usage(argv: list[str], text: str, run) -> None:
+    status, out, error = run(*argv)
+    assert (status, out) == (2, "")
+    assert error.endswith(f"error: {text}\n")
+
+
+@pytest.mark.parametrize(
+    ("argv", "status"),
+    [(["inspect", ""], 1), (["verify", ""], 1), (["diff", "", ""], 3), (["find", ""], 3)],
+)
+def test_an_empty_name(argv: list[str], status: int, run) -> None:
+    found, _, error = run(*argv)
+    assert found == status
+    assert error == "fnabi: '': No such file or directory\n"
+
+
+def test_one_text_instead_of_a_list() -> None:
+    with pytest.raises(CallError, match="expected a list of texts, got str; put a single text in"):
+        fnabi.decode_columns("I1!R1!")
+    with pytest.raises(CallError, match=r"offsets: missing, .*; put a single text in a list"):
+        fnabi.decode_columns(b"I1!R1!")
+
+
+def test_what_is_not_in_the_catalog(here: Path, run) -> None:
+    pytest.importorskip("duckdb")
+    shutil.copytree(RELEASES, "models")
+    run("catalog", "update", "c.duckdb", "models")
+    told = "not in the catalog, expected a file or folder that it has"
+    assert run("catalog", "remove", "c.duckdb", "nope") == (
+        1,
+        "",
+        f"fnabi: nope: {told}\n",
+    )
+    status, out, error = run("catalog", "remove", "c.duckdb", "models/1.0", "nope")
+    assert (status, out) == (1, "4 files removed\n")
+    assert error == f"fnabi: nope: {told}\n"
+    Path("empty").mkdir()
+    run("catalog", "update", "c.duckdb", "empty")
+    assert run("catalog", "remove", "c.duckdb", "empty") == (0, "0 files removed\n", "")
+    status, _, error = run("catalog", "remove", "none.duckdb", "x")
+    assert (status, error) == (1, "fnabi: none.duckdb: no catalog\n")
+    assert not Path(".none.duckdb.lock").exists()
+
+
+def test_a_folder_and_a_missing_one(here: Path, run) -> None:
+    Path("models").mkdir()
+    missing = "fnabi: missing: No such file or directory\n"
+    assert run("diff", "models", "missing") == (3, "", missing)
+    assert run("diff", "missing", "models") == (3, "", missing)
+
+
+def test_catalogs_instead_of_modules(here: Path, run) -> None:
+    pytest.importorskip("duckdb")
+    run("catalog", "update", "c.duckdb", CLASSIFIER)
+    for files in (("c.duckdb", "c.duckdb"), (CLASSIFIER, "c.duckdb")):
+        status, _, error = run("diff", *files)
+        assert status == 2
+        assert error.endswith("c.duckdb is a catalog; --catalog compares two of them\n")
+    assert run("diff", "--catalog", "c.duckdb", "c.duckdb")[0] == 0
+    for verb in ("inspect", "stub", "verify"):
+        status, out, error = run(verb, "c.duckdb")
+        assert status == 1
+        assert "a database of DuckDB, such as a catalog" in out + error
+
+
+def test_a_catalog_in_a_missing_folder(here: Path, run) -> None:
+    status, _, error = run("catalog", "update", "no/c.duckdb", RELEASES)
+    assert (status, error) == (1, "fnabi: no/c.duckdb: No such file or directory\n")
+
+
+def test_a_baseline_that_is_none(here: Path, run) -> None:
+    Path("b.json").write_text("text")
+    fault = "not JSON at byte 0, expected a baseline, which"
+    status, _, error = run("check-abi", "b.json", CLASSIFIER)
+    assert (status, error) == (3, f"fnabi: b.json: {fault} fnabi check-abi --update writes\n")
+
+
+# ------------------------------------------------------------------------- arrays, and outputs
+
+
+@pytest.mark.parametrize("data", [b"", b"text", b"\x93NUMPY\x01"])
+def test_arrays_that_are_none(data: bytes, here: Path, run) -> None:
+    Path("a.npy").write_bytes(data)
+    status, _, error = run("find", RELEASES, "--accepts", "a.npy")
+    assert status == 3
+    assert error.startswith("fnabi: a.npy: not a valid .npy file")
+
+
+def test_several_arrays_in_a_file(here: Path, run) -> None:
+    numpy.savez("a.npz", x=numpy.zeros(3), y=numpy.zeros(4))
+    status, _, error = run("find", RELEASES, "--accepts", "a.npz")
+    assert status == 3
+    assert error.startswith("fnabi: a.npz: not a valid .npy file")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no SIGPIPE")
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["diff", RELEASES / "1.0", RELEASES / "2.0"],
+        ["inspect", CLASSIFIER],
+        ["find", RELEASES],
+        ["scan", RELEASES],
+        ["verify", RELEASES],
+        ["stub", CLASSIFIER],
+        ["help"],
+    ],
+    ids=lambda argv: argv[0],
+)
+def test_a_closed_pipe(argv: list[str]) -> None:
+    if argv[0] == "find":
+        pytest.importorskip("duckdb")
+    """The status is that of a program which SIGPIPE ends, and no verdict."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "fnabi", *argv],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        timeout=60,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")

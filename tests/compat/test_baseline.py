@@ -1,0 +1,256 @@
+"""Baselines, reports for CI, the hook and the action."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fnabi import FormatError, baseline, compat, report, vmfb
+from fnabi.cli import _hook as baseline_hook
+from fnabi.cli import main
+from fnabi.compat._folders import FileComparison, compare_folders
+from support.documents import ROOT, environment
+
+RELEASES = ROOT / "examples/releases"
+OLD, NEW = (str(RELEASES / name / "rank.vmfb") for name in ("1.0", "2.0"))
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    path = tmp_path / "rank.abi.json"
+    path.write_text(baseline.write(vmfb.open(OLD)))
+    return path
+
+
+def test_a_baseline_reads_well_in_review(kept: Path) -> None:
+    text = kept.read_text()
+    assert '    "main": "(float32[?x6]) -> (i64[?]) [bytecode] 0r_r",\n' in text
+    assert max(map(len, text.splitlines())) < 140
+    assert baseline.write(vmfb.open(OLD)) == text
+
+
+@pytest.mark.parametrize("path", sorted(RELEASES.rglob("*.vmfb")), ids=lambda path: path.stem)
+def test_a_baseline_compares_as_its_module(path: Path) -> None:
+    old = vmfb.open(path)
+    again = baseline.read(baseline.write(old))
+    assert compat.compare(again, old).changes == ()
+    other = vmfb.open(NEW)
+    assert [str(each) for each in compat.compare(again, other).changes] == [
+        str(each) for each in compat.compare(old, other).changes
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda text: text[:50], "not JSON"),
+        (lambda text: "[]", "not a baseline"),
+        (lambda text: text.replace("baseline/1", "baseline/9"), "not a baseline"),
+        (lambda text: text.replace("float32[?x6]", "float32[?x7]"), "edited by hand"),
+        (lambda text: text.replace('"record"', '"recorded"'), "no record"),
+        (lambda text: re.sub(r'"eA\w{8}', '"eAAAAAAAAA', text), "damaged record"),
+        (lambda text: re.sub(r'"eA', '"?A', text), "damaged record"),
+        (lambda text: "[" * 100000, "not JSON"),
+    ],
+)
+def test_a_damaged_baseline_is_refused(kept: Path, change: Any, words: str) -> None:
+    with pytest.raises(FormatError, match=words):
+        baseline.read(change(kept.read_text()))
+
+
+def test_a_module_is_no_baseline() -> None:
+    with pytest.raises(FormatError, match="not JSON: neither UTF-8, UTF-16 nor UTF-32 at byte"):
+        baseline.read(Path(OLD).read_bytes())
+
+
+def test_check_abi(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check-abi", str(kept), OLD]) == 0
+    assert main(["check-abi", str(kept), NEW]) == 1
+    assert "inputs[0].dtype changed: float32[?x6] => i32[?x6]" in capsys.readouterr().out
+    assert main(["check-abi", "--update", str(kept), NEW]) == 0
+    out = capsys.readouterr().out
+    assert "inputs[0].dtype changed" in out
+    assert out.endswith(f"{kept}: written, a baseline of 3 functions\n")
+    assert main(["check-abi", str(kept), NEW]) == 0
+    capsys.readouterr()
+    assert main(["check-abi", "--json", str(kept), OLD]) == 1
+    assert json.loads(capsys.readouterr().out)["verdict"] == "incompatible"
+
+
+def test_the_first_baseline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "rank.abi.json"
+    assert main(["check-abi", "--update", str(path), OLD]) == 0
+    assert capsys.readouterr().out == f"{path}: written, a baseline of 3 functions\n"
+    assert main(["check-abi", str(path), OLD]) == 0
+
+
+def test_check_abi_of_bad_files(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check-abi", f"{kept}.none", OLD]) == 3
+    assert "--update writes it" in capsys.readouterr().err
+    assert main(["check-abi", str(kept), str(kept)]) == 3
+    assert main(["check-abi", OLD, OLD]) == 3
+    assert "rank.vmfb: " in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def compared() -> list[FileComparison]:
+    return list(compare_folders(RELEASES / "1.0", RELEASES / "2.0"))
+
+
+def test_the_verdict_of_files_is_the_worst(compared: list[FileComparison]) -> None:
+    assert report.verdict(compared) == "incompatible"
+    assert report.verdict(each for each in compared if each.file == "embed.vmfb") == "compatible"
+    assert report.verdict([]) == "compatible"
+
+
+def test_markdown(compared: list[FileComparison]) -> None:
+    text = report.write(compared, "markdown")
+    assert text.startswith("### ABI: incompatible\n\n5 breaking, 2 widening, 3 notice in 5 files\n")
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert all(len(re.findall(r"(?<!\\)\|", row)) == 5 for row in rows)
+    assert "| **breaking** | `project.vmfb` |  | the module was removed |" in rows
+
+
+def test_markdown_escapes_names() -> None:
+    found = [FileComparison("a|b`<c>`.vmfb", "unreadable", problem="| [x](y) <b>")]
+    row = report.write(found, "markdown").splitlines()[-1]
+    assert "``a\\|b`<c>`.vmfb``" in row.replace(" ``", "``").replace("`` ", "``")
+    assert "\\[x\\](y) \\<b\\>" in row
+
+
+def test_annotations_escape_names() -> None:
+    found = [FileComparison("a,b:c%\n.vmfb", "unreadable", problem="100%\n::error::x")]
+    lines = report.write(found, "github").splitlines()
+    assert lines[0] == (
+        "::error file=a%2Cb%3Ac%25%0A.vmfb,title=ABI%3A unreadable::100%25\\n::error::x"
+    )
+    assert len(lines) == 2
+
+
+def test_sarif(compared: list[FileComparison]) -> None:
+    found = json.loads(report.write(compared, "sarif"))
+    assert found["version"] == "2.1.0"
+    (run,) = found["runs"]
+    rules = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    assert {result["ruleId"] for result in run["results"]} <= rules
+    assert len(run["results"]) == 10
+    levels = {result["level"] for result in run["results"]}
+    assert levels == {"error", "note"}
+    location = run["results"][1]["locations"][0]
+    assert location["physicalLocation"]["artifactLocation"]["uri"] == "rank.vmfb"
+    assert location["logicalLocations"][0]["fullyQualifiedName"] == "main$async"
+
+
+@pytest.mark.parametrize("format", ["text", "json", *report.FORMATS])
+def test_every_format_has_the_same_status(format: str, capsys: pytest.CaptureFixture[str]) -> None:
+    folders = [str(RELEASES / "1.0"), str(RELEASES / "2.0")]
+    assert main(["diff", f"--format={format}", *folders]) == 1
+    assert "rank" in capsys.readouterr().out
+    assert main(["diff", f"--format={format}", OLD, NEW]) == 1
+    assert "main" in capsys.readouterr().out
+    assert main(["diff", f"--format={format}", OLD, OLD]) == 0
+
+
+def test_the_hook_compares_what_has_a_baseline(
+    kept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = kept.with_name("rank.vmfb")
+    shutil.copy(OLD, module)
+    alone = shutil.copy(NEW, kept.with_name("alone.vmfb"))
+    assert baseline_hook.main([str(module), str(kept), str(alone), "README.md"]) == 0
+    shutil.copy(NEW, module)
+    assert baseline_hook.main([str(module)]) == 1
+    assert capsys.readouterr().out.count("rank.vmfb:") == 2
+    monkeypatch.chdir(kept.parent)
+    shutil.copy(kept, "--help.abi.json")
+    shutil.copy(NEW, "--help.vmfb")
+    assert baseline_hook.main(["--help.vmfb"]) == 1
+    hooks = (ROOT / ".pre-commit-hooks.yaml").read_text()
+    assert "python -m fnabi.cli._hook" in hooks
+    ran = subprocess.run([sys.executable, "-m", "fnabi.cli._hook", str(module)])
+    assert ran.returncode == 1
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="could not find bash")
+@pytest.mark.parametrize(
+    ("old", "new", "status", "verdict"),
+    [
+        ("examples/releases/1.0", "examples/releases/2.0", 1, "incompatible"),
+        ("examples/releases/1.0", "examples/releases/1.0", 0, "compatible"),
+        ("examples/releases/1.0/rank.vmfb", "README.md", 3, "unreadable"),
+    ],
+)
+def test_the_action_annotates(
+    tmp_path: Path, old: str, new: str, status: int, verdict: str
+) -> None:
+    assert act(tmp_path, ROOT, old, new) == (status, f"verdict={verdict}\n")
+    if status != 3:
+        assert (tmp_path / "summary").read_text().startswith(f"### ABI: {verdict}\n")
+    assert "compare.sh" in (ROOT / "action.yml").read_text()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="could not find bash")
+def test_the_action_takes_names_for_names(kept: Path, tmp_path: Path) -> None:
+    """A file whose name begins with a hyphen is no option."""
+    shutil.copy(kept, tmp_path / "--help.json")
+    shutil.copy(NEW, tmp_path / "--new")
+    for old in ("--help", "-h", "--output=stolen"):
+        shutil.copy(OLD, tmp_path / old)
+        assert act(tmp_path, tmp_path, old, "--new") == (1, "verdict=incompatible\n")
+    assert act(tmp_path, tmp_path, "--help.json", "--new") == (1, "verdict=incompatible\n")
+    assert act(tmp_path, tmp_path, "--help", "-h") == (0, "verdict=compatible\n")
+    assert not (tmp_path / "stolen").exists()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="could not find bash")
+def test_the_action_installs_its_own_checkout(tmp_path: Path) -> None:
+    """A ``python3`` that records its arguments makes the environment and runs its pip."""
+    assert "examples/ci/install.sh" in (ROOT / "action.yml").read_text()
+    python = tmp_path / "tools" / "python3"
+    python.parent.mkdir()
+    python.write_text(
+        f"""#!{shutil.which("bash")}
+printf '%s\\n' "$*" >> "{tmp_path}/log"
+[[ $2 != venv ]] || {{ mkdir -p "$3/bin" && cp "$0" "$3/bin/python"; }}
+"""
+    )
+    python.chmod(0o755)
+    checkout = tmp_path / "the action"
+    names = {"RUNNER_TEMP": tmp_path, "GITHUB_PATH": tmp_path / "path"}
+    subprocess.run(
+        ["bash", ROOT / "examples/ci/install.sh"],
+        check=True,
+        env=environment()
+        | {"PATH": f"{python.parent}:{environment()['PATH']}"}
+        | {name: str(value) for name, value in names.items()}
+        | {"GITHUB_ACTION_PATH": str(checkout)},
+    )
+    assert (tmp_path / "log").read_text().splitlines() == [
+        f"-m venv {tmp_path}/fnabi",
+        f"-m pip install --quiet {checkout}",
+    ]
+    assert (tmp_path / "path").read_text() == f"{tmp_path}/fnabi/bin\n"
+
+
+def act(folder: Path, cwd: Path, old: str, new: str) -> tuple[int, str]:
+    """Run the step of the action, and return its status and its output."""
+    (folder / "output").unlink(missing_ok=True)
+    files = {"GITHUB_OUTPUT": folder / "output", "GITHUB_STEP_SUMMARY": folder / "summary"}
+    ran = subprocess.run(
+        ["bash", ROOT / "examples/ci/compare.sh"],
+        cwd=cwd,
+        env=environment()
+        | {name: str(file) for name, file in files.items()}
+        | {"OLD": old, "NEW": new},
+        capture_output=True,
+        text=True,
+    )
+    assert not ran.stderr or ran.returncode == 3, ran.stderr
+    return ran.returncode, (folder / "output").read_text()

@@ -1,0 +1,474 @@
+"""Types that are defined in Python by `fnabi.dropin.tvm_ffi`, compared with those of tvm_ffi."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import typing
+from functools import cache
+from importlib import import_module
+from itertools import count
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fnabi
+from support.sanitizers import check_grown, examples, resident
+
+theirs = pytest.importorskip("tvm_ffi", reason="tvm_ffi is not installed")
+ours = import_module("fnabi.dropin.tvm_ffi")
+_py_class = import_module("fnabi.dropin.tvm_ffi._py_class")
+hint_of = import_module("fnabi.dropin.tvm_ffi._fields").hint_of
+for _part in ("dataclasses", "testing"):
+    import_module(f"tvm_ffi.{_part}")
+    import_module(f"fnabi.dropin.tvm_ffi.{_part}")
+
+BOTH = pytest.mark.parametrize("t", [ours, theirs], ids=["ours", "theirs"])
+_numbers = count()
+
+
+def key(name: str) -> str:
+    return f"tests.py_class.{name}{next(_numbers)}"
+
+
+def make_point(t: Any, **options: Any) -> Any:
+    class Point(t.Object):
+        x: int
+        y: float = 2.5
+        name: str = t.dataclasses.field(default="origin", compare=False)
+        tags: list[int] = t.dataclasses.field(default_factory=lambda: t.List([]), kw_only=True)
+        nothing: ClassVar[int] = 3
+
+    Point.__annotations__ = {
+        "x": int,
+        "y": float,
+        "name": str,
+        "tags": list[int],
+        "nothing": ClassVar[int],
+    }
+    return t.dataclasses.py_class(key("Point"), **options)(Point)
+
+
+@BOTH
+def test_objects_of_a_class(t: Any) -> None:
+    Point = make_point(t, eq=True, order=True)
+    point = Point(1)
+    assert (point.x, point.y, point.name, list(point.tags)) == (1, 2.5, "origin", [])
+    assert type(point.x) is int
+    assert type(point.y) is float
+    named = Point(x=3, y=4, name="a longer name", tags=[1, 2])
+    assert (named.x, named.y, named.name, list(named.tags)) == (3, 4.0, "a longer name", [1, 2])
+    named.x = 5
+    named.tags.append(7)
+    assert (named.x, list(named.tags)) == (5, [1, 2, 7])
+    assert Point.nothing == 3
+    assert point == Point(1, name="other")
+    assert point != named
+    assert point < named
+    assert point.tags != Point(1).tags or not point.tags.same_as(Point(1).tags)
+    again = copy.deepcopy(named)
+    again.tags[0] = 9
+    assert named.tags[0] == 1
+    assert copy.copy(named).tags.same_as(named.tags)
+    assert named.__replace__(x=8).x == 8
+    assert Point.__match_args__ == ("x", "y", "name")
+    for bad in ((), ("1",), (1, "y"), (1, 2, 3)):
+        with pytest.raises(TypeError):
+            Point(*bad)
+    with pytest.raises(TypeError, match="tags"):
+        Point(1, tags=["x"])
+    with pytest.raises(TypeError):
+        Point(1, unknown=1)
+    with pytest.raises(TypeError):
+        point.x = "one"
+    assert point.x == 1
+
+
+def test_texts_are_those_of_the_original() -> None:
+    points = [make_point(t)(1, 2, "three", tags=[4]) for t in (ours, theirs)]
+    texts = [repr(each).partition("(")[2] for each in points]
+    assert texts[0] == texts[1]
+    lines = [
+        [(each.name, each.offset, each.size, each.c_kw_only, each.c_has_default) for each in info]
+        for info in (type(each).__tvm_ffi_type_info__.fields for each in points)
+    ]
+    assert lines[0] == lines[1]
+
+
+def test_both_read_the_objects() -> None:
+    """An object of one is an object with fields for the other."""
+    Point = make_point(ours)
+    point = Point(1, 2, "a longer name", tags=[4])
+    echo = theirs.get_global_func("testing.echo")
+    seen = echo(point)
+    assert (seen.x, seen.y, seen.name, list(seen.tags)) == (1, 2.0, "a longer name", [4])
+    seen.x = 7
+    assert point.x == 7
+    found = fnabi.get_global_func("testing.echo")(point)
+    assert (found.x, found.name) == (7, "a longer name")
+    assert theirs.structural_equal(seen, point)
+
+
+@BOTH
+def test_frozen_fields(t: Any) -> None:
+    @t.dataclasses.py_class(key("Frozen"), frozen=True)
+    class Frozen(t.Object):
+        x: int
+
+    value = Frozen(1)
+    with pytest.raises(AttributeError):
+        value.x = 2
+    Frozen.x.set(value, 3)
+    assert value.x == 3
+    assert t.dataclasses.fields(Frozen)[0].frozen
+
+
+@BOTH
+def test_initialisers(t: Any) -> None:
+    @t.dataclasses.py_class(key("Base"), init=False)
+    class Base(t.Object):
+        a: int
+        b: str
+
+        def __init__(self, both: str) -> None:
+            self.a, self.b = int(both), both
+
+    @t.dataclasses.py_class(key("Derived"))
+    class Derived(Base):
+        c: bool
+        total: int = t.dataclasses.init_property(lambda self: self.a + 1)
+
+        def __post_init__(self) -> None:
+            self.b += "!"
+
+    assert (Base("12").a, Base("12").b) == (12, "12")
+    made = Derived(1, "b", True)
+    assert (made.a, made.b, made.c, made.total) == (1, "b!", True, 2)
+
+    @t.dataclasses.py_class(key("Calls"))
+    class Calls(Base):
+        d: int
+
+        def __init__(self, both: str) -> None:
+            super().__init__(both)
+            self.d = 5
+
+    assert (Calls("7").a, Calls("7").d) == (7, 5)
+
+    @t.dataclasses.py_class(key("None"), init=False)
+    class NoInitialiser(t.Object):
+        a: int
+
+    with pytest.raises(TypeError, match="cannot be constructed directly"):
+        NoInitialiser()
+
+
+@BOTH
+def test_hints_that_are_defined_later(t: Any) -> None:
+    @t.dataclasses.py_class(key("Tree"))
+    class Tree(t.Object):
+        value: int
+        left: LaterTree | None
+        right: Tree | None
+
+    with pytest.raises(TypeError, match=r"unresolved forward references: \[.left: "):
+        Tree(1, None, None)
+
+    @t.dataclasses.py_class(key("Tree"))
+    class LaterTree(t.Object):
+        inner: LaterTree | None = None
+
+    if t is theirs:  # which forgets a class that it could not finish
+        return
+    tree = Tree(1, LaterTree(), Tree(2, None, None))
+    assert tree.right.value == 2
+    assert isinstance(tree.left, LaterTree)
+    with pytest.raises(TypeError, match="left"):
+        Tree(1, tree, None)
+
+
+@BOTH
+def test_definitions_that_are_refused(t: Any) -> None:
+    py_class = t.dataclasses.py_class
+    taken = key("Taken")
+
+    def define(*args: Any, base: Any = t.Object, hint: Any = int, **options: Any) -> Any:
+        return py_class(*args, **options)(
+            type(base)("Refused", (base,), {"__annotations__": {"x": hint}, "__module__": __name__})
+        )
+
+    define(taken)
+    with pytest.raises(ValueError, match="already registered"):
+        define(taken)
+    with pytest.raises(TypeError, match="must inherit"):
+        define(key("Plain"), base=object)
+    with pytest.raises(ValueError, match="order=True requires eq=True"):
+        define(key("Order"), order=True)
+    with pytest.raises(ValueError, match="structural_eq must be one of"):
+        define(key("Kind"), structural_eq="odd")
+    again = key("Again")
+    with pytest.raises(TypeError):
+        define(again, hint=complex)
+    assert define(again)(3).x == 3
+    with pytest.raises(TypeError):
+        t.method(classmethod(lambda cls: 1))
+
+
+@BOTH
+def test_methods_for_libraries(t: Any) -> None:
+    @t.dataclasses.py_class(key("Methods"))
+    class Methods(t.Object):
+        x: int
+
+        @t.method
+        def plus(self, y: int) -> int:
+            return self.x + y
+
+        @t.method
+        @staticmethod
+        def twice(y: int) -> int:
+            return 2 * y
+
+        def __ffi_repr__(self, inner: Any) -> str:
+            return f"<{inner(self.x)}>"
+
+        def __any_hash__(self) -> int:
+            return self.x % 3
+
+        def __any_equal__(self, other: Any) -> bool:
+            return self.x % 3 == other.x % 3
+
+    value = Methods(4)
+    assert repr(value) == "<4>"
+    assert repr(t.Array([value])) == "(<4>,)"
+    functions = {each.name: each for each in Methods.__tvm_ffi_type_info__.methods}
+    assert functions["plus"].func(value, 3) == 7
+    assert functions["twice"].func(3) == 6
+    assert functions["twice"].is_static
+    for kind in (t.Map, t.Dict):
+        made = kind({value: "a", Methods(5): "b", "c": 1})
+        assert made[Methods(1)] == "a"
+        assert made[Methods(2)] == "b"
+        assert Methods(3) not in made
+
+
+def test_errors_of_a_comparison_reach_the_caller() -> None:
+    @ours.dataclasses.py_class(key("Fails"))
+    class Fails(ours.Object):
+        x: int
+
+        def __any_hash__(self) -> int:
+            raise LookupError("no hash")
+
+    made = ours.Dict({f"{each}": each for each in range(10)})
+    with pytest.raises(LookupError, match="no hash"):
+        _ = made[Fails(1)]
+    with pytest.raises(LookupError, match="no hash"):
+        made[Fails(1)] = 1
+    with pytest.raises(LookupError, match="no hash"):
+        ours.Map({Fails(each): each for each in range(10)})
+    assert len(made) == 10
+
+
+@BOTH
+def test_enums(t: Any) -> None:
+    d = t.dataclasses
+
+    class Level(d.IntEnum, type_key=key("Level")):
+        low = 1
+        high = 20
+
+    class Mode(d.StrEnum, type_key=key("Mode")):
+        add = "+"
+        sub = d.entry(value="-")
+
+    class Shape(d.Enum, type_key=key("Shape")):
+        sides: int
+        square = d.entry(sides=4)
+        triangle = d.entry(sides=3)
+
+    assert [each.value for each in Level] == [1, 20]
+    assert Level(20).same_as(Level.high)
+    assert Level("low").same_as(Level.low)
+    assert Level.low == 1
+    assert Mode.add == "+"
+    assert (Mode.sub.name, str(Mode.sub), repr(Mode.sub)) == ("-", "-", "Mode.-")
+    assert {Level.low: 1}[1] == 1
+    assert len(Shape) == 2
+    assert Shape.square.sides == 4
+    assert Shape.get(1).same_as(Shape.triangle)
+    assert [each.sides for each in Shape.all_entries()] == [4, 3]
+    with pytest.raises(ValueError, match="is not a valid Level"):
+        Level(3)
+    with pytest.raises(KeyError):
+        Shape.get("circle")
+    with pytest.raises(TypeError):
+        Shape.get(1.5)
+    corners = Shape.def_attr("corners", default=0)
+    corners[Shape.square] = 4
+    assert (corners[Shape.square], corners[Shape.triangle]) == (4, 0)
+    assert Shape.square in corners
+    assert Shape.triangle not in corners
+    with pytest.raises(TypeError):
+        corners[Level.low] = 1
+    with pytest.raises(TypeError, match="reserves `value`"):
+
+        class Wrong(d.IntEnum, type_key=key("Wrong")):
+            value = 3
+
+    @d.py_class(key("Holder"))
+    class Holder(t.Object):
+        level: Any
+
+    assert Holder(Level.high).level.same_as(Level.high)
+
+
+def test_fields_of_enums_accept_their_values() -> None:
+    class Level(ours.dataclasses.IntEnum, type_key=key("Level")):
+        low = 1
+
+    convert = hint_of(Level).convert
+    assert convert(1).same_as(Level.low)
+    assert convert(Level.low).same_as(Level.low)
+    with pytest.raises(TypeError, match=r"expected tests\.py_class\.Level"):
+        convert("low")
+
+
+HINTS: list[tuple[Any, Any, Any]] = [
+    (int, True, 1),
+    (int, 2**40, 2**40),
+    (int, 1.5, TypeError),
+    (int, None, TypeError),
+    (float, 3, 3.0),
+    (float, "1", TypeError),
+    (bool, 1, True),
+    (bool, "x", TypeError),
+    (str, "short", "short"),
+    (str, "a longer text", "a longer text"),
+    (str, 1, TypeError),
+    (bytes, b"a longer text", b"a longer text"),
+    (bytes, "x", TypeError),
+    (int | None, None, None),
+    (int | None, 3, 3),
+    (int | None, "x", TypeError),
+    (int | str, "x", "x"),
+    (int | str, 1, 1),
+    (int | str, [1], TypeError),
+    (list[int], [1, 2], [1, 2]),
+    (list[int], ["x"], TypeError),
+    (list[list[str]], [["a"], []], [["a"], []]),
+    (tuple[int, ...], (1, 2), [1, 2]),
+    (tuple[int, str], (1, "a"), [1, "a"]),
+    (tuple[int, str], (1,), TypeError),
+    (dict[str, int], {"a": 1}, {"a": 1}),
+    (dict[str, int], {"a": "b"}, TypeError),
+    (dict[str, int], {1: 1}, TypeError),
+    (Any, {"a": [1]}, {"a": [1]}),
+]
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, (fnabi.Map, fnabi.Dict, theirs.Map, theirs.Dict)):
+        return {each: plain(value[each]) for each in value}
+    if isinstance(value, (fnabi.Array, fnabi.List, theirs.Array, theirs.List)):
+        return [plain(each) for each in value]
+    return value
+
+
+@BOTH
+@pytest.mark.parametrize(("hint", "value", "expected"), HINTS)
+def test_hints(t: Any, hint: Any, value: Any, expected: Any) -> None:
+    namespace = {"__annotations__": {"x": hint}, "__module__": __name__}
+    made = t.dataclasses.py_class(key("Hint"))(type(t.Object)("Hint", (t.Object,), namespace))
+    if expected is TypeError:
+        with pytest.raises(TypeError):
+            made(value)
+        return
+    found = plain(made(value).x)
+    assert found == expected
+    assert type(found) is type(expected) or isinstance(found, (str, bytes))
+
+
+@given(
+    hint=st.sampled_from((int, float, bool, str, bytes, int | None)),
+    value=st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-(2**63), 2**63 - 1),
+        st.floats(allow_nan=False),
+        st.text(),
+        st.binary(),
+    ),
+)
+def test_values_that_are_kept_are_as_if_converted(hint: Any, value: Any) -> None:
+    """Values that have the type of a field are stored without a call of Python."""
+
+    def stored(cls: Any) -> Any:
+        try:
+            made = cls(value)
+        except TypeError as problem:
+            return str(problem).partition("\n")[2]
+        made.x = value
+        return type(made.x), made.x
+
+    assert stored(holder(hint, True)) == stored(holder(hint, False))
+
+
+@cache
+def holder(hint: Any, kept: bool) -> Any:
+    namespace = {"__annotations__": {"x": hint}, "__module__": __name__}
+    cls = type(ours.Object)("Holder", (ours.Object,), namespace)
+    with pytest.MonkeyPatch.context() as patch:
+        if not kept:
+            patch.setattr(_py_class, "hint_of", lambda found: hint_of(found)._replace(kept=()))
+        return ours.dataclasses.py_class(key("Holder"))(cls)
+
+
+def test_an_object_that_is_moved_into_a_field() -> None:
+    cls = holder(Any, True)
+    items = ours.Array([1, 2])
+    made = cls(items._move())
+    assert list(made.x) == [1, 2]
+    assert items.__chandle__() == 0
+
+
+def test_fields_without_a_type_are_refused() -> None:
+    assert hint_of(typing.Annotated[int, "x"]).convert(3) == 3
+    for hint in (complex, int.__add__, "text", typing.TypeVar("T")):
+        with pytest.raises(TypeError, match="no field can have the type"):
+            hint_of(hint)
+
+
+@ours.dataclasses.py_class("tests.py_class.Pickled")
+class Pickled(ours.Object):  # type: ignore[misc,name-defined]
+    a: int
+    b: str
+    c: list[int]
+
+
+def test_pickles() -> None:
+    again = pickle.loads(pickle.dumps(Pickled(1, "a longer text", [1, 2])))
+    assert type(again) is Pickled
+    assert (again.a, again.b, list(again.c)) == (1, "a longer text", [1, 2])
+
+
+def test_nothing_is_leaked() -> None:
+    Point = make_point(ours, eq=True)
+
+    def run(times: int) -> None:
+        for _ in range(times):
+            point = Point(1, name="a name that is long" * 20, tags=[1, 2, 3])
+            point.name = "another name that is long" * 20
+            copy.deepcopy(point).tags.append(1)
+            with pytest.raises(TypeError):
+                Point("x")
+
+    run(200)
+    gc.collect()
+    size = resident()
+    run(examples(3000))
+    gc.collect()
+    check_grown(size, 2 << 20)

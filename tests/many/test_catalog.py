@@ -1,0 +1,502 @@
+"""Catalogs: incremental updates, searches, and updates that end at any moment."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fnabi
+from fnabi import CallError, CatalogError, FormatError, pattern, vmfb
+from fnabi.abi.raw import describe
+from fnabi.many.catalog import Updated, search_query
+from fnabi.many.catalog import _store as catalog_store
+from support import catalog_update
+from support.paths import DATA
+from support.pattern_match import differences
+
+duckdb = pytest.importorskip("duckdb")
+pytest.importorskip("pyarrow")
+
+MODULES = sorted((DATA / "vmfb").glob("*.vmfb"))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "models.duckdb")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with two modules, modified a minute ago, and a subfolder with another one."""
+    made = tmp_path / "folder"
+    (made / "inner").mkdir(parents=True)
+    for name, source in ("a", "scalars"), ("b", "std_llvmcpu"), ("inner/c", "vm_sigs"):
+        put(made / f"{name}.vmfb", DATA / "vmfb" / f"{source}.vmfb")
+    return made
+
+
+def put(path: Path, source: Path, age: float = 60) -> None:
+    shutil.copyfile(source, path)
+    os.utime(path, (time.time() - age, time.time() - age))
+
+
+def rows_of(catalog: fnabi.Catalog) -> list[Any]:
+    return sorted(
+        catalog.sql("SELECT file, function, signature, error FROM functions").fetchall()
+        + catalog.sql("SELECT file, size, module, error FROM files").fetchall(),
+        key=repr,
+    )
+
+
+# ------------------------------------------------------------------------------------------ updates
+
+
+def test_an_update_reads_what_has_changed(path: str, folder: Path) -> None:
+    with fnabi.Catalog(path) as catalog:
+        first = catalog.update(folder)
+        assert (first.added, first.changed, first.removed, first.unchanged) == (3, 0, 0, 0)
+        assert first.functions == len(rows_of(catalog)) - 3 > 3
+        assert catalog.update() == Updated(0, 0, 0, 3, 0, first.functions)
+
+        put(folder / "b.vmfb", DATA / "vmfb" / "scalars.vmfb", 50)  # another size
+        assert catalog.update().changed == 1
+        os.utime(folder / "b.vmfb", (1, 1))
+        assert catalog.update().changed == 1
+        (folder / "a.vmfb").unlink()
+        put(folder / "d.vmfb", MODULES[0])
+        done = catalog.update(folder)
+        assert (done.added, done.changed, done.removed, done.unchanged) == (1, 0, 1, 2)
+        names = {os.path.relpath(row[0], folder) for row in rows_of(catalog)}
+        assert names == {"b.vmfb", "d.vmfb", "inner/c.vmfb"}
+    with fnabi.Catalog(None) as other:
+        other.update(folder)
+        assert rows_of(fnabi.Catalog(path)) == rows_of(other)
+
+
+def test_an_update_leaves_what_is_elsewhere(path: str, folder: Path) -> None:
+    with fnabi.Catalog(path) as catalog:
+        catalog.update(folder / "inner")
+        assert catalog.update([folder / "a.vmfb"]).added == 1
+        assert len(catalog.sql("SELECT * FROM files").fetchall()) == 2
+        assert catalog.update().unchanged == 2
+        assert catalog.update(str(folder)).added == 1
+        assert catalog.remove(folder / "inner") == 1
+        assert catalog.update().added == 1  # it is below another path
+        assert catalog.remove(folder) == 3
+        with pytest.raises(CallError, match="none, and the catalog has none either"):
+            catalog.update()
+
+
+def test_a_file_modified_just_now_is_read_again(path: str, folder: Path) -> None:
+    """A later change may have the same size and time."""
+    put(folder / "a.vmfb", DATA / "vmfb" / "scalars.vmfb", 0)
+    with fnabi.Catalog(path) as catalog:
+        catalog.update(folder)
+        assert catalog.update() == Updated(0, 1, 0, 2, 0, len(rows_of(catalog)) - 3)
+
+
+def test_files_with_errors_are_in_the_catalog(path: str, folder: Path) -> None:
+    (folder / "bad.vmfb").write_bytes(b"no module")
+    os.utime(folder / "bad.vmfb", (1, 1))
+    os.symlink("nowhere", folder / "dangling.vmfb")
+    os.mkfifo(folder / "fifo.vmfb")
+    name = os.path.join(os.fsencode(folder), b"\xff\\.vmfb")
+    shutil.copyfile(MODULES[0], name)
+    with fnabi.Catalog(path) as catalog:
+        assert catalog.update(folder).failed == 3
+        errors = catalog.sql(
+            "SELECT parse_filename(file), error_code FROM files WHERE error IS NOT NULL"
+            " ORDER BY file"
+        ).fetchall()
+        assert [file for file, _ in errors] == ["bad.vmfb", "dangling.vmfb", "fifo.vmfb"]
+        assert errors[1][1] == errors[2][1] == "file" != errors[0][1]
+        odd = catalog.sql("SELECT file, file_bytes FROM files WHERE file_bytes IS NOT NULL")
+        assert odd.fetchall() == [(f"{folder}/\\xff\\.vmfb", name)]
+        again = catalog.update()
+        assert (again.changed, again.unchanged) == (3, 4)  # what could not be read, and the new one
+        (folder / "dangling.vmfb").unlink()
+        os.unlink(name)
+        assert catalog.update().removed == 2
+
+
+@pytest.mark.parametrize("root", ["memory:///fleet", "memory:///fleet/**/*.vmfb"])
+def test_remote_files(root: str, path: str) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    memory = fsspec.filesystem("memory")
+    for module in MODULES[:3]:
+        memory.pipe(f"/fleet/inner/{module.name}", module.read_bytes())
+    try:
+        with fnabi.Catalog(path) as catalog, fnabi.Catalog(None) as other:
+            assert catalog.update(root) == other.update(MODULES[:3])
+            query = "SELECT function, signature FROM functions ORDER BY ALL"
+            assert catalog.sql(query).fetchall() == other.sql(query).fetchall()
+            memory.rm(f"/fleet/inner/{MODULES[0].name}")
+            assert catalog.update().removed == 1
+    finally:
+        memory.rm("/fleet", recursive=True)
+
+
+def test_a_catalog_in_memory(folder: Path) -> None:
+    with fnabi.Catalog(None) as catalog:
+        with pytest.raises(CallError, match="none, and the catalog has none either"):
+            catalog.update()
+        assert catalog.update(folder).added == 3
+        assert catalog.update().unchanged == 3
+        assert catalog.remove(folder / "inner") == 1
+        assert len(catalog.sql("SELECT * FROM files").fetchall()) == 2
+
+
+def test_names_are_absolute(path: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    with fnabi.Catalog(path) as catalog:
+        catalog.update("inner")
+        monkeypatch.chdir(folder / "inner")
+        assert catalog.update(".").unchanged == 1
+
+
+def test_facts_of_files() -> None:
+    with fnabi.Catalog(None) as catalog:
+        catalog.update(DATA / "needs")
+        found = catalog.sql("SELECT * FROM files WHERE error IS NULL").to_arrow_table().to_pylist()
+    assert len(found) > 3
+    for row in found:
+        module = vmfb.open(row["file"])
+        assert (row["module"], row["version"]) == (module.name, module.version)
+        assert row["bytecode_version"] == ".".join(map(str, module.bytecode_version))
+        assert [each["device"] for each in row["targets"]] == [t.device for t in module.targets]
+        assert [each["isa"] for each in row["executables"]] == [e.isa for e in module.executables]
+        assert [each["key"] for each in row["parameters"]] == [p.key for p in module.parameters]
+        assert row["rodata_size"] == sum(segment.size for segment in module.rodata)
+        assert row["exports"] == len(module.exports)
+        assert row["functions"] == len(module.functions)
+        assert row["has_debug"] == (module.debug is not None)
+        assert row["imports"] == [each.full_name for each in module.imports]
+
+
+def test_arguments_are_checked(tmp_path: Path) -> None:
+    with pytest.raises(CallError, match=r"Catalog: path: expected str or os\.PathLike, got int"):
+        fnabi.Catalog(7)  # type: ignore[arg-type]
+    catalog = fnabi.Catalog(tmp_path / "c.duckdb")
+    with pytest.raises(CallError, match=r"Catalog\.update: paths: expected paths, got int"):
+        catalog.update([7])  # type: ignore[list-item]
+    with pytest.raises(CallError, match=r"Catalog\.update: threads: 0 is below 1"):
+        catalog.update(tmp_path, threads=0)
+    with pytest.raises(FileNotFoundError):
+        catalog.find("* -> *")
+    with pytest.raises(
+        CallError, match=r"Catalog\.find: pattern: expected str or Pattern, got int"
+    ):
+        catalog.find(7)  # type: ignore[arg-type]
+    with pytest.raises(CallError, match="with accepts, its inputs must be"):
+        catalog.find("f32 -> *", accepts=[b""])
+    with pytest.raises(CallError, match=r"Catalog\.find: limit: 0 is below 1"):
+        catalog.find(limit=0)
+    catalog.close()
+    with pytest.raises(CallError, match="the catalog is closed"):
+        catalog.find()
+    assert not list(tmp_path.glob("*.duckdb"))
+
+
+@pytest.mark.parametrize("content", [b"", b"no database" * 1000])
+def test_what_is_no_catalog(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "c.duckdb"
+    file.write_bytes(content)
+    for work in (fnabi.Catalog(file).find, lambda: fnabi.Catalog(file).update(tmp_path)):
+        with pytest.raises(FormatError, match="not a catalog"):
+            work()
+    assert file.read_bytes() == content
+
+
+def test_a_fifo_is_no_catalog(tmp_path: Path) -> None:
+    fifo = tmp_path / "c.duckdb"
+    os.mkfifo(fifo)
+    for work in (fnabi.Catalog(fifo).find, lambda: fnabi.Catalog(fifo).update(tmp_path)):
+        with pytest.raises(OSError, match="a FIFO, expected a regular file"):
+            work()
+
+
+def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog_store, "find_spec", lambda name: None)
+    with pytest.raises(CallError, match=r"pip install duckdb pyarrow"):
+        fnabi.Catalog(None).update(DATA)
+
+
+def set_version(path: str, version: str) -> None:
+    """Make a catalog one of another version, with another type of the identifiers."""
+    with duckdb.connect(path) as connection:
+        connection.execute("UPDATE catalog SET value = $1 WHERE key = 'version'", [version])
+        connection.execute("ALTER TABLE functions ALTER signature_id TYPE VARCHAR")
+        connection.execute("ALTER TABLE signatures DROP COLUMN message")
+
+
+def test_a_catalog_of_an_earlier_version(path: str, folder: Path) -> None:
+    """An update reads all its files again, whatever paths it is given."""
+    with fnabi.Catalog(path) as catalog:
+        catalog.update(folder)
+    set_version(path, "1")
+    text = r"catalog of version 1, expected version \d+; `fnabi catalog update` makes it again"
+    for work in (fnabi.Catalog(path).find, lambda: fnabi.Catalog(path).remove(folder)):
+        with pytest.raises(FormatError, match=text):
+            work()
+    (folder / "a.vmfb").unlink()
+    with fnabi.Catalog(path) as catalog, fnabi.Catalog(None) as other:
+        other.update(folder)
+        done = catalog.update(folder / "inner")
+        assert (done.added, done.changed, done.removed, done.unchanged) == (0, 2, 1, 0)
+        assert rows_of(catalog) == rows_of(other)
+        assert catalog.find() == other.find()
+        assert catalog.update().unchanged == 2
+
+
+def test_a_catalog_of_a_later_version(path: str, folder: Path) -> None:
+    with fnabi.Catalog(path) as catalog:
+        catalog.update(folder)
+    set_version(path, "99")
+    for work in (fnabi.Catalog(path).find, fnabi.Catalog(path).update):
+        with pytest.raises(
+            FormatError, match=r"catalog of version 99, expected version \d+ of this"
+        ):
+            work()
+
+
+def test_a_folder_is_no_catalog(folder: Path, tmp_path: Path) -> None:
+    for name in (folder, f"{tmp_path}/new/"):
+        with pytest.raises(IsADirectoryError, match="a folder, expected the name of a DuckDB file"):
+            fnabi.Catalog(name)
+    assert not (tmp_path / "new").exists()
+
+
+# ----------------------------------------------------------------------------------------- searches
+
+PATTERNS = [
+    "* -> *",
+    "() -> *",
+    "any -> any",
+    "i32, i32 -> i32",
+    "si32, * -> *",
+    "float[*], * -> *",
+    "f32[?,_] -> *",
+    "f32[4], f32[4] -> f32[4]",
+    "f32[B,*], * -> f32[B,*]",
+    "*, f32[*,N,*], * -> *, any[*,N,*], *",
+    "*, ref, * -> *",
+    "ref<?>, * -> *",
+    "*, (*), * -> *",
+    "*, {*}, * -> *",
+    "input0: any, * -> *",
+    "*, [any, *], * -> *",
+]
+
+
+@pytest.fixture(scope="module")
+def searched() -> fnabi.Catalog:
+    catalog = fnabi.Catalog(None)
+    catalog.update(DATA, threads=2)
+    return catalog
+
+
+@pytest.mark.parametrize("text", PATTERNS)
+def test_find_matches_as_the_slow_matcher(searched: fnabi.Catalog, text: str) -> None:
+    made = pattern.parse(text)
+    expected = {}
+    for row in vmfb.scan(DATA).rows():
+        if row.signature is not None and row.file is not None:
+            number = differences(made, row.signature, row.source in ("bytecode", "cconv"))
+            if number is not None:
+                expected[row.file, row.ordinal, row.function] = (number, str(row.signature))
+    found = searched.find(text)
+    assert len(found) == len(expected) > 0
+    shown = {(match.differences, str(match.signature)) for match in found}
+    assert shown == set(expected.values())
+    assert [match.differences for match in found] == sorted(match.differences for match in found)
+
+
+def test_find_by_names(searched: fnabi.Catalog) -> None:
+    every = searched.find()
+    for key in ("file", "module", "function"):
+        name = getattr(every[0], key)
+        expected = [match for match in every if getattr(match, key) == name]
+        assert searched.find(**{key: name}) == expected
+    assert (
+        searched.find(function="[a-c]*", limit=2)
+        == [match for match in every if match.function[:1] in ("a", "b", "c")][:2]
+    )
+    assert 0 < len(searched.find(target="*vulkan*")) < len(every)
+    assert searched.find("f32[4], f32[4] -> f32[4]", exact=True) == [
+        match for match in searched.find("f32[4], f32[4] -> f32[4]") if match.exact
+    ]
+
+
+def test_find_what_accepts_arrays(searched: fnabi.Catalog) -> None:
+    numpy = pytest.importorskip("numpy")
+    arrays = [numpy.zeros((2, 3), numpy.float32), numpy.zeros(4, numpy.int32)]
+    expected = searched.find("f32[2,3], si32[4] -> *")
+    assert searched.find(accepts=arrays) == expected
+    assert describe(arrays[1]).shape == (4,)
+    one = searched.find(accepts=[numpy.zeros((5, 7), numpy.float32)])
+    assert one
+    assert all(match.signature.inputs for match in one)
+
+
+def test_a_search_is_one_query() -> None:
+    for text in PATTERNS:
+        query = search_query(text)
+        assert len(duckdb.extract_statements(query)) == 1
+
+
+def test_sql_cannot_change_the_catalog(path: str, folder: Path) -> None:
+    with fnabi.Catalog(path) as catalog:
+        catalog.update(folder)
+        before = rows_of(catalog)
+        for query in (
+            "DELETE FROM files",
+            "DROP TABLE functions",
+            "DELETE FROM catalog",
+        ):
+            with pytest.raises(duckdb.Error):
+                catalog.sql(query).fetchall()
+        assert rows_of(catalog) == before
+        found = catalog.sql("SELECT count(*) FROM files WHERE size > $least", least=1)
+        assert found.fetchall() == [(3,)]
+
+
+# -------------------------------------------------------------------------------- several processes
+
+_context = multiprocessing.get_context("forkserver")
+_context.set_forkserver_preload(["fnabi.many.catalog", "duckdb", "pyarrow", "catalog_update"])
+
+
+def start(target: Callable[..., None], *arguments: Any) -> tuple[Any, Any]:
+    """Start a process, wait until it is about to work, and return it and its connection."""
+    ready, go = _context.Pipe(duplex=False)
+    process = _context.Process(target=target, args=(*arguments, go), daemon=True)
+    process.start()
+    go.close()
+    try:
+        ready.recv()
+    except EOFError:
+        process.join()
+        raise AssertionError(f"ended with {process.exitcode}") from None
+    return process, ready
+
+
+def end(process: Any) -> None:
+    process.kill()
+    process.join()
+
+
+def test_one_process_updates_at_a_time(path: str, folder: Path) -> None:
+    with fnabi.Catalog(path) as catalog:
+        catalog.update(folder / "inner")
+        before = rows_of(catalog)
+        holder, _ = start(catalog_update.hold, path)
+        text = f"process {holder.pid} is updating the catalog"
+        for work in (catalog.update, lambda: catalog.remove(folder)):
+            with pytest.raises(CatalogError, match=text):
+                work()
+        assert rows_of(fnabi.Catalog(path)) == before  # consumers do not wait
+        end(holder)
+        assert catalog.update(folder).added == 2
+        assert rows_of(fnabi.Catalog(path)) == rows_of(catalog)
+
+
+def test_an_update_leaves_no_files_beside_the_catalog(path: str, folder: Path) -> None:
+    made = {os.path.basename(path), folder.name}
+    with fnabi.Catalog(path) as catalog:
+        catalog.update(folder)
+        catalog.remove(folder / "inner")
+        with pytest.raises(CallError):
+            catalog.update([7])  # type: ignore[list-item]
+    assert set(os.listdir(folder.parent)) == made
+
+
+def test_consumers_keep_what_they_have_opened(path: str, folder: Path) -> None:
+    with fnabi.Catalog(path) as catalog, fnabi.Catalog(path) as consumer:
+        catalog.update(folder)
+        before = rows_of(consumer)
+        (folder / "a.vmfb").unlink()
+        catalog.update()
+        assert rows_of(consumer) == before != rows_of(catalog)
+        assert len(consumer.find()) > len(catalog.find())
+        with fnabi.Catalog(path) as late:
+            assert rows_of(late) == rows_of(catalog)
+
+
+_NAME = "models.duckdb"
+
+
+class Killed:
+    """A catalog before and after an update, for updates that do not finish."""
+
+    def __init__(self, where: Path) -> None:
+        self.folder = where / "folder"
+        self.folder.mkdir()
+        for index, module in enumerate(MODULES[:12]):
+            put(self.folder / f"{index}.vmfb", module)
+        self._first = where / "first"
+        self._first.mkdir()
+        with fnabi.Catalog(self._first / _NAME) as catalog:
+            catalog.update(self.folder)
+            self._old = rows_of(catalog)
+        for index, module in enumerate(MODULES[6:16]):
+            put(self.folder / f"{index}.vmfb", module, 30)
+        (self.folder / "11.vmfb").unlink()
+        put(self.folder / "more.vmfb", MODULES[-1])
+        with fnabi.Catalog(None) as catalog:
+            catalog.update(self.folder)
+            self._new = rows_of(catalog)
+        assert self._old != self._new
+        self._where = where
+        self._count = 0
+
+    def path(self) -> str:
+        """Return the path of a copy of the catalog."""
+        self._count += 1
+        copy = self._where / str(self._count)
+        shutil.copytree(self._first, copy)
+        return os.path.join(copy, _NAME)
+
+    def check(self, path: str) -> bool:
+        """Check that a catalog is in a good state, and return whether it is the new one."""
+        with fnabi.Catalog(path) as catalog:
+            found = rows_of(catalog)
+            assert found in (self._old, self._new)
+            catalog.update(self.folder)
+            assert rows_of(catalog) == self._new
+        assert os.listdir(os.path.dirname(path)) == [_NAME]
+        shutil.rmtree(os.path.dirname(path))
+        return found == self._new
+
+
+def test_an_update_that_is_killed_at_any_moment(tmp_path: Path) -> None:
+    """At calls of the file system, above all the last ones, and at random times."""
+    killed = Killed(tmp_path)
+    path = killed.path()
+    begin = time.perf_counter()
+    process, ready = start(catalog_update.update, path, str(killed.folder), 0)
+    events = ready.recv()
+    process.join()
+    whole = time.perf_counter() - begin
+    assert events > 20
+    assert killed.check(path)
+    choose = random.Random(7)
+    steps = {*range(events - 5, events + 1), *choose.sample(range(1, events - 5), 8)}
+    ends = []
+    for step in [*sorted(steps), *[0] * 8]:
+        path = killed.path()
+        process, _ = start(catalog_update.update, path, str(killed.folder), step)
+        if not step:
+            time.sleep(whole * choose.random())
+            process.kill()
+        process.join()
+        assert process.exitcode == -9 or not step
+        ends.append(killed.check(path))
+    assert False in ends

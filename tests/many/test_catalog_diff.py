@@ -1,0 +1,143 @@
+"""Comparisons of catalogs are those of the modules; causes group the changes of many files."""
+
+from __future__ import annotations
+
+import shutil
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+import fnabi
+from fnabi import FnabiError, FormatError, catalog_diff, compat, vmfb
+from fnabi.cli import main
+from fnabi.compat._folders import compare_folders
+from fnabi.compat._record import RecordedModule, digest, record
+from fnabi.many.catalog_diff import compare_catalogs, group
+from support.paths import DATA, ROOT
+
+pytest.importorskip("duckdb")
+pytest.importorskip("pyarrow")
+
+RELEASES = ROOT / "examples" / "releases"
+
+
+def opened(*names: str) -> list[vmfb.Module]:
+    found = []
+    for name in names:
+        for file in sorted((DATA / name).glob("**/*.vmfb")):
+            try:
+                module = vmfb.open(file)
+                _ = module.exports
+            except FormatError:
+                continue
+            found.append(module)
+    return found
+
+
+def test_records_compare_as_their_modules() -> None:
+    modules = opened("vmfb", "needs", "bytecode_types")
+    recorded = [RecordedModule(record(module)) for module in modules]
+    count = 0
+    for (i, one), (j, other) in product(enumerate(modules), repeat=2):
+        if i == j or one.name != other.name or digest(one) == digest(other):
+            continue
+        count += 1
+        found = compat.compare(recorded[i], recorded[j]).changes
+        assert [*map(str, found)] == [*map(str, compat.compare(one, other).changes)]
+    assert count > 500
+
+
+@pytest.mark.parametrize("data", [b"", b"\x78\x01", b"not compressed"])
+def test_a_damaged_record(data: bytes) -> None:
+    with pytest.raises(FormatError, match="damaged record of a module"):
+        RecordedModule(data)
+
+
+def test_a_damaged_record_at_every_byte() -> None:
+    """Whatever is changed, the result is a comparison or a FormatError."""
+    module = vmfb.open(RELEASES / "1.0" / "rank.vmfb")
+    good = record(module)
+    outcomes = set()
+    for at in range(0, len(good), 7):
+        bad = bytearray(good)
+        bad[at] ^= 0x55
+        try:
+            compat.compare(RecordedModule(bytes(bad)), module)
+            outcomes.add("compared")
+        except FormatError:
+            outcomes.add("refused")
+    assert "refused" in outcomes
+
+
+def catalog_of(path: Path, folder: Path) -> Path:
+    with fnabi.Catalog(path) as catalog:
+        catalog.update(folder)
+    return path
+
+
+def test_catalogs_compare_as_folders(tmp_path: Path) -> None:
+    """Also when the files are gone."""
+    folders = []
+    for release in ("1.0", "2.0"):
+        folder = tmp_path / "files" / release
+        shutil.copytree(RELEASES / release, folder)
+        folders.append(folder)
+    (folders[0] / "vision.vmfb").rename(folders[0] / "torn.vmfb")
+    (folders[1] / "torn.vmfb").write_bytes(b"torn")
+    expected = list(compare_folders(*folders))
+    catalogs = []
+    for folder in folders:
+        catalogs.append(catalog_of(tmp_path / f"{folder.name}.duckdb", folder))
+    shutil.rmtree(tmp_path / "files")
+    found = list(compare_catalogs(*catalogs))
+    assert [each.verdict for each in found] == [each.verdict for each in expected]
+    assert [each.comparison for each in found] == [each.comparison for each in expected]
+
+
+def test_equal_files_are_compared_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for release in ("1.0", "2.0"):
+        (tmp_path / release).mkdir()
+        for index in range(30):
+            shutil.copy(RELEASES / release / "rank.vmfb", tmp_path / release / f"{index}.vmfb")
+    calls = []
+    monkeypatch.setattr(
+        catalog_diff, "compare", lambda *both: calls.append(both) or compat.compare(*both)
+    )
+    catalogs = [catalog_of(tmp_path / f"{r}.duckdb", tmp_path / r) for r in ("1.0", "2.0")]
+    found = group(compare_catalogs(*catalogs))
+    assert len(calls) == 1
+    assert (found[0].path, found[0].files, found[0].functions) == ("inputs[*].dtype", 30, 60)
+
+
+def test_causes(tmp_path: Path) -> None:
+    found = group(compare_folders(RELEASES / "1.0", RELEASES / "2.0"))
+    assert [str(cause) for cause in found if cause.severity in ("breaking", "widening")] == [
+        "breaking  inputs[*].dtype changed: 2 functions in 1 file",
+        "breaking  module removed: 1 file",
+        "breaking  results[*].shape[*] widened: 2 functions in 1 file",
+        "widening  inputs[*].shape[*] widened: 2 functions in 1 file",
+        "widening  module added: 1 file",
+    ]
+    rank = found[0].occurrences[1]
+    assert str(rank) == "rank.vmfb: main: inputs[0].dtype changed: float32[?x6] => i32[?x6]"
+    assert str(found[1].occurrences[0]) == "project.vmfb"
+
+
+def test_no_catalog(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        list(compare_catalogs(tmp_path / "a.duckdb", tmp_path / "b.duckdb"))
+    assert issubclass(fnabi.CatalogError, FnabiError)
+
+
+@pytest.mark.parametrize("catalog", [False, True])
+def test_a_damaged_file_that_one_side_has_is_unreadable(tmp_path: Path, catalog: bool) -> None:
+    folders = tmp_path / "old", tmp_path / "new"
+    for folder, name in zip(folders, ("gone", "come"), strict=True):
+        folder.mkdir()
+        (folder / f"{name}.vmfb").write_bytes(b"no module")
+    option = ["--catalog"] if catalog else []
+    assert main(["diff", *option, *map(str, folders)]) == 3
+    found = list(compare_folders(*folders))
+    assert [each.verdict for each in found] == ["unreadable", "unreadable"]
+    assert all("at byte" in str(each.problem) for each in found)

@@ -1,0 +1,488 @@
+"""Catalogs that somebody else has made: nothing of their authors runs, and damage is an error."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import fnabi
+from fnabi import CallError, FormatError
+from fnabi.cli import main
+from fnabi.many.catalog_diff import compare_catalogs
+from support.paths import ROOT
+
+duckdb = pytest.importorskip("duckdb")
+pytest.importorskip("pyarrow")
+
+RELEASES = ROOT / "examples" / "releases"
+SECRET = "the content of a file of the reader"
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    """A file that no catalog may read."""
+    path = tmp_path / "secret.txt"
+    path.write_text(SECRET)
+    return path
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A catalog of ours."""
+    path: Path = tmp_path_factory.mktemp("good") / "good.duckdb"
+    with fnabi.Catalog(path) as catalog:
+        catalog.update(RELEASES)
+    return path
+
+
+@pytest.fixture
+def made(good: Path, tmp_path: Path) -> Callable[..., str]:
+    """Make a copy of the good catalog, and run SQL of an author on it."""
+
+    def make(*queries: str, **values: object) -> str:
+        path = str(tmp_path / "c.duckdb")
+        shutil.copyfile(good, path)
+        with duckdb.connect(path) as connection:
+            for query in queries:
+                connection.execute(query, values or None)
+        return path
+
+    return make
+
+
+VERBS = {
+    "find": (["find", "{}", "* -> *"], 3),
+    "show": (["catalog", "show", "{}"], 1),
+    "sql": (["catalog", "sql", "{}", "SELECT file, function FROM functions"], 1),
+    "update": (["catalog", "update", "{}", str(RELEASES)], 1),
+    "diff": (["diff", "--catalog", "{}", "{}"], 3),
+    "html": (["inspect", "--html", "{}"], 1),
+}
+
+
+def refused(path: str, capfd: pytest.CaptureFixture[str], text: str, *verbs: str) -> None:
+    """Check that verbs, and Python, refuse a catalog with one line."""
+    for verb in verbs or VERBS:
+        words, status = VERBS[verb]
+        assert main([word.format(path) for word in words]) == status, verb
+        printed = capfd.readouterr()
+        assert printed.out == "", verb
+        assert printed.err.count("\n") == 1, verb
+        assert printed.err.startswith("fnabi: "), verb
+        assert text in printed.err, verb
+    uses: dict[str, Callable[[fnabi.Catalog], Any]] = {
+        "find": lambda catalog: catalog.find(),
+        "sql": lambda catalog: catalog.sql("FROM files").fetchall(),
+        "update": lambda catalog: catalog.update(RELEASES),
+        "diff": lambda catalog: list(compare_catalogs(catalog, catalog)),
+        "html": lambda catalog: fnabi.html.render_catalog(catalog),
+    }
+    for verb, use in uses.items():
+        if verb in (verbs or VERBS):
+            with pytest.raises(FormatError), fnabi.Catalog(path) as catalog:
+                use(catalog)
+
+
+# ------------------------------------------------------------------------ what its author would run
+
+VIEWS = {
+    "functions": "CREATE VIEW functions AS SELECT '{0}' AS file, 'm' AS module, content AS function"
+    " FROM read_text('{0}')",
+    "files": "CREATE VIEW files AS SELECT content AS file FROM read_text('{0}')",
+    "signatures": "CREATE VIEW signatures AS SELECT 1 AS id, content AS message"
+    " FROM read_text('{0}')",
+    "catalog": "CREATE VIEW catalog AS SELECT 'version' AS key, content AS value"
+    " FROM read_text('{0}')",
+}
+
+
+@pytest.mark.parametrize("table", VIEWS)
+def test_a_table_that_is_a_view(
+    table: str, made: Callable[..., str], secret: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = made(f"DROP TABLE {table}", VIEWS[table].format(secret))
+    refused(path, capfd, f"not a catalog: it has the view {table}")
+
+
+OBJECTS = {
+    "view other": ("CREATE VIEW other AS SELECT 1",),
+    "sequence counter": ("CREATE SEQUENCE counter",),
+    "index by_module": ("CREATE INDEX by_module ON files(module)",),
+    "index by_name": ("CREATE INDEX by_name ON files((lower(module)))",),
+    "type mood": ("CREATE TYPE mood AS ENUM ('good')",),
+    "schema s": ("CREATE SCHEMA s",),
+    "view v": ("CREATE SCHEMA s", "CREATE VIEW s.v AS SELECT 1"),
+    "catalog.value has the expression": (
+        "ALTER TABLE catalog ALTER value SET DEFAULT 'x' || random()",
+    ),
+    "files.module has the expression": ("ALTER TABLE files ALTER module SET DEFAULT 'm'",),
+    "constraint": (
+        "ALTER TABLE catalog RENAME TO old",
+        "CREATE TABLE catalog (key VARCHAR NOT NULL, value VARCHAR CHECK (length(value) > 0))",
+        "INSERT INTO catalog FROM old",
+        "DROP TABLE old",
+    ),
+    "catalog.value has the expression CAST": (
+        "DROP TABLE catalog",
+        "CREATE TABLE catalog (key VARCHAR NOT NULL,"
+        " value VARCHAR GENERATED ALWAYS AS (upper(key)) VIRTUAL)",
+        "INSERT INTO catalog (key) VALUES ('version')",
+    ),
+}
+
+
+@pytest.mark.parametrize("text", OBJECTS)
+def test_more_than_tables(
+    text: str, made: Callable[..., str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    refused(made(*OBJECTS[text]), capfd, text)
+
+
+TABLES = {
+    "table more": ("CREATE TABLE more (module VARCHAR DEFAULT 'm')",),
+    "macro shown": ("CREATE MACRO shown() AS TABLE SELECT * FROM read_text('{0}')",),
+    "macro duckdb_views": (
+        "CREATE MACRO duckdb_views() AS TABLE SELECT content AS view_name FROM read_text('{0}')",
+    ),
+    "macro len": ("CREATE MACRO len(x) AS (SELECT content FROM read_text('{0}'))",),
+}
+
+
+@pytest.mark.parametrize("text", TABLES)
+def test_what_a_query_could_name(
+    text: str, made: Callable[..., str], secret: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    refused(made(*(each.format(secret) for each in TABLES[text])), capfd, text)
+
+
+def test_a_trigger(made: Callable[..., str], capfd: pytest.CaptureFixture[str]) -> None:
+    try:
+        path = made(
+            "CREATE TRIGGER t AFTER INSERT ON files FOR EACH STATEMENT"
+            " INSERT INTO catalog VALUES ('path', '/')"
+        )
+    except duckdb.ParserException:
+        pytest.skip(f"DuckDB {duckdb.__version__} has no triggers")
+    refused(path, capfd, "it has the trigger t")
+
+
+def test_what_another_program_has_not_merged(
+    made: Callable[..., str], secret: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A view may be in the log beside the file."""
+    path = made()
+    program = (
+        "import duckdb, os; connection = duckdb.connect(r'{0}');"
+        " connection.execute('CREATE VIEW v AS SELECT 1'); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", program.format(path)], check=True)
+    assert os.path.exists(f"{path}.wal")
+    refused(path, capfd, "it has the view v")
+
+
+# ------------------------------------------------------------------------------------ SQL of users
+
+ESCAPES = (
+    "SELECT content FROM read_text('{secret}')",
+    "FROM read_csv('{secret}', header = false)",
+    "FROM '{secret}'",
+    "FROM glob('{folder}/*')",
+    "SELECT size FROM read_blob('{catalog}')",
+    "COPY files TO '{folder}/out.csv'",
+    "COPY files TO '{catalog}' (USE_TMP_FILE false)",
+    "COPY (SELECT 1) TO '/dev/stdout'",
+    "EXPORT DATABASE '{folder}/out'",
+    "ATTACH '{folder}/other.duckdb'",
+    "USE memory; DETACH catalog; ATTACH '{catalog}' AS again; DELETE FROM again.files",
+    "SET enable_external_access = true",
+    "RESET disabled_filesystems",
+    "INSTALL httpfs",
+    "LOAD httpfs",
+    "LOAD '{secret}'",
+    "FROM read_text('https://127.0.0.1:1/x')",
+    "PREPARE p AS SELECT content FROM read_text('{secret}'); EXECUTE p",
+    "FROM query('FROM read_text(''{secret}'')')",
+    "EXPLAIN ANALYZE COPY (SELECT 1) TO '{folder}/out.csv'",
+    "CREATE TEMP VIEW v AS SELECT content FROM read_text('{secret}'); FROM v",
+)
+
+
+@pytest.mark.parametrize("query", ESCAPES)
+def test_queries_stay_inside_the_catalog(
+    query: str,
+    made: Callable[..., str],
+    secret: Path,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = made()
+    content = Path(path).read_bytes()
+    query = query.format(secret=secret, folder=tmp_path, catalog=path)
+    assert main(["catalog", "sql", path, query]) == 1
+    printed = capfd.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("fnabi: ")
+    assert SECRET not in printed.err
+    with pytest.raises(duckdb.Error), fnabi.Catalog(path) as catalog:
+        catalog.sql(query).fetchall()
+    assert {*os.listdir(tmp_path)} == {"secret.txt", "c.duckdb"}
+    assert Path(path).read_bytes() == content
+
+
+def test_queries_read_no_variables(made: Callable[..., str]) -> None:
+    found = duckdb.sql("SELECT 1")  # noqa: F841
+    with fnabi.Catalog(made()) as catalog, pytest.raises(duckdb.Error):
+        catalog.sql("FROM found")
+
+
+def test_files_are_allowed_where_the_user_says_so(
+    made: Callable[..., str], secret: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path, out = made(), tmp_path / "out.csv"
+    copy = f"COPY (SELECT function FROM functions) TO '{out}'"
+    assert main(["catalog", "sql", path, copy]) == 1
+    assert "; --allow-files lets a query read and write files\n" in capfd.readouterr().err
+    assert main(["catalog", "sql", "--allow-files", path, copy]) == 0
+    assert len(out.read_text().splitlines()) > 10
+    with fnabi.Catalog(path) as catalog:
+        found = catalog.sql(f"SELECT content FROM read_text('{secret}')", allow_files=True)
+        assert found.fetchall() == [(SECRET,)]
+        count = catalog.sql("SELECT count(*) FROM files WHERE size > $least", least=1)
+        files = catalog.sql("FROM files WHERE size > $least", allow_files=True, least=1)
+        assert count.fetchall() == [(len(files.fetchall()),)]
+        for query in ("DELETE FROM files", "DROP TABLE files"):
+            with pytest.raises(duckdb.Error):
+                catalog.sql(query, allow_files=True)
+    with fnabi.Catalog(None) as catalog, pytest.raises(CallError, match="in a file, got one in m"):
+        catalog.sql("SELECT 1", allow_files=True)
+    with pytest.raises(SystemExit) as caught:
+        main(["catalog", "show", "--allow-files", path])
+    assert caught.value.code == 2
+
+
+def test_queries_make_tables_of_their_own(made: Callable[..., str]) -> None:
+    """They cannot get in the way of searches."""
+    with fnabi.Catalog(made()) as catalog:
+        before = catalog.find()
+        catalog.sql("CREATE TEMP TABLE functions AS SELECT 1 AS x")
+        assert catalog.sql("FROM functions").fetchall() == [(1,)]
+        assert catalog.find() == before
+
+
+# ------------------------------------------------------------------------------------------- damage
+
+SHAPES = {
+    "no table functions": ("DROP TABLE functions",),
+    "no table catalog": ("DROP TABLE catalog",),
+    "no column files.record": ("ALTER TABLE files DROP record",),
+    "no column signatures.message": ("ALTER TABLE signatures DROP message",),
+    "functions.signature_id is VARCHAR": ("ALTER TABLE functions ALTER signature_id TYPE VARCHAR",),
+    "files.targets is VARCHAR": ("ALTER TABLE files ALTER targets TYPE VARCHAR",),
+    "functions.function is VARCHAR, expected VARCHAR NOT NULL": (
+        "ALTER TABLE functions ALTER function DROP NOT NULL",
+    ),
+    "files has the column more": ("ALTER TABLE files ADD COLUMN more INTEGER",),
+    r"the column a\nb\x1b[31m": ('ALTER TABLE files ADD COLUMN "a\nb\x1b[31m" INTEGER',),
+    "it has 0 versions, expected one": ("DELETE FROM catalog WHERE key = 'version'",),
+    "it has 2 versions": ("INSERT INTO catalog VALUES ('version', '1')",),
+    "catalog of version 999": ("UPDATE catalog SET value = '999' WHERE key = 'version'",),
+    "catalog of version ²": ("UPDATE catalog SET value = '²' WHERE key = 'version'",),
+    r"catalog of version \x1b]0;": (
+        "UPDATE catalog SET value = '\x1b]0;' || repeat('x', 5000) WHERE key = 'version'",
+    ),
+}
+
+
+@pytest.mark.parametrize("text", SHAPES)
+def test_other_tables(
+    text: str, made: Callable[..., str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    refused(made(*SHAPES[text]), capfd, text)
+
+
+def test_the_database_of_another_program(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "c.duckdb")
+    with duckdb.connect(path) as connection:
+        connection.execute("CREATE TABLE points AS SELECT range AS x FROM range(5)")
+    refused(path, capfd, "not a catalog: it has ")
+
+
+def test_an_empty_database(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "c.duckdb")
+    duckdb.connect(path).close()
+    refused(path, capfd, "not a catalog: it has no table catalog")
+
+
+def nested(depth: int) -> bytes:
+    """Return the message of a signature of lists in lists."""
+    return b"\x92\x91" + b"\x92\x07" * depth + b"\x92\x01\x94\xa5float \xa0\x01\x90"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [b"", b"garbage", b"\xc1", b"\x92\x90\x90\x90", b"\xdd\xff\xff\xff\xff", nested(300)],
+)
+def test_a_damaged_signature(
+    message: bytes, made: Callable[..., str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = made("UPDATE signatures SET message = $message", message=message)
+    refused(path, capfd, "damaged signature in the catalog", "find", "html")
+    with fnabi.Catalog(made()) as catalog:
+        assert catalog.find()
+
+
+RECORDS = (None, b"", b"garbage", zlib.compress(b"garbage"), zlib.compress(b"\xc0"))
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_a_damaged_record(
+    record: bytes | None, made: Callable[..., str], capfd: pytest.CaptureFixture[str], good: Path
+) -> None:
+    path = made("UPDATE files SET record = $record, digest = md5(file)::BLOB", record=record)
+    assert main(["diff", "--catalog", str(good), path]) == 3
+    printed = capfd.readouterr()
+    assert "unreadable: 8 files\n" in printed.out
+    assert "damaged record of a module" in printed.out
+    assert "Traceback" not in printed.err
+    with fnabi.Catalog(path) as catalog:
+        assert catalog.find()
+
+
+def test_files_without_a_digest(
+    made: Callable[..., str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """They are not taken for equal."""
+    path = made("UPDATE files SET digest = NULL")
+    assert main(["diff", "--catalog", path, path]) == 3
+    assert "damaged catalog: no digest of the module" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "targets = [NULL]",
+        "targets = [{name: 'n', device: NULL, executables: []}]",
+        "targets = [{name: 'n', device: 'd', executables: NULL}]",
+        "targets = [{name: 'n', device: 'd', executables: [NULL]}]",
+    ],
+)
+def test_values_that_fnabi_does_not_write(
+    change: str, made: Callable[..., str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    refused(made(f"UPDATE files SET {change}"), capfd, "damaged catalog: ", "html")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "module = NULL, bytecode_version = 'x.y', size = -5, error = NULL",
+        "bytecode_version = '', exports = NULL, parameters = [NULL], module = ''",
+        "file = 'x' || rowid || chr(10) || chr(27) || ']0;' || chr(7), error = chr(27), size = 0",
+        "file = '://' || rowid, mtime_ns = NULL, etag = NULL, settled = false",
+        "attrs = MAP {'': ''}, record = NULL, size = 9223372036854775807, file = chr(0) || rowid",
+    ],
+)
+def test_odd_values_are_shown(
+    change: str, made: Callable[..., str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = made(
+        f"UPDATE files SET {change}",
+        "UPDATE functions SET source = NULL, target = NULL, function = chr(27) || function",
+        "INSERT INTO catalog VALUES ('path', NULL), ('path', ''), (chr(27), 'x')",
+    )
+    for verb in ("find", "show", "sql", "html", "diff"):
+        status = main([word.format(path) for word in VERBS[verb][0]])
+        printed = capfd.readouterr()
+        assert status in (0, 3), (verb, printed.err)
+        assert "\x1b" not in printed.out, verb
+        assert printed.err == "", verb
+
+
+def test_text_that_is_not_utf_8(
+    made: Callable[..., str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """DuckDB does not check it when it reads."""
+    path = made("UPDATE files SET module = 'MARKMARKMARKMARKMARK'", "CHECKPOINT")
+    data = Path(path).read_bytes()
+    assert b"MARKMARK" in data
+    # its checksums are made again by nobody: the file is damaged, whatever DuckDB notices first
+    Path(path).write_bytes(data.replace(b"MARKMARK", b"\xff\xfeRKMARK"))
+    refused(path, capfd, "damaged catalog", "html")
+
+
+COMMANDS = """
+import sys
+from fnabi.cli import main
+for words in {commands!r}:
+    print("::", main(words), flush=True)
+"""
+
+
+def test_damaged_files(good: Path, tmp_path: Path) -> None:
+    """A file that is cut, or changed anywhere: one line, and no crash."""
+    content = good.read_bytes()
+    choose = random.Random(3)
+    path = str(tmp_path / "c.duckdb")
+    cuts = [12, 4096, 8192, 12289, 100_000, *choose.sample(range(len(content)), 2)]
+    variants = [content[:size] for size in cuts]
+    for _ in range(6):
+        data = bytearray(content)
+        for _ in range(choose.choice((1, 1, 3))):
+            at = choose.choice((choose.randrange(12288), choose.randrange(len(data))))
+            data[at] ^= 1 << choose.randrange(8)
+        variants.append(bytes(data))
+    outcomes = set()
+    for data in variants:
+        Path(path).write_bytes(data)
+        commands = [[word.format(path) for word in words] for words, _ in VERBS.values()]
+        done = subprocess.run(
+            [sys.executable, "-c", COMMANDS.format(commands=commands)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={key: value for key, value in os.environ.items() if key != "COLUMNS"},
+        )
+        assert done.returncode == 0, done.stderr
+        assert "Traceback" not in done.stderr, done.stderr
+        statuses = [line for line in done.stdout.splitlines() if line.startswith(":: ")]
+        assert len(statuses) == len(commands)
+        failed = sum(status != ":: 0" for status in statuses)
+        lines = done.stderr.splitlines()
+        assert len(lines) == failed, done.stderr
+        assert all(line.startswith("fnabi: ") for line in lines), done.stderr
+        outcomes.add(bool(failed))
+    assert True in outcomes
+
+
+def test_garbage(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "c.duckdb"
+    for content in (b"garbage", b"", bytes(5000), os.urandom(5000), bytes(8) + b"DUCK"):
+        path.write_bytes(content)
+        for verb, (words, _) in VERBS.items():
+            assert main([word.format(path) for word in words]) in (1, 3), verb
+            printed = capfd.readouterr()
+            assert "Traceback" not in printed.err
+            assert verb == "diff" or printed.err.count("\n") == 1, printed.err
+        for use in (fnabi.Catalog.find, fnabi.Catalog.update):
+            with pytest.raises(FormatError), fnabi.Catalog(path) as catalog:
+                use(catalog)
+
+
+def test_a_message_that_is_a_signature(made: Callable[..., str]) -> None:
+    """The messages above are refused for what is in them, not for who wrote them."""
+    message = nested(1)
+    with fnabi.Catalog(made("UPDATE signatures SET message = $m", m=message)) as catalog:
+        assert {str(match.signature) for match in catalog.find()} == {"(list<float32>) -> ()"}
+    assert msgspec.msgpack.decode(message)

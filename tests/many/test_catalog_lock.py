@@ -1,0 +1,103 @@
+"""The lock of a catalog: one holder at a time, no file afterwards, on every platform."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from fnabi import CatalogError
+from fnabi.many.catalog._lock import locked
+
+
+@pytest.fixture(params=["posix", "windows"])
+def lock(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The path of a lock; on Windows its module of the system is replaced."""
+    if request.param == "windows" and sys.platform != "win32":
+        fcntl = pytest.importorskip("fcntl")
+
+        def locking(number: int, mode: int, count: int) -> None:
+            assert (mode, count) == (2, 1)
+            assert os.lseek(number, 0, os.SEEK_CUR) > 1 << 20  # the process number can be read
+            try:
+                fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise OSError(errno.EACCES, "Permission denied") from None
+
+        monkeypatch.setitem(sys.modules, "msvcrt", SimpleNamespace(LK_NBLCK=2, locking=locking))
+        monkeypatch.setitem(sys.modules, "fcntl", None)
+        monkeypatch.setattr("fnabi.many.catalog._lock.sys", SimpleNamespace(platform="win32"))
+    return str(tmp_path / "lock")
+
+
+def test_one_holder_and_no_file_afterwards(lock: str) -> None:
+    with locked(lock, "models.duckdb"):
+        assert os.path.exists(lock)
+        text = f"models.duckdb: process {os.getpid()} is updating the catalog; one can at a time"
+        with pytest.raises(CatalogError, match=text), locked(lock, "models.duckdb"):
+            pass
+        assert os.path.exists(lock)
+    assert not os.path.exists(lock)
+    with pytest.raises(ZeroDivisionError), locked(lock, ""):
+        raise ZeroDivisionError
+    assert not os.path.exists(lock)
+
+
+def test_a_file_without_a_lock_is_used(lock: str) -> None:
+    """A process that was killed leaves one."""
+    Path(lock).write_text("12345678\n")
+    with locked(lock, ""):
+        assert Path(lock).read_text() == f"{os.getpid()}\n"
+    assert not os.path.exists(lock)
+
+
+def test_errors_of_the_system_are_not_a_holder(lock: str, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), locked(str(tmp_path / "none" / "lock"), ""):
+        pass
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "lock").symlink_to("elsewhere")
+    with pytest.raises(OSError, match="symbolic links"), locked(str(tmp_path / "lock"), ""):
+        pass
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_holders_that_come_and_go_exclude_each_other(tmp_path: Path) -> None:
+    """While one removes the file, another may have opened it."""
+    lock = str(tmp_path / "lock")
+    inside: list[int] = []
+    problems: list[Any] = []
+    held = [0] * 4
+    end = time.monotonic() + 1
+
+    def work(own: int) -> None:
+        while time.monotonic() < end and not problems:
+            try:
+                with locked(lock, ""):
+                    inside.append(own)
+                    time.sleep(0)
+                    if inside != [own]:
+                        problems.append(list(inside))
+                    inside.remove(own)
+                    held[own] += 1
+            except CatalogError:
+                pass
+            except OSError as problem:
+                problems.append(problem)
+
+    threads = [threading.Thread(target=work, args=(own,)) for own in range(len(held))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    assert sum(held) > 20
+    assert os.listdir(tmp_path) == []

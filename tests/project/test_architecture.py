@@ -1,0 +1,345 @@
+"""The rooms of the sources, the crossing table and the documents, held against the code."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from fnabi._base import lane
+from fnabi._fnabi import lib
+from support.crossings import CROSSINGS
+from support.paths import ROOT
+
+CSRC = ROOT / "csrc"
+PACKAGE = ROOT / "python" / "fnabi"
+ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+
+BELOW = {
+    "base": set(),
+    "abi": {"base"},
+    "vmfb": {"abi", "base"},
+    "calls": {"base"},
+    "many": {"vmfb", "abi", "base"},
+    "lane": {"many", "vmfb", "abi", "calls", "base"},
+}
+"""The rooms that a room may include, beside itself."""
+
+RECURSIVE = {"calls", "lane"}
+"""Rooms whose files may need each other, because values contain values."""
+
+Graph = Mapping[str, set[str]]
+
+
+def find_circle(graph: Graph) -> list[str]:
+    """Return nodes of which each needs the next and the last the first, or an empty list."""
+    done: set[str] = set()
+    for start in sorted(graph):
+        path: list[str] = []
+        stack = [iter([start])]
+        while stack:
+            node = next(stack[-1], None)
+            if node is None:
+                stack.pop()
+                if path:
+                    done.add(path.pop())
+            elif node in path:
+                return path[path.index(node) :]
+            elif node not in done:
+                path.append(node)
+                stack.append(iter(sorted(graph.get(node, ()))))
+    return []
+
+
+def test_a_circle_is_found() -> None:
+    assert find_circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c"]
+    assert find_circle({"a": {"a"}}) == ["a"]
+    assert find_circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+
+
+# ---------------------------------------------------------------------------- C
+
+
+def c_files() -> Iterator[Path]:
+    yield from sorted(path for path in CSRC.rglob("*.[ch]") if "out" not in path.parts)
+
+
+def c_includes(path: Path) -> list[str]:
+    """Return the files of csrc that a file includes, relative to csrc."""
+    return re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.MULTILINE)
+
+
+def room_of(path: str) -> str:
+    return path.split("/")[0]
+
+
+def test_every_c_file_is_in_a_room() -> None:
+    rooms = {room_of(path.relative_to(CSRC).as_posix()) for path in c_files()}
+    assert rooms == {*BELOW, "fnabi.h"}
+
+
+@pytest.mark.parametrize("room", BELOW)
+def test_includes_point_down(room: str) -> None:
+    allowed = {room, *BELOW[room], "fnabi.h"}
+    for path in c_files():
+        name = path.relative_to(CSRC).as_posix()
+        if room_of(name) != room:
+            continue
+        for included in c_includes(path):
+            assert (CSRC / included).is_file(), f"{name} includes {included}, which is not there"
+            assert room_of(included) in allowed, f"{name} includes {included}, which is above it"
+
+
+def test_the_header_stands_alone() -> None:
+    assert c_includes(CSRC / "fnabi.h") == []
+
+
+def test_only_the_lane_includes_python() -> None:
+    including = {
+        room_of(path.relative_to(CSRC).as_posix())
+        for path in c_files()
+        if re.search(r"^\s*#\s*include\s+<Python\.h>", path.read_text(), re.MULTILINE)
+    }
+    assert including == {"lane"}
+
+
+def test_no_circle_of_c_files() -> None:
+    """A source and its header count as one file."""
+    graph: dict[str, set[str]] = {}
+    for path in c_files():
+        name = path.relative_to(CSRC).with_suffix("").as_posix()
+        needs = graph.setdefault(name, set())
+        if room_of(name) not in RECURSIVE:
+            needs |= {included.rsplit(".", 1)[0] for included in c_includes(path)} - {name}
+    assert find_circle(graph) == []
+
+
+# ----------------------------------------------------------------------- Python
+
+MODULES = {
+    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
+
+_TEXTS = {"types", "_base", "errors"}
+_MODULES = {"vmfb", "abi", *_TEXTS}
+_MANY = {"many", "compat", *_MODULES}
+PYTHON_BELOW = {
+    "errors": set(),
+    "_base": {"errors"},
+    "types": {"_base", "errors"},
+    "abi": _TEXTS,
+    "calls": _TEXTS,
+    "vmfb": {"abi", *_TEXTS},
+    "compat": _MODULES,
+    "run": _MODULES,
+    "many": {"compat", *_MODULES},
+    "stub": {"run", "calls", *_MODULES},
+    "html": {"calls", *_MANY},
+    "dropin": {"run", "calls", *_MODULES},
+    "cli": {"stub", "html", "run", "calls", *_MANY},
+    "__main__": {"cli"},
+}
+"""The rooms of Python that a room may import, beside itself; `cli` alone imports `fnabi` itself."""
+
+
+def imports(tree: ast.AST, types: bool = True) -> Iterator[str]:
+    """Yield the modules that code imports anywhere, those that only types need if `types`."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            if types:
+                yield from imports(node)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative imports are not used here"
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                if name == "fnabi._fnabi":
+                    continue
+                yield name if name in MODULES else str(node.module)
+        elif (
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func) == "import_module"
+            and isinstance(node.args[0], ast.Constant)
+        ):
+            yield node.args[0].value
+        else:
+            yield from imports(node, types)
+
+
+def python_graph(types: bool) -> dict[str, set[str]]:
+    """Return the modules of the package that each imports, `fnabi` and itself left out."""
+    return {
+        name: {
+            each
+            for each in imports(ast.parse(path.read_text()), types)
+            if each in MODULES and each != name
+        }
+        for name, path in MODULES.items()
+        if name != "fnabi"
+    }
+
+
+def test_every_python_module_is_in_a_room() -> None:
+    assert {name.split(".")[1] for name in python_graph(types=True)} == {*PYTHON_BELOW}
+
+
+@pytest.mark.parametrize("room", PYTHON_BELOW)
+def test_python_imports_point_down(room: str) -> None:
+    allowed = {room, *PYTHON_BELOW[room]}
+    for name, needs in python_graph(types=True).items():
+        if name.split(".")[1] == room:
+            above = {each for each in needs if each.partition(".")[2].split(".")[0] not in allowed}
+            assert above <= ({"fnabi"} if room == "cli" else set()), f"{name} needs {above}"
+
+
+def test_no_circle_of_python_modules() -> None:
+    graph = python_graph(types=False)
+    assert graph["fnabi.abi.raw"] >= {"fnabi._base.core", "fnabi.types"}
+    assert find_circle(graph) == []
+    rooms: dict[str, set[str]] = {}
+    for name, needs in python_graph(types=True).items():
+        room = name.split(".")[1]
+        others = {each.split(".")[1] for each in needs - {"fnabi"}} - {room}
+        rooms.setdefault(room, set()).update(others)
+    assert find_circle(rooms) == []
+
+
+# --------------------------------------------------------------- crossing table
+
+WAYS = {"message", "columns", "lane", "Python"}
+
+
+def section(title: str) -> str:
+    return ARCHITECTURE.split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+def names(text: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", text)
+
+
+def crossing_rows() -> list[list[str]]:
+    table = section("The crossing table").split("Modules without a row:")[0]
+    lines = [line for line in table.splitlines() if line.startswith("| ")]
+    head, *rows = ([cell.strip() for cell in line.strip("|").split(" | ")] for line in lines)
+    assert head == ["noun", "operation", "way", "entry points", "measurement or reason"]
+    return rows
+
+
+ROWS = crossing_rows()
+NOT_IN_TABLE, _, WITHOUT_ROW_TEXT = (
+    section("The crossing table").split("Not in the table:")[1].partition("Modules without a row:")
+)
+EXCEPTIONS = {*names(NOT_IN_TABLE)}
+WITHOUT_ROW = {*names(WITHOUT_ROW_TEXT)}
+
+
+def entry_points() -> set[str]:
+    """Return every function of fnabi.h, and every function and type of the lane.
+
+    `RecordDecoder` is no value but the decoders of the lane, which count one by one.
+    """
+    ours = {name for name in vars(lane) if not name.startswith("_")} - {"RecordDecoder"}
+    ours |= {f"RecordDecoder.{name}" for name in vars(lane.RecordDecoder) if name[0] != "_"}
+    core = {name for name in dir(lib) if callable(getattr(lib, name))}
+    return core | {f"lane.{name}" for name in ours}
+
+
+def test_the_crossing_table_has_every_entry_point() -> None:
+    listed = [name for row in ROWS for name in names(row[3])]
+    listed_or_excepted = {*listed} | EXCEPTIONS
+    assert entry_points() - listed_or_excepted == set(), "not in the table"
+    assert listed_or_excepted - entry_points() == set(), "not in the code"
+    assert {*listed} & EXCEPTIONS == set(), "both in the table and excepted"
+
+
+def test_the_crossing_table_has_every_noun() -> None:
+    """A row is about a module; each public one has a row or a reason to have none."""
+    rows = {noun for row in ROWS for noun in row[0].split(", ")}
+    nouns = {name.rpartition(".")[2].removeprefix("_") for name in MODULES}
+    packages = {"abi", "calls", "run", "many"}
+    public = {
+        name.split(".")[-1]
+        for name in MODULES
+        if "._" not in name and name.count(".") in (1, 2) and not name.startswith("fnabi.cli")
+    } - {*packages, "__main__", "tvm_ffi", "iree_runtime"}
+    assert rows - nouns == set(), "rows of no module"
+    assert WITHOUT_ROW & rows == set(), "excepted, and in the table"
+    assert WITHOUT_ROW - public == set(), "excepted, but not a public module"
+    assert public - rows - WITHOUT_ROW == set(), "modules that are not in the table"
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]}: {row[1]}")
+def test_a_row_of_the_crossing_table(row: list[str]) -> None:
+    assert len(row) == 5
+    ways = {*row[2].split(", ")}
+    assert ways <= WAYS
+    lane = [name for name in names(row[3]) if name.startswith("lane.")]
+    core = [name for name in names(row[3]) if name.startswith("fnabi_")]
+    assert ("lane" in ways) == bool(lane)
+    assert bool({"message", "columns"} & ways) == bool(core)
+    assert not lane or row[4], "a lane path needs its measurement or reason"
+
+
+def test_every_fast_path_is_compared() -> None:
+    """A row with a lane path and a plain equivalent is one of tests/project/test_crossing.py."""
+    fast = {
+        name
+        for row in ROWS
+        if "lane," in row[2]
+        for name in names(row[3])
+        if name.startswith("lane.")
+    }
+    assert fast == {f"lane.{crossing.lane}" for crossing in CROSSINGS}
+
+
+def test_the_package_uses_the_core_as_the_table_says() -> None:
+    """A function of the core that Python calls has a row; a row's function has a user."""
+    code = "".join(path.read_text() for path in MODULES.values())
+    lane = "".join(path.read_text() for path in (CSRC / "lane").glob("*.[ch]"))
+    listed = {name for row in ROWS for name in names(row[3]) if name.startswith("fnabi_")}
+    assert {*re.findall(r"\blib\.(fnabi_\w+)", code)} - listed - EXCEPTIONS == set()
+    used = {*re.findall(r"\bfnabi_\w+", code + lane)}
+    assert listed - used == set(), "nothing in the package calls these"
+
+
+# -------------------------------------------------------------------- documents
+
+DOCUMENTS = ("README", "ARCHITECTURE", "CONTRIBUTING", "SECURITY", "benchmarks/README")
+HERE = ("csrc/", "python/", "tests/", "benchmarks/", "examples/", ".ci/", "docs/")
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_links_and_paths_exist(name: str) -> None:
+    path = ROOT / f"{name}.md"
+    text = path.read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)
+    paths = [each for each in names(text) if re.fullmatch(r"[\w./-]+", each)]
+    paths = [each for each in paths if each.startswith(HERE) and not is_a_pattern(each)]
+    missing = [each for each in links if not (path.parent / each).exists()]
+    missing += [each for each in paths if not (ROOT / each).exists()]
+    assert missing == []
+
+
+def is_a_pattern(path: str) -> bool:
+    """Return whether a path names an example, such as the ABI "foo" of CONTRIBUTING.md."""
+    return bool(re.search(r"foo|NOUN|VERB|/out/", path)) or path == "benchmarks/NAME"
+
+
+def test_the_glossary_is_short() -> None:
+    terms = re.findall(r"^- \*\*(.+?)\*\*", section("Glossary"), re.MULTILINE)
+    assert 5 < len(terms) < 20
+    assert len({*terms}) == len(terms)
+
+
+def test_every_package_is_installed() -> None:
+    packages = re.search(r"packages=\[([^\]]*)\]", (ROOT / "setup.py").read_text())
+    assert packages is not None
+    folders = {path.parent for path in PACKAGE.rglob("__init__.py")}
+    assert {*re.findall(r'"([\w.]+)"', packages[1])} == {
+        ".".join(folder.relative_to(PACKAGE.parent).parts) for folder in folders
+    }

@@ -1,0 +1,95 @@
+"""Every example in docs/ runs and prints what the page shows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from support import documents
+
+DOCS = documents.ROOT / "docs"
+PAGES = sorted(page for page in DOCS.rglob("*.md") if documents.FENCE.search(page.read_text()))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_the_examples_of_a_page_run(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents.run(page, tmp_path, monkeypatch)
+
+
+def test_pages_are_found() -> None:
+    assert len(PAGES) > 0
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    """Sphinx checks it too; this needs no Sphinx."""
+    for page in DOCS.rglob("*.md"):
+        for link in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text()):
+            target = DOCS / link[1:] if link.startswith("/") else page.parent / link
+            assert target.exists(), f"{page.relative_to(DOCS)} links to {link}"
+
+
+INSTALLS = re.compile(
+    r"\b(?:pip3?|pipx|uv|uvx|conda|mamba|poetry|pdm)\s+(?:-\S+\s+)*(?:(?:pip|tool)\s+)?"
+    r"(?:install|add|run|upgrade)\b([^\n`;|&)]*)"
+)
+LISTS = re.compile(r"(?:[\"']pip[\"']\s*:|additional_dependencies:)\s*\[([^\]]*)\]")
+"""Packages for the workers of an engine, or for a hook."""
+
+
+def installed_by_name(text: str) -> list[str]:
+    """Return the requirements of fnabi itself in the commands and lists of a text."""
+    words = [word for found in INSTALLS.findall(text) for word in found.split()]
+    words += [word for found in LISTS.findall(text) for word in re.split(r"[\s,]+", found)]
+    return [word for word in words if re.match(r"[\"'\\]*fnabi(?:$|[^\w/-])", word)]
+
+
+def test_fnabi_is_not_installed_by_name() -> None:
+    """It is on no index, where others could take the name: a checkout is installed."""
+    patterns = [
+        *("*.md", "*.yml", "*.yaml", ".*.yml", ".*.yaml", ".ci/*", ".github/**/*", "docs/**/*"),
+        *("examples/**/*", "python/**/*", "csrc/**/*", "benchmarks/*", "tests/*.py"),
+    ]
+    files = {file for pattern in patterns for file in documents.ROOT.glob(pattern)}
+    kinds = {"", ".md", ".yml", ".yaml", ".py", ".pyi", ".js", ".html", ".sh", ".h", ".c", ".toml"}
+    read = 0
+    for file in sorted(files - {Path(__file__)}):
+        if file.is_file() and file.suffix in kinds and "build" not in file.parts:
+            found = installed_by_name(file.read_text("utf-8", "replace"))
+            assert found == [], f"{file.relative_to(documents.ROOT)} installs {found}"
+            read += 1
+    assert read > 300
+    for text in (
+        'python3 -m pip install --quiet "fnabi${VERSION}"',
+        "pip install 'fnabi[arrow]'",
+        "x (pip install fnabi)",
+        "uv pip install numpy fnabi==0.1",
+        "pipx run fnabi",
+        '{"pip": ["numpy", "fnabi"]}',
+    ):
+        assert len(installed_by_name(text)) == 1, text
+    for text in (
+        "pip install -q . && .venv/bin/fnabi x",
+        "pip install ./fnabi",
+        "`pip install x` fnabi",
+    ):
+        assert installed_by_name(text) == [], text
+
+
+def test_a_wrong_example_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "page.md"
+    monkeypatch.setattr(documents, "ROOT", tmp_path)
+    (tmp_path / "examples").mkdir()
+    for wrong in (
+        "```pycon\n>>> 1 + 1\n3\n```\n",
+        "```console\n$ echo two\nthree\n```\n",
+        "```python\nassert 1 == 2\n```\n",
+    ):
+        page.write_text(wrong)
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        with pytest.raises(AssertionError):
+            documents.run(page, folder, monkeypatch)

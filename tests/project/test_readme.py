@@ -1,0 +1,60 @@
+"""The sessions and the listing of README.md, run and compared."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from fnabi.cli import main
+from support.paths import ROOT
+
+README = (ROOT / "README.md").read_text()
+SECTIONS = {section.split("\n", 1)[0]: section for section in README.split("\n## ")}
+SESSIONS = [name for name, section in SECTIONS.items() if "```pycon" in section]
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_a_session_runs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands of its section run first, in this environment."""
+    monkeypatch.chdir(ROOT)
+    for package in re.findall(r"^>>> import (duckdb|polars)", SECTIONS[name], re.M):
+        pytest.importorskip(package)
+    for command in re.findall(r"```sh\n(.*?)```", SECTIONS[name], re.S):
+        here = command.replace(".venv/bin/", f"{Path(sys.executable).parent}/")
+        subprocess.run(["bash", "-euc", here], check=True)
+    for session in re.findall(r"```pycon\n(.*?)```", SECTIONS[name], re.S):
+        test = doctest.DocTestParser().get_doctest(session, {}, "README.md", "README.md", 0)
+        told: list[str] = []
+        result = doctest.DocTestRunner().run(test, out=told.append)
+        assert result.attempted
+        assert not result.failed, "".join(told)
+
+
+def test_sessions_are_found() -> None:
+    assert SESSIONS == ["Read a module", "Call a library", "Read many"]
+
+
+def test_the_listing_is_what_inspect_prints(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert main(["inspect", "examples/classifier.vmfb"]) == 0
+    printed = capsys.readouterr().out
+    assert textwrap.indent(printed, "    ") in README
+
+
+def test_nouns_have_their_files() -> None:
+    """Each noun of the table is a module or package, and has tests, of its name."""
+    rows = re.findall(r"^\| ([a-z_, ]+) \|.*\| `fnabi", SECTIONS["What it reads and calls"], re.M)
+    nouns = [noun for row in rows for noun in row.split(", ")]
+    assert len(nouns) == len({*nouns}) > 20
+    package = ROOT / "python" / "fnabi"
+    for noun in nouns:
+        assert (package / f"{noun}.py").is_file() or (package / noun).is_dir(), noun
+        assert (ROOT / "tests" / f"test_{noun}.py").is_file(), noun

@@ -1,0 +1,409 @@
+"""Calling functions of iree.runtime, beside the runtime's own invoker."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fnabi import CallError, invoke, vmfb
+from fnabi.dropin.iree_runtime import FunctionInvoker
+from fnabi.run.invoke import Invoker
+from fnabi.types import Buffer, DType, RefArray, Scalar, Signature
+from support.paths import DATA
+
+rt = pytest.importorskip("iree.runtime")
+
+NEEDS = DATA / "needs"
+DEVICE = rt.Config("local-task").device
+I32 = np.array([1, 0], np.int32)
+
+Fill = Callable[[Any], None]
+
+
+class Context:
+    """A replacement for the context of a module: records what it is called with."""
+
+    def __init__(self, fill: Fill) -> None:
+        self.fill, self.packed = fill, ""
+
+    def invoke(self, function: Any, inputs: Any, outputs: Any) -> None:
+        self.fill(outputs)
+        self.packed = repr(inputs)
+
+
+class Named:
+    def __init__(self, abi: dict[str, Any] | None) -> None:
+        self.reflection = {} if abi is None else {"iree.abi": json.dumps(abi)}
+
+
+def called(
+    invoker: Any, abi: dict[str, Any] | None, fill: Fill, args: tuple[Any, ...], kwargs: Any
+) -> Any:
+    context = Context(fill)
+    try:
+        result = invoker(context, DEVICE, Named(abi))(*args, **kwargs)
+    except ValueError as problem:
+        return ValueError, str(problem)
+    arrays = isinstance(result, rt.DeviceArray)
+    return context.packed, (result.dtype, result.to_host().tolist()) if arrays else result
+
+
+def ints(*values: int) -> Fill:
+    def fill(outputs: Any) -> None:
+        for value in values:
+            outputs.push_int(value)
+
+    return fill
+
+
+def view(array: Any, element: str = "SINT_32") -> Any:
+    return DEVICE.allocator.allocate_buffer_copy(
+        memory_type=rt.MemoryType.DEVICE_LOCAL,
+        allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
+        device=DEVICE,
+        buffer=array,
+        element_type=getattr(rt.HalElementType, element),
+    )
+
+
+def views(array: Any, element: str = "SINT_32") -> Fill:
+    return lambda outputs: outputs.push_ref(view(array, element))
+
+
+def nested(outputs: Any) -> None:
+    pair, both = rt.VmVariantList(2), rt.VmVariantList(2)
+    ints(100, 200)(both)
+    pair.push_list(both)
+    pair.push_int(6)
+    outputs.push_int(3)
+    outputs.push_list(pair)
+
+
+def listed(outputs: Any) -> None:
+    values = rt.VmVariantList(2)
+    ints(1, 2)(values)
+    outputs.push_list(values)
+
+
+def args(*types: Any, r: list[Any] | None = None) -> dict[str, Any]:
+    return {"a": list(types), "r": ["i32"] if r is None else r}
+
+
+NAMED = args("i32", ["named", "a", "i32"], ["named", "b", "i32"])
+ARRAYS = args(
+    ["ndarray", "i32", 1, 1], *(["named", name, ["ndarray", "i32", 1, 1]] for name in "ab")
+)
+LIST, TUPLE = args(["slist", "i32", "i32"]), args(["stuple", "i32", "i32"])
+DICT = args(["sdict", ["a", "i32"], ["b", "i32"]])
+ARRAY = args(["ndarray", "i32", 1, 2], r=[])
+
+CASES: dict[str, tuple[dict[str, Any] | None, Fill, tuple[Any, ...], dict[str, Any]]] = {
+    "no reflection, scalars": (None, ints(3, 4), (1, 2), {}),
+    "no reflection, floats": (None, lambda outputs: outputs.push_float(0.5), (1.5, 2), {}),
+    "no reflection, keyword": (None, ints(), (), {"a": 1}),
+    "no reflection, object": (None, ints(), (object,), {}),
+    "no reflection, none": (None, ints(), (None,), {}),
+    "keywords": (NAMED, ints(3), (-1,), {"a": 1, "b": 2}),
+    "a keyword by position": (NAMED, ints(3), (-1, 1), {"b": 2}),
+    "a missing positional": (NAMED, ints(3), (), {"a": 1, "b": 1}),
+    "a missing positional array": (ARRAYS, ints(3), (), {"a": 1, "b": 1}),
+    "a missing keyword": (NAMED, ints(3), (-1,), {"a": 1}),
+    "a missing keyword array": (ARRAYS, ints(3), (-1,), {"a": 1}),
+    "an unknown keyword": (NAMED, ints(3), (-1,), {"a": 1, "b": 2, "c": 3}),
+    "a list": (LIST, ints(3), ([2, 3],), {}),
+    "a list without reflection": (None, ints(3), ([2, 3],), {}),
+    "nested lists without reflection": (None, ints(3), ([2, (3, [4.5])],), {}),
+    "a list too long": (LIST, ints(3), ([2, 3, 4],), {}),
+    "a tuple": (TUPLE, ints(3), ((2, 3),), {}),
+    "a tuple too short": (TUPLE, ints(3), ((2,),), {}),
+    "a dict": (DICT, ints(3), ({"b": 3, "a": 2},), {}),
+    "a dict without reflection": (None, ints(3), ({"b": 3, "a": 2},), {}),
+    "a dict too long": (DICT, ints(3), ({"a": 2, "b": 3, "c": 4},), {}),
+    "a dict with another key": (DICT, ints(3), ({"a": 2, "c": 3},), {}),
+    "results of a list": (args(r=[["slist", "i32", "i32"]]), ints(3, 4), (), {}),
+    "results of a tuple": (args(r=[["stuple", "i32", "i32"]]), ints(3, 4), (), {}),
+    "results of a dict": (args(r=[["sdict", ["x", "i32"]]]), ints(3), (), {}),
+    "nested results": (
+        args(r=["i32", ["slist", ["sdict", ["bar", "i32"], ["foo", "i32"]], "i64"]]),
+        nested,
+        (),
+        {},
+    ),
+    "too many results": (args(r=["i32"]), ints(3, 4), (), {}),
+    "no results": (args(r=[]), ints(), (), {}),
+    "an array": (ARRAY, ints(), (I32,), {}),
+    "an array of another dtype": (ARRAY, ints(), (I32.astype(np.float64),), {}),
+    "an array as a list": (ARRAY, ints(), ([1, 0],), {}),
+    "a device array": (ARRAY, ints(), (rt.asdevicearray(DEVICE, I32),), {}),
+    "a buffer view": (ARRAY, ints(), (view(I32),), {}),
+    "an array without reflection": (None, ints(), (I32,), {}),
+    "a device array without reflection": (None, ints(), (rt.asdevicearray(DEVICE, I32),), {}),
+    "a buffer view without reflection": (None, ints(), (view(I32),), {}),
+    "a result array": (args(r=[["ndarray", "i32", 1, 2]]), views(I32), (), {}),
+    "a result array without reflection": (None, views(I32), (), {}),
+    "a result of bools": (
+        args(r=[["ndarray", "i1", 1, 2]]),
+        views(I32.astype(np.int8), "UINT_8"),
+        (),
+        {},
+    ),
+    "a result list": (args(r=[["py_homogeneous_list", "i64"]]), listed, (), {}),
+    "a float for an int": (args(r=["i32"]), lambda outputs: outputs.push_float(1.5), (), {}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_drop_in_agrees_with_the_original(case: str) -> None:
+    ours, theirs = (called(each, *CASES[case]) for each in (FunctionInvoker, rt.FunctionInvoker))
+    if theirs[0] is ValueError:
+        assert ours[0] is ValueError
+        reason = theirs[1].partition(" (while")[0].removeprefix("Error passing argument: ")
+        if not reason.startswith(("could not convert", "could not get", "expected an <class")):
+            assert ours[1] == reason
+        elif reason.startswith("could not get"):
+            assert ours[1].startswith(reason.partition("':")[0])
+    else:
+        assert ours == theirs
+
+
+def test_the_drop_in_tells_unreadable_reflection() -> None:
+    function = Named(None)
+    function.reflection = {"iree.abi": "{"}
+    with pytest.raises(RuntimeError, match="Malformed function reflection metadata"):
+        FunctionInvoker(Context(ints()), DEVICE, function)
+    wrapped = FunctionInvoker(Context(ints()), DEVICE, function := Named(None))
+    assert wrapped.vm_function is function
+    assert repr(wrapped) == repr(function)
+
+
+@pytest.mark.parametrize("primitive", ["i1", "i8", "i16", "f16", "bf16", "f32", "f64"])
+def test_the_drop_in_passes_every_scalar(primitive: str) -> None:
+    kinds = args(primitive, ["py_homogeneous_list", primitive], r=[])
+    packed, _ = called(FunctionInvoker, kinds, ints(), (1, [1, 0]), {})
+    one, none = ("1.", "0.") if primitive in ("f32", "f64") else ("1", "0")
+    one = {"f16": "15360", "bf16": "16256"}.get(primitive, one)  # their bits
+    assert packed.startswith(f"<VmVariantList(2): [{one}")
+    assert none in packed.partition("List[")[2]
+
+
+# ---------------------------------------------------------------------------------- our invoker
+
+
+def loaded(name: str, function: str) -> Invoker:
+    config = rt.Config("local-task")
+    context = rt.SystemContext(config=config)
+    data = (NEEDS / f"{name}.vmfb").read_bytes()
+    module = rt.VmModule.copy_buffer(config.vm_instance, data)
+    context.add_vm_module(module)
+    return Invoker(context.vm_context, config.device, module.lookup_function(function))
+
+
+def test_a_compiled_function_returns_what_it_is_given() -> None:
+    function = loaded("types_vmvx", "idx")
+    given = vmfb.open(NEEDS / "types_vmvx.vmfb").exports["idx"].example_arrays(3)
+    random = np.random.default_rng(5)
+    given = tuple(
+        random.integers(0, 2, each.shape).astype(each.dtype) if each.shape else each + 1
+        for each in given
+    )
+    found = function(*given)
+    assert len(found) == len(given)
+    for ours, theirs in zip(found, given, strict=True):
+        assert np.array_equal(ours, theirs)
+    assert [getattr(each, "dtype", type(each)) for each in found] == [
+        *(np.float32, int, float, np.int32, np.bool_, given[5].dtype, np.int8, np.complex64)
+    ]
+    assert function(*given[:2], t := 2.5, *given[3:])[2] == t
+    with pytest.raises(CallError, match="argument 7: missing"):
+        function(*given[:-1])
+    with pytest.raises(CallError, match="argument 1: expected index, got float"):
+        function(given[0], 1.5, *given[2:])
+    with pytest.raises(CallError, match=f"argument 1: {2**64} does not fit in 64 bits"):
+        function(given[0], 2**64, *given[2:])
+    with pytest.raises(CallError, match="argument 0: could not convert value to numpy array"):
+        function("text", *given[1:])
+
+
+def scalars(version: str) -> vmfb.Export:
+    """A function with scalars of every type, of which f16 and bf16 are the sixth and seventh."""
+    path = DATA / "bytecode_types" / f"func_abi@{version}@vmvx.vmfb"
+    return vmfb.open(path).exports["scalars"]
+
+
+SMALL = [
+    (0.0, 0.0, 0.0),
+    (-1.5, -1.5, -1.5),
+    (65504.0, 65504.0, 65536.0),
+    (1e6, math.inf, 999424.0),
+    (0.1, 0.0999755859375, 0.10009765625),
+    (-math.inf, -math.inf, -math.inf),
+]
+"""Numbers, and what they are as f16 and as bf16."""
+
+
+def test_small_floats() -> None:
+    """A function gets their bits; the runtime itself passes what is in registers."""
+    bfloat16 = ml_dtypes().bfloat16
+    path = DATA / "bytecode_types" / "func_abi@3.13.0@vmvx.vmfb"
+    config = rt.Config("local-task")
+    system = rt.SystemContext(config=config)
+    module = rt.VmModule.mmap(config.vm_instance, str(path))
+    system.add_vm_module(module)
+    context, function = system.vm_context, module.lookup_function("scalars")
+    convention = scalars("3.13.0").calling_convention
+    assert convention[6:8] == "ii"
+    call = Invoker(context, config.device, function, convention=convention)
+    for value, half, brain in SMALL:
+        given = (True, 2, 3, 4, 5, value, value, 6.5, 7.5, 8)
+        found = call(*given)
+        assert found == (*given[:5], half, brain, *given[7:])
+        assert [type(each) for each in found[5:7]] == [float, float]
+        assert Invoker(context, config.device, function)(*given) == found
+        inputs, outputs = rt.VmVariantList(10), rt.VmVariantList(10)
+        for each in (*given[:5], half, brain, *given[7:]):
+            if each is half or each is brain:
+                dtype = np.dtype(bfloat16 if inputs.size == 6 else np.float16)
+                inputs.push_int(int(np.array(each).astype(dtype).view(np.uint16)))
+            elif isinstance(each, float):
+                inputs.push_float(each)
+            else:
+                inputs.push_int(each)
+        context.invoke(function, inputs, outputs)
+        bits = np.array([outputs.get_variant(5), outputs.get_variant(6)], np.uint16)
+        assert found[5:7] == (float(bits[0].view(np.float16)), float(bits[1].view(bfloat16)))
+    nan = call(True, 2, 3, 4, 5, math.nan, math.nan, 6.5, 7.5, 8)
+    assert all(map(math.isnan, nan[5:7]))
+    small = np.float16(1.5), bfloat16(2.5)
+    assert call(True, 2, 3, 4, 5, *small, 1.0, 1.0, 8)[5:7] == (1.5, 2.5)
+    with pytest.raises(CallError, match="argument 5: expected float16"):
+        call(True, 2, 3, 4, 5, "text", 1.0, 6.5, 7.5, 8)
+
+
+@pytest.mark.parametrize("version", ["3.0.0", "3.10.0"])
+def test_small_floats_of_older_compilers(version: str) -> None:
+    """A function gets the numbers; no runtime of today loads such a module."""
+    export = scalars(version)
+    assert export.calling_convention[6:8] == "ff"
+
+    def fill(outputs: Any) -> None:
+        for value in (1, 2, 3, 4, 5):
+            outputs.push_int(value)
+        for value in (1.5, -2.5, 6.5, 7.5):
+            outputs.push_float(value)
+        outputs.push_int(8)
+
+    context = Context(fill)
+    convention = export.calling_convention
+    call = Invoker(context, DEVICE, Named(None), export.signature, convention=convention)
+    given = (True, 2, 3, 4, 5, 1.5, -2.5, 6.5, 7.5, 8)
+    assert call(*given) == given
+    assert context.packed == (
+        "<VmVariantList(10): [1, 2, 3, 4, 5, 1.500000, -2.500000, 6.500000, 7.500000, 8]>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "widened"),
+    [
+        ("3.13.0rc20261016", False),
+        ("3.11.0", False),
+        ("3.10.0", True),
+        ("20230209.425", True),
+        ("unknown", False),
+        (None, False),
+    ],
+)
+def test_small_floats_by_the_release(
+    monkeypatch: pytest.MonkeyPatch, version: str | None, widened: bool
+) -> None:
+    releases = rt.version
+    if version is None:
+        monkeypatch.delattr(releases, "VERSION")
+    else:
+        monkeypatch.setattr(releases, "VERSION", version)
+    invoke._runtime_widens.cache_clear()
+    try:
+        context = Context(ints())
+        Invoker(context, DEVICE, Named(args("f16", r=[])))(1.5)
+    finally:
+        invoke._runtime_widens.cache_clear()
+    expected = "1.500000" if widened else "15872"
+    assert context.packed == f"<VmVariantList(1): [{expected}]>"
+
+
+def ml_dtypes() -> Any:
+    return pytest.importorskip("ml_dtypes")
+
+
+def test_small_floats_in_structures() -> None:
+    abi = args(["slist", "f16", "bf16"], r=[["stuple", "f16", "bf16"]])
+    context = Context(ints(0x3E00, -0x4000 & 0xFFFF))
+    assert Invoker(context, DEVICE, Named(abi))([1.5, -2.0]) == (1.5, -2.0)
+    assert context.packed == "<VmVariantList(1): [List[15872, 49152]]>"
+
+
+def test_a_product() -> None:
+    function = loaded("mm_vmvx", "mm")
+    left = np.arange(48, dtype=np.float32).reshape(3, 16)
+    right = np.arange(64, dtype=np.float32).reshape(16, 4)
+    assert np.allclose(function(left, right), left @ right)
+    assert np.allclose(function(left.tolist(), right), left @ right)
+
+
+def test_structures_nest_both_ways() -> None:
+    abi = {
+        "a": [["named", "x", ["sdict", ["p", ["slist", "i32", "f32"]], ["q", "i1"]]]],
+        "r": [["sdict", ["k", "i32"], ["v", ["stuple", "i32", "i32"]]]],
+    }
+
+    def fill(outputs: Any) -> None:
+        outputs.push_int(7)
+        listed(outputs)
+
+    context = Context(fill)
+    function = Invoker(context, DEVICE, Named(abi))
+    assert function(x={"q": True, "p": [3, 0.5]}) == {"k": 7, "v": (1, 2)}
+    assert context.packed == "<VmVariantList(1): [List[List[3, 0.500000], 1]]>"
+    assert str(function.signature) in repr(function)
+    with pytest.raises(CallError, match=r"\['p'\]: expected a list or tuple, got int"):
+        function(x={"q": True, "p": 3})
+
+
+def test_arrays_of_references_are_pairs() -> None:
+    context = Context(ints())
+    i32 = Scalar(DType("signed", 32))
+    signature = Signature((RefArray(i32, (2, 2)),), ())
+    Invoker(context, DEVICE, Named(None), signature)(np.array([[1, 2], [3, 4]]))
+    assert context.packed == "<VmVariantList(1): [List[List[1, 2, 3, 4], List[2, 2]]]>"
+
+
+def test_arrays_of_elements_without_a_name() -> None:
+    abi = {"a": [["ndarray", None, 1, None]], "r": [["ndarray", None, 1, 2]]}
+    context = Context(views(I32))
+    found = Invoker(context, DEVICE, Named(abi))(np.array([1.5], np.float32))
+    assert found.tolist() == [1, 0]
+    assert context.packed.startswith("<VmVariantList(1): [HalBufferView(")
+
+
+def test_an_asynchronous_function_gets_fences() -> None:
+    config = rt.Config("local-task")
+    context = rt.SystemContext(config=config)
+    path = DATA / "vmfb" / "async_fences.vmfb"
+    module = rt.VmModule.mmap(config.vm_instance, str(path))
+    context.add_vm_module(module)
+    plus = Invoker(context.vm_context, config.device, module.lookup_function("plus"))
+    x = np.arange(3, dtype=np.float32)
+    assert plus(x, x).tolist() == [0, 2, 4]
+    with pytest.raises(CallError, match=r"argument 2: surplus"):
+        plus(x, x, x)
+
+
+def test_too_many_results() -> None:
+    signature = Signature((), (Buffer(DType("float", 32), (2,)),))
+    with pytest.raises(CallError, match="expected 1 results, got 2"):
+        Invoker(Context(ints(1, 2)), DEVICE, Named(None), signature)()

@@ -1,0 +1,554 @@
+"""Code and documents that are generated for compiled modules."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fnabi import CallError, vmfb
+from fnabi.run.client import Client
+from fnabi.stub import FORMATS
+from support.callee import found
+from support.command import Run, run
+from support.flatbuffer import String, Table, Vector, module
+from support.generated import check, imported, write
+from support.paths import DATA, ROOT
+from support.runner import RUNNER
+
+CLASSIFIER = ROOT / "examples" / "classifier.vmfb"
+MODULES = DATA / "vmfb"
+
+HOSTILE = [
+    b"class",
+    b'a"b',
+    b"*/ #error /*",
+    b"ends with \\",
+    b"??/",
+    b'"""; import os; os._exit(3)',
+    b"line\nbreak",
+    b"\xff\xfe",
+    b"",
+    b"nul\0nul",
+    b"$(exit 3); `exit 3` 'x",
+    b"{a}/../%2e",
+    b"\xe2\x80\xaereversed",
+    b"SIGNATURES",
+    b"_call",
+    b"_invokers",
+    b"_context",
+    b"call",
+    b"int",
+    b"errno",
+    b"x-y",
+    b"x.y",
+    b"x_y",
+    b"UINT8_MAX",
+]
+"""Names of functions, arguments and keys."""
+
+TYPE = ["sdict", *([name.decode("utf-8", "replace"), "f32"] for name in HOSTILE)]
+
+
+def attributes(**pairs: bytes) -> Vector:
+    keys = {"abi": b"iree.abi", "model": b"iree.abi.model"}
+    return Vector([Table({0: String(keys[key]), 1: String(pairs[key])}) for key in pairs])
+
+
+def exporting(*functions: tuple[bytes, bytes, Vector], name: bytes = b"m") -> bytes:
+    """Return a module with functions: their names, calling conventions and attributes."""
+    exports = [
+        Table({0: String(each), 1: index.to_bytes(4, "little")})
+        for index, (each, _, _) in enumerate(functions)
+    ]
+    signatures = [Table({0: String(each), 1: attrs}) for _, each, attrs in functions]
+    return module(Table({0: String(name), 7: Vector([*exports]), 8: Vector([*signatures])}))
+
+
+def hostile(tmp_path: Path) -> Path:
+    named = [["named", name.decode("utf-8", "replace"), "f32"] for name in HOSTILE]
+    arguments = json.dumps({"a": named, "r": [TYPE, ["ndarray", "f32", 2, 3, None]]}).encode()
+    convention = b"0" + b"f" * len(HOSTILE) + b"_rr"
+    many = [(name, convention, attributes(abi=arguments)) for name in HOSTILE]
+    plain = [(b"__init", b"0v_v", attributes()), (b"class", b"0v_v", attributes())]
+    path = tmp_path / "ho stile;.vmfb"
+    path.write_bytes(exporting(*many, *plain, name=b'm*/"\n#error'))
+    return path
+
+
+def stubs(path: Path) -> Iterator[tuple[str, Any]]:
+    with vmfb.open(path) as opened:
+        for format, generate in FORMATS.items():
+            yield format, generate(opened, str(path))
+
+
+def text_of(format: str, path: Path, **options: Any) -> str:
+    with vmfb.open(path) as opened:
+        return FORMATS[format](opened, str(path), **options).text
+
+
+SOME = [
+    CLASSIFIER,
+    *(MODULES / f"{name}.vmfb" for name in ("abi_records", "scalars", "res_types", "vm_sigs")),
+    *(MODULES / f"{name}.vmfb" for name in ("async_fences", "raw_v0", "elem_complex")),
+    *(MODULES / f"{name}.vmfb" for name in ("elem_small_floats", "many_300", "attr_text")),
+    DATA / "bytecode_types" / "torch_params@3.13.0@vmvx.vmfb",
+]
+
+
+# --------------------------------------------------------------------------------------- hostile
+
+
+def test_hostile_names_in_python(tmp_path: Path) -> None:
+    path = hostile(tmp_path)
+    text = text_of("python", path)
+    write(tmp_path, "client.py", text)
+    check(tmp_path, "client.py")
+    client = imported(tmp_path / "client.py").MError
+    assert list(client.SIGNATURES) == [name.decode("utf-8", "surrogateescape") for name in HOSTILE]
+    assert all(line.isprintable() for line in text.splitlines())
+    made = client.__new__(client)
+    calls: list[Any] = []
+    result = dict.fromkeys((key for key, _ in TYPE[1:]), 0.5), np.zeros((3, 7), np.float32)
+    made._invokers = {
+        name: lambda *args, name=name: calls.append((name, len(args))) or result
+        for name in client.SIGNATURES
+    }
+    methods = [name for name, value in vars(client).items() if callable(value)]
+    for name in methods:
+        assert getattr(made, name)(*[0.5] * len(HOSTILE)) is result
+    assert calls == [(name, len(HOSTILE)) for name in client.SIGNATURES]
+
+
+def test_hostile_names_in_c(tmp_path: Path) -> None:
+    write(tmp_path, "m.h", text_of("c-header", hostile(tmp_path)))
+    compile_header(tmp_path, "m.h")
+
+
+def test_hostile_names_in_schemas(tmp_path: Path) -> None:
+    path = hostile(tmp_path)
+    schema = json.loads(text_of("json-schema", path))
+    names = [name.decode("utf-8", "surrogateescape") for name in HOSTILE]
+    assert [*schema["$defs"]][: len(names)] == names
+    inputs = schema["$defs"]["class"]["properties"]["inputs"]
+    assert inputs["required"] == [name.decode("utf-8", "replace") for name in HOSTILE]
+    document = json.loads(text_of("openapi", path))
+    assert len(document["paths"]) == len(names)
+    assert "/functions/%7Ba%7D%2F..%2F%252e" in document["paths"]
+    operations = [each["post"]["operationId"] for each in document["paths"].values()]
+    assert len({*operations}) == len(operations)
+    assert all(name.isidentifier() for name in operations)
+
+
+def test_hostile_names_on_command_lines(tmp_path: Path) -> None:
+    path = hostile(tmp_path)
+    with vmfb.open(path) as opened:
+        stub = FORMATS["iree-run-module"](opened, str(path))
+    lines = [shlex.split(line) for line in stub.text.splitlines() if line[:1] not in ("#", "")]
+    functions = [line[2].removeprefix("--function=") for line in lines]
+    texts = [name.decode("utf-8", "surrogateescape") for name in HOSTILE]
+    assert functions == [name for name in texts if name and name.isprintable()]
+    assert all(line[1] == f"--module={path}" for line in lines)
+    for name in texts:
+        spelled = name in functions
+        assert spelled or any(ascii(name)[1:-1] in each for each in stub.notices)
+    script = f"iree-run-module() {{ :; }}\n{stub.text}"
+    assert subprocess.run(["bash", "-c", script], capture_output=True).returncode == 0
+
+
+def test_nothing_is_left_out_silently(tmp_path: Path) -> None:
+    path = hostile(tmp_path)
+    for format, stub in stubs(path):
+        twice = [each for each in stub.notices if each.startswith('"class" is exported twice')]
+        assert len(twice) == 1, format
+        assert "exported twice" in stub.text or format == "iree-run-module"
+    done = run("stub", path)
+    assert done.err == ('fnabi: notice: "class" is exported twice; the first one is called\n')
+    broken = MODULES / "abi_broken.vmfb"
+    for format, stub in stubs(broken):
+        assert sum("has a description that is malformed" in each for each in stub.notices) > 5
+        assert "bad_blank" in stub.text, format
+    for format, stub in stubs(MODULES / "async_fences.vmfb"):
+        assert stub.notices == (), format
+    fences = text_of("c-header", MODULES / "async_fences.vmfb")
+    assert "iree_hal_fence_t* wait_fence,\n    iree_hal_fence_t* signal_fence," in fences
+    stub = FORMATS["c-header"](vmfb.open(MODULES / "abi_records.vmfb"), "m")
+    notice = '"prims" has no C function: its description has 5 arguments, and its calling'
+    assert stub.notices[0] == f"{notice} convention 1"
+    assert f"/* {stub.notices[0]}. */" in stub.text
+    same = json.dumps({"a": [["named", "x", "i32"], ["named", "x", "i32"]], "r": []}).encode()
+    data = exporting((b"f", b"0ii_v", attributes(abi=same)))
+    stub = FORMATS["json-schema"](vmfb.from_buffer(data), "m")
+    assert stub.notices == ('"f" has two values named "x"; the second is "x_2"',)
+    assert [*json.loads(stub.text)["$defs"]["f"]["properties"]["inputs"]["properties"]] == [
+        "x",
+        "x_2",
+    ]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_chosen_functions(format: str) -> None:
+    text = text_of(format, CLASSIFIER, only=["dense"])
+    assert "dense" in text
+    assert "normalize" not in text
+    done = run("stub", f"--format={format}", "--function=none", CLASSIFIER)
+    text = "no function is named 'none', expected normalize, dense, version, __init"
+    assert done == Run(1, "", f"fnabi: {CLASSIFIER}: {text}\n")
+
+
+# ---------------------------------------------------------------------------------------- client
+
+
+def test_client(tmp_path: Path) -> None:
+    pytest.importorskip("iree.runtime")
+    module = tmp_path / "classifier.vmfb"
+    module.write_bytes(CLASSIFIER.read_bytes())
+    output = tmp_path / "classifier.py"
+    assert run("stub", "-o", output, module) == Run(0, "", "")
+    write(
+        tmp_path,
+        "use.py",
+        "import numpy as np\nfrom classifier import Classifier\n"
+        "model = Classifier(Classifier.MODULE)\n"
+        "version: int = model.version()\n"
+        "x = model.normalize(np.ones((2, 64), np.uint8), 2.0)\n"
+        "logits = model.dense(x, np.ones((64, 10), np.float32), np.ones(10, np.float32))\n"
+        "print(version, logits.shape, logits.dtype)\n",
+    )
+    check(tmp_path, "classifier.py", "use.py")
+    done = subprocess.run(
+        [sys.executable, "use.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.returncode) == ("3 (2, 10) float32\n", 0)
+    write(
+        tmp_path,
+        "wrong.py",
+        "import numpy as np\nfrom classifier import Classifier\n"
+        "Classifier('m').normalize(np.ones((2, 64), np.float32), 2.0)\n",
+    )
+    with pytest.raises(AssertionError, match=r'Argument 1 to "normalize" .* has incompatible'):
+        check(tmp_path, "wrong.py")
+
+
+def test_client_checks_arguments(tmp_path: Path) -> None:
+    pytest.importorskip("iree.runtime")
+    generated = imported(write(tmp_path, "c.py", text_of("python", CLASSIFIER)))
+    model = generated.Classifier(CLASSIFIER)
+    kernel, bias = np.ones((64, 10), np.float32), np.ones(10, np.float32)
+    x = np.ones((2, 64), np.float32)
+    for args, text in (
+        ((np.ones((2, 64)), kernel, bias), "'input0': expected float32[?x64], got float64[2x64]"),
+        ((x[:, :63], kernel, bias), "'input0': expected float32[?x64], got float32[2x63]"),
+        ((x[0], kernel, bias), "'input0': expected float32[?x64], got float32[64]"),
+        ((x, [1], bias), "'input1': expected float32[64x10], got list"),
+        (
+            (x, kernel, np.array([{}] * 10)),
+            "'input2': expected float32[10], got an array of object",
+        ),
+    ):
+        with pytest.raises(CallError) as caught:
+            model.dense(*args)
+        assert str(caught.value) == f"Classifier.dense: argument {text}"
+    bytes_ = np.ones((2, 64), np.uint8)
+    for value, kind in (("1", "str"), (bias, "ndarray"), (None, "NoneType")):
+        with pytest.raises(CallError) as caught:
+            model.normalize(bytes_, value)
+        assert str(caught.value) == (
+            f"Classifier.normalize: argument 'input1': expected float32, got {kind}"
+        )
+    assert model.normalize(bytes_.view(np.int8), np.float32(2)).shape == (2, 64)
+
+
+def test_client_of_asynchronous_functions(tmp_path: Path) -> None:
+    pytest.importorskip("iree.runtime")
+    path = DATA / "bytecode_types" / "torch_mlp@3.13.0@vmvx.vmfb"
+    generated = imported(write(tmp_path, "c.py", text_of("python", path)))
+    assert generated.Mlp.ASYNCHRONOUS == ["main$async"]
+    model = generated.Mlp(path)
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    assert model.main_async(x).tolist() == model.main(x).tolist()
+    with pytest.raises(CallError, match=r"^Mlp.main\$async: argument 0: expected float32\[\?x4\]"):
+        model.main_async(x[0])
+    fences = imported(write(tmp_path, "f.py", text_of("python", MODULES / "async_fences.vmfb")))
+    plus = fences.Module(MODULES / "async_fences.vmfb").plus
+    one = np.ones(3, np.float32)
+    assert plus(one, one).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_client_passes_small_floats(tmp_path: Path) -> None:
+    pytest.importorskip("iree.runtime")
+    pytest.importorskip("ml_dtypes")
+    path = DATA / "bytecode_types" / "func_abi@3.13.0@vmvx.vmfb"
+    generated = imported(write(tmp_path, "c.py", text_of("python", path)))
+    given = (True, 2, 3, 4, 5, 1.5, -2.5, 6.5, 7.5, 8)
+    assert generated.FuncAbi(path).scalars(*given) == given
+    older = generated.FuncAbi.__new__(generated.FuncAbi)
+    conventions = older._check_functions(DATA / "bytecode_types" / "func_abi@3.10.0@vmvx.vmfb")
+    assert conventions["scalars"] == "0iiiiIfffFI_iiiiIfffFI"
+
+
+def test_client_of_another_module(tmp_path: Path) -> None:
+    generated = imported(write(tmp_path, "c.py", text_of("python", CLASSIFIER)))
+    with pytest.raises(CallError, match=r"^Classifier: .*: no function is named 'normalize'$"):
+        generated.Classifier(MODULES / "scalars.vmfb")
+    data = CLASSIFIER.read_bytes().replace(b"tensor<64x10xf32>", b"tensor<64x11xf32>")
+    (tmp_path / "other.vmfb").write_bytes(data)
+    with pytest.raises(CallError, match=r": dense: expected the signature .*64x10.*, got .*64x11"):
+        generated.Classifier(tmp_path / "other.vmfb")
+
+
+def test_client_checks_structures(tmp_path: Path) -> None:
+    text = text_of("python", MODULES / "abi_records.vmfb")
+    model: type[Client] = imported(write(tmp_path, "c.py", text)).Module
+    with pytest.raises(
+        CallError, match=r"^Module: path: missing, expected that of the \.vmfb file"
+    ):
+        model()
+    made: Any = model.__new__(model)
+    made._invokers = {"structs": lambda *args: {"out": 1.5}}
+    array = np.zeros(2, np.float32)
+    square = np.zeros((2, 2), np.int32)
+    good = [1, None, array], (1.0, 2.0), {"a": 1, "b": square}
+    assert made.structs(*good) == {"out": 1.5}
+    for place, value, text in (
+        (0, [1, None, array[:1]], "0: [2]: expected float32[2], got float32[1]"),
+        (0, [1, 2, array], "0: [1]: expected None, got int"),
+        (1, (1.0, "x"), "1: [1]: expected float64, got str"),
+        (2, {"a": 1.5, "b": square}, "2: ['a']: expected i32, got float"),
+    ):
+        args = [*good]
+        args[place] = value
+        with pytest.raises(CallError) as caught:
+            made.structs(*args)
+        assert str(caught.value) == f"Module.structs: argument {text}"
+    made._invokers = {"structs": lambda *args: {"out": "x"}}
+    with pytest.raises(CallError, match=r"^Module.structs: result 0: \['out'\]: expected float32"):
+        made.structs(*good)
+
+
+def test_clients_pass_the_type_checker(tmp_path: Path) -> None:
+    files = []
+    for index, path in enumerate(SOME):
+        files.append(f"client{index}.py")
+        write(tmp_path, files[-1], text_of("python", path))
+        imported(tmp_path / files[-1])
+    check(tmp_path, *files)
+
+
+# --------------------------------------------------------------------------------------- schemas
+
+
+def test_json_schema_describes_the_arguments() -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    with vmfb.open(CLASSIFIER) as opened:
+        examples = {export.name: export.example_arrays() for export in opened.exports}
+    schema = json.loads(text_of("json-schema", CLASSIFIER))
+    validator = jsonschema.Draft202012Validator
+    validator.check_schema(schema)
+
+    def errors(function: str, inputs: dict[str, Any]) -> list[Any]:
+        reference = {"$ref": f"#/$defs/{function}/properties/inputs"}
+        return list(validator(schema | reference).iter_errors(inputs))
+
+    inputs = {f"input{index}": each.tolist() for index, each in enumerate(examples["dense"])}
+    assert errors("dense", inputs) == []
+    assert errors("dense", inputs | {"input2": ["NaN", "-Infinity", *[1] * 8]}) == []
+    for bad in (
+        {"input2": [1.0] * 9},
+        {"input2": ["nan"] * 10},
+        {"input2": [[1.0]] * 10},
+        {"input3": 1},
+    ):
+        assert len(errors("dense", inputs | bad)) >= 1
+    assert errors("dense", {key: inputs[key] for key in ("input0", "input1")}) != []
+    scale = {"input0": [[-128] * 64, [255] * 64], "input1": 1}
+    assert errors("normalize", scale) == []
+    assert errors("normalize", scale | {"input0": [[256] * 64]}) != []
+
+
+def test_schemas_are_valid() -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    openapi = pytest.importorskip("openapi_spec_validator")
+    for path in SOME:
+        schema = json.loads(text_of("json-schema", path))
+        jsonschema.Draft202012Validator.check_schema(schema)
+        if path.stem != "many_300":  # which takes a minute
+            openapi.validate(json.loads(text_of("openapi", path)))
+
+
+# -------------------------------------------------------------------------------------- C headers
+
+
+def compile_header(folder: Path, *headers: str) -> None:
+    lines = [f'#include "{name}"' for name in headers]
+    alone = "\n".join([*lines, "int main(void) { return 0; }"])
+    calls = '#include "iree/runtime/api.h"\n' + alone
+    iree = f"-I{DATA / 'stub'}"
+    strict = ("-Wall", "-Wextra", "-Werror", "-fsyntax-only")
+    for text, flags in ((alone, ["-Wpedantic"]), (calls, [iree])):
+        for compiler, standard, name in (("cc", "c11", "u.c"), ("c++", "c++17", "u.cc")):
+            write(folder, name, text)
+            command = [found(compiler), f"-std={standard}", *strict, *flags, name]
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+            assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_headers_compile(tmp_path: Path) -> None:
+    for index, path in enumerate(SOME):
+        write(tmp_path, f"m{index}.h", text_of("c-header", path))
+        compile_header(tmp_path, f"m{index}.h")
+    compile_header(tmp_path, "m0.h", f"m{len(SOME) - 1}.h")
+
+
+def test_what_a_header_describes(tmp_path: Path) -> None:
+    write(tmp_path, "classifier.h", text_of("c-header", CLASSIFIER))
+    program = r"""
+#include <stdio.h>
+#include "classifier.h"
+int main(void) {
+  for (int i = 0; i < CLASSIFIER_FUNCTION_COUNT; i++) {
+    const fnabi_stub_function* f = &classifier_functions[i];
+    printf("%s %zu %s", f->name, f->name_size, f->calling_convention);
+    for (size_t j = 0; j < f->input_count; j++) {
+      const fnabi_stub_value* v = &f->inputs[j];
+      printf(" %s:%d:%#x", v->name, (int)v->kind, (unsigned)v->element_type);
+      for (int d = 0; d < v->rank; d++) printf("[%lld]", (long long)v->shape[d]);
+    }
+    puts("");
+  }
+  return 0;
+}
+"""
+    write(tmp_path, "main.c", program)
+    subprocess.run([found("cc"), "-Wall", "-Werror", "main.c"], cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "a.out"], capture_output=True, text=True)
+    assert done.stdout.splitlines() == [
+        "classifier.normalize 20 0rf_r input0:1:0x10000008[-1][64] input1:0:0x21000020",
+        "classifier.dense 16 0rrr_r input0:1:0x21000020[-1][64] input1:1:0x21000020[64][10]"
+        " input2:1:0x21000020[10]",
+        "classifier.version 18 0v_i",
+    ]
+
+
+def test_calls_of_a_header(tmp_path: Path) -> None:
+    write(tmp_path, "registers.h", text_of("c-header", MODULES / "vm_sigs.vmfb"))
+    write(tmp_path, "asynchronous.h", text_of("c-header", MODULES / "async_fences.vmfb"))
+    source = DATA / "stub" / "calls.c"
+    flags = ["-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"]
+    command = [found("cc"), *flags, f"-I{tmp_path}", f"-I{source.parent}", source]
+    subprocess.run([*command, "-o", tmp_path / "calls"], check=True)
+    done = subprocess.run([tmp_path / "calls"], capture_output=True, text=True)
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "sigs.a_all i32:1 i64:2 f32:3.5 f64:4.5 ref i32:6",
+        "1 0.5 1.5 -7 8 out",
+        "sigs.a_all i32:1 i64:2 f32:3.5 f64:4.5 ref i32:6",
+        "0 0 0 1",
+        "module.plus view0 view1 fence fence",
+        "1 sum",
+        "module.plus view0 view1 fence fence",
+        "0 1",
+        "0 open, 0 live",
+    ]
+
+
+def test_functions_of_a_header() -> None:
+    text = text_of("c-header", CLASSIFIER)
+    assert (
+        """\
+static inline iree_status_t classifier_normalize(
+    iree_runtime_session_t* session,
+    iree_hal_buffer_view_t* input0,
+    float input1,
+    iree_hal_buffer_view_t** output0) {
+"""
+        in text
+    )
+    assert "    int32_t* output0) {\n" in text  # of version
+
+
+# ----------------------------------------------------------------------------------- command lines
+
+
+@pytest.mark.skipif(RUNNER is None, reason="iree-run-module is not installed")
+def test_command_lines_run(tmp_path: Path) -> None:
+    assert RUNNER is not None
+    done = run("stub", "--format=iree-run-module", "--dim=2", CLASSIFIER)
+    assert (done.status, done.err) == (0, "")
+    folder = os.path.dirname(RUNNER)
+    environment = os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"}
+    ran = subprocess.run(
+        ["bash", "-e", "-c", done.out], capture_output=True, text=True, env=environment
+    )
+    assert (ran.returncode, ran.stdout.count("EXEC @")) == (0, 3)
+    assert "2x10xf32=" in ran.stdout
+
+
+CHANGED_BY_THE_RUNNER = [
+    *("m@2.vmfb", "@", "folder@2/m.vmfb", " before.vmfb", "after.vmfb ", "tab\t"),
+    *("m.so", "m.dll", "m.dylib", 'it\'s @ "m".so', "\ta", "\x1bit's@\\n"),
+]
+"""Paths that ``iree-run-module --module=`` takes for others."""
+
+
+@pytest.mark.skipif(RUNNER is None, reason="iree-run-module is not installed")
+@pytest.mark.parametrize(
+    "path", [*CHANGED_BY_THE_RUNNER, "-m.vmfb", "a=b,c.vmfb", "\x1b.vmfb", "m.so.1"]
+)
+def test_command_lines_run_whatever_the_path(path: str, tmp_path: Path) -> None:
+    assert RUNNER is not None
+    file = tmp_path / path
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(CLASSIFIER.read_bytes())
+    environment = os.environ | {"PATH": f"{os.path.dirname(RUNNER)}:{os.environ['PATH']}"}
+    with vmfb.open(file) as opened:
+        text = FORMATS["iree-run-module"](opened, path, only=["version"]).text
+    assert text.replace("\n", "").isprintable()
+    words = shlex.split(text.splitlines()[-1])
+    assert (words[1] == "--module=-") == (path in CHANGED_BY_THE_RUNNER)
+    if path.isprintable() and path not in CHANGED_BY_THE_RUNNER:
+        assert words[1] == f"--module={path}"
+    shells = [["bash", "-e", "-c", text]]
+    if words[1] == "--module=-":  # and the plain spelling is refused
+        shells.append([RUNNER, f"--module={path}", "--function=version"])
+    codes = []
+    for shell in shells:
+        done = subprocess.run(
+            shell, capture_output=True, text=True, env=environment, cwd=tmp_path, timeout=60
+        )
+        codes.append((done.returncode == 0, "i32=3" in done.stdout))
+    assert codes == [(True, True), (False, False)][: len(codes)]
+
+
+def test_a_name_that_the_runner_would_strip_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "m.vmfb"
+    path.write_bytes(exporting(*((name, b"0v_v", attributes()) for name in (b" a", b"b ", b"a@b"))))
+    done = run("stub", "--format=iree-run-module", path)
+    assert done.err == "".join(
+        f'fnabi: notice: "{name}" has no spelling on a command line\n' for name in (" a", "b ")
+    )
+    assert [line for line in done.out.splitlines() if line.startswith("iree-run-module")] == [
+        f"iree-run-module --module={path} --function=a@b"
+    ]
+
+
+def test_command_lines_for_a_url_are_for_a_copy() -> None:
+    with vmfb.open(CLASSIFIER) as opened:
+        stub = FORMATS["iree-run-module"](opened, "https://host/a@b/m.vmfb", only=["version"])
+    assert " --module=m.vmfb " in stub.text
+    assert stub.notices == (
+        "iree-run-module opens no URLs; these command lines are for a copy, m.vmfb",
+    )
+
+
+def test_command_lines_name_devices_and_parameters() -> None:
+    text = text_of("iree-run-module", DATA / "bytecode_types" / "torch_params@3.13.0@vmvx.vmfb")
+    assert " --device=local-task --parameters=model=model.irpa --function=main " in text

@@ -1,0 +1,622 @@
+"""Operations without memory: each allocation of Python fails alone, and with all that follow it.
+
+``python allocations.py LIBRARY CALLEE NAME...`` does this to some of `OPERATIONS`, each in a
+process of its own, which a fault may end. LIBRARY is data/allocations/refusing.c, compiled, and
+CALLEE the library of `callee.callee_library`. Every public operation belongs in the table.
+"""
+
+from __future__ import annotations
+
+import array
+import copy
+import ctypes
+import faulthandler
+import gc
+import json
+import os
+import pickle
+import re
+import sys
+import traceback
+from collections.abc import Callable
+from functools import partial
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_file_location
+from tempfile import TemporaryFile
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+import fnabi
+from fnabi import bytecode, cconv, declaration, iree_abi, raw, sip, vmfb
+from fnabi.types import Signature
+from support.paths import DATA
+
+Work = Callable[[], object]
+"""An operation. It returns or raises the same in each run."""
+
+
+OPERATIONS: dict[str, Callable[[], Work]] = {}
+"""What prepares each operation and returns it."""
+
+
+def operation(prepare: Callable[[], Work]) -> Callable[[], Work]:
+    OPERATIONS[prepare.__name__] = prepare
+    return prepare
+
+
+# ------------------------------------------------------------------------------------------ texts
+
+_TEXTS: dict[ModuleType, Any] = {
+    raw: b"I25!B10!d10d-1d64S3!t2O1!U1!R9!B6!t6d-1",
+    sip: b"I47!D43!K3!xx_0K6!pairsS24!k0_1k1D14!K2!a_2K3!bb_3R3!_0",
+    cconv: "0rrIiiiICiDCiirIID_v",
+    declaration: "sync func @f(%input0: tensor<8x16xf32> {a = 1}, %b: i32) -> (%r: tensor<?xi8>)",
+    iree_abi: json.dumps(
+        {
+            "a": [
+                ["slist", "i32", None, ["ndarray", "f32", 1, 2]],
+                ["named", "x", ["ndarray", "bf16", 2, None, 1 << 40]],
+                ["sdict", ["a", "i32"], ["ü", ["ndarray", "complex<f32>", 0]]],
+                ["py_homogeneous_list", ["stuple", "f32", "unknown"]],
+            ],
+            "r": [["sdict", ["out", "f32"]]],
+            "v": 1,
+            "more": {"of": [1.5, -7, None]},
+        }
+    ),
+}
+
+
+def _texts(module: ModuleType, text: Any) -> dict[str, Callable[[], Work]]:
+    """Return the operations of a module with `parse`: to read, refuse, show and write a text."""
+    value = module.parse(text)
+    works = {
+        "parse": partial(module.parse, text),
+        "refuse": partial(module.parse, text[: len(text) * 3 // 4]),
+        "show": lambda: (str(value), hash(value)),
+    }
+    if hasattr(module, "encode"):
+        works["encode"] = partial(module.encode, value)
+    name = module.__name__.removeprefix("fnabi.")
+    return {f"{name}_{verb}": partial(lambda work: work, work) for verb, work in works.items()}
+
+
+for _module, _text in _TEXTS.items():
+    OPERATIONS |= _texts(_module, _text)
+
+
+@operation
+def raw_to_string() -> Work:
+    return lambda: raw.to_string(_TEXTS[raw])
+
+
+@operation
+def sip_to_string() -> Work:
+    return lambda: sip.to_string(_TEXTS[sip], "inputs")
+
+
+@operation
+def sip_flatten() -> Work:
+    inputs = sip.parse(_TEXTS[sip]).inputs
+    nested = sip.unflatten(inputs, [1, 2, 3, 4])
+    return lambda: (sip.flatten(inputs, nested), sip.unflatten(inputs, [1, 2, 3, 4]))
+
+
+@operation
+def iree_abi_flatten() -> Work:
+    signature = iree_abi.parse('{"a":[["slist","i32","f32"],["named","x","i32"]],"r":["i32"]}')
+    return lambda: iree_abi.flatten(signature, [[1, 2.5]], {"x": 3})
+
+
+@operation
+def signature_builder() -> Work:
+    def work() -> object:
+        inner = fnabi.SignatureBuilder().integer(5).integer(-1, "d").span(b"foobar", "A")
+        inner.append_to(outer := fnabi.SignatureBuilder(), "I")
+        return outer.encoded
+
+    return work
+
+
+@operation
+def signature_parser() -> Work:
+    def work() -> object:
+        parser = fnabi.SignatureParser(_TEXTS[raw])
+        inputs = parser.nested()
+        return [each.sval for each in inputs], parser.seek_tag("R"), parser.sval
+
+    return work
+
+
+@operation
+def types_parse() -> Work:
+    text = "(a: float32[?x4], {b: i8, c: [i32, float64]}, list<i32>) -> (complex64[2])"
+    return lambda: Signature.parse(text)
+
+
+# ---------------------------------------------------------------------------------------- modules
+
+_CLASSIFIER = (DATA.parents[1] / "examples" / "classifier.vmfb").read_bytes()
+_PROVEN = (DATA.parents[1] / "examples" / "releases" / "1.0" / "project.vmfb").read_bytes()
+_NEEDS = (DATA / "needs" / "params_vmvx.vmfb").read_bytes()
+
+
+def _of_module(read: Callable[[vmfb.Module], object], data: bytes = _CLASSIFIER) -> Work:
+    return lambda: read(vmfb.from_buffer(data))
+
+
+_READ: dict[str, Callable[[vmfb.Module], object]] = {
+    "open": lambda module: (module.name, module.version, module.layout),
+    "exports": lambda module: [
+        (each.name, each.signature, each.attrs, each.source, each.raw, each.sip)
+        for each in module.exports
+    ],
+    "facts": lambda module: (module.attrs, module.types, module.dependencies, module.state),
+    "functions": lambda module: [
+        (each.ordinal, each.calling_convention) for each in module.functions
+    ],
+    "imports": lambda module: (module.imports, module.signatures, module.rwdata),
+    "rodata": lambda module: [(each.name, each.kind, each.size) for each in module.rodata],
+    "bytecode_types": lambda module: module.bytecode_types,
+    "needs": lambda module: (module.targets, module.executables, module.parameters),
+    "transients": lambda module: module.transients,
+    "debug": lambda module: module.debug is None,
+    "check": lambda module: module.check(),
+    "skipped": lambda module: module.skipped,
+    "bytecode_verify": bytecode.verify,
+    "bytecode_disassemble": bytecode.disassemble,
+    "instructions": lambda module: [*module.functions[0].instructions],
+}
+for _name, _data in {"classifier": _CLASSIFIER, "proven": _PROVEN, "needs": _NEEDS}.items():
+    for _what, _read in _READ.items():
+        OPERATIONS[f"vmfb_{_what}_{_name}"] = partial(_of_module, _read, _data)
+
+
+@operation
+def vmfb_verify() -> Work:
+    return lambda: vmfb.verify(_CLASSIFIER)
+
+
+@operation
+def vmfb_refuse() -> Work:
+    return lambda: vmfb.verify(_CLASSIFIER[:2000])
+
+
+@operation
+def vmfb_open() -> Work:
+    path = DATA.parents[1] / "examples" / "classifier.vmfb"
+    return lambda: [str(each.signature) for each in vmfb.open(path).exports]
+
+
+@operation
+def vmfb_mapped() -> Work:
+    path = DATA / "vmfb" / "many_vm_2000.vmfb"
+    return lambda: vmfb.open(path).name
+
+
+# ------------------------------------------------------------------------------------------ calls
+
+
+def _call(name: str, *arguments: object) -> Callable[[], Work]:
+    def prepare() -> Work:
+        function = fnabi.load_module(sys.argv[2])[name]
+        return lambda: function(*arguments)
+
+    return prepare
+
+
+_VECTOR = np.arange(4, dtype=np.float32)
+_LONG = "a text that is too long to be part of a value"
+
+
+def _twice(value: Any) -> Any:
+    return value + value
+
+
+def _fails(value: Any) -> Any:
+    raise ValueError(f"not {value}")
+
+
+_CALLS: dict[str, tuple[object, ...]] = {
+    "add": (2, 3),
+    "add wrong": (2, "x"),
+    "add too many": (2, 3, 4),
+    "add too big": (1 << 70, 1),
+    "nothing": (),
+    "halve": (3.0,),
+    "halve index": (np.float32(3),),
+    "add index": (np.int64(3), np.uint8(2)),
+    "negate": (True,),
+    "repeat": (_LONG, 3),
+    "repeat surrogates": ("\udcff" + _LONG, 3),
+    "reverse": (b"bytes that are too long to be part of a value",),
+    "next_pointer": (ctypes.c_void_p(7),),
+    "double_lanes": (np.dtype("int16"),),
+    "next_device": (fnabi.Device("cpu"),),
+    "sum_tensor": (_VECTOR,),
+    "sum_tensor strided": (_VECTOR[::2],),
+    "sum_tensor buffer": (array.array("f", [1, 2, 3]),),
+    "sum_tensor wrong": (_VECTOR.astype("int8"),),
+    "shape_of": (_VECTOR.reshape(2, 2),),
+    "product": (fnabi.Shape([2, 3, 4]),),
+    "product wrong": ([2, 3, 4],),
+    "sum": ([1.5, 2, 3.25],),
+    "flatten": ({"a": 1, "b": [2.5, _LONG], "c": {"d": None}},),
+    "texts": (5,),
+    "same text": (_LONG,),
+    "same array": ([1, [2.5, _LONG], (3, 4)],),
+    "same map": ({"a": [1, None], 2: _LONG},),
+    "same tensor": (_VECTOR,),
+    "same none": (None,),
+    "tag callable": (_twice,),
+    "apply": (_twice, 21),
+    "apply text": (_twice, _LONG),
+    "apply fails": (_fails, _LONG),
+    "make_counter": (3,),
+    "fail ValueError": ("ValueError", _LONG),
+    "fail KeyError": ("KeyError", _LONG),
+    "fail UnicodeDecodeError": ("UnicodeDecodeError", _LONG),
+    "fail unknown": ("SomeError", _LONG),
+    "fail MemoryError": ("MemoryError", _LONG),
+    "fail_silently": (),
+    "fail_elsewhere": (),
+}
+
+
+def _plain(value: object) -> object:
+    """Return what an object contains, which is compared by identity."""
+    if isinstance(value, (fnabi.Array, fnabi.Map)):
+        return str(value)
+    if isinstance(value, fnabi.Tensor):
+        return np.asarray(value).tolist()
+    if isinstance(value, fnabi.Function):
+        return value()
+    return value.value if isinstance(value, ctypes.c_void_p) else value
+
+
+def _call(name: str, arguments: tuple[object, ...]) -> Work:
+    function = fnabi.load_module(sys.argv[2])[name.partition(" ")[0]]
+    return lambda: _plain(function(*arguments))
+
+
+for _name, _given in _CALLS.items():
+    OPERATIONS[f"call {_name}"] = partial(_call, _name, _given)
+
+
+def _functions() -> Any:
+    return fnabi.load_module(sys.argv[2])
+
+
+@operation
+def load_module() -> Work:
+    return lambda: [*fnabi.load_module(sys.argv[2]).functions]
+
+
+@operation
+def library_shown() -> Work:
+    library = _functions()
+    return lambda: (str(library.functions), str(library.add.__signature__), library.add.__doc__)
+
+
+@operation
+def bind() -> Work:
+    add = _functions().add
+    return lambda: add.bind(2, 3)()
+
+
+@operation
+def row_map() -> Work:
+    add = _functions().add
+    return lambda: add.map([1, 2, 3], [4, 5, 6]).tolist()
+
+
+@operation
+def row_map_numpy() -> Work:
+    add = _functions().add
+    given = np.arange(5)
+    return lambda: add.map(given, given).tolist()
+
+
+@operation
+def row_map_fails() -> Work:
+    add = _functions().add
+    return lambda: add.map([1, 2, "x"], [4, 5, 6])
+
+
+@operation
+def function_of_callable() -> Work:
+    return lambda: fnabi.Function(_twice)(_LONG)
+
+
+@operation
+def function_of_callable_fails() -> Work:
+    return lambda: fnabi.Function(_fails)(_LONG)
+
+
+@operation
+def function_calls_back() -> Work:
+    """Call Python from C, which calls C, which calls Python."""
+    apply = _functions().apply
+    return lambda: apply(lambda value: apply(_twice, value), _LONG)
+
+
+@operation
+def function_calls_back_fails() -> Work:
+    apply = _functions().apply
+    return lambda: apply(lambda value: apply(_fails, value), _LONG)
+
+
+# ----------------------------------------------------------------------------------------- values
+
+
+@operation
+def any_value() -> Work:
+    values = [None, 1, 2.5, _LONG, b"bytes", [1, 2], {"a": 1}, True]
+    return lambda: [(str(fnabi.Any(each).value), repr(fnabi.Any(each))) for each in values]
+
+
+@operation
+def any_array() -> Work:
+    values = [None, 1, 2.5, _LONG, b"bytes", [1, 2], {"a": 1}, True]
+
+    def work() -> object:
+        made = fnabi.AnyArray(values)
+        return (
+            made.tolist(),
+            repr(made),
+            len(made),
+            str(made[4]),
+            fnabi.AnyArray(made[1:3]).tolist(),
+        )
+
+    return work
+
+
+@operation
+def array_value() -> Work:
+    values = [None, 1, 2.5, _LONG, b"bytes", [1, [2]], {"a": 1}, True]
+
+    def work() -> object:
+        made = fnabi.Array(values)
+        found = made.index(2.5), made.count(1), 7 in made, made == fnabi.Array(values)
+        return repr(made), made.tolist(), [*made][1:3], found, len(made[2:]), hash(made[3])
+
+    return work
+
+
+@operation
+def list_value() -> Work:
+    def work() -> object:
+        made = fnabi.List([1, 2])
+        made.append(_LONG)
+        made.extend(range(20))
+        made.insert(0, None)
+        made[1] = [1, 2]
+        del made[2]
+        made += [3]
+        return made.pop(), repr(made), made.tolist()
+
+    return work
+
+
+@operation
+def map_value() -> Work:
+    given = {"a": 1, _LONG: [1, 2], 3: None, 2.5: {"b": b"bytes"}}
+
+    def work() -> object:
+        made = fnabi.Map(given)
+        views = [*made], [*made.values()][:1], [*map(str, made.items())]
+        return repr(made), str(made.todict()), made["a"], made.get("z"), "a" in made, views
+
+    return work
+
+
+@operation
+def map_misses() -> Work:
+    made = fnabi.Map({"a": 1})
+    return lambda: made[_LONG]
+
+
+@operation
+def dict_value() -> Work:
+    def work() -> object:
+        made = fnabi.Dict({"a": 1})
+        for number in range(20):
+            made[f"key {number}"] = number
+        del made["a"]
+        made.update({"b": 2})
+        made.setdefault("c", [])
+        return made.pop("b"), repr(made), len(made)
+
+    return work
+
+
+@operation
+def copies() -> Work:
+    made = fnabi.Array([1, {"a": [2]}, _LONG])
+
+    def work() -> object:
+        return (
+            repr(copy.copy(made)),
+            repr(copy.deepcopy(made)),
+            str(pickle.loads(pickle.dumps(made))),
+        )
+
+    return work
+
+
+@operation
+def tensor_value() -> Work:
+    def work() -> object:
+        made = fnabi.from_dlpack(_VECTOR)
+        again = np.from_dlpack(made)
+        return repr(made), made.shape, str(made.dtype), str(made.device), again.tolist()
+
+    return work
+
+
+@operation
+def tensor_refused() -> Work:
+    return lambda: fnabi.from_dlpack("a text")
+
+
+@operation
+def shape_value() -> Work:
+    return lambda: (repr(fnabi.Shape([1, 2, 3])), fnabi.Shape((1,)) == (1,))
+
+
+@operation
+def error_value() -> Work:
+    return lambda: repr(fnabi.Error("ValueError", _LONG, "a backtrace").message)
+
+
+# ------------------------------------------------------------------------------ columns and others
+
+_ROWS = [_TEXTS[raw], b"I1!", None, _TEXTS[raw].decode(), bytearray(_TEXTS[raw])] * 3
+
+
+@operation
+def columns_decode() -> Work:
+    def work() -> object:
+        columns = fnabi.decode_columns(_ROWS)
+        return len(columns), str(columns[0]), columns.errors, repr(columns)
+
+    return work
+
+
+@operation
+def columns_encode() -> Work:
+    columns = fnabi.decode_columns([_TEXTS[raw]] * 3)
+    return lambda: [bytes(each) for each in fnabi.encode_columns(columns, abi="raw")]
+
+
+@operation
+def columns_arrow() -> Work:
+    columns = fnabi.decode_columns(_ROWS)
+    return lambda: str(columns.__arrow_c_schema__()).partition(" at ")[0]
+
+
+@operation
+def compared() -> Work:
+    old = vmfb.from_buffer(_CLASSIFIER)
+    return lambda: str(fnabi.compat.compare(old, vmfb.from_buffer(_PROVEN)).verdict)
+
+
+@operation
+def pattern_parse() -> Work:
+    return lambda: str(fnabi.pattern.parse("f32[B,T,*], i64[?] -> f32[B,*]"))
+
+
+@operation
+def described() -> Work:
+    signature = raw.parse(_TEXTS[raw])
+    buffer = signature.inputs[0]
+    return lambda: raw.oracle(buffer, raw.describe(np.zeros((10, 3, 64), np.float32)))
+
+
+# ----------------------------------------------------------------------------------------- faults
+
+
+def _fault(meets: Callable[[], object]) -> Callable[[], Work]:
+    """Return an operation that does something else where it gets no memory."""
+
+    def work() -> object:
+        try:
+            return str([1, 2, 3])
+        except MemoryError:
+            return meets()
+
+    return lambda: work
+
+
+FAULTS: dict[str, Callable[[], Work]] = {
+    "another value": _fault(str),
+    "another exception": _fault(lambda: int("x")),
+    "the end of the process": _fault(os.abort),
+}
+"""Operations that must not pass."""
+
+
+# ------------------------------------------------------------------------------------ the harness
+
+_MORE = 50
+"""How many allocations fail after the first: some of Python's loops end only where one succeeds."""
+
+
+def outcome_of(value: object, problem: BaseException | None) -> object:
+    return value if problem is None else (type(problem), str(problem))
+
+
+def is_lost(problem: BaseException | None) -> bool:
+    """Return whether CPython 3.11 lost the exception of a function of Python.
+
+    It drops the exception where it has no memory for the frame of the caller (``take_ownership``).
+    """
+    lost = r"error return without exception set|<function .*> returned NULL without .*"
+    return isinstance(problem, SystemError) and re.fullmatch(lost, str(problem)) is not None
+
+
+def check(run: Callable[[Work, int, int], tuple[Any, Any, int]], work: Work) -> int:
+    """Fail every allocation of an operation, and return how many there are.
+
+    A run ends with MemoryError, or as usual where the allocation was dispensable.
+    """
+    for _ in range(3):  # what is imported and kept at the first use is there
+        value, problem, most = run(work, 0, 0)
+    expected, fails = outcome_of(value, problem), problem is not None
+    del value, problem
+    gc.collect()
+    gc.freeze()
+    for more in (0, _MORE):
+        number = 1
+        while number <= most:
+            print(number, "to", number + more, flush=True)
+            gc.collect()  # which frees the lists of objects that need no allocation
+            value, problem, count = run(work, number, number + more)
+            if not isinstance(problem, MemoryError) and not (fails and is_lost(problem)):
+                found = outcome_of(value, problem)
+                if found != expected:
+                    print(f"expected {expected!r} or MemoryError, got {found!r}", flush=True)
+                    raise problem or AssertionError
+            del value, problem
+            most = max(most, count)
+            number += 1
+    assert outcome_of(*run(work, 0, 0)[:2]) == expected
+    return most
+
+
+def main(library: str, names: list[str]) -> int:
+    """Check operations, each in a process of its own; return how many of them fail."""
+    loader = ExtensionFileLoader("refusing", library)
+    spec = spec_from_file_location("refusing", library, loader=loader)
+    assert spec is not None
+    loader.exec_module(refusing := module_from_spec(spec))
+    faulthandler.enable()
+    bad = 0
+    for name in names:
+        with TemporaryFile("w+") as said:
+            child = os.fork()
+            if child == 0:
+                os.dup2(said.fileno(), 1)
+                os.dup2(said.fileno(), 2)
+                try:
+                    check(refusing.run, (OPERATIONS | FAULTS)[name]())
+                except BaseException:
+                    traceback.print_exc()
+                    sys.stderr.flush()
+                    os._exit(1)
+                os._exit(0)
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            said.seek(0)
+            lines = said.read().splitlines()
+        if status != 0:
+            bad += 1
+            end = next((i for i, line in enumerate(lines) if " to " not in line), len(lines))
+            print(f"{name}: status {status}", *lines[max(0, end - 1) :], sep="\n")
+    return bad
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[3:]) > 0)

@@ -1,0 +1,58 @@
+"""Make modules around any bytecode, and the seeds of the fuzz target from real functions."""
+
+from __future__ import annotations
+
+import struct
+
+from support.flatbuffer import Numbers, String, Table, Vector, module
+from support.paths import DATA
+
+TEMPLATE = DATA / "bytecode" / "template.vmfb"
+
+TYPES = (b"i32", b"i64", b"!hal.buffer", b"!vm.list<?>")
+IMPORTS = (
+    (b"hal.buffer_view.assert", b"0rriiCID_v"),
+    (b"hal.buffer_view.dim", b"0ri_I"),
+    (b"hal.fence.create", b"0rI_r"),
+    (b"hal.fence.await", b"0iICrD_i"),
+    (b"test.floats", b"0fF_Ff"),
+    (b"test.pairs", b"0CiID_v"),
+)
+FUZZED = (b"0rIif_rI", b"0i_i")
+GLOBAL_BYTES, GLOBAL_REFS = 16, 2
+FUNCTION = struct.Struct("<iiIhhhh")
+
+
+def template(
+    code: bytes = b"",
+    *,
+    major: int = 17,
+    requirements: int = 15,
+    blocks: int = 1,
+    values: int = 8,
+    refs: int = 4,
+    conventions: tuple[bytes, ...] = (b"0r_i", b"0i_i"),
+) -> bytes:
+    """Return a module whose functions share the same bytecode, which is last in the file."""
+    function = FUNCTION.pack(0, len(code), requirements, 0, blocks, values, refs)
+    fields = {
+        14: Numbers(code),  # written last: every object comes after those that refer to it
+        0: String(b"template"),
+        2: struct.pack("<I", requirements),
+        4: Vector([Table({0: String(name)}) for name in TYPES]),
+        6: Vector(
+            [Table({0: String(name), 1: Table({0: String(cconv)})}) for name, cconv in IMPORTS]
+        ),
+        7: Vector([Table({0: String(b"main")})]),
+        8: Vector([Table({0: String(cconv)}) for cconv in conventions]),
+        9: Vector([Table({2: Numbers(b"text")}), Table({2: Numbers(b"\0\1")})]),
+        11: Table({0: struct.pack("<I", GLOBAL_BYTES), 1: struct.pack("<I", GLOBAL_REFS)}),
+        12: Numbers(function * len(conventions), FUNCTION.size),
+        13: struct.pack("<I", major << 16),
+    }
+    return module(Table(fields))
+
+
+def seed(code: bytes, major: int, blocks: int, values: int, refs: int, requirements: int) -> bytes:
+    """Return an input of the fuzz target: five bytes of the descriptor, then bytecode."""
+    return bytes([major, requirements, blocks & 255, values & 255, refs & 255]) + code

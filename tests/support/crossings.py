@@ -1,0 +1,27 @@
+"""The operations of which the lane has a fast way."""
+
+from typing import NamedTuple
+
+__all__ = ["CROSSINGS", "Crossing"]
+
+
+class Crossing(NamedTuple):
+    """An operation with a path through the lane, and its equivalent without it."""
+
+    noun: str
+    operation: str
+    lane: str  # an attribute of fnabi._base.lane
+    plain: str  # a function of fnabi, in module.name form
+
+
+CROSSINGS = [
+    Crossing("raw", "parse", "RecordDecoder.raw", "abi.raw._parse_by_message"),
+    Crossing("iree_abi", "parse", "RecordDecoder.iree_abi", "abi.iree_abi._parse_by_message"),
+    Crossing("vmfb", "exports", "RecordDecoder.exports", "vmfb._export._exports_by_message"),
+    Crossing("vmfb", "verify", "RecordDecoder.verify", "vmfb._verify_by_cffi"),
+    Crossing("bytecode_types", "types", "RecordDecoder.types", "vmfb._infer._types_by_message"),
+    Crossing("bytecode", "check", "RecordDecoder.sound", "vmfb.bytecode._findings_of"),
+    Crossing("signature", "integer", "signature_integer", "abi.signature._encode_integer"),
+    Crossing("signature", "span", "signature_span", "abi.signature._encode_span"),
+    Crossing("columns", "decode", "columns_add", "many.columns._split._pack"),
+]

@@ -1,0 +1,265 @@
+"""What modules need: targets, executables, parameters, transients."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fnabi import FormatError, compat, needs, vmfb
+from fnabi.cli import main
+from fnabi.vmfb.needs import Parameter
+from support.flatbuffer import Numbers, String, Table, Vector, module
+from support.paths import DATA
+
+NEEDS = DATA / "needs"
+MODULES = DATA / "vmfb"
+_SIZE = "iree.abi.transients.size"
+PARAMETERS = (
+    Parameter("load", "model", "layer.weight", 0, 48),
+    Parameter("load", "model", "layer.bias", 0, 12),
+    Parameter("load", "", "scale", 0, 16),
+)
+FORMATS = {
+    "llvm-cpu": ("local", "embedded-elf-x86_64", "x86_64"),
+    "vmvx": ("local", "vmvx-bytecode-fb", "vmvx"),
+    "vulkan": ("vulkan", "vulkan-spirv-fb", "spir-v"),
+}
+EVERY = sorted(path.stem for path in NEEDS.glob("params_*.vmfb"))
+
+
+def open_needs(name: str) -> vmfb.Module:
+    return vmfb.open(NEEDS / f"{name}.vmfb")
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_target_and_compiler(name: str) -> None:
+    opened = open_needs(name)
+    device, format, isa = FORMATS[name.partition("_")[2].partition("@")[0]]
+    (target,) = opened.targets
+    assert (target.device, target.formats) == (device, (format,))
+    assert opened.parameters == PARAMETERS
+    assert opened.executables
+    for each in opened.executables:
+        assert (each.format, each.isa) == (format, isa)
+        assert each.target == target.executables[0]
+        assert each.segment is not None
+        segment = opened.rodata[each.segment]
+        assert (each.name, each.size) == (segment.name, segment.size)
+
+
+MODELS: dict[str, tuple[str, list[str], list[str]]] = {
+    "vmvx_async-external": ("local", ["vmvx-bytecode-fb"], []),
+    "vmvx_async-internal": ("local", ["vmvx-bytecode-fb"], []),
+    "vmvx_inline-dynamic": ("hal_loader", ["vmvx-bytecode-fb"], ["hal_loader", "hal_inline"]),
+    "llvm-cpu_inline-dynamic": (
+        *("hal_loader", ["embedded-elf-x86_64"]),
+        ["hal_loader", "hal_inline"],
+    ),
+    "llvm-cpu_inline-dynamic@3.6.0": (
+        *("hal_loader", ["embedded-elf-x86_64"]),
+        ["hal_loader", "hal_inline"],
+    ),
+    "vmvx_inline-static": ("", [], ["hal_inline"]),
+}
+"""For each module its device, the formats of its executables, and what the host registers."""
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_execution_model(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    device, formats, host = MODELS[name]
+    path = str(NEEDS / f"exp_{name}.vmfb")
+    targets = [f"{device} {each}" for each in formats]
+    assert main(["inspect", "--json", path]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["host_modules"] == host
+    assert found["needs_problem"] is None
+    assert [each["format"] for each in found["executables"]] == formats
+    isa = {"vmvx-bytecode-fb": "vmvx", "embedded-elf-x86_64": "x86_64"}
+    for each in found["executables"]:
+        assert each["isa"] == isa[each["format"]]
+        assert each["size"] == found["rodata"][each["segment"]]["size"] > 500
+        assert each["target"]["format"] == each["format"]
+        assert each["entry_points"] or "@3.6.0" in name  # which has no lookups
+    for each in found["targets"]:
+        compiled = [one["format"] for one in each["executables"]]
+        assert (each["device"], compiled) == (device, formats)
+    assert bool(found["targets"]) == bool(formats)
+    assert main(["inspect", "--needs", path]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert f"{len(formats)} executable{'' if formats else 's'}" in lines
+    assert [each for each in lines if each.startswith("needs ")] == (
+        [f"needs {', '.join(host)} registered by the host"] if host else []
+    )
+    shown = [each for each in lines if each.startswith("target ")]
+    assert len(shown) == len(targets)
+    assert all(line.startswith(f"target {text}") for line, text in zip(shown, targets, strict=True))
+    assert main(["scan", "--json", path]) == 0
+    row = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert row.get("target") == (targets[0] if targets else None)
+    page = tmp_path / "page.html"
+    assert main(["inspect", "--html", "-o", str(page), path]) == 0
+    text = page.read_text()
+    data = json.loads(re.findall(r"<script[^>]*>([{].*?)</script>", text, re.DOTALL)[0])
+    assert data["needs"]["host_modules"] == host
+    assert [each["format"] for each in data["needs"]["executables"]] == formats
+
+
+@pytest.mark.parametrize("name", [each for each in MODELS if "@" not in each])
+def test_the_runtime_wants_the_modules_of_the_host(name: str) -> None:
+    runtime = pytest.importorskip("iree.runtime")
+    path = NEEDS / f"exp_{name}.vmfb"
+    context = runtime.SystemContext(config=runtime.Config("local-sync"))
+    try:
+        context.add_vm_module(runtime.VmModule.copy_buffer(context.instance, path.read_bytes()))
+    except ValueError as problem:
+        (missing,) = re.findall("required module '([a-z_]+)' not registered", str(problem))
+        assert missing in MODELS[name][2]
+    else:
+        assert MODELS[name][2] == []
+
+
+def test_a_loaded_executable_is_compared() -> None:
+    vmvx, elf = (open_needs(f"exp_{name}_inline-dynamic") for name in ("vmvx", "llvm-cpu"))
+    paths = [each.path for each in compat.compare(vmvx, elf).changes]
+    assert any("vmvx-bytecode-fb" in path for path in paths)
+
+
+def test_entry_points() -> None:
+    both = ("run_dispatch_0_elementwise_4_f32", "run_dispatch_1_matvec_3x4_f32")
+    for name in ("params_llvm-cpu", "params_vmvx"):
+        (executable,) = open_needs(name).executables
+        assert executable.entry_points == both
+    for name in ("params_vulkan", "params_vulkan@3.0.0"):
+        first, second = open_needs(name).executables
+        assert first.entry_points + second.entry_points == both
+    assert open_needs("params_vulkan@3.0.0").executables[0].features == ("Shader",)
+    (old,) = open_needs("params_vmvx@3.0.0").executables
+    assert {"run_dispatch_1_elementwise_4_f32", "run_dispatch_3_matvec_3x4_f32"} < set(
+        old.entry_points
+    )
+
+
+def test_targets_have_settings() -> None:
+    (target,) = open_needs("params_llvm-cpu").targets
+    (compiled,) = target.executables
+    assert compiled.backend == "llvm-cpu"
+    assert compiled.triple == "x86_64-unknown-unknown-eabi-elf"
+    assert (compiled.cpu, compiled.features) == ("generic", ())
+    assert dict(compiled.config)["native_vector_size"] == "16 : i64"
+    assert str(target) == "local embedded-elf-x86_64 (generic)"
+    (vulkan,) = open_needs("params_vulkan").targets[0].executables
+    assert (vulkan.triple, vulkan.cpu) == (None, "vp_android_baseline_2022")
+    assert vulkan.features == ("spirv:v1.3", "cap:Shader")
+
+
+def test_a_module_without_devices_needs_nothing() -> None:
+    opened = open_needs("types_vmvx")
+    assert (opened.targets, opened.executables, opened.parameters) == ((), (), ())
+    assert opened.transients == ()
+
+
+@pytest.mark.parametrize("path", sorted(MODULES.glob("*.vmfb")), ids=lambda path: path.stem)
+def test_every_module_reads(path: Path) -> None:
+    opened = vmfb.open(path, lenient=True)
+    assert all(target.formats for target in opened.targets)
+    for each in opened.executables:
+        assert each.format in {one for target in opened.targets for one in target.formats}
+        assert each.segment is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", []),
+        ("#hal.device.target<", []),
+        ('#hal.device.target<"local"', []),
+        ('#hal.device.target<"local">', []),
+        ('#hal.device.target<"local", []>', [("local", ())]),
+        ('#hal.device.target<"a", {k = 1}, [#hal.executable.target<"b", "c">]>', [("a", ("c",))]),
+        (
+            'no: [#hal.device.target<"a", [#hal.executable.target<"b", "x>]">]>,'
+            ' #hal.device.target<"d", [#hal.executable.target<"e", "f">,'
+            ' #hal.executable.target<"e", "g", {m = affine_map<(d0) -> (d0)>, s = "}\\""}>]>]',
+            [("a", ("x>]",)), ("d", ("f", "g"))],
+        ),
+    ],
+)
+def test_texts_of_targets(text: str, found: list[tuple[str, Any]]) -> None:
+    assert [(each.device, each.formats) for each in needs.parse_targets(text)] == found
+
+
+@pytest.mark.parametrize("text", ['"' * 40000, '"\\' * 30000, "<[" * 30000, "," * 60000])
+def test_hostile_texts_take_linear_time(text: str) -> None:
+    list(needs.parse_targets(f'#hal.device.target<"a", [{text}'))
+    list(needs.parse_targets(f'#hal.device.target<"a", [{text}]>'))
+
+
+def test_damaged_tables_of_keys() -> None:
+    data = bytearray((NEEDS / "params_vmvx.vmfb").read_bytes())
+    segments = vmfb.from_buffer(bytes(data)).rodata
+    table = segments[6]
+    assert bytes(table.data) == bytes.fromhex("000000000c0000000c0000000a000000")
+    data[table.offset + 12] = 11  # the second key past the end
+    with pytest.raises(FormatError) as caught:
+        _ = vmfb.from_buffer(bytes(data)).parameters
+    assert (caught.value.code, caught.value.offset, caught.value.path) == (
+        *("module-range", table.offset + 8),
+        "rodata_segments[6]",
+    )
+
+
+def test_another_version_of_bytecode() -> None:
+    data = module(Table({0: String(b"m"), 13: (99 << 16).to_bytes(4, "little")}))
+    opened = vmfb.from_buffer(data)
+    with pytest.raises(FormatError) as caught:
+        _ = opened.targets
+    assert caught.value.code == "bytecode-version"
+
+
+def test_transients() -> None:
+    def pair(key: str, value: str) -> Table:
+        return Table({0: String(key.encode()), 1: String(value.encode())})
+
+    attrs = [
+        [pair(_SIZE, "f_size"), pair(f"{_SIZE}.constant", "512")],
+        [pair(_SIZE, "g_size")],
+        [pair(f"{_SIZE}.constant", "9" * 5000)],
+        [],
+    ]
+    names = ["f", "g", "h", "i"]
+    signatures = [Table({0: String(b"0r_r"), 1: Vector([*each])}) for each in attrs]
+    exports = [
+        Table({0: String(name.encode()), 1: index.to_bytes(4, "little")})
+        for index, name in enumerate(names)
+    ]
+    root = Table(
+        {0: String(b"m"), 7: Vector([*exports]), 8: Vector([*signatures]), 14: Numbers(b"")}
+    )
+    assert [str(each) for each in vmfb.from_buffer(module(root)).transients] == [
+        "f 512 bytes",
+        "g bytes as g_size returns",
+        "h bytes as None returns",
+    ]
+
+
+def test_command(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(NEEDS / "params_vulkan.vmfb")
+    assert main(["inspect", "--needs", path]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "target vulkan vulkan-spirv-fb (vp_android_baseline_2022)" in lines
+    names = "model::layer.weight, model::layer.bias, scale"
+    assert f"parameters 3, 76 bytes: {names}" in lines
+    assert "      entry     run_dispatch_1_matvec_3x4_f32" in lines
+    assert lines[-1] == "  scale 16 bytes, load"
+    assert main(["inspect", "--json", path]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["targets"][0]["executables"][0]["features"] == ["spirv:v1.3", "cap:Shader"]
+    assert [each["key"] for each in found["parameters"]] == ["layer.weight", "layer.bias", "scale"]
+    assert found["executables"][1]["isa"] == "spir-v"
+    assert (found["transients"], found["needs_problem"]) == ([], None)

@@ -1,0 +1,201 @@
+"""Files of parameters, and modules held against them."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fnabi import FormatError, parameters, vmfb
+from fnabi.cli import main
+from fnabi.vmfb.needs import Parameter
+from support.paths import DATA
+
+NEEDS = DATA / "needs"
+ARCHIVE = NEEDS / "params.irpa"
+MODULE = NEEDS / "params_vmvx.vmfb"
+INDEX = {"layer.weight": 48, "layer.bias": 12, "scale": 16}
+
+
+def archive(
+    *entries: tuple[bytes, bytes, int], count: int | None = None, following: int = 0
+) -> bytes:
+    """An archive of entries, each with a name, what follows its head, and its type."""
+    table, names = b"", b""
+    for name, body, kind in entries:
+        size = 60 + len(body)
+        head = struct.pack("<QIQ5Q", size, kind, 0, len(names), len(name), 0, 0, 0)
+        table += head + body + b"\0" * (-size % 16)
+        names += name
+    at = 96
+    end = at + len(table) + len(names)
+    header = struct.pack(
+        "<4sHHQQQQ6Q",
+        *(b"IRPA", 0, 0, 88, following, 0, len(entries) if count is None else count),
+        *(at, len(table), at + len(table), len(names), end, 64),
+    )
+    return header + b"\0" * 8 + table + names + b"\0" * 64
+
+
+def data_entry(name: bytes, offset: int, size: int) -> tuple[bytes, bytes, int]:
+    return name, struct.pack("<QQ", offset, size), 2
+
+
+def test_an_archive_of_the_official_tool() -> None:
+    assert parameters.read(ARCHIVE) == INDEX
+
+
+def test_every_type_of_entry() -> None:
+    splat = b"s", struct.pack("<Q16sB", 8, b"", 1), 1
+    external = b"e", struct.pack("<4Q", 0, 0, 5, 77), 3
+    skipped = b"x", b"", 0
+    data = archive(data_entry(b"d", 0, 64), splat, external, skipped)
+    assert parameters.read_archive(data) == {"d": 64, "s": 8, "e": 77}
+    first = archive(data_entry(b"d", 0, 3), splat)
+    padding = -len(first) % 16
+    linked = archive(data_entry(b"d", 0, 3), splat, following=len(first) + padding)
+    assert parameters.read_archive(linked + b"\0" * padding + data) == {"d": 64, "s": 8, "e": 77}
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"IRPA", "irpa-size"),
+        (b"IRPB" + archive()[4:], "irpa-header"),
+        (b"IRPA\1" + archive()[5:], "irpa-version"),
+        (archive(count=1), "irpa-range"),
+        (archive(count=2**63), "irpa-range"),
+        (archive(data_entry(b"d", 0, 65)), "irpa-range"),
+        (archive(data_entry(b"d", 2**64 - 1, 2)), "irpa-range"),
+        (archive((b"d", b"", 2)), "irpa-range"),
+        (archive((b"d", b"", 9)), "irpa-entry"),
+        (archive(following=8), "irpa-header"),
+        (archive(following=2**64 - 16), "irpa-size"),
+        (archive(following=96), "irpa-size"),
+    ],
+)
+def test_damaged_archives(data: bytes, code: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        parameters.read_archive(data)
+    assert caught.value.code == code
+    assert caught.value.offset <= len(data)
+
+
+def fault(data: bytes) -> int:
+    """The offset of what is wrong, 0 for nothing."""
+    try:
+        parameters.read_archive(data)
+    except FormatError as problem:
+        return problem.offset
+    return 0
+
+
+def test_every_byte_of_an_archive() -> None:
+    data = bytearray(ARCHIVE.read_bytes()[:1024])
+    for at in range(512):
+        for value in (0, 1, 0x7F, 0xFF, data[at] ^ 0x10):
+            kept, data[at] = data[at], value
+            assert fault(bytes(data)) <= len(data)
+            data[at] = kept
+
+
+@given(st.binary(max_size=300))
+def test_random_archives(rest: bytes) -> None:
+    for data in (rest, b"IRPA\0\0\0\0" + rest):
+        assert fault(data) <= len(data)
+
+
+def test_headers_that_share_entries_are_bounded() -> None:
+    """Each header of a chain refers to the same large table."""
+    count, entries = 3000, 3000
+    table = struct.pack("<QIQ5Q", 60, 0, 0, 0, 0, 0, 0, 0).ljust(64, b"\0") * entries
+    end = count * 96
+    headers = b""
+    for index in range(count):
+        following = 96 if index + 1 < count else 0
+        place = end - index * 96
+        headers += struct.pack(
+            "<4sHHQQQQ6Q8x",
+            *(b"IRPA", 0, 0, 88, following, 0, entries),
+            *(place, len(table), place, 0, place, 0),
+        )
+    with pytest.raises(FormatError) as caught:
+        parameters.read_archive(headers + table)
+    assert caught.value.code == "work"
+
+
+def test_other_formats(tmp_path: Path) -> None:
+    safetensors = pytest.importorskip("safetensors.numpy")
+    arrays = {"layer.weight": np.zeros((3, 4), np.float32), "scale": np.zeros(4, np.float16)}
+    path = tmp_path / "p.safetensors"
+    safetensors.save_file(arrays, path)
+    assert parameters.read(path) == {"layer.weight": 48, "scale": 8}
+    path.write_bytes(path.read_bytes()[:40])
+    with pytest.raises(FormatError, match="damaged safetensors file"):
+        parameters.read(path)
+
+
+def test_gguf(tmp_path: Path) -> None:
+    gguf = pytest.importorskip("gguf")
+    path = tmp_path / "p.gguf"
+    writer = gguf.GGUFWriter(path, "test")
+    writer.add_tensor("layer.weight", np.zeros((3, 4), np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    assert parameters.read(path) == {"layer.weight": 48}
+    path.write_bytes(path.read_bytes()[:30])
+    with pytest.raises(FormatError, match="damaged GGUF file"):
+        parameters.read(path)
+
+
+def test_other_files(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    for data in (b"", b"text", MODULE.read_bytes()):
+        path.write_bytes(data)
+        with pytest.raises(FormatError, match="not a file of parameters"):
+            parameters.read(path)
+
+
+def test_compare() -> None:
+    needed = vmfb.open(MODULE).parameters
+    assert parameters.compare(needed, {None: INDEX}) == []
+    assert parameters.compare(needed, {"model": INDEX, "": {"scale": 16}}) == []
+    found = parameters.compare(needed, {"model": {"layer.weight": 96, "layer.bias": 12}})
+    assert [str(each) for each in found] == [
+        'error: parameter has 96 bytes, expected 48 in parameters["model::layer.weight"]',
+        'error: parameter is missing, expected 16 bytes in parameters["scale"]',
+    ]
+    parts = [Parameter("gather", "", "k", 0, 8), Parameter("gather", "", "k", 8, 8)]
+    assert parameters.compare(parts, {None: {"k": 16}}) == []
+    unknown = [Parameter("scatter", "s", None, None, None)]
+    (notice,) = parameters.compare(unknown, {None: {}})
+    assert (notice.severity, notice.code) == ("notice", "parameter-unknown")
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    module, archived = str(MODULE), str(ARCHIVE)
+    assert main(["verify", f"--against={archived}", module]) == 0
+    assert capsys.readouterr().out == f"{module}: ok\n"
+    assert main(["verify", f"--against=model={archived}", module]) == 1
+    text = 'error: parameter is missing, expected 16 bytes in parameters["scale"]'
+    assert capsys.readouterr().out == f"{module}: {text}\n"
+    other = tmp_path / "other.irpa"
+    other.write_bytes(archive(data_entry(b"scale", 0, 12)))
+    assert main(["verify", f"--against=model={archived}", f"--against={other}", module]) == 1
+    assert "parameter has 12 bytes, expected 16" in capsys.readouterr().out
+    assert main(["verify", "--json", f"--against={other}", module]) == 1
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert [each["code"] for each in found] == [*["parameter-missing"] * 2, "parameter-size"]
+    other.write_bytes(b"IRPA")
+    assert main(["verify", f"--against={other}", module]) == 1
+    reason = f"the file ends before the header at byte 0 in {other}"
+    assert capsys.readouterr().err == f"fnabi: {reason}\n"
+    assert main(["verify", f"--against={tmp_path / 'none'}", module]) == 1
+    assert "No such file" in capsys.readouterr().err

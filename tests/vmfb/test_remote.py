@@ -1,0 +1,694 @@
+"""Remote modules have the contents of local ones, read by ranges; a bad answer is an error."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fnabi import CallError, FormatError, vmfb
+from fnabi._base.url import is_remote
+from fnabi.cli import main
+from fnabi.vmfb._scan import ScanRow
+from fnabi.vmfb._walk import walk
+from support.documents import ROOT
+from support.hub_server import serve_hub
+from support.outside import with_data_outside
+from support.paths import DATA
+from support.range_server import PASSING, SLOW, Server, serve
+from support.store_servers import serve_gcs, serve_s3
+
+fsspec = pytest.importorskip("fsspec")
+pytest.importorskip("aiohttp")
+
+from fnabi.vmfb import _page as remote_page  # noqa: E402
+from fnabi.vmfb import _remote as remote  # noqa: E402
+from fnabi.vmfb import _store as remote_store  # noqa: E402
+
+FILES = sorted((DATA / "vmfb").glob("*.vmfb"))
+BAD = sorted((DATA / "vmfb" / "malformed").glob("*.vmfb"))
+NEEDS = sorted((DATA / "needs").glob("params*.vmfb"))
+MODULE = DATA / "vmfb" / "scalars.vmfb"
+CLASSIFIER = ROOT / "examples" / "classifier.vmfb"
+
+
+@pytest.fixture(scope="module")
+def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    root = tmp_path_factory.mktemp("store")
+    for file in FILES + BAD:
+        folder = root / file.parent.name
+        folder.mkdir(exist_ok=True)
+        shutil.copy(file, folder)
+    (root / "needs").mkdir()
+    for file in NEEDS:
+        shutil.copy(file, root / "needs")
+        (root / "needs" / f"outside_{file.name}").write_bytes(with_data_outside(file.read_bytes()))
+    with serve(root) as server:
+        yield server
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read metadata in several ranges."""
+    monkeypatch.setattr(remote, "_HEAD", 100)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote_store, "_SECONDS", 0.5)
+    monkeypatch.setattr(remote_store, "_PAUSES", (0.01, 0.01))
+
+
+def renamed(rows: Any, root: str) -> list[ScanRow]:
+    """Return rows with the names of files relative to a folder or URL."""
+    import msgspec
+
+    return [msgspec.structs.replace(row, file=row.file.removeprefix(root)) for row in rows]
+
+
+# ------------------------------------------------------------------------------------------ modules
+
+
+def contents(module: vmfb.Module) -> list[Any]:
+    """Return everything of a module, or the error that reading it gives."""
+    reads: list[Any] = [
+        lambda: (module.name, module.version, module.layout, module.attrs),
+        lambda: [(each.name, each.signature) for each in module.exports],
+        lambda: (module.types, module.imports, module.functions, module.state, module.debug),
+        lambda: [(each.name, each.offset, bytes(each.data)) for each in module.rodata],
+        lambda: [(each.kind, each.size) for each in module.rodata],
+        lambda: bytes(module.bytecode),
+        lambda: (module.targets, module.executables, module.parameters),
+        module.check,
+        lambda: module.skipped,
+    ]
+    found = []
+    for read in reads:
+        try:
+            found.append(read())
+        except FormatError as problem:
+            found.append((problem.code, problem.offset, problem.path))
+    return found
+
+
+@pytest.mark.parametrize("folder", ["vmfb", "needs"])
+def test_a_remote_module_has_everything(http: Server, folder: str) -> None:
+    for file in sorted((http.root / folder).iterdir()):
+        with (
+            vmfb.open(file, lenient=True) as local,
+            vmfb.open(f"{http.url}/{folder}/{file.name}", lenient=True) as found,
+        ):
+            assert contents(found) == contents(local), file.name
+
+
+@pytest.mark.usefixtures("short")
+def test_metadata_in_several_ranges(http: Server) -> None:
+    for file in FILES[:10]:
+        with vmfb.open(f"{http.url}/vmfb/{file.name}", lenient=True) as found:
+            assert contents(found) == contents(vmfb.open(file, lenient=True))
+
+
+def test_bad_modules(http: Server) -> None:
+    for file in BAD:
+        try:
+            expected: Any = contents(vmfb.open(file))
+        except FormatError as problem:
+            expected = (problem.code, problem.offset, problem.path)
+        try:
+            found: Any = contents(vmfb.open(f"{http.url}/malformed/{file.name}"))
+        except FormatError as problem:
+            found = (problem.code, problem.offset, problem.path)
+        assert found == expected, file.name
+
+
+@pytest.mark.usefixtures("short")
+def test_a_closed_module(http: Server) -> None:
+    module = vmfb.open(f"{http.url}/vmfb/rodata_mixed.vmfb")
+    segment = next(each for each in module.rodata if each.external)
+    assert not segment.is_read
+    module.close()
+    for read in (lambda: segment.data, lambda: segment.name, module.check):
+        with pytest.raises(CallError, match="the module is closed"):
+            read()
+
+
+def test_the_size_of_a_large_module(tmp_path: Path) -> None:
+    """Of 4 GB, less than 1 MB is read, and the names at the end too when they are asked for."""
+    data = bytearray((DATA / "vmfb" / "rodata_mixed.vmfb").read_bytes())
+    opened = vmfb.from_buffer(bytes(data))
+    # Its last external segment becomes one of 4 GB, in a file without a directory.
+    last = max((each for each in opened.rodata if each.external), key=lambda each: each.offset)
+    layout = opened.layout
+    pair = struct.pack("<Q", last.size)
+    places = [
+        at
+        for at in range(layout.flatbuffer_offset, layout.rodata_base)
+        if data[at : at + 8] == pair
+    ]
+    assert len(places) == 1
+    struct.pack_into("<Q", data, places[0], 4 << 30)
+    path = tmp_path / "large.vmfb"
+    path.write_bytes(data[: last.offset])
+    os.truncate(path, last.offset + (4 << 30))
+    with serve(tmp_path) as server:
+        with vmfb.open(f"{server.url}/large.vmfb") as module:
+            assert [each.name for each in module.exports] == [each.name for each in opened.exports]
+            assert module.layout.file_size > 4 << 30
+            assert [each.size for each in module.rodata][last.index] == 4 << 30
+            assert [each.code for each in module.check()] == ["module-zip"]
+            assert module.rodata[last.index].name is None
+            assert bytes(module.rodata[0].data) == bytes(opened.rodata[0].data)
+            rows = list(vmfb.scan(f"{server.url}/*.vmfb").rows())
+        assert [row.function for row in rows] == [each.name for each in opened.exports]
+        assert server.bytes < 1_000_000
+
+
+@pytest.mark.usefixtures("short")
+def test_an_object_that_changes(tmp_path: Path) -> None:
+    shutil.copy(DATA / "vmfb" / "rodata_mixed.vmfb", tmp_path / "m.vmfb")
+    with serve(tmp_path) as server:
+        module = vmfb.open(f"{server.url}/m.vmfb")
+        segment = next(each for each in module.rodata if each.external)
+        assert len(segment.data) == segment.size
+        os.utime(tmp_path / "m.vmfb", (1, 1))
+        with pytest.raises(FormatError, match="changed") as caught:
+            _ = segment.data
+        assert caught.value.code == "module-changed"
+        assert caught.value.file == f"{server.url}/m.vmfb"
+        (tmp_path / "m.vmfb").unlink()
+        with pytest.raises(FileNotFoundError) as gone:
+            _ = segment.data
+        assert gone.value.filename == f"{server.url}/m.vmfb"
+
+
+@pytest.mark.usefixtures("short")
+def test_an_object_that_changes_while_it_is_opened(http: Server) -> None:
+    url = f"{http.url}/changing/vmfb/scalars.vmfb"
+    with pytest.raises(FormatError, match="changed"):
+        vmfb.open(url)
+    (row,) = vmfb.scan(url).rows()
+    assert row.error is not None
+    assert "changed" in row.error.text
+
+
+FAULTS = {
+    "hang": "no complete answer within 0.5 seconds",
+    "fail": "the server answers 503 Service Unavailable",
+    "cut": "ClientPayloadError: Response payload is not completed",
+    "short": "the answer has 1242 bytes, expected 2485",
+    "other": "the server answers with another range",
+}
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("fault", FAULTS)
+def test_bad_answers(http: Server, fault: str) -> None:
+    url = f"{http.url}/{fault}/vmfb/scalars.vmfb"
+    start = time.monotonic()
+    good = f"{http.url}/vmfb/scalars.vmfb"
+    rows = list(vmfb.scan([good, url, good]).rows())
+    bad = [row for row in rows if row.error is not None]
+    assert [row.file for row in bad] == [url]
+    assert bad[0].error is not None
+    assert bad[0].error.code == "file"
+    assert bad[0].error.text.startswith(FAULTS[fault])
+    assert rows.index(bad[0]) == (len(rows) - 1) // 2
+    with pytest.raises(OSError, match=FAULTS[fault].partition(":")[0]) as caught:
+        vmfb.open(url)
+    assert caught.value.filename == url
+    assert time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize("fault", PASSING)
+def test_faults_that_pass(http: Server, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What fails twice is asked for a third time; also folders, except that none is torn."""
+    monkeypatch.setattr(remote_store, "_PAUSES", (0.01, 0.01, 0.01))
+    http.seen.clear()
+    url = f"{http.url}/{fault}/vmfb/scalars.vmfb"
+    assert contents(vmfb.open(url)) == contents(vmfb.open(MODULE))
+    assert http.seen[f"GET {fault}/vmfb/scalars.vmfb"] >= 3
+    local = renamed(vmfb.scan(http.root).rows(), str(http.root))
+    found = vmfb.scan(f"{http.url}/{fault}/**/*.vmfb")
+    assert renamed(found.rows(), f"{http.url}/{fault}") == local
+    assert fault == "torn" or min(http.seen.values()) >= 3
+
+
+def test_requests_are_not_repeated_for_ever(http: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote_store, "_PAUSES", (0.01, 0.01, 0.01))
+    before = http.requests
+    with pytest.raises(OSError, match="the server answers 503"):
+        vmfb.open(f"{http.url}/fail/vmfb/scalars.vmfb")
+    assert http.requests == before + 4
+    with pytest.raises(FileNotFoundError):
+        vmfb.open(f"{http.url}/none.vmfb")
+    assert http.requests == before + 5
+
+
+def test_a_folder_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a row with an error; the others are listed."""
+    monkeypatch.setattr(remote_store, "_PAUSES", (0.01,))
+    for name in ("a/b", "fail", "z"):
+        (tmp_path / name).mkdir(parents=True)
+        shutil.copy(MODULE, tmp_path / name)
+    with serve(tmp_path) as server:
+        rows = list(vmfb.scan(f"{server.url}/**/*.vmfb").rows())
+        one = [row.file for row in vmfb.scan(f"{server.url}/*/*.vmfb").rows()]
+    bad = [(row.file, row.error.text) for row in rows if row.error is not None]
+    assert bad == [(f"{server.url}/fail/", "the server answers 503 Service Unavailable")]
+    files = [f"{server.url}/{name}/scalars.vmfb" for name in ("a/b", "z")]
+    assert [row.file for row in rows if row.error is None] == [files[0]] * 9 + [files[1]] * 9
+    assert one == [f"{server.url}/fail/"] + [files[1]] * 9
+
+
+def test_a_server_without_ranges(http: Server, tmp_path: Path) -> None:
+    local = contents(vmfb.open(MODULE))
+    assert contents(vmfb.open(f"{http.url}/whole/vmfb/scalars.vmfb")) == local
+    assert contents(vmfb.open(f"{http.url}/long/vmfb/scalars.vmfb")) == local
+    shutil.copy(MODULE, tmp_path / "m.vmfb")
+    os.truncate(tmp_path / "m.vmfb", 2 << 20)
+    shutil.copy(CLASSIFIER, tmp_path)
+    with serve(tmp_path) as server:
+        whole = vmfb.open(f"{server.url}/whole/{CLASSIFIER.name}")
+        names = [segment.name for segment in vmfb.open(CLASSIFIER).rodata]
+        assert [segment.name for segment in whole.rodata] == names
+        with pytest.raises(OSError, match="does not support ranges"):
+            vmfb.open(f"{server.url}/whole/m.vmfb")
+        assert len(vmfb.open(f"{server.url}/m.vmfb").exports) == 9
+
+
+ANSWERS = {
+    "part": "the server answers 206 without a valid Content-Range",
+    "unsized": "the server answers 206 without a valid Content-Range",
+    "loop": "the server redirects too many times",
+    "nowhere": "the server answers 302 Found, expected 200 or 206",
+    "nothing": "the server answers 204 No Content, expected 200 or 206",
+    "encoded": "the server encodes its answer as gzip, which was not asked for",
+}
+
+
+@pytest.mark.parametrize("fault", ANSWERS)
+def test_answers_that_are_no_content(
+    http: Server, fault: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are the fault of the server, not of the file."""
+    url = f"{http.url}/{fault}/vmfb/scalars.vmfb"
+    assert main(["inspect", url]) == 1
+    assert capsys.readouterr().err == f"fnabi: {url}: {ANSWERS[fault]}\n"
+    (row,) = vmfb.scan(url).rows()
+    assert row.error is not None
+    assert (row.error.code, row.error.text) == ("file", ANSWERS[fault])
+
+
+@pytest.mark.parametrize(
+    ("fault", "text"),
+    [
+        ("loop", "the server redirects too many times"),
+        ("nowhere", "the server answers 302 Found, expected 200"),
+        ("nothing", "the server answers 204 No Content, expected 200"),
+        ("text", "the server answers with text/plain, expected a page with links"),
+        ("fail", "the server answers 503 Service Unavailable"),
+    ],
+)
+def test_answers_that_are_no_page(
+    http: Server, fault: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder has no files only if the server says so."""
+    monkeypatch.setattr(remote_store, "_PAUSES", ())
+    (row,) = vmfb.scan(f"{http.url}/{fault}/vmfb/*.vmfb").rows()
+    assert row.error is not None
+    assert row.error.text == text
+
+
+def test_links_of_pages() -> None:
+    pages = """
+        <a href="a.vmfb">a</a> <A class=x HREF='sub/'>sub</A> <a href="../up.vmfb">..</a> <a>
+        <a href="/f/b.vmfb"> <a href="//h:1/f/c.vmfb"> <a href="http://h:1/f/d&amp;.vmfb#top">
+        <a href="http://other/f/x"> <a href="http://[bad"> <a href="javascript:x()"> <a href="#top">
+        <a href="https://h:1/f/e.vmfb"> http://h:1/f/text.vmfb <p href="p.vmfb">
+    """
+    found = remote_page.links_below(pages, "http://h:1/f/")
+    names = ("a.vmfb", "sub/", "b.vmfb", "c.vmfb", "d&.vmfb", "e.vmfb")
+    assert found == {f"http://h:1/f/{name}" for name in names}
+    named = remote_page.links_below(pages, "http://u:p@h:1/f/")
+    assert named == {f"http://u:p@h:1/f/{name}" for name in names}
+    text = "http://h:1/f/text.vmfb and http://h:1/other"
+    assert remote_page.links_below(text, "http://h:1/f/") == {"http://h:1/f/text.vmfb"}
+
+
+def test_claims_of_a_damaged_file(tmp_path: Path) -> None:
+    """A file may claim any size of its metadata, which is not read beyond a limit."""
+    path = tmp_path / "claims.vmfb"
+    path.write_bytes(b"\xff\xff\xff\xff" + MODULE.read_bytes()[68:])
+    with serve(tmp_path) as server:
+        with pytest.raises(FormatError) as small:
+            vmfb.open(f"{server.url}/claims.vmfb")
+        assert small.value.code == "module-size"
+        os.truncate(path, 5 << 30)
+        with pytest.raises(OSError, match=r"4294967299 bytes of metadata, expected at most"):
+            vmfb.open(f"{server.url}/claims.vmfb")
+        (row,) = vmfb.scan(f"{server.url}/claims.vmfb").rows()
+        assert row.error is not None
+        assert row.error.text.startswith("4294967299 bytes of metadata")
+        assert server.bytes < 1_000_000
+
+
+def test_nobody_listens() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/m.vmfb"
+    with pytest.raises(OSError, match=r"Connect call failed|Cannot connect"):
+        vmfb.open(url)
+    for pattern in (url, url.replace("m.", "*.")):
+        (row,) = vmfb.scan(pattern).rows()
+        assert row.error is not None
+        assert row.file == pattern
+
+
+# -------------------------------------------------------------------------------------------- scans
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("head", [1 << 16, 100])
+def test_a_scan_is_that_of_the_files(
+    http: Server, threads: int, head: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "_HEAD", head)
+    local = renamed(vmfb.scan(http.root, threads=threads).rows(), str(http.root))
+    assert sum(row.error is not None for row in local) > 40
+    found = vmfb.scan(f"{http.url}/**/*.vmfb", threads=threads)
+    assert renamed(found.rows(), http.url) == local
+    assert sum(map(len, found)) == len(local)
+    mixed = vmfb.scan([http.root / "vmfb", f"{http.url}/vmfb/*.vmfb"], threads=threads)
+    rows = renamed(mixed.rows(), str(http.root))
+    half = len(rows) // 2
+    assert renamed(rows[half:], http.url) == rows[:half]
+
+
+def test_large_metadata_is_read_one_by_one(http: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "_HEAD", 100)
+    monkeypatch.setattr(remote, "_LARGE", 3000)
+    local = renamed(vmfb.scan(http.root).rows(), str(http.root))
+    assert renamed(vmfb.scan(f"{http.url}/**/*.vmfb").rows(), http.url) == local
+
+
+def test_the_module_of_the_tests_in_c() -> None:
+    outside = with_data_outside((DATA / "needs" / "params_vmvx.vmfb").read_bytes())
+    assert (DATA / "outside" / "params_vmvx.vmfb").read_bytes() == outside
+
+
+def test_names_of_parameters_outside_the_flatbuffer(http: Server) -> None:
+    """Keys of many parameters are too large for the FlatBuffer."""
+    for file in NEEDS:
+        expected = vmfb.open(file).parameters
+        outside = http.root / "needs" / f"outside_{file.name}"
+        url = f"{http.url}/needs/{outside.name}"
+        assert expected
+        assert vmfb.open(outside).parameters == vmfb.open(url).parameters == expected
+        rows = [[*vmfb.scan(each).rows()] for each in (file, outside, url)]
+        texts = {(row.target, row.parameters) for each in rows for row in each}
+        assert len(texts) == 1
+        assert None not in texts.pop()
+
+
+def test_requests_are_concurrent_and_bounded(tmp_path: Path) -> None:
+    for index in range(100):
+        shutil.copy(MODULE, tmp_path / f"{index:03}.vmfb")
+    with serve(tmp_path) as server:
+        urls = [f"{server.url}/slow/{index:03}.vmfb" for index in range(100)]
+        start = time.monotonic()
+        rows = list(vmfb.scan(urls).rows())
+        assert time.monotonic() - start < 100 * SLOW / 4
+        assert len(rows) == 900
+        assert {row.error for row in rows} == {None}
+        assert 8 < server.most_open <= 32
+        assert server.requests == 100
+
+
+def test_a_walk(http: Server) -> None:
+    found = list(walk(f"{http.url}/vmfb/*.vmfb", "test"))
+    assert [each.path for each in found] == [f"{http.url}/vmfb/{file.name}" for file in FILES]
+    for each, file in zip(found, FILES, strict=True):
+        assert each.size == file.stat().st_size
+        assert each.etag is not None
+        assert each.error is None
+    (missing,) = walk(f"{http.url}/vmfb/none.vmfb", "test")
+    assert missing.error == "No such file or directory"
+    (failing,) = walk(f"{http.url}/fail/vmfb/m.vmfb", "test")
+    assert failing.error == "the server answers 503 Service Unavailable"
+    empty: list[str] = []
+    assert list(walk(f"{http.url}/vmfb/*.none", "test", empty=empty.append)) == []
+    assert empty == [f"{http.url}/vmfb/*.none"]
+
+
+def test_other_stores(tmp_path: Path) -> None:
+    """A file system without coroutines, in memory, and one of local files."""
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/fnabi/b/m.vmfb", MODULE.read_bytes())
+    memory.pipe("/fnabi/a.vmfb", MODULE.read_bytes())
+    memory.pipe("/fnabi/a.txt", b"")
+    try:
+        for path in ("memory://fnabi", "memory://fnabi/**/*.vmfb", "memory:///fnabi"):
+            files = {row.file for row in vmfb.scan(path).rows()}
+            assert files == {"memory:///fnabi/a.vmfb", "memory:///fnabi/b/m.vmfb"}
+        assert contents(vmfb.open("memory://fnabi/a.vmfb")) == contents(vmfb.open(MODULE))
+        with pytest.raises(IsADirectoryError):
+            vmfb.open("memory://fnabi")
+        with pytest.raises(FileNotFoundError):
+            vmfb.open("memory://fnabi/none.vmfb")
+    finally:
+        memory.rm("/fnabi", recursive=True)
+    shutil.copy(MODULE, tmp_path / "m.vmfb")
+    assert contents(vmfb.open(f"file://{tmp_path}/m.vmfb")) == contents(vmfb.open(MODULE))
+
+
+def test_urls() -> None:
+    for url in ("s3://b/k", "https://h/p", "hf://m", "simplecache::s3://b/k", "gs://*"):
+        assert is_remote(url)
+    for path in ("m.vmfb", "/a/b", "a:b", "://x", Path("s3://b/k"), b"s3://b", "1://x"):
+        assert not is_remote(path)
+
+
+def test_packages_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(CallError, match=r"vmfb.open: nonsense://x: Protocol not known"):
+        vmfb.open("nonsense://x")
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "adlfs", None)
+        with pytest.raises(CallError, match="adlfs"):
+            vmfb.open("abfs://container/m.vmfb")
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    with pytest.raises(CallError, match=r"needs fsspec, .* \(pip install 'fsspec\[http\]'\)"):
+        list(vmfb.scan("s3://bucket/m.vmfb"))
+
+
+# -------------------------------------------------------------------------------------- the command
+
+
+def test_the_command(http: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    def shown(*argv: str) -> tuple[int, str, str]:
+        status = main([*argv])
+        told = capsys.readouterr()
+        return status, told.out, told.err
+
+    for name in ("rodata_mixed", "std_llvmcpu"):
+        local, url = str(http.root / "vmfb" / f"{name}.vmfb"), f"{http.url}/vmfb/{name}.vmfb"
+        for options in ([], ["--json"], ["--rodata", "--needs"], ["--disassemble"]):
+            expected = shown("inspect", *options, local)
+            assert shown("inspect", *options, url) == expected
+        for verb in ("verify", "scan"):
+            status, out, err = shown(verb, local)
+            assert shown(verb, url) == (status, out.replace(local, url), err)
+        assert shown("diff", local, url)[0] == 0
+    assert shown("inspect", f"{http.url}/none.vmfb") == (
+        1,
+        "",
+        f"fnabi: {http.url}/none.vmfb: No such file or directory\n",
+    )
+    status, out, err = shown("verify", f"{http.url}/vmfb/*.none")
+    assert (status, out, err) == (1, "", f"fnabi: {http.url}/vmfb/*.none: no files named *.vmfb\n")
+
+
+@pytest.mark.usefixtures("short")
+def test_large_segments_are_not_shown(
+    http: Server, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fnabi.cli.verbs.inspect._rodata._REQUESTED_MOST", 4500)
+    url = f"{http.url}/vmfb/rodata_mixed.vmfb"
+    assert main(["inspect", "--rodata", url]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if "z5000.bin" in line]
+    assert ["not read" in line for line in lines] == [True]
+    assert main(["inspect", "--disassemble", url]) == 1
+    assert "expected a local file" in capsys.readouterr().err  # for the text in mimed.txt
+    assert main(["inspect", "--json", "--rodata", url]) == 0
+    segments = json.loads(capsys.readouterr().out)["rodata"]
+    assert [each["kind"] for each in segments if each["name"] == "z5000.bin"] == [None]
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_an_interrupt_while_a_server_hangs(tmp_path: Path, threads: str) -> None:
+    shutil.copy(MODULE, tmp_path / "m.vmfb")
+    with serve(tmp_path) as server:
+        url = f"{server.url}/hang/m.vmfb"
+        process = subprocess.Popen(
+            [sys.executable, "-m", "fnabi", "scan", "--threads", threads, url],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        deadline = time.monotonic() + 30
+        while server.requests == 0:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        told = process.communicate(timeout=10)
+    assert (process.returncode, told) == (130, (b"", b""))
+
+
+# ----------------------------------------------------------------------------------------------- S3
+
+
+@pytest.fixture(scope="module")
+def s3() -> Iterator[dict[str, Any]]:
+    with serve_s3() as options:
+        yield options
+
+
+@pytest.fixture(scope="module")
+def bucket(s3: dict[str, Any]) -> str:
+    fs = fsspec.filesystem("s3", **s3)
+    fs.mkdir("models")
+    for file in FILES + BAD:
+        fs.pipe(f"models/{file.parent.name}/{file.name}", file.read_bytes())
+    fs.pipe("models/readme.txt", b"")
+    return "s3://models"
+
+
+def test_s3_scan(s3: dict[str, Any], bucket: str) -> None:
+    expected = renamed(vmfb.scan(DATA / "vmfb").rows(), str(DATA))
+    for path in (bucket, f"{bucket}/**/*.vmfb"):
+        found = renamed(vmfb.scan(path, storage_options=s3).rows(), bucket)
+        expected = renamed(vmfb.scan([*BAD, *FILES]).rows(), "")
+        places = [Path(row.file).parent.name + "/" + Path(row.file).name for row in found]
+        assert places == [
+            Path(row.file).parent.name + "/" + Path(row.file).name for row in expected
+        ]
+        assert [row.signature for row in found] == [row.signature for row in expected]
+        assert [row.error for row in found] == [row.error for row in expected]
+
+
+def test_s3_walk(s3: dict[str, Any], bucket: str) -> None:
+    found = list(walk(f"{bucket}/vmfb", "test", options=s3))
+    assert [each.path for each in found] == [f"{bucket}/vmfb/{file.name}" for file in FILES]
+    assert [each.size for each in found] == [file.stat().st_size for file in FILES]
+    assert all(each.etag and each.mtime_ns for each in found)
+    (one,) = walk(f"{bucket}/vmfb/scalars.vmfb", "test", options=s3)
+    assert one.etag == next(each.etag for each in found if each.path.endswith("/scalars.vmfb"))
+    (none,) = walk("s3://nowhere/**/*.vmfb", "test", options=s3)
+    assert none.error is not None
+
+
+@pytest.mark.usefixtures("short")
+def test_s3_module(s3: dict[str, Any], bucket: str) -> None:
+    name = "rodata_mixed.vmfb"
+    module = vmfb.open(f"{bucket}/vmfb/{name}", storage_options=s3)
+    assert contents(module) == contents(vmfb.open(DATA / "vmfb" / name))
+    fsspec.filesystem("s3", **s3).pipe(f"models/vmfb/{name}", MODULE.read_bytes())
+    segment = next(each for each in module.rodata if each.external)
+    try:
+        with pytest.raises((FormatError, OSError)):
+            _ = segment.data
+    finally:
+        fsspec.filesystem("s3", **s3).pipe(
+            f"models/vmfb/{name}", (DATA / "vmfb" / name).read_bytes()
+        )
+    with pytest.raises(FileNotFoundError):
+        vmfb.open(f"{bucket}/none.vmfb", storage_options=s3)
+
+
+def test_s3_that_is_busy_for_a_moment(http: Server) -> None:
+    """The retries are those of s3fs, and of what it is built on."""
+    pytest.importorskip("s3fs")
+    http.seen.clear()
+    options = {"endpoint_url": f"{http.url}/busy", "key": "test", "secret": "test"}
+    module = vmfb.open("s3://vmfb/scalars.vmfb", storage_options=options)
+    assert contents(module) == contents(vmfb.open(MODULE))
+    assert min(http.seen.values()) >= 3
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("fault", ["fail", "hang", "short"])
+def test_s3_that_does_not_answer_well(http: Server, fault: str) -> None:
+    pytest.importorskip("s3fs")
+    options = {"endpoint_url": f"{http.url}/{fault}", "key": "test", "secret": "test"}
+    url = "s3://vmfb/scalars.vmfb"
+    start = time.monotonic()
+    good = f"{http.url}/vmfb/scalars.vmfb"
+    with pytest.raises(OSError, match=r"complete answer|Service Unavailable|bytes") as caught:
+        vmfb.open(url, storage_options=options)
+    assert caught.value.filename == url
+    rows = [*vmfb.scan([url], storage_options=options).rows(), *vmfb.scan(good).rows()]
+    assert [row.file for row in rows if row.error is not None] == [url]
+    assert len(rows) == 10
+    assert time.monotonic() - start < 20
+
+
+# ------------------------------------------------------------------------------------ other stores
+
+
+def test_gcs(tmp_path: Path) -> None:
+    """The package for Google Cloud Storage has other names for sizes, times and etags."""
+    with serve_gcs() as gcs:
+        fs = fsspec.filesystem("gs", **gcs)
+        fs.mkdir("models")
+        for file in FILES[:5] + BAD[:5]:
+            fs.pipe(f"models/{file.parent.name}/{file.name}", file.read_bytes())
+        for path in ("gs://models", "gs://models/**/*.vmfb"):
+            found = renamed(vmfb.scan(path, storage_options=gcs).rows(), "gs://models/")
+            expected = renamed(vmfb.scan(BAD[:5] + FILES[:5]).rows(), "")
+            assert [row.signature for row in found] == [row.signature for row in expected]
+            assert [row.error for row in found] == [row.error for row in expected]
+            assert {Path(row.file).name for row in found} == {
+                Path(row.file).name for row in expected
+            }
+        listed = [*walk("gs://models/vmfb", "test", options=gcs)]
+        assert [each.size for each in listed] == [file.stat().st_size for file in FILES[:5]]
+        assert all(each.etag and each.mtime_ns for each in listed)
+        url = f"gs://models/vmfb/{FILES[0].name}"
+        module = vmfb.open(url, storage_options=gcs)
+        assert contents(module) == contents(vmfb.open(FILES[0]))
+        with pytest.raises(FileNotFoundError):
+            vmfb.open("gs://models/none.vmfb", storage_options=gcs)
+
+
+def test_hugging_face() -> None:
+    pytest.importorskip("huggingface_hub")
+    with serve_hub(DATA / "vmfb") as hub:
+        url = "hf://org/models"
+        for path in (url, f"{url}/**/*.vmfb"):
+            found = renamed(vmfb.scan(path, storage_options=hub).rows(), f"{url}/")
+            local = renamed(vmfb.scan(DATA / "vmfb").rows(), f"{DATA / 'vmfb'}/")
+            assert found == local
+        module = vmfb.open(f"{url}/rodata_mixed.vmfb", storage_options=hub)
+        assert contents(module) == contents(vmfb.open(DATA / "vmfb" / "rodata_mixed.vmfb"))
+        with pytest.raises(FileNotFoundError):
+            vmfb.open(f"{url}/none.vmfb", storage_options=hub)
+
+
+def test_the_package_of_a_store_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error says what to install."""
+    registry: Any = pytest.importorskip("fsspec.registry")
+    for name in [each for each in sys.modules if each.split(".")[0] == "gcsfs"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "gcsfs", None)
+    monkeypatch.delitem(registry._registry, "gs", raising=False)
+    with pytest.raises(CallError, match=r"^vmfb.open: gs://b/m.vmfb: Please install gcsfs"):
+        vmfb.open("gs://b/m.vmfb")

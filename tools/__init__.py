@@ -1,0 +1,1 @@
+"""Commands for those who change fnabi: ``python -m tools``."""
