@@ -82,7 +82,7 @@ def function(inputs: bytes = b"", results: bytes = b"") -> bytes:
 # --------------------------------------------------------------------------------- golden vectors
 
 
-@pytest.mark.parametrize("case", vectors.cases("raw", "raw"))
+@vectors.each("raw", "raw")
 def test_vector(case: dict[str, Any]) -> None:
     data, recorded = vectors.bytes_of(case["in"]), case["out"]
     answers = {"inputs": visit(data, "I"), "results": visit(data, "R")}
@@ -111,7 +111,7 @@ def test_vector(case: dict[str, Any]) -> None:
         assert (error is None) == (case["note"] == "valid")
 
 
-@pytest.mark.parametrize("case", vectors.cases("raw", "raw"))
+@vectors.each("raw", "raw")
 def test_vector_is_read_strictly_as_in_the_grammar(case: dict[str, Any]) -> None:
     data = vectors.bytes_of(case["in"])
     answer = outcome(data)
@@ -134,7 +134,7 @@ def test_vectors_of_other_kinds_are_read_as_in_the_grammar(name: str) -> None:
         assert visit(data, "R") == grammar.raw_visit(data, "R"), data
 
 
-@pytest.mark.parametrize("case", vectors.cases("build", "build_raw"))
+@vectors.each("build", "build_raw")
 def test_vector_build(case: dict[str, Any]) -> None:
     recorded = case["out"]
     values = case["inputs"] + case["results"]

@@ -69,14 +69,14 @@ def grammar_error_of(data: bytes) -> tuple[str, int] | None:
 # --------------------------------------------------------------------------------- golden vectors
 
 
-@pytest.mark.parametrize("case", vectors.cases("tokens", "tokens"))
+@vectors.each("tokens", "tokens")
 def test_vector_tokens(case: dict[str, Any]) -> None:
     tokens, final = walk(vectors.bytes_of(case["in"]))
     assert vectors.abridged(tokens) == case["out"]["tokens"]
     assert final == case["out"]["final"]
 
 
-@pytest.mark.parametrize("case", vectors.cases("tokens", "seek"))
+@vectors.each("tokens", "seek")
 def test_vector_seek(case: dict[str, Any]) -> None:
     data = vectors.bytes_of(case["in"])
     parser = SignatureParser(data)
@@ -96,7 +96,7 @@ def test_vector_seek(case: dict[str, Any]) -> None:
     assert hung == ("seek-hang" in case.get("defects", ()))
 
 
-@pytest.mark.parametrize("case", vectors.cases("build", "builder"))
+@vectors.each("build", "builder")
 def test_vector_builder(case: dict[str, Any]) -> None:
     if case["note"] == "reference-defect":
         # Release builds of the reference write any byte as a tag.

@@ -129,7 +129,7 @@ def events_of(node: Node | None) -> Iterator[list[Any]]:
 # --------------------------------------------------------------------------------- golden vectors
 
 
-@pytest.mark.parametrize("case", vectors.cases("sip", "sip"))
+@vectors.each("sip", "sip")
 def test_vector(case: dict[str, Any]) -> None:
     data, errors = vectors.bytes_of(case["in"]), []
     differ = False
@@ -152,7 +152,7 @@ def test_vector(case: dict[str, Any]) -> None:
     assert (errors == [None, None]) == (case["note"] == "valid")
 
 
-@pytest.mark.parametrize("case", vectors.cases("sip", "sip"))
+@vectors.each("sip", "sip")
 def test_vector_is_read_strictly_as_in_the_grammar(case: dict[str, Any]) -> None:
     data = vectors.bytes_of(case["in"])
     answer = outcome(data)
@@ -178,7 +178,7 @@ def test_vectors_of_other_kinds_are_read_as_in_the_grammar(name: str) -> None:
         assert visit(data, "R") == grammar.sip_visit(data, "R"), data
 
 
-@pytest.mark.parametrize("case", vectors.cases("build", "build_sip"))
+@vectors.each("build", "build_sip")
 def test_vector_build(case: dict[str, Any]) -> None:
     answer = {}
     manglers = {}

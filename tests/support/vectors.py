@@ -5,27 +5,27 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import pytest
-
+from support.each import each as each_of
 from support.paths import DATA
+
+Case = dict[str, Any]
 
 FOLDER = DATA / "vectors"
 
 
 @cache
-def load(name: str) -> list[dict[str, Any]]:
+def load(name: str) -> list[Case]:
     with gzip.open(FOLDER / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 
-def cases(name: str, *ops: str) -> list[Any]:
-    """Return the cases with one of `ops`, as parameters of a test."""
-    chosen = [case for case in load(name) if case["op"] in ops]
-    assert chosen, f"no case with {ops} in {name}"
-    return [pytest.param(case, id=case["id"]) for case in chosen]
+def each(name: str, *ops: str) -> Callable[[Callable[[Case], None]], Callable[[], None]]:
+    """Make one test of a check, for all cases of a file with one of `ops`."""
+    return each_of(lambda: ((case["id"], case) for case in load(name) if case["op"] in ops))
 
 
 def inputs(*names: str) -> list[bytes]:
