@@ -154,6 +154,20 @@ def test_the_output_has_few_writes(unbuffered: str, form: list[str], tmp_path: P
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_an_error_comes_after_what_was_printed_before_it(unbuffered: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "fnabi", "decode", "-"],
+        input=f"{RAW}\nbad\n{RAW}\n".encode(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+        check=False,
+    )
+    starts = [line[:2] for line in done.stdout.splitlines() if not line.startswith(b"  ")]
+    assert starts == [b"(f", b"fn", b"(f"]
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_line_is_answered_before_the_next(unbuffered: str) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "fnabi", "decode", "-"],

@@ -49,7 +49,7 @@ def parted(problem: FormatError, text: str) -> tuple[str, list[str]]:
 
 
 def complain(where: str, problem: object, more: Iterable[str] = ()) -> None:
-    """Write an error to standard error.
+    """Write an error to standard error, after what was printed before it.
 
     Args:
         where: What is before the error, such as a file.
@@ -65,6 +65,8 @@ def complain(where: str, problem: object, more: Iterable[str] = ()) -> None:
     text = one_line(f"fnabi: {hidden_urls(where)}{hidden_urls(text)}")
     width = width_of(sys.stderr)
     lines = [text] if width is None else _cut(text, wrap(text, width, 4))
+    with suppress(OSError):  # the next write to it fails again
+        sys.stdout.flush()
     with suppress(OSError):  # that nobody can read it does not change the exit status
         sys.stderr.write("\n".join([*lines, *map(one_line, more), ""]))
 
