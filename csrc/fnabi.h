@@ -573,12 +573,12 @@ FNABI_API int64_t fnabi_vmfb_head(const char* data, size_t size, uint8_t* out,
 
 /* All exports with their signatures and attributes. The message is
  *   [[name, internal_ordinal, calling_convention, [key, value, key, value...],
- *     source, signature, doubt, problem, sip_signature, sip_problem,
+ *     source, signature, ambiguity, problem, sip_signature, sip_problem,
  *     async]...]
  * The signature is decoded from the best text that the function has. `source`
  * is the name of that text: the attribute
  *   "iree.abi"              as fnabi_iree_abi_decode reads it
- *   "iree.abi.declaration"  its values as NAMED types; `doubt` is as
+ *   "iree.abi.declaration"  its values as NAMED types; `ambiguity` is as
  *                           fnabi_declaration_decode has it, else nil
  *   "f"                     of the raw ABI, with `fv` absent or "1"
  *   "bytecode"              as fnabi_bytecode_signatures returns it, if that is
@@ -844,7 +844,7 @@ FNABI_API int64_t fnabi_bytecode_signatures(const char* data, size_t size,
  * known and differ, a reading with these numbers. */
 
 /* The message is
- *   [name, model, inputs, results, text, doubt]
+ *   [name, model, inputs, results, text, ambiguity]
  *     model   "sync", "async", or nil where the text contains neither
  *     inputs, results
  *             [[name, type, [[key, text]...], text, declared]...]
@@ -853,7 +853,8 @@ FNABI_API int64_t fnabi_bytecode_signatures(const char* data, size_t size,
  *             in the text are both SCALAR or both BUFFER, `type` is that of the
  *             attribute and `declared` that of the text, which is else nil
  *     text    all of `data`
- *     doubt   why the text is ambiguous, or nil:
+ *     ambiguity
+ *             why the text is ambiguous, or nil:
  *             "arity"  no reading has the known numbers of values
  *             "names"  there are several readings; a name that the compiler
  *                      generates ("input1") counts as one name where it has the
@@ -867,8 +868,8 @@ FNABI_API int64_t fnabi_bytecode_signatures(const char* data, size_t size,
  * `inputs` and `results` are the numbers of values of the calling convention,
  * negative where they are not known; an async function has two more inputs than
  * its declaration. The letters are those of the calling convention (of
- * "iIfFr"), as many, or NULL; they help to choose the reading. If doubt is nil,
- * no other reading has the known numbers.
+ * "iIfFr"), as many, or NULL; they help to choose the reading. If
+ * ambiguity is nil, no other reading has the known numbers.
  * Fails with FNABI_DECLARATION_* for a text that has no reading, or only such
  * that begin a value within quotes, and with FNABI_DEPTH. Reads each byte about
  * twice in texts that compilers print, and at most a few times FNABI_DEPTH_MAX.
@@ -906,9 +907,9 @@ typedef enum fnabi_abi {
  * begins with 0. */
 #define FNABI_COLUMN_SIDE 13
 typedef enum fnabi_column {
-  FNABI_COLUMN_STATUS, /* uint8, a row: fnabi_code, or FNABI_ROW_NULL */
-  FNABI_COLUMN_DOUBT,  /* int8, a row, of declarations only: fnabi_doubt */
-  FNABI_COLUMN_KEPT,   /* int64: the rows whose text is kept, ascending: those
+  FNABI_COLUMN_STATUS,    /* uint8, a row: fnabi_code, or FNABI_ROW_NULL */
+  FNABI_COLUMN_AMBIGUITY, /* int8, a row, declarations: fnabi_ambiguity */
+  FNABI_COLUMN_KEPT, /* int64: the rows whose text is kept, ascending: those
                           with an error, and where N all but null ones */
   FNABI_COLUMN_ERROR_OFFSET, /* int64, a kept row: 0 where it has no error */
   FNABI_COLUMN_TEXT_OFFSETS, /* int64, of the kept rows: their text */
@@ -939,12 +940,12 @@ typedef enum fnabi_node_flags {
   FNABI_NODE_REF_NAMED = 4
 } fnabi_node_flags;
 
-typedef enum fnabi_doubt {
-  FNABI_DOUBT_NONE,
-  FNABI_DOUBT_ARITY,
-  FNABI_DOUBT_NAMES,
-  FNABI_DOUBT_TYPE
-} fnabi_doubt;
+typedef enum fnabi_ambiguity {
+  FNABI_AMBIGUITY_NONE,
+  FNABI_AMBIGUITY_ARITY,
+  FNABI_AMBIGUITY_NAMES,
+  FNABI_AMBIGUITY_TYPE
+} fnabi_ambiguity;
 
 /* Columns own their memory, which grows as rows are added, to at most twice
  * their contents. A row takes 9 bytes, a node of a raw signature 6, of SIP 14,
@@ -1091,7 +1092,7 @@ FNABI_API int64_t fnabi_columns_join_column(fnabi_columns* columns,
  *     index, position          S int32; null where there is none
  *     key, key_bytes           S as a name
  *   results        the same
- *   doubt          dictionary of names, of declarations only
+ *   ambiguity      dictionary of names, of declarations only
  *
  * A row without a text is null in each of these; the struct itself has no
  * nulls, so that it is a record batch too. They return 0, or -1 if out of
@@ -1303,7 +1304,7 @@ FNABI_API int64_t fnabi_arrow_json(const struct ArrowSchema* schema,
  *   inputs, results      lists as in the columns of FNABI_ABI_IREE_ABI; null
  *                  without a source
  *   declaration    string; null without that attribute
- *   doubt          dictionary of names; null: none
+ *   ambiguity      dictionary of names; null: none
  *   async          bool: whether the last two arguments are fences
  *   target         string: the devices that the module asks for, or
  *                  "hal_loader", and their executable formats; null where it
@@ -1367,7 +1368,7 @@ FNABI_API size_t fnabi_scan_bad(const fnabi_scan* scan);
 
 /* The message of all rows:
  *   [[file, module, function, ordinal, calling_convention, source, signature,
- *     declaration, doubt, async, target, parameters, error]...]
+ *     declaration, ambiguity, async, target, parameters, error]...]
  * signature as in fnabi_vmfb_exports; error: [code's name, offset, path, text]
  * or nil. */
 FNABI_API int64_t fnabi_scan_message(const fnabi_scan* scan, uint8_t* out,

@@ -615,7 +615,7 @@ static size_t count_starts(const reading* r, size_t at) {
 }
 
 /* Why the text is ambiguous; NULL where it is not. */
-static const char* doubt_of(const reading* r, size_t name) {
+static const char* ambiguity_of(const reading* r, size_t name) {
   if (r->several || r->starts != count_starts(r, name)) return "names";
   if (r->named[INPUTS] || r->named[RESULTS]) return "names";
   return r->odd_type ? "type" : NULL;
@@ -637,7 +637,7 @@ static bool refuse(const reading* r, fnabi_error* error) {
 /* Writes the message up to the text, or the signature alone if `types_only`. */
 static bool read_declaration(const char* data, size_t size, fnabi_known inputs,
                              fnabi_known results, bool types_only,
-                             fnabi_writer* w, const char** doubt,
+                             fnabi_writer* w, const char** ambiguity,
                              fnabi_error* error) {
   if (size > UINT32_MAX) {
     fnabi_fail(error, FNABI_DECLARATION_SIZE, 0, "less than 4 GiB");
@@ -682,14 +682,15 @@ static bool read_declaration(const char* data, size_t size, fnabi_known inputs,
       if (!read_function(&r, name, model)) return refuse(&r, error);
     }
   }
-  *doubt = fits ? doubt_of(&r, name) : "arity";
+  *ambiguity = fits ? ambiguity_of(&r, name) : "arity";
   return true;
 }
 
 bool fnabi_declaration_write(const char* data, size_t size, fnabi_known inputs,
                              fnabi_known results, fnabi_writer* w,
-                             const char** doubt, fnabi_error* error) {
-  return read_declaration(data, size, inputs, results, true, w, doubt, error);
+                             const char** ambiguity, fnabi_error* error) {
+  return read_declaration(data, size, inputs, results, true, w, ambiguity,
+                          error);
 }
 
 int64_t fnabi_declaration_decode(const char* data, size_t size, int64_t inputs,
@@ -699,14 +700,14 @@ int64_t fnabi_declaration_decode(const char* data, size_t size, int64_t inputs,
   fnabi_writer w = {out, capacity, 0};
   fnabi_known arguments = {inputs, input_letters};
   fnabi_known others = {results, result_letters};
-  const char* doubt;
-  if (!read_declaration(data, size, arguments, others, false, &w, &doubt,
+  const char* ambiguity;
+  if (!read_declaration(data, size, arguments, others, false, &w, &ambiguity,
                         error))
     return -1;
   fnabi_pack_text(&w, data, size);
-  if (doubt == NULL)
+  if (ambiguity == NULL)
     fnabi_pack_nil(&w);
   else
-    fnabi_pack_ascii(&w, doubt);
+    fnabi_pack_ascii(&w, ambiguity);
   return (int64_t)w.size;
 }

@@ -11,10 +11,11 @@ typedef struct fnabi_known {
 } fnabi_known;
 
 /* Appends the signature of a declaration to a message, with its values as NAMED
- * types. *doubt is that of fnabi_declaration_decode, static, or NULL. Returns
- * false on failure; the caller then resets w->size to drop what was written. */
+ * types. *ambiguity is that of fnabi_declaration_decode, static, or NULL.
+ * Returns false on failure; the caller then resets w->size to drop what was
+ * written. */
 bool fnabi_declaration_write(const char* data, size_t size, fnabi_known inputs,
                              fnabi_known results, fnabi_writer* w,
-                             const char** doubt, fnabi_error* error);
+                             const char** ambiguity, fnabi_error* error);
 
 #endif /* FNABI_DECLARATION_H */

@@ -39,13 +39,13 @@ static field* put_nodes(field* f, const char* name, int32_t abi) {
 
 int64_t fnabi_columns_schema(int32_t abi, struct ArrowSchema* out) {
   field fields[FIELDS], *f = fields;
-  bool doubt = abi == FNABI_ABI_DECLARATION;
-  *f++ = (field){"", "+s", NULL, doubt ? 5 : 4};
+  bool ambiguity = abi == FNABI_ABI_DECLARATION;
+  *f++ = (field){"", "+s", NULL, ambiguity ? 5 : 4};
   *f++ = (field){"status", "C", "u", 0};
   *f++ = (field){"error_offset", "l", NULL, 0};
   f = put_nodes(f, "inputs", abi);
   f = put_nodes(f, "results", abi);
-  if (doubt) *f++ = (field){"doubt", "c", "u", 0};
+  if (ambiguity) *f++ = (field){"ambiguity", "c", "u", 0};
   const field* first = fields;
   if (fnabi_arrow_make_schema(&first, out)) return 0;
   fnabi_arrow_release_schema(out);
@@ -56,14 +56,15 @@ int64_t fnabi_columns_schema(int32_t abi, struct ArrowSchema* out) {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static const char* const doubts[] = {"none", "arity", "names", "type"};
+static const char* const ambiguities[] = {"none", "arity", "names", "type"};
 const char* const fnabi_arrow_sip_kinds[FNABI_SIP_DICT + 1] = {
     "none", "leaf", "sequence", "dict"};
 const char* const fnabi_arrow_type_kinds[FNABI_TYPE_REF_ARRAY + 1] = {
     "none", "scalar",           "buffer", "ref",  "list",    "tuple",
     "dict", "homogeneous_list", "named",  "null", "unknown", "ref_array",
 };
-_Static_assert(COUNT(doubts) == FNABI_DOUBT_TYPE + 1, "every doubt has a name");
+_Static_assert(COUNT(ambiguities) == FNABI_AMBIGUITY_TYPE + 1,
+               "every ambiguity has a name");
 
 static void write_dtype(fnabi_writer* w, const void* columns, size_t i) {
   fnabi_dtype_table_write_name(w, &((const fnabi_columns*)columns)->dtypes, i);
@@ -248,10 +249,10 @@ static bool fill_array(struct ArrowArray* out, fnabi_columns* columns) {
   }
   if (!add_side(out, columns, 0) || !add_side(out, columns, 1)) return false;
   if (columns->abi != FNABI_ABI_DECLARATION) return true;
-  child = add_numbers(out, columns, rows, &v[FNABI_COLUMN_DOUBT]);
+  child = add_numbers(out, columns, rows, &v[FNABI_COLUMN_AMBIGUITY]);
   if (child == NULL) return false;
   FNABI_ARROW_VALIDITY(child, status[i] == FNABI_OK);
-  return fnabi_arrow_set_dictionary(child, doubts, COUNT(doubts),
+  return fnabi_arrow_set_dictionary(child, ambiguities, COUNT(ambiguities),
                                     fnabi_arrow_write_name);
 }
 

@@ -20,7 +20,7 @@ enum {
 const fnabi_column_layout
     fnabi_column_layouts[FNABI_COLUMN_OFFSETS + FNABI_COLUMN_SIDE] = {
         [FNABI_COLUMN_STATUS] = {1, false, ALL},
-        [FNABI_COLUMN_DOUBT] = {1, false, DECLARATION},
+        [FNABI_COLUMN_AMBIGUITY] = {1, false, DECLARATION},
         [FNABI_COLUMN_KEPT] = {8, false, ALL},
         [FNABI_COLUMN_ERROR_OFFSET] = {8, false, ALL},
         [FNABI_COLUMN_TEXT_OFFSETS] = {8, true, ALL},

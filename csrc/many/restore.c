@@ -42,8 +42,8 @@ static bool check_kept(const fnabi_columns* columns) {
         (uint64_t)fnabi_vector_int64(&v[FNABI_COLUMN_KEPT], next++) != row)
       return false;
   }
-  for (size_t i = 0; i < v[FNABI_COLUMN_DOUBT].size; i++)
-    if (v[FNABI_COLUMN_DOUBT].data[i] > FNABI_DOUBT_TYPE) return false;
+  for (size_t i = 0; i < v[FNABI_COLUMN_AMBIGUITY].size; i++)
+    if (v[FNABI_COLUMN_AMBIGUITY].data[i] > FNABI_AMBIGUITY_TYPE) return false;
   return next == count &&
          check_offsets(columns, FNABI_COLUMN_TEXT_OFFSETS, count,
                        count_of(columns, FNABI_COLUMN_TEXT));
@@ -179,7 +179,7 @@ fnabi_columns* fnabi_columns_restore(int32_t abi, const void* const* data,
   columns->rows = columns->vectors[FNABI_COLUMN_STATUS].size;
   if (good &&
       (abi != FNABI_ABI_DECLARATION ||
-       columns->vectors[FNABI_COLUMN_DOUBT].size == columns->rows) &&
+       columns->vectors[FNABI_COLUMN_AMBIGUITY].size == columns->rows) &&
       check_kept(columns) && check_side(columns, 0) &&
       check_side(columns, FNABI_COLUMN_SIDE))
     return columns;

@@ -185,9 +185,9 @@ static bool take_sip_node(side* s, node n, int64_t position) {
 
 /* ----------------------------------------------------------------- one text */
 
-/* Decodes a text of an ABI; *doubt is set for declarations only. */
+/* Decodes a text of an ABI; *ambiguity is set for declarations only. */
 static bool write_text(int32_t abi, fnabi_text text, fnabi_writer* w,
-                       const char** doubt, fnabi_error* error) {
+                       const char** ambiguity, fnabi_error* error) {
   const fnabi_known unknown = {-1, NULL};
   switch ((fnabi_abi)abi) {
     case FNABI_ABI_RAW:
@@ -203,19 +203,19 @@ static bool write_text(int32_t abi, fnabi_text text, fnabi_writer* w,
       break;
   }
   return fnabi_declaration_write(text.data, text.size, unknown, unknown, w,
-                                 doubt, error);
+                                 ambiguity, error);
 }
 
-static fnabi_doubt doubt_of(const char* text) {
-  return text == NULL   ? FNABI_DOUBT_NONE
-         : *text == 'a' ? FNABI_DOUBT_ARITY
-         : *text == 'n' ? FNABI_DOUBT_NAMES
-                        : FNABI_DOUBT_TYPE;
+static fnabi_ambiguity ambiguity_of(const char* text) {
+  return text == NULL   ? FNABI_AMBIGUITY_NONE
+         : *text == 'a' ? FNABI_AMBIGUITY_ARITY
+         : *text == 'n' ? FNABI_AMBIGUITY_NAMES
+                        : FNABI_AMBIGUITY_TYPE;
 }
 
 /* Adds what a row has besides its nodes. */
 static bool put_row(fnabi_columns* columns, int32_t status, uint64_t offset,
-                    fnabi_doubt doubt, const fnabi_text* kept) {
+                    fnabi_ambiguity ambiguity, const fnabi_text* kept) {
   fnabi_vector* v = columns->vectors;
   for (int i = 0; i < 2; i++) {
     fnabi_vector* c = v + i * FNABI_COLUMN_SIDE;
@@ -224,7 +224,7 @@ static bool put_row(fnabi_columns* columns, int32_t status, uint64_t offset,
   }
   if (!push8(&v[FNABI_COLUMN_STATUS], status)) return false;
   if (columns->abi == FNABI_ABI_DECLARATION &&
-      !push8(&v[FNABI_COLUMN_DOUBT], (int)doubt))
+      !push8(&v[FNABI_COLUMN_AMBIGUITY], (int)ambiguity))
     return false;
   return kept == NULL ||
          (fnabi_vector_append(&v[FNABI_COLUMN_TEXT], kept->data, kept->size) &&
@@ -236,22 +236,23 @@ static bool put_row(fnabi_columns* columns, int32_t status, uint64_t offset,
 /* Adds a row; when out of memory part of it stays. */
 static bool add_text(fnabi_columns* columns, fnabi_text text) {
   if (text.data == NULL)
-    return put_row(columns, FNABI_ROW_NULL, 0, FNABI_DOUBT_NONE, NULL);
+    return put_row(columns, FNABI_ROW_NULL, 0, FNABI_AMBIGUITY_NONE, NULL);
   fnabi_vector* scratch = &columns->scratch;
   fnabi_error error;
-  const char* doubt = NULL;
+  const char* ambiguity = NULL;
   if (!fnabi_vector_reserve(scratch, 512)) return false;
   fnabi_writer w = {scratch->data, scratch->capacity, 0};
-  bool good = write_text(columns->abi, text, &w, &doubt, &error);
+  bool good = write_text(columns->abi, text, &w, &ambiguity, &error);
   if (good && w.size > scratch->capacity) {
     if (!fnabi_vector_reserve(scratch, w.size)) return false;
     w = (fnabi_writer){scratch->data, scratch->capacity, 0};
-    good = write_text(columns->abi, text, &w, &doubt, &error);
+    good = write_text(columns->abi, text, &w, &ambiguity, &error);
     if (w.size > w.capacity) return false; /* the text has changed */
   }
   if (!good)
     return error.code != FNABI_MEMORY &&
-           put_row(columns, error.code, error.offset, FNABI_DOUBT_NONE, &text);
+           put_row(columns, error.code, error.offset, FNABI_AMBIGUITY_NONE,
+                   &text);
   fnabi_reader r = {scratch->data, w.size, 0};
   size_t count;
   if (!fnabi_unpack_array(&r, &count)) return false;
@@ -262,7 +263,7 @@ static bool add_text(fnabi_columns* columns, fnabi_text text) {
       return false;
     r = s.r;
   }
-  return put_row(columns, FNABI_OK, 0, doubt_of(doubt),
+  return put_row(columns, FNABI_OK, 0, ambiguity_of(ambiguity),
                  fnabi_columns_keeps(columns) ? &text : NULL);
 }
 
@@ -290,7 +291,7 @@ bool fnabi_columns_add_signature(fnabi_columns* columns, fnabi_reader* r) {
     for (; good && count > 2; count--) good = fnabi_unpack_skip(r);
   }
   if (good && put_row(columns, missing ? FNABI_ROW_NULL : FNABI_OK, 0,
-                      FNABI_DOUBT_NONE, NULL)) {
+                      FNABI_AMBIGUITY_NONE, NULL)) {
     columns->rows++;
     return true;
   }

@@ -156,7 +156,8 @@ static bool add_export(fnabi_scan* scan, const fnabi_scan_row* shared,
   if (!fnabi_columns_add_signature(scan->columns, r)) return false;
   out.end = r->data + r->at;
   if (!take_text(r, &text)) return false;
-  out.doubt = index_of(text, fnabi_scan_doubts, FNABI_SCAN_DOUBT_COUNT);
+  out.ambiguity =
+      index_of(text, fnabi_scan_ambiguities, FNABI_SCAN_AMBIGUITY_COUNT);
   fnabi_reader problem = *r;
   if (!fnabi_unpack_skip(r)) return false;
   if (out.source < 0) {

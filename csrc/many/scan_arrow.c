@@ -17,7 +17,7 @@ int64_t fnabi_scan_schema(struct ArrowSchema* out) {
        0}, /* the schemas of these two come from the columns */
       {"results", "n", NULL, 0},
       {"declaration", "u", NULL, 0},
-      {"doubt", "c", "u", 0},
+      {"ambiguity", "c", "u", 0},
       {"async", "b", NULL, 0},
       {"target", "u", NULL, 0},
       {"parameters", "u", NULL, 0},
@@ -138,8 +138,8 @@ int64_t fnabi_scan_array(fnabi_scan* scan, struct ArrowArray* out) {
                FNABI_SCAN_SOURCE_COUNT) &&
       add_signatures(out, scan->columns) &&
       add_text(out, scan, FNABI_SCAN_DECLARATION) &&
-      add_name(out, scan, FNABI_SCAN_DOUBTS, fnabi_scan_doubts,
-               FNABI_SCAN_DOUBT_COUNT) &&
+      add_name(out, scan, FNABI_SCAN_AMBIGUITIES, fnabi_scan_ambiguities,
+               FNABI_SCAN_AMBIGUITY_COUNT) &&
       add_bool(out, scan, FNABI_SCAN_ASYNCS) &&
       add_text(out, scan, FNABI_SCAN_TARGET) &&
       add_text(out, scan, FNABI_SCAN_PARAMETERS) && add_code(out, scan) &&

@@ -6,8 +6,8 @@
 
 const char* const fnabi_scan_sources[FNABI_SCAN_SOURCE_COUNT] = {
     "iree.abi", "iree.abi.declaration", "f", "bytecode", "cconv"};
-const char* const fnabi_scan_doubts[FNABI_SCAN_DOUBT_COUNT] = {"arity", "names",
-                                                               "type"};
+const char* const fnabi_scan_ambiguities[FNABI_SCAN_AMBIGUITY_COUNT] = {
+    "arity", "names", "type"};
 
 /* ---------------------------------------------------------------- container */
 
@@ -98,7 +98,7 @@ static void pack_row(fnabi_writer* w, const fnabi_scan_row* r) {
   else
     fnabi_put(w, r->begin, (size_t)(r->end - r->begin));
   pack_text(w, r->texts[FNABI_SCAN_DECLARATION]);
-  pack_name(w, fnabi_scan_doubts, r->doubt);
+  pack_name(w, fnabi_scan_ambiguities, r->ambiguity);
   if (r->is_async < 0)
     fnabi_pack_nil(w);
   else
@@ -145,7 +145,7 @@ static bool put_text(fnabi_vector* v, fnabi_text text) {
 
 bool fnabi_scan_put_row(fnabi_scan* scan, const fnabi_scan_row* r) {
   fnabi_vector* v = scan->vectors;
-  int8_t source = (int8_t)r->source, doubt = (int8_t)r->doubt;
+  int8_t source = (int8_t)r->source, ambiguity = (int8_t)r->ambiguity;
   int8_t is_async = (int8_t)r->is_async;
   uint8_t code = (uint8_t)r->code;
   for (int i = 0; i < FNABI_SCAN_TEXTS; i++)
@@ -155,7 +155,7 @@ bool fnabi_scan_put_row(fnabi_scan* scan, const fnabi_scan_row* r) {
       !fnabi_vector_append(&v[FNABI_SCAN_OFFSETS], &r->offset,
                            sizeof r->offset) ||
       !fnabi_vector_append(&v[FNABI_SCAN_SOURCES], &source, 1) ||
-      !fnabi_vector_append(&v[FNABI_SCAN_DOUBTS], &doubt, 1) ||
+      !fnabi_vector_append(&v[FNABI_SCAN_AMBIGUITIES], &ambiguity, 1) ||
       !fnabi_vector_append(&v[FNABI_SCAN_ASYNCS], &is_async, 1) ||
       !fnabi_vector_append(&v[FNABI_SCAN_CODES], &code, 1))
     return false;

@@ -28,12 +28,12 @@ enum {
 enum {
   /* int64_t; -1: null */
   FNABI_SCAN_ORDINALS = FNABI_SCAN_TEXTS * FNABI_SCAN_TEXT_VECTORS,
-  FNABI_SCAN_SOURCES,  /* int8_t; -1: null */
-  FNABI_SCAN_DOUBTS,   /* int8_t; -1: null */
-  FNABI_SCAN_ASYNCS,   /* int8_t; 0, 1; -1: null */
-  FNABI_SCAN_CODES,    /* uint8_t; FNABI_OK: null */
-  FNABI_SCAN_OFFSETS,  /* int64_t; -1: null */
-  FNABI_SCAN_MESSAGES, /* the message of each row */
+  FNABI_SCAN_SOURCES,     /* int8_t; -1: null */
+  FNABI_SCAN_AMBIGUITIES, /* int8_t; -1: null */
+  FNABI_SCAN_ASYNCS,      /* int8_t; 0, 1; -1: null */
+  FNABI_SCAN_CODES,       /* uint8_t; FNABI_OK: null */
+  FNABI_SCAN_OFFSETS,     /* int64_t; -1: null */
+  FNABI_SCAN_MESSAGES,    /* the message of each row */
   FNABI_SCAN_VECTORS
 };
 
@@ -45,9 +45,9 @@ struct fnabi_scan {
                                                                  file */
 };
 
-enum { FNABI_SCAN_SOURCE_COUNT = 5, FNABI_SCAN_DOUBT_COUNT = 3 };
+enum { FNABI_SCAN_SOURCE_COUNT = 5, FNABI_SCAN_AMBIGUITY_COUNT = 3 };
 extern const char* const fnabi_scan_sources[FNABI_SCAN_SOURCE_COUNT];
-extern const char* const fnabi_scan_doubts[FNABI_SCAN_DOUBT_COUNT];
+extern const char* const fnabi_scan_ambiguities[FNABI_SCAN_AMBIGUITY_COUNT];
 
 /* The sizes of all columns, to return to when a file cannot be completed. */
 typedef struct fnabi_scan_mark {
@@ -62,14 +62,14 @@ void fnabi_scan_go_back(fnabi_scan* scan, const fnabi_scan_mark* mark);
 typedef struct fnabi_scan_row {
   fnabi_text texts[FNABI_SCAN_TEXTS];
   int64_t ordinal, offset; /* -1: null */
-  int source, doubt;       /* -1: null */
+  int source, ambiguity;   /* -1: null */
   int is_async;            /* 0, 1; -1: null */
   int32_t code;
   const uint8_t *begin, *end;
 } fnabi_scan_row;
 
 #define FNABI_SCAN_NO_ROW \
-  {.ordinal = -1, .offset = -1, .source = -1, .doubt = -1, .is_async = -1}
+  {.ordinal = -1, .offset = -1, .source = -1, .ambiguity = -1, .is_async = -1}
 
 /* Adds a row whose signature has been added already. Returns false when out of
  * memory, with part of the row. */

@@ -118,7 +118,7 @@ static fnabi_known known_side(const char* data, size_t size) {
 }
 
 static bool write_declaration(fnabi_text declaration, fnabi_text cconv,
-                              fnabi_writer* w, const char** doubt,
+                              fnabi_writer* w, const char** ambiguity,
                               fnabi_error* problem) {
   fnabi_known sides[2] = {{-1, NULL}, {-1, NULL}};
   if (cconv.size > 0 && *cconv.data == '0') {
@@ -131,7 +131,7 @@ static bool write_declaration(fnabi_text declaration, fnabi_text cconv,
     sides[1] = known_side(results, (size_t)(end - results));
   }
   return fnabi_declaration_write(declaration.data, declaration.size, sides[0],
-                                 sides[1], w, doubt, problem);
+                                 sides[1], w, ambiguity, problem);
 }
 
 /* What bytecode proves of the types of a function. */
@@ -181,7 +181,7 @@ static bool find_types(fnabi_fb* fb, function_types* types, fnabi_text cconv) {
   return types->found;
 }
 
-/* [..., source, signature, doubt, problem, ...]: the signature of the best
+/* [..., source, signature, ambiguity, problem, ...]: the signature of the best
  * text. A frontend may write any text as the declaration: if it is malformed,
  * the next best text is used. */
 static void write_signature(fnabi_fb* fb, size_t export_index,
@@ -189,7 +189,7 @@ static void write_signature(fnabi_fb* fb, size_t export_index,
                             function_types* types) {
   fnabi_writer* w = fb->writer;
   fnabi_error problem, other;
-  const char *source = NULL, *doubt = NULL;
+  const char *source = NULL, *ambiguity = NULL;
   int at_fault = NO_TEXT;
   size_t start = w->size;
   if (noted[IREE_ABI].data != NULL) {
@@ -200,7 +200,8 @@ static void write_signature(fnabi_fb* fb, size_t export_index,
   }
   if (source == NULL && noted[DECLARATION].data != NULL) {
     fnabi_pack_ascii(w, source = keys[DECLARATION].data);
-    if (!write_declaration(noted[DECLARATION], cconv, w, &doubt, &problem)) {
+    if (!write_declaration(noted[DECLARATION], cconv, w, &ambiguity,
+                           &problem)) {
       at_fault = DECLARATION;
       w->size = start;
       source = NULL;
@@ -234,10 +235,10 @@ static void write_signature(fnabi_fb* fb, size_t export_index,
     fnabi_pack_nil(w);
     fnabi_pack_nil(w);
   }
-  if (doubt == NULL)
+  if (ambiguity == NULL)
     fnabi_pack_nil(w);
   else
-    fnabi_pack_ascii(w, doubt);
+    fnabi_pack_ascii(w, ambiguity);
   if (at_fault == NO_TEXT)
     fnabi_pack_nil(w);
   else

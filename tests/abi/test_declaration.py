@@ -94,12 +94,12 @@ def test_every_declaration_of_the_modules(letters: bool) -> None:
         seen += 1
         read = declaration.parse(text, inputs=inputs, results=results)
         if module == "many_vm_2000":  # declarations put there by hand, of too few arguments
-            assert read.doubt == "arity"
+            assert read.ambiguity == "arity"
         else:
             assert read.certain, text
             shown = sides[0].removesuffix("rr") if read.model == "async" else sides[0]
             assert declaration_grammar.fits(slow_reading(text), shown, sides[1])
-        assert declaration.parse(text).doubt in (None, "names")
+        assert declaration.parse(text).ambiguity in (None, "names")
         check_reading(read, slow_reading(text))
     assert seen > 2300
 
@@ -278,7 +278,7 @@ def test_types(
     assert side(read.inputs) == types
     assert side(read.results) == result_types
     assert read.certain
-    assert read.doubt is None
+    assert read.ambiguity is None
     assert read.model == text.split()[0]
     assert read.text == text
     assert read.signature == Signature(
@@ -441,7 +441,7 @@ def test_function_names(text: str, model: str | None, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("inputs", "expected", "doubt"),
+    ("inputs", "expected", "ambiguity"),
     [
         (None, ["has space", "naïve", "", "x", "y", "input4"], "names"),
         (6, ["has space", "naïve", "", "x", "y", "input4"], None),
@@ -457,17 +457,17 @@ def test_function_names(text: str, model: str | None, name: str) -> None:
     ],
 )
 def test_names_that_look_like_values(
-    inputs: int | str | None, expected: list[str], doubt: str | None
+    inputs: int | str | None, expected: list[str], ambiguity: str | None
 ) -> None:
     read = declaration.parse(STRANGE, inputs=inputs, results="i")
     assert names(read.inputs) == expected
-    assert read.doubt == doubt
-    assert read.certain == (doubt is None)
+    assert read.ambiguity == ambiguity
+    assert read.certain == (ambiguity is None)
     assert read.text == STRANGE
 
 
 @pytest.mark.parametrize(
-    ("text", "inputs", "results", "expected", "doubt"),
+    ("text", "inputs", "results", "expected", "ambiguity"),
     [
         # one value, or the compiler's own numbers, are unambiguous
         ("sync func @f(%a: i32) -> (%b: i32)", None, None, (["a"], ["b"]), None),
@@ -524,16 +524,16 @@ def test_names_that_look_like_values(
         ("sync func @f() -> ()", "v", "v", ([], []), None),
     ],
 )
-def test_doubt(
+def test_ambiguity(
     text: str,
     inputs: int | str | None,
     results: int | str | None,
     expected: tuple[list[str], list[str]],
-    doubt: str | None,
+    ambiguity: str | None,
 ) -> None:
     read = declaration.parse(text, inputs=inputs, results=results)
     assert (names(read.inputs), names(read.results)) == expected
-    assert read.doubt == doubt
+    assert read.ambiguity == ambiguity
 
 
 @pytest.mark.parametrize("letter", "iIfFr")
@@ -659,14 +659,14 @@ def test_plain_names_are_read_as_printed(
 
 
 @given(printed(any_names), st.booleans())
-def test_any_names_are_read_as_printed_or_doubted(
+def test_any_names_are_read_as_printed_or_ambiguous(
     case: tuple[str, declaration_grammar.Reading], letters: bool
 ) -> None:
     text, truth = case
     inputs, results = known_of(text, truth, letters)
     read = declaration.parse(text, inputs=inputs, results=results)
     assert read.text == text
-    if read.doubt in (None, "type"):
+    if read.ambiguity in (None, "type"):
         check_reading(read, truth)
 
 
@@ -713,7 +713,7 @@ def test_the_answer_is_a_reading_and_the_only_one_when_certain(
         for known in (inputs, results)
     ]
     has_counts = declaration_grammar.fits(reading, *counts)
-    assert has_counts == (read.doubt != "arity")
+    assert has_counts == (read.ambiguity != "arity")
     if read.certain:
         others = [r for r in every if r != reading and declaration_grammar.fits(r, *counts)]
         if None not in (inputs, results):
@@ -835,7 +835,7 @@ def test_records() -> None:
     )
     assert str(read.signature) == "(a: i32, b: float32) -> (c: float64[?])"
     assert str(read.inputs[0]) == "a: i32"
-    assert str(read) == "sync f(a: i32, b: float32) -> (c: float64[?]) (in doubt: names)"
+    assert str(read) == "sync f(a: i32, b: float32) -> (c: float64[?]) (ambiguous: names)"
     assert str(declaration.parse("func @f() -> ()")) == "f() -> ()"
     assert eval(repr(read)) == read
     assert pickle.loads(pickle.dumps(read)) == read

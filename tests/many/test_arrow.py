@@ -746,12 +746,14 @@ def to_arrow(data: Any) -> Any:
 
 def test_names_of_the_columns_of_declarations() -> None:
     pa = pytest.importorskip("pyarrow")
-    table = pa.table({"f": ["sync func @f(%a: i32) -> ()"], "doubt": [1]})
-    with pytest.raises(CallError, match="already has a column 'doubt'"):
+    table = pa.table({"f": ["sync func @f(%a: i32) -> ()"], "ambiguity": [1]})
+    with pytest.raises(CallError, match="already has a column 'ambiguity'"):
         arrow.decode(table, "f", "declaration")
-    assert arrow.decode(table, "f", "declaration", prefix="d.")["d.doubt"].to_pylist() == ["none"]
+    assert arrow.decode(table, "f", "declaration", prefix="d.")["d.ambiguity"].to_pylist() == [
+        "none"
+    ]
     (row,) = arrow.decode(table, "f", "declaration", into="d")["d"].to_pylist()
-    assert row["doubt"] == "none"
+    assert row["ambiguity"] == "none"
 
 
 def test_bad_calls_of_decode() -> None:

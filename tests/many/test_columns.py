@@ -782,8 +782,8 @@ def arrow_rows(columns: Columns) -> list[dict[str, Any]]:
         for side, nodes in zip(("inputs", "results"), sides, strict=True):
             fields[side] = None if value == 255 else [item(node) for node in nodes[row]]
         if columns.abi == "declaration":
-            doubt = "none" if value else (columns[row].doubt or "none")
-            fields["doubt"] = None if value else doubt
+            ambiguity = "none" if value else (columns[row].ambiguity or "none")
+            fields["ambiguity"] = None if value else ambiguity
         rows.append(fields)
     return rows
 

@@ -282,7 +282,7 @@ def passed(type: Type, value: Any) -> Any:
 @pytest.mark.parametrize(("name", "source"), [("declared", "iree.abi.declaration")])
 def test_declared(name: str, source: str) -> None:
     export = program().exports[name]
-    assert (export.source, export.doubt, export.disagreements) == (source, None, ())
+    assert (export.source, export.ambiguity, export.disagreements) == (source, None, ())
     given = np.arange(250, 258, dtype=np.int64).astype(np.uint8)
     for v in (given.reshape(2, 4), given.reshape(4, 2).T, given.reshape(2, 4)[::-1]):
         flat = [passed(*pair) for pair in zip(export.signature.inputs, [7, v], strict=True)]

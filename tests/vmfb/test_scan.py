@@ -54,7 +54,7 @@ def rows_of(file: Path, lenient: bool = False) -> Iterator[ScanRow]:
             export.source,
             None if problem else export.signature,
             export.attrs.get("iree.abi.declaration"),
-            export.doubt,
+            export.ambiguity,
             export.is_async,
             *texts_of(opened),
             None if problem is None else error_of(problem),
@@ -98,7 +98,7 @@ def check_table(found: list[dict[str, Any]], rows: list[ScanRow]) -> None:
                 types = getattr(signature, side)
                 expected = [node for type in types for node in nodes_of(type)]
                 assert [node_of(node) for node in one[side]] == expected
-        for name in ("ordinal", "source", "doubt"):
+        for name in ("ordinal", "source", "ambiguity"):
             assert one[name] == getattr(row, name)
         assert one["async"] == row.is_async
         assert (one["target"], one["parameters"]) == (row.target, row.parameters)

@@ -406,7 +406,7 @@ def outcome(data: bytes) -> str:
             error_of(partial(getattr, export, part))
         declared = export.source == "iree.abi.declaration" and export.declaration
         if declared:
-            assert (export.signature, export.doubt) == (declared.signature, declared.doubt)
+            assert (export.signature, export.ambiguity) == (declared.signature, declared.ambiguity)
     return "ok"
 
 
@@ -753,7 +753,7 @@ def of_registers(text: str) -> Signature:
 
 
 def best(attrs: vmfb.Attributes, convention: str) -> tuple[str, Signature, str | None]:
-    """Return source, signature and doubt, from the results of the single parsers."""
+    """Return source, signature and ambiguity, from the results of the single parsers."""
     if "iree.abi" in attrs:
         return "iree.abi", iree_abi.parse(attrs["iree.abi"]), None
     if "iree.abi.declaration" in attrs:
@@ -766,7 +766,7 @@ def best(attrs: vmfb.Attributes, convention: str) -> tuple[str, Signature, str |
         except FormatError:
             pass
         else:
-            return "iree.abi.declaration", read.signature, read.doubt
+            return "iree.abi.declaration", read.signature, read.ambiguity
     if "f" in attrs:
         if attrs.get("fv", "1") != "1":
             raise FormatError("version", 0, "", reason="")
@@ -780,7 +780,7 @@ def test_every_signature_is_that_of_the_best_text(name: str) -> None:
         expecting = partial(best, export.attrs, export.calling_convention)
         expected = error_of(expecting)
         if expected is None:
-            assert (export.source, export.signature, export.doubt) == expecting()
+            assert (export.source, export.signature, export.ambiguity) == expecting()
             continue
         caught = error_of(lambda export=export: export.signature)
         assert caught is not None
@@ -804,7 +804,7 @@ def test_the_best_text_counts_wherever_it_stands(chosen: int, reverse: bool) -> 
     export = only_export(*(pairs[::-1] if reverse else pairs), convention=b"0ir_F")
     expected = best(export.attrs, "0ir_F")
     assert expected[0] == (texts[0][0] if texts else "cconv")
-    assert (export.source, export.signature, export.doubt) == expected
+    assert (export.source, export.signature, export.ambiguity) == expected
     assert export.problem is None
     assert export.raw == (raw.parse(RAW) if chosen & 4 else None)
     read = declaration.parse(DECLARED, inputs="ir", results="F") if chosen & 2 else None
@@ -879,7 +879,7 @@ def test_what_an_export_is_asked_later_outlives_the_module() -> None:
     ) as opened:
         (export,) = opened.exports
     assert export.attrs["k"] == "\udcff"
-    assert (export.source, export.problem, export.sip, export.doubt) == (
+    assert (export.source, export.problem, export.sip, export.ambiguity) == (
         "iree.abi",
         None,
         None,
@@ -922,7 +922,7 @@ def test_a_declaration_that_cannot_be_read_is_passed_over(
     export = opened.exports[0]
     with pytest.raises(FormatError) as expected:
         declaration.parse(text, inputs="i", results="")
-    assert (export.source, export.doubt) == (source, None)
+    assert (export.source, export.ambiguity) == (source, None)
     assert export.signature == (raw.parse(RAW) if more else of_registers("0i_v"))
     problem = export.problem
     assert problem is not None
@@ -989,15 +989,15 @@ def test_a_malformed_calling_convention_as_the_only_text(convention: bytes) -> N
 def test_a_declaration_beside_any_calling_convention(convention: bytes) -> None:
     export = only_export((b"iree.abi.declaration", DECLARED), convention=convention)
     assert export.declaration is not None
-    assert (export.signature, export.doubt) == (
+    assert (export.signature, export.ambiguity) == (
         export.declaration.signature,
-        export.declaration.doubt,
+        export.declaration.ambiguity,
     )
 
 
-def test_doubt() -> None:
+def test_ambiguity() -> None:
     text = b"sync func @go(%x: i64, %y: i32) -> ()"
-    for convention, names, doubt in [
+    for convention, names, ambiguity in [
         (b"0Ii_v", ["x", "y"], None),
         (b"0i_v", ["x: i64, %y"], None),
         (b"0iii_v", ["x", "y"], "arity"),
@@ -1007,9 +1007,9 @@ def test_doubt() -> None:
         )
         (export,) = opened.exports
         inputs = [type.name for type in export.signature.inputs if isinstance(type, Named)]
-        assert (inputs, export.doubt) == (names, doubt)
-        assert [each.severity for each in opened.check() if each.code == "doubt"] == (
-            ["notice"] if doubt else []
+        assert (inputs, export.ambiguity) == (names, ambiguity)
+        assert [each.severity for each in opened.check() if each.code == "ambiguity"] == (
+            ["notice"] if ambiguity else []
         )
 
 

@@ -8,7 +8,7 @@ Compilers write it for people to read, and it is the only typed text of most mod
 
 Its names are not escaped, so a text may be ambiguous, and a frontend may have written any text.
 `parse` accepts whatever the compilers print, keeps the whole text, and reports an ambiguity
-(`Declaration.doubt`). The calling convention of the function resolves most of them.
+(`Declaration.ambiguity`). The calling convention of the function resolves most of them.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Declaration(msgspec.Struct, frozen=True, array_like=True, gc=False, repr_o
         inputs: The arguments.
         results: The results.
         text: The whole text.
-        doubt: None for an unambiguous text, else the kind of ambiguity. ``"arity"``: the number
+        ambiguity: None for an unambiguous text, else the kind of ambiguity. ``"arity"``: the number
             of values differs from the calling convention's, in every reading. ``"names"``: a name
             may contain what looks like values, such as ``x: i64, %y``. ``"type"``: an unknown
             word is in the position of a type, and may be a part of a name.
@@ -74,12 +74,12 @@ class Declaration(msgspec.Struct, frozen=True, array_like=True, gc=False, repr_o
     inputs: tuple[Value, ...]
     results: tuple[Value, ...]
     text: str
-    doubt: Literal["arity", "names", "type"] | None = None
+    ambiguity: Literal["arity", "names", "type"] | None = None
 
     @property
     def certain(self) -> bool:
         """Whether the text is unambiguous."""
-        return self.doubt is None
+        return self.ambiguity is None
 
     @property
     def signature(self) -> Signature:
@@ -91,8 +91,8 @@ class Declaration(msgspec.Struct, frozen=True, array_like=True, gc=False, repr_o
 
     def __str__(self) -> str:
         model = "" if self.model is None else f"{self.model} "
-        doubt = "" if self.doubt is None else f" (in doubt: {self.doubt})"
-        return f"{model}{self.name}{self.signature}{doubt}"
+        ambiguity = "" if self.ambiguity is None else f" (ambiguous: {self.ambiguity})"
+        return f"{model}{self.name}{self.signature}{ambiguity}"
 
 
 _UNKNOWN: tuple[int, object] = (-1, ffi.NULL)

@@ -89,8 +89,8 @@ def _export(module: Module, export: Export, kept: Kept) -> dict[str, Any]:
         "place": None,
         **_function(module, export.ordinal, export.calling_convention, kept),
     }
-    if export.doubt is not None:
-        found["notes"].append(f"ambiguous declaration: {export.doubt}")
+    if export.ambiguity is not None:
+        found["notes"].append(f"ambiguous declaration: {export.ambiguity}")
     if export.source is not None:
         proofs = export.proofs
         found["signature"] = export_signature(export)

@@ -80,7 +80,7 @@ def decode(
 
     Returns:
         A table of the same class, a `Batches` for a class that is not named above: all columns of
-        the batch, and then those of `Columns`: status, error_offset, inputs, results, and doubt
+        the batch, and then those of `Columns`: status, error_offset, inputs, results, and ambiguity
         for declarations. A malformed text is a row with the code of its error in ``status``.
         The table and its columns keep their metadata, and a frame of pandas its index. New columns
         of such a frame have Arrow's types, and all others the types that they had.
@@ -201,8 +201,10 @@ def _new_names(abi: Abi, prefix: object, into: object) -> tuple[str, ...]:
         if not into:
             raise CallError("arrow.decode: into is empty, expected the name of a column")
         return (into,)
-    names = ("status", "error_offset", "inputs", "results")
-    return tuple(prefix + name for name in ((*names, "doubt") if abi == "declaration" else names))
+    names = ["status", "error_offset", "inputs", "results"]
+    if abi == "declaration":
+        names.append("ambiguity")
+    return tuple(prefix + name for name in names)
 
 
 def _check_name(where: str, name: str) -> None:

@@ -37,9 +37,9 @@ def check_exports(exports: Iterable[Export]) -> Iterator[Finding]:
                 yield Finding(fault.code, fault.offset, path, fault.reason, "error")
         for text in export.disagreements:
             yield Finding("disagreement", None, where, text, "notice")
-        if rest.doubt is not None:
-            text = f"ambiguous declaration: {rest.doubt}"
-            yield Finding("doubt", None, where, text, "notice")
+        if rest.ambiguity is not None:
+            text = f"ambiguous declaration: {rest.ambiguity}"
+            yield Finding("ambiguity", None, where, text, "notice")
 
 
 def _raw_problem(export: Export) -> FormatError | None:

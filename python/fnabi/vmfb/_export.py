@@ -52,7 +52,7 @@ class _Rest(Record, frozen=True):
 
     texts: tuple[str, ...]  # keys and values in turn
     source: Source | None
-    doubt: Literal["arity", "names", "type"] | None
+    ambiguity: Literal["arity", "names", "type"] | None
     problem: _Problem | None
     sip: SipSignature | None
     sip_problem: _Problem | None
@@ -104,12 +104,12 @@ class Export(Record, frozen=True):
         return self._rest.source
 
     @property
-    def doubt(self) -> Literal["arity", "names", "type"] | None:
+    def ambiguity(self) -> Literal["arity", "names", "type"] | None:
         """The ambiguity of the declaration that `signature` was read from, or None.
 
-        The values are those of `declaration.Declaration.doubt`.
+        The values are those of `declaration.Declaration.ambiguity`.
         """
-        return self._rest.doubt
+        return self._rest.ambiguity
 
     @property
     def declaration(self) -> Declaration | None:

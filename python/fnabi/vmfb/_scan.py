@@ -87,7 +87,7 @@ class ScanRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
             that is malformed.
         signature: The typed signature, as `vmfb.Export.signature`; None without a source.
         declaration: The text of ``iree.abi.declaration``; None without it.
-        doubt: As `vmfb.Export.doubt`.
+        ambiguity: As `vmfb.Export.ambiguity`.
         is_async: As `vmfb.Export.is_async`.
         target: The devices that the module asks for, and their executable formats, such as
             ``"local vmvx-bytecode-fb"``; None where it asks for none.
@@ -104,7 +104,7 @@ class ScanRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     source: Source | None
     signature: Signature | None
     declaration: str | None
-    doubt: Literal["arity", "names", "type"] | None
+    ambiguity: Literal["arity", "names", "type"] | None
     is_async: bool | None
     target: str | None
     parameters: str | None
@@ -222,7 +222,7 @@ class Scan:
             name_bytes      binary: instead, where it is not UTF-8
             ref, ref_bytes  the same of the name of a reference
         declaration         text of "iree.abi.declaration"
-        doubt               dictionary of text, as `vmfb.Export.doubt`
+        ambiguity           dictionary of text, as `vmfb.Export.ambiguity`
         async               bool, as `vmfb.Export.is_async`
         target              text: devices and executable formats, "local vmvx-bytecode-fb"
         parameters          text: names of parameters, "model::weight, scale"

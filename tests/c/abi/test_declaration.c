@@ -32,8 +32,8 @@ static void test_decode(void) {
 }
 
 /* The ambiguity is the last element of the message. */
-static void check_doubt(const char* text, size_t text_size, int64_t inputs,
-                        const char* letters, const char* ambiguity) {
+static void check_ambiguity(const char* text, size_t text_size, int64_t inputs,
+                            const char* letters, const char* ambiguity) {
   fnabi_error error;
   uint8_t out[1024];
   int64_t size = fnabi_declaration_decode(text, text_size, inputs, letters, 1,
@@ -53,15 +53,15 @@ static void test_letters(void) {
       "async func @f(%a: i32, %b: i64, %c: i32, %input3: f32) -> (%d: !a)";
   /* no letter after the counted ones is read */
   char* letters = exact("iiifrr", 6);
-  check_doubt(TEXT(text), 5, letters + 1, NULL); /* "iif" */
-  check_doubt(TEXT(text), 5, NULL, "names");
-  check_doubt(TEXT(text), 6, letters, NULL);
-  check_doubt(TEXT(text), 3, letters + 3, NULL); /* "f" */
-  check_doubt(TEXT(text), 3, letters, "arity");  /* "i" */
-  check_doubt(TEXT(text), 2, letters + 4, "arity");
-  check_doubt(TEXT(text), 1, letters + 5, "arity");
-  check_doubt(TEXT(text), 0, letters + 6, "arity");
-  check_doubt(TEXT(text), -1, letters + 6, "names");
+  check_ambiguity(TEXT(text), 5, letters + 1, NULL); /* "iif" */
+  check_ambiguity(TEXT(text), 5, NULL, "names");
+  check_ambiguity(TEXT(text), 6, letters, NULL);
+  check_ambiguity(TEXT(text), 3, letters + 3, NULL); /* "f" */
+  check_ambiguity(TEXT(text), 3, letters, "arity");  /* "i" */
+  check_ambiguity(TEXT(text), 2, letters + 4, "arity");
+  check_ambiguity(TEXT(text), 1, letters + 5, "arity");
+  check_ambiguity(TEXT(text), 0, letters + 6, "arity");
+  check_ambiguity(TEXT(text), -1, letters + 6, "names");
   release(letters);
 }
 

@@ -111,7 +111,7 @@ _FROM_SCAN = {
     "inputs": _NODES,
     "results": _NODES,
     "declaration": "VARCHAR",
-    "doubt": "VARCHAR",
+    "ambiguity": "VARCHAR",
     "async": "BOOLEAN",
     "target": "VARCHAR",
     "parameters": "VARCHAR",

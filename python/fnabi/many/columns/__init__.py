@@ -73,7 +73,7 @@ _FORMATS = {
 
 _ROWS = {
     "status": lib.FNABI_COLUMN_STATUS,
-    "doubt": lib.FNABI_COLUMN_DOUBT,
+    "ambiguity": lib.FNABI_COLUMN_AMBIGUITY,
     "kept": lib.FNABI_COLUMN_KEPT,
     "error_offset": lib.FNABI_COLUMN_ERROR_OFFSET,
     "text_offsets": lib.FNABI_COLUMN_TEXT_OFFSETS,
@@ -325,7 +325,7 @@ class Columns:
             ``error_offset``   int64    of each of these; 0 where there is no error
             ``text_offsets``   int64    where in ``text`` each of these begins; one more
             ``text``           uint8    the texts
-            ``doubt``          int8     n, declarations: 0 none, 1 arity, 2 names, 3 type
+            ``ambiguity``      int8     n, declarations: 0 none, 1 arity, 2 names, 3 type
             ``dtypes``         str      the names of the dtypes
             ``kinds``          str      the names of the kinds of nodes, by their number
             =================  =======  =====================================================

@@ -92,7 +92,7 @@ def _export_json(module: vmfb.Module, export: vmfb.Export, texts: Texts) -> dict
         "source": source,
         "signature": None if source is None else json_value(export.signature),
         "problem": None if problem is None else error_json(problem),
-        "doubt": export.doubt,
+        "ambiguity": export.ambiguity,
         "disagreements": list(export.disagreements),
         "contradictions": list(module.contradictions(export)),
         "differences": []

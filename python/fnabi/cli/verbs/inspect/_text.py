@@ -97,14 +97,14 @@ def _show_more(screen: Screen, export: vmfb.Export, texts: Texts) -> None:
         screen.block(indent, "fbr", one_line(export.result_allocator))
     if isinstance(texts["cconv"], FormatError) and source is not None:
         screen.block(indent, "cconv", plain(str(texts["cconv"])), "bad")
-    _show_doubts(screen, indent, export)
+    _show_ambiguity(screen, indent, export)
 
 
-def _show_doubts(screen: Screen, indent: str, export: vmfb.Export) -> None:
+def _show_ambiguity(screen: Screen, indent: str, export: vmfb.Export) -> None:
     for text in export.disagreements:
         screen.block(indent, "notice", one_line(text), "notice")
-    if export.doubt is not None:
-        screen.block(indent, "doubt", f"ambiguous declaration: {export.doubt}", "notice")
+    if export.ambiguity is not None:
+        screen.block(indent, "notice", f"ambiguous declaration: {export.ambiguity}", "notice")
 
 
 def _show_proofs(screen: Screen, indent: str, export: vmfb.Export) -> None:
@@ -141,7 +141,7 @@ def show_function(screen: Screen, module: vmfb.Module, export: vmfb.Export, text
             )
         if export.problem is not None:
             screen.block("    ", "notice", plain(f"ignored: {export.problem}"), "notice")
-        _show_doubts(screen, "    ", export)
+        _show_ambiguity(screen, "    ", export)
         for text in module.contradictions(export):
             screen.block("    ", "notice", one_line(text), "notice")
         _show_proofs(screen, "    ", export)
