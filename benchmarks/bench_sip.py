@@ -10,7 +10,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 import corpus
 from fnabi import sip
-from fnabi.abi.sip import SipSignatureMangler, SipSignatureParser
+from fnabi.dropin.signature_mangle import SipSignatureMangler, SipSignatureParser, StructType
 from support import grammar
 
 CORPUS = corpus.sip()
@@ -37,8 +37,8 @@ class Events:
     def string_key(self, parser: SipSignatureParser, k: str) -> None:
         self.events.append(["K", k])
 
-    def open_struct(self, parser: SipSignatureParser, struct_type: sip.StructType) -> None:
-        self.events.append(["o", "S" if struct_type is sip.StructType.SEQUENCE else "D"])
+    def open_struct(self, parser: SipSignatureParser, struct_type: StructType) -> None:
+        self.events.append(["o", "S" if struct_type is StructType.SEQUENCE else "D"])
 
     def close_struct(self, parser: SipSignatureParser) -> None:
         self.events.append(["c"])

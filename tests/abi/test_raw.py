@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given
 
 from fnabi import CallError, FormatError, RangeError, SignatureParser, iree_abi, raw
-from fnabi.abi.raw import Description, RawSignatureMangler, RawSignatureParser, ScalarType
+from fnabi.abi.raw import RawSignatureMangler, RawSignatureParser, ScalarType
+from fnabi.dropin.signature_mangle import Description
 from fnabi.types import (
     Buffer,
     Dict,

@@ -21,8 +21,8 @@ from fnabi.abi.sip import (
     Signature,
     SipSignatureMangler,
     SipSignatureParser,
-    StructType,
 )
+from fnabi.dropin.signature_mangle import StructType, Visitor
 from support import grammar, vectors
 from support.grammar import INT32_MAX, INT32_MIN, SIP_DEPTH, SIP_EVENT_DEPTH, sip_span
 from support.outcomes import (
@@ -70,7 +70,7 @@ class Recorder:
         self.events.append(["r", index])
 
 
-def walk(visitor: sip.Visitor, data: bytes | str, side: str) -> str | None:
+def walk(visitor: Visitor, data: bytes | str, side: str) -> str | None:
     """Take a visitor through the side `I` or `R` and give the parser's error."""
     parser = SipSignatureParser()
     (parser.visit_inputs if side == "I" else parser.visit_results)(visitor, data)

@@ -12,7 +12,7 @@ import pytest
 from fnabi import ComponentType, types
 from fnabi._base import core
 from fnabi._fnabi import ffi, lib
-from fnabi.abi.raw import Description, ScalarType
+from fnabi.dropin.signature_mangle import Description, ScalarType
 from support import grammar
 from support.paths import ROOT
 

@@ -241,25 +241,6 @@ class SignatureParser:
         return f"<SignatureParser {self.type.name} {self.tag!r} at byte {self.offset}>"
 
 
-class VisitingParser:
-    """Base of the parsers that call a visitor: the first error stays and stops the parser."""
-
-    __slots__ = ("_error",)
-
-    def __init__(self) -> None:
-        self._error: str | None = None
-
-    @property
-    def error(self) -> str | None:
-        """The text of the first error, or None."""
-        return self._error
-
-    def set_error(self, error: str) -> None:
-        """Stop with an error, unless there is one already; for visitors."""
-        if self._error is None:
-            self._error = error
-
-
 def _read_records(
     data: bytes, _: int, size: int, offset: int, out: object, capacity: int, error: object
 ) -> int:
