@@ -14,7 +14,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 import corpus
 from fnabi import declaration
 from fnabi.abi.declaration import Declaration, Value
-from fnabi.types import Buffer, DType, Kind, Ref, Scalar, Signature, Type, Unknown
+from fnabi.types import Buffer, DType, DTypeKind, Ref, Scalar, Signature, Type, Unknown
 
 MM = (
     b"sync func @mm(%input0: tensor<8x16xf32>, %input1: tensor<16x4xf32>)"
@@ -29,7 +29,7 @@ VALUE = re.compile(
 ATTRIBUTE = re.compile(r"(\S+) = (.*?)(?:, |$)")
 TENSOR = re.compile(r"tensor<((?:[\d?]+x)*)(.*?)>")
 INTEGER = re.compile(r"(s|u|)i(\d+)")
-KINDS: dict[str, Kind] = {"": "signless", "s": "signed", "u": "unsigned"}
+KINDS: dict[str, DTypeKind] = {"": "signless", "s": "signed", "u": "unsigned"}
 FLOATS = {
     "f16": DType("float", 16),
     "f32": DType("float", 32),

@@ -17,16 +17,16 @@ from collections.abc import Callable
 from typing import Self, TypeAlias, TypeVar, get_args
 
 from fnabi._base import records
-from fnabi._base.dtype import DType, Kind, Record, meant_dtype
+from fnabi._base.dtype import DType, DTypeKind, Record, meant_dtype
 from fnabi._fnabi import lib
 from fnabi.errors import CallError, FormatError, excerpt, type_name
 
 __all__ = [
     "Buffer",
     "DType",
+    "DTypeKind",
     "Dict",
     "HomogeneousList",
-    "Kind",
     "List",
     "Named",
     "Null",

@@ -187,7 +187,7 @@ def test_all_is_complete() -> None:
         for name, item in vars(types).items()
         if isinstance(item, type) and issubclass(item, msgspec.Struct) and name != "Record"
     }
-    assert records | {"Kind", "Type"} == set(types.__all__)
+    assert records | {"DTypeKind", "Type"} == set(types.__all__)
     assert set(Type.__args__) == {vars(types)[n] for n in records} - {DType, Signature}  # type: ignore[attr-defined]
 
 

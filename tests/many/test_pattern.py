@@ -25,7 +25,7 @@ from fnabi.many.pattern import (
     Slot,
     Star,
     Structure,
-    Value,
+    ValuePattern,
     Variable,
 )
 from fnabi.types import (
@@ -201,12 +201,12 @@ def _pattern_of(draw: Any, signature: Signature) -> Pattern:
             found.append(Star())
         return tuple(found)
 
-    def value(type: Any, named: bool) -> Value:
+    def value(type: Any, named: bool) -> ValuePattern:
         name = type.name if isinstance(type, Named) else None
         inner = type.type if isinstance(type, Named) else type
         if not named and (name is None or draw(st.booleans())):
             name = draw(_names) if rarely(20) else None
-        return Value(of(inner), name)
+        return ValuePattern(of(inner), name)
 
     def of(type: Any) -> Any:
         if rarely(9):

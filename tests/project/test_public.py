@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Any, get_origin
 
 import msgspec
 import pytest
@@ -48,6 +48,26 @@ def test_a_record_is_frozen_and_hashable(cls: type[msgspec.Struct]) -> None:
     for name in (*fields, "anything"):
         with pytest.raises(AttributeError):
             setattr(value, name, None)
+
+
+SEVERAL_MEANINGS = {
+    "Dict": "a container of calls, a type with named slots, a node of SIP, as each ABI calls it",
+    "List": "a container of calls, and a type with slots, as each ABI calls it",
+    "Module": "a compiled module, and what TVM calls a module",
+    "Signature": "types of arguments and results, in iree.abi with more keys; a structure in SIP",
+}
+"""The names of classes that stand for several, with the reason."""
+
+
+def test_the_name_of_a_class_has_one_meaning() -> None:
+    """Not counted is what has the names of other packages on purpose, `fnabi.dropin`."""
+    meanings: dict[str, list[object]] = {}
+    for home, name in NAMES:
+        value = getattr(home, name)
+        known = meanings.setdefault(name, [])
+        if (inspect.isclass(value) or get_origin(value)) and value not in known:
+            known.append(value)
+    assert {name for name, known in meanings.items() if len(known) > 1} == {*SEVERAL_MEANINGS}
 
 
 def test_types_of_signatures_are_names_of_the_package() -> None:

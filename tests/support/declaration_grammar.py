@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from fnabi.types import Buffer, DType, HomogeneousList, Kind, Ref, Scalar, Type, Unknown
+from fnabi.types import Buffer, DType, DTypeKind, HomogeneousList, Ref, Scalar, Type, Unknown
 
 BRACKETS = {b"(": b")", b"[": b"]", b"{": b"}", b"<": b">"}
 DEPTH_MAX = 128
@@ -147,7 +147,7 @@ DTYPES: dict[str, DType] = {
         for format in formats.split()
     },
 }
-SIGNS: dict[str, Kind] = {"": "signless", "s": "signed", "u": "unsigned"}
+SIGNS: dict[str, DTypeKind] = {"": "signless", "s": "signed", "u": "unsigned"}
 
 
 def dtype_of(text: str) -> DType | None:

@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import Any
 
 from fnabi import iree_abi, sip
-from fnabi.abi.cconv import CallingConvention, Register, Span
+from fnabi.abi.cconv import CallingConvention, RegisterType, Span
 from fnabi.types import (
     Buffer,
     Dict,
@@ -367,7 +367,7 @@ def raw_visit_value(data: bytes, value: Component) -> tuple[list[object], str | 
 #   results    ::= 'v' | register*
 #   span       ::= 'C' register* 'D'
 
-REGISTERS: dict[str, Register] = {"i": "i32", "I": "i64", "f": "f32", "F": "f64", "r": "ref"}
+REGISTERS: dict[str, RegisterType] = {"i": "i32", "I": "i64", "f": "f32", "F": "f64", "r": "ref"}
 REGISTER_SIZES = {"i32": 4, "i64": 8, "f32": 4, "f64": 8, "ref": 16}
 
 
@@ -390,7 +390,7 @@ def cconv_side(text: bytes, at: int, name: str) -> tuple[tuple[Any, ...], int]:
         if at + 1 < end:
             raise GrammarError("cconv-void", at + 1, f"{name}[0]")
         return (), end
-    items: list[Register | Span] = []
+    items: list[RegisterType | Span] = []
     while at < end:
         try:
             if name == "arguments" and text[at] == ord("C"):
@@ -411,7 +411,7 @@ def cconv_side(text: bytes, at: int, name: str) -> tuple[tuple[Any, ...], int]:
     return tuple(items), end
 
 
-def cconv_register(text: bytes, at: int, path: str = "") -> Register:
+def cconv_register(text: bytes, at: int, path: str = "") -> RegisterType:
     letter = chr(text[at])
     if letter in REGISTERS:
         return REGISTERS[letter]
@@ -424,7 +424,7 @@ def cconv_encode(convention: CallingConvention) -> str:
     """Write a calling convention."""
     letters = {name: letter for letter, name in REGISTERS.items()}
 
-    def side(items: tuple[Register | Span, ...]) -> str:
+    def side(items: tuple[RegisterType | Span, ...]) -> str:
         return "".join(
             f"C{''.join(letters[register] for register in item.items)}D"
             if isinstance(item, Span)
@@ -436,13 +436,13 @@ def cconv_encode(convention: CallingConvention) -> str:
 
 
 def cconv_layout(
-    items: tuple[Register | Span, ...], span_counts: list[int], packed: bool
+    items: tuple[RegisterType | Span, ...], span_counts: list[int], packed: bool
 ) -> tuple[list[int], int]:
     """Return the offset of each value in a buffer, and the size of the buffer."""
     offsets: list[int] = []
     at, largest, counts = 0, 4, iter(span_counts)
 
-    def alignment(register: Register) -> int:
+    def alignment(register: RegisterType) -> int:
         return 4 if packed or REGISTER_SIZES[register] == 4 else 8
 
     def align(to: int) -> None:
@@ -450,7 +450,7 @@ def cconv_layout(
         while at % to:
             at += 1
 
-    def place(register: Register) -> None:
+    def place(register: RegisterType) -> None:
         nonlocal at
         align(alignment(register))
         offsets.append(at)

@@ -119,7 +119,7 @@ def _values(
                 yield [head, *tail]
 
 
-def _value(value: p.Value, given: Type, env: Env) -> Iterator[Pair]:
+def _value(value: p.ValuePattern, given: Type, env: Env) -> Iterator[Pair]:
     name = given.name if isinstance(given, Named) else None
     if value.name is not None and value.name != name:
         return

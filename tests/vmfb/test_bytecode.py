@@ -25,8 +25,8 @@ from fnabi import CallError, FormatError, bytecode, vmfb
 from fnabi.cli import main
 from fnabi.vmfb.bytecode import (
     Branch,
+    BytecodeFinding,
     Callee,
-    Finding,
     Global,
     Immediate,
     Instruction,
@@ -451,7 +451,7 @@ def test_the_template_is_sound() -> None:
 def test_a_finding_reads_well() -> None:
     module = of_code(HEAD + "5a" + "0100" + "0900")
     found = bytecode.verify(module)[-1]
-    assert isinstance(found, Finding)
+    assert isinstance(found, BytecodeFinding)
     assert (found.function, found.name, found.position, found.instruction) == (1, None, 1, "return")
     assert found.path == "function_descriptors[1]"
     assert str(found) == (

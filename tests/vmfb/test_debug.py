@@ -17,9 +17,9 @@ from fnabi.vmfb.debug import (
     Fused,
     Name,
     Operation,
-    Place,
+    SourceLocation,
     SourceMap,
-    Unknown,
+    UnknownLocation,
 )
 from support.flatbuffer import Numbers, String, Table, Vector, module
 from support.paths import DATA
@@ -67,7 +67,13 @@ def test_all_kinds_of_a_real_module(compiler: str) -> None:
     assert debug.locate("go", 0) is None
     assert debug.locate("go", -1) is None
     assert debug.locate("none", 1) is None
-    assert {type(row) for row in debug.locations} == {Unknown, CallSite, FileLineCol, Fused, Name}
+    assert {type(row) for row in debug.locations} == {
+        UnknownLocation,
+        CallSite,
+        FileLineCol,
+        Fused,
+        Name,
+    }
 
 
 def test_the_file_of_a_place() -> None:
@@ -107,21 +113,25 @@ def test_names_that_recur() -> None:
     assert len(debug.source_maps["f"]) == 3
     assert str(debug.locate("f", 4)) == "fused[a.mlir:3:14, b.mlir:1:2]"
     assert debug.locate("f", 3) is None
-    assert debug.locate("f", 4) == Place(Fused(None, (0, 1)), (Place(A), Place(B)))
-    assert Database((A, B), maps(1, 1)).locate("f", 9) == Place(B)
+    assert debug.locate("f", 4) == SourceLocation(
+        Fused(None, (0, 1)), (SourceLocation(A), SourceLocation(B))
+    )
+    assert Database((A, B), maps(1, 1)).locate("f", 9) == SourceLocation(B)
     other = SourceMap("f", (Operation(10, 1),))
     partly = Database((A, B), (*maps(0), other))
-    assert partly.locate("f", 9) == Place(A)
-    assert partly.locate("f", 10) == Place(Fused(None, (0, 1)), (Place(A), Place(B)))
+    assert partly.locate("f", 9) == SourceLocation(A)
+    assert partly.locate("f", 10) == SourceLocation(
+        Fused(None, (0, 1)), (SourceLocation(A), SourceLocation(B))
+    )
 
 
 def test_operations_in_any_order() -> None:
     debug = database(A, B, f=[(20, 1), (5, 0)], empty=[])
     assert [debug.locate("f", offset) for offset in (4, 5, 19, 20)] == [
         None,
-        Place(A),
-        Place(A),
-        Place(B),
+        SourceLocation(A),
+        SourceLocation(A),
+        SourceLocation(B),
     ]
     assert debug.locate("empty", 1) is None
 
@@ -129,7 +139,7 @@ def test_operations_in_any_order() -> None:
 @pytest.mark.parametrize("row", [-1, 2, 1 << 31])
 def test_rows_that_are_not_there_are_unknown(row: int) -> None:
     debug = database(A, Fused("why", (0, row)), f=[(1, row), (9, 1)])
-    assert debug.locate("f", 1) == Place(Unknown())
+    assert debug.locate("f", 1) == SourceLocation(UnknownLocation())
     assert str(debug.locate("f", 9)) == "fused<why>[a.mlir:3:14, unknown]"
 
 
@@ -155,7 +165,7 @@ def test_any_table_resolves(data: st.DataObject) -> None:
     row = st.integers(-2, 12)
     text = st.text(max_size=3)
     rows = st.one_of(
-        st.builds(Unknown, st.integers(0, 255)),
+        st.builds(UnknownLocation, st.integers(0, 255)),
         st.builds(CallSite, row, row),
         st.builds(FileLineCol, text, st.integers(), st.integers()),
         st.builds(Fused, st.none() | text, st.lists(row, max_size=8).map(tuple)),
@@ -191,8 +201,8 @@ def test_crafted_rows() -> None:
         FileLineCol("\udcff.py", -1, 7),
         Fused("", (0, 9)),
         CallSite(0, 0),
-        Unknown(),
-        Unknown(0x63),
+        UnknownLocation(),
+        UnknownLocation(0x63),
     )
     assert debug.functions == (
         SourceMap("f\0g", (Operation(3, 0), Operation(4, 1))),

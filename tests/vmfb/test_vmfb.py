@@ -82,7 +82,7 @@ def abridged(value: Any) -> Any:
 
 
 LOCATIONS: dict[type, str] = {
-    debug.Unknown: "NONE",
+    debug.UnknownLocation: "NONE",
     debug.CallSite: "callsite",
     debug.FileLineCol: "file",
     debug.Fused: "fused",
@@ -119,7 +119,7 @@ def segment(value: vmfb.RodataSegment) -> dict[str, Any]:
 
 
 def location(value: debug.Location) -> dict[str, Any]:
-    if isinstance(value, debug.Unknown):
+    if isinstance(value, debug.UnknownLocation):
         return {"type": "NONE"}
     return {"type": LOCATIONS[type(value)], **struct_fields(value)}
 
@@ -743,7 +743,7 @@ REGISTERS: dict[str, Type] = {
 
 
 def of_registers(text: str) -> Signature:
-    def typed(register: cconv.Register | cconv.Span) -> Type:
+    def typed(register: cconv.RegisterType | cconv.Span) -> Type:
         if isinstance(register, cconv.Span):
             return HomogeneousList(Tuple(tuple(map(typed, register.items))))
         return REGISTERS[register]

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["NUMPY_OWN", "DType", "Kind", "Record", "load_numpy"]
+__all__ = ["NUMPY_OWN", "DType", "DTypeKind", "Record", "load_numpy"]
 
-Kind: TypeAlias = Literal[
+DTypeKind: TypeAlias = Literal[
     "signed", "unsigned", "signless", "float", "bfloat", "complex", "bool", "index", "handle"
 ]
 
@@ -27,7 +27,7 @@ _PREFIX = {"signed": "int", "unsigned": "uint", "signless": "i"}
 # mislead: float128 is the x87 format of 80 bits on many machines.
 NUMPY_OWN = re.compile(r"u?int(8|16|32|64)|float(16|32|64)|complex(64|128)|bool")
 _NUMPY_NAME = re.compile(r"(int|uint|float|bfloat|complex|bool)(\d*)(?:_(\w+))?")
-_NUMPY_KINDS: dict[str, Kind] = {
+_NUMPY_KINDS: dict[str, DTypeKind] = {
     "int": "signed",
     "uint": "unsigned",
     "float": "float",
@@ -58,7 +58,7 @@ _DTYPE_TEXT = re.compile(
     r"(?:_?x(\d+))?",
     re.ASCII,
 )
-_TEXT_KINDS: dict[str, Kind] = {"uint": "unsigned", "int": "signed", "i": "signless"}
+_TEXT_KINDS: dict[str, DTypeKind] = {"uint": "unsigned", "int": "signed", "i": "signless"}
 _ALONE = {"bool": 1, "index": 64, "handle": 64}
 
 
@@ -104,8 +104,10 @@ class _DTypeMeta(msgspec.StructMeta):
         ) -> Any:
             if bits is None:
                 return cls.parse(kind)
-            if kind not in get_args(Kind):
-                raise CallError(f"DType: kind: expected {', '.join(get_args(Kind))}, got {kind!r}")
+            if kind not in get_args(DTypeKind):
+                raise CallError(
+                    f"DType: kind: expected {', '.join(get_args(DTypeKind))}, got {kind!r}"
+                )
             for name, number in ("bits", bits), ("lanes", lanes):
                 if not isinstance(number, int):
                     raise CallError(f"DType: {name}: expected int, got {type_name(number)}")
@@ -131,7 +133,7 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
 
     """
 
-    kind: Kind
+    kind: DTypeKind
     bits: int
     format: str = ""
     lanes: int = 1
@@ -139,7 +141,7 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
     if TYPE_CHECKING:
 
         def __init__(
-            self, kind: Kind | str, bits: int = ..., format: str = ..., lanes: int = ...
+            self, kind: DTypeKind | str, bits: int = ..., format: str = ..., lanes: int = ...
         ) -> None: ...
 
     @classmethod
@@ -278,7 +280,7 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
             return cls("complex", 2 * 8 * size)
         if code == "?":
             return cls("bool", 1)
-        integer: Kind = "signed" if code.islower() else "unsigned"
+        integer: DTypeKind = "signed" if code.islower() else "unsigned"
         return cls("float" if code in "efd" else integer, 8 * size)
 
     @property

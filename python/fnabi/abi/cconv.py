@@ -26,9 +26,9 @@ from fnabi._base import core
 from fnabi._base.core import Data
 from fnabi._fnabi import ffi, lib
 
-__all__ = ["CallingConvention", "Register", "Span", "encode", "parse"]
+__all__ = ["CallingConvention", "RegisterType", "Span", "encode", "parse"]
 
-Register: TypeAlias = Literal["i32", "i64", "f32", "f64", "ref"]
+RegisterType: TypeAlias = Literal["i32", "i64", "f32", "f64", "ref"]
 """The type of a register."""
 
 
@@ -39,7 +39,7 @@ class _Record(msgspec.Struct, frozen=True, array_like=True, gc=False, repr_omit_
 class Span(_Record, frozen=True):
     """A variadic argument: a list of any length of tuples of registers."""
 
-    items: tuple[Register, ...]
+    items: tuple[RegisterType, ...]
 
     def __str__(self) -> str:
         return f"tuple<{_join(self.items)}>..."
@@ -59,8 +59,8 @@ class CallingConvention(_Record, frozen=True):
 
     """
 
-    arguments: tuple[Register | Span, ...]
-    results: tuple[Register, ...]
+    arguments: tuple[RegisterType | Span, ...]
+    results: tuple[RegisterType, ...]
     version: int = 0
 
     def __str__(self) -> str:
@@ -182,5 +182,5 @@ def _number(
     return number
 
 
-def _join(items: Sequence[Register | Span]) -> str:
+def _join(items: Sequence[RegisterType | Span]) -> str:
     return ", ".join("!vm.ref<?>" if item == "ref" else str(item) for item in items)

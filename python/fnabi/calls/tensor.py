@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 from fnabi._base.dtype import load_numpy
 from fnabi._base.lane import Tensor, from_dlpack
 from fnabi.errors import CallError
-from fnabi.types import DType, Kind
+from fnabi.types import DType, DTypeKind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -51,7 +51,7 @@ _DEVICE_NAMES = {number: name for name, number in _DEVICES.items()}
 _DEVICE_TEXT = re.compile(r"(\w+?)(?::(\d+))?", re.ASCII)
 
 _INT, _UINT, _FLOAT, _HANDLE, _BFLOAT, _COMPLEX, _BOOL = range(7)
-_KINDS: dict[int, Kind] = {
+_KINDS: dict[int, DTypeKind] = {
     _INT: "signed",
     _UINT: "unsigned",
     _FLOAT: "float",

@@ -120,15 +120,15 @@ from fnabi.vmfb._agreement import register_of
 
 __all__ = [
     "Change",
+    "ChangeKind",
     "Comparison",
-    "Kind",
     "Severity",
     "Verdict",
     "compare",
     "compare_signatures",
 ]
 
-Kind: TypeAlias = Literal[
+ChangeKind: TypeAlias = Literal[
     "added",
     "removed",
     "changed",
@@ -181,7 +181,7 @@ class Change(msgspec.Struct, frozen=True):
 
     """
 
-    kind: Kind
+    kind: ChangeKind
     severity: Severity
     path: str
     old: Any
@@ -579,7 +579,7 @@ _PARTS = (("signature", _TYPED, _signatures), ("sip", _SIP, _structures))
 class _Difference(NamedTuple):
     """A Change whose severity depends on the side of the function that it is on."""
 
-    kind: Kind
+    kind: ChangeKind
     path: str
     old: Any
     new: Any
@@ -604,7 +604,7 @@ def _of_result(difference: _Difference) -> Severity:
 
 
 def _types(old: Type, new: Type, path: str) -> Iterator[_Difference]:
-    def differ(kind: Kind, part: str = "") -> _Difference:
+    def differ(kind: ChangeKind, part: str = "") -> _Difference:
         return _Difference(kind, path + part, *shown)
 
     shown = old, new
@@ -690,13 +690,13 @@ def _unnamed(type: Type) -> tuple[str | None, Type]:
     return (type.name, type.type) if isinstance(type, Named) else (None, type)
 
 
-def _dtypes(old: DType, new: DType) -> Kind:
+def _dtypes(old: DType, new: DType) -> ChangeKind:
     kinds = {old.kind, new.kind}
     integers = "signless" in kinds and kinds <= {"signless", "signed", "unsigned"}
     return "untold" if integers and old.bits == new.bits else "changed"
 
 
-def _shapes(old: _Shape, new: _Shape) -> Iterator[tuple[Kind, str]]:
+def _shapes(old: _Shape, new: _Shape) -> Iterator[tuple[ChangeKind, str]]:
     """Yield the kind and the part of each difference of two shapes."""
     if old is None or new is None or len(old) != len(new):
         if old != new:
@@ -707,7 +707,7 @@ def _shapes(old: _Shape, new: _Shape) -> Iterator[tuple[Kind, str]]:
             yield _direction(old_dim, new_dim), f".shape[{axis}]"
 
 
-def _direction(old: object | None, new: object | None) -> Kind:
+def _direction(old: object | None, new: object | None) -> ChangeKind:
     """Return the kind of change of a value for which None is the widest."""
     return "widened" if new is None else "narrowed" if old is None else "changed"
 

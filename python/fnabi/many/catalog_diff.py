@@ -16,7 +16,7 @@ from itertools import islice
 
 import msgspec
 
-from fnabi.compat import Change, Comparison, Kind, Severity, compare
+from fnabi.compat import Change, ChangeKind, Comparison, Severity, compare
 from fnabi.compat._folders import FileComparison, FileVerdict
 from fnabi.compat._record import RecordedModule
 from fnabi.errors import FnabiError
@@ -62,7 +62,7 @@ class Cause(msgspec.Struct, frozen=True):
     """
 
     severity: Severity
-    kind: Kind
+    kind: ChangeKind
     path: str
     occurrences: tuple[Occurrence, ...]
 
@@ -207,12 +207,12 @@ def group(comparisons: Iterable[FileComparison]) -> list[Cause]:
 
     Files that cannot be read are left out.
     """
-    found: dict[tuple[Severity, Kind, str], list[Occurrence]] = {}
+    found: dict[tuple[Severity, ChangeKind, str], list[Occurrence]] = {}
     for each in comparisons:
         if each.problem is not None:
             continue
         if each.comparison is None:
-            whole: tuple[Severity, Kind, str] = ("breaking", "removed", "module")
+            whole: tuple[Severity, ChangeKind, str] = ("breaking", "removed", "module")
             if each.verdict == "added":
                 whole = ("widening", "added", "module")
             found.setdefault(whole, []).append(Occurrence(each.file, None))

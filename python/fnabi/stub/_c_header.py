@@ -409,7 +409,7 @@ def _flat(results: tuple[Value, ...]) -> tuple[Value, ...]:
 def _slots(
     scope: Names,
     values: Sequence[Value],
-    registers: Sequence[cconv.Register | cconv.Span],
+    registers: Sequence[cconv.RegisterType | cconv.Span],
     what: str,
 ) -> list[_Slot]:
     if len(values) != len(registers):

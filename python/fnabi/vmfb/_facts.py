@@ -90,7 +90,7 @@ def span_count(convention: cconv.CallingConvention) -> int:
     return sum(isinstance(argument, cconv.Span) for argument in convention.arguments)
 
 
-def place_of(module: vmfb.Module, function: str) -> debug.Place | None:
+def place_of(module: vmfb.Module, function: str) -> debug.SourceLocation | None:
     """Return the place in the sources of the first operation of a function that has one."""
     database = module.debug
     if database is None:
@@ -99,6 +99,6 @@ def place_of(module: vmfb.Module, function: str) -> debug.Place | None:
     operations = [operation for each in maps for operation in each.locations]
     for each in sorted(operations, key=lambda each: each.bytecode_offset):
         place = database.resolve(each.location)
-        if not isinstance(place.location, debug.Unknown):
+        if not isinstance(place.location, debug.UnknownLocation):
             return place
     return None

@@ -25,8 +25,7 @@ from fnabi._base import core
 from fnabi._fnabi import lib
 from fnabi.errors import CallError
 from fnabi.types import decoder
-from fnabi.vmfb._records import Finding as ModuleFinding
-from fnabi.vmfb._records import Record
+from fnabi.vmfb._records import Finding, Record
 from fnabi.vmfb.debug import Database, FileLineCol, SourceMap
 
 if TYPE_CHECKING:
@@ -35,8 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Branch",
+    "BytecodeFinding",
     "Callee",
-    "Finding",
     "Global",
     "Immediate",
     "Instruction",
@@ -204,7 +203,7 @@ class Instruction(Record, frozen=True):
         return f"{results}{' = ' if results else ''}{self.opcode} {operands}".rstrip()
 
 
-class Finding(ModuleFinding, frozen=True):
+class BytecodeFinding(Finding, frozen=True):
     """A fault in the bytecode of a module, or a notice about it.
 
     Attributes:
@@ -229,7 +228,7 @@ class Finding(ModuleFinding, frozen=True):
 
 
 _instructions = core.Decoder(tuple[Instruction, ...])
-_findings = core.Decoder(tuple[Finding, ...])
+_findings = core.Decoder(tuple[BytecodeFinding, ...])
 _exports = core.Decoder(tuple[tuple[str, int], ...])
 
 _EXPORTS = 7
@@ -296,7 +295,7 @@ def disassemble(module: Module, function: str | int | None = None) -> str:
     return "\n\n".join(functions)
 
 
-def verify(module: Module) -> tuple[Finding, ...]:
+def verify(module: Module) -> tuple[BytecodeFinding, ...]:
     """Check the bytecode of a module.
 
     A finding has one of three severities. ``"error"``: the official runtime of the bytecode's
@@ -321,7 +320,7 @@ def verify(module: Module) -> tuple[Finding, ...]:
     return _findings_of(module)
 
 
-def _findings_of(module: Module) -> tuple[Finding, ...]:
+def _findings_of(module: Module) -> tuple[BytecodeFinding, ...]:
     """Decode the findings: the plain equivalent of the fast path, which finds whether any exist."""
     return module._decode(lib.fnabi_bytecode_check, _findings)
 

@@ -30,9 +30,9 @@ __all__ = [
     "Location",
     "Name",
     "Operation",
-    "Place",
+    "SourceLocation",
     "SourceMap",
-    "Unknown",
+    "UnknownLocation",
 ]
 
 _PLACES_MAX = 1000
@@ -49,7 +49,7 @@ class _Location(
         return ()
 
 
-class Unknown(_Location, frozen=True, tag_field="kind", tag=0):
+class UnknownLocation(_Location, frozen=True, tag_field="kind", tag=0):
     """No location; `member` is 0, or the number of a kind that the schema lacks."""
 
     member: int = 0
@@ -112,7 +112,7 @@ class Name(_Location, frozen=True, tag_field="kind", tag=4):
         return f"{self.name}({', '.join(parts)})"
 
 
-Location: TypeAlias = Unknown | CallSite | FileLineCol | Fused | Name
+Location: TypeAlias = UnknownLocation | CallSite | FileLineCol | Fused | Name
 
 
 class Operation(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -141,7 +141,7 @@ class SourceMap(msgspec.Struct, frozen=True, array_like=True, gc=False):
     locations: tuple[Operation, ...]
 
 
-class Place(msgspec.Struct, frozen=True):
+class SourceLocation(msgspec.Struct, frozen=True):
     """A location with the places that it refers to; its `str` is for people.
 
     Attributes:
@@ -151,7 +151,7 @@ class Place(msgspec.Struct, frozen=True):
     """
 
     location: Location
-    parts: tuple[Place, ...] = ()
+    parts: tuple[SourceLocation, ...] = ()
 
     @property
     def file(self) -> FileLineCol | None:
@@ -192,10 +192,10 @@ class Database(msgspec.Struct, frozen=True, array_like=True, dict=True):
             for name, maps in self.source_maps.items()
         }
 
-    def locate(self, function: str, bytecode_offset: int) -> Place | None:
-        """Return the place in the sources for an offset in the code of a function.
+    def locate(self, function: str, bytecode_offset: int) -> SourceLocation | None:
+        """Return the location in the sources for an offset in the code of a function.
 
-        If several source maps have the name and differ, the place is a fused one of all of them.
+        If several source maps have the name and differ, it is a fused one of all of them.
 
         Args:
             function: The name of the function in the module.
@@ -217,28 +217,28 @@ class Database(msgspec.Struct, frozen=True, array_like=True, dict=True):
             return self._place(Fused(None, tuple(found)), (), [_PLACES_MAX])
         return self.resolve(*found)
 
-    def resolve(self, index: int) -> Place:
-        """Return the place of a row of the location table.
+    def resolve(self, index: int) -> SourceLocation:
+        """Return the location of a row of the table, with what it refers to.
 
         A missing row becomes an unknown place; so does a row inside itself, and every row beyond
         1,000 places or 64 levels.
         """
         return self._resolve(index, (), [_PLACES_MAX])
 
-    def _resolve(self, index: int, above: tuple[int, ...], left: list[int]) -> Place:
+    def _resolve(self, index: int, above: tuple[int, ...], left: list[int]) -> SourceLocation:
         left[0] -= 1
         known = left[0] > 0 and len(above) < _DEPTH_MAX and index not in above
         if not known or not 0 <= index < len(self.locations):
-            return Place(Unknown())
+            return SourceLocation(UnknownLocation())
         return self._place(self.locations[index], (*above, index), left)
 
-    def _place(self, location: Location, above: tuple[int, ...], left: list[int]) -> Place:
-        parts: list[Place] = []
+    def _place(self, location: Location, above: tuple[int, ...], left: list[int]) -> SourceLocation:
+        parts: list[SourceLocation] = []
         for row in location._rows():
             parts.append(self._resolve(row, above, left))
             if left[0] <= 0:
                 break
-        return Place(location, tuple(parts))
+        return SourceLocation(location, tuple(parts))
 
 
 def _bytecode_offset(operation: Operation) -> int:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from fnabi.vmfb import Module
     from fnabi.vmfb._remote import RemoteFile
 
-__all__ = ["Content", "File", "Kind", "RodataSegment", "Segment"]
+__all__ = ["Content", "ContentKind", "File", "RodataSegment", "Segment"]
 
-Kind: TypeAlias = Literal["elf", "spir-v", "flatbuffer", "splat", "string table", "raw"]
+ContentKind: TypeAlias = Literal["elf", "spir-v", "flatbuffer", "splat", "string table", "raw"]
 
 
 class Content(Record, frozen=True):
@@ -43,7 +43,7 @@ class Content(Record, frozen=True):
 
     """
 
-    kind: Kind
+    kind: ContentKind
     identifier: str | None
     isa: str | None
 
@@ -226,7 +226,7 @@ class RodataSegment:
         return core.decode(lib.fnabi_rodata_content, _content, view)
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ContentKind:
         """The kind of its content, such as ``"elf"``; raises as `content` does."""
         return self.content.kind
 

@@ -11,7 +11,7 @@ from fnabi._base import core
 from fnabi.errors import CallError, type_name
 from fnabi.many import pattern as patterns
 from fnabi.many.catalog._signature import from_message
-from fnabi.many.pattern import BufferOf, Pattern, Star, Value
+from fnabi.many.pattern import BufferOf, Pattern, Star, ValuePattern
 from fnabi.many.pattern._sql import compile_pattern, literal
 from fnabi.types import Signature
 
@@ -123,5 +123,5 @@ def pattern_of_arrays(arrays: Sequence[object], pattern: Pattern | None = None) 
         found = describe(array)
         assert found.dtype is not None
         dims = tuple(dim for dim in found.shape or () if dim is not None)
-        inputs.append(Value(BufferOf(found.dtype, dims)))
+        inputs.append(ValuePattern(BufferOf(found.dtype, dims)))
     return Pattern(tuple(inputs), (Star(),) if pattern is None else pattern.results)

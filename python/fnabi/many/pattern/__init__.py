@@ -91,7 +91,7 @@ from fnabi.many.pattern._types import (
     Star,
     Structure,
     TypePattern,
-    Value,
+    ValuePattern,
     Variable,
     encoded,
 )
@@ -111,7 +111,7 @@ __all__ = [
     "Star",
     "Structure",
     "TypePattern",
-    "Value",
+    "ValuePattern",
     "Variable",
     "parse",
 ]
@@ -196,7 +196,7 @@ class _Parser:
                 self._fail(f"{number} {what}, at most {most} are possible", None, 0)
         return Pattern(inputs, results)
 
-    def _side(self) -> tuple[Value | Star, ...]:
+    def _side(self) -> tuple[ValuePattern | Star, ...]:
         start = self._skip()
         if self._take("("):
             values, comma = self._values(")")
@@ -205,9 +205,9 @@ class _Parser:
             self._at = start
         return self._values("")[0]
 
-    def _values(self, closing: str) -> tuple[tuple[Value | Star, ...], bool]:
+    def _values(self, closing: str) -> tuple[tuple[ValuePattern | Star, ...], bool]:
         """Return the values up to `closing`, and whether a comma is before it."""
-        found: list[Value | Star] = []
+        found: list[ValuePattern | Star] = []
         comma = False
         while not closing or not self._take(closing):
             if found and not comma:
@@ -223,7 +223,7 @@ class _Parser:
             self._fail("comma after the last value", None, at)
         return tuple(found), comma
 
-    def _value(self) -> Value:
+    def _value(self) -> ValuePattern:
         name = None
         while (found := self._name()) is not None:  # of several the last one counts
             name = found
@@ -232,7 +232,7 @@ class _Parser:
             self._fail(f"more than {_VALUES} types inside each other", None)
         type = self._type()
         self._depth -= 1
-        return Value(type, name)
+        return ValuePattern(type, name)
 
     def _name(self) -> str | None:
         """Return the name that is before a colon, if there is one."""
@@ -266,7 +266,9 @@ class _Parser:
             self._at += 1
             kind, closing = _STRUCTURES[opening]
             values, _ = self._values(closing)
-            if kind == "dict" and any(isinstance(v, Value) and v.name is None for v in values):
+            if kind == "dict" and any(
+                isinstance(v, ValuePattern) and v.name is None for v in values
+            ):
                 self._fail(
                     "value without a name in a dict", 'a name and ":" before each', start + 1
                 )
@@ -408,7 +410,7 @@ def _shown(text: str) -> str:
     return json.dumps(text, ensure_ascii=False) if text else "end"
 
 
-def _searched(parts: tuple[Value | Dim, ...]) -> int:
+def _searched(parts: tuple[ValuePattern | Dim, ...]) -> int:
     """Return the number of stars that are followed by another one: their extent is not known."""
     stars = sum(isinstance(part, Star) for part in parts)
     return max(0, stars - 1) + sum(map(_searched_in, parts))
@@ -428,7 +430,7 @@ def _types_in(part: object) -> Iterator[TypePattern]:
         case tuple():
             for each in part:
                 yield from _types_in(each)
-        case Value(type):
+        case ValuePattern(type):
             yield from _types_in(type)
         case ListOf(inner) | ArrayOf(inner) | Structure(_, inner):
             yield part
@@ -437,9 +439,9 @@ def _types_in(part: object) -> Iterator[TypePattern]:
             yield part
 
 
-def _searched_in(part: Value | Dim) -> int:
+def _searched_in(part: ValuePattern | Dim) -> int:
     match part:
-        case Value(type):
+        case ValuePattern(type):
             return _searched_in_type(type)
     return 0
 

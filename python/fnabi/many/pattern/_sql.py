@@ -27,15 +27,15 @@ from fnabi.many.pattern._types import (
     Star,
     Structure,
     TypePattern,
-    Value,
+    ValuePattern,
     Variable,
     encoded,
 )
-from fnabi.types import DType, Kind
+from fnabi.types import DType, DTypeKind
 
 __all__ = ["Compiled", "compile_pattern", "literal"]
 
-_Values: TypeAlias = "tuple[tuple[Value | Star, ...], Side]"
+_Values: TypeAlias = "tuple[tuple[ValuePattern | Star, ...], Side]"
 
 
 class Compiled(NamedTuple):
@@ -88,18 +88,18 @@ class _Compiler(Conditions):
     def _searches(self, values: _Values) -> bool:
         return self._alone(*values)[1] > 0
 
-    def _alone(self, values: tuple[Value | Star, ...], side: Side) -> tuple[list[str], int]:
+    def _alone(self, values: tuple[ValuePattern | Star, ...], side: Side) -> tuple[list[str], int]:
         """Return conditions of a side as if its variables were any dims, and how many searches."""
         other = _Compiler()
         other.nodes = self.nodes
         other._side(_without_variables(values), side, other._finish)
         return other.conditions, other.extents
 
-    def _side(self, values: tuple[Value | Star, ...], side: Side, rest: Rest) -> str:
+    def _side(self, values: tuple[ValuePattern | Star, ...], side: Side, rest: Rest) -> str:
         end = At(f"{side}_count", 1)
         size = _size(values)
         if size is None:
-            least = sum(isinstance(value, Value) for value in values)
+            least = sum(isinstance(value, ValuePattern) for value in values)
             self.conditions.append(f"{side}_count >= {least}")
         else:
             self.conditions.append(f"{side}_count = {size}")
@@ -114,7 +114,7 @@ class _Compiler(Conditions):
 
     def _values(
         self,
-        values: tuple[Value | Star, ...],
+        values: tuple[ValuePattern | Star, ...],
         at: At,
         end: At,
         depth: int,
@@ -122,13 +122,13 @@ class _Compiler(Conditions):
         rest: Rest,
     ) -> str:
         """Match values with the nodes from `at` to `end`."""
-        while values and isinstance(values[0], Value) and _is_direct(values[0].type):
+        while values and isinstance(values[0], ValuePattern) and _is_direct(values[0].type):
             at, values = self._direct(values[0], at, depth, side), values[1:]
         if not values:
             self.conditions.append(f"{end} = {at}")
             return rest()
         first, others = values[0], values[1:]
-        if isinstance(first, Value):
+        if isinstance(first, ValuePattern):
             return self._value(
                 first,
                 at,
@@ -161,7 +161,7 @@ class _Compiler(Conditions):
 
         return self.search(side, _width(others), body)
 
-    def _direct(self, value: Value, at: At, depth: int, side: Side) -> At:
+    def _direct(self, value: ValuePattern, at: At, depth: int, side: Side) -> At:
         """Match a value without a search, and return the index after it."""
         found = []
 
@@ -172,13 +172,15 @@ class _Compiler(Conditions):
         self._value(value, at, depth, side, rest)
         return found[0]
 
-    def _each(self, values: tuple[Value | Star, ...], side: Side) -> None:
+    def _each(self, values: tuple[ValuePattern | Star, ...], side: Side) -> None:
         """Add the condition that there is a node for each value, before their order is searched.
 
         It evaluates one node at a time, and is therefore much faster than a search that compares
         several nodes.
         """
-        simple = [each for each in values if isinstance(each, Value) and _size_of(each.type) == 1]
+        simple = [
+            each for each in values if isinstance(each, ValuePattern) and _size_of(each.type) == 1
+        ]
         if len(simple) < 2:  # the search itself does that
             return
         for value in dict.fromkeys(_without_variables(tuple(simple))):
@@ -189,7 +191,7 @@ class _Compiler(Conditions):
             self.conditions.append(f"list_contains({fit}, true)")
 
     def _value(
-        self, value: Value, at: At, depth: int, side: Side, rest: Callable[[At], str]
+        self, value: ValuePattern, at: At, depth: int, side: Side, rest: Callable[[At], str]
     ) -> str:
         self._name(value.name, at, side)
         return self._type(value.type, at, depth, side, rest)
@@ -215,9 +217,9 @@ class _Compiler(Conditions):
             case RefTo():
                 self._ref(type, at, side)
             case ListOf(element, name):
-                return self._value(Value(element, name), after, depth + 1, side, rest)
+                return self._value(ValuePattern(element, name), after, depth + 1, side, rest)
             case ArrayOf(element, dims, name):
-                inner = Value(element, name)
+                inner = ValuePattern(element, name)
                 return self.dims(
                     dims, at, side, lambda: self._value(inner, after, depth + 1, side, rest)
                 )
@@ -269,7 +271,7 @@ def _variables(part: object) -> Iterator[str]:
         case tuple():
             for each in part:
                 yield from _variables(each)
-        case Value(inner) | ListOf(inner):
+        case ValuePattern(inner) | ListOf(inner):
             yield from _variables(inner)
         case ArrayOf(inner, dims):
             yield from _variables((inner, dims))
@@ -289,7 +291,7 @@ def _is_direct(type: TypePattern) -> bool:
         case ArrayOf(element, dims):
             return sum(isinstance(dim, Star) for dim in dims) < 2 and _is_direct(element)
         case Structure(_, values):
-            return all(isinstance(each, Value) and _is_direct(each.type) for each in values)
+            return all(isinstance(each, ValuePattern) and _is_direct(each.type) for each in values)
     return True
 
 
@@ -327,7 +329,7 @@ def _is_text(column: str, text: str) -> str:
 
 def _of_the_same_bits(dtype: DType) -> list[str]:
     """Return the integers that differ only in whether they are signed, where one is signless."""
-    kinds: tuple[Kind, ...]
+    kinds: tuple[DTypeKind, ...]
     if dtype.kind == "signless":
         kinds = ("signed", "unsigned")
     elif dtype.kind in ("signed", "unsigned"):
@@ -354,19 +356,19 @@ def _kind(type: TypePattern) -> str:
     raise AssertionError(type)
 
 
-def _size(values: tuple[Value | Star, ...]) -> int | None:
+def _size(values: tuple[ValuePattern | Star, ...]) -> int | None:
     """Return the number of nodes of values, or None if that is not known."""
-    sizes = [_size_of(each.type) if isinstance(each, Value) else None for each in values]
+    sizes = [_size_of(each.type) if isinstance(each, ValuePattern) else None for each in values]
     return None if None in sizes else sum(size or 0 for size in sizes)
 
 
-def _width(values: tuple[Value | Star, ...]) -> int:
+def _width(values: tuple[ValuePattern | Star, ...]) -> int:
     """Return the number of nodes of values up to a star, or to the first one of unknown size."""
     width = 0
     for each in values:
-        size = _size_of(each.type) if isinstance(each, Value) else 0
+        size = _size_of(each.type) if isinstance(each, ValuePattern) else 0
         if not size:
-            return width + isinstance(each, Value)
+            return width + isinstance(each, ValuePattern)
         width += size
     return width
 

@@ -24,7 +24,7 @@ __all__ = [
     "Star",
     "Structure",
     "TypePattern",
-    "Value",
+    "ValuePattern",
     "Variable",
 ]
 
@@ -112,7 +112,7 @@ class ListOf(_Part, frozen=True):
     name: str | None = None
 
     def __str__(self) -> str:
-        return f"list<{Value(self.element, self.name)}>"
+        return f"list<{ValuePattern(self.element, self.name)}>"
 
 
 class ArrayOf(_Part, frozen=True):
@@ -123,14 +123,14 @@ class ArrayOf(_Part, frozen=True):
     name: str | None = None
 
     def __str__(self) -> str:
-        return f"array<{Value(self.element, self.name)}>[{_join(self.dims, ',')}]"
+        return f"array<{ValuePattern(self.element, self.name)}>[{_join(self.dims, ',')}]"
 
 
 class Structure(_Part, frozen=True):
     """A list, tuple or dict of values."""
 
     kind: Literal["list", "tuple", "dict"]
-    values: tuple[Value | Star, ...]
+    values: tuple[ValuePattern | Star, ...]
 
     def __str__(self) -> str:
         inner = _join(self.values, ", ")
@@ -151,7 +151,7 @@ class Slot(_Part, frozen=True):
 TypePattern: TypeAlias = AnyType | ScalarOf | BufferOf | RefTo | ListOf | ArrayOf | Structure | Slot
 
 
-class Value(_Part, frozen=True):
+class ValuePattern(_Part, frozen=True):
     """An argument or a result, with its name, or None for any."""
 
     type: TypePattern
@@ -167,14 +167,14 @@ class Value(_Part, frozen=True):
 class Pattern(_Part, frozen=True):
     """A set of signatures."""
 
-    inputs: tuple[Value | Star, ...]
-    results: tuple[Value | Star, ...]
+    inputs: tuple[ValuePattern | Star, ...]
+    results: tuple[ValuePattern | Star, ...]
 
     def __str__(self) -> str:
         return " -> ".join(map(_side_text, (self.inputs, self.results)))
 
 
-def _side_text(values: tuple[Value | Star, ...]) -> str:
+def _side_text(values: tuple[ValuePattern | Star, ...]) -> str:
     text = _join(values, ", ")
     return text if text and not text.startswith("(") else f"({text})"
 
