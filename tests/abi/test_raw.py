@@ -658,9 +658,9 @@ def test_data_may_be_bytes_or_ascii(data: Any) -> None:
 
 @pytest.mark.parametrize("data", [None, 5, 1.5, [DATA], object(), "\xe9"])
 def test_data_of_another_type(data: Any) -> None:
-    with pytest.raises(CallError, match=r"^raw\.parse: data: .*expected "):
+    with pytest.raises(CallError, match=r"^raw\.parse: text: .*expected "):
         raw.parse(data)
-    with pytest.raises(CallError, match=r"^raw\.to_string: data: .*expected "):
+    with pytest.raises(CallError, match=r"^raw\.to_string: text: .*expected "):
         raw.to_string(data)
     with pytest.raises(CallError, match=r"^RawSignatureParser: signature: .*expected "):
         RawSignatureParser().visit_inputs(data, print)

@@ -1126,9 +1126,9 @@ def test_data_may_be_bytes_or_ascii(data: Any) -> None:
 
 @pytest.mark.parametrize("data", [None, 5, 1.5, [DATA], object(), "\xe9"])
 def test_data_of_another_type(data: Any) -> None:
-    with pytest.raises(CallError, match=r"^sip\.parse: data: .*expected "):
+    with pytest.raises(CallError, match=r"^sip\.parse: text: .*expected "):
         sip.parse(data)
-    with pytest.raises(CallError, match=r"^sip\.to_string: data: .*expected "):
+    with pytest.raises(CallError, match=r"^sip\.to_string: text: .*expected "):
         sip.to_string(data, "inputs")
     with pytest.raises(CallError, match=r"^SipSignatureParser: signature: .*expected "):
         SipSignatureParser().visit_inputs(Recorder(), data)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 import fnabi
-from fnabi import types
+from fnabi import cconv, iree_abi, raw, sip, types
 
 MODULES = [name for name in fnabi.__all__ if inspect.ismodule(getattr(fnabi, name))]
 NAMES = [
@@ -68,6 +68,20 @@ def test_the_name_of_a_class_has_one_meaning() -> None:
         if (inspect.isclass(value) or get_origin(value)) and value not in known:
             known.append(value)
     assert {name for name, known in meanings.items() if len(known) > 1} == {*SEVERAL_MEANINGS}
+
+
+def test_what_parses_a_text_and_what_encodes_one_agree() -> None:
+    """The first argument of every `parse` is a text, bytes or str, and `encode` returns one."""
+    parses = [home.parse for home, name in NAMES if name == "parse" and inspect.ismodule(home)]
+    assert len(parses) >= 8
+    for parse in (*parses, fnabi.Signature.parse, fnabi.DType.parse):
+        assert next(iter(inspect.signature(parse).parameters)) == "text", parse
+    texts = {raw: b"I1!R1!", sip: b"I1!R1!", iree_abi: '{"a":[],"r":[]}', cconv: "0v_v"}
+    for module, text in texts.items():
+        value = module.parse(text)
+        other = text.encode() if isinstance(text, str) else text.decode()
+        assert module.parse(other) == value
+        assert type(module.encode(value)) is type(text)
 
 
 def test_types_of_signatures_are_names_of_the_package() -> None:

@@ -40,7 +40,7 @@ def _scratch(capacity: int = _CAPACITY) -> _Scratch:
     return out, capacity, ffi.new("fnabi_error *"), memoryview(buffer).toreadonly(), buffer
 
 
-def data_bytes(data: object, function: str, argument: str = "data") -> bytes:
+def data_bytes(data: object, function: str, argument: str = "text") -> bytes:
     """Return the bytes of a signature given as bytes, bytearray, memoryview or ASCII str."""
     if isinstance(data, bytes):
         return data

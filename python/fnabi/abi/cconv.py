@@ -118,7 +118,7 @@ def parse(text: Data) -> CallingConvention:
 
     """
     if text.__class__ is not bytes:
-        text = core.data_bytes(text, "cconv.parse", "text")
+        text = core.data_bytes(text, "cconv.parse")
     return _parse(text)
 
 

@@ -90,7 +90,7 @@ def parse(text: Data) -> Signature:
 
     """
     if text.__class__ is not str:
-        return _parse(core.data_bytes(text, "iree_abi.parse", "text"), _layout)
+        return _parse(core.data_bytes(text, "iree_abi.parse"), _layout)
     try:
         return _parse(text, _layout)
     except UnicodeEncodeError:  # a lone surrogate, which the core refuses

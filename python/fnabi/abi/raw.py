@@ -38,20 +38,20 @@ _layout = records.layout(Signature)
 _decoder = core.Decoder(Signature)
 
 
-def parse(data: Data) -> Signature:
+def parse(text: Data) -> Signature:
     """Decode a raw signature (the value of ``f``).
 
     Returns:
         A signature whose types are Buffer, Scalar, Ref and Unknown.
 
     Raises:
-        FormatError: when `data` is not exactly the grammar.
-        CallError: when `data` has another type.
+        FormatError: when `text` is not exactly the grammar.
+        CallError: when `text` has another type.
 
     """
-    if data.__class__ is not bytes:
-        data = core.data_bytes(data, "raw.parse")
-    return _parse(data, _layout)
+    if text.__class__ is not bytes:
+        text = core.data_bytes(text, "raw.parse")
+    return _parse(text, _layout)
 
 
 def _parse_by_message(data: bytes, _: object = None) -> Signature:
@@ -95,14 +95,14 @@ def _named(signature: object) -> Iterator[str]:
                     yield f"{side}[{index}]"
 
 
-def to_string(data: Data) -> str:
+def to_string(text: Data) -> str:
     """Return a signature as text: ``(Buffer<float32[?x128x64]>, sint32) -> (RefObject<?>)``.
 
     Raises:
-        FormatError: when `data` is not exactly the grammar.
+        FormatError: when `text` is not exactly the grammar.
 
     """
-    signature = _parse(core.data_bytes(data, "raw.to_string"), _layout)
+    signature = _parse(core.data_bytes(text, "raw.to_string"), _layout)
     inputs = ", ".join(map(_text, signature.inputs))
     results = ", ".join(map(_text, signature.results))
     return f"({inputs}) -> ({results})"

@@ -151,7 +151,7 @@ class SignatureParser:
     __slots__ = ("_at", "_current", "_data", "_records", "_size")
 
     def __init__(self, data: Data) -> None:
-        self._stand(core.data_bytes(data, "SignatureParser"), 0, None)
+        self._stand(core.data_bytes(data, "SignatureParser", "data"), 0, None)
 
     def _stand(self, data: bytes, begin: int, end: int | None) -> None:
         self._data = data

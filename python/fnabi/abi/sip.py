@@ -91,18 +91,18 @@ class Signature(_Node, frozen=True):
 _parse = core.parser(lib.fnabi_sip_decode, core.Decoder(Signature))
 
 
-def parse(data: Data) -> Signature:
+def parse(text: Data) -> Signature:
     """Decode a SIP signature (the value of ``sip``).
 
     Raises:
-        FormatError: when `data` does not conform to the grammar, has a key twice in one structure
+        FormatError: when `text` does not conform to the grammar, has a key twice in one structure
             or nests more than 128 levels.
-        CallError: when `data` has another type.
+        CallError: when `text` has another type.
 
     """
-    if data.__class__ is not bytes:
-        data = core.data_bytes(data, "sip.parse")
-    return _parse(data)
+    if text.__class__ is not bytes:
+        text = core.data_bytes(text, "sip.parse")
+    return _parse(text)
 
 
 def encode(signature: Signature) -> bytes:
@@ -117,16 +117,16 @@ def encode(signature: Signature) -> bytes:
     return core.encode(lib.fnabi_sip_encode, signature, "sip.encode")
 
 
-def to_string(data: Data, side: Literal["inputs", "results"]) -> str:
+def to_string(text: Data, side: Literal["inputs", "results"]) -> str:
     """Return one side as indented text with one line for each node.
 
     Raises:
-        FormatError: when `data` is not exactly the grammar.
+        FormatError: when `text` is not exactly the grammar.
 
     """
     if side not in ("inputs", "results"):
         raise CallError(f"sip.to_string: side must be 'inputs' or 'results', not {side!r}")
-    data = core.data_bytes(data, "sip.to_string")
+    data = core.data_bytes(text, "sip.to_string")
     parse(data)
     visitor = SipSignatureParser.ToStringVisitor()
     parser = SipSignatureParser()

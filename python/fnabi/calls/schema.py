@@ -143,24 +143,24 @@ _text_decoder = msgspec.json.Decoder(str)
 _node_decoder = msgspec.json.Decoder(_Node)
 
 
-def parse(metadata: str | bytes | bytearray | memoryview) -> Metadata:
-    """Parse the metadata of a function, which its symbol ``__tvm_ffi__metadata_f`` returns.
+def parse(text: str | bytes | bytearray | memoryview) -> Metadata:
+    """Parse metadata of a function, which its symbol ``__tvm_ffi__metadata_f`` returns.
 
     Raises:
         FormatError: If the JSON is malformed or is not a schema. If the error is inside the
             schema, its offset is relative to the schema's text and its path begins with
             ``type_schema``.
-        CallError: If `metadata` is neither text nor bytes.
+        CallError: If `text` is neither text nor bytes.
 
     """
-    data = core.text_bytes(metadata, "schema.parse", "metadata")
+    data = core.text_bytes(text, "schema.parse")
     keys = _decode(_metadata_decoder, data, "", lib.FNABI_SCHEMA_METADATA)
     if "type_schema" not in keys:
         raise _error(lib.FNABI_SCHEMA_METADATA, data, 0, "", "type_schema")
     inner = bytes(keys.pop("type_schema"))
-    text = _decode(_text_decoder, inner, "type_schema", lib.FNABI_SCHEMA_METADATA)
+    schema = _decode(_text_decoder, inner, "type_schema", lib.FNABI_SCHEMA_METADATA)
     extra = tuple((key, bytes(value).decode()) for key, value in keys.items())
-    return Metadata(_parse(text.encode(), "type_schema"), extra)
+    return Metadata(_parse(schema.encode(), "type_schema"), extra)
 
 
 def parse_type(text: str | bytes | bytearray | memoryview) -> TypeSchema | FunctionSchema:

@@ -16,14 +16,14 @@ from fnabi.compat._record import RecordedModule, record
 from fnabi.errors import FormatError
 from fnabi.vmfb import Module
 
-__all__ = ["SCHEMA", "read", "write"]
+__all__ = ["SCHEMA", "encode", "parse"]
 
 SCHEMA = "fnabi.baseline/1"
 _WIDTH = 96
 _EXPECTED = "a baseline, which fnabi check-abi --update writes"
 
 
-def write(module: Module) -> str:
+def encode(module: Module) -> str:
     """Return the baseline of a module.
 
     Raises:
@@ -34,7 +34,7 @@ def write(module: Module) -> str:
     return _text(_lines(RecordedModule(recorded)), recorded)
 
 
-def read(text: str | bytes) -> Module:
+def parse(text: str | bytes) -> Module:
     """Return the module that a baseline describes, for `compat.compare`.
 
     Raises:

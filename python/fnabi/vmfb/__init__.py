@@ -302,7 +302,7 @@ class Module:
             parts = self._remote.read([(each.offset, each.size) for each in segments])
             given = core.pack([*zip((s.index for s in segments), parts, strict=True)])
             rows = self._decode(lib.fnabi_vmfb_needs_with, needs.rows, given, len(given))
-        return needs.read(self, rows)
+        return needs.needs_of(self, rows)
 
     @property
     def targets(self) -> tuple[Target, ...]:

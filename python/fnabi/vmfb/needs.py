@@ -40,7 +40,6 @@ __all__ = [
     "Parameter",
     "Target",
     "Transients",
-    "read",
 ]
 
 Access: TypeAlias = Literal["load", "gather", "scatter", "read", "write"]
@@ -267,7 +266,7 @@ class _Rows(Record, frozen=True):
 rows = core.Decoder(_Rows)
 
 
-def read(module: Module, found: _Rows) -> Needs:
+def needs_of(module: Module, found: _Rows) -> Needs:
     """Combine the rows that the core decoded from a module's bytecode."""
     targets = tuple(_targets(found))
     compiled = {each for target in targets for each in target.executables}

@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             check_regular(name)
             with open(name, "rb") as file:
-                old = baseline.read(file.read())
+                old = baseline.parse(file.read())
         except FileNotFoundError as problem:
             tell(problem, hint="; --update writes it")
             return STATUS["unreadable"]
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     found = compat.Comparison(()) if old is None else compat.compare(old, new)
     if arguments.update:
         with write_whole(name) as out:
-            out.write(baseline.write(new).encode())
+            out.write(baseline.encode(new).encode())
     if arguments.json:
         print(json.dumps({"schema": _SCHEMA} | comparison_json(found), indent=2))
     elif arguments.format != "text":
