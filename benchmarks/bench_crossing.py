@@ -29,7 +29,7 @@ Function = Callable[[Any], Any]
 
 
 def exports(data: bytes) -> Any:
-    return tuple(vmfb.from_buffer(data).exports)
+    return tuple(vmfb.from_buffer(data).exports.values())
 
 
 def plain_exports(data: bytes) -> Any:

@@ -20,7 +20,9 @@ MODULE = Path(__file__).parent.parent / "tests" / "data" / "vmfb" / "std_llvmcpu
 LINES = {
     "fnabi": "import fnabi",
     "raw": f"import fnabi; fnabi.raw.parse({RAW!r})",
-    "vmfb": f"import fnabi; [e.signature for e in fnabi.vmfb.open({str(MODULE)!r}).exports]",
+    "vmfb": (
+        f"import fnabi; [e.signature for e in fnabi.vmfb.open({str(MODULE)!r}).exports.values()]"
+    ),
 }
 PEERS = {
     "nothing": "pass",

@@ -45,7 +45,7 @@ def open_each(directory: Path) -> int:
     return sum(
         export.signature is not None
         for file in sorted(directory.iterdir())
-        for export in vmfb.open(file).exports
+        for export in vmfb.open(file).exports.values()
     )
 
 

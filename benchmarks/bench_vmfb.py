@@ -31,7 +31,7 @@ Found = list[tuple[str, dict[str, str]]]
 
 
 def fnabi_exports(data: bytes) -> Found:
-    exports = vmfb.from_buffer(data).exports
+    exports = vmfb.from_buffer(data).exports.values()
     return [(export.name, dict(export.attrs)) for export in exports]
 
 
@@ -186,7 +186,7 @@ def work(what: str, who: str, name: str) -> Callable[[], Any]:
         "verify": lambda: vmfb.from_buffer(data),
         "open": lambda: vmfb.open(path),
         "exports": lambda: vmfb.from_buffer(data).exports,
-        "signatures": lambda: [e.signature for e in vmfb.from_buffer(data).exports],
+        "signatures": lambda: [e.signature for e in vmfb.from_buffer(data).exports.values()],
         "tables": lambda: fnabi_tables(data),
         "attributes": lambda: [dict(s.attrs.pairs) for s in vmfb.from_buffer(data).signatures],
         "check": opened.check,
@@ -225,7 +225,7 @@ def same(what: str, who: str, answer: Any, data: bytes) -> bool:
         return bool(answer == fnabi_exports(data))
     if what == "attributes":
         opened = vmfb.from_buffer(data)
-        of = opened.signatures if who == "flatbuffers" else opened.exports
+        of = opened.signatures if who == "flatbuffers" else opened.exports.values()
         return bool(answer == [dict(each.attrs) for each in of])
     return True
 

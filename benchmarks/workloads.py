@@ -71,7 +71,7 @@ def sip_flatten() -> Workload:
 def vmfb_signatures() -> Workload:
     read = resolve_name("fnabi.vmfb:from_buffer")
     data = (DATA / "many_300.vmfb").read_bytes()
-    return lambda _: [export.signature for export in read(data).exports], [None]
+    return lambda _: [export.signature for export in read(data).exports.values()], [None]
 
 
 def types(data: Iterable[bytes]) -> Workload:

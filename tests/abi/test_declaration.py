@@ -74,7 +74,7 @@ def module_declarations() -> list[tuple[str, str, str]]:
     found = {}
     for name, golden in json.loads((MODULES / "golden.json").read_text()).items():
         if golden["valid"]:
-            for export in vmfb.open(MODULES / f"{name}.vmfb").exports:
+            for export in vmfb.open(MODULES / f"{name}.vmfb").exports.values():
                 for key, text in export.attrs.pairs:
                     if key == "iree.abi.declaration":
                         found[export.calling_convention, text] = name

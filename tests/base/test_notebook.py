@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html.parser
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,9 @@ def test_the_symbols_of_bytecode_are_shown() -> None:
 def test_exports_are_a_mapping_too(classifier: vmfb.Module) -> None:
     exports = classifier.exports
     assert exports.keys() == ("normalize", "dense", "version", "__init")
-    assert exports.values() == tuple(exports)
+    assert [*exports] == [each.name for each in exports.values()]
+    assert isinstance(exports, Mapping)
+    assert len(exports) == len(exports.items()) == 4
     assert dict(exports.items())["dense"] is exports["dense"]
     assert exports.get("dense") is exports["dense"]
     assert exports.get("no such") is None

@@ -63,7 +63,7 @@ def test_signatures_of_modules_are_read_back() -> None:
             exports = vmfb.open(path, lenient=True).exports
         except FormatError:
             continue
-        for export in exports:
+        for export in exports.values():
             try:
                 signature = export.signature
             except FormatError:

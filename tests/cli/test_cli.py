@@ -375,7 +375,7 @@ def test_inspect_json() -> None:
     assert [each["offset"] for each in found["rodata"]] == [s.offset for s in module.rodata]
     assert len(found["functions"]) == len(module.functions)
     names = [each["name"] for each in found["functions"]]
-    assert {each.ordinal: each.name for each in reversed(module.exports)}.items() <= dict(
+    assert {each.ordinal: each.name for each in reversed(module.exports.values())}.items() <= dict(
         enumerate(names)
     ).items()
     assert found["state"] == {"global_bytes_capacity": 0, "global_ref_count": 2}
@@ -384,7 +384,7 @@ def test_inspect_json() -> None:
     assert [export["name"] for export in exports] == ["normalize", "dense", "version", "__init"]
     assert exports[3] == {
         "name": "__init",
-        "ordinal": module.exports[3].ordinal,
+        "ordinal": module.exports.values()[3].ordinal,
         "calling_convention": "0v_v",
         "buffer_sizes": {"arguments": 0, "results": 0},
         "attrs": [],

@@ -202,7 +202,7 @@ def test_every_module_fits(width: int, shown) -> None:
     for path in MODULES:
         if path.name == "add_vmvx@20230209.vmfb":  # of an old schema
             continue
-        names = [each.name for each in vmfb.open(path, lenient=True).exports][:5]
+        names = [*vmfb.open(path, lenient=True).exports][:5]
         for options in ([], list(SECTIONS), *([f"--function={name}"] for name in names)):
             argv = ["inspect", "--lenient", *options, path]
             check_screen(shown(*argv, width=width), width, shown(*argv))

@@ -145,8 +145,10 @@ def test_a_page_has_what_the_module_has() -> None:
     page = page_of(module, "classifier.vmfb")
     data = page.data
     assert page.texts["title"] == "classifier.vmfb - fnabi"
-    assert [each["name"] for each in data["exports"]] == [each.name for each in module.exports]
-    assert [each["source"] for each in data["exports"]] == [each.source for each in module.exports]
+    assert [each["name"] for each in data["exports"]] == [*module.exports]
+    assert [each["source"] for each in data["exports"]] == [
+        each.source for each in module.exports.values()
+    ]
     assert [each["name"] for each in data["imports"]] == [each.full_name for each in module.imports]
     assert data["file_size"] == CLASSIFIER.stat().st_size
     parts = data["storage"]["parts"]
@@ -161,7 +163,7 @@ def test_every_module_has_a_page(path: Path) -> None:
     module = vmfb.open(path, lenient=True)
     page = page_of(module, path.name)
     data = page.data
-    for each, shown in zip(module.exports, data["exports"], strict=True):
+    for each, shown in zip(module.exports.values(), data["exports"], strict=True):
         assert ("signature" in shown) == (each.source is not None)
     if module.bytecode_version[0] in (15, 16, 17):
         texts = page.code()
@@ -370,7 +372,7 @@ def test_a_comparison_as_data() -> None:
     ]
     changed = {row["name"]: row for row in data["changed"]}
     assert changed["main"]["changes"][0]["old"] == ["type", ["buffer", "float32", [1, 3, 224, 224]]]
-    names = {export.name for module in (old, new) for export in module.exports}
+    names = {export.name for module in (old, new) for export in module.exports.values()}
     assert {*changed, *data["unchanged"]} == names
 
 

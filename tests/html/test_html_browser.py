@@ -201,7 +201,7 @@ def test_search(browser: Browser) -> None:
     browser.open(page("many_300"))
     assert browser.texts(".status") == ["300 functions"]
     box = browser.one("input[type=search]")
-    name = vmfb.open(DATA / "vmfb" / "many_300.vmfb").exports[222].name
+    name = vmfb.open(DATA / "vmfb" / "many_300.vmfb").exports.values()[222].name
     box.send_keys(name.upper())
     found = browser.names()
     assert name in found
@@ -584,7 +584,7 @@ def test_headings_are_in_order(browser: Browser) -> None:
 @pytest.mark.parametrize("width", [DESKTOP, 820, PHONE])
 def test_the_search_does_not_cover_the_row_in_focus(width: int, browser: Browser) -> None:
     text = page("many_300")
-    name = vmfb.open(DATA / "vmfb" / "many_300.vmfb").exports[150].name
+    name = vmfb.open(DATA / "vmfb" / "many_300.vmfb").exports.values()[150].name
     browser.open(text, width, anchor=f"#{name}")
     covered = """const bar = document.querySelector('.tools > .search').getBoundingClientRect();
       return document.activeElement.getBoundingClientRect().top < bar.bottom"""
@@ -714,7 +714,7 @@ def test_a_script_in_the_page_cannot_run(browser: Browser) -> None:
 
 def test_an_address_opens_its_function(browser: Browser) -> None:
     text = page("many_300")
-    name = vmfb.open(DATA / "vmfb" / "many_300.vmfb").exports[250].name
+    name = vmfb.open(DATA / "vmfb" / "many_300.vmfb").exports.values()[250].name
     browser.open(text, anchor=f"#{name}")
     assert browser.focused().text == name
     assert len(browser.all("tr.detail")) == 1

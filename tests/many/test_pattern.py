@@ -137,7 +137,7 @@ def test_what_inspect_shows_is_a_pattern() -> None:
     symbols = 0
     for file in (ROOT / "examples").rglob("*.vmfb"):
         with vmfb.open(file) as module:
-            for export in module.exports:
+            for export in module.exports.values():
                 if export.source != "bytecode":
                     continue
                 shown = export.signature_text

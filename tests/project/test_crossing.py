@@ -266,8 +266,8 @@ def answers() -> list[str]:
     return [
         repr(raw.parse(b"I15!B11!d10d128d64R15!B11!t6d32d8d64")),
         repr(iree_abi.parse('{"a":[["named","x",["sdict",["k","i32"]]]],"r":[null],"v":1}')),
-        *(repr((export, export.attrs.pairs, export.source)) for export in module.exports),
-        *(repr((export, export.attrs.pairs, export.source)) for export in broken.exports),
+        *(repr((export, export.attrs.pairs, export.source)) for export in module.exports.values()),
+        *(repr((export, export.attrs.pairs, export.source)) for export in broken.exports.values()),
         *(str(outcome(parse, "x"))[:200] for parse in (raw.parse, iree_abi.parse, vmfb.verify)),
     ]
 

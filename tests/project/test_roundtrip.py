@@ -305,7 +305,9 @@ def test_raw_beside_a_declaration() -> None:
 
 
 def test_a_demoted_function_disagrees_with_its_iree_abi() -> None:
-    (export, *_) = vmfb.from_buffer(compiled(DEMOTED, "--iree-input-demote-f64-to-f32")).exports
+    (export, *_) = vmfb.from_buffer(
+        compiled(DEMOTED, "--iree-input-demote-f64-to-f32")
+    ).exports.values()
     assert export.declaration is not None
     assert [str(value.type) for value in export.declaration.inputs] == ["float32", "float32[2]"]
     assert [str(type) for type in export.signature.inputs] == ["float64", "float64[2]"]

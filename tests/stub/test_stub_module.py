@@ -349,7 +349,7 @@ def test_clients_pass_the_type_checker(tmp_path: Path) -> None:
 def test_json_schema_describes_the_arguments() -> None:
     jsonschema = pytest.importorskip("jsonschema")
     with vmfb.open(CLASSIFIER) as opened:
-        examples = {export.name: export.example_arrays() for export in opened.exports}
+        examples = {export.name: export.example_arrays() for export in opened.exports.values()}
     schema = json.loads(text_of("json-schema", CLASSIFIER))
     validator = jsonschema.Draft202012Validator
     validator.check_schema(schema)

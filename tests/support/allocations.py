@@ -151,7 +151,7 @@ _READ: dict[str, Callable[[vmfb.Module], object]] = {
     "open": lambda module: (module.name, module.version, module.layout),
     "exports": lambda module: [
         (each.name, each.signature, each.attrs, each.source, each.raw, each.sip)
-        for each in module.exports
+        for each in module.exports.values()
     ],
     "facts": lambda module: (module.attrs, module.types, module.dependencies, module.state),
     "functions": lambda module: [
@@ -187,7 +187,7 @@ def vmfb_refuse() -> Work:
 @operation
 def vmfb_open() -> Work:
     path = DATA.parents[1] / "examples" / "classifier.vmfb"
-    return lambda: [str(each.signature) for each in vmfb.open(path).exports]
+    return lambda: [str(each.signature) for each in vmfb.open(path).exports.values()]
 
 
 @operation

@@ -34,7 +34,7 @@ def values(path: Path) -> list[tuple[str, str, Type | None]]:
     """Return where each tensor of the source is, its type there, and what the bytecode proves."""
     found: list[tuple[str, str, Type | None]] = []
     module = vmfb.open(path, lenient=True)
-    for export in module.exports:
+    for export in module.exports.values():
         source = SOURCES[path.name.split("@")[0]].get(export.name.removesuffix("$async"))
         if source is None:
             continue
@@ -87,7 +87,7 @@ def test_what_is_pinned_is_stated() -> None:
 @each_compiled
 def test_what_nothing_pins_is_untyped(path: Path) -> None:
     module = vmfb.open(path, lenient=True)
-    for export in module.exports:
+    for export in module.exports.values():
         source = SOURCES[path.name.split("@")[0]].get(export.name.removesuffix("$async"), {})
         types = module.bytecode_types[export.ordinal]
         for where in source.get("unpinned", {}):
@@ -99,7 +99,7 @@ def test_what_nothing_pins_is_untyped(path: Path) -> None:
 @each_module
 def test_every_export_has_the_proofs_of_its_function(path: Path) -> None:
     module = vmfb.open(path, lenient=True)
-    for export in module.exports:
+    for export in module.exports.values():
         types = module.bytecode_types[export.ordinal]
         assert types is not None
         assert types == export.proofs
@@ -113,7 +113,7 @@ def test_every_export_has_the_proofs_of_its_function(path: Path) -> None:
 @each_module
 def test_no_module_contradicts_itself(path: Path) -> None:
     module = vmfb.open(path, lenient=True)
-    assert [module.contradictions(export) for export in module.exports] == [()] * len(
+    assert [module.contradictions(export) for export in module.exports.values()] == [()] * len(
         module.exports
     )
 
@@ -122,7 +122,7 @@ def test_the_modules_with_a_declaration_do_not_contradict_it() -> None:
     compared = 0
     for path in sorted(EXAMPLES.glob("*.vmfb")):
         module = vmfb.open(path, lenient=True)
-        for export in module.exports:
+        for export in module.exports.values():
             if export.source == "iree.abi.declaration":
                 compared += 1
                 assert module.contradictions(export) == (), (path.name, export.name)
@@ -164,7 +164,7 @@ def test_functions_that_keep_state_are_asynchronous(version: str) -> None:
     path = FOLDER / f"torch_state@{version}@vmvx.vmfb"
     exports = vmfb.open(path).exports
     assert len(exports) == 11
-    for export in exports:
+    for export in exports.values():
         assert export.is_async == export.name.endswith("$async"), export.name
         if export.is_async:
             assert export.proofs is not None
@@ -172,7 +172,7 @@ def test_functions_that_keep_state_are_asynchronous(version: str) -> None:
     assert exports["both$async"].proofs is not None
     assert exports["both$async"].proofs.fences == Fences(1, 2)
     rows = {row.function: row.is_async for row in vmfb.scan([path]).rows()}
-    assert rows == {export.name: export.is_async for export in exports}
+    assert rows == {name: export.is_async for name, export in exports.items()}
 
 
 VIEWS = {
@@ -365,7 +365,7 @@ def test_lists(function: str, text: str) -> None:
 def test_aliases_through_lists() -> None:
     module = vmfb.open(FOLDER / "vm_lists.vmfb", lenient=True)
     aliases = {}
-    for export in module.exports:
+    for export in module.exports.values():
         types = module.bytecode_types[export.ordinal]
         assert types is not None
         aliases[export.name] = types.aliases
@@ -378,7 +378,7 @@ def test_the_order_of_the_exports_does_not_matter() -> None:
     """Each function of a module that has only that one has the same types."""
     data = (FOLDER / "vm_flow.vmfb").read_bytes()
     module = vmfb.from_buffer(data)
-    for export in module.exports:
+    for export in module.exports.values():
         again = vmfb.from_buffer(data).exports[export.name]
         assert again.signature == export.signature
 
@@ -390,7 +390,7 @@ def test_scan_agrees_with_the_exports() -> None:
     rows = {(row.file, row.ordinal): row for row in vmfb.scan(FOLDER, lenient=True).rows()}
     assert len(rows) > 200
     for path in MODULES:
-        for export in vmfb.open(path, lenient=True).exports:
+        for export in vmfb.open(path, lenient=True).exports.values():
             row = rows[str(path), export.ordinal]
             assert (row.source, row.signature) == (export.source, export.signature)
 
@@ -514,7 +514,7 @@ class Caller:
 def callers(path: Path) -> list[Caller]:
     module = vmfb.open(path)
     found = []
-    for export in module.exports:
+    for export in module.exports.values():
         types = module.bytecode_types[export.ordinal]
         named = export.name.startswith("__") or export.name.endswith("$async")
         if types is None or named:
@@ -603,7 +603,7 @@ def test_a_long_chain_of_calls() -> None:
     module = module_of(*chain(20_000), "0r_v")
     assert len(module.bytecode_types) == 20_000
     assert None not in module.bytecode_types
-    assert module.exports[0].source == "cconv"
+    assert module.exports.values()[0].source == "cconv"
 
 
 @pytest.mark.parametrize("registers", [(8, 8), (32767, 16383)])
@@ -611,7 +611,7 @@ def test_many_blocks(registers: tuple[int, int]) -> None:
     code = branches(30_000)
     module = module_of(code, [(0, len(code), 30_001, *registers)], "0rr_v")
     assert (module.bytecode_types[0] is None) == (registers[0] > 8)  # which is too much
-    assert str(module.exports[0].signature) == "(ref<?>, ref<?>) -> ()"
+    assert str(module.exports.values()[0].signature) == "(ref<?>, ref<?>) -> ()"
 
 
 def test_functions_that_share_their_code() -> None:
@@ -764,7 +764,7 @@ def stripped(name: str) -> tuple[vmfb.Module, vmfb.Module]:
 )
 def test_a_text_does_not_break_with_the_bytecode_of_the_same_function(name: str) -> None:
     texts, bare = stripped(name)
-    sources = {export.source for export in bare.exports if export.name != "__init"}
+    sources = {export.source for export in bare.exports.values() if export.name != "__init"}
     assert "bytecode" in sources
     assert compat.compare(texts, texts).changes == ()
     for old, new in ((texts, bare), (bare, texts)):

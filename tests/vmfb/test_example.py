@@ -93,7 +93,7 @@ def every_export() -> list[tuple[Path, str]]:
     for path in sorted([*NEEDS.glob("*_vmvx.vmfb"), *NEEDS.glob("exp_*[a-z].vmfb"), *others]):
         names = [
             each.name
-            for each in vmfb.open(path).exports
+            for each in vmfb.open(path).exports.values()
             if each.name[0] != "_" and "$" not in each.name
         ]
         found += [(path, name) for name in names]

@@ -84,7 +84,7 @@ def contents(module: vmfb.Module) -> list[Any]:
     """Return everything of a module, or the error that reading it gives."""
     reads: list[Any] = [
         lambda: (module.name, module.version, module.layout, module.attrs),
-        lambda: [(each.name, each.signature) for each in module.exports],
+        lambda: [(each.name, each.signature) for each in module.exports.values()],
         lambda: (module.types, module.imports, module.functions, module.state, module.debug),
         lambda: [(each.name, each.offset, bytes(each.data)) for each in module.rodata],
         lambda: [(each.kind, each.size) for each in module.rodata],
@@ -163,14 +163,14 @@ def test_the_size_of_a_large_module(tmp_path: Path) -> None:
     os.truncate(path, last.offset + (4 << 30))
     with serve(tmp_path) as server:
         with vmfb.open(f"{server.url}/large.vmfb") as module:
-            assert [each.name for each in module.exports] == [each.name for each in opened.exports]
+            assert [*module.exports] == [*opened.exports]
             assert module.layout.file_size > 4 << 30
             assert [each.size for each in module.rodata][last.index] == 4 << 30
             assert [each.code for each in module.check()] == ["module-zip"]
             assert module.rodata[last.index].name is None
             assert bytes(module.rodata[0].data) == bytes(opened.rodata[0].data)
             rows = list(vmfb.scan(f"{server.url}/*.vmfb").rows())
-        assert [row.function for row in rows] == [each.name for each in opened.exports]
+        assert [row.function for row in rows] == [*opened.exports]
         assert server.bytes < 1_000_000
 
 

@@ -43,7 +43,7 @@ def rows_of(file: Path, lenient: bool = False) -> Iterator[ScanRow]:
     except FormatError as problem:
         yield ScanRow(str(file), *[None] * 11, error_of(problem))
         return
-    for export in exports:
+    for export in exports.values():
         problem = None if export.source is not None else export.problem
         yield ScanRow(
             str(file),

@@ -11,7 +11,7 @@ import random
 import struct
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -148,7 +148,9 @@ def decoded(opened: vmfb.Module) -> dict[str, Any]:
             {"full_name": i.full_name, "flags": int(i.flags), "signature": called(i)}
             for i in opened.imports
         ],
-        "exports": [{"local_name": e.name, "internal_ordinal": e.ordinal} for e in opened.exports],
+        "exports": [
+            {"local_name": e.name, "internal_ordinal": e.ordinal} for e in opened.exports.values()
+        ],
         "signatures": [called(signature) for signature in opened.signatures],
         "rodata": [segment(each) for each in opened.rodata],
         "rwdata": [each.byte_size for each in opened.rwdata],
@@ -262,7 +264,7 @@ def test_every_table_as_the_dump_tool_prints_it(name: str) -> None:
             for i in opened.imports
         ],
         exported_functions=[
-            lean(local_name=e.name, internal_ordinal=e.ordinal) for e in opened.exports
+            lean(local_name=e.name, internal_ordinal=e.ordinal) for e in opened.exports.values()
         ],
         function_signatures=[official_signature(each) for each in opened.signatures],
         rodata_segments=[official_segment(each) for each in opened.rodata],
@@ -282,7 +284,7 @@ def test_functions_as_the_runtime_reports_them(name: str) -> None:
     opened = vmfb.open(MODULES / f"{name}.vmfb")
     golden = OFFICIAL[name]["runtime"]
     assert (opened.name, opened.version) == (golden["name"], golden["version"])
-    functions = [opened.functions[export.ordinal] for export in opened.exports]
+    functions = [opened.functions[export.ordinal] for export in opened.exports.values()]
     found = [
         {
             "name": export.name,
@@ -292,7 +294,9 @@ def test_functions_as_the_runtime_reports_them(name: str) -> None:
             "reflection": dict(function.attrs),
             "calling_convention": function.calling_convention,
         }
-        for index, (export, function) in enumerate(zip(opened.exports, functions, strict=True))
+        for index, (export, function) in enumerate(
+            zip(opened.exports.values(), functions, strict=True)
+        )
     ]
     assert abridged(found) == golden["functions"]
 
@@ -397,7 +401,7 @@ def outcome(data: bytes) -> str:
     if error is not None:
         assert error.code in [finding.code for finding in findings]
         return error.code
-    for export in opened.exports:
+    for export in opened.exports.values():
         assert export.attrs.keys() == {key for key, _ in export.attrs.pairs}
         for part in ("signature", "sip"):
             error = error_of(partial(getattr, export, part))
@@ -559,11 +563,11 @@ def test_required_and_absent_fields() -> None:
         vmfb.verify(module(Table()))
     assert (caught.value.code, caught.value.path) == ("module-required", "name")
     opened = vmfb.from_buffer(module(Table({0: NAME})))
-    assert opened.exports == ()
+    assert len(opened.exports) == 0
     assert opened.attrs == {}
     assert (opened.version, opened.bytecode_version, opened.requirements) == (0, (0, 0), 0)
     unnamed = Table({0: NAME, 7: Vector([Table()]), 8: Vector([Table({1: Vector([Table()])})])})
-    (export,) = vmfb.from_buffer(module(unnamed)).exports
+    (export,) = vmfb.from_buffer(module(unnamed)).exports.values()
     assert (export.name, export.ordinal, export.calling_convention) == ("", 0, "")
     assert export.attrs.pairs == (("", ""),)
     assert (export.sip, export.raw, export.declaration, export.result_allocator) == (None,) * 4
@@ -575,7 +579,7 @@ def test_text_that_is_not_utf8_and_nul_survive() -> None:
     table.fields[0] = String(b"\x80m\0")
     opened = vmfb.from_buffer(module(table))
     assert opened.name.encode("utf-8", "surrogateescape") == b"\x80m\0"
-    assert opened.exports[0].attrs.pairs == (("\udcff\udcfe", "a\0b"), ("k", "ünï"))
+    assert opened.exports.values()[0].attrs.pairs == (("\udcff\udcfe", "a\0b"), ("k", "ünï"))
 
 
 # ----------------------------------------------------------------------------------- exports
@@ -585,7 +589,7 @@ SIP = b"I12!S9!k0_0k1_1R3!_0"
 
 
 def only_export(*pairs: tuple[bytes, bytes], convention: bytes = b"0v_v") -> vmfb.Export:
-    (export,) = vmfb.from_buffer(module(signatures(*pairs, convention=convention))).exports
+    (export,) = vmfb.from_buffer(module(signatures(*pairs, convention=convention))).exports.values()
     return export
 
 
@@ -681,21 +685,23 @@ def test_of_equal_keys_the_last_counts() -> None:
     with pytest.raises(TypeError):
         export.attrs["k"] = "3"  # type: ignore[index]
     duplicates = vmfb.open(MODULES / "decl_dup_key.vmfb").exports
-    assert any(len(e.attrs) < len(e.attrs.pairs) for e in duplicates)
+    assert any(len(e.attrs) < len(e.attrs.pairs) for e in duplicates.values())
 
 
-def test_exports_are_a_tuple_and_found_by_name() -> None:
+def test_exports_are_a_mapping_in_the_order_of_the_module() -> None:
     exports = vmfb.open(MODULES / "raw_v0.vmfb").exports
-    assert isinstance(exports, tuple)
-    assert [export.name for export in exports][:2] == ["conv", "every_scalar"]
-    assert exports["every_scalar"] is exports[1]
-    assert exports[-1].name == "no_version"
-    assert exports[1:3] == (exports[1], exports[2])
+    assert isinstance(exports, Mapping)
+    assert [*exports][:2] == ["conv", "every_scalar"]
+    assert exports["every_scalar"] is exports.values()[1]
+    assert [*exports][-1] == exports.values()[-1].name == "no_version"
+    assert exports == vmfb.open(MODULES / "raw_v0.vmfb").exports != vmfb.Exports()
+    assert hash(exports) == hash(vmfb.Exports(exports.values()))
     assert "conv" in exports
     assert "none" not in exports
-    assert exports[0] in exports
-    with pytest.raises(KeyError, match="none"):
-        exports["none"]
+    assert exports.values()[0] not in exports
+    for missing in ("none", 0):
+        with pytest.raises(KeyError, match=f"no export {missing!r}"):
+            exports[missing]  # type: ignore[index]
 
 
 def test_the_first_export_of_a_name_is_found() -> None:
@@ -703,8 +709,11 @@ def test_the_first_export_of_a_name_is_found() -> None:
     functions = Vector([Table({0: String(b"0v_v")}), Table({0: String(b"0i_i")})])
     twins = Vector([Table({0: same, 1: u32(1)}), Table({0: same})])
     exports = vmfb.from_buffer(module(Table({0: NAME, 7: twins, 8: functions}))).exports
-    assert exports["same"] is exports[0]
-    assert [export.ordinal for export in exports] == [1, 0]
+    assert exports["same"] is exports.values()[0]
+    assert [export.ordinal for export in exports.values()] == [1, 0]
+    assert len(exports) == 2
+    assert [*exports] == [*exports.keys()] == ["same", "same"]
+    assert [name for name, _ in exports.items()] == ["same", "same"]
 
 
 @pytest.mark.parametrize("ordinal", [2, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF])
@@ -721,7 +730,7 @@ def test_ordinals_outside(ordinal: int) -> None:
 
 
 def test_exports_are_values() -> None:
-    first, second = vmfb.open(MODULES / "raw_v0.vmfb").exports[:2]
+    first, second = vmfb.open(MODULES / "raw_v0.vmfb").exports.values()[:2]
     assert pickle.loads(pickle.dumps(first)) == first
     assert hash(first) != hash(second)
     with pytest.raises(AttributeError):
@@ -776,7 +785,7 @@ def best(attrs: vmfb.Attributes, convention: str) -> tuple[str, Signature, str |
 
 @pytest.mark.parametrize("name", GOLDEN)
 def test_every_signature_is_that_of_the_best_text(name: str) -> None:
-    for index, export in enumerate(vmfb.from_buffer(read(name), lenient=True).exports):
+    for index, export in enumerate(vmfb.from_buffer(read(name), lenient=True).exports.values()):
         expecting = partial(best, export.attrs, export.calling_convention)
         expected = error_of(expecting)
         if expected is None:
@@ -877,7 +886,7 @@ def test_what_an_export_is_asked_later_outlives_the_module() -> None:
     with vmfb.from_buffer(
         bytearray(module(signatures((b"iree.abi", ABI), (b"k", b"\xff"))))
     ) as opened:
-        (export,) = opened.exports
+        (export,) = opened.exports.values()
     assert export.attrs["k"] == "\udcff"
     assert (export.source, export.problem, export.sip, export.ambiguity) == (
         "iree.abi",
@@ -919,7 +928,7 @@ def test_a_declaration_that_cannot_be_read_is_passed_over(
 ) -> None:
     pairs = [(b"iree.abi.declaration", text), *more]
     opened = vmfb.from_buffer(module(signatures(*pairs, convention=b"0i_v")))
-    export = opened.exports[0]
+    export = opened.exports.values()[0]
     with pytest.raises(FormatError) as expected:
         declaration.parse(text, inputs="i", results="")
     assert (export.source, export.ambiguity) == (source, None)
@@ -956,7 +965,7 @@ def test_a_malformed_iree_abi_is_the_error_of_its_parse(text: bytes) -> None:
     with pytest.raises(FormatError) as expected:
         iree_abi.parse(text)
     opened = vmfb.from_buffer(module(signatures((b"iree.abi", text), TEXTS[1][1], TEXTS[2][1])))
-    export = opened.exports[0]
+    export = opened.exports.values()[0]
     assert export.source is None
     error = error_of(lambda: export.signature)
     assert error is not None
@@ -1005,7 +1014,7 @@ def test_ambiguity() -> None:
         opened = vmfb.from_buffer(
             module(signatures((b"iree.abi.declaration", text), convention=convention))
         )
-        (export,) = opened.exports
+        (export,) = opened.exports.values()
         inputs = [type.name for type in export.signature.inputs if isinstance(type, Named)]
         assert (inputs, export.ambiguity) == (names, ambiguity)
         assert [each.severity for each in opened.check() if each.code == "ambiguity"] == (
@@ -1024,8 +1033,8 @@ def test_fences_agree() -> None:
     assert len(only_export(abi, convention=b"0rrr_i").disagreements) == 1
     for name in ("async_fences", "async_fences@2.9.0", "async_fences@3.7.0"):
         exports = vmfb.from_buffer(read(name)).exports
-        assert any("rrr" in export.calling_convention for export in exports)
-        assert [export.disagreements for export in exports] == [()] * len(exports)
+        assert any("rrr" in export.calling_convention for export in exports.values())
+        assert [export.disagreements for export in exports.values()] == [()] * len(exports)
 
 
 @pytest.mark.parametrize(
@@ -1062,7 +1071,7 @@ def test_fences_agree() -> None:
 def test_disagreements(text: bytes, convention: bytes, expected: list[str]) -> None:
     pair = (b"iree.abi", text)
     opened = vmfb.from_buffer(module(signatures(pair, convention=convention)))
-    assert list(opened.exports[0].disagreements) == expected
+    assert list(opened.exports.values()[0].disagreements) == expected
     found = [each for each in opened.check() if each.code == "disagreement"]
     assert [each.text for each in found] == expected
     assert {(each.path, each.severity) for each in found} <= {("exports[0]", "notice")}
@@ -1101,7 +1110,7 @@ def test_exports_are_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(vmfb, "decode_exports", decode_and_note)
     assert opened.exports is opened.exports
-    for export in opened.exports:
+    for export in opened.exports.values():
         assert export.signature is export.signature
     assert crossings == [read("many_300")]
 
@@ -1415,7 +1424,7 @@ def test_lenient_reading_says_what_it_passed_over(name: str) -> None:
             *pairs[int(index[1:-1]) + 1 :],
         )
         assert opened.exports[function].attrs == opened.functions[function].attrs
-        assert [e.name for e in opened.exports] == [e.name for e in newer.exports]
+        assert [*opened.exports] == [*newer.exports]
     else:
         assert len(opened.attrs.pairs) == len(newer.attrs.pairs) - 1
 
@@ -1446,7 +1455,13 @@ def test_lenient_reading_passes_over_attributes_only() -> None:
     )
     opened = vmfb.from_buffer(data, lenient=True)
     pairs = (("k", "v"),)
-    for each in (opened, *opened.imports, *opened.exports, *opened.signatures, *opened.functions):
+    for each in (
+        opened,
+        *opened.imports,
+        *opened.exports.values(),
+        *opened.signatures,
+        *opened.functions,
+    ):
         assert each.attrs.pairs == pairs
     assert [skipped.path for skipped in opened.skipped] == [
         f"{place}attrs[{index}]"
@@ -1806,7 +1821,7 @@ def test_a_changing_buffer_is_checked_again() -> None:
 
 def test_a_malformed_raw_signature_is_found_behind_a_better_text() -> None:
     opened = vmfb.from_buffer(module(signatures((b"iree.abi", ABI), (b"f", b"I1!"))))
-    assert opened.exports[0].source == "iree.abi"
+    assert opened.exports.values()[0].source == "iree.abi"
     found = [each for each in opened.check() if each.code.startswith("raw-")]
     assert [(each.code, each.offset, each.path, each.severity) for each in found] == [
         ("raw-results", 3, 'exports[0].attrs["f"]', "error")

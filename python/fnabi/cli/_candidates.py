@@ -179,7 +179,7 @@ def _functions(file: str | None) -> Iterable[str]:
         else:
             from fnabi import vmfb
 
-            names = [export.name for export in vmfb.open(file, lenient=True).exports]
+            names = [*vmfb.open(file, lenient=True).exports]
     except (FnabiError, OSError):
         return ()
     return [

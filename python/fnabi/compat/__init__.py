@@ -269,7 +269,7 @@ def compare(old: Module, new: Module) -> Comparison:
         return Comparison(())
     changes = list(_modules(old, new))
     changes += (Change(*found) for found in module_differences(old, new))
-    old_counts, new_counts = (Counter(e.name for e in module.exports) for module in (old, new))
+    old_counts, new_counts = (Counter(iter(module.exports)) for module in (old, new))
     for name in old_counts | new_counts:
         if name not in new_counts:
             found = [Change("removed", "breaking", "", _shown(old.exports[name]), None)]

@@ -88,8 +88,9 @@ def record(module: Module, known: bytes | None = None) -> bytes:
     source = bytes(module._bytes(0, layout.flatbuffer_offset + layout.flatbuffer_size))
     parts: dict[str, bytes] = {}
     problems = {}
+    typed = all(each.source not in _UNTYPED for each in module.exports.values())
     for (read, *arguments), name in _READS.items():
-        if name == "types" and all(each.source not in _UNTYPED for each in module.exports):
+        if name == "types" and typed:
             continue
         try:
             parts[name] = module._decode(read, _copy, *arguments)
@@ -137,7 +138,7 @@ class RecordedModule(Module):
 
         def build(message: bytes) -> Exports:
             found = Exports(exports_of(message, self._held))
-            for each in found:
+            for each in found.values():
                 _ = each.attrs  # which are built when they are read
             return found
 

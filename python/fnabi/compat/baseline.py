@@ -75,7 +75,7 @@ def parse(text: str | bytes) -> Module:
 
 def _lines(module: Module) -> dict[str, Any]:
     functions = {}
-    for number, export in enumerate(module.exports):
+    for number, export in enumerate(module.exports.values()):
         name = export.name if export.name not in functions else f"{export.name} (export {number})"
         try:
             signature = str(export.signature)

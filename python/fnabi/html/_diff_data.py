@@ -28,7 +28,7 @@ def diff_data(old: Module, new: Module, comparison: compat.Comparison | None) ->
     for change in changes:
         by_function.setdefault(change.function, []).append(change)
     own = by_function.pop(None, [])
-    names = {export.name for module in (old, new) for export in module.exports}
+    names = {name for module in (old, new) for name in module.exports}
     return {
         "verdict": found.verdict,
         "old": head_data(old),

@@ -25,7 +25,7 @@ def module_data(module: Module) -> tuple[dict[str, Any], list[str]]:
     """Return the data, and the blocks of code that it refers to."""
     kept = Kept()
     firsts, blocks = code_blocks(module, kept)
-    exports = kept.rows(module.exports, "exported functions", _SHOWN_BY)
+    exports = kept.rows(module.exports.values(), "exported functions", _SHOWN_BY)
     data = {
         **head_data(module),
         "attrs": [[kept.text(key), kept.text(value)] for key, value in module.attrs.pairs],
@@ -132,7 +132,7 @@ def _inputs(export: Export) -> list[str]:
 
 def _internal(module: Module, kept: Kept) -> Iterator[dict[str, Any]]:
     """Yield the functions that are not exported."""
-    exported = {export.ordinal for export in module.exports}
+    exported = {export.ordinal for export in module.exports.values()}
     try:
         types = module.bytecode_types
     except FormatError:  # of an unknown version

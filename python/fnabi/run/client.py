@@ -104,7 +104,7 @@ class Client:
         """Return the calling convention of each function of the client."""
         conventions = {}
         with vmfb.open(path) as module:
-            exports = {export.name: export for export in reversed(module.exports)}
+            exports = module.exports
             for name, expected in self.SIGNATURES.items():
                 where = f"{type(self).__name__}: {os.fspath(path)}"
                 if name not in exports:

@@ -95,7 +95,7 @@ def read(
         NotFoundError: The module has no function with a name in `only`.
 
     """
-    known = dict.fromkeys(export.name for export in module.exports)
+    known = dict.fromkeys(module.exports)
     for name in only or ():
         if name not in known:
             raise NotFoundError(f"no function is named {name!r}{known_names(name, known)}")
@@ -104,7 +104,7 @@ def read(
     omitted: list[str] = []
     internal: list[str] = []
     seen: set[str] = set()
-    for export in module.exports:
+    for export in module.exports.values():
         name = export.name
         if only is not None and name not in only:
             continue

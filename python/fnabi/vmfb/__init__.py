@@ -387,10 +387,10 @@ class Module:
         from fnabi.vmfb._check import check_exports
         from fnabi.vmfb.bytecode import verify
 
-        findings += check_exports(exports)
+        findings += check_exports(exports.values())
         findings += [
             Finding("contradiction", None, f"exports[{index}]", text, "notice")
-            for index, export in enumerate(exports)
+            for index, export in enumerate(exports.values())
             for text in self.contradictions(export)
         ]
         reported = {(finding.code, finding.offset) for finding in findings}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, TypeVar, overload
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -378,67 +379,64 @@ class UnreadableExport(Export, frozen=True):
         return f"<Export {self.name!r} {self.calling_convention}>"
 
 
-_T = TypeVar("_T")
 _SHOWN = 8
 """The number of names that the `repr` of exports shows."""
 
 
-class Exports(tuple[Export, ...]):
-    """The exports of a module in their order, also accessible by name.
+class Exports(Mapping[str, Export]):
+    """The exports of a module by name, in their order.
 
-    ``exports["mm"]`` is the first export of that name, and raises KeyError if there is none;
-    ``"mm" in exports`` is True if there is one.
+    It iterates over the names. A module may have a name twice: ``exports["mm"]`` is the first
+    export of that name, while `len`, iteration, `values` and `items` have all of them.
+    ``exports.values()[0]`` is the first export of the module.
     """
+
+    def __init__(self, exports: tuple[Export, ...] = ()) -> None:
+        self._all = exports
 
     @cached_property
     def _by_name(self) -> dict[str, Export]:
-        return {export.name: export for export in reversed(self)}
+        return {export.name: export for export in reversed(self._all)}
 
-    @overload
-    def __getitem__(self, key: SupportsIndex, /) -> Export: ...
-    @overload
-    def __getitem__(self, key: slice, /) -> tuple[Export, ...]: ...
-    @overload
-    def __getitem__(self, key: str, /) -> Export: ...
-    def __getitem__(self, key: SupportsIndex | slice | str, /) -> Export | tuple[Export, ...]:
-        if isinstance(key, str):
-            try:
-                return self._by_name[key]
-            except KeyError:
-                hint = did_you_mean(key, self._by_name)
-                raise KeyError(f"the module has no export {key!r}{hint}") from None
-        return super().__getitem__(key)
+    def __getitem__(self, name: str, /) -> Export:
+        try:
+            return self._by_name[name]
+        except KeyError:
+            hint = did_you_mean(name, self._by_name) if isinstance(name, str) else ""
+            raise KeyError(f"the module has no export {name!r}{hint}") from None
 
-    def __contains__(self, key: object, /) -> bool:
-        if isinstance(key, str):
-            return key in self._by_name
-        return super().__contains__(key)
+    def __contains__(self, name: object, /) -> bool:
+        return name in self._by_name
 
-    def keys(self) -> tuple[str, ...]:
+    def __iter__(self) -> Iterator[str]:
+        return (export.name for export in self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __eq__(self, other: object) -> bool:
+        return self._all == other._all if isinstance(other, Exports) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._all)
+
+    def keys(self) -> tuple[str, ...]:  # type: ignore[override]
         """Return the names, in the order of the module; a name may occur twice."""
-        return tuple(export.name for export in self)
-
-    def values(self) -> tuple[Export, ...]:
-        """Return the exports."""
         return tuple(self)
 
-    def items(self) -> tuple[tuple[str, Export], ...]:
-        """Return pairs of name and export."""
-        return tuple((export.name, export) for export in self)
+    def values(self) -> tuple[Export, ...]:  # type: ignore[override]
+        """Return the exports, in the order of the module."""
+        return self._all
 
-    @overload
-    def get(self, name: str) -> Export | None: ...
-    @overload
-    def get(self, name: str, default: _T) -> Export | _T: ...
-    def get(self, name: str, default: object = None) -> object:
-        """Return the first export of a name, or `default` if there is none."""
-        return self._by_name.get(name, default)
+    def items(self) -> tuple[tuple[str, Export], ...]:  # type: ignore[override]
+        """Return pairs of name and export."""
+        return tuple((export.name, export) for export in self._all)
 
     def _ipython_key_completions_(self) -> list[str]:
-        return [*dict.fromkeys(export.name for export in self)]
+        return [*dict.fromkeys(self)]
 
     def __repr__(self) -> str:
-        names = ", ".join(one_line(export.name) for export in self[:_SHOWN])
+        names = ", ".join(map(one_line, islice(self, _SHOWN)))
         more = f", and {len(self) - _SHOWN} more" if len(self) > _SHOWN else ""
         return f"<Exports {names}{more}>" if self else "<Exports, none>"
 

@@ -30,7 +30,9 @@ def module_view(module: Module) -> str:
 
 def exports_view(exports: Exports) -> str:
     """Return the view of the exports of a module: a row for each."""
-    rows = ((code(each.name), code(_signature(each)), escaped(each.source)) for each in exports)
+    rows = (
+        (code(each.name), code(_signature(each)), escaped(each.source)) for each in exports.values()
+    )
     return table(("name", "signature", "source"), rows, len(exports))
 
 

@@ -430,7 +430,7 @@ def _container(
         content = segment.content
         if content.identifier == "IREE":
             with type(module)(segment.data, "vmfb.from_buffer", True) as inner:
-                names = [each.name for each in inner.exports if not each.name.startswith("__")]
+                names = [name for name in inner.exports if not name.startswith("__")]
                 return "vmvx", (), tuple(names)
         if content.kind == "spir-v" or content.identifier in _SPIRV_SCHEMAS:
             return ("spir-v", *_spirv(segment.data))
@@ -498,7 +498,7 @@ _NUMBER = re.compile(r"[0-9]{1,20}")
 
 def transients(module: Module) -> Iterator[Transients]:
     """Return the functions of a module that need memory during a call."""
-    for export in module.exports:
+    for export in module.exports.values():
         found = transients_of(export)
         if found is not None:
             yield found

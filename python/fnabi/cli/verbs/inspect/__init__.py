@@ -133,17 +133,17 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
     if page:
         inspect_module_html(arguments, module)
-        return _tell_faults(arguments, [(each, texts_of(each)) for each in module.exports])
+        return _tell_faults(arguments, [(each, texts_of(each)) for each in module.exports.values()])
     if arguments.extract is not None:
         return extract_rodata(arguments, module)
     if arguments.disassemble:
         return print_disassembly(arguments, module)
-    exports: Sequence[vmfb.Export] = module.exports
+    exports: Sequence[vmfb.Export] = module.exports.values()
     name = arguments.function
     if name is not None:
         exports = [export for export in exports if export.name == name]
         if not exports:
-            return no_function(arguments, [export.name for export in module.exports])
+            return no_function(arguments, [*module.exports])
     if arguments.inputs:
         if name is None:
             arguments.usage("--inputs needs --function")

@@ -270,7 +270,7 @@ def show_debug(screen: Screen, module: vmfb.Module, function: str | None) -> Non
         for operation in each.locations if function is not None else ():
             text = one_line(str(database.resolve(operation.location)))
             screen.write(f"    {operation.bytecode_offset:6}  {text}", hang=12)
-    names = [function] if function is not None else [each.name for each in module.exports]
+    names = [function] if function is not None else [*module.exports]
     without = [name for name in dict.fromkeys(names) if name not in recorded]
     if without:
         shown = ", ".join(map(one_line, without[:_SHOWN]))
