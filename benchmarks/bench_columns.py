@@ -183,7 +183,7 @@ def test_linear(benchmark: BenchmarkFixture, abi: Any, depth: int) -> None:
     data, offsets = join([text] * (4_000_000 // len(text)))
     benchmark.group = f"columns, {abi}, {len(data) // 1_000_000} MB of depth or rank {depth}"
     columns = benchmark(lambda: fnabi.decode_columns(data, abi, offsets=offsets))
-    assert columns.errors == []
+    assert columns.errors == ()
 
 
 @pytest.mark.parametrize("abi", ["cconv", "iree_abi", "declaration"])

@@ -47,7 +47,7 @@ def test_a_stream_is_taken_once() -> None:
 def test_an_array_is_taken_once(which: int) -> None:
     capsules = list(strings().__arrow_c_array__())
     given = Giver(tuple(capsules), "array")
-    assert fnabi.decode_columns(given).errors == [RowError(2, "raw-inputs", 0)]
+    assert fnabi.decode_columns(given).errors == (RowError(2, "raw-inputs", 0),)
     capsules[1 - which] = strings().__arrow_c_array__()[1 - which]
     name = ("arrow_schema", "arrow_array")[which]
     with pytest.raises(CallError, match=f'the capsule "{name}" has been consumed'):

@@ -169,7 +169,7 @@ def check_columns(columns: Columns, texts: list[bytes]) -> None:
     bad = [
         RowError(row, *answer[:2]) for row, answer in enumerate(expected) if type(answer) is tuple
     ]
-    assert columns.errors == bad
+    assert columns.errors == tuple(bad)
     assert columns.valid.tolist() == [type(answer) is not tuple for answer in expected]
     nodes = [([], []) if type(e) is tuple else expected_nodes(abi, e) for e in expected]
     for k, side in enumerate(("inputs", "results")):
@@ -324,7 +324,7 @@ def test_structures_of_every_form() -> None:
     values += [span(b"D", b"K1!" + nest(3, b"S1!") + b"K2!a_3" + b"K3!abS1!")]
     sides = [*zip(values, values[::-1], strict=True), *((b"", value) for value in values)]
     texts = [span(b"I", inputs) + span(b"R", results) for inputs, results in sides]
-    assert fnabi.decode_columns(texts, "sip").errors == []
+    assert fnabi.decode_columns(texts, "sip").errors == ()
     assert encoded(fnabi.decode_columns(texts, "sip")) == texts
 
 
@@ -388,7 +388,7 @@ def test_inputs(threads: int) -> None:
             check_same(fnabi.decode_columns(data, "raw", threads, offsets=offsets), RAW)
     for nothing in ([], io.BytesIO()):
         columns = fnabi.decode_columns(nothing, "raw", threads)
-        assert (len(columns), columns.errors, list(columns)) == (0, [], [])
+        assert (len(columns), columns.errors, list(columns)) == (0, (), [])
         assert columns.to_numpy()["inputs.offsets"].tolist() == [0]
 
 
@@ -396,7 +396,7 @@ def test_rows_without_a_text() -> None:
     columns = fnabi.decode_columns([None, RAW[0], None, RAW[1]])
     assert columns[0] is columns[2] is columns[-2] is None
     assert columns[1] == raw.parse(RAW[0])
-    assert columns.errors == [RowError(3, "integer", 4)]
+    assert columns.errors == (RowError(3, "integer", 4),)
     assert columns.errors[0].text == "missing digits"
     assert str(columns.errors[0]) == "row 3: missing digits at byte 4"
     arrays = columns.to_numpy()
@@ -601,7 +601,7 @@ def test_missing_values_of_arrays_are_nulls() -> None:
         nulls = pandas.isna(source) if masked is None else masked
         found = fnabi.decode_columns(source)
         assert [row is None for row in found] == list(nulls)
-        assert found.errors == []
+        assert found.errors == ()
 
 
 def test_numbers_and_dates_are_no_texts() -> None:
@@ -629,7 +629,7 @@ def test_lists_that_change() -> None:
     try:
         for _ in range(20):
             columns = fnabi.decode_columns(shared, "raw")
-            assert columns.errors == []
+            assert columns.errors == ()
     finally:
         done.set()
         changer.join()
@@ -865,7 +865,7 @@ def test_duckdb() -> None:
         (4,)
     ]
     relation = duckdb.sql("select unnest(['I1!R1!', 'x', null]) as f")
-    assert fnabi.decode_columns(relation).errors == [RowError(1, "raw-inputs", 0)]
+    assert fnabi.decode_columns(relation).errors == (RowError(1, "raw-inputs", 0),)
 
 
 def test_arrow_data_that_is_no_text() -> None:

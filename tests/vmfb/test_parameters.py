@@ -165,15 +165,15 @@ def test_other_files(tmp_path: Path) -> None:
 
 def test_compare() -> None:
     needed = vmfb.open(MODULE).parameters
-    assert parameters.compare(needed, {None: INDEX}) == []
-    assert parameters.compare(needed, {"model": INDEX, "": {"scale": 16}}) == []
+    assert parameters.compare(needed, {None: INDEX}) == ()
+    assert parameters.compare(needed, {"model": INDEX, "": {"scale": 16}}) == ()
     found = parameters.compare(needed, {"model": {"layer.weight": 96, "layer.bias": 12}})
     assert [str(each) for each in found] == [
         'error: parameter has 96 bytes, expected 48 in parameters["model::layer.weight"]',
         'error: parameter is missing, expected 16 bytes in parameters["scale"]',
     ]
     parts = [Parameter("gather", "", "k", 0, 8), Parameter("gather", "", "k", 8, 8)]
-    assert parameters.compare(parts, {None: {"k": 16}}) == []
+    assert parameters.compare(parts, {None: {"k": 16}}) == ()
     unknown = [Parameter("scatter", "s", None, None, None)]
     (notice,) = parameters.compare(unknown, {None: {}})
     assert (notice.severity, notice.code) == ("notice", "parameter-unknown")

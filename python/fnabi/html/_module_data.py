@@ -301,7 +301,8 @@ def _checks(module: Module, kept: Kept) -> dict[str, Any]:
     try:
         findings = module.check()
     except FormatError as problem:
-        findings = [Finding(problem.code, problem.offset, problem.path, problem.reason, "error")]
+        place = problem.offset, problem.path
+        findings = (Finding(problem.code, *place, problem.reason, "error"),)
     rows: list[tuple[str, Finding]] = [("skipped", each) for each in module.skipped]
     rows += [(each.severity, each) for each in findings]
     return {

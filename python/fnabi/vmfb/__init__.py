@@ -352,7 +352,7 @@ class Module:
         findings = self._check()
         return tuple(finding for finding in findings if finding.code == null)
 
-    def check(self) -> list[Finding]:
+    def check(self) -> tuple[Finding, ...]:
         """Check the module beyond its structure.
 
         Errors are ordinals and indexes outside their tables, ranges outside the file or the
@@ -395,7 +395,7 @@ class Module:
         ]
         reported = {(finding.code, finding.offset) for finding in findings}
         findings += (each for each in verify(self) if (each.code, each.offset) not in reported)
-        return findings
+        return tuple(findings)
 
     def _check(self) -> tuple[Finding, ...]:
         """Return the findings of the core, to which a remote file ends with its FlatBuffer."""

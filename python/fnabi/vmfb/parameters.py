@@ -205,7 +205,7 @@ def _read_safetensors(path: str | os.PathLike[str]) -> Index:
     return index
 
 
-def compare(needed: Iterable[Parameter], given: Mapping[str | None, Index]) -> list[Finding]:
+def compare(needed: Iterable[Parameter], given: Mapping[str | None, Index]) -> tuple[Finding, ...]:
     """Find parameters that are missing in files or have another size.
 
     Args:
@@ -239,4 +239,4 @@ def compare(needed: Iterable[Parameter], given: Mapping[str | None, Index]) -> l
         elif has != size:
             text = f"parameter has {has} bytes, expected {size}"
             findings.append(Finding("parameter-size", None, path, text, "error"))
-    return findings
+    return tuple(findings)

@@ -5,7 +5,7 @@
     >>> len(columns), columns[0]
     (3, Signature(...))
     >>> columns.errors
-    [RowError(row=1, code='integer', offset=4)]
+    (RowError(row=1, code='integer', offset=4),)
 
 The columns have the layout of Apache Arrow. `Columns.to_numpy` returns them without a copy, and
 every library that reads Arrow data reads `Columns`: ``pyarrow.table(columns)``,
@@ -223,9 +223,9 @@ class Columns:
     # ------------------------------------------------------------------------------------- errors
 
     @property
-    def errors(self) -> list[RowError]:
+    def errors(self) -> tuple[RowError, ...]:
         """The errors of the rows whose texts are malformed, in the order of the rows."""
-        return [*self.iter_errors()]
+        return tuple(self.iter_errors())
 
     def iter_errors(self) -> Iterator[RowError]:
         """Yield `errors` one by one: each is an object, and there may be one for every row."""
