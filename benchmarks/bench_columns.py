@@ -85,7 +85,7 @@ def work(name: str) -> str:
 
 def decode(name: str, threads: int = 1) -> Callable[[], fnabi.Columns]:
     abi, (data, offsets) = CORPORA[name][0], JOINED[name]
-    return lambda: fnabi.decode_columns(data, abi, threads, offsets=offsets)
+    return lambda: fnabi.decode_columns(data, abi, threads=threads, offsets=offsets)
 
 
 @pytest.mark.parametrize("who", ["fnabi", "fnabi, 2 threads", "fnabi, strings", "C loop", "memcpy"])
@@ -157,7 +157,7 @@ def test_flow(benchmark: BenchmarkFixture, abi: Any, who: str) -> None:
     def run() -> int:
         file = Lines(lines, count)
         return sum(
-            map(len, fnabi.iter_columns(file, abi, threads, batch_bytes=len(lines)))  # type: ignore[arg-type]
+            map(len, fnabi.iter_columns(file, abi, threads=threads, batch_bytes=len(lines)))  # type: ignore[arg-type]
         )
 
     assert benchmark.pedantic(run, rounds=3) == count * SIZE

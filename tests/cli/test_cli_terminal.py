@@ -501,6 +501,7 @@ NAMES = [verb.name for verb in VERBS]
         ("decode S1!", "-o x.csv"),
         ("scan a b c", "--threads 1"),
         ("catalog update C a b", "--threads 1"),
+        ("catalog update C a b", "--processes 1"),
         ("catalog remove C a b", "--json"),
         ("catalog sql C SELECT", "--allow-files"),
         ("catalog show C", "--lenient"),

@@ -40,7 +40,7 @@ def test_a_stream_is_taken_once() -> None:
     assert [error.row for error in fnabi.decode_columns(given).errors] == [2, 5]
     for threads in (1, 2):
         with pytest.raises(CallError, match='the capsule "arrow_array_stream" has been consumed'):
-            fnabi.decode_columns(given, "raw", threads)
+            fnabi.decode_columns(given, "raw", threads=threads)
 
 
 @pytest.mark.parametrize("which", [0, 1])
@@ -279,7 +279,7 @@ def test_numbers_are_narrowed_where_they_fit(threads: int) -> None:
     pa = pytest.importorskip("pyarrow")
     for dim, fits in ((127, True), (128, False)):
         text = f"I8!B5!d{dim}R1!"
-        columns = fnabi.decode_columns([b"I1!R1!", text] * 3, "raw", threads)
+        columns = fnabi.decode_columns([b"I1!R1!", text] * 3, "raw", threads=threads)
         natural = pa.array(columns)
         node = natural.type.field("inputs").type.value_type
         fields = [node.field("kind"), node.field("dtype"), ("shape", pa.list_(pa.int8()))]
@@ -795,7 +795,7 @@ def test_bad_calls_of_decode() -> None:
 @pytest.mark.parametrize("abi", [*TEXTS, "declaration"])
 def test_columns_pickle(abi: Any, threads: int) -> None:
     texts = TEXTS.get(abi, [b"%x: i32", b"sync func @f(%a: tensor<?x8xf32>) -> ()", None])
-    columns = fnabi.decode_columns(texts * 4, abi, threads)
+    columns = fnabi.decode_columns(texts * 4, abi, threads=threads)
     buffers: list[pickle.PickleBuffer] = []
     small = pickle.dumps(columns, 5, buffer_callback=buffers.append)
     copies = [

@@ -95,7 +95,7 @@ from fnabi import cli
 from fnabi.many.catalog import _read as catalog_read
 if __name__ == "__main__":
     catalog_read._CHUNK, catalog_read._WORTH, catalog_read._read = 7, 1, catalog_update.wait
-    words = ["catalog", "update", "models.duckdb", "folder", "--threads=2"]
+    words = ["catalog", "update", "models.duckdb", "folder", "--processes=2"]
     sys.exit(cli.main(words))
 """
 

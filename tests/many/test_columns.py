@@ -182,7 +182,7 @@ def check_columns(columns: Columns, texts: list[bytes]) -> None:
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("abi", TEXTS)
 def test_every_vector(abi: Abi, threads: int) -> None:
-    columns = fnabi.decode_columns(TEXTS[abi], abi, threads)
+    columns = fnabi.decode_columns(TEXTS[abi], abi, threads=threads)
     assert len(columns) == len(TEXTS[abi])
     assert outcomes(columns) == [outcome_of(PARSE[abi], text) for text in TEXTS[abi]]
     check_columns(columns, TEXTS[abi])
@@ -241,7 +241,7 @@ def test_encoded_again(signatures: list[Any], structures: list[Any]) -> None:
 
 
 def encoded(columns: Columns, threads: int = 1) -> list[bytes]:
-    data, offsets = fnabi.encode_columns(columns, threads)
+    data, offsets = fnabi.encode_columns(columns, threads=threads)
     assert (len(offsets), offsets.format, offsets.readonly) == (len(columns) + 1, "q", True)
     assert (offsets[0], offsets[-1]) == (0, len(data))
     return [data[begin:end] for begin, end in pairwise(offsets)]
@@ -279,7 +279,7 @@ def test_every_row_is_encoded_as_alone(abi: Abi) -> None:
         b"" if row in bad or text is None else ENCODE[abi](PARSE[abi](text))
         for row, text in enumerate(texts)
     ]
-    joined = fnabi.decode_columns(texts, abi, 3)
+    joined = fnabi.decode_columns(texts, abi, threads=3)
     for threads in (1, 2, 3, 5):
         assert encoded(columns, threads) == expected
         assert encoded(joined, threads) == expected
@@ -329,11 +329,11 @@ def test_structures_of_every_form() -> None:
 
 
 def test_encoding() -> None:
-    columns = fnabi.decode_columns([b"0rIi_r", b"x", None, b"0"], "cconv", 2)
+    columns = fnabi.decode_columns([b"0rIi_r", b"x", None, b"0"], "cconv", threads=2)
     data, offsets = fnabi.encode_columns(columns)
     assert (data, offsets.tolist()) == (b"0rIi_r0v_v", [0, 6, 6, 6, 10])
     assert encoded(fnabi.decode_columns([])) == []
-    columns = fnabi.decode_columns([None, b"x", DECLARATIONS[0]], "declaration", 3)
+    columns = fnabi.decode_columns([None, b"x", DECLARATIONS[0]], "declaration", threads=3)
     with pytest.raises(CallError, match=r"^encode_columns: row 2: .*expected an ABI with an encod"):
         fnabi.encode_columns(columns)
     with pytest.raises(
@@ -341,7 +341,7 @@ def test_encoding() -> None:
     ):
         fnabi.encode_columns([])  # type: ignore[arg-type]
     with pytest.raises(CallError, match=r"^encode_columns: threads: 0 is below 1$"):
-        fnabi.encode_columns(columns, 0)
+        fnabi.encode_columns(columns, threads=0)
 
 
 def test_long_texts() -> None:
@@ -357,7 +357,7 @@ def test_long_texts() -> None:
 def test_many_dtypes() -> None:
     texts = [b'{"a":["i%d"],"r":["f32"]}' % bits for bits in range(2, 3000)]
     for threads in (1, 4):
-        arrays = fnabi.decode_columns(texts, "iree_abi", threads).to_numpy()
+        arrays = fnabi.decode_columns(texts, "iree_abi", threads=threads).to_numpy()
         names = arrays["dtypes"][arrays["inputs.dtype"]].tolist()
         assert names == [f"i{bits}" for bits in range(2, 3000)]
 
@@ -376,18 +376,18 @@ def check_same(columns: Columns, texts: list[bytes]) -> None:
 def test_inputs(threads: int) -> None:
     given: list[Any] = [RAW[0].decode(), bytearray(RAW[1]), memoryview(RAW[2]), RAW[3]]
     for strings in (RAW, tuple(RAW), given):
-        check_same(fnabi.decode_columns(strings, "raw", threads), RAW)
-    check_same(fnabi.decode_columns(iter(RAW), "raw", threads), RAW)
+        check_same(fnabi.decode_columns(strings, "raw", threads=threads), RAW)
+    check_same(fnabi.decode_columns(iter(RAW), "raw", threads=threads), RAW)
     lines = b"\n".join(RAW)
-    check_same(fnabi.decode_columns(io.BytesIO(lines), "raw", threads), RAW)
-    check_same(fnabi.decode_columns(io.BytesIO(lines + b"\n"), "raw", threads), RAW)
-    check_same(fnabi.decode_columns(io.BytesIO(b"\r\n".join(RAW)), "raw", threads), RAW)
+    check_same(fnabi.decode_columns(io.BytesIO(lines), "raw", threads=threads), RAW)
+    check_same(fnabi.decode_columns(io.BytesIO(lines + b"\n"), "raw", threads=threads), RAW)
+    check_same(fnabi.decode_columns(io.BytesIO(b"\r\n".join(RAW)), "raw", threads=threads), RAW)
     for kind in "iq":
         offsets = array(kind, [0, *accumulate(map(len, RAW))])
         for data in (b"".join(RAW), bytearray(b"".join(RAW))):
-            check_same(fnabi.decode_columns(data, "raw", threads, offsets=offsets), RAW)
+            check_same(fnabi.decode_columns(data, "raw", threads=threads, offsets=offsets), RAW)
     for nothing in ([], io.BytesIO()):
-        columns = fnabi.decode_columns(nothing, "raw", threads)
+        columns = fnabi.decode_columns(nothing, "raw", threads=threads)
         assert (len(columns), columns.errors, list(columns)) == (0, (), [])
         assert columns.to_numpy()["inputs.offsets"].tolist() == [0]
 
@@ -452,13 +452,13 @@ def test_lines_that_are_too_long(threads: int) -> None:
         bad = [start for start, line in zip(starts, lines, strict=True) if len(line) > most]
         given = {"batch_bytes": rng.randrange(1, 20), "max_line": most}
         if not bad:
-            found = fnabi.iter_columns(io.BytesIO(data), "raw", threads, **given)
+            found = fnabi.iter_columns(io.BytesIO(data), "raw", threads=threads, **given)
             assert sum(map(len, found)) == len(data.splitlines())
             continue
         for decode in (
-            lambda data, given: list(fnabi.iter_columns(data, "raw", threads, **given)),
+            lambda data, given: list(fnabi.iter_columns(data, "raw", threads=threads, **given)),
             lambda data, given: fnabi.decode_columns(
-                data, "raw", threads, max_line=given["max_line"]
+                data, "raw", threads=threads, max_line=given["max_line"]
             ),
         ):
             with pytest.raises(FormatError, match=f"at most {most} bytes") as caught:
@@ -508,7 +508,7 @@ abi, text, threads = sys.argv[1], sys.argv[2].encode(), int(sys.argv[3])
 block = (text + b"\\n") * (1_000_000 // len(text))
 rows = 0
 for number, columns in enumerate(
-    fnabi.iter_columns(Lines(block, 64), abi, threads, batch_bytes=len(block))
+    fnabi.iter_columns(Lines(block, 64), abi, threads=threads, batch_bytes=len(block))
 ):
     rows += len(columns)
     if number == 8:
@@ -543,12 +543,12 @@ def test_lists_of_every_sort(monkeypatch: pytest.MonkeyPatch, chunk: int, copies
     given = [choose.choice(sorts)(text) for text in texts]
     for threads in (1, 2):
         for strings in (given, tuple(given)):
-            check_same(fnabi.decode_columns(strings, "raw", threads), texts)
-        columns = fnabi.decode_columns(["\udcff", None, *given], "raw", threads)
+            check_same(fnabi.decode_columns(strings, "raw", threads=threads), texts)
+        columns = fnabi.decode_columns(["\udcff", None, *given], "raw", threads=threads)
         assert columns.errors[0] == RowError(0, "raw-inputs", 0)
         assert columns[1] is None
         with pytest.raises(CallError, match=r"row 150: expected bytes, str or None, got int$"):
-            fnabi.decode_columns([*given[:150], 5, *given[150:]], "raw", threads)
+            fnabi.decode_columns([*given[:150], 5, *given[150:]], "raw", threads=threads)
 
 
 def missing_values() -> list[Any]:
@@ -653,14 +653,22 @@ def test_text_of_every_sort() -> None:
         (([b"", 5],), "strings: row 1: expected bytes, str or None, got int"),
         (([b"", object()],), "strings: row 1: expected bytes, str or None, got object"),
         (([], "rwa"), "abi: expected one of raw, sip, cconv, iree_abi, declaration, got 'rwa'"),
-        (([], "raw", 0), "threads: 0 is below 1"),
-        (([], "raw", "2"), "threads: expected int, got str"),
         ((io.StringIO("x"),), "strings: expected a file open in binary mode"),
     ],
 )
 def test_bad_calls(arguments: tuple[Any, ...], problem: str) -> None:
     with pytest.raises(CallError, match=f"^decode_columns: {problem}"):
         fnabi.decode_columns(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("threads", "problem"), [(0, "0 is below 1"), ("2", "expected int, got str")]
+)
+def test_bad_threads(threads: Any, problem: str) -> None:
+    with pytest.raises(CallError, match=f"^decode_columns: threads: {problem}"):
+        fnabi.decode_columns([], "raw", threads=threads)
+    with pytest.raises(TypeError, match="positional"):
+        fnabi.decode_columns([], "raw", 1)  # type: ignore[misc]
 
 
 MALFORMED = "strings: malformed at"
@@ -813,7 +821,7 @@ def test_pyarrow(abi: Abi) -> None:
             pa.table({"text": whole}),
         ):
             for threads in (1, 2):
-                again = fnabi.decode_columns(data, abi, threads)
+                again = fnabi.decode_columns(data, abi, threads=threads)
                 assert pa.array(again).to_pylist() == expected
 
 

@@ -1,4 +1,4 @@
-"""The options ``--output`` and ``--threads``, and the writing of tables."""
+"""The options ``--output``, ``--threads`` and ``--processes``, and the writing of tables."""
 
 from __future__ import annotations
 
@@ -47,13 +47,21 @@ def add_output(verb: argparse.ArgumentParser, what: str) -> None:
     add_threads(verb)
 
 
-def add_threads(verb: argparse.ArgumentParser, what: str = "threads") -> None:
+def add_threads(verb: argparse.ArgumentParser) -> None:
+    _add_number(verb, "--threads", "the number of threads that read and decode")
+
+
+def add_processes(verb: argparse.ArgumentParser) -> None:
+    _add_number(verb, "--processes", "the most processes that read more than a thousand files")
+
+
+def _add_number(verb: argparse.ArgumentParser, option: str, what: str) -> None:
     verb.add_argument(
-        "--threads",
+        option,
         type=whole(1),
         default=min(4, os.cpu_count() or 1),
         metavar="N",
-        help=f"the number of {what} that read and decode (default: %(default)s)",
+        help=f"{what} (default: %(default)s)",
     )
 
 

@@ -15,7 +15,7 @@ from fnabi._base.url import is_remote, public
 from fnabi.cli._arguments import add_lenient, missing_of
 from fnabi.cli._catalogs import lenient_hint, shown_path
 from fnabi.cli._ending import ended_by_signals
-from fnabi.cli._output import add_threads, shows_progress
+from fnabi.cli._output import add_processes, add_threads, shows_progress
 from fnabi.cli._screen import Screen, complain, counted, one_line
 from fnabi.cli._table import write_table
 from fnabi.errors import CallError, FormatError
@@ -57,7 +57,8 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         help="with update, refuse to remove more than N files, or P%% of those below a PATH"
         " (default: ten, and more if they are not more than half)",
     )
-    add_threads(verb, "threads, or of processes for more than a thousand files,")
+    add_threads(verb)
+    add_processes(verb)
     add_lenient(verb)
 
 
@@ -101,7 +102,7 @@ def _update(catalog: Catalog, arguments: argparse.Namespace) -> int:
         done = catalog.update(
             arguments.words,
             threads=arguments.threads,
-            processes=arguments.threads,
+            processes=arguments.processes,
             lenient=arguments.lenient,
             progress=shows_progress(),
             max_removed=arguments.max_removed,

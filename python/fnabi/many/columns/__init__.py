@@ -472,8 +472,8 @@ def _parser(abi: Abi) -> tuple[Callable[[bytes], Any], core.Decoder[Any] | None]
 def decode_columns(
     strings: Any,
     abi: AnyAbi = "raw",
-    threads: int = 1,
     *,
+    threads: int = 1,
     offsets: Any = None,
     max_line: int = MAX_LINE,
 ) -> Columns:
@@ -544,8 +544,8 @@ def decode_columns(
 def iter_columns(
     file: IO[bytes],
     abi: AnyAbi = "raw",
-    threads: int = 1,
     *,
+    threads: int = 1,
     batch_bytes: int = _LINES,
     max_line: int = MAX_LINE,
 ) -> Iterator[Columns]:
@@ -576,7 +576,7 @@ def iter_columns(
 
 
 def encode_columns(
-    columns: Any, threads: int = 1, *, abi: AnyAbi | None = None
+    columns: Any, *, threads: int = 1, abi: AnyAbi | None = None
 ) -> tuple[bytes, memoryview]:
     """Encode the rows of columns as texts; a text that the ABI's encoder wrote is unchanged.
 

@@ -145,7 +145,11 @@ def _of_lines(arguments: argparse.Namespace, source: Source, abi: Any) -> Iterat
         arguments.usage(f"--column is missing: {source.name} is a table ({kind})")
     is_table = _is_table(source.name, file.peek(1), abi)
     found = iter_columns(
-        file, abi, arguments.threads, batch_bytes=_BATCH_BYTES, max_line=arguments.max_line
+        file,
+        abi,
+        threads=arguments.threads,
+        batch_bytes=_BATCH_BYTES,
+        max_line=arguments.max_line,
     )
     rows = shown = 0
     for columns in found:
