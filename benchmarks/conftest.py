@@ -26,6 +26,12 @@ def pytest_benchmark_update_machine_info(machine_info: dict[str, Any]) -> None:
     machine_info["compiler"] = re.sub(r": \(.*?\)", "", built[0].decode()) if built else "unknown"
 
 
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_xdist_auto_num_workers() -> int:
+    """Measure in this process: benchmarks side by side would disturb each other."""
+    return 0
+
+
 def packages() -> dict[str, str]:
     """Return the installed versions of fnabi, of what it needs, and of its peers."""
     project = tomllib.loads(PROJECT.read_text())["project"]

@@ -1,21 +1,44 @@
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from support.paths import ROOT
+from support.reasons import counted
 from support.sanitizers import SANITIZE, examples
 
 # Every run has the same examples. A failure found by a longer search becomes its own test.
-settings.register_profile("fnabi", deadline=None, derandomize=True, max_examples=examples(500))
-settings.load_profile("fnabi")
+# `.ci/run` and `.ci/run full` choose longer profiles with --hypothesis-profile.
+for name, count in (("quick", 100), ("commit", 500), ("full", 2000)):
+    settings.register_profile(name, deadline=None, derandomize=True, max_examples=examples(count))
+settings.load_profile("quick")
 
 pytest.register_assert_rewrite("support.outcomes")
 
 # A job in the background of a script ignores Ctrl-C, and so would every process that a test starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Use all processors for folders. Named files and tests run here, as does what prints."""
+    named = [argument.partition("::")[0] for argument in config.args]
+    if config.getoption("capture") == "no" or all(Path(name).is_file() for name in named):
+        return 0
+    return min(os.cpu_count() or 1, 8)  # each worker collects the tests, which takes seconds
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Write a line for each reason to skip, not for each place; `-rs` has the places."""
+    skipped = [report.longrepr for report in terminalreporter.getreports("skipped")]
+    lines = counted(why[2].removeprefix("Skipped: ") for why in skipped if isinstance(why, tuple))
+    if lines:
+        terminalreporter.section("reasons to skip", "-")
+    for line in lines:
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(autouse=True)

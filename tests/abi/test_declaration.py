@@ -872,6 +872,7 @@ UNITS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", UNITS, ids=repr)
 @pytest.mark.parametrize("start", [b"", b"(%a: ", b"(%a: i32 {", b"(%a: i32) -> (%b: i32 {k = "])
 def test_repeated_text_takes_linear_time(start: bytes, unit: bytes) -> None:

@@ -187,6 +187,7 @@ def test_strings(spelled: str, name: str | None) -> None:
     assert argument(f'["named","{spelled}",null]') == Named(name or spelled, Null())
 
 
+@pytest.mark.slow
 def test_all_utf8_lead_and_second_bytes() -> None:
     for lead in range(256):
         for second in range(256):
@@ -458,6 +459,7 @@ def test_types_too_deep_for_the_message() -> None:
 SIZE = 100_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("start", "piece", "code"),
     [

@@ -669,6 +669,7 @@ def test_data_of_another_type(data: Any) -> None:
 # ------------------------------------------------------------------------------------ hostile input
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("byte", [b"\0", b"\xff", b"1", b"0", b"I", b"!", b"-", b"d1"])
 def test_a_hundred_megabytes_of_one_byte(byte: bytes) -> None:
     data = byte * (100_000_000 // len(byte))

@@ -423,6 +423,7 @@ def test_span_tag(tag: str) -> None:
 # ------------------------------------------------------------------------------------ hostile input
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", [b"", b"_", b"Z", b"Z-"])
 @pytest.mark.parametrize("digit", [b"9", b"0"])
 def test_a_number_of_100_mb(head: bytes, digit: bytes) -> None:
@@ -447,6 +448,7 @@ def nested_spans(depth: int) -> bytes:
     return b"".join(reversed(heads))
 
 
+@pytest.mark.slow
 def test_a_million_nested_spans() -> None:
     depth = 1_000_000
     parser = SignatureParser(nested_spans(depth))
@@ -458,6 +460,7 @@ def test_a_million_nested_spans() -> None:
     assert parser.type is ComponentType.END
 
 
+@pytest.mark.slow
 def test_a_million_components() -> None:
     data = b"_1A2!x" * 500_000
     assert sum(component.ival for component in SignatureParser(data)) == 1_000_000

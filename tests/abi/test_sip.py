@@ -1137,6 +1137,7 @@ def test_data_of_another_type(data: Any) -> None:
 # ------------------------------------------------------------------------------------ hostile input
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("byte", [b"\0", b"\xff", b"1", b"0", b"I", b"!", b"-", b"k1"])
 def test_a_hundred_megabytes_of_one_byte(byte: bytes) -> None:
     data = byte * (100_000_000 // len(byte))
@@ -1144,6 +1145,7 @@ def test_a_hundred_megabytes_of_one_byte(byte: bytes) -> None:
     assert visit(data, "I") == ([], "Inputs struct not found")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("digit", [b"9", b"0"])
 def test_an_integer_of_100_mb(digit: bytes) -> None:
     digits = digit * 100_000_000
@@ -1168,6 +1170,7 @@ def test_lengths_beyond_the_end(length: int) -> None:
     assert visit(data, "I")[1] == "Syntax error in signature"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [1, -1])
 def test_many_children(step: int) -> None:
     keys = range(300_000)[::step]

@@ -268,6 +268,7 @@ def start(tmp_path: Path, name: str, *argv: str) -> subprocess.Popen[bytes]:
     return process
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
 @pytest.mark.parametrize(
     ("verb", "name"),
@@ -308,6 +309,7 @@ def test_a_signal_leaves_the_old_file(
         assert os.listdir(folder) == [name]
 
 
+@pytest.mark.slow
 def test_a_kill_at_many_moments(tmp_path: Path) -> None:
     source, output = tmp_path / "lines", tmp_path / "t" / "out.jsonl"
     source.write_bytes(b"I1!R1!\n" * 300_000)

@@ -61,6 +61,7 @@ def first(value: object) -> Any:
 # ------------------------------------------------------------------------------------- in and out
 
 
+@pytest.mark.slow
 @KINDS
 @given(values=st.lists(strategies.values))
 @settings(max_examples=examples(200))
@@ -244,6 +245,7 @@ changes = st.sampled_from(sorted(CHANGES)).flatmap(
 )
 
 
+@pytest.mark.slow
 @given(values=ints, steps=st.lists(changes, max_size=12))
 @settings(max_examples=examples(1000))
 def test_changes_are_those_of_a_list(values: list[int], steps: list[Any]) -> None:

@@ -32,6 +32,7 @@ def plain(name: str) -> Function:
 # ------------------------------------------------------------------------------------- in and out
 
 
+@pytest.mark.slow
 @KINDS
 @given(values=st.dictionaries(strategies.keys, strategies.values, max_size=30))
 @settings(max_examples=examples(200))

@@ -139,6 +139,7 @@ tvm.compile(Added, target="llvm").export_library(sys.argv[1])
 """
 
 
+@pytest.mark.full
 def test_a_relax_machine(tmp_path):
     """TVM compiles a function; fnabi runs it to the end without TVM's Python package."""
     runtime = installed_library("tvm", "lib/libtvm_runtime.so")
@@ -178,6 +179,7 @@ def test_a_relax_machine(tmp_path):
     )
 
 
+@pytest.mark.full
 def test_a_module_that_is_written(tmp_path):
     """LLVM's text is a module of TVM's compiler, which writes an object file."""
     source, written = tmp_path / "same.ll", tmp_path / "same.o"

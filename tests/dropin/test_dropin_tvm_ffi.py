@@ -689,6 +689,7 @@ def test_the_table_is_in_the_documentation():
     assert f"release {TABLE['version']} " in page
 
 
+@pytest.mark.full
 def test_every_file_of_the_original_is_in_the_table(original_tests):
     inside = [file for group in TABLE["group"] for file in group["files"]]
     outside = [file for part in TABLE["outside"] for file in part["files"]]
@@ -697,6 +698,7 @@ def test_every_file_of_the_original_is_in_the_table(original_tests):
     )
 
 
+@pytest.mark.full
 @pytest.mark.unsanitized("it starts the interpreter without the library of the sanitizer")
 def test_the_original_tests(original_tests, tmp_path):
     """Each test in scope passes, or is in the table of differences."""

@@ -188,6 +188,7 @@ def test_every_vector(abi: Abi, threads: int) -> None:
     check_columns(columns, TEXTS[abi])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("abi", ["raw", "sip"])
 def test_twenty_thousand_changed_texts(abi: Abi) -> None:
     """The C tests compare more of them with the reference; these with what parse returns."""
@@ -437,6 +438,7 @@ def test_batches_of_a_file() -> None:
         assert (len(batches) > 2) == (size < 1 << 24)  # the last line has no end
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_lines_that_are_too_long(threads: int) -> None:
     """The first such line is named by its offset, wherever blocks end."""
@@ -518,6 +520,7 @@ print(peak() - early)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.unsanitized("a sanitizer keeps what is freed")
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the memory used from /proc")
 @pytest.mark.parametrize("threads", [1, 2])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -171,6 +172,7 @@ def imports(tree: ast.AST, types: bool = True) -> Iterator[str]:
             yield from imports(node, types)
 
 
+@cache
 def python_graph(types: bool) -> dict[str, set[str]]:
     """Return the modules of the package that each imports, `fnabi` and itself left out."""
     return {

@@ -25,6 +25,7 @@ KINDS = ("end", "int", "span", "error")
 RAW_KINDS = "BOSU"
 
 pytestmark = [
+    pytest.mark.slow,  # it compiles the core
     pytest.mark.skipif(
         any(shutil.which(tool) is None for tool in (CXX, "make", "cc")),
         reason="no make or compiler",

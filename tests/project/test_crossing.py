@@ -291,6 +291,7 @@ with warnings.catch_warnings(record=True) as caught:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("struct", RECORDS, ids=name_of)
 def test_a_differing_msgspec_costs_speed_and_a_warning(struct: type) -> None:
     name = name_of(struct)

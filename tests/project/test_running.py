@@ -1,11 +1,16 @@
-"""Tests that run many cases in a loop name every case that fails."""
+"""How the tests run: loops name each case that fails, folders are tested in parallel."""
 
 from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from support import vectors
 from support.each import check_each, each
+from support.paths import ROOT
+from support.reasons import counted
 
 
 def even(number: int) -> None:
@@ -54,3 +59,38 @@ def test_every_vector_is_a_case() -> None:
     ):
         vectors.each(name, *ops)(lambda case: found.append(case["id"]))()
     assert len(found) == len({*found}) == 6042
+
+
+@pytest.mark.parametrize(
+    ("arguments", "capture", "parallel"),
+    [
+        (["tests"], "fd", True),
+        (["tests/abi", "tests/project/test_running.py"], "fd", True),
+        (["tests"], "no", False),
+        (["tests/project/test_running.py"], "fd", False),
+        (["tests/project/test_running.py::test_every_failure_is_named"], "fd", False),
+    ],
+)
+def test_folders_run_in_parallel(
+    arguments: list[str], capture: str, parallel: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Named files run in the process that collects them, where a debugger works."""
+    import conftest
+
+    monkeypatch.chdir(ROOT)
+    config: Any = SimpleNamespace(args=arguments, getoption={"capture": capture}.__getitem__)
+    assert (conftest.pytest_xdist_auto_num_workers(config) > 0) is parallel
+
+
+def test_a_missing_package_is_one_line() -> None:
+    reasons = [
+        "could not import 'tvm_ffi': No module named 'tvm_ffi'",
+        "could not import 'tvm_ffi.core': No module named 'tvm_ffi'",
+        "lib/libtvm_runtime.so of the package tvm is not installed",
+        "cannot be had: a\nb",
+    ]
+    assert counted(reasons) == [
+        "    1 cannot be had: a",
+        "    1 tvm is not installed",
+        "    2 tvm_ffi is not installed",
+    ]
