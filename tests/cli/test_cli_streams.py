@@ -6,13 +6,16 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import tomllib
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from fnabi.cli import main
+from support.forked import AVAILABLE, run_forked
 from support.paths import ROOT
 
 CLASSIFIER = str(ROOT / "examples/classifier.vmfb")
@@ -41,6 +44,13 @@ VERBS = {
 }
 """Command lines, and the exit status for output that cannot be written."""
 
+STORED = ("find", "catalog")
+STORES = ("duckdb", "pyarrow", "pandas")
+"""Verbs that need a store, and what these import, which takes longer than the rest together."""
+
+SHELLED = ("inspect", "decode -")
+"""Those that a shell starts. The others run in children of one process, which takes a tenth."""
+
 
 def in_shell(redirects: str, *argv: str, unbuffered: str = "") -> tuple[int, str, str]:
     """Run the command with redirections, and return its status, output and errors."""
@@ -53,6 +63,31 @@ def in_shell(redirects: str, *argv: str, unbuffered: str = "") -> tuple[int, str
         env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
     )
     return done.returncode, done.stdout, done.stderr
+
+
+def in_child(redirects: str, *argv: str, unbuffered: str = "") -> tuple[int, str, str]:
+    """Do the same without a shell, and without a start of Python."""
+    modules = STORES if argv and argv[0] in STORED else ()
+    with ExitStack() as stack:
+        reader, writer = os.pipe()
+        stack.callback(os.close, reader)
+        os.write(writer, f"{RAW}\n".encode())
+        os.close(writer)
+        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(2)]
+        streams: list[int | None] = [reader, *(file.fileno() for file in files)]
+        for redirect in redirects.split():
+            operator, target = redirect.split(">" if ">" in redirect else "<")
+            number = 0 if "<" in redirect else int(operator or 1)
+            if target == "&-":
+                streams[number] = None
+            else:
+                streams[number] = stack.enter_context(open(target, "wb")).fileno()
+        stack.enter_context(pytest.MonkeyPatch.context()).setenv("PYTHONUNBUFFERED", unbuffered)
+        status = run_forked(argv, streams, *modules)
+        for file in files:
+            file.seek(0)
+        output, error = (file.read().decode() for file in files)
+    return status, output, error
 
 
 @pytest.fixture(scope="module")
@@ -72,13 +107,16 @@ def baseline(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @needs_shell
-@pytest.mark.parametrize("name", VERBS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in STORED)) for name in VERBS],
+)
 def test_every_verb_with_closed_streams(
     name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Standard error is not needed; input where a verb reads it; output by all that write it."""
     argv, unwritten = VERBS[name]
-    if argv[0] in ("find", "catalog"):
+    if argv[0] in STORED:
         pytest.importorskip("duckdb")
         pytest.importorskip("pyarrow")
         monkeypatch.chdir(request.getfixturevalue("catalog"))
@@ -86,26 +124,28 @@ def test_every_verb_with_closed_streams(
         monkeypatch.chdir(request.getfixturevalue("baseline"))
     if argv[0] == "completion":
         pytest.importorskip("shtab")
-    status, output, error = in_shell("", *argv)
+    run = in_child if AVAILABLE and name not in SHELLED else in_shell
+    status, output, error = run("", *argv)
     assert (status, bool(output), error) == (0, True, "")
-    assert in_shell("2>&-", *argv) == (0, output, "")
+    assert run("2>&-", *argv) == (0, output, "")
     if argv[-1] == "-":
-        assert in_shell("<&-", *argv) == (1, "", "fnabi: standard input is closed\n")
+        assert run("<&-", *argv) == (1, "", "fnabi: standard input is closed\n")
     else:
-        assert in_shell("<&-", *argv) == (0, output, "")
-    assert in_shell(">&-", *argv) == (unwritten, "", "fnabi: standard output is closed\n")
-    assert in_shell("<&- >&- 2>&-", *argv) == (unwritten, "", "")
+        assert run("<&-", *argv) == (0, output, "")
+    assert run(">&-", *argv) == (unwritten, "", "fnabi: standard output is closed\n")
+    assert run("<&- >&- 2>&-", *argv) == (unwritten, "", "")
     if os.path.exists("/dev/full"):
-        found = in_shell(">/dev/full", *argv, unbuffered="1")
+        found = run(">/dev/full", *argv, unbuffered="1")
         assert found == (unwritten, "", "fnabi: No space left on device\n")
-        assert in_shell(">/dev/full 2>/dev/full", *argv) == (unwritten, "", "")
+        assert run(">/dev/full 2>/dev/full", *argv) == (unwritten, "", "")
 
 
 @needs_shell
 def test_wrong_usage_without_standard_error() -> None:
+    run = in_child if AVAILABLE else in_shell
     for argv in ([], ["inspect"], ["inspect", "--nope"], ["nope"]):
-        assert in_shell("2>&-", *argv) == (2, "", "")
-        assert in_shell("2>/dev/full", *argv) == (2, "", "")
+        assert run("2>&-", *argv) == (2, "", "")
+        assert run("2>/dev/full", *argv) == (2, "", "")
 
 
 @needs_shell
