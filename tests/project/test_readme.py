@@ -54,7 +54,8 @@ def test_nouns_have_their_files() -> None:
     rows = re.findall(r"^\| ([a-z_, ]+) \|.*\| `fnabi", SECTIONS["What it reads and calls"], re.M)
     nouns = [noun for row in rows for noun in row.split(", ")]
     assert len(nouns) == len({*nouns}) > 20
-    package = ROOT / "python" / "fnabi"
+    package, tests = ROOT / "python" / "fnabi", ROOT / "tests"
     for noun in nouns:
-        assert (package / f"{noun}.py").is_file() or (package / noun).is_dir(), noun
-        assert (ROOT / "tests" / f"test_{noun}.py").is_file(), noun
+        names = noun, f"_{noun}", f"{noun}.py", f"_{noun}.py"
+        assert any([*package.glob(name), *package.glob(f"*/{name}")] for name in names), noun
+        assert [*tests.glob(f"*/test_{noun}.py")], noun
