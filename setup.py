@@ -1,6 +1,9 @@
+import hashlib
+import os
 import shlex
 import shutil
 import sysconfig
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from setuptools import setup
@@ -12,7 +15,12 @@ stable_abi = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 
 class BuildExtensions(build_ext):
-    """Reports in one line what the build lacks."""
+    """Reports in one line what the build lacks; compiles in parallel, and only what has changed."""
+
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        if self.inplace or self.editable_mode:  # pip gives a temporary folder
+            self.build_temp = os.path.join("build", f"editable-{sysconfig.get_platform()}")
 
     def build_extensions(self) -> None:
         if self.compiler.compiler_type == "msvc":
@@ -24,10 +32,52 @@ class BuildExtensions(build_ext):
             command = self.compiler.compiler_so[0]
             if shutil.which(command) is None:
                 raise PlatformError(f"{NEEDED}: {shlex.quote(command)} was not found; set CC")
+            compile_changed(self.compiler)
         header = Path(sysconfig.get_path("include"), "Python.h")
         if not header.is_file():
             raise PlatformError(f"building fnabi needs the headers of Python: no {header}")
         super().build_extensions()
+
+
+def compile_changed(compiler: object) -> None:
+    """Let a compiler keep each object that is newer than its source and the headers it includes.
+
+    The compiler itself writes these names beside the object, under a name for its own command.
+    """
+    compile_all, compile_one = compiler.compile, compiler._compile
+
+    def compile_changed_one(
+        obj: str, src: str, ext: str, cc_args: list[str], extra: list[str], options: list[str]
+    ) -> None:
+        command = repr((compiler.compiler_so, cc_args, extra, options))
+        name = hashlib.sha256(command.encode()).hexdigest()
+        made, rule = Path(obj), Path(obj).with_suffix(".d")
+        if is_current(made, rule, name):
+            return
+        made.unlink(missing_ok=True)
+        extra = [*extra, "-MMD", "-MF", str(rule), "-MT", name]
+        compile_one(obj, src, ext, cc_args, extra, options)
+
+    def compile_changed_ones(*args: object, **options: object) -> list[str]:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            jobs = []
+            compiler._compile = lambda *job: jobs.append(pool.submit(compile_changed_one, *job))
+            objects = compile_all(*args, **options)
+        for job in jobs:
+            job.result()
+        return objects
+
+    compiler.compile = compile_changed_ones
+
+
+def is_current(made: Path, rule: Path, name: str) -> bool:
+    """Return whether an object was made by this command from files that have not changed since."""
+    try:
+        maker, _, files = rule.read_text().replace("\\\n", " ").partition(":")
+        newest = max(os.stat(file).st_mtime_ns for file in shlex.split(files))
+        return maker == name and newest < made.stat().st_mtime_ns
+    except FileNotFoundError:
+        return False
 
 
 NEEDED = "building fnabi needs a C compiler"
