@@ -1,6 +1,7 @@
 """The cffi recipe: compiles the core, the binding and the lane into one library.
 
-The binding's declarations are the fenced part of fnabi.h, word for word.
+The binding's declarations are the error codes of codes.h, and the fenced part of fnabi.h, word for
+word.
 """
 
 import re
@@ -12,8 +13,9 @@ from cffi import FFI
 
 HERE = Path(__file__).parent
 CDEF = (HERE / "fnabi.h").read_text().split("/* cdef: begin */")[1].split("/* cdef: end */")[0]
+CODES = re.findall(r"^FNABI_CODE\(\s*(\w+)", (HERE / "codes.h").read_text(), re.MULTILINE)
 SOURCES = sorted([*HERE.glob("*/*.c"), *HERE.glob("*/kernels/*.c")])
-HEADERS = sorted([HERE / "fnabi.h", *HERE.glob("*/*.h"), *HERE.glob("*/kernels/*.h")])
+HEADERS = sorted([*HERE.glob("*.h"), *HERE.glob("*/*.h"), *HERE.glob("*/kernels/*.h")])
 
 # A free-threaded build has no stable ABI.
 STABLE_ABI = not sysconfig.get_config_var("Py_GIL_DISABLED")
@@ -39,6 +41,7 @@ else:
     LINK = ["-Wl,-dead_strip" if sys.platform == "darwin" else "-Wl,--gc-sections"]
 
 ffibuilder = FFI()
+ffibuilder.cdef(f"typedef enum fnabi_code {{ {', '.join(CODES)}, FNABI_CODE_COUNT }} fnabi_code;")
 ffibuilder.cdef(re.sub(r"\bFNABI_API ", "", CDEF))
 ffibuilder.cdef(  # what arrow_capsule.py gives to fnabi_arrow_stream
     """
@@ -69,7 +72,7 @@ ffibuilder.set_source(
     "fnabi._fnabi",
     PRELUDE,
     sources=[f"csrc/{path.relative_to(HERE).as_posix()}" for path in SOURCES],
-    depends=[f"csrc/{path.relative_to(HERE).as_posix()}" for path in HEADERS],
+    depends=[f"csrc/{path.relative_to(HERE).as_posix()}" for path in [*HEADERS, Path(__file__)]],
     include_dirs=["csrc"],
     py_limited_api=STABLE_ABI,
     define_macros=[

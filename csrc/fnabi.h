@@ -72,174 +72,16 @@ extern "C" {
 #define FNABI_API
 #endif
 
+/* One enumerator for each row of codes.h, from FNABI_OK = 0 on. */
+typedef enum fnabi_code {
+#define FNABI_CODE(code, name, text, remedy) code,
+#include "codes.h"
+  FNABI_CODE_COUNT
+} fnabi_code;
+
 /* cdef: begin */
 
 /* ------------------------------------------------------------------- errors */
-
-/* One enumerator per fault. The texts of the raw and SIP faults are those of
- * the first implementation of these ABIs, letter for letter, because programs
- * compare them. */
-typedef enum fnabi_code {
-  FNABI_OK = 0,
-
-  /* any input */
-  FNABI_MEMORY, /* an allocation failed */
-  FNABI_DEPTH,  /* nesting exceeds the function's limit */
-  FNABI_WORK,   /* the input refers to itself more often than its size allows */
-  FNABI_MESSAGE, /* encoding: the message is not a value of the type model */
-  FNABI_UNSUPPORTED, /* encoding: the ABI cannot express the value */
-  FNABI_VERSION,     /* an unknown version of the ABI */
-
-  /* signature components */
-  FNABI_TAG,        /* no component starts with this byte */
-  FNABI_INTEGER,    /* missing digits */
-  FNABI_INT32,      /* the integer is outside int32 */
-  FNABI_LENGTH,     /* a span's length, which counts the '!', is below 1 */
-  FNABI_SPAN_MARK,  /* no '!' after a span's length */
-  FNABI_SPAN_END,   /* the span runs past the end */
-  FNABI_SYNTAX,     /* any of the above, in the drop-in parsers */
-  FNABI_UNEXPECTED, /* a component that is not allowed here */
-  FNABI_MISSING,    /* a required component is missing */
-
-  /* raw ABI */
-  FNABI_RAW_INPUTS,
-  FNABI_RAW_RESULTS,
-  FNABI_RAW_TAG,
-  FNABI_RAW_BUFFER_FIELD,
-  FNABI_RAW_SCALAR_FIELD,
-  FNABI_RAW_REF_FIELD,
-  FNABI_RAW_SCALAR_TYPE,
-  FNABI_RAW_DIM, /* a dim below -1 */
-
-  /* SIP ABI */
-  FNABI_SIP_INPUTS,
-  FNABI_SIP_RESULTS,
-  FNABI_SIP_KEY,
-  FNABI_SIP_VALUE,
-  FNABI_SIP_TAG,
-  FNABI_SIP_NEGATIVE,  /* a key or a raw index below 0 */
-  FNABI_SIP_DUPLICATE, /* a key occurs twice in one structure */
-
-  /* JSON (RFC 8259) */
-  FNABI_JSON, /* not well-formed */
-  FNABI_JSON_STRING,
-  FNABI_JSON_CONTROL,
-  FNABI_JSON_UTF8,
-  FNABI_JSON_ESCAPE,
-  FNABI_JSON_SURROGATE, /* half of a surrogate pair */
-  FNABI_JSON_NUMBER,
-  FNABI_JSON_SIZE, /* more than a message can hold */
-
-  /* IREE ABI; the JSON is well-formed up to the offset */
-  FNABI_IREE_ABI_OBJECT,
-  FNABI_IREE_ABI_DUPLICATE,
-  FNABI_IREE_ABI_MISSING,
-  FNABI_IREE_ABI_SIDE,
-  FNABI_IREE_ABI_RECORD,
-  FNABI_IREE_ABI_PRIMITIVE,
-  FNABI_IREE_ABI_COMPOUND,
-  FNABI_IREE_ABI_FIELD,
-  FNABI_IREE_ABI_NAMED, /* "named" elsewhere than as an argument */
-  FNABI_IREE_ABI_NAME,  /* a name or a key that is not a string */
-  FNABI_IREE_ABI_SLOT,
-  FNABI_IREE_ABI_RANK,
-  FNABI_IREE_ABI_DIM,
-  FNABI_IREE_ABI_DIMS,
-
-  /* declarations */
-  FNABI_DECLARATION_HEAD,  /* not the beginning of a declaration */
-  FNABI_DECLARATION_LISTS, /* no position where the argument list can begin */
-  FNABI_DECLARATION_VALUE, /* no argument or result can be read here */
-  FNABI_DECLARATION_SIZE,  /* more than a message can hold */
-
-  /* modules */
-  FNABI_MODULE_SIZE,       /* the file ends before the module does */
-  FNABI_MODULE_IDENTIFIER, /* not an IREE module */
-  FNABI_MODULE_OFFSET,     /* an offset points outside the module */
-  FNABI_MODULE_LENGTH,     /* a string or vector runs past the module's end */
-  FNABI_MODULE_ALIGNMENT,  /* an offset points to an unaligned position */
-  FNABI_MODULE_VTABLE,     /* a table's vtable is damaged */
-  FNABI_MODULE_STRING,     /* a string without its terminating NUL */
-  FNABI_MODULE_UNION,      /* a union's type and value do not agree */
-  FNABI_MODULE_REQUIRED,   /* a required field is absent */
-  FNABI_MODULE_CHANGED,    /* the file changed after it was opened */
-  FNABI_MODULE_RANGE,      /* a range outside its data */
-  FNABI_MODULE_COUNT,      /* parallel tables differ in length */
-  FNABI_MODULE_NAME,       /* an empty name */
-  FNABI_MODULE_NEGATIVE,   /* a size or a count below 0 */
-  FNABI_MODULE_DUPLICATE,  /* a name occurs twice */
-  FNABI_MODULE_FLAGS,      /* bits that the schema does not define */
-  FNABI_MODULE_KIND,       /* a union member that the schema does not define */
-  FNABI_MODULE_ORDINAL,    /* an ordinal outside the table it indexes */
-  FNABI_MODULE_SCHEMA,     /* a module from before March 2023 */
-  FNABI_MODULE_ZIP,        /* a ZIP directory that leads nowhere */
-
-  /* bytecode */
-  FNABI_BYTECODE_VERSION, /* a bytecode version other than 15.0, 16.0 and 17.0
-                           */
-  FNABI_BYTECODE_OPCODE,  /* a number that the version does not assign */
-  FNABI_BYTECODE_END, /* an instruction longer than the rest of the function */
-  FNABI_BYTECODE_FEATURE,    /* an instruction or a bit that the requirements do
-                                not cover */
-  FNABI_BYTECODE_OUTSIDE,    /* an instruction other than a marker where a block
-                                must begin */
-  FNABI_BYTECODE_NESTED,     /* a block marker before the block's terminator */
-  FNABI_BYTECODE_TERMINATOR, /* a function that ends inside a block */
-  FNABI_BYTECODE_BLOCKS,    /* a block count other than the number of markers */
-  FNABI_BYTECODE_TARGET,    /* a branch to another place than a block marker */
-  FNABI_BYTECODE_REGISTERS, /* more registers than a bank can have */
-  FNABI_BYTECODE_ARGUMENTS, /* more arguments than the function has registers
-                               for */
-  FNABI_BYTECODE_REGISTER,  /* a register that the function does not have */
-  FNABI_BYTECODE_BANK, /* a ref where a value is expected, or a value for a ref
-                        */
-  FNABI_BYTECODE_ODD,  /* an odd register for a 64-bit value */
-  FNABI_BYTECODE_MOVE, /* the MOVE bit where it has no meaning */
-  FNABI_BYTECODE_CALLEE, /* an ordinal of a function or an import that is not
-                            there */
-  FNABI_BYTECODE_IMPORT, /* a function where only an import may be called */
-  FNABI_BYTECODE_CCONV, /* a call by a calling convention that cannot be read */
-  FNABI_BYTECODE_TYPE,  /* an ordinal of a type that is not there */
-  FNABI_BYTECODE_RODATA,   /* an ordinal of a segment that is not there */
-  FNABI_BYTECODE_GLOBAL,   /* an offset or an ordinal of a global that is not
-                              there */
-  FNABI_BYTECODE_MISSING,  /* fewer registers than the calling convention has */
-  FNABI_BYTECODE_SURPLUS,  /* more registers than the calling convention has */
-  FNABI_BYTECODE_SEGMENTS, /* segment sizes for other arguments */
-  FNABI_BYTECODE_REMAP, /* a copy of a value to a ref register, or of a ref to a
-                           value */
-  FNABI_BYTECODE_PADDING,  /* an alignment byte that is not 0 */
-  FNABI_BYTECODE_TRAILING, /* a byte after the last terminator */
-  FNABI_BYTECODE_YIELD, /* a yieldable call in a function without the YIELD bit
-                         */
-  FNABI_BYTECODE_MORE,  /* findings beyond the limit */
-
-  /* calling conventions */
-  FNABI_CCONV_REGISTER, /* not a register type */
-  FNABI_CCONV_VOID,     /* 'v' beside other registers */
-  FNABI_CCONV_SPAN,     /* a span within a span or among the results */
-  FNABI_CCONV_SPAN_END, /* an unclosed span */
-  FNABI_CCONV_COUNT,    /* a missing, extra or negative span count */
-  FNABI_CCONV_SIZE,     /* a text of 4 GiB, or a buffer size outside int64 */
-
-  /* shared libraries */
-  FNABI_LIBRARY_MAGIC,   /* not an ELF file */
-  FNABI_LIBRARY_HEADER,  /* an invalid class, byte order or size */
-  FNABI_LIBRARY_RANGE,   /* a part runs past the end */
-  FNABI_LIBRARY_ADDRESS, /* an address outside every segment */
-  FNABI_LIBRARY_DYNAMIC, /* data for dynamic linking is missing */
-  FNABI_LIBRARY_HASH,    /* a damaged hash table */
-  FNABI_LIBRARY_STRING,  /* a name outside the strings, or one without end */
-
-  /* metadata of functions; the JSON is well-formed */
-  FNABI_SCHEMA_METADATA, /* not an object with a text "type_schema" */
-  FNABI_SCHEMA_TYPE,     /* not the schema of a type */
-
-  FNABI_FILE, /* a file cannot be read */
-  FNABI_LINE, /* a line is longer than the caller allows */
-
-  FNABI_CODE_COUNT
-} fnabi_code;
 
 #define FNABI_PATH_SIZE 128
 
@@ -255,10 +97,11 @@ typedef struct fnabi_error {
                            "..." */
 } fnabi_error;
 
-/* The text of a code ("span runs past the end") and its name ("span-end").
- * Static; NULL for a number that is no code. */
+/* The text of a code ("span runs past the end"), its name ("span-end"), and
+ * what to do about it. Static; NULL for a number that is no code. */
 FNABI_API const char* fnabi_code_text(int32_t code);
 FNABI_API const char* fnabi_code_name(int32_t code);
+FNABI_API const char* fnabi_code_remedy(int32_t code);
 
 /* ---------------------------------------------------------------- signature */
 

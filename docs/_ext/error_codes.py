@@ -13,20 +13,23 @@ import fnabi
 from fnabi._fnabi import ffi, lib
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parent.parent.parent
-TABLE = tomllib.loads((ROOT / "docs/reference/errors.toml").read_text())
+EXAMPLES: dict[str, str] = tomllib.loads(
+    (ROOT / "docs/reference/error_examples.toml").read_text(encoding="utf-8")
+)
 CLASSIFIER = ROOT / "examples/classifier.vmfb"
 
 
-def codes() -> dict[str, str]:
-    """Return the codes of the core with their texts, in its order."""
-    found = {}
+def codes() -> Iterator[tuple[str, str, str]]:
+    """Yield the codes of the core, each with its text and remedy, in its order."""
     for code in range(1, lib.FNABI_CODE_COUNT):
-        name, text = lib.fnabi_code_name(code), lib.fnabi_code_text(code)
-        found[ffi.string(name).decode()] = ffi.string(text).decode()
-    return found
+        parts = lib.fnabi_code_name(code), lib.fnabi_code_text(code), lib.fnabi_code_remedy(code)
+        name, text, remedy = (ffi.string(part).decode() for part in parts)
+        yield name, text, remedy
 
 
 def provoke(code: str, example: str) -> str:
@@ -68,16 +71,15 @@ class ErrorCodes(Directive):
 
     def run(self) -> list[nodes.Node]:
         sections: list[nodes.Node] = []
-        for code, text in codes().items():
-            entry = TABLE[code]
+        for code, text, remedy in codes():
             section = nodes.section(ids=[f"error-{code}"], names=[code])
             section += nodes.title(text=code)
             section += nodes.paragraph("", text[0].upper() + text[1:] + ".")
-            if "example" in entry:
-                shown = f">>> {entry['example']}\n{provoke(code, entry['example'])}"
+            if example := EXAMPLES.get(code):
+                shown = f">>> {example}\n{provoke(code, example)}"
                 section += nodes.literal_block(shown, shown, language="text")
             messages: list[nodes.system_message] = []
-            inline, messages = self.state.inline_text(entry["remedy"], self.lineno)
+            inline, messages = self.state.inline_text(remedy, self.lineno)
             section += nodes.paragraph("", "", *inline, *messages)
             sections.append(section)
         return sections

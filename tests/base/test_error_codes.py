@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
 
-from support import documents
+from support.paths import ROOT
 
-sys.path.insert(0, str(documents.ROOT / "docs/_ext"))
+sys.path.insert(0, str(ROOT / "docs/_ext"))
 pytest.importorskip("docutils")
 import error_codes
 
+TESTS = ROOT / "tests"
+
 
 def test_every_code_has_a_remedy() -> None:
-    assert list(error_codes.codes()) == sorted(
-        error_codes.TABLE, key=list(error_codes.codes()).index
-    )
-    assert all(entry["remedy"] for entry in error_codes.TABLE.values())
+    for code, text, remedy in error_codes.codes():
+        assert text, code
+        assert remedy.endswith("."), code
 
 
-@pytest.mark.parametrize(
-    ("code", "example"),
-    [(code, entry["example"]) for code, entry in error_codes.TABLE.items() if "example" in entry],
-)
+def test_every_code_is_provoked() -> None:
+    """By its example; otherwise a test is about it."""
+    names = [code for code, _, _ in error_codes.codes()]
+    assert list(error_codes.EXAMPLES) == [name for name in names if name in error_codes.EXAMPLES]
+    tests = [*TESTS.rglob("test_*.py"), *TESTS.rglob("test_*.c")]
+    text = "".join(path.read_text(encoding="utf-8") for path in tests)
+    for name in {*names} - {*error_codes.EXAMPLES}:
+        in_c = f"FNABI_{name.upper().replace('-', '_')}"
+        assert re.search(rf'"{name}"|\b{in_c}\b', text), f"no test is about the code {name}"
+
+
+@pytest.mark.parametrize(("code", "example"), error_codes.EXAMPLES.items())
 def test_an_example_provokes_its_code(code: str, example: str) -> None:
     assert error_codes.provoke(code, example)
 

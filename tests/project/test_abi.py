@@ -143,6 +143,7 @@ def test_codes_have_names_and_texts() -> None:
     for number in (-1, COUNT, 2**31 - 1, -(2**31)):
         assert lib.fnabi_code_name(number) == ffi.NULL
         assert lib.fnabi_code_text(number) == ffi.NULL
+        assert lib.fnabi_code_remedy(number) == ffi.NULL
 
 
 @pytest.mark.parametrize(
