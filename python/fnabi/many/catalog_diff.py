@@ -1,6 +1,6 @@
 """Compare all modules of two catalogs, and group what changed by its cause.
 
->>> from fnabi.catalog_diff import compare_catalogs, group
+>>> from fnabi.many.catalog_diff import compare_catalogs, group
 >>> for cause in group(compare_catalogs("1.0.duckdb", "2.0.duckdb")):  # doctest: +SKIP
 ...     print(cause)
 breaking  inputs[*].dtype changed: 12 functions in 4 files
