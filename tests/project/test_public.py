@@ -10,6 +10,7 @@ import pytest
 
 import fnabi
 from fnabi import cconv, iree_abi, raw, sip, types
+from support.each import each
 
 MODULES = [name for name in fnabi.__all__ if inspect.ismodule(getattr(fnabi, name))]
 NAMES = [
@@ -39,7 +40,7 @@ def test_every_exported_record_is_tested() -> None:
     assert len(RECORDS) > 80
 
 
-@pytest.mark.parametrize("cls", RECORDS, ids=lambda cls: f"{cls.__module__}.{cls.__name__}")
+@each(lambda: ((f"{cls.__module__}.{cls.__name__}", cls) for cls in RECORDS))
 def test_a_record_is_frozen_and_hashable(cls: type[msgspec.Struct]) -> None:
     fields = cls.__struct_fields__
     value = fnabi.DType("float32") if cls is fnabi.DType else cls(*[None] * len(fields))
@@ -98,20 +99,18 @@ def test_types_of_signatures_are_names_of_the_package() -> None:
         _ = fnabi.Dtype  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
-    ("home", "name"), NAMES, ids=lambda value: getattr(value, "__name__", value)
-)
-def test_a_public_name_is_documented(home: Any, name: str) -> None:
+@each(lambda: ((f"{home.__name__}.{name}", (home, name)) for home, name in NAMES))
+def test_a_public_name_is_documented(place: tuple[Any, str]) -> None:
+    home, name = place
     value = getattr(home, name)
     if inspect.ismodule(value) or inspect.isclass(value) or inspect.isroutine(value):
         assert inspect.getdoc(value), f"{home.__name__}.{name} has no docstring"
 
 
-@pytest.mark.parametrize(
-    ("home", "name"), NAMES, ids=lambda value: getattr(value, "__name__", value)
-)
-def test_the_signature_of_a_public_name_can_be_shown(home: Any, name: str) -> None:
+@each(lambda: ((f"{home.__name__}.{name}", (home, name)) for home, name in NAMES))
+def test_the_signature_of_a_public_name_can_be_shown(place: tuple[Any, str]) -> None:
     """An annotation that names what its module does not have would raise NameError."""
+    home, name = place
     value = getattr(home, name)
     if not callable(value):
         return
