@@ -4,9 +4,9 @@ set -uo pipefail
 
 compare() {
   if [[ $OLD == *.json ]]; then
-    fnabi check-abi --format="$1" -- "$OLD" "$NEW"
+    fnabi check-abi --style="$1" -- "$OLD" "$NEW"
   else
-    fnabi diff --format="$1" -- "$OLD" "$NEW"
+    fnabi diff --style="$1" -- "$OLD" "$NEW"
   fi
 }
 

@@ -198,7 +198,7 @@ def test_a_module_that_is_called(run) -> None:
     status, out, error = run("call", CLASSIFIER, "dense")
     assert (status, out) == (1, "")
     assert error.startswith(f"fnabi: {CLASSIFIER}: a compiled module, expected a shared library; ")
-    assert "fnabi stub --format=iree-run-module" in error
+    assert "fnabi stub --language=iree-run-module" in error
 
 
 def test_a_folder_instead_of_a_file(here: Path, run) -> None:
@@ -365,6 +365,8 @@ def test_a_pattern_without_results(pattern: str, meant: str, run) -> None:
         (["inspect", "x", "--extract", "0"], "--extract: the value is missing, expected NAME DIR"),
         (["scan", "x", "-o"], "-o/--output: the value is missing, expected FILE"),
         (["inspect", "--xyz"], "there is no option --xyz"),
+        (["diff", "--format=sarif"], "there is no option --format; it is --style here"),
+        (["stub", "--format", "pyi"], "there is no option --format; it is --language here"),
         (["inspect", "--needz"], "there is no option --needz; did you mean --needs?"),
         (["diff", "--html"], "OLD, NEW are missing"),
         (["diff", "--htm", "--lenient"], "OLD, NEW are missing"),
@@ -372,12 +374,12 @@ def test_a_pattern_without_results(pattern: str, meant: str, run) -> None:
         (["catalog"], "ACTION, CATALOG are missing"),
         (["catalog", "sql", "x", " "], "sql needs one query, in quotes"),
         (
-            ["diff", "x", "y", "--json", "--format=sarif"],
-            "--json and --format=sarif cannot be combined",
+            ["diff", "x", "y", "--json", "--style=sarif"],
+            "--json and --style=sarif cannot be combined",
         ),
         (
-            ["check-abi", "x", "y", "--json", "--format=github"],
-            "--json and --format=github cannot be combined",
+            ["check-abi", "x", "y", "--json", "--style=github"],
+            "--json and --style=github cannot be combined",
         ),
         (["--version", "x"], "unexpected argument 'x'"),
     ],

@@ -495,7 +495,7 @@ NAMES = [verb.name for verb in VERBS]
     [
         ("inspect a.vmfb", "--function main"),
         ("verify a b c", "--against weights.irpa"),
-        ("diff a b", "--format=json"),
+        ("diff a b", "--style=json"),
         ("check-abi a b", "--update"),
         ("decode --abi sip", "--input x"),
         ("decode S1!", "-o x.csv"),

@@ -151,11 +151,11 @@ def test_sarif(compared: list[FileComparison]) -> None:
 @pytest.mark.parametrize("format", ["text", "json", *report.FORMATS])
 def test_every_format_has_the_same_status(format: str, capsys: pytest.CaptureFixture[str]) -> None:
     folders = [str(RELEASES / "1.0"), str(RELEASES / "2.0")]
-    assert main(["diff", f"--format={format}", *folders]) == 1
+    assert main(["diff", f"--style={format}", *folders]) == 1
     assert "rank" in capsys.readouterr().out
-    assert main(["diff", f"--format={format}", OLD, NEW]) == 1
+    assert main(["diff", f"--style={format}", OLD, NEW]) == 1
     assert "main" in capsys.readouterr().out
-    assert main(["diff", f"--format={format}", OLD, OLD]) == 0
+    assert main(["diff", f"--style={format}", OLD, OLD]) == 0
 
 
 def test_the_hook_compares_what_has_a_baseline(

@@ -968,7 +968,7 @@ def test_swapped_names_wherever_changes_are_shown(tmp_path: Path) -> None:
     assert run("check-abi", "--update", baseline, files[0]).status == 0
     assert run("check-abi", baseline, files[1]) == Run(1, SWAPPED, "")
     for format in ("markdown", "github", "sarif"):
-        done = run("diff", f"--format={format}", *files)
+        done = run("diff", f"--style={format}", *files)
         assert (done.status, done.out.count("moved: left: float32")) == (1, 1)
     for pair in (files, folders):
         done = run("diff", "--html", *pair)

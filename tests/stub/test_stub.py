@@ -106,10 +106,10 @@ def test_wrong_usage(tmp_path: Path) -> None:
     library = path_of("named")
     for argv, text in (
         (
-            ["--format=openapi", library],
-            "--format openapi is for a .vmfb module, not for a library",
+            ["--language=openapi", library],
+            "--language openapi is for a .vmfb module, not for a library",
         ),
-        (["--format=nonsense", library], "nonsense"),
+        (["--language=nonsense", library], "nonsense"),
         (["--global=a", "--function=b", library], "--function is not allowed with --global"),
         (["-o", library, library], "--output is the file itself"),
         (["-"], "standard input is not allowed"),
@@ -128,7 +128,7 @@ def test_a_module_that_hides_behind_its_library(tmp_path: Path) -> None:
     assert (done.status, done.out) == (2, "")
     assert "Python would import plain.so instead of plain.py" in " ".join(done.err.split())
     assert run("stub", "-o", tmp_path / "other.py", library).status == 0
-    assert run("stub", "--format=pyi", "-o", tmp_path / "plain.pyi", library).status == 0
+    assert run("stub", "--language=pyi", "-o", tmp_path / "plain.pyi", library).status == 0
 
 
 def test_chosen_functions() -> None:
@@ -150,7 +150,7 @@ def test_json_of_a_stub() -> None:
     assert text.startswith('"""Functions of libnamed.so\n')
     assert answer == {
         "schema": "fnabi.stub/1",
-        "format": "python",
+        "language": "python",
         "output": None,
         "notices": [],
     }

@@ -199,7 +199,7 @@ def test_chosen_functions(format: str) -> None:
     text = text_of(format, CLASSIFIER, only=["dense"])
     assert "dense" in text
     assert "normalize" not in text
-    done = run("stub", f"--format={format}", "--function=none", CLASSIFIER)
+    done = run("stub", f"--language={format}", "--function=none", CLASSIFIER)
     text = "no function is named 'none', expected normalize, dense, version, __init"
     assert done == Run(1, "", f"fnabi: {CLASSIFIER}: {text}\n")
 
@@ -481,7 +481,7 @@ static inline iree_status_t classifier_normalize(
 @pytest.mark.skipif(RUNNER is None, reason="iree-run-module is not installed")
 def test_command_lines_run(tmp_path: Path) -> None:
     assert RUNNER is not None
-    done = run("stub", "--format=iree-run-module", "--dim=2", CLASSIFIER)
+    done = run("stub", "--language=iree-run-module", "--dim=2", CLASSIFIER)
     assert (done.status, done.err) == (0, "")
     folder = os.path.dirname(RUNNER)
     environment = os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"}
@@ -531,7 +531,7 @@ def test_command_lines_run_whatever_the_path(path: str, tmp_path: Path) -> None:
 def test_a_name_that_the_runner_would_strip_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "m.vmfb"
     path.write_bytes(exporting(*((name, b"0v_v", attributes()) for name in (b" a", b"b ", b"a@b"))))
-    done = run("stub", "--format=iree-run-module", path)
+    done = run("stub", "--language=iree-run-module", path)
     assert done.err == "".join(
         f'fnabi: notice: "{name}" has no spelling on a command line\n' for name in (" a", "b ")
     )

@@ -138,7 +138,7 @@ def test_made_up_shapes_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     text = "input 0: the rank is not known, one dim is an example"
     notice = f"fnabi: notice: nd_unknown_rank: {text}\n"
     assert capsys.readouterr() == ("--input=4xf32\n", notice)
-    assert main(["stub", "--function=nd_unknown_rank", "--format=iree-run-module", path]) == 0
+    assert main(["stub", "--function=nd_unknown_rank", "--language=iree-run-module", path]) == 0
     assert capsys.readouterr().out.splitlines()[-2] == f"# I{text[1:]}."
 
 

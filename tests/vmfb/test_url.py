@@ -176,14 +176,14 @@ def test_verbs(
             ["inspect", good, "--html"],
             ["diff", good, good, "--json"],
             ["diff", good, good, "--html"],
-            ["diff", good, good, "--format=sarif"],
-            ["diff", good, str(MODULE), "--format=github"],
+            ["diff", good, good, "--style=sarif"],
+            ["diff", good, str(MODULE), "--style=github"],
             ["diff", "--catalog", good, good, "--json"],
             ["scan", good, "--output", "t.csv"],
             ["scan", good, "--output", "t.jsonl"],
             ["stub", good],
-            ["stub", good, "--format=openapi"],
-            ["stub", good, "--format=c-header"],
+            ["stub", good, "--language=openapi"],
+            ["stub", good, "--language=c-header"],
             ["check-abi", "base.json", good, "--update"],
         ],
     }
@@ -194,7 +194,7 @@ def test_verbs(
             assert status == 0, (words, printed.err)
             assert text in printed.out, words
             check(printed.out, printed.err)
-    assert main(["stub", good, "--format=iree-run-module"]) in (0, 1)
+    assert main(["stub", good, "--language=iree-run-module"]) in (0, 1)
     for file in ("t.csv", "t.jsonl", "base.json"):
         check((tmp_path / file).read_bytes())
     assert public in (tmp_path / "t.csv").read_text()

@@ -52,6 +52,10 @@ class Formatter(argparse.HelpFormatter):
         return "\n".join(indent + line for line in lines)
 
 
+_RENAMED = {"--format": ("--style", "--language")}
+"""What an option is called in verbs that do not have it."""
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that states faults in words and suggests what may have been meant."""
 
@@ -88,7 +92,9 @@ class Parser(argparse.ArgumentParser):
         for word in words:
             if self._parse_optional(word) is not None:
                 option = word.partition("=")[0]
-                self.error(f"there is no option {option}{did_you_mean(option, known)}")
+                meant = [each for each in _RENAMED.get(option, ()) if each in known]
+                hint = f"; it is {meant[0]} here" if meant else did_you_mean(option, known)
+                self.error(f"there is no option {option}{hint}")
 
     def _swallowed(self, words: Iterable[str], missing: str) -> str:
         """Return the end of an error about missing arguments that an option may have taken."""

@@ -87,7 +87,7 @@ VERBS = (
             ("fnabi diff old.vmfb new.vmfb", "the changes, then the verdict"),
             ("fnabi diff --html -o page.html old.vmfb new.vmfb", "the same as a page"),
             ("fnabi diff released/ built/", "the modules of two folders, by name"),
-            ("fnabi diff --format=markdown released/ built/", "a comment for a pull request"),
+            ("fnabi diff --style=markdown released/ built/", "a comment for a pull request"),
             ("fnabi diff --catalog 1.0.duckdb 2.0.duckdb", "all modules, grouped by cause"),
         ),
         status="0 if callers of OLD can use NEW, 1 for a breaking change, 2 for wrong usage, 3 for"
@@ -101,7 +101,7 @@ VERBS = (
         (
             ("fnabi check-abi --update model.abi.json model.vmfb", "write the baseline"),
             ("fnabi check-abi model.abi.json model.vmfb", "fail where callers would"),
-            ("fnabi check-abi --format=github model.abi.json model.vmfb", "annotate in CI"),
+            ("fnabi check-abi --style=github model.abi.json model.vmfb", "annotate in CI"),
         ),
         status="0 if callers are still served, 1 for a breaking change, 2 for wrong usage, 3 for"
         " bad input, 4 if the module does not show whether callers are served",
@@ -174,8 +174,8 @@ VERBS = (
             ("fnabi stub -o add.py libadd.so", "typed Python functions for a library's exports"),
             ("fnabi stub --global=xgrammar. lib.so", "for what it registers by name"),
             ("fnabi stub -o model.py model.vmfb", "a typed client over iree.runtime"),
-            ("fnabi stub --format=openapi model.vmfb", "or json-schema, c-header"),
-            ("fnabi stub --format=iree-run-module model.vmfb", "command lines"),
+            ("fnabi stub --language=openapi model.vmfb", "or json-schema, c-header"),
+            ("fnabi stub --language=iree-run-module model.vmfb", "command lines"),
         ),
     ),
     Verb(

@@ -12,7 +12,7 @@ from fnabi._base.url import public
 from fnabi.cli._arguments import add_lenient, open_checked
 from fnabi.cli._problems import tell
 from fnabi.cli._screen import Screen, counted, one_line
-from fnabi.cli.verbs.diff import STATUS, add_format, check_format, comparison_json, show
+from fnabi.cli.verbs.diff import STATUS, add_style, check_style, comparison_json, show
 from fnabi.compat import baseline
 from fnabi.compat._folders import FileComparison
 from fnabi.errors import FormatError
@@ -30,12 +30,12 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write the baseline of FILE, after a change that is meant; the changes are shown",
     )
-    add_format(verb)
+    add_style(verb)
     add_lenient(verb)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    check_format(arguments)
+    check_style(arguments)
     new = open_checked(arguments.file, arguments.lenient)
     name = arguments.baseline
     old = None
@@ -56,11 +56,11 @@ def run(arguments: argparse.Namespace) -> int:
             out.write(baseline.encode(new).encode())
     if arguments.json:
         print(json.dumps({"schema": _SCHEMA} | comparison_json(found), indent=2))
-    elif arguments.format != "text":
+    elif arguments.style != "text":
         from fnabi.compat import report
 
         compared = FileComparison(arguments.file, found.verdict, found)
-        print(report.write([compared], arguments.format), end="")
+        print(report.write([compared], arguments.style), end="")
     else:
         screen = Screen()
         if old is not None:

@@ -18,7 +18,7 @@ from fnabi.vmfb.example import DIM
 
 _STUB_SCHEMA = "fnabi.stub/1"
 _PYTHON, _INTERFACE = "python", "pyi"
-_MODULE_FORMATS = ("json-schema", "openapi", "c-header", "iree-run-module")
+_MODULE_LANGUAGES = ("json-schema", "openapi", "c-header", "iree-run-module")
 _ONLY_MODULES, _ONLY_LIBRARIES = "a .vmfb module, not for a library", "a library, not for a module"
 
 
@@ -31,8 +31,8 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         " runs",
     )
     verb.add_argument(
-        "--format",
-        choices=(_PYTHON, _INTERFACE, *_MODULE_FORMATS),
+        "--language",
+        choices=(_PYTHON, _INTERFACE, *_MODULE_LANGUAGES),
         default=_PYTHON,
         help="a typed Python module (the default); its interface alone, for a library; for a"
         " module also JSON Schema, OpenAPI, a C header, or command lines of iree-run-module",
@@ -75,9 +75,9 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.usage("--output is the file itself")
     written: Stub
     if library.looks_like_one(start_of(file)):
-        if arguments.format not in (_PYTHON, _INTERFACE):
-            arguments.usage(f"--format {arguments.format} is for {_ONLY_MODULES}")
-        interface = arguments.format == _INTERFACE
+        if arguments.language not in (_PYTHON, _INTERFACE):
+            arguments.usage(f"--language {arguments.language} is for {_ONLY_MODULES}")
+        interface = arguments.language == _INTERFACE
         if not interface and output is not None:
             _check_import(arguments, file, output)
         if arguments.prefix is None:
@@ -87,20 +87,20 @@ def run(arguments: argparse.Namespace) -> int:
                 arguments.usage("--function is not allowed with --global")
             written = registered(file, arguments.prefix, interface=interface, output=output)
     else:
-        if arguments.format == _INTERFACE:
-            arguments.usage(f"--format {_INTERFACE} is for {_ONLY_LIBRARIES}")
+        if arguments.language == _INTERFACE:
+            arguments.usage(f"--language {_INTERFACE} is for {_ONLY_LIBRARIES}")
         if arguments.prefix is not None:
             arguments.usage(f"--global is for {_ONLY_LIBRARIES}")
-        options = {"dim": arguments.dim} if arguments.format == _MODULE_FORMATS[-1] else {}
+        options = {"dim": arguments.dim} if arguments.language == _MODULE_LANGUAGES[-1] else {}
         with open_module(file, arguments.lenient) as module:
-            written = FORMATS[arguments.format](module, file, output=output, only=only, **options)
+            written = FORMATS[arguments.language](module, file, output=output, only=only, **options)
     if output is not None:
         with ended_by_signals(), write_whole(output) as opened:
             opened.write(written.text.encode("utf-8", "backslashreplace"))
     if arguments.json:
         answer = {
             "schema": _STUB_SCHEMA,
-            "format": arguments.format,
+            "language": arguments.language,
             "output": output,
             "text": written.text if output is None else None,
             "notices": list(written.notices),

@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         complain(
             f"{arguments.file}: ",
             "a compiled module, expected a shared library; iree-run-module calls its functions, and"
-            " fnabi stub --format=iree-run-module writes the command lines",
+            " fnabi stub --language=iree-run-module writes the command lines",
         )
         return 1
     loaded = library.load_module(arguments.file)

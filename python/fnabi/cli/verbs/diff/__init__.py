@@ -57,7 +57,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         help="the other module or folder; either module may be - for standard input",
     )
     add_html(verb, "the differences")
-    add_format(verb)
+    add_style(verb)
     verb.add_argument(
         "--catalog",
         action="store_true",
@@ -66,10 +66,10 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
     add_lenient(verb)
 
 
-def add_format(verb: argparse.ArgumentParser) -> None:
-    """Declare the option ``--format``, of which ``--json`` is the short form of one value."""
+def add_style(verb: argparse.ArgumentParser) -> None:
+    """Declare the option ``--style``, of which ``--json`` is the short form of one value."""
     verb.add_argument(
-        "--format",
+        "--style",
         choices=("text", "json", "markdown", "github", "sarif"),
         default="text",
         help="text for people, json for programs, markdown for a comment, github for annotations"
@@ -77,18 +77,18 @@ def add_format(verb: argparse.ArgumentParser) -> None:
     )
 
 
-def check_format(arguments: argparse.Namespace) -> None:
-    """Set ``--json`` as ``--format=json`` does, and refuse it with another format."""
-    if arguments.json and arguments.format not in ("text", "json"):
-        arguments.usage(f"--json and --format={arguments.format} cannot be combined")
-    arguments.json = arguments.json or arguments.format == "json"
+def check_style(arguments: argparse.Namespace) -> None:
+    """Set ``--json`` as ``--style=json`` does, and refuse it with another style."""
+    if arguments.json and arguments.style not in ("text", "json"):
+        arguments.usage(f"--json and --style={arguments.style} cannot be combined")
+    arguments.json = arguments.json or arguments.style == "json"
 
 
 def run(arguments: argparse.Namespace) -> int:
-    check_format(arguments)
+    check_style(arguments)
     if arguments.catalog:
-        if arguments.format not in ("text", "json"):
-            arguments.usage(f"--format={arguments.format} cannot be used with --catalog")
+        if arguments.style not in ("text", "json"):
+            arguments.usage(f"--style={arguments.style} cannot be used with --catalog")
         from fnabi.cli.verbs.diff._catalog import run_catalogs
 
         if check_html(arguments):
@@ -117,8 +117,8 @@ def run(arguments: argparse.Namespace) -> int:
         write_diff_html(arguments, (old, new), found)
     elif arguments.json:
         print(json.dumps({"schema": _DIFF_SCHEMA} | comparison_json(found), indent=2))
-    elif arguments.format != "text":
-        _report([FileComparison(arguments.new, found.verdict, found)], arguments.format)
+    elif arguments.style != "text":
+        _report([FileComparison(arguments.new, found.verdict, found)], arguments.style)
     else:
         show(Screen(), found)
     return STATUS[found.verdict]
@@ -141,8 +141,8 @@ def _diff_folders(arguments: argparse.Namespace, page: bool) -> int:
         rows = [_file_json(each) for each in found]
         print(json.dumps({"schema": _FOLDERS_SCHEMA, "verdict": verdict, "files": rows}, indent=2))
         return STATUS[worst]
-    if arguments.format != "text":
-        _report(found, arguments.format)
+    if arguments.style != "text":
+        _report(found, arguments.style)
         return STATUS[worst]
     screen = Screen()
     for each in found:
