@@ -6,7 +6,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-NAMES = sorted(path.stem for path in Path(__file__).parent.glob("[!_]*.py"))
+NAMES = sorted(path.stem.replace("_", "-") for path in Path(__file__).parent.glob("[!_]*.py"))
 
 
 def main() -> int:
@@ -16,7 +16,7 @@ def main() -> int:
         return 2
     name = sys.argv.pop(1)
     sys.argv[0] = f"python -m tools {name}"
-    status: int = import_module(f"tools.{name}").main()
+    status: int = import_module(f"tools.{name.replace('-', '_')}").main()
     return status
 
 
