@@ -22,10 +22,12 @@ ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 BELOW = {
     "base": set(),
     "abi": {"base"},
+    "elf": {"base"},
     "vmfb": {"abi", "base"},
+    "infer": {"vmfb", "abi", "base"},
     "calls": {"base"},
-    "many": {"vmfb", "abi", "base"},
-    "lane": {"many", "vmfb", "abi", "calls", "base"},
+    "many": {"infer", "vmfb", "abi", "base"},
+    "lane": {"many", "infer", "vmfb", "abi", "calls", "base"},
 }
 """The rooms that a room may include, beside itself."""
 

@@ -1,6 +1,6 @@
 /* Terms are hash-consed: a new one is first looked up in a hash table, so equal
  * terms have equal numbers. */
-#include "vmfb/term.h"
+#include "infer/term.h"
 
 #include "vmfb/bytecode.h"
 

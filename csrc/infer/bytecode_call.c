@@ -1,6 +1,6 @@
 /* Calls in the data flow: of imports that reveal types, and of functions whose
  * facts are translated to the caller. */
-#include "vmfb/bytecode_walk.h"
+#include "infer/bytecode_walk.h"
 
 /* Larger terms are not translated from a function to its callers. */
 #define CARRIED_SIZE 16

@@ -1,5 +1,5 @@
 /* `test_library write FOLDER` writes the files of the corpus. */
-#include "calls/elf.h"
+#include "elf/elf.h"
 
 enum {
   FUNC = 0x12,

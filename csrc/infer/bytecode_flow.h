@@ -6,11 +6,11 @@
  * call has an unknown result. Paths that end in `fail` do not count. Nothing is
  * guessed: if paths disagree, if code is inconsistent, or if the analysis
  * exceeds a fixed multiple of the code's size, the result is unknown. */
-#ifndef FNABI_MODULE_BYTECODE_FLOW_H
-#define FNABI_MODULE_BYTECODE_FLOW_H
+#ifndef FNABI_INFER_BYTECODE_FLOW_H
+#define FNABI_INFER_BYTECODE_FLOW_H
 
+#include "infer/term.h"
 #include "vmfb/bytecode.h"
-#include "vmfb/term.h"
 
 /* The uses of a reference anywhere in a function, as bits. A reference has one
  * type, and each use reveals it. */
@@ -62,18 +62,38 @@ void fnabi_flow_close(fnabi_flow* flow);
  * memory is exhausted. They are valid until the flow is closed. */
 const fnabi_flow_function* fnabi_flow_of(fnabi_flow* flow, size_t ordinal);
 
+static inline uint32_t fnabi_flow_kept(const fnabi_flow* flow, size_t index) {
+  return (uint32_t)fnabi_vector_int32(&flow->kept, index);
+}
+
 /* For a known function: the uses of argument `index`; what every path to a
  * return proves about it, as a VIEW or UNKNOWN; and result `index`. */
-uint32_t fnabi_flow_use(const fnabi_flow* flow, const fnabi_flow_function* f,
-                        size_t index);
-fnabi_term fnabi_flow_fact(const fnabi_flow* flow, const fnabi_flow_function* f,
-                           size_t index);
-fnabi_term fnabi_flow_result(const fnabi_flow* flow,
-                             const fnabi_flow_function* f, size_t index);
+static inline uint32_t fnabi_flow_use(const fnabi_flow* flow,
+                                      const fnabi_flow_function* f,
+                                      size_t index) {
+  return fnabi_flow_kept(flow, f->first + index);
+}
+
+static inline fnabi_term fnabi_flow_fact(const fnabi_flow* flow,
+                                         const fnabi_flow_function* f,
+                                         size_t index) {
+  return fnabi_flow_kept(flow, f->first + f->argument_count + index);
+}
+
+static inline fnabi_term fnabi_flow_result(const fnabi_flow* flow,
+                                           const fnabi_flow_function* f,
+                                           size_t index) {
+  return fnabi_flow_kept(flow,
+                         f->first + 2 * (size_t)f->argument_count + index);
+}
 
 /* The most bytes that some path asserts the buffer of argument `index` to have,
  * where that is a constant; 0 if none does, UINT32_MAX if more. */
-uint32_t fnabi_flow_length(const fnabi_flow* flow, const fnabi_flow_function* f,
-                           size_t index);
+static inline uint32_t fnabi_flow_length(const fnabi_flow* flow,
+                                         const fnabi_flow_function* f,
+                                         size_t index) {
+  return fnabi_flow_kept(
+      flow, f->first + 2 * (size_t)f->argument_count + f->result_count + index);
+}
 
-#endif /* FNABI_MODULE_BYTECODE_FLOW_H */
+#endif /* FNABI_INFER_BYTECODE_FLOW_H */

@@ -3,7 +3,7 @@
  *
  * The first three bytes of the input are the version and the counts of
  * registers; the others are the code of all functions. */
-#include "vmfb/any_bytecode_types.h"
+#include "infer/any_bytecode_types.h"
 
 enum { HEAD = 3 };
 

@@ -1,7 +1,7 @@
 /* The blocks of a function: where they begin, where they branch to, in which
  * order they are analysed, and which of them may be in a loop. */
 #include "base/error.h"
-#include "vmfb/bytecode_walk.h"
+#include "infer/bytecode_walk.h"
 
 static bool add_branch(fnabi_flow* flow, uint64_t target) {
   uint32_t offset = (uint32_t)target;

@@ -1,6 +1,6 @@
 /* What a path knows of buffer views: facts about arguments, the items of lists,
  * and what follows from the condition of a branch. */
-#include "vmfb/bytecode_walk.h"
+#include "infer/bytecode_walk.h"
 
 /* -------------------------------------------------------------------- views */
 

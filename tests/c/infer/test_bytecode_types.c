@@ -4,7 +4,7 @@
 #include <dirent.h>
 
 #include "allocations.h"
-#include "vmfb/any_bytecode_types.h"
+#include "infer/any_bytecode_types.h"
 
 #define FOLDER "../tests/data/bytecode_types/"
 

@@ -4,7 +4,7 @@
  * result is that of its creation, or of the argument that is returned. Dims
  * that nothing proves are dynamic. Dims with the same symbol are the same
  * value. */
-#include "vmfb/bytecode_types.h"
+#include "infer/bytecode_types.h"
 
 #include "abi/cconv.h"
 #include "base/dtype.h"

@@ -6,8 +6,8 @@
  * a call: constants, arguments, properties of buffer views, and results of
  * instructions outside loops. Any other value is FNABI_TERM_UNKNOWN, which is
  * equal to no value, not even to itself. */
-#ifndef FNABI_MODULE_TERM_H
-#define FNABI_MODULE_TERM_H
+#ifndef FNABI_INFER_TERM_H
+#define FNABI_INFER_TERM_H
 
 #include "base/vector.h"
 
@@ -113,4 +113,4 @@ fnabi_term fnabi_term_half(fnabi_terms* terms, fnabi_term term, uint32_t half);
 fnabi_term fnabi_term_join_halves(fnabi_terms* terms, fnabi_term low,
                                   fnabi_term high);
 
-#endif /* FNABI_MODULE_TERM_H */
+#endif /* FNABI_INFER_TERM_H */

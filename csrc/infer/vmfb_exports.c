@@ -7,7 +7,7 @@
 #include "abi/raw.h"
 #include "abi/sip.h"
 #include "base/error.h"
-#include "vmfb/bytecode_types.h"
+#include "infer/bytecode_types.h"
 #include "vmfb/vmfb.h"
 
 /* The texts that contain a signature, its version or its kind: the attributes

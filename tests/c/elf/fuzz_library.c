@@ -1,5 +1,5 @@
 /* A library decodes, or the offset of the error is inside the file. */
-#include "calls/elf.h"
+#include "elf/elf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size);
 

@@ -1,9 +1,9 @@
 /* bytecode_types.h - types of arguments and results that bytecode proves.
  * Private. */
-#ifndef FNABI_MODULE_BYTECODE_TYPES_H
-#define FNABI_MODULE_BYTECODE_TYPES_H
+#ifndef FNABI_INFER_BYTECODE_TYPES_H
+#define FNABI_INFER_BYTECODE_TYPES_H
 
-#include "vmfb/bytecode_flow.h"
+#include "infer/bytecode_flow.h"
 
 /* The state for queries about one module. Initialize it with zeros. */
 typedef struct fnabi_bytecode_types {
@@ -41,4 +41,4 @@ void fnabi_bytecode_types_signature(fnabi_bytecode_types* types, size_t ordinal,
  * the last one, and does nothing else with the one before it than wait. */
 bool fnabi_bytecode_types_is_async(fnabi_bytecode_types* types, size_t ordinal);
 
-#endif /* FNABI_MODULE_BYTECODE_TYPES_H */
+#endif /* FNABI_INFER_BYTECODE_TYPES_H */

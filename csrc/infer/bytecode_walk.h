@@ -5,10 +5,10 @@
  * one per register of the ref bank, one fact per argument, and the ITEMS of each
  * tracked list. A fact is a VIEW of what the path has proven about the buffer
  * view passed as that argument. */
-#ifndef FNABI_MODULE_BYTECODE_WALK_H
-#define FNABI_MODULE_BYTECODE_WALK_H
+#ifndef FNABI_INFER_BYTECODE_WALK_H
+#define FNABI_INFER_BYTECODE_WALK_H
 
-#include "vmfb/bytecode_flow.h"
+#include "infer/bytecode_flow.h"
 
 enum { NEW, OPEN, DONE }; /* fnabi_flow_function.state */
 
@@ -256,6 +256,8 @@ void fnabi_walk_assume(walk* w, fnabi_term condition, bool holds);
  * if its code is not a sequence of blocks. */
 bool fnabi_walk_blocks(fnabi_flow* flow, uint32_t ordinal);
 
+/* --------------------------------------------------------------------- joins */
+
 /* Continues the path at `target`, after the remaps. */
 void fnabi_walk_branch_to(walk* w, uint64_t target, const fnabi_operand* remap);
 
@@ -266,4 +268,4 @@ import_kind fnabi_walk_import(const fnabi_callee* import);
 /* Runs a call. */
 void fnabi_walk_run_call(walk* w, const fnabi_instruction* at);
 
-#endif /* FNABI_MODULE_BYTECODE_WALK_H */
+#endif /* FNABI_INFER_BYTECODE_WALK_H */
