@@ -14,8 +14,9 @@ from cffi import FFI
 HERE = Path(__file__).parent
 CDEF = (HERE / "fnabi.h").read_text().split("/* cdef: begin */")[1].split("/* cdef: end */")[0]
 CODES = re.findall(r"^FNABI_CODE\(\s*(\w+)", (HERE / "codes.h").read_text(), re.MULTILINE)
-SOURCES = sorted([*HERE.glob("*/*.c"), *HERE.glob("*/kernels/*.c")])
-HEADERS = sorted([*HERE.glob("*.h"), *HERE.glob("*/*.h"), *HERE.glob("*/kernels/*.h")])
+ROOMS = sorted(each for each in HERE.iterdir() if each.is_dir() and each.name != "out")
+SOURCES = sorted(path for room in ROOMS for path in room.rglob("*.c"))
+HEADERS = sorted([*HERE.glob("*.h"), *(path for room in ROOMS for path in room.rglob("*.h"))])
 
 # A free-threaded build has no stable ABI.
 STABLE_ABI = not sysconfig.get_config_var("Py_GIL_DISABLED")

@@ -307,7 +307,7 @@ def test_every_fast_path_is_compared() -> None:
 def test_the_package_uses_the_core_as_the_table_says() -> None:
     """A function of the core that Python calls has a row; a row's function has a user."""
     code = "".join(path.read_text() for path in MODULES.values())
-    lane = "".join(path.read_text() for path in (CSRC / "lane").glob("*.[ch]"))
+    lane = "".join(path.read_text() for path in (CSRC / "lane").rglob("*.[ch]"))
     listed = {name for row in ROWS for name in names(row[3]) if name.startswith("fnabi_")}
     assert {*re.findall(r"\blib\.(fnabi_\w+)", code)} - listed - EXCEPTIONS == set()
     used = {*re.findall(r"\bfnabi_\w+", code + lane)}

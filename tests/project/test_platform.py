@@ -97,7 +97,13 @@ BUILTIN = re.compile(
 SYSTEM = re.compile(
     r"<(dlfcn|fcntl|io|link|pthread|sched|sys/\w+|unistd|windows)\.h>",
 )
-OWN_SYSTEM = {"base/file.c", "base/vector.c", "lane/loader.c", "lane/threads.c", "lane/threads.h"}
+OWN_SYSTEM = {
+    "base/file.c",
+    "base/vector.c",
+    "lane/runtime/loader.c",
+    "lane/runtime/threads.c",
+    "lane/runtime/threads.h",
+}
 """The files that use what not every system has."""
 
 

@@ -1,5 +1,5 @@
 #include "lane/lane.h"
-#include "lane/loader.h"
+#include "lane/runtime/loader.h"
 
 /* Libraries are never unloaded, because their objects and functions may still
  * be referenced from anywhere. */

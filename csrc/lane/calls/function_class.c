@@ -1,4 +1,4 @@
-#include "lane/function.h"
+#include "lane/calls/function.h"
 
 /* Functions of dialects, which have a class of their own, and functions whose
  * code is called in another way. */

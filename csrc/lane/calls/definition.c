@@ -1,5 +1,5 @@
 #include "lane/lane.h"
-#include "lane/loader.h"
+#include "lane/runtime/loader.h"
 
 /* Types that a Python program defines: libtvm_ffi keeps them, with the fields,
  * methods and attributes that it is given here, for as long as the process

@@ -1,5 +1,5 @@
 #include "lane/lane.h"
-#include "lane/loader.h"
+#include "lane/runtime/loader.h"
 
 /* ------------------------------------------------------------- libtvm_ffi */
 

@@ -11,8 +11,8 @@
  */
 #include "calls/tensor.h"
 #include "lane/lane.h"
-#include "lane/loader.h"
-#include "lane/threads.h"
+#include "lane/runtime/loader.h"
+#include "lane/runtime/threads.h"
 
 static int fail(const char* kind, const char* text) {
   lane_error_put_text(kind, &text, 1);

@@ -1,5 +1,5 @@
-#include "lane/function.h"
-#include "lane/threads.h"
+#include "lane/calls/function.h"
+#include "lane/runtime/threads.h"
 
 /* ---------------------------------------------------------------------- map */
 

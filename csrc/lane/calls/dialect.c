@@ -1,4 +1,4 @@
-#include "lane/function.h"
+#include "lane/calls/function.h"
 
 /* A dialect is what a package with the names of another one speaks: the classes
  * of the values that Python gets from its functions, its containers and its

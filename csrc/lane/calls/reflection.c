@@ -1,4 +1,4 @@
-#include "lane/function.h"
+#include "lane/calls/function.h"
 
 /* Types that libraries have registered with libtvm_ffi: their classes, fields
  * and methods. What a library wrote into the table of types is checked here

@@ -1,6 +1,6 @@
 #include "lane/lane.h"
-#include "lane/loader.h"
-#include "lane/threads.h"
+#include "lane/runtime/loader.h"
+#include "lane/runtime/threads.h"
 /* after Python.h, which settles what the system headers offer */
 #include "calls/tensor.h"
 

@@ -1,4 +1,4 @@
-#include "lane/function.h"
+#include "lane/calls/function.h"
 
 /* --------------------------------------------------------------------- Call */
 typedef struct lane_call {

@@ -1,7 +1,7 @@
 #if !defined(_WIN32) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* sched_getaffinity */
 #endif
-#include "lane/threads.h"
+#include "lane/runtime/threads.h"
 
 #include <stdlib.h>
 

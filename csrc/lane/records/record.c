@@ -1,4 +1,4 @@
-#include "lane/record.h"
+#include "lane/records/record.h"
 
 #define CAPSULE "fnabi._base.lane.record"
 

@@ -4,7 +4,7 @@
 
 #include "calls/tensor.h"
 #include "lane/lane.h"
-#include "lane/threads.h"
+#include "lane/runtime/threads.h"
 
 static int fail(const char* text) {
   lane_error_put_text("RuntimeError", &text, 1);

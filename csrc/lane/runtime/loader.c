@@ -1,7 +1,7 @@
 #if !defined(_WIN32) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* dladdr1, dl_iterate_phdr, RTLD_DEFAULT */
 #endif
-#include "lane/loader.h"
+#include "lane/runtime/loader.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-#include "lane/function.h"
+#include "lane/calls/function.h"
 
-#include "lane/loader.h"
+#include "lane/runtime/loader.h"
 
 /* ----------------------------------------------------------------- Function */
 /* The function object of a symbol, which is called without a handle. */

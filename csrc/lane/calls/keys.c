@@ -1,5 +1,5 @@
 #include "calls/map.h"
-#include "lane/function.h"
+#include "lane/calls/function.h"
 
 /* libtvm_ffi keeps an attribute of all types in one column, which stays where
  * it is once it exists. */
