@@ -1,19 +1,10 @@
-#include "lane/lane.h"
+/* The Python type Any: a value of the ABI. */
+#include "lane/calls/any.h"
 
-/* ---------------------------------------------------------------------- Any */
-typedef struct lane_any {
-  PyObject_HEAD fnabi_any any; /* owned */
-} lane_any;
-
-PyObject* lane_any_new(const fnabi_any* any) {
-  lane_any* self = PyObject_New(lane_any, lane.any);
-  if (self == NULL) return NULL;
-  self->any = *any;
-  fnabi_any_retain(any);
-  return (PyObject*)self;
-}
-
-fnabi_any lane_any_value(PyObject* any) { return ((lane_any*)any)->any; }
+#include "lane/calls/from_value.h"
+#include "lane/calls/init.h"
+#include "lane/calls/to_value.h"
+#include "lane/runtime/call_error.h"
 
 static PyObject* any_new(PyTypeObject* type, PyObject* args, PyObject* names) {
   static char* keywords[] = {"value", NULL};

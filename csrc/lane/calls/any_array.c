@@ -1,13 +1,10 @@
-#include "lane/lane.h"
+/* The Python type AnyArray: values in the layout of the arguments of a call. */
+#include "lane/calls/any_array.h"
 
-/* ----------------------------------------------------------------- AnyArray */
-
-/* Contiguous values, in the layout of the arguments of a call. */
-typedef struct lane_any_array {
-  PyObject_HEAD fnabi_any* data; /* owned values */
-  Py_ssize_t size;
-  const struct fnabi_dl_exchange* exchange; /* see lane_exchange */
-} lane_any_array;
+#include "lane/calls/from_value.h"
+#include "lane/calls/init.h"
+#include "lane/calls/to_value.h"
+#include "lane/runtime/call_error.h"
 
 PyObject* lane_any_array_new(Py_ssize_t size) {
   lane_any_array* self = PyObject_New(lane_any_array, lane.any_array);
@@ -23,18 +20,6 @@ PyObject* lane_any_array_new(Py_ssize_t size) {
   }
   self->size = size; /* all None */
   return (PyObject*)self;
-}
-
-fnabi_any* lane_any_array_data(PyObject* self) {
-  return ((lane_any_array*)self)->data;
-}
-
-Py_ssize_t lane_any_array_size(PyObject* self) {
-  return ((lane_any_array*)self)->size;
-}
-
-void lane_any_array_keep_exchange(PyObject* self) {
-  ((lane_any_array*)self)->exchange = lane_exchange;
 }
 
 static PyObject* array_new(PyTypeObject* type, PyObject* args,

@@ -1,6 +1,13 @@
-#include "calls/array.h"
+/* The Python types Array and List. */
+#include "lane/calls/array.h"
 
-#include "lane/lane.h"
+#include "lane/calls/dialect.h"
+#include "lane/calls/from_value.h"
+#include "lane/calls/init.h"
+#include "lane/calls/manner.h"
+#include "lane/calls/to_value.h"
+#include "lane/calls/wrap.h"
+#include "lane/runtime/call_error.h"
 
 /* -------------------------------------------------------------- to an array */
 
@@ -209,7 +216,8 @@ int lane_array_repr(const fnabi_seq_object* seq, const lane_nest* nest,
   return status;
 }
 
-/* What is in a container comes as what the call gave that it is a result of. */
+/* Gives Python the values of the array, with the types of tensors and the classes
+ * that the call had which returned the array. */
 static PyObject* list_of(PyObject* self, bool plain) {
   lane_manner outer = lane_read_as(self);
   PyObject* list = lane_array_list(seq_of(self), plain);

@@ -1,4 +1,7 @@
-#include "lane/lane.h"
+/* Ints outside int64, as objects of the ABI. */
+#include "lane/calls/big_int.h"
+
+#include "lane/calls/to_value.h"
 
 /* A method of int, even if a subclass overrides it. Takes the arguments over;
  * NULL when they are NULL. */

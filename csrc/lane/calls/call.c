@@ -1,6 +1,12 @@
+/* The Python type Call: a function bound to its arguments. */
+#include "lane/calls/any_array.h"
+#include "lane/calls/dialect.h"
 #include "lane/calls/function.h"
+#include "lane/calls/function_methods.h"
+#include "lane/calls/init.h"
+#include "lane/calls/to_value.h"
+#include "lane/runtime/call_error.h"
 
-/* --------------------------------------------------------------------- Call */
 typedef struct lane_call {
   PyObject_HEAD lane_vectorcall vectorcall;
   PyObject* function;

@@ -1,11 +1,20 @@
-#include "lane/calls/function.h"
-
-/* ----------------------------------------------------------------- callback */
-
 /* A function of the ABI that calls a Python object, on any thread. The ABI
  * stores an error per thread. A library that calls the callback on its own
  * thread and joins it may lose the error. So the callback remembers the
  * exception for the call that it was an argument of. */
+#include "lane/calls/callback.h"
+
+#include "lane/calls/error.h"
+#include "lane/calls/from_value.h"
+#include "lane/calls/function.h"
+#include "lane/calls/init.h"
+#include "lane/calls/manner.h"
+#include "lane/calls/tensor_view.h"
+#include "lane/calls/to_value.h"
+#include "lane/runtime/call_error.h"
+#include "lane/runtime/error_slot.h"
+#include "lane/runtime/shutdown.h"
+
 typedef struct callback {
   fnabi_function_object function;
   PyObject* callable;
@@ -22,19 +31,6 @@ static void delete_callback(void* self, int flags) {
     lane_drop(((callback*)self)->failed);
   }
   if (flags & FNABI_DELETER_WEAK) fnabi_object_free(self);
-}
-
-PyObject* lane_from_argument(const fnabi_any* arg) {
-  if (arg->type_index == FNABI_INDEX_RVALUE && arg->v_pointer != NULL) {
-    fnabi_object** place = arg->v_pointer; /* it may be taken, and is */
-    fnabi_any taken;
-    if (*place != NULL) {
-      fnabi_any_set_object(&taken, *place);
-      *place = NULL;
-      return lane_take(&taken, false);
-    }
-  }
-  return lane_from(arg, false);
 }
 
 /* A DLTensor* is valid until the callback returns. The Tensor made from it is
@@ -122,11 +118,11 @@ static int run_callback(void* handle, const fnabi_any* args, int32_t n,
   const lane_dialect* outer = lane_spoken;
   lane_spoken = self->dialect;
   if (framed && Py_EnterRecursiveCall(" in a callback") == 0) {
-    lane_callbacks++;
+    lane_error_callback_begin();
     PyObject* answer = call_python(callable, args, n);
     if (answer != NULL) status = lane_own(answer, result);
     Py_XDECREF(answer);
-    lane_callbacks--;
+    lane_error_callback_end();
     Py_LeaveRecursiveCall();
   }
   if (!framed && !PyErr_Occurred())

@@ -1,6 +1,10 @@
-#include "lane/lane.h"
+/* What Array, List, Map and Dict share: equality, copies and reprs. */
+#include "lane/calls/container.h"
 
-/* --------------------------------------------------------------- containers */
+#include "lane/calls/array.h"
+#include "lane/calls/from_value.h"
+#include "lane/calls/map.h"
+#include "lane/runtime/call_error.h"
 
 int lane_register(const char* base, PyTypeObject* type) {
   PyObject *module = PyImport_ImportModule("collections.abc"),

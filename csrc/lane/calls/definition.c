@@ -1,9 +1,19 @@
-#include "lane/lane.h"
-#include "lane/runtime/loader.h"
-
 /* Types that a Python program defines: libtvm_ffi keeps them, with the fields,
  * methods and attributes that it is given here, for as long as the process
  * runs. It copies texts and keeps values. */
+#include "lane/calls/dialect.h"
+#include "lane/calls/error.h"
+#include "lane/calls/from_value.h"
+#include "lane/calls/function.h"
+#include "lane/calls/init.h"
+#include "lane/calls/manner.h"
+#include "lane/calls/to_value.h"
+#include "lane/runtime/call_error.h"
+#include "lane/runtime/error_slot.h"
+#include "lane/runtime/loader.h"
+#include "lane/runtime/shutdown.h"
+#include "lane/runtime/text.h"
+#include "lane/runtime/tvm_ffi.h"
 
 typedef struct definer {
   int32_t (*type)(const fnabi_byte_array* key, int32_t static_index,

@@ -1,11 +1,13 @@
-#include "lane/calls/function.h"
-
 /* A dialect is what a package with the names of another one speaks: the classes
  * of the values that Python gets from its functions, its containers and its
  * objects. They derive from those of fnabi, so that a value of either can be
  * passed to both. */
+#include "lane/calls/dialect.h"
 
-FNABI_FAST_THREAD const lane_dialect* lane_spoken;
+#include "lane/calls/function.h"
+#include "lane/calls/init.h"
+#include "lane/calls/manner.h"
+#include "lane/runtime/call_error.h"
 
 enum { CLASS_INDEX_MAX = 1 << 24 };
 
@@ -22,40 +24,6 @@ const lane_dialect* lane_dialect_of(PyTypeObject* type) {
     dialect = (const lane_dialect*)found; /* none is ever freed */
   Py_XDECREF(found);
   return dialect;
-}
-
-/* ------------------------------------------------------------------ classes */
-
-static PyTypeObject* or_else(PyTypeObject* class, PyTypeObject* otherwise) {
-  return class != NULL ? class : otherwise;
-}
-
-PyTypeObject* lane_dialect_class(const lane_dialect* self, int32_t type_index) {
-  switch (type_index) {
-    case FNABI_INDEX_ERROR:
-      return or_else(self->error, lane.error);
-    case FNABI_INDEX_TENSOR:
-      return or_else(self->tensor, lane.tensor);
-    case FNABI_INDEX_ARRAY:
-      return or_else(self->array, lane.array);
-    case FNABI_INDEX_LIST:
-      return or_else(self->list, lane.list);
-    case FNABI_INDEX_MAP:
-      return or_else(self->map, lane.map);
-    case FNABI_INDEX_DICT:
-      return or_else(self->dict, lane.dict);
-  }
-  if (type_index >= 0 && type_index < self->class_count &&
-      self->classes[type_index] != NULL)
-    return self->classes[type_index];
-  if (self->class_of == NULL) return lane_class_of(type_index);
-  PyObject* made = PyObject_CallFunction(self->class_of, "i", type_index);
-  if (made == NULL) return NULL;
-  Py_DECREF(made); /* None, or a class that is in the table now */
-  if (type_index >= 0 && type_index < self->class_count &&
-      self->classes[type_index] != NULL)
-    return self->classes[type_index];
-  return lane.object;
 }
 
 int lane_dialect_set(PyObject* dialect, int32_t type_index,
@@ -98,21 +66,6 @@ PyObject* lane_dialect_parts(const lane_dialect* self, PyObject* make,
   return value;
 }
 
-PyObject* lane_dialect_made(PyObject* make, PyObject* value,
-                            fnabi_object* object) {
-  PyTypeObject* type = lane_type_of(FNABI_INDEX_OBJECT);
-  PyObject *wrapper = NULL, *made = NULL;
-  if (type != NULL) {
-    fnabi_object_retain(object);
-    wrapper = lane_wrap(type, object);
-  }
-  if (wrapper != NULL)
-    made = PyObject_CallFunctionObjArgs(make, value, wrapper, NULL);
-  Py_XDECREF(wrapper);
-  Py_DECREF(value);
-  return made;
-}
-
 /* ------------------------------------------------------------------ Dialect */
 
 static PyObject* dialect_new(PyTypeObject* type, PyObject* args,
@@ -133,13 +86,19 @@ static PyObject* dialect_new(PyTypeObject* type, PyObject* args,
   return (PyObject*)self;
 }
 
+/* Whether instances of a class have no more than those of Function. */
+static bool is_plain_function(PyTypeObject* class) {
+  return lane_class_number(class, "__basicsize__") ==
+         (Py_ssize_t)sizeof(lane_function);
+}
+
 /* Sets a class, which derives from that of fnabi and adds no attributes. */
 static int set_type(PyObject* self, PyObject* value, PyTypeObject* base,
                     size_t offset) {
   PyTypeObject** slot = (PyTypeObject**)(void*)((char*)self + offset);
   if (value == NULL || !PyType_Check(value) ||
       !PyType_IsSubtype((PyTypeObject*)value, base) ||
-      !(base == lane.function ? lane_function_is_plain((PyTypeObject*)value)
+      !(base == lane.function ? is_plain_function((PyTypeObject*)value)
                               : lane_has_our_layout((PyTypeObject*)value)))
     return lane_call_error(
         "Dialect: expected a class derived from %R without attributes of its "

@@ -1,4 +1,16 @@
-#include "lane/lane.h"
+/* Errors of the ABI as exceptions, and the other way round. */
+#include "lane/calls/error.h"
+
+#include "lane/calls/dialect.h"
+#include "lane/calls/init.h"
+#include "lane/calls/manner.h"
+#include "lane/calls/wrap.h"
+#include "lane/runtime/call_error.h"
+#include "lane/runtime/error_slot.h"
+#include "lane/runtime/hooks.h"
+#include "lane/runtime/shutdown.h"
+#include "lane/runtime/text.h"
+#include "lane/runtime/tvm_ffi.h"
 
 static PyObject* attribute; /* "ffi_error", interned */
 

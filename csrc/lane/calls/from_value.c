@@ -1,89 +1,21 @@
-#include "lane/lane.h"
+/* Values of the ABI as Python objects. */
+#include "lane/calls/from_value.h"
 /* after Python.h, which settles what the system headers offer */
 #include "calls/array.h"
 #include "calls/map.h"
-
-/* ------------------------------------------------------------- from a value */
-
-/* Checks the pointer and the size of a text from a library. */
-static bool check_text(const fnabi_byte_array* text) {
-  if (lane_text_is_good(text)) return true;
-  lane_call_error("invalid text from a library: pointer %p, size %zu",
-                  (void*)text->data, text->size);
-  return false;
-}
-
-PyObject* lane_text(const fnabi_byte_array* text) {
-  if (!check_text(text)) return NULL;
-  if (text->size == 0) return PyUnicode_FromStringAndSize("", 0);
-  PyObject* str =
-      PyUnicode_DecodeUTF8(text->data, (Py_ssize_t)text->size, NULL);
-  if (str == NULL && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
-    PyErr_Clear();
-    str = PyUnicode_DecodeUTF8(text->data, (Py_ssize_t)text->size,
-                               "surrogateescape");
-  }
-  return str;
-}
-
-static PyObject* from_bytes(const fnabi_byte_array* text) {
-  if (!check_text(text)) return NULL;
-  return PyBytes_FromStringAndSize(text->size ? text->data : "",
-                                   (Py_ssize_t)text->size);
-}
-
-PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object) {
-  /* Classes made by Python are of the collector; these objects hold nothing
-   * that it could visit and stay untracked. */
-  lane_object* self = PyType_GetFlags(type) & Py_TPFLAGS_HAVE_GC
-                          ? PyObject_GC_New(lane_object, type)
-                          : PyObject_New(lane_object, type);
-  if (self == NULL) {
-    fnabi_object_release(object);
-    return NULL;
-  }
-  self->object = object;
-  self->exchange = lane_exchange;
-  self->dialect = lane_spoken;
-  self->empty = false;
-  return (PyObject*)self;
-}
-
-PyObject* lane_construct(PyTypeObject* type, fnabi_object* object) {
-  if ((PyType_GetFlags(type) & Py_TPFLAGS_HAVE_GC) == 0)
-    return lane_wrap(type, object);
-  /* A class of Python, which may have attributes of its own. */
-  const lane_dialect* dialect = lane_dialect_of(type);
-  lane_object* self = (lane_object*)PyType_GenericAlloc(type, 0);
-  if (self == NULL) {
-    fnabi_object_release(object);
-    return NULL;
-  }
-  self->object = object;
-  self->exchange = lane_exchange;
-  self->dialect = dialect;
-  return (PyObject*)self;
-}
-
-PyTypeObject* lane_type_of(int32_t type_index) {
-  if (lane_spoken != NULL) return lane_dialect_class(lane_spoken, type_index);
-  switch (type_index) {
-    case FNABI_INDEX_ERROR:
-      return lane.error;
-    case FNABI_INDEX_TENSOR:
-      return lane.tensor;
-    case FNABI_INDEX_ARRAY:
-      return lane.array;
-    case FNABI_INDEX_LIST:
-      return lane.list;
-    case FNABI_INDEX_MAP:
-      return lane.map;
-    case FNABI_INDEX_DICT:
-      return lane.dict;
-    default:
-      return lane_class_of(type_index);
-  }
-}
+#include "lane/calls/any.h"
+#include "lane/calls/array.h"
+#include "lane/calls/big_int.h"
+#include "lane/calls/dialect.h"
+#include "lane/calls/error.h"
+#include "lane/calls/function.h"
+#include "lane/calls/manner.h"
+#include "lane/calls/map.h"
+#include "lane/calls/tensor_import.h"
+#include "lane/calls/wrap.h"
+#include "lane/runtime/call_error.h"
+#include "lane/runtime/hooks.h"
+#include "lane/runtime/text.h"
 
 static PyObject* from_shape(fnabi_shape_object* shape) {
   PyObject* type = lane_get(LANE_SHAPE);
@@ -131,7 +63,7 @@ static const char* container_problem(const fnabi_object* object) {
 /* The text of an object, or its bytes. */
 static PyObject* from_text(fnabi_object* object, bool bytes) {
   const fnabi_byte_array* text = &((fnabi_bytes_object*)object)->text;
-  PyObject* value = bytes ? from_bytes(text) : lane_text(text);
+  PyObject* value = bytes ? lane_bytes(text) : lane_text(text);
   if (lane_spoken == NULL || value == NULL) return value;
   PyObject* make = bytes ? lane_spoken->bytes : lane_spoken->string;
   return make ? lane_dialect_made(make, value, object) : value;
@@ -176,10 +108,8 @@ static PyObject* from_object(fnabi_object* object, bool plain) {
       if (plain) return lane_map_dict((fnabi_map_object*)object, true);
       break;
   }
-  PyTypeObject* type = lane_type_of(object->type_index);
-  if (type == NULL) return NULL;
   fnabi_object_retain(object);
-  return lane_wrap(type, object);
+  return lane_wrap_known(object);
 }
 
 /* Programs use few distinct DTypes and Devices, so each is created once. */
@@ -244,7 +174,7 @@ PyObject* lane_from(const fnabi_any* any, bool plain) {
       break;
     case FNABI_INDEX_BYTE_ARRAY:
     case FNABI_INDEX_SMALL_BYTES:
-      if (fnabi_any_bytes(any, &text)) return from_bytes(&text);
+      if (fnabi_any_bytes(any, &text)) return lane_bytes(&text);
       break;
     case FNABI_INDEX_RVALUE: {
       fnabi_object** place = (fnabi_object**)any->v_pointer;
@@ -292,14 +222,24 @@ PyObject* lane_take(fnabi_any* any, bool plain) {
     fnabi_any_set(any, FNABI_INDEX_NONE, 0);
     if (object->type_index == FNABI_INDEX_TENSOR && lane_exchange != NULL)
       return lane_tensor_into_framework(object);
-    PyTypeObject* type = lane_type_of(object->type_index);
-    if (type != NULL) return lane_wrap(type, object);
-    lane_release(object);
-    return NULL;
+    return lane_wrap_known(object);
   }
   PyObject* value = lane_from(any, plain);
   if (fnabi_any_is_object(any) && any->v_object != NULL)
     lane_release(any->v_object);
   fnabi_any_set(any, FNABI_INDEX_NONE, 0);
   return value;
+}
+
+PyObject* lane_from_argument(const fnabi_any* arg) {
+  if (arg->type_index == FNABI_INDEX_RVALUE && arg->v_pointer != NULL) {
+    fnabi_object** place = arg->v_pointer; /* it may be taken, and is */
+    fnabi_any taken;
+    if (*place != NULL) {
+      fnabi_any_set_object(&taken, *place);
+      *place = NULL;
+      return lane_take(&taken, false);
+    }
+  }
+  return lane_from(arg, false);
 }

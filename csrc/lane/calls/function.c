@@ -1,41 +1,26 @@
+/* Calls of functions: arguments in, the result or the error out. */
 #include "lane/calls/function.h"
 
+#include "lane/calls/big_int.h"
+#include "lane/calls/callback.h"
+#include "lane/calls/code.h"
+#include "lane/calls/dialect.h"
+#include "lane/calls/environment.h"
+#include "lane/calls/error.h"
+#include "lane/calls/from_value.h"
+#include "lane/calls/manner.h"
+#include "lane/calls/result.h"
+#include "lane/calls/to_value.h"
+#include "lane/runtime/call_error.h"
+#include "lane/runtime/error_slot.h"
+#include "lane/runtime/hooks.h"
 #include "lane/runtime/loader.h"
-
-/* ----------------------------------------------------------------- Function */
-/* The function object of a symbol, which is called without a handle. */
-typedef struct symbol {
-  fnabi_function_object function;
-  fnabi_call call;
-  void* handle;
-  PyObject* keep;
-} symbol;
-
-static void delete_symbol(void* self, int flags) {
-  if (flags & FNABI_DELETER_STRONG) lane_drop(((symbol*)self)->keep);
-  if (flags & FNABI_DELETER_WEAK) fnabi_object_free(self);
-}
-
-static int run_symbol(void* self, const fnabi_any* args, int32_t n,
-                      fnabi_any* result) {
-  return ((symbol*)self)->call(((symbol*)self)->handle, args, n, result);
-}
+#include "lane/runtime/tvm_ffi.h"
 
 fnabi_object* lane_function_object(PyObject* function) {
   lane_function* self = (lane_function*)function;
-  if (self->object == NULL) {
-    symbol* made = (symbol*)fnabi_function_new(
-        run_symbol, sizeof *made - sizeof made->function, delete_symbol);
-    if (made == NULL) {
-      PyErr_NoMemory();
-      return NULL;
-    }
-    made->call = self->call;
-    made->handle = self->handle;
-    made->keep = self->keep;
-    Py_XINCREF(self->keep);
-    self->object = &made->function.object;
-  }
+  if (self->object == NULL)
+    self->object = lane_code_symbol(self->call, self->handle, self->keep);
   return self->object;
 }
 
@@ -168,35 +153,6 @@ static void release_made(fnabi_any* args, const uint64_t* made,
     }
 }
 
-bool lane_function_settle(fnabi_any* result, fnabi_any* refused) {
-  bool good;
-  switch (result->type_index) {
-    case FNABI_INDEX_INT:
-    case FNABI_INDEX_FLOAT:
-      result->small_size = 0;
-      return true;
-    case FNABI_INDEX_NONE:
-    case FNABI_INDEX_BOOL:
-    case FNABI_INDEX_POINTER:
-    case FNABI_INDEX_DTYPE:
-    case FNABI_INDEX_DEVICE:
-      good = true;
-      break;
-    case FNABI_INDEX_SMALL_STR:
-    case FNABI_INDEX_SMALL_BYTES:
-      good = result->small_size <= FNABI_SMALL_MAX;
-      break;
-    default:
-      good = fnabi_any_object(result) != NULL;
-  }
-  fnabi_any_normalize(result);
-  if (!good) {
-    *refused = *result;
-    fnabi_any_set(result, FNABI_INDEX_NONE, 0);
-  }
-  return good;
-}
-
 /* Releases a result whose type index is not that of its object, if that is an
  * object beyond doubt: a library that is wrong about one of both may have put
  * anything there, and to release what is no object is worse than to leak one. */
@@ -269,7 +225,7 @@ static PyObject* from_result(lane_function* self, fnabi_any* result) {
       if (result->v_pointer != NULL) return lane_from(result, self->plain);
   }
   fnabi_any refused;
-  if (lane_function_settle(result, &refused)) {
+  if (lane_result_settle(result, &refused)) {
     PyObject* value = lane_take(result, self->plain);
     if (value == NULL) name_result(self);
     return value;
@@ -293,8 +249,7 @@ PyObject* lane_function_run(lane_function* self, fnabi_any* args,
   fnabi_any result = {0}, refused;
   int status;
   lane_environment environment;
-  bool entered =
-      seen->exchange != NULL || lane_exchange != NULL || lane_chosen.made;
+  bool entered = lane_environment_is_set(seen);
   if (entered && lane_environment_enter(seen, &environment) < 0) {
     if (made != NULL) release_made(args, made, count);
     return NULL;
@@ -312,7 +267,7 @@ PyObject* lane_function_run(lane_function* self, fnabi_any* args,
   if (status != 0) {
     lane_function_raise(self, status, args, count, failures);
     /* Some functions write a result even if they fail. */
-    if (lane_function_settle(&result, &refused))
+    if (lane_result_settle(&result, &refused))
       fnabi_any_release(&result);
     else
       release_refused(&refused);
@@ -438,37 +393,8 @@ PyObject* lane_function_vectorcall(PyObject* function, PyObject* const* args,
   return answer;
 }
 
-/* The same for callers that have a tuple and a dict. */
-static PyObject* function_call(PyObject* self, PyObject* args,
-                               PyObject* named) {
-  Py_ssize_t count = PyTuple_Size(args);
-  Py_ssize_t extra = named ? PyDict_Size(named) : 0;
-  PyObject** all = PyMem_Calloc((size_t)(count + extra + 1), sizeof *all);
-  PyObject* names = extra ? PyTuple_New(extra) : NULL;
-  PyObject* answer = NULL;
-  if (all == NULL || (extra && names == NULL)) {
-    PyErr_NoMemory();
-  } else {
-    for (Py_ssize_t i = 0; i < count; i++) all[i] = PyTuple_GetItem(args, i);
-    Py_ssize_t at = 0;
-    PyObject *key, *value;
-    for (Py_ssize_t i = 0; i < extra && PyDict_Next(named, &at, &key, &value);
-         i++) {
-      Py_INCREF(key);
-      PyTuple_SetItem(names, i, key);
-      all[count + i] = value;
-    }
-    answer = lane_function_vectorcall(self, all, (size_t)count, names);
-  }
-  Py_XDECREF(names);
-  PyMem_Free(all);
-  return answer;
-}
-
-/* Adds references to all arguments except `object`, of which it takes ownership
- * even on failure. */
-static PyObject* new_function(fnabi_call call, void* handle,
-                              fnabi_object* object, PyObject* keep) {
+PyObject* lane_function_new(fnabi_call call, void* handle, fnabi_object* object,
+                            PyObject* keep) {
   lane_error_find();
   PyTypeObject* type = lane_spoken != NULL && lane_spoken->function != NULL
                            ? lane_spoken->function
@@ -495,242 +421,12 @@ static PyObject* new_function(fnabi_call call, void* handle,
 
 PyObject* lane_function_of_object(fnabi_object* object) {
   fnabi_call call = ((fnabi_function_object*)object)->call;
-  if (call == run_symbol) { /* unwrap the symbol */
-    symbol* known = (symbol*)object;
-    return new_function(known->call, known->handle, object, known->keep);
-  }
-  if (call != NULL) return new_function(call, object, object, NULL);
+  void* handle;
+  PyObject* keep;
+  if (lane_code_is_symbol(object, &call, &handle, &keep))
+    return lane_function_new(call, handle, object, keep);
+  if (call != NULL) return lane_function_new(call, object, object, NULL);
   fnabi_object_release(object);
   lane_call_error("the function object has no code to call");
   return NULL;
-}
-
-static PyObject* function_new(PyTypeObject* type, PyObject* args,
-                              PyObject* named) {
-  static char* keywords[] = {"callable", NULL};
-  PyObject* callable;
-  (void)type;
-  if (!PyArg_ParseTupleAndKeywords(args, named, "O:Function", keywords,
-                                   &callable))
-    return NULL;
-  if (!PyCallable_Check(callable)) {
-    lane_call_error_got(callable, "Function: callable: expected a callable");
-    return NULL;
-  }
-  fnabi_any any;
-  if (lane_callback_own(callable, &any) < 0) return NULL;
-  return lane_function_of_object(any.v_object);
-}
-
-static PyObject* function_from_address(PyObject* type, PyObject* args,
-                                       PyObject* named) {
-  static char* keywords[] = {"address", "keep", "packed", NULL};
-  PyObject *number, *keep = NULL;
-  int is_packed = 0;
-  (void)type;
-  if (!PyArg_ParseTupleAndKeywords(args, named, "O|O$p:from_address", keywords,
-                                   &number, &keep, &is_packed))
-    return NULL;
-  void* address = PyLong_Check(number) ? PyLong_AsVoidPtr(number) : NULL;
-  if (address == NULL) {
-    lane_call_error(
-        "Function.from_address: address: expected the address of a function, "
-        "got %R",
-        number);
-    return NULL;
-  }
-  if (is_packed) return lane_function_of_packed(address, keep);
-  fnabi_call call;
-  memcpy(&call, &address, sizeof call);
-  return new_function(call, NULL, NULL, keep);
-}
-
-static int function_traverse(PyObject* function, visitproc visit, void* arg) {
-  lane_function* self = (lane_function*)function;
-  Py_VISIT(Py_TYPE(function));
-  Py_VISIT(self->keep);
-  Py_VISIT(self->dict);
-  return 0;
-}
-
-static void function_dealloc(PyObject* function) {
-  lane_function* self = (lane_function*)function;
-  PyTypeObject* type = Py_TYPE(function);
-  PyObject_GC_UnTrack(function);
-  if (self->weak != NULL) PyObject_ClearWeakRefs(function);
-  if (self->object != NULL) fnabi_object_release(self->object);
-  Py_XDECREF(self->keep);
-  Py_XDECREF(self->name);
-  Py_XDECREF(self->names);
-  Py_XDECREF(self->dict);
-  PyObject_GC_Del(function);
-  Py_DECREF(type);
-}
-
-static PyObject* function_repr(PyObject* function) {
-  lane_function* self = (lane_function*)function;
-  if (self->name != NULL)
-    return PyUnicode_FromFormat("<fnabi.Function %U>", self->name);
-  void* address = self->handle;
-  if (address == NULL) memcpy(&address, &self->call, sizeof address);
-  return PyUnicode_FromFormat("<fnabi.Function at %p>", address);
-}
-
-/* Functions are equal if they have the same code and the same state. */
-static PyObject* function_compare(PyObject* a, PyObject* b, int operation) {
-  if ((operation != Py_EQ && operation != Py_NE) || !lane_is(b, lane.function))
-    Py_RETURN_NOTIMPLEMENTED;
-  lane_function *left = (lane_function*)a, *right = (lane_function*)b;
-  bool same = left->call == right->call && left->handle == right->handle;
-  return PyBool_FromLong(same == (operation == Py_EQ));
-}
-
-static Py_hash_t function_hash(PyObject* function) {
-  lane_function* self = (lane_function*)function;
-  uintptr_t address = (uintptr_t)self->handle;
-  if (address == 0) memcpy(&address, &self->call, sizeof address);
-  return (Py_hash_t)(address >> 4);
-}
-
-static PyObject* get_name(PyObject* function, void* unused) {
-  (void)unused;
-  PyObject* name = ((lane_function*)function)->name;
-  if (name == NULL)
-    PyErr_SetString(PyExc_AttributeError, "the function has no name");
-  Py_XINCREF(name);
-  return name;
-}
-
-static int set_name(PyObject* function, PyObject* name, void* unused) {
-  (void)unused;
-  lane_function* self = (lane_function*)function;
-  if (name != NULL && !PyUnicode_Check(name))
-    return lane_call_error_got(name, "Function.__name__: expected str");
-  PyObject* old = self->name;
-  Py_XINCREF(name);
-  self->name = name;
-  Py_XDECREF(old);
-  return 0;
-}
-
-static PyObject* get_names(PyObject* function, void* unused) {
-  (void)unused;
-  PyObject* names = ((lane_function*)function)->names;
-  if (names == NULL) names = Py_None;
-  Py_INCREF(names);
-  return names;
-}
-
-static int set_names(PyObject* function, PyObject* names, void* unused) {
-  (void)unused;
-  lane_function* self = (lane_function*)function;
-  PyObject* tuple = NULL;
-  if (names != NULL && names != Py_None) {
-    bool good = !PyUnicode_Check(names);
-    if (good && (tuple = PySequence_Tuple(names)) == NULL) return -1;
-    for (Py_ssize_t i = 0; good && i < PyTuple_Size(tuple); i++)
-      good = PyUnicode_Check(PyTuple_GetItem(tuple, i));
-    if (!good) {
-      Py_XDECREF(tuple);
-      return lane_call_error(
-          "Function.names: expected a sequence of str or None, got %R", names);
-    }
-  }
-  PyObject* old = self->names;
-  self->names = tuple;
-  Py_XDECREF(old);
-  return 0;
-}
-
-static PyObject* function_peer(PyObject* self, PyObject* unused) {
-  (void)unused;
-  fnabi_object* object = lane_function_object(self);
-  return object ? lane_object_peer(object) : NULL;
-}
-
-static PyMethodDef function_methods[] = {
-    {"from_address", (PyCFunction)(void (*)(void))function_from_address,
-     METH_VARARGS | METH_KEYWORDS | METH_CLASS,
-     "from_address($type, /, address, keep=None, *, packed=False)\n--\n\n"
-     "Create a function from the address of its code, which is called without "
-     "a handle.\n\nArgs:\n    address: The address of the code, an int.\n    "
-     "keep: An object that the function keeps alive.\n    packed: Whether "
-     "MLIR has packed its interface (``llvm.emit_c_interface``\n        with "
-     "``mlir::ExecutionEngine``): it gets the addresses of the arguments.\n\n"
-     "Raises:\n    "
-     "CallError: If the address is not an int, or is 0.\n"},
-    {"bind", (PyCFunction)(void (*)(void))lane_function_bind,
-     METH_FASTCALL | METH_KEYWORDS,
-     "bind($self, /, *args, **named)\n--\n\n"
-     "Convert the arguments and return a `Call` that keeps them.\n\n"
-     "Raises:\n    CallError: If an argument cannot be converted.\n"},
-    {"map", (PyCFunction)(void (*)(void))lane_function_map,
-     METH_FASTCALL | METH_KEYWORDS,
-     "map($self, /, *columns, **named)\n--\n\n"
-     "Call the function once per row and return the results as an `AnyArray`."
-     "\n\nA column is a list, a tuple, a range, an AnyArray or an array of one "
-     "dim with the\nbuffer protocol. All columns have the same length. Any "
-     "other argument is passed to\nevery call. The calls are made in C, "
-     "without the GIL if `release_gil` is set. The\nfirst failure ends them; "
-     "its exception has the index of the row as `row`.\n\nRaises:\n    "
-     "CallError: If no argument is a column, or the lengths differ.\n"},
-    LANE_NOT_PICKLED,
-    {"__tvm_ffi_object__", function_peer, METH_NOARGS,
-     "Return the function as an object of the package tvm_ffi."},
-    {0}};
-
-static PyGetSetDef function_getset[] = {
-    {"names", get_names, set_names,
-     "The names of the parameters, for arguments by name; None if unknown.",
-     NULL},
-    {"__name__", get_name, set_name, "How messages call the function.", NULL},
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
-    {0}};
-
-static PyMemberDef function_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(lane_function, vectorcall),
-     READONLY, NULL},
-    {"__dictoffset__", T_PYSSIZET, offsetof(lane_function, dict), READONLY,
-     NULL},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(lane_function, weak), READONLY,
-     NULL},
-    {"release_gil", T_BOOL, offsetof(lane_function, release_gil), 0,
-     "Whether calls release the GIL. False is faster, for functions that are "
-     "short and wait\nfor no other thread."},
-    {"plain", T_BOOL, offsetof(lane_function, plain), 0,
-     "Whether results are converted to list and dict at every depth."},
-    {"allow_read_only", T_BOOL, offsetof(lane_function, allow_read_only), 0,
-     "Whether read-only arrays are passed. The ABI has no way to say that "
-     "memory must not\nbe written to, so they are refused unless the function "
-     "is known only to read."},
-    {0}};
-
-static PyType_Slot function_slots[] = {
-    {Py_tp_doc,
-     "Function(callable)\n--\n\n"
-     "A function of TVM-FFI's universal calling convention.\n\nA Function "
-     "made from a Python callable can be passed to libraries. A call converts\n"
-     "the arguments and the result. An error of the function is raised as the "
-     "Python\nexception that its kind names.\n"},
-    {Py_tp_new, function_new},
-    {Py_tp_call, function_call},
-    {Py_tp_dealloc, function_dealloc},
-    {Py_tp_traverse, function_traverse},
-    {Py_tp_richcompare, function_compare},
-    {Py_tp_hash, function_hash},
-    {Py_tp_repr, function_repr},
-    {Py_tp_methods, function_methods},
-    {Py_tp_getset, function_getset},
-    {Py_tp_members, function_members},
-    {0}};
-
-static PyType_Spec function_spec = {
-    "fnabi.Function", sizeof(lane_function), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE |
-        Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_HAVE_VECTORCALL,
-    function_slots};
-
-int lane_function_init(PyObject* module) {
-  lane.function = lane_add_type(module, &function_spec, NULL);
-  return lane.function && lane_function_class_init(module) == 0 ? 0 : -1;
 }

@@ -1,8 +1,9 @@
-/* function.h - what a function's calls share: by arguments, bound, by rows. */
-#ifndef FNABI_LANE_FUNCTION_H
-#define FNABI_LANE_FUNCTION_H
+/* function.h - a Function, and what its calls share: by arguments, bound, by
+ * rows. Private. */
+#ifndef FNABI_LANE_CALLS_FUNCTION_H
+#define FNABI_LANE_CALLS_FUNCTION_H
 
-#include "lane/lane.h"
+#include "lane/calls/tensor_import.h"
 
 typedef struct lane_function {
   PyObject_HEAD lane_vectorcall vectorcall;
@@ -12,7 +13,7 @@ typedef struct lane_function {
   PyObject* keep;       /* keeps the code of `call` loaded, or NULL */
   PyObject* name;       /* a str, or NULL */
   PyObject* names;      /* of the parameters, a tuple, or NULL */
-  const lane_dialect* dialect; /* of its results, or NULL */
+  const struct lane_dialect* dialect; /* of its results, or NULL */
   PyObject* dict;
   PyObject* weak;
   char release_gil;
@@ -23,13 +24,15 @@ typedef struct lane_function {
 PyObject* lane_function_vectorcall(PyObject* function, PyObject* const* args,
                                    size_t flagged_count, PyObject* keywords);
 
-/* --------------------------------------------------------- function_class.c */
+/* Returns a Function that owns `function`, also on failure. */
+PyObject* lane_function_of_object(fnabi_object* function);
+/* Returns a function's object, made at first use; borrowed. */
+fnabi_object* lane_function_object(PyObject* function);
 
-int lane_function_class_init(PyObject* module);
-/* Whether instances of a class have no more than those of Function. */
-bool lane_function_is_plain(PyTypeObject* class);
-/* A Function of code that gets the addresses of the arguments. */
-PyObject* lane_function_of_packed(void* address, PyObject* keep);
+/* A Function of code. Adds references to all arguments except `object`, of which
+ * it takes ownership even on failure. */
+PyObject* lane_function_new(fnabi_call call, void* handle, fnabi_object* object,
+                            PyObject* keep);
 
 /* ---------------------------------------------------------------- arguments */
 
@@ -63,11 +66,7 @@ PyObject* lane_function_run(lane_function* self, fnabi_any* args,
                             Py_ssize_t count, const uint64_t* made,
                             const lane_arguments* seen);
 
-/* Makes a result a value that may be kept, with its padding zero. Returns false
- * for a type index that is no value, or a view whose memory may be gone: then
- * the result becomes None, and *refused what it was. Does not need the GIL. */
-bool lane_function_settle(fnabi_any* result, fnabi_any* refused);
-/* Raises CallError for such a result, and releases what is an object for sure.
+/* Raises CallError for a result that is refused, and releases what is an object for sure.
  */
 void lane_function_refuse(lane_function* self, const fnabi_any* refused);
 
@@ -76,20 +75,4 @@ void lane_function_refuse(lane_function* self, const fnabi_any* refused);
 void lane_function_raise(lane_function* self, int status, const fnabi_any* args,
                          Py_ssize_t count, uint64_t failures);
 
-/* How many callbacks have failed on threads that Python did not start, in all;
- * the GIL guards it. */
-extern uint64_t lane_foreign_failures;
-/* Returns the exception of a callback among the arguments that has failed on
- * such a thread since there were `failures` of them; NULL without an exception
- * when none has. */
-PyObject* lane_callback_failure(const fnabi_any* args, Py_ssize_t count,
-                                uint64_t failures);
-
-/* ---------------------------------------------------- methods of a Function */
-
-PyObject* lane_function_bind(PyObject* function, PyObject* const* args,
-                             Py_ssize_t count, PyObject* keywords);
-PyObject* lane_function_map(PyObject* function, PyObject* const* args,
-                            Py_ssize_t count, PyObject* keywords);
-
-#endif
+#endif /* FNABI_LANE_CALLS_FUNCTION_H */

@@ -1,40 +1,8 @@
+/* Classes of functions, for dialects. */
+#include "lane/calls/dialect.h"
 #include "lane/calls/function.h"
-
-/* Functions of dialects, which have a class of their own, and functions whose
- * code is called in another way. */
-
-/* A function whose interface MLIR has packed: it gets the addresses of the
- * arguments, and of the status. */
-typedef struct packed {
-  fnabi_function_object function;
-  void (*call)(void** addresses);
-  PyObject* keep;
-} packed;
-
-static void delete_packed(void* self, int flags) {
-  if (flags & FNABI_DELETER_STRONG) lane_drop(((packed*)self)->keep);
-  if (flags & FNABI_DELETER_WEAK) fnabi_object_free(self);
-}
-
-static int run_packed(void* self, const fnabi_any* args, int32_t n,
-                      fnabi_any* result) {
-  int status = 0;
-  void* handle = NULL;
-  void* addresses[] = {&handle, &args, &n, &result, &status};
-  ((packed*)self)->call(addresses);
-  return status;
-}
-
-PyObject* lane_function_of_packed(void* address, PyObject* keep) {
-  packed* made = (packed*)fnabi_function_new(
-      run_packed, sizeof *made - sizeof made->function, delete_packed);
-  if (made == NULL) return PyErr_NoMemory();
-  memcpy(&made->call, &address, sizeof made->call);
-  made->keep = Py_XNewRef(keep);
-  return lane_function_of_object(&made->function.object);
-}
-
-/* ------------------------------------------------------ classes of functions */
+#include "lane/calls/init.h"
+#include "lane/runtime/call_error.h"
 
 static int call_nothing(void* handle, const fnabi_any* args, int32_t n,
                         fnabi_any* result) {
@@ -95,11 +63,6 @@ static PyObject* function_class(PyObject* module, PyObject* arg) {
   PyObject* made = bases ? PyType_FromSpecWithBases(&spec, bases) : NULL;
   Py_XDECREF(bases);
   return made;
-}
-
-bool lane_function_is_plain(PyTypeObject* class) {
-  return lane_class_number(class, "__basicsize__") ==
-         (Py_ssize_t)sizeof(lane_function);
 }
 
 static PyMethodDef module_functions[] = {

@@ -1,5 +1,11 @@
-#include "calls/map.h"
-#include "lane/calls/function.h"
+/* Keys of maps of types with a hash of their own, which libtvm_ffi calls. */
+#include "lane/calls/keys.h"
+
+#include "lane/calls/error.h"
+#include "lane/calls/result.h"
+#include "lane/runtime/call_error.h"
+#include "lane/runtime/error_slot.h"
+#include "lane/runtime/tvm_ffi.h"
 
 /* libtvm_ffi keeps an attribute of all types in one column, which stays where
  * it is once it exists. */
@@ -85,7 +91,7 @@ static int call(keys_function which, const fnabi_any* args, int32_t count,
   int status = function->call(function, args, count, result);
   if (status != 0) lane_error_raise(NULL, status);
   lane_error_end(left, status == 0);
-  if (!lane_function_settle(result, &refused))
+  if (!lane_result_settle(result, &refused))
     fnabi_any_set(result, FNABI_INDEX_NONE, 0);
   if (status != 0) fnabi_any_release(result);
   return status != 0 ? -1 : 0;

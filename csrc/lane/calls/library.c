@@ -1,4 +1,8 @@
-#include "lane/lane.h"
+/* Shared libraries, by their handles, and attributes that are found when first
+ * used. */
+#include "lane/calls/init.h"
+#include "lane/runtime/error_slot.h"
+#include "lane/runtime/hooks.h"
 #include "lane/runtime/loader.h"
 
 /* Libraries are never unloaded, because their objects and functions may still

@@ -1,6 +1,15 @@
-#include "calls/map.h"
+/* The Python types Map and Dict. */
+#include "lane/calls/map.h"
 
-#include "lane/lane.h"
+#include "lane/calls/dialect.h"
+#include "lane/calls/from_value.h"
+#include "lane/calls/init.h"
+#include "lane/calls/keys.h"
+#include "lane/calls/manner.h"
+#include "lane/calls/to_value.h"
+#include "lane/calls/wrap.h"
+#include "lane/runtime/call_error.h"
+#include "lane/runtime/hooks.h"
 
 static fnabi_map_object* map_of(PyObject* self) {
   return (fnabi_map_object*)((lane_object*)self)->object;
@@ -339,7 +348,8 @@ static void iterator_dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-/* What is in a map comes as what the call gave that it is a result of. */
+/* Gives Python a value of the map, with the types of tensors and the classes that
+ * the call had which returned the map. */
 static PyObject* take_of(PyObject* self, fnabi_any* value) {
   lane_manner outer = lane_read_as(self);
   PyObject* taken = lane_take(value, false);

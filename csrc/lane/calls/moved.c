@@ -1,9 +1,12 @@
-#include "lane/lane.h"
+/* Objects that move from one Python object to another, or to a callee. */
+#include "lane/calls/moved.h"
 /* after Python.h, which settles what the system headers offer */
 #include "calls/array.h"
 #include "calls/map.h"
-
-/* Objects that move from one Python object to another, or to a callee. */
+#include "lane/calls/init.h"
+#include "lane/calls/to_value.h"
+#include "lane/calls/wrap.h"
+#include "lane/runtime/call_error.h"
 
 /* What a Python object has that lost its object, or has none yet: an object of
  * no type, which nobody frees. */
@@ -86,11 +89,6 @@ static PyObject* move_object(PyObject* module, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-/* The value is its own, and so can be taken, as the ABI's rvalues are. */
-typedef struct lane_moved {
-  PyObject_HEAD fnabi_object* object; /* NULL: it was taken */
-} lane_moved;
-
 static PyObject* moved_new(PyTypeObject* type, PyObject* args,
                            PyObject* named) {
   static char* keywords[] = {"object", NULL};
@@ -111,11 +109,6 @@ static void moved_dealloc(PyObject* self) {
   PyObject_Free(self);
   Py_DECREF(type);
   if (object != NULL) lane_release(object);
-}
-
-void lane_moved_view(PyObject* moved, fnabi_any* out) {
-  fnabi_any_set(out, FNABI_INDEX_RVALUE, 0);
-  out->v_pointer = &((lane_moved*)moved)->object;
 }
 
 static PyType_Slot moved_slots[] = {

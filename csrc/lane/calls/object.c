@@ -1,4 +1,9 @@
-#include "lane/lane.h"
+/* The Python type Object: an object of the ABI without a class of its own. */
+#include "lane/calls/container.h"
+#include "lane/calls/init.h"
+#include "lane/calls/known_types.h"
+#include "lane/calls/peer.h"
+#include "lane/calls/types.h"
 
 static void object_dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
@@ -9,13 +14,6 @@ static void object_dealloc(PyObject* self) {
     PyObject_Free(self);
   Py_DECREF(type);
   lane_release(object);
-}
-
-void lane_release(fnabi_object* object) {
-  PyObject *kind, *problem, *traceback;
-  PyErr_Fetch(&kind, &problem, &traceback);
-  fnabi_object_release(object);
-  PyErr_Restore(kind, problem, traceback);
 }
 
 static PyObject* object_type_index(PyObject* self, void* unused) {
@@ -47,14 +45,6 @@ static Py_hash_t object_hash(PyObject* self) {
   return (Py_hash_t)((uintptr_t)((lane_object*)self)->object >> 4);
 }
 
-PyTypeObject* lane_kind_of(PyTypeObject* class) {
-  PyTypeObject* kinds[] = {lane.array, lane.list,  lane.map,
-                           lane.dict,  lane.error, lane.tensor};
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-    if (PyType_IsSubtype(class, kinds[i])) return kinds[i];
-  return lane.object;
-}
-
 static PyObject* get_class(PyObject* self, void* unused) {
   (void)unused;
   return Py_NewRef((PyObject*)Py_TYPE(self));
@@ -79,37 +69,6 @@ static int set_class(PyObject* self, PyObject* class, void* unused) {
   Py_XDECREF(attribute);
   Py_XDECREF(done);
   return done ? 0 : -1;
-}
-
-/* --------------------------------------------------- to the package tvm_ffi */
-
-/* tvm_ffi wraps whatever a function returns. So it gets a function that returns
- * the object at a given address. */
-static int hand_over(void* handle, const fnabi_any* args, int32_t n,
-                     fnabi_any* result) {
-  (void)handle;
-  if (n != 1 || args->type_index != FNABI_INDEX_INT) return -1;
-  fnabi_object* object = (fnabi_object*)(uintptr_t)args->v_int;
-  fnabi_object_retain(object);
-  fnabi_any_set_object(result, object);
-  return 0;
-}
-
-PyObject* lane_object_peer(fnabi_object* object) {
-  static PyObject* give;
-  if (give == NULL) {
-    PyObject* type = lane_imported("tvm_ffi", "Function");
-    if (type == NULL) {
-      lane_call_error("__tvm_ffi_object__: tvm_ffi is not imported");
-      return NULL;
-    }
-    give = PyObject_CallMethod(type, "__from_extern_c__", "K",
-                               (unsigned long long)(uintptr_t)hand_over);
-    Py_DECREF(type);
-    if (give == NULL) return NULL;
-  }
-  return PyObject_CallFunction(give, "K",
-                               (unsigned long long)(uintptr_t)object);
 }
 
 static PyObject* object_peer(PyObject* self, PyObject* unused) {

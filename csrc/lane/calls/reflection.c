@@ -1,64 +1,21 @@
-#include "lane/calls/function.h"
-
 /* Types that libraries have registered with libtvm_ffi: their classes, fields
  * and methods. What a library wrote into the table of types is checked here
  * once, when a class is made. */
-
-/* ------------------------------------------------------------------ classes */
-
-/* The class of the objects of a type, and what libtvm_ffi records of it. */
-typedef struct known_type {
-  PyTypeObject* class; /* NULL: not made yet */
-  const fnabi_type_info* info;
-} known_type;
-
-static known_type* known; /* by type index; the GIL guards it */
-static int32_t known_count;
-
-enum { TYPE_INDEX_MAX = 1 << 24 };
-
-static bool known_grow(int32_t type_index) {
-  if (type_index < known_count) return true;
-  int32_t count = type_index + 64;
-  known_type* more = PyMem_Realloc(known, (size_t)count * sizeof *known);
-  if (more == NULL) return false;
-  memset(more + known_count, 0, (size_t)(count - known_count) * sizeof *known);
-  known = more;
-  known_count = count;
-  return true;
-}
-
-static known_type* known_find(int32_t type_index) {
-  if (type_index < 0 || type_index >= known_count ||
-      known[type_index].info == NULL)
-    return NULL;
-  return &known[type_index];
-}
-
-PyTypeObject* lane_class_of(int32_t type_index) {
-  known_type* type = known_find(type_index);
-  if (type != NULL && type->class != NULL) return type->class;
-  if (type_index <= FNABI_INDEX_OBJECT || type_index > TYPE_INDEX_MAX ||
-      lane_runtime_find() == NULL)
-    return lane.object;
-  PyObject* make = lane_get(LANE_CLASS_OF);
-  PyObject* made = make ? PyObject_CallFunction(make, "i", type_index) : NULL;
-  if (made == NULL) return NULL;
-  Py_DECREF(made); /* None, or a class that the table keeps */
-  type = known_find(type_index);
-  return type && type->class ? type->class : lane.object;
-}
-
-/* Whether objects of a class are laid out as those of lane.object, and no more
- * is expected of them than that: not so for Array and the like, which are no
- * classes of Python and of the collector. */
-bool lane_has_our_layout(PyTypeObject* class) {
-  return PyType_IsSubtype(class, lane.object) &&
-         (PyType_GetFlags(class) & Py_TPFLAGS_HAVE_GC) != 0 &&
-         lane_class_number(class, "__basicsize__") ==
-             (Py_ssize_t)sizeof(lane_object) &&
-         lane_class_number(class, "__dictoffset__") == 0;
-}
+#include "lane/calls/dialect.h"
+#include "lane/calls/error.h"
+#include "lane/calls/from_value.h"
+#include "lane/calls/function.h"
+#include "lane/calls/init.h"
+#include "lane/calls/known_types.h"
+#include "lane/calls/manner.h"
+#include "lane/calls/result.h"
+#include "lane/calls/to_value.h"
+#include "lane/calls/wrap.h"
+#include "lane/runtime/call_error.h"
+#include "lane/runtime/error_slot.h"
+#include "lane/runtime/hooks.h"
+#include "lane/runtime/text.h"
+#include "lane/runtime/tvm_ffi.h"
 
 static int check_layout(PyTypeObject* class) {
   if (lane_has_our_layout(class) && lane_kind_of(class) == lane.object)
@@ -97,26 +54,14 @@ static PyObject* set_class(PyObject* module, PyObject* args) {
     return NULL;
   const fnabi_type_info* info = find_info("set_class", type_index);
   if (info == NULL) return NULL;
-  if (type_index < 0 || type_index > TYPE_INDEX_MAX || !known_grow(type_index))
-    return PyErr_NoMemory();
-  known[type_index].info = info;
+  if (!lane_known_describe(type_index, info)) return PyErr_NoMemory();
   if (dialect != Py_None) {
     if (lane_dialect_set(dialect, type_index, (PyTypeObject*)class) < 0)
       return NULL;
     Py_RETURN_NONE;
   }
-  PyObject* old = (PyObject*)known[type_index].class;
-  known[type_index].class = (PyTypeObject*)Py_NewRef(class);
-  Py_XDECREF(old);
+  lane_known_class(type_index, (PyTypeObject*)class);
   Py_RETURN_NONE;
-}
-
-/* Whether objects of a type are objects of another one, of a given depth. */
-static bool derives(int32_t type_index, int32_t base, int32_t depth) {
-  if (type_index == base) return true;
-  const known_type* type = known_find(type_index);
-  return type != NULL && type->info->depth > depth &&
-         type->info->ancestors[depth]->type_index == base;
 }
 
 static PyObject* as_class(PyObject* module, PyObject* args) {
@@ -129,15 +74,6 @@ static PyObject* as_class(PyObject* module, PyObject* args) {
   fnabi_object* held = ((lane_object*)object)->object;
   fnabi_object_retain(held);
   return lane_wrap((PyTypeObject*)class, held);
-}
-
-PyObject* lane_type_key(int32_t type_index) {
-  const char* key = fnabi_type_key(type_index);
-  if (key != NULL) return PyUnicode_FromString(key);
-  if (lane_class_of(type_index) == NULL) return NULL;
-  const known_type* type = known_find(type_index);
-  if (type == NULL) Py_RETURN_NONE;
-  return lane_text(&type->info->key);
 }
 
 /* ------------------------------------------------- what fields and methods share */
@@ -178,7 +114,8 @@ static int member_fill(member* self, const fnabi_type_info* info,
 static fnabi_object* member_object(const member* self, PyObject* instance) {
   if (PyObject_TypeCheck(instance, lane.object)) {
     fnabi_object* object = ((lane_object*)instance)->object;
-    if (derives(object->type_index, self->owner_index, self->owner_depth))
+    if (lane_known_derives(object->type_index, self->owner_index,
+                           self->owner_depth))
       return object;
   }
   lane_call_error_got(instance, "%U.%U: expected an object of type %U",
@@ -288,8 +225,8 @@ static PyObject* field_get(PyObject* object, PyObject* instance,
   if (status != 0) {
     lane_error_raise(self->member.name, status);
     name_field(&self->member);
-    if (lane_function_settle(&result, &refused)) fnabi_any_release(&result);
-  } else if (lane_function_settle(&result, &refused)) {
+    if (lane_result_settle(&result, &refused)) fnabi_any_release(&result);
+  } else if (lane_result_settle(&result, &refused)) {
     answer = lane_take(&result, false);
   } else {
     lane_call_error(
@@ -311,7 +248,7 @@ static int set_with(const lane_field* self, void* field,
     fnabi_any_set(&args[0], FNABI_INDEX_POINTER, 0);
     args[0].v_pointer = field;
     int status = function->call(function, args, 2, &result);
-    if (lane_function_settle(&result, &refused)) fnabi_any_release(&result);
+    if (lane_result_settle(&result, &refused)) fnabi_any_release(&result);
     return status;
   }
   int (*setter)(void*, const fnabi_any*);

@@ -1,35 +1,11 @@
-#include "lane/lane.h"
-#include "lane/runtime/loader.h"
-
-/* ------------------------------------------------------------- libtvm_ffi */
-
-const lane_runtime* lane_runtime_find(void) {
-  static lane_runtime found;
-  static bool known; /* the GIL guards both */
-  if (known) return &found;
-  void* library = lane_loader_find(LANE_LIBRARY("tvm_ffi"));
-  if (library == NULL) return NULL;
-  void* symbols[] = {
-      lane_loader_symbol(library, "TVMFFIFunctionGetGlobal"),
-      lane_loader_symbol(library, "TVMFFIFunctionSetGlobal"),
-      lane_loader_symbol(library, "TVMFFITypeKeyToIndex"),
-      lane_loader_symbol(library, "TVMFFIGetTypeInfo"),
-      lane_loader_symbol(library, "TVMFFIGetTypeAttrColumn"),
-  };
-  for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
-    if (symbols[i] == NULL) return NULL;
-  memcpy(&found.get_function, &symbols[0], sizeof symbols[0]);
-  memcpy(&found.set_function, &symbols[1], sizeof symbols[0]);
-  memcpy(&found.type_of_key, &symbols[2], sizeof symbols[0]);
-  memcpy(&found.type_info, &symbols[3], sizeof symbols[0]);
-  memcpy(&found.type_column, &symbols[4], sizeof symbols[0]);
-  void* described =
-      lane_loader_symbol(library, "TVMFFIFunctionSetGlobalFromMethodInfo");
-  memcpy(&found.set_described, &described, sizeof described);
-  known = true;
-  lane_error_find();
-  return &found;
-}
+/* Global functions of libtvm_ffi. */
+#include "lane/calls/error.h"
+#include "lane/calls/function.h"
+#include "lane/calls/init.h"
+#include "lane/runtime/call_error.h"
+#include "lane/runtime/error_slot.h"
+#include "lane/runtime/text.h"
+#include "lane/runtime/tvm_ffi.h"
 
 static const lane_runtime* need_runtime(const char* function) {
   const lane_runtime* runtime = lane_runtime_find();

@@ -1,7 +1,14 @@
+/* Function.map: calls a function once for each row of its columns. */
+#include "lane/calls/any_array.h"
+#include "lane/calls/callback.h"
+#include "lane/calls/dialect.h"
+#include "lane/calls/environment.h"
 #include "lane/calls/function.h"
+#include "lane/calls/function_methods.h"
+#include "lane/calls/result.h"
+#include "lane/calls/to_value.h"
+#include "lane/runtime/error_slot.h"
 #include "lane/runtime/threads.h"
-
-/* ---------------------------------------------------------------------- map */
 
 /* Rows are converted in blocks, so the memory for arguments does not grow with
  * the number of rows, and the calls of a block are made without the GIL. */
@@ -251,14 +258,14 @@ static Py_ssize_t call_rows(lane_function* self, const fnabi_any* args,
     status = TVMFFIFunctionCall_lane(self, args + row * width, (int32_t)width,
                                      result);
     if (status != 0) break;
-    good = lane_function_settle(result, &refused);
+    good = lane_result_settle(result, &refused);
     if (!good) break;
   }
   if (state != NULL) PyEval_RestoreThread(state);
   if (interrupted) return row; /* with the exception of the handler */
   if (status != 0) {
     lane_function_raise(self, status, args + row * width, width, failures);
-    if (lane_function_settle(results + row, &refused))
+    if (lane_result_settle(results + row, &refused))
       fnabi_any_release(results + row);
   } else if (!good) {
     lane_function_refuse(self, &refused);

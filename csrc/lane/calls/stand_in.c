@@ -9,10 +9,20 @@
  * All may be called on any thread, with or without the GIL. Their arguments come
  * from foreign code: pointers that may be NULL are checked, others are trusted.
  */
-#include "calls/tensor.h"
-#include "lane/lane.h"
+#include "lane/calls/dialect.h"
+#include "lane/calls/error.h"
+#include "lane/calls/function.h"
+#include "lane/calls/init.h"
+#include "lane/calls/manner.h"
+#include "lane/runtime/error_slot.h"
+#include "lane/runtime/hooks.h"
 #include "lane/runtime/loader.h"
+#include "lane/runtime/parallel.h"
+#include "lane/runtime/shutdown.h"
+#include "lane/runtime/streams.h"
+#include "lane/runtime/text.h"
 #include "lane/runtime/threads.h"
+#include "lane/runtime/tvm_ffi.h"
 
 static int fail(const char* kind, const char* text) {
   lane_error_put_text(kind, &text, 1);

@@ -1,6 +1,17 @@
+/* The Python type Tensor: its attributes, and NumPy's and DLPack's protocols. */
+#include "lane/calls/types.h"
+/* after Python.h, which settles what the system headers offer */
 #include "calls/tensor.h"
-
-#include "lane/lane.h"
+#include "lane/calls/from_value.h"
+#include "lane/calls/init.h"
+#include "lane/calls/manner.h"
+#include "lane/calls/peer.h"
+#include "lane/calls/tensor_import.h"
+#include "lane/calls/tensor_view.h"
+#include "lane/calls/to_value.h"
+#include "lane/calls/wrap.h"
+#include "lane/runtime/call_error.h"
+#include "lane/runtime/hooks.h"
 
 /* The struct module's letter for a dtype; NULL when it has none. */
 static const char* format_of(fnabi_dl_dtype dtype) {
@@ -24,76 +35,6 @@ static const char* format_of(fnabi_dl_dtype dtype) {
     if (formats[i].code == dtype.code && formats[i].bits == dtype.bits)
       return formats[i].format;
   return NULL;
-}
-
-/* ----------------------------------------------------------------- borrowed */
-
-int lane_tensor_refuse(const char* problem) {
-  if (problem == NULL) return lane_no_memory();
-  return lane_call_error("the tensor is invalid: %s", problem);
-}
-
-int lane_tensor_check_writable(bool read_only) {
-  if (!read_only || (lane_converting != NULL && lane_converting->read_only))
-    return 0;
-  return lane_call_error(
-      "expected memory that may be written to, got a read-only array; pass a "
-      "copy, or set allow_read_only of a function that only reads");
-}
-
-PyObject* lane_tensor_of_view(const fnabi_dl_tensor* view) {
-  const char* problem = view == NULL ? "it is NULL" : fnabi_dl_problem(view);
-  fnabi_held_tensor* held =
-      problem ? NULL
-              : fnabi_tensor_new(view, NULL, NULL, FNABI_TENSOR_BORROWED);
-  if (held != NULL)
-    return lane_wrap(lane_type_of(FNABI_INDEX_TENSOR), &held->tensor.object);
-  lane_tensor_refuse(problem);
-  return NULL;
-}
-
-void lane_tensor_expire(PyObject* tensor) {
-  fnabi_held_tensor* held = fnabi_tensor_held(((lane_object*)tensor)->object);
-  held->flags |= FNABI_TENSOR_EXPIRED;
-  /* other references to the object must not read freed memory */
-  held->tensor.tensor.data = NULL;
-  held->tensor.tensor.byte_offset = 0;
-}
-
-/* The tensor of a Tensor; NULL with a CallError if it is expired or invalid. */
-static fnabi_dl_tensor* tensor_in(PyObject* self) {
-  fnabi_object* object = ((lane_object*)self)->object;
-  fnabi_held_tensor* held = fnabi_tensor_held(object);
-  const char* problem;
-  if (held != NULL && held->flags & FNABI_TENSOR_EXPIRED) {
-    lane_call_error(
-        "Tensor: it was only valid during a callback that has returned; make a "
-        "copy inside the callback");
-    return NULL;
-  }
-  fnabi_dl_tensor* tensor = &((fnabi_tensor_object*)object)->tensor;
-  if (held == NULL && (problem = fnabi_dl_problem(tensor)) != NULL) {
-    lane_call_error("Tensor: the tensor is invalid: %s", problem);
-    return NULL;
-  }
-  return tensor;
-}
-
-int lane_tensor_view(PyObject* self, fnabi_any* out) {
-  fnabi_dl_tensor* tensor = tensor_in(self);
-  if (tensor == NULL) return -1;
-  fnabi_object* object = ((lane_object*)self)->object;
-  fnabi_held_tensor* held = fnabi_tensor_held(object);
-  if (held != NULL &&
-      lane_tensor_check_writable(held->flags & FNABI_DL_READ_ONLY) < 0)
-    return -1;
-  if (held != NULL && held->flags & FNABI_TENSOR_BORROWED) {
-    fnabi_any_set(out, FNABI_INDEX_DLTENSOR, 0);
-    out->v_pointer = tensor;
-  } else {
-    fnabi_any_set_object(out, object);
-  }
-  return LANE_BORROWED;
 }
 
 static bool is_lent(PyObject* self) {
@@ -124,7 +65,7 @@ static fnabi_held_tensor* copy_of(const fnabi_dl_tensor* tensor) {
 /* A Tensor over a copy of what a lent one has: memory that outlives the call.
  * It is read-only, so that a write to it is an error and not lost. */
 static PyObject* copy_of_lent(PyObject* self) {
-  const fnabi_dl_tensor* tensor = tensor_in(self);
+  const fnabi_dl_tensor* tensor = lane_tensor_in(self);
   fnabi_held_tensor* made = tensor ? copy_of(tensor) : NULL;
   if (made == NULL) return NULL;
   made->flags |= FNABI_DL_READ_ONLY;
@@ -149,13 +90,13 @@ static PyObject* dims_tuple(const int64_t* dims, int32_t ndim) {
 
 static PyObject* get_shape(PyObject* self, void* unused) {
   (void)unused;
-  const fnabi_dl_tensor* tensor = tensor_in(self);
+  const fnabi_dl_tensor* tensor = lane_tensor_in(self);
   return tensor ? dims_tuple(tensor->shape, tensor->ndim) : NULL;
 }
 
 static PyObject* get_strides(PyObject* self, void* unused) {
   (void)unused;
-  const fnabi_dl_tensor* tensor = tensor_in(self);
+  const fnabi_dl_tensor* tensor = lane_tensor_in(self);
   if (tensor == NULL) return NULL;
   if (tensor->strides != NULL || tensor->ndim == 0)
     return dims_tuple(tensor->strides, tensor->ndim);
@@ -169,31 +110,31 @@ static PyObject* get_strides(PyObject* self, void* unused) {
 
 static PyObject* get_ndim(PyObject* self, void* unused) {
   (void)unused;
-  const fnabi_dl_tensor* tensor = tensor_in(self);
+  const fnabi_dl_tensor* tensor = lane_tensor_in(self);
   return tensor ? PyLong_FromLong(tensor->ndim) : NULL;
 }
 
 static PyObject* get_size(PyObject* self, void* unused) {
   (void)unused;
-  const fnabi_dl_tensor* tensor = tensor_in(self);
+  const fnabi_dl_tensor* tensor = lane_tensor_in(self);
   return tensor ? PyLong_FromLongLong(fnabi_dl_count(tensor)) : NULL;
 }
 
 static PyObject* get_nbytes(PyObject* self, void* unused) {
   (void)unused;
-  const fnabi_dl_tensor* tensor = tensor_in(self);
+  const fnabi_dl_tensor* tensor = lane_tensor_in(self);
   return tensor ? PyLong_FromLongLong(fnabi_dl_bytes(tensor)) : NULL;
 }
 
 static PyObject* get_data_ptr(PyObject* self, void* unused) {
   (void)unused;
-  const fnabi_dl_tensor* tensor = tensor_in(self);
+  const fnabi_dl_tensor* tensor = lane_tensor_in(self);
   return tensor ? PyLong_FromVoidPtr(fnabi_dl_data(tensor)) : NULL;
 }
 
 static PyObject* get_read_only(PyObject* self, void* unused) {
   (void)unused;
-  return tensor_in(self) ? PyBool_FromLong(flags_of(self) != 0) : NULL;
+  return lane_tensor_in(self) ? PyBool_FromLong(flags_of(self) != 0) : NULL;
 }
 
 static PyObject* from_tensor(PyObject* self, const fnabi_any* any) {
@@ -205,7 +146,7 @@ static PyObject* from_tensor(PyObject* self, const fnabi_any* any) {
 
 static PyObject* get_dtype(PyObject* self, void* unused) {
   (void)unused;
-  const fnabi_dl_tensor* tensor = tensor_in(self);
+  const fnabi_dl_tensor* tensor = lane_tensor_in(self);
   if (tensor == NULL) return NULL;
   fnabi_any any;
   fnabi_any_set(&any, FNABI_INDEX_DTYPE, 0);
@@ -215,7 +156,7 @@ static PyObject* get_dtype(PyObject* self, void* unused) {
 
 static PyObject* get_device(PyObject* self, void* unused) {
   (void)unused;
-  const fnabi_dl_tensor* tensor = tensor_in(self);
+  const fnabi_dl_tensor* tensor = lane_tensor_in(self);
   if (tensor == NULL) return NULL;
   fnabi_any any;
   fnabi_any_set(&any, FNABI_INDEX_DEVICE, 0);
@@ -225,7 +166,7 @@ static PyObject* get_device(PyObject* self, void* unused) {
 
 static PyObject* tensor_dlpack_device(PyObject* self, PyObject* unused) {
   (void)unused;
-  const fnabi_dl_tensor* tensor = tensor_in(self);
+  const fnabi_dl_tensor* tensor = lane_tensor_in(self);
   return tensor ? Py_BuildValue("(ii)", tensor->device.type, tensor->device.id)
                 : NULL;
 }
@@ -315,7 +256,7 @@ static PyObject* tensor_dlpack(PyObject* self, PyObject* const* args,
   if (!dlpack_keywords(args, count, names, values)) return NULL;
   PyObject *stream = values[STREAM], *version = values[MAX_VERSION],
            *wanted = values[DL_DEVICE], *copy = values[COPY];
-  fnabi_dl_tensor* tensor = tensor_in(self);
+  fnabi_dl_tensor* tensor = lane_tensor_in(self);
   if (tensor == NULL) return NULL;
   int major = 0, minor, type = tensor->device.type, id = tensor->device.id;
   if (version != Py_None && !pair_of(version, &major, &minor)) {
@@ -383,7 +324,7 @@ static int tensor_buffer(PyObject* self, Py_buffer* out, int flags) {
     Py_XDECREF(copy);
     return status;
   }
-  const fnabi_dl_tensor* tensor = tensor_in(self);
+  const fnabi_dl_tensor* tensor = lane_tensor_in(self);
   if (tensor == NULL) return -1;
   const char* format = format_of(tensor->dtype);
   bool read_only = flags_of(self) != 0;
@@ -452,7 +393,7 @@ static PyObject* tensor_numpy(PyObject* self, PyObject* unused) {
     Py_XDECREF(copy);
     return array;
   }
-  const fnabi_dl_tensor* tensor = tensor_in(self);
+  const fnabi_dl_tensor* tensor = lane_tensor_in(self);
   if (tensor == NULL) return NULL;
   if (fnabi_dl_on_host(tensor->device) && format_of(tensor->dtype) != NULL) {
     PyObject* read = lane_get(LANE_READ_NUMPY);
@@ -502,7 +443,7 @@ static PyObject* tensor_copy_from(PyObject* self, PyObject* source) {
   int status = lane_view(source, &any);
   lane_converting = outer;
   if (status < 0) return NULL;
-  const fnabi_dl_tensor *to = tensor_in(self), *from = NULL;
+  const fnabi_dl_tensor *to = lane_tensor_in(self), *from = NULL;
   if (any.type_index == FNABI_INDEX_TENSOR)
     from = &((fnabi_tensor_object*)any.v_object)->tensor;
   else if (any.type_index == FNABI_INDEX_DLTENSOR)
@@ -575,7 +516,7 @@ static PyObject* from_dlpack(PyObject* module, PyObject* array) {
   PyTypeObject* type = lane_type_of(FNABI_INDEX_TENSOR);
   if (type == NULL) return NULL;
   if (lane_is(array, lane.tensor)) {
-    if (tensor_in(array) == NULL) return NULL;
+    if (lane_tensor_in(array) == NULL) return NULL;
     if (!is_lent(array) && lane_is(array, type)) return Py_NewRef(array);
   }
   lane_arguments* outer = lane_converting;

@@ -1,7 +1,14 @@
+/* Tensors over the memory of arrays: of NumPy, with the exchange API of DLPack,
+ * with its capsules, or with a buffer. */
+#include "lane/calls/tensor_import.h"
+/* after Python.h, which settles what the system headers offer */
 #include "calls/array.h"
 #include "calls/map.h"
 #include "calls/tensor.h"
-#include "lane/lane.h"
+#include "lane/calls/dtype.h"
+#include "lane/calls/manner.h"
+#include "lane/runtime/call_error.h"
+#include "lane/runtime/shutdown.h"
 
 /* ------------------------------------------------------------------- dtypes */
 
@@ -44,6 +51,21 @@ static bool dtype_of_format(const char* format, Py_ssize_t itemsize,
   dtype->bits = (uint8_t)(itemsize * 8);
   dtype->lanes = 1;
   return true;
+}
+
+FNABI_FAST_THREAD lane_arguments* lane_converting;
+
+int lane_tensor_refuse(const char* problem) {
+  if (problem == NULL) return lane_no_memory();
+  return lane_call_error("the tensor is invalid: %s", problem);
+}
+
+int lane_tensor_check_writable(bool read_only) {
+  if (!read_only || (lane_converting != NULL && lane_converting->read_only))
+    return 0;
+  return lane_call_error(
+      "expected memory that may be written to, got a read-only array; pass a "
+      "copy, or set allow_read_only of a function that only reads");
 }
 
 /* -------------------------------------------------------------- from Python */
@@ -91,8 +113,8 @@ bool lane_tensor_dispose(fnabi_object* object) {
 }
 
 /* Creates a tensor over the memory of `owner`, and adds a reference to it. */
-static int lend(const fnabi_dl_tensor* view, PyObject* owner, bool read_only,
-                fnabi_any* out) {
+FNABI_INLINE int lend(const fnabi_dl_tensor* view, PyObject* owner,
+                      bool read_only, fnabi_any* out) {
   if (read_only && lane_tensor_check_writable(true) < 0) return -1;
   fnabi_held_tensor* held = take_spare(view);
   uint64_t flags = read_only ? FNABI_DL_READ_ONLY : 0;

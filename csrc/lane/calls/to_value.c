@@ -1,8 +1,24 @@
-#include "lane/lane.h"
+/* Python objects as values of the ABI. */
+#include "lane/calls/to_value.h"
 /* after Python.h, which settles what the system headers offer */
 #include "calls/array.h"
-
-/* --------------------------------------------------------------- to a value */
+#include "lane/calls/any.h"
+#include "lane/calls/any_array.h"
+#include "lane/calls/array.h"
+#include "lane/calls/big_int.h"
+#include "lane/calls/callback.h"
+#include "lane/calls/dtype.h"
+#include "lane/calls/error.h"
+#include "lane/calls/function.h"
+#include "lane/calls/manner.h"
+#include "lane/calls/map.h"
+#include "lane/calls/moved.h"
+#include "lane/calls/tensor_import.h"
+#include "lane/calls/tensor_view.h"
+#include "lane/runtime/call_error.h"
+#include "lane/runtime/hooks.h"
+#include "lane/runtime/shutdown.h"
+#include "lane/runtime/text.h"
 
 /* The kind of a Python type is determined once and kept in a small cache. The
  * cache holds a reference to each type, so that no other type can get its
@@ -189,32 +205,6 @@ static inline int view_text(const char* data, size_t size, bool bytes,
                     : fnabi_string_new(data, size, out));
 }
 
-int lane_utf8(PyObject* str, fnabi_byte_array* text, PyObject** keep) {
-  PyObject *type, *problem, *traceback;
-  Py_ssize_t size;
-  *keep = NULL;
-  text->data = PyUnicode_AsUTF8AndSize(str, &size);
-  if (text->data == NULL) {
-    if (PyErr_ExceptionMatches(PyExc_MemoryError)) return -1;
-    /* surrogate escapes are bytes that were not UTF-8; else the first error is
-     * raised */
-    PyErr_Fetch(&type, &problem, &traceback);
-    *keep = PyUnicode_AsEncodedString(str, "utf-8", "surrogateescape");
-    if (*keep == NULL && lane_clear()) {
-      PyErr_Restore(type, problem, traceback);
-      return -1;
-    }
-    Py_XDECREF(type);
-    Py_XDECREF(problem);
-    Py_XDECREF(traceback);
-    if (*keep == NULL) return -1;
-    text->data = PyBytes_AsString(*keep);
-    size = PyBytes_Size(*keep);
-  }
-  text->size = (size_t)size;
-  return 0;
-}
-
 static int view_str(PyObject* value, fnabi_any* out) {
   fnabi_byte_array text;
   PyObject* keep;
@@ -224,65 +214,19 @@ static int view_str(PyObject* value, fnabi_any* out) {
   return answer;
 }
 
-static int view_pair(PyObject* value, lane_name parts, const char* format,
-                     int* a, int* b, int* c) {
-  PyObject* function = lane_get(parts);
-  if (function == NULL) return -1;
-  PyObject* tuple = PyObject_CallFunctionObjArgs(function, value, NULL);
-  if (tuple == NULL) return -1;
-  int good = PyArg_ParseTuple(tuple, format, a, b, c);
-  Py_DECREF(tuple);
-  return good ? 0 : -1;
-}
-
-static int ask_dtype(PyObject* value, fnabi_dl_dtype* out) {
-  int code, bits, lanes;
-  if (view_pair(value, LANE_DTYPE_PARTS, "iii", &code, &bits, &lanes) < 0)
-    return -1;
-  *out = (fnabi_dl_dtype){(uint8_t)code, (uint8_t)bits, (uint16_t)lanes};
-  return 0;
-}
-
-/* Arrays share their dtype objects, so each is converted once. The cache holds
- * a reference to each, so that no other object can get its address. The first
- * entry of a row is the newest. */
-int lane_dtype(PyObject* dtype, fnabi_dl_dtype* out) {
-  enum { ROWS = 64, ROW = 4 };
-  typedef struct known_dtype {
-    PyObject* object;
-    fnabi_dl_dtype dtype;
-  } known_dtype;
-  static known_dtype known[ROWS][ROW];
-  known_dtype* row = known[((uintptr_t)dtype >> 4) * 0x9E3779B1u / 64 % ROWS];
-  for (size_t i = 0; i < ROW; i++) {
-    if (row[i].object != dtype) continue;
-    *out = row[i].dtype;
-    return 0;
-  }
-  if (ask_dtype(dtype, out) < 0) return -1;
-  PyObject* last = row[ROW - 1].object;
-  memmove(row + 1, row, (ROW - 1) * sizeof *row);
-  Py_INCREF(dtype);
-  row[0] = (known_dtype){dtype, *out};
-  Py_XDECREF(last);
-  return 0;
-}
-
 static int view_dtype(PyObject* value, bool fixed, fnabi_any* out) {
   fnabi_dl_dtype dtype;
-  if ((fixed ? lane_dtype : ask_dtype)(value, &dtype) < 0) return -1;
+  if ((fixed ? lane_dtype : lane_dtype_ask)(value, &dtype) < 0) return -1;
   fnabi_any_set(out, FNABI_INDEX_DTYPE, 0);
   out->v_dtype = dtype;
   return LANE_BORROWED;
 }
 
 static int view_device(PyObject* value, fnabi_any* out) {
-  int type, id;
-  if (view_pair(value, LANE_DEVICE_PARTS, "ii", &type, &id, NULL) < 0)
-    return -1;
+  fnabi_dl_device device;
+  if (lane_device(value, &device) < 0) return -1;
   fnabi_any_set(out, FNABI_INDEX_DEVICE, 0);
-  out->v_device.type = type;
-  out->v_device.id = id;
+  out->v_device = device;
   return LANE_BORROWED;
 }
 
@@ -361,8 +305,6 @@ static int view_pointer(PyObject* number, fnabi_any* out) {
   return LANE_BORROWED;
 }
 
-/* An object of the package tvm_ffi. Adds a reference, because tvm_ffi may
- * release its own during a call. */
 /* A stream is passed as its handle. */
 static int view_stream(PyObject* value, fnabi_any* out) {
   PyObject* pair = PyObject_CallMethod(value, "__cuda_stream__", NULL);
@@ -383,6 +325,8 @@ static int view_stream(PyObject* value, fnabi_any* out) {
   return status;
 }
 
+/* An object of the package tvm_ffi. Adds a reference, because tvm_ffi may
+ * release its own during a call. */
 static int view_peer(PyObject* value, fnabi_any* out) {
   PyObject* number = PyObject_CallMethod(value, "__chandle__", NULL);
   if (number == NULL) return -1;

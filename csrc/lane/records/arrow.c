@@ -1,6 +1,8 @@
+/* The structures of the Arrow C data interface in capsules of Python. */
 #include "many/arrow.h"
 
-#include "lane/lane.h"
+#include "lane/records/init.h"
+#include "lane/runtime/call_error.h"
 
 /* ----------------------------------------------------------------- capsules */
 

@@ -1,4 +1,6 @@
-#include "lane/lane.h"
+/* Columns of a list of texts, read in place. */
+#include "lane/records/init.h"
+#include "lane/runtime/call_error.h"
 #include "many/rows.h"
 
 /* -------------------------------------------------------------------- lists */

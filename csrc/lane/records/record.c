@@ -1,4 +1,9 @@
+/* Classes of msgspec structs that are filled in place. */
 #include "lane/records/record.h"
+
+#include "lane/records/init.h"
+/* after Python.h, which settles what the system headers offer */
+#include <string.h>
 
 #define CAPSULE "fnabi._base.lane.record"
 

@@ -1,8 +1,8 @@
 /* record.h - classes of msgspec structs that are filled in place. */
-#ifndef FNABI_LANE_RECORD_H
-#define FNABI_LANE_RECORD_H
+#ifndef FNABI_LANE_RECORDS_RECORD_H
+#define FNABI_LANE_RECORDS_RECORD_H
 
-#include "lane/lane.h"
+#include "lane/runtime/python.h"
 
 #define LANE_RECORD_FIELDS 8 /* at most */
 

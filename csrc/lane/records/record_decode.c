@@ -7,6 +7,7 @@
  * only by identity, so they can share one object. They do so among the types
  * that occur in most models, and within one module. */
 #include "base/dtype.h"
+#include "lane/records/init.h"
 #include "lane/records/record.h"
 
 /* --------------------------------------------------------------------- memo */

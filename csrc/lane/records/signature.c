@@ -1,6 +1,8 @@
 /* The fast path of the signature builder: appends valid components to its
  * bytearray in place. The plain path handles the others and raises errors. */
-#include "lane/lane.h"
+#include "lane/records/init.h"
+/* after Python.h, which settles what the system headers offer */
+#include "abi/signature.h"
 
 #define INTEGER_MAX 12 /* bytes: the tag, a sign and ten digits */
 #define SPAN_HEAD 12   /* the tag, ten digits and the '!' */

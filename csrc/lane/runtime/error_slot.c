@@ -1,5 +1,8 @@
-#include "lane/lane.h"
-#include "lane/runtime/loader.h"
+/* Where errors wait on a thread between the function that fails and its caller:
+ * in a slot of libtvm_ffi, of the library, or one of ours. */
+#include "lane/runtime/error_slot.h"
+
+#include "lane/runtime/text.h"
 
 /* ------------------------------------------------------- slots of libraries */
 
@@ -65,51 +68,22 @@ static struct {
 static FNABI_THREAD fnabi_error_object* own;
 static int own_count; /* on all threads; if 0, the slots are not read */
 
-FNABI_THREAD int lane_callbacks;
+static FNABI_THREAD int callbacks; /* one inside the other */
 
-/* A library asks with TVMFFIEnvCheckSignals whether a signal waits for Python.
- * The runtime passes the question on once it has these three. */
-static void register_signals(void* library) {
-  static const struct {
-    const char* name;
-    void (*function)(void);
-  } functions[] = {
-      {"PyErr_CheckSignals", (void (*)(void))PyErr_CheckSignals},
-      {"PyGILState_Ensure", (void (*)(void))PyGILState_Ensure},
-      {"PyGILState_Release", (void (*)(void))PyGILState_Release},
-  };
-  void* found = lane_loader_symbol(library, "TVMFFIEnvRegisterCAPI");
-  if (found == NULL) return;
-  int (*add)(const char* name, void* function);
-  memcpy(&add, &found, sizeof add);
-  for (size_t i = 0; i < 3; i++) {
-    void* address;
-    memcpy(&address, &functions[i].function, sizeof address);
-    add(functions[i].name, address);
-  }
+void lane_error_callback_begin(void) { callbacks++; }
+void lane_error_callback_end(void) { callbacks--; }
+
+void lane_error_slot_use(void* set_raised, void* take_raised) {
+  void (*set)(void*);
+  void (*take)(void**);
+  memcpy(&set, &set_raised, sizeof set_raised);
+  memcpy(&take, &take_raised, sizeof take_raised);
+  fnabi_atomic_store(&slot.set, set, RELEASE);
+  fnabi_atomic_store(&slot.take, take, RELEASE);
 }
 
-/* Several threads may search at once, without a lock, which could wait for the
- * lock of the dynamic linker and the other way round: they all find the same. */
-void lane_error_find(void) {
-  static unsigned long long known;
-  if (fnabi_atomic_load(&slot.take, ACQUIRE) != NULL) return;
-  unsigned long long loads = lane_loader_count();
-  if (loads != 0 && loads == fnabi_atomic_load(&known, ACQUIRE)) return;
-  void* library = lane_loader_find(LANE_LIBRARY("tvm_ffi")); /* or everyone */
-  void *put = lane_loader_symbol(library, "TVMFFIErrorSetRaised"),
-       *move = lane_loader_symbol(library, "TVMFFIErrorMoveFromRaised");
-  if (put != NULL && move != NULL) {
-    register_signals(library);
-    lane_environment_find(library);
-    void (*set)(void*);
-    void (*take)(void**);
-    memcpy(&set, &put, sizeof put);
-    memcpy(&take, &move, sizeof move);
-    fnabi_atomic_store(&slot.set, set, RELEASE);
-    fnabi_atomic_store(&slot.take, take, RELEASE);
-  }
-  fnabi_atomic_store(&known, loads, RELEASE);
+bool lane_error_slot_is_known(void) {
+  return fnabi_atomic_load(&slot.take, ACQUIRE) != NULL;
 }
 
 /* Returns the error to be raised, of all that wait. `error` is the one from the
@@ -166,8 +140,9 @@ void lane_error_put(fnabi_error_object* error) {
     fnabi_atomic_add(&own_count, 1, RELAXED);
 }
 
-void lane_error_put_text(const char* kind, const char* const* parts,
-                         int32_t count) {
+fnabi_error_object* lane_error_of_text(const char* kind,
+                                       const char* const* parts,
+                                       int32_t count) {
   const fnabi_byte_array none = {"", 0};
   fnabi_byte_array of = {kind != NULL ? kind : "RuntimeError", 0},
                    message = {"", 0};
@@ -195,8 +170,7 @@ void lane_error_put_text(const char* kind, const char* const* parts,
   fnabi_error_object* error =
       fnabi_error_object_new(&of, &message, &none, 0, NULL);
   if (text != NULL) free((char*)message.data);
-  lane_error_find();
-  if (error != NULL) lane_error_put(error);
+  return error;
 }
 
 fnabi_error_object* lane_error_begin(void) {
@@ -207,7 +181,7 @@ fnabi_error_object* lane_error_begin(void) {
   fnabi_error_object* left = error;
   if (libraries_have_slots || fnabi_atomic_load(&own_count, RELAXED) != 0)
     left = take_others(error);
-  if (left == NULL || lane_callbacks > 0) return left;
+  if (left == NULL || callbacks > 0) return left;
   fnabi_object_release(left);
   return NULL;
 }

@@ -1,3 +1,4 @@
+/* The loader of the system: of Windows, then of all others. */
 #if !defined(_WIN32) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* dladdr1, dl_iterate_phdr, RTLD_DEFAULT */
 #endif

@@ -1,8 +1,8 @@
 /* loader.h - the loader of the system: dlopen, or LoadLibrary. Private.
  *
  * None of these needs the GIL. */
-#ifndef FNABI_LOADER_H
-#define FNABI_LOADER_H
+#ifndef FNABI_LANE_RUNTIME_LOADER_H
+#define FNABI_LANE_RUNTIME_LOADER_H
 
 #include <stdbool.h>
 
@@ -40,4 +40,4 @@ bool lane_loader_is_variable(void* address);
 /* How often a library has been loaded; 0 if that is not known. */
 unsigned long long lane_loader_count(void);
 
-#endif /* FNABI_LOADER_H */
+#endif /* FNABI_LANE_RUNTIME_LOADER_H */

@@ -1,10 +1,13 @@
 /* What kernels of TVM import from libtvm_runtime, where that is not loaded: work
  * on several threads, and memory for the time of a call. */
+#include "lane/runtime/parallel.h"
+
 #include <stdlib.h>
 
 #include "calls/tensor.h"
-#include "lane/lane.h"
+#include "lane/runtime/error_slot.h"
 #include "lane/runtime/threads.h"
+#include "lane/runtime/tvm_ffi.h"
 
 static int fail(const char* text) {
   lane_error_put_text("RuntimeError", &text, 1);

@@ -1,3 +1,4 @@
+/* Threads, locks and a clock of the system: of Windows, then of all others. */
 #if !defined(_WIN32) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* sched_getaffinity */
 #endif

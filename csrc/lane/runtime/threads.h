@@ -2,8 +2,8 @@
  * Private.
  *
  * None of these needs the GIL. */
-#ifndef FNABI_THREADS_H
-#define FNABI_THREADS_H
+#ifndef FNABI_LANE_RUNTIME_THREADS_H
+#define FNABI_LANE_RUNTIME_THREADS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,4 +65,4 @@ long lane_processors(void);
 /* A time in nanoseconds that only grows. */
 int64_t lane_clock(void);
 
-#endif /* FNABI_THREADS_H */
+#endif /* FNABI_LANE_RUNTIME_THREADS_H */

@@ -1,13 +1,12 @@
-#include "lane/lane.h"
-#include "lane/runtime/loader.h"
-#include "lane/runtime/threads.h"
-/* after Python.h, which settles what the system headers offer */
-#include "calls/tensor.h"
-
 /* What the runtime keeps for each thread: the current stream of each device, and
  * the allocator of TVMFFIEnvTensorAlloc. Both are set for the time of a call,
  * and set back afterwards, however it ends. They are in libtvm_ffi where it is
  * loaded, and here where it is not. */
+#include "lane/runtime/streams.h"
+
+#include "lane/runtime/error_slot.h"
+#include "lane/runtime/loader.h"
+#include "lane/runtime/threads.h"
 
 typedef struct environment_functions {
   int (*set_stream)(int32_t type, int32_t id, void* stream, void** old);
@@ -17,10 +16,6 @@ typedef struct environment_functions {
   fnabi_dl_allocate* (*get_allocator)(void);
   int (*allocate)(fnabi_dl_tensor* like, void** out);
 } environment_functions;
-
-FNABI_FAST_THREAD lane_arguments* lane_converting;
-FNABI_FAST_THREAD const struct fnabi_dl_exchange* lane_exchange;
-FNABI_FAST_THREAD lane_choice lane_chosen;
 
 /* The allocator where no other is set: memory of the CPU. May run on any thread
  * without the GIL. */
@@ -110,9 +105,14 @@ static fnabi_dl_allocate* own_get_allocator(void) {
              : fnabi_atomic_load(&own_global_allocator, ACQUIRE);
 }
 
+static void put_text(const char* kind, const char* message) {
+  fnabi_error_object* error = lane_error_of_text(kind, &message, 1);
+  if (error != NULL) lane_error_put(error);
+}
+
 static void raise_text(void* context, const char* kind, const char* message) {
   *(bool*)context = true;
-  lane_error_put_text(kind, &message, 1);
+  put_text(kind, message);
 }
 
 static int own_allocate(fnabi_dl_tensor* like, void** out) {
@@ -150,7 +150,7 @@ static const environment_functions* now(void) {
   return in;
 }
 
-void lane_environment_find(void* library) {
+void lane_streams_find(void* library) {
   static const char* const names[] = {
       "TVMFFIEnvSetStream", "TVMFFIEnvGetStream",
       "TVMFFIEnvSetDLPackManagedTensorAllocator",
@@ -168,8 +168,7 @@ void lane_environment_find(void* library) {
 
 int lane_stream_set(int32_t type, int32_t id, void* stream, void** old) {
   if (type < 0 || id < 0) {
-    const char* text = "the type or the index of the device is negative";
-    lane_error_put_text("ValueError", &text, 1);
+    put_text("ValueError", "the type or the index of the device is negative");
     return -1;
   }
   return now()->set_stream(type, id, stream, old);
@@ -188,112 +187,4 @@ fnabi_dl_allocate* lane_allocator_get(void) { return now()->get_allocator(); }
 
 int lane_tensor_allocate(fnabi_dl_tensor* like, void** out) {
   return now()->allocate(like, out);
-}
-
-int lane_environment_enter(const lane_arguments* arguments,
-                           lane_environment* environment) {
-  const fnabi_dl_exchange *of = arguments->exchange,
-                          *device_of = arguments->device_exchange;
-  *environment = (lane_environment){0};
-  if (lane_chosen.made) of = lane_chosen.exchange;
-  if (device_of != NULL && device_of->stream_of != NULL &&
-      arguments->device.type >= 0 && arguments->device.id >= 0) {
-    void* stream = NULL;
-    environment->device = arguments->device;
-    if (device_of->stream_of(environment->device.type, environment->device.id,
-                             &stream) != 0) {
-      if (!PyErr_Occurred())
-        lane_call_error("the exchange API did not say which stream is current");
-      return -1;
-    }
-    environment->has_stream =
-        now()->set_stream(environment->device.type, environment->device.id,
-                          stream, &environment->stream) == 0;
-  }
-  if (of != NULL && of->allocate != NULL)
-    environment->has_allocator =
-        now()->set_allocator(of->allocate, 0, &environment->allocator) == 0;
-  environment->exchange = lane_exchange;
-  lane_exchange = of != NULL && of->object_of != NULL ? of : NULL;
-  return 0;
-}
-
-void lane_environment_leave(const lane_environment* environment) {
-  if (environment->has_stream)
-    now()->set_stream(environment->device.type, environment->device.id,
-                      environment->stream, NULL);
-  if (environment->has_allocator)
-    now()->set_allocator(environment->allocator, 0, NULL);
-  lane_exchange = environment->exchange;
-}
-
-/* ------------------------------------------------------------ set by Python */
-
-static PyObject* environment_stream(PyObject* module, PyObject* args) {
-  int type, id;
-  PyObject* number;
-  (void)module;
-  if (!PyArg_ParseTuple(args, "iiO:set_stream", &type, &id, &number))
-    return NULL;
-  void* stream = PyLong_AsVoidPtr(number);
-  if (stream == NULL && PyErr_Occurred()) return NULL;
-  void* old = NULL;
-  lane_error_find();
-  if (lane_stream_set(type, id, stream, &old) != 0) {
-    lane_error_raise(NULL, -1);
-    return NULL;
-  }
-  return PyLong_FromVoidPtr(old);
-}
-
-static PyObject* environment_current(PyObject* module, PyObject* args) {
-  int type, id;
-  (void)module;
-  if (!PyArg_ParseTuple(args, "ii:get_stream", &type, &id)) return NULL;
-  lane_error_find();
-  return PyLong_FromVoidPtr(lane_stream_get(type, id));
-}
-
-static PyObject* environment_tensors(PyObject* module, PyObject* choice) {
-  (void)module;
-  lane_choice old = lane_chosen, new = {true, NULL};
-  if (PyTuple_Check(choice)) { /* what an earlier call has returned */
-    int made;
-    PyObject* number;
-    if (!PyArg_ParseTuple(choice, "pO", &made, &number)) return NULL;
-    new.made = made != 0;
-    new.exchange = PyLong_AsVoidPtr(number);
-    if (PyErr_Occurred()) return NULL;
-  } else if (choice != (PyObject*)lane.tensor) {
-    new.exchange =
-        PyType_Check(choice) ? lane_exchange_of((PyTypeObject*)choice) : NULL;
-    if (new.exchange == NULL || new.exchange->object_of == NULL) {
-      lane_call_error(
-          "use_tensors: type: expected fnabi.Tensor or a type with a DLPack "
-          "exchange API, got %R",
-          choice);
-      return NULL;
-    }
-  }
-  lane_chosen = new;
-  return Py_BuildValue("(iN)", (int)old.made,
-                       PyLong_FromVoidPtr((void*)old.exchange));
-}
-
-static PyMethodDef environment_methods[] = {
-    {"set_stream", environment_stream, METH_VARARGS,
-     "set_stream(type, id, stream, /)\n--\n\n"
-     "Set the current stream of a device for this thread, and return the "
-     "former one."},
-    {"get_stream", environment_current, METH_VARARGS,
-     "get_stream(type, id, /)\n--\n\n"
-     "The current stream of a device for this thread."},
-    {"set_tensors", environment_tensors, METH_O,
-     "set_tensors(type, /)\n--\n\n"
-     "Choose the type of tensors for this thread, and return the former "
-     "choice."},
-    {0}};
-
-int lane_environment_init(PyObject* module) {
-  return PyModule_AddFunctions(module, environment_methods);
 }

@@ -1,0 +1,16 @@
+/* from_value.h - values of the ABI as Python objects. Private. */
+#ifndef FNABI_LANE_CALLS_FROM_VALUE_H
+#define FNABI_LANE_CALLS_FROM_VALUE_H
+
+#include "lane/calls/types.h"
+
+/* Returns the Python object of a value. `lane_take` also releases the value,
+ * even when it fails. With `plain`, containers become list and dict at every
+ * depth. */
+PyObject* lane_from(const fnabi_any* any, bool plain);
+PyObject* lane_take(fnabi_any* any, bool plain);
+
+/* Returns an argument that Python gets; takes an object that may be taken. */
+PyObject* lane_from_argument(const fnabi_any* arg);
+
+#endif /* FNABI_LANE_CALLS_FROM_VALUE_H */

@@ -1,0 +1,31 @@
+/* manner.h - how Python gets values on this thread. Private. */
+#ifndef FNABI_LANE_CALLS_MANNER_H
+#define FNABI_LANE_CALLS_MANNER_H
+
+#include "lane/calls/types.h"
+
+/* The API of the framework whose tensors Python gets on this thread instead of
+ * Tensor: during a call, and while a container of its result is read. */
+extern FNABI_FAST_THREAD const struct fnabi_dl_exchange* lane_exchange;
+/* The dialect of the values which are converted on this thread, or NULL. A function, a
+ * container or an object sets its own while Python gets values from it. */
+extern FNABI_FAST_THREAD const struct lane_dialect* lane_spoken;
+
+/* How Python gets values on this thread. */
+typedef struct lane_manner {
+  const struct fnabi_dl_exchange* exchange;
+  const struct lane_dialect* dialect;
+} lane_manner;
+/* Sets what an object is read in; returns what was set before. */
+static inline lane_manner lane_read_as(PyObject* self) {
+  lane_manner outer = {lane_exchange, lane_spoken};
+  lane_exchange = ((lane_object*)self)->exchange;
+  lane_spoken = ((lane_object*)self)->dialect;
+  return outer;
+}
+static inline void lane_read_as_before(lane_manner outer) {
+  lane_exchange = outer.exchange;
+  lane_spoken = outer.dialect;
+}
+
+#endif /* FNABI_LANE_CALLS_MANNER_H */

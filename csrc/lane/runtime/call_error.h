@@ -1,0 +1,17 @@
+/* call_error.h - raises CallError, the exception for what callers get wrong. Private. */
+#ifndef FNABI_LANE_RUNTIME_CALL_ERROR_H
+#define FNABI_LANE_RUNTIME_CALL_ERROR_H
+
+#include "lane/runtime/python.h"
+
+/* Raises CallError in place of the current exception, except that a MemoryError
+ * stays; returns -1. */
+int lane_call_error(const char* format, ...);
+/* Raises CallError with ", got " and the name of an object's type after the
+ * text; returns -1. */
+int lane_call_error_got(PyObject* got, const char* format, ...);
+/* __reduce__ of types whose instances are only valid in this process. */
+PyObject* lane_refuse_reduce(PyObject* self, PyObject* unused);
+#define LANE_NOT_PICKLED {"__reduce__", lane_refuse_reduce, METH_NOARGS, NULL}
+
+#endif /* FNABI_LANE_RUNTIME_CALL_ERROR_H */

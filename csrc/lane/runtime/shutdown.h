@@ -1,0 +1,15 @@
+/* shutdown.h - what must not happen after the interpreter has shut down. Private. */
+#ifndef FNABI_LANE_RUNTIME_SHUTDOWN_H
+#define FNABI_LANE_RUNTIME_SHUTDOWN_H
+
+#include "lane/runtime/python.h"
+
+/* For deleters, which run on any thread, without the GIL, and possibly after
+ * the interpreter has shut down: releases a Python object, or NULL. */
+void lane_drop(PyObject* object);
+extern bool lane_finished; /* the interpreter is shutting down */
+
+/* Has lane_finished set when the interpreter shuts down. */
+int lane_shutdown_init(void);
+
+#endif /* FNABI_LANE_RUNTIME_SHUTDOWN_H */
