@@ -1,3 +1,4 @@
+/* JSON (RFC 8259), a token at a time. */
 #include "abi/json.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* Reading and writing the components of a signature. */
 #include "abi/signature.h"
 
 #include "base/decimal.h"

@@ -1,3 +1,4 @@
+/* Element types: their record in a message, and their names as MLIR writes them. */
 #include "base/dtype.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* Errors: the code and the text of each, and their paths. */
 #include "base/error.h"
 
 #include <string.h>

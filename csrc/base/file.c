@@ -1,3 +1,4 @@
+/* Regular files, read through the system. */
 #if !defined(_WIN32)
 #define _POSIX_C_SOURCE 200809L /* what is beside ISO C in <fcntl.h> */
 #endif

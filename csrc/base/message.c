@@ -1,3 +1,4 @@
+/* Writing and reading the MessagePack of messages. */
 #include "base/message.h"
 
 static void pack_head(fnabi_writer* w, bool string, size_t size) {

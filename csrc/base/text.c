@@ -1,3 +1,4 @@
+/* What the bytes of a text are: ASCII, UTF-8. */
 #include "base/text.h"
 
 size_t fnabi_utf8_size(const uint8_t* s, size_t n) {

@@ -1,3 +1,4 @@
+/* Memory that grows. */
 #if defined(__linux__)
 #define _DEFAULT_SOURCE /* madvise */
 #include <sys/mman.h>

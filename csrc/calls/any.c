@@ -1,3 +1,4 @@
+/* Values of TVM-FFI's stable C ABI. */
 #include "calls/any.h"
 
 #include "calls/object.h"

@@ -1,3 +1,4 @@
+/* ARRAY, which is immutable once it is shared, and LIST, which is mutable. */
 #include "calls/array.h"
 
 #include <stdlib.h>

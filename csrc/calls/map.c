@@ -1,3 +1,4 @@
+/* MAP, which is immutable once it is shared, and DICT, which is mutable. */
 #include "calls/map.h"
 
 #include <stdlib.h>

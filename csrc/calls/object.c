@@ -1,3 +1,4 @@
+/* The reference-counted objects of TVM-FFI's stable C ABI. */
 #include "calls/object.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Tensor objects of TVM-FFI's stable C ABI, and their exchange by DLPack. */
 #include "calls/tensor.h"
 
 #include <stdlib.h>

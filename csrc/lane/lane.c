@@ -31,7 +31,7 @@ PyMODINIT_FUNC PyInit_lane(void) {
        lane_definition_init(module) < 0 || lane_columns_init(module) < 0 ||
        lane_arrow_init(module) < 0 || lane_record_init(module) < 0 ||
        lane_record_decode_init(module) < 0 || lane_signature_init(module) < 0 ||
-       lane_shutdown_init() < 0))
+       lane_shutdown_init(module) < 0))
     Py_CLEAR(module);
   return module;
 }

@@ -1,3 +1,4 @@
+/* The container of columns: its vectors, and how each is laid out. */
 #include "many/columns.h"
 
 #include <stdlib.h>

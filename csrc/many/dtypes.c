@@ -1,3 +1,4 @@
+/* The element types that occur in columns, each one once. */
 #include "many/dtypes.h"
 
 #include <stdlib.h>

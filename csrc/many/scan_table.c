@@ -1,3 +1,5 @@
+/* The table of a scan: a row for each export, and for each file that is no
+ * module. */
 #include "many/scan_table.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Reaching definitions: which reference a register holds. */
 #include "vmfb/bytecode_reach.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* Untrusted FlatBuffers, read by a schema. */
 #include "vmfb/flatbuffer.h"
 
 #include "base/error.h"

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
+import subprocess
+import sysconfig
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +16,7 @@ import pytest
 
 from fnabi._base import lane
 from fnabi._fnabi import lib
+from fnabi.calls import _hooks
 from support.crossings import CROSSINGS
 from support.paths import ROOT
 
@@ -27,14 +32,17 @@ BELOW = {
     "infer": {"vmfb", "abi", "base"},
     "calls": {"base"},
     "many": {"infer", "vmfb", "abi", "base"},
-    "lane": {"many", "infer", "vmfb", "abi", "calls", "base"},
+    "lane/runtime": {"calls", "base"},
+    "lane/records": {"lane/runtime", "many", "infer", "vmfb", "abi", "base"},
+    "lane/calls": {"lane/runtime", "calls", "base"},
+    "lane": {"lane/runtime", "lane/records", "lane/calls"},
 }
-"""The rooms that a room may include, beside itself."""
+"""The rooms that a room may include and call, beside itself."""
 
 CONTRACT = {"fnabi.h", "codes.h"}
 
-RECURSIVE = {"calls", "lane"}
-"""Rooms whose files may need each other, because values contain values."""
+RECURSIVE = {"calls": 3, "lane/calls": 16}
+"""The most files of a room that may need each other, because values contain values."""
 
 Graph = Mapping[str, set[str]]
 
@@ -78,7 +86,8 @@ def c_includes(path: Path) -> list[str]:
 
 
 def room_of(path: str) -> str:
-    return path.split("/")[0]
+    first, *rest = path.split("/")
+    return f"{first}/{rest[0]}" if first == "lane" and len(rest) > 1 else first
 
 
 def test_every_c_file_is_in_a_room() -> None:
@@ -105,11 +114,37 @@ def test_the_header_stands_alone() -> None:
 
 def test_only_the_lane_includes_python() -> None:
     including = {
-        room_of(path.relative_to(CSRC).as_posix())
+        path.relative_to(CSRC).as_posix()
         for path in c_files()
         if re.search(r"^\s*#\s*include\s+<Python\.h>", path.read_text(), re.MULTILINE)
     }
-    assert including == {"lane"}
+    assert including == {"lane/runtime/python.h"}
+
+
+@pytest.mark.parametrize("room", BELOW)
+def test_a_source_begins_with_what_it_is(room: str) -> None:
+    sources = [path for path in c_files() if room_of(path.relative_to(CSRC).as_posix()) == room]
+    assert [path.name for path in sources if not path.read_text().startswith("/* ")] == []
+
+
+def test_the_lane_imports_one_module_of_python() -> None:
+    """What C gets from it by name is what it has, and each of these can be imported."""
+    imports = {
+        path.relative_to(CSRC).as_posix(): re.findall(r"PyImport_\w+\((\w*)", path.read_text())
+        for path in c_files()
+    }
+    assert {*imports["lane/runtime/hooks.c"]} == {"MODULE"}
+    assert {name: found for name, found in imports.items() if found and "hooks" not in name} == {
+        "lane/runtime/python.c": [""]  # PyImport_GetModuleDict()
+    }
+    code = (CSRC / "lane/runtime/hooks.c").read_text()
+    assert re.findall(r'#define MODULE "(.+)"', code) == [_hooks.__name__]
+    names = re.findall(r'\[LANE_\w+\] = "(\w+)"', code)
+    assert sorted(names) == sorted(_hooks._MODULES)
+    for name in names:
+        assert getattr(_hooks, name) is _hooks.loaded(name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = _hooks.nothing
 
 
 def test_no_circle_of_c_files() -> None:
@@ -121,6 +156,80 @@ def test_no_circle_of_c_files() -> None:
         if room_of(name) not in RECURSIVE:
             needs |= {included.rsplit(".", 1)[0] for included in c_includes(path)} - {name}
     assert find_circle(graph) == []
+
+
+def compile_room(sources: list[Path], folder: Path) -> None:
+    """Compile sources of one folder, as the extension is compiled but for the optimization."""
+    folder.mkdir(parents=True, exist_ok=True)
+    python = sysconfig.get_path("include")
+    flags = ["-std=c11", "-O0", "-w", "-DFNABI_API=", "-DPy_LIMITED_API=0x030B0000"]
+    subprocess.run(
+        ["cc", *flags, f"-I{CSRC}", "-isystem", python, "-c", *sources], cwd=folder, check=True
+    )
+
+
+def c_calls(out: Path) -> dict[str, set[str]]:
+    """Return the sources that each source calls, by the symbols of their objects."""
+    folders: dict[Path, list[Path]] = {}
+    for path in c_files():
+        if path.suffix == ".c":
+            folders.setdefault(path.parent, []).append(path)
+    with ThreadPoolExecutor(2) as pool:
+        jobs = [
+            pool.submit(compile_room, sources, out / folder.relative_to(CSRC))
+            for folder, sources in folders.items()
+        ]
+    for job in jobs:
+        job.result()
+    owners: dict[str, str] = {}
+    missing: dict[str, set[str]] = {}
+    for path in sorted(out.rglob("*.o")):
+        name = path.relative_to(out).with_suffix("").as_posix()
+        text = subprocess.run(["nm", "-P", path], capture_output=True, text=True, check=True).stdout
+        symbols = [line.split()[:2] for line in text.splitlines()]
+        owners |= {symbol: name for symbol, kind in symbols if kind.isupper() and kind != "U"}
+        missing[name] = {symbol for symbol, kind in symbols if kind == "U"}
+    return {
+        name: {owners[symbol] for symbol in symbols if symbol in owners}
+        for name, symbols in missing.items()
+    }
+
+
+def c_circles(graph: Graph) -> list[list[str]]:
+    """Return the sets of nodes that reach each other and themselves."""
+    reached = {name: {*called} for name, called in graph.items()}
+    for middle in reached:
+        for called in reached.values():
+            if middle in called:
+                called |= reached[middle]
+    circles = {
+        tuple(sorted(each for each in called if name in reached[each]))
+        for name, called in reached.items()
+        if name in called
+    }
+    return [[*circle] for circle in sorted(circles)]
+
+
+def test_files_that_reach_each_other_are_found() -> None:
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"e", "a"}, "e": {"d"}, "f": {"d"}}
+    assert c_circles(graph) == [["b", "c"], ["d", "e"]]
+
+
+@pytest.mark.slow
+def test_calls_point_down(tmp_path: Path) -> None:
+    """One test, because it compiles all sources."""
+    if shutil.which("cc") is None or shutil.which("nm") is None:
+        pytest.skip("no C compiler, or no nm")
+    calls = c_calls(tmp_path)
+    assert "lane/calls/to_value" in calls["lane/calls/from_value"] | calls["lane/calls/array"]
+    for name, called in calls.items():
+        allowed = {room_of(name), *BELOW[room_of(name)]}
+        above = {each for each in called if room_of(each) not in allowed}
+        assert above == set(), f"{name} calls {above}"
+    for circle in c_circles(calls):
+        rooms = {room_of(name) for name in circle}
+        assert rooms <= {*RECURSIVE}
+        assert [room for room in rooms if len(circle) > RECURSIVE[room]] == [], circle
 
 
 # ----------------------------------------------------------------------- Python

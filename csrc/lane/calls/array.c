@@ -699,9 +699,5 @@ static PyType_Spec list_spec = {"fnabi.List", sizeof(lane_object), 0,
 int lane_array_init(PyObject* module) {
   lane.array = lane_add_type(module, &array_spec, lane.object);
   lane.list = lane_add_type(module, &list_spec, lane.object);
-  if (lane.array == NULL || lane.list == NULL) return -1;
-  return lane_register("Sequence", lane.array) < 0 ||
-                 lane_register("MutableSequence", lane.list) < 0
-             ? -1
-             : 0;
+  return lane.array == NULL || lane.list == NULL ? -1 : 0;
 }

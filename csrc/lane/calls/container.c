@@ -5,17 +5,7 @@
 #include "lane/calls/from_value.h"
 #include "lane/calls/map.h"
 #include "lane/runtime/call_error.h"
-
-int lane_register(const char* base, PyTypeObject* type) {
-  PyObject *module = PyImport_ImportModule("collections.abc"),
-           *class = module ? PyObject_GetAttrString(module, base) : NULL,
-           *done =
-               class ? PyObject_CallMethod(class, "register", "O", type) : NULL;
-  Py_XDECREF(module);
-  Py_XDECREF(class);
-  Py_XDECREF(done);
-  return done ? 0 : -1;
-}
+#include "lane/runtime/hooks.h"
 
 typedef enum sort { OTHER, NUMBER, TEXT, SEQUENCE, MAPPING } sort;
 
@@ -125,8 +115,7 @@ PyObject* lane_deepcopy(PyObject* self, PyObject* memo) {
   PyTypeObject* type = Py_TYPE(self);
   bool changes = lane_is(self, lane.list) || lane_is(self, lane.dict);
   bool seq = lane_is(self, lane.array) || lane_is(self, lane.list);
-  PyObject *module = PyImport_ImportModule("copy"),
-           *deep = module ? PyObject_GetAttrString(module, "deepcopy") : NULL,
+  PyObject *deep = lane_get(LANE_DEEPCOPY),
            *key = deep ? Py_BuildValue(
                              "(sN)", "fnabi",
                              PyLong_FromVoidPtr(((lane_object*)self)->object))
@@ -147,8 +136,6 @@ PyObject* lane_deepcopy(PyObject* self, PyObject* memo) {
       if (made != NULL && PyDict_SetItem(memo, key, made) < 0) Py_CLEAR(made);
     }
   }
-  Py_XDECREF(module);
-  Py_XDECREF(deep);
   Py_XDECREF(key);
   return made;
 }

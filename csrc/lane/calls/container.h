@@ -24,7 +24,4 @@ PyObject* lane_object_repr(PyObject* object);
 /* `copy.deepcopy` of a container; one that contains itself is copied as such. */
 PyObject* lane_deepcopy(PyObject* self, PyObject* memo);
 
-/* Registers a type with an abstract base class of collections.abc. */
-int lane_register(const char* base, PyTypeObject* type);
-
 #endif /* FNABI_LANE_CALLS_CONTAINER_H */

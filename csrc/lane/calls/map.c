@@ -745,9 +745,6 @@ int lane_map_init(PyObject* module) {
   iterator_type = (PyTypeObject*)PyType_FromSpec(&iterator_spec);
   lane.map = lane_add_type(module, &map_spec, lane.object);
   lane.dict = lane_add_type(module, &dict_spec, lane.object);
-  if (iterator_type == NULL || lane.map == NULL || lane.dict == NULL) return -1;
-  return lane_register("Mapping", lane.map) < 0 ||
-                 lane_register("MutableMapping", lane.dict) < 0
-             ? -1
-             : 0;
+  return iterator_type == NULL || lane.map == NULL || lane.dict == NULL ? -1
+                                                                        : 0;
 }

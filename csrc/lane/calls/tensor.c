@@ -547,11 +547,8 @@ static PyMethodDef from_dlpack_method = {
     "that are not packed.\n"};
 
 static PyObject* tensor_html(PyObject* self, PyObject* Py_UNUSED(none)) {
-  PyObject* views = PyImport_ImportModule("fnabi.calls._views");
-  if (views == NULL) return NULL;
-  PyObject* html = PyObject_CallMethod(views, "tensor_view", "O", self);
-  Py_DECREF(views);
-  return html;
+  PyObject* view = lane_get(LANE_TENSOR_VIEW);
+  return view ? PyObject_CallFunctionObjArgs(view, self, NULL) : NULL;
 }
 
 static PyMethodDef tensor_methods[] = {

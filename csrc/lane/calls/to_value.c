@@ -96,6 +96,11 @@ static bool derives_from_abstract(asked* of, lane_name name) {
   return !of->failed && derives_from(of, Py_XNewRef(lane_get(name)));
 }
 
+/* The same for a class of fnabi whose module may be imported. */
+static bool derives_from_ours(asked* of, lane_name name) {
+  return !of->failed && derives_from(of, lane_loaded(name));
+}
+
 /* The order matters: a dtype of tvm_ffi is a str, an array is a number. */
 static kind find_kind(asked* of) {
 #define IS(base) PyType_IsSubtype(of->type, base)
@@ -106,14 +111,14 @@ static kind find_kind(asked* of) {
   if (IS(lane.any_array)) return KIND_ANY_ARRAY;
   if (IS(lane.function)) return KIND_FUNCTION;
   if (IS(lane.moved)) return KIND_MOVED;
-  if (derives(of, "fnabi.calls._object", "Shape")) return KIND_SHAPE;
+  if (derives_from_ours(of, LANE_SHAPE)) return KIND_SHAPE;
   /* a text that is the name of a dtype */
   if (IS(&PyUnicode_Type) && has(of, "__dlpack_data_type__")) return KIND_DTYPE;
-  if (derives(of, "fnabi.types", "DType") || derives(of, "tvm_ffi", "dtype") ||
+  if (derives_from_ours(of, LANE_DTYPE) || derives(of, "tvm_ffi", "dtype") ||
       derives(of, "numpy", "dtype") || derives(of, "torch", "dtype"))
     return KIND_DTYPE;
-  if (derives(of, "fnabi.calls.tensor", "Device") ||
-      derives(of, "tvm_ffi", "Device") || derives(of, "torch", "device"))
+  if (derives_from_ours(of, LANE_DEVICE) || derives(of, "tvm_ffi", "Device") ||
+      derives(of, "torch", "device"))
     return KIND_DEVICE;
   if (derives(of, "tvm_ffi", "Shape") && !has(of, "__tvm_ffi_object__"))
     return KIND_SHAPE;

@@ -19,14 +19,12 @@ static PyObject* finish(PyObject* module, PyObject* unused) {
   Py_RETURN_NONE;
 }
 
-static PyMethodDef finish_method = {"finish", finish, METH_NOARGS, NULL};
+static PyMethodDef functions[] = {
+    {"_finish", finish, METH_NOARGS,
+     "_finish()\n--\n\n"
+     "Run no Python code from now on: the interpreter is shutting down."},
+    {0}};
 
-int lane_shutdown_init(void) {
-  PyObject *exit = PyImport_ImportModule("atexit"),
-           *last = PyCFunction_NewEx(&finish_method, NULL, NULL), *done = NULL;
-  if (exit && last) done = PyObject_CallMethod(exit, "register", "O", last);
-  Py_XDECREF(exit);
-  Py_XDECREF(last);
-  Py_XDECREF(done);
-  return done ? 0 : -1;
+int lane_shutdown_init(PyObject* module) {
+  return PyModule_AddFunctions(module, functions);
 }

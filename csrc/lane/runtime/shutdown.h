@@ -9,7 +9,7 @@
 void lane_drop(PyObject* object);
 extern bool lane_finished; /* the interpreter is shutting down */
 
-/* Has lane_finished set when the interpreter shuts down. */
-int lane_shutdown_init(void);
+/* Adds the function that sets lane_finished to the module. */
+int lane_shutdown_init(PyObject* module);
 
 #endif /* FNABI_LANE_RUNTIME_SHUTDOWN_H */

@@ -1,3 +1,4 @@
+/* Chooses the block decoder for this processor. */
 #include "many/kernels/block.h"
 
 const fnabi_kernel* fnabi_kernel_of(fnabi_decoder decoder) {

@@ -1,6 +1,8 @@
 """Load the lane, the second module in the library of the binding."""
 
+import atexit
 import sys
+from collections import abc
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 
@@ -9,5 +11,11 @@ from fnabi import _fnabi
 _loader = ExtensionFileLoader(__name__, str(_fnabi.__file__))
 _spec = spec_from_file_location(__name__, _fnabi.__file__, loader=_loader)
 assert _spec is not None
-sys.modules[__name__] = module_from_spec(_spec)
-_loader.exec_module(sys.modules[__name__])
+_lane = sys.modules[__name__] = module_from_spec(_spec)
+_loader.exec_module(_lane)
+
+atexit.register(_lane._finish)
+abc.Sequence.register(_lane.Array)
+abc.MutableSequence.register(_lane.List)
+abc.Mapping.register(_lane.Map)
+abc.MutableMapping.register(_lane.Dict)
