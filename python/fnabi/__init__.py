@@ -10,11 +10,17 @@ from fnabi._base.version import VERSION as __version__
 
 _PUBLIC: dict[str, tuple[str, ...]] = {
     "errors": (
+        "ArgumentTypeError",
+        "ArgumentValueError",
         "CallError",
         "CatalogError",
         "FnabiError",
         "FormatError",
         "LibraryError",
+        "MissingAttributeError",
+        "MissingFileError",
+        "MissingKeyError",
+        "MissingPackageError",
         "NotFoundError",
         "RangeError",
         "RegisteredError",

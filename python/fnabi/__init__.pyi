@@ -3,11 +3,17 @@
 
 from fnabi._base.version import VERSION as __version__
 from fnabi import errors as errors
+from fnabi.errors import ArgumentTypeError as ArgumentTypeError
+from fnabi.errors import ArgumentValueError as ArgumentValueError
 from fnabi.errors import CallError as CallError
 from fnabi.errors import CatalogError as CatalogError
 from fnabi.errors import FnabiError as FnabiError
 from fnabi.errors import FormatError as FormatError
 from fnabi.errors import LibraryError as LibraryError
+from fnabi.errors import MissingAttributeError as MissingAttributeError
+from fnabi.errors import MissingFileError as MissingFileError
+from fnabi.errors import MissingKeyError as MissingKeyError
+from fnabi.errors import MissingPackageError as MissingPackageError
 from fnabi.errors import NotFoundError as NotFoundError
 from fnabi.errors import RangeError as RangeError
 from fnabi.errors import RegisteredError as RegisteredError
@@ -96,6 +102,8 @@ __all__ = [
     "__version__",
     "Any",
     "AnyArray",
+    "ArgumentTypeError",
+    "ArgumentValueError",
     "Array",
     "Call",
     "CallError",
@@ -116,6 +124,10 @@ __all__ = [
     "LibraryError",
     "List",
     "Map",
+    "MissingAttributeError",
+    "MissingFileError",
+    "MissingKeyError",
+    "MissingPackageError",
     "Module",
     "NotFoundError",
     "Object",

@@ -2,7 +2,27 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from typing import Any
+
+__all__ = [
+    "ArgumentTypeError",
+    "ArgumentValueError",
+    "CallError",
+    "CatalogError",
+    "FnabiError",
+    "FormatError",
+    "LayoutWarning",
+    "LibraryError",
+    "MissingAttributeError",
+    "MissingFileError",
+    "MissingKeyError",
+    "MissingPackageError",
+    "NotFoundError",
+    "RangeError",
+    "RegisteredError",
+]
 
 _WINDOW = 60
 """The number of bytes of the input that an error shows."""
@@ -84,23 +104,69 @@ class FormatError(FnabiError, ValueError):
         return type(self), self.args, self.__dict__
 
 
-class CallError(FnabiError, TypeError):
-    """A function of fnabi was called with an argument that it does not accept.
+class CallError(FnabiError):
+    """A call cannot be made, or a library returned what is no value of the ABI.
 
-    The text names the function, the argument and what was expected.
+    The text names the function, the argument, the fault and what was expected. Where an argument
+    is at fault, the error is one of the subclasses.
     """
 
 
-class RangeError(CallError, OverflowError):
-    """An integer does not fit in its type: int32 in signatures, int64 in shapes."""
+class ArgumentTypeError(CallError, TypeError):
+    """An argument has another type, its elements have, or there are more or fewer arguments."""
+
+
+class ArgumentValueError(CallError, ValueError):
+    """An argument of the right type has a value that the function does not accept."""
+
+
+class RangeError(ArgumentValueError, OverflowError):
+    """A number does not fit in its type, such as int32 in signatures and int64 in shapes."""
+
+
+class MissingPackageError(CallError, ImportError):
+    """The call needs a package that is not installed. The text says which."""
 
 
 class LibraryError(FnabiError, OSError):
     """A library cannot be loaded or lacks what it needs."""
 
 
-class NotFoundError(FnabiError, LookupError, ValueError):
-    """No global function, type or function of a module has this name."""
+class NotFoundError(FnabiError, LookupError):
+    """Nothing has this name: no function, type, segment or column."""
+
+
+class MissingKeyError(NotFoundError, KeyError):
+    """A mapping, such as ``library["f"]`` or ``module.exports["f"]``, has no such key."""
+
+    @property
+    def text(self) -> str:
+        """The error without the file; `KeyError` itself would quote it."""
+        return str(self.args[0]) if len(self.args) == 1 else super().text
+
+
+class MissingAttributeError(NotFoundError, AttributeError):
+    """A library or module has no function of this name: ``library.f``."""
+
+    def __init__(self, text: str = "", name: str | None = None) -> None:
+        super().__init__(text)
+        self.name = name
+
+
+class MissingFileError(FnabiError, FileNotFoundError):
+    """There is no such file or folder; ``filename`` is its path."""
+
+    def __init__(self, path: str, reason: str | None = None) -> None:
+        super().__init__(errno.ENOENT, reason or os.strerror(errno.ENOENT), path)
+        self.file = path
+
+    @property
+    def text(self) -> str:
+        """The error without the file."""
+        return str(self.strerror)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.filename, self.strerror)
 
 
 class RegisteredError(FnabiError, RuntimeError):
@@ -134,11 +200,12 @@ def excerpt(data: bytes, offset: int) -> str | None:
 class Mismatch(Exception):
     """A nested value that does not match its type; each level on the way out adds its key.
 
-    The function that was given the value turns it into a `CallError`.
+    The function that was given the value turns it into a `CallError` of that `kind`.
     """
 
-    def __init__(self, reason: str, *keys: Any) -> None:
+    def __init__(self, reason: str, *keys: Any, kind: type[CallError] = ArgumentValueError) -> None:
         self.reason = reason
+        self.kind = kind
         self.keys = list(keys)  # the innermost first
 
     @property

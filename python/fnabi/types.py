@@ -19,7 +19,7 @@ from typing import Self, TypeAlias, TypeVar, get_args
 from fnabi._base import records
 from fnabi._base.dtype import DType, DTypeKind, Record, meant_dtype
 from fnabi._fnabi import lib
-from fnabi.errors import CallError, FormatError, excerpt, type_name
+from fnabi.errors import ArgumentTypeError, CallError, FormatError, excerpt, type_name
 
 __all__ = [
     "Buffer",
@@ -187,7 +187,7 @@ class Signature(Record, frozen=True):
 
         """
         if not isinstance(text, str):
-            raise CallError(f"Signature.parse: text: expected str, got {type_name(text)}")
+            raise ArgumentTypeError(f"Signature.parse: text: expected str, got {type_name(text)}")
         return cls(*_Parser(text).sides())
 
     def without_names(self) -> Signature:

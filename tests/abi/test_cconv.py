@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fnabi import CallError, FormatError, RangeError, cconv
+from fnabi import ArgumentTypeError, ArgumentValueError, CallError, FormatError, RangeError, cconv
 from fnabi.abi.cconv import CallingConvention, Span
 from support import grammar
 from support.grammar import INT32_MAX
@@ -338,15 +338,15 @@ def test_long_spans() -> None:
 @pytest.mark.parametrize(
     ("counts", "error", "text"),
     [
-        ([], CallError, "span_counts[0]: invalid span count, expected a count"),
-        ([1], CallError, "span_counts[1]: invalid span count, expected a count"),
-        ([1, 1, 1], CallError, "span_counts[2]: invalid span count, expected no more"),
-        ([1, -1], CallError, "span_counts[1]: invalid span count, expected 0 or more"),
+        ([], ArgumentValueError, "span_counts[0]: invalid span count, expected a count"),
+        ([1], ArgumentValueError, "span_counts[1]: invalid span count, expected a count"),
+        ([1, 1, 1], ArgumentValueError, "span_counts[2]: invalid span count, expected no more"),
+        ([1, -1], ArgumentValueError, "span_counts[1]: invalid span count, expected 0 or more"),
         ([INT32_MAX + 1, 0], RangeError, "span_counts: "),
-        ([1, 2.5], CallError, "span_counts: expected ints"),
-        (["1", 1], CallError, "span_counts: expected ints"),
-        (5, CallError, "span_counts: expected ints"),
-        (None, CallError, "span_counts: expected ints"),
+        ([1, 2.5], ArgumentTypeError, "span_counts: expected ints"),
+        (["1", 1], ArgumentTypeError, "span_counts: expected ints"),
+        (5, ArgumentTypeError, "span_counts: expected ints"),
+        (None, ArgumentTypeError, "span_counts: expected ints"),
     ],
 )
 def test_span_counts(counts: Any, error: type[CallError], text: str) -> None:

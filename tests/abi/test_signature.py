@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fnabi import (
+    ArgumentTypeError,
     CallError,
     Component,
     ComponentType,
@@ -481,7 +482,7 @@ def test_all_texts_of_two_bytes() -> None:
 
 
 def test_every_error_is_of_the_package() -> None:
-    for kind, base in ((FormatError, ValueError), (CallError, TypeError)):
+    for kind, base in ((FormatError, ValueError), (ArgumentTypeError, TypeError)):
         assert issubclass(kind, FnabiError)
         assert issubclass(kind, base)
 

@@ -259,7 +259,7 @@ def test_changes_are_those_of_a_list(values: list[int], steps: list[Any]) -> Non
             except (IndexError, ValueError, TypeError) as error:
                 # the number of values differs from the slice; fnabi raises CallError
                 kind = type(error)
-                outcomes.append(ValueError if kind in (CallError, TypeError) else kind)
+                outcomes.append(ValueError if issubclass(kind, (CallError, TypeError)) else kind)
         assert outcomes[0] == outcomes[1], (name, args)
         assert made == model, (name, args)
 

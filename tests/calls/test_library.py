@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fnabi
-from fnabi import CallError, FormatError, LibraryError, library
+from fnabi import CallError, FormatError, LibraryError, NotFoundError, library
 from fnabi.calls.library import LibraryFile
 from support.callee import built, interop_library, tvm_ffi_folder
 from support.outcomes import check_pickled, outcome_of
@@ -336,7 +336,7 @@ def test_a_library_without_a_default_function(tmp_path: Path) -> None:
     source.write_text('int __attribute__((visibility("default"))) __tvm_ffi_f(void) { return 0; }')
     lib = library.load_module(built("other", "cc", str(source)))
     assert lib.f() is None
-    with pytest.raises(CallError, match="no function 'main'"):
+    with pytest.raises(NotFoundError, match="no function 'main'"):
         lib()
 
 

@@ -94,7 +94,7 @@ class TestRegistry:
     def test_missing(self):
         with pytest.raises(fnabi.NotFoundError, match=r"no global function is named 'tests\.none'"):
             fnabi.get_global_func("tests.none")
-        with pytest.raises(ValueError, match=r"tests\.none"):
+        with pytest.raises(LookupError, match=r"tests\.none"):
             fnabi.get_global_func("tests.none")
 
     @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import fnabi
-from fnabi import CallError, arrow, vmfb
+from fnabi import CallError, NotFoundError, arrow, vmfb
 from fnabi.many import _engine as engine
 from support.documents import ROOT
 from support.range_server import serve
@@ -145,7 +145,7 @@ def test_ray_checks_what_it_knows(ray: Any) -> None:
         fnabi.ray.decode(dataset, "signature", "none")  # type: ignore[arg-type]
     with pytest.raises(CallError, match=r"^ray.decode: column: expected str, got int"):
         fnabi.ray.decode(dataset, 1)  # type: ignore[arg-type]
-    with pytest.raises(CallError, match=r"^ray.decode: column: no column has the name 'sig'"):
+    with pytest.raises(NotFoundError, match=r"^ray.decode: column: no column has the name 'sig'"):
         fnabi.ray.decode(dataset, "sig")
     with pytest.raises(CallError, match=r"^ray.decode: column: 'row' is int64, expected strings"):
         fnabi.ray.decode(dataset, "row")
@@ -242,7 +242,7 @@ def test_spark_checks_its_arguments(session: Any) -> None:
     frame = session.createDataFrame([(1, "I1!R1!")], "row long, signature string")
     with pytest.raises(CallError, match=r"^spark.decode: abi: expected one of raw, "):
         fnabi.spark.decode(frame, "signature", "none")  # type: ignore[arg-type]
-    with pytest.raises(CallError, match=r"^spark.decode: column: no column has the name 'sig'"):
+    with pytest.raises(NotFoundError, match=r"^spark.decode: column: no column has the name 'sig'"):
         fnabi.spark.decode(frame, "sig")
     with pytest.raises(CallError, match=r"^spark.decode: column: 'row' is int64, expected strings"):
         fnabi.spark.decode(frame, "row")
@@ -345,7 +345,7 @@ def test_dask_checks_its_arguments(frames: Any) -> None:
         fnabi.dask.decode(frame, "signature", "none")  # type: ignore[arg-type]
     with pytest.raises(CallError, match=r"^dask.decode: column: expected str, got int"):
         fnabi.dask.decode(frame, 1)  # type: ignore[arg-type]
-    with pytest.raises(CallError, match=r"^dask.decode: column: no column has the name 'sig'"):
+    with pytest.raises(NotFoundError, match=r"^dask.decode: column: no column has the name 'sig'"):
         fnabi.dask.decode(frame, "sig")
     with pytest.raises(CallError, match=r"^dask.decode: column: 'row' is int64, expected strings"):
         fnabi.dask.decode(frame, "row")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fnabi import CallError, vmfb
+from fnabi import CallError, NotFoundError, vmfb
 from fnabi.run.client import Client
 from fnabi.stub import FORMATS
 from support.callee import found
@@ -297,7 +297,7 @@ def test_client_passes_small_floats(tmp_path: Path) -> None:
 
 def test_client_of_another_module(tmp_path: Path) -> None:
     generated = imported(write(tmp_path, "c.py", text_of("python", CLASSIFIER)))
-    with pytest.raises(CallError, match=r"^Classifier: .*: no function is named 'normalize'$"):
+    with pytest.raises(NotFoundError, match=r"^Classifier: .*: no function is named 'normalize'$"):
         generated.Classifier(MODULES / "scalars.vmfb")
     data = CLASSIFIER.read_bytes().replace(b"tensor<64x10xf32>", b"tensor<64x11xf32>")
     (tmp_path / "other.vmfb").write_bytes(data)

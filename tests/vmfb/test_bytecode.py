@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from fnabi import CallError, FormatError, bytecode, vmfb
+from fnabi import CallError, FormatError, NotFoundError, bytecode, vmfb
 from fnabi.cli import main
 from fnabi.vmfb.bytecode import (
     Branch,
@@ -590,7 +590,7 @@ def test_bytes_that_are_no_instruction() -> None:
 def test_functions_that_are_not_there() -> None:
     module = opened("debug_kept")
     for function in ("nothing", 3, -1):
-        with pytest.raises(CallError):
+        with pytest.raises(NotFoundError):
             bytecode.disassemble(module, function)
     assert bytecode.disassemble(module, "go") == bytecode.disassemble(module, 0)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fnabi import CallError, FormatError, extract, rodata, vmfb
+from fnabi import FormatError, NotFoundError, extract, rodata, vmfb
 from fnabi.cli import main
 from support.flatbuffer import String, Table, Vector, module
 from support.paths import DATA
@@ -156,7 +156,7 @@ def test_extract_one(tmp_path: Path) -> None:
         (path,) = extract.extract(segments, tmp_path / str(place), select)
         assert path.name == name
         assert path.read_bytes() == segments[5].data
-    with pytest.raises(CallError, match="no segment is named 'x'"):
+    with pytest.raises(NotFoundError, match="no segment is named 'x'"):
         extract.extract(segments, tmp_path / "none", "x")
     assert not (tmp_path / "none").exists()
 

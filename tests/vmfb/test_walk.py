@@ -205,7 +205,7 @@ def test_deep_folders(tmp_path: Path, name: str, depth: int) -> None:
 def test_arguments() -> None:
     with pytest.raises(CallError, match="test: paths: expected paths, got int"):
         list(walk([3], "test"))  # type: ignore[list-item]
-    assert [each.error for each in walk(["a\0b", b"/none"], "test")] == [
+    assert [each.error for each in walk(["a\0b", "/none"], "test")] == [
         "Invalid argument",
         "No such file or directory",
     ]

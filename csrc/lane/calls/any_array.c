@@ -30,7 +30,11 @@ static PyObject* array_new(PyTypeObject* type, PyObject* args,
                                    &values))
     return NULL;
   (void)type;
-  PyObject* fast = PySequence_Tuple(values);
+  PyObject* each = PyObject_GetIter(values);
+  if (each == NULL && PyErr_ExceptionMatches(PyExc_TypeError))
+    lane_type_error_got(values, "AnyArray: values: expected an iterable");
+  PyObject* fast = each != NULL ? PySequence_Tuple(each) : NULL;
+  Py_XDECREF(each);
   if (fast == NULL) return NULL;
   Py_ssize_t size = PyTuple_Size(fast);
   PyObject* self = lane_any_array_new(size);
@@ -73,7 +77,7 @@ static PyObject* array_subscript(PyObject* self, PyObject* key) {
   Py_ssize_t begin, end, step;
   if (!PySlice_Check(key)) {
     if (!PyIndex_Check(key)) {
-      lane_call_error_got(key, "AnyArray: index: expected int or slice");
+      lane_type_error_got(key, "AnyArray: index: expected int or slice");
       return NULL;
     }
     begin = PyNumber_AsSsize_t(key, PyExc_IndexError);

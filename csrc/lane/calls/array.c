@@ -109,7 +109,7 @@ static fnabi_seq_object* own_values(PyObject* values, const char* function,
     return own_items(values, as_list);
   PyObject* iterator = PyObject_GetIter(values);
   if (iterator == NULL) {
-    lane_call_error_got(values, "%s: values: expected an iterable", function);
+    lane_type_error_got(values, "%s: values: expected an iterable", function);
     return NULL;
   }
   PyObject* items = PySequence_List(iterator);
@@ -257,7 +257,7 @@ static PyObject* item(PyObject* self, Py_ssize_t i) {
 /* Converts a negative index. The result may be out of range. */
 static int index_of(PyObject* self, PyObject* key, Py_ssize_t* i) {
   if (!PyIndex_Check(key))
-    return lane_call_error_got(key, "%s: index: expected int or slice",
+    return lane_type_error_got(key, "%s: index: expected int or slice",
                                name_of(self));
   *i = PyNumber_AsSsize_t(key, PyExc_IndexError);
   if (*i == -1 && PyErr_Occurred()) return -1;

@@ -21,6 +21,7 @@ static PyObject* call_vectorcall(PyObject* self, PyObject* const* args,
   (void)args;
   if ((flagged_count & ~LANE_VECTORCALL_OFFSET) != 0 || keywords != NULL) {
     lane_function_error((lane_function*)call->function,
+                        lane_error_class(LANE_TYPE_ERROR),
                         "the call is bound to its arguments and takes no more");
     return NULL;
   }

@@ -170,7 +170,7 @@ PyObject* lane_callback_failure(const fnabi_any* args, Py_ssize_t count,
 static PyObject* callable_of(PyObject* module, PyObject* function) {
   (void)module;
   if (!lane_is(function, lane.function)) {
-    lane_call_error_got(function, "callable_of: function: expected Function");
+    lane_type_error_got(function, "callable_of: function: expected Function");
     return NULL;
   }
   const fnabi_object* object = ((lane_function*)function)->object;

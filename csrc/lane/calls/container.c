@@ -122,7 +122,7 @@ PyObject* lane_deepcopy(PyObject* self, PyObject* memo) {
                        : NULL,
            *made = NULL;
   if (key != NULL && !PyDict_Check(memo))
-    lane_call_error_got(memo, "__deepcopy__: memo: expected dict");
+    lane_type_error_got(memo, "__deepcopy__: memo: expected dict");
   else if (key != NULL)
     made = Py_XNewRef(PyDict_GetItemWithError(memo, key));
   if (key != NULL && made == NULL && !PyErr_Occurred()) {

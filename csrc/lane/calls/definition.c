@@ -97,7 +97,7 @@ static PyObject* define_type(PyObject* module, PyObject* args) {
   if (define == NULL) return NULL;
   const fnabi_type_info* info = lane_runtime_find()->type_info(parent);
   if (info == NULL) {
-    lane_call_error("define_type: no type has the index %d", parent);
+    lane_value_error("define_type: no type has the index %d", parent);
     return NULL;
   }
   if (texts_open(&t, key, NULL, NULL) < 0) return NULL;

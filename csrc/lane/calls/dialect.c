@@ -29,7 +29,7 @@ const lane_dialect* lane_dialect_of(PyTypeObject* type) {
 int lane_dialect_set(PyObject* dialect, int32_t type_index,
                      PyTypeObject* class) {
   if (Py_TYPE(dialect) != dialect_type)
-    return lane_call_error_got(dialect, "dialect: expected Dialect");
+    return lane_type_error_got(dialect, "dialect: expected Dialect");
   lane_dialect* self = (lane_dialect*)dialect;
   if (type_index < 0 || type_index > CLASS_INDEX_MAX) return lane_no_memory();
   if (type_index >= self->class_count) {
@@ -72,7 +72,7 @@ static PyObject* dialect_new(PyTypeObject* type, PyObject* args,
                              PyObject* named) {
   if (!PyArg_ParseTuple(args, ":Dialect")) return NULL;
   if (named != NULL && PyDict_Size(named) != 0) {
-    lane_call_error("Dialect: expected no arguments");
+    lane_type_error("Dialect: expected no arguments");
     return NULL;
   }
   /* Values of any thread refer to a dialect: none is ever freed. */
@@ -100,7 +100,7 @@ static int set_type(PyObject* self, PyObject* value, PyTypeObject* base,
       !PyType_IsSubtype((PyTypeObject*)value, base) ||
       !(base == lane.function ? is_plain_function((PyTypeObject*)value)
                               : lane_has_our_layout((PyTypeObject*)value)))
-    return lane_call_error(
+    return lane_type_error(
         "Dialect: expected a class derived from %R without attributes of its "
         "own, got %R",
         base, value != NULL ? value : Py_None);
@@ -156,7 +156,7 @@ static PyMemberDef dialect_members[] = {
 /* Calls a function; what it gives to Python is in the dialect. */
 static PyObject* dialect_call(PyObject* self, PyObject* args, PyObject* named) {
   if (PyTuple_Size(args) == 0) {
-    lane_call_error("Dialect: expected a callable");
+    lane_type_error("Dialect: expected a callable");
     return NULL;
   }
   PyObject *rest = PyTuple_GetSlice(args, 1, PyTuple_Size(args)),
@@ -174,7 +174,7 @@ static PyObject* dialect_call(PyObject* self, PyObject* args, PyObject* named) {
 static PyObject* plainly(PyObject* module, PyObject* args) {
   (void)module;
   if (PyTuple_Size(args) == 0) {
-    lane_call_error("plainly: expected a callable");
+    lane_type_error("plainly: expected a callable");
     return NULL;
   }
   PyObject *rest = PyTuple_GetSlice(args, 1, PyTuple_Size(args)),

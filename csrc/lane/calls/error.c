@@ -258,8 +258,9 @@ static void name_unreadable(PyObject* name) {
     return;
   }
   PyErr_NormalizeException(&type, &problem, &traceback);
-  lane_call_error("%V: the function failed, and its error cannot be read: %S",
-                  name, "function", problem);
+  PyErr_Format(type,
+               "%V: the function failed, and its error cannot be read: %S",
+               name, "function", problem);
   Py_XDECREF(type);
   Py_XDECREF(problem);
   Py_XDECREF(traceback);
@@ -346,9 +347,14 @@ static PyObject* error_new(PyTypeObject* type, PyObject* args,
   static char* keywords[] = {"kind", "message", "backtrace", NULL};
   PyObject *objects[3] = {NULL, NULL, NULL}, *keep[3] = {NULL, NULL, NULL};
   fnabi_byte_array texts[3] = {{"", 0}, {"", 0}, {"", 0}};
-  if (!PyArg_ParseTupleAndKeywords(args, named, "UU|U:Error", keywords,
+  if (!PyArg_ParseTupleAndKeywords(args, named, "OO|O:Error", keywords,
                                    &objects[0], &objects[1], &objects[2]))
     return NULL;
+  for (int i = 0; i < 3 && objects[i] != NULL; i++)
+    if (!PyUnicode_Check(objects[i])) {
+      lane_type_error_got(objects[i], "Error: %s: expected str", keywords[i]);
+      return NULL;
+    }
   bool good = true;
   for (int i = 0; good && i < 3 && objects[i] != NULL; i++)
     good = read_text(objects[i], &texts[i], &keep[i]);

@@ -25,29 +25,32 @@ fnabi_object* lane_function_object(PyObject* function) {
 }
 
 /* Raises a CallError that names the function. */
-int lane_function_error(lane_function* self, const char* format, ...) {
+int lane_function_error(lane_function* self, PyObject* class,
+                        const char* format, ...) {
   va_list list;
+  if (class == NULL) return -1;
   va_start(list, format);
   PyObject* text = PyUnicode_FromFormatV(format, list);
   va_end(list);
   if (text == NULL) return -1;
   PyObject* name = self->name; /* which may change in between */
   Py_XINCREF(name);
-  lane_call_error("%V: %U", name, "function", text);
+  if (lane_clear()) PyErr_Format(class, "%V: %U", name, "function", text);
   Py_XDECREF(name);
   Py_DECREF(text);
   return -1;
 }
 
 /* Raises a CallError about an argument, with the parameter's name if known. */
-static void argument_error(lane_function* self, Py_ssize_t i, PyObject* text) {
+static void argument_error(lane_function* self, PyObject* class, Py_ssize_t i,
+                           PyObject* text) {
   PyObject* name = NULL;
   if (self->names != NULL && i < PyTuple_Size(self->names))
     name = Py_NewRef(PyTuple_GetItem(self->names, i));
   if (name != NULL)
-    lane_function_error(self, "argument %zd (%U): %S", i, name, text);
+    lane_function_error(self, class, "argument %zd (%U): %S", i, name, text);
   else
-    lane_function_error(self, "argument %zd: %S", i, text);
+    lane_function_error(self, class, "argument %zd: %S", i, text);
   Py_XDECREF(name);
 }
 
@@ -60,7 +63,7 @@ void lane_function_name_argument(lane_function* self, Py_ssize_t i) {
     return;
   }
   PyErr_NormalizeException(&type, &problem, &traceback);
-  argument_error(self, i, problem);
+  argument_error(self, type, i, problem);
   Py_XDECREF(type);
   Py_XDECREF(problem);
   Py_XDECREF(traceback);
@@ -91,7 +94,8 @@ static void big_int_error(lane_function* self, Py_ssize_t i,
                        ? PyUnicode_FromFormat("%V does not fit in int64",
                                               digits, "the number")
                        : NULL;
-  if (text != NULL) argument_error(self, i, text);
+  if (text != NULL)
+    argument_error(self, lane_error_class(LANE_RANGE_ERROR), i, text);
   Py_XDECREF(number);
   Py_XDECREF(digits);
   Py_XDECREF(text);
@@ -171,7 +175,7 @@ static void release_refused(const fnabi_any* refused) {
 
 static void raise_refused(lane_function* self, const fnabi_any* refused) {
   if (refused->type_index == FNABI_INDEX_UNCHANGED) {
-    lane_function_error(self,
+    lane_function_error(self, lane_error_class(LANE_CALL_ERROR),
                         "the function returned the value that is reserved for "
                         "\"unchanged\" (type index %d)",
                         (int)refused->type_index);
@@ -179,13 +183,13 @@ static void raise_refused(lane_function* self, const fnabi_any* refused) {
   }
   if (fnabi_any_is_object(refused) && refused->v_object != NULL) {
     lane_function_error(
-        self,
+        self, lane_error_class(LANE_CALL_ERROR),
         "the function returned type index %d with an object of type index %d",
         (int)refused->type_index, (int)refused->v_object->type_index);
     return;
   }
   lane_function_error(
-      self,
+      self, lane_error_class(LANE_CALL_ERROR),
       "the function returned type index %d with payload %p, which is no value "
       "of the ABI; the library may be built for another version of it",
       (int)refused->type_index, (void*)(uintptr_t)refused->v_bits);
@@ -206,7 +210,7 @@ static void name_result(lane_function* self) {
     return;
   }
   PyErr_NormalizeException(&type, &problem, &traceback);
-  lane_function_error(self, "result: %S", problem);
+  lane_function_error(self, type, "result: %S", problem);
   Py_XDECREF(type);
   Py_XDECREF(problem);
   Py_XDECREF(traceback);
@@ -288,7 +292,7 @@ static PyObject** arrange(lane_function* self, PyObject* const* args,
   PyObject* names = self->names; /* comparing them may run Python code */
   if (names == NULL) {
     lane_function_error(
-        self,
+        self, lane_error_class(LANE_TYPE_ERROR),
         "argument '%U': the function's parameter names are unknown; pass it by "
         "position",
         PyTuple_GetItem(keywords, 0));
@@ -308,14 +312,15 @@ static PyObject** arrange(lane_function* self, PyObject* const* args,
       all[i] = args[count + k];
     } else {
       lane_function_error(
-          self, "argument '%U': %s", name,
+          self, lane_error_class(LANE_TYPE_ERROR), "argument '%U': %s", name,
           i < 0 ? "no parameter has this name" : "also given by position");
     }
   }
   for (Py_ssize_t i = count; good && i < count + named; i++) {
     good = all[i] != NULL;
     if (!good)
-      lane_function_error(self, "argument '%S' is missing",
+      lane_function_error(self, lane_error_class(LANE_TYPE_ERROR),
+                          "argument '%S' is missing",
                           PyTuple_GetItem(names, i));
   }
   Py_DECREF(names);
@@ -330,7 +335,8 @@ PyObject* lane_function_with(PyObject* function, PyObject* const* args,
   lane_function* self = (lane_function*)function;
   Py_ssize_t named = keywords ? PyTuple_Size(keywords) : 0;
   if (count > INT32_MAX - named) {
-    lane_function_error(self, "more than %d arguments", INT32_MAX);
+    lane_function_error(self, lane_error_class(LANE_VALUE_ERROR),
+                        "more than %d arguments", INT32_MAX);
     return NULL;
   }
   if (named == 0) return method(self, args, count);
@@ -361,7 +367,8 @@ PyObject* lane_function_vectorcall(PyObject* function, PyObject* const* args,
   uint64_t* made = &few_made;
   if (count > FEW) {
     if (count > INT32_MAX) {
-      lane_function_error(self, "more than %d arguments", INT32_MAX);
+      lane_function_error(self, lane_error_class(LANE_VALUE_ERROR),
+                          "more than %d arguments", INT32_MAX);
       return NULL;
     }
     size_t words = (size_t)(count + 63) / 64;

@@ -36,8 +36,10 @@ PyObject* lane_function_new(fnabi_call call, void* handle, fnabi_object* object,
 
 /* ---------------------------------------------------------------- arguments */
 
-/* Raises a CallError that names the function; returns -1. */
-int lane_function_error(lane_function* self, const char* format, ...);
+/* Raises an error that names the function; returns -1. The class is CallError
+ * or derived from it, or NULL if an exception is set already. */
+int lane_function_error(lane_function* self, PyObject* class,
+                        const char* format, ...);
 
 /* Adds the function and the argument to the text of a CallError. Other
  * exceptions are the caller's own and stay as they are. */

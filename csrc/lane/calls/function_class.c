@@ -35,7 +35,7 @@ static PyObject* move_function(PyObject* module, PyObject* args) {
     return NULL;
   lane_function *target = (lane_function*)to, *source = (lane_function*)from;
   if (target->call != call_nothing) {
-    lane_call_error("move_function: to: expected one without code");
+    lane_value_error("move_function: to: expected one without code");
     return NULL;
   }
   target->call = source->call;

@@ -43,7 +43,7 @@ static PyObject* function_new(PyTypeObject* type, PyObject* args,
                                    &callable))
     return NULL;
   if (!PyCallable_Check(callable)) {
-    lane_call_error_got(callable, "Function: callable: expected a callable");
+    lane_type_error_got(callable, "Function: callable: expected a callable");
     return NULL;
   }
   fnabi_any any;
@@ -62,7 +62,7 @@ static PyObject* function_from_address(PyObject* type, PyObject* args,
     return NULL;
   void* address = PyLong_Check(number) ? PyLong_AsVoidPtr(number) : NULL;
   if (address == NULL) {
-    lane_call_error(
+    (PyLong_Check(number) ? lane_value_error : lane_type_error)(
         "Function.from_address: address: expected the address of a function, "
         "got %R",
         number);
@@ -137,7 +137,7 @@ static int set_name(PyObject* function, PyObject* name, void* unused) {
   (void)unused;
   lane_function* self = (lane_function*)function;
   if (name != NULL && !PyUnicode_Check(name))
-    return lane_call_error_got(name, "Function.__name__: expected str");
+    return lane_type_error_got(name, "Function.__name__: expected str");
   PyObject* old = self->name;
   Py_XINCREF(name);
   self->name = name;
@@ -164,7 +164,7 @@ static int set_names(PyObject* function, PyObject* names, void* unused) {
       good = PyUnicode_Check(PyTuple_GetItem(tuple, i));
     if (!good) {
       Py_XDECREF(tuple);
-      return lane_call_error(
+      return lane_type_error(
           "Function.names: expected a sequence of str or None, got %R", names);
     }
   }

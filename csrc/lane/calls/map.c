@@ -113,7 +113,7 @@ static int pairs_of_list(pairs* p, PyObject* list, const char* function) {
   for (Py_ssize_t i = 0; i < size && status == 0; i++) {
     PyObject *item = PyList_GetItem(list, i), *pair = PySequence_Tuple(item);
     if (pair == NULL || PyTuple_Size(pair) != 2) {
-      status = lane_call_error(
+      status = lane_type_error(
           "%s: pairs: expected a mapping, or pairs of key and value, got %R at "
           "index %zd",
           function, item, i);
@@ -138,7 +138,7 @@ static int pairs_of(pairs* p, PyObject* source, const char* function) {
   } else {
     PyObject* iterator = PyObject_GetIter(source);
     if (iterator == NULL)
-      return lane_call_error_got(
+      return lane_type_error_got(
           source, "%s: pairs: expected a mapping, or pairs of key and value",
           function);
     list = PySequence_List(iterator);
@@ -262,7 +262,7 @@ PyObject* lane_map_dict(fnabi_map_object* map, bool plain) {
                  : put_pairs_of_dict(dict, map, plain);
   Py_LeaveRecursiveCall();
   if (status == 0 && (uint64_t)PyDict_Size(dict) != map->size)
-    status = lane_call_error(
+    status = lane_value_error(
         "todict: keys are equal in a Python dict, such as 1 and True; use "
         "items()");
   if (status < 0) Py_CLEAR(dict);

@@ -31,8 +31,8 @@ static fnabi_object* nothing_like(const fnabi_object* object) {
       break;
     case FNABI_INDEX_ERROR:
     case FNABI_INDEX_TENSOR:
-      lane_call_error("an object of type %s cannot be moved",
-                      fnabi_type_key(object->type_index));
+      lane_value_error("an object of type %s cannot be moved",
+                       fnabi_type_key(object->type_index));
       return NULL;
     default:
       fnabi_object_retain(&nothing);
@@ -58,7 +58,7 @@ static PyObject* empty_object(PyObject* module, PyObject* class) {
       !PyType_IsSubtype((PyTypeObject*)class, lane.object) ||
       (PyType_GetFlags((PyTypeObject*)class) & Py_TPFLAGS_HAVE_GC) == 0 ||
       lane_kind_of((PyTypeObject*)class) != lane.object) {
-    lane_call_error("empty_object: class: expected a class of Python, got %R",
+    lane_type_error("empty_object: class: expected a class of Python, got %R",
                     class);
     return NULL;
   }
@@ -77,7 +77,7 @@ static PyObject* move_object(PyObject* module, PyObject* args) {
   lane_object* target = (lane_object*)to;
   if (to == from) Py_RETURN_NONE;
   if (lane_kind_of(Py_TYPE(to)) != lane.object) {
-    lane_call_error_got(to, "move_object: to: expected an object with fields");
+    lane_type_error_got(to, "move_object: to: expected an object with fields");
     return NULL;
   }
   fnabi_object *object = take_out(from), *old = target->object;
@@ -134,7 +134,7 @@ static PyObject* object_of(PyObject* module, PyObject* value) {
   if (type != NULL) return lane_wrap(type, object);
   fnabi_any_release(&any);
   if (!PyErr_Occurred())
-    lane_call_error_got(value, "object_of: expected a value that is an object");
+    lane_type_error_got(value, "object_of: expected a value that is an object");
   return NULL;
 }
 

@@ -22,7 +22,7 @@ static int check_layout(PyTypeObject* class) {
     return 0;
   PyObject* name = PyType_GetName(class);
   if (name != NULL)
-    lane_call_error(
+    lane_type_error(
         "%U: expected a class without attributes of its own and without bases "
         "that have some: objects hold their fields in memory of the library",
         name);
@@ -118,7 +118,7 @@ static fnabi_object* member_object(const member* self, PyObject* instance) {
                            self->owner_depth))
       return object;
   }
-  lane_call_error_got(instance, "%U.%U: expected an object of type %U",
+  lane_type_error_got(instance, "%U.%U: expected an object of type %U",
                       self->owner, self->name, self->owner);
   return NULL;
 }
@@ -179,12 +179,17 @@ static void field_dealloc(PyObject* object) {
 /* Adds the field to the text of the exception that is set, where a library or
  * a conversion raised it. */
 static void name_field(const member* self) {
-  if (!PyErr_ExceptionMatches(PyExc_TypeError) &&
-      !PyErr_ExceptionMatches(PyExc_ValueError) &&
-      !PyErr_ExceptionMatches(PyExc_RuntimeError))
-    return;
   PyObject *type, *problem, *traceback;
-  PyErr_Fetch(&type, &problem, &traceback);
+  PyErr_Fetch(&type, &problem, &traceback); /* lane_get may import */
+  PyObject* class = lane_get(LANE_CALL_ERROR);
+  if (class == NULL ||
+      (!PyErr_GivenExceptionMatches(type, class) &&
+       !PyErr_GivenExceptionMatches(type, PyExc_TypeError) &&
+       !PyErr_GivenExceptionMatches(type, PyExc_ValueError) &&
+       !PyErr_GivenExceptionMatches(type, PyExc_RuntimeError))) {
+    PyErr_Restore(type, problem, traceback);
+    return;
+  }
   PyErr_NormalizeException(&type, &problem, &traceback);
   PyObject* text =
       PyUnicode_FromFormat("%U.%U: %S", self->owner, self->name, problem);
@@ -404,7 +409,7 @@ static void method_dealloc(PyObject* object) {
 static bool method_accepts(const lane_method* self, PyObject* first) {
   if (self->member.flags & FNABI_FIELD_STATIC) return true;
   if (first != NULL) return member_object(&self->member, first) != NULL;
-  lane_call_error("%U.%U: argument 0: expected an object of type %U, got none",
+  lane_type_error("%U.%U: argument 0: expected an object of type %U, got none",
                   self->member.owner, self->member.name, self->member.owner);
   return false;
 }
@@ -512,7 +517,7 @@ static PyObject* type_index_of(PyObject* module, PyObject* key) {
   int32_t type_index = -1;
   (void)module;
   if (!PyUnicode_Check(key)) {
-    lane_call_error_got(key, "type_index_of: key: expected str");
+    lane_type_error_got(key, "type_index_of: key: expected str");
     return NULL;
   }
   const lane_runtime* runtime = lane_runtime_find();

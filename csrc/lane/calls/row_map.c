@@ -7,6 +7,7 @@
 #include "lane/calls/function_methods.h"
 #include "lane/calls/result.h"
 #include "lane/calls/to_value.h"
+#include "lane/runtime/call_error.h"
 #include "lane/runtime/error_slot.h"
 #include "lane/runtime/threads.h"
 
@@ -356,15 +357,16 @@ static PyObject* map(lane_function* self, PyObject* const* args,
     if (c->kind == COLUMN_SCALAR) continue;
     if (rows >= 0 && c->size != rows) {
       lane_function_error(
-          self, "argument %zd: expected a column of %zd rows, got %zd", opened,
-          rows, c->size);
+          self, lane_error_class(LANE_VALUE_ERROR),
+          "argument %zd: expected a column of %zd rows, got %zd", opened, rows,
+          c->size);
       opened++;
       goto end;
     }
     rows = c->size;
   }
   if (rows < 0) {
-    lane_function_error(self,
+    lane_function_error(self, lane_error_class(LANE_TYPE_ERROR),
                         "map: no argument is a column; expected at least "
                         "one");
     goto end;

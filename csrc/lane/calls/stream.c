@@ -46,7 +46,7 @@ static PyObject* environment_tensors(PyObject* module, PyObject* choice) {
     new.exchange =
         PyType_Check(choice) ? lane_exchange_of((PyTypeObject*)choice) : NULL;
     if (new.exchange == NULL || new.exchange->object_of == NULL) {
-      lane_call_error(
+      lane_type_error(
           "use_tensors: type: expected fnabi.Tensor or a type with a DLPack "
           "exchange API, got %R",
           choice);

@@ -260,19 +260,19 @@ static PyObject* tensor_dlpack(PyObject* self, PyObject* const* args,
   if (tensor == NULL) return NULL;
   int major = 0, minor, type = tensor->device.type, id = tensor->device.id;
   if (version != Py_None && !pair_of(version, &major, &minor)) {
-    lane_call_error(
+    lane_type_error(
         "Tensor.__dlpack__: max_version: expected a tuple of two ints, got %R",
         version);
     return NULL;
   }
   if (wanted != Py_None && !pair_of(wanted, &type, &id)) {
-    lane_call_error(
+    lane_type_error(
         "Tensor.__dlpack__: dl_device: expected a tuple of two ints, got %R",
         wanted);
     return NULL;
   }
   if (stream != Py_None && tensor->device.type == FNABI_DL_CPU) {
-    lane_call_error(
+    lane_value_error(
         "Tensor.__dlpack__: stream: a CPU tensor has no stream; expected None");
     return NULL;
   }
@@ -472,7 +472,7 @@ static PyObject* tensor_copy_from(PyObject* self, PyObject* source) {
     memcpy(fnabi_dl_data(to), copy->tensor.tensor.data,
            (size_t)fnabi_dl_bytes(to));
   else if (*problem != 0)
-    lane_call_error_got(source, "Tensor.copy_from: x: %s", problem);
+    lane_type_error_got(source, "Tensor.copy_from: x: %s", problem);
   bool good = copy != NULL;
   if (copy != NULL) fnabi_object_release(copy);
   if (status == LANE_MADE) fnabi_any_release(&any);
@@ -503,7 +503,7 @@ static PyObject* tensor_peer(PyObject* self, PyObject* unused) {
   if (lane_tensor_view(self, &any) < 0) return NULL;
   if (any.type_index == FNABI_INDEX_TENSOR)
     return lane_object_peer(any.v_object);
-  lane_call_error(
+  lane_value_error(
       "Tensor.__tvm_ffi_object__: a Tensor that is only valid during one call "
       "is not an object; pass .numpy()");
   return NULL;
@@ -528,7 +528,7 @@ static PyObject* from_dlpack(PyObject* module, PyObject* array) {
   if (any.type_index == FNABI_INDEX_TENSOR)
     return lane_wrap(type, any.v_object);
   fnabi_any_release(&any);
-  lane_call_error_got(
+  lane_type_error_got(
       array, "from_dlpack: x: expected an array with __dlpack__ or a buffer");
   return NULL;
 }

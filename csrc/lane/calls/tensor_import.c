@@ -15,7 +15,7 @@
 static int dtype_of(PyObject* dtype, fnabi_dl_dtype* out) {
   if (lane_dtype(dtype, out) < 0) return -1;
   if (fnabi_dl_item_size(*out) != 0) return 0;
-  return lane_call_error(
+  return lane_type_error(
       "each element of %S is stored in its own byte, but DLPack packs them; "
       "pass .view(\"uint8\")",
       dtype);
@@ -63,7 +63,7 @@ int lane_tensor_refuse(const char* problem) {
 int lane_tensor_check_writable(bool read_only) {
   if (!read_only || (lane_converting != NULL && lane_converting->read_only))
     return 0;
-  return lane_call_error(
+  return lane_value_error(
       "expected memory that may be written to, got a read-only array; pass a "
       "copy, or set allow_read_only of a function that only reads");
 }
@@ -166,7 +166,7 @@ static int lend_dims(fnabi_dl_tensor* view, const Py_ssize_t* shape,
   }
   if (status < 0 && fnabi_dl_count(view) == 0) status = 0;
   if (status < 0)
-    lane_call_error(
+    lane_value_error(
         "the strides are not multiples of the element size of %d bytes, which "
         "DLPack requires; pass a copy",
         (int)size);
@@ -189,7 +189,7 @@ int lane_tensor_of_buffer(PyObject* array, fnabi_any* out) {
       status = lend_dims(&view, buffer.shape, buffer.strides, keep,
                          buffer.readonly, out);
     else
-      status = lane_call_error(
+      status = lane_type_error(
           "DLPack has no dtype for a buffer of format '%s'; expected a number "
           "in the byte order of this machine",
           buffer.format ? buffer.format : "B");
@@ -296,7 +296,7 @@ static int check_mask(PyObject* array) {
       masked ? PyObject_IsInstance(array, masked) : -(PyErr_Occurred() != NULL);
   Py_XDECREF(masked);
   if (answer > 0)
-    lane_call_error(
+    lane_value_error(
         "the array has a mask, which DLPack does not support; pass "
         ".filled(value) or .data");
   return answer == 0 ? 0 : -1;
@@ -376,7 +376,7 @@ int lane_tensor_of_dlpack(PyObject* array, fnabi_any* out) {
       status = own_tensor(held, problem, out);
     }
   } else {
-    lane_call_error("expected a DLPack capsule from __dlpack__(), got %R",
+    lane_type_error("expected a DLPack capsule from __dlpack__(), got %R",
                     capsule);
   }
   Py_DECREF(capsule);
@@ -424,7 +424,7 @@ static int check_pending(PyObject* array, const fnabi_dl_tensor* view) {
   for (size_t i = 0; i < 2; i++) {
     PyObject* answer = PyObject_CallMethod(array, questions[i], NULL);
     if (answer == Py_True)
-      lane_call_error(
+      lane_value_error(
           "the tensor's values differ from its memory, because %s() is true; "
           "pass .resolve_conj().resolve_neg()",
           questions[i]);

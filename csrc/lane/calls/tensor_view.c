@@ -30,7 +30,7 @@ fnabi_dl_tensor* lane_tensor_in(PyObject* self) {
   fnabi_held_tensor* held = fnabi_tensor_held(object);
   const char* problem;
   if (held != NULL && held->flags & FNABI_TENSOR_EXPIRED) {
-    lane_call_error(
+    lane_value_error(
         "Tensor: it was only valid during a callback that has returned; make a "
         "copy inside the callback");
     return NULL;

@@ -263,7 +263,7 @@ static int own_answer(PyObject* value, PyObject* answer, fnabi_any* out) {
   if (answer == NULL) return -1;
   int status = -1;
   if (answer == value) {
-    lane_call_error("%R cannot be converted: its conversion returned itself",
+    lane_type_error("%R cannot be converted: its conversion returned itself",
                     value);
   } else if (Py_EnterRecursiveCall(" while a value is converted") == 0) {
     status = lane_own(answer, out);
@@ -320,10 +320,10 @@ static int view_stream(PyObject* value, fnabi_any* out) {
   if (good && lane_spoken == NULL) /* dialects do not look at the version */
     good = PyLong_Check(version);
   if (!good)
-    lane_call_error(
+    lane_type_error(
         "__cuda_stream__(): expected a version and a handle, got %R", pair);
   else if (lane_spoken == NULL && PyLong_AsLong(version) != 0)
-    lane_call_error("__cuda_stream__(): expected version 0, got %R", version);
+    lane_value_error("__cuda_stream__(): expected version 0, got %R", version);
   else
     status = view_pointer(Py_NewRef(PyTuple_GetItem(pair, 1)), out);
   Py_DECREF(pair);
@@ -503,7 +503,7 @@ int lane_own(PyObject* value, fnabi_any* out) {
   }
   if (status == LANE_BORROWED) fnabi_any_retain(out);
   if (status == LANE_BORROWED && out->type_index == FNABI_INDEX_DLTENSOR)
-    status = lane_call_error(
+    status = lane_value_error(
         "a Tensor that is only valid during one call cannot be kept; make a "
         "copy");
   if (status < 0) fnabi_any_set(out, FNABI_INDEX_NONE, 0);

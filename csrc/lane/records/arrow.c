@@ -16,7 +16,7 @@ static const char* kind_of(PyObject* name) {
     if (PyUnicode_Check(name) &&
         PyUnicode_CompareWithASCIIString(name, kinds[i]) == 0)
       return kinds[i];
-  lane_call_error("arrow: unknown structure %R", name);
+  lane_value_error("arrow: unknown structure %R", name);
   return NULL;
 }
 
@@ -53,7 +53,7 @@ static PyObject* arrow_take(PyObject* module, PyObject* args) {
   if (kind == NULL) return NULL;
   void* structure = PyLong_AsVoidPtr(number);
   if (structure == NULL) {
-    if (!PyErr_Occurred()) lane_call_error("arrow_take: expected a structure");
+    if (!PyErr_Occurred()) lane_type_error("arrow_take: expected a structure");
     return NULL;
   }
   if (!PyCapsule_IsValid(capsule, kind))

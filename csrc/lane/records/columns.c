@@ -60,7 +60,7 @@ static PyObject* columns_add(PyObject* module, PyObject* args) {
   if (slice == NULL) return NULL;
   PyObject* added = NULL;
   if (columns == NULL || !(PyList_Check(slice) || PyTuple_Check(slice)))
-    lane_call_error("columns_add: expected columns, and a list or tuple");
+    lane_type_error("columns_add: expected columns, and a list or tuple");
   else
     added = add_slice(columns, slice, PySequence_Size(slice));
   Py_DECREF(slice);

@@ -5,6 +5,9 @@
 
 static const char* const names[LANE_NAME_COUNT] = {
     [LANE_CALL_ERROR] = "CallError",
+    [LANE_TYPE_ERROR] = "ArgumentTypeError",
+    [LANE_VALUE_ERROR] = "ArgumentValueError",
+    [LANE_RANGE_ERROR] = "RangeError",
     [LANE_LIBRARY_ERROR] = "LibraryError",
     [LANE_DTYPE] = "DType",
     [LANE_SHAPE] = "Shape",

@@ -7,6 +7,9 @@
 
 typedef enum lane_name {
   LANE_CALL_ERROR,
+  LANE_TYPE_ERROR,
+  LANE_VALUE_ERROR,
+  LANE_RANGE_ERROR,
   LANE_LIBRARY_ERROR,
   LANE_DTYPE,
   LANE_SHAPE,    /* a tuple */

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from fnabi._base import lane
 from fnabi._fnabi import ffi, lib
-from fnabi.errors import CallError
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, CallError, RangeError
 
 __all__ = [
     "Excess",
@@ -77,7 +77,7 @@ def _take(capsule: object, kind: Kind, where: str) -> Any:
 def _move(capsule: object, kind: Kind, struct: Any, where: str) -> None:
     problem = lane.arrow_take(capsule, kind, int(ffi.cast("uintptr_t", struct)))
     if problem is not None:
-        raise CallError(f"{where}: {problem}")
+        raise ArgumentValueError(f"{where}: {problem}")
 
 
 def open_arrays(data: Any, where: str) -> tuple[Any, Iterator[Any]]:
@@ -104,7 +104,9 @@ def open_arrays(data: Any, where: str) -> tuple[Any, Iterator[Any]]:
         given = type(capsules).__name__
         if isinstance(capsules, tuple):
             given = f"tuple of {len(capsules)}"
-        raise CallError(f"{where}: __arrow_c_array__: expected tuple of 2 capsules, got {given}")
+        raise ArgumentTypeError(
+            f"{where}: __arrow_c_array__: expected tuple of 2 capsules, got {given}"
+        )
     array = _take(capsules[1], "arrow_array", where)
     return _take(capsules[0], "arrow_schema", where), iter([array])
 
@@ -154,7 +156,7 @@ class Excess:
         """
         excess = lib.fnabi_arrow_excess(schema, array, column, self._left)
         if excess > self._left:
-            raise CallError(f"{self._where}: {self.FAULT}; cast them to strings")
+            raise ArgumentValueError(f"{self._where}: {self.FAULT}; cast them to strings")
         self._left -= excess
 
 
@@ -182,7 +184,7 @@ class _Request:
         if self.fit < 0:
             expected, path = (ffi.string(text).decode() for text in (error.expected, error.path))
             column = f"{path[1:]}: " if path else ""
-            raise CallError(
+            raise ArgumentTypeError(
                 f"{where}: requested_schema: {column}not the type of the data, expected {expected}"
             )
 
@@ -295,7 +297,7 @@ class _Source:
             return
         check_memory(fill(out))
         if self.request is not None and not self.request.cast(out):
-            raise OverflowError("more than 2 GiB of text in a column")
+            raise RangeError("more than 2 GiB of text in a column")
 
 
 _open: set[_Source] = set()

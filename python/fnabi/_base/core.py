@@ -13,7 +13,15 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import msgspec
 
 from fnabi._fnabi import ffi, lib
-from fnabi.errors import CallError, FormatError, RangeError, excerpt, type_name
+from fnabi.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    CallError,
+    FormatError,
+    RangeError,
+    excerpt,
+    type_name,
+)
 
 T = TypeVar("T")
 
@@ -46,13 +54,13 @@ def data_bytes(data: object, function: str, argument: str = "text") -> bytes:
         return data
     if isinstance(data, str):
         if not data.isascii():
-            raise CallError(
+            raise ArgumentValueError(
                 f"{function}: {argument}: non-ASCII character in a str, expected ASCII or bytes"
             )
         return data.encode("ascii")
     if isinstance(data, (bytearray, memoryview)):
         return bytes(data)
-    raise CallError(
+    raise ArgumentTypeError(
         f"{function}: {argument}: expected bytes, bytearray, memoryview or str,"
         f" got {type_name(data)}"
     )
@@ -61,9 +69,11 @@ def data_bytes(data: object, function: str, argument: str = "text") -> bytes:
 def check_positive(function: str, argument: str, number: object) -> None:
     """Raise CallError for an argument that is not an int of at least 1."""
     if not isinstance(number, int):
-        raise CallError(f"{function}: {argument}: expected int, got {type(number).__name__}")
+        raise ArgumentTypeError(
+            f"{function}: {argument}: expected int, got {type(number).__name__}"
+        )
     if number < 1:
-        raise CallError(f"{function}: {argument}: {number} is below 1")
+        raise ArgumentValueError(f"{function}: {argument}: {number} is below 1")
 
 
 def view(data: object, function: str) -> Any:
@@ -73,11 +83,13 @@ def view(data: object, function: str) -> Any:
     try:
         return ffi.from_buffer(data)
     except TypeError:
-        raise CallError(
+        raise ArgumentTypeError(
             f"{function}: data: expected a contiguous buffer, such as bytes, got {type_name(data)}"
         ) from None
     except (ValueError, BufferError) as problem:
-        raise CallError(f"{function}: data: expected a contiguous buffer: {problem}") from problem
+        raise ArgumentValueError(
+            f"{function}: data: expected a contiguous buffer: {problem}"
+        ) from problem
 
 
 def text_bytes(text: object, function: str = "fnabi", argument: str = "text") -> bytes:
@@ -87,7 +99,7 @@ def text_bytes(text: object, function: str = "fnabi", argument: str = "text") ->
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as problem:
-        raise CallError(f"{function}: {argument}: {problem}") from problem
+        raise ArgumentValueError(f"{function}: {argument}: {problem}") from problem
 
 
 def int32_array(values: Iterable[int], function: str, argument: str) -> Any:
@@ -103,7 +115,7 @@ def int32_array(values: Iterable[int], function: str, argument: str) -> Any:
     except OverflowError as problem:
         raise RangeError(f"{function}: {argument}: {problem}") from problem
     except TypeError as problem:
-        raise CallError(f"{function}: {argument}: expected ints: {problem}") from problem
+        raise ArgumentTypeError(f"{function}: {argument}: expected ints: {problem}") from problem
 
 
 def format_error(error: Any, data: Any) -> FormatError:
@@ -132,7 +144,7 @@ def call_error(error: Any, function: str) -> CallError:
     text = f"{function}: {place + ': ' if place else ''}{code_text(error.code)}"
     if error.expected != ffi.NULL:
         text += f", expected {ffi.string(error.expected).decode()}"
-    kind = RangeError if error.code == _CODE_INT32 else CallError
+    kind = RangeError if error.code == _CODE_INT32 else ArgumentValueError
     return kind(text)
 
 
@@ -250,8 +262,10 @@ def encode(
         message = pack(value)
     except OverflowError as problem:
         raise RangeError(f"{function}: an integer does not fit in {integers}") from problem
-    except (TypeError, UnicodeEncodeError, RecursionError) as problem:
-        raise CallError(f"{function}: {problem}") from problem
+    except TypeError as problem:
+        raise ArgumentTypeError(f"{function}: {problem}") from problem
+    except (UnicodeEncodeError, RecursionError) as problem:
+        raise ArgumentValueError(f"{function}: {problem}") from problem
     return fill(write, function, message, len(message))
 
 
@@ -276,7 +290,7 @@ def fill(write: Callable[..., int], function: str, *arguments: object) -> bytes:
     except OverflowError as problem:
         raise RangeError(f"{function}: {problem}") from problem
     except TypeError as problem:
-        raise CallError(f"{function}: {problem}") from problem
+        raise ArgumentTypeError(f"{function}: {problem}") from problem
     if size >= 0:
         written: bytes = buffer[:size]
         if capacity <= _CAPACITY_KEPT:

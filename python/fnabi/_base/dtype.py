@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import msgspec
 
-from fnabi.errors import CallError, type_name
+from fnabi._base.arguments import argument_error
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError, type_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -105,14 +106,16 @@ class _DTypeMeta(msgspec.StructMeta):
             if bits is None:
                 return cls.parse(kind)
             if kind not in get_args(DTypeKind):
-                raise CallError(
-                    f"DType: kind: expected {', '.join(get_args(DTypeKind))}, got {kind!r}"
+                raise argument_error(
+                    f"DType: kind: expected {', '.join(get_args(DTypeKind))}, got {kind!r}",
+                    kind,
+                    str,
                 )
             for name, number in ("bits", bits), ("lanes", lanes):
                 if not isinstance(number, int):
-                    raise CallError(f"DType: {name}: expected int, got {type_name(number)}")
+                    raise ArgumentTypeError(f"DType: {name}: expected int, got {type_name(number)}")
             if not isinstance(format, str):
-                raise CallError(f"DType: format: expected str, got {type_name(format)}")
+                raise ArgumentTypeError(f"DType: format: expected str, got {type_name(format)}")
             return super().__call__(kind, bits, format, lanes)
 
 
@@ -157,14 +160,14 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
             meant = meant_dtype(text) if isinstance(text, str) else None
             hint = f"; did you mean {meant}?" if meant else ""
             expected = "the name of a dtype, such as 'float32'"
-            raise CallError(f"DType: expected {expected}, got {text!r}{hint}")
+            raise argument_error(f"DType: expected {expected}, got {text!r}{hint}", text, str)
         void, alone, prefix, digits, format, lanes = match.groups()
         if void and lanes is None:
             return cls("handle", 0, "", 0)
         if alone or void:
             prefix, digits = alone or "void", str(_ALONE.get(alone, 0))
         if void or (format and prefix != "float") or len(digits + (lanes or "")) > 9:
-            raise CallError(f"DType: no dtype has the name {text!r}")
+            raise ArgumentValueError(f"DType: no dtype has the name {text!r}")
         kind = _TEXT_KINDS.get(prefix, prefix)
         return cls(kind, int(digits), format or "", int(lanes or 1))
 
@@ -179,7 +182,9 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
         """
         bits = (8 if self.kind == "bool" else self.bits) * self.lanes
         if self.kind == "index" or bits <= 0 or bits % 8:
-            raise CallError(f"DType.itemsize: an element of {self} is not a number of whole bytes")
+            raise ArgumentValueError(
+                f"DType.itemsize: an element of {self} is not a number of whole bytes"
+            )
         return bits // 8
 
     def to_numpy(self) -> np.dtype[Any]:
@@ -199,7 +204,7 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
         if self.lanes == 1:
             return dtype
         if self.lanes < 1 or self.itemsize != dtype.itemsize * self.lanes:
-            raise CallError(f"DType.to_numpy: NumPy has no {self}")
+            raise ArgumentValueError(f"DType.to_numpy: NumPy has no {self}")
         vector: np.dtype[Any] = numpy.dtype((dtype, (self.lanes,)))
         return vector
 
@@ -207,13 +212,13 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
         try:
             import ml_dtypes
         except ImportError:
-            raise CallError(
+            raise MissingPackageError(
                 f"DType.to_numpy: NumPy has no {self}, and ml_dtypes is not installed"
                 " (pip install ml_dtypes)"
             ) from None
         scalar = getattr(ml_dtypes, name, None)
         if scalar is None:
-            raise CallError(
+            raise ArgumentValueError(
                 f"DType.to_numpy: neither NumPy nor ml_dtypes {ml_dtypes.__version__} has {self}"
             )
         return scalar
@@ -232,13 +237,13 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
         """
         numpy = load_numpy("DType.from_numpy")
         if dtype is None:
-            raise CallError("DType.from_numpy: dtype: expected a NumPy dtype, got None")
+            raise ArgumentTypeError("DType.from_numpy: dtype: expected a NumPy dtype, got None")
         try:
             given = numpy.dtype(dtype)
         except (TypeError, ValueError) as problem:
-            raise CallError(f"DType.from_numpy: dtype: {problem}") from problem
+            raise argument_error(f"DType.from_numpy: dtype: {problem}", dtype, str) from problem
         if not given.isnative:
-            raise CallError(
+            raise ArgumentValueError(
                 f"DType.from_numpy: dtype: {given.str} is not in the byte order of this machine;"
                 ' convert with array.astype(array.dtype.newbyteorder("="))'
             )
@@ -248,7 +253,7 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
             found = cls(_NUMPY_KINDS[prefix], int(bits or 1), format or "")
             if NUMPY_OWN.fullmatch(given.name) or given.type.__module__ == "ml_dtypes":
                 return found
-        raise CallError(f"DType.from_numpy: dtype: no DType for {given}")
+        raise ArgumentValueError(f"DType.from_numpy: dtype: no DType for {given}")
 
     @classmethod
     def from_format(cls, format: str) -> DType:
@@ -265,14 +270,16 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
         """
         match = _FORMAT.fullmatch(format) if isinstance(format, str) else None
         if not match:
-            raise CallError(f"DType.from_format: format: no DType for {format!r}")
+            raise argument_error(f"DType.from_format: format: no DType for {format!r}", format, str)
         order, pair, code = match.groups()
         try:
             size = struct.calcsize(order + (code or pair[-1].lower()))
         except struct.error as problem:
-            raise CallError(f"DType.from_format: format: {format!r}: {problem}") from problem
+            raise ArgumentValueError(
+                f"DType.from_format: format: {format!r}: {problem}"
+            ) from problem
         if order in _FOREIGN and size > 1:
-            raise CallError(
+            raise ArgumentValueError(
                 f"DType.from_format: format: {format!r} is not in the byte order of this machine;"
                 " convert the elements first"
             )
@@ -301,5 +308,7 @@ def load_numpy(purpose: str) -> Any:
     try:
         import numpy as np
     except ImportError:
-        raise CallError(f"{purpose}: NumPy is not installed (pip install numpy)") from None
+        raise MissingPackageError(
+            f"{purpose}: NumPy is not installed (pip install numpy)"
+        ) from None
     return np

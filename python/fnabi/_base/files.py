@@ -15,6 +15,8 @@ from typing import IO, Any, TypeAlias
 
 import msgspec
 
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, MissingFileError, type_name
+
 __all__ = [
     "Found",
     "MappedFile",
@@ -155,7 +157,7 @@ def open_file(path: Path) -> FileIO:
 
     """
     path = _text_of(path)
-    _refuse(os.stat(path), path, pipes=True)
+    _refuse(_status(path), path, pipes=True)
     number = os.open(path, _READ_FLAGS)
     try:
         status = os.fstat(number)
@@ -180,6 +182,33 @@ def _text_of(path: Any) -> Any:
     return path if find is None else find(path)
 
 
+def path_text(where: str, path: object) -> str:
+    """Return the text of a path. Bytes are contents and ints are open files: neither is a path.
+
+    Args:
+        where: The function and the argument that an error names.
+        path: The path.
+
+    Raises:
+        ArgumentTypeError: when it is neither `str` nor `os.PathLike` of `str`.
+        ArgumentValueError: when it has a NUL, which no path has.
+
+    """
+    text = _text_of(path)
+    if not isinstance(text, str):
+        raise ArgumentTypeError(f"{where}: expected str or os.PathLike, got {type_name(path)}")
+    if "\0" in text:
+        raise ArgumentValueError(f"{where}: expected a path without NUL, got {text!r}")
+    return text
+
+
+def _status(path: Path) -> os.stat_result:
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        raise MissingFileError(os.fsdecode(path)) from None
+
+
 def is_same_file(one: str | None, other: str | None) -> bool:
     """Return whether two paths lead to one existing file, also through links."""
     if one is None or other is None:
@@ -194,7 +223,7 @@ def check_regular(path: Path) -> None:
         OSError: when it is not, or there is nothing.
 
     """
-    _refuse(os.stat(path), path, pipes=False)
+    _refuse(_status(path), path, pipes=False)
 
 
 def _refuse(status: os.stat_result, path: Path, *, pipes: bool) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-from fnabi.errors import CallError
+from fnabi.errors import MissingPackageError
 
 __all__ = ["show"]
 
@@ -35,7 +35,7 @@ def show(
         from rich import progress
         from rich.console import Console
     except ImportError:
-        raise CallError(f"{function}: rich is not installed (pip install rich)") from None
+        raise MissingPackageError(f"{function}: rich is not installed (pip install rich)") from None
     console = Console(stderr=True)
     counts: tuple[progress.ProgressColumn, ...] = (progress.MofNCompleteColumn(),)
     if unit == "bytes":

@@ -18,7 +18,7 @@ from fnabi._base.core import Data
 from fnabi._fnabi import lib
 from fnabi.abi._scalar import ScalarType
 from fnabi.abi.signature import SignatureBuilder
-from fnabi.errors import CallError, RangeError, type_name
+from fnabi.errors import ArgumentTypeError, RangeError, type_name
 from fnabi.types import shape_text
 
 __all__ = [
@@ -246,7 +246,9 @@ class SipSignatureMangler:
         function = "SipSignatureMangler.set_raw_signature_index"
         index = _int32(index, function, "index")
         if isinstance(path, (str, bytes, bytearray)) or not hasattr(path, "__iter__"):
-            raise CallError(f"{function}: path: expected ints and strings, got {type_name(path)}")
+            raise ArgumentTypeError(
+                f"{function}: path: expected ints and strings, got {type_name(path)}"
+            )
         keys = [_key(part, function) for part in path]
         level, depth = self._root, 0
         for key in keys:
@@ -329,7 +331,7 @@ def _int32(value: Any, function: str, argument: str, expected: str = "an int") -
     try:
         number = value if type(value) is int else int(operator.index(value))
     except TypeError:
-        raise CallError(
+        raise ArgumentTypeError(
             f"{function}: {argument}: expected {expected}, got {type_name(value)}"
         ) from None
     if not -(2**31) <= number < 2**31:

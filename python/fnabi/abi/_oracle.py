@@ -21,8 +21,15 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from fnabi._base.arguments import argument_error
 from fnabi._base.dtype import load_numpy
-from fnabi.errors import CallError
+from fnabi.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    CallError,
+    MissingPackageError,
+    RangeError,
+)
 from fnabi.types import Buffer, DType, Signature, shape_text
 
 __all__ = ["BufferDescription", "allocate_results", "describe", "dynamic_dims", "oracle"]
@@ -60,12 +67,14 @@ class BufferDescription(msgspec.Struct, frozen=True, gc=False):
             if self.shape is not None:
                 for place, dim in enumerate(_expect(self.shape, tuple, "shape")):
                     if dim is not None and _expect(dim, int, f"shape[{place}]") < 0:
-                        raise CallError(f"shape[{place}] is {dim}, expected at least 0")
+                        raise ArgumentValueError(f"shape[{place}] is {dim}, expected at least 0")
             if self.strides is not None:
                 for place, stride in enumerate(_expect(self.strides, tuple, "strides")):
                     _expect(stride, int, f"strides[{place}]")
                 if self.shape is None or len(self.strides) != len(self.shape):
-                    raise CallError(f"strides: {len(self.strides)}, expected one for each dim")
+                    raise ArgumentValueError(
+                        f"strides: {len(self.strides)}, expected one for each dim"
+                    )
 
     @classmethod
     def contiguous(
@@ -202,7 +211,7 @@ def dynamic_dims(signature: Signature, arrays: Sequence[object]) -> tuple[int, .
         _expect(signature, Signature, "signature")
         _expect(arrays, (tuple, list), "arrays")
         if len(arrays) != len(signature.inputs):
-            raise CallError(f"arrays: expected {len(signature.inputs)}, got {len(arrays)}")
+            raise ArgumentValueError(f"arrays: expected {len(signature.inputs)}, got {len(arrays)}")
         dims: list[int] = []
         for place, (type, array) in enumerate(zip(signature.inputs, arrays, strict=True)):
             if isinstance(type, Buffer):
@@ -251,7 +260,7 @@ def allocate_results(
                 (dynamic if type.shape is None or None in type.shape else static)[place] = type
         if dynamic and not callable(allocator):
             place, type = next(iter(dynamic.items()))
-            raise CallError(
+            raise ArgumentValueError(
                 f"results[{place}] is {type}: expected allocator, the function that attribute fbr"
                 " names, and dims, the result of raw.dynamic_dims"
             )
@@ -266,7 +275,7 @@ def allocate_results(
     with _naming("raw.allocate_results"):
         _expect(given, (tuple, list), "the allocator's result")
         if len(given) != len(dynamic):
-            raise CallError(
+            raise ArgumentValueError(
                 f"the allocator's result: expected {len(dynamic)} buffers, one for each result"
                 f" with dynamic dims, got {len(given)}"
             )
@@ -297,7 +306,7 @@ def _complete_dtype(wanted: DType, given: DType | None) -> DType:
     if _same_bits(given, wanted):
         return given
     if not _converts(given, wanted):
-        raise CallError(f"dtype is {given}, which does not convert to {wanted}")
+        raise ArgumentTypeError(f"dtype is {given}, which does not convert to {wanted}")
     return wanted
 
 
@@ -305,19 +314,25 @@ def _complete_shape(buffer_type: Buffer, given: tuple[int | None, ...] | None) -
     wanted = buffer_type.shape
     if given is None:
         if wanted is None:
-            raise CallError(f"shape is not specified, and has an unknown rank in {buffer_type}")
+            raise ArgumentValueError(
+                f"shape is not specified, and has an unknown rank in {buffer_type}"
+            )
         given = (None,) * len(wanted)
     elif wanted is None:
         wanted = (None,) * len(given)
     if len(given) != len(wanted):
-        raise CallError(f"rank is {len(given)}, expected {len(wanted)} for {buffer_type}")
+        raise ArgumentValueError(f"rank is {len(given)}, expected {len(wanted)} for {buffer_type}")
     shape = []
     for place, (dim, static) in enumerate(zip(given, wanted, strict=True)):
         if None not in (dim, static) and dim != static:
-            raise CallError(f"shape[{place}] is {dim}, expected {static} for {buffer_type}")
+            raise ArgumentValueError(
+                f"shape[{place}] is {dim}, expected {static} for {buffer_type}"
+            )
         known = static if dim is None else dim
         if known is None:
-            raise CallError(f"shape[{place}] is not specified, and dynamic in {buffer_type}")
+            raise ArgumentValueError(
+                f"shape[{place}] is not specified, and dynamic in {buffer_type}"
+            )
         shape.append(known)
     return tuple(shape)
 
@@ -361,7 +376,7 @@ def _allocator_dims(signature: Signature, dims: Sequence[int]) -> tuple[int, ...
     shapes = [type.shape for type in signature.inputs if isinstance(type, Buffer)]
     dynamic = sum(shape.count(None) for shape in shapes if shape is not None)
     if len(taken) != dynamic and not (None in shapes and len(taken) > dynamic):
-        raise CallError(
+        raise ArgumentValueError(
             f"dims: expected {dynamic}, the dynamic dims of the inputs (see raw.dynamic_dims),"
             f" got {len(taken)}"
         )
@@ -381,22 +396,22 @@ def _allocate(description: BufferDescription) -> Any:
             same = _same_bits(DType.from_format(code), dtype)
             if same and 0 not in dims and len(dims) <= 64:
                 return memoryview(bytearray(description.nbytes)).cast(code, dims)
-        raise CallError(
+        raise MissingPackageError(
             f"memory for {dtype}[{shape_text(dims)}] needs NumPy (pip install numpy)"
         ) from None
     try:
         return np.zeros(dims, dtype.to_numpy())
     except ValueError as problem:
-        raise CallError(str(problem)) from problem
+        raise ArgumentValueError(str(problem)) from problem
 
 
 def _check_result(buffer_type: Buffer, buffer: object) -> None:
     given, readonly = _inspect(buffer)
     usable = _complete(buffer_type, given)
     if usable is not given:
-        raise CallError(f"{given} cannot be passed as it is, expected {usable}")
+        raise ArgumentValueError(f"{given} cannot be passed as it is, expected {usable}")
     if readonly:
-        raise CallError("memory is read-only, expected writable memory")
+        raise ArgumentValueError("memory is read-only, expected writable memory")
 
 
 def _inspect(array: object) -> tuple[BufferDescription, bool]:
@@ -407,7 +422,7 @@ def _inspect(array: object) -> tuple[BufferDescription, bool]:
         return _inspect_with_numpy(array, problem)
     with view:
         if view.suboffsets:
-            raise CallError("memory has suboffsets, expected strides alone")
+            raise ArgumentValueError("memory has suboffsets, expected strides alone")
         dtype = DType.from_format(view.format)
         return BufferDescription(dtype, view.shape, view.strides), view.readonly
 
@@ -416,7 +431,7 @@ def _inspect_with_numpy(array: object, reason: Exception) -> tuple[BufferDescrip
     has_interface = hasattr(array, "__array_interface__")
     name = type(array).__name__
     if not (has_interface or hasattr(array, "__dlpack__")):
-        raise CallError(
+        raise ArgumentTypeError(
             "expected an object with the buffer protocol, __array_interface__ or __dlpack__,"
             f" got {name}"
         ) from reason
@@ -424,7 +439,7 @@ def _inspect_with_numpy(array: object, reason: Exception) -> tuple[BufferDescrip
     try:
         given = np.asarray(array) if has_interface else np.from_dlpack(array)
     except Exception as problem:
-        raise CallError(f"NumPy cannot reach the memory of {name}: {problem}") from problem
+        raise ArgumentValueError(f"NumPy cannot reach the memory of {name}: {problem}") from problem
     # NumPy marks memory from DLPack as read-only if the producer does not state it.
     readonly = has_interface and not given.flags.writeable
     return BufferDescription(DType.from_numpy(given.dtype), given.shape, given.strides), readonly
@@ -432,27 +447,27 @@ def _inspect_with_numpy(array: object, reason: Exception) -> tuple[BufferDescrip
 
 def _dense_strides(itemsize: int, dims: tuple[int, ...], order: str) -> tuple[int, ...]:
     if order not in ("C", "F"):
-        raise CallError(f'order: expected "C" or "F", got {order!r}')
+        raise argument_error(f'order: expected "C" or "F", got {order!r}', order, str)
     strides = []
     step = itemsize
     for dim in reversed(dims) if order == "C" else dims:
         strides.append(step)
         step *= dim
         if step > sys.maxsize:
-            raise CallError("size is larger than this machine can address")
+            raise RangeError("size is larger than this machine can address")
     return tuple(reversed(strides) if order == "C" else strides)
 
 
 def _specified(value: T | None, part: str) -> T:
     if value is None:
-        raise CallError(f"BufferDescription: {part} is not specified")
+        raise ArgumentValueError(f"BufferDescription: {part} is not specified")
     return value
 
 
 def _expect(value: T, kind: type | tuple[type, ...], name: str) -> T:
     if not isinstance(value, kind):
         kinds = kind if isinstance(kind, tuple) else (kind,)
-        raise CallError(
+        raise ArgumentTypeError(
             f"{name}: expected {' or '.join(kind.__name__ for kind in kinds)},"
             f" got {type(value).__name__}"
         )
@@ -463,10 +478,10 @@ def _ints(values: Sequence[int], name: str) -> tuple[int, ...]:
     try:
         ints = tuple(map(index, values))
     except TypeError as problem:
-        raise CallError(f"{name}: expected a sequence of ints: {problem}") from problem
+        raise ArgumentTypeError(f"{name}: expected a sequence of ints: {problem}") from problem
     for place, value in enumerate(ints):
         if value < 0:
-            raise CallError(f"{name}[{place}] is {value}, expected at least 0")
+            raise ArgumentValueError(f"{name}[{place}] is {value}, expected at least 0")
     return ints
 
 
@@ -476,4 +491,4 @@ def _naming(place: str) -> Iterator[None]:
     try:
         yield
     except CallError as problem:
-        raise CallError(f"{place}: {problem}") from problem.__cause__
+        raise type(problem)(f"{place}: {problem}") from problem.__cause__

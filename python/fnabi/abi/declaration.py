@@ -18,9 +18,10 @@ from typing import Literal
 import msgspec
 
 from fnabi._base import core
+from fnabi._base.arguments import argument_error
 from fnabi._base.core import Data
 from fnabi._fnabi import ffi, lib
-from fnabi.errors import CallError
+from fnabi.errors import ArgumentValueError
 from fnabi.types import Named, Signature, Type
 
 __all__ = ["Declaration", "Value", "parse"]
@@ -138,13 +139,15 @@ def _known(values: int | str | None, argument: str) -> tuple[int, object]:
     if isinstance(values, str):
         letters = "" if values == "v" else values
         if letters.strip("iIfFr"):
-            raise CallError(
+            raise ArgumentValueError(
                 f"declaration.parse: {argument}: expected letters of 'iIfFr', got {values!r}"
             )
         return len(letters), letters.encode()
     if isinstance(values, int) and 0 <= values < 1 << 63:
         return values, _UNKNOWN[1]
-    raise CallError(
+    raise argument_error(
         f"declaration.parse: {argument}: expected an int of 0 or more, a str or None,"
-        f" got {values!r}"
+        f" got {values!r}",
+        values,
+        int,
     )

@@ -26,7 +26,7 @@ from fnabi import types
 from fnabi._base import core, records
 from fnabi._base.core import Data
 from fnabi._fnabi import lib
-from fnabi.errors import CallError, Mismatch, type_name
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, Mismatch, type_name
 from fnabi.types import (
     Dict,
     HomogeneousList,
@@ -188,16 +188,16 @@ def unflatten(signature: types.Signature, results: Sequence[Any]) -> Any:
     """
     given = _types(signature, "unflatten").results
     if not _is_list(results):
-        raise CallError(
+        raise ArgumentTypeError(
             f"iree_abi.unflatten: results: expected a list or tuple, got {type_name(results)}"
         )
     only = given[0] if len(given) == 1 else None
     if isinstance(only, (List, Tuple, Dict)):
         if len(results) != len(only.items):
-            raise CallError(_arity("results", len(only.items), len(results)))
+            raise ArgumentValueError(_arity("results", len(only.items), len(results)))
         return _convert(_unflatten, only, results, "iree_abi.unflatten: result 0")
     if len(results) != len(given):
-        raise CallError(_arity("results", len(given), len(results)))
+        raise ArgumentValueError(_arity("results", len(given), len(results)))
     values = tuple(
         _convert(_unflatten, type, value, f"iree_abi.unflatten: result {place}")
         for place, (type, value) in enumerate(zip(given, results, strict=True))
@@ -208,7 +208,7 @@ def unflatten(signature: types.Signature, results: Sequence[Any]) -> Any:
 def _types(signature: object, function: str) -> types.Signature:
     if isinstance(signature, types.Signature):
         return signature
-    raise CallError(
+    raise ArgumentTypeError(
         f"iree_abi.{function}: signature: expected a Signature, got {type_name(signature)}"
     )
 
@@ -216,11 +216,15 @@ def _types(signature: object, function: str) -> types.Signature:
 def _bind(inputs: Sequence[Type], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
     """Return the value of each argument, given by position or by keyword."""
     if not _is_list(args):
-        raise CallError(f"iree_abi.flatten: args: expected a list or tuple, got {type_name(args)}")
+        raise ArgumentTypeError(
+            f"iree_abi.flatten: args: expected a list or tuple, got {type_name(args)}"
+        )
     if not isinstance(kwargs, Mapping):
-        raise CallError(f"iree_abi.flatten: kwargs: expected a mapping, got {type_name(kwargs)}")
+        raise ArgumentTypeError(
+            f"iree_abi.flatten: kwargs: expected a mapping, got {type_name(kwargs)}"
+        )
     if len(args) > len(inputs):
-        raise CallError(
+        raise ArgumentTypeError(
             f"iree_abi.flatten: argument {len(inputs)}: surplus,"
             f" expected {len(inputs)} arguments, got {len(args)}"
         )
@@ -233,15 +237,15 @@ def _bind(inputs: Sequence[Type], args: Sequence[Any], kwargs: Mapping[str, Any]
         ]
         if len(places) != 1:
             many = "several arguments have this name" if places else "unknown name"
-            raise CallError(f"iree_abi.flatten: argument {name!r}: {many}")
+            raise ArgumentTypeError(f"iree_abi.flatten: argument {name!r}: {many}")
         if places[0] in bound:
-            raise CallError(
+            raise ArgumentTypeError(
                 f"iree_abi.flatten: argument {name!r}: given by position and by keyword"
             )
         bound[places[0]] = value
     for place, type in enumerate(inputs):
         if place not in bound:
-            raise CallError(f"iree_abi.flatten: argument {_label(type, place)}: missing")
+            raise ArgumentTypeError(f"iree_abi.flatten: argument {_label(type, place)}: missing")
     return [bound[place] for place in range(len(inputs))]
 
 
@@ -261,7 +265,7 @@ def _convert(convert: _Converter, type: Type, value: Any, where: str) -> Any:
         return convert(type, value)
     except Mismatch as problem:
         path = problem.path
-        raise CallError(f"{where}: {path and path + ': '}{problem.reason}") from None
+        raise problem.kind(f"{where}: {path and path + ': '}{problem.reason}") from None
 
 
 def _flatten(type: Type, value: Any) -> Any:
@@ -289,7 +293,7 @@ def _each(
 
 def _null(type: Null, value: Any) -> None:
     if value is not None:
-        raise Mismatch(f"expected None, got {type_name(value)}")
+        raise Mismatch(f"expected None, got {type_name(value)}", kind=ArgumentTypeError)
 
 
 def _slots(convert: _Converter, type: List | Tuple, value: Any) -> list[Any]:
@@ -309,7 +313,7 @@ def _keys(type: Dict) -> dict[str, Type]:
 def _flatten_dict(type: Dict, value: Any) -> list[Any]:
     slots = _keys(type)
     if not isinstance(value, Mapping):
-        raise Mismatch(f"expected a mapping, got {type_name(value)}")
+        raise Mismatch(f"expected a mapping, got {type_name(value)}", kind=ArgumentTypeError)
     for key in slots:
         if key not in value:
             raise Mismatch("missing", key)
@@ -356,7 +360,9 @@ def _natural(type: Unknown, value: Any) -> Any:
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
-                raise Mismatch(f"expected keys that are str, got {type_name(key)}")
+                raise Mismatch(
+                    f"expected keys that are str, got {type_name(key)}", kind=ArgumentTypeError
+                )
         keys = sorted(value)
         return _each(_natural, keys, repeat(type), (value[key] for key in keys))
     if isinstance(value, (list, tuple)):
@@ -371,7 +377,8 @@ def _flatten_array(type: RefArray, value: Any) -> Any:
         dims, values = _dims(value.shape), list(value.flat)
     elif type.shape is None:
         raise Mismatch(
-            f"expected a NumPy array, because the rank is unknown, got {type_name(value)}"
+            f"expected a NumPy array, because the rank is unknown, got {type_name(value)}",
+            kind=ArgumentTypeError,
         )
     else:
         dims, values = _unnest(value, type.shape)
@@ -476,4 +483,4 @@ def _is_list(value: object) -> bool:
 
 def _check_list(value: object) -> None:
     if not _is_list(value):
-        raise Mismatch(f"expected a list or tuple, got {type_name(value)}")
+        raise Mismatch(f"expected a list or tuple, got {type_name(value)}", kind=ArgumentTypeError)

@@ -83,7 +83,9 @@ def encode(signature: Signature) -> bytes:
             str(problem).startswith(f"raw.encode: {place}: ") for place in _named(signature)
         ):
             raise
-        raise CallError(f"{problem}, got Named; signature.without_names() has no names") from None
+        raise type(problem)(
+            f"{problem}, got Named; signature.without_names() has no names"
+        ) from None
 
 
 def _named(signature: object) -> Iterator[str]:

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import msgspec
 
 from fnabi._base import core
+from fnabi._base.arguments import argument_error
 from fnabi._base.core import Data
 from fnabi._base.lane import signature_integer, signature_span
 from fnabi._fnabi import ffi, lib
-from fnabi.errors import CallError
 
 __all__ = ["Component", "ComponentType", "SignatureBuilder", "SignatureParser"]
 
@@ -251,4 +251,4 @@ def _read_records(
 def _byte(tag: str) -> int:
     if isinstance(tag, str) and len(tag) == 1 and ord(tag) < 256:
         return ord(tag)
-    raise CallError(f"tag: expected a character of one byte, got {tag!r}")
+    raise argument_error(f"tag: expected a character of one byte, got {tag!r}", tag, str)

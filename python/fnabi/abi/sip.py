@@ -15,10 +15,11 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from fnabi._base import core
+from fnabi._base.arguments import argument_error
 from fnabi._base.core import Data
 from fnabi._fnabi import lib
 from fnabi.abi._mangle import SipSignatureMangler, SipSignatureParser
-from fnabi.errors import CallError, Mismatch, type_name
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, Mismatch, type_name
 
 __all__ = [
     "Dict",
@@ -125,7 +126,9 @@ def to_string(text: Data, side: Literal["inputs", "results"]) -> str:
 
     """
     if side not in ("inputs", "results"):
-        raise CallError(f"sip.to_string: side must be 'inputs' or 'results', not {side!r}")
+        raise argument_error(
+            f"sip.to_string: side must be 'inputs' or 'results', not {side!r}", side, str
+        )
     data = core.data_bytes(text, "sip.to_string")
     parse(data)
     visitor = SipSignatureParser.ToStringVisitor()
@@ -150,7 +153,7 @@ def paths(structure: Node | None) -> tuple[tuple[Path, int], ...]:
 def _children(node: Sequence | Dict, function: str) -> tuple[tuple[Any, Node], ...]:
     if isinstance(node, (Sequence, Dict)):
         return node.children
-    raise CallError(
+    raise ArgumentTypeError(
         f"{function}: structure: expected Leaf, Sequence, Dict or None, got {type_name(node)}"
     )
 
@@ -174,7 +177,7 @@ def flatten(structure: Node | None, values: object) -> list[Any]:
     try:
         _flatten(structure, values, flat)
     except Mismatch as problem:
-        raise CallError(f"sip.flatten: values{problem.path}: {problem.reason}") from None
+        raise problem.kind(f"sip.flatten: values{problem.path}: {problem.reason}") from None
     return [flat[index] for index in places]
 
 
@@ -189,12 +192,14 @@ def _flatten(node: Node | None, values: Any, flat: dict[int, Any]) -> None:
         return
     if _is_dense(node):
         if not isinstance(values, SequenceABC) or isinstance(values, (str, bytes, bytearray)):
-            raise Mismatch(f"expected a list or tuple, got {type_name(values)}")
+            raise Mismatch(
+                f"expected a list or tuple, got {type_name(values)}", kind=ArgumentTypeError
+            )
         given: Any = range(len(values))
     elif isinstance(values, Mapping):
         given = values.keys()
     else:
-        raise Mismatch(f"expected a mapping, got {type_name(values)}")
+        raise Mismatch(f"expected a mapping, got {type_name(values)}", kind=ArgumentTypeError)
     for key, child in node.children:
         if key not in given:
             raise Mismatch("missing", key)
@@ -226,10 +231,14 @@ def unflatten(structure: Node | None, flat: Iterable[Any]) -> Any:
     """
     places = _places(structure, "sip.unflatten")
     if isinstance(flat, (str, bytes, bytearray, Mapping)) or not hasattr(flat, "__iter__"):
-        raise CallError(f"sip.unflatten: flat: expected a list or tuple, got {type_name(flat)}")
+        raise ArgumentTypeError(
+            f"sip.unflatten: flat: expected a list or tuple, got {type_name(flat)}"
+        )
     values = list(flat)
     if len(places) != len(values):
-        raise CallError(f"sip.unflatten: flat: expected {len(places)} values, got {len(values)}")
+        raise ArgumentValueError(
+            f"sip.unflatten: flat: expected {len(places)} values, got {len(values)}"
+        )
     return None if structure is None else _unflatten(structure, values)
 
 
@@ -253,7 +262,7 @@ def _places(structure: Node | None, function: str) -> range:
     places = range(len(used))
     if not used.issuperset(places):
         index = next(index for index in places if index not in used)
-        raise CallError(f"{function}: structure: no leaf has the index {index}")
+        raise ArgumentValueError(f"{function}: structure: no leaf has the index {index}")
     return places
 
 

@@ -10,6 +10,8 @@ from typing import Any
 __all__ = ["loaded"]
 
 _MODULES = {
+    "ArgumentTypeError": "fnabi.errors",
+    "ArgumentValueError": "fnabi.errors",
     "CallError": "fnabi.errors",
     "DType": "fnabi.types",
     "Device": "fnabi.calls.tensor",
@@ -18,6 +20,7 @@ _MODULES = {
     "Keys": "fnabi.calls._map",
     "LibraryError": "fnabi.errors",
     "MethodType": "types",
+    "RangeError": "fnabi.errors",
     "Real": "numbers",
     "Shape": "fnabi.calls._object",
     "Values": "fnabi.calls._map",

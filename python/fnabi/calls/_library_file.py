@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from fnabi._base import core
-from fnabi._base.files import read_or_map
+from fnabi._base.arguments import check_type
+from fnabi._base.files import path_text, read_or_map
 from fnabi._fnabi import ffi, lib
 from fnabi.calls import _stand_in as stand_in
 from fnabi.errors import FormatError, LibraryError
@@ -265,10 +266,11 @@ def read(library: str | os.PathLike[str] | ReadableBuffer) -> LibraryFile:
     """
     if not isinstance(library, (str, os.PathLike)):
         return _read(library)
+    path = path_text("library.read: library", library)
     try:
-        return _read(read_or_map(library)[0])
+        return _read(read_or_map(path)[0])
     except (FormatError, LibraryError) as problem:
-        problem.file = os.fspath(library)
+        problem.file = path
         raise
 
 
@@ -277,6 +279,7 @@ def looks_like_one(start: bytes) -> bool:
 
     That includes libraries of other platforms, for which `read` may need lief.
     """
+    check_type("library.looks_like_one: start", start, bytes)
     return _what(start) is not None
 
 

@@ -21,10 +21,18 @@ from contextlib import suppress
 from typing import Any
 
 from fnabi._base import lane
+from fnabi._base.files import check_regular, path_text
 from fnabi.calls import library
 from fnabi.calls.reflection import Instance
 from fnabi.calls.schema import FunctionSchema, parse, signature
-from fnabi.errors import CallError, FormatError, LibraryError, NotFoundError
+from fnabi.errors import (
+    ArgumentTypeError,
+    FormatError,
+    LibraryError,
+    MissingAttributeError,
+    MissingKeyError,
+    NotFoundError,
+)
 
 __all__ = ["Module"]
 
@@ -52,14 +60,18 @@ class Module(Instance):
 
         Raises:
             LibraryError: ``libtvm_ffi`` is not installed.
+            MissingFileError: There is no such file. It is a `FileNotFoundError`.
+            OSError: It is not a regular file.
             RuntimeError: The file cannot be loaded, as the loader reports it.
 
         """
+        name = path_text("Module.load: path", path)
+        check_regular(name)
         if library.load_runtime() is None:
             raise LibraryError(
                 "Module.load: libtvm_ffi.so is not installed (pip install apache-tvm-ffi)"
             )
-        module: Module = cls._global("LoadFromFile")(os.fspath(path))
+        module: Module = cls._global("LoadFromFile")(name)
         return module
 
     @classmethod
@@ -136,13 +148,16 @@ class Module(Instance):
             _kept.add(self.address)
 
     def __getitem__(self, name: str) -> lane.Function:
-        return self.get_function(name)
+        try:
+            return self.get_function(name)
+        except NotFoundError as problem:
+            raise MissingKeyError(str(problem)) from None
 
     def __getattr__(self, name: str) -> lane.Function:
         if not name.startswith("__"):
             with suppress(NotFoundError):
                 return self.get_function(name)
-        raise AttributeError(f"the module has no attribute and no function {name!r}")
+        raise MissingAttributeError(f"the module has no attribute and no function {name!r}", name)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self.implements_function(name)
@@ -182,7 +197,7 @@ class Module(Instance):
             RuntimeError: The module cannot be written, or not in this format.
 
         """
-        self._global("WriteToFile")(self, os.fspath(path), fmt)
+        self._global("WriteToFile")(self, path_text("Module.write_to_file: path", path), fmt)
 
     def inspect_source(self, fmt: str = "") -> str:
         """Return the source text of the module, empty where it has none."""
@@ -195,4 +210,4 @@ class Module(Instance):
 
 def _check(name: object, function: str) -> None:
     if not isinstance(name, str):
-        raise CallError(f"Module.{function}: name: expected str, got {type(name).__name__}")
+        raise ArgumentTypeError(f"Module.{function}: name: expected str, got {type(name).__name__}")

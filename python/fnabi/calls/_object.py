@@ -11,7 +11,7 @@ from operator import index
 from typing import Any, Self, SupportsIndex
 
 from fnabi._base.lane import Object
-from fnabi.errors import CallError, RangeError
+from fnabi.errors import ArgumentTypeError, CallError, RangeError
 
 __all__ = ["Object", "Shape"]
 
@@ -36,7 +36,7 @@ class Shape(tuple[int, ...]):
         try:
             self = super().__new__(cls, map(index, dims))
         except TypeError as error:
-            raise CallError(f"Shape: dims: {error}; expected an iterable of ints") from None
+            raise ArgumentTypeError(f"Shape: dims: {error}; expected an iterable of ints") from None
         for i, dim in enumerate(self):
             if not -(2**63) <= dim < 2**63:
                 raise RangeError(f"Shape: dims: {dim} at index {i} does not fit in int64")

@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fnabi._base import lane
-from fnabi._base.files import check_regular
+from fnabi._base.files import check_regular, path_text
 from fnabi._base.text import did_you_mean
 from fnabi.calls import _stand_in as stand_in
 from fnabi.calls import registry, schema
@@ -54,7 +54,13 @@ from fnabi.calls._library_file import (
     looks_like_one,
     read,
 )
-from fnabi.errors import CallError, FormatError, LibraryError
+from fnabi.errors import (
+    FormatError,
+    LibraryError,
+    MissingAttributeError,
+    MissingKeyError,
+    NotFoundError,
+)
 
 __all__ = [
     "Functions",
@@ -103,7 +109,7 @@ class Functions(Mapping[str, "lane.Function"]):
         function = self._made.get(name)
         if function is None:
             if name not in self._names:
-                raise KeyError(name)
+                raise MissingKeyError(f"the library has no function {name!r}")
             function = self._made[name] = self._make(name)
         return function
 
@@ -194,13 +200,13 @@ class Library(lane.Lookup):
             return self.functions[name]
         except KeyError:
             # without the object, from which Python would add a suggestion of its own
-            raise AttributeError(self._lacks(name), name=name) from None
+            raise MissingAttributeError(self._lacks(name), name) from None
 
     def __getitem__(self, name: str) -> lane.Function:
         try:
             return self.functions[name]
         except KeyError:
-            raise KeyError(self._lacks(name)) from None
+            raise MissingKeyError(self._lacks(name)) from None
 
     def _lacks(self, name: object) -> str:
         hint = did_you_mean(name, self.functions) if isinstance(name, str) else ""
@@ -224,7 +230,7 @@ class Library(lane.Lookup):
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Call the library's default function, the one named ``main``."""
         if _MAIN not in self.functions:
-            raise CallError(f"{self.path}: the library has no function {_MAIN!r} to call")
+            raise NotFoundError(f"{self.path}: the library has no function {_MAIN!r} to call")
         return self.functions[_MAIN](*args, **named)
 
     def __repr__(self) -> str:
@@ -257,7 +263,7 @@ def load_module(path: str | os.PathLike[str]) -> Library:
         OSError: If the file cannot be read.
 
     """
-    name = os.path.abspath(os.fspath(path))
+    name = os.path.abspath(path_text("load_module: path", path))
     check_regular(name)
     file = read(name)
     _check_machine(name, file)

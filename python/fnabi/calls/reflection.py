@@ -51,7 +51,7 @@ from fnabi.calls._array import Array, List
 from fnabi.calls._map import Dict, Map
 from fnabi.calls._object import Object, Shape
 from fnabi.calls.registry import runtime_function
-from fnabi.errors import CallError, FnabiError, FormatError, NotFoundError
+from fnabi.errors import ArgumentTypeError, CallError, FnabiError, FormatError, NotFoundError
 
 __all__ = ["Instance", "ObjectType", "get_type", "list_type_keys"]
 
@@ -146,7 +146,7 @@ class TypeRecord:
             own = [each for each in self.methods if each.name == _INITIALISER]
             function = own[-1].function if own else self.attribute(_INITIALISER)
             if function is None:
-                raise CallError(
+                raise ArgumentTypeError(
                     f"{self.key}: the library registered no initialiser; objects of this type come"
                     " from its functions"
                 )
@@ -172,7 +172,7 @@ class TypeRecord:
             marker = _named_marker()
             flat = [part for pair in named.items() for part in pair]
             return function(*args, marker, *flat)
-        raise CallError(
+        raise ArgumentTypeError(
             f"{self.key}: the initialiser accepts arguments by position only, got"
             f" {next(iter(named))!r} by name"
         )
@@ -204,7 +204,7 @@ class ObjectType(type):
         namespace.setdefault("__slots__", ())
         made = super().__new__(mcs, name, bases, namespace)
         if made.__basicsize__ != Object.__basicsize__ or made.__dictoffset__:
-            raise CallError(
+            raise ArgumentTypeError(
                 f"{name}: expected a class without attributes of its own and without bases that"
                 " have some: objects hold their fields in memory of the library"
             )
@@ -260,7 +260,7 @@ class _OwnType(ObjectType):
     def __call__(cls, *args: Any, **named: Any) -> Any:
         own = _OWN[cls.type_key]
         if own is Object:
-            raise CallError("ffi.Object: the type has no initialiser")
+            raise ArgumentTypeError("ffi.Object: the type has no initialiser")
         return own(*args, **named)
 
     def __instancecheck__(cls, instance: object) -> bool:
@@ -290,7 +290,9 @@ class Instance(Object, metaclass=ObjectType):
     def __copy__(self) -> Any:
         copy = type(self).__fnabi_type__.attribute("__ffi_shallow_copy__")
         if copy is None:
-            raise CallError(f"{self.type_key}: the library registered no way to copy an object")
+            raise ArgumentTypeError(
+                f"{self.type_key}: the library registered no way to copy an object"
+            )
         return copy(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
@@ -311,7 +313,7 @@ def get_type(type_key: str) -> ObjectType:
 
     """
     if not isinstance(type_key, str):
-        raise CallError(f"get_type: type_key: expected str, got {type(type_key).__name__}")
+        raise ArgumentTypeError(f"get_type: type_key: expected str, got {type(type_key).__name__}")
     index = lane.type_index_of(type_key)
     if index is None:
         index = _OWN_INDEXES.get(type_key)

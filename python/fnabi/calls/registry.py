@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from fnabi._base import lane
 from fnabi.calls import schema
-from fnabi.errors import CallError, FormatError, NotFoundError, RegisteredError
+from fnabi.errors import ArgumentTypeError, FormatError, NotFoundError, RegisteredError
 
 if TYPE_CHECKING:
     from inspect import Signature
@@ -72,7 +72,7 @@ def get_global_func(name: str, allow_missing: bool = False) -> lane.Function | N
         allow_missing: Return None for a name that is not registered.
 
     Raises:
-        NotFoundError: The name is not registered. It is a `LookupError` and a `ValueError`.
+        NotFoundError: The name is not registered. It is a `LookupError`.
         CallError: `name` is not a str.
 
     """
@@ -187,7 +187,7 @@ def lend_function(name: str) -> lane.Function | None:
 
 def _check(name: object, function: str) -> str:
     if not isinstance(name, str):
-        raise CallError(f"{function}: name: expected str, got {type(name).__name__}")
+        raise ArgumentTypeError(f"{function}: name: expected str, got {type(name).__name__}")
     return name
 
 
@@ -236,7 +236,7 @@ def _register(
     name: str, func: Callable[..., Any], override: bool, metadata: str = ""
 ) -> lane.Function:
     if not callable(func):
-        raise CallError(
+        raise ArgumentTypeError(
             f"register_global_func: func: expected a callable, got {type(func).__name__}"
         )
     use_runtime()

@@ -27,6 +27,7 @@ from typing import Final, TypeAlias, TypeVar
 import msgspec
 
 from fnabi._base import core
+from fnabi._base.arguments import check_type
 from fnabi._fnabi import lib
 from fnabi.errors import FormatError, excerpt
 
@@ -411,6 +412,8 @@ def signature(schema: Schema | None, names: tuple[str, ...] | None = None) -> Si
             positional and named ``arg0`` and so on, or ``*args`` if their number is unknown.
 
     """
+    if schema is not None:
+        check_type("schema.signature: schema", schema, FunctionSchema, TypeSchema)
     if not isinstance(schema, FunctionSchema):
         schema = FunctionSchema(TypeSchema("Any"), None)
     if names is not None and not _are_parameters(names):

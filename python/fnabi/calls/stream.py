@@ -26,8 +26,9 @@ from importlib import import_module
 from typing import Any
 
 from fnabi._base import lane
+from fnabi._base.arguments import argument_error, check_attribute
 from fnabi.calls.tensor import Device, device_parts
-from fnabi.errors import CallError, type_name
+from fnabi.errors import ArgumentValueError, MissingPackageError, type_name
 
 __all__ = ["get_raw_stream", "use_raw_stream", "use_tensors", "use_torch_stream"]
 
@@ -68,13 +69,17 @@ def _handle(stream: Any) -> int:
     elif hasattr(stream, "value"):  # of ctypes
         stream = stream.value or 0
     if not isinstance(stream, int) or not 0 <= stream < 1 << 64:
-        raise CallError(f"use_raw_stream: stream: expected a handle, got {type_name(stream)}")
+        raise argument_error(
+            f"use_raw_stream: stream: expected a handle, got {type_name(stream)}", stream, int
+        )
     return stream
 
 
 def _set(kind: int, number: int, handle: int) -> int:
     if kind < 0 or number < 0:
-        raise CallError("use_raw_stream: device: expected a type and an index of 0 or more")
+        raise ArgumentValueError(
+            "use_raw_stream: device: expected a type and an index of 0 or more"
+        )
     return lane.set_stream(kind, number, handle)
 
 
@@ -87,7 +92,14 @@ def use_torch_stream(context: AbstractContextManager[Any] | None = None) -> Iter
             ``torch.cuda.graph(g)``; it is left last.
 
     """
-    torch = import_module("torch")
+    if context is not None:
+        where = "use_torch_stream: context"
+        check_attribute(where, context, "__enter__", "a context manager or None")
+    try:
+        torch = import_module("torch")
+    except ImportError:
+        text = "use_torch_stream: torch is not installed (pip install torch)"
+        raise MissingPackageError(text) from None
     with nullcontext() if context is None else context:
         stream = torch.cuda.current_stream()
         with use_raw_stream(stream.device, stream.cuda_stream):

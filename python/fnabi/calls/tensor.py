@@ -19,9 +19,10 @@ import re
 from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
+from fnabi._base.arguments import check_type
 from fnabi._base.dtype import load_numpy
 from fnabi._base.lane import Tensor, from_dlpack
-from fnabi.errors import CallError
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, CallError, RangeError, type_name
 from fnabi.types import DType, DTypeKind
 
 if TYPE_CHECKING:
@@ -81,9 +82,9 @@ def _int32(name: str, x: SupportsIndex) -> int:
     try:
         number = int(index(x))
     except TypeError:
-        number = 1 << 31
+        raise ArgumentTypeError(f"Device: {name}: expected int32, got {x!r}") from None
     if not -(1 << 31) <= number < 1 << 31:
-        raise CallError(f"Device: {name}: expected int32, got {x!r}")
+        raise RangeError(f"Device: {name}: expected int32, got {x!r}")
     return number
 
 
@@ -117,13 +118,15 @@ class Device:
         if isinstance(type, str):
             match = _DEVICE_TEXT.fullmatch(type)
             if match is None or match[1] not in _DEVICES:
-                raise CallError(
+                raise ArgumentValueError(
                     f"Device: type: unknown device {type!r}; expected a name, with or without an"
                     f" index as in 'cuda:1'; names are {', '.join(_DEVICES)}"
                 )
             if match[2] is not None:
                 if id:
-                    raise CallError(f"Device: id: {type!r} already has an index, got {id!r} too")
+                    raise ArgumentValueError(
+                        f"Device: id: {type!r} already has an index, got {id!r} too"
+                    )
                 id = int(match[2])
             type = _DEVICES[match[1]]
         object.__setattr__(self, "type", _int32("type", type))
@@ -165,6 +168,8 @@ def dtype_of(code: int, bits: int, lanes: int) -> DType:
         CallError: If DLPack has no such dtype, or DType cannot express it.
 
     """
+    for name, number in ("code", code), ("bits", bits), ("lanes", lanes):
+        check_type(f"tensor.dtype_of: {name}", number, int)
     if code in _FORMATS:
         format, width = _FORMATS[code]
         if bits == width:
@@ -173,7 +178,9 @@ def dtype_of(code: int, bits: int, lanes: int) -> DType:
         return DType("bool", 1, "", lanes)
     elif code in _KINDS:
         return DType(_KINDS[code], bits, "", lanes)
-    raise CallError(f"dtype_of: no DType for DLPack's code {code} of {bits} bits, {lanes} lanes")
+    raise ArgumentValueError(
+        f"dtype_of: no DType for DLPack's code {code} of {bits} bits, {lanes} lanes"
+    )
 
 
 def dtype_parts(x: object) -> tuple[int, int, int]:
@@ -201,12 +208,12 @@ def dtype_parts(x: object) -> tuple[int, int, int]:
         try:
             return _parts_of(DType.parse(str(x).removeprefix("torch.")))
         except CallError:
-            raise CallError(f"DLPack has no dtype for {x}") from None
+            raise ArgumentValueError(f"DLPack has no dtype for {x}") from None
     try:
         return _parts_of(DType.from_numpy(x))  # type: ignore[arg-type]
     except CallError as problem:
         reason = str(problem).removeprefix("DType.from_numpy: dtype: ")
-        raise CallError(f"DLPack has no such dtype: {reason}") from None
+        raise type(problem)(f"DLPack has no such dtype: {reason}") from None
 
 
 def _parts_of(dtype: DType) -> tuple[int, int, int]:
@@ -219,14 +226,14 @@ def _parts_of(dtype: DType) -> tuple[int, int, int]:
         code = None if format else _CODES.get(kind)
     if code is None:
         hint = "; expected signed or unsigned integers" if kind == "signless" else ""
-        raise CallError(f"DLPack has no dtype for {dtype!r}{hint}")
+        raise ArgumentValueError(f"DLPack has no dtype for {dtype!r}{hint}")
     return _checked(code, bits, lanes, dtype)
 
 
 def _checked(code: int, bits: int, lanes: int, x: object) -> tuple[int, int, int]:
     if 0 <= code < 256 and 0 <= bits < 256 and 0 <= lanes < 65536:
         return code, bits, lanes
-    raise CallError(
+    raise ArgumentValueError(
         f"{x!r} is too large for a dtype of DLPack; expected at most 255 bits and 65535 lanes"
     )
 
@@ -249,9 +256,12 @@ def device_parts(x: object) -> tuple[int, int]:
         return int(kind), int(number)
     if hasattr(x, "dlpack_device_type"):
         return int(device.dlpack_device_type()), int(device.index)
-    code = {"hip": 10, "xpu": 14, "mps": 8}.get(device.type) or _DEVICES.get(device.type)
+    kind = getattr(x, "type", None)
+    if not isinstance(kind, str):
+        raise ArgumentTypeError(f"tensor.device_parts: x: expected a device, got {type_name(x)}")
+    code = {"hip": 10, "xpu": 14, "mps": 8}.get(kind) or _DEVICES.get(kind)
     if code is None:
-        raise CallError(f"DLPack has no device for {x!r}")
+        raise ArgumentValueError(f"DLPack has no device for {x!r}")
     return code, device.index or 0
 
 
@@ -287,11 +297,13 @@ def to_numpy(tensor: Tensor) -> npt.NDArray[Any]:
     numpy = load_numpy("Tensor.numpy")
     dtype, device = tensor.dtype, tensor.device
     if device.name not in ("cpu", "cuda_host", "rocm_host", "cuda_managed"):
-        raise CallError(f"Tensor.numpy: NumPy cannot access the memory of {device}")
+        raise ArgumentValueError(f"Tensor.numpy: NumPy cannot access the memory of {device}")
     lane = DType(dtype.kind, dtype.bits, dtype.format)
     item = lane.to_numpy()
     if (8 if dtype.kind == "bool" else dtype.bits) != 8 * item.itemsize:
-        raise CallError(f"Tensor.numpy: elements of {dtype} are packed; NumPy has no packed dtypes")
+        raise ArgumentValueError(
+            f"Tensor.numpy: elements of {dtype} are packed; NumPy has no packed dtypes"
+        )
     size = item.itemsize
     strides = tuple(stride * size * dtype.lanes for stride in tensor.strides)
     shape = tensor.shape

@@ -12,7 +12,7 @@ import fnabi
 from fnabi._base.url import hidden_urls
 from fnabi.cli._screen import complain, parted, plain, where
 from fnabi.cli._streams import drop_output
-from fnabi.errors import CallError, FnabiError, FormatError
+from fnabi.errors import CallError, FnabiError, FormatError, NotFoundError
 
 
 def tell(problem: FnabiError | OSError, file: str | None = None, hint: str = "") -> None:
@@ -25,8 +25,9 @@ def tell(problem: FnabiError | OSError, file: str | None = None, hint: str = "")
 
     """
     if isinstance(problem, FnabiError):
-        file, text = problem.file or file, problem.text
-        if isinstance(problem, CallError):
+        file = file if problem.file is None else problem.file
+        text = problem.text
+        if isinstance(problem, (CallError, NotFoundError)):
             text = _without_function(text)
             if text != problem.text:  # fnabi was called wrongly, or lacks a package
                 file = None

@@ -96,9 +96,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 import msgspec
 
+from fnabi._base.arguments import check_type
 from fnabi.abi import cconv, sip
 from fnabi.compat._needs import export_differences, module_differences
-from fnabi.errors import CallError, FormatError, type_name
+from fnabi.errors import ArgumentTypeError, FormatError, type_name
 from fnabi.types import (
     Buffer,
     Dict,
@@ -264,7 +265,9 @@ def compare(old: Module, new: Module) -> Comparison:
     """
     for name, module in (("old", old), ("new", new)):
         if not isinstance(module, Module) and not hasattr(module, "exports"):
-            raise CallError(f"compat.compare: {name}: expected a Module, got {type_name(module)}")
+            raise ArgumentTypeError(
+                f"compat.compare: {name}: expected a Module, got {type_name(module)}"
+            )
     if _are_same(old, new):
         return Comparison(())
     changes = list(_modules(old, new))
@@ -295,6 +298,8 @@ def compare_signatures(
         keywords: Whether callers may pass arguments by name.
 
     """
+    check_type("compat.compare_signatures: old", old, Signature)
+    check_type("compat.compare_signatures: new", new, Signature)
     inputs = _values(_items(old.inputs), _items(new.inputs), "inputs")
     results = _values(_items(old.results), _items(new.results), "results")
     return tuple(

@@ -11,8 +11,9 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from fnabi import vmfb
+from fnabi._base.files import path_text
 from fnabi.compat import Comparison, compare
-from fnabi.errors import CallError, FnabiError
+from fnabi.errors import ArgumentValueError, FnabiError, MissingFileError
 from fnabi.vmfb._walk import walk
 
 __all__ = ["FileComparison", "FileVerdict", "compare_folders"]
@@ -58,10 +59,13 @@ def compare_folders(
         CallError: when one of them is no folder, or rich, which draws the bar, is not installed.
 
     """
-    folders = Path(old), Path(new)
+    where = "compat.compare_folders"
+    folders = Path(path_text(f"{where}: old", old)), Path(path_text(f"{where}: new", new))
     for argument, folder in zip(("old", "new"), folders, strict=True):
+        if not folder.exists():
+            raise MissingFileError(str(folder))
         if not folder.is_dir():
-            raise CallError(f"compare_folders: {argument}: not a folder: {folder}")
+            raise ArgumentValueError(f"{where}: {argument}: not a folder: {folder}")
     before, after = map(_files, folders)
     files = sorted(before.keys() | after.keys())
     bar: Any = nullcontext(lambda more: None)

@@ -12,6 +12,7 @@ import binascii
 import json
 from typing import Any
 
+from fnabi._base.arguments import check_type
 from fnabi.compat._record import RecordedModule, record
 from fnabi.errors import FormatError
 from fnabi.vmfb import Module
@@ -30,6 +31,7 @@ def encode(module: Module) -> str:
         FormatError: when an export refers to a function that the module does not have.
 
     """
+    check_type("baseline.encode: module", module, Module, RecordedModule)
     recorded = record(module)
     return _text(_lines(RecordedModule(recorded)), recorded)
 
@@ -42,6 +44,7 @@ def parse(text: str | bytes) -> Module:
             those of the module that it records.
 
     """
+    check_type("baseline.parse: text", text, str, bytes)
     try:
         found = json.loads(text)
     except UnicodeDecodeError as problem:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from fnabi._base.arguments import argument_error, check_items
 from fnabi._base.text import one_line
 from fnabi._base.version import VERSION
 from fnabi.compat import Change, Severity
@@ -38,13 +39,23 @@ _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
 
 def verdict(files: Iterable[FileComparison]) -> FileVerdict:
     """Return the worst verdict of the files; ``"compatible"`` without any."""
-    found = {each.verdict for each in files}
+    found = {each.verdict for each in check_items("report.verdict: files", files, FileComparison)}
     return next((each for each in _WORST if each in found), "compatible")
 
 
 def write(files: Sequence[FileComparison], format: str) -> str:
-    """Return the report in one of `FORMATS`."""
-    return {"markdown": _markdown, "github": _github, "sarif": _sarif}[format](files)
+    """Return the report in one of `FORMATS`.
+
+    Raises:
+        ArgumentTypeError: when `files` is something else.
+        ArgumentValueError: when there is no such format.
+
+    """
+    writers = {"markdown": _markdown, "github": _github, "sarif": _sarif}
+    if not isinstance(format, str) or format not in writers:
+        text = f"report.write: format: expected one of {', '.join(FORMATS)}, got {format!r}"
+        raise argument_error(text, format, str)
+    return writers[format](check_items("report.write: files", files, FileComparison))
 
 
 def _findings(file: FileComparison) -> Iterator[tuple[str, str, str]]:

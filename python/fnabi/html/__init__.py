@@ -23,9 +23,11 @@ from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from fnabi._base.arguments import check_attribute, check_items, check_type
 from fnabi._base.text import one_line
 from fnabi.calls.library import Library, LibraryFile
-from fnabi.errors import CallError, type_name
+from fnabi.compat._folders import FileComparison
+from fnabi.errors import ArgumentTypeError, type_name
 from fnabi.html._catalog_data import catalog_data
 from fnabi.html._diff_data import diff_data, folders_data
 from fnabi.html._library_data import library_data
@@ -35,7 +37,6 @@ from fnabi.vmfb.example import runner_module
 
 if TYPE_CHECKING:
     from fnabi.compat import Comparison
-    from fnabi.compat._folders import FileComparison
     from fnabi.many.catalog import Catalog
 
 __all__ = ["render", "render_catalog", "render_diff", "render_folders"]
@@ -70,13 +71,14 @@ def render(shown: Module | Library | LibraryFile, file: str = "") -> str:
         FormatError: When an export refers to a function that the module does not have.
 
     """
+    check_type("html.render: file", file, str)
     if isinstance(shown, Module):
         data, blocks = module_data(shown)
         data["runner"] = runner_module(file if file and file.isprintable() else "FILE")
         return _page("module", data, file, blocks)
     if isinstance(shown, (Library, LibraryFile)):
         return _page("library", library_data(shown), file)
-    raise CallError(
+    raise ArgumentTypeError(
         f"html.render: shown: expected Module, Library or LibraryFile, got {type_name(shown)}"
     )
 
@@ -103,6 +105,9 @@ def render_diff(
         FormatError: When an export refers to a function that its module does not have.
 
     """
+    for name, module in (("old", old), ("new", new)):
+        if not isinstance(module, Module):  # a baseline has exports too
+            check_attribute(f"html.render_diff: {name}", module, "exports", "a Module")
     return _page("diff", diff_data(old, new, comparison), " \N{RIGHTWARDS ARROW} ".join(files))
 
 
@@ -117,6 +122,7 @@ def render_folders(found: Sequence[FileComparison], folders: tuple[str, str] = (
         The page, which has only ASCII characters.
 
     """
+    found = check_items("html.render_folders: found", found, FileComparison)
     return _page("folders", folders_data(found), " \N{RIGHTWARDS ARROW} ".join(folders))
 
 
@@ -135,6 +141,10 @@ def render_catalog(catalog: Catalog, file: str = "") -> str:
         FileNotFoundError: When there is no catalog.
 
     """
+    from fnabi.many.catalog import Catalog
+
+    check_type("html.render_catalog: catalog", catalog, Catalog)
+    check_type("html.render_catalog: file", file, str)
     return _page("catalog", catalog_data(catalog), file)
 
 

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from fnabi._base.files import Options
-from fnabi.errors import CallError, type_name
+from fnabi.errors import ArgumentTypeError, CallError, MissingPackageError, NotFoundError, type_name
 from fnabi.many import arrow
 from fnabi.many.columns._part import AnyAbi, check_abi
 from fnabi.vmfb._scan import Scan
@@ -29,10 +29,10 @@ FILES = 256
 """The number of modules that a worker scans at once."""
 
 
-def missing(package: str, extra: str) -> CallError:
+def missing(package: str, extra: str) -> MissingPackageError:
     """Return the error for an engine that is not installed."""
     needed = _PACKAGES[extra]
-    return CallError(f"fnabi.{extra}: {package} is not installed (pip install {needed})")
+    return MissingPackageError(f"fnabi.{extra}: {package} is not installed (pip install {needed})")
 
 
 _PACKAGES = {
@@ -70,7 +70,7 @@ def decoder(
     import pyarrow
 
     if not isinstance(column, str):
-        raise CallError(f"{function}: column: expected str, got {type_name(column)}")
+        raise ArgumentTypeError(f"{function}: column: expected str, got {type_name(column)}")
     decode = partial(
         arrow.decode,
         column=column,
@@ -82,10 +82,12 @@ def decoder(
     known = pyarrow.schema([(column, pyarrow.string())]) if schema is None else schema
     try:
         decode(pyarrow.Table.from_batches([], known))
-    except CallError as problem:
-        raise CallError(str(problem).replace("arrow.decode", function, 1)) from None
-    if not is_text(type := known.field(column).type):
-        raise CallError(f"{function}: column: {column!r} is {type}, expected strings or binaries")
+    except (CallError, NotFoundError) as problem:
+        raise type(problem)(str(problem).replace("arrow.decode", function, 1)) from None
+    if not is_text(found := known.field(column).type):
+        raise ArgumentTypeError(
+            f"{function}: column: {column!r} is {found}, expected strings or binaries"
+        )
     return decode
 
 

@@ -24,9 +24,10 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from fnabi._base import core
+from fnabi._base.arguments import argument_error
 from fnabi._base.capsule import Excess, Fill, check_memory, export_stream, new_struct, open_arrays
 from fnabi._fnabi import ffi, lib
-from fnabi.errors import CallError, type_name
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, NotFoundError, type_name
 from fnabi.many.columns import Columns
 from fnabi.many.columns._encode import encode_array
 from fnabi.many.columns._part import ABIS, Abi, AnyAbi, check_abi
@@ -148,11 +149,12 @@ def encode(
     where = "arrow.encode: batch"
     for each in (column, error):
         if not isinstance(each, str) or column == error:
-            raise CallError(f"arrow.encode: column, error: expected two names, got {each!r}")
+            text = f"arrow.encode: column, error: expected two names, got {each!r}"
+            raise argument_error(text, each, str)
         _check_name("arrow.encode: column, error", each)
     frame = _frame_of(batch)
     if frame and not {"inputs", "results"} <= set(frame.names):
-        raise CallError(f"{where}: expected a table with the columns inputs and results")
+        raise ArgumentValueError(f"{where}: expected a table with the columns inputs and results")
     source = frame.pick(["inputs", "results", "status"], where) if frame else _table(batch)
     schema, arrays = open_arrays(source, where)
     other = "column= and error= give what is added other names"
@@ -190,16 +192,18 @@ class _ArrayOnly:
 def _new_names(abi: Abi, prefix: object, into: object) -> tuple[str, ...]:
     """Return the names of the columns that `decode` adds."""
     if not isinstance(prefix, str):
-        raise CallError(f"arrow.decode: prefix: expected str, got {type_name(prefix)}")
+        raise ArgumentTypeError(f"arrow.decode: prefix: expected str, got {type_name(prefix)}")
     _check_name("arrow.decode: prefix", prefix)
     if into is not None:
         if not isinstance(into, str):
-            raise CallError(f"arrow.decode: into: expected str or None, got {type_name(into)}")
+            raise ArgumentTypeError(
+                f"arrow.decode: into: expected str or None, got {type_name(into)}"
+            )
         _check_name("arrow.decode: into", into)
         if prefix:
-            raise CallError("arrow.decode: prefix and into cannot be combined")
+            raise ArgumentValueError("arrow.decode: prefix and into cannot be combined")
         if not into:
-            raise CallError("arrow.decode: into is empty, expected the name of a column")
+            raise ArgumentValueError("arrow.decode: into is empty, expected the name of a column")
         return (into,)
     names = ["status", "error_offset", "inputs", "results"]
     if abi == "declaration":
@@ -214,19 +218,21 @@ def _check_name(where: str, name: str) -> None:
             return
     except UnicodeEncodeError:
         pass
-    raise CallError(f"{where}: expected a name that is UTF-8 without NUL, got {name!r}")
+    raise ArgumentValueError(f"{where}: expected a name that is UTF-8 without NUL, got {name!r}")
 
 
 def _column(schema: Any, name: object, where: str) -> int:
     if not isinstance(name, str):
-        raise CallError(f"{where}: expected str, got {type(name).__name__}")
+        raise ArgumentTypeError(f"{where}: expected str, got {type(name).__name__}")
     _check_name(where, name)
     index: int = lib.fnabi_arrow_column(schema, name.encode())
     if index == lib.FNABI_ARROW_NO_TABLE:
-        raise CallError(f"{where.partition(':')[0]}: batch: not a table, expected columns")
+        raise ArgumentTypeError(f"{where.partition(':')[0]}: batch: not a table, expected columns")
     if index < 0:
-        fault = "several columns have" if index == lib.FNABI_ARROW_SEVERAL else "no column has"
-        raise CallError(f"{where}: {fault} the name {name!r}, expected one")
+        if index == lib.FNABI_ARROW_SEVERAL:
+            text = f"{where}: several columns have the name {name!r}, expected one"
+            raise ArgumentValueError(text)
+        raise NotFoundError(f"{where}: no column has the name {name!r}, expected one")
     return index
 
 
@@ -240,10 +246,12 @@ def _refuse_columns(
         else:
             index = lib.fnabi_arrow_column(table, name.encode())
             if index == lib.FNABI_ARROW_NO_TABLE:
-                raise CallError(f"{where}: not a table, expected columns")
+                raise ArgumentTypeError(f"{where}: not a table, expected columns")
             found = index != lib.FNABI_ARROW_NO_COLUMN
         if found and name != dropped:
-            raise CallError(f"{where}: already has a column {name!r}, expected none; {other}")
+            raise ArgumentValueError(
+                f"{where}: already has a column {name!r}, expected none; {other}"
+            )
 
 
 def _beside(
@@ -265,7 +273,7 @@ def _beside(
     def fills() -> Iterator[Fill]:
         for array in arrays:
             if lib.fnabi_arrow_has_nulls(array):
-                raise CallError(f"{where}: a row is null, expected a table")
+                raise ArgumentValueError(f"{where}: a row is null, expected a table")
             beside = added(array)
 
             def fill(out: Any, array: Any = array, beside: Any = beside) -> int:
@@ -311,7 +319,9 @@ class _Pandas(_Frame):
         try:
             arrays = [pyarrow.array(self._frame.iloc[:, i], from_pandas=True) for i, _ in found]
         except (pyarrow.ArrowException, TypeError) as problem:
-            raise CallError(f"{where}: no Arrow type has these objects: {problem}") from None
+            raise ArgumentTypeError(
+                f"{where}: no Arrow type has these objects: {problem}"
+            ) from None
         return pyarrow.table(arrays, names=[name for _, name in found])
 
     def put(self, columns: Batches, dropped: list[str]) -> Any:
@@ -351,7 +361,9 @@ def _table(batch: Any) -> Any:
         return _ArrayOnly(batch)
     if hasattr(batch, "__arrow_c_stream__") or hasattr(batch, "__arrow_c_array__"):
         return batch
-    raise CallError(f"arrow: batch: expected a table of Arrow data, got {type(batch).__name__}")
+    raise ArgumentTypeError(
+        f"arrow: batch: expected a table of Arrow data, got {type(batch).__name__}"
+    )
 
 
 def _rebuild(batch: _Batch, result: Batches) -> _Batch:

@@ -16,6 +16,7 @@ from itertools import islice
 
 import msgspec
 
+from fnabi._base.arguments import check_items
 from fnabi.compat import Change, ChangeKind, Comparison, Severity, compare
 from fnabi.compat._folders import FileComparison, FileVerdict
 from fnabi.compat._record import RecordedModule
@@ -208,7 +209,7 @@ def group(comparisons: Iterable[FileComparison]) -> list[Cause]:
     Files that cannot be read are left out.
     """
     found: dict[tuple[Severity, ChangeKind, str], list[Occurrence]] = {}
-    for each in comparisons:
+    for each in check_items("catalog_diff.group: comparisons", comparisons, FileComparison):
         if each.problem is not None:
             continue
         if each.comparison is None:

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
+from fnabi._base.arguments import check_attribute
 from fnabi._base.files import Options
 from fnabi._base.url import HiddenOptions
 from fnabi.many import _engine as engine
@@ -50,6 +51,7 @@ def decode(
 
     """
     _load()
+    check_attribute("dask.decode: frame", frame, "map_partitions", "a DataFrame of Dask")
     schema = _schema(frame._meta, column)
     decode = engine.decoder("dask.decode", column, abi, drop, schema, prefix, into)
     return frame.map_partitions(decode, meta=decode(frame._meta))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from fnabi._base.arguments import check_attribute
 from fnabi._base.files import Options
 from fnabi._base.url import HiddenOptions
 from fnabi.many import _engine as engine
@@ -56,6 +57,7 @@ def decode(
             the schema is known without running the dataset, else by the workers.
 
     """
+    check_attribute("ray.decode: dataset", dataset, "map_batches", "a Dataset of Ray")
     known = dataset.schema(fetch_if_missing=False)
     schema = getattr(known, "base_schema", None)
     if not hasattr(schema, "empty_table"):  # that of pandas

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from fnabi._base.arguments import check_attribute
 from fnabi._base.files import Options
 from fnabi._base.url import HiddenOptions
-from fnabi.errors import CallError
+from fnabi.errors import ArgumentValueError
 from fnabi.many import _engine as engine
 from fnabi.many.columns._part import AnyAbi
 from fnabi.vmfb._walk import Path
@@ -51,7 +52,9 @@ def decode(
         CallError: when an argument is invalid, or Spark or pyarrow is not installed.
 
     """
-    given = _types().to_arrow_schema(frame.schema)
+    types = _types()
+    check_attribute("spark.decode: frame", frame, "sparkSession", "a DataFrame of Spark")
+    given = types.to_arrow_schema(frame.schema)
     function = engine.decoder("spark.decode", column, abi, drop, given, prefix, into)
     schema = _types().from_arrow_schema(function(given.empty_table()).schema)
     kept = [field for field in frame.schema.fields if not drop or field.name != column]
@@ -68,7 +71,7 @@ def _refuse_names(kept: list[str], added: list[str]) -> None:
     for name in kept:
         if name.lower() in names:
             other = "prefix= or into= gives what is added other names"
-            raise CallError(
+            raise ArgumentValueError(
                 f"spark.decode: batch: already has a column {name!r}, expected none; {other}"
             )
 
@@ -94,7 +97,9 @@ def scan(
         CallError: when an argument is invalid, or Spark or pyarrow is not installed.
 
     """
-    schema = _types().from_arrow_schema(engine.scan_group(b"").schema)
+    types = _types()
+    check_attribute("spark.scan: session", session, "createDataFrame", "a SparkSession")
+    schema = types.from_arrow_schema(engine.scan_group(b"").schema)
     hidden = HiddenOptions(storage_options or {})
     groups = engine.group_files(paths, "spark.scan", storage_options)
     listed = session.createDataFrame([(group,) for group in groups], "files binary")

@@ -17,7 +17,17 @@ from importlib import import_module
 from typing import Any, ClassVar
 
 from fnabi import vmfb
-from fnabi.errors import CallError, FormatError, Mismatch, type_name
+from fnabi._base.arguments import check_type
+from fnabi.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    CallError,
+    FormatError,
+    Mismatch,
+    MissingPackageError,
+    NotFoundError,
+    type_name,
+)
 from fnabi.run.invoke import Invoker
 from fnabi.types import (
     Buffer,
@@ -72,12 +82,12 @@ class Client:
     ) -> None:
         if path is None:
             name = type(self).__name__
-            raise CallError(f"{name}: path: missing, expected that of the .vmfb file")
+            raise ArgumentTypeError(f"{name}: path: missing, expected that of the .vmfb file")
         conventions = self._check_functions(path)
         try:
             runtime: Any = import_module("iree.runtime")
         except ImportError:
-            raise CallError(
+            raise MissingPackageError(
                 f"{type(self).__name__}: iree.runtime is not installed"
                 " (pip install iree-base-runtime)"
             ) from None
@@ -108,7 +118,7 @@ class Client:
             for name, expected in self.SIGNATURES.items():
                 where = f"{type(self).__name__}: {os.fspath(path)}"
                 if name not in exports:
-                    raise CallError(f"{where}: no function is named {name!r}")
+                    raise NotFoundError(f"{where}: no function is named {name!r}")
                 export = exports[name]
                 try:
                     found: Signature | None = without_fences(export)
@@ -116,7 +126,7 @@ class Client:
                     found = None
                 is_async = name in self.ASYNCHRONOUS
                 if found != expected or export.is_async != is_async:
-                    raise CallError(
+                    raise ArgumentValueError(
                         f"{where}: {name}: expected the signature {expected}, got"
                         f" {found or 'a malformed one'}; generate the client again"
                     )
@@ -139,6 +149,7 @@ class Client:
 
 def without_fences(export: vmfb.Export) -> Signature:
     """Return the signature of a function, for an asynchronous one without its two fences."""
+    check_type("client.without_fences: export", export, vmfb.Export)
     signature = export.signature
     inputs = signature.inputs
     if export.is_async and export.source in ("bytecode", "cconv"):
@@ -155,7 +166,7 @@ def _check(type_: Type, value: Any, where: str) -> None:
         _fit(type_, value)
     except Mismatch as problem:
         path = problem.path
-        raise CallError(f"{where}: {path and path + ': '}{problem.reason}") from None
+        raise problem.kind(f"{where}: {path and path + ': '}{problem.reason}") from None
 
 
 def _fit(type_: Type, value: Any) -> None:
@@ -169,7 +180,7 @@ def _fit(type_: Type, value: Any) -> None:
             _fit_number(dtype, value)
         case Null():
             if value is not None:
-                raise Mismatch(f"expected None, got {type_name(value)}")
+                raise Mismatch(f"expected None, got {type_name(value)}", kind=ArgumentTypeError)
         case List(items) | Tuple(items) if isinstance(value, (list, tuple)):
             for index, (item, slot) in enumerate(zip(items, value, strict=False)):
                 _inside(item, slot, index)
@@ -192,13 +203,17 @@ def _inside(type_: Type, value: Any, key: int | str) -> None:
 
 def _fit_array(buffer: Buffer, value: Any) -> None:
     if not hasattr(value, "dtype") or not hasattr(value, "shape"):
-        raise Mismatch(f"expected {buffer}, got {type_name(value)}")
+        raise Mismatch(f"expected {buffer}, got {type_name(value)}", kind=ArgumentTypeError)
     try:
         dtype = DType.from_numpy(value.dtype)
     except CallError:
-        raise Mismatch(f"expected {buffer}, got an array of {value.dtype}") from None
+        raise Mismatch(
+            f"expected {buffer}, got an array of {value.dtype}", kind=ArgumentTypeError
+        ) from None
     found = Buffer(dtype, tuple(value.shape))
-    if not _same_elements(buffer.dtype, dtype) or not _same_dims(buffer.shape, value.shape):
+    if not _same_elements(buffer.dtype, dtype):
+        raise Mismatch(f"expected {buffer}, got {found}", kind=ArgumentTypeError)
+    if not _same_dims(buffer.shape, value.shape):
         raise Mismatch(f"expected {buffer}, got {found}")
 
 
@@ -224,4 +239,4 @@ def _fit_number(dtype: DType, value: Any) -> None:
         return
     if dtype.kind == "bool" and type_name(value) in ("bool", "bool_"):
         return
-    raise Mismatch(f"expected {dtype}, got {type_name(value)}")
+    raise Mismatch(f"expected {dtype}, got {type_name(value)}", kind=ArgumentTypeError)

@@ -29,9 +29,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from fnabi._base import core
+from fnabi._base.arguments import check_attribute, check_type
 from fnabi._base.dtype import load_numpy
 from fnabi.abi import cconv, iree_abi
-from fnabi.errors import CallError
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, CallError, MissingPackageError
 from fnabi.types import (
     Buffer,
     Dict,
@@ -64,6 +65,7 @@ def signature_of(reflection: Mapping[str, str]) -> Signature | None:
         FormatError: If the text is malformed.
 
     """
+    check_attribute("invoke.signature_of: reflection", reflection, "get", "a mapping")
     text = reflection.get("iree.abi")
     if text is not None:
         return iree_abi.parse(core.text_bytes(text))
@@ -133,7 +135,7 @@ class Invoker:
         signature, marshaller = self.signature, self._marshaller
         if signature is None:
             if kwargs:
-                raise CallError(
+                raise ArgumentTypeError(
                     "Invoker: the function has no signature; expected no keyword arguments"
                 )
             signature = Signature((_UNKNOWN,) * len(args), ())
@@ -154,7 +156,7 @@ class Invoker:
         elif isinstance(only, Dict):
             types = tuple(type for _, type in only.items)
         if len(types) != len(outputs):
-            raise CallError(f"Invoker: expected {len(types)} results, got {len(outputs)}")
+            raise ArgumentValueError(f"Invoker: expected {len(types)} results, got {len(outputs)}")
         return iree_abi.unflatten(signature, marshaller.unpack(types, outputs))
 
     def __repr__(self) -> str:
@@ -176,7 +178,7 @@ class Marshaller:
         try:
             self._runtime: Any = import_module("iree.runtime")
         except ImportError:
-            raise CallError(
+            raise MissingPackageError(
                 "Marshaller: iree.runtime is not installed (pip install iree-base-runtime)"
             ) from None
         self._numpy = load_numpy("Marshaller")
@@ -205,7 +207,10 @@ class Marshaller:
             try:
                 self._push(packed, type, value)
             except _Unfit as problem:
-                raise CallError(f"Invoker: argument {index}: {problem}") from problem.__cause__
+                of_value = isinstance(problem.__cause__, ValueError)
+                kind = ArgumentValueError if of_value else ArgumentTypeError
+                text = f"Invoker: argument {index}: {problem}"
+                raise kind(text) from problem.__cause__
         return packed
 
     def unpack(self, types: Sequence[Type], packed: Any) -> list[Any]:
@@ -434,6 +439,7 @@ def element_type(dtype: DType) -> int | None:
 
     It is the kind, and the bit count in the low bits.
     """
+    check_type("invoke.element_type: dtype", dtype, DType)
     kind = _FORMATS.get(dtype.format) if dtype.format else _KINDS.get(dtype.kind)
     return None if kind is None else kind << 24 | (8 if dtype.kind == "bool" else dtype.bits)
 

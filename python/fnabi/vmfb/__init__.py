@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from fnabi._base import core
-from fnabi._base.files import MappedFile, Options, read_or_map
+from fnabi._base.files import MappedFile, Options, path_text, read_or_map
 from fnabi._base.url import is_remote
 from fnabi._fnabi import ffi, lib
-from fnabi.errors import CallError, FormatError
+from fnabi.errors import FormatError
 from fnabi.types import decoder
 from fnabi.vmfb import rodata
 from fnabi.vmfb._bytes import ModuleBytes, current, decode
@@ -511,9 +511,7 @@ def open(
         OSError: when the file cannot be read.
 
     """
-    if not isinstance(path, (str, os.PathLike)):  # an int would be read as an open file
-        kind = type(path).__name__
-        raise CallError(f"vmfb.open: path: expected str or os.PathLike, got {kind}")
+    path = path_text("vmfb.open: path", path)
     if is_remote(path):
         from fnabi.vmfb._remote import open_file
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from fnabi._base import core
 from fnabi._base.files import MappedFile
 from fnabi._fnabi import ffi, lib
-from fnabi.errors import CallError, FormatError
+from fnabi.errors import ArgumentValueError, FormatError
 from fnabi.vmfb._infer import Proofs, decode_types
 
 __all__ = ["KnownProofs", "ModuleBytes", "current", "decode"]
@@ -22,7 +22,7 @@ def current(view: Any, mapped: MappedFile | None) -> Any:
     """Return what crosses to the core for an open module, unless the file has changed."""
     # A running call has its own reference, so closing the module cannot free its memory.
     if view is None:
-        raise CallError("vmfb.Module: the module is closed")
+        raise ArgumentValueError("vmfb.Module: the module is closed")
     if mapped is not None:
         changed = mapped.changed()
         if changed is not None:

@@ -16,7 +16,7 @@ from fnabi._fnabi import lib
 from fnabi.abi.iree_abi import Signature as IreeAbiSignature
 from fnabi.abi.raw import parse as parse_raw
 from fnabi.abi.sip import Signature as SipSignature
-from fnabi.errors import CallError, FormatError, excerpt
+from fnabi.errors import CallError, FormatError, MissingKeyError, excerpt
 from fnabi.types import Signature, Type, decoder
 from fnabi.vmfb._bytes import KnownProofs, ModuleBytes
 from fnabi.vmfb._infer import Difference, Proofs, accepted, buffers, differences
@@ -403,7 +403,7 @@ class Exports(Mapping[str, Export]):
             return self._by_name[name]
         except KeyError:
             hint = did_you_mean(name, self._by_name) if isinstance(name, str) else ""
-            raise KeyError(f"the module has no export {name!r}{hint}") from None
+            raise MissingKeyError(f"the module has no export {name!r}{hint}") from None
 
     def __contains__(self, name: object, /) -> bool:
         return name in self._by_name

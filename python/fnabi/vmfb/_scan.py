@@ -30,7 +30,7 @@ from fnabi._base.text import one_line
 from fnabi._base.url import is_remote, public
 from fnabi._fnabi import ffi, lib
 from fnabi.abi.iree_abi import Signature
-from fnabi.errors import CallError, FormatError
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, FormatError
 from fnabi.vmfb._export import Source
 from fnabi.vmfb._walk import Path, walk
 
@@ -250,12 +250,14 @@ class Scan:
         storage_options: Options = None,
     ) -> None:
         core.check_positive("vmfb.scan", "threads", threads)
-        if isinstance(paths, (str, bytes, os.PathLike)):
+        if isinstance(paths, (str, os.PathLike)):
             paths = (paths,)
         try:
+            if isinstance(paths, bytes):  # contents, and its items no paths
+                raise TypeError
             self._once = iter(paths) is paths
         except TypeError:
-            raise CallError(
+            raise ArgumentTypeError(
                 "vmfb.scan: paths: expected paths or an iterable of them,"
                 f" got {type(paths).__name__}"
             ) from None
@@ -269,7 +271,9 @@ class Scan:
     def _take_paths(self) -> Iterable[Path | Found]:
         paths = self._paths
         if paths is None:
-            raise CallError("vmfb.scan: paths: the iterator has been read, expected a list")
+            raise ArgumentValueError(
+                "vmfb.scan: paths: the iterator has been read, expected a list"
+            )
         if self._once:
             self._paths = None
         return paths

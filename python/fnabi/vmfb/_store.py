@@ -22,7 +22,12 @@ from fnabi._base import core
 from fnabi._base.files import Options
 from fnabi._base.url import full_of, public, without_secrets
 from fnabi._fnabi import lib
-from fnabi.errors import CallError, FormatError
+from fnabi.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    FormatError,
+    MissingPackageError,
+)
 from fnabi.vmfb._page import links_below
 
 __all__ = [
@@ -122,17 +127,20 @@ class Store:
             fsspec: Any = import_module("fsspec")
             self._asyn: Any = import_module("fsspec.asyn")
         except ImportError:
-            raise CallError(
+            raise MissingPackageError(
                 f"{function}: {shown} needs fsspec, which is not installed"
                 " (pip install 'fsspec[http]')"
             ) from None
         try:
             self.fs, self.path = fsspec.core.url_to_fs(full, **(options or {}))
         except ImportError as problem:
-            raise CallError(f"{function}: {shown}: {self._hide(str(problem), url)}") from None
+            raise MissingPackageError(
+                f"{function}: {shown}: {self._hide(str(problem), url)}"
+            ) from None
         except (TypeError, ValueError) as problem:
             why = self._hide(_first_line(problem), url)
-            raise CallError(f"{function}: {shown}: {why}") from None
+            wrong = ArgumentTypeError if isinstance(problem, TypeError) else ArgumentValueError
+            raise wrong(f"{function}: {shown}: {why}") from None
         except Exception as problem:  # some file systems read, or connect, when they are made
             raise self.error(problem, url) from None
         self.is_async: bool = self.fs.async_impl

@@ -11,11 +11,11 @@ from typing import TypeAlias
 
 from fnabi._base.files import Found, Options, irregular
 from fnabi._base.url import is_remote, public
-from fnabi.errors import CallError, type_name
+from fnabi.errors import ArgumentTypeError, type_name
 
 __all__ = ["Found", "Path", "walk"]
 
-Path: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes]"
+Path: TypeAlias = "str | os.PathLike[str]"
 """The name of a file or a directory."""
 
 _SUFFIX = ".vmfb"
@@ -49,17 +49,17 @@ def walk(
         CallError: when `paths` has something else than paths, or a package for URLs is missing.
 
     """
-    if isinstance(paths, (str, bytes, os.PathLike)):
+    if isinstance(paths, (str, os.PathLike)):
         paths = (paths,)
-    if not isinstance(paths, Iterable):
+    if not isinstance(paths, Iterable) or isinstance(paths, bytes):
         expected = "expected paths or an iterable of them"
-        raise CallError(f"{function}: paths: {expected}, got {type_name(paths)}")
+        raise ArgumentTypeError(f"{function}: paths: {expected}, got {type_name(paths)}")
     for path in paths:
         if isinstance(path, Found):
             yield path
             continue
-        if not isinstance(path, (str, bytes, os.PathLike)):
-            raise CallError(f"{function}: paths: expected paths, got {type_name(path)}")
+        if not isinstance(path, (str, os.PathLike)):
+            raise ArgumentTypeError(f"{function}: paths: expected paths, got {type_name(path)}")
         name = public(os.fsdecode(path))
         if is_remote(name):
             from fnabi.vmfb import _remote as remote

@@ -22,8 +22,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from fnabi._base import core
+from fnabi._base.arguments import check_attribute, check_type
 from fnabi._fnabi import lib
-from fnabi.errors import CallError
+from fnabi.errors import ArgumentValueError, NotFoundError
 from fnabi.types import decoder
 from fnabi.vmfb._records import Finding, Record
 from fnabi.vmfb.debug import Database, FileLineCol, SourceMap
@@ -274,11 +275,12 @@ def disassemble(module: Module, function: str | int | None = None) -> str:
             show are among the data that have not been read.
 
     """
+    _check_module("bytecode.disassemble", module)
     first, count = 0, _ALL
     if function is not None:
         first, count = find(module, function), 1
     if any(not each.is_read and 0 < each.size <= _SHOWN for each in module.rodata):
-        raise CallError(
+        raise ArgumentValueError(
             "bytecode.disassemble: the module is remote and has texts after its FlatBuffer,"
             " expected a local file"
         )
@@ -314,6 +316,7 @@ def verify(module: Module) -> tuple[BytecodeFinding, ...]:
         CallError: If the module is closed.
 
     """
+    _check_module("bytecode.verify", module)
     source = module._source()
     if source.__class__ is bytes and _sound is not None and _sound(source):
         return ()
@@ -336,6 +339,7 @@ def names(module: Module) -> dict[int, str]:
     The name of a function is that of its first export. Up to version 16 the debug database also
     contains the names of internal functions.
     """
+    _check_module("bytecode.names", module)
     exports = module._decode(lib.fnabi_vmfb_field, _exports, _EXPORTS)
     found = {ordinal: name for name, ordinal in reversed(exports)}
     database = module.debug
@@ -347,6 +351,10 @@ def names(module: Module) -> dict[int, str]:
     return found
 
 
+def _check_module(function: str, module: object) -> None:
+    check_attribute(f"{function}: module", module, "_source", "a Module of fnabi.vmfb")
+
+
 def find(module: Module, function: str | int) -> int:
     """Find a function, exported or internal, by name or index.
 
@@ -354,16 +362,18 @@ def find(module: Module, function: str | int) -> int:
         CallError: If there is no such function.
 
     """
+    _check_module("bytecode.find", module)
+    check_type("bytecode.find: function", function, str, int)
     if isinstance(function, str):
         exports = module._decode(lib.fnabi_vmfb_field, _exports, _EXPORTS)
         named = ((name, ordinal) for ordinal, name in names(module).items())
         for name, ordinal in (*exports, *named):
             if name == function and 0 <= ordinal < len(module.functions):
                 return ordinal
-        raise CallError(f"fnabi.bytecode: no function is named {function!r}")
+        raise NotFoundError(f"bytecode.find: function: no function is named {function!r}")
     if not 0 <= function < len(module.functions):
-        raise CallError(
-            f"fnabi.bytecode: function {function} out of range, expected below"
+        raise NotFoundError(
+            f"bytecode.find: function: {function} out of range, expected below"
             f" {len(module.functions)}"
         )
     return function

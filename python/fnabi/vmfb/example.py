@@ -6,8 +6,9 @@ import os
 import shlex
 from typing import Any
 
+from fnabi._base.arguments import check_type
 from fnabi._base.dtype import load_numpy
-from fnabi.errors import CallError
+from fnabi.errors import ArgumentValueError
 from fnabi.types import (
     Buffer,
     Dict,
@@ -52,8 +53,16 @@ def example_values(signature: Signature, dim: int = DIM) -> tuple[Any, ...]:
         CallError: If NumPy is not installed, or has no such dtype.
 
     """
-    numpy = load_numpy("example_values")
+    check_type("example.example_values: signature", signature, Signature)
+    _check_dim("example.example_values", dim)
+    numpy = load_numpy("example.example_values")
     return tuple(_value(numpy, type, dim) for type in signature.inputs)
+
+
+def _check_dim(function: str, dim: object) -> None:
+    check_type(f"{function}: dim", dim, int)
+    if isinstance(dim, int) and dim < 0:
+        raise ArgumentValueError(f"{function}: dim: {dim} is below 0")
 
 
 def _value(numpy: Any, type: Type, dim: int) -> Any:
@@ -108,6 +117,8 @@ def runner_inputs(
         CallError: If the runner has no notation for a type: structures and lists.
 
     """
+    check_type("example.runner_inputs: signature", signature, Signature)
+    _check_dim("example.runner_inputs", dim)
     outputs = outputs or {}
     flags = []
     for index, type in enumerate(signature.inputs):
@@ -129,7 +140,7 @@ def runner_inputs(
         elif isinstance(type, (Ref, Unknown)):
             value = "(null)"
         else:
-            raise CallError(f"runner_inputs: iree-run-module has no notation for {type}")
+            raise ArgumentValueError(f"runner_inputs: iree-run-module has no notation for {type}")
         flags.append(f"--input={shlex.quote(value)}")
     return flags
 
@@ -147,6 +158,7 @@ def runner_module(path: str) -> tuple[str, str]:
         ('--module=-', '< model@2.vmfb')
 
     """
+    check_type("example.runner_module: path", path, str)
     if "@" in path or path != path.strip(_STRIPPED) or path.endswith((".so", ".dll", ".dylib")):
         return "--module=-", f"< {_quoted(path)}"
     return f"--module={_quoted(path)}", ""
@@ -167,6 +179,7 @@ def _escaped(character: str) -> str:
 
 def runner_function(name: str) -> str | None:
     """Write the flag for a function; None if the runner, or a terminal, would change its name."""
+    check_type("example.runner_function: name", name, str)
     if not name or not name.isprintable() or name != name.strip(_STRIPPED):
         return None
     return f"--function={shlex.quote(name)}"
@@ -178,6 +191,7 @@ _STRIPPED = " \t\n\v\f\r"
 
 def unknown_shapes(signature: Signature, outputs: dict[int, Type] | None = None) -> list[str]:
     """Say for which inputs `runner_inputs`, given the same, makes up a rank or a type."""
+    check_type("example.unknown_shapes: signature", signature, Signature)
     outputs = outputs or {}
     found = []
     for index, type in enumerate(signature.inputs):
@@ -221,7 +235,7 @@ def _spelled(buffer: Buffer, index: int, dim: int) -> str:
     elif dtype.kind in _PREFIX:
         element = f"{_PREFIX[dtype.kind]}{dtype.bits}"
     else:
-        raise CallError(f"runner_inputs: input {index}: iree-run-module has no {dtype}")
+        raise ArgumentValueError(f"runner_inputs: input {index}: iree-run-module has no {dtype}")
     dims = _dims(buffer.shape, dim)
     if not dims:
         zero = "0" * (2 * dtype.itemsize) if element[0] == "c" or element in _HEX else "0"

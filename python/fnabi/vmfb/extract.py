@@ -8,7 +8,9 @@ from collections.abc import Iterable
 from errno import EEXIST
 from pathlib import Path
 
-from fnabi.errors import CallError
+from fnabi._base.arguments import check_items, check_type
+from fnabi._base.files import path_text
+from fnabi.errors import NotFoundError
 from fnabi.vmfb.rodata import RodataSegment
 
 __all__ = ["extract", "file_names"]
@@ -35,7 +37,7 @@ def file_names(segments: Iterable[RodataSegment]) -> list[str]:
     """
     names: list[str] = []
     taken: set[str] = set()
-    for segment in segments:
+    for segment in check_items("extract.file_names: segments", segments, RodataSegment):
         stem = f"rodata_{segment.index}"
         name = segment.name
         if name is None:
@@ -75,7 +77,9 @@ def extract(
         OSError: when a file cannot be written.
 
     """
-    segments = list(segments)
+    segments = check_items("extract.extract: segments", segments, RodataSegment)
+    check_type("extract.extract: select", select, str, int)
+    folder = Path(path_text("extract.extract: directory", directory))
     names = file_names(segments)
     chosen = [
         (name, segment)
@@ -83,8 +87,7 @@ def extract(
         if select in ("all", segment.index, str(segment.index), segment.name, name)
     ]
     if not chosen and select != "all":
-        raise CallError(f"extract: no segment is named {select!r}")
-    folder = Path(directory)
+        raise NotFoundError(f"extract.extract: select: no segment is named {select!r}")
     found = [(folder / name, segment) for name, segment in chosen]
     for path, segment in found:
         if os.path.lexists(path):

@@ -31,8 +31,9 @@ from importlib import import_module
 from math import prod
 from typing import Any, Literal, TypeAlias
 
-from fnabi._base.files import open_file
-from fnabi.errors import CallError, FormatError
+from fnabi._base.arguments import check_items, check_type
+from fnabi._base.files import open_file, path_text
+from fnabi.errors import FormatError, MissingPackageError
 from fnabi.vmfb._records import Finding
 from fnabi.vmfb.needs import Parameter
 
@@ -59,6 +60,7 @@ def read(path: str | os.PathLike[str]) -> Index:
         OSError: If the file cannot be read.
 
     """
+    path = path_text("parameters.read: path", path)
     with open_file(path) as file:
         start = file.read(9)
         if start[:4] == b"IRPA":
@@ -152,7 +154,7 @@ def _package(name: str, path: object) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise CallError(
+        raise MissingPackageError(
             f"parameters.read: {path} needs the package {name}, which is not installed"
             f" (pip install {name})"
         ) from None
@@ -219,7 +221,8 @@ def compare(needed: Iterable[Parameter], given: Mapping[str | None, Index]) -> t
     """
     sizes: dict[Parameter, int] = {}
     findings = []
-    for each in needed:
+    check_type("parameters.compare: given", given, Mapping)
+    for each in check_items("parameters.compare: needed", needed, Parameter):
         if each.key is None or each.scope is None:
             text = "the code does not tell which parameters are used"
             findings.append(

@@ -14,7 +14,7 @@ from typing import Any
 
 from fnabi._base.capsule import Plain
 from fnabi._base.files import write_whole
-from fnabi.errors import CallError
+from fnabi.errors import ArgumentValueError, MissingPackageError
 from fnabi.many._table._csv import CsvLines
 from fnabi.many._table._json import JsonLines
 
@@ -94,7 +94,7 @@ class TableFile:
         try:
             format, packed = format_of(path, format)
         except ValueError as problem:
-            raise CallError(f"{function}: the output {path!r} has {problem}") from None
+            raise ArgumentValueError(f"{function}: the output {path!r} has {problem}") from None
         if format != ".jsonl" or packed == ".zst":
             _load_pyarrow(f"{function}: {format}{packed}")
         with ExitStack() as stack:
@@ -139,14 +139,14 @@ def _unwritable(what: str) -> Iterator[None]:
         if isinstance(problem, (MemoryError, OSError)):
             raise
         text = " ".join(str(problem).split())
-        raise CallError(f"{what} cannot have this table: {text}") from None
+        raise ArgumentValueError(f"{what} cannot have this table: {text}") from None
 
 
 def _load_pyarrow(purpose: str) -> None:
     try:
         import_module("pyarrow")
     except ImportError:
-        raise CallError(
+        raise MissingPackageError(
             f"{purpose} needs pyarrow, which is not installed (pip install pyarrow)"
         ) from None
 

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from fnabi._base.capsule import Excess, open_arrays
 from fnabi._base.files import read_stream
-from fnabi.errors import CallError
+from fnabi.errors import CallError, MissingPackageError
 from fnabi.many._table._ipc import read_arrow_file, read_arrow_stream
 from fnabi.many._table._parquet import read_parquet
 from fnabi.many.columns._split import line_error
@@ -329,7 +329,7 @@ def _load(package: str, source: Source) -> Any:
     try:
         return import_module(package)
     except ImportError:
-        raise CallError(
+        raise MissingPackageError(
             f"{source.function}: pyarrow is not installed (pip install pyarrow)"
         ) from None
 

@@ -37,7 +37,7 @@ import msgspec
 from fnabi._base import core
 from fnabi._base.text import shown_text
 from fnabi._base.url import public
-from fnabi.errors import CallError, CatalogError, FormatError, type_name
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, CatalogError, FormatError, type_name
 from fnabi.many.catalog._check import damaged
 from fnabi.many.catalog._plan import Known, Limit, Unlisted, below, make_plan
 from fnabi.many.catalog._search import Match, matches, pattern_of_arrays, search_query
@@ -121,8 +121,6 @@ class Catalog:
     """
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
-        if path is not None and not isinstance(path, (str, os.PathLike)):
-            raise CallError(f"Catalog: path: expected str or os.PathLike, got {type_name(path)}")
         self._store = open_store(path)
         self._opened: Opened | None = None
         self._unconfined: DuckDBPyConnection | None = None
@@ -176,7 +174,9 @@ class Catalog:
         with self._store.lock():
             before = self._before()
             if not given and not before.roots:
-                raise CallError("Catalog.update: paths: none, and the catalog has none either")
+                raise ArgumentValueError(
+                    "Catalog.update: paths: none, and the catalog has none either"
+                )
             if not given or not before.is_current:
                 given = [*dict.fromkeys([*given, *map(public, before.roots)])]
             known = before.files
@@ -379,7 +379,7 @@ class Catalog:
 
         """
         if not isinstance(query, str):
-            raise CallError(f"Catalog.sql: query: expected str, got {type_name(query)}")
+            raise ArgumentTypeError(f"Catalog.sql: query: expected str, got {type_name(query)}")
         opened = self._open()
         if allow_files:
             if self._unconfined is None:
@@ -414,7 +414,7 @@ class Catalog:
 
     def _open(self) -> Opened:
         if self._closed:
-            raise CallError("Catalog: the catalog is closed")
+            raise ArgumentValueError("Catalog: the catalog is closed")
         if self._opened is None:
             self._opened = self._store.open()
         return self._opened
@@ -444,12 +444,14 @@ class Catalog:
 
 def _absolute(paths: Path | Iterable[Path]) -> list[str]:
     """Return the absolute names of paths; a URL stays as it is, with its secrets hidden."""
-    if isinstance(paths, (str, bytes, os.PathLike)):
+    if isinstance(paths, (str, os.PathLike)):
         paths = (paths,)
     found = []
+    if isinstance(paths, bytes) or not isinstance(paths, Iterable):
+        raise ArgumentTypeError(f"Catalog.update: paths: expected paths, got {type_name(paths)}")
     for path in paths:
-        if not isinstance(path, (str, bytes, os.PathLike)):
-            raise CallError(f"Catalog.update: paths: expected paths, got {type_name(path)}")
+        if not isinstance(path, (str, os.PathLike)):
+            raise ArgumentTypeError(f"Catalog.update: paths: expected paths, got {type_name(path)}")
         name = public(os.fsdecode(path))
         found.append(name if "://" in name else os.path.abspath(name))
     return list(dict.fromkeys(found))

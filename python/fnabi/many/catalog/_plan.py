@@ -17,7 +17,7 @@ import msgspec
 from fnabi._base.files import Found
 from fnabi._base.text import shown_text
 from fnabi._base.url import is_remote
-from fnabi.errors import CallError, CatalogError, type_name
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, CatalogError, type_name
 
 __all__ = ["Known", "Limit", "Plan", "Unlisted", "below", "make_plan"]
 
@@ -182,7 +182,7 @@ class Limit:
         if most is None:
             return
         if isinstance(most, bool) or not isinstance(most, (int, str)):
-            raise CallError(
+            raise ArgumentTypeError(
                 f"Catalog.update: max_removed: expected int or str, got {type_name(most)}"
             )
         text = str(most)
@@ -194,7 +194,7 @@ class Limit:
         except ValueError:
             self._number = -1
         if (self._number or 0) < 0 or not 0 <= (self._part or 0) <= 100:
-            raise CallError(
+            raise ArgumentValueError(
                 "Catalog.update: max_removed: expected a number of files or a percentage, such as"
                 f" 20 or '50%', got {most!r}"
             )

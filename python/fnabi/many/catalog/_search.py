@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from fnabi._base import core
-from fnabi.errors import CallError, type_name
+from fnabi._base.arguments import check_items, check_type
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, type_name
 from fnabi.many import pattern as patterns
 from fnabi.many.catalog._signature import from_message
 from fnabi.many.pattern import BufferOf, Pattern, Star, ValuePattern
@@ -59,10 +60,12 @@ def search_query(
     """Return the SQL query of a search; the arguments are those of `Catalog.find`."""
     asked = patterns.parse(pattern) if isinstance(pattern, str) else pattern
     if not isinstance(asked, Pattern):
-        raise CallError(f"Catalog.find: pattern: expected str or Pattern, got {type_name(pattern)}")
+        raise ArgumentTypeError(
+            f"Catalog.find: pattern: expected str or Pattern, got {type_name(pattern)}"
+        )
     if accepts is not None:
         if asked.inputs != (Star(),):
-            raise CallError(
+            raise ArgumentValueError(
                 f'Catalog.find: pattern: with accepts, its inputs must be "*", got {str(asked)!r}'
             )
         asked = pattern_of_arrays(accepts, asked)
@@ -72,7 +75,7 @@ def search_query(
         if name is None:
             continue
         if not isinstance(name, str):
-            raise CallError(f"Catalog.find: {column}: expected str, got {type_name(name)}")
+            raise ArgumentTypeError(f"Catalog.find: {column}: expected str, got {type_name(name)}")
         conditions.append(f"{column} GLOB {literal(name)}")
     if limit is not None:
         core.check_positive("Catalog.find", "limit", limit)
@@ -118,8 +121,11 @@ def pattern_of_arrays(arrays: Sequence[object], pattern: Pattern | None = None) 
     """
     from fnabi.abi._oracle import describe
 
+    where = "catalog.pattern_of_arrays"
+    if pattern is not None:
+        check_type(f"{where}: pattern", pattern, Pattern)
     inputs = []
-    for array in arrays:
+    for array in check_items(f"{where}: arrays", arrays, object):
         found = describe(array)
         assert found.dtype is not None
         dims = tuple(dim for dim in found.shape or () if dim is not None)

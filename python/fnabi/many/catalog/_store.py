@@ -26,9 +26,14 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fnabi._base.files import check_regular
+from fnabi._base.files import check_regular, path_text
 from fnabi._base.text import shown_text
-from fnabi.errors import CallError, CatalogError
+from fnabi.errors import (
+    ArgumentValueError,
+    CatalogError,
+    MissingFileError,
+    MissingPackageError,
+)
 from fnabi.many.catalog._check import check, damaged, no_catalog
 from fnabi.many.catalog._lock import locked
 from fnabi.many.catalog._table import create
@@ -83,7 +88,9 @@ def load_duckdb() -> Any:
     """Import duckdb, and check that pyarrow is there, which only updates import."""
     for name in ("duckdb", "pyarrow"):
         if find_spec(name) is None:
-            raise CallError(f"Catalog: {name} is not installed (pip install duckdb pyarrow)")
+            raise MissingPackageError(
+                f"Catalog: {name} is not installed (pip install duckdb pyarrow)"
+            )
     return import_module("duckdb")
 
 
@@ -198,9 +205,7 @@ def open_store(path: str | os.PathLike[str] | None) -> Store:
     """
     if path is None:
         return MemoryStore()
-    name = os.fspath(path)
-    if not isinstance(name, str):
-        raise CallError("Catalog: path: expected str or os.PathLike[str], got bytes")
+    name = path_text("Catalog: path", path)
     if name.endswith(_SLASHES) or os.path.isdir(name):
         why = "a folder, expected the name of a DuckDB file"
         raise IsADirectoryError(errno.EISDIR, why, name)
@@ -226,7 +231,9 @@ class MemoryStore(Store):
 
     def open_unconfined(self) -> DuckDBPyConnection:
         """Refuse a connection that may also read and write files."""
-        raise CallError("Catalog.sql: allow_files: expected a catalog in a file, got one in memory")
+        raise ArgumentValueError(
+            "Catalog.sql: allow_files: expected a catalog in a file, got one in memory"
+        )
 
     def _database(self) -> DuckDBPyConnection:
         if self._connection is None:
@@ -278,7 +285,7 @@ class FileStore(Store):
     def open(self, *, earlier: bool = False) -> Opened:
         """Open the catalog for reading."""
         if not self.exists():
-            raise FileNotFoundError(errno.ENOENT, "no catalog", self.path)
+            raise MissingFileError(self.path, "no catalog")
         check_regular(self._file)
         if not is_duckdb(self._file):  # DuckDB may import it as another format
             raise no_catalog(self.path)

@@ -25,6 +25,7 @@ from pickle import PickleBuffer
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex, get_args
 
 from fnabi._base import core
+from fnabi._base.arguments import argument_error, check_attribute
 from fnabi._base.capsule import (
     Excess,
     PlainArray,
@@ -37,7 +38,7 @@ from fnabi._base.capsule import (
 )
 from fnabi._base.dtype import load_numpy
 from fnabi._fnabi import ffi, lib
-from fnabi.errors import CallError
+from fnabi.errors import ArgumentTypeError, ArgumentValueError
 from fnabi.many.columns._encode import encode_arrays, encode_parts
 from fnabi.many.columns._part import ABIS, Abi, AnyAbi, Part, check_abi, join
 from fnabi.many.columns._split import (
@@ -188,7 +189,9 @@ class Columns:
         try:
             number = operator.index(row)
         except TypeError:
-            raise CallError(f"Columns: row: expected int, got {type(row).__name__}") from None
+            raise ArgumentTypeError(
+                f"Columns: row: expected int, got {type(row).__name__}"
+            ) from None
         index = number + len(self) if number < 0 else number
         for part in self._parts:
             if 0 <= index < len(part):
@@ -406,11 +409,13 @@ class Columns:
         """
         numpy = load_numpy("Columns.rows_with")
         if side not in ("inputs", "results"):
-            raise CallError(f"Columns.rows_with: side: expected inputs or results, got {side!r}")
+            raise argument_error(
+                f"Columns.rows_with: side: expected inputs or results, got {side!r}", side, str
+            )
         offsets = self.to_numpy()[f"{side}.offsets"]
         mask = numpy.asarray(nodes)
         if mask.dtype != numpy.bool_ or mask.shape != (offsets[-1],):
-            raise CallError(
+            raise ArgumentValueError(
                 f"Columns.rows_with: nodes: expected a mask of {offsets[-1]} nodes,"
                 f" got {mask.dtype} of shape {mask.shape}"
             )
@@ -521,12 +526,12 @@ def decode_columns(
             abi, collect(split_file(strings, threads, _LINES, min(max_line, sys.maxsize)), abi)
         )
     if isinstance(strings, str):
-        raise CallError(
+        raise ArgumentTypeError(
             "decode_columns: strings: expected a list of texts, got str; put a single text"
             " in a list"
         )
     if isinstance(strings, (bytes, bytearray, memoryview)):
-        raise CallError(
+        raise ArgumentValueError(
             "decode_columns: offsets: missing, expected with one buffer of strings; put a single"
             " text in a list"
         )
@@ -534,7 +539,7 @@ def decode_columns(
         try:
             strings = list(strings)
         except TypeError:
-            raise CallError(
+            raise ArgumentTypeError(
                 "decode_columns: strings: expected strings, Arrow data, a binary file or a buffer"
                 f" with offsets, got {type(strings).__name__}"
             ) from None
@@ -571,6 +576,7 @@ def iter_columns(
     core.check_positive("iter_columns", "threads", threads)
     core.check_positive("iter_columns", "batch_bytes", batch_bytes)
     core.check_positive("iter_columns", "max_line", max_line)
+    check_attribute("iter_columns: file", file, "readinto", "a file open in binary mode")
     for shares in split_file(file, threads, batch_bytes, min(max_line, sys.maxsize)):
         yield Columns(abi, run(shares, abi))
 
@@ -601,11 +607,11 @@ def encode_columns(
     own = columns.abi if isinstance(columns, Columns) else "raw"
     abi = own if abi is None else check_abi("encode_columns", abi)
     if isinstance(columns, Columns) and abi != own:
-        raise CallError(f"encode_columns: abi: expected {own}, got {abi!r}")
+        raise argument_error(f"encode_columns: abi: expected {own}, got {abi!r}", abi, str)
     if isinstance(columns, Columns):
         return encode_parts(columns._parts, threads)
     if not hasattr(columns, "__arrow_c_stream__") and not hasattr(columns, "__arrow_c_array__"):
-        raise CallError(
+        raise ArgumentTypeError(
             f"encode_columns: columns: expected Columns or Arrow data, got {type(columns).__name__}"
         )
     where = "encode_columns: columns"

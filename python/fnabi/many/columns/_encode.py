@@ -11,7 +11,7 @@ from typing import Any
 from fnabi._base import core
 from fnabi._base.capsule import check_memory
 from fnabi._fnabi import ffi, lib
-from fnabi.errors import CallError
+from fnabi.errors import ArgumentValueError
 from fnabi.many.columns._part import ABIS, Abi, Part
 
 __all__ = ["encode_array", "encode_arrays", "encode_parts"]
@@ -115,7 +115,7 @@ def encode_array(
             check_memory(error.code == lib.FNABI_MEMORY)
             if error.code == lib.FNABI_UNSUPPORTED and not ffi.string(error.path):
                 expected = ffi.string(error.expected).decode()
-                raise CallError(f"{where}: cannot be encoded, expected {expected}")
+                raise ArgumentValueError(f"{where}: cannot be encoded, expected {expected}")
             raise core.call_error(error, f"{where}: row {row + error.offset}")
         if size <= capacity:
             return ffi.buffer(out, size)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, TypeAlias, get_args
 
+from fnabi._base.arguments import argument_error
 from fnabi._base.capsule import check_memory
 from fnabi._fnabi import ffi, lib
-from fnabi.errors import CallError
+from fnabi.errors import ArgumentTypeError, ArgumentValueError
 
 __all__ = [
     "ABIS",
@@ -45,7 +46,9 @@ def check_abi(function: str, abi: object) -> Abi:
     """
     name: Any = abi_name(abi) if isinstance(abi, str) else abi
     if not isinstance(abi, str) or name not in ABIS:
-        raise CallError(f"{function}: abi: expected one of {', '.join(ABIS)}, got {abi!r}")
+        raise argument_error(
+            f"{function}: abi: expected one of {', '.join(ABIS)}, got {abi!r}", abi, str
+        )
     found: Abi = name
     return found
 
@@ -77,12 +80,14 @@ class Part:
         """Make a part from the memory of columns, in their order, and the message of dtypes."""
         views = [ffi.from_buffer("char[]", column) for column in columns]
         if len(views) != lib.FNABI_COLUMN_COUNT:
-            raise CallError(f"Columns: expected {lib.FNABI_COLUMN_COUNT} columns, got {len(views)}")
+            raise ArgumentValueError(
+                f"Columns: expected {lib.FNABI_COLUMN_COUNT} columns, got {len(views)}"
+            )
         data = ffi.new("void *[]", [ffi.cast("void *", view) for view in views])
         sizes = ffi.new("size_t[]", [len(view) for view in views])
         restored = lib.fnabi_columns_restore(ABIS[abi], data, sizes, dtypes, len(dtypes))
         if restored == ffi.NULL:
-            raise CallError("Columns: these bytes are no columns, or out of memory")
+            raise ArgumentValueError("Columns: these bytes are no columns, or out of memory")
         return cls(restored)
 
     def dtypes_message(self) -> bytes:
@@ -112,8 +117,10 @@ class Part:
             raise LineError
         expected = ffi.string(error.expected).decode()
         if error.code == lib.FNABI_UNSUPPORTED:
-            raise CallError(f"{where}: unsupported Arrow type, expected {expected}")
-        raise CallError(f"{where}: malformed at row {first + error.offset}, expected {expected}")
+            raise ArgumentTypeError(f"{where}: unsupported Arrow type, expected {expected}")
+        raise ArgumentValueError(
+            f"{where}: malformed at row {first + error.offset}, expected {expected}"
+        )
 
     def view(self, column: int) -> memoryview | None:
         """Return the memory of a column; None when the ABI has no such column."""

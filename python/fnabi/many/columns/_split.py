@@ -13,7 +13,7 @@ import msgspec
 from fnabi._base import core, lane
 from fnabi._base.capsule import Excess, open_arrays
 from fnabi._fnabi import ffi, lib
-from fnabi.errors import CallError, FormatError
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, FormatError
 from fnabi.many.columns._part import Abi, LineError, Part, check_rows
 
 __all__ = [
@@ -125,10 +125,10 @@ def _plain(text: Any, abi: Abi, row: int) -> bytes | None:
         try:
             return text.encode("utf-8", "surrogatepass" if abi == "iree_abi" else "surrogateescape")
         except UnicodeEncodeError as problem:
-            raise CallError(f"decode_columns: strings: row {row}: {problem}") from None
+            raise ArgumentValueError(f"decode_columns: strings: row {row}: {problem}") from None
     if _is_null(text):
         return None
-    raise CallError(
+    raise ArgumentTypeError(
         f"decode_columns: strings: row {row}: expected bytes, str or None,"
         f" got {type(text).__name__}"
     )
@@ -156,19 +156,21 @@ def split_buffer(data: Any, offsets: Any, threads: int) -> list[Share]:
     try:
         integers = memoryview(offsets)
     except TypeError:
-        raise CallError(
+        raise ArgumentTypeError(
             "decode_columns: offsets: expected a buffer of int32 or int64,"
             f" got {type(offsets).__name__}"
         ) from None
     width = integers.itemsize
     if integers.format not in ("i", "l", "q", "<i", "<l", "<q") or width not in (4, 8):
-        raise CallError(
+        raise ArgumentTypeError(
             "decode_columns: offsets: expected a buffer of int32 or int64,"
             f" got format {integers.format!r}"
         )
     count = integers.nbytes // width - 1
     if count < 0:
-        raise CallError("decode_columns: offsets: empty, expected one more than there are texts")
+        raise ArgumentValueError(
+            "decode_columns: offsets: empty, expected one more than there are texts"
+        )
 
     def share(begin: int, end: int) -> Share:
         return lambda part: part.add(
@@ -190,7 +192,7 @@ def _buffer(data: Any, argument: str) -> Any:
     try:
         return ffi.from_buffer("char[]", data)
     except (TypeError, ValueError, BufferError):
-        raise CallError(
+        raise ArgumentTypeError(
             f"decode_columns: {argument}: expected a contiguous buffer, got {type(data).__name__}"
         ) from None
 
@@ -253,7 +255,7 @@ def split_file(file: IO[bytes], threads: int, size: int, most: int) -> Iterator[
         # no more of a long line than is allowed, and a byte that shows that there is more
         block = file.read(min(size * threads, max(_LEAST, most + len(b"\r\n") + 1 - len(rest))))
         if not isinstance(block, (bytes, bytearray, memoryview)):
-            raise CallError("decode_columns: strings: expected a file open in binary mode")
+            raise ArgumentTypeError("decode_columns: strings: expected a file open in binary mode")
         whole = not block
         data = rest + block if rest else bytes(block)
         end = len(data) if whole else data.rfind(b"\n") + 1

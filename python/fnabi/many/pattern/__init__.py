@@ -74,7 +74,7 @@ from collections.abc import Iterator
 from typing import Literal, NoReturn
 
 from fnabi._base.dtype import meant_dtype
-from fnabi.errors import CallError, FormatError, excerpt, type_name
+from fnabi.errors import ArgumentTypeError, CallError, FormatError, excerpt, type_name
 from fnabi.many.pattern._types import (
     PLAIN_NAME,
     WORD,
@@ -138,7 +138,7 @@ def parse(text: str) -> Pattern:
 
     """
     if not isinstance(text, str):
-        raise CallError(f"pattern.parse: text: expected str, got {type_name(text)}")
+        raise ArgumentTypeError(f"pattern.parse: text: expected str, got {type_name(text)}")
     return _Parser(text).pattern()
 
 

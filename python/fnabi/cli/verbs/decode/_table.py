@@ -17,7 +17,7 @@ from fnabi._base.files import open_file
 from fnabi._base.text import did_you_mean
 from fnabi.cli._output import Rows, output_format, progress_bar, write_table
 from fnabi.cli._screen import complain
-from fnabi.errors import CallError, FormatError
+from fnabi.errors import CallError, FormatError, NotFoundError
 from fnabi.many import arrow
 from fnabi.many._engine import is_text
 from fnabi.many._table import format_of
@@ -104,7 +104,7 @@ def _schema(arguments: argparse.Namespace, name: str, schema: Any, decode: _Deco
         arguments.usage(f"--column: {column!r} in {name} is {type}, expected strings or binaries")
     try:
         return decode(import_module("pyarrow").Table.from_batches([], schema)).schema
-    except CallError as problem:
+    except (CallError, NotFoundError) as problem:
         text = str(problem).removeprefix("arrow.decode: batch: ")
         arguments.usage(f"{name}: {text.replace('prefix= or into=', '--prefix or --into')}")
 

@@ -10,7 +10,7 @@ from fnabi import vmfb
 from fnabi.cli._arguments import no_function
 from fnabi.cli._screen import plain
 from fnabi.cli._values import json_value
-from fnabi.errors import CallError
+from fnabi.errors import NotFoundError
 from fnabi.vmfb import bytecode
 
 _DISASSEMBLY_SCHEMA = "fnabi.disassembly/1"
@@ -28,7 +28,7 @@ def print_disassembly(arguments: argparse.Namespace, module: vmfb.Module) -> int
     name: str | None = arguments.function
     try:
         wanted = range(len(module.functions)) if name is None else [bytecode.find(module, name)]
-    except CallError:
+    except NotFoundError:
         return no_function(arguments, bytecode.names(module).values())
     if arguments.json:
         functions = [_function_json(module, ordinal) for ordinal in wanted]

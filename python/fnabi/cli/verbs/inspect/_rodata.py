@@ -10,7 +10,7 @@ from typing import Any
 from fnabi import vmfb
 from fnabi.cli._ending import ended_by_signals
 from fnabi.cli._screen import Screen, complain, counted, one_line, where
-from fnabi.errors import CallError, FormatError
+from fnabi.errors import FormatError, NotFoundError
 from fnabi.vmfb.extract import extract
 from fnabi.vmfb.rodata import Content
 
@@ -32,7 +32,7 @@ def extract_rodata(arguments: argparse.Namespace, module: vmfb.Module) -> int:
     try:
         with ended_by_signals():
             paths = extract(module.rodata, directory, name)
-    except CallError:
+    except NotFoundError:
         complain(where(arguments.file), f"no segment is named {one_line(name)}")
         return 1
     if arguments.json:

@@ -1,0 +1,78 @@
+"""Checks of the arguments of public functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, CallError, type_name
+
+__all__ = ["argument_error", "check_attribute", "check_items", "check_type"]
+
+T = TypeVar("T")
+
+
+def argument_error(text: str, value: object, *types: type) -> CallError:
+    """Make the error about an argument: about its value where it has one of `types`, else its type.
+
+    Args:
+        text: The text of the error.
+        value: The argument.
+        types: The types that the function accepts.
+
+    """
+    return (ArgumentValueError if isinstance(value, types) else ArgumentTypeError)(text)
+
+
+def check_type(where: str, value: object, *types: type, expected: str | None = None) -> None:
+    """Refuse an argument of another type.
+
+    Args:
+        where: The function and the argument, such as ``"raw.parse: text"``.
+        value: The argument.
+        types: The types that the function accepts.
+        expected: Their names in words.
+
+    Raises:
+        ArgumentTypeError: when it has none of these types.
+
+    """
+    if not isinstance(value, types):
+        names = expected or " or ".join(each.__name__ for each in types)
+        raise ArgumentTypeError(f"{where}: expected {names}, got {type_name(value)}")
+
+
+def check_attribute(where: str, value: object, name: str, expected: str) -> None:
+    """Refuse an argument of a class of another package that lacks what the class has.
+
+    Args:
+        where: The function and the argument.
+        value: The argument.
+        name: An attribute of the class.
+        expected: The class in words.
+
+    Raises:
+        ArgumentTypeError: when it has no such attribute.
+
+    """
+    if not hasattr(value, name):
+        raise ArgumentTypeError(f"{where}: expected {expected}, got {type_name(value)}")
+
+
+def check_items(where: str, values: Iterable[T], *types: Any) -> list[T]:
+    """Return the items of an argument, which must be an iterable of objects of some types.
+
+    Raises:
+        ArgumentTypeError: when it is not.
+
+    """
+    names = " or ".join(each.__name__ for each in types)
+    if isinstance(values, (str, bytes)) or not hasattr(type(values), "__iter__"):
+        raise ArgumentTypeError(
+            f"{where}: expected an iterable of {names}, got {type_name(values)}"
+        )
+    items = list(values)
+    for index, item in enumerate(items):
+        if not isinstance(item, types):
+            raise ArgumentTypeError(f"{where}[{index}]: expected {names}, got {type_name(item)}")
+    return items

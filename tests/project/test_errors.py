@@ -1,0 +1,567 @@
+"""What each public callable raises for a wrong type, a wrong value, a missing name and file."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import pickle
+import traceback
+from collections.abc import Callable
+from enum import Enum
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import fnabi
+from fnabi import (
+    arrow,
+    baseline,
+    bytecode,
+    catalog,
+    catalog_diff,
+    cconv,
+    client,
+    compat,
+    dask,
+    declaration,
+    errors,
+    example,
+    extract,
+    html,
+    invoke,
+    iree_abi,
+    library,
+    parameters,
+    pattern,
+    raw,
+    ray,
+    report,
+    schema,
+    sip,
+    spark,
+    tensor,
+    types,
+    vmfb,
+)
+from fnabi.compat._folders import compare_folders
+from support.paths import DATA
+
+MODULE = vmfb.from_buffer((DATA / "vmfb" / "abi_records.vmfb").read_bytes())
+CLOSED = vmfb.from_buffer((DATA / "vmfb" / "abi_records.vmfb").read_bytes())
+CLOSED.close()
+SIGNATURE = fnabi.Signature.parse("(float32[2]) -> (float32[2])")
+BUFFER = types.Buffer(fnabi.DType("float32"), (2,))
+DYNAMIC = fnabi.Signature.parse("(float32[?]) -> (float32[?])")
+LEAF = sip.Sequence(((0, sip.Leaf(0)),))
+MISSING = "/missing/file"
+
+
+def public_callables() -> dict[str, Any]:
+    """Return the public functions and classes by their names, each once."""
+    homes = {"": fnabi} | {
+        name: value for name in fnabi.__all__ if inspect.ismodule(value := getattr(fnabi, name))
+    }
+    found: dict[str, Any] = {}
+    for home, module in homes.items():
+        for name in getattr(module, "__all__", ()):
+            value = getattr(module, name)
+            if not (inspect.isclass(value) or inspect.isroutine(value)):
+                continue
+            if any(value is each for each in found.values()) or is_data(value):
+                continue
+            found[f"{home}.{name}".lstrip(".")] = value
+    return found
+
+
+def is_data(value: Any) -> bool:
+    """Return whether a class is made by fnabi itself: records, errors, enums, protocols."""
+    if not inspect.isclass(value):
+        return False
+    made = issubclass(value, (BaseException, Enum)) or getattr(value, "_is_protocol", False)
+    is_record = issubclass(value, (msgspec.Struct, tuple)) and value not in (
+        fnabi.DType,
+        fnabi.Shape,
+    )
+    return made or is_record
+
+
+BY_FNABI = {
+    "Call",
+    "Columns",
+    "Instance",
+    "Library",
+    "Module",
+    "Object",
+    "ObjectType",
+    "Tensor",
+    "arrow.Batches",
+    "invoke.Invoker",
+    "needs.read",
+    "invoke.Marshaller",
+    "library.Functions",
+    "raw.Description",
+    "rodata.RodataSegment",
+    "schema.Hint",
+    "schema.Spelling",
+    "vmfb.Attributes",
+    "vmfb.Exports",
+    "vmfb.Module",
+}
+"""Classes whose objects other functions make, from arguments that these have checked."""
+
+NO_ARGUMENTS = {
+    "Any",  # of any value
+    "SignatureBuilder",
+    "get_include",
+    "library.load_runtime",
+    "library.runtime_path",
+    "list_global_func_names",
+    "list_type_keys",
+    "raw.RawSignatureMangler",
+    "raw.RawSignatureParser",
+    "sip.SipSignatureMangler",
+    "sip.SipSignatureParser",
+}
+
+
+def use(manager: Any) -> None:
+    with manager:
+        pass
+
+
+WRONG_TYPE: dict[str, list[Callable[[Any], object]]] = {
+    "AnyArray": [fnabi.AnyArray],
+    "Array": [fnabi.Array],
+    "Catalog": [
+        fnabi.Catalog,
+        lambda x: fnabi.Catalog(None).update(x),
+        lambda x: fnabi.Catalog(None).update([x]),
+        lambda x: fnabi.Catalog(None).update("a", threads=x),
+        lambda x: fnabi.Catalog(None).update("a", max_removed=x),
+        lambda x: fnabi.Catalog(None).find(x),
+        lambda x: fnabi.Catalog(None).find(function=x),
+        lambda x: fnabi.Catalog(None).sql(x),
+    ],
+    "DType": [
+        fnabi.DType,
+        fnabi.DType.parse,
+        fnabi.DType.from_format,
+        fnabi.DType.from_numpy,
+        lambda x: fnabi.DType(x, 8),
+        lambda x: fnabi.DType("float", x),
+        lambda x: fnabi.DType("float", 8, x),
+        lambda x: fnabi.DType("float", 8, "", x),
+    ],
+    "Device": [fnabi.Device, lambda x: fnabi.Device("cpu", x)],
+    "Dict": [fnabi.Dict, lambda x: fnabi.Dict([x])],
+    "Error": [lambda x: fnabi.Error(x, "text"), lambda x: fnabi.Error("ValueError", x)],
+    "Function": [fnabi.Function, fnabi.Function.from_address],
+    "List": [fnabi.List, lambda x: fnabi.List([1])[x]],
+    "Map": [fnabi.Map],
+    "Shape": [fnabi.Shape, lambda x: fnabi.Shape([x])],
+    "SignatureParser": [fnabi.SignatureParser],
+    "arrow.decode": [
+        lambda x: arrow.decode(x, "text"),
+        lambda x: arrow.decode(batch(), x),
+        lambda x: arrow.decode(batch(), "text", x),
+        lambda x: arrow.decode(batch(), "text", prefix=x),
+        lambda x: arrow.decode(batch(), "text", into=x),
+        lambda x: arrow.decode(batch(), "text", threads=x),
+        lambda _: arrow.decode(batch([1]), "text"),
+    ],
+    "arrow.encode": [
+        arrow.encode,
+        lambda x: arrow.encode(batch(), x),
+        lambda x: arrow.encode(batch(), column=x),
+    ],
+    "baseline.parse": [baseline.parse],
+    "baseline.encode": [baseline.encode],
+    "bytecode.disassemble": [
+        bytecode.disassemble,
+        lambda x: bytecode.disassemble(MODULE, x),
+    ],
+    "bytecode.find": [lambda x: bytecode.find(x, 0), lambda x: bytecode.find(MODULE, x)],
+    "bytecode.names": [bytecode.names],
+    "bytecode.verify": [bytecode.verify],
+    "catalog.pattern_of_arrays": [
+        catalog.pattern_of_arrays,
+        lambda x: catalog.pattern_of_arrays([x]),
+        lambda x: catalog.pattern_of_arrays([b"1"], x),
+    ],
+    "catalog_diff.compare_catalogs": [
+        lambda x: list(catalog_diff.compare_catalogs(x, x)),
+    ],
+    "catalog_diff.group": [catalog_diff.group, lambda x: catalog_diff.group([x])],
+    "cconv.encode": [cconv.encode],
+    "cconv.parse": [cconv.parse],
+    "client.Client": [client.Client, lambda _: client.Client()],
+    "client.without_fences": [client.without_fences],
+    "columns.decode_columns": [],
+    "compat.compare": [lambda x: compat.compare(x, MODULE), lambda x: compat.compare(MODULE, x)],
+    "compat.compare_folders": [
+        lambda x: list(compare_folders(x, ".")),
+        lambda x: list(compare_folders(".", x)),
+    ],
+    "compat.compare_signatures": [
+        lambda x: compat.compare_signatures(x, SIGNATURE),
+        lambda x: compat.compare_signatures(SIGNATURE, x),
+    ],
+    "dask.decode": [lambda x: dask.decode(x, "text")],
+    "dask.scan": [dask.scan],
+    "declaration.parse": [
+        declaration.parse,
+        lambda x: declaration.parse("", inputs=x),
+        lambda x: declaration.parse("", results=x),
+    ],
+    "decode_columns": [
+        fnabi.decode_columns,
+        lambda x: fnabi.decode_columns([x]),
+        lambda x: fnabi.decode_columns([], x),
+        lambda x: fnabi.decode_columns([], threads=x),
+        lambda x: fnabi.decode_columns(b"", offsets=x),
+        lambda _: fnabi.decode_columns("text"),
+    ],
+    "encode_columns": [
+        fnabi.encode_columns,
+        lambda x: fnabi.encode_columns(fnabi.decode_columns([]), threads=x),
+        lambda x: fnabi.encode_columns(fnabi.decode_columns([]), abi=x),
+    ],
+    "example.example_values": [
+        example.example_values,
+        lambda x: example.example_values(SIGNATURE, x),
+    ],
+    "example.runner_function": [example.runner_function],
+    "example.runner_inputs": [
+        example.runner_inputs,
+        lambda x: example.runner_inputs(SIGNATURE, None, x),
+    ],
+    "example.runner_module": [example.runner_module],
+    "example.unknown_shapes": [example.unknown_shapes],
+    "extract.extract": [
+        lambda x: extract.extract(x, "."),
+        lambda x: extract.extract([x], "."),
+        lambda x: extract.extract([], x),
+    ],
+    "extract.file_names": [extract.file_names, lambda x: extract.file_names([x])],
+    "from_dlpack": [fnabi.from_dlpack],
+    "get_global_func": [fnabi.get_global_func],
+    "get_raw_stream": [fnabi.get_raw_stream],
+    "get_type": [fnabi.get_type],
+    "html.render": [html.render, lambda x: html.render(MODULE, x)],
+    "html.render_catalog": [html.render_catalog],
+    "html.render_diff": [
+        lambda x: html.render_diff(x, MODULE),
+        lambda x: html.render_diff(MODULE, x),
+    ],
+    "html.render_folders": [html.render_folders, lambda x: html.render_folders([x])],
+    "invoke.element_type": [invoke.element_type],
+    "invoke.signature_of": [invoke.signature_of],
+    "iree_abi.encode": [iree_abi.encode],
+    "iree_abi.flatten": [
+        iree_abi.flatten,
+        lambda x: iree_abi.flatten(SIGNATURE, x),
+        lambda x: iree_abi.flatten(SIGNATURE, (), x),
+        lambda x: iree_abi.flatten(SIGNATURE, (x, x)),
+        lambda _: iree_abi.flatten(SIGNATURE, ()),
+        lambda x: iree_abi.flatten(fnabi.Signature((types.List(()),), ()), (x,)),
+    ],
+    "iree_abi.parse": [iree_abi.parse],
+    "iree_abi.unflatten": [
+        lambda x: iree_abi.unflatten(x, ()),
+        lambda x: iree_abi.unflatten(SIGNATURE, x),
+    ],
+    "iter_columns": [
+        lambda x: list(fnabi.iter_columns(x)),
+        lambda x: list(fnabi.iter_columns(io.BytesIO(), x)),
+        lambda x: list(fnabi.iter_columns(io.BytesIO(), threads=x)),
+        lambda x: list(fnabi.iter_columns(io.BytesIO(), batch_bytes=x)),
+        lambda _: list(fnabi.iter_columns(io.StringIO("text"))),  # type: ignore[arg-type]
+    ],
+    "library.looks_like_one": [library.looks_like_one],
+    "library.read": [library.read],
+    "load_module": [fnabi.load_module],
+    "parameters.compare": [
+        lambda x: parameters.compare(x, {}),
+        lambda x: parameters.compare([x], {}),
+        lambda x: parameters.compare([], x),
+    ],
+    "parameters.read": [parameters.read],
+    "pattern.parse": [pattern.parse],
+    "raw.allocate_results": [
+        raw.allocate_results,
+        lambda x: raw.allocate_results(DYNAMIC, list, x),
+    ],
+    "raw.describe": [raw.describe],
+    "raw.dynamic_dims": [
+        lambda x: raw.dynamic_dims(x, ()),
+        lambda x: raw.dynamic_dims(SIGNATURE, x),
+        lambda x: raw.dynamic_dims(SIGNATURE, (x,)),
+    ],
+    "raw.encode": [raw.encode],
+    "raw.oracle": [
+        lambda x: raw.oracle(x, raw.BufferDescription()),
+        lambda x: raw.oracle(BUFFER, x),
+    ],
+    "raw.parse": [raw.parse],
+    "raw.to_string": [raw.to_string],
+    "ray.decode": [lambda x: ray.decode(x, "text")],
+    "ray.scan": [ray.scan],
+    "register_global_func": [
+        fnabi.register_global_func,
+        lambda x: fnabi.register_global_func("errors.name", x),
+    ],
+    "remove_global_func": [fnabi.remove_global_func],
+    "report.verdict": [report.verdict, lambda x: report.verdict([x])],
+    "report.write": [
+        lambda x: report.write(x, "sarif"),
+        lambda x: report.write([x], "sarif"),
+        lambda x: report.write([], x),
+    ],
+    "schema.parse": [schema.parse],
+    "schema.parse_type": [schema.parse_type],
+    "schema.signature": [schema.signature],
+    "sip.encode": [sip.encode],
+    "sip.flatten": [lambda x: sip.flatten(x, []), lambda x: sip.flatten(LEAF, x)],
+    "sip.parse": [sip.parse],
+    "sip.paths": [sip.paths],
+    "sip.to_string": [
+        lambda x: sip.to_string(x, "inputs"),
+        lambda x: sip.to_string(b"", x),
+    ],
+    "sip.unflatten": [lambda x: sip.unflatten(x, []), lambda x: sip.unflatten(LEAF, x)],
+    "spark.decode": [lambda x: spark.decode(x, "text")],
+    "spark.scan": [lambda x: spark.scan(x, "a")],
+    "tensor.device_parts": [tensor.device_parts],
+    "tensor.dtype_of": [lambda x: tensor.dtype_of(x, 32, 1)],
+    "tensor.dtype_parts": [tensor.dtype_parts],
+    "use_raw_stream": [
+        lambda x: use(fnabi.use_raw_stream(x, 0)),
+        lambda x: use(fnabi.use_raw_stream(fnabi.Device("cuda"), x)),
+    ],
+    "use_tensors": [lambda x: use(fnabi.use_tensors(x))],
+    "use_torch_stream": [lambda x: use(fnabi.use_torch_stream(x))],
+    "vmfb.from_buffer": [vmfb.from_buffer],
+    "vmfb.open": [vmfb.open],
+    "vmfb.scan": [
+        vmfb.scan,
+        lambda x: list(vmfb.scan([x])),
+        lambda x: vmfb.scan("a", threads=x),
+    ],
+    "vmfb.verify": [vmfb.verify],
+}
+"""Calls with an argument that is of none of the types that the function accepts."""
+
+
+def batch(texts: list[Any] | None = None) -> Any:
+    pyarrow = pytest.importorskip("pyarrow")
+    return pyarrow.table({"text": ["I1!R1!"] if texts is None else texts})
+
+
+WRONG_VALUE: dict[str, list[Callable[[], object]]] = {
+    "Catalog": [
+        lambda: fnabi.Catalog("a\0b"),
+        lambda: fnabi.Catalog(None).update("a", threads=0),
+        lambda: fnabi.Catalog(None).update("a", max_removed="many"),
+        lambda: fnabi.Catalog(None).update(),
+        lambda: closed_catalog().sql("select 1"),
+    ],
+    "DType": [
+        lambda: fnabi.DType("float33x"),
+        lambda: fnabi.DType("odd", 8),  # type: ignore[arg-type]
+        lambda: fnabi.DType.from_format("x"),
+        lambda: fnabi.DType.from_numpy("float33"),
+        lambda: fnabi.DType("float", 32, "e9").to_numpy(),
+        lambda: fnabi.DType("signed", 4).itemsize,
+    ],
+    "Device": [lambda: fnabi.Device("gpu9"), lambda: fnabi.Device("cpu", 1 << 40)],
+    "Function": [lambda: fnabi.Function.from_address(0)],
+    "Shape": [lambda: fnabi.Shape([1 << 70])],
+    "SignatureParser": [lambda: fnabi.SignatureParser("é")],
+    "arrow.decode": [
+        lambda: arrow.decode(batch(), "text", "odd"),  # type: ignore[arg-type]
+        lambda: arrow.decode(batch(), "text", threads=0),
+        lambda: arrow.decode(batch(), "text", into=""),
+    ],
+    "arrow.encode": [lambda: arrow.encode(batch())],
+    "baseline.parse": [lambda: baseline.parse("{")],
+    "bytecode.disassemble": [lambda: bytecode.disassemble(CLOSED)],
+    "bytecode.verify": [lambda: bytecode.verify(CLOSED)],
+    "cconv.parse": [lambda: cconv.parse("é")],
+    "cconv.encode": [
+        lambda: cconv.encode(cconv.CallingConvention((), ("odd",))),  # type: ignore[arg-type]
+    ],
+    "compat.compare": [lambda: compat.compare(CLOSED, MODULE)],
+    "compat.compare_folders": [lambda: list(compare_folders(__file__, "."))],
+    "declaration.parse": [
+        lambda: declaration.parse("", inputs=-1),
+        lambda: declaration.parse("", inputs="z"),
+    ],
+    "decode_columns": [
+        lambda: fnabi.decode_columns([], "odd"),  # type: ignore[arg-type]
+        lambda: fnabi.decode_columns([], threads=0),
+    ],
+    "encode_columns": [lambda: fnabi.encode_columns(fnabi.decode_columns([]), threads=0)],
+    "example.example_values": [lambda: example.example_values(SIGNATURE, -1)],
+    "html.render": [lambda: html.render(CLOSED)],
+    "html.render_diff": [lambda: html.render_diff(CLOSED, MODULE)],
+    "html.render_catalog": [lambda: html.render_catalog(closed_catalog())],
+    "iree_abi.parse": [lambda: iree_abi.parse("x")],
+    "iree_abi.unflatten": [lambda: iree_abi.unflatten(SIGNATURE, [1, 2])],
+    "iter_columns": [
+        lambda: list(fnabi.iter_columns(io.BytesIO(), "odd")),  # type: ignore[arg-type]
+        lambda: list(fnabi.iter_columns(io.BytesIO(), threads=0)),
+    ],
+    "library.read": [lambda: library.read(__file__ + "\0")],
+    "load_module": [lambda: fnabi.load_module("a\0b")],
+    "parameters.read": [lambda: parameters.read(__file__), lambda: parameters.read("a\0b")],
+    "pattern.parse": [lambda: pattern.parse("(")],
+    "raw.dynamic_dims": [lambda: raw.dynamic_dims(SIGNATURE, ())],
+    "raw.encode": [lambda: raw.encode(fnabi.Signature((types.Tuple(()),), ()))],
+    "raw.parse": [lambda: raw.parse("é")],
+    "raw.to_string": [lambda: raw.to_string("x")],
+    "report.write": [lambda: report.write([], "odd")],
+    "schema.parse": [lambda: schema.parse("{")],
+    "sip.parse": [lambda: sip.parse("é")],
+    "sip.to_string": [lambda: sip.to_string(b"", "both")],  # type: ignore[arg-type]
+    "sip.flatten": [lambda: sip.flatten(LEAF, [])],
+    "sip.unflatten": [lambda: sip.unflatten(LEAF, [1, 2])],
+    "tensor.dtype_of": [lambda: tensor.dtype_of(99, 32, 1)],
+    "use_raw_stream": [lambda: use(fnabi.use_raw_stream(fnabi.Device("cuda"), -1))],
+    "vmfb.from_buffer": [lambda: vmfb.from_buffer(b"no module"), lambda: CLOSED.exports],
+    "vmfb.open": [lambda: vmfb.open("a\0b")],
+    "vmfb.scan": [lambda: vmfb.scan("a", threads=0)],
+    "vmfb.verify": [lambda: vmfb.verify(b"no module")],
+}
+"""Calls with an argument of the right type whose value the function does not accept."""
+
+
+def closed_catalog() -> fnabi.Catalog:
+    found = fnabi.Catalog(None)
+    found.close()
+    return found
+
+
+MISSING_NAME: dict[str, Callable[[], object]] = {
+    "arrow.decode": lambda: arrow.decode(batch(), "missing"),
+    "bytecode.disassemble": lambda: bytecode.disassemble(MODULE, "missing"),
+    "bytecode.find, name": lambda: bytecode.find(MODULE, "missing"),
+    "bytecode.find, number": lambda: bytecode.find(MODULE, 1 << 30),
+    "extract.extract": lambda: extract.extract(MODULE.rodata, ".", "missing"),
+    "get_global_func": lambda: fnabi.get_global_func("errors.missing"),
+    "get_type": lambda: fnabi.get_type("errors.Missing"),
+}
+
+MISSING_KEY: dict[str, Callable[[], object]] = {
+    "exports": lambda: MODULE.exports["missing"],
+}
+
+MISSING_FILE: dict[str, Callable[[], object]] = {
+    "Catalog": lambda: fnabi.Catalog(MISSING).sql("select 1"),
+    "Module.load": lambda: fnabi.Module.load(MISSING),
+    "catalog_diff.compare_catalogs": lambda: list(catalog_diff.compare_catalogs(MISSING, MISSING)),
+    "client.Client": lambda: client.Client(MISSING),
+    "compat.compare_folders": lambda: list(compare_folders(MISSING, ".")),
+    "library.read": lambda: library.read(MISSING),
+    "load_module": lambda: fnabi.load_module(MISSING),
+    "parameters.read": lambda: parameters.read(MISSING),
+    "vmfb.open": lambda: vmfb.open(MISSING),
+    "vmfb.open of a Path": lambda: vmfb.open(Path(MISSING)),
+}
+
+
+def package_of(name: str) -> None:
+    """Skip the test of an engine that is not installed."""
+    package = {"ray": "ray", "spark": "pyspark", "dask": "dask"}.get(name.partition(".")[0])
+    if package and find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+
+
+def test_every_public_callable_is_in_the_table() -> None:
+    known = {name for name, calls in WRONG_TYPE.items() if calls} | BY_FNABI | NO_ARGUMENTS
+    assert public_callables().keys() - known == set()
+
+
+def cases(table: dict[str, list[Any]]) -> list[Any]:
+    return [
+        pytest.param(name, call, id=f"{name}-{index}")
+        for name, calls in table.items()
+        for index, call in enumerate(calls)
+    ]
+
+
+@pytest.mark.parametrize(("name", "call"), cases(WRONG_TYPE))
+def test_a_wrong_type_is_a_type_error(name: str, call: Callable[[Any], object]) -> None:
+    package_of(name)
+    with pytest.raises(fnabi.ArgumentTypeError) as caught:
+        call(object())
+    assert isinstance(caught.value, TypeError)
+    assert not isinstance(caught.value, ValueError)
+    assert ": " in str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "call"), cases(WRONG_VALUE))
+def test_a_wrong_value_is_a_value_error(name: str, call: Callable[[], object]) -> None:
+    package_of(name)
+    with pytest.raises(fnabi.FnabiError) as caught:
+        call()
+    assert isinstance(caught.value, ValueError)
+    assert not isinstance(caught.value, TypeError)
+
+
+@pytest.mark.parametrize("name", MISSING_NAME)
+def test_a_missing_name_is_a_lookup_error(name: str) -> None:
+    with pytest.raises(fnabi.NotFoundError) as caught:
+        MISSING_NAME[name]()
+    assert isinstance(caught.value, LookupError)
+    assert not isinstance(caught.value, (TypeError, ValueError))
+
+
+@pytest.mark.parametrize("name", MISSING_KEY)
+def test_a_missing_key_is_a_key_error_without_quotes(name: str) -> None:
+    with pytest.raises(KeyError) as caught:
+        MISSING_KEY[name]()
+    assert isinstance(caught.value, fnabi.NotFoundError)
+    assert not str(caught.value).startswith(("'", '"'))
+
+
+@pytest.mark.parametrize("name", MISSING_FILE)
+def test_a_missing_file_is_a_file_not_found_error_with_its_name(name: str) -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        MISSING_FILE[name]()
+    assert isinstance(caught.value, fnabi.FnabiError)
+    assert caught.value.filename == caught.value.file == MISSING
+    assert str(caught.value).startswith(f"{MISSING}: ")
+
+
+JUNK = [None, 5, -1, 1.5, b"junk", "junk", "é", "a\0b", [], {}, object()]
+
+
+@pytest.mark.parametrize(("name", "call"), cases(WRONG_TYPE))
+def test_junk_never_ends_in_an_error_of_python(
+    name: str, call: Callable[[Any], object], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    package_of(name)
+    monkeypatch.chdir(tmp_path)
+    for junk in JUNK:
+        try:
+            call(junk)
+        except (fnabi.FnabiError, OSError, IndexError):
+            pass  # a list has Python's own IndexError
+        except Exception as problem:
+            *_, last = traceback.extract_tb(problem.__traceback__)
+            if last.filename.startswith((str(Path(fnabi.__file__).parent), __file__)):
+                pytest.fail(f"{junk!r}: {problem!r}")
+
+
+def test_an_error_survives_pickling() -> None:
+    for error in (
+        errors.MissingFileError("a", "no catalog"),
+        errors.MissingKeyError("no key"),
+        errors.MissingAttributeError("no name", "name"),
+        errors.RangeError("too large"),
+    ):
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again)) == (type(error), str(error))
