@@ -1,6 +1,6 @@
 """Signatures in a column of a table: a record batch in, a record batch out.
 
-    >>> import fnabi.arrow
+    >>> import fnabi
     >>> fnabi.arrow.decode(batch, "signature", "raw")
     pyarrow.RecordBatch
     name: string

@@ -1,6 +1,6 @@
 """Signatures and modules in datasets of Ray; needs ``pip install 'ray[data]' pyarrow``.
 
->>> import fnabi.ray, ray.data
+>>> import fnabi, ray.data
 >>> decoded = fnabi.ray.decode(ray.data.read_parquet("signatures/"), "signature", "raw")
 >>> decoded.write_parquet("decoded/")
 """

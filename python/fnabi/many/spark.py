@@ -1,6 +1,6 @@
 """Signatures and modules in data frames of Spark; needs ``pip install pyspark pandas pyarrow``.
 
->>> import fnabi.spark
+>>> import fnabi
 >>> frame = spark.read.parquet("signatures/")
 >>> fnabi.spark.decode(frame, "signature", "raw").write.parquet("decoded/")
 """

@@ -4,7 +4,7 @@ The runtime accepts flat lists of numbers, lists and buffer views. `Invoker` mak
 arrays, numbers, lists, tuples and dicts, and converts the results back::
 
     >>> import iree.runtime as rt
-    >>> from fnabi.invoke import Invoker
+    >>> from fnabi.run.invoke import Invoker
     >>> config = rt.Config("local-task")
     >>> context = rt.SystemContext(config=config)
     >>> module = rt.VmModule.mmap(config.vm_instance, "model.vmfb")

@@ -105,7 +105,7 @@ def client(
         "",
         *imports_of(body),
         "from fnabi import types",
-        "from fnabi.client import Client",
+        "from fnabi.run.client import Client",
         *body,
     ]
     return Stub("\n".join(lines) + "\n", tuple(notices))
