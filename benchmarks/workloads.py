@@ -41,11 +41,11 @@ def each(function: Callable[[Any], object], items: Iterable[Any]) -> None:
 
 def on(name: str, items: Iterable[Any]) -> Workload:
     """Return a workload that calls a function by its name, such as `raw:parse`."""
-    return resolve_name(f"fnabi.{name}"), [*items]
+    return resolve_name(f"fnabi:{name.replace(':', '.')}"), [*items]
 
 
 def parsed(name: str, texts: Iterable[Any]) -> list[Any]:
-    parse = resolve_name(f"fnabi.{name}:parse")
+    parse = resolve_name(f"fnabi:{name}.parse")
     return [parse(text) for text in texts]
 
 
@@ -61,7 +61,7 @@ def build() -> Workload:
 
 def sip_flatten() -> Workload:
     flatten, unflatten, paths = (
-        resolve_name(f"fnabi.sip:{name}") for name in ("flatten", "unflatten", "paths")
+        resolve_name(f"fnabi:sip.{name}") for name in ("flatten", "unflatten", "paths")
     )
     structures = [signature.inputs for signature in parsed("sip", corpus.sip(COUNT))]
     items = [(each, unflatten(each, range(len(paths(each))))) for each in structures]
@@ -69,23 +69,23 @@ def sip_flatten() -> Workload:
 
 
 def vmfb_signatures() -> Workload:
-    read = resolve_name("fnabi.vmfb:from_buffer")
+    read = resolve_name("fnabi:vmfb.from_buffer")
     data = (DATA / "many_300.vmfb").read_bytes()
     return lambda _: [export.signature for export in read(data).exports.values()], [None]
 
 
 def types(data: Iterable[bytes]) -> Workload:
-    read = resolve_name("fnabi.vmfb:from_buffer")
+    read = resolve_name("fnabi:vmfb.from_buffer")
     return lambda each: read(each).bytecode_types, [*data]
 
 
 def needs() -> Workload:
-    read = resolve_name("fnabi.vmfb:from_buffer")
+    read = resolve_name("fnabi:vmfb.from_buffer")
     return lambda data: read(data).targets, [MODULE.read_bytes()] * 10
 
 
 def verify() -> Workload:
-    read, check = resolve_name("fnabi.vmfb:from_buffer"), resolve_name("fnabi.bytecode:verify")
+    read, check = resolve_name("fnabi:vmfb.from_buffer"), resolve_name("fnabi:bytecode.verify")
     return lambda data: check(read(data)), [MODULE.read_bytes()] * 10
 
 
@@ -95,7 +95,7 @@ def columns(abi: str, texts: list[Any]) -> Workload:
 
 
 def scan() -> Workload:
-    function = resolve_name("fnabi.vmfb:scan")
+    function = resolve_name("fnabi:vmfb.scan")
     return lambda files: [len(batch) for batch in function(files)], [[MODULE] * COUNT]
 
 
@@ -104,32 +104,32 @@ ARGUMENTS = ((), (1,), (1, 2.5, 3), (True, None), ("short",), (VALUES[6], 1))
 
 
 def any_values() -> Workload:
-    kind = resolve_name("fnabi._base.lane:Any")
+    kind = resolve_name("fnabi:Any")
     return lambda value: kind(value).value, VALUES * 10
 
 
 def made(name: str, values: Callable[[Any], object], give: str) -> Workload:
     """Return a workload that builds a container of 100 items and converts it back."""
-    kind = resolve_name(f"fnabi._base.lane:{name}")
+    kind = resolve_name(f"fnabi:{name}")
     back = getattr(kind, give)
     items = [values(range(start, start + COUNT)) for start in range(10)]
     return lambda item: back(kind(item)), items
 
 
 def function_call() -> Workload:
-    function = resolve_name("fnabi._base.lane:Function")(lambda *arguments: None)
+    function = resolve_name("fnabi:Function")(lambda *arguments: None)
     return lambda arguments: function(*arguments), ARGUMENTS * 10
 
 
 def function_bound() -> Workload:
-    function = resolve_name("fnabi._base.lane:Function")(lambda *arguments: None)
+    function = resolve_name("fnabi:Function")(lambda *arguments: None)
     return lambda call: call(), [function.bind(*arguments) for arguments in ARGUMENTS] * 10
 
 
 def tensor() -> Workload:
     import numpy as np
 
-    function = resolve_name("fnabi._base.lane:Function")(lambda *arguments: None)
+    function = resolve_name("fnabi:Function")(lambda *arguments: None)
     return function, [np.zeros(shape, "float32") for shape in ((), (4,), (2, 3), (2, 3, 4))] * 10
 
 

@@ -198,7 +198,7 @@ def test_xgrammar(tmp_path: Path) -> None:
     done = run("stub", "--global=xgrammar.tvm_ffi_binding.", "-o", output, library)
     assert done == Run(0, "", "")
     use = """
-from support import grammar
+import grammar
 found = grammar.Grammar.from_ebnf('root ::= "a" | "b"', "root")
 text: str = grammar.Grammar.from_regex("a|b", False).to_string()
 version: str = grammar.config_get_serialization_version()
