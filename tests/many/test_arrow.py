@@ -387,7 +387,7 @@ def test_texts_after_a_journey(abi: Any, travel: Callable[[Any], Any]) -> None:
     assert data
     for table in (pa.table(columns), pa.table(columns.plain())):
         for threads in (1, 2):
-            found = fnabi.encode_columns(travel(table), threads, abi=abi)
+            found = fnabi.encode_columns(travel(table), threads=threads, abi=abi)
             assert found[0] == data
             assert found[1].tolist() == offsets.tolist()
 

@@ -29,7 +29,7 @@ def refusing() -> str:
 
 def run(refusing: str, *names: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "allocations.py", refusing, callee_library(), *names],
+        [sys.executable, "-m", "support.allocations", refusing, callee_library(), *names],
         capture_output=True,
         text=True,
         cwd=DATA.parent,
