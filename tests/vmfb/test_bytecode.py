@@ -39,8 +39,7 @@ from fnabi.vmfb.bytecode import (
 from support.bytecode_template import FUZZED, TEMPLATE, seed, template
 from support.paths import DATA, TESTS
 
-MODULES = DATA / "vmfb"
-FOLDERS = (MODULES, DATA / "bytecode_types", DATA / "needs")
+FOLDERS = (DATA / "vmfb", DATA / "bytecode_types", DATA / "needs")
 OLD_SCHEMA = "add_vmvx@20230209"
 PATHS = {path.stem: path for folder in FOLDERS for path in folder.glob("*.vmfb")}
 del PATHS[OLD_SCHEMA]  # refused before its bytecode is looked at
@@ -542,7 +541,7 @@ EDITED = ("debug_kept", "vm_globals", "vm_imports_plain", "raw_v0", "vm_sigs", "
 def test_edits_of_bytecode_and_the_official_loader(
     name: str, loader: Callable[[bytes], str]
 ) -> None:
-    data = (MODULES / f"{name}.vmfb").read_bytes()
+    data = (DATA / "vmfb" / f"{name}.vmfb").read_bytes()
     module = vmfb.from_buffer(data, lenient=True)
     assert check_verdict(loader, data) == "loads"
     start = data.index(bytes(module.bytecode))
@@ -613,7 +612,7 @@ def test_functions_without_their_module() -> None:
 
 
 def test_functions_outlive_the_name_of_their_module() -> None:
-    functions = vmfb.open(MODULES / "std_llvmcpu.vmfb").functions
+    functions = vmfb.open(DATA / "vmfb" / "std_llvmcpu.vmfb").functions
     assert functions[0].instructions[0].opcode == "block"
 
 
@@ -650,7 +649,7 @@ def test_the_template_is_the_file_of_the_fuzz_target() -> None:
 
 
 def test_disassemble_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
-    path = str(MODULES / "debug_kept@3.7.0.vmfb")
+    path = str(DATA / "vmfb" / "debug_kept@3.7.0.vmfb")
     assert main(["inspect", "--disassemble", path]) == 0
     module = opened("debug_kept@3.7.0")
     assert capsys.readouterr().out == bytecode.disassemble(module) + "\n"

@@ -24,7 +24,7 @@ FOLDER = DATA / "bytecode_types"
 MODULES = sorted(FOLDER.glob("*.vmfb"))
 COMPILED = [path for path in MODULES if "@" in path.name]
 SOURCES: dict[str, dict[str, Any]] = json.loads((FOLDER / "types.json").read_text())
-EXAMPLES = FOLDER / "vmfb"
+EXAMPLES = DATA / "vmfb"
 
 each_module = pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
 each_compiled = pytest.mark.parametrize("path", COMPILED, ids=lambda path: path.stem)
@@ -681,7 +681,7 @@ def test_only_one_path_of_a_constant_condition_counts(
     assert bytecode.verify(module) == ()
     (types,) = module.bytecode_types
     assert types is not None
-    assert types.proofs.aliases == (Alias((index + negations) % 2, "whole"),)
+    assert types.aliases == (Alias((index + negations) % 2, "whole"),)
 
 
 # ------------------------------------------------------------------------------------ texts
