@@ -97,7 +97,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory, table: Any) -> Path:
     pytest.importorskip("duckdb")
     path: Path = tmp_path_factory.mktemp("catalog") / "models.duckdb"
     store = open_store(path)
-    connection = store.begin()
+    connection = store.begin(fresh=True)
     add_functions(connection, table)
     settle(connection)
     store.commit(connection)
