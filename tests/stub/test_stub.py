@@ -106,8 +106,8 @@ def test_wrong_usage(tmp_path: Path) -> None:
     library = path_of("named")
     for argv, text in (
         (
-            ["--language=openapi", library],
-            "--language openapi is for a .vmfb module, not for a library",
+            ["--language=c-header", library],
+            "--language c-header is for a .vmfb module, not for a library",
         ),
         (["--language=nonsense", library], "nonsense"),
         (["--global=a", "--function=b", library], "--function is not allowed with --global"),

@@ -140,12 +140,6 @@ def test_hostile_names_in_schemas(tmp_path: Path) -> None:
     assert [*schema["$defs"]][: len(names)] == names
     inputs = schema["$defs"]["class"]["properties"]["inputs"]
     assert inputs["required"] == [name.decode("utf-8", "replace") for name in HOSTILE]
-    document = json.loads(text_of("openapi", path))
-    assert len(document["paths"]) == len(names)
-    assert "/functions/%7Ba%7D%2F..%2F%252e" in document["paths"]
-    operations = [each["post"]["operationId"] for each in document["paths"].values()]
-    assert len({*operations}) == len(operations)
-    assert all(name.isidentifier() for name in operations)
 
 
 def test_hostile_names_on_command_lines(tmp_path: Path) -> None:
@@ -376,12 +370,9 @@ def test_json_schema_describes_the_arguments() -> None:
 
 def test_schemas_are_valid() -> None:
     jsonschema = pytest.importorskip("jsonschema")
-    openapi = pytest.importorskip("openapi_spec_validator")
     for path in SOME:
         schema = json.loads(text_of("json-schema", path))
         jsonschema.Draft202012Validator.check_schema(schema)
-        if path.stem != "many_300":  # which takes a minute
-            openapi.validate(json.loads(text_of("openapi", path)))
 
 
 # -------------------------------------------------------------------------------------- C headers

@@ -182,7 +182,7 @@ def test_verbs(
             ["scan", good, "--output", "t.csv"],
             ["scan", good, "--output", "t.jsonl"],
             ["stub", good],
-            ["stub", good, "--language=openapi"],
+            ["stub", good, "--language=json-schema"],
             ["stub", good, "--language=c-header"],
             ["check-abi", "base.json", good, "--update"],
         ],

@@ -2,7 +2,7 @@
 
 `library.exported` and `library.registered` write a typed Python module for a library of TVM-FFI's
 C ABI. For a compiled module (``.vmfb``), `FORMATS` has a generator for each target: a Python
-client, JSON Schema, OpenAPI, a C header, and command lines of ``iree-run-module``::
+client, JSON Schema, a C header, and command lines of ``iree-run-module``::
 
     >>> from fnabi import stub, vmfb
     >>> written = stub.FORMATS["python"](vmfb.open("model.vmfb"), "model.vmfb", only=["main"])
@@ -14,25 +14,46 @@ left out silently: what a target cannot express is a comment in the text, and in
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
+from fnabi._base.url import public
 from fnabi.stub._c_header import c_header
-from fnabi.stub._client import client
+from fnabi.stub._client import OWN, client
 from fnabi.stub._code import Stub
+from fnabi.stub._interface import Interface, read
 from fnabi.stub._json_schema import json_schema
-from fnabi.stub._openapi import openapi
 from fnabi.stub._runner import command_lines
+from fnabi.vmfb import Module
+from fnabi.vmfb.example import DIM
 
 __all__ = ["FORMATS", "Stub"]
 
-FORMATS: dict[str, Callable[..., Stub]] = {
-    "python": client,
-    "json-schema": json_schema,
-    "openapi": openapi,
-    "c-header": c_header,
-    "iree-run-module": command_lines,
+
+def _generator(
+    write: Callable[[Interface, str | None, int], Stub], reserved: frozenset[str] = frozenset()
+) -> Callable[..., Stub]:
+    def generate(
+        module: Module,
+        path: str,
+        *,
+        output: str | None = None,
+        only: Collection[str] | None = None,
+        dim: int = DIM,
+    ) -> Stub:
+        return write(read(module, public(path), only, reserved), output, dim)
+
+    return generate
+
+
+FORMATS = {
+    "python": _generator(lambda found, output, _: client(found, output), OWN),
+    "json-schema": _generator(lambda found, *_: json_schema(found)),
+    "c-header": _generator(lambda found, *_: c_header(found)),
+    "iree-run-module": _generator(lambda found, _, dim: command_lines(found, dim)),
 }
 """The generators for compiled modules.
 
-Each accepts a module and the path of its file, and as `only` the names of functions.
+Each accepts a module and the path of its file; as `only` the names of the functions to generate
+for, all without it; as `output` the path of the generated file, to which a Python client finds
+its module relative; and as `dim` the size of each dynamic dim in command lines.
 """

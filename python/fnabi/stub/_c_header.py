@@ -7,7 +7,7 @@ C11 and as C++.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from fnabi._base.names import Names, identifier
@@ -17,7 +17,7 @@ from fnabi.abi import cconv
 from fnabi.errors import FormatError
 from fnabi.run.invoke import element_type
 from fnabi.stub._code import Stub, literal
-from fnabi.stub._interface import Entry, Value, read
+from fnabi.stub._interface import Entry, Interface, Value
 from fnabi.types import (
     Buffer,
     Dict,
@@ -31,7 +31,6 @@ from fnabi.types import (
     Tuple,
     Type,
 )
-from fnabi.vmfb import Module
 
 __all__ = ["c_header"]
 
@@ -135,23 +134,8 @@ static inline iree_status_t fnabi_stub_ref_at(const iree_runtime_call_t* call,
 _REGISTERS = {"i32": "int32_t", "i64": "int64_t", "f32": "float", "f64": "double"}
 
 
-def c_header(
-    module: Module,
-    path: str,
-    *,
-    output: str | None = None,
-    only: Collection[str] | None = None,
-) -> Stub:
-    """Generate a C header.
-
-    Args:
-        module: The open module.
-        path: The path of its file.
-        output: Not used: the header does not refer to the file.
-        only: The names of the functions to generate for; all without it.
-
-    """
-    interface = read(module, path, only)
+def c_header(interface: Interface) -> Stub:
+    """Generate a C header."""
     notices = list(interface.omitted)
     prefix = identifier(interface.name, "module")
     tables = _Tables(prefix)
@@ -169,11 +153,7 @@ def c_header(
     lines = [
         f"/* {_comment(about)}.",
         f" * Written by fnabi {VERSION} (fnabi stub); write it again instead of editing.",
-        *(f" * Left out: {_comment(notice)}." for notice in interface.omitted),
-        *(
-            f" * Left out: {_comment(literal(name))}, which only the runtime calls."
-            for name in interface.internal
-        ),
+        *(f" * {_comment(each)}" for each in interface.left_out(interface.omitted)),
         " */",
         f"#ifndef {guard}",
         f"#define {guard}",

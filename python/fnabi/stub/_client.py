@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from fnabi._base.names import Names, identifier
 from fnabi._base.text import one_line
 from fnabi._base.version import VERSION
 from fnabi.run.client import Client, without_fences
 from fnabi.stub._code import Stub, docstring, function, indented, listing, literal, location, remark
 from fnabi.stub._hints import RESERVED, imports_of
-from fnabi.stub._interface import Entry, Value, driver, read
+from fnabi.stub._interface import Entry, Interface, Value, driver
 from fnabi.types import (
     Buffer,
     Dict,
@@ -25,9 +23,8 @@ from fnabi.types import (
     Tuple,
     Type,
 )
-from fnabi.vmfb import Module
 
-__all__ = ["client"]
+__all__ = ["OWN", "client"]
 
 _NUMPY = frozenset(
     f"{kind}{bits}"
@@ -42,35 +39,26 @@ _NUMPY = frozenset(
 )
 """The names of NumPy's own types of elements; those of ml_dtypes are no types for a checker."""
 
-_OWN = frozenset(("Client", "types", *dir(Client), "_context", "_invokers"))
+OWN = RESERVED | {"Client", "types", *dir(Client), "_context", "_invokers"}
 """The names of the module and of its class that no function may hide."""
 
 
-def client(
-    module: Module,
-    path: str,
-    *,
-    output: str | None = None,
-    only: Collection[str] | None = None,
-) -> Stub:
+def client(interface: Interface, output: str | None) -> Stub:
     """Generate a Python module with a class that has a method for each function.
 
     Args:
-        module: The open module.
-        path: The path of its file.
+        interface: The functions, whose identifiers avoid `OWN`.
         output: The path of the generated module, to which a file beside it is relative.
-        only: The names of the functions to generate for; all without it.
 
     """
-    interface = read(module, path, only, RESERVED | _OWN)
     notices = list(interface.omitted)
     called = interface.entries
     asynchronous = [entry.export.name for entry in called if entry.export.is_async]
-    scope = Names(reserved=RESERVED | _OWN)
+    scope = Names(reserved=OWN)
     name = scope.add(_class_name(interface.name), "Module")
     structures = _Structures(scope)
     methods = [line for entry in called for line in ("", *_method(entry, structures))]
-    where, _ = location(path, output)
+    where, _ = location(interface.path, output)
     body = [
         *structures.lines,
         "",
@@ -81,7 +69,7 @@ def client(
         f"    MODULE = {where}",
         '    """The path of the module that the client was generated for."""',
         "",
-        f"    DRIVER = {literal(driver(module) or 'local-task')}",
+        f"    DRIVER = {literal(driver(interface.module) or 'local-task')}",
         "",
         "    SIGNATURES = {",
         *indented(indented(line for entry in called for line in _signature(entry))),
@@ -90,11 +78,7 @@ def client(
         *indented(methods),
     ]
     if notices or interface.internal:
-        body += ["", "", *(remark(f"Left out: {notice}.") for notice in notices)]
-        body += [
-            remark(f"Left out: {literal(each)}, which only the runtime calls.")
-            for each in interface.internal
-        ]
+        body += ["", "", *(remark(each) for each in interface.left_out(notices))]
     lines = [
         *docstring(
             f"Client of the module {interface.name!r} in {one_line(interface.file)}",

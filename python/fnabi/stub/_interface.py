@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from fnabi._base.names import Names
@@ -61,7 +61,9 @@ class Interface(NamedTuple):
     """The functions of a module.
 
     Attributes:
-        name: The name of the module.
+        module: The open module.
+        name: Its name.
+        path: The path of its file.
         file: The name of its file.
         entries: The functions in the order of the module.
         omitted: The exports without an entry, with the reason: those whose description cannot be
@@ -70,11 +72,18 @@ class Interface(NamedTuple):
 
     """
 
+    module: Module
     name: str
+    path: str
     file: str
     entries: tuple[Entry, ...]
     omitted: tuple[str, ...]
     internal: tuple[str, ...]
+
+    def left_out(self, notices: Iterable[str]) -> list[str]:
+        """Return the sentences about what a text lacks."""
+        internal = (f"{literal(name)}, which only the runtime calls" for name in self.internal)
+        return [f"Left out: {each}." for each in (*notices, *internal)]
 
 
 def read(
@@ -119,8 +128,9 @@ def read(
             except FormatError as problem:
                 problem.excerpt = None
                 omitted.append(f"{literal(name)} has a description that is malformed: {problem}")
+    file = os.path.basename(path)
     return Interface(
-        module.name, os.path.basename(path), tuple(entries), tuple(omitted), tuple(internal)
+        module, module.name, path, file, tuple(entries), tuple(omitted), tuple(internal)
     )
 
 

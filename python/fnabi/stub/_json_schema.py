@@ -9,13 +9,13 @@ pair.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fnabi._base.names import Names
 from fnabi._base.version import VERSION
 from fnabi.stub._code import Stub, literal
-from fnabi.stub._interface import Entry, Value, read
+from fnabi.stub._interface import Entry, Interface, Value
 from fnabi.types import (
     Buffer,
     Dict,
@@ -29,33 +29,18 @@ from fnabi.types import (
     Tuple,
     Type,
 )
-from fnabi.vmfb import Module
 
-__all__ = ["Definitions", "json_schema"]
+__all__ = ["json_schema"]
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_PREFIX = "#/$defs/"
 _FLOAT_TEXTS = ["NaN", "Infinity", "-Infinity"]
 
 
-def json_schema(
-    module: Module,
-    path: str,
-    *,
-    output: str | None = None,
-    only: Collection[str] | None = None,
-) -> Stub:
-    """Generate a JSON Schema with a definition for each function.
-
-    Args:
-        module: The open module.
-        path: The path of its file.
-        output: Not used: the schema does not refer to the file.
-        only: The names of the functions to generate for; all without it.
-
-    """
-    interface = read(module, path, only)
+def json_schema(interface: Interface) -> Stub:
+    """Generate a JSON Schema with a definition for each function."""
     notices = list(interface.omitted)
-    definitions = Definitions("#/$defs/", (entry.export.name for entry in interface.entries))
+    definitions = _Definitions(entry.export.name for entry in interface.entries)
     functions: dict[str, Any] = {}
     for entry in interface.entries:
         functions[entry.export.name] = {
@@ -67,33 +52,25 @@ def json_schema(
             },
             "required": ["inputs", "results"],
         }
+    about = [f"Functions of {interface.file}, written by fnabi {VERSION}."]
     schema = {
         "$schema": _DIALECT,
         "title": interface.name,
-        "$comment": comment(interface.file, notices, interface.internal),
+        "$comment": " ".join(about + interface.left_out(notices)),
         "$defs": functions | definitions.found,
     }
     return Stub(json.dumps(schema, indent=2) + "\n", tuple(notices))
 
 
-def comment(file: str, notices: list[str], internal: Iterable[str]) -> str:
-    parts = [f"Functions of {file}, written by fnabi {VERSION}."]
-    parts += [f"Left out: {notice}." for notice in notices]
-    parts += [f"Left out: {literal(name)}, which only the runtime calls." for name in internal]
-    return " ".join(parts)
-
-
-class Definitions:
+class _Definitions:
     """The schemas that others refer to.
 
     Args:
-        prefix: What precedes the name of one in a reference.
         taken: Names that other definitions have.
 
     """
 
-    def __init__(self, prefix: str, taken: Iterable[str] = ()) -> None:
-        self._prefix = prefix
+    def __init__(self, taken: Iterable[str]) -> None:
         self._names = Names(taken)
         self._dtypes: dict[tuple[str, bool], dict[str, Any]] = {}
         self._unknown: list[Type] = []
@@ -153,7 +130,7 @@ class Definitions:
         key = str(dtype), True
         if key not in self._dtypes:
             name = self._names.add(f"array_of_{dtype}")
-            reference = self._dtypes[key] = {"$ref": self._prefix + name}
+            reference = self._dtypes[key] = {"$ref": _PREFIX + name}
             element = self._element(dtype)
             self.found[name] = {"anyOf": [element, {"type": "array", "items": reference}]}
         return self._dtypes[key]
@@ -166,7 +143,7 @@ class Definitions:
                 self._dtypes[key] = schema
             else:
                 name = self._names.add(str(dtype))
-                self._dtypes[key] = {"$ref": self._prefix + name}
+                self._dtypes[key] = {"$ref": _PREFIX + name}
                 self.found[name] = schema
         return self._dtypes[key]
 

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection
 
-from fnabi._base.url import is_remote, public
+from fnabi._base.url import is_remote
 from fnabi.errors import CallError
 from fnabi.stub._code import Stub, literal, remark
-from fnabi.stub._interface import driver, parameter_scopes, read
-from fnabi.vmfb import Module
-from fnabi.vmfb.example import DIM, runner_function, runner_module
+from fnabi.stub._interface import Interface, driver, parameter_scopes
+from fnabi.vmfb.example import runner_function, runner_module
 
 __all__ = ["command_lines"]
 
 
-def command_lines(
-    module: Module,
-    path: str,
-    *,
-    output: str | None = None,
-    only: Collection[str] | None = None,
-    dim: int = DIM,
-) -> Stub:
+def command_lines(interface: Interface, dim: int) -> Stub:
     """Generate a shell script with a command line for each function.
 
     Its inputs are zeros, as `fnabi.example.runner_inputs` writes them. A module that needs
@@ -30,15 +21,11 @@ def command_lines(
     runner would change is its standard input; one at a URL has to be copied first.
 
     Args:
-        module: The open module.
-        path: The path of its file, as the command line has it.
-        output: Not used.
-        only: The names of the functions to generate for; all without it.
+        interface: The functions, with the path of the file as the command line has it.
         dim: The size of each dynamic dim.
 
     """
-    path = public(path)
-    interface = read(module, path, only)
+    module, path = interface.module, interface.path
     notices = list(interface.omitted)
     lines: list[str] = []
     told: list[str] = []

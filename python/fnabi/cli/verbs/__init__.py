@@ -174,7 +174,7 @@ VERBS = (
             ("fnabi stub -o add.py libadd.so", "typed Python functions for a library's exports"),
             ("fnabi stub --global=xgrammar. lib.so", "for what it registers by name"),
             ("fnabi stub -o model.py model.vmfb", "a typed client over iree.runtime"),
-            ("fnabi stub --language=openapi model.vmfb", "or json-schema, c-header"),
+            ("fnabi stub --language=json-schema model.vmfb", "or c-header"),
             ("fnabi stub --language=iree-run-module model.vmfb", "command lines"),
         ),
     ),

@@ -18,7 +18,7 @@ from fnabi.vmfb.example import DIM
 
 _STUB_SCHEMA = "fnabi.stub/1"
 _PYTHON, _INTERFACE = "python", "pyi"
-_MODULE_LANGUAGES = ("json-schema", "openapi", "c-header", "iree-run-module")
+_MODULE_LANGUAGES = ("json-schema", "c-header", "iree-run-module")
 _ONLY_MODULES, _ONLY_LIBRARIES = "a .vmfb module, not for a library", "a library, not for a module"
 
 
@@ -35,7 +35,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         choices=(_PYTHON, _INTERFACE, *_MODULE_LANGUAGES),
         default=_PYTHON,
         help="a typed Python module (the default); its interface alone, for a library; for a"
-        " module also JSON Schema, OpenAPI, a C header, or command lines of iree-run-module",
+        " module also JSON Schema, a C header, or command lines of iree-run-module",
     )
     verb.add_argument(
         "--global",
@@ -91,9 +91,9 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.usage(f"--language {_INTERFACE} is for {_ONLY_LIBRARIES}")
         if arguments.prefix is not None:
             arguments.usage(f"--global is for {_ONLY_LIBRARIES}")
-        options = {"dim": arguments.dim} if arguments.language == _MODULE_LANGUAGES[-1] else {}
         with open_module(file, arguments.lenient) as module:
-            written = FORMATS[arguments.language](module, file, output=output, only=only, **options)
+            generate = FORMATS[arguments.language]
+            written = generate(module, file, output=output, only=only, dim=arguments.dim)
     if output is not None:
         with ended_by_signals(), write_whole(output) as opened:
             opened.write(written.text.encode("utf-8", "backslashreplace"))
