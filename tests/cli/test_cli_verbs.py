@@ -45,3 +45,12 @@ def test_every_module_is_a_verb() -> None:
     assert {name for name in modules if name[0] != "_"} == {
         verb.name.replace("-", "_") for verb in VERBS
     }
+
+
+def test_schemas_are_named_after_verbs_and_not_after_modules() -> None:
+    names: list[str] = []
+    for path in (ROOT / "python" / "fnabi" / "cli").rglob("*.py"):
+        names += re.findall(r'_SCHEMA = "(.*)"', path.read_text(encoding="utf-8"))
+    assert len(names) > 15
+    for name in names:
+        assert re.fullmatch(r"fnabi\.[a-z]+([.-][a-z]+)?/\d", name), name

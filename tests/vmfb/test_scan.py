@@ -620,8 +620,7 @@ def test_scan_as_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
     output = tmp_path / "table.jsonl"
     assert main(["scan", *map(str, files), "--output", str(output)]) == 1
     assert lines == [
-        {"schema": "fnabi.vmfb._scan/2", **json.loads(line)}
-        for line in output.read_text().splitlines()
+        {"schema": "fnabi.scan/2", **json.loads(line)} for line in output.read_text().splitlines()
     ]
     rows = [row for file in files for row in rows_of(file)]
     assert len(lines) == len(rows)

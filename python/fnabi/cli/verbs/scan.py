@@ -17,7 +17,7 @@ from fnabi.cli._screen import Screen, counted, name_width, one_line, signature
 from fnabi.many._table._json import JsonLines
 from fnabi.vmfb._scan import Scan, ScanRow
 
-_SCAN_SCHEMA = "fnabi.vmfb._scan/2"
+_SCAN_SCHEMA = "fnabi.scan/2"
 
 
 def add_arguments(verb: argparse.ArgumentParser) -> None:
