@@ -7,7 +7,9 @@ an expression that evaluates to the type, and ``str`` a text for people::
     >>> print(Buffer(DType("float", 32), (None, 128)))
     float32[?x128]
 
-A record is an array in the message that crosses from the C core, with a tag that the core defines.
+Each has a ``dtype`` and a ``shape``, which are None where it has none; a `Named` passes on those of
+its type. A record is an array in the message that crosses from the C core, with a tag that the core
+defines.
 """
 
 from __future__ import annotations
@@ -40,7 +42,21 @@ __all__ = [
 ]
 
 
-class Scalar(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_SCALAR):
+class _Type(Record, frozen=True):
+    """Base of all types: ``signature.results[0].dtype`` needs no look at which of them it is."""
+
+    @property
+    def dtype(self) -> DType | None:
+        """The type of its elements; None for a type without one, such as a `Tuple`."""
+        return None
+
+    @property
+    def shape(self) -> tuple[int | None, ...] | None:
+        """The dims of an array, None for a dynamic one; None for an unknown rank or no array."""
+        return None
+
+
+class Scalar(_Type, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_SCALAR):
     """One value, passed as it is."""
 
     dtype: DType
@@ -49,7 +65,7 @@ class Scalar(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_SCALAR):
         return str(self.dtype)
 
 
-class Buffer(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_BUFFER):
+class Buffer(_Type, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_BUFFER):
     """An N-dimensional array.
 
     Attributes:
@@ -65,7 +81,7 @@ class Buffer(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_BUFFER):
         return f"{self.dtype}[{shape_text(self.shape)}]"
 
 
-class Ref(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_REF):
+class Ref(_Type, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_REF):
     """A reference to an object; `name` is the name of its type, None for any type."""
 
     name: str | None = None
@@ -74,7 +90,7 @@ class Ref(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_REF):
         return f"ref<{'?' if self.name is None else _reference_text(self.name)}>"
 
 
-class RefArray(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_REF_ARRAY):
+class RefArray(_Type, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_REF_ARRAY):
     """An N-dimensional array of references, whose values cannot be in one buffer.
 
     Attributes:
@@ -90,7 +106,7 @@ class RefArray(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_REF_ARRA
         return f"array<{self.element}>[{shape_text(self.shape)}]"
 
 
-class List(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_LIST):
+class List(_Type, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_LIST):
     """A list of fixed length with a type for each slot."""
 
     items: tuple[Type, ...]
@@ -99,7 +115,7 @@ class List(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_LIST):
         return f"[{_join(self.items)}]"
 
 
-class Tuple(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_TUPLE):
+class Tuple(_Type, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_TUPLE):
     """A tuple with a type for each slot."""
 
     items: tuple[Type, ...]
@@ -108,7 +124,7 @@ class Tuple(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_TUPLE):
         return f"({_join(self.items)}{',' if len(self.items) == 1 else ''})"
 
 
-class Dict(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_DICT):
+class Dict(_Type, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_DICT):
     """A structure with named slots, in their order: pairs of key and type."""
 
     items: tuple[tuple[str, Type], ...]
@@ -117,7 +133,7 @@ class Dict(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_DICT):
         return "{" + ", ".join(f"{_name_text(key)}: {item}" for key, item in self.items) + "}"
 
 
-class HomogeneousList(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_HOMOGENEOUS_LIST):
+class HomogeneousList(_Type, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_HOMOGENEOUS_LIST):
     """A list of any length whose elements share one type."""
 
     element: Type
@@ -126,24 +142,34 @@ class HomogeneousList(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_H
         return f"list<{self.element}>"
 
 
-class Named(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_NAMED):
+class Named(_Type, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_NAMED):
     """A type with the name of the argument that it belongs to."""
 
     name: str
     type: Type
 
+    @property
+    def dtype(self) -> DType | None:
+        """The dtype of the type that has the name."""
+        return self.type.dtype
+
+    @property
+    def shape(self) -> tuple[int | None, ...] | None:
+        """The shape of the type that has the name."""
+        return self.type.shape
+
     def __str__(self) -> str:
         return f"{_name_text(self.name)}: {self.type}"
 
 
-class Null(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_NULL):
+class Null(_Type, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_NULL):
     """An empty slot."""
 
     def __str__(self) -> str:
         return "null"
 
 
-class Unknown(Record, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_UNKNOWN):
+class Unknown(_Type, frozen=True, tag_field="tag", tag=lib.FNABI_TYPE_UNKNOWN):
     """A type that the text leaves out."""
 
     def __str__(self) -> str:

@@ -185,10 +185,32 @@ def test_all_is_complete() -> None:
     records = {
         name
         for name, item in vars(types).items()
-        if isinstance(item, type) and issubclass(item, msgspec.Struct) and name != "Record"
+        if isinstance(item, type)
+        and issubclass(item, msgspec.Struct)
+        and name not in ("Record", "_Type")
     }
     assert records | {"DTypeKind", "Type"} == set(types.__all__)
     assert set(Type.__args__) == {vars(types)[n] for n in records} - {DType, Signature}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype", "shape"),
+    [
+        ("i8", I8, None),
+        ("float32[?x3]", F32, (None, 3)),
+        ("float32[*]", F32, None),
+        ("float32[]", F32, ()),
+        ("x: float32[2]", F32, (2,)),
+        ("array<i8>[2x?]", None, (2, None)),
+        *((text, None, None) for text in ("ref<?>", "list<i8>", "[i8]", "(i8,)", "null", "?")),
+        ("{key: i8}", None, None),
+    ],
+)
+def test_every_type_has_a_dtype_and_a_shape(
+    text: str, dtype: DType | None, shape: tuple[int | None, ...] | None
+) -> None:
+    (type,) = Signature.parse(f"({text}) -> ()").inputs
+    assert (type.dtype, type.shape) == (dtype, shape)
 
 
 def test_a_signature_without_names_is_one_of_the_raw_abi() -> None:

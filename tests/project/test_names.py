@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import fnabi
+from support.checkers import CHECKERS
 from support.paths import ROOT
 from tools import names
 
@@ -91,28 +92,9 @@ def program(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_mypy_sees_every_name(program: Path) -> None:
-    pytest.importorskip("mypy")
-    options = ["--strict", "--follow-imports=silent", f"--cache-dir={program.parent}"]
-    check(sys.executable, "-m", "mypy", *options, program)
+@pytest.mark.parametrize("check", CHECKERS)
+def test_a_checker_sees_every_name(check: Callable[..., None], program: Path) -> None:
+    check(program)
     program.write_text("from fnabi import nothing\n")
     with pytest.raises(AssertionError, match="nothing"):
-        check(sys.executable, "-m", "mypy", *options, program)
-
-
-@pytest.mark.slow
-def test_pyright_sees_every_name(program: Path) -> None:
-    pyright = shutil.which("pyright")
-    if pyright is None:
-        pytest.skip("pyright is not installed")
-    check(pyright, "--pythonpath", sys.executable, program)
-    program.write_text("from fnabi import nothing\n")
-    with pytest.raises(AssertionError, match="nothing"):
-        check(pyright, "--pythonpath", sys.executable, program)
-
-
-def check(*command: str | Path) -> None:
-    """Run a type checker, and assert that it reports nothing."""
-    folder = Path(command[-1]).parent
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=300)
-    assert done.returncode == 0, done.stdout + done.stderr
+        check(program)
