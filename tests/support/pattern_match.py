@@ -203,16 +203,6 @@ def _shapes(
             return
         known = [dim for dim in dims if not isinstance(dim, p.Star)]
         yield tuple(_asked(dim, None, env) for dim in known), ()
-        return
-    if not dims:
-        if not given:
-            yield (), ()
-        return
-    first, rest = dims[0], dims[1:]
-    if isinstance(first, p.Star):
-        for count in range(len(given) + 1):
-            for tail, bound in _shapes_of(rest, given[count:], env):
-                yield given[:count] + tail, bound
     else:
         yield from _shapes_of(dims, given, env)
 

@@ -127,6 +127,18 @@ def _advance(stream: Any, schema: Any, array: Any, where: str) -> None:
         raise CallError(f"{where}: the Arrow stream failed: {text}")
 
 
+class ArrayOnly:
+    """Data that is given as one array, although it could be a stream: that has none without rows.
+
+    Args:
+        data: Anything with ``__arrow_c_array__``.
+
+    """
+
+    def __init__(self, data: Any) -> None:
+        self.__arrow_c_array__ = data.__arrow_c_array__
+
+
 class Excess:
     """How much more the values of Arrow data take when each is written out than as it is stored.
 

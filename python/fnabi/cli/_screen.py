@@ -16,17 +16,17 @@ from fnabi.cli._terminal import width_of
 from fnabi.errors import FormatError
 
 PALETTE = {
-    "name": "bold",
-    "key": "blue",
-    "dtype": "cyan",
-    "dim": "magenta",
-    "about": "dim",
-    "good": "green",
-    "bad": "red",
-    "unknown": "yellow",
-    "notice": "yellow",
+    "name": "1",  # bold
+    "key": "34",  # blue
+    "dtype": "36",  # cyan
+    "dim": "35",  # magenta
+    "about": "2",  # dim
+    "good": "32",  # green
+    "bad": "31",  # red
+    "unknown": "33",  # yellow
+    "notice": "33",
 }
-"""The colours of all verbs, by what they mean. Dims are those of shapes."""
+"""The colours of all verbs, by what they mean, as terminals number them. Dims are those of shapes."""
 
 Part: TypeAlias = str | tuple[str, str]
 """Text, or text and its meaning, a key of `PALETTE`."""
@@ -77,7 +77,7 @@ def signature(text: str) -> Signature:
 
 
 class Screen:
-    """Standard output: folded to its width, and in colours on a terminal if `rich` is installed.
+    """Standard output: folded to its width, and in colours on a terminal.
 
     The words are the same at each width, with and without colours.
     """
@@ -233,18 +233,7 @@ def _painter() -> Callable[[str, str], str] | None:
     )
     if not wanted or os.environ.get("NO_COLOR"):
         return None
-    try:
-        from rich.color import ColorSystem
-        from rich.style import Style
-    except ImportError:
-        return None
-    styles = {meaning: Style.parse(style) for meaning, style in PALETTE.items()}
-
-    def paint(text: str, meaning: str) -> str:
-        style = styles.get(meaning)
-        return text if style is None else style.render(text, color_system=ColorSystem.STANDARD)
-
-    return paint
+    return lambda text, meaning: f"\x1b[{PALETTE[meaning]}m{text}\x1b[0m" if meaning else text
 
 
 def counted(number: int, noun: str) -> str:

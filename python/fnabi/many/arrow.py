@@ -25,7 +25,15 @@ from typing import Any, TypeVar
 
 from fnabi._base import core
 from fnabi._base.arguments import argument_error
-from fnabi._base.capsule import Excess, Fill, check_memory, export_stream, new_struct, open_arrays
+from fnabi._base.capsule import (
+    ArrayOnly,
+    Excess,
+    Fill,
+    check_memory,
+    export_stream,
+    new_struct,
+    open_arrays,
+)
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, NotFoundError, type_name
 from fnabi.many.columns import Columns
@@ -113,7 +121,7 @@ def decode(
         shares = split_arrays(schema, [array], threads, index, "arrow.decode: column")
         columns = Columns(abi, collect([shares], abi))
         source = columns.plain() if plain else columns
-        return next(open_arrays(_ArrayOnly(source), where)[1])
+        return next(open_arrays(ArrayOnly(source), where)[1])
 
     dropped = lib.FNABI_ARROW_EVERY if frame else index if drop else lib.FNABI_ARROW_NONE
     name = (prefix if into is None else into).encode(), into is not None
@@ -180,13 +188,6 @@ def encode(
     dropped = lib.FNABI_ARROW_EVERY if frame else lib.FNABI_ARROW_NONE
     result = _beside(schema, more, dropped, arrays, added, where)
     return frame.put(result, []) if frame else _rebuild(batch, result)
-
-
-class _ArrayOnly:
-    """Data that is given as one array, although it could be a stream."""
-
-    def __init__(self, data: Any) -> None:
-        self.__arrow_c_array__ = data.__arrow_c_array__
 
 
 def _new_names(abi: Abi, prefix: object, into: object) -> tuple[str, ...]:
@@ -358,7 +359,7 @@ def _class_of(batch: Any, package: str, name: str) -> Any:
 def _table(batch: Any) -> Any:
     """Return the batch, or what gives its Arrow data."""
     if _class_of(batch, "pyarrow", "RecordBatch"):  # its stream lacks an array that is empty
-        return _ArrayOnly(batch)
+        return ArrayOnly(batch)
     if hasattr(batch, "__arrow_c_stream__") or hasattr(batch, "__arrow_c_array__"):
         return batch
     raise ArgumentTypeError(

@@ -15,7 +15,7 @@ from importlib import import_module
 from io import BufferedReader, RawIOBase, StringIO
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from fnabi._base.capsule import Excess, open_arrays
+from fnabi._base.capsule import ArrayOnly, Excess, open_arrays
 from fnabi._base.files import read_stream
 from fnabi.errors import CallError, MissingPackageError
 from fnabi.many._table._ipc import read_arrow_file, read_arrow_stream
@@ -274,19 +274,12 @@ class _Check:
 
     def __call__(self, batch: Any) -> Any:
         batch.validate(full=True)
-        schema, arrays = open_arrays(_ArrayOnly(batch), self._source.name)
+        schema, arrays = open_arrays(ArrayOnly(batch), self._source.name)
         try:
             self._excess.add(schema, next(arrays))
         except CallError:
             raise _too_large(self._source) from None
         return batch
-
-
-class _ArrayOnly:
-    """A batch that is given as an array: as a stream it is nothing without rows."""
-
-    def __init__(self, batch: Any) -> None:
-        self.__arrow_c_array__ = batch.__arrow_c_array__
 
 
 def _too_large(source: Source) -> OSError:
