@@ -26,7 +26,7 @@ PALETTE = {
     "unknown": "33",  # yellow
     "notice": "33",
 }
-"""The colours of all verbs, by what they mean, as terminals number them. Dims are those of shapes."""
+"""The colours of all verbs, by what they mean, as terminals number them; dims are of shapes."""
 
 Part: TypeAlias = str | tuple[str, str]
 """Text, or text and its meaning, a key of `PALETTE`."""
