@@ -15,7 +15,7 @@ import pytest
 from fnabi import FormatError, baseline, compat, report, vmfb
 from fnabi.cli import _hook as baseline_hook
 from fnabi.cli import main
-from fnabi.compat._folders import FileComparison, compare_folders
+from fnabi.compat import FileComparison, compare_folders
 from support.documents import ROOT, environment
 
 RELEASES = ROOT / "examples/releases"

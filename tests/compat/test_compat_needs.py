@@ -11,8 +11,7 @@ import pytest
 
 from fnabi import CallError, vmfb
 from fnabi.cli import main
-from fnabi.compat import compare
-from fnabi.compat._folders import compare_folders
+from fnabi.compat import compare, compare_folders
 from fnabi.compat._needs import export_differences, module_differences
 from fnabi.errors import FormatError
 from fnabi.vmfb._infer import Alias

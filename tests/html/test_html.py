@@ -21,7 +21,7 @@ import fnabi
 from fnabi import CallError, FormatError, bytecode, compat, html, library, sip, vmfb
 from fnabi.calls.schema import parse_type
 from fnabi.cli import main
-from fnabi.compat._folders import compare_folders
+from fnabi.compat import compare_folders
 from fnabi.html import _code as code
 from fnabi.html import _limits as limits
 from fnabi.html import _values as values

@@ -23,7 +23,7 @@ import pytest
 
 import fnabi
 from fnabi import bytecode, html, library, vmfb
-from fnabi.compat._folders import FileComparison, compare_folders
+from fnabi.compat import FileComparison, compare_folders
 from fnabi.many.catalog import Catalog
 from support.callee import built, interop_library
 from support.pages import HOSTILE, fleet, hostile_module, large_module

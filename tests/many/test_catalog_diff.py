@@ -11,7 +11,7 @@ import pytest
 import fnabi
 from fnabi import FnabiError, FormatError, catalog_diff, compat, vmfb
 from fnabi.cli import main
-from fnabi.compat._folders import compare_folders
+from fnabi.compat import compare_folders
 from fnabi.compat._record import RecordedModule, digest, record
 from fnabi.many.catalog_diff import compare_catalogs, group
 from support.paths import DATA, ROOT

@@ -261,13 +261,10 @@ PYTHON_BELOW = {
 """The rooms of Python that a room may import, beside itself; `cli` alone imports `fnabi` itself."""
 
 
-def imports(tree: ast.AST, types: bool = True) -> Iterator[str]:
-    """Yield the modules that code imports anywhere, those that only types need if `types`."""
+def imports(tree: ast.AST) -> Iterator[str]:
+    """Yield the modules that code imports anywhere, also those that only types need."""
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
-            if types:
-                yield from imports(node)
-        elif isinstance(node, ast.Import):
+        if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "relative imports are not used here"
@@ -283,16 +280,16 @@ def imports(tree: ast.AST, types: bool = True) -> Iterator[str]:
         ):
             yield node.args[0].value
         else:
-            yield from imports(node, types)
+            yield from imports(node)
 
 
 @cache
-def python_graph(types: bool) -> dict[str, set[str]]:
+def python_graph() -> dict[str, set[str]]:
     """Return the modules of the package that each imports, `fnabi` and itself left out."""
     return {
         name: {
             each
-            for each in imports(ast.parse(path.read_text()), types)
+            for each in imports(ast.parse(path.read_text()))
             if each in MODULES and each != name
         }
         for name, path in MODULES.items()
@@ -301,26 +298,27 @@ def python_graph(types: bool) -> dict[str, set[str]]:
 
 
 def test_every_python_module_is_in_a_room() -> None:
-    assert {name.split(".")[1] for name in python_graph(types=True)} == {*PYTHON_BELOW}
+    assert {name.split(".")[1] for name in python_graph()} == {*PYTHON_BELOW}
 
 
 @pytest.mark.parametrize("room", PYTHON_BELOW)
 def test_python_imports_point_down(room: str) -> None:
     allowed = {room, *PYTHON_BELOW[room]}
-    for name, needs in python_graph(types=True).items():
+    for name, needs in python_graph().items():
         if name.split(".")[1] == room:
             above = {each for each in needs if each.partition(".")[2].split(".")[0] not in allowed}
             assert above <= ({"fnabi"} if room == "cli" else set()), f"{name} needs {above}"
 
 
 def test_no_circle_of_python_modules() -> None:
-    graph = python_graph(types=False)
+    """Neither at run time nor by types, which `cli` needs of `fnabi` itself."""
+    graph = {name: needs - {"fnabi"} for name, needs in python_graph().items()}
     assert graph["fnabi.abi.raw"] >= {"fnabi._base.core", "fnabi.types"}
     assert find_circle(graph) == []
     rooms: dict[str, set[str]] = {}
-    for name, needs in python_graph(types=True).items():
+    for name, needs in graph.items():
         room = name.split(".")[1]
-        others = {each.split(".")[1] for each in needs - {"fnabi"}} - {room}
+        others = {each.split(".")[1] for each in needs} - {room}
         rooms.setdefault(room, set()).update(others)
     assert find_circle(rooms) == []
 

@@ -36,6 +36,7 @@ from fnabi.errors import LayoutWarning
 from fnabi.vmfb._bytes import ModuleBytes
 from fnabi.vmfb._export import Export, _exports_by_message, decode_exports
 from fnabi.vmfb._infer import Alias, Fences, Proofs, _types_by_message, decode_types
+from fnabi.vmfb._instructions import _findings_by_message
 from support.crossings import CROSSINGS, Crossing
 from support.layouts import KINDS, differing, differs
 from support.paths import DATA, TESTS
@@ -139,7 +140,7 @@ def same_findings(data: bytes) -> None:
         module = vmfb.from_buffer(data, lenient=True)
     except FormatError:
         return
-    plain = outcome(bytecode._findings_of, module)
+    plain = outcome(_findings_by_message, data)
     assert types.decoder.sound(data) == (plain[1] == ())
     assert outcome(bytecode.verify, module) == plain
 

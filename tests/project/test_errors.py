@@ -46,7 +46,7 @@ from fnabi import (
     types,
     vmfb,
 )
-from fnabi.compat._folders import compare_folders
+from fnabi.compat import compare_folders
 from support.paths import DATA
 
 MODULE = vmfb.from_buffer((DATA / "vmfb" / "abi_records.vmfb").read_bytes())

@@ -16,7 +16,7 @@ import pytest
 
 from fnabi import CallError, vmfb
 from fnabi.cli import main
-from fnabi.compat._folders import compare_folders
+from fnabi.compat import compare_folders
 from fnabi.vmfb._walk import Found, walk
 from support.paths import DATA
 

@@ -14,7 +14,7 @@ RecordDecoder.raw       abi.raw._parse_by_message             raw.parse, raw.to_
 RecordDecoder.iree_abi  abi.iree_abi._parse_by_message        iree_abi.parse
 RecordDecoder.exports   vmfb._export._exports_by_message      vmfb.Module.exports
 RecordDecoder.types     vmfb._infer._types_by_message         vmfb.Module.bytecode_types
-RecordDecoder.sound     vmfb.bytecode._findings_of            bytecode.verify
+RecordDecoder.sound     vmfb._instructions._findings_by_message bytecode.verify
 RecordDecoder.verify    vmfb._verify_by_cffi                  vmfb.open, from_buffer, verify
 signature_integer       abi.signature._encode_integer         SignatureBuilder.integer
 signature_span          abi.signature._encode_span            SignatureBuilder.span

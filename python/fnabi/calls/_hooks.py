@@ -36,7 +36,7 @@ _MODULES = {
     "member_schema": "fnabi.calls.reflection",
     "method_signature": "fnabi.calls.reflection",
     "read_numpy": "fnabi.calls.tensor",
-    "tensor_view": "fnabi.calls._views",
+    "tensor_view": "fnabi.calls.tensor",
     "to_numpy": "fnabi.calls.tensor",
 }
 """The names, with the modules that define them."""

@@ -123,9 +123,13 @@ class Functions(Mapping[str, "lane.Function"]):
         return f"<functions {', '.join(self._names)}>"
 
     def _repr_html_(self) -> str:
-        from fnabi.calls._views import functions_view
+        from fnabi._base.notebook import code, escaped, table
 
-        return functions_view(self)
+        rows = (
+            (code(name), code(_call(each)), escaped((each.__doc__ or "").split("\n")[0]))
+            for name, each in self.items()
+        )
+        return table(("name", "signature", ""), rows, len(self))
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self._names)
@@ -237,9 +241,15 @@ class Library(lane.Lookup):
         return f"<fnabi.Library {self.path!r}>"
 
     def _repr_html_(self) -> str:
-        from fnabi.calls._views import library_view
+        from fnabi._base.notebook import title
 
-        return library_view(self)
+        return title(self) + self.functions._repr_html_()
+
+
+def _call(function: lane.Function) -> str:
+    """Return how a function is called, or "" if it says nothing of it."""
+    signature = getattr(function, "__signature__", None)
+    return "" if signature is None else str(signature)
 
 
 def load_module(path: str | os.PathLike[str]) -> Library:

@@ -321,3 +321,10 @@ def to_numpy(tensor: Tensor) -> npt.NDArray[Any]:
         empty.flags.writeable = not tensor.read_only
         return empty
     return numpy.asarray(_Memory(tensor, interface)).view(item)  # type: ignore[no-any-return]
+
+
+def tensor_view(tensor: Tensor) -> str:
+    """Return the view of a tensor for notebooks, without its elements."""
+    from fnabi._base.notebook import title
+
+    return title(tensor)

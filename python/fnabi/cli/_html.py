@@ -13,8 +13,7 @@ from fnabi.cli._ending import ended_by_signals
 from fnabi.vmfb._walk import walk
 
 if TYPE_CHECKING:
-    from fnabi.compat import Comparison
-    from fnabi.compat._folders import FileComparison
+    from fnabi.compat import Comparison, FileComparison
     from fnabi.vmfb import Module
 
 _NOT_WITH = (

@@ -12,7 +12,7 @@ import msgspec
 
 from fnabi import vmfb
 from fnabi._base.files import path_text
-from fnabi.compat import Comparison, compare
+from fnabi.compat._compare import Comparison, compare
 from fnabi.errors import ArgumentValueError, FnabiError, MissingFileError
 from fnabi.vmfb._walk import walk
 

@@ -152,7 +152,7 @@ class RecordedModule(Module):
     @cached_property
     def _needs(self) -> needs.Needs:
         rows = self._decode(lib.fnabi_vmfb_needs, needs.rows)
-        return needs.needs_of(self, msgspec.structs.replace(rows, creations=()))
+        return needs.needs_of(msgspec.structs.replace(rows, creations=()))
 
     def _decode(self, read: Any, decoder: core.Decoder[_T], *arguments: object) -> _T:
         message = _message(self._record, _READS.get((read, *arguments), ""))

@@ -1,6 +1,6 @@
 """Comparisons as reports: for pull requests, for the log of a CI job, and for code scanning.
 
-Each function takes the comparisons of files, as `compat_folders.compare_folders` yields them, and
+Each function takes the comparisons of files, as `compare_folders` yields them, and
 returns a text that ends in a newline. Names of files and functions are escaped for the format.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 from fnabi._base.arguments import argument_error, check_items
 from fnabi._base.text import one_line
 from fnabi._base.version import VERSION
-from fnabi.compat import Change, Severity
+from fnabi.compat._compare import Change, Severity
 from fnabi.compat._folders import FileComparison, FileVerdict
 
 __all__ = ["FORMATS", "verdict", "write"]

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from fnabi._base.arguments import check_attribute, check_items, check_type
 from fnabi._base.text import one_line
 from fnabi.calls.library import Library, LibraryFile
-from fnabi.compat._folders import FileComparison
+from fnabi.compat import FileComparison
 from fnabi.errors import ArgumentTypeError, type_name
 from fnabi.html._catalog_data import catalog_data
 from fnabi.html._diff_data import diff_data, folders_data
@@ -115,7 +115,7 @@ def render_folders(found: Sequence[FileComparison], folders: tuple[str, str] = (
     """Render a page about the differences of the modules of two folders.
 
     Args:
-        found: The results of `compat_folders.compare_folders`.
+        found: The results of `compat.compare_folders`.
         folders: The names of the folders, for the title.
 
     Returns:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, get_args
 
 from fnabi import compat
-from fnabi.compat._folders import FileComparison
+from fnabi.compat import FileComparison
 from fnabi.errors import FormatError
 from fnabi.html._limits import Kept
 from fnabi.html._module_data import head_data

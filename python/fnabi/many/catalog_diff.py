@@ -17,8 +17,15 @@ from itertools import islice
 import msgspec
 
 from fnabi._base.arguments import check_items
-from fnabi.compat import Change, ChangeKind, Comparison, Severity, compare
-from fnabi.compat._folders import FileComparison, FileVerdict
+from fnabi.compat import (
+    Change,
+    ChangeKind,
+    Comparison,
+    FileComparison,
+    FileVerdict,
+    Severity,
+    compare,
+)
 from fnabi.compat._record import RecordedModule
 from fnabi.errors import FnabiError
 from fnabi.many.catalog import ROOTS, Catalog

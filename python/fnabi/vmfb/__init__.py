@@ -302,7 +302,12 @@ class Module:
             parts = self._remote.read([(each.offset, each.size) for each in segments])
             given = core.pack([*zip((s.index for s in segments), parts, strict=True)])
             rows = self._decode(lib.fnabi_vmfb_needs_with, needs.rows, given, len(given))
-        return needs.needs_of(self, rows)
+
+        def functions(data: memoryview) -> Exports:
+            with type(self)(data, "vmfb.from_buffer", True) as inner:
+                return inner.exports
+
+        return needs.needs_of(rows, self.rodata, functions)
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -339,9 +344,8 @@ class Module:
             FormatError: when an export refers to a function that the module does not have.
 
         """
-        from fnabi.vmfb.needs import transients
-
-        return tuple(transients(self))
+        found = (export.transients for export in self.exports.values())
+        return tuple(each for each in found if each is not None)
 
     @cached_property
     def skipped(self) -> tuple[Finding, ...]:
@@ -385,7 +389,7 @@ class Module:
                 raise
             exports = Exports()  # the findings include this error
         from fnabi.vmfb._check import check_exports
-        from fnabi.vmfb.bytecode import verify
+        from fnabi.vmfb._instructions import findings as check_bytecode
 
         findings += check_exports(exports.values())
         findings += [
@@ -394,7 +398,8 @@ class Module:
             for text in self.contradictions(export)
         ]
         reported = {(finding.code, finding.offset) for finding in findings}
-        findings += (each for each in verify(self) if (each.code, each.offset) not in reported)
+        code = check_bytecode(self._source())
+        findings += (each for each in code if (each.code, each.offset) not in reported)
         return tuple(findings)
 
     def _check(self) -> tuple[Finding, ...]:
@@ -454,9 +459,17 @@ class Module:
         )
 
     def _repr_html_(self) -> str:
-        from fnabi.vmfb._views import module_view
+        from fnabi._base.notebook import code, fact_table, title
 
-        return module_view(self)
+        head = title(self)
+        if self.closed:
+            return head
+        targets = ", ".join(
+            f"{target.device} {' '.join(each.format for each in target.executables)}"
+            for target in self.targets
+        )
+        facts = fact_table([("target", code(targets))]) if targets else ""
+        return f"{head}{facts}{self.exports._repr_html_()}"
 
     def _source(self) -> Any:
         return current(self._view, self._mapped)

@@ -298,7 +298,7 @@ class Export(Record, frozen=True):
         """The memory that callers provide for the time of a call, or None."""
         from fnabi.vmfb.needs import transients_of
 
-        return transients_of(self)
+        return transients_of(self.name, self.attrs)
 
     @property
     def result_storage(self) -> dict[int, int]:
@@ -357,9 +357,22 @@ class Export(Record, frozen=True):
         )
 
     def _repr_html_(self) -> str:
-        from fnabi.vmfb._views import export_view
+        from fnabi._base.notebook import ROWS, code, escaped, fact_table
 
-        return export_view(self)
+        facts = [
+            ("name", code(self.name)),
+            ("signature", code(self._shown())),
+            ("source", escaped(self.source)),
+            ("calling convention", code(self.calling_convention)),
+            *((key, code(value)) for key, value in islice(self.attrs.items(), ROWS)),
+        ]
+        return fact_table(facts)
+
+    def _shown(self) -> str:
+        try:
+            return self.signature_text
+        except ValueError as problem:
+            return f"unreadable: {problem}"
 
     def __repr__(self) -> str:
         return f"<Export {self.name!r} {self.signature}>"
@@ -441,9 +454,12 @@ class Exports(Mapping[str, Export]):
         return f"<Exports {names}{more}>" if self else "<Exports, none>"
 
     def _repr_html_(self) -> str:
-        from fnabi.vmfb._views import exports_view
+        from fnabi._base.notebook import code, escaped, table
 
-        return exports_view(self)
+        rows = (
+            (code(each.name), code(each._shown()), escaped(each.source)) for each in self.values()
+        )
+        return table(("name", "signature", "source"), rows, len(self))
 
 
 _text, _ordinal = core.Decoder(str), core.Decoder(int)

@@ -10,7 +10,7 @@ from fnabi.vmfb._bytes import ModuleBytes
 from fnabi.vmfb._records import NO_SIGNATURE, Attributes, Features, FunctionSignature
 
 if TYPE_CHECKING:
-    from fnabi.vmfb.bytecode import Instruction
+    from fnabi.vmfb._instructions import Instruction
 
 __all__ = ["VmFunction"]
 
@@ -51,7 +51,7 @@ class VmFunction(msgspec.Struct, frozen=True):
             CallError: when the module is closed, or the function was pickled.
 
         """
-        from fnabi.vmfb.bytecode import instructions
+        from fnabi.vmfb._instructions import instructions
 
         return instructions(self._bytes, self.ordinal)
 

@@ -367,9 +367,9 @@ class Scan:
         return f"<Scan of {', '.join(names[:_SHOWN])}{more}>"
 
     def _repr_html_(self) -> str:
-        from fnabi.vmfb._views import scan_view
+        from fnabi._base.notebook import title
 
-        return scan_view(self)
+        return title(self)
 
 
 def _schema() -> object:

@@ -16,7 +16,7 @@ An operand whose value the code does not contain, such as a computed one, is Non
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -27,8 +27,6 @@ from fnabi.errors import FnabiError
 from fnabi.vmfb._records import Record
 
 if TYPE_CHECKING:
-    from fnabi.vmfb import Module
-    from fnabi.vmfb._export import Export
     from fnabi.vmfb.rodata import RodataSegment
 
 __all__ = [
@@ -266,17 +264,31 @@ class _Rows(Record, frozen=True):
 rows = core.Decoder(_Rows)
 
 
-def needs_of(module: Module, found: _Rows) -> Needs:
-    """Combine the rows that the core decoded from a module's bytecode."""
+def needs_of(
+    found: _Rows,
+    segments: Sequence[RodataSegment] = (),
+    functions: Callable[[memoryview], Iterable[str]] = lambda module: (),
+) -> Needs:
+    """Combine the rows that the core decoded from a module's bytecode.
+
+    Args:
+        found: The rows.
+        segments: The read-only data of the module, of which some are executables.
+        functions: Returns the names that a module inside an executable exports.
+
+    """
     targets = tuple(_targets(found))
     compiled = {each for target in targets for each in target.executables}
     executables = []
     for index, creation in enumerate(found.creations):
+        segment = None
+        if creation.segment is not None and creation.segment < len(segments):
+            segment = segments[creation.segment]
+        container = _container(segment, functions)
         fitting = [each for each in compiled if each.format == creation.format]
+        target = fitting[0] if len(fitting) == 1 else None
         lookups = [each.name for each in found.lookups if each.executable == index]
-        executables.append(
-            _executable(module, creation, fitting[0] if len(fitting) == 1 else None, lookups)
-        )
+        executables.append(_executable(creation, target, lookups, segment, container))
     return Needs(targets, tuple(executables), tuple(dict.fromkeys(_parameters(found.accesses))))
 
 
@@ -396,15 +408,13 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _executable(
-    module: Module,
     creation: _Creation,
     target: ExecutableTarget | None,
     lookups: list[str | None],
+    segment: RodataSegment | None,
+    container: _Container,
 ) -> Executable:
-    segment = None
-    if creation.segment is not None and creation.segment < len(module.rodata):
-        segment = module.rodata[creation.segment]
-    isa, capabilities, names = _container(module, segment)
+    isa, capabilities, names = container
     names = names or tuple(dict.fromkeys(name for name in lookups if name is not None))
     features = target.features if target is not None else ()
     return Executable(
@@ -419,19 +429,20 @@ def _executable(
     )
 
 
+_Container: TypeAlias = tuple[str | None, tuple[str, ...], tuple[str, ...]]
+"""The instruction set, the features and the entry points in a container."""
+
+
 def _container(
-    module: Module,
-    segment: RodataSegment | None,
-) -> tuple[str | None, tuple[str, ...], tuple[str, ...]]:
-    """Return the instruction set, the features and the entry points in a container."""
+    segment: RodataSegment | None, functions: Callable[[memoryview], Iterable[str]]
+) -> _Container:
     if segment is None:
         return None, (), ()
     try:
         content = segment.content
         if content.identifier == "IREE":
-            with type(module)(segment.data, "vmfb.from_buffer", True) as inner:
-                names = [name for name in inner.exports if not name.startswith("__")]
-                return "vmvx", (), tuple(names)
+            names = [name for name in functions(segment.data) if not name.startswith("__")]
+            return "vmvx", (), tuple(names)
         if content.kind == "spir-v" or content.identifier in _SPIRV_SCHEMAS:
             return ("spir-v", *_spirv(segment.data))
     except FnabiError:  # damaged, which the module itself may survive
@@ -496,20 +507,11 @@ def _spirv(data: memoryview) -> tuple[tuple[str, ...], tuple[str, ...]]:
 _NUMBER = re.compile(r"[0-9]{1,20}")
 
 
-def transients(module: Module) -> Iterator[Transients]:
-    """Return the functions of a module that need memory during a call."""
-    for export in module.exports.values():
-        found = transients_of(export)
-        if found is not None:
-            yield found
-
-
-def transients_of(export: Export) -> Transients | None:
-    """Return the memory that callers of a function provide, or None."""
-    attrs = export.attrs
+def transients_of(name: str, attrs: Mapping[str, str]) -> Transients | None:
+    """Return the memory that callers of a function with these attributes provide, or None."""
     constant = attrs.get("iree.abi.transients.size.constant")
     function = attrs.get("iree.abi.transients.size")
     if constant is None and function is None:
         return None
     size = int(constant) if constant is not None and _NUMBER.fullmatch(constant) else None
-    return Transients(export.name, size, function)
+    return Transients(name, size, function)

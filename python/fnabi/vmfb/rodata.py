@@ -14,16 +14,15 @@ from __future__ import annotations
 
 import os
 import struct
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from fnabi._base import core
 from fnabi._base.files import write_whole
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import FormatError
-from fnabi.vmfb._records import Record
+from fnabi.vmfb._records import Layout, Record
 
 if TYPE_CHECKING:
-    from fnabi.vmfb import Module
     from fnabi.vmfb._remote import RemoteFile
 
 __all__ = ["Content", "ContentKind", "File", "RodataSegment", "Segment"]
@@ -122,6 +121,18 @@ def _damaged(offset: int, index: int) -> FormatError:
     return FormatError(core.code_name(code), offset, place, reason=core.code_text(code))
 
 
+class _Module(Protocol):
+    """What a segment uses of the `vmfb.Module` that it is from."""
+
+    _remote: RemoteFile | None
+
+    @property
+    def layout(self) -> Layout: ...
+    @property
+    def _names(self) -> dict[tuple[int, int], str]: ...
+    def _bytes(self, offset: int, size: int) -> memoryview: ...
+
+
 class RodataSegment:
     """A segment of read-only data, inside the FlatBuffer or after it in the file.
 
@@ -147,7 +158,7 @@ class RodataSegment:
         "size",
     )
 
-    def __init__(self, module: Module, index: int, segment: Segment) -> None:
+    def __init__(self, module: _Module, index: int, segment: Segment) -> None:
         self._module = module
         self.path = f"rodata_segments[{index}]"
         self.index = index

@@ -13,8 +13,7 @@ from fnabi.cli._arguments import add_lenient, open_checked
 from fnabi.cli._problems import tell
 from fnabi.cli._screen import Screen, counted, one_line
 from fnabi.cli.verbs.diff import STATUS, add_style, check_style, comparison_json, show
-from fnabi.compat import baseline
-from fnabi.compat._folders import FileComparison
+from fnabi.compat import FileComparison, baseline
 from fnabi.errors import FormatError
 
 _SCHEMA = "fnabi.check-abi/1"

@@ -178,9 +178,16 @@ class Columns:
         return sum(map(len, self._parts))
 
     def _repr_html_(self) -> str:
-        from fnabi.many.columns._views import columns_view
+        from fnabi._base.notebook import ROWS, code, marked, table, title
 
-        return columns_view(self)
+        def cell(row: int) -> str:
+            try:
+                return code(self[row])
+            except ValueError as problem:
+                return marked("breaking", str(problem).partition("\n")[0])
+
+        rows = ((str(row), cell(row)) for row in range(min(len(self), ROWS)))
+        return title(self) + table(("row", "signature"), rows, len(self))
 
     def __repr__(self) -> str:
         return f"<Columns of {len(self)} {self._abi} texts, {self.bad} with errors>"

@@ -15,7 +15,7 @@ from fnabi.cli._html import add_html, check_html, write_diff_html, write_folders
 from fnabi.cli._output import shows_progress
 from fnabi.cli._screen import Part, Screen, counted, one_line, signature
 from fnabi.cli._values import json_value
-from fnabi.compat._folders import FileComparison, FileVerdict, compare_folders
+from fnabi.compat import FileComparison, FileVerdict, compare_folders
 
 _DIFF_SCHEMA = "fnabi.diff/1"
 _FOLDERS_SCHEMA = "fnabi.diff-folders/1"

@@ -10,7 +10,7 @@ from typing import Any
 
 from fnabi.cli._catalogs import open_catalog, shown_path
 from fnabi.cli._screen import Screen, counted, one_line, signature
-from fnabi.compat._folders import FileComparison, FileVerdict
+from fnabi.compat import FileComparison, FileVerdict
 from fnabi.many.catalog_diff import Cause, Occurrence, compare_catalogs, group
 
 _SCHEMA = "fnabi.diff-catalogs/1"
