@@ -52,6 +52,17 @@ def test_every_public_module_has_its_page() -> None:
     assert public_modules() - shown == set()
 
 
+def test_only_modules_with_a_page_list_their_names() -> None:
+    pages = (ROOT / "docs" / "reference").glob("*.md")
+    text = "".join(path.read_text(encoding="utf-8") for path in pages)
+    shown = {*re.findall(r"automodule:: (fnabi\.\S+)", text)}
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        if any(part.startswith("_") and part != "__init__" for part in parts):
+            lists = "__all__ = " in path.read_text(encoding="utf-8")
+            assert not lists or ".".join(parts) in shown, path
+
+
 def test_dir_is_the_table_whatever_was_imported() -> None:
     code = (
         "import fnabi, pkgutil\n"

@@ -7,8 +7,6 @@ from typing import Any, TypeVar
 
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, CallError, type_name
 
-__all__ = ["argument_error", "check_attribute", "check_items", "check_type"]
-
 T = TypeVar("T")
 
 

@@ -14,21 +14,6 @@ from fnabi._base import lane
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, CallError, RangeError
 
-__all__ = [
-    "Excess",
-    "Fill",
-    "Kind",
-    "Plain",
-    "PlainArray",
-    "check_memory",
-    "export_array",
-    "export_schema",
-    "export_stream",
-    "new_capsule",
-    "new_struct",
-    "open_arrays",
-]
-
 Kind: TypeAlias = Literal["arrow_schema", "arrow_array", "arrow_array_stream"]
 """The kinds of structures, by the names of their capsules."""
 

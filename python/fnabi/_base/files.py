@@ -17,19 +17,6 @@ import msgspec
 
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, MissingFileError, type_name
 
-__all__ = [
-    "Found",
-    "MappedFile",
-    "Options",
-    "check_regular",
-    "irregular",
-    "open_file",
-    "read_or_map",
-    "read_stream",
-    "reason",
-    "write_whole",
-]
-
 Path: TypeAlias = "str | os.PathLike[str]"
 
 Options: TypeAlias = "Mapping[str, Any] | None"

@@ -6,8 +6,6 @@ import keyword
 import re
 from collections.abc import Collection, Iterable
 
-__all__ = ["Names", "identifier"]
-
 _UNSAFE = re.compile(r"[^0-9A-Za-z_]+")
 _LONGEST = 80
 _C_KEYWORDS = frozenset(

@@ -12,8 +12,6 @@ from itertools import islice
 
 from fnabi._base.text import one_line
 
-__all__ = ["ROWS", "code", "escaped", "fact_table", "marked", "table", "title"]
-
 ROWS = 20
 _CHARACTERS = 300
 _CELL = "text-align:left;vertical-align:top"

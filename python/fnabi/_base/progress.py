@@ -9,8 +9,6 @@ from typing import Literal
 
 from fnabi.errors import MissingPackageError
 
-__all__ = ["show"]
-
 
 @contextmanager
 def show(

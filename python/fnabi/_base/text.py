@@ -6,8 +6,6 @@ TYPE_CHECKING = False  # as in typing, which takes longer to import than this mo
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["did_you_mean", "known_names", "one_line", "plain", "shown_text"]
-
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return the end of an error about an unknown word: the known ones that are like it."""

@@ -11,16 +11,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeGuard
 
-__all__ = [
-    "HiddenOptions",
-    "Url",
-    "full_of",
-    "hidden_urls",
-    "is_remote",
-    "public",
-    "without_secrets",
-]
-
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?:::[A-Za-z][A-Za-z0-9+.-]*)*://")
 _CHAIN = re.compile(r"::(?=[A-Za-z][A-Za-z0-9+.-]*(?:::|://))")
 """Where URLs of fsspec are chained, unlike the colons of an address of IPv6."""

@@ -1,5 +1,3 @@
 """The version of the package."""
 
-__all__ = ["VERSION"]
-
 VERSION = "0.1.0"

@@ -21,16 +21,6 @@ from fnabi.abi.signature import SignatureBuilder
 from fnabi.errors import ArgumentTypeError, RangeError, type_name
 from fnabi.types import shape_text
 
-__all__ = [
-    "Description",
-    "RawSignatureMangler",
-    "RawSignatureParser",
-    "SipSignatureMangler",
-    "SipSignatureParser",
-    "StructType",
-    "Visitor",
-]
-
 
 class VisitingParser:
     """Base of the parsers that call a visitor: the first error stays and stops the parser."""

@@ -9,8 +9,6 @@ from fnabi._base import core
 from fnabi._fnabi import ffi, lib
 from fnabi.types import DType
 
-__all__ = ["ScalarType"]
-
 _dtype = core.Decoder(DType)
 
 

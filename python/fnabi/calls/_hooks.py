@@ -7,8 +7,6 @@ import sys
 from importlib import import_module
 from typing import Any
 
-__all__ = ["loaded"]
-
 _MODULES = {
     "ArgumentTypeError": "fnabi.errors",
     "ArgumentValueError": "fnabi.errors",

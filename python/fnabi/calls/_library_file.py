@@ -17,8 +17,6 @@ from fnabi.errors import FormatError, LibraryError
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-__all__ = ["LibraryFile", "Symbol", "WantedSymbol", "is_runtime", "looks_like_one", "read"]
-
 FUNCTION = "__tvm_ffi_"
 """What the symbol of a function begins with."""
 

@@ -13,8 +13,6 @@ from typing import Any
 
 from fnabi.errors import LibraryError
 
-__all__ = ["describe"]
-
 _SHARED, _OTHER = 3, 2
 _EXPORTED = ("__tvm_ffi_", "__fnabi_", "__TVM")
 _WANTED = "TVM"

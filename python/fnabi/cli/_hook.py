@@ -12,8 +12,6 @@ from collections.abc import Sequence
 
 from fnabi.cli import main as command
 
-__all__ = ["main"]
-
 _BASELINE, _MODULE = ".abi.json", ".vmfb"
 
 

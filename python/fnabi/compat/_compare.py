@@ -34,16 +34,6 @@ from fnabi.types import (
 from fnabi.vmfb import DependencyFlags, Export, ImportFlags, Module
 from fnabi.vmfb._agreement import register_of
 
-__all__ = [
-    "Change",
-    "ChangeKind",
-    "Comparison",
-    "Severity",
-    "Verdict",
-    "compare",
-    "compare_signatures",
-]
-
 ChangeKind: TypeAlias = Literal[
     "added",
     "removed",

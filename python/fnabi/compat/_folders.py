@@ -16,8 +16,6 @@ from fnabi.compat._compare import Comparison, compare
 from fnabi.errors import ArgumentValueError, FnabiError, MissingFileError
 from fnabi.vmfb._walk import walk
 
-__all__ = ["FileComparison", "FileVerdict", "compare_folders"]
-
 FileVerdict: TypeAlias = Literal["compatible", "incompatible", "unknown", "added", "unreadable"]
 
 

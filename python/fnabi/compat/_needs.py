@@ -10,8 +10,6 @@ from fnabi.errors import FormatError
 from fnabi.vmfb import Export, Module
 from fnabi.vmfb.needs import LOADER, ExecutableTarget, Parameter, Target
 
-__all__ = ["Difference", "export_differences", "module_differences"]
-
 
 class Difference(NamedTuple):
     """A difference with its severity; `kind` and `severity` are those of `compat.Change`."""

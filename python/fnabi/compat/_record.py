@@ -21,8 +21,6 @@ from fnabi.vmfb._bytes import ModuleBytes
 from fnabi.vmfb._export import Exports, exports_message, exports_of
 from fnabi.vmfb._infer import Proofs, types_of
 
-__all__ = ["RecordedModule", "digest", "has_debug", "record"]
-
 _T = TypeVar("_T")
 
 _LARGEST = 1 << 28

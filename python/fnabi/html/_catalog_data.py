@@ -16,8 +16,6 @@ from fnabi.html._values import signature_value
 if TYPE_CHECKING:
     from fnabi.many.catalog import Catalog
 
-__all__ = ["catalog_data"]
-
 _FILES = (
     "SELECT file, module, size, exports, bytecode_version, targets, len(parameters),"
     " parameters_size, bytecode_size, rodata_size,"

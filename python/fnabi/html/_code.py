@@ -15,8 +15,6 @@ from fnabi.errors import FormatError
 from fnabi.html._limits import CODE_MAX, Kept
 from fnabi.vmfb import Module, bytecode
 
-__all__ = ["code_blocks"]
-
 _BLOCK = 128 << 10
 """The characters of a block before it is compressed, unless one function has more."""
 

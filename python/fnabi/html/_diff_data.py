@@ -14,8 +14,6 @@ from fnabi.html._values import export_signature, signature_value, type_value
 from fnabi.types import Signature, Type
 from fnabi.vmfb import Module
 
-__all__ = ["diff_data", "folders_data"]
-
 _TYPES = get_args(Type)
 
 

@@ -9,8 +9,6 @@ from fnabi.calls.library import Library, LibraryFile
 from fnabi.html._limits import Kept
 from fnabi.html._values import schema_value
 
-__all__ = ["library_data"]
-
 
 def library_data(shown: Library | LibraryFile) -> dict[str, Any]:
     """Return the data; the types of functions are those of a loaded library."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-__all__ = ["CODE_MAX", "ROWS_MAX", "TEXTS_MAX", "TEXT_MAX", "Kept"]
-
 _T = TypeVar("_T")
 
 ROWS_MAX = 20_000

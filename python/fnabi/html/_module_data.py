@@ -16,8 +16,6 @@ from fnabi.vmfb.example import runner_function
 from fnabi.vmfb.needs import Executable, Parameter, Target
 from fnabi.vmfb.rodata import RodataSegment
 
-__all__ = ["head_data", "module_data"]
-
 _SHOWN_BY = "fnabi inspect shows them all."
 
 

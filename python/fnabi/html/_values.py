@@ -27,8 +27,6 @@ from fnabi.types import (
 from fnabi.vmfb import Export
 from fnabi.vmfb._infer import Proofs, symbol_name
 
-__all__ = ["export_signature", "schema_value", "signature_value", "sip_value", "type_value"]
-
 
 def type_value(type: Type) -> list[Any]:
     """Return a type; dims are numbers, or null for a dynamic one."""

@@ -23,8 +23,6 @@ from fnabi.vmfb._walk import Path, walk
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FILES", "decoder", "group_files", "is_text", "missing", "scan_group"]
-
 FILES = 256
 """The number of modules that a worker scans at once."""
 

@@ -32,8 +32,6 @@ from fnabi.types import (
     Type,
 )
 
-__all__ = ["c_header"]
-
 _RESERVED = frozenset(("session", "call", "status", "errno", "assert", "stdin", "stdout", "stderr"))
 
 _DESCRIPTORS = """\

@@ -14,8 +14,6 @@ from fnabi.stub._code import docstring, function, indented, literal, remark
 from fnabi.stub._functions import parameters, result_hint
 from fnabi.stub._hints import HINT_WORDS, ModuleSpelling
 
-__all__ = ["ClassLines", "class_lines"]
-
 _INITIALISER = "__ffi_init__"
 
 

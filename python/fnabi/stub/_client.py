@@ -24,8 +24,6 @@ from fnabi.types import (
     Type,
 )
 
-__all__ = ["OWN", "client"]
-
 _NUMPY = frozenset(
     f"{kind}{bits}"
     for kind, widths in (

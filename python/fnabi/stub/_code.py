@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from fnabi._base.text import one_line, plain
 
-__all__ = ["Stub", "docstring", "function", "indented", "listing", "literal", "location"]
-
 INDENT = "    "
 
 

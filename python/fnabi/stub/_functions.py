@@ -11,8 +11,6 @@ from fnabi.calls import schema
 from fnabi.stub._code import docstring, function
 from fnabi.stub._hints import RESERVED, ModuleSpelling
 
-__all__ = ["Parameters", "parameters", "thin_function"]
-
 
 class Parameters(NamedTuple):
     """The parameters of a generated function, and the expressions that pass them on."""

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 
 from fnabi.calls import schema
 
-__all__ = ["HINT_WORDS", "RESERVED", "ModuleSpelling", "imports_of"]
-
 _PLAIN = {
     "void*": "ctypes.c_void_p",
     "DataType": "fnabi.types.DType",

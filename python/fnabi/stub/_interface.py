@@ -15,8 +15,6 @@ from fnabi.types import Named, Type
 from fnabi.vmfb import Export, Module
 from fnabi.vmfb.needs import LOADER
 
-__all__ = ["Entry", "Interface", "Value", "driver", "parameter_scopes", "read"]
-
 _INTERNAL = ("__init", "__deinit", "__notify")
 
 

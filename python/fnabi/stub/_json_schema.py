@@ -30,8 +30,6 @@ from fnabi.types import (
     Type,
 )
 
-__all__ = ["json_schema"]
-
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _PREFIX = "#/$defs/"
 _FLOAT_TEXTS = ["NaN", "Infinity", "-Infinity"]

@@ -17,8 +17,6 @@ from fnabi.stub._code import Stub, docstring, listing, literal, location
 from fnabi.stub._functions import thin_function
 from fnabi.stub._hints import RESERVED, TENSOR_LIKE, ModuleSpelling, imports_of
 
-__all__ = ["exported", "registered"]
-
 
 def exported(
     path: str,

@@ -10,8 +10,6 @@ from fnabi.stub._code import Stub, literal, remark
 from fnabi.stub._interface import Interface, driver, parameter_scopes
 from fnabi.vmfb.example import runner_function, runner_module
 
-__all__ = ["command_lines"]
-
 
 def command_lines(interface: Interface, dim: int) -> Stub:
     """Generate a shell script with a command line for each function.

@@ -54,7 +54,8 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
     from fnabi.vmfb._remote import RemoteFile
-    from fnabi.vmfb._scan import Path, Scan
+    from fnabi.vmfb._scan import Scan
+    from fnabi.vmfb._walk import Path
     from fnabi.vmfb.debug import Database
     from fnabi.vmfb.needs import Executable, Needs, Parameter, Target, Transients
 

@@ -9,8 +9,6 @@ from fnabi.abi import cconv
 from fnabi.errors import FormatError
 from fnabi.types import Dict, List, Named, Null, Scalar, Signature, Tuple, Type, Unknown
 
-__all__ = ["disagreements", "register_of"]
-
 _REGISTERS = {"float32": "f32", "float64": "f64", "index": "i64"}
 
 

@@ -13,8 +13,6 @@ from fnabi._fnabi import ffi, lib
 from fnabi.errors import ArgumentValueError, FormatError
 from fnabi.vmfb._infer import Proofs, decode_types
 
-__all__ = ["KnownProofs", "ModuleBytes", "current", "decode"]
-
 _T = TypeVar("_T")
 
 

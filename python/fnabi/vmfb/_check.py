@@ -9,8 +9,6 @@ from fnabi.errors import FormatError
 from fnabi.vmfb._export import Export
 from fnabi.vmfb._records import Finding
 
-__all__ = ["check_exports"]
-
 
 def check_exports(exports: Iterable[Export]) -> Iterator[Finding]:
     """Yield the findings about the signatures of exports, in the order of the exports.

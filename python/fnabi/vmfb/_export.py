@@ -26,16 +26,6 @@ if TYPE_CHECKING:
     from fnabi.abi.declaration import Declaration
     from fnabi.vmfb.needs import Transients
 
-__all__ = [
-    "Export",
-    "Exports",
-    "Source",
-    "UnreadableExport",
-    "decode_exports",
-    "exports_message",
-    "exports_of",
-]
-
 Source: TypeAlias = Literal["iree.abi", "iree.abi.declaration", "f", "bytecode", "cconv"]
 """What a signature can be read from, the best first."""
 

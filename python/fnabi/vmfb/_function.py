@@ -12,8 +12,6 @@ from fnabi.vmfb._records import NO_SIGNATURE, Attributes, Features, FunctionSign
 if TYPE_CHECKING:
     from fnabi.vmfb._instructions import Instruction
 
-__all__ = ["VmFunction"]
-
 
 class VmFunction(msgspec.Struct, frozen=True):
     """An internal function of a module, exported or not; the `ordinal` of an export is its index.

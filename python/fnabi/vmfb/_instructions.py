@@ -10,23 +10,6 @@ from fnabi.types import decoder
 from fnabi.vmfb._bytes import ModuleBytes, decode
 from fnabi.vmfb._records import Finding, Record
 
-__all__ = [
-    "Branch",
-    "BytecodeFinding",
-    "Callee",
-    "Global",
-    "Immediate",
-    "Instruction",
-    "Operand",
-    "Register",
-    "Rodata",
-    "Segments",
-    "Text",
-    "TypeName",
-    "findings",
-    "instructions",
-]
-
 
 class Register(Record, frozen=True, tag=0):
     """A register that an instruction reads or writes.

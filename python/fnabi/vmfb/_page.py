@@ -6,8 +6,6 @@ import re
 from html.parser import HTMLParser
 from urllib.parse import urljoin
 
-__all__ = ["links_below"]
-
 _PLAIN = re.compile(r"https?://[^\s\"'<>]+")
 
 

@@ -11,22 +11,6 @@ from typing import Literal, TypeAlias, TypeVar, overload
 
 import msgspec
 
-__all__ = [
-    "Attributes",
-    "Dependency",
-    "DependencyFlags",
-    "Features",
-    "Finding",
-    "FunctionSignature",
-    "Import",
-    "ImportFlags",
-    "Layout",
-    "Pairs",
-    "Record",
-    "RwdataSegment",
-    "State",
-]
-
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 """Attributes as the message has them: keys and values, in the order of the module."""
 

@@ -18,8 +18,6 @@ from fnabi._fnabi import lib
 from fnabi.errors import FormatError
 from fnabi.vmfb._store import REQUESTS, UNKNOWN, Store, Version, fault, retried, version_of
 
-__all__ = ["RemoteFile", "find", "open_file", "open_files"]
-
 _HEAD = 1 << 16
 """The size in bytes of the first range, which is all that most modules need."""
 

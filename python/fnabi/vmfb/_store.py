@@ -30,16 +30,6 @@ from fnabi.errors import (
 )
 from fnabi.vmfb._page import links_below
 
-__all__ = [
-    "REQUESTS",
-    "UNKNOWN",
-    "Store",
-    "Version",
-    "fault",
-    "retried",
-    "version_of",
-]
-
 _T = TypeVar("_T")
 
 REQUESTS = 32

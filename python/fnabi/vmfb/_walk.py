@@ -13,8 +13,6 @@ from fnabi._base.files import Found, Options, irregular
 from fnabi._base.url import is_remote, public
 from fnabi.errors import ArgumentTypeError, type_name
 
-__all__ = ["Found", "Path", "walk"]
-
 Path: TypeAlias = "str | os.PathLike[str]"
 """The name of a file or a directory."""
 

@@ -8,8 +8,6 @@ from typing import Any
 from fnabi.dropin.tvm_ffi._dunders import install, no_initialiser, set_match_args
 from fnabi.dropin.tvm_ffi.registry import register_object
 
-__all__ = ["c_class"]
-
 
 def c_class(
     type_key: str,

@@ -12,8 +12,6 @@ from fnabi.dropin.tvm_ffi import container, core
 from fnabi.dropin.tvm_ffi._dialect import dialect
 from fnabi.dropin.tvm_ffi._values import dtype
 
-__all__ = ["convert", "convert_func"]
-
 _KEPT = (core.Object, core.PyNativeObject, bool, Number, ctypes.c_void_p, dtype, type(None))
 _OPAQUE = 74  # the type index of a Python object that a library keeps
 _PROTOCOLS = (

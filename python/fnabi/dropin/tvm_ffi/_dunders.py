@@ -17,8 +17,6 @@ from fnabi.dropin.tvm_ffi._dialect import (
     unequal,
 )
 
-__all__ = ["MARK", "install", "install_initialiser", "no_initialiser", "set_match_args"]
-
 _NO_INIT, _BY_NAME = 512, 1024
 
 MARK = "__ffi_is_dataclass__"

@@ -13,8 +13,6 @@ from fnabi.dropin.tvm_ffi._py_class import own_hints, py_class
 from fnabi.dropin.tvm_ffi.container import Dict
 from fnabi.errors import type_name
 
-__all__ = ["Enum", "EnumAttrMap", "EnumState", "IntEnum", "StrEnum", "auto", "entry"]
-
 _STATE = "__ffi_enum__"
 
 

@@ -20,8 +20,6 @@ from fnabi.dropin.tvm_ffi._values import Bytes, Device, Shape, String, device, d
 from fnabi.dropin.tvm_ffi.container import Array, Dict, List, Map
 from fnabi.errors import type_name
 
-__all__ = ["KW_ONLY", "Field", "Hint", "field", "hint_of", "init_property"]
-
 KW_ONLY = dataclasses.KW_ONLY
 
 _EQUALITIES = (None, "ignore", "def", "def-pattern", "def-simple")

@@ -10,8 +10,6 @@ from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
 from types import ModuleType
 
-__all__ = ["install"]
-
 _PACKAGE = __name__.rpartition(".")[0]
 _NAME = _PACKAGE.rpartition(".")[2]
 

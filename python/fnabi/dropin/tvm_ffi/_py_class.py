@@ -34,8 +34,6 @@ from fnabi.dropin.tvm_ffi._fields import (
     hint_of,
 )
 
-__all__ = ["method", "own_hints", "py_class"]
-
 _KINDS = {None: 0, "tree": 1, "var": 2, "dag": 3, "const-tree": 4, "singleton": 5}
 """How objects are compared by structure, as the C ABI counts it."""
 

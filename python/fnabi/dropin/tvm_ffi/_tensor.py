@@ -7,8 +7,6 @@ from typing import Any
 from fnabi._base import lane
 from fnabi.dropin.tvm_ffi._dialect import Object, dialect, unequal
 
-__all__ = ["Tensor", "from_dlpack"]
-
 _Plain = lane.Tensor
 
 

@@ -11,8 +11,6 @@ from fnabi.calls import schema
 from fnabi.calls.reflection import TypeRecord
 from fnabi.dropin.tvm_ffi._dialect import Object, family
 
-__all__ = ["TypeField", "TypeInfo", "TypeMethod", "TypeSchema", "info_of"]
-
 _ORIGINS = {
     "DataType": "dtype",
     "DLTensor*": "Tensor",

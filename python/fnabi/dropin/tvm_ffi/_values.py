@@ -13,19 +13,6 @@ from fnabi.dropin.tvm_ffi._dialect import Object, dialect
 from fnabi.errors import CallError
 from fnabi.types import DType
 
-__all__ = [
-    "Bytes",
-    "DLDeviceType",
-    "DataType",
-    "DataTypeCode",
-    "Device",
-    "PyNativeObject",
-    "Shape",
-    "String",
-    "device",
-    "dtype",
-]
-
 # ---------------------------------------------------------------------------------- dtypes
 
 _SHORT = re.compile(r"(bf|fp|f|i|u)(?=\d)")

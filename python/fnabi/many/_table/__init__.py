@@ -18,8 +18,6 @@ from fnabi.errors import ArgumentValueError, MissingPackageError
 from fnabi.many._table._csv import CsvLines
 from fnabi.many._table._json import JsonLines
 
-__all__ = ["FORMATS", "PACKED", "TableFile", "format_of"]
-
 FORMATS = (".parquet", ".arrow", ".jsonl", ".csv")
 """The extensions of file names."""
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from fnabi.many._table._json import json_texts
 
-__all__ = ["CsvLines"]
-
 _PLAIN = (
     *("boolean", "integer", "floating", "decimal", "date", "time", "timestamp", "null"),
     *("string", "large_string"),

@@ -15,8 +15,6 @@ from typing import Any
 
 from fnabi._fnabi import lib
 
-__all__ = ["read_arrow_file", "read_arrow_stream"]
-
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3
 """The types of a message that has buffers."""
 

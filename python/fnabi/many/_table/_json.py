@@ -12,8 +12,6 @@ import msgspec
 from fnabi._base.capsule import open_arrays
 from fnabi._fnabi import ffi, lib
 
-__all__ = ["JsonLines", "json_texts"]
-
 _LINES = 1 << 14
 """The number of rows that become JSON per crossing."""
 

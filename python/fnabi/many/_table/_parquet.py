@@ -14,8 +14,6 @@ from typing import Any
 
 from fnabi._fnabi import lib
 
-__all__ = ["read_parquet"]
-
 _DICTIONARY_PAGE = 2
 _HEADER = 1 << 10
 """More bytes than the header of a dictionary page has."""

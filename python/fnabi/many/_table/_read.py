@@ -22,8 +22,6 @@ from fnabi.many._table._ipc import read_arrow_file, read_arrow_stream
 from fnabi.many._table._parquet import read_parquet
 from fnabi.many.columns._split import line_error
 
-__all__ = ["BUFFER", "Counted", "Source", "Table", "kind_of", "open_table", "unpacked"]
-
 Kind: TypeAlias = Literal["Parquet", "Arrow file", "Arrow stream", "text"]
 """What the first bytes of a file show."""
 

@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from fnabi._base import core
+from fnabi._base.files import Found
 from fnabi._base.text import shown_text
 from fnabi._base.url import public
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, CatalogError, FormatError, type_name
@@ -52,7 +53,7 @@ from fnabi.many.catalog._table import (
     settle,
 )
 from fnabi.many.pattern import Pattern
-from fnabi.vmfb._walk import Found, Path, walk
+from fnabi.vmfb._walk import Path, walk
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation

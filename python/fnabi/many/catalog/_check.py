@@ -18,8 +18,6 @@ from fnabi.many.catalog._table import COLUMNS, VERSION
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = ["check", "damaged", "no_catalog"]
-
 _EXPECTED = "a DuckDB file, which fnabi catalog update writes"
 _SHOWN = 80
 """The most characters of a name that an error shows."""

@@ -7,16 +7,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from fnabi import vmfb
+from fnabi._base.files import Found
 from fnabi._base.text import shown_text
 from fnabi.compat._record import digest, has_debug, record
 from fnabi.errors import FormatError
 from fnabi.many.catalog._table import UNREAD
 from fnabi.vmfb._facts import flag_names
 from fnabi.vmfb._records import RwdataSegment, State
-from fnabi.vmfb._walk import Found
 from fnabi.vmfb.needs import ExecutableTarget, Parameter
-
-__all__ = ["file_row"]
 
 _SETTLES = 2_000_000_000
 """Nanoseconds after which a file system gives another time to another content."""

@@ -14,8 +14,6 @@ from contextlib import contextmanager, suppress
 
 from fnabi.errors import CatalogError
 
-__all__ = ["locked"]
-
 _FLAGS = (
     os.O_RDWR
     | os.O_CREAT

@@ -19,8 +19,6 @@ from fnabi._base.text import shown_text
 from fnabi._base.url import is_remote
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, CatalogError, type_name
 
-__all__ = ["Known", "Limit", "Plan", "Unlisted", "below", "make_plan"]
-
 _FEW = 10
 """The number of files that may always leave, if the user sets no limit."""
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.context import SpawnProcess
 
-__all__ = ["Batch", "Reading", "read_files"]
-
 _CHUNK = 512
 """The most files of a batch."""
 

@@ -16,8 +16,6 @@ from fnabi.many.pattern import BufferOf, Pattern, Star, ValuePattern
 from fnabi.many.pattern._sql import compile_pattern, literal
 from fnabi.types import Signature
 
-__all__ = ["Match", "matches", "pattern_of_arrays", "search_query"]
-
 
 class Match(msgspec.Struct, frozen=True):
     """A function that a search found.

@@ -27,8 +27,6 @@ from fnabi.types import (
     Unknown,
 )
 
-__all__ = ["Nodes", "from_message", "from_nodes", "message", "node_ends"]
-
 Nodes: TypeAlias = list[dict[str, Any]]
 """The values of one side of a signature in preorder, as in the columns of `scan.Scan`."""
 

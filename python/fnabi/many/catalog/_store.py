@@ -41,16 +41,6 @@ from fnabi.many.catalog._table import create
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = [
-    "FileStore",
-    "MemoryStore",
-    "Opened",
-    "Store",
-    "is_duckdb",
-    "load_duckdb",
-    "open_store",
-]
-
 _SLASHES = tuple(filter(None, (os.sep, os.altsep)))
 
 _CONFIG = {

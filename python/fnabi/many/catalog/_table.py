@@ -39,19 +39,6 @@ from fnabi.many.catalog._signature import from_nodes, message, node_ends
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = [
-    "COLUMNS",
-    "UNREAD",
-    "VERSION",
-    "add_files",
-    "add_functions",
-    "create",
-    "delete_files",
-    "mark_files",
-    "set_values",
-    "settle",
-]
-
 UNREAD = core.code_name(lib.FNABI_FILE)
 """The ``error_code`` of a file that could not be read, whatever is in it."""
 

@@ -14,8 +14,6 @@ from fnabi._fnabi import ffi, lib
 from fnabi.errors import ArgumentValueError
 from fnabi.many.columns._part import ABIS, Abi, Part
 
-__all__ = ["encode_array", "encode_arrays", "encode_parts"]
-
 _ROWS = 1 << 14
 """The number of rows encoded per step: their texts stay in the cache until they are copied."""
 

@@ -11,18 +11,6 @@ from fnabi._base.capsule import check_memory
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import ArgumentTypeError, ArgumentValueError
 
-__all__ = [
-    "ABIS",
-    "Abi",
-    "AnyAbi",
-    "LineError",
-    "Part",
-    "abi_name",
-    "check_abi",
-    "check_rows",
-    "join",
-]
-
 Abi: TypeAlias = Literal["raw", "sip", "cconv", "iree_abi", "declaration"]
 """The ABI of the texts, by the name of its module."""
 

@@ -16,18 +16,6 @@ from fnabi._fnabi import ffi, lib
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, FormatError
 from fnabi.many.columns._part import Abi, LineError, Part, check_rows
 
-__all__ = [
-    "Share",
-    "collect",
-    "line_error",
-    "run",
-    "split_arrays",
-    "split_arrow",
-    "split_buffer",
-    "split_file",
-    "split_list",
-]
-
 _CHUNK = 1 << 18
 """The number of strings of a list per crossing, which holds the GIL and takes 24 bytes each."""
 

@@ -12,8 +12,6 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from fnabi.many.pattern._types import Dim, Star, Variable
 
-__all__ = ["At", "Conditions", "Rest", "Side", "every"]
-
 Side: TypeAlias = Literal["inputs", "results"]
 Rest: TypeAlias = "Callable[[], str]"
 """Compiles what follows, and returns the expression of the differences."""

@@ -33,8 +33,6 @@ from fnabi.many.pattern._types import (
 )
 from fnabi.types import DType, DTypeKind
 
-__all__ = ["Compiled", "compile_pattern", "literal"]
-
 _Values: TypeAlias = "tuple[tuple[ValuePattern | Star, ...], Side]"
 
 

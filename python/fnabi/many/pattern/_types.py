@@ -10,24 +10,6 @@ import msgspec
 
 from fnabi.types import DType, Ref
 
-__all__ = [
-    "AnyType",
-    "ArrayOf",
-    "BufferOf",
-    "Class",
-    "Dim",
-    "ListOf",
-    "Pattern",
-    "RefTo",
-    "ScalarOf",
-    "Slot",
-    "Star",
-    "Structure",
-    "TypePattern",
-    "ValuePattern",
-    "Variable",
-]
-
 WORD = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_.$]|-(?!>))*")
 """A word: the name of a type."""
 
