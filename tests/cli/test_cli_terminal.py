@@ -187,6 +187,7 @@ def test_deep_texts_fold_in_time() -> None:
 
 # ---------------------------------------------------------------------------------- screens
 
+SLOW = pytest.mark.slow
 SECTIONS = ("--imports", "--needs", "--rodata", "--debug")
 
 
@@ -197,7 +198,7 @@ def check_screen(text: str, width: int, unfolded: str) -> None:
         assert columns(line) <= width or " " not in line.strip() or "^" in text, line
 
 
-@pytest.mark.parametrize("width", [40, 80, 200])
+@pytest.mark.parametrize("width", [pytest.param(40, marks=SLOW), 80, pytest.param(200, marks=SLOW)])
 def test_every_module_fits(width: int, shown) -> None:
     for path in MODULES:
         if path.name == "add_vmvx@20230209.vmfb":  # of an old schema
@@ -285,7 +286,7 @@ def on_terminal(
     return Seen(status, shown.decode().replace("\r\n", "\n"), piped)
 
 
-@pytest.mark.parametrize("width", [50, 80, 200])
+@pytest.mark.parametrize("width", [50, pytest.param(80, marks=SLOW), pytest.param(200, marks=SLOW)])
 def test_a_terminal_shows_what_paper_does(width: int, shown) -> None:
     """The width of a terminal and the variable COLUMNS fold alike; colours add nothing else."""
     for argv in (

@@ -41,6 +41,7 @@ def run(refusing: str, *names: str) -> subprocess.CompletedProcess[str]:
 PARTS = 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_each_allocation_fails(part: int, refusing: str) -> None:
     done = run(refusing, *[*OPERATIONS][part::PARTS])
