@@ -1013,9 +1013,3 @@ def test_which_cycles_are_collected() -> None:
     del weak[1]().function  # as the documentation says: clear one of its members
     gc.collect()
     assert weak[1]() is None
-
-
-@pytest.mark.skipif("leak" not in str(SANITIZE), reason="`make lane` in csrc runs it, at its end")
-def test_nothing_is_leaked():
-    gc.collect()
-    assert ctypes.CDLL(None)["__lsan_do_recoverable_leak_check"]() == 0
