@@ -7,55 +7,41 @@ from __future__ import annotations
 
 from typing import Any
 
+from fnabi import types
 from fnabi.abi import sip
 from fnabi.calls.schema import FunctionSchema, Schema
-from fnabi.types import (
-    Buffer,
-    Dict,
-    HomogeneousList,
-    List,
-    Named,
-    Null,
-    Ref,
-    RefArray,
-    Scalar,
-    Signature,
-    Tuple,
-    Type,
-    Unknown,
-)
 from fnabi.vmfb import Export
 from fnabi.vmfb._infer import Proofs, symbol_name
 
 
-def type_value(type: Type) -> list[Any]:
+def type_value(type: types.Type) -> list[Any]:
     """Return a type; dims are numbers, or null for a dynamic one."""
     match type:
-        case Scalar(dtype):
+        case types.Scalar(dtype):
             return ["scalar", str(dtype)]
-        case Buffer(dtype, shape):
+        case types.Buffer(dtype, shape):
             return ["buffer", str(dtype), shape]
-        case Ref(name):
+        case types.Ref(name):
             return ["ref", name]
-        case RefArray(element, shape):
+        case types.RefArray(element, shape):
             return ["array", type_value(element), shape]
-        case List(items):
+        case types.List(items):
             return ["list", [type_value(each) for each in items]]
-        case Tuple(items):
+        case types.Tuple(items):
             return ["tuple", [type_value(each) for each in items]]
-        case Dict(pairs):
+        case types.Dict(pairs):
             return ["dict", [[key, type_value(each)] for key, each in pairs]]
-        case HomogeneousList(element):
+        case types.HomogeneousList(element):
             return ["many", type_value(element)]
-        case Named(name, inner):
+        case types.Named(name, inner):
             return ["named", name, type_value(inner)]
-        case Null():
+        case types.Null():
             return ["null"]
-        case Unknown():
+        case types.Unknown():
             return ["unknown"]
 
 
-def signature_value(signature: Signature, proofs: Proofs | None = None) -> list[Any]:
+def signature_value(signature: types.Signature, proofs: Proofs | None = None) -> list[Any]:
     """Return inputs and results; dims that the bytecode proves equal are the same letter."""
     sides = []
     for side in ("inputs", "results"):
@@ -98,6 +84,6 @@ def schema_value(schema: Schema) -> list[Any]:
         each if isinstance(each, int) else schema_value(each) for each in schema.args
     ]
     args += [
-        ["group", name, [schema_value(each) for each in types]] for name, types in schema.named
+        ["group", name, [schema_value(each) for each in group]] for name, group in schema.named
     ]
     return ["schema", schema.name, args]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from fnabi import types
 from fnabi._base.names import Names, identifier
 from fnabi._base.text import one_line
 from fnabi._base.version import VERSION
@@ -18,19 +19,6 @@ from fnabi.errors import FormatError
 from fnabi.run.invoke import element_type
 from fnabi.stub._code import Stub, literal
 from fnabi.stub._interface import Entry, Interface, Value
-from fnabi.types import (
-    Buffer,
-    Dict,
-    HomogeneousList,
-    List,
-    Named,
-    Null,
-    Ref,
-    RefArray,
-    Scalar,
-    Tuple,
-    Type,
-)
 
 _RESERVED = frozenset(("session", "call", "status", "errno", "assert", "stdin", "stdout", "stderr"))
 
@@ -233,7 +221,7 @@ class _Tables:
     def _values(self, values: Sequence[Value]) -> str:
         return self._table([(value.name, value.type) for value in values])
 
-    def _table(self, items: Sequence[tuple[str, Type]]) -> str:
+    def _table(self, items: Sequence[tuple[str, types.Type]]) -> str:
         """Add a table and return its size and name."""
         if not items:
             return "0, NULL"
@@ -243,26 +231,26 @@ class _Tables:
         self.lines += [head, *(f"    {row}," for row in rows), "};", ""]
         return f"{len(items)}, {table}"
 
-    def _row(self, name: str, type: Type) -> str:
+    def _row(self, name: str, type: types.Type) -> str:
         text = _string(str(type))
         element, rank, shape, items = "0", "0", "NULL", "0, NULL"
         match type:
-            case Named(inner_name, inner):
+            case types.Named(inner_name, inner):
                 return self._row(inner_name, inner)
-            case Scalar(dtype):
+            case types.Scalar(dtype):
                 kind, element = "SCALAR", self._element(element_type(dtype))
-            case Buffer(dtype, dims):
+            case types.Buffer(dtype, dims):
                 kind, element = "BUFFER", self._element(element_type(dtype))
                 rank, shape = ("-1", "NULL") if dims is None else (str(len(dims)), self._dims(dims))
-            case List(slots) | Tuple(slots):
+            case types.List(slots) | types.Tuple(slots):
                 kind, items = "STRUCTURE", self._table([("", slot) for slot in slots])
-            case Dict(pairs):
+            case types.Dict(pairs):
                 kind, items = "STRUCTURE", self._table(pairs)
-            case HomogeneousList(inner):
+            case types.HomogeneousList(inner):
                 kind, items = "LIST", self._table([("", inner)])
-            case Ref() | RefArray():
+            case types.Ref() | types.RefArray():
                 kind = "REFERENCE"
-            case Null():
+            case types.Null():
                 kind = "NULL"
             case _:
                 kind = "UNKNOWN"
@@ -371,9 +359,9 @@ def _flat(results: tuple[Value, ...]) -> tuple[Value, ...]:
     if len(results) != 1:
         return results
     match results[0].type:
-        case List(items) | Tuple(items):
-            pairs: Sequence[tuple[str, Type]] = [("", item) for item in items]
-        case Dict(items):
+        case types.List(items) | types.Tuple(items):
+            pairs: Sequence[tuple[str, types.Type]] = [("", item) for item in items]
+        case types.Dict(items):
             pairs = items
         case _:
             return results
@@ -399,9 +387,9 @@ def _slots(
         if isinstance(register, cconv.Span):
             raise _Inexpressible("it is variadic")
         name = value.identifier + ("_" if value.identifier.isupper() else "")
-        type = value.type.type if isinstance(value.type, Named) else value.type
-        is_view = isinstance(type, Buffer) or (
-            isinstance(type, Ref) and (type.name or "").lstrip("!") == "hal.buffer_view"
+        type = value.type.type if isinstance(value.type, types.Named) else value.type
+        is_view = isinstance(type, types.Buffer) or (
+            isinstance(type, types.Ref) and (type.name or "").lstrip("!") == "hal.buffer_view"
         )
         found.append(_Slot(scope.add(name), register, is_view and register == "ref"))
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnabi import types
 from fnabi._base.names import Names, identifier
 from fnabi._base.text import one_line
 from fnabi._base.version import VERSION
@@ -9,20 +10,6 @@ from fnabi.run.client import Client, without_fences
 from fnabi.stub._code import Stub, docstring, function, indented, listing, literal, location, remark
 from fnabi.stub._hints import RESERVED, imports_of
 from fnabi.stub._interface import Entry, Interface, Value, driver
-from fnabi.types import (
-    Buffer,
-    Dict,
-    DType,
-    HomogeneousList,
-    List,
-    Named,
-    Null,
-    Ref,
-    RefArray,
-    Scalar,
-    Tuple,
-    Type,
-)
 
 _NUMPY = frozenset(
     f"{kind}{bits}"
@@ -101,7 +88,7 @@ def _class_name(name: str) -> str:
 def _signature(entry: Entry) -> list[str]:
     signature = without_fences(entry.export)
 
-    def side(values: tuple[Type, ...]) -> list[str]:
+    def side(values: tuple[types.Type, ...]) -> list[str]:
         if not values:
             return ["(),"]
         return ["(", *indented(f"{_expression(value)}," for value in values), "),"]
@@ -113,31 +100,31 @@ def _signature(entry: Entry) -> list[str]:
     ]
 
 
-def _expression(type: Type) -> str:
+def _expression(type: types.Type) -> str:
     """Return the expression of a type, with its classes qualified."""
     match type:
-        case Named(name, inner):
+        case types.Named(name, inner):
             return f"types.Named({literal(name)}, {_expression(inner)})"
-        case Scalar(dtype):
+        case types.Scalar(dtype):
             return f"types.Scalar({_dtype(dtype)})"
-        case Buffer(dtype, shape):
+        case types.Buffer(dtype, shape):
             return f"types.Buffer({_dtype(dtype)}, {shape!r})"
-        case Ref(name):
+        case types.Ref(name):
             return f"types.Ref({'' if name is None else literal(name)})"
-        case RefArray(element, shape):
+        case types.RefArray(element, shape):
             return f"types.RefArray({_expression(element)}, {shape!r})"
-        case HomogeneousList(element):
+        case types.HomogeneousList(element):
             return f"types.HomogeneousList({_expression(element)})"
-        case List(items) | Tuple(items):
+        case types.List(items) | types.Tuple(items):
             slots = "".join(f"{_expression(item)}, " for item in items).rstrip()
             return f"types.{type.__class__.__name__}(({slots}))"
-        case Dict(pairs):
+        case types.Dict(pairs):
             slots = "".join(f"({literal(key)}, {_expression(item)}), " for key, item in pairs)
             return f"types.Dict(({slots.rstrip()}))"
     return f"types.{type.__class__.__name__}()"
 
 
-def _dtype(dtype: DType) -> str:
+def _dtype(dtype: types.DType) -> str:
     fields = [literal(dtype.kind), str(dtype.bits), literal(dtype.format), str(dtype.lanes)]
     if dtype.lanes == 1:
         fields = fields[: 3 if dtype.format else 2]
@@ -162,33 +149,33 @@ class _Structures:
             self.lines += ["    },", ")"]
         return found
 
-    def hint(self, type: Type, wanted: str, result: bool) -> str:
+    def hint(self, type: types.Type, wanted: str, result: bool) -> str:
         """Return the hint of a type; a structure in it is named after `wanted`."""
         match type:
-            case Named(_, inner):
+            case types.Named(_, inner):
                 return self.hint(inner, wanted, result)
-            case Scalar(dtype):
+            case types.Scalar(dtype):
                 kinds = {"float": "float", "bfloat": "float", "bool": "bool"}
                 return kinds.get(dtype.kind, "int")
-            case Buffer(dtype):
+            case types.Buffer(dtype):
                 return _array(dtype)
-            case Null():
+            case types.Null():
                 return "None"
-            case Tuple(items):
+            case types.Tuple(items):
                 slots = ", ".join(
                     self.hint(item, f"{wanted}_{index}", result) for index, item in enumerate(items)
                 )
                 return f"tuple[{slots or '()'}]"
-            case List(items):
+            case types.List(items):
                 hints = dict.fromkeys(
                     self.hint(item, f"{wanted}_{index}", result) for index, item in enumerate(items)
                 )
                 slots = " | ".join(hints) or "Any"
                 return f"{'list' if result else 'Sequence'}[{slots}]"
-            case HomogeneousList(element):
+            case types.HomogeneousList(element):
                 slots = self.hint(element, f"{wanted}_item", result)
                 return f"{'list' if result else 'Sequence'}[{slots}]"
-            case Dict(pairs) if len(dict(pairs)) == len(pairs):
+            case types.Dict(pairs) if len(dict(pairs)) == len(pairs):
                 fields = tuple(
                     (key, self.hint(item, f"{wanted}_{key}", result)) for key, item in pairs
                 )
@@ -196,7 +183,7 @@ class _Structures:
         return "Any"
 
 
-def _array(dtype: DType) -> str:
+def _array(dtype: types.DType) -> str:
     if dtype.kind == "signless" and dtype.bits in (8, 16, 32, 64):
         return f"npt.NDArray[np.int{dtype.bits}] | npt.NDArray[np.uint{dtype.bits}]"
     name = "bool_" if dtype.kind == "bool" else str(dtype)

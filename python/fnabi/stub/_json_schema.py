@@ -12,23 +12,11 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from fnabi import types
 from fnabi._base.names import Names
 from fnabi._base.version import VERSION
 from fnabi.stub._code import Stub, literal
 from fnabi.stub._interface import Entry, Interface, Value
-from fnabi.types import (
-    Buffer,
-    Dict,
-    DType,
-    HomogeneousList,
-    List,
-    Named,
-    Null,
-    RefArray,
-    Scalar,
-    Tuple,
-    Type,
-)
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _PREFIX = "#/$defs/"
@@ -71,7 +59,7 @@ class _Definitions:
     def __init__(self, taken: Iterable[str]) -> None:
         self._names = Names(taken)
         self._dtypes: dict[tuple[str, bool], dict[str, Any]] = {}
-        self._unknown: list[Type] = []
+        self._unknown: list[types.Type] = []
         self.found: dict[str, Any] = {}
 
     def values(self, entry: Entry, values: tuple[Value, ...], notices: list[str]) -> dict[str, Any]:
@@ -94,35 +82,35 @@ class _Definitions:
             self._unknown.clear()
         return _object(properties)
 
-    def type(self, type: Type) -> dict[str, Any]:
+    def type(self, type: types.Type) -> dict[str, Any]:
         """Return the schema of a type."""
         match type:
-            case Named(_, inner):
+            case types.Named(_, inner):
                 return self.type(inner)
-            case Scalar(dtype):
+            case types.Scalar(dtype):
                 return self._element(dtype)
-            case Buffer(dtype, shape):
+            case types.Buffer(dtype, shape):
                 found = self._array(dtype, shape)
                 return found | {"description": str(type), "x-fnabi-dtype": str(dtype)}
-            case List(items) | Tuple(items):
+            case types.List(items) | types.Tuple(items):
                 return {
                     "type": "array",
                     "prefixItems": [self.type(item) for item in items],
                     "minItems": len(items),
                     "maxItems": len(items),
                 } | ({} if items else {"items": False})
-            case Dict(pairs) if len(dict(pairs)) == len(pairs):
+            case types.Dict(pairs) if len(dict(pairs)) == len(pairs):
                 return _object({key: self.type(item) for key, item in pairs})
-            case HomogeneousList(element):
+            case types.HomogeneousList(element):
                 return {"type": "array", "items": self.type(element)}
-            case RefArray(element, shape) if shape is not None:
+            case types.RefArray(element, shape) if shape is not None:
                 return _nested(self.type(element), shape) | {"description": str(type)}
-            case Null():
+            case types.Null():
                 return {"type": "null"}
         self._unknown.append(type)
         return {"description": f"{type}: any value"}
 
-    def _array(self, dtype: DType, shape: tuple[int | None, ...] | None) -> dict[str, Any]:
+    def _array(self, dtype: types.DType, shape: tuple[int | None, ...] | None) -> dict[str, Any]:
         if shape is not None:
             return _nested(self._element(dtype), shape)
         key = str(dtype), True
@@ -133,7 +121,7 @@ class _Definitions:
             self.found[name] = {"anyOf": [element, {"type": "array", "items": reference}]}
         return self._dtypes[key]
 
-    def _element(self, dtype: DType) -> dict[str, Any]:
+    def _element(self, dtype: types.DType) -> dict[str, Any]:
         key = str(dtype), False
         if key not in self._dtypes:
             schema = _number(dtype)
@@ -146,7 +134,7 @@ class _Definitions:
         return self._dtypes[key]
 
 
-def _number(dtype: DType) -> dict[str, Any]:
+def _number(dtype: types.DType) -> dict[str, Any]:
     if dtype.kind == "bool":
         return {"type": "boolean"}
     if dtype.kind in ("float", "bfloat", "complex"):

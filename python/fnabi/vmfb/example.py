@@ -6,24 +6,10 @@ import os
 import shlex
 from typing import Any
 
+from fnabi import types
 from fnabi._base.arguments import check_type
 from fnabi._base.dtype import load_numpy
 from fnabi.errors import ArgumentValueError
-from fnabi.types import (
-    Buffer,
-    Dict,
-    DType,
-    HomogeneousList,
-    List,
-    Named,
-    Ref,
-    RefArray,
-    Scalar,
-    Signature,
-    Tuple,
-    Type,
-    Unknown,
-)
 
 __all__ = [
     "DIM",
@@ -38,7 +24,7 @@ DIM = 4
 """The default size of a dynamic dim, in elements."""
 
 
-def example_values(signature: Signature, dim: int = DIM) -> tuple[Any, ...]:
+def example_values(signature: types.Signature, dim: int = DIM) -> tuple[Any, ...]:
     """Make a value for each input of a signature.
 
     Buffers become NumPy arrays of zeros, scalars become NumPy zeros. Structures nest as in the
@@ -53,7 +39,7 @@ def example_values(signature: Signature, dim: int = DIM) -> tuple[Any, ...]:
         CallError: If NumPy is not installed, or has no such dtype.
 
     """
-    check_type("example.example_values: signature", signature, Signature)
+    check_type("example.example_values: signature", signature, types.Signature)
     _check_dim("example.example_values", dim)
     numpy = load_numpy("example.example_values")
     return tuple(_value(numpy, type, dim) for type in signature.inputs)
@@ -65,30 +51,30 @@ def _check_dim(function: str, dim: object) -> None:
         raise ArgumentValueError(f"{function}: dim: {dim} is below 0")
 
 
-def _value(numpy: Any, type: Type, dim: int) -> Any:
+def _value(numpy: Any, type: types.Type, dim: int) -> Any:
     match type:
-        case Named():
+        case types.Named():
             return _value(numpy, type.type, dim)
-        case Scalar():
+        case types.Scalar():
             return numpy.zeros((), _numpy_dtype(type.dtype))[()]
-        case Buffer():
+        case types.Buffer():
             return numpy.zeros(_dims(type.shape, dim), _numpy_dtype(type.dtype))
-        case RefArray():
+        case types.RefArray():
             array = numpy.empty(_dims(type.shape, dim), object)
             array[...] = _value(numpy, type.element, dim)
             return array
-        case List(items):
+        case types.List(items):
             return [_value(numpy, item, dim) for item in items]
-        case Tuple(items):
+        case types.Tuple(items):
             return tuple(_value(numpy, item, dim) for item in items)
-        case Dict(pairs):
+        case types.Dict(pairs):
             return {key: _value(numpy, item, dim) for key, item in pairs}
-        case HomogeneousList(element):
+        case types.HomogeneousList(element):
             return [_value(numpy, element, dim)]
     return None
 
 
-def _numpy_dtype(dtype: DType) -> Any:
+def _numpy_dtype(dtype: types.DType) -> Any:
     return "int64" if dtype.kind == "index" else dtype.to_numpy()
 
 
@@ -97,7 +83,7 @@ def _dims(shape: tuple[int | None, ...] | None, dim: int) -> tuple[int, ...]:
 
 
 def runner_inputs(
-    signature: Signature, outputs: dict[int, Type] | None = None, dim: int = DIM
+    signature: types.Signature, outputs: dict[int, types.Type] | None = None, dim: int = DIM
 ) -> list[str]:
     """Write the inputs of a function as flags of ``iree-run-module``.
 
@@ -117,27 +103,27 @@ def runner_inputs(
         CallError: If the runner has no notation for a type: structures and lists.
 
     """
-    check_type("example.runner_inputs: signature", signature, Signature)
+    check_type("example.runner_inputs: signature", signature, types.Signature)
     _check_dim("example.runner_inputs", dim)
     outputs = outputs or {}
     flags = []
     for index, type in enumerate(signature.inputs):
-        type = type.type if isinstance(type, Named) else type
+        type = type.type if isinstance(type, types.Named) else type
         stored = outputs.get(index)
-        if isinstance(stored, Named):
+        if isinstance(stored, types.Named):
             stored = stored.type
-        name = (type.name or "").lstrip("!") if isinstance(type, Ref) else None
-        if isinstance(type, Ref) and isinstance(stored, Buffer):
+        name = (type.name or "").lstrip("!") if isinstance(type, types.Ref) else None
+        if isinstance(type, types.Ref) and isinstance(stored, types.Buffer):
             value = f"&{_spelled(stored, index, dim)}"
         elif name == "hal.buffer_view":
             value = f"{dim}xf32"
         elif name == "hal.buffer":
             value = f"&{dim}xf32"
-        elif isinstance(type, Scalar):
+        elif isinstance(type, types.Scalar):
             value = "0"
-        elif isinstance(type, Buffer):
+        elif isinstance(type, types.Buffer):
             value = _spelled(type, index, dim)
-        elif isinstance(type, (Ref, Unknown)):
+        elif isinstance(type, (types.Ref, types.Unknown)):
             value = "(null)"
         else:
             raise ArgumentValueError(f"runner_inputs: iree-run-module has no notation for {type}")
@@ -189,20 +175,22 @@ _STRIPPED = " \t\n\v\f\r"
 """The characters that the runner strips from the value of a flag."""
 
 
-def unknown_shapes(signature: Signature, outputs: dict[int, Type] | None = None) -> list[str]:
+def unknown_shapes(
+    signature: types.Signature, outputs: dict[int, types.Type] | None = None
+) -> list[str]:
     """Say for which inputs `runner_inputs`, given the same, makes up a rank or a type."""
-    check_type("example.unknown_shapes: signature", signature, Signature)
+    check_type("example.unknown_shapes: signature", signature, types.Signature)
     outputs = outputs or {}
     found = []
     for index, type in enumerate(signature.inputs):
-        type = type.type if isinstance(type, Named) else type
+        type = type.type if isinstance(type, types.Named) else type
         stored = outputs.get(index)
-        stored = stored.type if isinstance(stored, Named) else stored
-        if isinstance(type, Ref) and isinstance(stored, Buffer):
+        stored = stored.type if isinstance(stored, types.Named) else stored
+        if isinstance(type, types.Ref) and isinstance(stored, types.Buffer):
             type = stored
-        if isinstance(type, Buffer) and type.shape is None:
+        if isinstance(type, types.Buffer) and type.shape is None:
             found.append(f"input {index}: the rank is not known, one dim is an example")
-        elif isinstance(type, Ref) and (type.name or "").lstrip("!") in _UNTYPED:
+        elif isinstance(type, types.Ref) and (type.name or "").lstrip("!") in _UNTYPED:
             found.append(
                 f"input {index}: shape and type are not known, one dim of float32 is an example"
             )
@@ -224,7 +212,7 @@ _HEX = ("i1", *_FORMATS.values())
 _PREFIX = {"signed": "i", "signless": "i", "unsigned": "ui", "bfloat": "bf", "complex": "cf"}
 
 
-def _spelled(buffer: Buffer, index: int, dim: int) -> str:
+def _spelled(buffer: types.Buffer, index: int, dim: int) -> str:
     dtype = buffer.dtype
     if dtype.kind == "bool":
         element = "i1"

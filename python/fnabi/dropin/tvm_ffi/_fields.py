@@ -226,46 +226,23 @@ def _refuse(expected: str, value: Any) -> TypeError:
     return TypeError(f"expected {expected}, got {'None' if value is None else type_name(value)}")
 
 
-def _as_int(value: Any) -> int:
-    if isinstance(value, Integral):
-        return int(value)
-    raise _refuse("int", value)
+def _made_of(expected: str, *accepted: Any, make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def convert(value: Any) -> Any:
+        if isinstance(value, accepted):
+            return make(value)
+        raise _refuse(expected, value)
+
+    return convert
 
 
-def _as_float(value: Any) -> float:
-    if isinstance(value, Real):
-        return float(value)
-    raise _refuse("float", value)
-
-
-def _as_bool(value: Any) -> bool:
-    if isinstance(value, Integral):
-        return bool(value)
-    raise _refuse("bool", value)
-
-
-def _as_str(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    raise _refuse("str", value)
-
-
-def _as_bytes(value: Any) -> bytes:
-    if isinstance(value, (bytes, bytearray)):
-        return bytes(value)
-    raise _refuse("bytes", value)
+_as_str = _made_of("str", str, make=lambda value: value)
+_as_bytes = _made_of("bytes", bytes, bytearray, make=bytes)
 
 
 def _as_pointer(value: Any) -> Any:
     if value is None or isinstance(value, (int, ctypes.c_void_p)):
         return ctypes.c_void_p(value) if isinstance(value, int) else value
     raise _refuse("ctypes.c_void_p", value)
-
-
-def _as_dtype(value: Any) -> Any:
-    if isinstance(value, (str, dtype)):
-        return dtype(value)
-    raise _refuse("dtype", value)
 
 
 def _as_device(value: Any) -> Any:
@@ -293,15 +270,15 @@ _PLAIN: dict[Any, Hint] = {
     Any: Hint({"type": "Any"}, _ANY, lambda value: value),
     None: _NONE,
     type(None): _NONE,
-    int: Hint({"type": "int"}, _INT, _as_int, (_INT,)),
-    float: Hint({"type": "float"}, _FLOAT, _as_float, (_FLOAT,)),
-    bool: Hint({"type": "bool"}, _BOOL, _as_bool, (_BOOL,)),
+    int: Hint({"type": "int"}, _INT, _made_of("int", Integral, make=int), (_INT,)),
+    float: Hint({"type": "float"}, _FLOAT, _made_of("float", Real, make=float), (_FLOAT,)),
+    bool: Hint({"type": "bool"}, _BOOL, _made_of("bool", Integral, make=bool), (_BOOL,)),
     str: Hint({"type": "ffi.String"}, _ANY, _as_str, (11, 65)),
     String: Hint({"type": "ffi.String"}, _ANY, _as_str, (11, 65)),
     bytes: Hint({"type": "ffi.Bytes"}, _ANY, _as_bytes, (12, 66)),
     Bytes: Hint({"type": "ffi.Bytes"}, _ANY, _as_bytes, (12, 66)),
     ctypes.c_void_p: Hint({"type": "void*"}, _POINTER, _as_pointer),
-    dtype: Hint({"type": "DataType"}, _DTYPE, _as_dtype),
+    dtype: Hint({"type": "DataType"}, _DTYPE, _made_of("dtype", str, dtype, make=dtype)),
     Device: Hint({"type": "Device"}, _DEVICE, _as_device),
     collections.abc.Callable: Hint({"type": "ffi.Function"}, _OBJECT, _as_function),
     core.Function: Hint({"type": "ffi.Function"}, _OBJECT, _as_function),
