@@ -91,6 +91,10 @@ typedef struct fnabi_error {
                            the input's size where something is missing at its
                            end; 0 when encoding */
   const char* expected; /* what is allowed there, static; or NULL */
+  const char* found;    /* what is there instead, static, where that is known to
+                           be something else of a known kind, such as "a ZIP
+                           archive" for a module; or NULL, always so for the
+                           texts of the ABIs */
   char path[FNABI_PATH_SIZE]; /* the part of the value, such as
                            "inputs[2].shape[0]"; NUL-terminated, "" at the
                            root; a path that is too long is its end after
@@ -394,7 +398,7 @@ FNABI_API int64_t fnabi_cconv_offsets(const char* data, size_t size,
 /* Verifies the whole FlatBuffer: that it fits the schema and is inside the
  * file. Does not check what its numbers refer to: an ordinal or a range of
  * read-only data may be outside. Returns 0. Of a file of another kind, such as
- * MLIR source, `expected` reports the kind where its first bytes show it.
+ * MLIR source, `found` is the kind where its first bytes show it.
  *
  * Compilers up to 3.10 wrote a null offset, which no FlatBuffer may have, for
  * an attribute whose value is empty. It fails with FNABI_MODULE_OFFSET, unless
@@ -430,8 +434,9 @@ FNABI_API int64_t fnabi_vmfb_head(const char* data, size_t size, uint8_t* out,
  * malformed declaration is skipped, because it may be any text; when another
  * text is malformed, source and signature are nil. In both cases `problem` is
  *   [code, offset, expected, path, key]
- * and otherwise nil. The elements are those of fnabi_error, but the offset is
- * in the value of the attribute `key`, or in the calling convention for nil.
+ * and otherwise nil. The elements are those of fnabi_error, without `found`,
+ * which is NULL; but the offset is in the value of the attribute `key`, or in
+ * the calling convention for nil.
  * The path is complete, such as "exports[2].attrs["f"].inputs[0]". The same
  * holds for `sip_signature`, which is nil without an attribute `sip`; its
  * version is `sipv`, or else `abiv` beside an `abi` of "sip", and must be

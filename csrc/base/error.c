@@ -33,6 +33,7 @@ int64_t fnabi_fail(fnabi_error* error, int32_t code, uint64_t offset,
   error->code = code;
   error->offset = offset;
   error->expected = expected;
+  error->found = NULL;
   error->path[0] = 0;
   return -1;
 }

@@ -4,8 +4,8 @@
 
 #include "fnabi.h"
 
-/* Fills in the error, with an empty path. Returns -1, for the caller to return.
- */
+/* Fills in the error, with an empty path and nothing found. Returns -1, for the
+ * caller to return. */
 int64_t fnabi_fail(fnabi_error* error, int32_t code, uint64_t offset,
                    const char* expected);
 

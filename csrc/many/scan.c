@@ -86,20 +86,25 @@ static bool read_segments(fnabi_scan* scan, int file) {
 
 enum { WORDS = 256 };
 
-/* Writes the text of an error. */
-static fnabi_text explain(int32_t code, fnabi_text expected, char out[WORDS]) {
-  fnabi_writer w = {(uint8_t*)out, WORDS, 0};
-  const char *text = fnabi_code_text(code), *link = ", expected ";
-  fnabi_put(&w, text, strlen(text));
-  if (expected.data != NULL && w.size + strlen(link) + expected.size <= WORDS) {
-    fnabi_put(&w, link, strlen(link));
-    fnabi_put(&w, expected.data, expected.size);
-  }
-  return (fnabi_text){out, w.size};
-}
-
 static fnabi_text text_of(const char* ascii) {
   return (fnabi_text){ascii, ascii == NULL ? 0 : strlen(ascii)};
+}
+
+static void append(fnabi_writer* w, const char* link, fnabi_text words) {
+  size_t size = strlen(link);
+  if (words.data == NULL || w->size + size + words.size > w->capacity) return;
+  fnabi_put(w, link, size);
+  fnabi_put(w, words.data, words.size);
+}
+
+/* Writes the text of an error. */
+static fnabi_text explain(int32_t code, fnabi_text expected, fnabi_text found,
+                          char out[WORDS]) {
+  fnabi_writer w = {(uint8_t*)out, WORDS, 0};
+  append(&w, "", text_of(fnabi_code_text(code)));
+  append(&w, ", expected ", expected);
+  append(&w, ", got ", found);
+  return (fnabi_text){out, w.size};
 }
 
 static bool put_bad_module(fnabi_scan* scan, fnabi_text name,
@@ -110,8 +115,8 @@ static bool put_bad_module(fnabi_scan* scan, fnabi_text name,
   r.code = error->code;
   r.offset = (int64_t)error->offset;
   r.texts[FNABI_SCAN_PATH] = text_of(error->path);
-  r.texts[FNABI_SCAN_WHY] =
-      explain(error->code, text_of(error->expected), words);
+  r.texts[FNABI_SCAN_WHY] = explain(error->code, text_of(error->expected),
+                                    text_of(error->found), words);
   return fnabi_scan_put_bad(scan, &r);
 }
 
@@ -169,7 +174,8 @@ static bool add_export(fnabi_scan* scan, const fnabi_scan_row* shared,
         !take_text(&problem, &out.texts[FNABI_SCAN_PATH]))
       return false;
     out.code = (int32_t)code;
-    out.texts[FNABI_SCAN_WHY] = explain(out.code, expected, words);
+    out.texts[FNABI_SCAN_WHY] =
+        explain(out.code, expected, text_of(NULL), words);
   }
   bool is_async;
   if (!fnabi_unpack_skip(r) || !fnabi_unpack_skip(r) ||

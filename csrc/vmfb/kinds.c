@@ -2,27 +2,25 @@
 #include "base/text.h"
 #include "vmfb/vmfb.h"
 
-#define NOT(kind) "a .vmfb module, got " kind
-
 /* No module begins like these: its first bytes are its size, or those of a ZIP
  * archive, which many modules are. */
 static const struct {
   const char* magic;
-  const char* expected;
+  const char* kind;
 } kinds[] = {
-    {"ML\xefR", NOT("MLIR bytecode, which iree-compile compiles")},
+    {"ML\xefR", "MLIR bytecode, which iree-compile compiles"},
     {"\x7f"
      "ELF",
-     NOT("an ELF file, such as a shared library")},
-    {"PK\x03\x04", NOT("a ZIP archive")},
-    {"\x1f\x8b", NOT("data compressed by gzip")},
-    {"\x28\xb5\x2f\xfd", NOT("data compressed by Zstandard")},
-    {"!<arch>\n", NOT("a static library or another archive of ar")},
-    {"\x93NUMPY", NOT("an array of NumPy")},
-    {"GGUF", NOT("parameters (GGUF)")},
-    {"IRPA", NOT("parameters (IRPA)")},
-    {"PAR1", NOT("a Parquet file")},
-    {"%PDF", NOT("a PDF")},
+     "an ELF file, such as a shared library"},
+    {"PK\x03\x04", "a ZIP archive"},
+    {"\x1f\x8b", "data compressed by gzip"},
+    {"\x28\xb5\x2f\xfd", "data compressed by Zstandard"},
+    {"!<arch>\n", "a static library or another archive of ar"},
+    {"\x93NUMPY", "an array of NumPy"},
+    {"GGUF", "parameters (GGUF)"},
+    {"IRPA", "parameters (IRPA)"},
+    {"PAR1", "a Parquet file"},
+    {"%PDF", "a PDF"},
 };
 
 static const char* const mlir[] = {"module",  "func",   "//",      "#map",
@@ -49,18 +47,18 @@ static bool is_text(const uint8_t* data, size_t size) {
   return true;
 }
 
-const char* fnabi_module_expected(const char* data, size_t size) {
+const char* fnabi_file_kind(const char* data, size_t size) {
   enum { LOOKED_AT = 64, DUCKDB_AT = 8 };
-  if (size == 0) return NOT("an empty file");
+  if (size == 0) return "an empty file";
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-    if (begins(data, size, kinds[i].magic)) return kinds[i].expected;
+    if (begins(data, size, kinds[i].magic)) return kinds[i].kind;
   if (size > DUCKDB_AT && begins(data + DUCKDB_AT, size - DUCKDB_AT, "DUCK"))
-    return NOT("a database of DuckDB, such as a catalog");
+    return "a database of DuckDB, such as a catalog";
   if (size > LOOKED_AT) size = LOOKED_AT;
   if (!is_text((const uint8_t*)data, size)) return NULL;
   while (size > 0 && is_space(*data)) data++, size--;
   for (size_t i = 0; i < sizeof mlir / sizeof *mlir; i++)
     if (begins(data, size, mlir[i]))
-      return NOT("MLIR source, which iree-compile compiles");
-  return size == 0 ? NULL : NOT("text");
+      return "MLIR source, which iree-compile compiles";
+  return size == 0 ? NULL : "text";
 }

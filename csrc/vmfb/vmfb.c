@@ -16,6 +16,16 @@ static uint64_t little(const char* data, unsigned bytes) {
   return value;
 }
 
+/* Refuses a file, which may be of another kind; `expected` if that is unknown. */
+static bool refuse_file(const char* data, size_t size, int32_t code,
+                        uint64_t offset, const char* expected,
+                        fnabi_error* error) {
+  const char* kind = fnabi_file_kind(data, size);
+  fnabi_fail(error, code, offset, kind == NULL ? expected : "a .vmfb module");
+  error->found = kind;
+  return false;
+}
+
 /* Finds the FlatBuffer and begins a walk. */
 static bool begin(const char* data, size_t size, bool lenient, fnabi_fb* fb,
                   fnabi_writer* writer, fnabi_error* error) {
@@ -28,17 +38,15 @@ static bool begin(const char* data, size_t size, bool lenient, fnabi_fb* fb,
   if (start > size || size - start < IDENTIFIER + 4) {
     bool is_zip =
         size > 0 && memcmp(data, "PK\x03\x04", size < 4 ? size : 4) == 0;
-    fnabi_fail(error, FNABI_MODULE_SIZE, size,
-               is_zip ? NULL : fnabi_module_expected(data, size));
+    if (!is_zip)
+      return refuse_file(data, size, FNABI_MODULE_SIZE, size, NULL, error);
+    fnabi_fail(error, FNABI_MODULE_SIZE, size, NULL);
     return false;
   }
   /* Before the size, so that a file of another kind is reported as such. */
-  if (memcmp(data + start + IDENTIFIER, "IREE", 4) != 0) {
-    const char* expected = fnabi_module_expected(data, size);
-    fnabi_fail(error, FNABI_MODULE_IDENTIFIER, start + IDENTIFIER,
-               expected == NULL ? "\"IREE\"" : expected);
-    return false;
-  }
+  if (memcmp(data + start + IDENTIFIER, "IREE", 4) != 0)
+    return refuse_file(data, size, FNABI_MODULE_IDENTIFIER, start + IDENTIFIER,
+                       "\"IREE\"", error);
   uint64_t flatbuffer = little(data + start, 4);
   if (flatbuffer > size - start - 4) {
     fnabi_fail(error, FNABI_MODULE_SIZE, size, NULL);

@@ -56,9 +56,9 @@ enum {
 extern const fnabi_fb_table fnabi_vmfb_table, fnabi_vmfb_attr,
     fnabi_vmfb_signature, fnabi_vmfb_export;
 
-/* What to report as expected where a file is not a module, by its first bytes:
- * "a .vmfb module, got " and what it is. NULL where that is not known. */
-const char* fnabi_module_expected(const char* data, size_t size);
+/* What a file is that is not a module, by its first bytes: static, such as "a
+ * ZIP archive". NULL where that is not known. */
+const char* fnabi_file_kind(const char* data, size_t size);
 
 /* The offset in the file to which those of external read-only data are
  * relative. */

@@ -58,6 +58,8 @@ class FormatError(FnabiError, ValueError):
         path: The part of the value, such as ``inputs[2].shape[0]``; empty for the whole value.
         reason: The fault in words.
         expected: What the format allows at this position, or None.
+        found: What is there instead, such as ``a ZIP archive`` for a file that is not a module;
+            None where that is not known, or the excerpt shows it.
         excerpt: The input around the offset with a caret under it, or None where the input is
             not text.
         hint: What reads the input all the same, or None.
@@ -74,6 +76,7 @@ class FormatError(FnabiError, ValueError):
         *,
         reason: str = "",
         expected: str | None = None,
+        found: str | None = None,
         excerpt: str | None = None,
     ) -> None:
         self.code = code
@@ -81,6 +84,7 @@ class FormatError(FnabiError, ValueError):
         self.path = path
         self.reason = reason or code
         self.expected = expected
+        self.found = found
         self.excerpt = excerpt
         super().__init__(code, offset, path)
 
@@ -92,8 +96,7 @@ class FormatError(FnabiError, ValueError):
             text += f" at byte {self.offset}"
         if self.path:
             text += f" in {self.path}"
-        if self.expected:
-            text += f", expected {self.expected}"
+        text += contrast(self.expected, self.found)
         if self.hint:
             text += f" ({self.hint})"
         if self.excerpt:
@@ -182,6 +185,12 @@ class LayoutWarning(RuntimeWarning):
 
     Results are the same. The text says which version is installed, and what to do.
     """
+
+
+def contrast(expected: str | None, found: str | None = None) -> str:
+    """Return how an error goes on: ", expected ..., got ..."."""
+    text = f", expected {expected}" if expected else ""
+    return f"{text}, got {found}" if found else text
 
 
 def excerpt(data: bytes, offset: int) -> str | None:

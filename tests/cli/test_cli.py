@@ -225,6 +225,7 @@ def test_decode_json_has_a_record_for_every_line() -> None:
             "path": "inputs[0].shape[1]",
             "reason": "dim below -1",
             "expected": None,
+            "found": None,
         },
     }
     assert done.err.startswith("fnabi: line 2: dim below -1 at byte 9")
@@ -282,7 +283,7 @@ def test_decode_golden_vectors(name: str) -> None:
             parse(data)
             expected = None
         except fnabi.FormatError as error:
-            names = ("code", "offset", "path", "reason", "expected")
+            names = ("code", "offset", "path", "reason", "expected", "found")
             expected = {name: getattr(error, name) for name in names}
         assert found == expected
         assert ("value" in record) == (found is None)
@@ -495,6 +496,7 @@ target local vmvx-bytecode-fb
             "path": 'attrs["f"].results[0]',
             "reason": "missing digits",
             "expected": None,
+            "found": None,
         }
     }
     assert "value" in exports[0]["texts"]["sip"]
@@ -850,6 +852,8 @@ def test_verify_json(tmp_path: Path) -> None:
         "path": "",
         "text": "file ends before the module does",
         "severity": "error",
+        "expected": None,
+        "found": None,
     }
     head = {"schema": "fnabi.verify/1"}
     no_file = "No such file or directory"

@@ -160,7 +160,11 @@ def test_the_kind_of_a_file_that_is_no_module(data: bytes, tmp_path: Path) -> No
     for read in (lambda: vmfb.open(path), lambda: vmfb.from_buffer(data)):
         with pytest.raises(FormatError) as caught:
             read()
-        assert caught.value.expected == f"a .vmfb module, got {KINDS[data]}"
+        error = caught.value
+        assert (error.expected, error.found) == ("a .vmfb module", KINDS[data])
+        assert str(error).endswith(f", expected a .vmfb module, got {KINDS[data]}")
+        again = pickle.loads(pickle.dumps(error))
+        assert (again.found, str(again)) == (error.found, str(error))
     (row,) = vmfb.scan(path).rows()
     assert row.error is not None
     assert row.error.text.endswith(f", expected a .vmfb module, got {KINDS[data]}")
@@ -173,6 +177,7 @@ def test_a_file_of_no_known_kind(data: bytes) -> None:
     with pytest.raises(FormatError) as caught:
         vmfb.from_buffer(data)
     assert caught.value.expected in (None, '"IREE"')
+    assert caught.value.found is None
 
 
 def test_every_verb_says_what_a_file_is(here: Path, run) -> None:

@@ -21,7 +21,7 @@ FENCED = (CSRC / "fnabi.h").read_text().split("/* cdef: begin */")[1].split("/* 
 CODE = re.sub(r"/\*.*?\*/", "", FENCED, flags=re.DOTALL)
 
 STRUCT_SIZES = {
-    "fnabi_error": 4 + 4 + 8 + 8 + 128,
+    "fnabi_error": 4 + 4 + 8 + 8 + 8 + 128,
     "fnabi_component": 4 * 4 + 3 * 8,
     "fnabi_any": 16,
     "fnabi_arrow_source": 5 * 8,
@@ -76,7 +76,7 @@ def test_structs_have_their_sizes() -> None:
         assert bytes(ffi.buffer(ffi.new(f"{name} *"))) == bytes(size)
     error = ffi.new("fnabi_error *")
     assert ffi.sizeof(error.path) == lib.FNABI_PATH_SIZE
-    assert error.expected == ffi.NULL
+    assert error.expected == error.found == ffi.NULL
 
 
 def enumerators(enum: str, prefix: str) -> dict[str, int]:

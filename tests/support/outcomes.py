@@ -37,6 +37,7 @@ def check_shown(error: FormatError, data: str) -> None:
     first = f"{error.reason} at byte {error.offset}"
     first += f" in {error.path}" if error.path else ""
     first += f", expected {error.expected}" if error.expected else ""
+    assert error.found is None  # the excerpt shows it
     shown, before = (part.replace("\n", "\\x0a") for part in (data, data[: error.offset]))
     assert str(error).split("\n") == [first, "  " + shown, " " * (2 + len(before)) + "^"]
 

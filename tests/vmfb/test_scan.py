@@ -32,7 +32,9 @@ FILES = sorted(MODULES.glob("*.vmfb")) + sorted((MODULES / "malformed").glob("*.
 
 def error_of(problem: FormatError) -> ScanError:
     expected = f", expected {problem.expected}" if problem.expected else ""
-    return ScanError(problem.code, problem.offset, problem.path, problem.reason + expected)
+    found = f", got {problem.found}" if problem.found else ""
+    text = problem.reason + expected + found
+    return ScanError(problem.code, problem.offset, problem.path, text)
 
 
 def rows_of(file: Path, lenient: bool = False) -> Iterator[ScanRow]:

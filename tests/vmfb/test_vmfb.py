@@ -627,7 +627,7 @@ def test_a_malformed_raw_signature_is_the_error_of_raw_parse(value: bytes) -> No
     assert caught.value.path == 'exports[0].attrs["f"]' + (
         f".{expected.value.path}" if expected.value.path else ""
     )
-    for part in ("code", "offset", "reason", "expected", "excerpt"):
+    for part in ("code", "offset", "reason", "expected", "found", "excerpt"):
         assert getattr(caught.value, part) == getattr(expected.value, part)
 
 
@@ -971,7 +971,7 @@ def test_a_malformed_iree_abi_is_the_error_of_its_parse(text: bytes) -> None:
     assert error is not None
     inner = f".{expected.value.path}" if expected.value.path else ""
     assert error.path == f'exports[0].attrs["iree.abi"]{inner}'
-    for same in ("code", "offset", "reason", "expected", "excerpt"):
+    for same in ("code", "offset", "reason", "expected", "found", "excerpt"):
         assert getattr(error, same) == getattr(expected.value, same)
     assert (export.disagreements, export.raw) == ((), raw.parse(RAW))
     (finding,) = (each for each in opened.check() if "attrs" in each.path)
@@ -987,7 +987,7 @@ def test_a_malformed_calling_convention_as_the_only_text(convention: bytes) -> N
         _ = export.signature
     inner = f".{expected.value.path}" if expected.value.path else ""
     assert caught.value.path == f"exports[0].calling_convention{inner}"
-    for part in ("code", "offset", "reason", "expected", "excerpt"):
+    for part in ("code", "offset", "reason", "expected", "found", "excerpt"):
         assert getattr(caught.value, part) == getattr(expected.value, part)
     better = only_export((b"iree.abi", ABI), convention=convention)
     assert better.signature == iree_abi.parse(ABI)

@@ -545,9 +545,10 @@ static void input_close(input* in) {
 /* Raises the exception that `refuse` returns for an error. */
 static void refuse(const decoder* self, const fnabi_error* error,
                    PyObject* data) {
-  PyObject* exception = PyObject_CallFunction(
-      self->refuse, "iKyzO", (int)error->code,
-      (unsigned long long)error->offset, error->path, error->expected, data);
+  PyObject* exception =
+      PyObject_CallFunction(self->refuse, "iKyzzO", (int)error->code,
+                            (unsigned long long)error->offset, error->path,
+                            error->expected, error->found, data);
   if (exception == NULL) return;
   PyErr_SetObject((PyObject*)Py_TYPE(exception), exception);
   Py_DECREF(exception);

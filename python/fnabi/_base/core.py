@@ -19,6 +19,7 @@ from fnabi.errors import (
     CallError,
     FormatError,
     RangeError,
+    contrast,
     excerpt,
     type_name,
 )
@@ -120,11 +121,18 @@ def int32_array(values: Iterable[int], function: str, argument: str) -> Any:
 
 def format_error(error: Any, data: Any) -> FormatError:
     """Make the exception for a C error; only bytes get an excerpt, other buffers are not text."""
-    expected = None if error.expected == ffi.NULL else ffi.string(error.expected).decode()
-    return refusal(error.code, error.offset, ffi.string(error.path), expected, data)
+    expected, found = words(error.expected), words(error.found)
+    return refusal(error.code, error.offset, ffi.string(error.path), expected, found, data)
 
 
-def refusal(code: int, offset: int, path: bytes, expected: str | None, data: object) -> FormatError:
+def words(text: Any) -> str | None:
+    """Return a static text of the core, or None for NULL."""
+    return None if text == ffi.NULL else ffi.string(text).decode()
+
+
+def refusal(
+    code: int, offset: int, path: bytes, expected: str | None, found: str | None, data: object
+) -> FormatError:
     """Make the exception for the parts of a C error; only bytes and str get an excerpt."""
     if isinstance(data, str):
         data = data.encode()
@@ -134,6 +142,7 @@ def refusal(code: int, offset: int, path: bytes, expected: str | None, data: obj
         path.decode("utf-8", "replace"),
         reason=code_text(code),
         expected=expected,
+        found=found,
         excerpt=excerpt(data, offset) if isinstance(data, bytes) else None,
     )
 
@@ -142,8 +151,7 @@ def call_error(error: Any, function: str) -> CallError:
     """Make the exception for a C error about an argument of `function`."""
     place = ffi.string(error.path).decode("utf-8", "replace")
     text = f"{function}: {place + ': ' if place else ''}{code_text(error.code)}"
-    if error.expected != ffi.NULL:
-        text += f", expected {ffi.string(error.expected).decode()}"
+    text += contrast(words(error.expected), words(error.found))
     kind = RangeError if error.code == _CODE_INT32 else ArgumentValueError
     return kind(text)
 

@@ -383,7 +383,7 @@ class RecordDecoder:
     def __init__(
         self,
         types: tuple[type[typing.Any], ...],
-        refuse: Callable[[int, int, bytes, str | None, object], FormatError],
+        refuse: Callable[[int, int, bytes, str | None, str | None, object], FormatError],
         /,
     ) -> None: ...
     def raw(self, data: bytes, signature: Layout[_S], /) -> _S: ...

@@ -48,4 +48,5 @@ def _read(file: str) -> parameters.Index:
             one_line(file),
             reason=problem.reason,
             expected=problem.expected,
+            found=problem.found,
         ) from None

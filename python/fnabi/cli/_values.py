@@ -25,6 +25,7 @@ def error_json(error: FormatError) -> dict[str, Any]:
         "path": error.path,
         "reason": error.reason,
         "expected": error.expected,
+        "found": error.found,
     }
 
 

@@ -520,7 +520,7 @@ def open(
     Raises:
         FormatError: when the file is not a module, or is damaged. Its offset is in the file, its
             path has the names of the schema, such as ``exported_functions[3].local_name``, and
-            `expected` names the kind of a file that is something else, such as MLIR source.
+            `found` names the kind of a file that is something else, such as MLIR source.
         CallError: when `path` is not a path, or fsspec or its package for a URL is not installed.
         OSError: when the file cannot be read.
 

@@ -17,6 +17,7 @@ static void test_fail(void) {
   CHECK(fnabi_fail(&error, FNABI_TAG, UINT64_MAX, "'B'") == -1);
   CHECK(error.code == FNABI_TAG && error.offset == UINT64_MAX);
   CHECK(strcmp(error.expected, "'B'") == 0 && error.path[0] == 0);
+  CHECK(error.found == NULL);
 }
 
 static void test_path(void) {

@@ -19,7 +19,7 @@ from fnabi.cli._arguments import add_lenient, open_module, tell_empty
 from fnabi.cli._output import progress_bar, shows_progress
 from fnabi.cli._screen import Screen, complain, one_line, where
 from fnabi.cli._values import fields
-from fnabi.errors import FormatError
+from fnabi.errors import FormatError, contrast
 from fnabi.vmfb import parameters
 from fnabi.vmfb._walk import walk
 
@@ -66,7 +66,8 @@ def _verify(
     file = found.path
     findings: list[vmfb.Finding] = []
     print(end="", flush=True)  # a file may take long
-    expected = ""
+    rest = ""
+    allowed: dict[str, str | None] = {"expected": None, "found": None}
     unread = found.error
     if unread is None:
         try:
@@ -74,8 +75,9 @@ def _verify(
         except FormatError as problem:
             place = problem.offset, problem.path
             findings = [vmfb.Finding(problem.code, *place, problem.reason, "error")]
-            expected = f", expected {problem.expected}" if problem.expected else ""
-            expected += f" ({problem.hint})" if problem.hint else ""
+            allowed = {"expected": problem.expected, "found": problem.found}
+            rest = contrast(**allowed)
+            rest += f" ({problem.hint})" if problem.hint else ""
         except OSError as problem:
             unread = str(problem.strerror or problem)
     if unread is not None:
@@ -87,13 +89,13 @@ def _verify(
             "file": file,
             "good": good,
             "unread": unread,
-            "findings": [fields(each) for each in findings],
+            "findings": [fields(each) | allowed for each in findings],
         }
         print(json.dumps(result))
         return good
     for each in findings:
         meaning = "notice" if each.severity == "notice" else "bad"
-        text = finding_text(each) + expected
+        text = finding_text(each) + rest
         screen.write(f"{one_line(file)}: ", (each.severity, meaning), f": {text}")
     if unread is None and not findings:
         screen.write(f"{one_line(file)}: ", ("ok", "good"))

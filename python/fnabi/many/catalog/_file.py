@@ -10,7 +10,7 @@ from fnabi import vmfb
 from fnabi._base.files import Found
 from fnabi._base.text import shown_text
 from fnabi.compat._record import digest, has_debug, record
-from fnabi.errors import FormatError
+from fnabi.errors import FormatError, contrast
 from fnabi.many.catalog._table import UNREAD
 from fnabi.vmfb._facts import flag_names
 from fnabi.vmfb._records import RwdataSegment, State
@@ -50,12 +50,11 @@ def file_row(found: Found, now_ns: int, lenient: bool) -> dict[str, Any]:
         with vmfb.open(found.path, lenient=lenient) as module:
             return row | _facts(module)
     except FormatError as problem:
-        expected = f", expected {problem.expected}" if problem.expected else ""
         return row | {
             "error_code": problem.code,
             "error_offset": problem.offset,
             "error_path": problem.path,
-            "error": shown_text(problem.reason + expected),
+            "error": shown_text(problem.reason + contrast(problem.expected, problem.found)),
         }
     except OSError as problem:
         told = problem.strerror or str(problem)

@@ -262,7 +262,7 @@ def split_file(file: IO[bytes], threads: int, size: int, most: int) -> Iterator[
 def line_error(at: int, most: int) -> FormatError:
     """Return the error for a line that begins at byte `at` and has more than `most` bytes."""
     expected = f"at most {most} bytes"
-    return core.refusal(lib.FNABI_LINE, at, b"", expected, None)
+    return core.refusal(lib.FNABI_LINE, at, b"", expected, None, None)
 
 
 def _split_lines(data: bytes, size: int, threads: int, at: int, most: int) -> list[Share]:

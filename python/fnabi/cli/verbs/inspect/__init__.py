@@ -96,11 +96,11 @@ _FOR_FOLDERS = (
 
 def _neither(problem: FormatError) -> str | None:
     """Return what to say of a file that is no module at all; None if it is a damaged one."""
-    _, _, kind = (problem.expected or "").partition("a .vmfb module, got ")
     if problem.code == "module-identifier":
-        but = f", but {kind}" if kind else f' (no "IREE" at byte {problem.offset})'
-    elif problem.code == "module-size" and kind and problem.offset > 0:
-        but = f", but {kind}"
+        found = problem.found
+        but = f", but {found}" if found else f' (no "IREE" at byte {problem.offset})'
+    elif problem.code == "module-size" and problem.found and problem.offset > 0:
+        but = f", but {problem.found}"
     else:
         return None
     return f"neither an IREE module nor a shared library{but}"
