@@ -19,8 +19,8 @@ static inline fnabi_any* lane_any_array_data(PyObject* array) {
 static inline Py_ssize_t lane_any_array_size(PyObject* array) {
   return ((lane_any_array*)array)->size;
 }
-/* Makes the tensors of the array those of lane_exchange when Python gets them.
- */
+/* Keeps lane_exchange in the array: Python gets its tensors as those of that
+ * framework. */
 static inline void lane_any_array_keep_exchange(PyObject* array) {
   ((lane_any_array*)array)->exchange = lane_exchange;
 }

@@ -216,8 +216,8 @@ int lane_array_repr(const fnabi_seq_object* seq, const lane_nest* nest,
   return status;
 }
 
-/* Gives Python the values of the array, with the types of tensors and the classes
- * that the call had which returned the array. */
+/* The values as a Python list. Tensors and objects are of the framework and the
+ * dialect of the call that returned the array. */
 static PyObject* list_of(PyObject* self, bool plain) {
   lane_manner outer = lane_read_as(self);
   PyObject* list = lane_array_list(seq_of(self), plain);
@@ -502,7 +502,7 @@ static int set_slice(PyObject* self, PyObject* key, PyObject* values) {
                  "List: expected %zd values for the slice, got %zd", count,
                  (Py_ssize_t)fresh->size);
   if (PyErr_Occurred()) status = -1;
-  fnabi_object_release(fresh); /* with the values that were there */
+  fnabi_object_release(fresh); /* with the old values */
   return status;
 }
 

@@ -3,8 +3,8 @@
 
 #include "lane/calls/to_value.h"
 
-/* A method of int, even if a subclass overrides it. Takes the arguments over;
- * NULL when they are NULL. */
+/* Calls a method of int itself, even if a subclass overrides it. Takes
+ * ownership of the arguments; returns NULL if they are NULL. */
 static PyObject* call_int(const char* name, PyObject* args, PyObject* named) {
   if (args == NULL) return NULL;
   PyObject* method = PyObject_GetAttrString((PyObject*)&PyLong_Type, name);

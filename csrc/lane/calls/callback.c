@@ -20,7 +20,7 @@ typedef struct callback {
   PyObject* callable;
   const lane_dialect* dialect; /* of its arguments, or NULL */
   PyObject* failed;            /* an exception, or NULL */
-  uint64_t failed_as; /* which of the failures on foreign threads it was */
+  uint64_t failed_as; /* its number among the failures on foreign threads */
 } callback;
 
 uint64_t lane_foreign_failures;

@@ -1,4 +1,4 @@
-/* Function objects of code that knows nothing of the ABI's objects. */
+/* Function objects for plain C functions, which have no object of their own. */
 #include "lane/calls/code.h"
 
 #include "lane/runtime/shutdown.h"
@@ -44,8 +44,8 @@ bool lane_code_is_symbol(const fnabi_object* object, fnabi_call* call,
   return true;
 }
 
-/* A function whose interface MLIR has packed: it gets the addresses of the
- * arguments, and of the status. */
+/* A function with the packed C interface of MLIR: one array with the addresses
+ * of the arguments and of the status. */
 typedef struct packed {
   fnabi_function_object function;
   void (*call)(void** addresses);

@@ -71,7 +71,7 @@ int lane_equal(const fnabi_any* a, const fnabi_any* b) {
 
 /* --------------------------------------------------------------- deep copies */
 
-/* Puts copies of what is in a list or dict into an empty one. */
+/* Copies the values of a list or dict into an empty one. */
 static int fill_copy(PyObject* made, PyObject* self, bool seq, PyObject* deep,
                      PyObject* memo) {
   PyObject* items = seq ? PySequence_List(self) : PyMapping_Items(self);
@@ -94,7 +94,7 @@ static int fill_copy(PyObject* made, PyObject* self, bool seq, PyObject* deep,
   return status;
 }
 
-/* The copy of what cannot change, made of copies of what is in it. */
+/* Copies an immutable container: a new one, made of copies of its values. */
 static PyObject* copy_fixed(PyObject* self, bool seq, PyObject* deep,
                             PyObject* memo) {
   PyObject *items = seq ? PySequence_List(self) : PyMapping_Items(self),

@@ -9,8 +9,8 @@
  * may run Python: the caller keeps both values alive. */
 int lane_equal(const fnabi_any* a, const fnabi_any* b);
 
-/* The containers around a value whose repr is being made: one that contains
- * itself is found in them. */
+/* The containers around a value whose repr is being made. A container that is
+ * among them contains itself. */
 typedef struct lane_nest {
   const struct lane_nest* outer;
   const fnabi_object* object;

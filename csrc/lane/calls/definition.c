@@ -42,7 +42,7 @@ static const definer* find_definer(const char* function) {
     complete = symbols[i] != NULL;
   }
   if (library != NULL)
-    lane_loader_close(library); /* it stays, as it is in use */
+    lane_loader_close(library); /* stays loaded, as others use it */
   if (!complete) {
     lane_call_error("%s: libtvm_ffi is not loaded, or defines no types",
                     function);
@@ -101,7 +101,8 @@ static PyObject* define_type(PyObject* module, PyObject* args) {
     return NULL;
   }
   if (texts_open(&t, key, NULL, NULL) < 0) return NULL;
-  /* It has no index in advance, and any number of types may derive from it. */
+  /* -1: libtvm_ffi chooses the index. 0, 1: any number of types may derive from
+   * this one. */
   int32_t index = define->type(&t.bytes[0], -1, info->depth + 1, 0, 1, parent);
   texts_close(&t);
   return PyLong_FromLong(index);
@@ -187,7 +188,7 @@ static PyObject* define_attribute(PyObject* module, PyObject* args) {
     return NULL;
   }
   fnabi_error_object* left = lane_error_begin();
-  /* The first is no type: it makes the column. */
+  /* The call without a type creates the column for this attribute. */
   int status = define->attribute(FNABI_INDEX_NONE, &t.bytes[0], &none);
   if (status == 0) status = define->attribute(index, &t.bytes[0], &any);
   texts_close(&t);
@@ -210,11 +211,11 @@ static PyObject* define_metadata(PyObject* module, PyObject* args) {
 
 /* --------------------------------------------------------------- converters */
 
-/* A callable that converts the values of a field. None is ever freed: the
- * setters of a type are there as long as the process runs. */
+/* A callable that converts the values of a field. It is never freed, because
+ * the setters of a type last as long as the process. */
 typedef struct converter {
   PyObject* callable;
-  const lane_dialect* dialect; /* of what it gets, or NULL */
+  const lane_dialect* dialect; /* of its argument, or NULL */
   int32_t kept[2]; /* type indexes of values that are stored as they are */
 } converter;
 

@@ -1,5 +1,5 @@
-/* A dialect is what a package with the names of another one speaks: the classes
- * of the values that Python gets from its functions, its containers and its
+/* A dialect is the set of classes of a package with the names of another one:
+ * Python gets values of these classes from its functions, containers and
  * objects. They derive from those of fnabi, so that a value of either can be
  * passed to both. */
 #include "lane/calls/dialect.h"
@@ -86,7 +86,7 @@ static PyObject* dialect_new(PyTypeObject* type, PyObject* args,
   return (PyObject*)self;
 }
 
-/* Whether instances of a class have no more than those of Function. */
+/* Whether a class derived from Function adds no attributes to its instances. */
 static bool is_plain_function(PyTypeObject* class) {
   return lane_class_number(class, "__basicsize__") ==
          (Py_ssize_t)sizeof(lane_function);
@@ -153,7 +153,8 @@ static PyMemberDef dialect_members[] = {
 #undef VALUE
     {0}};
 
-/* Calls a function; what it gives to Python is in the dialect. */
+/* Calls a function in the dialect: the values that it gets from the lane have
+ * the classes of the dialect. */
 static PyObject* dialect_call(PyObject* self, PyObject* args, PyObject* named) {
   if (PyTuple_Size(args) == 0) {
     lane_type_error("Dialect: expected a callable");
@@ -170,7 +171,7 @@ static PyObject* dialect_call(PyObject* self, PyObject* args, PyObject* named) {
   return answer;
 }
 
-/* Calls a function outside of every dialect. */
+/* Calls a function in no dialect: with the classes of fnabi. */
 static PyObject* plainly(PyObject* module, PyObject* args) {
   (void)module;
   if (PyTuple_Size(args) == 0) {

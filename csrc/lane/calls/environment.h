@@ -23,8 +23,8 @@ typedef struct lane_environment {
   const struct fnabi_dl_exchange* exchange;
 } lane_environment;
 
-/* Sets the current stream, the allocator and lane_exchange as the arguments of
- * a call say. Each enter that succeeds needs a leave. */
+/* Sets the current stream, the allocator and lane_exchange to those of the
+ * arguments of a call. Each enter that succeeds needs a leave. */
 int lane_environment_enter(const lane_arguments* arguments,
                            lane_environment* environment);
 void lane_environment_leave(const lane_environment* environment);

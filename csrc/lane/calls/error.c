@@ -25,8 +25,8 @@ static void delete_raised(void* self, int flags) {
   fnabi_error_object_delete(self, flags);
 }
 
-/* The kind that a dialect has for a class of exceptions; NULL, without an
- * exception, where it has none. */
+/* The kind of errors that a dialect has for a class of exceptions; NULL,
+ * without an exception, where it has none. */
 static PyObject* kind_in_dialect(PyObject* class) {
   PyObject *kind, *known;
   Py_ssize_t at = 0;
@@ -107,7 +107,7 @@ static PyObject* backtrace_in_dialect(PyObject* exception,
         PyObject_CallFunctionObjArgs(dialect->backtrace, exception, text, NULL);
   Py_XDECREF(text);
   if (made != NULL && !PyUnicode_Check(made)) Py_CLEAR(made);
-  if (made == NULL) PyErr_Clear(); /* an error has no need of a backtrace */
+  if (made == NULL) PyErr_Clear(); /* the backtrace is optional */
   return made;
 }
 
@@ -130,7 +130,7 @@ int lane_error_own(PyObject* exception, fnabi_any* out) {
       goto end;
     objects[1] = message_of_exception(exception);
     if (objects[1] == NULL || lane_utf8(objects[1], &texts[1], &keep[1]) < 0) {
-      /* an exception that cannot be printed is still one */
+      /* an exception whose text cannot be made is reported all the same */
       if (!lane_clear()) goto end;
       texts[1].data = "";
       texts[1].size = 0;

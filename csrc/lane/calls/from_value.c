@@ -233,7 +233,7 @@ PyObject* lane_take(fnabi_any* any, bool plain) {
 
 PyObject* lane_from_argument(const fnabi_any* arg) {
   if (arg->type_index == FNABI_INDEX_RVALUE && arg->v_pointer != NULL) {
-    fnabi_object** place = arg->v_pointer; /* it may be taken, and is */
+    fnabi_object** place = arg->v_pointer; /* the callee may take the object */
     fnabi_any taken;
     if (*place != NULL) {
       fnabi_any_set_object(&taken, *place);

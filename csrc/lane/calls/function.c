@@ -33,7 +33,7 @@ int lane_function_error(lane_function* self, PyObject* class,
   PyObject* text = PyUnicode_FromFormatV(format, list);
   va_end(list);
   if (text == NULL) return -1;
-  PyObject* name = self->name; /* which may change in between */
+  PyObject* name = self->name; /* Python code may set another one meanwhile */
   Py_XINCREF(name);
   if (lane_clear()) PyErr_Format(class, "%V: %U", name, "function", text);
   Py_XDECREF(name);
@@ -133,7 +133,7 @@ static void explain_big_int(lane_function* self, const fnabi_any* args,
 
 void lane_function_raise(lane_function* self, int status, const fnabi_any* args,
                          Py_ssize_t count, uint64_t failures) {
-  PyObject* name = Py_XNewRef(self->name); /* which may change meanwhile */
+  PyObject* name = Py_XNewRef(self->name); /* Python code may replace it */
   PyObject* exception;
   if (lane_error_fetch(name))
     explain_big_int(self, args, count);
@@ -157,9 +157,10 @@ static void release_made(fnabi_any* args, const uint64_t* made,
     }
 }
 
-/* Releases a result whose type index is not that of its object, if that is an
- * object beyond doubt: a library that is wrong about one of both may have put
- * anything there, and to release what is no object is worse than to leak one. */
+/* Releases a result whose type index differs from that of its object, but only
+ * if it certainly is an object. A library that got one of the two wrong may
+ * have stored anything there, and releasing something else is worse than
+ * leaking an object. */
 static void release_refused(const fnabi_any* refused) {
   const fnabi_object* object = refused->v_object;
   if (!fnabi_any_is_object(refused) || object == NULL) return;
@@ -225,7 +226,7 @@ static PyObject* from_result(lane_function* self, fnabi_any* result) {
       return PyLong_FromLongLong(result->v_int);
     case FNABI_INDEX_FLOAT:
       return PyFloat_FromDouble(result->v_float);
-    case FNABI_INDEX_DLTENSOR: /* lane_from has the better error */
+    case FNABI_INDEX_DLTENSOR: /* lane_from raises the better error */
       if (result->v_pointer != NULL) return lane_from(result, self->plain);
   }
   fnabi_any refused;

@@ -55,10 +55,10 @@ PyObject* lane_function_with(PyObject* function, PyObject* const* args,
 
 /* -------------------------------------------------------------------- calls */
 
-/* Calls the function's code. With each error libtvm_ffi records the C stack, up
- * to a function whose name begins with "TVMFFIFunctionCall". Beyond this one is
- * only the interpreter, and recording that takes longer than the rest of an
- * error: so there has to be a frame, and no jump. */
+/* Calls the function's code. With each error libtvm_ffi records the C stack up
+ * to a function whose name begins with "TVMFFIFunctionCall". The frames above
+ * this function are the interpreter's, and to record them takes longer than the
+ * rest of an error. So this function must have a frame: no tail call. */
 int TVMFFIFunctionCall_lane(const lane_function* self, const fnabi_any* args,
                             int32_t count, fnabi_any* result);
 
@@ -68,8 +68,8 @@ PyObject* lane_function_run(lane_function* self, fnabi_any* args,
                             Py_ssize_t count, const uint64_t* made,
                             const lane_arguments* seen);
 
-/* Raises CallError for a result that is refused, and releases what is an object for sure.
- */
+/* Raises CallError for a result that is refused, and releases it if it
+ * certainly is an object. */
 void lane_function_refuse(lane_function* self, const fnabi_any* refused);
 
 /* Raises the reason why a call failed. `failures` is lane_foreign_failures

@@ -7,7 +7,7 @@
 #include "lane/calls/peer.h"
 #include "lane/runtime/call_error.h"
 
-/* A call by those that have a tuple and a dict. */
+/* tp_call, for callers that pass a tuple and a dict. */
 static PyObject* function_call(PyObject* self, PyObject* args,
                                PyObject* named) {
   Py_ssize_t count = PyTuple_Size(args);

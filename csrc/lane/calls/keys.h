@@ -17,8 +17,8 @@ static inline bool lane_key_may_be_custom(const fnabi_any* key) {
 /* Whether a key is of such a type, and whether one of `count` pairs has one. */
 bool lane_key_is_custom(const fnabi_any* key);
 bool lane_keys_are_custom(const fnabi_any* pairs, Py_ssize_t count);
-/* Makes a map of pairs, which stay the caller's, and finds the value of a key:
- * for custom keys. lane_keys_find returns 1 and the owned value, or 0. */
+/* For custom keys: make a map of pairs, which stay the caller's, and find the
+ * value of a key. lane_keys_find returns 1 and the owned value, or 0. */
 fnabi_map_object* lane_keys_map(const fnabi_any* pairs, Py_ssize_t count,
                                 int32_t type_index);
 int lane_keys_find(const fnabi_map_object* map, const fnabi_any* key,

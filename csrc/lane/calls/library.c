@@ -61,8 +61,8 @@ static PyObject* library_add_error_slot(PyObject* module, PyObject* number) {
 
 /* ------------------------------------------------------------------- Lookup */
 
-/* A class with __getattr__ pays for it in each lookup: CPython then tries all
- * the rest first. Here what was found once is found first. */
+/* CPython calls __getattr__ only after all other lookups have failed. This type
+ * looks first among the attributes that it has found before. */
 typedef struct lookup {
   PyObject_HEAD PyObject* found; /* a dict */
 } lookup;

@@ -7,16 +7,18 @@
 /* The API of the framework whose tensors Python gets on this thread instead of
  * Tensor: during a call, and while a container of its result is read. */
 extern FNABI_FAST_THREAD const struct fnabi_dl_exchange* lane_exchange;
-/* The dialect of the values which are converted on this thread, or NULL. A function, a
- * container or an object sets its own while Python gets values from it. */
+/* The dialect of the values that are converted on this thread, or NULL. A
+ * function, a container or an object sets its own while Python gets values from
+ * it. */
 extern FNABI_FAST_THREAD const struct lane_dialect* lane_spoken;
 
-/* How Python gets values on this thread. */
+/* The framework of tensors and the dialect in which Python gets values. */
 typedef struct lane_manner {
   const struct fnabi_dl_exchange* exchange;
   const struct lane_dialect* dialect;
 } lane_manner;
-/* Sets what an object is read in; returns what was set before. */
+/* Sets those of an object while its values are read; returns those that were
+ * set before, for lane_read_as_before. */
 static inline lane_manner lane_read_as(PyObject* self) {
   lane_manner outer = {lane_exchange, lane_spoken};
   lane_exchange = ((lane_object*)self)->exchange;

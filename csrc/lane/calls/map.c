@@ -31,7 +31,7 @@ static const char* name_of(PyObject* self) {
 typedef struct pairs {
   fnabi_any* data;
   Py_ssize_t count;
-  bool custom; /* a key may have a hash of its own */
+  bool custom; /* the type of a key may define the hash */
   fnabi_any few[16];
 } pairs;
 
@@ -348,8 +348,9 @@ static void iterator_dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-/* Gives Python a value of the map, with the types of tensors and the classes that
- * the call had which returned the map. */
+/* Releases a value of the map and returns its Python object. Tensors and
+ * objects are of the framework and the dialect of the call that returned the
+ * map. */
 static PyObject* take_of(PyObject* self, fnabi_any* value) {
   lane_manner outer = lane_read_as(self);
   PyObject* taken = lane_take(value, false);

@@ -8,14 +8,15 @@
 #include "lane/calls/wrap.h"
 #include "lane/runtime/call_error.h"
 
-/* What a Python object has that lost its object, or has none yet: an object of
- * no type, which nobody frees. */
+/* The placeholder in a Python object whose object was taken, or not made yet.
+ * It has no type and is never freed. */
 static fnabi_object nothing = {
     .counts = FNABI_WEAK_ONE + 1,
     .type_index = FNABI_INDEX_OBJECT,
 };
 
-/* What is left where an object was taken: containers stay containers. */
+/* The object that replaces one that is taken: an empty container for a
+ * container, so that its methods still work, else the placeholder. */
 static fnabi_object* nothing_like(const fnabi_object* object) {
   void* made;
   switch (object->type_index) {
@@ -124,7 +125,8 @@ static PyType_Spec moved_spec = {
     "fnabi._base.lane.Moved", sizeof(lane_moved), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, moved_slots};
 
-/* Whatever Python value an object has, such as a text or a tuple. */
+/* Returns the wrapper of the object that a Python value becomes, also of those
+ * that have values of Python, such as str and tuple. */
 static PyObject* object_of(PyObject* module, PyObject* value) {
   fnabi_any any;
   (void)module;

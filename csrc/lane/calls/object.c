@@ -50,7 +50,8 @@ static PyObject* get_class(PyObject* self, void* unused) {
   return Py_NewRef((PyObject*)Py_TYPE(self));
 }
 
-/* As for other objects, but an Array would be read where there is none. */
+/* As for other Python objects, but only among classes for the same objects: the
+ * methods of Array must not read anything else. */
 static int set_class(PyObject* self, PyObject* class, void* unused) {
   (void)unused;
   if (class == NULL || !PyType_Check(class) ||

@@ -205,7 +205,7 @@ static void name_field(const member* self) {
   }
   Py_XDECREF(text);
   Py_XDECREF(named);
-  /* a class that cannot be made of a text keeps its own */
+  /* an exception whose class cannot be made of a text keeps its text */
   if (lane_clear()) {
     PyErr_Restore(type, problem, traceback);
     return;
@@ -279,7 +279,7 @@ static int set_value(lane_field* self, PyObject* instance, PyObject* value,
     lane_read_as_before(outer);
     return -1;
   }
-  fnabi_object_retain(held); /* a setter may run code that lets go of it */
+  fnabi_object_retain(held); /* a setter may run code that releases it */
   fnabi_error_object* left = lane_error_begin();
   int status = set_with(self, (char*)held + self->offset, &any);
   if (status != 0) {
@@ -367,7 +367,7 @@ static PyObject* field_new(const fnabi_type_info* info, PyObject* owner,
   if (member_fill(&self->member, info, owner, &from->name, &from->doc,
                   &from->metadata, from->flags) < 0)
     goto fail;
-  /* An offset may be negative: of a C++ class with bases beside Object. */
+  /* An offset may be negative, in a C++ class with other bases than Object. */
   if (from->getter == NULL) {
     lane_call_error("%U.%U: the library registered no valid getter", owner,
                     self->member.name);
@@ -616,7 +616,7 @@ static PyObject* type_attribute(PyObject* module, PyObject* args) {
   const fnabi_byte_array text = {name, strlen(name)};
   const fnabi_type_column* column =
       runtime != NULL ? runtime->type_column(&text) : NULL;
-  /* A bare address is a function with a signature of C++. */
+  /* A pointer is the address of a C++ function, which cannot be called here. */
   if (column == NULL || column->data == NULL || type_index < column->begin ||
       type_index - column->begin >= column->size ||
       column->data[type_index - column->begin].type_index ==

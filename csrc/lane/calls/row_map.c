@@ -213,12 +213,12 @@ static void name_row(Py_ssize_t row) {
   PyErr_Restore(type, problem, traceback);
 }
 
-/* How many rows are called before the clock is read. */
+/* The most rows that are called before the clock is read. */
 enum { PACE_MAX = 256 };
 
-/* Signals have to be looked for with the GIL, and not so often that it shows:
- * after each row of slow ones, and now and then among fast ones. Returns -1
- * when one has raised an exception. */
+/* To check for signals needs the GIL, so it is done about every 10
+ * milliseconds, and after each row that takes longer. Returns -1 when a handler
+ * has raised an exception. */
 static int look_for_signals(PyThreadState** state, Py_ssize_t* pace,
                             int64_t* before) {
   int64_t now = lane_clock();

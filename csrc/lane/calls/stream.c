@@ -1,4 +1,5 @@
-/* What Python sets of the calls of a thread: streams, and the type of tensors. */
+/* What Python sets for the calls of a thread: streams, and the type of tensors.
+ */
 #include "lane/calls/environment.h"
 #include "lane/calls/error.h"
 #include "lane/calls/init.h"

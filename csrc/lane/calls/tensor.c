@@ -62,7 +62,7 @@ static fnabi_held_tensor* copy_of(const fnabi_dl_tensor* tensor) {
   return made;
 }
 
-/* A Tensor over a copy of what a lent one has: memory that outlives the call.
+/* A Tensor over a copy of the elements of a lent one, which outlives the call.
  * It is read-only, so that a write to it is an error and not lost. */
 static PyObject* copy_of_lent(PyObject* self) {
   const fnabi_dl_tensor* tensor = lane_tensor_in(self);

@@ -72,8 +72,8 @@ int lane_tensor_check_writable(bool read_only) {
 
 static void let_go(void* owner) { lane_drop(owner); }
 
-/* Tensors of calls that are over, for those that follow: an allocation less for
- * each array. The GIL guards them. */
+/* Tensors of calls that have ended, kept for later ones: one allocation less
+ * for each array. The GIL guards them. */
 #ifdef Py_GIL_DISABLED
 static bool keep_spare(fnabi_held_tensor* held) {
   (void)held;
@@ -345,7 +345,7 @@ static PyObject* dlpack_of(PyObject* array) {
            *capsule = NULL;
   if (method && none && version) {
     capsule = PyObject_Call(method, none, version);
-    /* older versions lack the argument */
+    /* older versions of the protocol lack the argument */
     if (capsule == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
       PyErr_Clear();
       capsule = PyObject_Call(method, none, NULL);
@@ -436,8 +436,8 @@ static int check_pending(PyObject* array, const fnabi_dl_tensor* view) {
   return 0;
 }
 
-/* Remembers for the call whose arguments are converted what its environment is.
- */
+/* Remembers the framework and the device of a tensor for the environment of the
+ * call whose arguments are being converted. */
 static void note_exchange(const fnabi_dl_exchange* exchange,
                           const fnabi_dl_tensor* tensor) {
   lane_arguments* call = lane_converting;
@@ -515,7 +515,7 @@ PyObject* lane_tensor_into_framework(fnabi_object* object) {
     return NULL;
   }
   const fnabi_held_tensor* held = fnabi_tensor_held(object);
-  /* one that the framework has lent comes back as itself */
+  /* a tensor over an array of the framework becomes that array again */
   if (held != NULL && held->let_go == let_go) {
     const fnabi_dl_exchange* lent =
         lane_exchange_of(Py_TYPE((PyObject*)held->owner));

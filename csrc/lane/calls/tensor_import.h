@@ -7,14 +7,16 @@
 /* What is decided once for all the arguments of a call, while they are
  * converted. */
 typedef struct lane_arguments {
-  bool read_only; /* memory that must not be written to is let through */
-  /* of the last argument that is a tensor with an exchange API, or NULL */
+  bool read_only; /* read-only memory is accepted */
+  /* the exchange API of the last argument that is a tensor with one, or NULL */
   const struct fnabi_dl_exchange* exchange;
-  /* the same of the first one that is not the CPU's, and its device */
+  /* the same of the first tensor that is not in memory of the CPU, and its
+   * device */
   const struct fnabi_dl_exchange* device_exchange;
   fnabi_dl_device device;
 } lane_arguments;
-/* Those of the call whose arguments are converted on this thread, or NULL. */
+/* Those of the call whose arguments are being converted on this thread, or
+ * NULL. */
 extern FNABI_FAST_THREAD lane_arguments* lane_converting;
 
 /* A tensor over the memory of an array, which it keeps alive: an array of
@@ -30,14 +32,15 @@ bool lane_tensor_dispose(fnabi_object* object);
 /* The exchange API of a type, borrowed, or NULL, with an exception only if
  * memory runs out. */
 const struct fnabi_dl_exchange* lane_exchange_of(PyTypeObject* type);
-/* Remembers for the call whose arguments are converted that a container is among
- * them whose tensors come as those of a framework. */
+/* Remembers that an argument of the call is a container whose tensors Python
+ * gets as those of a framework. */
 void lane_note_container(PyObject* container);
-/* A tensor as the framework of lane_exchange has it. Takes a reference over,
- * also on failure. */
+/* Returns a tensor as one of the framework of lane_exchange. Takes ownership of
+ * a reference, also on failure. */
 PyObject* lane_tensor_into_framework(fnabi_object* object);
 
-/* Raises CallError unless read-only memory is let through; returns -1 then. */
+/* Returns 0 if read-only memory is accepted; otherwise raises CallError and
+ * returns -1. */
 int lane_tensor_check_writable(bool read_only);
 /* Raises CallError for a tensor that cannot be read; without a `problem`
  * MemoryError. Returns -1. */

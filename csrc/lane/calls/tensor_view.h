@@ -10,7 +10,8 @@
  * call. */
 PyObject* lane_tensor_of_view(const fnabi_dl_tensor* view);
 void lane_tensor_expire(PyObject* tensor);
-/* The value of a Tensor, as lane_view: a DLTENSOR when it is such a one. */
+/* The value of a Tensor, as of lane_view: a DLTENSOR if it is lent for one
+ * call. */
 int lane_tensor_view(PyObject* tensor, fnabi_any* out);
 
 /* The tensor of a Tensor; NULL with a CallError if it is expired or invalid. */

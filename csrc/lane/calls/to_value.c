@@ -63,8 +63,8 @@ typedef enum kind {
   KIND_OPAQUE,
 } kind;
 
-/* A type whose kind is looked for. After a failure, for want of memory, the
- * answers to all further questions are no. */
+/* A type whose kind is being determined. Once memory has run out, every further
+ * check returns false. */
 typedef struct asked {
   PyTypeObject* type;
   bool failed;
@@ -148,7 +148,7 @@ static kind find_kind(asked* of) {
   if (derives_from_abstract(of, LANE_REAL)) return KIND_REAL;
   if (IS(&PyMemoryView_Type) || derives(of, "array", "array"))
     return KIND_BUFFER;
-  /* its own slot: every class can be called, to make an instance */
+  /* the slot of the type itself, because the class of a type has one too */
   if (PyType_GetSlot(of->type, Py_tp_call) != NULL) return KIND_CALLABLE;
   return KIND_OPAQUE;
 #undef IS
@@ -317,7 +317,7 @@ static int view_stream(PyObject* value, fnabi_any* out) {
   int status = -1;
   bool good = PyTuple_Check(pair) && PyTuple_Size(pair) == 2;
   PyObject* version = good ? PyTuple_GetItem(pair, 0) : NULL;
-  if (good && lane_spoken == NULL) /* dialects do not look at the version */
+  if (good && lane_spoken == NULL) /* dialects ignore the version */
     good = PyLong_Check(version);
   if (!good)
     lane_type_error(
@@ -492,7 +492,7 @@ int lane_is_sequence(PyObject* object) {
 int lane_own(PyObject* value, fnabi_any* out) {
   int status = lane_view(value, out);
   if (status == LANE_BORROWED && out->type_index == FNABI_INDEX_RVALUE) {
-    fnabi_object** place = out->v_pointer; /* an rvalue is not kept */
+    fnabi_object** place = out->v_pointer; /* an rvalue is not kept: take it */
     fnabi_object* object = *place;
     *place = NULL;
     if (object != NULL)

@@ -1,5 +1,5 @@
-/* The Python types of the lane, set where each is made, and what holds for all
- * that have an object. */
+/* The Python types of the lane, each set by the file that makes it, and what
+ * all types around an object share. */
 #include "lane/calls/types.h"
 
 lane_types lane;
@@ -19,9 +19,8 @@ PyTypeObject* lane_kind_of(PyTypeObject* class) {
   return lane.object;
 }
 
-/* Whether objects of a class are laid out as those of lane.object, and no more
- * is expected of them than that: not so for Array and the like, which are no
- * classes of Python and of the collector. */
+/* Only classes derived in Python support garbage collection; the lane's own
+ * types, such as Array, have the same layout but are not meant here. */
 bool lane_has_our_layout(PyTypeObject* class) {
   return PyType_IsSubtype(class, lane.object) &&
          (PyType_GetFlags(class) & Py_TPFLAGS_HAVE_GC) != 0 &&

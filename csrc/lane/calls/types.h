@@ -11,10 +11,10 @@ typedef struct lane_dialect lane_dialect;
 /* A Python object around one strong reference to an object of the ABI. */
 typedef struct lane_object {
   PyObject_HEAD fnabi_object* object;
-  /* a container's: that of the tensors in it, or NULL; see lane_exchange */
+  /* of a container: the framework of its tensors, or NULL; see lane_exchange */
   const struct fnabi_dl_exchange* exchange;
-  const struct lane_dialect* dialect; /* of what is read from it, or NULL */
-  bool empty; /* its object was moved, or not made yet */
+  const struct lane_dialect* dialect; /* of the values read from it, or NULL */
+  bool empty; /* `object` was moved, or is not made yet */
 } lane_object;
 
 typedef struct lane_types {
@@ -41,7 +41,8 @@ PyTypeObject* lane_kind_of(PyTypeObject* class);
  * deleter may run Python. */
 void lane_release(fnabi_object* object);
 
-/* Whether the objects of a class are laid out as those of lane.object. */
+/* Whether a class is derived from lane.object in Python, without attributes of
+ * its own. */
 bool lane_has_our_layout(PyTypeObject* class);
 
 #endif /* FNABI_LANE_CALLS_TYPES_H */

@@ -1,4 +1,4 @@
-/* Makes Python objects around objects of the ABI, of the classes that the
+/* Makes Python objects around objects of the ABI, with the classes that the
  * dialect and the library have for them. */
 #include "lane/calls/wrap.h"
 
@@ -7,8 +7,8 @@
 #include "lane/calls/manner.h"
 
 PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object) {
-  /* Classes made by Python are of the collector; these objects hold nothing
-   * that it could visit and stay untracked. */
+  /* Classes derived in Python support garbage collection. These objects hold
+   * nothing to visit, so they stay untracked. */
   lane_object* self = PyType_GetFlags(type) & Py_TPFLAGS_HAVE_GC
                           ? PyObject_GC_New(lane_object, type)
                           : PyObject_New(lane_object, type);

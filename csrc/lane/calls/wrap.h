@@ -9,13 +9,13 @@
 PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object);
 /* The same for constructors, whose type may be any class derived in Python. */
 PyObject* lane_construct(PyTypeObject* type, fnabi_object* object);
-/* The same of the type for the object's type index. */
+/* The same with the type for the object's type index. */
 PyObject* lane_wrap_known(fnabi_object* object);
 /* The wrapper type of a type index; borrowed. */
 PyTypeObject* lane_type_of(int32_t type_index);
 
-/* Calls one of the functions of a dialect with a value and with the object that
- * it is the value of. Takes the value over. */
+/* Calls one of the functions of a dialect with the Python value of an object
+ * and the object. Takes ownership of the value. */
 PyObject* lane_dialect_made(PyObject* make, PyObject* value,
                             fnabi_object* object);
 

@@ -53,7 +53,7 @@ static bool find_fields(lane_record* record, PyObject* class, Py_ssize_t size) {
 static bool same_bytes(const lane_record* record, PyObject* values,
                        Py_ssize_t size) {
   PyObject* fields[LANE_RECORD_FIELDS];
-  /* as its base is called: a class may check what it is made of */
+  /* as its base is called, because a class may check its arguments */
   PyTypeObject* base = PyType_GetSlot((PyTypeObject*)record->class, Py_tp_base);
   ternaryfunc make =
       (ternaryfunc)PyType_GetSlot(Py_TYPE((PyObject*)base), Py_tp_call);

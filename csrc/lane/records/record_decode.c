@@ -208,7 +208,8 @@ static PyObject* build_int(builder* b) {
 
 typedef PyObject* build(builder* b);
 
-/* Builds values one after the other; NULL from the first that fails on. */
+/* Builds values one after the other. From the first failure on they are NULL.
+ */
 static void build_fields(builder* b, PyObject** fields, build* const* items,
                          size_t count) {
   bool good = true;
@@ -866,7 +867,8 @@ static void decoder_dealloc(decoder* self) {
   Py_DECREF(type);
 }
 
-/* Methods of this form have no cast to a function type that they are not. */
+/* The cast goes through void (*)(void), because METH_FASTCALL functions have
+ * another type than PyCFunction. */
 #define METHOD(name) \
   {#name, (PyCFunction)(void (*)(void))decoder_##name, METH_FASTCALL, NULL}
 static PyMethodDef methods[] = {

@@ -94,7 +94,8 @@ static PyObject* signature_span(PyObject* module, PyObject* const* args,
                fnabi_signature_span(data, data_size, tag, out, most, &error));
 }
 
-/* Methods of this form have no cast to a function type that they are not. */
+/* The cast goes through void (*)(void), because METH_FASTCALL functions have
+ * another type than PyCFunction. */
 #define FUNCTION(name, text) \
   {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, #name text}
 static PyMethodDef functions[] = {

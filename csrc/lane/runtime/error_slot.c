@@ -66,9 +66,9 @@ static struct {
 } slot;
 
 static FNABI_THREAD fnabi_error_object* own;
-static int own_count; /* on all threads; if 0, the slots are not read */
+static int own_count; /* of all threads; if 0, `own` is not read */
 
-static FNABI_THREAD int callbacks; /* one inside the other */
+static FNABI_THREAD int callbacks; /* that run, nested */
 
 void lane_error_callback_begin(void) { callbacks++; }
 void lane_error_callback_end(void) { callbacks--; }
@@ -110,7 +110,8 @@ static fnabi_error_object* take_others(void* error) {
     bool good = lane_text_is_good(&kind) && lane_text_is_good(&message);
     error = fnabi_error_object_new(
         good ? &kind : &none, good ? &message : &none, &backtrace, 0, NULL);
-    /* what is no text is not copied, but found again by who reads it */
+    /* an invalid text is not copied; it stays invalid, for whoever reads it to
+     * report */
     if (error != NULL && !good)
       ((fnabi_error_object*)error)->message = (fnabi_byte_array){NULL, 1};
   }

@@ -26,8 +26,8 @@ void* lane_loader_open(const char* path, bool everywhere, const char** problem);
 void* lane_loader_find(const char* name);
 void lane_loader_close(void* library);
 
-/* Returns the address of a symbol, or NULL. Without a library, of those that
- * are loaded for everyone. */
+/* Returns the address of a symbol, or NULL. Without a library, searches those
+ * whose symbols every library finds. */
 void* lane_loader_symbol(void* library, const char* name);
 
 /* Whether an address is in a library or the program. */

@@ -5,8 +5,8 @@
 #include "lane/runtime/loader.h"
 #include "lane/runtime/streams.h"
 
-/* A library asks with TVMFFIEnvCheckSignals whether a signal waits for Python.
- * The runtime passes the question on once it has these three. */
+/* A library calls TVMFFIEnvCheckSignals to find out whether a signal waits for
+ * Python. The runtime asks Python once it has these three functions. */
 static void register_signals(void* library) {
   static const struct {
     const char* name;
