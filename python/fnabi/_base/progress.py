@@ -12,11 +12,12 @@ from fnabi.errors import MissingPackageError
 
 @contextmanager
 def show(
-    title: str, total: int | None, unit: Literal["files", "bytes"], function: str
+    wanted: bool, title: str, total: int | None, unit: Literal["files", "bytes"], function: str
 ) -> Iterator[Callable[[int], None]]:
     """Show a bar on standard error while the block runs; nothing when that is not a terminal.
 
     Args:
+        wanted: Whether to show it.
         title: The text before the bar.
         total: The number of units to do; None where it is not known.
         unit: The unit.
@@ -29,6 +30,9 @@ def show(
         CallError: when rich is not installed.
 
     """
+    if not wanted:
+        yield lambda more: None
+        return
     try:
         from rich import progress
         from rich.console import Console

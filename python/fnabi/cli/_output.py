@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, wait
-from contextlib import nullcontext
 from importlib.util import find_spec
 from threading import Thread
 from typing import Any, Literal, NamedTuple
@@ -215,7 +214,7 @@ def shows_progress() -> bool:
     return sys.stderr.isatty() and find_spec("rich") is not None
 
 
-def progress_bar(title: str, total: int | None, unit: Literal["files", "bytes"]) -> Any:
-    if shows_progress():
-        return progress.show(title, total, unit, "fnabi")
-    return nullcontext(lambda more: None)
+def progress_bar(
+    wanted: bool, title: str, total: int | None, unit: Literal["files", "bytes"]
+) -> Any:
+    return progress.show(wanted and shows_progress(), title, total, unit, "fnabi")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import nullcontext
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
 from fnabi import vmfb
 from fnabi._base.files import path_text
+from fnabi._base.progress import show
 from fnabi.compat._compare import Comparison, compare
 from fnabi.errors import ArgumentValueError, FnabiError, MissingFileError
 from fnabi.vmfb._walk import walk
@@ -66,12 +66,7 @@ def compare_folders(
             raise ArgumentValueError(f"{where}: {argument}: not a folder: {folder}")
     before, after = map(_files, folders)
     files = sorted(before.keys() | after.keys())
-    bar: Any = nullcontext(lambda more: None)
-    if progress:
-        from fnabi._base.progress import show
-
-        bar = show("diff", len(files), "files", "compare_folders")
-    with bar as advance:
+    with show(progress, "diff", len(files), "files", "compare_folders") as advance:
         for file in files:
             places = file, *map(str, PurePosixPath(file).parents)  # a folder may be unreadable
             problems = [

@@ -16,7 +16,6 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext
 from itertools import groupby, islice
 from threading import Event
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,6 +25,7 @@ import msgspec
 from fnabi._base import core
 from fnabi._base.capsule import Plain, check_memory, export_array, export_schema, export_stream
 from fnabi._base.files import Found, Options, reason
+from fnabi._base.progress import show
 from fnabi._base.text import one_line
 from fnabi._base.url import is_remote, public
 from fnabi._fnabi import ffi, lib
@@ -285,12 +285,7 @@ class Scan:
             total = sum(1 for _ in self._walk(paths))
         files = self._walk(paths)
         chunks = iter(lambda: list(islice(files, _FILES)), [])
-        bar: Any = nullcontext(lambda more: None)
-        if self._progress:
-            from fnabi._base.progress import show
-
-            bar = show("scan", total, "files", "vmfb.scan")
-        with bar as advance:
+        with show(self._progress, "scan", total, "files", "vmfb.scan") as advance:
             yield from self._run(chunks, advance)
 
     def _walk(self, paths: Iterable[Path | Found]) -> Iterator[Found]:

@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     with ExitStack() as stack:
         if shows_progress() and not sys.stdout.isatty():
             known = [*files]
-            advance = stack.enter_context(progress_bar("verify", len(known), "files"))
+            advance = stack.enter_context(progress_bar(True, "verify", len(known), "files"))
             files = _reported(known, advance)
         bad = sum([not _verify(arguments, found, screen, given) for found in files])
     tell_empty(empty)

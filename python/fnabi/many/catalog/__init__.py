@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,6 +36,7 @@ import msgspec
 
 from fnabi._base import core
 from fnabi._base.files import Found
+from fnabi._base.progress import show
 from fnabi._base.text import shown_text
 from fnabi._base.url import public
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, CatalogError, FormatError, type_name
@@ -297,12 +298,7 @@ class Catalog:
         known = before.files if before.is_current else {}
         was_read = {name for name, each in known.items() if each.was_read}
         unread: dict[str, str | None] = {}
-        bar: Any = nullcontext(lambda more: None)
-        if progress:
-            from fnabi._base.progress import show
-
-            bar = show("update", len(files), "files", "Catalog.update")
-        with bar as advance:
+        with show(progress, "update", len(files), "files", "Catalog.update") as advance:
             for batch in read_files([found for _, found in files], Reading(*how)):
                 good, failed = batch.without_unread(was_read)
                 unread |= failed

@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from io import BufferedReader
 from itertools import islice
@@ -40,9 +40,7 @@ def opened(arguments: argparse.Namespace, stack: ExitStack, *, progress: bool = 
         file = getattr(file, "raw", file)
     else:
         file = stack.enter_context(open_file(name))
-    bar: Any = nullcontext(lambda more: None)
-    if progress:
-        bar = progress_bar("decode", _size_of(file), "bytes")
+    bar = progress_bar(progress, "decode", _size_of(file), "bytes")
     counted: Any = _Input(file, stack.enter_context(bar))
     return Source(BufferedReader(counted, BUFFER), name, "fnabi decode")
 
