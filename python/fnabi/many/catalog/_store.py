@@ -19,12 +19,11 @@ import errno
 import os
 import shutil
 import sys
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from fnabi._base.files import check_regular, path_text
 from fnabi._base.text import shown_text
@@ -113,67 +112,11 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-class Store(ABC):
+class _Place:
     """A place of a catalog."""
 
     def __init__(self, path: str) -> None:
         self.path = path
-
-    @abstractmethod
-    def exists(self) -> bool:
-        """Return whether there is a catalog."""
-
-    @abstractmethod
-    def open(self, *, earlier: bool = False) -> Opened:
-        """Open the catalog for reading.
-
-        Args:
-            earlier: Whether tables of an earlier version are accepted.
-
-        Raises:
-            FileNotFoundError: when there is no catalog.
-            FormatError: when it is not a catalog.
-            OSError: when it is not a regular file.
-            CatalogError: when another program is writing it.
-
-        """
-
-    @abstractmethod
-    def open_unconfined(self) -> DuckDBPyConnection:
-        """Return a connection that may also read and write files.
-
-        Raises:
-            CallError: when the catalog is in memory.
-            FormatError: when it is not a catalog.
-
-        """
-
-    @abstractmethod
-    def begin(self, *, fresh: bool) -> DuckDBPyConnection:
-        """Return a connection to a copy of the catalog, to be changed while the lock is held.
-
-        Args:
-            fresh: Whether it begins with empty tables instead.
-
-        """
-
-    @abstractmethod
-    def commit(self, connection: DuckDBPyConnection) -> None:
-        """Close the connection, which `begin` returned, and put its tables in place."""
-
-    @abstractmethod
-    def discard(self, connection: DuckDBPyConnection) -> None:
-        """Close the connection and drop what was changed."""
-
-    @abstractmethod
-    def lock(self) -> Any:
-        """Return a context in which no other process changes the catalog.
-
-        Raises:
-            CatalogError: when one is changing it.
-            OSError: when the lock cannot be created.
-
-        """
 
     @contextmanager
     def told(self) -> Iterator[None]:
@@ -204,7 +147,7 @@ def open_store(path: str | os.PathLike[str] | None) -> Store:
     return FileStore(name)
 
 
-class MemoryStore(Store):
+class MemoryStore(_Place):
     """A catalog that exists as long as it is open."""
 
     def __init__(self) -> None:
@@ -250,7 +193,7 @@ class MemoryStore(Store):
         return nullcontext()
 
 
-class FileStore(Store):
+class FileStore(_Place):
     """A DuckDB file."""
 
     def __init__(self, path: str) -> None:
@@ -263,7 +206,13 @@ class FileStore(Store):
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Return a context in which no other process changes the catalog."""
+        """Return a context in which no other process changes the catalog.
+
+        Raises:
+            CatalogError: when one is changing it.
+            OSError: when the lock cannot be created.
+
+        """
         with locked(self._lock, self.path):
             self._clean()  # what a process that was ended has left
             yield
@@ -273,7 +222,18 @@ class FileStore(Store):
         return os.path.exists(self._file)
 
     def open(self, *, earlier: bool = False) -> Opened:
-        """Open the catalog for reading."""
+        """Open the catalog for reading.
+
+        Args:
+            earlier: Whether tables of an earlier version are accepted.
+
+        Raises:
+            FileNotFoundError: when there is no catalog.
+            FormatError: when it is not a catalog.
+            OSError: when it is not a regular file.
+            CatalogError: when another program is writing it.
+
+        """
         if not self.exists():
             raise MissingFileError(self.path, "no catalog")
         check_regular(self._file)
@@ -307,7 +267,12 @@ class FileStore(Store):
         connection.execute(f"ATTACH {_quoted(self._file)} AS catalog (READ_ONLY)")
 
     def begin(self, *, fresh: bool) -> DuckDBPyConnection:
-        """Return a connection to a copy of the catalog."""
+        """Return a connection to a copy of the catalog, to be changed while the lock is held.
+
+        Args:
+            fresh: Whether it begins with empty tables instead.
+
+        """
         connection = None
         try:
             os.mkdir(self._part)
@@ -338,7 +303,7 @@ class FileStore(Store):
                 connection.close()
 
     def commit(self, connection: DuckDBPyConnection) -> None:
-        """Put the tables in the place of the catalog."""
+        """Close the connection, which `begin` returned, and put its tables in place."""
         try:
             with self.told():
                 connection.execute("CHECKPOINT catalog")
@@ -360,7 +325,7 @@ class FileStore(Store):
         _sync(self._folder)
 
     def discard(self, connection: DuckDBPyConnection) -> None:
-        """Drop what was changed."""
+        """Close the connection and drop what was changed."""
         connection.close()
         self._clean()
 
@@ -376,6 +341,9 @@ class FileStore(Store):
         """Let an error about the copy name the catalog, as the caller does not know the other."""
         if isinstance(problem, OSError):
             problem.filename, problem.filename2 = self.path, None
+
+
+Store: TypeAlias = MemoryStore | FileStore
 
 
 def _search(connection: DuckDBPyConnection) -> None:
