@@ -807,15 +807,8 @@ def test_arrays_of_references() -> None:
     value = [[[1], [2], [3]], ([4], [5], [6])]
     passed = flat(record, value)
     assert passed == [[[1], [2], [3], [4], [5], [6]], [2, 3]]
-    assert (
-        result(record, *passed)
-        if False
-        else result(f"{record},null", passed, None)
-        == (
-            [[[1], [2], [3]], [[4], [5], [6]]],
-            None,
-        )
-    )
+    values = [[[1], [2], [3]], [[4], [5], [6]]]
+    assert result(f"{record},null", passed, None) == (values, None)
     array = np.empty((2, 3), dtype=object)
     for i, j in np.ndindex(2, 3):
         array[i, j] = [3 * i + j + 1]

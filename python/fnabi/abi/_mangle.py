@@ -298,7 +298,9 @@ class SipSignatureMangler:
             if level.index is not None:
                 yield _INDEX, level.index
             elif level.children:
-                children: list[Any] = sorted(level.children.items(), reverse=True, key=_first)
+                children: list[Any] = sorted(
+                    level.children.items(), reverse=True, key=operator.itemgetter(0)
+                )
                 integers = isinstance(children[0][0], int)
                 yield _OPEN_SEQUENCE if integers else _OPEN_DICT, None
                 stack.append(None)
@@ -311,10 +313,6 @@ class _Level:
     def __init__(self) -> None:
         self.index: int | None = None
         self.children: dict[int | bytes, _Level] = {}
-
-
-def _first(item: tuple[Any, Any]) -> Any:
-    return item[0]
 
 
 def _int32(value: Any, function: str, argument: str, expected: str = "an int") -> int:

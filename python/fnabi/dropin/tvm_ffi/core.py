@@ -175,10 +175,6 @@ def _to_py_class_value(value: CAny) -> Any:
     return dialect(type(value._any).value.__get__, value._any)
 
 
-class _Pod:
-    """The base class that the type table has for values without an object."""
-
-
 for _index, _cls in (
     (5, DataType),
     (6, Device),
