@@ -187,7 +187,7 @@ def test_deep_texts_fold_in_time() -> None:
 
 # ---------------------------------------------------------------------------------- screens
 
-SLOW = pytest.mark.slow
+SLOW, FULL = pytest.mark.slow, pytest.mark.full
 SECTIONS = ("--imports", "--needs", "--rodata", "--debug")
 
 
@@ -198,7 +198,7 @@ def check_screen(text: str, width: int, unfolded: str) -> None:
         assert columns(line) <= width or " " not in line.strip() or "^" in text, line
 
 
-@pytest.mark.parametrize("width", [pytest.param(40, marks=SLOW), 80, pytest.param(200, marks=SLOW)])
+@pytest.mark.parametrize("width", [pytest.param(40, marks=SLOW), 80, pytest.param(200, marks=FULL)])
 def test_every_module_fits(width: int, shown) -> None:
     for path in MODULES:
         if path.name == "add_vmvx@20230209.vmfb":  # of an old schema

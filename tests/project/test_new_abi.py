@@ -65,7 +65,7 @@ def edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new))
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_new_abi_works_end_to_end(tmp_path: Path) -> None:
     setuptools = pytest.importorskip("setuptools", minversion="77")
     assert setuptools
