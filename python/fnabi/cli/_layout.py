@@ -1,7 +1,8 @@
 """Lines of text that fit a width: words are never broken, signatures fold by argument.
 
 A text is cut into lines at its spaces only. So whatever the width, the lines have the same words
-in the same order. A word that is wider than the width has a line of its own.
+in the same order. A word that is wider than the width has a line of its own. rich wraps words too,
+but neither by argument nor with a hanging indent, and need not be installed.
 """
 
 from __future__ import annotations
