@@ -142,8 +142,12 @@ def verify(module: Module) -> tuple[BytecodeFinding, ...]:
         CallError: If the module is closed.
 
     """
-    _check_module("bytecode.verify", module)
-    return findings(module._source())
+    try:  # costs nothing where nothing is raised
+        source = module._source()
+    except AttributeError:
+        _check_module("bytecode.verify", module)
+        raise
+    return findings(source)
 
 
 _plain: core.Decoder[str] = _Plain()  # type: ignore[assignment]
