@@ -25,7 +25,12 @@
  *           and every size is checked before it is added to another.
  * Threads   share no state: there are no mutable globals, so every function
  *           may run on every thread at once.
- * Memory    is allocated only where a function says so.
+ * Memory    is allocated only where a function says so. What is allocated for the
+ *           time of a call is freed before it returns.
+ * Objects   that a function makes, such as fnabi_columns, are the caller's, who
+ *           frees them by the function beside. Functions that only read take
+ *           them as `const`. A row, a column or an argument must exist where
+ *           not said otherwise: only input is checked.
  *
  * The message
  * -----------
@@ -279,8 +284,11 @@ FNABI_API int64_t fnabi_sip_visit(const char* data, size_t size, int32_t side,
                                   uint8_t* out, size_t capacity,
                                   fnabi_error* error);
 
-/* Writes the structure of well-nested events [[event, ...]...]. Allocates from
- * 64 structures on, at most 32 bytes per structure. */
+/* Writes the structure of well-nested events [[event, ...]...]. Fails with
+ * FNABI_MESSAGE for events that are not, FNABI_DEPTH above
+ * FNABI_SIP_EVENT_DEPTH_MAX, and FNABI_SIP_NEGATIVE and FNABI_INT32 as
+ * fnabi_sip_encode. Allocates from 64 structures on, at most 32 bytes per
+ * structure. */
 FNABI_API int64_t fnabi_sip_mangle(const uint8_t* message, size_t size,
                                    uint8_t* out, size_t capacity,
                                    fnabi_error* error);
@@ -639,9 +647,8 @@ FNABI_API int64_t fnabi_bytecode_disassemble(const char* data, size_t size,
  *             that it does not look at
  *   "notice"  what no compiler writes, and does no harm
  * An unknown version is an error unless there are no functions, and nothing
- * else is looked at then. At most 1000
- * findings are listed; the last one then is FNABI_BYTECODE_MORE, as severe as
- * the worst of those that it counts. */
+ * else is looked at then. At most 1000 findings are listed; the last one then is
+ * FNABI_BYTECODE_MORE, as severe as the worst of those that it counts. */
 FNABI_API int64_t fnabi_bytecode_check(const char* data, size_t size,
                                        uint8_t* out, size_t capacity,
                                        fnabi_error* error);
@@ -823,6 +830,8 @@ FNABI_API int32_t fnabi_decoder_find(int32_t decoder);
 /* New columns without rows. NULL if out of memory, or if there is no such ABI,
  * or no such decoder on this processor. */
 FNABI_API fnabi_columns* fnabi_columns_new(int32_t abi, int32_t decoder);
+
+/* Gives up one ownership; the last one frees the columns. NULL is ignored. */
 FNABI_API void fnabi_columns_free(fnabi_columns* columns);
 
 /* Each of the next four adds a row for every text and returns the number of
@@ -854,16 +863,17 @@ FNABI_API int64_t fnabi_columns_decode_lines(fnabi_columns* columns,
                                              bool whole, size_t most,
                                              size_t* used, fnabi_error* error);
 
-/* The number of rows, and one column: *size is in bytes. The pointer is valid
- * until rows are added. Returns the size of an element, 0 where the ABI has no
- * such column. */
+/* The number of rows, and one column: *size is in bytes. The pointer belongs to
+ * the columns and is valid until rows are added. Returns the size of an element;
+ * 0, and sets nothing, where the ABI has no such column. */
 FNABI_API size_t fnabi_columns_rows(const fnabi_columns* columns);
 FNABI_API size_t fnabi_columns_read(const fnabi_columns* columns,
                                     int32_t column, const void** data,
                                     size_t* size);
 
 /* The message of the dtypes that occur, in the order of their indexes:
- * [[dtype...], [name...]], with the name in the type model ("float32"). */
+ * [[dtype...], [name...]], with the name in the type model ("float32"). Cannot
+ * fail. */
 FNABI_API int64_t fnabi_columns_dtypes(const fnabi_columns* columns,
                                        uint8_t* out, size_t capacity);
 
@@ -879,14 +889,15 @@ FNABI_API int64_t fnabi_columns_row(const fnabi_columns* columns, size_t row,
  * encoder of their ABI writes them; ends[i] is the end of the text of row first
  * + i. A row without values is empty. Fails as the encoder, and with
  * FNABI_UNSUPPORTED for declarations, which have no encoder; `offset` is then
- * the row, counted from `first`. Allocates the size of the longest row. */
+ * the row, counted from `first`. The rows must exist. Allocates the size of the
+ * longest row. */
 FNABI_API int64_t fnabi_columns_encode(const fnabi_columns* columns,
                                        size_t first, size_t count,
                                        int64_t* ends, uint8_t* out,
                                        size_t capacity, fnabi_error* error);
 
-/* An estimate of the capacity for that: raw and SIP signatures never need more,
- * others hardly ever. */
+/* An estimate of the capacity for that, of rows that exist: raw and SIP
+ * signatures never need more, others hardly ever. */
 FNABI_API size_t fnabi_columns_encode_room(const fnabi_columns* columns,
                                            size_t first, size_t count);
 
@@ -903,13 +914,14 @@ FNABI_API fnabi_columns* fnabi_columns_restore(int32_t abi,
                                                const uint8_t* dtypes,
                                                size_t dtypes_size);
 
-/* Whether two columns have the same rows. */
+/* Whether two columns have the same ABI and the same rows, whatever the order of
+ * their dtypes. */
 FNABI_API bool fnabi_columns_equal(const fnabi_columns* a,
                                    const fnabi_columns* b);
 
-/* New columns with the rows of `count` columns of the same ABI, one after the
- * other. NULL if out of memory, or if a side has too many nodes, dims or bytes
- * of names. */
+/* New columns with the rows of `count` columns, 1 or more, one after the other;
+ * those stay as they are. NULL if out of memory, if they are not of one ABI, or
+ * if a side has too many nodes, dims or bytes of names. */
 FNABI_API fnabi_columns* fnabi_columns_join(fnabi_columns* const* parts,
                                             size_t count);
 
@@ -943,8 +955,9 @@ FNABI_API int64_t fnabi_columns_join_column(fnabi_columns* columns,
  *   ambiguity      dictionary of names, of declarations only
  *
  * A row without a text is null in each of these; the struct itself has no
- * nulls, so that it is a record batch too. They return 0, or -1 if out of
- * memory. Exporting an array allocates its validity bitmaps and 8 bytes per
+ * nulls, so that it is a record batch too. They fill in *out, which the caller
+ * then releases, and return 0; or -1 if out of memory, with nothing to release.
+ * Exporting an array allocates its validity bitmaps and 8 bytes per
  * row, and shares everything else. */
 struct ArrowSchema;
 struct ArrowArray;
@@ -1056,11 +1069,12 @@ FNABI_API int64_t fnabi_columns_encode_arrow(
     const struct ArrowArray* array, size_t first, size_t count, int64_t* ends,
     uint8_t* status, uint8_t* out, size_t capacity, fnabi_error* error);
 
-/* The number of the column of that name in a table, a struct. */
+/* The number of the column of that name in a table, a struct; or one of these.
+ * The schema is trusted. */
 enum {
-  FNABI_ARROW_NO_COLUMN = -1,
-  FNABI_ARROW_SEVERAL = -2,
-  FNABI_ARROW_NO_TABLE = -3
+  FNABI_ARROW_NO_COLUMN = -1, /* it has no column of the name */
+  FNABI_ARROW_SEVERAL = -2,   /* it has several */
+  FNABI_ARROW_NO_TABLE = -3   /* it is no struct */
 };
 FNABI_API int64_t fnabi_arrow_column(const struct ArrowSchema* schema,
                                      const char* name);
@@ -1095,13 +1109,15 @@ FNABI_API int64_t fnabi_arrow_texts(const uint8_t* status, const int64_t* ends,
                                     struct ArrowArray* out);
 
 /* A new empty structure, by the name of its capsule: "arrow_schema",
- * "arrow_array" or "arrow_array_stream". Freeing one also releases its
- * contents. */
+ * "arrow_array" or "arrow_array_stream". NULL if out of memory. Freeing one, with
+ * the same name, also releases its contents; it must not be NULL. */
 FNABI_API void* fnabi_arrow_new(const char* kind);
 FNABI_API void fnabi_arrow_free(const char* kind, void* object);
 
-/* Gets the schema of a stream if `schema` is not NULL, or else the next array.
- * Returns NULL, or the error text of the stream. */
+/* Gets the schema of a stream if `schema` is not NULL, or else the next array,
+ * which is released at the end of the stream; the caller releases what it gets.
+ * Returns NULL, or the error text of the stream, which is valid until the stream
+ * is used again. The callbacks of the stream are trusted. */
 FNABI_API const char* fnabi_arrow_next(struct ArrowArrayStream* stream,
                                        struct ArrowSchema* schema,
                                        struct ArrowArray* array);
@@ -1128,8 +1144,9 @@ FNABI_API int64_t fnabi_arrow_stream(const fnabi_arrow_source* source,
 
 /* Rows `first` to first + count of a struct array that fnabi exported, a line
  * of JSON each: an object with all its columns, nulls included. Binaries are
- * strings of hexadecimal digits. Fails with FNABI_UNSUPPORTED for other Arrow
- * data. */
+ * strings of hexadecimal digits. Fails with FNABI_UNSUPPORTED for other types
+ * than fnabi exports; the structure of the data is trusted, and the rows must
+ * exist. */
 FNABI_API int64_t fnabi_arrow_json(const struct ArrowSchema* schema,
                                    const struct ArrowArray* array, size_t first,
                                    size_t count, uint8_t* out, size_t capacity,
@@ -1167,7 +1184,7 @@ FNABI_API int64_t fnabi_arrow_json(const struct ArrowSchema* schema,
 typedef struct fnabi_scan fnabi_scan;
 
 /* A new table without rows, which owns its memory; NULL if out of memory. Only
- * one thread may add rows at a time. */
+ * one thread may add rows at a time. Freeing NULL does nothing. */
 FNABI_API fnabi_scan* fnabi_scan_new(void);
 FNABI_API void fnabi_scan_free(fnabi_scan* scan);
 
@@ -1178,8 +1195,8 @@ FNABI_API void fnabi_scan_free(fnabi_scan* scan);
  * Also stops at a file that cannot be read: *failed is then its errno, else 0,
  * and that file is not counted. Files that are not regular have EISDIR for a
  * directory and ENODEV otherwise; none blocks. Only the FlatBuffer of a file is
- * read, and the names of parameters where they are not in it, up to 256 MiB. A module is verified first, as by
- * fnabi_vmfb_verify; one that fails is a row.
+ * read, and the names of parameters where they are not in it, up to 256 MiB. A
+ * module is verified first, as by fnabi_vmfb_verify; one that fails is a row.
  *
  * Fails with FNABI_MESSAGE for another message, and with FNABI_MEMORY also for
  * 2 GiB of text in a column; `offset` is then the number of files scanned,
@@ -1203,30 +1220,32 @@ FNABI_API int64_t fnabi_scan_data(fnabi_scan* scan, const char* name,
                                   uint8_t* out, size_t capacity,
                                   fnabi_error* error);
 
-/* Adds a row for a faulty file: its code, and `why` as the text of the error.
- */
+/* Adds a row for a faulty file: its code, which must be one, and `why` as the
+ * text of the error. All is copied. Returns 0; fails with FNABI_MEMORY, and then
+ * adds nothing. */
 FNABI_API int64_t fnabi_scan_fail(fnabi_scan* scan, const char* file,
                                   size_t file_size, int32_t code,
                                   const char* why, size_t why_size,
                                   fnabi_error* error);
 
+/* The number of rows, and of those that have an error. */
 FNABI_API size_t fnabi_scan_rows(const fnabi_scan* scan);
-/* The number of rows that have an error. */
 FNABI_API size_t fnabi_scan_bad(const fnabi_scan* scan);
 
 /* The message of all rows:
  *   [[file, module, function, ordinal, calling_convention, source, signature,
  *     declaration, ambiguity, async, target, parameters, error]...]
  * signature as in fnabi_vmfb_exports; error: [code's name, offset, path, text]
- * or nil. */
+ * or nil. Cannot fail. */
 FNABI_API int64_t fnabi_scan_message(const fnabi_scan* scan, uint8_t* out,
                                      size_t capacity);
 
 /* The rows as Arrow data, which may be released after the table and on any
- * thread. Numbers and texts are copied. They return 0, or -1 if out of memory.
- */
+ * thread. Numbers and texts are copied. They fill in *out, which the caller then
+ * releases, and return 0; or -1 if out of memory, with nothing to release. */
 FNABI_API int64_t fnabi_scan_schema(struct ArrowSchema* out);
 FNABI_API int64_t fnabi_scan_array(fnabi_scan* scan, struct ArrowArray* out);
+
 /* ------------------------------------------------------------------ library */
 
 /* What a shared library contains, read without loading it: an ELF file of
