@@ -108,6 +108,22 @@ static void check_messages(const char* path) {
   release(data);
 }
 
+/* What a file of another kind is, is found; of an unknown one nothing. */
+static void check_kinds(void) {
+  static const char elf[64] =
+      "\x7f"
+      "ELF",
+                    unknown[64] = "\x01";
+  fnabi_error error;
+  CHECK(fnabi_vmfb_verify(elf, sizeof elf, false, &error) == -1);
+  CHECK(error.code == FNABI_MODULE_IDENTIFIER);
+  CHECK(strcmp(error.expected, "a .vmfb module") == 0);
+  CHECK(strncmp(error.found, "an ELF file", 11) == 0);
+  CHECK(fnabi_vmfb_verify(unknown, sizeof unknown, false, &error) == -1);
+  CHECK(error.code == FNABI_MODULE_IDENTIFIER);
+  CHECK(strcmp(error.expected, "\"IREE\"") == 0 && error.found == NULL);
+}
+
 int main(int count, char** names) {
   fnabi_error error;
   bool all = count == 2 && strcmp(names[1], "edits") == 0;
@@ -119,6 +135,7 @@ int main(int count, char** names) {
     for (int i = 1; i < count; i++) check_file(names[i]);
     return 0;
   }
+  check_kinds();
   check_folder("../tests/data/vmfb", VALID, LENIENT);
   check_folder("../tests/data/vmfb/malformed", VALID_MALFORMED, 0);
   for (size_t i = 0; i < sizeof edited / sizeof *edited; i++) {
