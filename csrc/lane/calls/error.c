@@ -250,20 +250,13 @@ void lane_raise(PyObject* exception) {
 
 /* Adds to a CallError which function left the error that cannot be read. */
 static void name_unreadable(PyObject* name) {
-  PyObject *type, *problem, *traceback;
-  PyErr_Fetch(&type, &problem, &traceback); /* lane_get may import */
-  PyObject* class = lane_get(LANE_CALL_ERROR);
-  if (class == NULL || !PyErr_GivenExceptionMatches(type, class)) {
-    PyErr_Restore(type, problem, traceback);
-    return;
-  }
-  PyErr_NormalizeException(&type, &problem, &traceback);
+  PyObject *type, *problem;
+  if (!lane_call_error_take(&type, &problem)) return;
   PyErr_Format(type,
                "%V: the function failed, and its error cannot be read: %S",
                name, "function", problem);
   Py_XDECREF(type);
   Py_XDECREF(problem);
-  Py_XDECREF(traceback);
 }
 
 bool lane_error_fetch(PyObject* name) {

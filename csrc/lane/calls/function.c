@@ -55,18 +55,11 @@ static void argument_error(lane_function* self, PyObject* class, Py_ssize_t i,
 }
 
 void lane_function_name_argument(lane_function* self, Py_ssize_t i) {
-  PyObject *type, *problem, *traceback;
-  PyErr_Fetch(&type, &problem, &traceback); /* the class may need an import */
-  PyObject* class = lane_get(LANE_CALL_ERROR);
-  if (class == NULL || !PyErr_GivenExceptionMatches(type, class)) {
-    PyErr_Restore(type, problem, traceback);
-    return;
-  }
-  PyErr_NormalizeException(&type, &problem, &traceback);
+  PyObject *type, *problem;
+  if (!lane_call_error_take(&type, &problem)) return;
   argument_error(self, type, i, problem);
   Py_XDECREF(type);
   Py_XDECREF(problem);
-  Py_XDECREF(traceback);
 }
 
 /* Whether the text of an exception mentions an argument by its index; -1 only
@@ -203,18 +196,11 @@ void lane_function_refuse(lane_function* self, const fnabi_any* refused) {
 
 /* Adds the function to the text of a CallError about its result. */
 static void name_result(lane_function* self) {
-  PyObject *type, *problem, *traceback;
-  PyErr_Fetch(&type, &problem, &traceback); /* lane_get may import */
-  PyObject* class = lane_get(LANE_CALL_ERROR);
-  if (class == NULL || !PyErr_GivenExceptionMatches(type, class)) {
-    PyErr_Restore(type, problem, traceback);
-    return;
-  }
-  PyErr_NormalizeException(&type, &problem, &traceback);
+  PyObject *type, *problem;
+  if (!lane_call_error_take(&type, &problem)) return;
   lane_function_error(self, type, "result: %S", problem);
   Py_XDECREF(type);
   Py_XDECREF(problem);
-  Py_XDECREF(traceback);
 }
 
 static PyObject* from_result(lane_function* self, fnabi_any* result) {

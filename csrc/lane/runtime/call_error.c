@@ -36,6 +36,19 @@ int lane_value_error(const char* format, ...) {
   return -1;
 }
 
+bool lane_call_error_take(PyObject** type, PyObject** problem) {
+  PyObject* traceback;
+  PyErr_Fetch(type, problem, &traceback); /* lane_get may import */
+  PyObject* class = lane_get(LANE_CALL_ERROR);
+  if (class == NULL || !PyErr_GivenExceptionMatches(*type, class)) {
+    PyErr_Restore(*type, *problem, traceback);
+    return false;
+  }
+  PyErr_NormalizeException(type, problem, &traceback);
+  Py_XDECREF(traceback);
+  return true;
+}
+
 int lane_type_error_got(PyObject* got, const char* format, ...) {
   va_list list;
   if (!lane_clear()) return -1;

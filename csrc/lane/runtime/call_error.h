@@ -17,6 +17,9 @@ PyObject* lane_error_class(lane_name name);
 /* Raises ArgumentTypeError with ", got " and the name of an object's type after the
  * text; returns -1. */
 int lane_type_error_got(PyObject* got, const char* format, ...);
+/* Takes the current exception, of a class `type`, if it is a CallError, to raise
+ * it again with more text: returns true, and the caller owns both. */
+bool lane_call_error_take(PyObject** type, PyObject** problem);
 /* __reduce__ of types whose instances are only valid in this process. */
 PyObject* lane_refuse_reduce(PyObject* self, PyObject* unused);
 #define LANE_NOT_PICKLED {"__reduce__", lane_refuse_reduce, METH_NOARGS, NULL}
