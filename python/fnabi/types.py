@@ -19,9 +19,10 @@ from collections.abc import Callable
 from typing import Self, TypeAlias, TypeVar, get_args
 
 from fnabi._base import records
+from fnabi._base.core import Data, text_of
 from fnabi._base.dtype import DType, DTypeKind, Record, meant_dtype
 from fnabi._fnabi import lib
-from fnabi.errors import ArgumentTypeError, CallError, FormatError, excerpt, type_name
+from fnabi.errors import CallError, FormatError, excerpt
 
 __all__ = [
     "Buffer",
@@ -204,17 +205,18 @@ class Signature(Record, frozen=True):
     results: tuple[Type, ...]
 
     @classmethod
-    def parse(cls, text: str) -> Self:
+    def parse(cls, text: Data) -> Self:
         """Return the signature of a text as ``str`` writes it: ``"(float32[?x4]) -> (int32)"``.
+
+        Args:
+            text: The text, as str or as bytes of UTF-8.
 
         Raises:
             FormatError: when `text` is not a signature.
-            CallError: when `text` is not a str.
+            CallError: when `text` has another type.
 
         """
-        if not isinstance(text, str):
-            raise ArgumentTypeError(f"Signature.parse: text: expected str, got {type_name(text)}")
-        return cls(*_Parser(text).sides())
+        return cls(*_Parser(text_of(text, "Signature.parse", "types-text")).sides())
 
     def without_names(self) -> Signature:
         """Return the same types without the names of arguments and results, as in the raw ABI."""

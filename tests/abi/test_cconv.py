@@ -244,7 +244,7 @@ REFUSED = [
     (UNTYPED((Span((5,)),), ()), "arguments[0].items[0]: not a value of the type model"),
     ("0i_i", "not a value of the type model, expected a CallingConvention"),
     (((), ()), "not a value of the type model, expected a CallingConvention"),
-    (object(), "Encoding objects of type object is unsupported"),
+    (object(), "convention: Encoding objects of type object is unsupported"),
 ]
 
 

@@ -593,7 +593,8 @@ def test_encode_names_the_part() -> None:
         CallError, match=r"^iree_abi\.encode: results\[1\]: .named. is only allowed"
     ):
         iree_abi.encode(Signature((), (Null(), Named("x", Null()))))
-    with pytest.raises(RangeError, match=r"^iree_abi\.encode: an integer does not fit in int64"):
+    problem = r"^iree_abi\.encode: signature: an integer does not fit in int64"
+    with pytest.raises(RangeError, match=problem):
         iree_abi.encode(Signature((Buffer(F32, (2**64,)),), ()))
 
 

@@ -490,10 +490,10 @@ def test_dynamic_dims_of_unknown_ranks():
     [
         (ARRAYS[:2], r"arrays: expected 3, got 2"),
         (np.zeros(3), r"arrays: expected tuple or list, got ndarray"),
-        ((*ARRAYS[:2], [1]), r"inputs\[2\]: expected an object with the buffer protocol"),
-        ((*ARRAYS[:2], np.zeros((3, 5), "f4")), r"inputs\[2\]: shape\[0\] is 3, expected 2"),
-        ((*ARRAYS[:2], np.zeros(5, "f4")), r"inputs\[2\]: rank is 1, expected 2"),
-        ((np.zeros((7, 4, 8)), *ARRAYS[1:]), r"inputs\[0\]: dtype is float64, which does not "),
+        ((*ARRAYS[:2], [1]), r"arrays\[2\]: expected an object with the buffer protocol"),
+        ((*ARRAYS[:2], np.zeros((3, 5), "f4")), r"arrays\[2\]: shape\[0\] is 3, expected 2"),
+        ((*ARRAYS[:2], np.zeros(5, "f4")), r"arrays\[2\]: rank is 1, expected 2"),
+        ((np.zeros((7, 4, 8)), *ARRAYS[1:]), r"arrays\[0\]: dtype is float64, which does not "),
     ],
 )
 def test_dynamic_dims_refuses(arrays, message):

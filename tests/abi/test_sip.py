@@ -877,7 +877,9 @@ def test_to_string() -> None:
 
 @pytest.mark.parametrize("side", ["I", "", None, 0, [], "Inputs"])
 def test_to_string_of_another_side(side: Any) -> None:
-    with pytest.raises(CallError, match=r"^sip\.to_string: side must be 'inputs' or 'results'"):
+    with pytest.raises(
+        CallError, match=r"^sip\.to_string: side: expected 'inputs' or 'results', got "
+    ):
         sip.to_string("I1!R1!", side)
 
 

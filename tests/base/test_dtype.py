@@ -196,7 +196,7 @@ def test_names_and_kinds() -> None:
     for wrong in ("float", "float32 ", "int8_e4m3", "voidx2", "x4", "", 3, None):
         with pytest.raises(CallError, match=r"^DType: "):
             DType(wrong)
-    with pytest.raises(CallError, match=r"^DType: kind: expected signed, .*, got 'float32'"):
+    with pytest.raises(CallError, match=r"^DType: kind: expected one of signed, .*, got 'float32'"):
         DType("float32", 32)
     with pytest.raises(CallError, match=r"^DType: bits: expected int, got str"):
         DType("float", "32")  # type: ignore[arg-type]

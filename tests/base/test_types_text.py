@@ -131,8 +131,10 @@ def test_nesting_is_limited() -> None:
 
 
 def test_bad_calls() -> None:
-    with pytest.raises(CallError, match="expected str, got bytes"):
-        Signature.parse(b"() -> ()")  # type: ignore[arg-type]
+    with pytest.raises(CallError, match=r"^Signature\.parse: text: expected .* or str, got int"):
+        Signature.parse(5)  # type: ignore[arg-type]
+    with pytest.raises(FormatError, match="not UTF-8 at byte 1"):
+        Signature.parse(b"(\xff) -> ()")
 
 
 def test_the_class_is_kept() -> None:

@@ -68,9 +68,8 @@ def test_arguments_are_mappings_or_pairs() -> None:
     ("make", "text"),
     [
         (lambda: Map(1), "Map: pairs: expected a mapping, or pairs of key and value, got int"),
-        (lambda: Dict([(1, 2), 3]), "Dict: pairs: expected a mapping, or pairs of key and value, "),
-        (lambda: Dict([(1, 2), 3]), "got 3 at index 1"),
-        (lambda: Map([(1, 2, 3)]), "got (1, 2, 3) at index 0"),
+        (lambda: Dict([(1, 2), 3]), "Dict: pairs[1]: expected a pair of key and value, got int"),
+        (lambda: Map([(1, 2, 3)]), "Map: pairs[0]: expected a pair of key and value, got 3 items"),
         (lambda: Dict().update(1), "Dict.update: pairs: expected a mapping"),
         (lambda: Map([(1, "a"), (True, "b")]).todict(), "such as 1 and True"),
     ],

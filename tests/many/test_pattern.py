@@ -148,9 +148,11 @@ def test_what_inspect_shows_is_a_pattern() -> None:
     assert symbols
 
 
-def test_a_pattern_is_a_str() -> None:
-    with pytest.raises(CallError, match=r"pattern\.parse: text: expected str, got bytes"):
-        pattern.parse(b"* -> *")  # type: ignore[arg-type]
+def test_a_pattern_is_a_text() -> None:
+    with pytest.raises(CallError, match=r"^pattern\.parse: text: expected .* or str, got int"):
+        pattern.parse(5)  # type: ignore[arg-type]
+    with pytest.raises(FormatError, match="not UTF-8 at byte 2"):
+        pattern.parse(b"* \xff")
 
 
 # --------------------------------------------------------------------------------------- strategies

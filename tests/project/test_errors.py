@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import io
 import pickle
+import re
 import traceback
 from collections.abc import Callable
 from enum import Enum
@@ -492,6 +493,29 @@ def cases(table: dict[str, list[Any]]) -> list[Any]:
     ]
 
 
+CLOSED_BY_CALLER = {
+    "vmfb.Module: the module is closed",
+    "Catalog: the catalog is closed",
+}
+"""Faults of an object that is an argument, or has the method."""
+
+
+def check_prefix(name: str, error: fnabi.FnabiError) -> None:
+    """Assert that a text begins with the public name of the callable, and shows no address.
+
+    An error in the contents of a text, a file or a catalog has no such prefix.
+    """
+    text = error.text
+    assert "object at 0x" not in text
+    if isinstance(error, fnabi.FormatError) or text in CLOSED_BY_CALLER:
+        return
+    function, *parts = text.split(": ")
+    assert function == name or re.fullmatch(rf"{re.escape(name)}\.\w+", function), text
+    whole = function in ("DType.itemsize", "DType.to_numpy")  # these have no arguments
+    assert whole or re.fullmatch(r"[a-z_]+(, [a-z_]+)*( \d+)?(\[.+\])*(\.[a-z]+)?", parts[0]), text
+    assert whole or parts[1:], text
+
+
 @pytest.mark.parametrize(("name", "call"), cases(WRONG_TYPE))
 def test_a_wrong_type_is_a_type_error(name: str, call: Callable[[Any], object]) -> None:
     package_of(name)
@@ -499,7 +523,7 @@ def test_a_wrong_type_is_a_type_error(name: str, call: Callable[[Any], object]) 
         call(object())
     assert isinstance(caught.value, TypeError)
     assert not isinstance(caught.value, ValueError)
-    assert ": " in str(caught.value)
+    check_prefix(name, caught.value)
 
 
 @pytest.mark.parametrize(("name", "call"), cases(WRONG_VALUE))
@@ -509,6 +533,7 @@ def test_a_wrong_value_is_a_value_error(name: str, call: Callable[[], object]) -
         call()
     assert isinstance(caught.value, ValueError)
     assert not isinstance(caught.value, TypeError)
+    check_prefix(name, caught.value)
 
 
 @pytest.mark.parametrize("name", MISSING_NAME)
@@ -517,6 +542,7 @@ def test_a_missing_name_is_a_lookup_error(name: str) -> None:
         MISSING_NAME[name]()
     assert isinstance(caught.value, LookupError)
     assert not isinstance(caught.value, (TypeError, ValueError))
+    check_prefix(name.partition(",")[0], caught.value)
 
 
 @pytest.mark.parametrize("name", MISSING_KEY)
@@ -554,6 +580,71 @@ def test_junk_never_ends_in_an_error_of_python(
             *_, last = traceback.extract_tb(problem.__traceback__)
             if last.filename.startswith((str(Path(fnabi.__file__).parent), __file__)):
                 pytest.fail(f"{junk!r}: {problem!r}")
+
+
+def test_a_damaged_library_is_a_library_error(tmp_path: Path) -> None:
+    pytest.importorskip("tvm_ffi")
+    damaged = tmp_path / "damaged.so"
+    damaged.write_bytes(b"\x7fELF no library")
+    for load, kind in (
+        (fnabi.Module.load, fnabi.LibraryError),
+        (fnabi.load_module, fnabi.FormatError),
+    ):
+        with pytest.raises(kind) as caught:
+            load(damaged)
+        assert caught.value.file == str(damaged)
+
+
+@pytest.mark.parametrize(
+    ("parse", "text"),
+    [
+        (fnabi.Signature.parse, "(x: float32[?x4]) -> (int32)"),
+        (fnabi.DType.parse, "float8_e4m3fn"),
+        (pattern.parse, "f32[?,4], any -> ref"),
+        (raw.parse, "I6!B3!d2R1!"),
+        (sip.parse, "I12!S9!k0_0k1_1R3!_0"),
+        (iree_abi.parse, '{"a":["f32"],"r":[],"v":1}'),
+        (cconv.parse, "0i_v"),
+        (declaration.parse, "sync func @f(%input0: i32) -> ()"),
+        (schema.parse, r'{"type_schema": "{\"type\":\"int\"}"}'),
+        (schema.parse_type, '{"type":"int"}'),
+        (baseline.parse, baseline.encode(MODULE)),
+    ],
+)
+def test_every_parse_accepts_str_and_bytes(parse: Callable[[Any], Any], text: str) -> None:
+    data = text.encode()
+    for each in (data, bytearray(data), memoryview(data)):
+        assert outcome(parse, each) == outcome(parse, text)
+    assert next(iter(inspect.signature(parse).parameters)) == "text"
+    with pytest.raises((fnabi.FormatError, fnabi.ArgumentValueError)):
+        parse(b"\xff(")
+
+
+def outcome(parse: Callable[[Any], Any], text: Any) -> str:
+    """Return what `parse` gives; a module is shown by its name."""
+    return repr(parse(text))
+
+
+def test_every_public_parse_is_checked() -> None:
+    public = {name for name in public_callables() if name.rpartition(".")[2].startswith("parse")}
+    public |= {
+        f"{name}.parse"
+        for name in fnabi.__all__
+        if inspect.isclass(value := getattr(fnabi, name)) and hasattr(value, "parse")
+    }
+    assert public == {
+        "DType.parse",
+        "Signature.parse",
+        "baseline.parse",
+        "cconv.parse",
+        "declaration.parse",
+        "iree_abi.parse",
+        "pattern.parse",
+        "raw.parse",
+        "schema.parse",
+        "schema.parse_type",
+        "sip.parse",
+    }
 
 
 def test_an_error_survives_pickling() -> None:

@@ -303,7 +303,7 @@ def test_client_checks_structures(tmp_path: Path) -> None:
     text = text_of("python", MODULES / "abi_records.vmfb")
     model: type[Client] = imported(write(tmp_path, "c.py", text)).Module
     with pytest.raises(
-        CallError, match=r"^Module: path: missing, expected that of the \.vmfb file"
+        CallError, match=r"^client\.Client: path: missing, expected that of the \.vmfb file"
     ):
         model()
     made: Any = model.__new__(model)

@@ -16,7 +16,7 @@ static int read_parts(PyObject* value, lane_name parts, const char* format,
 
 int lane_dtype_ask(PyObject* value, fnabi_dl_dtype* out) {
   int code, bits, lanes;
-  if (read_parts(value, LANE_DTYPE_PARTS, "iii", &code, &bits, &lanes) < 0)
+  if (read_parts(value, LANE_DLPACK_DTYPE, "iii", &code, &bits, &lanes) < 0)
     return -1;
   *out = (fnabi_dl_dtype){(uint8_t)code, (uint8_t)bits, (uint16_t)lanes};
   return 0;
@@ -49,7 +49,7 @@ int lane_dtype(PyObject* dtype, fnabi_dl_dtype* out) {
 
 int lane_device(PyObject* value, fnabi_dl_device* out) {
   int type, id;
-  if (read_parts(value, LANE_DEVICE_PARTS, "ii", &type, &id, NULL) < 0)
+  if (read_parts(value, LANE_DLPACK_DEVICE, "ii", &type, &id, NULL) < 0)
     return -1;
   *out = (fnabi_dl_device){type, id};
   return 0;

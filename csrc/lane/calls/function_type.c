@@ -62,10 +62,12 @@ static PyObject* function_from_address(PyObject* type, PyObject* args,
     return NULL;
   void* address = PyLong_Check(number) ? PyLong_AsVoidPtr(number) : NULL;
   if (address == NULL) {
-    (PyLong_Check(number) ? lane_value_error : lane_type_error)(
-        "Function.from_address: address: expected the address of a function, "
-        "got %R",
-        number);
+    static const char expected[] =
+        "Function.from_address: address: expected the address of a function";
+    if (PyLong_Check(number))
+      lane_value_error("%s, got %R", expected, number);
+    else
+      lane_type_error_got(number, "%s", expected);
     return NULL;
   }
   if (is_packed) {

@@ -113,10 +113,15 @@ static int pairs_of_list(pairs* p, PyObject* list, const char* function) {
   for (Py_ssize_t i = 0; i < size && status == 0; i++) {
     PyObject *item = PyList_GetItem(list, i), *pair = PySequence_Tuple(item);
     if (pair == NULL || PyTuple_Size(pair) != 2) {
-      status = lane_type_error(
-          "%s: pairs: expected a mapping, or pairs of key and value, got %R at "
-          "index %zd",
-          function, item, i);
+      status =
+          pair == NULL
+              ? lane_type_error_got(
+                    item, "%s: pairs[%zd]: expected a pair of key and value",
+                    function, i)
+              : lane_type_error(
+                    "%s: pairs[%zd]: expected a pair of key and value, got "
+                    "%zd items",
+                    function, i, PyTuple_Size(pair));
     } else {
       status = pairs_add(p, PyTuple_GetItem(pair, 0), PyTuple_GetItem(pair, 1));
     }

@@ -47,10 +47,13 @@ static PyObject* environment_tensors(PyObject* module, PyObject* choice) {
     new.exchange =
         PyType_Check(choice) ? lane_exchange_of((PyTypeObject*)choice) : NULL;
     if (new.exchange == NULL || new.exchange->object_of == NULL) {
-      lane_type_error(
+      static const char expected[] =
           "use_tensors: type: expected fnabi.Tensor or a type with a DLPack "
-          "exchange API, got %R",
-          choice);
+          "exchange API";
+      if (PyType_Check(choice))
+        lane_type_error("%s, got %R", expected, choice);
+      else
+        lane_type_error_got(choice, "%s", expected);
       return NULL;
     }
   }

@@ -18,8 +18,8 @@ typedef enum lane_name {
   LANE_MAP_ITEMS,
   LANE_DEVICE,           /* Device(type, id) */
   LANE_DTYPE_OF,         /* dtype_of(code, bits, lanes) -> DType */
-  LANE_DTYPE_PARTS,      /* dtype_parts(x) -> (code, bits, lanes) */
-  LANE_DEVICE_PARTS,     /* device_parts(x) -> (type, id) */
+  LANE_DLPACK_DTYPE,     /* dlpack_dtype(x) -> (code, bits, lanes) */
+  LANE_DLPACK_DEVICE,    /* dlpack_device(x) -> (type, id) */
   LANE_TO_NUMPY,         /* to_numpy(tensor) -> ndarray */
   LANE_READ_NUMPY,       /* the same of elements that NumPy itself can read */
   LANE_TENSOR_VIEW,      /* tensor_view(tensor) -> str, HTML */

@@ -10,16 +10,22 @@ from fnabi.errors import ArgumentTypeError, ArgumentValueError, CallError, type_
 T = TypeVar("T")
 
 
-def argument_error(text: str, value: object, *types: type) -> CallError:
+def argument_error(
+    where: str, expected: str, value: object, *types: type, hint: str = ""
+) -> CallError:
     """Make the error about an argument: about its value where it has one of `types`, else its type.
 
     Args:
-        text: The text of the error.
+        where: The function and the argument, such as ``"raw.parse: text"``.
+        expected: What the function accepts.
         value: The argument.
         types: The types that the function accepts.
+        hint: What ends the text.
 
     """
-    return (ArgumentValueError if isinstance(value, types) else ArgumentTypeError)(text)
+    if isinstance(value, types):
+        return ArgumentValueError(f"{where}: expected {expected}, got {value!r}{hint}")
+    return ArgumentTypeError(f"{where}: expected {expected}, got {type_name(value)}{hint}")
 
 
 def check_type(where: str, value: object, *types: type, expected: str | None = None) -> None:

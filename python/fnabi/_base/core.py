@@ -77,7 +77,24 @@ def check_positive(function: str, argument: str, number: object) -> None:
         raise ArgumentValueError(f"{function}: {argument}: {number} is below 1")
 
 
-def view(data: object, function: str) -> Any:
+def text_of(data: object, function: str, code: str) -> str:
+    """Return a text that a parser in Python reads: a str as it is, bytes as UTF-8.
+
+    Raises:
+        FormatError: when bytes are not UTF-8, with `code`.
+
+    """
+    if isinstance(data, str):
+        return data
+    found = data_bytes(data, function)
+    try:
+        return found.decode()
+    except UnicodeDecodeError as problem:
+        at = problem.start
+        raise FormatError(code, at, reason="not UTF-8", excerpt=excerpt(found, at)) from None
+
+
+def view(data: object, function: str, argument: str = "data") -> Any:
     """Return what crosses without a copy for any contiguous buffer."""
     if data.__class__ is bytes:  # cffi passes bytes as they are
         return data
@@ -85,11 +102,12 @@ def view(data: object, function: str) -> Any:
         return ffi.from_buffer(data)
     except TypeError:
         raise ArgumentTypeError(
-            f"{function}: data: expected a contiguous buffer, such as bytes, got {type_name(data)}"
+            f"{function}: {argument}: expected a contiguous buffer, such as bytes,"
+            f" got {type_name(data)}"
         ) from None
     except (ValueError, BufferError) as problem:
         raise ArgumentValueError(
-            f"{function}: data: expected a contiguous buffer: {problem}"
+            f"{function}: {argument}: expected a contiguous buffer: {problem}"
         ) from problem
 
 
@@ -257,7 +275,12 @@ def parser(read: Callable[..., int], decoder: Decoder[T]) -> Callable[[bytes], T
 
 
 def encode(
-    write: Callable[..., int], value: object, function: str, *, integers: str = "int32"
+    write: Callable[..., int],
+    value: object,
+    function: str,
+    argument: str = "signature",
+    *,
+    integers: str = "int32",
 ) -> bytes:
     """Call ``write(message, size, out, capacity, error)`` on the message of `value`.
 
@@ -269,11 +292,12 @@ def encode(
     try:
         message = pack(value)
     except OverflowError as problem:
-        raise RangeError(f"{function}: an integer does not fit in {integers}") from problem
+        text = f"{function}: {argument}: an integer does not fit in {integers}"
+        raise RangeError(text) from problem
     except TypeError as problem:
-        raise ArgumentTypeError(f"{function}: {problem}") from problem
+        raise ArgumentTypeError(f"{function}: {argument}: {problem}") from problem
     except (UnicodeEncodeError, RecursionError) as problem:
-        raise ArgumentValueError(f"{function}: {problem}") from problem
+        raise ArgumentValueError(f"{function}: {argument}: {problem}") from problem
     return fill(write, function, message, len(message))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import msgspec
 
 from fnabi._base.arguments import argument_error
+from fnabi._base.core import Data, data_bytes
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError, type_name
 
 if TYPE_CHECKING:
@@ -104,13 +105,10 @@ class _DTypeMeta(msgspec.StructMeta):
             cls, kind: Any, bits: int | None = None, format: str = "", lanes: int = 1
         ) -> Any:
             if bits is None:
-                return cls.parse(kind)
+                return _parsed(kind, "DType: kind")
             if kind not in get_args(DTypeKind):
-                raise argument_error(
-                    f"DType: kind: expected {', '.join(get_args(DTypeKind))}, got {kind!r}",
-                    kind,
-                    str,
-                )
+                kinds = f"one of {', '.join(get_args(DTypeKind))}"
+                raise argument_error("DType: kind", kinds, kind, str)
             for name, number in ("bits", bits), ("lanes", lanes):
                 if not isinstance(number, int):
                     raise ArgumentTypeError(f"DType: {name}: expected int, got {type_name(number)}")
@@ -148,28 +146,18 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
         ) -> None: ...
 
     @classmethod
-    def parse(cls, text: str) -> DType:
+    def parse(cls, text: Data) -> DType:
         """Return the dtype of a name, as ``str`` writes it: ``"float8_e4m3fn"``, ``"int8x4"``.
+
+        Args:
+            text: The name, as str or bytes.
 
         Raises:
             CallError: when `text` is no name of a dtype.
 
         """
-        match = _DTYPE_TEXT.fullmatch(text) if isinstance(text, str) else None
-        if match is None:
-            meant = meant_dtype(text) if isinstance(text, str) else None
-            hint = f"; did you mean {meant}?" if meant else ""
-            expected = "the name of a dtype, such as 'float32'"
-            raise argument_error(f"DType: expected {expected}, got {text!r}{hint}", text, str)
-        void, alone, prefix, digits, format, lanes = match.groups()
-        if void and lanes is None:
-            return cls("handle", 0, "", 0)
-        if alone or void:
-            prefix, digits = alone or "void", str(_ALONE.get(alone, 0))
-        if void or (format and prefix != "float") or len(digits + (lanes or "")) > 9:
-            raise ArgumentValueError(f"DType: no dtype has the name {text!r}")
-        kind = _TEXT_KINDS.get(prefix, prefix)
-        return cls(kind, int(digits), format or "", int(lanes or 1))
+        name = text if isinstance(text, str) else data_bytes(text, "DType.parse").decode("latin-1")
+        return _parsed(name, "DType.parse: text")
 
     @property
     def itemsize(self) -> int:
@@ -241,7 +229,11 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
         try:
             given = numpy.dtype(dtype)
         except (TypeError, ValueError) as problem:
-            raise argument_error(f"DType.from_numpy: dtype: {problem}", dtype, str) from problem
+            if isinstance(dtype, str):
+                raise ArgumentValueError(f"DType.from_numpy: dtype: {problem}") from problem
+            raise ArgumentTypeError(
+                f"DType.from_numpy: dtype: expected a NumPy dtype, got {type_name(dtype)}"
+            ) from problem
         if not given.isnative:
             raise ArgumentValueError(
                 f"DType.from_numpy: dtype: {given.str} is not in the byte order of this machine;"
@@ -270,7 +262,11 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
         """
         match = _FORMAT.fullmatch(format) if isinstance(format, str) else None
         if not match:
-            raise argument_error(f"DType.from_format: format: no DType for {format!r}", format, str)
+            if isinstance(format, str):
+                raise ArgumentValueError(f"DType.from_format: format: no DType for {format!r}")
+            raise ArgumentTypeError(
+                f"DType.from_format: format: expected str, got {type_name(format)}"
+            )
         order, pair, code = match.groups()
         try:
             size = struct.calcsize(order + (code or pair[-1].lower()))
@@ -301,6 +297,23 @@ class DType(Record, frozen=True, metaclass=_DTypeMeta):
         if self.kind == "handle" and self.bits == self.lanes == 0:
             return "void"
         return self._lane if self.lanes == 1 else f"{self._lane}x{self.lanes}"
+
+
+def _parsed(text: object, where: str) -> DType:
+    match = _DTYPE_TEXT.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        meant = meant_dtype(text) if isinstance(text, str) else None
+        hint = f"; did you mean {meant}?" if meant else ""
+        expected = "the name of a dtype, such as 'float32'"
+        raise argument_error(where, expected, text, str, hint=hint)
+    void, alone, prefix, digits, format, lanes = match.groups()
+    if void and lanes is None:
+        return DType("handle", 0, "", 0)
+    if alone or void:
+        prefix, digits = alone or "void", str(_ALONE.get(alone, 0))
+    if void or (format and prefix != "float") or len(digits + (lanes or "")) > 9:
+        raise ArgumentValueError(f"{where}: no dtype has the name {text!r}")
+    return DType(_TEXT_KINDS.get(prefix, prefix), int(digits), format or "", int(lanes or 1))
 
 
 def load_numpy(purpose: str) -> Any:

@@ -60,7 +60,7 @@ class BufferDescription(msgspec.Struct, frozen=True, gc=False):
     strides: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        with _naming("BufferDescription"):
+        with naming("BufferDescription"):
             if self.dtype is not None:
                 _expect(self.dtype, DType, "dtype")
                 _ = self.dtype.itemsize  # raises for an element of less than a byte
@@ -87,7 +87,7 @@ class BufferDescription(msgspec.Struct, frozen=True, gc=False):
                 bytes, or the machine cannot address that many.
 
         """
-        with _naming("BufferDescription.contiguous"):
+        with naming("BufferDescription.contiguous"):
             dims = _ints(shape, "shape")
             itemsize = _expect(dtype, DType, "dtype").itemsize
             strides = _dense_strides(itemsize, dims, order)
@@ -117,7 +117,7 @@ class BufferDescription(msgspec.Struct, frozen=True, gc=False):
         dims, strides = self._dims(), _specified(self.strides, "strides")
         if 0 in dims:
             return True
-        with _naming("BufferDescription.is_contiguous"):
+        with naming("BufferDescription.is_contiguous"):
             dense = _dense_strides(self.itemsize, dims, order)
         return all(
             dim == 1 or stride == wanted
@@ -149,8 +149,8 @@ def describe(array: object) -> BufferDescription:
             another byte order than the machine, or its memory is not accessible.
 
     """
-    with _naming("raw.describe: array"):
-        return _inspect(array)[0]
+    with naming("raw.describe: array"):
+        return inspect(array)[0]
 
 
 def oracle(buffer_type: Buffer, description: BufferDescription) -> BufferDescription:
@@ -183,10 +183,10 @@ def oracle(buffer_type: Buffer, description: BufferDescription) -> BufferDescrip
             specified in neither argument, or the machine cannot address that many bytes.
 
     """
-    with _naming("raw.oracle"):
+    with naming("raw.oracle"):
         _expect(buffer_type, Buffer, "buffer_type")
         _expect(description, BufferDescription, "description")
-        with _naming("description"):
+        with naming("description"):
             return _complete(buffer_type, description)
 
 
@@ -204,10 +204,10 @@ def dynamic_dims(signature: Signature, arrays: Sequence[object]) -> tuple[int, .
 
     Raises:
         CallError: when the number of inputs differs, or `oracle` does not accept one; the text
-            names it, such as ``inputs[1]``.
+            names it, such as ``arrays[1]``.
 
     """
-    with _naming("raw.dynamic_dims"):
+    with naming("raw.dynamic_dims"):
         _expect(signature, Signature, "signature")
         _expect(arrays, (tuple, list), "arrays")
         if len(arrays) != len(signature.inputs):
@@ -215,8 +215,8 @@ def dynamic_dims(signature: Signature, arrays: Sequence[object]) -> tuple[int, .
         dims: list[int] = []
         for place, (type, array) in enumerate(zip(signature.inputs, arrays, strict=True)):
             if isinstance(type, Buffer):
-                with _naming(f"inputs[{place}]"):
-                    given = array if isinstance(array, BufferDescription) else _inspect(array)[0]
+                with naming(f"arrays[{place}]"):
+                    given = array if isinstance(array, BufferDescription) else inspect(array)[0]
                     actual = _complete(type, given)._dims()
                 wanted = (None,) * len(actual) if type.shape is None else type.shape
                 dims += (dim for dim, static in zip(actual, wanted, strict=True) if static is None)
@@ -251,7 +251,7 @@ def allocate_results(
             buffer is too large or needs NumPy; the text names ``results[i]``.
 
     """
-    with _naming("raw.allocate_results"):
+    with naming("raw.allocate_results"):
         _expect(signature, Signature, "signature")
         static: dict[int, Buffer] = {}
         dynamic: dict[int, Buffer] = {}
@@ -267,12 +267,12 @@ def allocate_results(
         taken = _allocator_dims(signature, dims) if dynamic else ()
         results: list[Any] = [None] * len(signature.results)
         for place, type in static.items():
-            with _naming(f"results[{place}]"):
+            with naming(f"results[{place}]"):
                 results[place] = _allocate(_complete(type, BufferDescription()))
     if allocator is None or not dynamic:
         return results
     given = allocator(taken)
-    with _naming("raw.allocate_results"):
+    with naming("raw.allocate_results"):
         _expect(given, (tuple, list), "the allocator's result")
         if len(given) != len(dynamic):
             raise ArgumentValueError(
@@ -281,7 +281,7 @@ def allocate_results(
             )
         for (place, type), buffer in zip(dynamic.items(), given, strict=True):
             if buffer is not None:
-                with _naming(f"results[{place}]"):
+                with naming(f"results[{place}]"):
                     _check_result(type, buffer)
                 results[place] = buffer
     return results
@@ -406,7 +406,7 @@ def _allocate(description: BufferDescription) -> Any:
 
 
 def _check_result(buffer_type: Buffer, buffer: object) -> None:
-    given, readonly = _inspect(buffer)
+    given, readonly = inspect(buffer)
     usable = _complete(buffer_type, given)
     if usable is not given:
         raise ArgumentValueError(f"{given} cannot be passed as it is, expected {usable}")
@@ -414,7 +414,7 @@ def _check_result(buffer_type: Buffer, buffer: object) -> None:
         raise ArgumentValueError("memory is read-only, expected writable memory")
 
 
-def _inspect(array: object) -> tuple[BufferDescription, bool]:
+def inspect(array: object) -> tuple[BufferDescription, bool]:
     """Return the description of an array's memory, and whether it is known to be read-only."""
     try:
         view = memoryview(array)  # type: ignore[arg-type]
@@ -447,7 +447,7 @@ def _inspect_with_numpy(array: object, reason: Exception) -> tuple[BufferDescrip
 
 def _dense_strides(itemsize: int, dims: tuple[int, ...], order: str) -> tuple[int, ...]:
     if order not in ("C", "F"):
-        raise argument_error(f'order: expected "C" or "F", got {order!r}', order, str)
+        raise argument_error("order", '"C" or "F"', order, str)
     strides = []
     step = itemsize
     for dim in reversed(dims) if order == "C" else dims:
@@ -486,7 +486,7 @@ def _ints(values: Sequence[int], name: str) -> tuple[int, ...]:
 
 
 @contextmanager
-def _naming(place: str) -> Iterator[None]:
+def naming(place: str) -> Iterator[None]:
     """Prefix the text of a CallError with the function or argument that it is about."""
     try:
         yield

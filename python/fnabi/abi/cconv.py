@@ -134,7 +134,7 @@ def encode(convention: CallingConvention) -> str:
 
 
 def _encoded(convention: CallingConvention, function: str) -> bytes:
-    return core.encode(lib.fnabi_cconv_encode, convention, function)
+    return core.encode(lib.fnabi_cconv_encode, convention, function, "convention")
 
 
 # The name of a side in errors, and its number in the core.

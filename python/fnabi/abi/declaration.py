@@ -145,9 +145,5 @@ def _known(values: int | str | None, argument: str) -> tuple[int, object]:
         return len(letters), letters.encode()
     if isinstance(values, int) and 0 <= values < 1 << 63:
         return values, _UNKNOWN[1]
-    raise argument_error(
-        f"declaration.parse: {argument}: expected an int of 0 or more, a str or None,"
-        f" got {values!r}",
-        values,
-        int,
-    )
+    where, expected = f"declaration.parse: {argument}", "an int of 0 or more, a str or None"
+    raise argument_error(where, expected, values, int)

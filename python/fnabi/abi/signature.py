@@ -111,13 +111,15 @@ class SignatureBuilder:
 
 def _encode_integer(value: int, tag: str) -> bytes:
     """Encode an integer: the plain equivalent of the fast path, which raises the errors."""
-    return core.fill(lib.fnabi_signature_integer, "SignatureBuilder.integer", value, _byte(tag))
+    function = "SignatureBuilder.integer"
+    return core.fill(lib.fnabi_signature_integer, function, value, _byte(tag, function))
 
 
 def _encode_span(contents: bytes | bytearray | memoryview | str, tag: str) -> bytes:
     """Encode a span: the plain equivalent of the fast path, for any contents."""
-    data = core.text_bytes(contents, "SignatureBuilder.span", "contents")
-    return core.fill(lib.fnabi_signature_span, "SignatureBuilder.span", data, len(data), _byte(tag))
+    function = "SignatureBuilder.span"
+    data = core.text_bytes(contents, function, "contents")
+    return core.fill(lib.fnabi_signature_span, function, data, len(data), _byte(tag, function))
 
 
 class _Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -214,8 +216,9 @@ class SignatureParser:
 
         """
         component = ffi.new("fnabi_component *")
+        byte = _byte(tag, "SignatureParser.seek_tag")
         found: bool = lib.fnabi_signature_seek(
-            self._data, self._size, self._current.offset, _byte(tag), component
+            self._data, self._size, self._current.offset, byte, component
         )
         self._read(component.offset)
         return found
@@ -248,7 +251,7 @@ def _read_records(
     return needed
 
 
-def _byte(tag: str) -> int:
+def _byte(tag: str, function: str) -> int:
     if isinstance(tag, str) and len(tag) == 1 and ord(tag) < 256:
         return ord(tag)
-    raise argument_error(f"tag: expected a character of one byte, got {tag!r}", tag, str)
+    raise argument_error(f"{function}: tag", "a character of one byte", tag, str)

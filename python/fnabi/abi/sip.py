@@ -126,9 +126,7 @@ def to_string(text: Data, side: Literal["inputs", "results"]) -> str:
 
     """
     if side not in ("inputs", "results"):
-        raise argument_error(
-            f"sip.to_string: side must be 'inputs' or 'results', not {side!r}", side, str
-        )
+        raise argument_error("sip.to_string: side", "'inputs' or 'results'", side, str)
     data = core.data_bytes(text, "sip.to_string")
     parse(data)
     visitor = SipSignatureParser.ToStringVisitor()

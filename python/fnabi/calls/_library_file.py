@@ -289,7 +289,7 @@ def _what(start: bytes) -> str | None:
 
 
 def _read(data: ReadableBuffer) -> LibraryFile:
-    view = core.view(data, "library.read")
+    view = core.view(data, "library.read", "library")
     start = view[:16] if isinstance(view, bytes) else ffi.buffer(view)[:16]
     if not start.startswith(_ELF):
         what = _what(start) or "not a library"

@@ -27,6 +27,7 @@ from fnabi.calls.reflection import Instance
 from fnabi.calls.schema import FunctionSchema, parse, signature
 from fnabi.errors import (
     ArgumentTypeError,
+    FnabiError,
     FormatError,
     LibraryError,
     MissingAttributeError,
@@ -62,7 +63,7 @@ class Module(Instance):
             LibraryError: ``libtvm_ffi`` is not installed.
             MissingFileError: There is no such file. It is a `FileNotFoundError`.
             OSError: It is not a regular file.
-            RuntimeError: The file cannot be loaded, as the loader reports it.
+            LibraryError: The file cannot be loaded; its cause is what the loader reports.
 
         """
         name = path_text("Module.load: path", path)
@@ -71,7 +72,15 @@ class Module(Instance):
             raise LibraryError(
                 "Module.load: libtvm_ffi.so is not installed (pip install apache-tvm-ffi)"
             )
-        module: Module = cls._global("LoadFromFile")(name)
+        load = cls._global("LoadFromFile")
+        try:
+            module: Module = load(name)
+        except FnabiError:
+            raise
+        except Exception as problem:  # of whatever kind the loader is
+            refused = LibraryError(str(problem))
+            refused.file = name
+            raise refused from problem
         return module
 
     @classmethod
@@ -127,7 +136,8 @@ class Module(Instance):
         _check(name, "get_function")
         function = self._global("GetFunction")(self, name, query_imports)
         if function is None:
-            raise NotFoundError(f"the module of kind {self.kind!r} has no function {name!r}")
+            where = f"a module of kind {self.kind!r}"
+            raise NotFoundError(f"Module.get_function: name: {where} has no function {name!r}")
         self._keep()
         function.__name__ = name
         function.__doc__ = self._global("GetFunctionDoc")(self, name, query_imports)

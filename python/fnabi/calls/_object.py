@@ -36,7 +36,7 @@ class Shape(tuple[int, ...]):
         try:
             self = super().__new__(cls, map(index, dims))
         except TypeError as error:
-            raise ArgumentTypeError(f"Shape: dims: {error}; expected an iterable of ints") from None
+            raise ArgumentTypeError(f"Shape: dims: expected an iterable of ints: {error}") from None
         for i, dim in enumerate(self):
             if not -(2**63) <= dim < 2**63:
                 raise RangeError(f"Shape: dims: {dim} at index {i} does not fit in int64")

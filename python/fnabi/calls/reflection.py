@@ -319,7 +319,7 @@ def get_type(type_key: str) -> ObjectType:
         index = _OWN_INDEXES.get(type_key)
     if index is None or index < _FIRST:
         why = "" if lane.runtime_loaded() else "; libtvm_ffi is not loaded"
-        raise NotFoundError(f"get_type: no type has the key {type_key!r}{why}")
+        raise NotFoundError(f"get_type: type_key: no type has the key {type_key!r}{why}")
     return _family.refreshed(index, type_key)
 
 

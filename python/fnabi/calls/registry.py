@@ -78,7 +78,7 @@ def get_global_func(name: str, allow_missing: bool = False) -> lane.Function | N
     """
     function = _get(_check(name, "get_global_func"))
     if function is None and not allow_missing:
-        raise NotFoundError(f"get_global_func: no global function is named {name!r}")
+        raise NotFoundError(f"get_global_func: name: no global function is named {name!r}")
     return function
 
 

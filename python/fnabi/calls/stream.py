@@ -27,15 +27,15 @@ from typing import Any
 
 from fnabi._base import lane
 from fnabi._base.arguments import argument_error, check_attribute
-from fnabi.calls.tensor import Device, device_parts
-from fnabi.errors import ArgumentValueError, MissingPackageError, type_name
+from fnabi.calls.tensor import Device, dlpack_device
+from fnabi.errors import ArgumentValueError, CallError, MissingPackageError
 
 __all__ = ["get_raw_stream", "use_raw_stream", "use_tensors", "use_torch_stream"]
 
 
 def get_raw_stream(device: Device | object) -> int:
     """Return the current stream of a device for this thread: its handle, 0 for the default."""
-    return lane.get_stream(*device_parts(device))
+    return lane.get_stream(*_parts("get_raw_stream", device))
 
 
 @contextmanager
@@ -60,7 +60,14 @@ def use_raw_stream(device: Device | object, stream: object) -> Iterator[None]:
 
 def set_raw_stream(device: Device | object, stream: object) -> int:
     """Set the current stream as `use_raw_stream` does, and return the former one."""
-    return _set(*device_parts(device), _handle(stream))
+    return _set(*_parts("use_raw_stream", device), _handle(stream))
+
+
+def _parts(function: str, device: object) -> tuple[int, int]:
+    try:
+        return dlpack_device(device)
+    except CallError as problem:
+        raise type(problem)(f"{function}: device: {problem}") from None
 
 
 def _handle(stream: Any) -> int:
@@ -69,9 +76,7 @@ def _handle(stream: Any) -> int:
     elif hasattr(stream, "value"):  # of ctypes
         stream = stream.value or 0
     if not isinstance(stream, int) or not 0 <= stream < 1 << 64:
-        raise argument_error(
-            f"use_raw_stream: stream: expected a handle, got {type_name(stream)}", stream, int
-        )
+        raise argument_error("use_raw_stream: stream", "a handle", stream, int)
     return stream
 
 

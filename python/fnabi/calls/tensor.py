@@ -82,7 +82,7 @@ def _int32(name: str, x: SupportsIndex) -> int:
     try:
         number = int(index(x))
     except TypeError:
-        raise ArgumentTypeError(f"Device: {name}: expected int32, got {x!r}") from None
+        raise ArgumentTypeError(f"Device: {name}: expected int32, got {type_name(x)}") from None
     if not -(1 << 31) <= number < 1 << 31:
         raise RangeError(f"Device: {name}: expected int32, got {x!r}")
     return number
@@ -179,7 +179,7 @@ def dtype_of(code: int, bits: int, lanes: int) -> DType:
     elif code in _KINDS:
         return DType(_KINDS[code], bits, "", lanes)
     raise ArgumentValueError(
-        f"dtype_of: no DType for DLPack's code {code} of {bits} bits, {lanes} lanes"
+        f"tensor.dtype_of: code: no DType for DLPack's code {code} of {bits} bits, {lanes} lanes"
     )
 
 
@@ -194,6 +194,14 @@ def dtype_parts(x: object) -> tuple[int, int, int]:
         CallError: If DLPack has no such dtype. It has no signless integers and no index type.
 
     """
+    try:
+        return dlpack_dtype(x)
+    except CallError as problem:
+        raise type(problem)(f"tensor.dtype_parts: x: {problem}") from None
+
+
+def dlpack_dtype(x: object) -> tuple[int, int, int]:
+    """Do what `dtype_parts` does for the call lane, which names the function and the argument."""
     if isinstance(x, DType):
         return _parts_of(x)
     given = getattr(x, "__dlpack_data_type__", None)
@@ -248,6 +256,14 @@ def device_parts(x: object) -> tuple[int, int]:
         CallError: If DLPack has no such device.
 
     """
+    try:
+        return dlpack_device(x)
+    except CallError as problem:
+        raise type(problem)(f"tensor.device_parts: x: {problem}") from None
+
+
+def dlpack_device(x: object) -> tuple[int, int]:
+    """Do what `device_parts` does for those that name the function and the argument themselves."""
     device: Any = x
     if isinstance(x, Device):
         return x.type, x.id
@@ -258,7 +274,7 @@ def device_parts(x: object) -> tuple[int, int]:
         return int(device.dlpack_device_type()), int(device.index)
     kind = getattr(x, "type", None)
     if not isinstance(kind, str):
-        raise ArgumentTypeError(f"tensor.device_parts: x: expected a device, got {type_name(x)}")
+        raise ArgumentTypeError(f"expected a device, got {type_name(x)}")
     code = {"hip": 10, "xpu": 14, "mps": 8}.get(kind) or _DEVICES.get(kind)
     if code is None:
         raise ArgumentValueError(f"DLPack has no device for {x!r}")

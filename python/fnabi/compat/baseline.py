@@ -13,6 +13,7 @@ import json
 from typing import Any
 
 from fnabi._base.arguments import check_type
+from fnabi._base.core import Data, data_bytes
 from fnabi.compat._record import RecordedModule, record
 from fnabi.errors import FormatError
 from fnabi.vmfb import Module
@@ -36,7 +37,7 @@ def encode(module: Module) -> str:
     return _text(_lines(RecordedModule(recorded)), recorded)
 
 
-def parse(text: str | bytes) -> Module:
+def parse(text: Data) -> Module:
     """Return the module that a baseline describes, for `compat.compare`.
 
     Raises:
@@ -44,7 +45,8 @@ def parse(text: str | bytes) -> Module:
             those of the module that it records.
 
     """
-    check_type("baseline.parse: text", text, str, bytes)
+    if not isinstance(text, str):
+        text = data_bytes(text, "baseline.parse")
     try:
         found = json.loads(text)
     except UnicodeDecodeError as problem:

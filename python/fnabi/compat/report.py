@@ -53,8 +53,8 @@ def write(files: Sequence[FileComparison], format: str) -> str:
     """
     writers = {"markdown": _markdown, "github": _github, "sarif": _sarif}
     if not isinstance(format, str) or format not in writers:
-        text = f"report.write: format: expected one of {', '.join(FORMATS)}, got {format!r}"
-        raise argument_error(text, format, str)
+        expected = f"one of {', '.join(FORMATS)}"
+        raise argument_error("report.write: format", expected, format, str)
     return writers[format](check_items("report.write: files", files, FileComparison))
 
 

@@ -104,7 +104,8 @@ def decode(
     where = "arrow.decode: batch"
     frame = _frame_of(batch)
     schema, arrays = open_arrays(
-        frame.pick([column], "arrow.decode: column") if frame else _table(batch), where
+        frame.pick([column], "arrow.decode: column") if frame else _table(batch, "arrow.decode"),
+        where,
     )
     index = _column(schema, column, "arrow.decode: column")
     other = "prefix= or into= gives what is added other names"
@@ -157,13 +158,16 @@ def encode(
     where = "arrow.encode: batch"
     for each in (column, error):
         if not isinstance(each, str) or column == error:
-            text = f"arrow.encode: column, error: expected two names, got {each!r}"
-            raise argument_error(text, each, str)
+            raise argument_error("arrow.encode: column, error", "two names", each, str)
         _check_name("arrow.encode: column, error", each)
     frame = _frame_of(batch)
     if frame and not {"inputs", "results"} <= set(frame.names):
         raise ArgumentValueError(f"{where}: expected a table with the columns inputs and results")
-    source = frame.pick(["inputs", "results", "status"], where) if frame else _table(batch)
+    source = (
+        frame.pick(["inputs", "results", "status"], where)
+        if frame
+        else _table(batch, "arrow.encode")
+    )
     schema, arrays = open_arrays(source, where)
     other = "column= and error= give what is added other names"
     _refuse_columns(frame or schema, (column, error), None, where, other)
@@ -202,9 +206,9 @@ def _new_names(abi: Abi, prefix: object, into: object) -> tuple[str, ...]:
             )
         _check_name("arrow.decode: into", into)
         if prefix:
-            raise ArgumentValueError("arrow.decode: prefix and into cannot be combined")
+            raise ArgumentValueError("arrow.decode: prefix, into: both are given, expected one")
         if not into:
-            raise ArgumentValueError("arrow.decode: into is empty, expected the name of a column")
+            raise ArgumentValueError("arrow.decode: into: empty, expected the name of a column")
         return (into,)
     names = ["status", "error_offset", "inputs", "results"]
     if abi == "declaration":
@@ -356,14 +360,14 @@ def _class_of(batch: Any, package: str, name: str) -> Any:
     return found if found is not None and isinstance(batch, found) else None
 
 
-def _table(batch: Any) -> Any:
+def _table(batch: Any, function: str) -> Any:
     """Return the batch, or what gives its Arrow data."""
     if _class_of(batch, "pyarrow", "RecordBatch"):  # its stream lacks an array that is empty
         return ArrayOnly(batch)
     if hasattr(batch, "__arrow_c_stream__") or hasattr(batch, "__arrow_c_array__"):
         return batch
     raise ArgumentTypeError(
-        f"arrow: batch: expected a table of Arrow data, got {type(batch).__name__}"
+        f"{function}: batch: expected a table of Arrow data, got {type_name(batch)}"
     )
 
 

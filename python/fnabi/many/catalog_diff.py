@@ -17,6 +17,7 @@ from itertools import islice
 import msgspec
 
 from fnabi._base.arguments import check_items
+from fnabi._base.files import path_text
 from fnabi.compat import (
     Change,
     ChangeKind,
@@ -113,6 +114,9 @@ def compare_catalogs(
         FormatError: when one of them is not a catalog.
 
     """
+    for name, each in ("old", old), ("new", new):
+        if not isinstance(each, Catalog):
+            path_text(f"catalog_diff.compare_catalogs: {name}", each)
     own = [not isinstance(each, Catalog) for each in (old, new)]
     catalogs = [each if isinstance(each, Catalog) else Catalog(each) for each in (old, new)]
     try:

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 from fnabi import vmfb
 from fnabi._base.arguments import check_type
+from fnabi._base.files import path_text
 from fnabi.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -81,15 +82,15 @@ class Client:
         modules: Iterable[Any] = (),
     ) -> None:
         if path is None:
-            name = type(self).__name__
-            raise ArgumentTypeError(f"{name}: path: missing, expected that of the .vmfb file")
+            text = "client.Client: path: missing, expected that of the .vmfb file"
+            raise ArgumentTypeError(text)
+        path = path_text("client.Client: path", path)
         conventions = self._check_functions(path)
         try:
             runtime: Any = import_module("iree.runtime")
         except ImportError:
             raise MissingPackageError(
-                f"{type(self).__name__}: iree.runtime is not installed"
-                " (pip install iree-base-runtime)"
+                "client.Client: iree.runtime is not installed (pip install iree-base-runtime)"
             ) from None
         config = runtime.Config(driver or self.DRIVER)
         context = runtime.SystemContext(config=config)

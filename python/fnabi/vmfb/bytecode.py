@@ -104,7 +104,7 @@ def disassemble(module: Module, function: str | int | None = None) -> str:
     _check_module("bytecode.disassemble", module)
     first, count = 0, _ALL
     if function is not None:
-        first, count = find(module, function), 1
+        first, count = _find(module, function, "bytecode.disassemble"), 1
     if any(not each.is_read and 0 < each.size <= _SHOWN for each in module.rodata):
         raise ArgumentValueError(
             "bytecode.disassemble: the module is remote and has texts after its FlatBuffer,"
@@ -183,18 +183,21 @@ def find(module: Module, function: str | int) -> int:
 
     """
     _check_module("bytecode.find", module)
-    check_type("bytecode.find: function", function, str, int)
+    return _find(module, function, "bytecode.find")
+
+
+def _find(module: Module, function: str | int, caller: str) -> int:
+    check_type(f"{caller}: function", function, str, int)
     if isinstance(function, str):
         exports = module._decode(lib.fnabi_vmfb_field, _exports, _EXPORTS)
         named = ((name, ordinal) for ordinal, name in names(module).items())
         for name, ordinal in (*exports, *named):
             if name == function and 0 <= ordinal < len(module.functions):
                 return ordinal
-        raise NotFoundError(f"bytecode.find: function: no function is named {function!r}")
+        raise NotFoundError(f"{caller}: function: no function is named {function!r}")
     if not 0 <= function < len(module.functions):
         raise NotFoundError(
-            f"bytecode.find: function: {function} out of range, expected below"
-            f" {len(module.functions)}"
+            f"{caller}: function: {function} out of range, expected below {len(module.functions)}"
         )
     return function
 

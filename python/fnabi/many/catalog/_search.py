@@ -117,14 +117,15 @@ def pattern_of_arrays(arrays: Sequence[object], pattern: Pattern | None = None) 
         CallError: when an array cannot be described.
 
     """
-    from fnabi.abi._oracle import describe
+    from fnabi.abi._oracle import inspect, naming
 
     where = "catalog.pattern_of_arrays"
     if pattern is not None:
         check_type(f"{where}: pattern", pattern, Pattern)
     inputs = []
-    for array in check_items(f"{where}: arrays", arrays, object):
-        found = describe(array)
+    for index, array in enumerate(check_items(f"{where}: arrays", arrays, object)):
+        with naming(f"{where}: arrays[{index}]"):
+            found = inspect(array)[0]
         assert found.dtype is not None
         dims = tuple(dim for dim in found.shape or () if dim is not None)
         inputs.append(ValuePattern(BufferOf(found.dtype, dims)))

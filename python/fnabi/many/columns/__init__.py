@@ -416,9 +416,7 @@ class Columns:
         """
         numpy = load_numpy("Columns.rows_with")
         if side not in ("inputs", "results"):
-            raise argument_error(
-                f"Columns.rows_with: side: expected inputs or results, got {side!r}", side, str
-            )
+            raise argument_error("Columns.rows_with: side", "inputs or results", side, str)
         offsets = self.to_numpy()[f"{side}.offsets"]
         mask = numpy.asarray(nodes)
         if mask.dtype != numpy.bool_ or mask.shape != (offsets[-1],):
@@ -615,7 +613,7 @@ def encode_columns(
     own = columns.abi if isinstance(columns, Columns) else "raw"
     abi = own if abi is None else check_abi("encode_columns", abi)
     if isinstance(columns, Columns) and abi != own:
-        raise argument_error(f"encode_columns: abi: expected {own}, got {abi!r}", abi, str)
+        raise argument_error("encode_columns: abi", own, abi, str)
     if isinstance(columns, Columns):
         return encode_parts(columns._parts, threads)
     if not hasattr(columns, "__arrow_c_stream__") and not hasattr(columns, "__arrow_c_array__"):

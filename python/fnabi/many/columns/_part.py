@@ -34,9 +34,7 @@ def check_abi(function: str, abi: object) -> Abi:
     """
     name: Any = abi_name(abi) if isinstance(abi, str) else abi
     if not isinstance(abi, str) or name not in ABIS:
-        raise argument_error(
-            f"{function}: abi: expected one of {', '.join(ABIS)}, got {abi!r}", abi, str
-        )
+        raise argument_error(f"{function}: abi", f"one of {', '.join(ABIS)}", abi, str)
     found: Abi = name
     return found
 

@@ -73,8 +73,9 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NoReturn
 
+from fnabi._base.core import Data, text_of
 from fnabi._base.dtype import meant_dtype
-from fnabi.errors import ArgumentTypeError, CallError, FormatError, excerpt, type_name
+from fnabi.errors import CallError, FormatError, excerpt
 from fnabi.many.pattern._types import (
     PLAIN_NAME,
     WORD,
@@ -129,17 +130,18 @@ _STARS = 6
 """The most stars whose extent has to be searched for, since each multiplies the work."""
 
 
-def parse(text: str) -> Pattern:
+def parse(text: Data) -> Pattern:
     """Parse a pattern; the grammar is in the documentation of this module.
+
+    Args:
+        text: The pattern, as str or as bytes of UTF-8.
 
     Raises:
         FormatError: when `text` is not a pattern.
-        CallError: when it is not a str.
+        CallError: when it has another type.
 
     """
-    if not isinstance(text, str):
-        raise ArgumentTypeError(f"pattern.parse: text: expected str, got {type_name(text)}")
-    return _Parser(text).pattern()
+    return _Parser(text_of(text, "pattern.parse", "pattern")).pattern()
 
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
