@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from fnabi import html, vmfb
 from fnabi.cli import main
 from support.paths import ROOT
 
@@ -47,6 +48,19 @@ def test_the_listing_is_what_inspect_prints(
     assert main(["inspect", "examples/classifier.vmfb"]) == 0
     printed = capsys.readouterr().out
     assert textwrap.indent(printed, "    ") in README
+
+
+def test_what_signless_means_stands_where_types_are_listed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = "is a {} integer, as in MLIR: the text does not say whether it is signed."
+    assert f"`i8` {text.format('*signless*')} `int8` is signed and `uint8` unsigned." in README
+    with pytest.raises(SystemExit):
+        main(["inspect", "--help"])
+    told = f"i8 {text.format('signless')} int8 is signed, uint8 unsigned."
+    assert told in " ".join(capsys.readouterr().out.split())
+    page = html.render(vmfb.open(ROOT / "examples" / "classifier.vmfb"))
+    assert text.format("signless") in page
 
 
 def test_nouns_have_their_files() -> None:

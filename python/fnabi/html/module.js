@@ -12,7 +12,7 @@ const needed =
   data.needs.transients.length;
 
 const shownTabs = tabs("Parts of the module", [
-  { id: "functions", title: "Functions", count: data.functions[0], content: () => functions.nodes },
+  { id: "functions", title: "Functions", count: data.functions[0], content: () => [functions.nodes, signlessNote()] },
   { id: "storage", title: "Storage", count: data.storage.segments.length, content: storagePanel },
   (needed > 0 || data.needs.problem) && { id: "needs", title: "Needs", count: needed, content: needsPanel },
   data.imports.length > 0 && { id: "imports", title: "Imports", count: data.imports.length, content: importsPanel },

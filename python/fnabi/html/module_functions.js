@@ -45,6 +45,14 @@ function functionTable() {
   });
 }
 
+function signlessNote() {
+  return h(
+    "p.muted",
+    h("code", "i8"), " is a signless integer, as in MLIR: the text does not say whether it is signed. ",
+    h("code", "int8"), " is signed, ", h("code", "uint8"), " unsigned.",
+  );
+}
+
 const hasError = (row) =>
   Boolean(row.problem) || row.source === null || row.attrs.some(([key, , error]) => error && key !== "iree.abi.declaration");
 

@@ -40,6 +40,10 @@ from fnabi.vmfb._facts import Texts, faults, texts_of
 
 
 def add_arguments(verb: argparse.ArgumentParser) -> None:
+    verb.epilog = (
+        "i8 is a signless integer, as in MLIR: the text does not say whether it is signed. int8 is"
+        " signed, uint8 unsigned."
+    )
     verb.add_argument(
         "file",
         type=public,
