@@ -159,7 +159,7 @@ def test_find(where: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(lines(capsys, *find, "--limit=1")) == 1
     none = run(capsys, *find, "--json", "--module=x*", status=1)
     assert none == f"fnabi: {where}: no function fits\n"
-    assert lines(capsys, *find, "--function=main", "--path=*vision*", "--target=*vmvx*") == found
+    assert lines(capsys, *find, "--function=main", "--file=*vision*", "--target=*vmvx*") == found
 
 
 def test_find_tells_of_files_that_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:

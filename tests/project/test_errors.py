@@ -647,6 +647,49 @@ def test_every_public_parse_is_checked() -> None:
     }
 
 
+LOCAL = {
+    "Catalog": "a file of DuckDB, which changes and locks it",
+    "Catalog.remove": "names that need not exist",
+    "Module.load": "a library, which the system loads",
+    "Module.write_to_file": "written by the library",
+    "catalog_diff.compare_catalogs": "files of DuckDB",
+    "client.Client": "read by iree.runtime",
+    "compat.compare_folders": "folders of this machine",
+    "extract.extract": "written to this machine",
+    "library.read": "a library of this machine",
+    "load_module": "a library, which the system loads",
+    "parameters.read": "read by gguf and safetensors, or mapped into memory",
+    "rodata.RodataSegment.extract": "written to this machine",
+}
+"""Callables with a path that is no URL, and why."""
+
+
+def test_what_accepts_a_url_accepts_storage_options() -> None:
+    given, missing = set(), set()
+    for name, value in public_callables().items():
+        members = {name: value}
+        if inspect.isclass(value):
+            public = (each for each in dir(value) if each[0] != "_")
+            members |= {f"{name}.{each}": getattr(value, each) for each in public}
+        for each, member in members.items():
+            try:
+                parameters = inspect.signature(member).parameters
+            except (TypeError, ValueError):  # no callable, or one of C
+                continue
+            texts = [str(parameter.annotation) for parameter in parameters.values()]
+            if any("Path" in text and "Pattern" not in text for text in texts):
+                (given if "storage_options" in parameters else missing).add(each)
+    assert missing == {*LOCAL}
+    assert given == {
+        "Catalog.update",
+        "dask.scan",
+        "ray.scan",
+        "spark.scan",
+        "vmfb.open",
+        "vmfb.scan",
+    }
+
+
 def test_an_error_survives_pickling() -> None:
     for error in (
         errors.MissingFileError("a", "no catalog"),

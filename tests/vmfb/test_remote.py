@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from fnabi import CallError, FormatError, vmfb
+from fnabi import CallError, Catalog, FormatError, vmfb
 from fnabi._base.url import is_remote
 from fnabi.cli import main
 from fnabi.vmfb._scan import ScanRow
@@ -583,6 +583,16 @@ def test_s3_scan(s3: dict[str, Any], bucket: str) -> None:
         ]
         assert [row.signature for row in found] == [row.signature for row in expected]
         assert [row.error for row in found] == [row.error for row in expected]
+
+
+def test_s3_catalog(s3: dict[str, Any], bucket: str) -> None:
+    pytest.importorskip("duckdb")
+    with Catalog(None) as catalog, Catalog(None) as local:
+        found = catalog.update(f"{bucket}/vmfb", storage_options=s3)
+        assert (found.added, found.functions) == (len(FILES), local.update(FILES).functions)
+        texts = catalog.sql("SELECT * FROM catalog").fetchall()
+        assert not any(str(secret) in str(texts) for secret in (s3.get("secret"), s3.get("key")))
+        assert catalog.update(storage_options=s3).unchanged == len(FILES)
 
 
 def test_s3_walk(s3: dict[str, Any], bucket: str) -> None:

@@ -26,7 +26,7 @@ _BAD_INPUT = 3
 
 def add_arguments(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
-        "file",
+        "catalog",
         type=public,
         metavar="CATALOG",
         help="a catalog; or a folder of modules or one module, which are read for this search",
@@ -52,7 +52,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         ("function", "functions of this name"),
         ("module", "functions of modules of this name"),
         ("target", "functions of modules for this device or format"),
-        ("path", "functions in files of this name"),
+        ("file", "functions in files of this name"),
     ):
         verb.add_argument(f"--{name}", metavar="GLOB", help=f'find {what}; "*" is any text')
     verb.add_argument("--limit", metavar="N", type=whole(1), help="show at most N functions")
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     names = {
         "accepts": arrays,
         "exact": arguments.exact,
-        "file": arguments.path,
+        "file": arguments.file,
         "module": arguments.module,
         "function": arguments.function,
         "target": arguments.target,
@@ -85,13 +85,13 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.sql:
         print(query)
         return 0
-    with open_catalog(arguments.file, arguments.lenient) as catalog:
-        if not is_catalog(arguments.file) and not _told_of_unread(catalog):
+    with open_catalog(arguments.catalog, arguments.lenient) as catalog:
+        if not is_catalog(arguments.catalog) and not _told_of_unread(catalog):
             return _BAD_INPUT
         found = catalog.find(arguments.pattern, **names)
     if arguments.json:
         if not found:
-            complain(where(arguments.file), "no function fits")
+            complain(where(arguments.catalog), "no function fits")
         for match in found:
             print(json.dumps(_match_json(match)))
     else:

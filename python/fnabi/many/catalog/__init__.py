@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from fnabi._base import core
-from fnabi._base.files import Found
+from fnabi._base.files import Found, Options
 from fnabi._base.progress import show
 from fnabi._base.text import shown_text
 from fnabi._base.url import public
@@ -139,6 +139,7 @@ class Catalog:
         lenient: bool = False,
         progress: bool = False,
         max_removed: int | str | None = None,
+        storage_options: Options = None,
     ) -> Updated:
         """Read the modules that are new or have changed, and drop those that are gone.
 
@@ -159,6 +160,8 @@ class Catalog:
             max_removed: The most files that may leave the catalog: a number, or a percentage of
                 those below each path, such as ``"20%"``. Without it, ten files may, and more if
                 they are not more than half.
+            storage_options: Arguments of the file systems of fsspec for URLs, as for `vmfb.scan`.
+                The catalog does not keep them.
 
         Raises:
             CatalogError: when another process is updating the catalog, more than `max_removed`
@@ -182,7 +185,8 @@ class Catalog:
             if not given or not before.is_current:
                 given = [*dict.fromkeys([*given, *map(public, before.roots)])]
             known = before.files
-            plan = make_plan(known, walk(given, "Catalog.update"), given, before.mounts)
+            found = walk(given, "Catalog.update", options=storage_options)
+            plan = make_plan(known, found, given, before.mounts)
             limit.check(plan, known, given)
             if before.exists and not before.is_current and plan.unlisted:
                 first = plan.unlisted[0]
@@ -204,7 +208,7 @@ class Catalog:
                 with self._changing(fresh=not before.is_current) as connection:
                     delete_files(connection, plan.gone)
                     mark_files(connection, marks)
-                    how = lenient, threads, processes
+                    how = lenient, threads, processes, storage_options
                     unread = self._read(connection, plan.read, before, how, progress=progress)
                     set_values(connection, "path", roots)
                     set_values(connection, "mount", sorted(plan.mounts))
@@ -288,7 +292,7 @@ class Catalog:
         connection: DuckDBPyConnection,
         files: list[tuple[str, Found]],
         before: _Before,
-        how: tuple[bool, int, int],
+        how: tuple[bool, int, int, Options],
         *,
         progress: bool,
     ) -> set[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from fnabi import vmfb
-from fnabi._base.files import Found
+from fnabi._base.files import Found, Options
 from fnabi._base.text import shown_text
 from fnabi.compat._record import digest, has_debug, record
 from fnabi.errors import FormatError, contrast
@@ -20,13 +20,14 @@ _SETTLES = 2_000_000_000
 """Nanoseconds after which a file system gives another time to another content."""
 
 
-def file_row(found: Found, now_ns: int, lenient: bool) -> dict[str, Any]:
+def file_row(found: Found, now_ns: int, lenient: bool, options: Options = None) -> dict[str, Any]:
     """Read the facts of a file's module.
 
     Args:
         found: The file, in the state before it is read.
         now_ns: The time at which reading started.
         lenient: As for `vmfb.open`.
+        options: Arguments of the file system of fsspec for a URL.
 
     Returns:
         The values of the columns of ``files``, without those that are null.
@@ -47,7 +48,7 @@ def file_row(found: Found, now_ns: int, lenient: bool) -> dict[str, Any]:
             "error": shown_text(found.error),
         }
     try:
-        with vmfb.open(found.path, lenient=lenient) as module:
+        with vmfb.open(found.path, lenient=lenient, storage_options=options) as module:
             return row | _facts(module)
     except FormatError as problem:
         return row | {

@@ -17,7 +17,7 @@ from itertools import islice
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fnabi._base.files import Found
+from fnabi._base.files import Found, Options
 from fnabi._base.url import is_remote
 from fnabi.errors import CatalogError
 from fnabi.many.catalog._file import file_row
@@ -75,12 +75,14 @@ class Reading(NamedTuple):
         lenient: As for `vmfb.open`.
         threads: The number of threads that decode signatures in each process.
         processes: The most processes that read files.
+        options: Arguments of the file systems of fsspec for URLs.
 
     """
 
     lenient: bool
     threads: int
     processes: int
+    options: Options = None
 
 
 def read_files(files: Sequence[Found], reading: Reading) -> Iterator[Batch]:
@@ -111,9 +113,14 @@ def _read(files: Sequence[Found], reading: Reading) -> Batch:
     pyarrow = import_module("pyarrow")
 
     now = time.time_ns()
-    rows = [file_row(file, now, reading.lenient) for file in files]
+    rows = [file_row(file, now, reading.lenient, reading.options) for file in files]
     good = [file.path for file, row in zip(files, rows, strict=True) if row.get("error") is None]
-    scan = Scan(good, lenient=reading.lenient, threads=reading.threads)
+    scan = Scan(
+        good,
+        lenient=reading.lenient,
+        threads=reading.threads,
+        storage_options=reading.options,
+    )
     functions = pyarrow.table(scan.plain())
     failed = functions.filter(functions["function"].is_null()).select(_OF_ERROR).to_pylist()
     for error in failed:  # since its facts were read
@@ -132,7 +139,7 @@ def _in_processes(chunks: Iterator[Sequence[Found]], reading: Reading) -> Iterat
     Each has a pipe of its own, which breaks when it ends, even in the middle of an answer.
     """
     context = multiprocessing.get_context("spawn")  # a fork would copy threads and locks
-    one = reading._replace(threads=1)
+    one = reading._replace(threads=1, options=None)  # which may hold what no pipe takes
     running: dict[Any, SpawnProcess] = {}
     try:
         for chunk in islice(chunks, reading.processes):
