@@ -566,7 +566,7 @@ def test_a_file_instead_of_a_text(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert main(["decode", f"--input={path}", f"--output={tmp_path / 'a.jsonl'}"]) == 0
 
 
-@pytest.mark.parametrize("spelling", ["iree.abi", "iree_abi", "iree-abi"])
+@pytest.mark.parametrize("spelling", ["iree.abi", "iree_abi", "iree-abi", "IREE.ABI"])
 def test_spellings_of_an_abi(spelling: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = '{"a":["i32"],"r":[]}'
     assert main(["decode", f"--abi={spelling}", text]) == 0

@@ -119,7 +119,9 @@ def encode(signature: Signature) -> bytes:
 
 
 def to_string(text: Data, side: Literal["inputs", "results"]) -> str:
-    """Return one side as indented text with one line for each node.
+    """Return one side as indented text with one line for each node, as IREE's visitor does.
+
+    `raw.to_string` needs no side, because a line shows both; ``str(parse(text))`` is such a line.
 
     Raises:
         FormatError: when `text` is not exactly the grammar.

@@ -22,7 +22,7 @@ ABIS: dict[str, int] = {name: getattr(lib, f"FNABI_ABI_{name.upper()}") for name
 
 def abi_name(name: str) -> str:
     """Return the name of an ABI as its module has it, ``iree_abi`` for ``iree.abi``."""
-    return name.replace(".", "_").replace("-", "_")
+    return name.lower().replace(".", "_").replace("-", "_")
 
 
 def check_abi(function: str, abi: object) -> Abi:
