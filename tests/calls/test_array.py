@@ -544,7 +544,7 @@ def test_shape_of_a_callee() -> None:
 
 def test_wrong_shapes() -> None:
     for dims in (1, [1.5], ["1"], [None], [[1]]):
-        with pytest.raises(CallError, match=r"Shape: dims: .*; expected an iterable of ints"):
+        with pytest.raises(CallError, match="Shape: dims: expected an iterable of ints: "):
             Shape(dims)  # type: ignore[arg-type]
     for dim in (2**63, -(2**63) - 1):
         with pytest.raises(

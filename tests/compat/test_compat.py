@@ -1032,6 +1032,7 @@ def test_diff_json(tmp_path: Path) -> None:
         "path": 'exports[1].attrs["f"]',
         "reason": "Results span not found",
         "expected": "'R'",
+        "found": None,
     }
     assert (text["path"], text["new"]) == ('attrs["f"]', {"text": '"I1!"', "value": "I1!"})
     removed = json.loads(run("diff", "--json", "-", new, stdin=crafted()).out)["changes"][-1]
