@@ -1,6 +1,7 @@
 import os
 import signal
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import settings
@@ -20,6 +21,14 @@ pytest.register_assert_rewrite("support.outcomes")
 # A job in the background of a script ignores Ctrl-C, and so would every process that a test starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make a cache of mypy's for all workers: the first look at fnabi takes most of the time."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        cache = TemporaryDirectory(prefix="fnabi-mypy-")
+        os.environ["MYPY_CACHE_DIR"] = cache.name
+        config.add_cleanup(cache.cleanup)
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist

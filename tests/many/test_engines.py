@@ -119,7 +119,7 @@ def test_names_of_what_ray_adds(ray: Any) -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"signature": TEXTS[:9], "status": range(9)})
     dataset = ray.data.from_pandas(frame)
-    with pytest.raises(CallError, match="^ray.decode: into: empty"):
+    with pytest.raises(CallError, match=r"^ray.decode: into: empty"):
         fnabi.ray.decode(dataset, "signature", into="")
     for names, column in (({"prefix": "sig_"}, "sig_status"), ({"into": "sig"}, "sig")):
         given = arrow.decode(pa.Table.from_pandas(frame), "signature", **names)

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
+MYPY_OPTIONS = ["--strict", "--follow-imports=silent", "--disable-error-code=import-untyped"]
+"""The same for all programs, which share the cache that conftest.py makes."""
+
 
 def run_mypy(*programs: Path) -> None:
     """Assert that ``mypy --strict`` reports nothing about programs of one folder."""
     pytest.importorskip("mypy")
-    folder = programs[0].parent
-    options = ["--strict", "--follow-imports=silent", "--disable-error-code=import-untyped"]
-    run(sys.executable, "-m", "mypy", *options, f"--cache-dir={folder}", *programs)
+    run(sys.executable, "-m", "mypy", *MYPY_OPTIONS, *programs)
 
 
 def run_pyright(*programs: Path) -> None:

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import atexit
 import importlib.util
 import os
 import subprocess
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import ModuleType
 
 import pytest
 
 import fnabi
+from support.checkers import MYPY_OPTIONS
 
 PACKAGE = Path(fnabi.__file__).parent.parent
 SEARCHED = {} if PACKAGE.name == "site-packages" else {"MYPYPATH": str(PACKAGE)}
-
-
-CACHE = TemporaryDirectory(prefix="fnabi-mypy-")
-atexit.register(CACHE.cleanup)
 
 
 def check(folder: Path, *files: str) -> None:
     """Check files of a folder with mypy, strictly."""
     pytest.importorskip("mypy")
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", f"--cache-dir={CACHE.name}", *files],
+        [sys.executable, "-m", "mypy", *MYPY_OPTIONS, *files],
         cwd=folder,
         env=os.environ | SEARCHED,
         capture_output=True,

@@ -207,7 +207,7 @@ FN(bad) {
   char key[64];
   TVMFFIByteArray k;
   if (n != 1 || get_bytes_like(&a[0], &k) != 0) return fail("TypeError", "expected a str");
-  snprintf(key, sizeof key, "tests.bad.%.*s", (int)k.size, k.data);
+  snprintf(key, sizeof key, "bad.%.*s", (int)k.size, k.data);
   int32_t index = type(key, kTVMFFIObject, 1);
   if (strstr(key, "getter")) field(index, "x", 24, NULL, NULL, 0, "");
   if (strstr(key, "metadata")) field(index, "x", 24, get_double, NULL, 0, "{]");
