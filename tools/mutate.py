@@ -55,7 +55,7 @@ FITTING = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """A place and what stands there instead."""
+    """A place in the code, and the text that replaces it."""
 
     path: str
     start: int
