@@ -1221,7 +1221,7 @@ FNABI_API int64_t fnabi_scan_data(fnabi_scan* scan, const char* name,
                                   fnabi_error* error);
 
 /* Adds a row for a faulty file: its code, which must be one, and `why` as the
- * text of the error. All is copied. Returns 0; fails with FNABI_MEMORY, and then
+ * reason of the error. All is copied. Returns 0; fails with FNABI_MEMORY, and then
  * adds nothing. */
 FNABI_API int64_t fnabi_scan_fail(fnabi_scan* scan, const char* file,
                                   size_t file_size, int32_t code,
@@ -1235,8 +1235,8 @@ FNABI_API size_t fnabi_scan_bad(const fnabi_scan* scan);
 /* The message of all rows:
  *   [[file, module, function, ordinal, calling_convention, source, signature,
  *     declaration, ambiguity, async, target, parameters, error]...]
- * signature as in fnabi_vmfb_exports; error: [code's name, offset, path, text]
- * or nil. Cannot fail. */
+ * signature as in fnabi_vmfb_exports; error: [code's name, offset, path, reason,
+ * expected, found] or nil. Cannot fail. */
 FNABI_API int64_t fnabi_scan_message(const fnabi_scan* scan, uint8_t* out,
                                      size_t capacity);
 

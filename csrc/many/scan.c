@@ -84,39 +84,20 @@ static bool read_segments(fnabi_scan* scan, int file) {
 
 /* ------------------------------------------------------------------ modules */
 
-enum { WORDS = 256 };
-
 static fnabi_text text_of(const char* ascii) {
   return (fnabi_text){ascii, ascii == NULL ? 0 : strlen(ascii)};
 }
 
-static void append(fnabi_writer* w, const char* link, fnabi_text words) {
-  size_t size = strlen(link);
-  if (words.data == NULL || w->size + size + words.size > w->capacity) return;
-  fnabi_put(w, link, size);
-  fnabi_put(w, words.data, words.size);
-}
-
-/* Writes the text of an error. */
-static fnabi_text explain(int32_t code, fnabi_text expected, fnabi_text found,
-                          char out[WORDS]) {
-  fnabi_writer w = {(uint8_t*)out, WORDS, 0};
-  append(&w, "", text_of(fnabi_code_text(code)));
-  append(&w, ", expected ", expected);
-  append(&w, ", got ", found);
-  return (fnabi_text){out, w.size};
-}
-
 static bool put_bad_module(fnabi_scan* scan, fnabi_text name,
                            const fnabi_error* error) {
-  char words[WORDS];
   fnabi_scan_row r = FNABI_SCAN_NO_ROW;
   r.texts[FNABI_SCAN_FILE] = name;
   r.code = error->code;
   r.offset = (int64_t)error->offset;
   r.texts[FNABI_SCAN_PATH] = text_of(error->path);
-  r.texts[FNABI_SCAN_WHY] = explain(error->code, text_of(error->expected),
-                                    text_of(error->found), words);
+  r.reason = text_of(fnabi_code_text(error->code));
+  r.expected = text_of(error->expected);
+  r.found = text_of(error->found);
   return fnabi_scan_put_bad(scan, &r);
 }
 
@@ -139,9 +120,8 @@ static int index_of(fnabi_text text, const char* const* names, size_t count) {
 static bool add_export(fnabi_scan* scan, const fnabi_scan_row* shared,
                        fnabi_reader* r) {
   fnabi_scan_row out = *shared;
-  char words[WORDS];
   size_t count;
-  fnabi_text text, expected;
+  fnabi_text text;
   if (!fnabi_unpack_array(r, &count) ||
       !take_text(r, &out.texts[FNABI_SCAN_FUNCTION]) ||
       !fnabi_unpack_int(r, &out.ordinal) ||
@@ -170,12 +150,11 @@ static bool add_export(fnabi_scan* scan, const fnabi_scan_row* shared,
     if (!fnabi_unpack_array(&problem, &count) ||
         !fnabi_unpack_int(&problem, &code) ||
         !fnabi_unpack_int(&problem, &out.offset) ||
-        !take_text(&problem, &expected) ||
+        !take_text(&problem, &out.expected) ||
         !take_text(&problem, &out.texts[FNABI_SCAN_PATH]))
       return false;
     out.code = (int32_t)code;
-    out.texts[FNABI_SCAN_WHY] =
-        explain(out.code, expected, text_of(NULL), words);
+    out.reason = text_of(fnabi_code_text(out.code));
   }
   bool is_async;
   if (!fnabi_unpack_skip(r) || !fnabi_unpack_skip(r) ||
@@ -355,7 +334,7 @@ int64_t fnabi_scan_fail(fnabi_scan* scan, const char* file, size_t file_size,
   fnabi_scan_mark before = fnabi_scan_mark_of(scan);
   r.texts[FNABI_SCAN_FILE] = (fnabi_text){file, file_size};
   r.code = code;
-  r.texts[FNABI_SCAN_WHY] = (fnabi_text){why, why_size};
+  r.reason = (fnabi_text){why, why_size};
   if (fnabi_scan_put_bad(scan, &r)) return 0;
   fnabi_scan_go_back(scan, &before);
   return fnabi_fail(error, FNABI_MEMORY, 0, NULL);

@@ -145,7 +145,7 @@ int64_t fnabi_scan_array(fnabi_scan* scan, struct ArrowArray* out) {
       add_text(out, scan, FNABI_SCAN_PARAMETERS) && add_code(out, scan) &&
       add_number(out, scan, FNABI_SCAN_OFFSETS) &&
       add_text(out, scan, FNABI_SCAN_PATH) &&
-      add_text(out, scan, FNABI_SCAN_WHY))
+      add_text(out, scan, FNABI_SCAN_ERROR))
     return 0;
   fnabi_arrow_release(out);
   return -1;

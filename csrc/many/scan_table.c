@@ -3,6 +3,7 @@
 #include "many/scan_table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "many/rows.h"
 
@@ -111,38 +112,52 @@ static void pack_row(fnabi_writer* w, const fnabi_scan_row* r) {
     fnabi_pack_nil(w);
     return;
   }
-  fnabi_pack_array(w, 4);
+  fnabi_pack_array(w, 6);
   fnabi_pack_ascii(w, fnabi_code_name(r->code));
   pack_number(w, r->offset);
   pack_text(w, r->texts[FNABI_SCAN_PATH]);
-  pack_text(w, r->texts[FNABI_SCAN_WHY]);
+  pack_text(w, r->reason);
+  pack_text(w, r->expected);
+  pack_text(w, r->found);
 }
 
-/* Adds a text, with escapes for the bytes that are not UTF-8. */
-static bool put_text(fnabi_vector* v, fnabi_text text) {
+/* Adds bytes, with escapes for those that are not UTF-8, to a text. */
+static bool put_bytes(fnabi_vector* v, fnabi_text text) {
   const uint8_t* bytes = (const uint8_t*)text.data;
-  if (text.size != 0 && fnabi_is_utf8(bytes, text.size)) {
-    if (!fnabi_vector_append(&v[FNABI_SCAN_BYTES], bytes, text.size))
+  if (text.size != 0 && fnabi_is_utf8(bytes, text.size))
+    return fnabi_vector_append(&v[FNABI_SCAN_BYTES], bytes, text.size);
+  for (size_t i = 0; i < text.size;) {
+    static const char hex[] = "0123456789abcdef";
+    size_t size = fnabi_utf8_size(bytes + i, text.size - i);
+    const char escape[4] = {'\\', 'x', hex[bytes[i] >> 4], hex[bytes[i] & 15]};
+    if (!(size != 0 ? fnabi_vector_append(&v[FNABI_SCAN_BYTES], bytes + i, size)
+                    : fnabi_vector_append(&v[FNABI_SCAN_BYTES], escape,
+                                          sizeof escape)))
       return false;
-  } else {
-    for (size_t i = 0; i < text.size;) {
-      static const char hex[] = "0123456789abcdef";
-      size_t size = fnabi_utf8_size(bytes + i, text.size - i);
-      const char escape[4] = {'\\', 'x', hex[bytes[i] >> 4],
-                              hex[bytes[i] & 15]};
-      if (!(size != 0
-                ? fnabi_vector_append(&v[FNABI_SCAN_BYTES], bytes + i, size)
-                : fnabi_vector_append(&v[FNABI_SCAN_BYTES], escape,
-                                      sizeof escape)))
-        return false;
-      i += size != 0 ? size : 1;
-    }
+    i += size != 0 ? size : 1;
   }
-  uint8_t present = text.data != NULL;
+  return true;
+}
+
+/* Ends a text; without one it is null. */
+static bool end_text(fnabi_vector* v, bool is_present) {
+  uint8_t present = is_present;
   if (v[FNABI_SCAN_BYTES].size > INT32_MAX) return false;
   int32_t end = (int32_t)v[FNABI_SCAN_BYTES].size;
   return fnabi_vector_append(&v[FNABI_SCAN_ENDS], &end, sizeof end) &&
          fnabi_vector_append(&v[FNABI_SCAN_PRESENT], &present, 1);
+}
+
+static bool put_part(fnabi_vector* v, const char* link, fnabi_text part) {
+  return part.data == NULL ||
+         (fnabi_vector_append(&v[FNABI_SCAN_BYTES], link, strlen(link)) &&
+          put_bytes(v, part));
+}
+
+static bool put_error(fnabi_vector* v, const fnabi_scan_row* r) {
+  return put_part(v, "", r->reason) &&
+         put_part(v, ", expected ", r->expected) &&
+         put_part(v, ", got ", r->found) && end_text(v, r->reason.data != NULL);
 }
 
 bool fnabi_scan_put_row(fnabi_scan* scan, const fnabi_scan_row* r) {
@@ -150,9 +165,14 @@ bool fnabi_scan_put_row(fnabi_scan* scan, const fnabi_scan_row* r) {
   int8_t source = (int8_t)r->source, ambiguity = (int8_t)r->ambiguity;
   int8_t is_async = (int8_t)r->is_async;
   uint8_t code = (uint8_t)r->code;
-  for (int i = 0; i < FNABI_SCAN_TEXTS; i++)
-    if (!put_text(&v[i * FNABI_SCAN_TEXT_VECTORS], r->texts[i])) return false;
-  if (!fnabi_vector_append(&v[FNABI_SCAN_ORDINALS], &r->ordinal,
+  for (int i = 0; i < FNABI_SCAN_ERROR; i++) {
+    fnabi_vector* text = &v[i * FNABI_SCAN_TEXT_VECTORS];
+    if (!put_bytes(text, r->texts[i]) ||
+        !end_text(text, r->texts[i].data != NULL))
+      return false;
+  }
+  if (!put_error(&v[FNABI_SCAN_ERROR * FNABI_SCAN_TEXT_VECTORS], r) ||
+      !fnabi_vector_append(&v[FNABI_SCAN_ORDINALS], &r->ordinal,
                            sizeof r->ordinal) ||
       !fnabi_vector_append(&v[FNABI_SCAN_OFFSETS], &r->offset,
                            sizeof r->offset) ||

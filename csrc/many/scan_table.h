@@ -16,7 +16,7 @@ enum {
   FNABI_SCAN_TARGET,
   FNABI_SCAN_PARAMETERS,
   FNABI_SCAN_PATH,
-  FNABI_SCAN_WHY,
+  FNABI_SCAN_ERROR, /* reason, expected and found of a row in one text */
   FNABI_SCAN_TEXTS
 };
 enum {
@@ -60,10 +60,11 @@ void fnabi_scan_go_back(fnabi_scan* scan, const fnabi_scan_mark* mark);
 
 /* A row except for its signature, whose message is [begin, end). */
 typedef struct fnabi_scan_row {
-  fnabi_text texts[FNABI_SCAN_TEXTS];
-  int64_t ordinal, offset; /* -1: null */
-  int source, ambiguity;   /* -1: null */
-  int is_async;            /* 0, 1; -1: null */
+  fnabi_text texts[FNABI_SCAN_ERROR];
+  fnabi_text reason, expected, found; /* of an error, as in fnabi_error */
+  int64_t ordinal, offset;            /* -1: null */
+  int source, ambiguity;              /* -1: null */
+  int is_async;                       /* 0, 1; -1: null */
   int32_t code;
   const uint8_t *begin, *end;
 } fnabi_scan_row;

@@ -31,10 +31,8 @@ FILES = sorted(MODULES.glob("*.vmfb")) + sorted((MODULES / "malformed").glob("*.
 
 
 def error_of(problem: FormatError) -> ScanError:
-    expected = f", expected {problem.expected}" if problem.expected else ""
-    found = f", got {problem.found}" if problem.found else ""
-    text = problem.reason + expected + found
-    return ScanError(problem.code, problem.offset, problem.path, text)
+    place = problem.code, problem.offset, problem.path
+    return ScanError(*place, problem.reason, problem.expected, problem.found)
 
 
 def rows_of(file: Path, lenient: bool = False) -> Iterator[ScanRow]:

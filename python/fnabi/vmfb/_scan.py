@@ -30,7 +30,7 @@ from fnabi._base.text import one_line
 from fnabi._base.url import is_remote, public
 from fnabi._fnabi import ffi, lib
 from fnabi.abi.iree_abi import Signature
-from fnabi.errors import ArgumentTypeError, ArgumentValueError, FormatError
+from fnabi.errors import ArgumentTypeError, ArgumentValueError, FormatError, contrast
 from fnabi.vmfb._export import Source
 from fnabi.vmfb._walk import Path, walk
 
@@ -57,20 +57,28 @@ class ScanError(msgspec.Struct, frozen=True, array_like=True, gc=False):
             the attribute's value; None for a file that cannot be read.
         path: The part of the module, such as ``exported_functions[3].local_name``; None for a
             file that cannot be read.
-        text: The error in words.
+        reason: The fault in words.
+        expected: What the format allows there, or None.
+        found: What is there instead, as in `FormatError`, or None.
 
     """
 
     code: str
     offset: int | None
     path: str | None
-    text: str
+    reason: str
+    expected: str | None = None
+    found: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The error in words, as in the column ``error`` of tables."""
+        return self.reason + contrast(self.expected, self.found)
 
     def __str__(self) -> str:
         place = "" if self.offset is None else f" at byte {self.offset}"
         part = f" in {self.path}" if self.path else ""
-        fault, link, expected = self.text.partition(", expected ")
-        return f"{fault}{place}{part}{link}{expected}"
+        return self.reason + place + part + contrast(self.expected, self.found)
 
 
 class ScanRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
