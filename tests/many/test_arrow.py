@@ -484,7 +484,7 @@ def test_decode_and_encode_every_abi(abi: Any) -> None:
     table = pa.table({"f": TEXTS[abi]})
     texts, ends = fnabi.encode_columns(fnabi.decode_columns(TEXTS[abi], abi))
     cut = [texts[a:b] or None for a, b in itertools.pairwise(ends)]
-    encoded = arrow.encode(arrow.decode(table, "f", abi, threads=2), abi, column="g", error="e")
+    encoded = arrow.encode(arrow.decode(table, "f", abi, threads=2), "g", abi, error="e")
     assert encoded.column("g").cast(pa.large_binary()).to_pylist() == cut
 
 

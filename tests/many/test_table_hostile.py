@@ -66,7 +66,7 @@ def test_texts_of_columns_that_stand_for_too_much() -> None:
     with pytest.raises(fnabi.CallError, match=FAULT):
         fnabi.encode_columns(many, abi="raw")
     with pytest.raises(fnabi.CallError, match=FAULT):
-        fnabi.arrow.encode(many, "raw")
+        fnabi.arrow.encode(many)
 
 
 @pytest.mark.parametrize("type", [pa.int8(), pa.int32()])

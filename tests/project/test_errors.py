@@ -175,7 +175,7 @@ WRONG_TYPE: dict[str, list[Callable[[Any], object]]] = {
     ],
     "arrow.encode": [
         arrow.encode,
-        lambda x: arrow.encode(batch(), x),
+        lambda x: arrow.encode(batch(), abi=x),
         lambda x: arrow.encode(batch(), column=x),
     ],
     "baseline.parse": [baseline.parse],

@@ -132,9 +132,9 @@ def decode(
 
 def encode(
     batch: _Batch,
+    column: str = "text",
     abi: AnyAbi = "raw",
     *,
-    column: str = "text",
     error: str = "error",
 ) -> _Batch:
     """Encode the signatures of a table as texts, and add these as a column.
@@ -142,9 +142,9 @@ def encode(
     Args:
         batch: A table as for `decode`, with the columns ``inputs`` and ``results``, and
             ``status`` unless all rows are well-formed, as `decode` adds them.
-        abi: The ABI of the texts; not "declaration".
         column: The name of the new column: large strings, for SIP large binaries. Null where the
             row has a status other than "ok", and where it cannot be encoded.
+        abi: The ABI of the texts; not "declaration".
         error: The name of a column with the code of what cannot be encoded, else null.
 
     Returns:

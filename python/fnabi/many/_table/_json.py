@@ -59,7 +59,7 @@ class JsonLines:
 
     def _convert(self, batch: Any) -> Iterator[Any]:
         error = ffi.new("fnabi_error *")
-        schema, arrays = open_arrays(batch, "fnabi.many._table: batch")
+        schema, arrays = open_arrays(batch, "table")
         for array in arrays:
             rows = lib.fnabi_arrow_length(array)
             for first in range(0, rows, _LINES):

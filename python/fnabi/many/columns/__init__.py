@@ -588,7 +588,7 @@ def iter_columns(
 
 
 def encode_columns(
-    columns: Any, *, threads: int = 1, abi: AnyAbi | None = None
+    columns: Any, abi: AnyAbi | None = None, *, threads: int = 1
 ) -> tuple[bytes, memoryview]:
     """Encode the rows of columns as texts; a text that the ABI's encoder wrote is unchanged.
 
@@ -597,8 +597,8 @@ def encode_columns(
             has the columns ``inputs`` and ``results`` of decoded signatures, and ``status``
             unless all rows are well-formed. Its types may be others: what came back from Parquet,
             pandas, polars or duckdb is accepted. Other columns are ignored.
-        threads: The number of threads that encode.
         abi: The ABI of Arrow data, "raw" by default. `Columns` know theirs.
+        threads: The number of threads that encode.
 
     Returns:
         The texts, one after the other, and n + 1 offsets, int64: text i is
