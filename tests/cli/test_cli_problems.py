@@ -371,6 +371,7 @@ def test_a_pattern_without_results(pattern: str, meant: str, run) -> None:
         (["scan", "x", "-o"], "-o/--output: the value is missing, expected FILE"),
         (["inspect", "--xyz"], "there is no option --xyz"),
         (["diff", "--format=sarif"], "there is no option --format; it is --style here"),
+        (["find", "--path=x"], "there is no option --path; it is --file here"),
         (["stub", "--format", "pyi"], "there is no option --format; it is --language here"),
         (["inspect", "--needz"], "there is no option --needz; did you mean --needs?"),
         (["diff", "--html"], "OLD, NEW are missing"),

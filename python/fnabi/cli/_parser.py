@@ -52,7 +52,10 @@ class Formatter(argparse.HelpFormatter):
         return "\n".join(indent + line for line in lines)
 
 
-_RENAMED = {"--format": ("--style", "--language")}
+_RENAMED = {
+    "--format": ("--style", "--language"),
+    "--path": ("--file",),
+}
 """What an option is called in verbs that do not have it."""
 
 
