@@ -22,9 +22,9 @@ from fnabi.many.pattern import (
     Pattern,
     RefTo,
     ScalarOf,
-    Slot,
     Star,
     Structure,
+    Untyped,
     ValuePattern,
     Variable,
 )
@@ -231,8 +231,8 @@ def _pattern_of(draw: Any, signature: Signature) -> Pattern:
             case RefArray(element, shape):
                 return ArrayOf(of(element), dims(shape))
             case Null():
-                return Slot("null")
-        return Slot("unknown")
+                return Untyped("null")
+        return Untyped("unknown")
 
     def dtype_of(dtype: DType, classes: tuple[Any, ...] = ("any", "float", "int")) -> Any:
         if rarely(3):

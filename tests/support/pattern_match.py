@@ -163,9 +163,9 @@ def _type(type: Any, given: Type, env: Env) -> Iterator[Pair]:
                     Dict(tuple(zip(keys, _seconds(pairs), strict=True))),
                     _bound(pairs),
                 )
-        case p.Slot("null"), Null():
+        case p.Untyped("null"), Null():
             yield _SAME, _SAME, ()
-        case p.Slot("unknown"), Unknown():
+        case p.Untyped("unknown"), Unknown():
             yield _SAME, _SAME, ()
 
 

@@ -2,7 +2,7 @@
 #ifndef FNABI_LANE_CALLS_ANY_ARRAY_H
 #define FNABI_LANE_CALLS_ANY_ARRAY_H
 
-#include "lane/calls/manner.h"
+#include "lane/calls/context.h"
 
 /* Contiguous values, in the layout of the arguments of a call. */
 typedef struct lane_any_array {

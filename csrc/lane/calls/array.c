@@ -1,10 +1,10 @@
 /* The Python types Array and List. */
 #include "lane/calls/array.h"
 
+#include "lane/calls/context.h"
 #include "lane/calls/dialect.h"
 #include "lane/calls/from_value.h"
 #include "lane/calls/init.h"
-#include "lane/calls/manner.h"
 #include "lane/calls/to_value.h"
 #include "lane/calls/wrap.h"
 #include "lane/runtime/call_error.h"
@@ -129,10 +129,10 @@ static PyObject* make(PyTypeObject* type, PyObject* args, PyObject* names) {
     return NULL;
   fnabi_seq_object* seq;
   if (values != NULL) {
-    const lane_dialect* outer = lane_spoken;
-    lane_spoken = lane_dialect_of(type);
+    const lane_dialect* outer = lane_current_dialect;
+    lane_current_dialect = lane_dialect_of(type);
     seq = own_values(values, as_list ? "List" : "Array", as_list);
-    lane_spoken = outer;
+    lane_current_dialect = outer;
     if (seq == NULL) return NULL;
   } else {
     seq = as_list ? fnabi_list_new(0) : fnabi_array_new(0);
@@ -219,9 +219,9 @@ int lane_array_repr(const fnabi_seq_object* seq, const lane_nest* nest,
 /* The values as a Python list. Tensors and objects are of the framework and the
  * dialect of the call that returned the array. */
 static PyObject* list_of(PyObject* self, bool plain) {
-  lane_manner outer = lane_read_as(self);
+  lane_context outer = lane_enter(self);
   PyObject* list = lane_array_list(seq_of(self), plain);
-  lane_read_as_before(outer);
+  lane_leave(outer);
   return list;
 }
 
@@ -245,9 +245,9 @@ static Py_ssize_t length(PyObject* self) {
 static PyObject* item(PyObject* self, Py_ssize_t i) {
   fnabi_any value;
   if (i >= 0 && get(seq_of(self), i, &value)) {
-    lane_manner outer = lane_read_as(self);
+    lane_context outer = lane_enter(self);
     PyObject* taken = lane_take(&value, false);
-    lane_read_as_before(outer);
+    lane_leave(outer);
     return taken;
   }
   PyErr_Format(PyExc_IndexError, "%s index out of range", name_of(self));
@@ -289,9 +289,9 @@ static PyObject* subscript(PyObject* self, PyObject* key) {
   const lane_dialect* dialect = ((lane_object*)self)->dialect;
   if (made == NULL || dialect == NULL || !dialect->list_slices)
     return made ? like(self, made) : NULL;
-  lane_manner outer = lane_read_as(self);
+  lane_context outer = lane_enter(self);
   PyObject* list = lane_array_list(made, false);
-  lane_read_as_before(outer);
+  lane_leave(outer);
   fnabi_object_release(made);
   return list;
 }
@@ -425,9 +425,9 @@ static PyObject* add(PyObject* left, PyObject* right) {
 
 static int insert_at(PyObject* self, Py_ssize_t i, PyObject* value) {
   fnabi_any any;
-  lane_manner outer = lane_read_as(self);
+  lane_context outer = lane_enter(self);
   int status = lane_own(value, &any);
-  lane_read_as_before(outer);
+  lane_leave(outer);
   if (status < 0) return -1;
   Py_ssize_t size = length(self);
   if (i < 0) i = i + size < 0 ? 0 : i + size;
@@ -474,18 +474,18 @@ static int replace(fnabi_seq_object* list, Py_ssize_t start, Py_ssize_t count,
 }
 
 static int extend_by(PyObject* self, PyObject* values) {
-  lane_manner outer = lane_read_as(self);
+  lane_context outer = lane_enter(self);
   fnabi_seq_object* fresh = own_values(values, "List.extend", false);
-  lane_read_as_before(outer);
+  lane_leave(outer);
   if (fresh == NULL) return -1;
   return replace(seq_of(self), length(self), 0, fresh);
 }
 
 static int set_slice(PyObject* self, PyObject* key, PyObject* values) {
   Py_ssize_t start, step, count;
-  lane_manner outer = lane_read_as(self);
+  lane_context outer = lane_enter(self);
   fnabi_seq_object* fresh = own_values(values, "List", false);
-  lane_read_as_before(outer);
+  lane_leave(outer);
   if (fresh == NULL) return -1;
   if (slice_of(self, key, &start, &step, &count) < 0) {
     fnabi_object_release(fresh);
@@ -538,9 +538,9 @@ static int set_subscript(PyObject* self, PyObject* key, PyObject* value) {
     return value ? set_slice(self, key, value) : delete_slice(self, key);
   fnabi_any any;
   fnabi_any_set(&any, FNABI_INDEX_NONE, 0);
-  lane_manner outer = lane_read_as(self);
+  lane_context outer = lane_enter(self);
   int status = value != NULL ? lane_own(value, &any) : 0;
-  lane_read_as_before(outer);
+  lane_leave(outer);
   if (status < 0) return -1;
   Py_ssize_t i;
   status = index_of(self, key, &i);
@@ -594,9 +594,9 @@ static PyObject* list_pop(PyObject* self, PyObject* args) {
     return NULL;
   }
   fnabi_list_erase(seq_of(self), i, 1);
-  lane_manner outer = lane_read_as(self);
+  lane_context outer = lane_enter(self);
   PyObject* taken = lane_take(&value, false);
-  lane_read_as_before(outer);
+  lane_leave(outer);
   return taken;
 }
 

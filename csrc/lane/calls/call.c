@@ -25,12 +25,12 @@ static PyObject* call_vectorcall(PyObject* self, PyObject* const* args,
                         "the call is bound to its arguments and takes no more");
     return NULL;
   }
-  const lane_dialect* outer = lane_spoken;
-  lane_spoken = ((lane_function*)call->function)->dialect;
+  const lane_dialect* outer = lane_current_dialect;
+  lane_current_dialect = ((lane_function*)call->function)->dialect;
   PyObject* answer = lane_function_run(
       (lane_function*)call->function, lane_any_array_data(call->values),
       lane_any_array_size(call->values), NULL, &call->seen);
-  lane_spoken = outer;
+  lane_current_dialect = outer;
   return answer;
 }
 
@@ -101,9 +101,9 @@ static PyObject* bind(lane_function* self, PyObject* const* args,
   PyObject* tuple = values ? PyTuple_New(count) : NULL;
   lane_arguments* outer = lane_converting;
   lane_arguments seen = {.read_only = self->allow_read_only};
-  const lane_dialect* outer_dialect = lane_spoken;
+  const lane_dialect* outer_dialect = lane_current_dialect;
   lane_converting = &seen;
-  lane_spoken = self->dialect;
+  lane_current_dialect = self->dialect;
   for (Py_ssize_t i = 0; tuple != NULL && i < count; i++) {
     Py_INCREF(args[i]);
     PyTuple_SetItem(tuple, i, args[i]);
@@ -113,7 +113,7 @@ static PyObject* bind(lane_function* self, PyObject* const* args,
     }
   }
   lane_converting = outer;
-  lane_spoken = outer_dialect;
+  lane_current_dialect = outer_dialect;
   lane_call* call = tuple ? PyObject_GC_New(lane_call, lane.call) : NULL;
   if (call == NULL) {
     Py_XDECREF(values);

@@ -4,11 +4,11 @@
  * exception for the call that it was an argument of. */
 #include "lane/calls/callback.h"
 
+#include "lane/calls/context.h"
 #include "lane/calls/error.h"
 #include "lane/calls/from_value.h"
 #include "lane/calls/function.h"
 #include "lane/calls/init.h"
-#include "lane/calls/manner.h"
 #include "lane/calls/tensor_view.h"
 #include "lane/calls/to_value.h"
 #include "lane/runtime/call_error.h"
@@ -59,10 +59,10 @@ static PyObject* call_python(PyObject* callable, const fnabi_any* args,
         return NULL;
       }
     }
-    const lane_dialect* dialect = lane_spoken;
-    lane_spoken = NULL;
+    const lane_dialect* dialect = lane_current_dialect;
+    lane_current_dialect = NULL;
     answer = PyObject_CallObject(callable, tuple);
-    lane_spoken = dialect;
+    lane_current_dialect = dialect;
     for (int32_t i = 0; i < n; i++)
       end_argument(args + i, PyTuple_GetItem(tuple, i));
     Py_DECREF(tuple);
@@ -71,11 +71,11 @@ static PyObject* call_python(PyObject* callable, const fnabi_any* args,
   int32_t i = 0;
   while (i < n && (a[i] = from_argument(args + i)) != NULL) i++;
   if (i == n) { /* the first NULL ends the list */
-    const lane_dialect* dialect = lane_spoken;
-    lane_spoken = NULL;
+    const lane_dialect* dialect = lane_current_dialect;
+    lane_current_dialect = NULL;
     answer =
         PyObject_CallFunctionObjArgs(callable, a[0], a[1], a[2], a[3], NULL);
-    lane_spoken = dialect;
+    lane_current_dialect = dialect;
   }
   while (i-- > 0) {
     end_argument(args + i, a[i]);
@@ -115,8 +115,8 @@ static int run_callback(void* handle, const fnabi_any* args, int32_t n,
   if (raised) PyErr_Fetch(&type, &problem, &traceback);
   int status = -1;
   bool framed = n >= 0 && (n == 0 || args != NULL) && result != NULL;
-  const lane_dialect* outer = lane_spoken;
-  lane_spoken = self->dialect;
+  const lane_dialect* outer = lane_current_dialect;
+  lane_current_dialect = self->dialect;
   if (framed && Py_EnterRecursiveCall(" in a callback") == 0) {
     lane_error_callback_begin();
     PyObject* answer = call_python(callable, args, n);
@@ -130,7 +130,7 @@ static int run_callback(void* handle, const fnabi_any* args, int32_t n,
         "the callback %R was called with %d arguments at %p and a result at %p",
         callable, (int)n, (const void*)args, (const void*)result);
   if (status < 0) report(self, foreign);
-  lane_spoken = outer;
+  lane_current_dialect = outer;
   if (foreign) fnabi_object_release(self);
   Py_DECREF(callable);
   if (raised) PyErr_Restore(type, problem, traceback);
@@ -147,7 +147,7 @@ int lane_callback_own(PyObject* callable, fnabi_any* out) {
   }
   Py_INCREF(callable);
   self->callable = callable;
-  self->dialect = lane_spoken;
+  self->dialect = lane_current_dialect;
   fnabi_any_set_object(out, self);
   return 0;
 }

@@ -1,12 +1,12 @@
 /* Types that a Python program defines: libtvm_ffi keeps them, with the fields,
  * methods and attributes that it is given here, for as long as the process
  * runs. It copies texts and keeps values. */
+#include "lane/calls/context.h"
 #include "lane/calls/dialect.h"
 #include "lane/calls/error.h"
 #include "lane/calls/from_value.h"
 #include "lane/calls/function.h"
 #include "lane/calls/init.h"
-#include "lane/calls/manner.h"
 #include "lane/calls/to_value.h"
 #include "lane/runtime/call_error.h"
 #include "lane/runtime/error_slot.h"
@@ -234,8 +234,8 @@ static int convert(void* self, const fnabi_any* value, fnabi_any* result) {
   PyGILState_STATE gil = PyGILState_Ensure();
   PyObject *type, *problem, *traceback;
   PyErr_Fetch(&type, &problem, &traceback);
-  const lane_dialect* outer = lane_spoken;
-  lane_spoken = by->dialect;
+  const lane_dialect* outer = lane_current_dialect;
+  lane_current_dialect = by->dialect;
   PyObject *given = lane_from_argument(value),
            *made = given
                        ? PyObject_CallFunctionObjArgs(by->callable, given, NULL)
@@ -244,7 +244,7 @@ static int convert(void* self, const fnabi_any* value, fnabi_any* result) {
   if (status < 0) Py_XDECREF(lane_error_report());
   Py_XDECREF(given);
   Py_XDECREF(made);
-  lane_spoken = outer;
+  lane_current_dialect = outer;
   PyErr_Restore(type, problem, traceback);
   PyGILState_Release(gil);
   return status < 0 ? -1 : 0;
@@ -258,7 +258,8 @@ static PyObject* make_converter(PyObject* module, PyObject* args) {
     return NULL;
   converter* made = PyMem_Malloc(sizeof *made);
   if (made == NULL) return PyErr_NoMemory();
-  *made = (converter){Py_NewRef(callable), lane_spoken, {first, second}};
+  *made =
+      (converter){Py_NewRef(callable), lane_current_dialect, {first, second}};
   return Py_BuildValue("(KK)", (unsigned long long)(uintptr_t)made,
                        (unsigned long long)(uintptr_t)convert);
 }

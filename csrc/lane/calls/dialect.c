@@ -4,9 +4,9 @@
  * passed to both. */
 #include "lane/calls/dialect.h"
 
+#include "lane/calls/context.h"
 #include "lane/calls/function.h"
 #include "lane/calls/init.h"
-#include "lane/calls/manner.h"
 #include "lane/runtime/call_error.h"
 
 enum { CLASS_INDEX_MAX = 1 << 24 };
@@ -162,36 +162,36 @@ static PyObject* dialect_call(PyObject* self, PyObject* args, PyObject* named) {
   }
   PyObject *rest = PyTuple_GetSlice(args, 1, PyTuple_Size(args)),
            *answer = NULL;
-  const lane_dialect* outer = lane_spoken;
-  lane_spoken = (const lane_dialect*)self;
+  const lane_dialect* outer = lane_current_dialect;
+  lane_current_dialect = (const lane_dialect*)self;
   if (rest != NULL)
     answer = PyObject_Call(PyTuple_GetItem(args, 0), rest, named);
-  lane_spoken = outer;
+  lane_current_dialect = outer;
   Py_XDECREF(rest);
   return answer;
 }
 
 /* Calls a function in no dialect: with the classes of fnabi. */
-static PyObject* plainly(PyObject* module, PyObject* args) {
+static PyObject* without_dialect(PyObject* module, PyObject* args) {
   (void)module;
   if (PyTuple_Size(args) == 0) {
-    lane_type_error("plainly: expected a callable");
+    lane_type_error("without_dialect: expected a callable");
     return NULL;
   }
   PyObject *rest = PyTuple_GetSlice(args, 1, PyTuple_Size(args)),
            *answer = NULL;
-  const lane_dialect* outer = lane_spoken;
-  lane_spoken = NULL;
+  const lane_dialect* outer = lane_current_dialect;
+  lane_current_dialect = NULL;
   if (rest != NULL)
     answer = PyObject_Call(PyTuple_GetItem(args, 0), rest, NULL);
-  lane_spoken = outer;
+  lane_current_dialect = outer;
   Py_XDECREF(rest);
   return answer;
 }
 
 static PyMethodDef dialect_functions[] = {
-    {"plainly", plainly, METH_VARARGS,
-     "plainly(function, /, *args)\n--\n\n"
+    {"without_dialect", without_dialect, METH_VARARGS,
+     "without_dialect(function, /, *args)\n--\n\n"
      "Call a function, which gives values in the classes of fnabi."},
     {0}};
 

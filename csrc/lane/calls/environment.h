@@ -2,7 +2,7 @@
 #ifndef FNABI_LANE_CALLS_ENVIRONMENT_H
 #define FNABI_LANE_CALLS_ENVIRONMENT_H
 
-#include "lane/calls/manner.h"
+#include "lane/calls/context.h"
 #include "lane/calls/tensor_import.h"
 /* after Python.h, which settles what the system headers offer */
 #include "calls/tensor.h"

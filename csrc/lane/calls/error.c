@@ -1,9 +1,9 @@
 /* Errors of the ABI as exceptions, and the other way round. */
 #include "lane/calls/error.h"
 
+#include "lane/calls/context.h"
 #include "lane/calls/dialect.h"
 #include "lane/calls/init.h"
-#include "lane/calls/manner.h"
 #include "lane/calls/wrap.h"
 #include "lane/runtime/call_error.h"
 #include "lane/runtime/error_slot.h"
@@ -30,8 +30,9 @@ static void delete_raised(void* self, int flags) {
 static PyObject* kind_in_dialect(PyObject* class) {
   PyObject *kind, *known;
   Py_ssize_t at = 0;
-  if (lane_spoken == NULL || lane_spoken->errors == NULL) return NULL;
-  while (PyDict_Next(lane_spoken->errors, &at, &kind, &known))
+  if (lane_current_dialect == NULL || lane_current_dialect->errors == NULL)
+    return NULL;
+  while (PyDict_Next(lane_current_dialect->errors, &at, &kind, &known))
     if (known == class) return Py_NewRef(kind);
   return NULL;
 }
@@ -99,8 +100,9 @@ static PyObject* origin_of_exception(PyObject* exception) {
 /* The backtrace that a dialect gives the error of an exception, a str. */
 static PyObject* backtrace_in_dialect(PyObject* exception,
                                       const fnabi_byte_array* known) {
-  if (lane_spoken == NULL || lane_spoken->backtrace == NULL) return NULL;
-  const lane_dialect* dialect = lane_spoken;
+  if (lane_current_dialect == NULL || lane_current_dialect->backtrace == NULL)
+    return NULL;
+  const lane_dialect* dialect = lane_current_dialect;
   PyObject *text = lane_text(known), *made = NULL;
   if (text != NULL)
     made =
@@ -168,8 +170,8 @@ static PyObject* class_of_kind(PyObject* kind) {
   if (PyUnicode_CompareWithASCIIString(kind, "EnvErrorAlreadySet") == 0)
     return PyExc_SystemError;
   PyObject* class = NULL;
-  if (lane_spoken != NULL && lane_spoken->errors != NULL)
-    class = PyDict_GetItem(lane_spoken->errors, kind);
+  if (lane_current_dialect != NULL && lane_current_dialect->errors != NULL)
+    class = PyDict_GetItem(lane_current_dialect->errors, kind);
   if (class == NULL) class = PyDict_GetItem(PyEval_GetBuiltins(), kind);
   return class && PyExceptionClass_Check(class) ? class : PyExc_RuntimeError;
 }
@@ -201,16 +203,17 @@ static PyObject* exception_of(const fnabi_byte_array* kind,
 
 /* Gives an exception its error under the name that the dialect has for it. */
 static int name_in_dialect(PyObject* exception, PyObject* wrapper) {
-  if (lane_spoken == NULL || lane_spoken->attribute == NULL) return 0;
-  return PyObject_SetAttr(exception, lane_spoken->attribute, wrapper);
+  if (lane_current_dialect == NULL || lane_current_dialect->attribute == NULL)
+    return 0;
+  return PyObject_SetAttr(exception, lane_current_dialect->attribute, wrapper);
 }
 
 /* The same for an exception of Python, which has not got one yet: a copy of its
  * error, because the error itself holds the exception. */
 static void name_copy_in_dialect(PyObject* exception,
                                  const fnabi_error_object* error) {
-  if (lane_spoken == NULL || lane_spoken->attribute == NULL ||
-      PyObject_HasAttr(exception, lane_spoken->attribute))
+  if (lane_current_dialect == NULL || lane_current_dialect->attribute == NULL ||
+      PyObject_HasAttr(exception, lane_current_dialect->attribute))
     return;
   fnabi_error_object* copy = fnabi_error_object_new(
       &error->kind, &error->message, &error->backtrace, 0, NULL);

@@ -6,10 +6,10 @@
 #include "lane/calls/any.h"
 #include "lane/calls/array.h"
 #include "lane/calls/big_int.h"
+#include "lane/calls/context.h"
 #include "lane/calls/dialect.h"
 #include "lane/calls/error.h"
 #include "lane/calls/function.h"
-#include "lane/calls/manner.h"
 #include "lane/calls/map.h"
 #include "lane/calls/tensor_import.h"
 #include "lane/calls/wrap.h"
@@ -35,8 +35,8 @@ static PyObject* from_shape(fnabi_shape_object* shape) {
       return NULL;
     }
   }
-  if (lane_spoken != NULL && lane_spoken->shape != NULL)
-    return lane_dialect_made(lane_spoken->shape, dims, &shape->object);
+  if (lane_current_dialect != NULL && lane_current_dialect->shape != NULL)
+    return lane_dialect_made(lane_current_dialect->shape, dims, &shape->object);
   /* The dims are valid, so the checks of the class are skipped. */
   newfunc make = (newfunc)PyType_GetSlot(&PyTuple_Type, Py_tp_new);
   PyObject *args = PyTuple_Pack(1, dims),
@@ -64,8 +64,9 @@ static const char* container_problem(const fnabi_object* object) {
 static PyObject* from_text(fnabi_object* object, bool bytes) {
   const fnabi_byte_array* text = &((fnabi_bytes_object*)object)->text;
   PyObject* value = bytes ? lane_bytes(text) : lane_text(text);
-  if (lane_spoken == NULL || value == NULL) return value;
-  PyObject* make = bytes ? lane_spoken->bytes : lane_spoken->string;
+  if (lane_current_dialect == NULL || value == NULL) return value;
+  PyObject* make =
+      bytes ? lane_current_dialect->bytes : lane_current_dialect->string;
   return make ? lane_dialect_made(make, value, object) : value;
 }
 
@@ -84,7 +85,8 @@ static PyObject* from_object(fnabi_object* object, bool plain) {
     case FNABI_INDEX_BIG_INT:
       return lane_big_int_from((fnabi_big_int_object*)object);
     case FNABI_INDEX_ERROR:
-      if (lane_spoken != NULL && lane_spoken->error != NULL) break;
+      if (lane_current_dialect != NULL && lane_current_dialect->error != NULL)
+        break;
       return lane_error_exception((fnabi_error_object*)object);
     case FNABI_INDEX_OPAQUE_PY: {
       PyObject* value = (PyObject*)((fnabi_opaque_object*)object)->handle;
@@ -117,7 +119,7 @@ static PyObject* from_parts(const fnabi_any* any) {
   static PyObject* known;
   if (known == NULL && (known = PyDict_New()) == NULL) return NULL;
   bool dtype = any->type_index == FNABI_INDEX_DTYPE;
-  const lane_dialect* dialect = lane_spoken;
+  const lane_dialect* dialect = lane_current_dialect;
   PyObject* key =
       dtype ? Py_BuildValue("(iii)", any->v_dtype.code, any->v_dtype.bits,
                             any->v_dtype.lanes)

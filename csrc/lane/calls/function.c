@@ -4,11 +4,11 @@
 #include "lane/calls/big_int.h"
 #include "lane/calls/callback.h"
 #include "lane/calls/code.h"
+#include "lane/calls/context.h"
 #include "lane/calls/dialect.h"
 #include "lane/calls/environment.h"
 #include "lane/calls/error.h"
 #include "lane/calls/from_value.h"
-#include "lane/calls/manner.h"
 #include "lane/calls/result.h"
 #include "lane/calls/to_value.h"
 #include "lane/runtime/call_error.h"
@@ -366,9 +366,9 @@ PyObject* lane_function_vectorcall(PyObject* function, PyObject* const* args,
   Py_ssize_t i = 0;
   lane_arguments* outer = lane_converting;
   lane_arguments seen = {.read_only = self->allow_read_only};
-  const lane_dialect* outer_dialect = lane_spoken;
+  const lane_dialect* outer_dialect = lane_current_dialect;
   lane_converting = &seen;
-  lane_spoken = self->dialect;
+  lane_current_dialect = self->dialect;
   for (; i < count; i++) {
     int status = lane_view(args[i], values + i);
     if (status < 0) {
@@ -382,7 +382,7 @@ PyObject* lane_function_vectorcall(PyObject* function, PyObject* const* args,
     answer = lane_function_run(self, values, count, made, &seen);
   else
     release_made(values, made, i);
-  lane_spoken = outer_dialect;
+  lane_current_dialect = outer_dialect;
   if (values != few) PyMem_Free(values);
   return answer;
 }
@@ -390,15 +390,16 @@ PyObject* lane_function_vectorcall(PyObject* function, PyObject* const* args,
 PyObject* lane_function_new(fnabi_call call, void* handle, fnabi_object* object,
                             PyObject* keep) {
   lane_error_find();
-  PyTypeObject* type = lane_spoken != NULL && lane_spoken->function != NULL
-                           ? lane_spoken->function
-                           : lane.function;
+  PyTypeObject* type =
+      lane_current_dialect != NULL && lane_current_dialect->function != NULL
+          ? lane_current_dialect->function
+          : lane.function;
   lane_function* self = PyObject_GC_New(lane_function, type);
   if (self == NULL) {
     if (object != NULL) fnabi_object_release(object);
     return NULL;
   }
-  self->dialect = lane_spoken;
+  self->dialect = lane_current_dialect;
   self->vectorcall = lane_function_vectorcall;
   self->call = call;
   self->handle = handle;

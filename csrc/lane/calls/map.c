@@ -1,11 +1,11 @@
 /* The Python types Map and Dict. */
 #include "lane/calls/map.h"
 
+#include "lane/calls/context.h"
 #include "lane/calls/dialect.h"
 #include "lane/calls/from_value.h"
 #include "lane/calls/init.h"
 #include "lane/calls/keys.h"
-#include "lane/calls/manner.h"
 #include "lane/calls/to_value.h"
 #include "lane/calls/wrap.h"
 #include "lane/runtime/call_error.h"
@@ -185,11 +185,11 @@ static PyObject* make(PyTypeObject* type, PyObject* args, PyObject* names) {
                                    keywords, &source))
     return NULL;
   pairs p;
-  const lane_dialect* outer = lane_spoken;
-  lane_spoken = lane_dialect_of(type);
+  const lane_dialect* outer = lane_current_dialect;
+  lane_current_dialect = lane_dialect_of(type);
   int status =
       source ? pairs_of(&p, source, dict ? "Dict" : "Map") : pairs_open(&p, 0);
-  lane_spoken = outer;
+  lane_current_dialect = outer;
   if (status < 0) return NULL;
   fnabi_map_object* map =
       map_of_pairs(&p, dict ? FNABI_INDEX_DICT : FNABI_INDEX_MAP);
@@ -357,19 +357,19 @@ static void iterator_dealloc(PyObject* self) {
  * objects are of the framework and the dialect of the call that returned the
  * map. */
 static PyObject* take_of(PyObject* self, fnabi_any* value) {
-  lane_manner outer = lane_read_as(self);
+  lane_context outer = lane_enter(self);
   PyObject* taken = lane_take(value, false);
-  lane_read_as_before(outer);
+  lane_leave(outer);
   return taken;
 }
 
 /* Takes ownership of key and value. */
 static PyObject* part_of_pair(PyObject* self, part part, fnabi_any* key,
                               fnabi_any* value) {
-  lane_manner outer = lane_read_as(self);
+  lane_context outer = lane_enter(self);
   PyObject *k = part == VALUES ? NULL : lane_from(key, false),
            *v = part == KEYS ? NULL : lane_from(value, false), *pair = NULL;
-  lane_read_as_before(outer);
+  lane_leave(outer);
   fnabi_any_release(key);
   fnabi_any_release(value);
   if (part != ITEMS) return part == KEYS ? k : v;
@@ -439,9 +439,9 @@ static PyObject* map_items(PyObject* self, PyObject* unused) {
 
 static PyObject* todict(PyObject* self, PyObject* unused) {
   (void)unused;
-  lane_manner outer = lane_read_as(self);
+  lane_context outer = lane_enter(self);
   PyObject* dict = lane_map_dict(map_of(self), true);
-  lane_read_as_before(outer);
+  lane_leave(outer);
   return dict;
 }
 

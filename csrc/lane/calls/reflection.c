@@ -1,13 +1,13 @@
 /* Types that libraries have registered with libtvm_ffi: their classes, fields
  * and methods. What a library wrote into the table of types is checked here
  * once, when a class is made. */
+#include "lane/calls/context.h"
 #include "lane/calls/dialect.h"
 #include "lane/calls/error.h"
 #include "lane/calls/from_value.h"
 #include "lane/calls/function.h"
 #include "lane/calls/init.h"
 #include "lane/calls/known_types.h"
-#include "lane/calls/manner.h"
 #include "lane/calls/result.h"
 #include "lane/calls/to_value.h"
 #include "lane/calls/wrap.h"
@@ -224,7 +224,7 @@ static PyObject* field_get(PyObject* object, PyObject* instance,
   if (held == NULL) return NULL;
   fnabi_any result = {0}, refused = {0};
   PyObject* answer = NULL;
-  lane_manner outer = lane_read_as(instance);
+  lane_context outer = lane_enter(instance);
   fnabi_error_object* left = lane_error_begin();
   int status = self->getter((char*)held + self->offset, &result);
   if (status != 0) {
@@ -241,7 +241,7 @@ static PyObject* field_get(PyObject* object, PyObject* instance,
         (void*)(uintptr_t)refused.v_bits);
   }
   lane_error_end(left, status == 0);
-  lane_read_as_before(outer);
+  lane_leave(outer);
   return answer;
 }
 
@@ -272,11 +272,11 @@ static int set_value(lane_field* self, PyObject* instance, PyObject* value,
     return -1;
   }
   fnabi_any any;
-  lane_manner outer = lane_read_as(instance);
+  lane_context outer = lane_enter(instance);
   int made = lane_view(value, &any);
   if (made < 0) {
     name_field(&self->member);
-    lane_read_as_before(outer);
+    lane_leave(outer);
     return -1;
   }
   fnabi_object_retain(held); /* a setter may run code that releases it */
@@ -287,7 +287,7 @@ static int set_value(lane_field* self, PyObject* instance, PyObject* value,
     name_field(&self->member);
   }
   lane_error_end(left, status == 0);
-  lane_read_as_before(outer);
+  lane_leave(outer);
   if (made == LANE_MADE && fnabi_any_is_object(&any))
     lane_release(any.v_object);
   lane_release(held);

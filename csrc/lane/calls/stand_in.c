@@ -9,11 +9,11 @@
  * All may be called on any thread, with or without the GIL. Their arguments come
  * from foreign code: pointers that may be NULL are checked, others are trusted.
  */
+#include "lane/calls/context.h"
 #include "lane/calls/dialect.h"
 #include "lane/calls/error.h"
 #include "lane/calls/function.h"
 #include "lane/calls/init.h"
-#include "lane/calls/manner.h"
 #include "lane/runtime/error_slot.h"
 #include "lane/runtime/hooks.h"
 #include "lane/runtime/loader.h"
@@ -177,7 +177,7 @@ static int find_function(const fnabi_byte_array* name, bool keep, void** out) {
   PyGILState_STATE gil = PyGILState_Ensure();
   PyObject *type, *problem, *traceback;
   PyErr_Fetch(&type, &problem, &traceback);
-  PyObject* find = lane_get(keep ? LANE_LEND_FUNCTION : LANE_FIND_FUNCTION);
+  PyObject* find = lane_get(keep ? LANE_PIN_FUNCTION : LANE_FIND_FUNCTION);
   PyObject* text = text_of(name);
   PyObject* found = find != NULL && text != NULL
                         ? PyObject_CallFunctionObjArgs(find, text, NULL)
@@ -214,8 +214,8 @@ static int register_function(const fnabi_byte_array* name, void* function,
   PyGILState_STATE gil = PyGILState_Ensure();
   PyObject *type, *problem, *traceback;
   PyErr_Fetch(&type, &problem, &traceback);
-  const lane_dialect* outer = lane_spoken;
-  lane_spoken = NULL;
+  const lane_dialect* outer = lane_current_dialect;
+  lane_current_dialect = NULL;
   fnabi_object_retain(function);
   PyObject *accept = lane_get(LANE_ACCEPT_FUNCTION),
            *object = lane_function_of_object(function);
@@ -228,7 +228,7 @@ static int register_function(const fnabi_byte_array* name, void* function,
   if (status < 0) Py_XDECREF(lane_error_report());
   Py_XDECREF(done);
   Py_XDECREF(object);
-  lane_spoken = outer;
+  lane_current_dialect = outer;
   PyErr_Restore(type, problem, traceback);
   PyGILState_Release(gil);
   return status;

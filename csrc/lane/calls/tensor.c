@@ -2,9 +2,9 @@
 #include "lane/calls/types.h"
 /* after Python.h, which settles what the system headers offer */
 #include "calls/tensor.h"
+#include "lane/calls/context.h"
 #include "lane/calls/from_value.h"
 #include "lane/calls/init.h"
-#include "lane/calls/manner.h"
 #include "lane/calls/peer.h"
 #include "lane/calls/tensor_import.h"
 #include "lane/calls/tensor_view.h"
@@ -138,9 +138,9 @@ static PyObject* get_read_only(PyObject* self, void* unused) {
 }
 
 static PyObject* from_tensor(PyObject* self, const fnabi_any* any) {
-  lane_manner outer = lane_read_as(self);
+  lane_context outer = lane_enter(self);
   PyObject* value = lane_from(any, false);
-  lane_read_as_before(outer);
+  lane_leave(outer);
   return value;
 }
 

@@ -5,8 +5,8 @@
 #include "calls/array.h"
 #include "calls/map.h"
 #include "calls/tensor.h"
+#include "lane/calls/context.h"
 #include "lane/calls/dtype.h"
-#include "lane/calls/manner.h"
 #include "lane/runtime/call_error.h"
 #include "lane/runtime/shutdown.h"
 

@@ -7,10 +7,10 @@
 #include "lane/calls/array.h"
 #include "lane/calls/big_int.h"
 #include "lane/calls/callback.h"
+#include "lane/calls/context.h"
 #include "lane/calls/dtype.h"
 #include "lane/calls/error.h"
 #include "lane/calls/function.h"
-#include "lane/calls/manner.h"
 #include "lane/calls/map.h"
 #include "lane/calls/moved.h"
 #include "lane/calls/tensor_import.h"
@@ -317,12 +317,12 @@ static int view_stream(PyObject* value, fnabi_any* out) {
   int status = -1;
   bool good = PyTuple_Check(pair) && PyTuple_Size(pair) == 2;
   PyObject* version = good ? PyTuple_GetItem(pair, 0) : NULL;
-  if (good && lane_spoken == NULL) /* dialects ignore the version */
+  if (good && lane_current_dialect == NULL) /* dialects ignore the version */
     good = PyLong_Check(version);
   if (!good)
     lane_type_error(
         "__cuda_stream__(): expected a version and a handle, got %R", pair);
-  else if (lane_spoken == NULL && PyLong_AsLong(version) != 0)
+  else if (lane_current_dialect == NULL && PyLong_AsLong(version) != 0)
     lane_value_error("__cuda_stream__(): expected version 0, got %R", version);
   else
     status = view_pointer(Py_NewRef(PyTuple_GetItem(pair, 1)), out);

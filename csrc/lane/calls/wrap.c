@@ -2,9 +2,9 @@
  * dialect and the library have for them. */
 #include "lane/calls/wrap.h"
 
+#include "lane/calls/context.h"
 #include "lane/calls/dialect.h"
 #include "lane/calls/known_types.h"
-#include "lane/calls/manner.h"
 
 PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object) {
   /* Classes derived in Python support garbage collection. These objects hold
@@ -18,7 +18,7 @@ PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object) {
   }
   self->object = object;
   self->exchange = lane_exchange;
-  self->dialect = lane_spoken;
+  self->dialect = lane_current_dialect;
   self->empty = false;
   return (PyObject*)self;
 }
@@ -72,7 +72,8 @@ static PyTypeObject* class_in(const lane_dialect* self, int32_t type_index) {
 }
 
 PyTypeObject* lane_type_of(int32_t type_index) {
-  if (lane_spoken != NULL) return class_in(lane_spoken, type_index);
+  if (lane_current_dialect != NULL)
+    return class_in(lane_current_dialect, type_index);
   switch (type_index) {
     case FNABI_INDEX_ERROR:
       return lane.error;

@@ -27,7 +27,7 @@ typedef enum lane_name {
   LANE_MEMBER_SCHEMA,    /* member_schema(metadata) */
   LANE_METHOD_SIGNATURE, /* method_signature(method) */
   LANE_FIND_FUNCTION,    /* find_function(name) */
-  LANE_LEND_FUNCTION,    /* lend_function(name) */
+  LANE_PIN_FUNCTION,     /* pin_function(name) */
   LANE_ACCEPT_FUNCTION, /* accept_function(name, function, override, metadata) */
   LANE_METHOD_TYPE,
   LANE_VOID_P,

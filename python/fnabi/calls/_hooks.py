@@ -30,7 +30,7 @@ _MODULES = {
     "dlpack_dtype": "fnabi.calls.tensor",
     "dtype_of": "fnabi.calls.tensor",
     "find_function": "fnabi.calls.registry",
-    "lend_function": "fnabi.calls.registry",
+    "pin_function": "fnabi.calls.registry",
     "member_schema": "fnabi.calls.reflection",
     "method_signature": "fnabi.calls.reflection",
     "read_numpy": "fnabi.calls.tensor",

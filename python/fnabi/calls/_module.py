@@ -85,7 +85,7 @@ class Module(Instance):
 
     @classmethod
     def _global(cls, name: str) -> lane.Function:
-        return cls.__fnabi_family__.function(f"ffi.Module{name}")
+        return cls.__fnabi_classes__.function(f"ffi.Module{name}")
 
     @property
     def kind(self) -> str:

@@ -106,7 +106,7 @@ _OWN_NAMES = frozenset(
 
 
 class TypeRecord:
-    """What the table says of a type, in the classes of one family."""
+    """What the table says of a type, in the classes of fnabi or of a dialect."""
 
     __slots__ = (
         "ancestors",
@@ -114,18 +114,20 @@ class TypeRecord:
         "doc",
         "equality",
         "fields",
+        "in_dialect",
         "index",
         "initialiser",
         "key",
         "methods",
         "size",
-        "speak",
     )
 
-    def __init__(self, key: str, index: int, speak: Callable[..., Any] = lane.plainly) -> None:
+    def __init__(
+        self, key: str, index: int, in_dialect: Callable[..., Any] = lane.without_dialect
+    ) -> None:
         self.key = key
         self.index = index
-        self.speak = speak
+        self.in_dialect = in_dialect
         self.doc: str | None = None
         self.ancestors: tuple[int, ...] = ()
         self.equality = 0
@@ -137,7 +139,7 @@ class TypeRecord:
             self.read()
 
     def read(self) -> None:
-        found = self.speak(lane.type_info, self.index)
+        found = self.in_dialect(lane.type_info, self.index)
         _, self.ancestors, self.doc, self.equality, self.fields, self.methods, self.size = found
 
     def find_initialiser(self) -> tuple[lane.Function, bool]:
@@ -155,7 +157,7 @@ class TypeRecord:
 
     def attribute(self, name: str) -> lane.Function | None:
         """Return the function that a library has registered for the type under a name."""
-        value = self.speak(lane.type_attribute, self.index, name)
+        value = self.in_dialect(lane.type_attribute, self.index, name)
         return value if isinstance(value, lane.Function) else None
 
     def make(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
@@ -191,7 +193,7 @@ class ObjectType(type):
     """
 
     __fnabi_type__: TypeRecord
-    __fnabi_family__: Family
+    __fnabi_classes__: ObjectClasses
 
     def __new__(  # noqa: D102
         mcs,
@@ -209,7 +211,7 @@ class ObjectType(type):
                 " have some: objects hold their fields in memory of the library"
             )
         if register:
-            made.__fnabi_family__.adopt(made.type_index, made)
+            made.__fnabi_classes__.adopt(made.type_index, made)
         return made
 
     def __init__(cls, *args: Any, register: bool = False) -> None:
@@ -228,8 +230,8 @@ class ObjectType(type):
     @property
     def ancestors(cls) -> tuple[ObjectType, ...]:
         """The types that it derives from, ``ffi.Object`` first."""
-        family = cls.__fnabi_family__
-        return tuple(family.of_index(index) for index in cls.__fnabi_type__.ancestors)
+        object_classes = cls.__fnabi_classes__
+        return tuple(object_classes.of_index(index) for index in cls.__fnabi_type__.ancestors)
 
     @property
     def fields(cls) -> Mapping[str, lane.Field]:
@@ -245,7 +247,7 @@ class ObjectType(type):
 
     @property
     def __signature__(cls) -> Signature:
-        own = cls.__mro__[: cls.__mro__.index(cls.__fnabi_family__.root)]
+        own = cls.__mro__[: cls.__mro__.index(cls.__fnabi_classes__.root)]
         if any("__new__" in vars(each) or "__init__" in vars(each) for each in own):
             raise AttributeError  # a subclass has its own
         return _initialiser_signature(cls)
@@ -296,7 +298,7 @@ class Instance(Object, metaclass=ObjectType):
         return copy(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        copy = type(self).__fnabi_family__.function("ffi.DeepCopy")(self)
+        copy = type(self).__fnabi_classes__.function("ffi.DeepCopy")(self)
         memo[id(self)] = copy
         return copy
 
@@ -320,7 +322,7 @@ def get_type(type_key: str) -> ObjectType:
     if index is None or index < _FIRST:
         why = "" if lane.runtime_loaded() else "; libtvm_ffi is not loaded"
         raise NotFoundError(f"get_type: type_key: no type has the key {type_key!r}{why}")
-    return _family.refreshed(index, type_key)
+    return _classes_of_fnabi.refreshed(index, type_key)
 
 
 def list_type_keys() -> list[str]:
@@ -334,7 +336,7 @@ def list_type_keys() -> list[str]:
 # --------------------------------------------------------------------------------- classes
 
 _making = threading.RLock()
-"""Held while a class is made: there is one for each type and family."""
+"""Held while a class is made: there is one for each type, in fnabi and in each dialect."""
 
 _known: set[int] = set()
 """The type indexes that are in the table: asking for any other ends the process."""
@@ -349,7 +351,7 @@ def _is_known(index: int) -> bool:
     return index in _known
 
 
-class Family:
+class ObjectClasses:
     """One class for each type: those of this package, or those of a dialect.
 
     Args:
@@ -361,13 +363,13 @@ class Family:
     def __init__(self, root: type[Instance], dialect: lane.Dialect | None = None) -> None:
         self.root = root
         self.dialect = dialect
-        self.speak: Callable[..., Any] = dialect or lane.plainly
+        self.in_dialect: Callable[..., Any] = dialect or lane.without_dialect
         self._functions: dict[str, Any] = {}
         self._classes: dict[int, ObjectType] = {}
 
     def record(self, key: str, index: int) -> TypeRecord:
         """Return what the table says of a type."""
-        return TypeRecord(key, index, self.speak)
+        return TypeRecord(key, index, self.in_dialect)
 
     def function(self, name: str) -> lane.Function:
         """Return a function of libtvm_ffi itself, whose results are in the dialect."""
@@ -376,7 +378,7 @@ class Family:
         found: lane.Function | None = self._functions.get(name)
         if found is None:
             runtime_function(name)  # or an error
-            found = self._functions[name] = self.speak(lane.global_function, name)
+            found = self._functions[name] = self.in_dialect(lane.global_function, name)
         return found
 
     def class_of(self, index: int) -> ObjectType | None:
@@ -455,10 +457,10 @@ class Family:
         return type(base)(name, (base,), namespace)  # type: ignore[return-value]
 
 
-_family = Family(Instance)
-Instance.__fnabi_family__ = _family
+_classes_of_fnabi = ObjectClasses(Instance)
+Instance.__fnabi_classes__ = _classes_of_fnabi
 
-class_of = _family.class_of  # for the lane
+class_of = _classes_of_fnabi.class_of  # for the lane
 
 
 def _namespace(record: TypeRecord) -> dict[str, Any]:

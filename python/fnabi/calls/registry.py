@@ -152,7 +152,7 @@ def remove_global_func(name: str) -> None:
 @cache
 def runtime_function(name: str) -> lane.Function:
     """Return a function of libtvm_ffi itself, which nobody replaces."""
-    function = lane.plainly(lane.global_function, name)
+    function = lane.without_dialect(lane.global_function, name)
     if function is None:
         why = "has no such function" if lane.runtime_loaded() else "is not loaded"
         raise NotFoundError(f"{name}: libtvm_ffi {why}")
@@ -173,15 +173,15 @@ def accept_function(name: str, function: lane.Function, override: bool, metadata
         _describe(function, metadata)
 
 
-_lent: dict[tuple[str, lane.Function], None] = {}
+_pinned: dict[tuple[str, lane.Function], None] = {}
 """The functions that libraries keep without a reference to them."""
 
 
-def lend_function(name: str) -> lane.Function | None:
+def pin_function(name: str) -> lane.Function | None:
     """Return the same, and keep it for ever, even when another function takes its name."""
     function = find_function(name)
     if function is not None:
-        _lent[name, function] = None
+        _pinned[name, function] = None
     return function
 
 

@@ -10,8 +10,8 @@ from fnabi._base import lane
 from fnabi.calls import library
 from fnabi.calls._object import Object as AnyObject
 from fnabi.calls.reflection import (
-    Family,
     Instance,
+    ObjectClasses,
     ObjectType,
     TypeRecord,
     initialiser_fields,
@@ -30,7 +30,7 @@ dialect.errors = {}
 
 def api(name: str) -> Any:
     """Return a function of libtvm_ffi, by its name without ``ffi.``."""
-    return Object.__fnabi_family__.function(f"ffi.{name}")
+    return Object.__fnabi_classes__.function(f"ffi.{name}")
 
 
 def address_of(value: Any) -> int:
@@ -40,7 +40,7 @@ def address_of(value: Any) -> int:
     return lane.object_of(value).address
 
 
-class _Family(Family):
+class _ObjectClasses(ObjectClasses):
     """The classes of this package."""
 
     def _finish(
@@ -228,12 +228,12 @@ def _from_json(text: str) -> Any:
     return api("FromJSONGraphString")(text)
 
 
-family = _Family(Object, dialect)
-Object.__fnabi_family__ = family
-Object.__fnabi_type__ = family.record("ffi.Object", 64)
-dialect.class_of = family.class_of
+object_classes = _ObjectClasses(Object, dialect)
+Object.__fnabi_classes__ = object_classes
+Object.__fnabi_type__ = object_classes.record("ffi.Object", 64)
+dialect.class_of = object_classes.class_of
 dialect.function = Function
-family.adopt(64, Object)
+object_classes.adopt(64, Object)
 MISSING: Any = api("GetInvalidObject")() if lane.runtime_loaded() else None
 KWARGS: Any = api("GetKwargsObject")() if lane.runtime_loaded() else None
 
@@ -290,9 +290,9 @@ def register(cls: Any, type_key: str, index: int | None = None, init: bool = Tru
         index = lane.type_index_of(type_key)
     if index is None:
         raise ValueError(f"Cannot find object type index for {type_key}")
-    cls.__fnabi_type__ = family.record(type_key, index)
+    cls.__fnabi_type__ = object_classes.record(type_key, index)
     add_members(cls)
-    family.adopt(index, cls)
+    object_classes.adopt(index, cls)
     if init and index >= _DYNAMIC:
         _install_init(cls)
     return cls

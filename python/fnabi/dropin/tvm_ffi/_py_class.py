@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 from fnabi._base import lane
 from fnabi.calls.reflection import TypeRecord
 from fnabi.dropin.tvm_ffi import _types
-from fnabi.dropin.tvm_ffi._dialect import MISSING, Object, add_members, api, dialect, family
+from fnabi.dropin.tvm_ffi._dialect import MISSING, Object, add_members, api, dialect, object_classes
 from fnabi.dropin.tvm_ffi._dunders import (
     MARK,
     install,
@@ -173,8 +173,8 @@ def _define(cls: Any, key: str | None, options: _Options) -> Any:
     _failed.discard(key)
     index = lane.define_type(key, parent.index)
     made: Any = cls
-    made.__fnabi_type__ = family.record(key, index)
-    family.adopt(index, made)
+    made.__fnabi_type__ = object_classes.record(key, index)
+    object_classes.adopt(index, made)
     names = _by_module.setdefault(cls.__module__, {})
     names[cls.__name__] = cls
     setattr(made, MARK, True)
@@ -300,7 +300,7 @@ def _finish(cls: Any, hints: list[tuple[Any, str, Any]], options: _Options) -> N
     if options.structural_eq is not None:
         lane.define_metadata(record.index, size, _KINDS[options.structural_eq])
     _define_methods(cls)
-    cls.__fnabi_type__ = family.record(record.key, record.index)
+    cls.__fnabi_type__ = object_classes.record(record.key, record.index)
     cls.__fnabi_computed__ = computed
     for each in fields:
         _types.declared[record.key, each.name] = each
@@ -441,7 +441,7 @@ def _inherited(cls: Any, name: str) -> Any:
     """Return an attribute of the nearest base that has it, or says that it has none."""
     for index in reversed(cls.__fnabi_type__.ancestors):
         value = dialect(lane.type_attribute, index, name)
-        base = family.class_of(index)
+        base = object_classes.class_of(index)
         if value is not None or (base is not None and name in vars(base)):
             return value
     return None

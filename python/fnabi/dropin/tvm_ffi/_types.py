@@ -9,7 +9,7 @@ from typing import Any
 from fnabi._base import lane
 from fnabi.calls import schema
 from fnabi.calls.reflection import TypeRecord
-from fnabi.dropin.tvm_ffi._dialect import Object, family
+from fnabi.dropin.tvm_ffi._dialect import Object, object_classes
 
 _ORIGINS = {
     "DataType": "dtype",
@@ -277,7 +277,7 @@ class TypeMethod(_Member):
 
 
 def _bases(record: TypeRecord) -> list[TypeRecord]:
-    return [family.record(lane.type_info(index)[0], index) for index in record.ancestors]
+    return [object_classes.record(lane.type_info(index)[0], index) for index in record.ancestors]
 
 
 def end_of_bases(record: TypeRecord) -> int:
@@ -315,7 +315,7 @@ class TypeInfo:
     @property
     def type_cls(self) -> Any:
         """The class of its objects."""
-        return _classes.get(self.type_index) or family.class_of(self.type_index)
+        return _classes.get(self.type_index) or object_classes.class_of(self.type_index)
 
     @property
     def total_size(self) -> int:
@@ -360,8 +360,8 @@ type(Object).describe = staticmethod(info_of)
 def _type_index_to_type_info(type_index: int) -> TypeInfo | None:
     if type_index in _classes:
         info = _infos.get(type_index)
-        return info or info_of(family.record(lane.type_info(type_index)[0], type_index))
-    cls = family.class_of(type_index)
+        return info or info_of(object_classes.record(lane.type_info(type_index)[0], type_index))
+    cls = object_classes.class_of(type_index)
     return None if cls is None else info_of(cls.__fnabi_type__)
 
 
@@ -381,7 +381,7 @@ def _lookup_type_attr(type_index: int, attr_key: str, ancestor: bool = False) ->
     if ancestor:
         indexes += reversed(lane.type_info(type_index)[1])
     for each in indexes:
-        found = family.speak(lane.type_attribute, each, attr_key)
+        found = object_classes.in_dialect(lane.type_attribute, each, attr_key)
         if found is not None:
             return found
     return None

@@ -9,7 +9,7 @@ from enum import IntEnum
 from typing import Any
 
 import fnabi.calls._module
-from fnabi.dropin.tvm_ffi._dialect import Object, api, family, register
+from fnabi.dropin.tvm_ffi._dialect import Object, api, object_classes, register
 from fnabi.errors import NotFoundError
 
 __all__ = ["Module", "ModulePropertyMask", "load_module", "system_lib"]
@@ -116,7 +116,7 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
         keep_module_alive: Whether a library stays loaded until the process ends.
 
     """
-    module: Module = family.function("ffi.ModuleLoadFromFile")(os.fspath(path))
+    module: Module = object_classes.function("ffi.ModuleLoadFromFile")(os.fspath(path))
     if keep_module_alive:
         api("ModuleGlobalsAdd")(module)
     return module

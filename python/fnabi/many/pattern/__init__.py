@@ -88,10 +88,10 @@ from fnabi.many.pattern._types import (
     Pattern,
     RefTo,
     ScalarOf,
-    Slot,
     Star,
     Structure,
     TypePattern,
+    Untyped,
     ValuePattern,
     Variable,
     encoded,
@@ -108,10 +108,10 @@ __all__ = [
     "Pattern",
     "RefTo",
     "ScalarOf",
-    "Slot",
     "Star",
     "Structure",
     "TypePattern",
+    "Untyped",
     "ValuePattern",
     "Variable",
     "parse",
@@ -276,13 +276,13 @@ class _Parser:
                 )
             return Structure(kind, values)
         if self._take("?"):
-            return Slot("unknown")
+            return Untyped("unknown")
         word = self._word()
         if word is None:
             expected = 'a type; "*" has no name' if opening == "*" else _TYPES
             self._fail(f"unexpected {_shown(opening)}", expected)
         if word in ("null", "unknown"):
-            return Slot("null" if word == "null" else "unknown")
+            return Untyped("null" if word == "null" else "unknown")
         if word == "ref":
             return self._ref()
         if word in ("list", "array"):
@@ -437,7 +437,7 @@ def _types_in(part: object) -> Iterator[TypePattern]:
         case ListOf(inner) | ArrayOf(inner) | Structure(_, inner):
             yield part
             yield from _types_in(inner)
-        case AnyType() | ScalarOf() | BufferOf() | RefTo() | Slot():
+        case AnyType() | ScalarOf() | BufferOf() | RefTo() | Untyped():
             yield part
 
 

@@ -23,10 +23,10 @@ from fnabi.many.pattern._types import (
     Pattern,
     RefTo,
     ScalarOf,
-    Slot,
     Star,
     Structure,
     TypePattern,
+    Untyped,
     ValuePattern,
     Variable,
     encoded,
@@ -349,7 +349,7 @@ def _kind(type: TypePattern) -> str:
             return "homogeneous_list"
         case ArrayOf():
             return "ref_array"
-        case Structure(kind) | Slot(kind):
+        case Structure(kind) | Untyped(kind):
             return kind
     raise AssertionError(type)
 

@@ -121,7 +121,7 @@ class Structure(_Part, frozen=True):
         return f"[{inner}]" if self.kind == "list" else f"{{{inner}}}"
 
 
-class Slot(_Part, frozen=True):
+class Untyped(_Part, frozen=True):
     """A value without a type: an empty one, or one that the text leaves out."""
 
     kind: Literal["null", "unknown"]
@@ -130,7 +130,9 @@ class Slot(_Part, frozen=True):
         return self.kind
 
 
-TypePattern: TypeAlias = AnyType | ScalarOf | BufferOf | RefTo | ListOf | ArrayOf | Structure | Slot
+TypePattern: TypeAlias = (
+    AnyType | ScalarOf | BufferOf | RefTo | ListOf | ArrayOf | Structure | Untyped
+)
 
 
 class ValuePattern(_Part, frozen=True):
