@@ -12,7 +12,7 @@ from support.sanitizers import SANITIZE, examples
 
 # Every run has the same examples. A failure found by a longer search becomes its own test.
 # `.ci/run` and `.ci/run full` choose longer profiles with --hypothesis-profile.
-for name, count in (("quick", 100), ("commit", 500), ("full", 2000)):
+for name, count in (("quick", 60), ("commit", 300), ("full", 1200)):
     settings.register_profile(name, deadline=None, derandomize=True, max_examples=examples(count))
 settings.load_profile("quick")
 
