@@ -503,9 +503,11 @@ CLOSED_BY_CALLER = {
 def check_prefix(name: str, error: fnabi.FnabiError) -> None:
     """Assert that a text begins with the public name of the callable, and shows no address.
 
-    An error in the contents of a text, a file or a catalog has no such prefix.
+    An error in the contents of a text, a file or a catalog has no such prefix. Nor is the error
+    shown below another one that the caller did not make.
     """
     text = error.text
+    assert error.__context__ is None or error.__suppress_context__, repr(error.__context__)
     assert "object at 0x" not in text
     if isinstance(error, fnabi.FormatError) or text in CLOSED_BY_CALLER:
         return

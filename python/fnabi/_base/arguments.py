@@ -60,7 +60,7 @@ def check_attribute(where: str, value: object, name: str, expected: str) -> None
 
     """
     if not hasattr(value, name):
-        raise ArgumentTypeError(f"{where}: expected {expected}, got {type_name(value)}")
+        raise ArgumentTypeError(f"{where}: expected {expected}, got {type_name(value)}") from None
 
 
 def check_items(where: str, values: Iterable[T], *types: Any) -> list[T]:
