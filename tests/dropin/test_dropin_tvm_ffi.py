@@ -25,7 +25,7 @@ import pytest
 import fnabi
 from fnabi._base import lane
 from support.apart import run_apart
-from support.callee import installed_library
+from support.callee import callee_library, installed_library
 from support.paths import ROOT, TESTS
 
 theirs = pytest.importorskip("tvm_ffi", reason="tvm_ffi is not installed")
@@ -642,6 +642,13 @@ def test_compiled_by_the_original(monkeypatch):
 
 
 # ------------------------------------------------------------------- under the original's tests
+
+
+@pytest.mark.unsanitized("a function of a module of the drop-in is not freed")
+def test_the_error_of_an_int_outside_int64_is_the_librarys() -> None:
+    add = ours.load_module(callee_library()).add
+    with pytest.raises(TypeError, match="argument 0 must be int"):
+        add(2**63, 1)
 
 
 @pytest.fixture(scope="session")

@@ -128,9 +128,10 @@ void lane_function_raise(lane_function* self, int status, const fnabi_any* args,
                          Py_ssize_t count, uint64_t failures) {
   PyObject* name = Py_XNewRef(self->name); /* Python code may replace it */
   PyObject* exception;
-  if (lane_error_fetch(name))
-    explain_big_int(self, args, count);
-  else if ((exception = lane_callback_failure(args, count, failures)) != NULL)
+  if (lane_error_fetch(name)) {
+    if (self->dialect == NULL) /* which keeps the library's own error */
+      explain_big_int(self, args, count);
+  } else if ((exception = lane_callback_failure(args, count, failures)) != NULL)
     lane_raise(exception);
   else
     lane_error_raise(name, status);
