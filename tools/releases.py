@@ -17,6 +17,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 from pathlib import Path
@@ -36,6 +37,17 @@ WIDTH = 110
 OLDEST = 2023  # the compilers of 2022 wrote another schema
 PACKAGES = {"iree-runtime": r"\d{8}\.\d+", "iree-base-runtime": r"\d+\.\d+\.\d+"}
 PYTHONS = (".pyenv/versions/3.10*", ".pyenv/versions/3.1[1-9]*")
+
+# Tags of the wheels for machines other than this one. The bytes of their files are read.
+WHEELS = {
+    "Linux x86_64": tuple(f"manylinux_2_{minor}_x86_64" for minor in (17, 27, 28, 31, 34)),
+    "Linux aarch64": tuple(f"manylinux_2_{minor}_aarch64" for minor in (17, 27, 28, 31, 34)),
+    "Darwin arm64": ("macosx_15_0_universal2", "macosx_15_0_arm64"),
+    "Windows AMD64": ("win_amd64",),
+}
+WHEEL_PYTHONS = ("3.11", "3.10", "3.12")
+BINARIES = re.compile(r"iree/.*(/iree-run-module(\.exe)?|_runtime\.[^/]*(so|pyd))")
+NATIVE = re.compile(rb"(?<![\w-])(?:embedded-elf|system-elf|system-dylib|system-dll)-\w+")
 
 # What a host may register besides the module itself. A name that is not here is unknown.
 SYSTEMS = ("hal", "hal_inline", "hal_loader", "io_parameters", "vmvx", "vm", "check")
@@ -311,7 +323,7 @@ class Release:
 
 def plain(message: str) -> str:
     """Return a message of the runtime without the place in its sources that it comes from."""
-    return re.sub(r"^.*?\.[ch]:\d+: ", "", message.strip(), count=1, flags=re.S)
+    return re.sub(r"^.*?(?:\.[ch]|<vm>):\d+: ", "", message.strip(), count=1, flags=re.S)
 
 
 def found(pattern: str, answer: str) -> re.Match[str]:
@@ -745,12 +757,45 @@ def installed(version: str, folder: Path) -> str:
     raise SystemExit(f"no Python here can import {version}: {problem[-500:]}")
 
 
+def formats_in(wheel: Path) -> list[str]:
+    """Return the formats of native executables whose names are in the binaries of a wheel."""
+    with zipfile.ZipFile(wheel) as files:
+        names = [name for name in files.namelist() if BINARIES.fullmatch(name)]
+        found = {frozenset(NATIVE.findall(files.read(name))) for name in names}
+    if len(found) != 1:
+        raise SystemExit(f"{wheel.name}: formats differ between the files: {found}")
+    return sorted(name.decode() for name in found.pop())
+
+
+def native(version: str, machine: str) -> list[str]:
+    """Return the formats of native executables of the wheel for a machine, if there is one."""
+    platforms = [word for tag in WHEELS[machine] for word in ("--platform", tag)]
+    for python in WHEEL_PYTHONS:
+        with tempfile.TemporaryDirectory() as folder:
+            pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", folder]
+            wheel = ["--only-binary=:all:", "--python-version", python, *platforms]
+            run = [*pip, *wheel, f"{package(version)}=={version}"]
+            subprocess.run(run, capture_output=True)
+            for path in Path(folder).glob("*.whl"):
+                return formats_in(path)
+    return []
+
+
 def entry(version: str, folder: Path) -> Entry:
-    """Return the measured entry of a release."""
+    """Return the measured entry of a release, with what its wheels for other machines contain.
+
+    Reading bytes is trusted for them if it finds what the runtime answers on this machine.
+    """
     try:
-        return measure(installed(version, folder))
+        measured = measure(installed(version, folder))
     except Unreadable as problem:
         return {"unreadable": str(problem)}
+    machines = {machine: names for machine in WHEELS if (names := native(version, machine))}
+    asked = set(measured["devices"][DRIVERS[0]]["formats"])
+    here = machines.pop(MACHINE, None)
+    if here is None or asked & {*FORMATS[: len(CONTAINERS) * len(MACHINES)]} != {*here}:
+        raise SystemExit(f"{version}: the wheel contains {here}, but its device runs {asked}")
+    return {**measured, "other machines": machines}
 
 
 def main() -> int:
