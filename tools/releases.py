@@ -91,8 +91,9 @@ def build(
     imports: Iterable[tuple[str, bytes | None, int]] = (),
     rodata: Iterable[bytes] = (),
     blocks: int = 1,
+    convention: bytes = b"0v_v",
 ) -> bytes:
-    """Return a module with one function, ``main``, of no arguments and no results."""
+    """Return a module with one function, ``main``, by default without arguments and results."""
     function = DESCRIPTOR.pack(0, len(code), requirements, 0, blocks, 16, 32)
     fields: dict[int, Node | bytes] = {
         0: String(b"probe"),
@@ -101,7 +102,7 @@ def build(
         5: Vector([_dependency(*each) for each in dependencies]),
         6: Vector([_import(*each) for each in imports]),
         7: Vector([Table({0: String(b"main")})]),
-        8: Vector([Table({0: String(b"0v_v")})]),
+        8: Vector([Table({0: String(convention)})]),
         9: Vector([Table({2: Numbers(data)}) for data in rodata]),
         12: Numbers(function, DESCRIPTOR.size),
         13: struct.pack("<I", version[0] << 16 | version[1]),
@@ -125,14 +126,49 @@ def _u32(value: int) -> bytes:
     return struct.pack("<I", value)
 
 
+Part = bytes | list[int] | tuple[int, int, int]
+"""Of a block: an instruction without its lists, a list, or a `cond_br`: register, two blocks."""
+
+RETURN: list[Part] = [b"\x5a", []]
+SAY_NO: list[Part] = [struct.pack("<BiHBHH", 0x0D, 5, 0, 0x5B, 0, 2) + b"no"]  # const.i32, fail
+
+
+def assemble(*blocks: list[Part]) -> bytes:
+    """Return the bytecode of blocks."""
+    code = bytearray()
+    starts = [0] * len(blocks)
+    for _ in range(2):  # sizes do not depend on the targets of branches
+        code.clear()
+        for number, block in enumerate(blocks):
+            starts[number] = len(code)
+            code += MARKER
+            for part in block:
+                if isinstance(part, bytes):
+                    code += part
+                elif isinstance(part, list):
+                    _align(code)
+                    code += struct.pack(f"<H{len(part)}H", len(part), *part)
+                else:
+                    code += struct.pack("<BH", 0x57, part[0])
+                    for target in part[1:]:
+                        code += struct.pack("<I", starts[target])
+                        _align(code)
+                        code += b"\0\0"  # no register is copied
+    return bytes(code)
+
+
+def _align(code: bytearray) -> None:
+    code.extend(bytes(len(code) % 2))
+
+
 class Code:
     """Bytecode that calls imports, with all other arguments null, zero or, for an i64, -1."""
 
     ZERO, ANY, REFS = 14, 12, 0x8000
 
     def __init__(self) -> None:
-        self.code = bytearray(MARKER + struct.pack("<BH", 0x0E, self.ZERO))  # const.i64.zero
-        self.code += struct.pack("<BqH", 0x0F, -1, self.ANY)  # const.i64
+        constants = struct.pack("<BHBqH", 0x0E, self.ZERO, 0x0F, -1, self.ANY)  # both of i64
+        self.parts: list[Part] = [constants]
         self.imports: list[tuple[str, bytes | None, int]] = []
         self.rodata: list[bytes] = []
         self.refs = self.REFS
@@ -140,7 +176,9 @@ class Code:
     def text(self, data: bytes) -> int:
         """Return a new register with read-only data."""
         self.refs += 1
-        self.code += struct.pack("<BIH", 0x11, len(self.rodata), self.refs)  # const.ref.rodata
+        self.parts.append(
+            struct.pack("<BIH", 0x11, len(self.rodata), self.refs)
+        )  # const.ref.rodata
         self.rodata.append(data)
         return self.refs
 
@@ -161,51 +199,50 @@ class Code:
                     operands.append(given.pop(0) if given else self.REFS)  # which stays null
                 else:
                     operands.append(scalars[letter])
+        opcode = 0x59 if "C" in arguments else 0x58  # call.variadic, call
+        self.parts.append(struct.pack("<BI", opcode, 1 << 31 | len(self.imports)))
         if "C" in arguments:
-            self.code += struct.pack("<BI", 0x59, 1 << 31 | len(self.imports))  # call.variadic
-            self._list(segments)
-        else:
-            self.code += struct.pack("<BI", 0x58, 1 << 31 | len(self.imports))  # call
-        self._list(operands)
+            self.parts.append(segments)
         self.refs += "r" in results
         kinds = {"i": 0, "I": 2, "r": self.refs}
-        self._list([kinds[result] for result in results if result in kinds])
+        self.parts += [operands, [kinds[result] for result in results if result in kinds]]
         self.imports.append((name, convention.encode(), REQUIRED))
         return self.refs if "r" in results else 0
 
     def end(self, version: tuple[int, int], *, asked: bool = False, depends: str = "") -> bytes:
         """Return the module; with `asked`, it fails with *no* where the last call returned zero."""
+        parts = list(self.parts)
         if version[0] > 15:  # since then the code itself releases what its registers hold
-            self.code += b"\x85"  # discard.refs
-            self._list([*range(self.REFS, self.refs + 1)])
+            parts += [b"\x85", [*range(self.REFS, self.refs + 1)]]  # discard.refs
+        blocks = [parts + RETURN]
         if asked:
             if b"I" in (self.imports[-1][1] or b"").partition(b"_")[2]:
-                self.code += struct.pack("<BHH", 0x52, 2, 0)  # cmp.nz.i64
-            self.code += struct.pack("<BH", 0x57, 0)  # cond_br
-            places = []
-            for _ in range(2):
-                places.append(len(self.code))
-                self.code += bytes(4)
-                self._list([])
-            struct.pack_into("<I", self.code, places[1], len(self.code))
-            self.code += MARKER + struct.pack("<BiH", 0x0D, 5, 0)  # const.i32: not found
-            self.code += struct.pack("<BHH", 0x5B, 0, 2) + b"no"  # fail
-            struct.pack_into("<I", self.code, places[0], len(self.code))
-            self.code += MARKER
-        self.code += b"\x5a"  # return
-        self._list([])
+                parts.append(struct.pack("<BHH", 0x52, 2, 0))  # cmp.nz.i64
+            blocks = [[*parts, (0, 1, 2)], RETURN, SAY_NO]
         return build(
-            bytes(self.code),
+            assemble(*blocks),
             version=version,
             dependencies=[(depends, 0, REQUIRED)] if depends else [],
             imports=self.imports,
             rodata=self.rodata,
-            blocks=3 if asked else 1,
+            blocks=len(blocks),
         )
 
-    def _list(self, values: list[int]) -> None:
-        self.code += b"\0" * (len(self.code) % 2)
-        self.code += struct.pack(f"<H{len(values)}H", len(values), *values)
+
+WIDE = 22 + (1 << 33)
+
+
+def arguments(version: tuple[int, int]) -> bytes:
+    """Return a module whose function fails with *no* unless its i64, after an i32, is `WIDE`.
+
+    It looks at its own where the i32 is not zero. Otherwise it calls itself with 1 and `WIDE`.
+    """
+    compare = struct.pack("<BqHBHHH", 0x0F, WIDE, 8, 0x4E, 2, 8, 0)  # const.i64, cmp.eq.i64
+    values = struct.pack("<BiHBqH", 0x0D, 1, 4, 0x0F, WIDE, 6)  # const.i32, const.i64
+    call = [values + struct.pack("<BI", 0x58, 0), [4, 6], []]
+    blocks = [[(0, 1, 2)], [compare, (0, 3, 4)], [*call, *RETURN], RETURN, SAY_NO]
+    code = assemble(*blocks)
+    return build(code, version=version, blocks=len(blocks), convention=b"0iI_v")
 
 
 def library() -> bytes:
@@ -299,12 +336,13 @@ class Release:
             request["call"] = call
         return self.ask(**request) or Answer()
 
-    def run(self, data: bytes) -> Answer:
+    def run(self, data: bytes, *inputs: int) -> Answer:
         """Run a module with ``iree-run-module``, which registers what the module depends on."""
         with tempfile.NamedTemporaryFile(suffix=".vmfb") as file:
             file.write(data)
             file.flush()
-            command = [self.tool, f"--module={file.name}", "--function=main"]
+            command = [str(self.tool), f"--module={file.name}", "--function=main"]
+            command += [f"--input={value}" for value in inputs]
             run = subprocess.run(
                 [*command, f"--device={DRIVERS[0]}"], capture_output=True, text=True, timeout=60
             )
@@ -386,6 +424,7 @@ class Measurement:
             "devices": {driver: self.devices(driver) for driver in DRIVERS},
             "unknown drivers": [name for name in self.about["drivers"] if name not in DRIVERS],
             "loads": self.loads(),
+            "wide arguments": self.wide_arguments(),
         }
 
     def build(self, code: bytes = b"\x79\x5a\0\0", **parts: Any) -> bytes:
@@ -580,6 +619,17 @@ class Measurement:
             "minor version above its own": not self.release.load(newer),
             "hal and hal_inline": not self.release.run(self.build(dependencies=both)),
         }
+
+    def wide_arguments(self) -> dict[str, bool]:
+        """Return where an i64 that comes after a single i32 arrives as it was given."""
+        data = arguments(self.version)
+        answers = {
+            "invoked": self.release.run(data, 1, WIDE),
+            "called": self.release.run(data, 0, 0),
+        }
+        for answer in filter(None, answers.values()):
+            found(r"NOT_FOUND; no\b", answer)
+        return {case: not answer for case, answer in answers.items()}
 
 
 def _dots(word: str) -> list[int]:

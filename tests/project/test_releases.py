@@ -94,6 +94,9 @@ def test_modules_of_ours_are_sound() -> None:
     code.call("hal.device.query.i64", "0rrr_iI", [device, *texts])
     module = fnabi.vmfb.from_buffer(code.end((17, 0), asked=True))
     assert not fnabi.bytecode.verify(module)
+    module = fnabi.vmfb.from_buffer(releases.arguments((17, 0)))
+    assert not fnabi.bytecode.verify(module)
+    assert "cond_br" in fnabi.bytecode.disassemble(module)
 
 
 def test_instructions_are_those_of_the_newest_release() -> None:
@@ -164,6 +167,7 @@ def test_the_installed_runtime_agrees(installed: Any) -> None:
     assert measurement.modules["hal"] == entry["modules"]["hal"]
     assert measurement.elf_library() == entry["executables"]["elf library"]
     assert measurement.vmvx_entry() == entry["executables"]["vmvx entry"]
+    assert measurement.wide_arguments() == entry["wide arguments"]
     assert measurement.query("local-sync", "hal.executable.format", "vmvx-bytecode-fb")
     assert not measurement.query("local-sync", "hal.executable.format", "vulkan-spirv-fb")
 
