@@ -68,7 +68,7 @@ TYPES = (
     "!hal.nothing",
 )
 
-WORD = re.compile(rb"(?<![a-z0-9_.])[a-z][a-z0-9_]{2,}(?:\.[a-z0-9_]+)*(?![a-z0-9_.])")
+WORD = re.compile(rb"(?<![a-z0-9_.])[a-z][a-z0-9_]+(?:\.[a-z0-9_]+)*(?![a-z0-9_.])")
 SHARED = "ex.shared_device"  # what was before hal.devices.get
 PREFIXES = {0xE0: 1, 0xE1: 2}  # bytes in front of an opcode, and the feature that they need
 WRONG = b"0FFFFF_F"  # a convention that no function has
@@ -404,7 +404,13 @@ class Measurement:
             for file in (release.tool, release.library)
             for word in WORD.findall(file.read_bytes())
         }
-        self.words |= {word[i + 1 :] for word in self.words for i in _dots(word)}
+        # A linker keeps a text only once if it is the end of another one, as in `xor.2d.i32`.
+        self.endings = {
+            word[at:]
+            for word in self.words
+            for at in range(1, len(word) - 1)
+            if word[at].isalpha() and len(word) < 32
+        } - self.words
 
     def entry(self) -> dict[str, Any]:
         """Return the entry: plain dicts and lists, in an order that is always the same."""
@@ -455,7 +461,7 @@ class Measurement:
 
     def types(self) -> list[str]:
         """Return the names of types that load in the same way in both hosts."""
-        words = [f"!{word}" for word in self.words if "." in word]
+        words = [f"!{word}" for word in self.words | self.endings if "." in word]
         known = [
             name
             for name in sorted({*TYPES, *words})
@@ -476,11 +482,30 @@ class Measurement:
         if have is None:
             found(r"not (registered|available)", answer)
             return None
-        return {"version": int(have[1]), "functions": dict(sorted(self._functions(name, names)))}
+        functions = dict(sorted(self._functions(name, names)))
+        if name in self.about["modules"]:
+            self._same_in_tool(name, functions)
+        return {"version": int(have[1]), "functions": functions}
+
+    def _same_in_tool(self, system: str, functions: dict[str, str]) -> None:
+        """Check that the other host has the same functions, and that their names can be found.
+
+        The functions of the systems that only that host registers are found by such names.
+        """
+        imports: list[tuple[str, bytes | None, int]] = [
+            (f"{system}.{name}", functions[name].encode(), REQUIRED) for name in functions
+        ]
+        others = sorted((self.words | self.endings) - functions.keys())
+        imports += [(f"{system}.{name}", WRONG, OPTIONAL) for name in others]
+        dependencies = [(system, 0, REQUIRED)]
+        answer = self.release.run(self.build(dependencies=dependencies, imports=imports))
+        hidden = sorted(functions.keys() - self.words - self.endings)
+        if answer or hidden:
+            raise SystemExit(f"{system} differs between the hosts: {answer}; not found: {hidden}")
 
     def _loader(self, name: str) -> tuple[Callable[[bytes], Answer], list[str]]:
         if name not in self.about["modules"]:
-            return self.release.run, sorted(self.words)
+            return self.release.run, [*sorted(self.words), *sorted(self.endings)]
         names = self.release.ask(verb="names", host=name, driver=DRIVERS[0])
         return lambda data: self.release.load(data, name), names
 
@@ -491,11 +516,20 @@ class Measurement:
         module asks for any number of names: the first that is present is refused.
         """
         load, _ = self._loader(system)
+        last = [name for name in names if name in self.endings]
+        first = [name for name in names if name not in self.endings]
 
         def refusal(some: list[str]) -> Answer:
             imports = [(f"{system}.{name}", WRONG, OPTIONAL) for name in some]
             return load(self.build(dependencies=[(system, 0, REQUIRED)], imports=imports))
 
+        # Most are among the words of the binary, so the many endings are asked for at last.
+        for some in (first, last):
+            yield from self._present(system, some, refusal)
+
+    def _present(
+        self, system: str, names: list[str], refusal: Callable[[list[str]], Answer]
+    ) -> Iterator[tuple[str, str]]:
         while answer := refusal(names):
             convention = found(r"signature mismatch .*got (\w+)", answer)[1]
             low, high = 0, len(names)  # names[:low] loads, names[:high] does not
@@ -630,10 +664,6 @@ class Measurement:
         for answer in filter(None, answers.values()):
             found(r"NOT_FOUND; no\b", answer)
         return {case: not answer for case, answer in answers.items()}
-
-
-def _dots(word: str) -> list[int]:
-    return [at for at, letter in enumerate(word) if letter == "."]
 
 
 def _ranges(numbers: Iterable[int]) -> str:
