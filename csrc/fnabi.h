@@ -582,6 +582,41 @@ FNABI_API int64_t fnabi_vmfb_needs_with(const char* data, size_t size,
                                         size_t segments_size, uint8_t* out,
                                         size_t capacity, fnabi_error* error);
 
+/* Decides which releases of IREE's runtime load a module, by what each answered
+ * when it was measured on x86-64 with the drivers local-sync and local-task. A
+ * set of releases is an integer in which bit i is release i of
+ * fnabi_runtime_releases. The message is
+ *   [[[kind, subject, wanted, refuses, releases, [[has, releases]...]]...],
+ *    [host...], refused, unknown]
+ * with a cause for each thing that some releases lack: they refuse the module,
+ * or, where `refuses` is false, it was not measured what they do. `has` is what
+ * they have instead, nil for nothing. Each value is text:
+ *   kind          subject        wanted
+ *   "bytecode"    nil            version, "17.0"
+ *   "feature"     bit number     nil
+ *   "module"      name           the least version
+ *   "import"      full name      calling convention
+ *   "type"        full name      nil
+ *   "opcode"      instruction; nil for one that is not known    nil
+ *   "format"      of executables; nil if not known    nil
+ *   "executable"  its format     nil: the executable is damaged
+ *   "library"     the format of an ELF file    version of its library; nil if
+ *                                not known
+ *   "machine"     its name       nil: it was not measured
+ *   "fault"       what fnabi_vmfb_verify or fnabi_bytecode_check finds    nil
+ * `host` names a module that the host registers, other than "hal". `driver` and
+ * `machine` say where the module is loaded, "local-task" and "x86_64", "arm_64";
+ * NULL: on any. Fails as fnabi_vmfb_needs and fnabi_bytecode_check do. */
+FNABI_API int64_t fnabi_vmfb_runs_on(const char* data, size_t size,
+                                     const char* driver, size_t driver_size,
+                                     const char* machine, size_t machine_size,
+                                     uint8_t* out, size_t capacity,
+                                     fnabi_error* error);
+
+/* The names of the measured releases, oldest first. The message is [name...].
+ * Cannot fail. */
+FNABI_API int64_t fnabi_runtime_releases(uint8_t* out, size_t capacity);
+
 /* The number of bytes from its beginning on that the functions of modules read
  * of a file, except for its ZIP directory and external read-only data; as far as
  * the first `size` bytes determine it. If it is at most `size`, these bytes are

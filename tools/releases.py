@@ -23,12 +23,15 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from tools._releases_source import source
+
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tests"))
 
 from support.flatbuffer import Node, Numbers, String, Table, Vector, module  # noqa: E402
 
 TABLE = ROOT / "csrc" / "vmfb" / "releases.json"
+SOURCE = TABLE.with_suffix(".c")
 PROBE = Path(__file__).with_name("_releases_probe.py")
 
 MACHINE = f"{platform.system()} {platform.machine()}"
@@ -750,6 +753,18 @@ def write(entries: dict[str, Entry]) -> str:
     return "\n".join(_lines(table)) + "\n"
 
 
+def save(entries: dict[str, Entry]) -> None:
+    """Write the table, and the same as C."""
+    TABLE.write_text(write(entries))
+    SOURCE.write_text(in_c(entries))
+
+
+def in_c(entries: dict[str, Entry]) -> str:
+    """Return the text of the table as C, without the releases that read no module."""
+    order_ = sorted(entries, key=order)
+    return source({each: entries[each] for each in order_ if "unreadable" not in entries[each]})
+
+
 def _lines(value: Any, name: str = "", depth: int = 0) -> list[str]:
     """Return JSON of lines that are as full as they may be."""
     indent = " " * depth
@@ -909,5 +924,5 @@ def main() -> int:
                 print(*found, sep="\n", end="\n" * bool(found))
             else:
                 table[version] = measured
-                TABLE.write_text(write(table))
+                save(table)
     return int(different)

@@ -28,7 +28,7 @@ BELOW = {
     "base": set(),
     "abi": {"base"},
     "elf": {"base"},
-    "vmfb": {"abi", "base"},
+    "vmfb": {"abi", "elf", "base"},
     "infer": {"vmfb", "abi", "base"},
     "calls": {"base"},
     "many": {"infer", "vmfb", "abi", "base"},

@@ -125,6 +125,7 @@ NO_ARGUMENTS = {
     "raw.RawSignatureParser",
     "sip.SipSignatureMangler",
     "sip.SipSignatureParser",
+    "vmfb.releases",
 }
 
 
@@ -344,6 +345,11 @@ WRONG_TYPE: dict[str, list[Callable[[Any], object]]] = {
     ],
     "use_tensors": [lambda x: use(fnabi.use_tensors(x))],
     "use_torch_stream": [lambda x: use(fnabi.use_torch_stream(x))],
+    "Module.runs_on": [
+        MODULE.runs_on,
+        lambda x: MODULE.runs_on("3.9.0", driver=x),
+        lambda x: MODULE.runs_on("3.9.0", machine=x),
+    ],
     "vmfb.from_buffer": [vmfb.from_buffer],
     "vmfb.open": [vmfb.open],
     "vmfb.scan": [
@@ -431,6 +437,7 @@ WRONG_VALUE: dict[str, list[Callable[[], object]]] = {
     "sip.unflatten": [lambda: sip.unflatten(LEAF, [1, 2])],
     "tensor.dtype_of": [lambda: tensor.dtype_of(99, 32, 1)],
     "use_raw_stream": [lambda: use(fnabi.use_raw_stream(fnabi.Device("cuda"), -1))],
+    "Module.runs_on": [lambda: MODULE.runs_on("newest"), lambda: MODULE.runs_on("")],
     "vmfb.from_buffer": [lambda: vmfb.from_buffer(b"no module"), lambda: CLOSED.exports],
     "vmfb.open": [lambda: vmfb.open("a\0b")],
     "vmfb.scan": [lambda: vmfb.scan("a", threads=0)],

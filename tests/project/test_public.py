@@ -52,6 +52,7 @@ def test_a_record_is_frozen_and_hashable(cls: type[msgspec.Struct]) -> None:
 
 
 SEVERAL_MEANINGS = {
+    "Cause": "why modules differ, and why a release does not load one",
     "Dict": "a container of calls, a type with named slots, a node of SIP, as each ABI calls it",
     "List": "a container of calls, and a type with slots, as each ABI calls it",
     "Module": "a compiled module, and what TVM calls a module",

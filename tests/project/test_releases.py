@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fnabi
+from fnabi import vmfb
 from support.each import check_each
 from tools import releases
 
@@ -31,6 +32,7 @@ DICTS = st.dictionaries(TEXT, VALUES, max_size=3)
 
 def test_the_table_is_as_it_is_written() -> None:
     assert releases.write(ENTRIES) == releases.TABLE.read_text()
+    assert releases.in_c(ENTRIES) == releases.SOURCE.read_text()
     assert [*MEASURED] == sorted(MEASURED, key=releases.order)
     assert len(ENTRIES) > 30
 
@@ -47,6 +49,10 @@ def test_what_is_written_is_read(entries: dict[str, dict[str, Any]]) -> None:
     text = releases.write(entries)
     assert releases.read(text) == entries
     assert releases.write(releases.read(text)) == text
+
+
+def test_the_core_has_the_same_releases() -> None:
+    assert vmfb.releases() == (*MEASURED,)
 
 
 def test_a_difference_is_named() -> None:

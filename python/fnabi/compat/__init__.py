@@ -91,21 +91,21 @@ from fnabi.compat._compare import (
     Change,
     ChangeKind,
     Comparison,
+    Compatibility,
     Severity,
-    Verdict,
     compare,
     compare_signatures,
 )
-from fnabi.compat._folders import FileComparison, FileVerdict, compare_folders
+from fnabi.compat._folders import FileComparison, FileCompatibility, compare_folders
 
 __all__ = [
     "Change",
     "ChangeKind",
     "Comparison",
+    "Compatibility",
     "FileComparison",
-    "FileVerdict",
+    "FileCompatibility",
     "Severity",
-    "Verdict",
     "compare",
     "compare_folders",
     "compare_signatures",

@@ -49,7 +49,7 @@ ChangeKind: TypeAlias = Literal[
 ]
 Severity: TypeAlias = Literal["breaking", "unknown", "widening", "notice"]
 _WORST: tuple[Severity, ...] = get_args(Severity)
-Verdict: TypeAlias = Literal["compatible", "incompatible", "unknown"]
+Compatibility: TypeAlias = Literal["compatible", "incompatible", "unknown"]
 
 _TYPED = ("iree.abi", "iree.abi.declaration", "f", "fv")
 """The attributes that a signature is read from."""
@@ -133,7 +133,7 @@ class Comparison(msgspec.Struct, frozen=True):
     changes: tuple[Change, ...]
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Compatibility:
         """``"incompatible"`` if a change is breaking, else ``"unknown"`` if one is unknown."""
         severities = {change.severity for change in self.changes}
         if "breaking" in severities:

@@ -16,7 +16,9 @@ from fnabi.compat._compare import Comparison, compare
 from fnabi.errors import ArgumentValueError, FnabiError, MissingFileError
 from fnabi.vmfb._walk import walk
 
-FileVerdict: TypeAlias = Literal["compatible", "incompatible", "unknown", "added", "unreadable"]
+FileCompatibility: TypeAlias = Literal[
+    "compatible", "incompatible", "unknown", "added", "unreadable"
+]
 
 
 class FileComparison(msgspec.Struct, frozen=True):
@@ -33,7 +35,7 @@ class FileComparison(msgspec.Struct, frozen=True):
     """
 
     file: str
-    verdict: FileVerdict
+    verdict: FileCompatibility
     comparison: Comparison | None = None
     problem: str | None = None
 
@@ -92,7 +94,7 @@ def _files(folder: Path) -> dict[str, str | None]:
     }
 
 
-def _alone(file: str, folder: Path, verdict: FileVerdict, lenient: bool) -> FileComparison:
+def _alone(file: str, folder: Path, verdict: FileCompatibility, lenient: bool) -> FileComparison:
     """Return the comparison of a file that only one folder has."""
     try:
         with vmfb.open(folder / file, lenient=lenient) as module:

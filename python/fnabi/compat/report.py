@@ -16,7 +16,7 @@ from fnabi._base.arguments import argument_error, check_items
 from fnabi._base.text import one_line
 from fnabi._base.version import VERSION
 from fnabi.compat._compare import Change, Severity
-from fnabi.compat._folders import FileComparison, FileVerdict
+from fnabi.compat._folders import FileComparison, FileCompatibility
 
 __all__ = ["FORMATS", "verdict", "write"]
 
@@ -24,7 +24,13 @@ FORMATS = ("markdown", "github", "sarif")
 """The formats that `write` knows."""
 
 _SEVERITIES: tuple[Severity, ...] = ("breaking", "unknown", "widening", "notice")
-_WORST: tuple[FileVerdict, ...] = ("incompatible", "unreadable", "unknown", "added", "compatible")
+_WORST: tuple[FileCompatibility, ...] = (
+    "incompatible",
+    "unreadable",
+    "unknown",
+    "added",
+    "compatible",
+)
 _COMMANDS = {"breaking": "error", "unknown": "warning", "widening": "notice", "notice": "notice"}
 _LEVELS = {"breaking": "error", "unknown": "warning", "widening": "note", "notice": "note"}
 _MEANINGS = {
@@ -37,7 +43,7 @@ _MEANINGS = {
 _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def verdict(files: Iterable[FileComparison]) -> FileVerdict:
+def verdict(files: Iterable[FileComparison]) -> FileCompatibility:
     """Return the worst verdict of the files; ``"compatible"`` without any."""
     found = {each.verdict for each in check_items("report.verdict: files", files, FileComparison)}
     return next((each for each in _WORST if each in found), "compatible")

@@ -23,7 +23,7 @@ from fnabi.compat import (
     ChangeKind,
     Comparison,
     FileComparison,
-    FileVerdict,
+    FileCompatibility,
     Severity,
     compare,
 )
@@ -150,7 +150,7 @@ def _compare(old: Catalog, new: Catalog) -> Iterator[FileComparison]:
                 yield _compare_files(name, before[name], after[name], records, made)
 
 
-def _alone(name: str, entry: _Entry, verdict: FileVerdict) -> FileComparison:
+def _alone(name: str, entry: _Entry, verdict: FileCompatibility) -> FileComparison:
     """Return the comparison of a file that only one catalog has."""
     if entry.error is not None:
         return FileComparison(name, "unreadable", problem=f"{entry.file}: {entry.error}")

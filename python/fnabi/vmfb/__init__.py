@@ -26,7 +26,7 @@ from fnabi._base import core
 from fnabi._base.files import MappedFile, Options, path_text, read_or_map
 from fnabi._base.url import is_remote
 from fnabi._fnabi import ffi, lib
-from fnabi.errors import FormatError
+from fnabi.errors import ArgumentTypeError, FormatError
 from fnabi.types import decoder
 from fnabi.vmfb import rodata
 from fnabi.vmfb._bytes import ModuleBytes, current, decode
@@ -48,6 +48,7 @@ from fnabi.vmfb._records import (
     RwdataSegment,
     State,
 )
+from fnabi.vmfb._verdict import MACHINES, Answers, Cause, Verdict, answers, check_release, releases
 from fnabi.vmfb.rodata import File, RodataSegment
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Attributes",
+    "Cause",
     "Dependency",
     "DependencyFlags",
     "Export",
@@ -76,9 +78,11 @@ __all__ = [
     "RwdataSegment",
     "Source",
     "State",
+    "Verdict",
     "VmFunction",
     "from_buffer",
     "open",
+    "releases",
     "scan",
     "verify",
 ]
@@ -356,6 +360,41 @@ class Module:
         null = core.code_name(lib.FNABI_MODULE_OFFSET)
         findings = self._check()
         return tuple(finding for finding in findings if finding.code == null)
+
+    def runs_on(
+        self, release: str, *, driver: str | None = None, machine: str | None = None
+    ) -> Verdict:
+        """Tell whether a release of IREE's runtime loads the module, and why if it does not.
+
+        The answer is what the release itself gave when it was asked for each thing that the
+        module needs, on x86-64 with the drivers ``local-sync`` and ``local-task``. What was not
+        measured, such as drivers of GPUs and other machines, is unknown, not True.
+
+        Args:
+            release: One of `releases`, such as ``"3.9.0"``; ``"3.9"`` is the same.
+            driver: The driver of the device, such as ``"local-task"``; None for any.
+            machine: The machine, such as ``"x86_64"`` or ``"aarch64"``; None for that of the
+                executables.
+
+        Raises:
+            FormatError: when the bytecode cannot be read, or the file has changed.
+            CallError: when an argument is invalid, or the module is closed.
+
+        """
+        name = check_release("Module.runs_on", release)
+        for argument, value in (("driver", driver), ("machine", machine)):
+            if value is not None and not isinstance(value, str):
+                found = type(value).__name__
+                raise ArgumentTypeError(f"Module.runs_on: {argument}: expected str, got {found}")
+        return self._answers(driver, machine).of(name)
+
+    def _answers(self, driver: str | None = None, machine: str | None = None) -> Answers:
+        """Return what all releases answer."""
+        asked: list[object] = []
+        for text in (driver, machine and MACHINES.get(machine.lower(), machine)):
+            data = text and text.encode("utf-8", "surrogatepass")
+            asked += [data or ffi.NULL, len(data or b"")]
+        return self._decode(lib.fnabi_vmfb_runs_on, answers, *asked)
 
     def check(self) -> tuple[Finding, ...]:
         """Check the module beyond its structure.

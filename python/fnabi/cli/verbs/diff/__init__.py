@@ -15,13 +15,13 @@ from fnabi.cli._html import add_html, check_html, write_diff_html, write_folders
 from fnabi.cli._output import shows_progress
 from fnabi.cli._screen import Part, Screen, counted, one_line, signature
 from fnabi.cli._values import json_value
-from fnabi.compat import FileComparison, FileVerdict, compare_folders
+from fnabi.compat import FileComparison, FileCompatibility, compare_folders
 
 _DIFF_SCHEMA = "fnabi.diff/1"
 _FOLDERS_SCHEMA = "fnabi.diff-folders/1"
 
 _SEVERITIES: tuple[compat.Severity, ...] = ("breaking", "unknown", "widening", "notice")
-STATUS: dict[FileVerdict, int] = {
+STATUS: dict[FileCompatibility, int] = {
     "incompatible": 1,
     "unreadable": 3,
     "unknown": 4,
@@ -131,7 +131,7 @@ def _diff_folders(arguments: argparse.Namespace, page: bool) -> int:
         )
     )
     verdicts = Counter(each.verdict for each in found)
-    nothing: FileVerdict = "compatible"
+    nothing: FileCompatibility = "compatible"
     worst = next((each for each in STATUS if verdicts[each]), nothing)
     verdict = "compatible" if worst == "added" else worst
     if page:

@@ -10,7 +10,7 @@ from typing import Any
 
 from fnabi.cli._catalogs import open_catalog, shown_path
 from fnabi.cli._screen import Screen, counted, one_line, signature
-from fnabi.compat import FileComparison, FileVerdict
+from fnabi.compat import FileComparison, FileCompatibility
 from fnabi.many.catalog_diff import Cause, Occurrence, compare_catalogs, group
 
 _SCHEMA = "fnabi.diff-catalogs/1"
@@ -20,7 +20,7 @@ _SHOWN = 3
 _MEANINGS = {"breaking": "bad", "unknown": "unknown", "widening": "good", "notice": "notice"}
 
 
-def run_catalogs(arguments: argparse.Namespace, status: dict[FileVerdict, int]) -> int:
+def run_catalogs(arguments: argparse.Namespace, status: dict[FileCompatibility, int]) -> int:
     """Compare two catalogs; `status` has the exit status of each verdict, the worst first."""
     with (
         open_catalog(arguments.old, arguments.lenient) as old,
@@ -29,7 +29,7 @@ def run_catalogs(arguments: argparse.Namespace, status: dict[FileVerdict, int]) 
         found = list(compare_catalogs(old, new))
     causes = group(found)
     verdicts = Counter(each.verdict for each in found)
-    compatible: FileVerdict = "compatible"
+    compatible: FileCompatibility = "compatible"
     worst = next((each for each in status if verdicts[each]), compatible)
     verdict = "compatible" if worst == "added" else worst
     if arguments.json:

@@ -1,0 +1,267 @@
+"""Whether a release of IREE's runtime loads a module, by what the releases answered.
+
+Each release of the runtime was installed and asked, on x86-64, with the drivers ``local-sync`` and
+``local-task``; `python -m tools releases` adds the next one. What was not measured is unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from fnabi._base import core
+from fnabi._fnabi import lib
+from fnabi.errors import ArgumentTypeError, ArgumentValueError
+from fnabi.vmfb._records import Features, Record
+
+__all__ = ["Cause", "Verdict", "releases"]
+
+Kind: TypeAlias = Literal[
+    "bytecode",
+    "feature",
+    "module",
+    "import",
+    "type",
+    "opcode",
+    "format",
+    "executable",
+    "library",
+    "machine",
+    "fault",
+    "release",
+]
+"""What a release lacks."""
+
+
+class Cause(msgspec.Struct, frozen=True, gc=False):
+    """A reason why a release does not load a module, or why that is unknown.
+
+    Attributes:
+        kind: What it is about: the version of the ``"bytecode"``, a ``"feature"`` of it, the
+            version of a system ``"module"``, an ``"import"``, a ``"type"``, an instruction
+            (``"opcode"``), the ``"format"`` of executables, an ``"executable"`` that is damaged,
+            the ``"library"`` interface in an ELF executable, a ``"machine"`` or a ``"release"``
+            that was not measured, or a ``"fault"`` that every release refuses.
+        subject: The name of that; None where there is only one, or the code does not contain it.
+        wanted: What the module requires of it: a version, a calling convention; or None.
+        has: What the release has instead, or None.
+        is_known: Whether the release refuses the module for this; False where that was not
+            measured.
+        since: The first later release without this cause, or None.
+        until: The last earlier release without it, or None.
+        release: The release.
+
+    """
+
+    kind: Kind
+    subject: str | None
+    wanted: str | None
+    has: str | None
+    is_known: bool
+    since: str | None
+    until: str | None
+    release: str
+
+    def __str__(self) -> str:
+        return _fault(self) + _way_out(self)
+
+
+def _fault(cause: Cause) -> str:
+    subject, wanted, release = cause.subject, cause.wanted, cause.release
+    has = f"{release} has {cause.has}" if cause.has else f"{release} lacks it"
+    match cause.kind:
+        case "release":
+            return f"{release} was not measured"
+        case "machine":
+            return f"no release was measured on {subject}"
+        case "fault":
+            return f"no release accepts it: {subject}"
+        case "bytecode":
+            return f"needs bytecode {wanted}; {has}"
+        case "feature":
+            return f"needs the bytecode feature {subject}; {has}"
+        case "module":
+            return f"needs {subject} {wanted}; {has}"
+        case "import" if wanted and cause.has:
+            return f"needs {subject} with the calling convention {wanted}; {has}"
+        case "import":
+            return f"needs the function {subject}; {has}"
+        case "type":
+            return f"needs the type {subject}; {has}"
+        case "opcode" if subject is None:
+            return "has an instruction that is not known"
+        case "opcode":
+            return f"needs the instruction {subject}; {has}"
+        case "format" if cause.is_known:
+            return f"has executables of the format {subject}, which no driver of {release} takes"
+        case "format" if subject is None:
+            return "the format of its executables is not in its code"
+        case "format":
+            return f"has executables of the format {subject}, for a device that was not measured"
+        case "executable":
+            return f"an executable of the format {subject} is damaged, or for another machine"
+        case _ if cause.is_known:
+            return f"needs version {wanted} of the interface of ELF executables; {has}"
+        case _:
+            return f"the version of the interface in its {subject} executables is not known"
+
+
+def _way_out(cause: Cause) -> str:
+    if not cause.is_known:
+        return ""
+    if cause.since is not None:
+        return f"; the first release with it is {cause.since}"
+    if cause.until is not None:
+        return f"; the last release with it is {cause.until}"
+    return "" if cause.kind in ("executable", "fault") else "; no measured release has it"
+
+
+class Verdict(msgspec.Struct, frozen=True, gc=False):
+    """Whether a release of IREE's runtime loads a module.
+
+    Attributes:
+        release: The release, such as ``"3.9.0"``.
+        loads: True if it does, False if it refuses the module, None if that was not measured.
+        hosts: The modules that the host has to register besides ``hal``, such as
+            ``"io_parameters"``.
+        causes: Why it does not load, or why that is unknown; those that refuse come first.
+
+    """
+
+    release: str
+    loads: bool | None
+    hosts: tuple[str, ...]
+    causes: tuple[Cause, ...]
+
+    def __str__(self) -> str:
+        answer = {True: "loads", False: "does not load", None: "unknown"}[self.loads]
+        reason = f": {self.causes[0]}" if self.causes else ""
+        needed = f" if the host registers {', '.join(self.hosts)}" if self.hosts else ""
+        return f"IREE {self.release}: {answer}{reason if self.loads is not True else needed}"
+
+
+_Has: TypeAlias = tuple[str | None, int]
+
+
+class _Row(Record, frozen=True):
+    kind: Kind
+    subject: str | None
+    wanted: str | None
+    refuses: bool
+    releases: int
+    has: tuple[_Has, ...]
+
+
+class Answers(Record, frozen=True):
+    """What all releases answer; sets of them are bits in the order of `releases`."""
+
+    causes: tuple[_Row, ...]
+    hosts: tuple[str, ...]
+    refused: int
+    unknown: int
+
+    def loading(self, loads: bool | None = True) -> list[str]:
+        """Return the releases whose verdict this is."""
+        answers = {False: self.refused, None: self.unknown, True: ~self.refused & ~self.unknown}
+        return [name for i, name in enumerate(releases()) if answers[loads] >> i & 1]
+
+    def __str__(self) -> str:
+        loading, unknown = self.loading(), self.loading(None)
+        hosts = f" if the host registers {', '.join(self.hosts)}" if self.hosts else ""
+        parts = [f"loads in IREE {ranges(loading)}{hosts}"] if loading else []
+        if unknown:
+            cause = self.of(unknown[-1]).causes[0]
+            parts.append(f"unknown of IREE {ranges(unknown)}: {cause}")
+        return "; ".join(parts) or "loads in no measured release of IREE"
+
+    def of(self, release: str) -> Verdict:
+        """Return the verdict of a release."""
+        names = releases()
+        if release not in names:
+            cause = Cause("release", None, None, None, False, None, None, release)
+            return Verdict(release, None, self.hosts, (cause,))
+        index = names.index(release)
+        rows = [row for row in self.causes if row.releases >> index & 1]
+        rows.sort(key=lambda row: not row.refuses)
+        loads = False if self.refused >> index & 1 else None if self.unknown >> index & 1 else True
+        return Verdict(release, loads, self.hosts, tuple(_cause(row, index) for row in rows))
+
+
+answers = core.Decoder(Answers)
+_names = core.Decoder(tuple[str, ...])
+
+
+def _cause(row: _Row, index: int) -> Cause:
+    names = releases()
+    good = [not row.releases >> i & 1 for i in range(len(names))]
+    since = next((names[i] for i in range(index + 1, len(names)) if good[i]), None)
+    until = next((names[i] for i in reversed(range(index)) if good[i]), None)
+    has = next((value for value, some in row.has if some >> index & 1), None)
+    subject = row.subject
+    if row.kind == "feature":
+        subject = str(Features(1 << int(subject or 0)).name)
+    return Cause(row.kind, subject, row.wanted, has, row.refuses, since, until, names[index])
+
+
+@cache
+def releases() -> tuple[str, ...]:
+    """Return the releases of IREE's runtime that were measured, oldest first.
+
+    Those up to 2024 are named by their date, ``"20241104.1068"``.
+    """
+
+    def read(_data: bytes, _size: int, out: object, room: int, _error: object) -> int:
+        size: int = lib.fnabi_runtime_releases(out, room)
+        return size
+
+    return core.decode(read, _names, b"")
+
+
+def check_release(function: str, release: object) -> str:
+    """Return the full name of a release: ``"3.9"`` is 3.9.0.
+
+    Raises:
+        ArgumentTypeError: when it is no text.
+        ArgumentValueError: when it is no version.
+
+    """
+    if not isinstance(release, str):
+        raise ArgumentTypeError(f"{function}: release: expected str, got {type(release).__name__}")
+    if not re.fullmatch(r"\d+(\.\d+)*", release):
+        raise ArgumentValueError(
+            f"{function}: release: expected a version such as '3.9.0', got {release!r}"
+        )
+    same = [each for each in releases() if each.startswith(f"{release}.")]
+    return same[-1] if release not in releases() and len(same) == 1 else release
+
+
+MACHINES = {"amd64": "x86_64", "x86-64": "x86_64", "x64": "x86_64"} | {
+    "aarch64": "arm_64",
+    "arm64": "arm_64",
+    "riscv64": "riscv_64",
+    "riscv32": "riscv_32",
+    "arm": "arm_32",
+    "armv7l": "arm_32",
+    "i686": "x86_32",
+    "x86": "x86_32",
+}
+"""Machines by the names that systems have for them, as formats of executables name them."""
+
+
+def ranges(names: Sequence[str]) -> str:
+    """Return releases as text, one after the other as a range: ``"3.9.0 to 3.11.0 and 3.13.0"``."""
+    order = releases()
+    runs: list[list[str]] = []
+    for name in names:
+        if runs and order.index(name) == order.index(runs[-1][-1]) + 1:
+            runs[-1].append(name)
+        else:
+            runs.append([name])
+    parts: list[str] = []
+    for run in runs:
+        parts += run if len(run) < 3 else [f"{run[0]} to {run[-1]}"]
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
