@@ -72,9 +72,20 @@ def _show_executable(screen: Screen, executable: Executable) -> None:
         screen.write("      entry     ", one_line(entry_point))
 
 
+def _runtime_json(module: vmfb.Module) -> dict[str, Any] | None:
+    """Return which releases of IREE's runtime load the module; None where it is damaged."""
+    try:
+        answers = module._answers()
+    except FormatError:
+        return None
+    names = {"loads": True, "refuses": False, "unknown": None}
+    return {name: answers.loading(loads) for name, loads in names.items()}
+
+
 def needs_json(module: vmfb.Module) -> dict[str, Any]:
     always = {
         "host_modules": host_modules(module),
+        "runtime": _runtime_json(module),
         "transients": [fields(each) for each in module.transients],
     }
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any
 
 from fnabi import vmfb
@@ -33,6 +34,8 @@ def show_head(screen: Screen, module: vmfb.Module) -> None:
     needed = ", ".join(map(one_line, host_modules(module)))
     if needed:
         screen.write(f"needs {needed} registered by the host")
+    with suppress(FormatError):  # the checks report it
+        screen.write(one_line(str(module._answers())))
     sizes = [f"{module.layout.file_size} bytes"]
     sizes.append(f"{len(module.bytecode)} of bytecode")
     if module.rodata:
