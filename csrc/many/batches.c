@@ -73,8 +73,7 @@ static bool put_text(batch* b, const char* data, size_t size) {
 
 /* Adds the rows of the last texts, and returns the number of all; FNABI_OK, or
  * the code of what is wrong with the input from here on. */
-static int64_t close_batch_with(batch* b, fnabi_code code,
-                                const char* expected) {
+static int64_t close_batch_with(batch* b, int32_t code, const char* expected) {
   if (!flush(b)) return -1;
   size_t rows = b->columns->rows - b->before;
   if (code == FNABI_OK) return (int64_t)rows;
