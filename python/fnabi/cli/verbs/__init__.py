@@ -78,7 +78,10 @@ VERBS = (
             ("fnabi verify *.vmfb", "one line for each file that is good"),
             ("fnabi verify --json model.vmfb", "the findings for programs"),
             ("fnabi verify --against=weights.irpa model.vmfb", "whether parameters are there"),
+            ("fnabi verify --runtime 3.13.0 *.vmfb", "whether that release of IREE loads them"),
         ),
+        status="0 for success, 1 for bad input, 2 for wrong usage; with --runtime 1 if a release"
+        " does not load a module, 3 for bad input, and 4 if it is unknown",
     ),
     Verb(
         "diff",

@@ -40,8 +40,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         type=_releases,
         metavar="RELEASE",
         help="check that these releases of IREE's runtime load the module: 3.9.0, a list"
-        " 3.9.0,3.12.0, a range 3.9.0..3.12.0, installed, or all; the status is 1 if one does not,"
-        " 4 if that is unknown of one, and 3 for a bad module",
+        " 3.9.0,3.12.0, a range 3.9.0..3.12.0, installed, or all",
     )
     verb.add_argument(
         "--driver",
