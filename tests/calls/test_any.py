@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+import sys
 
 import numpy as np
 import pytest
@@ -153,6 +154,17 @@ def test_arrays():
     assert AnyArray(i for i in range(3)).tolist() == [0, 1, 2]
     assert len(AnyArray(())) == 0
     assert AnyArray(array) == array
+
+
+def test_an_array_that_is_an_argument_keeps_its_values() -> None:
+    """The list that the function gets has references of its own."""
+    value = object()
+    array = AnyArray([value])
+    before = sys.getrefcount(value)
+    for _ in range(3):
+        assert fnabi.Function(lambda values: values[0] is value)(array)
+    assert sys.getrefcount(value) == before
+    assert array[0] is value
 
 
 @given(st.lists(st.integers(0, 9), max_size=6), st.data())
