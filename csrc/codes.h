@@ -189,6 +189,12 @@ FNABI_CODE(
     FNABI_MODULE_IDENTIFIER, "module-identifier", "not an IREE module",
     "The file is not a module of IREE. `fnabi inspect` also reads shared "
     "libraries.")
+/* the path has the version */
+FNABI_CODE(
+    FNABI_MODULE_SUCCESSOR, "module-successor",
+    "not read yet: a module in the format after .vmfb (VM image of ROCm's HRX)",
+    "The file is a module for HRX, the successor of IREE's VM. fnabi reads the "
+    "FlatBuffer format, which `iree-compile` writes.")
 FNABI_CODE(FNABI_MODULE_OFFSET, "module-offset", "offset outside the module",
            FNABI_REMEDY_FILE)
 FNABI_CODE(FNABI_MODULE_LENGTH, "module-length",

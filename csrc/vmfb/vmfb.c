@@ -2,12 +2,15 @@
  * root. */
 #include "vmfb/vmfb.h"
 
+#include <stdio.h>
+
 #include "base/error.h"
 
 #define ZIP_HEADER 30 /* bytes of a local file header before its name */
 #define ROOT 4        /* the root's offset, after the size prefix */
 #define IDENTIFIER 8  /* from the size prefix */
 #define RODATA_ALIGN 64
+#define IMAGE_VERSION 8
 
 static uint64_t little(const char* data, unsigned bytes) {
   uint64_t value = 0;
@@ -26,10 +29,24 @@ static bool refuse_file(const char* data, size_t size, int32_t code,
   return false;
 }
 
+/* Refuses an image of HRX's VM: 8 bytes, then the major and the minor version of
+ * its core, 16 bits each. The path has the version, unless the file ends first. */
+static bool refuse_image(const char* data, size_t size, fnabi_error* error) {
+  fnabi_fail(error, FNABI_MODULE_SUCCESSOR, IMAGE_VERSION,
+             "a .vmfb module, which is a FlatBuffer");
+  if (size >= IMAGE_VERSION + 4)
+    snprintf(error->path, sizeof error->path, "core version %u.%u",
+             (unsigned)little(data + IMAGE_VERSION, 2),
+             (unsigned)little(data + IMAGE_VERSION + 2, 2));
+  return false;
+}
+
 /* Finds the FlatBuffer and begins a walk. */
 static bool begin(const char* data, size_t size, bool lenient, fnabi_fb* fb,
                   fnabi_writer* writer, fnabi_error* error) {
   size_t start = 0;
+  if (size >= IMAGE_VERSION && memcmp(data, "IREEVM\0", IMAGE_VERSION) == 0)
+    return refuse_image(data, size, error);
   if (size >= 4 && memcmp(data, "PK\x03\x04", 4) == 0) {
     start = ZIP_HEADER;
     if (size >= ZIP_HEADER)

@@ -30,6 +30,19 @@ static inline void* exact(const void* data, size_t size) {
 
 static inline void release(void* copy) { free((char*)copy - 1); }
 
+/* The bytes of a file, for `release`. */
+static inline char* read_file(const char* path, size_t* size) {
+  FILE* file = fopen(path, "rb");
+  CHECK(file != NULL);
+  CHECK(fseek(file, 0, SEEK_END) == 0);
+  *size = (size_t)ftell(file);
+  rewind(file);
+  char* data = exact(NULL, *size);
+  CHECK(fread(data, 1, *size, file) == *size);
+  fclose(file);
+  return data;
+}
+
 static inline uint32_t next_random(uint32_t* state) {
   *state ^= *state << 13;
   *state ^= *state >> 17;

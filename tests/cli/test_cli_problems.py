@@ -24,6 +24,7 @@ MODULES = ROOT / "tests/data/vmfb"
 CLASSIFIER = ROOT / "examples" / "classifier.vmfb"
 RELEASES = ROOT / "examples" / "releases"
 SOURCE = b"module @m {\n  func.func @f() { return }\n}\n"
+SUCCESSOR = b"IREEVM\0\0" + bytes([1, 0, 2, 0, 3, 0, 0, 0]) + bytes(99)
 MLIR = "a .vmfb module, got MLIR source, which iree-compile compiles"
 
 
@@ -197,6 +198,35 @@ def test_every_verb_says_what_a_file_is(here: Path, run) -> None:
         found, out, error = run(*argv)
         assert found == status
         assert shown in out + error
+
+
+def test_a_module_of_the_next_format_is_named(here: Path, run) -> None:
+    pytest.importorskip("duckdb")
+    Path("folder").mkdir()
+    Path("folder/next.vmfb").write_bytes(SUCCESSOR)
+    fault = (
+        "not read yet: a module in the format after .vmfb (VM image of ROCm's HRX) at byte 8"
+        " in core version 1.2, expected a .vmfb module, which is a FlatBuffer"
+    )
+    for read in (lambda: vmfb.open("folder/next.vmfb"), lambda: vmfb.verify(SUCCESSOR)):
+        with pytest.raises(FormatError) as raised:
+            read()
+        assert raised.value.text == fault
+        assert (raised.value.code, raised.value.path) == ("module-successor", "core version 1.2")
+    for argv, status in (
+        (["inspect", "folder/next.vmfb"], 1),
+        (["verify", "folder/next.vmfb"], 1),
+        (["verify", "folder"], 1),
+        (["scan", "folder"], 1),
+        (["diff", CLASSIFIER, "folder/next.vmfb"], 3),
+        (["stub", "folder/next.vmfb"], 1),
+    ):
+        found, out, error = run(*argv)
+        assert found == status
+        assert "folder/next.vmfb" in out + error
+        assert fault in out + error
+    assert run("catalog", "update", "c.duckdb", "folder")[0] == 0
+    assert "the format after .vmfb (VM image" in run("catalog", "show", "c.duckdb")[1]
 
 
 def test_a_module_that_is_called(run) -> None:

@@ -7,18 +7,6 @@
 
 DEFINE_WRITER(bytecode_signatures, fnabi_bytecode_signatures)
 
-static char* read_file(const char* path, size_t* size) {
-  FILE* file = fopen(path, "rb");
-  CHECK(file != NULL);
-  CHECK(fseek(file, 0, SEEK_END) == 0);
-  *size = (size_t)ftell(file);
-  rewind(file);
-  char* data = exact(NULL, *size);
-  CHECK(fread(data, 1, *size, file) == *size);
-  fclose(file);
-  return data;
-}
-
 static void check_value(fnabi_reader* r, size_t symbols_at) {
   fnabi_reader symbols = {r->data, r->size, symbols_at};
   size_t fields, rank, count;

@@ -14,18 +14,6 @@ static const char* const edited[] = {
     "debug_kept", "vm_globals", "vm_imports_plain", "raw_v0", "vm_sigs@3.7.0"};
 static size_t edits;
 
-static char* read_file(const char* path, size_t* size) {
-  FILE* file = fopen(path, "rb");
-  CHECK(file != NULL);
-  CHECK(fseek(file, 0, SEEK_END) == 0);
-  *size = (size_t)ftell(file);
-  rewind(file);
-  char* data = exact(NULL, *size);
-  CHECK(fread(data, 1, *size, file) == *size);
-  fclose(file);
-  return data;
-}
-
 /* ------------------------------------------------------------------- table */
 
 static void check_row(const fnabi_bytecode_op* row) {

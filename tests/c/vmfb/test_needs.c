@@ -12,18 +12,10 @@ static const char* const names[] = {
     "mm_llvm-cpu", "mm_vmvx",       "mm_vulkan",    "params_llvm-cpu",
     "params_vmvx", "params_vulkan", "storage_vmvx", "types_vmvx"};
 
-static char* read_file(const char* name, size_t* size) {
+static char* read_needs(const char* name, size_t* size) {
   char path[256];
   snprintf(path, sizeof path, "../tests/data/needs/%s.vmfb", name);
-  FILE* file = fopen(path, "rb");
-  CHECK(file != NULL);
-  CHECK(fseek(file, 0, SEEK_END) == 0);
-  *size = (size_t)ftell(file);
-  rewind(file);
-  char* data = exact(NULL, *size);
-  CHECK(fread(data, 1, *size, file) == *size);
-  fclose(file);
-  return data;
+  return read_file(path, size);
 }
 
 static int32_t decode_needs(const char* data, size_t size) {
@@ -41,7 +33,7 @@ static int32_t decode_needs(const char* data, size_t size) {
 
 static void check_edits(const char* name, int step) {
   size_t size;
-  char* data = read_file(name, &size);
+  char* data = read_needs(name, &size);
   call c = {needs, data, size, 0, 0};
   check_capacities(&c);
   CHECK(decode_needs(data, size) == FNABI_OK);

@@ -18,18 +18,10 @@ enum { STEP = 61 };
 static const char* const names[] = {"mm_llvm-cpu", "mm_vmvx", "params_vulkan",
                                     "storage_vmvx", "types_vmvx"};
 
-static char* read_file(const char* name, size_t* size) {
+static char* read_needs(const char* name, size_t* size) {
   char path[256];
   snprintf(path, sizeof path, "../tests/data/needs/%s.vmfb", name);
-  FILE* file = fopen(path, "rb");
-  CHECK(file != NULL);
-  CHECK(fseek(file, 0, SEEK_END) == 0);
-  *size = (size_t)ftell(file);
-  rewind(file);
-  char* data = exact(NULL, *size);
-  CHECK(fread(data, 1, *size, file) == *size);
-  fclose(file);
-  return data;
+  return read_file(path, size);
 }
 
 static int32_t decide(const char* data, size_t size) {
@@ -47,7 +39,7 @@ static int32_t decide(const char* data, size_t size) {
 
 static void check_edits(const char* name) {
   size_t size;
-  char* data = read_file(name, &size);
+  char* data = read_needs(name, &size);
   call c = {verdict, data, size, 0, 0};
   check_capacities(&c);
   CHECK(decide(data, size) == FNABI_OK);
@@ -70,7 +62,7 @@ static void check_edits(const char* name) {
 /* The first ELF file in a module. */
 static char* executable(size_t* size) {
   size_t all;
-  char* data = read_file("mm_llvm-cpu", &all);
+  char* data = read_needs("mm_llvm-cpu", &all);
   for (size_t at = 0; at + 4 < all; at++)
     if (memcmp(data + at, "\x7F\x45\x4C\x46", 4) == 0) {
       *size = all - at;

@@ -17,18 +17,6 @@ static const char* const edited[] = {"debug_kept",       "debug_kept@2.9.0",
                                      "vm_imports_plain", "raw_v0"};
 static size_t inputs[3];
 
-static char* read_file(const char* path, size_t* size) {
-  FILE* file = fopen(path, "rb");
-  CHECK(file != NULL);
-  CHECK(fseek(file, 0, SEEK_END) == 0);
-  *size = (size_t)ftell(file);
-  rewind(file);
-  char* data = exact(NULL, *size);
-  CHECK(fread(data, 1, *size, file) == *size);
-  fclose(file);
-  return data;
-}
-
 /* fnabi_vmfb_extent reports how many bytes are needed; they decode to the same
  * result as the whole file. */
 static void check_extent(const char* data, size_t size) {
@@ -124,6 +112,19 @@ static void check_kinds(void) {
   CHECK(strcmp(error.expected, "\"IREE\"") == 0 && error.found == NULL);
 }
 
+/* An image of HRX's VM of any version, cut anywhere. */
+static void check_successor(void) {
+  static const char image[16] = "IREEVM\0\0\x02\x01\xff\xff";
+  fnabi_error error;
+  for (size_t size = 8; size <= sizeof image; size++) {
+    CHECK(fnabi_vmfb_verify(image, size, false, &error) == -1);
+    CHECK(error.code == FNABI_MODULE_SUCCESSOR && error.offset == 8);
+    CHECK(strcmp(error.path, size < 12 ? "" : "core version 258.65535") == 0);
+  }
+  CHECK(fnabi_vmfb_verify(image, 7, false, &error) == -1);
+  CHECK(error.code == FNABI_MODULE_SIZE);
+}
+
 int main(int count, char** names) {
   fnabi_error error;
   bool all = count == 2 && strcmp(names[1], "edits") == 0;
@@ -136,6 +137,7 @@ int main(int count, char** names) {
     return 0;
   }
   check_kinds();
+  check_successor();
   check_folder("../tests/data/vmfb", VALID, LENIENT);
   check_folder("../tests/data/vmfb/malformed", VALID_MALFORMED, 0);
   for (size_t i = 0; i < sizeof edited / sizeof *edited; i++) {
