@@ -644,7 +644,6 @@ def test_compiled_by_the_original(monkeypatch):
 # ------------------------------------------------------------------- under the original's tests
 
 
-@pytest.mark.unsanitized("a function of a module of the drop-in is not freed")
 def test_the_error_of_an_int_outside_int64_is_the_librarys() -> None:
     add = ours.load_module(callee_library()).add
     with pytest.raises(TypeError, match="argument 0 must be int"):
