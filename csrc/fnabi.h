@@ -603,7 +603,9 @@ FNABI_API int64_t fnabi_vmfb_needs_with(const char* data, size_t size,
  *   "library"     the format of an ELF file    version of its library; nil if
  *                                not known
  *   "machine"     its name       nil: it was not measured
- *   "fault"       what fnabi_vmfb_verify or fnabi_bytecode_check finds    nil
+ *   "fault"       what fnabi_vmfb_verify or fnabi_bytecode_check finds, or that
+ *                 read-only data is outside the file, unless the file ends with
+ *                 its FlatBuffer, as the start of a remote one does    nil
  * `host` names a module that the host registers, other than "hal". `driver` and
  * `machine` say where the module is loaded, "local-task" and "x86_64", "arm_64";
  * NULL: on any. Fails as fnabi_vmfb_needs and fnabi_bytecode_check do. */
@@ -612,6 +614,34 @@ FNABI_API int64_t fnabi_vmfb_runs_on(const char* data, size_t size,
                                      const char* machine, size_t machine_size,
                                      uint8_t* out, size_t capacity,
                                      fnabi_error* error);
+
+/* What a module demands of the runtime that loads it. The message is
+ *   [major, minor, features,
+ *    [[module, least_version]...],
+ *    [[full_name, calling_convention, required]...],
+ *    [type...],
+ *    [opcode...], fault,
+ *    [[format, content]...]]
+ * with the version of the bytecode; the dependencies and imports, where
+ * `required` is 0 or 1; the types; the instructions, each with the byte in front
+ * of it as a prefix * 256, -1 for one that is not known, or nil where the
+ * version of the bytecode is not; a text, or nil, as of the cause "fault"; and
+ * the executables. Their content is nil where it is not at hand, or is not
+ * looked into; 0 where it is damaged; [machine, version] of an ELF file, -1 for
+ * a version that is not known; or this message of a module, without executables.
+ * Fails as fnabi_vmfb_needs and fnabi_bytecode_check do. */
+FNABI_API int64_t fnabi_vmfb_demands(const char* data, size_t size,
+                                     uint8_t* out, size_t capacity,
+                                     fnabi_error* error);
+
+/* Decides as fnabi_vmfb_runs_on, of which it writes the message, by the message
+ * of fnabi_vmfb_demands, which may be of an earlier time. Fails with
+ * FNABI_MESSAGE. */
+FNABI_API int64_t fnabi_runtime_verdict(const uint8_t* demands,
+                                        size_t demands_size, const char* driver,
+                                        size_t driver_size, const char* machine,
+                                        size_t machine_size, uint8_t* out,
+                                        size_t capacity, fnabi_error* error);
 
 /* The names of the measured releases, oldest first. The message is [name...].
  * Cannot fail. */

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
@@ -327,10 +328,10 @@ def test_the_file_that_a_comparison_changes(here: Path, run, monkeypatch) -> Non
         Path(name).write_bytes(CLASSIFIER.read_bytes() + bytes(1 << 20))
     compare = fnabi.compat.compare
 
-    def changed(old: vmfb.Module, new: vmfb.Module) -> object:
+    def changed(old: vmfb.Module, new: vmfb.Module, **where: Any) -> object:
         Path("new.vmfb").touch()
         os.utime("new.vmfb", (1, 1))
-        return compare(old, new)
+        return compare(old, new, **where)
 
     monkeypatch.setattr("fnabi.compat.compare", changed)
     status, out, error = run("diff", "old.vmfb", "new.vmfb")
@@ -339,7 +340,7 @@ def test_the_file_that_a_comparison_changes(here: Path, run, monkeypatch) -> Non
 
 
 def test_the_url_that_a_comparison_reads(run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failed(*_: object) -> object:
+    def failed(*_: object, **__: object) -> object:
         raise OSError(5, "the server answers 500", "https://host/new.vmfb")
 
     monkeypatch.setattr("fnabi.compat.compare", failed)

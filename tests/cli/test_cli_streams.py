@@ -424,7 +424,7 @@ def test_a_fault_that_nobody_has_foreseen(run, monkeypatch: pytest.MonkeyPatch) 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     ask = f"please report it at {project['urls']['Issues']} with what FNABI_TRACEBACK=1 shows"
 
-    def fail(*_: object) -> object:
+    def fail(*_: object, **_named: object) -> object:
         raise RuntimeError("odd \x1b[31m\nfault")
 
     monkeypatch.setattr("fnabi.compat.compare", fail)

@@ -255,6 +255,8 @@ def test_compiled_modules() -> None:
         'breaking  targets["__device_0"]["local"] removed: "local embedded-elf-x86_64 (generic)"',
         'widening  targets["__device_0"]["vulkan"] added:'
         ' "vulkan vulkan-spirv-fb (vp_android_baseline_2022)"',
+        "notice    runtime unknown: IREE 3.12.0 and 3.13.0 => IREE 3.12.0 and 3.13.0, unknown:"
+        " has executables of the format vulkan-spirv-fb, for a device that was not measured",
     ]
     old = vmfb.open(NEEDS / "params_llvm-cpu@3.10.0.vmfb")
     assert compare(old, cpu).verdict == "compatible"

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import fnabi
 from fnabi import vmfb
 from fnabi.cli import main
+from support.installed_runtime import installed, loaded
 from support.paths import DATA, ROOT
 
 MODULES = sorted(
@@ -22,28 +21,6 @@ MODULES = sorted(
     ]
 )
 CLASSIFIER = ROOT / "examples" / "classifier.vmfb"
-
-
-def runtime() -> Any:
-    return pytest.importorskip("iree.runtime", exc_type=ImportError)
-
-
-def installed() -> str:
-    runtime()
-    return metadata.version("iree-base-runtime")
-
-
-def loaded(data: bytes) -> str:
-    """Return what the installed runtime says when it loads a module beside hal; "" if it does."""
-    rt = runtime()
-    instance = rt.VmInstance()
-    device = rt.get_device("local-sync")
-    try:
-        modules = [rt.create_hal_module(instance, device), rt.VmModule.copy_buffer(instance, data)]
-        rt.VmContext(instance, modules)
-    except (RuntimeError, ValueError) as problem:
-        return str(problem)
-    return ""
 
 
 def changed(data: bytes, old: bytes, new: bytes) -> bytes:
@@ -179,3 +156,19 @@ def test_inspect_names_the_releases(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(capsys.readouterr().out)["runtime"]
     assert found["loads"] == ["3.12.0", "3.13.0"]
     assert sorted(found["loads"] + found["refuses"] + found["unknown"]) == sorted(vmfb.releases())
+
+
+@pytest.mark.parametrize("missing", [1, 64, 4096])
+def test_a_file_that_lacks_read_only_data(missing: int) -> None:
+    data = (DATA / "vmfb" / "weights_64k.vmfb").read_bytes()
+    assert loaded(data) == ""
+    with vmfb.from_buffer(data) as module:
+        assert any(segment.external for segment in module.rodata)
+        end = max(each.offset + each.size for each in module.rodata if each.external)
+        assert module.runs_on(installed()).loads
+    cut = data[: end - missing]
+    assert "out of range" in loaded(cut).lower()
+    with vmfb.from_buffer(cut) as module:
+        verdict = module.runs_on(installed())
+    assert verdict.loads is False
+    assert verdict.causes[0].kind == "fault"

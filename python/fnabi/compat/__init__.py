@@ -81,22 +81,22 @@ Modules
     A change of the module's name is breaking, because functions are looked up by it too. So is a
     lower version, because other modules may require the old one. Notices are a higher version,
     attributes, and what the file requires of a runtime: the version of the bytecode, features,
-    dependencies, and imports from a dependency of the same version. An older runtime may refuse
-    the new file.
+    dependencies, and imports from a dependency of the same version.
+
+Releases of the runtime
+    Releases of IREE's runtime that load the old module and refuse the new one are *removed*, those
+    of the reverse *added*, as ``runtime``, with the cause of the refusal. `vmfb.Module.runs_on` has
+    what is known of them. Both are notices, unless the caller names the releases it has: then it is
+    breaking that one of them is removed, and unknown if it is not known whether it loads the new
+    module. What is unknown of both modules for the same reason is no difference.
 
 `compare_folders` compares all modules of two folders, file by file.
 """
 
-from fnabi.compat._compare import (
-    Change,
-    ChangeKind,
-    Comparison,
-    Compatibility,
-    Severity,
-    compare,
-    compare_signatures,
-)
+from fnabi.compat._change import Change, ChangeKind, Severity
+from fnabi.compat._compare import Comparison, Compatibility, compare, compare_signatures
 from fnabi.compat._folders import FileComparison, FileCompatibility, compare_folders
+from fnabi.compat._runtime import Releases
 
 __all__ = [
     "Change",
@@ -105,6 +105,7 @@ __all__ = [
     "Compatibility",
     "FileComparison",
     "FileCompatibility",
+    "Releases",
     "Severity",
     "compare",
     "compare_folders",

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from enum import IntFlag
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
@@ -13,7 +11,9 @@ import msgspec
 
 from fnabi._base.arguments import check_type
 from fnabi.abi import cconv, sip
+from fnabi.compat._change import Change, ChangeKind, Severity, quoted
 from fnabi.compat._needs import export_differences, module_differences
+from fnabi.compat._runtime import Asked, Runtime, asked_releases, runtime_differences
 from fnabi.errors import ArgumentTypeError, FormatError, type_name
 from fnabi.types import (
     Buffer,
@@ -34,20 +34,6 @@ from fnabi.types import (
 from fnabi.vmfb import DependencyFlags, Export, ImportFlags, Module
 from fnabi.vmfb._agreement import register_of
 
-ChangeKind: TypeAlias = Literal[
-    "added",
-    "removed",
-    "changed",
-    "widened",
-    "narrowed",
-    "renamed",
-    "moved",
-    "reordered",
-    "untold",
-    "unknown",
-    "unreadable",
-]
-Severity: TypeAlias = Literal["breaking", "unknown", "widening", "notice"]
 _WORST: tuple[Severity, ...] = get_args(Severity)
 Compatibility: TypeAlias = Literal["compatible", "incompatible", "unknown"]
 
@@ -63,62 +49,6 @@ _MODEL = "iree.abi.model"
 _Shape: TypeAlias = tuple[int | None, ...] | None
 _Key = TypeVar("_Key", int, str)
 _T = TypeVar("_T")
-
-
-class Change(msgspec.Struct, frozen=True):
-    """A difference of two modules or signatures.
-
-    Attributes:
-        kind: The kind of change. A ``"widened"`` type accepts all values of the old one, and for a
-            ``"narrowed"`` type it is the reverse; ``"untold"`` if one side does not say
-            whether an integer is signed, ``"unknown"`` if a type cannot be compared, ``"moved"``
-            if the name of either side is at another position of the other side,
-            ``"unreadable"`` if a side is malformed, ``"reordered"`` for the same keys in another
-            order.
-        severity: The effect on callers, by the rules in the module's documentation.
-        path: The part that changed, such as ``inputs[1].shape[0]``,
-            ``results[0]["logits"].dtype``, ``calling_convention``, ``attrs["fbr"]`` or
-            ``dependencies["hal"].minimum_version``; empty for a function as a whole.
-        old: The old value, or None for an added part. For a part of a type it is the innermost
-            type with that part, with the name of the argument; for a malformed signature the
-            FormatError; for a function as a whole its signature or calling convention.
-        new: The new value, or None for a removed part.
-        function: The name of the function, or None for the module itself.
-
-    """
-
-    kind: ChangeKind
-    severity: Severity
-    path: str
-    old: Any
-    new: Any
-    function: str | None = None
-
-    @property
-    def old_text(self) -> str:
-        """The old value as text; empty for None."""
-        return _text(self.old)
-
-    @property
-    def new_text(self) -> str:
-        """The new value as text; empty for None."""
-        return _text(self.new)
-
-    def __str__(self) -> str:
-        function = "" if self.function is None else f"{self.function}: "
-        return f"{self.severity:8}  {function}{self.place_text}{self.values_text}"
-
-    @property
-    def place_text(self) -> str:
-        """The part that changed, and the kind of change, ``"inputs[0].dtype changed: "``."""
-        return f"{self.path} {self.kind}: " if self.path else f"{self.kind}: "
-
-    @property
-    def values_text(self) -> str:
-        """The values as text, ``"float32 => float64"``, or the one that there is."""
-        if self.kind in ("added", "removed"):
-            return self.old_text or self.new_text
-        return f"{self.old_text or 'nothing'} => {self.new_text or 'nothing'}"
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -171,14 +101,37 @@ class Comparison(msgspec.Struct, frozen=True):
         return verdict + table(("severity", "function", "change"), rows, len(self.changes))
 
 
-def compare(old: Module, new: Module) -> Comparison:
+def compare(
+    old: Module,
+    new: Module,
+    *,
+    runtime: Runtime = None,
+    driver: str | None = None,
+    machine: str | None = None,
+) -> Comparison:
     """Compare two modules by the rules of `fnabi.compat`.
+
+    Args:
+        old: The module that callers were written for.
+        new: The module that they would use.
+        runtime: The releases of IREE's runtime that callers have: ``"3.9.0"``, a list
+            ``"3.9.0,3.12.0"``, a range ``"3.9.0..3.12.0"``, ``"installed"`` or ``"all"``; or
+            several names. It is breaking if one of them loads the old module alone.
+        driver: The driver of the device, such as ``"local-task"``; None for any.
+        machine: The machine, such as ``"x86_64"`` or ``"aarch64"``; None for that of the
+            executables.
 
     Raises:
         FormatError: when an export refers to a function that its module does not have.
-        CallError: when one of them is not a module, or is closed.
+        CallError: when one of them is not a module, or is closed, or `runtime` names no release.
 
     """
+    asked = asked_releases("compat.compare", runtime, driver, machine)
+    return compare_asked(old, new, asked)
+
+
+def compare_asked(old: Module, new: Module, asked: Asked) -> Comparison:
+    """Compare two modules, for releases of the runtime that were checked before."""
     for name, module in (("old", old), ("new", new)):
         if not isinstance(module, Module) and not hasattr(module, "exports"):
             raise ArgumentTypeError(
@@ -188,6 +141,7 @@ def compare(old: Module, new: Module) -> Comparison:
         return Comparison(())
     changes = list(_modules(old, new))
     changes += (Change(*found) for found in module_differences(old, new))
+    changes += (Change(*found) for found in runtime_differences(old, new, asked))
     old_counts, new_counts = (Counter(iter(module.exports)) for module in (old, new))
     for name in old_counts | new_counts:
         if name not in new_counts:
@@ -263,14 +217,14 @@ def _demands(module: Module, moved: set[str]) -> dict[str, Any]:
         "requirements": module.requirements,
     }
     for dependency in module.dependencies:
-        path = f"dependencies[{_quoted(dependency.name)}]"
+        path = f"dependencies[{quoted(dependency.name)}]"
         found[f"{path}.minimum_version"] = dependency.minimum_version
         if dependency.flags != DependencyFlags.REQUIRED:
             found[f"{path}.flags"] = dependency.flags
     for imported in module.imports:
         if imported.module in moved:
             continue
-        path = f"imports[{_quoted(imported.full_name)}]"
+        path = f"imports[{quoted(imported.full_name)}]"
         found[f"{path}.calling_convention"] = imported.calling_convention
         if imported.flags != ImportFlags.REQUIRED:
             found[f"{path}.flags"] = imported.flags
@@ -278,7 +232,7 @@ def _demands(module: Module, moved: set[str]) -> dict[str, Any]:
 
 
 def _attributes(attrs: Mapping[str, str]) -> dict[str, str]:
-    return {f"attrs[{_quoted(key)}]": value for key, value in attrs.items()}
+    return {f"attrs[{quoted(key)}]": value for key, value in attrs.items()}
 
 
 def _notices(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
@@ -315,11 +269,11 @@ def _functions(modules: tuple[Module, Module], name: str) -> Iterator[Change]:
     before, after = dict(old.attrs), dict(new.attrs)
     models = before.pop(_MODEL, None), after.pop(_MODEL, None)
     if models[0] != models[1]:
-        yield Change("changed", "breaking", f"attrs[{_quoted(_MODEL)}]", *models)
+        yield Change("changed", "breaking", f"attrs[{quoted(_MODEL)}]", *models)
     source = old.source
     if source in _CONVERTED_BY and source not in after:
         text = before.pop(source)
-        yield Change("removed", "breaking", f"attrs[{_quoted(source)}]", text, None)
+        yield Change("removed", "breaking", f"attrs[{quoted(source)}]", text, None)
     yield from (Change(*found) for found in export_differences(modules, name))
     for part, keys, differences in _PARTS:
         found = list(_part(old, new, part, keys, differences))
@@ -573,7 +527,7 @@ def _types(old: Type, new: Type, path: str) -> Iterator[_Difference]:
 def _values(old: Mapping[_Key, Type], new: Mapping[_Key, Type], path: str) -> Iterator[_Difference]:
     """Yield the differences of types that have names of one scope."""
     names = [{key: _unnamed(type)[0] for key, type in side.items()} for side in (old, new)]
-    moved = {f"{path}[{_quoted(key)}]" for key in _moved(*names)}
+    moved = {f"{path}[{quoted(key)}]" for key in _moved(*names)}
     for difference in _slots(old, new, path, _types):
         if difference.kind == "renamed" and difference.path in moved:
             difference = difference._replace(kind="moved")
@@ -644,12 +598,12 @@ def _slots(
     """Yield the differences of the values of each key, and the keys of one side only."""
     for key, value in old.items():
         if key in new:
-            yield from walk(value, new[key], f"{path}[{_quoted(key)}]")
+            yield from walk(value, new[key], f"{path}[{quoted(key)}]")
         else:
-            yield _Difference("removed", f"{path}[{_quoted(key)}]", value, None)
+            yield _Difference("removed", f"{path}[{quoted(key)}]", value, None)
     for key, value in new.items():
         if key not in old:
-            yield _Difference("added", f"{path}[{_quoted(key)}]", None, value)
+            yield _Difference("added", f"{path}[{quoted(key)}]", None, value)
 
 
 def _items(values: tuple[_T, ...]) -> dict[int, _T]:
@@ -674,21 +628,3 @@ def _nodes(old: sip.Node | None, new: sip.Node | None, path: str) -> Iterator[_D
 
 
 # -------------------------------------------------------------------------------------- text
-
-
-def _quoted(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return _quoted(value)
-    if isinstance(value, IntFlag):
-        return value.name or (hex(value) if value else "none")
-    if isinstance(value, tuple):
-        return ".".join(map(str, value))
-    if isinstance(value, FormatError):
-        return str(value).partition("\n")[0]
-    return str(value)

@@ -12,7 +12,8 @@ import msgspec
 from fnabi import vmfb
 from fnabi._base.files import path_text
 from fnabi._base.progress import show
-from fnabi.compat._compare import Comparison, compare
+from fnabi.compat._compare import Comparison, compare_asked
+from fnabi.compat._runtime import Asked, Runtime, asked_releases
 from fnabi.errors import ArgumentValueError, FnabiError, MissingFileError
 from fnabi.vmfb._walk import walk
 
@@ -46,6 +47,9 @@ def compare_folders(
     *,
     lenient: bool = False,
     progress: bool = False,
+    runtime: Runtime = None,
+    driver: str | None = None,
+    machine: str | None = None,
 ) -> Iterator[FileComparison]:
     """Compare all files named ``*.vmfb`` below two folders, in the order of their paths.
 
@@ -54,12 +58,17 @@ def compare_folders(
         new: The other folder.
         lenient: As for `vmfb.open`.
         progress: Whether to show a progress bar on standard error, if that is a terminal.
+        runtime: The releases of IREE's runtime that callers have, as for `compare`.
+        driver: As for `compare`.
+        machine: As for `compare`.
 
     Raises:
-        CallError: when one of them is no folder, or rich, which draws the bar, is not installed.
+        CallError: when one of them is no folder, `runtime` names no release, or rich, which draws
+            the bar, is not installed.
 
     """
     where = "compat.compare_folders"
+    asked = asked_releases(where, runtime, driver, machine)
     folders = Path(path_text(f"{where}: old", old)), Path(path_text(f"{where}: new", new))
     for argument, folder in zip(("old", "new"), folders, strict=True):
         if not folder.exists():
@@ -82,7 +91,7 @@ def compare_folders(
             elif file not in after:
                 yield _alone(file, folders[0], "incompatible", lenient)
             else:
-                yield _compare(file, folders, lenient)
+                yield _compare(file, folders, lenient, asked)
             advance(1)
 
 
@@ -109,7 +118,7 @@ def _reason(problem: Exception) -> str:
     return getattr(problem, "strerror", None) or text.partition("\n")[0]
 
 
-def _compare(file: str, folders: tuple[Path, Path], lenient: bool) -> FileComparison:
+def _compare(file: str, folders: tuple[Path, Path], lenient: bool, asked: Asked) -> FileComparison:
     path = folders[0] / file
     try:
         with vmfb.open(path, lenient=lenient) as old:
@@ -117,7 +126,7 @@ def _compare(file: str, folders: tuple[Path, Path], lenient: bool) -> FileCompar
             path = folders[1] / file
             with vmfb.open(path, lenient=lenient) as new:
                 _ = new.exports
-                found = compare(old, new)
+                found = compare_asked(old, new, asked)
                 return FileComparison(file, found.verdict, found)
     except (FnabiError, OSError) as problem:
         return FileComparison(file, "unreadable", problem=f"{path}: {_reason(problem)}")

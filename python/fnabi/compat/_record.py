@@ -17,9 +17,10 @@ from fnabi._base import core
 from fnabi._fnabi import lib
 from fnabi.errors import FormatError
 from fnabi.vmfb import Module, needs
-from fnabi.vmfb._bytes import ModuleBytes
+from fnabi.vmfb._bytes import ModuleBytes, message
 from fnabi.vmfb._export import Exports, exports_message, exports_of
 from fnabi.vmfb._infer import Proofs, types_of
+from fnabi.vmfb._verdict import Answers, answers_to
 
 _T = TypeVar("_T")
 
@@ -32,6 +33,7 @@ _READS: dict[tuple[Any, ...], str] = {
     (lib.fnabi_vmfb_field, 6): "imports",
     (lib.fnabi_vmfb_needs,): "needs",
     (lib.fnabi_bytecode_signatures,): "types",
+    (lib.fnabi_vmfb_demands,): "demands",
 }
 """The parts that are recorded, by the function of the core that reads them."""
 
@@ -41,9 +43,6 @@ _DEBUG = 15
 _NIL = b"\xc0"
 
 _UNTYPED = ("bytecode", "cconv")
-
-_copy = core.Decoder(bytes)
-_copy.decode = bytes  # the message itself, which the scratch memory does not keep
 
 
 class _Record(msgspec.Struct, frozen=True, array_like=True):
@@ -59,7 +58,7 @@ _decoder = msgspec.msgpack.Decoder(_Record)
 
 def has_debug(module: Module) -> bool:
     """Return whether a module has a debug database, without building it."""
-    return module._decode(lib.fnabi_vmfb_field, _copy, _DEBUG) != _NIL
+    return module._decode(lib.fnabi_vmfb_field, message, _DEBUG) != _NIL
 
 
 def digest(module: Module) -> bytes:
@@ -69,7 +68,17 @@ def digest(module: Module) -> bytes:
     return hashlib.blake2b(module._bytes(begin, size), digest_size=16).digest()
 
 
-def record(module: Module, known: bytes | None = None) -> bytes:
+def demands(module: Module) -> bytes:
+    """Return what a module demands of the runtime that loads it, as the message of the core.
+
+    Raises:
+        FormatError: when the bytecode cannot be read, or a record lacks it.
+
+    """
+    return module._decode(lib.fnabi_vmfb_demands, message)
+
+
+def record(module: Module, known: bytes | None = None, demanded: bytes | None = None) -> bytes:
     """Record the parts of a module that `compat` reads.
 
     What the bytecode proves is recorded if an export has no text of its signature.
@@ -77,6 +86,7 @@ def record(module: Module, known: bytes | None = None) -> bytes:
     Args:
         module: The module.
         known: Its `digest`, if that is known.
+        demanded: Its `demands`, if those are known.
 
     Raises:
         FormatError: when an export refers to a function that the module does not have.
@@ -90,8 +100,14 @@ def record(module: Module, known: bytes | None = None) -> bytes:
     for (read, *arguments), name in _READS.items():
         if name == "types" and typed:
             continue
+        if name == "demands" and demanded is not None:
+            parts[name] = demanded
+            continue
         try:
-            parts[name] = module._decode(read, _copy, *arguments)
+            if name == "needs":
+                parts[name] = module._needs_message
+            else:
+                parts[name] = module._decode(read, message, *arguments)
         except FormatError as problem:
             told = problem.code, problem.offset, problem.path, problem.reason, problem.expected
             problems[name] = told
@@ -152,6 +168,13 @@ class RecordedModule(Module):
         rows = self._decode(lib.fnabi_vmfb_needs, needs.rows)
         return needs.needs_of(msgspec.structs.replace(rows, creations=()))
 
+    def _answers(self, driver: str | None = None, machine: str | None = None) -> Answers:
+        demanded = demands(self)
+        try:
+            return answers_to(demanded, driver, machine)
+        except FormatError as problem:
+            raise _damaged(problem) from problem
+
     def _decode(self, read: Any, decoder: core.Decoder[_T], *arguments: object) -> _T:
         message = _message(self._record, _READS.get((read, *arguments), ""))
         return _built(lambda data: core.build(decoder, data), message)
@@ -167,6 +190,10 @@ def _message(recorded: _Record, name: str) -> bytes:
     if name in recorded.problems:
         code, offset, path, reason, expected = recorded.problems[name]
         raise FormatError(code, offset, path, reason=reason, expected=expected)
+    if name == "demands" and name not in recorded.parts:
+        reason = "made by an earlier fnabi, without what releases of the runtime are asked for"
+        expected = "a baseline that fnabi check-abi --update has written"
+        raise FormatError("baseline", 0, reason=reason, expected=expected)
     if name not in recorded.parts:
         raise FormatError("catalog", 0, reason=f"the record has no {name or 'such part'}")
     return recorded.parts[name]

@@ -15,7 +15,7 @@ from typing import Any
 from fnabi._base.arguments import argument_error, check_items
 from fnabi._base.text import one_line
 from fnabi._base.version import VERSION
-from fnabi.compat._compare import Change, Severity
+from fnabi.compat._change import Change, Severity
 from fnabi.compat._folders import FileComparison, FileCompatibility
 
 __all__ = ["FORMATS", "verdict", "write"]

@@ -19,9 +19,18 @@ if TYPE_CHECKING:
 _FILES = (
     "SELECT file, module, size, exports, bytecode_version, targets, len(parameters),"
     " parameters_size, bytecode_size, rodata_size,"
-    " coalesce(error, needs_error, 'stale: ' || stale), error IS NOT NULL"
+    " coalesce(error, needs_error, 'stale: ' || stale), error IS NOT NULL,"
+    " runs_on, runs_unknown, host_modules"
     " FROM files ORDER BY file LIMIT $limit"
 )
+
+
+_RELEASES = (
+    "SELECT value, (SELECT count(*) FROM files WHERE list_contains(runs_on, value)) FROM catalog"
+    " WHERE key = 'release' ORDER BY rowid DESC LIMIT $limit"
+)
+_SHOWN = 12
+"""The most releases that the overview shows, the newest ones."""
 
 
 class _Executable(TypedDict):
@@ -46,6 +55,9 @@ _Row: TypeAlias = tuple[
     int | None,
     str | None,
     bool,
+    list[str] | None,
+    list[str] | None,
+    list[str] | None,
 ]
 
 
@@ -77,7 +89,9 @@ def catalog_data(catalog: Catalog) -> dict[str, Any]:
             signatures[text] = len(shown)
             shown.append(signature_value(each.signature))
         found.append([files[each.file], kept.text(each.function), signatures[text], each.source])
+    releases = catalog._rows(_RELEASES, tuple[str, int], limit=_SHOWN)
     return {
+        "releases": [[kept.text(name), count] for name, count in releases],
         "counts": {"files": count, "functions": functions, "size": int(size), "failed": failed},
         "unread": unread,
         "files": [_file(row, folder, kept) for row in rows],
@@ -98,7 +112,7 @@ def _folder(files: list[str]) -> str:
 
 def _file(row: tuple[Any, ...], folder: str, kept: Kept) -> dict[str, Any]:
     file, module, size, exports, version, targets, parameters, parameters_size, *rest = row
-    bytecode_size, rodata_size, error, is_bad = rest
+    bytecode_size, rodata_size, error, is_bad, runs_on, unknown, hosts = rest
     formats = dict.fromkeys(
         f"{target['device']} {executable['format']}"
         for target in targets or ()
@@ -115,4 +129,7 @@ def _file(row: tuple[Any, ...], folder: str, kept: Kept) -> dict[str, Any]:
         "sizes": [bytecode_size, rodata_size],
         "error": error and kept.text(error),
         "is_bad": is_bad,
+        "runs_on": runs_on and kept.text(", ".join(runs_on)),
+        "runs_unknown": unknown and kept.text(", ".join(unknown)),
+        "host_modules": kept.texts(hosts or []),
     }

@@ -10,8 +10,9 @@ from fnabi.html._code import code_blocks
 from fnabi.html._limits import Kept
 from fnabi.html._values import export_signature, signature_value, sip_value
 from fnabi.vmfb import Export, Module, bytecode
-from fnabi.vmfb._facts import flag_names, host_modules, place_of, span_count, texts_of
+from fnabi.vmfb._facts import answers_of, flag_names, place_of, span_count, texts_of
 from fnabi.vmfb._records import Finding
+from fnabi.vmfb._verdict import Answers, ranges
 from fnabi.vmfb.example import runner_function
 from fnabi.vmfb.needs import Executable, Parameter, Target
 from fnabi.vmfb.rodata import RodataSegment
@@ -221,8 +222,11 @@ def _segment(segment: RodataSegment, kept: Kept) -> dict[str, Any]:
 
 def _needs(module: Module, kept: Kept) -> dict[str, Any]:
     remedy = "fnabi inspect --needs shows all."
+    answers = answers_of(module)
+    hosts = () if answers is None else answers.hosts
     always = {
-        "host_modules": kept.texts(kept.rows(host_modules(module), "modules of the host", remedy)),
+        "host_modules": kept.texts(kept.rows(hosts, "modules of the host", remedy)),
+        "runtime": None if answers is None else _runtime(answers, kept),
         "transients": [
             {"name": kept.text(each.function), "text": kept.text(str(each))}
             for each in module.transients
@@ -249,6 +253,20 @@ def _needs(module: Module, kept: Kept) -> dict[str, Any]:
             _parameter(each, kept) for each in kept.rows(parameters, "uses of parameters", remedy)
         ],
         **always,
+    }
+
+
+def _runtime(answers: Answers, kept: Kept) -> dict[str, Any]:
+    """Return the releases that load the module, and others with the causes, newest first."""
+    return {
+        "loads": ranges(answers.loading()),
+        **{
+            name: [
+                [ranges(group), kept.text(str(cause))]
+                for group, cause in reversed(answers.by_cause(answers.loading(loads)))
+            ]
+            for name, loads in (("refuses", False), ("unknown", None))
+        },
     }
 
 

@@ -24,9 +24,11 @@ const modules = (largest) =>
       { title: "Targets", key: (row) => row.targets.join(), cell: targetsCell },
       { title: "Functions", numeric: true, key: (row) => row.functions, cell: (row) => row.functions !== null && grouped(row.functions) },
       { title: "Bytecode", key: (row) => row.bytecode_version || "", cell: (row) => h("span.muted", row.bytecode_version) },
+      { title: "Loads in IREE", key: (row) => row.runs_on || "", cell: (row) => row.runs_on || h("span.muted", row.runs_unknown ? "unknown" : row.is_bad ? "" : "no release") },
       { title: "Size", numeric: true, key: (row) => row.size, cell: (row) => sizeCell(row, largest) },
     ],
-    text: (row) => [row.file, row.module || "", row.targets.join(" "), row.bytecode_version || "", row.error || ""].join("\n"),
+    text: (row) =>
+      [row.file, row.module || "", row.targets.join(" "), row.bytecode_version || "", row.runs_on || "", row.error || ""].join("\n"),
     filters: [
       { title: "Errors", alarm: true, test: (row) => row.is_bad },
       { title: "With parameters", test: (row) => row.parameters[0] > 0 },
@@ -48,6 +50,8 @@ function moduleDetail(row) {
     own.length > 0 && pairTable("values", "Functions", own.map((each) => [nameNode(each[1]), signatureNode(signatureOf(each))])),
     facts([
       ["Module", row.module && h("bdi", row.module)],
+      ["Unknown in IREE", row.runs_unknown || false],
+      ["Registered by the host", row.host_modules.length > 0 && row.host_modules.join(", ")],
       ["Parameters", count > 0 && `${grouped(count)}, ${size === null ? "of unknown size" : bytes(size)}`],
       ["Bytecode", row.sizes[0] !== null && bytes(row.sizes[0])],
       ["Read-only data", row.sizes[1] !== null && bytes(row.sizes[1])],
@@ -84,9 +88,8 @@ function tally(keys) {
 
 const TALLIED = 12;
 
-function bars(title, noun, pairs, label) {
+function bars(title, noun, pairs, label, largest = pairs.length > 0 && pairs[0][1]) {
   if (pairs.length === 0) return false;
-  const largest = pairs[0][1];
   const rest = pairs.slice(TALLIED);
   return h(
     "section",
@@ -112,6 +115,7 @@ const overviewPanel = () => [
     tally(data.files.map((row) => row.bytecode_version).filter(Boolean)),
     (key) => key,
   ),
+  bars("Releases of IREE's runtime that load them", "module", data.releases, (key) => key, Math.max(1, data.counts.files)),
   bars(
     "Most frequent signatures",
     "function",

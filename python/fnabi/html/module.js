@@ -14,7 +14,7 @@ const needed =
 const shownTabs = tabs("Parts of the module", [
   { id: "functions", title: "Functions", count: data.functions[0], content: () => [functions.nodes, signlessNote()] },
   { id: "storage", title: "Storage", count: data.storage.segments.length, content: storagePanel },
-  (needed > 0 || data.needs.problem) && { id: "needs", title: "Needs", count: needed, content: needsPanel },
+  (needed > 0 || data.needs.problem || data.needs.runtime) && { id: "needs", title: "Needs", count: needed, content: needsPanel },
   data.imports.length > 0 && { id: "imports", title: "Imports", count: data.imports.length, content: importsPanel },
   { id: "checks", title: "Checks", count: data.checks.length, alarm: data.errors > 0, content: checksPanel },
   { id: "details", title: "Details", content: detailsPanel },
@@ -28,8 +28,9 @@ showPage(
     ["Targets", targets.length > 0 && [...new Set(targets)].map((each) => h("div", each))],
     ["Parameters", scopes.size > 0 && grouped(scopes.size)],
     ["Bytecode", data.bytecode_version],
+    ["Loads in IREE", data.needs.runtime && (data.needs.runtime.loads || h("span.muted", data.needs.runtime.unknown.length > 0 ? "unknown" : "no release"))],
     ["Checks", data.errors > 0 ? h("span.error", counted(data.errors, "error")) : h("span.good", "no errors")],
-  ].filter(([, value]) => value !== false)),
+  ].filter(([, value]) => value !== false && value !== null)),
   shownTabs.nodes,
 );
 if (remembered() !== "" && functions.openAnchor(remembered())) shownTabs.show("functions");

@@ -2,9 +2,10 @@
 // What a module needs, what the checks found, and its other facts.
 
 function needsPanel() {
-  const { problem, host_modules, targets, executables, parameters, transients } = data.needs;
+  const { problem, runtime, host_modules, targets, executables, parameters, transients } = data.needs;
   return [
     problem && h("p.error", problem),
+    runtime && h("section", h("h3.part", "Releases of IREE's runtime"), pairTable("values", "Releases of IREE's runtime", releaseRows(runtime))),
     host_modules.length > 0 && h("section", h("h3.part", "Modules registered by the host"), chips(host_modules)),
     targets.length > 0 && h("section", h("h3.part", "Targets"), targets.map(targetCard)),
     executables.length > 0 &&
@@ -32,6 +33,13 @@ function needsPanel() {
       h("section", h("h3.part", "Memory of the caller"), h("ul", transients.map((each) => h("li", each.text)))),
   ];
 }
+
+// Which releases load the module; the others with the reason.
+const releaseRows = ({ loads, refuses, unknown }) => [
+  [loads || "none", h("span.good", "loads")],
+  ...unknown.map(([releases, cause]) => [releases, [h("span.unknown", "unknown: "), cause]]),
+  ...refuses.map(([releases, cause]) => [releases, [h("span.error", "does not load: "), cause]]),
+];
 
 const chips = (texts) => h("span.chips", texts.map((text) => h("bdi.chip", text)));
 

@@ -24,10 +24,12 @@ from fnabi.compat import (
     Comparison,
     FileComparison,
     FileCompatibility,
+    Releases,
     Severity,
-    compare,
 )
+from fnabi.compat._compare import compare_asked
 from fnabi.compat._record import RecordedModule
+from fnabi.compat._runtime import Asked, Runtime, asked_releases
 from fnabi.errors import FnabiError
 from fnabi.many.catalog import ROOTS, Catalog
 
@@ -97,7 +99,12 @@ class Cause(msgspec.Struct, frozen=True):
 
 
 def compare_catalogs(
-    old: Catalog | str | os.PathLike[str], new: Catalog | str | os.PathLike[str]
+    old: Catalog | str | os.PathLike[str],
+    new: Catalog | str | os.PathLike[str],
+    *,
+    runtime: Runtime = None,
+    driver: str | None = None,
+    machine: str | None = None,
 ) -> Iterator[FileComparison]:
     """Compare the modules of two catalogs, in the order of their names.
 
@@ -108,26 +115,31 @@ def compare_catalogs(
     Args:
         old: The catalog of the modules that callers were written for, or its path.
         new: The other catalog.
+        runtime: The releases of IREE's runtime that callers have, as for `compat.compare`.
+        driver: As for `compat.compare`.
+        machine: As for `compat.compare`.
 
     Raises:
         FileNotFoundError: when there is no such catalog.
         FormatError: when one of them is not a catalog.
+        CallError: when `runtime` names no release.
 
     """
+    asked = asked_releases("catalog_diff.compare_catalogs", runtime, driver, machine)
     for name, each in ("old", old), ("new", new):
         if not isinstance(each, Catalog):
             path_text(f"catalog_diff.compare_catalogs: {name}", each)
     own = [not isinstance(each, Catalog) for each in (old, new)]
     catalogs = [each if isinstance(each, Catalog) else Catalog(each) for each in (old, new)]
     try:
-        yield from _compare(*catalogs)
+        yield from _compare(catalogs[0], catalogs[1], asked)
     finally:
         for catalog, close in zip(catalogs, own, strict=True):
             if close:
                 catalog.close()
 
 
-def _compare(old: Catalog, new: Catalog) -> Iterator[FileComparison]:
+def _compare(old: Catalog, new: Catalog, asked: Asked) -> Iterator[FileComparison]:
     before, after = _entries(old), _entries(new)
     made: OrderedDict[tuple[bytes | None, bytes | None], Comparison] = OrderedDict()
     names = iter(sorted(before.keys() | after.keys()))
@@ -147,7 +159,7 @@ def _compare(old: Catalog, new: Catalog) -> Iterator[FileComparison]:
             elif name not in after:
                 yield _alone(name, before[name], "incompatible")
             else:
-                yield _compare_files(name, before[name], after[name], records, made)
+                yield _compare_files(name, before[name], after[name], records, made, asked)
 
 
 def _alone(name: str, entry: _Entry, verdict: FileCompatibility) -> FileComparison:
@@ -163,6 +175,7 @@ def _compare_files(
     after: _Entry,
     records: list[dict[str, bytes | None]],
     made: OrderedDict[tuple[bytes | None, bytes | None], Comparison],
+    asked: Asked,
 ) -> FileComparison:
     for entry in before, after:
         if entry.error is not None:
@@ -176,7 +189,7 @@ def _compare_files(
                 RecordedModule(each[entry.file])
                 for each, entry in zip(records, (before, after), strict=True)
             ]
-            made[pair] = compare(*modules)
+            made[pair] = compare_asked(modules[0], modules[1], asked)
         except FnabiError as problem:
             return FileComparison(name, "unreadable", problem=str(problem).partition("\n")[0])
         if len(made) > _KEPT:
@@ -245,6 +258,10 @@ _INDEX = re.compile(r'\[(?:\d+|"(?:[^"\\]|\\.)*")\]')
 def _general(change: Change) -> str:
     if not change.path:
         return "function"
+    if change.path == "runtime":
+        side = change.new if change.old is None else change.old
+        cause = side.cause if isinstance(side, Releases) else None
+        return "runtime" if cause is None else f"runtime[{cause.subject or cause.kind}]"
     if change.path.startswith("attrs["):  # each attribute has a meaning of its own
         return change.path
     return _INDEX.sub("[*]", change.path)

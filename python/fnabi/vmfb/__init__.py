@@ -29,7 +29,7 @@ from fnabi._fnabi import ffi, lib
 from fnabi.errors import ArgumentTypeError, FormatError
 from fnabi.types import decoder
 from fnabi.vmfb import rodata
-from fnabi.vmfb._bytes import ModuleBytes, current, decode
+from fnabi.vmfb._bytes import ModuleBytes, current, decode, message
 from fnabi.vmfb._export import Export, Exports, Source, decode_exports
 from fnabi.vmfb._function import VmFunction
 from fnabi.vmfb._infer import Proofs, contradictions
@@ -48,7 +48,15 @@ from fnabi.vmfb._records import (
     RwdataSegment,
     State,
 )
-from fnabi.vmfb._verdict import MACHINES, Answers, Cause, Verdict, answers, check_release, releases
+from fnabi.vmfb._verdict import (
+    Answers,
+    Cause,
+    Verdict,
+    answers,
+    asked,
+    check_release,
+    releases,
+)
 from fnabi.vmfb.rodata import File, RodataSegment
 
 if TYPE_CHECKING:
@@ -297,10 +305,15 @@ class Module:
         return self._field(_DEBUG, decoder)
 
     @cached_property
+    def _needs_message(self) -> bytes:
+        """What the core finds of the needs, which a record of the module has too."""
+        return self._decode(lib.fnabi_vmfb_needs, message)
+
+    @cached_property
     def _needs(self) -> Needs:
         from fnabi.vmfb import needs
 
-        rows = self._decode(lib.fnabi_vmfb_needs, needs.rows)
+        rows = core.build(needs.rows, self._needs_message)
         if self._remote is not None and rows.missing:
             segments = [self.rodata[index] for index in rows.missing]
             segments = [each for each in segments if each.is_inside]
@@ -390,11 +403,7 @@ class Module:
 
     def _answers(self, driver: str | None = None, machine: str | None = None) -> Answers:
         """Return what all releases answer."""
-        asked: list[object] = []
-        for text in (driver, machine and MACHINES.get(machine.lower(), machine)):
-            data = text and text.encode("utf-8", "surrogatepass")
-            asked += [data or ffi.NULL, len(data or b"")]
-        return self._decode(lib.fnabi_vmfb_runs_on, answers, *asked)
+        return self._decode(lib.fnabi_vmfb_runs_on, answers, *asked(driver, machine))
 
     def check(self) -> tuple[Finding, ...]:
         """Check the module beyond its structure.

@@ -40,6 +40,12 @@ def decode(view: Any, read: Any, decoder: core.Decoder[_T], *arguments: object) 
         raise
 
 
+message = core.Decoder(bytes)
+"""Copies a message of the core, which the scratch memory does not keep."""
+
+message.decode = bytes
+
+
 class ModuleBytes:
     """The bytes of an open module, for records that read more of it.
 

@@ -13,6 +13,7 @@ from fnabi.abi import cconv
 from fnabi.errors import FormatError
 from fnabi.types import Signature
 from fnabi.vmfb import debug
+from fnabi.vmfb._verdict import Answers
 
 Texts: TypeAlias = dict[str, Any]
 """The parsed texts of a function by source; a malformed one is a FormatError."""
@@ -59,19 +60,17 @@ def faults(export: vmfb.Export, texts: Texts) -> dict[str, FormatError]:
     return found
 
 
-def host_modules(module: vmfb.Module) -> list[str]:
-    """Return the modules that must be registered beside this one, without ``hal``.
+def answers_of(module: vmfb.Module) -> Answers | None:
+    """Return what the releases of IREE's runtime answer; None for a damaged module.
 
-    A context of ``iree.runtime`` has ``hal``; a program that runs the module must register others,
-    such as ``hal_inline`` and ``hal_loader``, itself.
+    Their `hosts` are the modules that must be registered beside this one, without ``hal``: a
+    context of ``iree.runtime`` has that; a program that runs the module must register others, such
+    as ``hal_inline`` and ``hal_loader``, itself.
     """
-    needed = [
-        each.name for each in module.dependencies if vmfb.DependencyFlags.REQUIRED in each.flags
-    ]
-    needed += [
-        each.module for each in module.imports if vmfb.ImportFlags.OPTIONAL not in each.flags
-    ]
-    return [name for name in dict.fromkeys(needed) if name not in ("hal", "")]
+    try:
+        return module._answers()
+    except FormatError:
+        return None
 
 
 def flag_names(flags: IntFlag) -> list[str]:

@@ -7,14 +7,15 @@ Each release of the runtime was installed and asked, on x86-64, with the drivers
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from functools import cache, lru_cache
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from fnabi._base import core
-from fnabi._fnabi import lib
+from fnabi._fnabi import ffi, lib
 from fnabi.errors import ArgumentTypeError, ArgumentValueError
 from fnabi.vmfb._records import Features, Record
 
@@ -167,7 +168,24 @@ class Answers(Record, frozen=True):
     def loading(self, loads: bool | None = True) -> list[str]:
         """Return the releases whose verdict this is."""
         answers = {False: self.refused, None: self.unknown, True: ~self.refused & ~self.unknown}
-        return [name for i, name in enumerate(releases()) if answers[loads] >> i & 1]
+        return [*_named(answers[loads])]
+
+    def by_cause(self, names: Iterable[str]) -> list[tuple[list[str], Cause]]:
+        """Group releases that do not load it, or of which that is unknown, by their first cause.
+
+        The cause is that of the last release of each group.
+        """
+        found: dict[tuple[object, ...], list[str]] = {}
+        for name in names:
+            cause = self.of(name).causes[0]
+            key = cause.kind, cause.subject, cause.wanted, cause.is_known
+            found.setdefault(key, []).append(name)
+        return [(group, self.of(group[-1]).causes[0]) for group in found.values()]
+
+    def by_verdict(self) -> dict[str, list[str]]:
+        """Return the releases by verdict: those that load it, that refuse it, and the others."""
+        names = {"loads": True, "refuses": False, "unknown": None}
+        return {name: self.loading(loads) for name, loads in names.items()}
 
     def __str__(self) -> str:
         loading, unknown = self.loading(), self.loading(None)
@@ -175,8 +193,10 @@ class Answers(Record, frozen=True):
         parts = [f"loads in IREE {ranges(loading)}{hosts}"] if loading else []
         if unknown:
             cause = self.of(unknown[-1]).causes[0]
-            parts.append(f"unknown of IREE {ranges(unknown)}: {cause}")
-        return "; ".join(parts) or "loads in no measured release of IREE"
+            needed = "" if loading else hosts
+            parts.append(f"unknown of IREE {ranges(unknown)}{needed}: {cause}")
+        none = f"loads in no measured release of IREE{', even' if hosts else ''}{hosts}"
+        return "; ".join(parts) or none
 
     def of(self, release: str) -> Verdict:
         """Return the verdict of a release."""
@@ -187,12 +207,46 @@ class Answers(Record, frozen=True):
         index = names.index(release)
         rows = [row for row in self.causes if row.releases >> index & 1]
         rows.sort(key=lambda row: not row.refuses)
-        loads = False if self.refused >> index & 1 else None if self.unknown >> index & 1 else True
-        return Verdict(release, loads, self.hosts, tuple(_cause(row, index) for row in rows))
+        causes = tuple(_cause(row, index) for row in rows)
+        return Verdict(release, self.loads(release), self.hosts, causes)
+
+    def loads(self, release: str) -> bool | None:
+        """Return whether a release loads it, without the causes."""
+        names = releases()
+        if release not in names:
+            return None
+        index = names.index(release)
+        return False if self.refused >> index & 1 else None if self.unknown >> index & 1 else True
+
+
+@lru_cache
+def _named(bits: int) -> tuple[str, ...]:
+    """Return the releases of a set: many modules have the same."""
+    return tuple(name for i, name in enumerate(releases()) if bits >> i & 1)
 
 
 answers = core.Decoder(Answers)
 _names = core.Decoder(tuple[str, ...])
+
+
+def asked(driver: str | None, machine: str | None) -> list[object]:
+    """Return the arguments of the core for where a module is loaded."""
+    found: list[object] = []
+    for text in (driver, machine and MACHINES.get(machine.lower(), machine)):
+        data = text and text.encode("utf-8", "surrogatepass")
+        found += [data or ffi.NULL, len(data or b"")]
+    return found
+
+
+@lru_cache(maxsize=256)  # modules of one compiler often demand the same
+def answers_to(demanded: bytes, driver: str | None, machine: str | None) -> Answers:
+    """Return what all releases answer to the demands of a module.
+
+    Raises:
+        FormatError: when they are not those of a module (code ``message``).
+
+    """
+    return core.decode(lib.fnabi_runtime_verdict, answers, demanded, *asked(driver, machine))
 
 
 def _cause(row: _Row, index: int) -> Cause:
@@ -237,6 +291,53 @@ def check_release(function: str, release: object) -> str:
         )
     same = [each for each in releases() if each.startswith(f"{release}.")]
     return same[-1] if release not in releases() and len(same) == 1 else release
+
+
+def parse_releases(function: str, text: str) -> list[str]:
+    """Return the releases that a text names: one, a list, a range, ``installed`` or ``all``.
+
+    ``"3.9.0,3.11.0..3.13.0"`` is four releases.
+
+    Raises:
+        ArgumentValueError: when it names none, or no runtime is installed.
+
+    """
+    known = releases()
+    found: list[str] = []
+    for part in text.split(","):
+        if part == "all":
+            found += known
+        elif part == "installed":
+            found.append(_installed(function))
+        elif ".." in part:
+            first, last = (_release(function, each) for each in part.split("..", 1))
+            if first not in known or last not in known or known.index(first) > known.index(last):
+                raise ArgumentValueError(
+                    f"{function}: expected FIRST..LAST, both measured releases, got {part!r}"
+                )
+            found += known[known.index(first) : known.index(last) + 1]
+        else:
+            found.append(_release(function, part))
+    return list(dict.fromkeys(found))
+
+
+def _release(function: str, text: str) -> str:
+    try:
+        return check_release(function, text)
+    except ArgumentValueError:
+        raise ArgumentValueError(
+            f"{function}: expected a release such as 3.9.0, a list, a range, installed or all,"
+            f" got {text!r}"
+        ) from None
+
+
+def _installed(function: str) -> str:
+    from importlib import metadata  # slow
+
+    for package in ("iree-base-runtime", "iree-runtime"):
+        with suppress(metadata.PackageNotFoundError):
+            return _release(function, metadata.version(package))
+    raise ArgumentValueError(f"{function}: no runtime of IREE is installed in this environment")
 
 
 MACHINES = {"amd64": "x86_64", "x86-64": "x86_64", "x64": "x86_64"} | {

@@ -13,6 +13,14 @@ static int64_t runs_on(const char* data, size_t size, uint8_t* out,
 }
 DEFINE_WRITER(verdict, runs_on)
 
+static int64_t judge(const char* data, size_t size, uint8_t* out,
+                     size_t capacity, fnabi_error* error) {
+  return fnabi_runtime_verdict((const uint8_t*)data, size, "local-task", 10,
+                               NULL, 0, out, capacity, error);
+}
+DEFINE_WRITER(verdict_of_demands, judge)
+DEFINE_WRITER(demands, fnabi_vmfb_demands)
+
 enum { STEP = 61 };
 
 static const char* const names[] = {"mm_llvm-cpu", "mm_vmvx", "params_vulkan",
@@ -35,6 +43,41 @@ static int32_t decide(const char* data, size_t size) {
   }
   release(message);
   return FNABI_OK;
+}
+
+/* Demands may come from a file, and may be anything. */
+static void check_demands(const char* name) {
+  size_t size, kept, written;
+  fnabi_error error;
+  char* data = read_needs(name, &size);
+  call first = {demands, data, size, 0, 0};
+  char* message = (char*)output_of(&first, &kept, &error);
+  call whole = {verdict, data, size, 0, 0};
+  call recorded = {verdict_of_demands, message, kept, 0, 0};
+  uint8_t* expected = output_of(&whole, &written, &error);
+  size_t again;
+  uint8_t* found = output_of(&recorded, &again, &error);
+  CHECK(found != NULL && again == written);
+  CHECK(memcmp(found, expected, written) == 0);
+  release(found);
+  release(expected);
+  for (size_t at = 0; at < kept; at++) {
+    char original = message[at];
+    message[at] = (char)(STEP * at);
+    int64_t needed = judge(message, kept, NULL, 0, &error);
+    CHECK(needed >= 0 || error.code == FNABI_MESSAGE);
+    CHECK(needed >= 0 || error.offset <= kept);
+    message[at] = original;
+  }
+  for (size_t cut = 0; cut < kept; cut += 7) {
+    char* part = exact(message, cut);
+    call c = {verdict_of_demands, part, cut, 0, 0};
+    CHECK(output_of(&c, &written, &error) == NULL);
+    CHECK(error.code == FNABI_MESSAGE);
+    release(part);
+  }
+  release(message);
+  release(data);
 }
 
 static void check_edits(const char* name) {
@@ -106,10 +149,26 @@ static void check_tables(void) {
       CHECK(strcmp(tables[i]->rows[k - 1].name, tables[i]->rows[k].name) <= 0);
 }
 
+static void check_sizes(void) {
+  size_t size, kept;
+  fnabi_error error;
+  char* data = read_needs("mm_vmvx", &size);
+  call first = {demands, data, size, 0, 0};
+  check_capacities(&first);
+  char* message = (char*)output_of(&first, &kept, &error);
+  call second = {verdict_of_demands, message, kept, 0, 0};
+  check_capacities(&second);
+  release(message);
+  release(data);
+}
+
 int main(void) {
   check_tables();
   check_executables();
+  check_sizes();
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     check_edits(names[i]);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    check_demands(names[i]);
   return 0;
 }

@@ -11,8 +11,9 @@ from fnabi._base.files import check_regular, write_whole
 from fnabi._base.url import public
 from fnabi.cli._arguments import add_lenient, open_checked
 from fnabi.cli._problems import tell
+from fnabi.cli._runtime import add_runtime, where
 from fnabi.cli._screen import Screen, counted, one_line
-from fnabi.cli.verbs.diff import STATUS, add_style, check_style, comparison_json, show
+from fnabi.cli.verbs.diff import RUNTIME, STATUS, add_style, check_style, comparison_json, show
 from fnabi.compat import FileComparison, baseline
 from fnabi.errors import FormatError
 
@@ -30,6 +31,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         help="write the baseline of FILE, after a change that is meant; the changes are shown",
     )
     add_style(verb)
+    add_runtime(verb, RUNTIME)
     add_lenient(verb)
 
 
@@ -49,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         except FormatError as problem:
             problem.file = name
             raise
-    found = compat.Comparison(()) if old is None else compat.compare(old, new)
+    found = compat.Comparison(()) if old is None else compat.compare(old, new, **where(arguments))
     if arguments.update:
         with write_whole(name) as out:
             out.write(baseline.encode(new).encode())

@@ -13,6 +13,7 @@ from fnabi.cli._arguments import add_lenient, whole
 from fnabi.cli._call_values import ArgumentError, load_array
 from fnabi.cli._catalogs import is_catalog, lenient_hint, open_catalog, shown_path
 from fnabi.cli._problems import tell
+from fnabi.cli._runtime import add_runtime
 from fnabi.cli._screen import Screen, complain, counted, name_width, one_line, signature, where
 from fnabi.errors import FormatError
 from fnabi.many import pattern
@@ -55,6 +56,11 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         ("file", "functions in files of this name"),
     ):
         verb.add_argument(f"--{name}", metavar="GLOB", help=f'find {what}; "*" is any text')
+    add_runtime(
+        verb,
+        "find functions of modules that all these releases of IREE's runtime load",
+        where=False,
+    )
     verb.add_argument("--limit", metavar="N", type=whole(1), help="show at most N functions")
     verb.add_argument("--sql", action="store_true", help="show the query instead of running it")
     add_lenient(verb)
@@ -76,6 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
         "function": arguments.function,
         "target": arguments.target,
         "limit": arguments.limit,
+        "runtime": arguments.runtime,
     }
     try:
         query = search_query(arguments.pattern, **names)

@@ -7,7 +7,8 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
+from typing import NamedTuple
 
 import msgspec
 
@@ -17,11 +18,11 @@ from fnabi._base.url import is_remote, public
 from fnabi.cli._against import Given, add_against, read_given
 from fnabi.cli._arguments import add_lenient, open_module, tell_empty
 from fnabi.cli._output import progress_bar, shows_progress
+from fnabi.cli._runtime import add_runtime
 from fnabi.cli._screen import Screen, complain, one_line, where
 from fnabi.cli._values import fields
-from fnabi.errors import ArgumentValueError, FormatError, contrast
+from fnabi.errors import FormatError, contrast
 from fnabi.vmfb import parameters
-from fnabi.vmfb._verdict import check_release
 from fnabi.vmfb._walk import walk
 
 _VERIFY_SCHEMA = "fnabi.verify/1"
@@ -33,25 +34,10 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         type=public,
         metavar="FILE",
         nargs="+",
-        help=".vmfb modules, their URLs, or folders to search for them; - for standard input",
+        help=".vmfb modules, their URLs, or folders to search for them; - for standard input; with"
+        " --runtime also catalogs",
     )
-    verb.add_argument(
-        "--runtime",
-        type=_releases,
-        metavar="RELEASE",
-        help="check that these releases of IREE's runtime load the module: 3.9.0, a list"
-        " 3.9.0,3.12.0, a range 3.9.0..3.12.0, installed, or all",
-    )
-    verb.add_argument(
-        "--driver",
-        metavar="NAME",
-        help="the driver of the device for --runtime, such as local-task (default: any)",
-    )
-    verb.add_argument(
-        "--arch",
-        metavar="NAME",
-        help="the machine for --runtime, such as aarch64 (default: that of the executables)",
-    )
+    add_runtime(verb, "check that these releases of IREE's runtime load the module")
     add_against(verb)
     add_lenient(verb)
 
@@ -60,50 +46,11 @@ _REFUSED, _BAD, _UNKNOWN = 1, 3, 4
 """The statuses of ``--runtime``; the gravest is that of the run."""
 
 
-def _releases(text: str) -> list[str]:
-    """Return the releases that a value names."""
-    known = vmfb.releases()
-    found: list[str] = []
-    for part in text.split(","):
-        if part == "all":
-            found += known
-        elif part == "installed":
-            found.append(_installed())
-        elif ".." in part:
-            first, last = (_release(each) for each in part.split("..", 1))
-            if first not in known or last not in known or known.index(first) > known.index(last):
-                raise argparse.ArgumentTypeError(
-                    f"expected FIRST..LAST, both measured releases, got {part!r}"
-                )
-            found += known[known.index(first) : known.index(last) + 1]
-        else:
-            found.append(_release(part))
-    return list(dict.fromkeys(found))
-
-
-def _release(text: str) -> str:
-    try:
-        return check_release("--runtime", text)
-    except ArgumentValueError:
-        raise argparse.ArgumentTypeError(
-            f"expected a release such as 3.9.0, a list, a range, installed or all, got {text!r}"
-        ) from None
-
-
-def _installed() -> str:
-    from importlib import metadata  # slow
-
-    for package in ("iree-base-runtime", "iree-runtime"):
-        with suppress(metadata.PackageNotFoundError):
-            return _release(metadata.version(package))
-    raise argparse.ArgumentTypeError("no runtime of IREE is installed in this environment")
-
-
 def run(arguments: argparse.Namespace) -> int:
     screen = Screen()
     given = read_given(arguments.against)
     empty: list[str] = []
-    files = _files(arguments.files, empty)
+    files = _files(arguments, empty)
     with ExitStack() as stack:
         if shows_progress() and not sys.stdout.isatty():
             known = [*files]
@@ -117,7 +64,9 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if bad or empty else 0
 
 
-def _reported(files: Iterable[Found], advance: Callable[[int], None]) -> Iterator[Found]:
+def _reported(
+    files: Iterable[Found | Recorded], advance: Callable[[int], None]
+) -> Iterator[Found | Recorded]:
     for found in files:
         yield found
         advance(1)
@@ -125,7 +74,7 @@ def _reported(files: Iterable[Found], advance: Callable[[int], None]) -> Iterato
 
 def _verify(
     arguments: argparse.Namespace,
-    found: Found,
+    found: Found | Recorded,
     screen: Screen,
     given: Given | None,
     statuses: set[int],
@@ -134,6 +83,8 @@ def _verify(
 
     The status of its verdicts, where they are asked for, is added to those of other files.
     """
+    if isinstance(found, Recorded):
+        return _verify_recorded(arguments, found, screen, statuses)
     file = found.path
     findings: list[vmfb.Finding] = []
     verdicts: list[vmfb.Verdict] = []
@@ -196,12 +147,76 @@ _STATUS = {True: 0, None: _UNKNOWN, False: _REFUSED}
 _GRAVITY = (0, _UNKNOWN, _REFUSED, _BAD)
 
 
-def _files(files: list[str], empty: list[str]) -> Iterator[Found]:
-    for file in files:
+class Recorded(NamedTuple):
+    """A module in a catalog."""
+
+    path: str
+    record: bytes | None
+    error: str | None
+
+
+def _verify_recorded(
+    arguments: argparse.Namespace, found: Recorded, screen: Screen, statuses: set[int]
+) -> bool:
+    """Report what releases answer to a module in a catalog; return whether it can be read."""
+    from fnabi.cli._catalogs import shown_path
+    from fnabi.compat._record import RecordedModule
+
+    error, verdicts = found.error, []
+    if error is None:
+        try:
+            module = RecordedModule(found.record)
+            asked = {"driver": arguments.driver, "machine": arguments.arch}
+            verdicts = [module.runs_on(each, **asked) for each in arguments.runtime]
+        except FormatError as problem:
+            error = problem.text
+    if error is not None:
+        complain(where(shown_path(found.path)), error)
+    statuses.update(_STATUS[each.loads] for each in verdicts)
+    if arguments.json:
+        result = {"schema": _VERIFY_SCHEMA, "file": found.path, "good": error is None}
+        result |= {"unread": error, "findings": []}
+        result["runtime"] = None if error else [verdict_json(each) for each in verdicts]
+        print(json.dumps(result))
+        return error is None
+    for verdict in verdicts:
+        _show(screen, one_line(shown_path(found.path)), verdict)
+    return error is None
+
+
+def _files(arguments: argparse.Namespace, empty: list[str]) -> Iterator[Found | Recorded]:
+    for file in arguments.files:
         if is_remote(file) or (file != "-" and os.path.isdir(file)):
             yield from walk(file, "fnabi verify", empty=empty.append)
+        elif arguments.runtime is not None and file != "-" and _is_catalog(file):
+            if arguments.against:
+                arguments.usage("--against cannot be used with a catalog")
+            yield from _recorded(file)
         else:  # what is named may also be a pipe
             yield Found(file)
+
+
+def _is_catalog(file: str) -> bool:
+    from fnabi.cli._catalogs import is_catalog  # slow
+
+    return is_catalog(file)
+
+
+_CHUNK = 1000
+
+
+def _recorded(file: str) -> Iterator[Recorded]:
+    """Yield the modules of a catalog, whose files need not exist."""
+    from fnabi.cli._catalogs import open_catalog
+
+    query = f"SELECT file, record, error FROM files ORDER BY file LIMIT {_CHUNK} OFFSET $at"
+    with open_catalog(file) as catalog:
+        rows = catalog._rows(query, at=0)
+        at = 0
+        while rows:
+            yield from (Recorded(*row) for row in rows)
+            at += len(rows)
+            rows = catalog._rows(query, at=at)
 
 
 def finding_text(finding: vmfb.Finding) -> str:

@@ -39,6 +39,8 @@ from fnabi._base.files import Found, Options
 from fnabi._base.progress import show
 from fnabi._base.text import shown_text
 from fnabi._base.url import public
+from fnabi._base.version import VERSION
+from fnabi.compat._runtime import Runtime, asked_releases
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, CatalogError, FormatError, type_name
 from fnabi.many.catalog._check import damaged
 from fnabi.many.catalog._plan import Known, Limit, Unlisted, below, make_plan
@@ -48,12 +50,14 @@ from fnabi.many.catalog._table import (
     UNREAD,
     add_files,
     add_functions,
+    answer_files,
     delete_files,
     mark_files,
     set_values,
     settle,
 )
 from fnabi.many.pattern import Pattern
+from fnabi.vmfb._verdict import releases
 from fnabi.vmfb._walk import Path, walk
 
 if TYPE_CHECKING:
@@ -64,6 +68,15 @@ __all__ = ["Catalog", "Match", "Unlisted", "Updated", "pattern_of_arrays"]
 
 ROOTS = "SELECT value FROM catalog WHERE key = 'path' AND value IS NOT NULL"
 """The query for what was given to updates."""
+
+
+_RELEASES = "SELECT value FROM catalog WHERE key = 'release'"
+"""The query for the releases that the catalog knows."""
+
+
+def _measured() -> dict[str, list[str]]:
+    """Return what the table ``catalog`` has about the releases that this fnabi knows."""
+    return {"release": [*releases()], "fnabi": [VERSION]}
 
 
 class Updated(msgspec.Struct, frozen=True):
@@ -100,6 +113,7 @@ class _Before(NamedTuple):
         mounts: The mount points that its files are below.
         exists: Whether there is one.
         is_current: Whether its tables are of this version.
+        is_answered: Whether its columns about releases are those of this fnabi.
 
     """
 
@@ -108,6 +122,7 @@ class _Before(NamedTuple):
     mounts: list[str]
     exists: bool
     is_current: bool
+    is_answered: bool = False
 
 
 class Catalog:
@@ -204,14 +219,19 @@ class Catalog:
                 not before.is_current
                 or (plan.gone or plan.read or marks)
                 or (roots != before.roots or plan.mounts != {*before.mounts})
+                or not before.is_answered
             ):
                 with self._changing(fresh=not before.is_current) as connection:
                     delete_files(connection, plan.gone)
                     mark_files(connection, marks)
+                    if before.is_current and not before.is_answered:
+                        self._answer(connection)
                     how = lenient, threads, processes, storage_options
                     unread = self._read(connection, plan.read, before, how, progress=progress)
                     set_values(connection, "path", roots)
                     set_values(connection, "mount", sorted(plan.mounts))
+                    for key, values in _measured().items():
+                        set_values(connection, key, values)
         added = sum(file not in known for file, _ in plan.read)
         counts = self._rows(
             "SELECT count(*) FROM functions UNION ALL"
@@ -271,7 +291,17 @@ class Catalog:
             [value for key, value in values if key == wanted and value is not None]
             for wanted in ("path", "mount")
         )
-        return _Before(files, roots, mounts, exists=True, is_current=opened.is_current)
+        answered = {
+            key: sorted(value for found, value in values if found == key) for key in _measured()
+        }
+        return _Before(
+            files,
+            roots,
+            mounts,
+            exists=True,
+            is_current=opened.is_current,
+            is_answered=answered == {key: sorted(each) for key, each in _measured().items()},
+        )
 
     @contextmanager
     def _changing(self, *, fresh: bool = False) -> Iterator[DuckDBPyConnection]:
@@ -314,6 +344,20 @@ class Catalog:
         mark_files(connection, unread, read_again=True)
         return {*unread}
 
+    def _answer(self, connection: DuckDBPyConnection) -> None:
+        """Ask the releases that this fnabi knows again, by what the catalog recorded."""
+        from fnabi.compat._record import RecordedModule
+        from fnabi.many.catalog._file import answer_row
+
+        records = connection.execute("SELECT file, record FROM files WHERE record IS NOT NULL")
+        rows: list[dict[str, Any]] = []
+        for file, recorded in records.fetchall():
+            try:
+                rows.append({"file": file} | answer_row(RecordedModule(recorded)._answers()))
+            except FormatError:  # of a module that has no answers
+                rows.append({"file": file})
+        answer_files(connection, rows)
+
     # -------------------------------------------------------------------------------- search
 
     def find(
@@ -327,6 +371,7 @@ class Catalog:
         function: str | None = None,
         target: str | None = None,
         limit: int | None = None,
+        runtime: Runtime = None,
     ) -> list[Match]:
         """Find functions by signature: exact matches first, then those with fewer differences.
 
@@ -341,20 +386,43 @@ class Catalog:
             target: The same for the devices and formats that the module needs, such as
                 ``"*vulkan*"``.
             limit: The most matches.
+            runtime: Releases of IREE's runtime that all have to load the module, as for
+                `compat.compare`.
 
         Raises:
             FormatError: when `pattern` is not a pattern.
-            CallError: when an argument has another type.
+            CallError: when an argument has another type, or `runtime` names a release that was
+                not measured.
+            CatalogError: when an earlier fnabi has written the catalog, which did not know that
+                release.
             FileNotFoundError: when there is no catalog.
 
         """
         names = {"file": file, "module": module, "function": function, "target": target}
-        query = search_query(pattern, accepts=accepts, exact=exact, limit=limit, **names)
+        query = search_query(
+            pattern, accepts=accepts, exact=exact, limit=limit, runtime=runtime, **names
+        )
+        self._check_runtime(runtime)
         try:
             return matches(self._rows(query))
         except FormatError as problem:
             problem.file = self._store.path
             raise
+
+    def _check_runtime(self, runtime: Runtime) -> None:
+        """Raise an error for a release of which the catalog knows nothing."""
+        names = asked_releases("Catalog.find", runtime).names
+        if names is None:
+            return
+        known = [name for (name,) in self._rows(_RELEASES)]
+        for name in names:
+            if name not in releases():
+                raise ArgumentValueError(f"Catalog.find: runtime: {name} was not measured")
+            if name not in known:
+                raise CatalogError(
+                    f"{self._store.path}: an earlier fnabi has written the catalog, which did not"
+                    f" know IREE {name}; `fnabi catalog update` asks it"
+                )
 
     def sql(self, query: str, *, allow_files: bool = False, **values: object) -> DuckDBPyRelation:
         """Run a query over the tables ``files`` and ``functions``, which it cannot change.

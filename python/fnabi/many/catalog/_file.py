@@ -9,11 +9,12 @@ from typing import Any
 from fnabi import vmfb
 from fnabi._base.files import Found, Options
 from fnabi._base.text import shown_text
-from fnabi.compat._record import digest, has_debug, record
+from fnabi.compat._record import demands, digest, has_debug, record
 from fnabi.errors import FormatError, contrast
 from fnabi.many.catalog._table import UNREAD
 from fnabi.vmfb._facts import flag_names
 from fnabi.vmfb._records import RwdataSegment, State
+from fnabi.vmfb._verdict import Answers, answers_to
 from fnabi.vmfb.needs import ExecutableTarget, Parameter
 
 _SETTLES = 2_000_000_000
@@ -65,36 +66,59 @@ def file_row(found: Found, now_ns: int, lenient: bool, options: Options = None) 
 def _facts(module: vmfb.Module) -> dict[str, Any]:
     layout, rwdata, state = module.layout, module.rwdata, module.state
     own = digest(module)
+    demanded, runs = _runs(module)
+    return (
+        {
+            "module": shown_text(module.name),
+            "version": module.version,
+            "bytecode_version": ".".join(map(str, module.bytecode_version)),
+            "requirements": flag_names(module.requirements),
+            "attrs": [(shown_text(key), shown_text(value)) for key, value in _last(module)],
+            "dependencies": [
+                {"name": shown_text(each.name), "minimum_version": each.minimum_version}
+                for each in module.dependencies
+            ],
+            "imports": [shown_text(each.full_name) for each in module.imports],
+            "exports": len(module.exports),
+            "functions": len(module.functions),
+            "flatbuffer_size": layout.flatbuffer_size,
+            "bytecode_size": len(module.bytecode),
+            "rodata_size": sum(segment.size for segment in module.rodata),
+            "rwdata_size": _rwdata_size(rwdata),
+            "state_size": _state_size(state),
+            "has_debug": has_debug(module),
+            "transients": [
+                {
+                    "function": shown_text(each.function),
+                    "size": each.size,
+                    "size_function": _optional(each.size_function),
+                }
+                for each in module.transients
+            ],
+            "digest": own,
+            "record": record(module, own, demanded),
+        }
+        | runs
+        | _needs(module)
+    )
+
+
+def _runs(module: vmfb.Module) -> tuple[bytes | None, dict[str, Any]]:
+    """Return what the module demands of a runtime, and the columns of who meets it."""
+    try:
+        demanded = demands(module)
+    except FormatError:  # which the functions or the needs report
+        return None, {}
+    return demanded, answer_row(answers_to(demanded, None, None))
+
+
+def answer_row(answers: Answers) -> dict[str, Any]:
+    """Return the columns of ``files`` that depend on which releases are known."""
     return {
-        "module": shown_text(module.name),
-        "version": module.version,
-        "bytecode_version": ".".join(map(str, module.bytecode_version)),
-        "requirements": flag_names(module.requirements),
-        "attrs": [(shown_text(key), shown_text(value)) for key, value in _last(module)],
-        "dependencies": [
-            {"name": shown_text(each.name), "minimum_version": each.minimum_version}
-            for each in module.dependencies
-        ],
-        "imports": [shown_text(each.full_name) for each in module.imports],
-        "exports": len(module.exports),
-        "functions": len(module.functions),
-        "flatbuffer_size": layout.flatbuffer_size,
-        "bytecode_size": len(module.bytecode),
-        "rodata_size": sum(segment.size for segment in module.rodata),
-        "rwdata_size": _rwdata_size(rwdata),
-        "state_size": _state_size(state),
-        "has_debug": has_debug(module),
-        "transients": [
-            {
-                "function": shown_text(each.function),
-                "size": each.size,
-                "size_function": _optional(each.size_function),
-            }
-            for each in module.transients
-        ],
-        "digest": own,
-        "record": record(module, own),
-    } | _needs(module)
+        "runs_on": answers.loading(),
+        "runs_unknown": answers.loading(None),
+        "host_modules": [*map(shown_text, answers.hosts)],
+    }
 
 
 def _last(module: vmfb.Module) -> Iterable[tuple[str, str]]:

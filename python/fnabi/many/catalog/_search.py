@@ -9,6 +9,7 @@ import msgspec
 
 from fnabi._base import core
 from fnabi._base.arguments import check_items, check_type
+from fnabi.compat._runtime import Runtime, asked_releases
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, type_name
 from fnabi.many import pattern as patterns
 from fnabi.many.catalog._signature import from_message
@@ -53,6 +54,7 @@ def search_query(
     accepts: Sequence[object] | None = None,
     exact: bool = False,
     limit: int | None = None,
+    runtime: Runtime = None,
     **names: str | None,
 ) -> str:
     """Return the SQL query of a search; the arguments are those of `Catalog.find`."""
@@ -75,6 +77,12 @@ def search_query(
         if not isinstance(name, str):
             raise ArgumentTypeError(f"Catalog.find: {column}: expected str, got {type_name(name)}")
         conditions.append(f"{column} GLOB {literal(name)}")
+    releases = asked_releases("Catalog.find", runtime).names
+    if releases is not None:
+        listed = ", ".join(map(literal, releases))
+        conditions.append(
+            f"file IN (SELECT file FROM files WHERE list_has_all(runs_on, [{listed}]))"
+        )
     if limit is not None:
         core.check_positive("Catalog.find", "limit", limit)
     conditions.append("differences = 0" if exact else "differences IS NOT NULL")

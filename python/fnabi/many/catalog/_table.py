@@ -1,7 +1,10 @@
 """The tables of a catalog.
 
 ``files`` has a row for each file, which `_file` makes. Its column ``stale`` is why the
-last update could not look at the file, of which the catalog has what it had before; null if it did.
+last update could not look at the file, of which the catalog has what it had before; null if it
+did. Its columns ``runs_on`` and ``runs_unknown`` are the releases of IREE's runtime that load the
+module, and those of which that is unknown, for any driver, if the host registers ``host_modules``;
+all of them are null where the bytecode cannot be read.
 
 ``functions`` has a row for each export, with the columns of `scan.Scan`, the text ``signature`` and
 ``signature_id``.
@@ -22,7 +25,9 @@ in preorder, ``inputs`` and ``results``::
     ref          text, of a reference; ref_bytes instead, where it is not UTF-8
 
 ``catalog`` has the version of the tables; under the key ``path``, what was given to
-`Catalog.update`; and under the key ``mount``, the mount points that the files are below.
+`Catalog.update`; under the key ``mount``, the mount points that the files are below; under the
+key ``release``, the releases that ``runs_on`` is about, and under ``fnabi`` the version that has
+written it, since a later one may know more of them.
 """
 
 from __future__ import annotations
@@ -42,7 +47,7 @@ if TYPE_CHECKING:
 UNREAD = core.code_name(lib.FNABI_FILE)
 """The ``error_code`` of a file that could not be read, whatever is in it."""
 
-VERSION = "4"
+VERSION = "5"
 """The version of the tables, in the table ``catalog`` under the key ``version``."""
 
 _TARGET = "STRUCT(backend VARCHAR, format VARCHAR, triple VARCHAR, cpu VARCHAR, features VARCHAR[])"
@@ -76,6 +81,9 @@ _OF_FILE = {
     "parameters_size": "BIGINT",
     "transients": "STRUCT(function VARCHAR, size BIGINT, size_function VARCHAR)[]",
     "needs_error": "VARCHAR",
+    "runs_on": "VARCHAR[]",
+    "runs_unknown": "VARCHAR[]",
+    "host_modules": "VARCHAR[]",
     "error_code": "VARCHAR",
     "error_offset": "BIGINT",
     "error_path": "VARCHAR",
@@ -84,6 +92,9 @@ _OF_FILE = {
     "digest": "BLOB",
     "record": "BLOB",
 }
+OF_RELEASES = ("runs_on", "runs_unknown", "host_modules")
+"""The columns of ``files`` that depend on which releases are known."""
+
 _NODES = (
     "STRUCT(kind VARCHAR, dtype VARCHAR, shape BIGINT[], depth SMALLINT, name VARCHAR,"
     " name_bytes BLOB, ref VARCHAR, ref_bytes BLOB)[]"
@@ -240,6 +251,19 @@ def mark_files(
         " FROM marks WHERE files.file = marks.file"
     )
     connection.unregister("marks")
+
+
+def answer_files(connection: DuckDBPyConnection, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Set the columns of files that depend on which releases are known."""
+    pyarrow = import_module("pyarrow")
+
+    texts = pyarrow.list_(pyarrow.string())
+    schema = pyarrow.schema([("file", pyarrow.string()), *((name, texts) for name in OF_RELEASES)])
+    table = pyarrow.Table.from_pylist([*rows], schema)
+    connection.register("answered", table)
+    changes = ", ".join(f"{name} = answered.{name}" for name in OF_RELEASES)
+    connection.execute(f"UPDATE files SET {changes} FROM answered WHERE files.file = answered.file")
+    connection.unregister("answered")
 
 
 def set_values(connection: DuckDBPyConnection, key: str, values: Iterable[str]) -> None:

@@ -13,9 +13,13 @@ from fnabi._base.url import is_remote, public
 from fnabi.cli._arguments import add_lenient, open_checked
 from fnabi.cli._html import add_html, check_html, write_diff_html, write_folders_html
 from fnabi.cli._output import shows_progress
+from fnabi.cli._runtime import add_runtime, where
 from fnabi.cli._screen import Part, Screen, counted, one_line, signature
 from fnabi.cli._values import json_value
 from fnabi.compat import FileComparison, FileCompatibility, compare_folders
+
+RUNTIME = "releases of IREE's runtime that have to load the new module where they load the old one"
+"""The help of ``--runtime``."""
 
 _DIFF_SCHEMA = "fnabi.diff/1"
 _FOLDERS_SCHEMA = "fnabi.diff-folders/1"
@@ -63,6 +67,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         action="store_true",
         help="OLD and NEW are catalogs or folders: show what changed in all modules, by cause",
     )
+    add_runtime(verb, RUNTIME)
     add_lenient(verb)
 
 
@@ -112,7 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
         if file != "-" and not is_remote(file) and is_catalog(file):
             arguments.usage(f"{one_line(file)} is a catalog; --catalog compares two of them")
     old, new = (open_checked(file, arguments.lenient) for file in files)
-    found = compat.compare(old, new)
+    found = compat.compare(old, new, **where(arguments))
     if page:
         write_diff_html(arguments, (old, new), found)
     elif arguments.json:
@@ -127,7 +132,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _diff_folders(arguments: argparse.Namespace, page: bool) -> int:
     found = list(
         compare_folders(
-            arguments.old, arguments.new, lenient=arguments.lenient, progress=shows_progress()
+            arguments.old,
+            arguments.new,
+            lenient=arguments.lenient,
+            progress=shows_progress(),
+            **where(arguments),
         )
     )
     verdicts = Counter(each.verdict for each in found)

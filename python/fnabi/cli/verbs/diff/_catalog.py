@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from fnabi.cli._catalogs import open_catalog, shown_path
+from fnabi.cli._runtime import where
 from fnabi.cli._screen import Screen, counted, one_line, signature
 from fnabi.compat import FileComparison, FileCompatibility
 from fnabi.many.catalog_diff import Cause, Occurrence, compare_catalogs, group
@@ -26,7 +27,7 @@ def run_catalogs(arguments: argparse.Namespace, status: dict[FileCompatibility, 
         open_catalog(arguments.old, arguments.lenient) as old,
         open_catalog(arguments.new, arguments.lenient) as new,
     ):
-        found = list(compare_catalogs(old, new))
+        found = list(compare_catalogs(old, new, **where(arguments)))
     causes = group(found)
     verdicts = Counter(each.verdict for each in found)
     compatible: FileCompatibility = "compatible"

@@ -8,7 +8,7 @@ from fnabi import vmfb
 from fnabi.cli._screen import Screen, counted, one_line, plain
 from fnabi.cli._values import error_json, fields
 from fnabi.errors import FormatError
-from fnabi.vmfb._facts import host_modules
+from fnabi.vmfb._facts import answers_of
 from fnabi.vmfb.needs import Executable, ExecutableTarget, Parameter
 
 _SHOWN = 4
@@ -72,20 +72,11 @@ def _show_executable(screen: Screen, executable: Executable) -> None:
         screen.write("      entry     ", one_line(entry_point))
 
 
-def _runtime_json(module: vmfb.Module) -> dict[str, Any] | None:
-    """Return which releases of IREE's runtime load the module; None where it is damaged."""
-    try:
-        answers = module._answers()
-    except FormatError:
-        return None
-    names = {"loads": True, "refuses": False, "unknown": None}
-    return {name: answers.loading(loads) for name, loads in names.items()}
-
-
 def needs_json(module: vmfb.Module) -> dict[str, Any]:
+    answers = answers_of(module)
     always = {
-        "host_modules": host_modules(module),
-        "runtime": _runtime_json(module),
+        "host_modules": None if answers is None else list(answers.hosts),
+        "runtime": None if answers is None else answers.by_verdict(),
         "transients": [fields(each) for each in module.transients],
     }
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from typing import Any
 
 from fnabi import vmfb
@@ -14,7 +13,7 @@ from fnabi.cli.verbs.inspect._needs import show_needs_head
 from fnabi.cli.verbs.verify import finding_text
 from fnabi.errors import FormatError
 from fnabi.types import Buffer, DType, Named, Scalar
-from fnabi.vmfb._facts import Texts, flag_names, host_modules, place_of, span_count
+from fnabi.vmfb._facts import Texts, answers_of, flag_names, place_of, span_count
 
 
 def show_head(screen: Screen, module: vmfb.Module) -> None:
@@ -31,11 +30,9 @@ def show_head(screen: Screen, module: vmfb.Module) -> None:
         optional = "" if flags == ["REQUIRED"] else f", {', '.join(flags).lower() or 'no flags'}"
         version = f"version {dependency.minimum_version} or newer"
         screen.write(f"depends on {one_line(dependency.name)}, {version}{optional}")
-    needed = ", ".join(map(one_line, host_modules(module)))
-    if needed:
-        screen.write(f"needs {needed} registered by the host")
-    with suppress(FormatError):  # the checks report it
-        screen.write(one_line(str(module._answers())))
+    answers = answers_of(module)
+    if answers is not None:  # else the checks report it
+        screen.write(one_line(str(answers)))
     sizes = [f"{module.layout.file_size} bytes"]
     sizes.append(f"{len(module.bytecode)} of bytecode")
     if module.rodata:

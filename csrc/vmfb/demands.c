@@ -1,0 +1,341 @@
+/* What a module demands of the runtime that loads it, in a message: it decides
+ * for every release, also for those that are measured later, without the
+ * module. */
+#include "vmfb/demands.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/vector.h"
+#include "elf/executable.h"
+#include "vmfb/bytecode.h"
+
+typedef struct demands {
+  fnabi_writer* w;
+  fnabi_bytecode* b;
+  const char* data;
+  size_t size;
+  uint64_t work; /* bytes of executables that may still be read */
+} demands;
+
+static void pack(fnabi_writer* w, fnabi_text text) {
+  if (text.data == NULL)
+    fnabi_pack_nil(w);
+  else
+    fnabi_pack_text(w, text.data, text.size);
+}
+
+/* --------------------------------------------------------------------- module */
+
+static bool write_dependencies(demands* d) {
+  const fnabi_fb_field* field = &fnabi_vmfb_table.fields[MODULE_DEPENDENCIES];
+  const fnabi_fb_field* fields = field->table->fields;
+  fnabi_bytecode* b = d->b;
+  size_t place, count, written = 0;
+  fnabi_fb_view view;
+  fnabi_text name;
+  if (!fnabi_fb_tables(&b->fb, &b->root, field, &place, &count)) return false;
+  size_t head = fnabi_pack_open(d->w);
+  for (size_t i = 0; i < count; i++) {
+    if (!fnabi_fb_enter(&b->fb, field->table, place + 4 * i, &view) ||
+        !fnabi_fb_string(&b->fb, &view, &fields[DEPENDENCY_NAME], &name.data,
+                         &name.size))
+      return fnabi_fb_in_element(&b->fb, field->name, i);
+    int64_t version = fnabi_fb_int(&b->fb, &view, &fields[DEPENDENCY_VERSION]);
+    int64_t flags = fnabi_fb_int(&b->fb, &view, &fields[DEPENDENCY_FLAGS]);
+    if (name.data == NULL || (flags & 1) == 0) continue; /* an optional one */
+    fnabi_pack_array(d->w, 2);
+    pack(d->w, name);
+    fnabi_pack_uint(d->w, (uint32_t)version);
+    written++;
+  }
+  fnabi_pack_close(d->w, head, written);
+  return true;
+}
+
+static bool write_imports(demands* d) {
+  const fnabi_fb_field* field = &fnabi_vmfb_table.fields[MODULE_IMPORTS];
+  const fnabi_fb_field* flags = &field->table->fields[IMPORT_FLAGS];
+  fnabi_bytecode* b = d->b;
+  size_t written = 0, head = fnabi_pack_open(d->w);
+  fnabi_fb_view view;
+  for (size_t i = 0; i < b->import_count; i++) {
+    if (!fnabi_fb_enter(&b->fb, field->table, b->import_place + 4 * i, &view))
+      return fnabi_fb_in_element(&b->fb, field->name, i);
+    const fnabi_callee* import = &b->imports[i];
+    if (import->name.data == NULL) continue;
+    fnabi_pack_array(d->w, 3);
+    pack(d->w, import->name);
+    pack(d->w, import->cconv);
+    fnabi_pack_uint(d->w, (fnabi_fb_int(&b->fb, &view, flags) & 1) != 0);
+    written++;
+  }
+  fnabi_pack_close(d->w, head, written);
+  return true;
+}
+
+static void write_types(demands* d) {
+  size_t written = 0, head = fnabi_pack_open(d->w);
+  for (size_t i = 0; i < d->b->type_count; i++)
+    if (d->b->types[i].data != NULL) {
+      pack(d->w, d->b->types[i]);
+      written++;
+    }
+  fnabi_pack_close(d->w, head, written);
+}
+
+/* The instructions of all functions, as bits by their page and number. */
+typedef struct opcodes {
+  uint64_t bits[3][4];
+} opcodes;
+static const uint8_t prefixes[] = {0, FNABI_PAGE_F32, FNABI_PAGE_F64};
+
+/* Returns false if the code of a function cannot be decoded to its end. */
+static bool collect(const fnabi_bytecode* b, opcodes* used) {
+  fnabi_bytecode_sizes sizes = {{0}};
+  fnabi_error ignored;
+  bool whole = true;
+  for (size_t i = 0; i < b->function_count; i++) {
+    const fnabi_bytecode_view* view = &b->functions[i].view;
+    uint32_t size;
+    for (uint32_t o = 0; o < view->size; o += size) {
+      size = fnabi_bytecode_measure(view, o, &sizes, &ignored);
+      if (size == 0) {
+        whole = false;
+        break;
+      }
+      uint8_t number = view->code[o];
+      unsigned page = number == FNABI_PAGE_F32   ? 1
+                      : number == FNABI_PAGE_F64 ? 2
+                                                 : 0;
+      if (page != 0) number = view->code[o + 1];
+      used->bits[page][number >> 6] |= UINT64_C(1) << (number & 63);
+    }
+  }
+  return whole;
+}
+
+static void write_opcodes(demands* d) {
+  opcodes used = {{{0}}};
+  fnabi_error ignored;
+  if (!fnabi_bytecode_known(d->b, &ignored)) {
+    fnabi_pack_nil(d->w);
+    return;
+  }
+  size_t written = 0, head = fnabi_pack_open(d->w);
+  if (!collect(d->b, &used)) {
+    fnabi_pack_int(d->w, -1);
+    written++;
+  }
+  for (unsigned page = 0; page < 3; page++)
+    for (unsigned number = 0; number < 256; number++)
+      if ((used.bits[page][number >> 6] >> (number & 63) & 1) != 0) {
+        fnabi_pack_uint(d->w, (unsigned)prefixes[page] << 8 | number);
+        written++;
+      }
+  fnabi_pack_close(d->w, head, written);
+}
+
+/* The text of the first finding that is an error in a message of
+ * fnabi_bytecode_check; no data without one. */
+static fnabi_text first_error(const fnabi_vector* message, size_t size) {
+  fnabi_reader r = {message->data, size, 0};
+  size_t count, members;
+  int64_t number;
+  fnabi_text code, path, text, severity, none = {NULL, 0};
+  if (!fnabi_unpack_array(&r, &count)) return none;
+  for (; count > 0; count--) {
+    if (!fnabi_unpack_array(&r, &members) || members < 5 ||
+        !fnabi_unpack_text(&r, &code.data, &code.size) ||
+        !fnabi_unpack_int(&r, &number) ||
+        !fnabi_unpack_text(&r, &path.data, &path.size) ||
+        !fnabi_unpack_text(&r, &text.data, &text.size) ||
+        !fnabi_unpack_text(&r, &severity.data, &severity.size))
+      return none;
+    if (FNABI_TEXT_IS(severity, "error")) return text;
+    for (size_t i = 5; i < members; i++)
+      if (!fnabi_unpack_skip(&r)) return none;
+  }
+  return none;
+}
+
+static bool write_check(demands* d) {
+  fnabi_vector message = {NULL, 0, 0};
+  int64_t needed;
+  while ((needed = fnabi_bytecode_check(d->data, d->size, message.data,
+                                        message.capacity, d->b->error)) >
+         (int64_t)message.capacity)
+    if (!fnabi_vector_reserve(&message, (size_t)needed)) {
+      fnabi_fail(d->b->error, FNABI_MEMORY, 0, NULL);
+      needed = -1;
+      break;
+    }
+  if (needed >= 0) pack(d->w, first_error(&message, (size_t)needed));
+  free(message.data);
+  return needed >= 0;
+}
+
+/* Whether read-only data is outside the file. Where nothing follows the
+ * FlatBuffer, the rest of the file is elsewhere. */
+static bool is_cut(const demands* d) {
+  const fnabi_fb* fb = &d->b->fb;
+  if (d->size <= fb->origin + fb->size) return false;
+  for (size_t i = 0; i < d->b->rodata_count; i++)
+    if (d->b->rodata[i].data == NULL && d->b->rodata[i].size != 0) return true;
+  return false;
+}
+
+/* What every release finds when it loads a module: a structure that only a
+ * lenient reader accepts, data that the file lacks, and code that it cannot
+ * run. */
+static bool write_fault(demands* d) {
+  fnabi_error found;
+  size_t findings = 0;
+  if (fnabi_vmfb_verify(d->data, d->size, false, &found) < 0) {
+    if (found.code == FNABI_MEMORY || found.code == FNABI_WORK) {
+      *d->b->error = found;
+      return false;
+    }
+    fnabi_pack_ascii(d->w, fnabi_code_text(found.code));
+    return true;
+  }
+  if (is_cut(d)) {
+    fnabi_pack_ascii(d->w, fnabi_code_text(FNABI_MODULE_RANGE));
+    return true;
+  }
+  fnabi_writer counted = {NULL, 0, 0};
+  if (fnabi_bytecode_known(d->b, &found) &&
+      !fnabi_bytecode_check_functions(d->b, &counted, &findings, NULL))
+    return false;
+  if (findings != 0) return write_check(d);
+  fnabi_pack_nil(d->w);
+  return true;
+}
+
+/* All but the executables, in which a module inside is not followed. */
+static bool write_module(demands* d) {
+  fnabi_pack_array(d->w, FNABI_DEMANDS);
+  fnabi_pack_uint(d->w, d->b->major);
+  fnabi_pack_uint(d->w, d->b->minor);
+  fnabi_pack_uint(d->w, d->b->requirements);
+  if (!write_dependencies(d) || !write_imports(d)) return false;
+  write_types(d);
+  write_opcodes(d);
+  return write_fault(d);
+}
+
+/* ---------------------------------------------------------------- executables */
+
+static bool write_inner(demands* d, const fnabi_rodata* data,
+                        fnabi_error* error) {
+  fnabi_bytecode b;
+  fnabi_error ignored = {0};
+  size_t size = d->w->size;
+  demands inner = {d->w, &b, (const char*)data->data, (size_t)data->size, 0};
+  bool good = fnabi_bytecode_open(&b, inner.data, inner.size, &ignored) &&
+              write_module(&inner);
+  if (good) {
+    fnabi_pack_array(d->w, 0);
+  } else {
+    d->w->size = size;
+    fnabi_pack_uint(d->w, 0);
+  }
+  fnabi_bytecode_close(&b);
+  if (ignored.code != FNABI_MEMORY) return true;
+  *error = ignored;
+  return false;
+}
+
+static bool starts(fnabi_text text, const char* with) {
+  size_t size = strlen(with);
+  return text.size >= size && memcmp(text.data, with, size) == 0;
+}
+
+static bool write_content(demands* d, fnabi_text format, int64_t segment,
+                          fnabi_error* error) {
+  const fnabi_rodata* data =
+      segment < 0 || (uint64_t)segment >= d->b->rodata_count
+          ? NULL
+          : &d->b->rodata[segment];
+  bool is_elf = format.data != NULL && starts(format, "embedded-elf-");
+  bool is_module =
+      format.data != NULL && FNABI_TEXT_IS(format, "vmvx-bytecode-fb");
+  if (data == NULL || data->data == NULL || (!is_elf && !is_module)) {
+    fnabi_pack_nil(d->w);
+    return true;
+  }
+  if (data->size + 64 > d->work) {
+    fnabi_fail(error, FNABI_WORK, 0, NULL);
+    return false;
+  }
+  d->work -= data->size + 64;
+  if (is_module) return write_inner(d, data, error);
+  fnabi_executable found;
+  if (!fnabi_elf_executable(data->data, (size_t)data->size, &found)) {
+    fnabi_pack_uint(d->w, 0);
+    return true;
+  }
+  fnabi_pack_array(d->w, 2);
+  fnabi_pack_uint(d->w, found.machine);
+  fnabi_pack_int(d->w, found.version);
+  return true;
+}
+
+/* Reads the executables in the message of fnabi_vmfb_needs. */
+static bool write_each(demands* d, fnabi_reader* r, fnabi_error* error) {
+  size_t lists, count, members;
+  int64_t number;
+  if (!fnabi_unpack_array(r, &lists) || !fnabi_unpack_skip(r) ||
+      !fnabi_unpack_array(r, &count))
+    return false;
+  fnabi_pack_count(d->w, count);
+  for (; count > 0; count--) {
+    fnabi_text format = {NULL, 0};
+    int64_t segment = -1;
+    if (!fnabi_unpack_array(r, &members) || !fnabi_unpack_int(r, &number) ||
+        !fnabi_unpack_int(r, &number) ||
+        (!fnabi_unpack_nil(r) &&
+         !fnabi_unpack_text(r, &format.data, &format.size)) ||
+        (!fnabi_unpack_nil(r) && !fnabi_unpack_int(r, &segment)))
+      return false;
+    fnabi_pack_array(d->w, 2);
+    pack(d->w, format);
+    if (!write_content(d, format, segment, error)) return false;
+  }
+  return true;
+}
+
+enum { FIRST_CAPACITY = 1 << 13 }; /* a second run would take as long again */
+
+static bool write_executables(demands* d, fnabi_error* error) {
+  fnabi_error ignored;
+  if (!fnabi_bytecode_known(d->b, &ignored)) {
+    fnabi_pack_array(d->w, 0);
+    return true;
+  }
+  fnabi_vector message = {NULL, 0, 0};
+  int64_t needed = FIRST_CAPACITY;
+  do {
+    if (!fnabi_vector_reserve(&message, (size_t)needed)) {
+      fnabi_fail(error, FNABI_MEMORY, 0, NULL);
+      needed = -1;
+      break;
+    }
+    needed = fnabi_vmfb_needs(d->data, d->size, message.data, message.capacity,
+                              error);
+  } while (needed > (int64_t)message.capacity);
+  fnabi_reader r = {message.data, needed < 0 ? 0 : (size_t)needed, 0};
+  bool done = needed >= 0 && write_each(d, &r, error);
+  free(message.data);
+  return done;
+}
+
+int64_t fnabi_vmfb_demands(const char* data, size_t size, uint8_t* out,
+                           size_t capacity, fnabi_error* error) {
+  fnabi_writer w = {out, capacity, 0};
+  fnabi_bytecode b;
+  demands d = {&w, &b, data, size, 64 * (uint64_t)size};
+  bool good = fnabi_bytecode_open(&b, data, size, error) && write_module(&d) &&
+              write_executables(&d, error);
+  fnabi_bytecode_close(&b);
+  return good ? (int64_t)w.size : -1;
+}

@@ -1,0 +1,159 @@
+"""Compare which releases of IREE's runtime load two modules: see `fnabi.compat` for the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeAlias
+
+import msgspec
+
+from fnabi._base.arguments import check_items
+from fnabi.compat._needs import Difference
+from fnabi.compat._record import demands
+from fnabi.errors import ArgumentTypeError, FormatError, type_name
+from fnabi.vmfb import Module
+from fnabi.vmfb._verdict import (
+    Answers,
+    Cause,
+    Verdict,
+    check_release,
+    parse_releases,
+    ranges,
+    releases,
+)
+
+Runtime: TypeAlias = str | Iterable[str] | None
+
+
+class Releases(msgspec.Struct, frozen=True):
+    """Releases of IREE's runtime that give the same verdict of a module.
+
+    Attributes:
+        names: The releases, oldest first.
+        loads: True if they load it, False if they refuse it, None if that is unknown.
+        cause: Why they do not load it, or why that is unknown, as the last of them answers; None
+            if they load it.
+
+    """
+
+    names: tuple[str, ...]
+    loads: bool | None
+    cause: Cause | None
+
+    def __str__(self) -> str:
+        unknown = ", unknown" if self.loads is None else ""
+        reason = "" if self.cause is None else f": {self.cause}"
+        return f"IREE {ranges(self.names)}{unknown}{reason}"
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """The releases that callers name, and where they run.
+
+    Attributes:
+        names: The releases; None if none are named.
+        driver: The driver of the device; None for any.
+        machine: The machine; None for that of the executables.
+
+    """
+
+    names: tuple[str, ...] | None = None
+    driver: str | None = None
+    machine: str | None = None
+
+
+def asked_releases(
+    function: str, runtime: Runtime, driver: str | None = None, machine: str | None = None
+) -> Asked:
+    """Check the arguments of a public function.
+
+    Raises:
+        ArgumentTypeError: when one has another type.
+        ArgumentValueError: when `runtime` names no release.
+
+    """
+    for argument, value in (("driver", driver), ("machine", machine)):
+        if value is not None and not isinstance(value, str):
+            raise ArgumentTypeError(f"{function}: {argument}: expected str, got {type_name(value)}")
+    if runtime is None:
+        return Asked(None, driver, machine)
+    where = f"{function}: runtime"
+    if isinstance(runtime, str):
+        return Asked(tuple(parse_releases(where, runtime)), driver, machine)
+    named = [check_release(where, each) for each in check_items(where, runtime, str)]
+    return Asked(tuple(dict.fromkeys(named)), driver, machine)
+
+
+def runtime_differences(old: Module, new: Module, asked: Asked) -> Iterator[Difference]:
+    """Yield the releases that load one module and not the other, grouped by the cause."""
+    if not isinstance(old, Module) or not isinstance(new, Module):
+        return  # what has exports alone demands nothing
+    before, after = sides = [_read(module, asked) for module in (old, new)]
+    if isinstance(before, FormatError) or isinstance(after, FormatError):
+        if asked.names or isinstance(before, FormatError) != isinstance(after, FormatError):
+            shown = (each if isinstance(each, FormatError) else None for each in sides)
+            severity = "unknown" if asked.names else "notice"
+            yield Difference("unreadable", severity, "runtime", *shown)
+    elif before.demands != after.demands:
+        named = asked.names or ()
+        others = [each for each in releases() if each not in named]
+        answers = before.answers, after.answers
+        yield from _differences(answers, sorted(named, key=_position), True)
+        yield from _differences(answers, others, False)
+
+
+def _position(release: str) -> int:
+    known = releases()
+    return known.index(release) if release in known else len(known)
+
+
+class _Side(NamedTuple):
+    demands: bytes
+    answers: Answers
+
+
+def _read(module: Module, asked: Asked) -> _Side | FormatError:
+    try:
+        return _Side(demands(module), module._answers(asked.driver, asked.machine))
+    except FormatError as problem:
+        return problem
+
+
+_Key: TypeAlias = tuple[bool | None, bool | None, tuple[object, ...], tuple[object, ...]]
+
+
+def _differences(
+    sides: tuple[Answers, Answers], names: Iterable[str], is_named: bool
+) -> Iterator[Difference]:
+    groups: dict[_Key, list[str]] = {}
+    for name in names:
+        before, after = (answers.loads(name) for answers in sides)
+        if before is after and before is not None:
+            continue
+        old, new = (answers.of(name) for answers in sides)
+        key = old.loads, new.loads, _reason(old), _reason(new)
+        same_doubt = old.loads is None and key[2] == key[3] and name in releases()
+        if old.loads is not new.loads or (old.loads is None and not same_doubt):
+            groups.setdefault(key, []).append(name)
+    for (loaded, loads, *_), group in groups.items():
+        old_side, new_side = (_releases(answers, group) for answers in sides)
+        if (loaded, loads) == (True, False):
+            severity = "breaking" if is_named else "notice"
+            yield Difference("removed", severity, "runtime", new_side, None)
+        elif (loaded, loads) == (False, True):
+            yield Difference("added", "notice", "runtime", None, new_side)
+        else:
+            severity = "unknown" if is_named and loads is not True else "notice"
+            yield Difference("unknown", severity, "runtime", old_side, new_side)
+
+
+def _reason(verdict: Verdict) -> tuple[object, ...]:
+    if not verdict.causes:
+        return ()
+    cause = verdict.causes[0]
+    return cause.kind, cause.subject, cause.wanted, cause.is_known
+
+
+def _releases(answers: Answers, names: list[str]) -> Releases:
+    last = answers.of(names[-1])
+    cause = last.causes[0] if last.causes and last.loads is not True else None
+    return Releases(tuple(names), last.loads, cause)
