@@ -751,6 +751,43 @@ FNABI_API int64_t fnabi_bytecode_signatures(const char* data, size_t size,
                                             uint8_t* out, size_t capacity,
                                             fnabi_error* error);
 
+/* What the functions do. The message has for each function by ordinal nil, where
+ * nothing is known, or
+ *   [[value...], [[offset, loop, targets, calls, end, values]...]]
+ * with the blocks that are reached, in the order of the code: the offset of
+ * each, whether it may run more than once in a call, and those of the blocks
+ * that follow it. `end` is "branch", "condition", "table", "return" or "fail",
+ * and its values are those that are tested, returned or failed with. A call is
+ *   [offset, [kind, ordinal], operands, sizes, results]
+ * of an "import" or a "function"; or its only operand is stored in the "global"
+ * reference of that number. It has an index among the values for each register, nil for what is not known;
+ * `sizes` has a number of tuples for each span, and FNABI_SEGMENT_SINGLE (65535)
+ * for what is none, or is empty for a calling convention without spans. Equal
+ * values have equal indices. A value comes after those that it is made of:
+ *   ["constant", number]         its bits, unsigned
+ *   ["null"]                     the null reference
+ *   ["argument", index]
+ *   ["result", offset, index]    of the instruction at the offset
+ *   ["met", offset, register]    one of several, at the start of a block
+ *   ["carried", offset, number]  made in a function that is called there
+ *   ["list", offset, number]     a list that is allocated there
+ *   ["rodata", offset, ordinal]  read-only data, loaded there
+ *   ["global", offset, number]   a global reference, loaded there
+ *   ["pure", name, values]       what that instruction makes of integers;
+ *                                "pair": of a low and a high half
+ *   ["low", value]               half of a 64-bit value, and "high"
+ *   ["dim", view, index]         of a buffer view, and ["rank", view],
+ *                                ["element_type", view], ["storage", view]
+ *   ["view", element_type, dims, storage]
+ *                                a buffer view that the code creates; dims is
+ *                                nil if the rank is not known
+ * In a block that may run more than once, what its instructions make is of one
+ * run. Nothing is guessed, limited and allocated otherwise than in
+ * fnabi_bytecode_signatures, whose failures it shares. */
+FNABI_API int64_t fnabi_bytecode_program(const char* data, size_t size,
+                                         uint8_t* out, size_t capacity,
+                                         fnabi_error* error);
+
 /* -------------------------------------------------------------- declaration */
 
 /* The text that compilers write for people (attribute

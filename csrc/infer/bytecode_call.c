@@ -296,6 +296,48 @@ static void learn_from(walk* w, const fnabi_flow_function* callee,
   }
 }
 
+/* The register's term, which is not read. */
+static fnabi_term term_in(walk* w, char letter, uint64_t number) {
+  if (letter == 'r') return *ref_at(w, number);
+  return letter == 'I' || letter == 'F' ? read_i64(w, number)
+                                        : read_i32(w, number);
+}
+
+static void record_terms(walk* w, fnabi_text letters,
+                         const fnabi_operand* segments,
+                         const fnabi_operand* registers) {
+  fnabi_registers next;
+  char letter;
+  fnabi_registers_begin(&next, letters, segments);
+  fnabi_record_word(w->flow->record, registers->count);
+  for (uint32_t i = 0; i < registers->count && !w->abandoned; i++) {
+    if ((letter = fnabi_registers_next(&next)) == 0) w->abandoned = true;
+    fnabi_record_word(w->flow->record,
+                      term_in(w, letter, fnabi_operand_item(registers, i)));
+  }
+}
+
+static void record_operands(walk* w, const call* c, uint32_t callee) {
+  fnabi_record* record = w->flow->record;
+  fnabi_record_word(record, w->offset);
+  fnabi_record_word(record, callee);
+  record_terms(w, c->callee->arguments, c->segments, c->operands);
+  fnabi_record_word(record, c->segments == NULL ? 0 : c->segments->count);
+  for (uint32_t i = 0; c->segments != NULL && i < c->segments->count; i++)
+    fnabi_record_word(record, fnabi_operand_item(c->segments, i));
+}
+
+/* A call that does not return has no results. */
+static void record_results(walk* w, const call* c) {
+  fnabi_record* record = w->flow->record;
+  if (w->dead)
+    fnabi_record_word(record, 0);
+  else
+    record_terms(w, c->callee->results, NULL, c->results);
+  if (!record->failed)
+    ((uint32_t*)(void*)record->words.data)[record->call_count]++;
+}
+
 static void write_results(walk* w, const call* c, const fnabi_term* results,
                           uint32_t count) {
   fnabi_registers letters;
@@ -383,6 +425,7 @@ void fnabi_walk_run_call(walk* w, const fnabi_instruction* at) {
     return;
   }
   spend(w, c.operands->count);
+  if (w->recorded) record_operands(w, &c, (uint32_t)o[0].value);
   if ((o[0].value & FNABI_CALLEE_IMPORT) == 0) {
     c.internal = (uint32_t)o[0].value;
     call_function(w, &c);
@@ -390,12 +433,12 @@ void fnabi_walk_run_call(walk* w, const fnabi_instruction* at) {
     c.kind = (import_kind)
                  w->flow->imports[o[0].value & ~(uint64_t)FNABI_CALLEE_IMPORT];
     fnabi_term result = call_import(w, &c);
-    if (w->dead || w->abandoned) return;
-    for (uint32_t i = 0; i < c.operands->count; i++)
+    for (uint32_t i = 0; i < c.operands->count && !w->dead; i++)
       if ((fnabi_operand_item(c.operands, i) & FNABI_REGISTER_REF) != 0)
         (void)read_ref(w, fnabi_operand_item(c.operands, i));
-    write_results(w, &c, &result, 1);
+    if (!w->dead && !w->abandoned) write_results(w, &c, &result, 1);
   }
+  if (w->recorded && !w->abandoned) record_results(w, &c);
   if (yields && !w->dead && !w->abandoned)
     fnabi_walk_branch_to(w, o[at->count - 2].value, NULL);
 }

@@ -35,8 +35,11 @@ typedef struct fnabi_flow_function {
   size_t first; /* private */
 } fnabi_flow_function;
 
+struct fnabi_record;
+
 typedef struct fnabi_flow {
   const fnabi_bytecode* module;
+  struct fnabi_record* record; /* NULL, or where each function is recorded */
   fnabi_terms terms;
   fnabi_flow_function* functions; /* by ordinal */
   bool views; /* whether an import reveals types of buffer views */

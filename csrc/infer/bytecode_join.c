@@ -102,6 +102,7 @@ static block* block_from(walk* w, uint64_t target) {
 void fnabi_walk_branch_to(walk* w, uint64_t target,
                           const fnabi_operand* remap) {
   fnabi_vector* states = &w->flow->state;
+  if (w->recorded) return;
   block* b = block_from(w, target);
   if (b == NULL) {
     w->abandoned = true;

@@ -73,6 +73,31 @@ static void run_other(walk* w, const fnabi_instruction* at) {
   }
 }
 
+/* The term of read-only data or of a global: in a record only, as no type depends
+ * on it. */
+static fnabi_term name_ref(walk* w, uint16_t as, uint64_t number) {
+  if (w->flow->record == NULL || w->in_loop) return FNABI_TERM_UNKNOWN;
+  return fnabi_term_make(&w->flow->terms, FNABI_TERM_OPAQUE, as, w->ordinal,
+                         w->offset, (uint32_t)number);
+}
+
+static void record_store(walk* w, const fnabi_operand* o) {
+  fnabi_record* record = w->flow->record;
+  uint32_t number = (uint32_t)o[0].value;
+  if (number >= FNABI_RECORD_STORE) {
+    w->abandoned = true;
+    return;
+  }
+  fnabi_record_word(record, w->offset);
+  fnabi_record_word(record, FNABI_RECORD_STORE | number);
+  fnabi_record_word(record, 1);
+  fnabi_record_word(record, *ref_at(w, o[2].value));
+  fnabi_record_word(record, 0);
+  fnabi_record_word(record, 0);
+  if (!record->failed)
+    ((uint32_t*)(void*)record->words.data)[record->call_count]++;
+}
+
 static void run_select_ref(walk* w, const fnabi_operand* o) {
   uint64_t condition;
   fnabi_term chosen = FNABI_TERM_UNKNOWN;
@@ -175,6 +200,16 @@ static void run(walk* w, const fnabi_instruction* at) {
     case FNABI_OP_ASSIGN_REF:
       write_ref(w, o[1].value, copy_ref(w, o[0].value));
       break;
+    case FNABI_OP_CONST_REF_RODATA:
+      write_ref(w, o[1].value, name_ref(w, READ_ONLY, o[0].value));
+      break;
+    case FNABI_OP_GLOBAL_LOAD_REF:
+      write_ref(w, o[2].value, name_ref(w, GLOBAL, o[0].value));
+      break;
+    case FNABI_OP_GLOBAL_STORE_REF:
+      if (w->recorded) record_store(w, o);
+      run_other(w, at);
+      break;
     case FNABI_OP_CAST_ANY_REF: {
       fnabi_term term = copy_ref(w, o[0].value);
       fnabi_walk_use(w, term, FNABI_USE_CAST);
@@ -233,13 +268,71 @@ static void run(walk* w, const fnabi_instruction* at) {
   }
 }
 
+static bool is_call(const fnabi_instruction* at) {
+  return at->op->op == FNABI_OP_CALL_YIELDABLE ||
+         at->op->op == FNABI_OP_CALL_VARIADIC_YIELDABLE;
+}
+
+static void record_returned(walk* w, const fnabi_operand* list) {
+  fnabi_registers letters;
+  char letter;
+  fnabi_registers_begin(&letters, w->function->callee.results, NULL);
+  fnabi_record_word(w->flow->record, list->count);
+  for (uint32_t i = 0; i < list->count && !w->abandoned; i++) {
+    uint32_t number = fnabi_operand_item(list, i);
+    if ((letter = fnabi_registers_next(&letters)) == 0) w->abandoned = true;
+    fnabi_record_word(w->flow->record, letter == 'r'
+                                           ? *ref_at(w, number)
+                                           : read_register(w, letter, number));
+  }
+}
+
+/* Records how a block ends; `at` is NULL if it ends in a call that does not
+ * return. */
+static void record_end(walk* w, const fnabi_instruction* at) {
+  static const struct {
+    uint16_t op;
+    fnabi_record_end end;
+  } ends[] = {{FNABI_OP_COND_BR, FNABI_END_CONDITION},
+              {FNABI_OP_COND_BREAK, FNABI_END_CONDITION},
+              {FNABI_OP_BR_TABLE, FNABI_END_TABLE},
+              {FNABI_OP_RETURN, FNABI_END_RETURN},
+              {FNABI_OP_FAIL, FNABI_END_FAIL}};
+  fnabi_record* record = w->flow->record;
+  fnabi_record_end end = at == NULL ? FNABI_END_FAIL : FNABI_END_BRANCH;
+  for (size_t i = 0; at != NULL && i < sizeof ends / sizeof *ends; i++)
+    if (at->op->op == ends[i].op) end = ends[i].end;
+  fnabi_record_word(record, end);
+  if (end == FNABI_END_RETURN) {
+    record_returned(w, &at->operands[0]);
+  } else if (end == FNABI_END_BRANCH || at == NULL) {
+    fnabi_record_word(record, 0);
+  } else {
+    fnabi_record_word(record, 1);
+    fnabi_record_word(record, read_i32(w, at->operands[0].value));
+  }
+}
+
+static void record_block(walk* w, const block* b) {
+  fnabi_record* record = w->flow->record;
+  const uint32_t* targets = (const uint32_t*)(const void*)w->flow->targets.data;
+  fnabi_record_word(record, b->offset);
+  fnabi_record_word(record, b->in_loop);
+  fnabi_record_word(record, (uint32_t)(b[1].branches - b->branches));
+  for (size_t i = b->branches; i < b[1].branches; i++)
+    fnabi_record_word(record, targets[i]);
+  record->call_count = fnabi_record_size(record);
+  fnabi_record_word(record, 0);
+}
+
 static void run_block(walk* w, const block* b) {
   fnabi_instruction at;
   fnabi_error ignored;
   const fnabi_term* state =
       (const fnabi_term*)(const void*)w->flow->state.data + b->state;
   if (w->width != 0) memcpy(w->now, state, w->width * sizeof *state);
-  w->in_loop = b->in_loop;
+  /* What is recorded is of one run of the block. */
+  w->in_loop = b->in_loop && !w->recorded;
   w->dead = false;
   w->offset = b->offset;
   do {
@@ -248,7 +341,9 @@ static void run_block(walk* w, const block* b) {
       w->abandoned = true;
       return;
     }
-    run(w, &at);
+    if (!w->recorded || !at.ends || is_call(&at)) run(w, &at);
+    if (w->recorded && (at.ends || w->dead))
+      record_end(w, w->dead ? NULL : &at);
     w->offset += at.size;
   } while (!at.ends && !w->dead && !w->abandoned);
 }
@@ -324,6 +419,30 @@ static void go_through(walk* w) {
   }
 }
 
+/* Runs each block once more, from its final state, and records it. */
+static void record_function(walk* w) {
+  fnabi_record* record = w->flow->record;
+  size_t begin = fnabi_record_size(record);
+  uint32_t count = 0;
+  const block* b = w->blocks;
+  w->recorded = true;
+  fnabi_record_word(record, 0);
+  for (; b->offset != UINT32_MAX && !w->abandoned && !record->failed; b++) {
+    if (!b->reached) continue;
+    record_block(w, b);
+    run_block(w, b);
+    count++;
+  }
+  if (record->failed) {
+    w->flow->terms.failed = true;
+  } else if (w->abandoned) {
+    record->words.size = begin * sizeof(uint32_t);
+  } else {
+    ((uint32_t*)(void*)record->words.data)[begin] = count;
+    record->begin[w->ordinal] = begin + 1;
+  }
+}
+
 /* Analyses a function whose blocks are prepared. */
 static bool analyze(fnabi_flow* flow, uint32_t ordinal) {
   const fnabi_function* f = &flow->module->functions[ordinal];
@@ -352,6 +471,7 @@ static bool analyze(fnabi_flow* flow, uint32_t ordinal) {
   place_arguments(&w);
   if (!w.abandoned) fnabi_walk_branch_to(&w, 0, NULL);
   go_through(&w);
+  if (flow->record != NULL && !w.abandoned) record_function(&w);
   if (flow->terms.failed) return false;
   return w.abandoned || keep(flow, &w, &flow->functions[ordinal]);
 }

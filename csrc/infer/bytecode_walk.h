@@ -8,7 +8,7 @@
 #ifndef FNABI_INFER_BYTECODE_WALK_H
 #define FNABI_INFER_BYTECODE_WALK_H
 
-#include "infer/bytecode_flow.h"
+#include "infer/record.h"
 
 enum { NEW, OPEN, DONE }; /* fnabi_flow_function.state */
 
@@ -61,6 +61,7 @@ typedef struct walk {
   bool in_loop;       /* whether the current block may be in a loop */
   bool dead;          /* the path ends here without a return */
   bool returns;       /* a path has returned */
+  bool recorded;      /* the block is recorded, and its branches not followed */
   bool abandoned;     /* nothing is known about the function */
   fnabi_term nowhere; /* replaces a register that is out of range */
 } walk;
@@ -79,8 +80,9 @@ static inline fnabi_term* lists_of(const walk* w, fnabi_term* state) {
   return facts_of(w, state) + w->arguments;
 }
 
-/* OPAQUE terms, by their `op`. */
-enum { GIVEN, CARRIED, MET, ALLOCATED };
+/* OPAQUE terms, by their `op`. Those of read-only data and globals are made only
+ * where functions are recorded; no other term is made from them. */
+enum { GIVEN, CARRIED, MET, ALLOCATED, READ_ONLY, GLOBAL };
 
 /* The ITEMS of a tracked list in a state, UNKNOWN after the list has escaped.
  * NULL for any other term. A tracked list is allocated at most once per call,

@@ -32,11 +32,13 @@ from fnabi.abi.signature import SignatureParser as SignatureParser
 from fnabi.abi import sip as sip
 from fnabi import vmfb as vmfb
 from fnabi.vmfb import bytecode as bytecode
+from fnabi.vmfb import costs as costs
 from fnabi.vmfb import debug as debug
 from fnabi.vmfb import example as example
 from fnabi.vmfb import extract as extract
 from fnabi.vmfb import needs as needs
 from fnabi.vmfb import parameters as parameters
+from fnabi.vmfb import program as program
 from fnabi.vmfb import rodata as rodata
 from fnabi import compat as compat
 from fnabi.compat import baseline as baseline
@@ -149,6 +151,7 @@ __all__ = [
     "client",
     "columns",
     "compat",
+    "costs",
     "dask",
     "debug",
     "declaration",
@@ -175,6 +178,7 @@ __all__ = [
     "needs",
     "parameters",
     "pattern",
+    "program",
     "raw",
     "ray",
     "reflection",

@@ -547,3 +547,13 @@ def test_bad_input_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["inspect", "--html", str(CLASSIFIER), "-o", str(tmp_path / "no" / "page")]) == 1
     assert "No such file or directory" in capsys.readouterr().err
     assert [each.name for each in tmp_path.iterdir()] == ["bad.vmfb"]
+
+
+def test_a_page_has_what_functions_do() -> None:
+    with vmfb.open(DATA / "program" / "chain.vmfb") as module:
+        rows = {row["name"]: row for row in page_of(module).data["exports"]}
+    assert rows["main"]["memory"] == "49152 bytes at the peak, 16384 of them in results"
+    assert rows["rows"]["memory"] == "512*A bytes at the peak, 256*A of them in results"
+    assert rows["loop"]["memory"] == "unknown"
+    assert rows["rows"]["steps"].startswith("  input0 has dims Ax64\n  t0 = allocate 256*A bytes\n")
+    assert rows["rows"]["steps"].count("dispatch rows_dispatch_0_matmul_Dx64x64_f32") == 2

@@ -170,6 +170,7 @@ PAGES = {
     "errors": lambda: page("raw_v0"),
     "constants": lambda: page("rodata_mixed"),
     "parameters": lambda: html.render(vmfb.open(DATA / "needs" / "params_llvm-cpu.vmfb"), "params"),
+    "program": lambda: html.render(vmfb.open(DATA / "program" / "chain.vmfb"), "chain.vmfb"),
     "hostile": lambda: html.render(hostile_module(), HOSTILE[0]),
     "comparison": comparison,
     "folders": folders,

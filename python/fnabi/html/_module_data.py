@@ -9,7 +9,7 @@ from fnabi.errors import CallError, FormatError
 from fnabi.html._code import code_blocks
 from fnabi.html._limits import Kept
 from fnabi.html._values import export_signature, signature_value, sip_value
-from fnabi.vmfb import Export, Module, bytecode
+from fnabi.vmfb import Export, Module, bytecode, costs, program
 from fnabi.vmfb._facts import answers_of, flag_names, place_of, span_count, texts_of
 from fnabi.vmfb._records import Finding
 from fnabi.vmfb._verdict import Answers, ranges
@@ -25,11 +25,12 @@ def module_data(module: Module) -> tuple[dict[str, Any], list[str]]:
     kept = Kept()
     firsts, blocks = code_blocks(module, kept)
     exports = kept.rows(module.exports.values(), "exported functions", _SHOWN_BY)
+    steps = _steps(module, kept)
     data = {
         **head_data(module),
         "attrs": [[kept.text(key), kept.text(value)] for key, value in module.attrs.pairs],
-        "exports": [_export(module, each, kept) for each in exports],
-        "internal": list(_internal(module, kept)),
+        "exports": [_export(module, each, kept) | steps.get(each.ordinal, {}) for each in exports],
+        "internal": [each | steps.get(each["ordinal"], {}) for each in _internal(module, kept)],
         "code": firsts,
         "imports": [
             {
@@ -167,6 +168,24 @@ def _function(module: Module, ordinal: int, convention: str, kept: Kept) -> dict
             function.ref_register_count,
         ]
         found["features"] = flag_names(function.requirements)
+    return found
+
+
+def _steps(module: Module, kept: Kept) -> dict[int, dict[str, Any]]:
+    """Return what functions do, and the memory that they take, by ordinal."""
+    try:
+        programs = program.read(module)
+    except FormatError:  # bytecode of an unknown version
+        return {}
+    found = {}
+    for each, memory in zip(programs, costs.count(programs), strict=True):
+        if each is None or memory is None or next(each.steps, None) is None:
+            continue
+        found[each.ordinal] = {"steps": kept.text(str(each).partition("\n")[2])}
+        if memory.peak is None or memory.peak.terms:
+            peak = "unknown" if memory.peak is None else f"{memory.peak} bytes at the peak"
+            kept_by = f", {memory.results} of them in results" if memory.results else ""
+            found[each.ordinal]["memory"] = kept.text(peak + kept_by)
     return found
 
 
@@ -312,10 +331,17 @@ def _parameter(parameter: Parameter, kept: Kept) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------ checks
 
 
+def _lengths(module: Module) -> tuple[Finding, ...]:
+    try:
+        return program.verify(module)
+    except FormatError:  # bytecode of an unknown version is among the other findings
+        return ()
+
+
 def _checks(module: Module, kept: Kept) -> dict[str, Any]:
     """Return the severity, the code and the text of each finding, and the number of errors."""
     try:
-        findings = module.check()
+        findings = (*module.check(), *_lengths(module))
     except FormatError as problem:
         place = problem.offset, problem.path
         findings = (Finding(problem.code, *place, problem.reason, "error"),)

@@ -89,9 +89,11 @@ function functionDetail(row) {
       ["Calling convention", h("span", h("code", row.convention), h("br"), h("span.muted", row.registers))],
       ["Buffers of a call", row.sizes && bufferSizes(row.sizes)],
       ["Memory of the caller", row.transients],
+      ["Memory of a call", row.memory],
       ["Requires", (row.features || []).join(", ")],
     ]),
     row.attrs.length > 0 && attributeList("Attributes", row.attrs),
+    row.steps && h("section", h("h3", "Steps"), lines("pre.code", row.steps)),
     command(row),
     codeOf(row),
   ];

@@ -175,15 +175,15 @@ def _check_module(function: str, module: object) -> None:
     check_attribute(f"{function}: module", module, "_source", "a Module of fnabi.vmfb")
 
 
-def find(module: Module, function: str | int) -> int:
+def find(module: Module, function: str | int, caller: str = "bytecode.find") -> int:
     """Find a function, exported or internal, by name or index.
 
     Raises:
-        CallError: If there is no such function.
+        CallError: If there is no such function. `caller` is what it names.
 
     """
-    _check_module("bytecode.find", module)
-    return _find(module, function, "bytecode.find")
+    _check_module(caller, module)
+    return _find(module, function, caller)
 
 
 def _find(module: Module, function: str | int, caller: str) -> int:

@@ -1,9 +1,10 @@
-/* The types of any bytecode, in a module whose functions take and return buffer
+/* The types of any bytecode, and what its functions do, in a module whose functions take and return buffer
  * views and call what is done with them.
  *
  * The first three bytes of the input are the version and the counts of
  * registers; the others are the code of all functions. */
 #include "infer/any_bytecode_types.h"
+#include "infer/any_program.h"
 
 enum { HEAD = 3 };
 
@@ -48,6 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   }
   fnabi_bytecode_close(&b);
   CHECK(check_types(data, template_size) == FNABI_OK);
+  CHECK(check_program(data, template_size) == FNABI_OK);
   release(data);
   return 0;
 }

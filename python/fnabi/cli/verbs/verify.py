@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import NamedTuple
 
 import msgspec
@@ -22,7 +22,7 @@ from fnabi.cli._runtime import add_runtime
 from fnabi.cli._screen import Screen, complain, one_line, where
 from fnabi.cli._values import fields
 from fnabi.errors import FormatError, contrast
-from fnabi.vmfb import parameters
+from fnabi.vmfb import parameters, program
 from fnabi.vmfb._walk import walk
 
 _VERIFY_SCHEMA = "fnabi.verify/1"
@@ -241,6 +241,8 @@ def _findings(
             msgspec.structs.replace(each, severity="notice") if each in skipped else each
             for each in module.check()
         ]
+        with suppress(FormatError):  # bytecode of an unknown version is among the findings
+            found += program.verify(module)
         if given is not None:
             found += parameters.compare(module.parameters, given)
         where = {"driver": arguments.driver, "machine": arguments.arch}

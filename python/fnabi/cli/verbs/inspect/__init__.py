@@ -27,6 +27,7 @@ from fnabi.cli.verbs.inspect._inputs import add_inputs, print_inputs
 from fnabi.cli.verbs.inspect._json import module_json
 from fnabi.cli.verbs.inspect._library import check_library, inspect_library
 from fnabi.cli.verbs.inspect._needs import show_needs
+from fnabi.cli.verbs.inspect._program import add_dispatches, print_dispatches
 from fnabi.cli.verbs.inspect._rodata import add_extract, extract_rodata, show_rodata
 from fnabi.cli.verbs.inspect._text import (
     show_debug,
@@ -65,6 +66,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         help="load a library, which runs its code, and show its description of each function",
     )
     add_disassemble(verb)
+    add_dispatches(verb)
     verb.add_argument(
         "--run",
         dest="run_library",
@@ -78,7 +80,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
 
 
 _SECTIONS = ("imports", "needs", "rodata", "debug")
-_ALONE = ("disassemble", "inputs", "extract")
+_ALONE = ("disassemble", "dispatches", "inputs", "extract")
 """Options that show something else than the functions; neither goes with a section."""
 
 
@@ -142,6 +144,8 @@ def run(arguments: argparse.Namespace) -> int:
         return extract_rodata(arguments, module)
     if arguments.disassemble:
         return print_disassembly(arguments, module)
+    if arguments.dispatches:
+        return print_dispatches(arguments, module)
     exports: Sequence[vmfb.Export] = module.exports.values()
     name = arguments.function
     if name is not None:

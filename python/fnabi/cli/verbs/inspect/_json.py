@@ -7,6 +7,7 @@ from typing import Any
 from fnabi import vmfb
 from fnabi.cli._values import error_json, fields, json_value
 from fnabi.cli.verbs.inspect._needs import needs_json
+from fnabi.cli.verbs.inspect._program import memory_json
 from fnabi.cli.verbs.inspect._rodata import rodata_json
 from fnabi.errors import FormatError
 from fnabi.vmfb import bytecode, debug
@@ -18,6 +19,7 @@ _INSPECT_SCHEMA = "fnabi.inspect/1"
 
 def module_json(module: vmfb.Module, found: list[tuple[vmfb.Export, Texts]]) -> dict[str, Any]:
     names = bytecode.names(module)
+    memory = memory_json(module)
     return {
         "schema": _INSPECT_SCHEMA,
         "name": module.name,
@@ -60,6 +62,7 @@ def module_json(module: vmfb.Module, found: list[tuple[vmfb.Export, Texts]]) -> 
                 "block_count": each.block_count,
                 "i32_register_count": each.i32_register_count,
                 "ref_register_count": each.ref_register_count,
+                "memory": memory[ordinal] if ordinal < len(memory) else None,
             }
             for ordinal, each in enumerate(module.functions)
         ],

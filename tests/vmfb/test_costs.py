@@ -1,0 +1,115 @@
+"""The memory that calls take, beside what the runtime's allocator counts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from fnabi import costs, vmfb
+from fnabi.cli import main
+from fnabi.vmfb.program import Allocation, Block, Program, Size
+from support.paths import DATA, ROOT
+
+CHAIN = DATA / "program" / "chain.vmfb"
+
+MEASURE = """
+import json, sys
+import numpy as np
+import iree.runtime as rt
+
+config = rt.Config("local-sync")
+module = rt.VmModule.mmap(config.vm_instance, sys.argv[1])
+hal = rt.create_hal_module(config.vm_instance, config.device)
+context = rt.SystemContext(config=config, vm_modules=[hal, module])
+shapes = json.loads(sys.argv[3])
+inputs = [rt.asdevicearray(config.device, np.ones(shape, np.float32)) for shape in shapes]
+before = dict(config.device.allocator.statistics)
+context.modules.module[sys.argv[2]](*inputs)
+after = config.device.allocator.statistics
+live = before["device_bytes_allocated"] - before["device_bytes_freed"]
+print(json.dumps([before["device_bytes_peak"], after["device_bytes_peak"], live]))
+"""
+
+SHAPES = {
+    "main": [[64, 64], [64, 64]],
+    "twice": [[64, 64], [64, 64]],
+    "rows": [[300, 64], [64, 64]],
+    "pieces": [[8, 16], [2, 16]],
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_runtime_allocates_as_much(name: str) -> None:
+    """A process for each function, as the runtime's peak is that of the process."""
+    pytest.importorskip("iree.runtime", exc_type=ImportError)
+    command = [sys.executable, "-c", MEASURE, str(CHAIN), name, json.dumps(SHAPES[name])]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    earlier, peak, live = json.loads(run.stdout)
+    with vmfb.open(CHAIN) as module:
+        found = costs.of(module, name)
+    assert found is not None
+    assert found.peak is not None
+    stated = eval(str(found.peak), {"A": SHAPES[name][0][0]})
+    assert peak > earlier  # else the peak was before the call
+    assert abs(peak - live - stated) <= 0.05 * stated
+
+
+def test_results() -> None:
+    with vmfb.open(CHAIN) as module:
+        found = {name: costs.of(module, name) for name in SHAPES}
+    assert {
+        name: None if each is None else (str(each.peak), str(each.results))
+        for name, each in found.items()
+    } == {
+        "main": ("49152", "16384"),
+        "twice": ("65536", "32768"),
+        "rows": ("512*A", "256*A"),
+        "pieces": ("896", "896"),
+    }
+
+
+def test_what_the_code_does_not_tell() -> None:
+    with vmfb.open(CHAIN) as module:
+        assert costs.of(module, "loop") == costs.Costs(None, None)
+
+
+def test_a_caller_has_the_costs_of_its_callees_in_its_own_dims() -> None:
+    with vmfb.open(ROOT / "examples" / "releases" / "2.0" / "vision.vmfb") as module:
+        inner, outer = costs.of(module, "main$async"), costs.of(module, "main")
+    assert inner == outer
+    assert inner is not None
+    assert str(inner.peak) == "64*((12*A + 63) // 64) + 40*A"
+
+
+def test_command(capsys) -> None:
+    assert main(["inspect", "--function", "main", str(CHAIN)]) == 0
+    line = "  a call takes 49152 bytes at its peak, 16384 of them in results\n"
+    assert line in capsys.readouterr().out
+    assert main(["inspect", "--function", "loop", str(CHAIN)]) == 0
+    assert "memory of a call unknown" in capsys.readouterr().out
+    assert main(["inspect", "--json", str(CHAIN)]) == 0
+    functions = json.loads(capsys.readouterr().out)["functions"]
+    (rows,) = (each for each in functions if each["name"] == "rows")
+    assert rows["memory"] == {"peak": "512*A", "results": "256*A"}
+
+
+def test_many_buffers_are_not_followed() -> None:
+    """Time is linear in the steps, whatever their sizes are."""
+
+    def peak(sizes: list[Size], names: list[str]) -> Size | None:
+        steps = map(Allocation, range(len(sizes)), names, sizes)
+        block = Block(0, False, tuple(steps), (), "return", ())
+        (found,) = costs.count([Program(0, "main", (block,), ())])
+        assert found is not None
+        return found.peak
+
+    names = [f"t{index}" for index in range(20_000)]
+    sizes = [Size((((f"input{index}[0]",), 1),)) for index in range(20_000)]
+    assert peak(sizes, names) is None
+    assert peak(sizes, ["t0"] * 20_000) is None
+    fours = peak([Size((((), 4),))] * 200, names[:200])
+    assert fours is not None
+    assert fours.value == 800

@@ -1,0 +1,72 @@
+"""Functions that cannot work, by the lengths in their code."""
+
+from __future__ import annotations
+
+import pytest
+
+from fnabi import FormatError, bytecode, program, vmfb
+from fnabi.cli import main
+from fnabi.vmfb.debug import Database, FileLineCol, Operation, SourceMap
+from support.paths import DATA, ROOT
+
+DEMOTED = DATA / "program" / "demoted.vmfb"
+
+
+def found_in(path) -> list[bytecode.BytecodeFinding]:
+    try:
+        module = vmfb.open(path, lenient=True)
+    except FormatError:  # of an old schema
+        return []
+    with module:
+        return [*program.verify(module)]
+
+
+def test_demoted() -> None:
+    found = found_in(DEMOTED)
+    assert [(each.severity, each.name) for each in found] == [
+        ("unsafe", "main$async"),
+        ("error", "main$async"),
+        ("unsafe", "rows$async"),
+        ("error", "rows$async"),
+    ]
+    assert str(found[1]).startswith(
+        "error: a buffer view of 32 bytes is made of 16 bytes: calls fail"
+    )
+    assert "a buffer view of 16*A bytes is made of 8*A bytes" in str(found[3])
+    assert found[1].instruction == "call @hal.buffer_view.create"
+
+
+@pytest.mark.parametrize(("name", "shape"), [("main", (4,)), ("rows", (3, 2))])
+def test_the_calls_fail(name, shape) -> None:
+    rt = pytest.importorskip("iree.runtime", exc_type=ImportError)
+    np = pytest.importorskip("numpy")
+    config = rt.Config("local-sync")
+    module = rt.VmModule.mmap(config.vm_instance, str(DEMOTED))
+    hal = rt.create_hal_module(config.vm_instance, config.device)
+    context = rt.SystemContext(config=config, vm_modules=[hal, module])
+    with pytest.raises(IndexError, match="buffer view byte length"):
+        context.modules.module[name](np.ones(shape, np.float64))
+
+
+def test_no_false_alarm() -> None:
+    modules = [*DATA.glob("*/*.vmfb"), *(ROOT / "examples").rglob("*.vmfb")]
+    assert len(modules) > 100
+    alarms = {path.name: found_in(path) for path in modules if path != DEMOTED}
+    assert not {name: found for name, found in alarms.items() if found}
+
+
+def test_command(capsys) -> None:
+    assert main(["verify", str(DEMOTED)]) == 1
+    assert "made of 16 bytes: calls fail" in capsys.readouterr().out
+
+
+def test_a_finding_has_the_place_in_the_source(monkeypatch) -> None:
+    """The compiler records few places in functions, so the database is one of ours."""
+    place = FileLineCol("model.py", 3, 8)
+    maps = (SourceMap("main$async", (Operation(0, 0),)),)
+    monkeypatch.setattr(vmfb.Module, "debug", Database((place,), maps))
+    found = found_in(DEMOTED)
+    assert found[1].text == (
+        "a buffer view of 32 bytes is made of 16 bytes: calls fail, model.py:3:8"
+    )
+    assert "model.py" not in found[3].text
