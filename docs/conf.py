@@ -20,6 +20,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "command_line",
     "error_codes",
+    "failures",
     "instruction_table",
     "repository",
 ]

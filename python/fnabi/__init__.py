@@ -38,6 +38,7 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
     "vmfb.debug": (),
     "vmfb.example": (),
     "vmfb.extract": (),
+    "vmfb.failures": (),
     "vmfb.needs": (),
     "vmfb.parameters": (),
     "vmfb.program": (),

@@ -36,6 +36,7 @@ from fnabi.vmfb import costs as costs
 from fnabi.vmfb import debug as debug
 from fnabi.vmfb import example as example
 from fnabi.vmfb import extract as extract
+from fnabi.vmfb import failures as failures
 from fnabi.vmfb import needs as needs
 from fnabi.vmfb import parameters as parameters
 from fnabi.vmfb import program as program
@@ -161,6 +162,7 @@ __all__ = [
     "errors",
     "example",
     "extract",
+    "failures",
     "from_dlpack",
     "function",
     "get_global_func",

@@ -84,6 +84,18 @@ VERBS = (
         " does not load a module, 3 for bad input, and 4 if it is unknown",
     ),
     Verb(
+        "explain",
+        "say what an error of IREE's runtime means, and what to do",
+        (
+            ("fnabi explain error.txt", "each error in a text or a log"),
+            ("iree-run-module ... 2>&1 | fnabi explain -", "of what a program prints"),
+            ("fnabi explain --file=model.vmfb error.txt", "and what in the module causes it"),
+        ),
+        status="0 if an error is explained, 1 if none is known, 2 for wrong usage, 3 for bad input",
+        bad_input=3,
+        has_pager=True,
+    ),
+    Verb(
         "diff",
         "show whether callers of one module can use another in its place",
         (

@@ -1,0 +1,72 @@
+"""``fnabi explain``: what errors of IREE's runtime mean."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from fnabi._base.files import open_file, read_stream
+from fnabi._base.url import is_remote, public
+from fnabi.cli._arguments import add_lenient, open_module
+from fnabi.cli._screen import Screen, complain, one_line, where
+from fnabi.cli._values import fields
+from fnabi.vmfb.failures import Explanation, explain
+
+_EXPLAIN_SCHEMA = "fnabi.explain/1"
+
+
+def add_arguments(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "text",
+        metavar="TEXT",
+        help="a file with the error, and what else the program printed; - for standard input",
+    )
+    verb.add_argument(
+        "--file",
+        type=public,
+        metavar="FILE",
+        help="the .vmfb module that was loaded or called: says what in it the error is about",
+    )
+    add_lenient(verb)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    file: str = arguments.text
+    if file == "-" == arguments.file:
+        arguments.usage("TEXT and --file cannot both be standard input")
+    if is_remote(file):
+        arguments.usage(f"TEXT is a file or -, got the URL {public(file)}")
+    if file == "-":
+        data = bytes(read_stream(sys.stdin.buffer))
+    else:
+        with open_file(file) as opened:
+            data = bytes(read_stream(opened))
+    text = data.decode("utf-8", "replace")
+    if arguments.file is None:
+        found = explain(text)
+    else:
+        with open_module(arguments.file, arguments.lenient) as module:
+            found = explain(text, module)
+    if arguments.json:
+        errors = [fields(each) for each in found]
+        print(json.dumps({"schema": _EXPLAIN_SCHEMA, "file": arguments.file, "errors": errors}))
+    else:
+        _show(found, arguments.file)
+    if not found:
+        hint = "; give a module with --file" if b"\0" in data else ""
+        complain(where(file), f"no error of IREE's runtime that is known{hint}")
+    return 0 if found else 1
+
+
+def _show(found: tuple[Explanation, ...], file: str | None) -> None:
+    screen = Screen()
+    for number, each in enumerate(found):
+        if number:
+            screen.write()
+        screen.write((each.name, "bad"), f": {each.title}")
+        screen.write("  ", (f"line {each.line}: ", "about"), one_line(each.message))
+        screen.write(f"  {each.meaning}")
+        for place in each.places:
+            screen.write("  ", (f"{one_line(file or '')}: ", "key"), place)
+        screen.write("  ", ("to do: ", "good"), each.remedy)

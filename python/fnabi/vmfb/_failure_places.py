@@ -1,0 +1,195 @@
+"""What in a module a failure of the runtime is about, and which releases do not have it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
+
+from fnabi._base.text import one_line
+from fnabi.vmfb._records import Features
+from fnabi.vmfb._verdict import ranges, releases
+
+if TYPE_CHECKING:
+    from fnabi.vmfb import Export, Module
+
+_Values: TypeAlias = dict[str, str]
+_MOST = 8  # functions that are listed
+
+
+def places(name: str, values: _Values, module: Module) -> tuple[str, ...]:
+    """Return what of a module a kind of failure is about, a line for each.
+
+    Raises:
+        FormatError: when its bytecode cannot be read.
+
+    """
+    find = _FINDERS.get(name)
+    return () if find is None else tuple(map(one_line, find(values, module)))
+
+
+def _loading(module: Module) -> str:
+    return str(module._answers())
+
+
+def _having(module: Module, kind: str, subject: str | None) -> str:
+    """Return which releases have what a module needs of this kind."""
+    lacking = 0
+    for row in module._answers().causes:
+        if row.kind == kind and row.subject == subject:
+            lacking |= row.releases
+    having = [name for bit, name in enumerate(releases()) if not lacking >> bit & 1]
+    if not lacking:
+        return f"every measured release has what the module needs of {subject or kind}"
+    if not having:
+        return f"no measured release has what the module needs of {subject or kind}"
+    return f"IREE {ranges(having)} {'has' if len(having) == 1 else 'have'} it"
+
+
+def _bytecode(_: _Values, module: Module) -> Iterator[str]:
+    yield "the module has bytecode {}.{}".format(*module.bytecode_version)
+    yield _loading(module)
+
+
+def _features(_: _Values, module: Module) -> Iterator[str]:
+    for feature in Features(module.requirements):
+        yield f"the module requires {feature.name or hex(feature)}"
+    yield _loading(module)
+
+
+def _type(values: _Values, module: Module) -> Iterator[str]:
+    name = values["type"]
+    for number, each in enumerate(module.types):
+        if each == name:
+            yield f"types[{number}] of the module is {each}"
+            yield _having(module, "type", each)
+
+
+def _dependency(values: _Values, module: Module) -> Iterator[str]:
+    for number, each in enumerate(module.dependencies):
+        if each.name == values["module"]:
+            least = each.minimum_version
+            yield f"dependencies[{number}] of the module is {each.name}, version {least} or newer"
+            yield _having(module, "module", each.name)
+
+
+def _missing(values: _Values, module: Module) -> Iterator[str]:
+    yield from _dependency(values, module)
+    functions = [each.name for each in module.imports if each.module == values["module"]]
+    if functions:
+        yield f"the module imports from it: {_listed(functions)}"
+
+
+def _import(values: _Values, module: Module) -> Iterator[str]:
+    if "module" in values and "function" in values:
+        name = f"{values['module']}.{values['function']}"
+    else:
+        name = values.get("name", "")
+    for number, each in enumerate(module.imports):
+        if each.full_name == name:
+            place = f"imports[{number}] of the module is {name}"
+            yield f"{place} with the calling convention {each.calling_convention}"
+            yield _having(module, "import", name)
+
+
+def _executables(values: _Values, module: Module) -> Iterator[str]:
+    for number, each in enumerate(module.executables):
+        if values.get("format") in (None, each.format):
+            parts = [f"executables[{number}] of the module is {each.name or 'unnamed'}"]
+            parts += [each.format] if each.format else []
+            parts += [f"for {each.isa}"] if each.isa else []
+            yield ", ".join(parts)
+    yield _loading(module)
+
+
+def _device(_: _Values, module: Module) -> Iterator[str]:
+    for target in module.targets:
+        formats = ", ".join(each.format for each in target.executables)
+        yield f"the module was compiled for the device {target.device} with executables {formats}"
+
+
+def _functions(_: _Values, module: Module) -> Iterator[str]:
+    yield f"the module exports {_listed([each.name for each in module.exports.values()])}"
+
+
+def _count(values: _Values, module: Module) -> Iterator[str]:
+    wanted = values.get("wanted")
+    for export in _some(
+        module.exports.values(), lambda each: wanted is None or _arity(each) == int(wanted)
+    ):
+        yield f"{export.name} takes {export.signature}"
+
+
+def _arity(export: Export) -> int:
+    arguments = export.calling_convention[1:].partition("_")[0]
+    return 0 if arguments == "v" else len(arguments)
+
+
+def _input(values: _Values, module: Module) -> Iterator[str]:
+    """Yield the functions that have an input of this name or number, and the type of it."""
+    name = values["input"]
+    digits = name.removeprefix("input")
+    for export in module.exports.values():
+        inputs = export.signature.inputs
+        for number, each in enumerate(inputs):
+            named = getattr(each, "name", None)
+            if named == name or (digits.isdecimal() and int(digits) == number):
+                yield f"{export.name} takes {name} as {getattr(each, 'type', each)}"
+
+
+def _parameter(values: _Values, module: Module) -> Iterator[str]:
+    for each in module.parameters:
+        if (
+            values.get("scope", each.scope) == each.scope
+            and values.get("key", each.key) == each.key
+        ):
+            name = each.key if each.scope is None else f"{each.scope}::{each.key}"
+            size = "" if each.size is None else f", {each.size} bytes"
+            yield f"the module needs the parameter {name}{size}"
+
+
+def _code(values: _Values, module: Module) -> Iterator[str]:
+    number = int(values["function"])
+    names = [each.name for each in module.exports.values() if each.ordinal == number]
+    named = f", which is exported as {_listed(names)}" if names else ""
+    offset = int(values["offset"], 16)
+    yield f"it is in functions[{number}] of the module{named}, at its byte {offset}"
+
+
+def _some(exports: Iterable[Export], which: Callable[[Export], bool]) -> Iterator[Export]:
+    for export in exports:
+        if which(export):
+            yield export
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST} others" if len(names) > _MOST else ""
+    return ", ".join(names[:_MOST]) + more if names else "nothing"
+
+
+_FINDERS: dict[str, Callable[[_Values, Module], Iterable[str]]] = {
+    "bytecode-version": _bytecode,
+    "bytecode-features": _features,
+    "bytecode-damaged": _code,
+    "opcode-unknown": lambda values, module: [_loading(module)],
+    "type-missing": _type,
+    "module-missing": _missing,
+    "module-version": _dependency,
+    "import-missing": _import,
+    "import-signature": _import,
+    "executable-format": _executables,
+    "executable-version": _executables,
+    "executable-machine": _executables,
+    "executable-damaged": _executables,
+    "executable-entry": _executables,
+    "device-missing": _device,
+    "function-missing": _functions,
+    "argument-count": _count,
+    "argument-kind": _count,
+    "buffer-type": _input,
+    "buffer-dim": _input,
+    "buffer-rank": _input,
+    "buffer-size": _input,
+    "parameter-scope": _parameter,
+    "parameter-key": _parameter,
+    "parameter-size": _parameter,
+}

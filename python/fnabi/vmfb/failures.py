@@ -1,0 +1,104 @@
+"""What the errors of IREE's runtime mean: ``failures.explain(text)``.
+
+The text may be what a program of Python raised, the output of ``iree-run-module``, or a log with
+other lines around it. `FAILURES` has every kind that is known, with its meaning and remedy::
+
+    >>> from fnabi import failures
+    >>> text = "INVALID_ARGUMENT; bytecode version mismatch; runtime supports 15.0, module has 17.0"
+    >>> (found,) = failures.explain(text)
+    >>> found.name, found.values
+    ('bytecode-version', {'has': '15.0', 'wanted': '17.0'})
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import accumulate
+
+import msgspec
+
+from fnabi.errors import ArgumentTypeError, type_name
+from fnabi.vmfb import Module
+from fnabi.vmfb._failure_places import places
+from fnabi.vmfb._failure_table import FAILURES, Failure
+
+__all__ = ["FAILURES", "Explanation", "Failure", "explain"]
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    """An error of the runtime that was found in a text, and what it means.
+
+    Attributes:
+        name: The kind of failure as a short fixed name, that of a row of `FAILURES`.
+        line: The line of the text, from 1, on which it is first.
+        message: The runtime's words, without what is around them.
+        values: What varies in the message, such as the versions that it names.
+        title: What failed, as a phrase.
+        meaning: What that means.
+        places: What of the module it is about, and which releases have it; empty without a module.
+        remedy: What to do.
+
+    """
+
+    name: str
+    line: int
+    message: str
+    values: dict[str, str]
+    title: str
+    meaning: str
+    places: tuple[str, ...]
+    remedy: str
+
+
+def explain(text: str, module: Module | None = None) -> tuple[Explanation, ...]:
+    """Find the errors of IREE's runtime in a text, and explain each.
+
+    The time is linear in the text. An error that is repeated is explained once.
+
+    Args:
+        text: An error message, the output of a program, or a log.
+        module: The module that the runtime was to load or to call.
+
+    Returns:
+        The errors in the order of the text; none where no message is known.
+
+    Raises:
+        ArgumentTypeError: when `text` is not a str, or `module` not a Module.
+        FormatError: when the bytecode of the module cannot be read.
+
+    """
+    if not isinstance(text, str):
+        raise ArgumentTypeError(f"failures.explain: text: expected str, got {type_name(text)}")
+    if module is not None and not isinstance(module, Module):
+        got = type_name(module)
+        raise ArgumentTypeError(f"failures.explain: module: expected Module, got {got}")
+    matches = [
+        (match.start(), order, match)
+        for order, failure in enumerate(FAILURES)
+        for pattern in failure.patterns
+        for match in pattern.finditer(text)
+    ]
+    matches.sort(key=lambda each: each[:2])
+    lines = [0, *accumulate(len(line) for line in text.split("\n"))]
+    starts = [start + number for number, start in enumerate(lines)]
+    found: dict[tuple[object, ...], Explanation] = {}
+    end = 0
+    for start, order, match in matches:
+        if start < end:
+            continue  # part of what was found before
+        end = match.end()
+        failure = FAILURES[order]
+        values = {name: value for name, value in match.groupdict().items() if value is not None}
+        key = (order, *values.items())
+        if key not in found:
+            found[key] = Explanation(
+                failure.name,
+                bisect_right(starts, start),
+                match[0],
+                values,
+                failure.title,
+                failure.meaning,
+                () if module is None else places(failure.name, values, module),
+                failure.remedy,
+            )
+    return tuple(found.values())
