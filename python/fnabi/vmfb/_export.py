@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -17,9 +18,9 @@ from fnabi.abi.iree_abi import Signature as IreeAbiSignature
 from fnabi.abi.raw import parse as parse_raw
 from fnabi.abi.sip import Signature as SipSignature
 from fnabi.errors import CallError, FormatError, MissingKeyError, excerpt
-from fnabi.types import Signature, Type, decoder
+from fnabi.types import Named, Signature, Type, decoder
 from fnabi.vmfb._bytes import KnownProofs, ModuleBytes
-from fnabi.vmfb._infer import Difference, Proofs, accepted, buffers, differences
+from fnabi.vmfb._infer import Difference, Proofs, accepted, buffers, differences, passable
 from fnabi.vmfb._records import Attributes, Record
 
 if TYPE_CHECKING:
@@ -311,13 +312,16 @@ class Export(Record, frozen=True):
     def _accepted(self) -> tuple[Signature, dict[int, Type]]:
         """The signature with what the bytecode proves where it says more, or something else.
 
-        And what buffers must have room for, by the arguments that are such buffers: the results
-        that they are the storage of, or a number of bytes.
+        A text with other numbers of values than the calling convention is not used. And what
+        buffers must have room for, by the arguments that are such buffers: the results that they
+        are the storage of, or a number of bytes.
         """
         signature: Signature = self.signature
         proofs = self.proofs
         stored: dict[int, Type] = {}
         if proofs is not None:
+            if not passable(signature, proofs):
+                signature = self._passable(proofs)
             signature = accepted(signature, proofs)
             stored = buffers(proofs)
         results = signature.results
@@ -325,6 +329,19 @@ class Export(Record, frozen=True):
             if result < len(results):
                 stored[index] = results[result]
         return signature, stored
+
+    def _passable(self, proofs: Proofs) -> Signature:
+        """The declaration where it fits the calling convention; else what the bytecode proves."""
+        with suppress(FormatError):
+            declared = self.declaration
+            if declared is not None:
+                sides = declared.inputs, declared.results
+                types = (tuple(Named(each.name, each.type) for each in side) for side in sides)
+                signature = Signature(*types)
+                if passable(signature, proofs):
+                    return signature
+        inputs, results = proofs.signature.inputs, proofs.signature.results
+        return Signature(inputs[:-2] if self.is_async and inputs else inputs, results)
 
     def __reduce__(self) -> tuple[type[Export], tuple[object, ...]]:
         try:

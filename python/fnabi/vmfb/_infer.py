@@ -265,6 +265,33 @@ def accepted(signature: Signature, proofs: Proofs) -> Signature:
     return Signature(*sides)
 
 
+def passable(signature: Signature, proofs: Proofs) -> bool:
+    """Return whether the values of a signature fit the registers of its function.
+
+    A structure is one reference, or as many values as it has leaves.
+    """
+    found = proofs.signature
+    return _fit(signature.inputs, found.inputs, fences=2) and _fit(signature.results, found.results)
+
+
+def _fit(types: tuple[Type, ...], found: tuple[Type, ...], fences: int = 0) -> bool:
+    tops = tuple(each.type if isinstance(each, Named) else each for each in types)
+    for stated in (_leaves(tops), tops):
+        rest = found[len(stated) :]
+        counts = len(found) - len(stated) in (0, fences) and all(map(_may_be_fence, rest))
+        if counts and all(map(_passes, stated, found)):
+            return True
+    return False
+
+
+def _passes(type: Type, found: Type) -> bool:
+    match type, found:
+        case Scalar(dtype), Scalar(register):  # small floats travel as their bits
+            is_small = dtype.kind in ("float", "bfloat") and dtype.bits < 32
+            return is_small or (dtype.kind == "float") == (register.kind == "float")
+    return isinstance(type, Unknown) or isinstance(type, Scalar) == isinstance(found, Scalar)
+
+
 def buffers(proofs: Proofs) -> dict[int, Type]:
     """Return what each ``!hal.buffer`` among the inputs must have room for, by its index.
 

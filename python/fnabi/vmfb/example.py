@@ -28,8 +28,8 @@ def example_values(signature: types.Signature, dim: int = DIM) -> tuple[Any, ...
     """Make a value for each input of a signature.
 
     Buffers become NumPy arrays of zeros, scalars become NumPy zeros. Structures nest as in the
-    signature; a homogeneous list gets one element. References, unknown types and empty slots
-    become None.
+    signature; a homogeneous list gets one element. A buffer view of unknown shape and dtype gets
+    one dim and float32 elements. Other references, unknown types and empty slots become None.
 
     Args:
         signature: The signature with the inputs.
@@ -71,6 +71,8 @@ def _value(numpy: Any, type: types.Type, dim: int) -> Any:
             return {key: _value(numpy, item, dim) for key, item in pairs}
         case types.HomogeneousList(element):
             return [_value(numpy, element, dim)]
+        case types.Ref(name) if (name or "").lstrip("!") == "hal.buffer_view":
+            return numpy.zeros(dim, numpy.float32)
     return None
 
 
@@ -89,8 +91,9 @@ def runner_inputs(
 
     Each input is one ``--input=`` flag, quoted for a shell: a shape and an element type, which the
     runner fills with zeros; ``0`` for a scalar; ``(null)`` for a reference of unknown type, such as
-    an argument that the function does not use. A buffer or buffer view of unknown shape and dtype
-    gets one dim and float32 elements, which the function may reject; `unknown_shapes` names these.
+    an argument that the function does not use. A buffer view of unknown shape and dtype gets one
+    dim and float32 elements, which the function may reject, and a buffer of unknown size gets
+    256 KiB times `dim`; `unknown_shapes` names these.
 
     Args:
         signature: The signature of the function, without the fences of an asynchronous one, which
@@ -118,7 +121,7 @@ def runner_inputs(
         elif name == "hal.buffer_view":
             value = f"{dim}xf32"
         elif name == "hal.buffer":
-            value = f"&{dim}xf32"
+            value = f"&{max(dim, 1) * _ROOM}xi8"
         elif isinstance(type, types.Scalar):
             value = "0"
         elif isinstance(type, types.Buffer):
@@ -191,13 +194,16 @@ def unknown_shapes(
         if isinstance(type, types.Buffer) and type.shape is None:
             found.append(f"input {index}: the rank is not known, one dim is an example")
         elif isinstance(type, types.Ref) and (type.name or "").lstrip("!") in _UNTYPED:
-            found.append(
-                f"input {index}: shape and type are not known, one dim of float32 is an example"
-            )
+            found.append(f"input {index}: {_UNTYPED[(type.name or '').lstrip('!')]}")
     return found
 
 
-_UNTYPED = ("hal.buffer_view", "hal.buffer")
+_ROOM = 1 << 18
+_UNTYPED = {
+    "hal.buffer_view": "shape and type are not known, one dim of float32 is an example",
+    "hal.buffer": "the size is not known, a large buffer is an example",
+    "hal.fence": "a fence, of which iree-run-module passes none, so that the function may fail",
+}
 
 _FORMATS = {
     "e5m2": "f8E5M2",
