@@ -104,10 +104,7 @@ def record(module: Module, known: bytes | None = None, demanded: bytes | None = 
             parts[name] = demanded
             continue
         try:
-            if name == "needs":
-                parts[name] = module._needs_message
-            else:
-                parts[name] = module._decode(read, message, *arguments)
+            parts[name] = module._decode(read, message, *arguments)
         except FormatError as problem:
             told = problem.code, problem.offset, problem.path, problem.reason, problem.expected
             problems[name] = told

@@ -29,7 +29,7 @@ from fnabi._fnabi import ffi, lib
 from fnabi.errors import ArgumentTypeError, FormatError
 from fnabi.types import decoder
 from fnabi.vmfb import rodata
-from fnabi.vmfb._bytes import ModuleBytes, current, decode, message
+from fnabi.vmfb._bytes import ModuleBytes, current, decode
 from fnabi.vmfb._export import Export, Exports, Source, decode_exports
 from fnabi.vmfb._function import VmFunction
 from fnabi.vmfb._infer import Proofs, contradictions
@@ -305,15 +305,10 @@ class Module:
         return self._field(_DEBUG, decoder)
 
     @cached_property
-    def _needs_message(self) -> bytes:
-        """What the core finds of the needs, which a record of the module has too."""
-        return self._decode(lib.fnabi_vmfb_needs, message)
-
-    @cached_property
     def _needs(self) -> Needs:
         from fnabi.vmfb import needs
 
-        rows = core.build(needs.rows, self._needs_message)
+        rows = self._decode(lib.fnabi_vmfb_needs, needs.rows)
         if self._remote is not None and rows.missing:
             segments = [self.rodata[index] for index in rows.missing]
             segments = [each for each in segments if each.is_inside]
