@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import random
+import shutil
 import subprocess
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
-from fnabi import costs, vmfb
+from fnabi import FormatError, costs, vmfb
 from fnabi.cli import main
 from fnabi.vmfb.program import Allocation, Block, Program, Size
 from support.paths import DATA, ROOT
@@ -113,3 +117,67 @@ def test_many_buffers_are_not_followed() -> None:
     fours = peak([Size((((), 4),))] * 200, names[:200])
     assert fours is not None
     assert fours.value == 800
+
+
+# ------------------------------------------------------------------------------------------ weights
+
+
+def test_weights() -> None:
+    """The bytes that went in, and no text, no table of parameters and no executable."""
+    sizes = {
+        "torch_cache@3.13.0@vmvx": 64,
+        "torch_mlp@3.4.0@vmvx": 128,
+        "torch_params@3.13.0@vmvx": 0,
+    }
+    for name, size in sizes.items():
+        with vmfb.open(DATA / "bytecode_types" / f"{name}.vmfb") as module:
+            assert sum(each.size for each in costs.weights(module)) == size, name
+    with vmfb.open(DATA / "vmfb" / "weights_64k.vmfb") as module:
+        (segment,) = costs.weights(module)
+        assert (segment.name, segment.size) == ("_const.bin", 16384 * 4)
+
+
+def test_the_compiler_puts_weights_there(tmp_path: Path) -> None:
+    compiler = shutil.which("iree-compile")
+    if compiler is None:
+        pytest.skip("iree-compile is not installed")
+    data = random.Random(1).randbytes(3000 * 4)
+    source = tmp_path / "weights.mlir"
+    source.write_text(
+        "func.func @f(%x: tensor<3000xf32>) -> tensor<3000xf32> {\n"
+        "  %w = arith.constant dense_resource<w> : tensor<3000xf32>\n"
+        "  %y = arith.addf %x, %w : tensor<3000xf32>\n"
+        "  return %y : tensor<3000xf32>\n}\n"
+        f'{{-# dialect_resources: {{ builtin: {{ w: "0x04000000{data.hex()}" }} }} #-}}\n'
+    )
+    made = tmp_path / "weights.vmfb"
+    command = [compiler, "--iree-hal-target-device=local", str(source), "-o", str(made)]
+    command.append("--iree-hal-local-target-device-backends=vmvx")
+    subprocess.run(command, check=True, capture_output=True)
+    with vmfb.open(made) as module:
+        (segment,) = costs.weights(module)
+        assert bytes(segment.data[: len(data)]) == data
+        assert segment.size < len(data) + 64  # they are padded
+
+
+def test_parameters_are_counted_once_by_scope() -> None:
+    with vmfb.open(DATA / "needs" / "params_vmvx.vmfb") as module:
+        assert costs.parameters(module) == {"model": 60, "": 16}
+    with vmfb.open(CHAIN) as module:
+        assert costs.parameters(module) == {}
+
+
+def test_inspect_shows_weights(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", str(DATA / "vmfb" / "weights_64k.vmfb")]) == 0
+    assert "weights 65536 bytes in 1 read-only segment\n" in capsys.readouterr().out
+    assert main(["inspect", str(CHAIN)]) == 0
+    assert "weights" not in capsys.readouterr().out
+
+
+def test_the_weights_of_every_module_are_within_its_data() -> None:
+    for path in sorted(DATA.glob("*/*.vmfb")):
+        with suppress(FormatError), vmfb.open(path, lenient=True) as module:
+            inside = {each.index for each in costs.weights(module)}
+            executables = {each.segment for each in module.executables}
+            assert not inside & executables, path
+            assert sum(each.size for each in costs.weights(module)) <= module.layout.file_size, path

@@ -254,13 +254,18 @@ def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", "--needs", path]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "target vulkan vulkan-spirv-fb (vp_android_baseline_2022)" in lines
-    names = "model::layer.weight, model::layer.bias, scale"
-    assert f"parameters 3, 76 bytes: {names}" in lines
+    assert "parameters 2, 60 bytes: model::layer.weight, model::layer.bias" in lines
+    assert "parameters 1, 16 bytes: scale" in lines
     assert "      entry     run_dispatch_1_matvec_3x4_f32" in lines
     assert lines[-1] == "  scale 16 bytes, load"
     assert main(["inspect", "--json", path]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["targets"][0]["executables"][0]["features"] == ["spirv:v1.3", "cap:Shader"]
     assert [each["key"] for each in found["parameters"]] == ["layer.weight", "layer.bias", "scale"]
+    assert found["parameter_sizes"] == [
+        {"scope": "model", "size": 60},
+        {"scope": "", "size": 16},
+    ]
+    assert found["weights"] == {"size": 0, "segments": []}
     assert found["executables"][1]["isa"] == "spir-v"
     assert (found["transients"], found["needs_problem"]) == ([], None)

@@ -20,7 +20,8 @@ _FILES = (
     "SELECT file, module, size, exports, bytecode_version, targets, len(parameters),"
     " parameters_size, bytecode_size, rodata_size,"
     " coalesce(error, needs_error, 'stale: ' || stale), error IS NOT NULL,"
-    " runs_on, runs_unknown, host_modules"
+    " runs_on, runs_unknown, host_modules, weights_size,"
+    " list_max(list_transform(memory, lambda each: each.peak))"
     " FROM files ORDER BY file LIMIT $limit"
 )
 
@@ -58,6 +59,8 @@ _Row: TypeAlias = tuple[
     list[str] | None,
     list[str] | None,
     list[str] | None,
+    int | None,
+    int | None,
 ]
 
 
@@ -112,7 +115,7 @@ def _folder(files: list[str]) -> str:
 
 def _file(row: tuple[Any, ...], folder: str, kept: Kept) -> dict[str, Any]:
     file, module, size, exports, version, targets, parameters, parameters_size, *rest = row
-    bytecode_size, rodata_size, error, is_bad, runs_on, unknown, hosts = rest
+    bytecode_size, rodata_size, error, is_bad, runs_on, unknown, hosts, weights, peak = rest
     formats = dict.fromkeys(
         f"{target['device']} {executable['format']}"
         for target in targets or ()
@@ -132,4 +135,5 @@ def _file(row: tuple[Any, ...], folder: str, kept: Kept) -> dict[str, Any]:
         "runs_on": runs_on and kept.text(", ".join(runs_on)),
         "runs_unknown": unknown and kept.text(", ".join(unknown)),
         "host_modules": kept.texts(hosts or []),
+        "memory": [weights, peak],
     }

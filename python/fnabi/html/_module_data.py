@@ -254,9 +254,12 @@ def _needs(module: Module, kept: Kept) -> dict[str, Any]:
     try:
         targets, executables = module.targets, module.executables
         parameters = module.parameters
+        inside, outside = costs.weights(module), costs.parameters(module)
     except FormatError as problem:
         return {
             "problem": problem.text,
+            "weights": [0, 0],
+            "parameter_sizes": [],
             "targets": [],
             "executables": [],
             "parameters": [],
@@ -267,6 +270,11 @@ def _needs(module: Module, kept: Kept) -> dict[str, Any]:
         "targets": [_target(each, kept) for each in kept.rows(targets, "targets", remedy)],
         "executables": [
             _executable(each, kept) for each in kept.rows(executables, "executables", remedy)
+        ],
+        "weights": [len(inside), sum(each.size for each in inside)],
+        "parameter_sizes": [
+            [kept.text("?" if scope is None else scope), size]
+            for scope, size in kept.rows([*outside.items()], "scopes of parameters", remedy)
         ],
         "parameters": [
             _parameter(each, kept) for each in kept.rows(parameters, "uses of parameters", remedy)

@@ -52,6 +52,8 @@ function moduleDetail(row) {
       ["Module", row.module && h("bdi", row.module)],
       ["Unknown in IREE", row.runs_unknown || false],
       ["Registered by the host", row.host_modules.length > 0 && row.host_modules.join(", ")],
+      ["Weights inside", row.memory[0] !== null && bytes(row.memory[0])],
+      ["Memory of a call", row.memory[1] !== null && `up to ${bytes(row.memory[1])}, where it is known`],
       ["Parameters", count > 0 && `${grouped(count)}, ${size === null ? "of unknown size" : bytes(size)}`],
       ["Bytecode", row.sizes[0] !== null && bytes(row.sizes[0])],
       ["Read-only data", row.sizes[1] !== null && bytes(row.sizes[1])],

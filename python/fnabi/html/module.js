@@ -26,6 +26,7 @@ showPage(
     ["Functions", grouped(data.functions[0])],
     ["File", bytes(data.file_size)],
     ["Targets", targets.length > 0 && [...new Set(targets)].map((each) => h("div", each))],
+    ["Weights inside", data.needs.weights[0] > 0 && bytes(data.needs.weights[1])],
     ["Parameters", scopes.size > 0 && grouped(scopes.size)],
     ["Bytecode", data.bytecode_version],
     ["Loads in IREE", data.needs.runtime && (data.needs.runtime.loads || h("span.muted", data.needs.runtime.unknown.length > 0 ? "unknown" : "no release"))],

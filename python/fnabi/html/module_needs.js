@@ -2,7 +2,7 @@
 // What a module needs, what the checks found, and its other facts.
 
 function needsPanel() {
-  const { problem, runtime, host_modules, targets, executables, parameters, transients } = data.needs;
+  const { problem, runtime, host_modules, targets, executables, parameters, parameter_sizes, transients } = data.needs;
   return [
     problem && h("p.error", problem),
     runtime && h("section", h("h3.part", "Releases of IREE's runtime"), pairTable("values", "Releases of IREE's runtime", releaseRows(runtime))),
@@ -28,7 +28,13 @@ function needsPanel() {
           ),
         ),
       ),
-    parameters.length > 0 && h("section", h("h3.part", "Parameters"), parameterTable(parameters)),
+    parameters.length > 0 &&
+      h(
+        "section",
+        h("h3.part", "Parameters"),
+        h("ul", parameter_sizes.map(([scope, size]) => h("li", bytes(size), scope !== "" && [" in ", h("bdi.code", scope)]))),
+        parameterTable(parameters),
+      ),
     transients.length > 0 &&
       h("section", h("h3.part", "Memory of the caller"), h("ul", transients.map((each) => h("li", each.text)))),
   ];

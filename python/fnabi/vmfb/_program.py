@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -114,6 +114,19 @@ class ModuleReader:
                         maker = made.get(value, -1) if value is not None else -1
                         found[place] = maker if found.get(place, maker) == maker else -1
         return found
+
+    def given(self, without: Collection[str]) -> set[int]:
+        """Return the segments of read-only data that are operands of imports, but of these."""
+        return {
+            value.ordinal
+            for function in self.functions
+            if function is not None
+            for block in function.blocks
+            for call in block.calls
+            if call.callee[0] == "import" and self.imports[call.callee[1]][0] not in without
+            for index in call.operands
+            if index is not None and isinstance(value := function.values[index], ReadOnly)
+        }
 
     def shown(self, ordinal: int) -> str:
         name = self.names.get(ordinal)

@@ -1,13 +1,13 @@
-"""The memory that a call of a function takes while it runs, as far as the code tells.
+"""The memory that modules take: weights inside and outside, and what calls allocate.
 
-The sizes are those that the code asks the runtime's allocators for::
+The sizes of a call are those that the code asks the runtime's allocators for::
 
     >>> from fnabi import costs, vmfb
     >>> module = vmfb.open("model.vmfb")
     >>> costs.of(module, "main")
     Costs(peak=Size("64*((12*A + 63) // 64) + 40*A"), results=Size("40*A"))
 
-Weights and parameters are not among them: see `Module.rodata` and `Module.parameters`.
+Weights are not among them: `weights` are those in the file, and `parameters` those outside.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ import msgspec
 
 from fnabi._base.arguments import check_attribute
 from fnabi.vmfb import Module
+from fnabi.vmfb._program import ModuleReader
 from fnabi.vmfb._size import ZERO, Size, largest
 from fnabi.vmfb.bytecode import find
 from fnabi.vmfb.program import Allocation, Block, FunctionCall, Program, Release
 from fnabi.vmfb.program import read as read_programs
+from fnabi.vmfb.rodata import RodataSegment
 
-__all__ = ["Costs", "of", "read"]
+__all__ = ["Costs", "of", "parameters", "read", "weights"]
 
 
 class Costs(msgspec.Struct, frozen=True):
@@ -71,6 +73,65 @@ def read(module: Module) -> tuple[Costs | None, ...]:
     """Return what calls of all functions take, by ordinal; raises as `of` does."""
     check_attribute("costs.read: module", module, "_source", "a Module of fnabi.vmfb")
     return count(read_programs(module))
+
+
+def weights(module: Module) -> tuple[RodataSegment, ...]:
+    """Return the read-only segments that hold weights and other constants of the model.
+
+    They are those that are no executables, nor texts, nor given to imports for another purpose,
+    such as tables of parameters. Their sizes are the bytes that they have in the file.
+
+    Raises:
+        FormatError: If the bytecode has an unknown version (``bytecode-version``), or is damaged.
+        CallError: If the module is closed.
+
+    """
+    check_attribute("costs.weights: module", module, "_source", "a Module of fnabi.vmfb")
+    executables = {each.segment for each in module.executables}
+    found = [each for each in module.rodata if each.index not in executables and _may_weigh(each)]
+    if not found:
+        return ()
+    others = ModuleReader(module).given(_UPLOADS)
+    return tuple(each for each in found if each.index not in others)
+
+
+_UPLOADS = (
+    "hal.allocator.import",
+    "hal.command_buffer.update_buffer",
+    "hal.device.queue.update",
+    "hal.ex.file.from_memory",
+    "hal_inline.buffer.wrap",
+)
+"""The imports that make buffers of a segment, or copy it to one."""
+
+
+def _may_weigh(segment: RodataSegment) -> bool:
+    """Return whether a segment may be weights, without reading one outside the FlatBuffer."""
+    return segment.size > 0 and (segment.external or segment.kind != "string table")
+
+
+def parameters(module: Module) -> dict[str | None, int]:
+    """Return the bytes of the parameters that a module needs, by scope.
+
+    A parameter of which only a part is used counts up to the end of that part; one without a key
+    or a size in the code does not count. The scope is ``""`` for names without one, and None where
+    the code does not have it.
+
+    Raises:
+        FormatError: If the bytecode is damaged or of an unknown version.
+        CallError: If the module is closed.
+
+    """
+    check_attribute("costs.parameters: module", module, "_source", "a Module of fnabi.vmfb")
+    sizes: dict[tuple[str | None, str | None], int] = {}
+    for each in module.parameters:
+        name = each.scope, each.key
+        size = 0 if each.key is None else each.required_size or 0
+        sizes[name] = max(sizes.get(name, 0), size)
+    found: dict[str | None, int] = {}
+    for (scope, _), size in sizes.items():
+        found[scope] = found.get(scope, 0) + size
+    return found
 
 
 def count(programs: Sequence[Program | None]) -> tuple[Costs | None, ...]:

@@ -57,6 +57,12 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         help="with update, refuse to remove more than N files, or P%% of those below a PATH"
         " (default: ten, and more if they are not more than half)",
     )
+    verb.add_argument(
+        "--memory",
+        action=argparse.BooleanOptionalAction,
+        help="with update, also read the weights inside modules and the memory that calls take,"
+        " which needs about twice the time (default: as before)",
+    )
     add_threads(verb)
     add_processes(verb)
     add_lenient(verb)
@@ -81,6 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.usage("PATH is missing")
     if arguments.max_removed is not None and arguments.action != "update":
         arguments.usage("--max-removed is only allowed with update")
+    if arguments.memory is not None and arguments.action != "update":
+        arguments.usage("--memory is only allowed with update")
     if arguments.allow_files and arguments.action != "sql":
         arguments.usage("--allow-files is only allowed with sql")
     if arguments.action != "sql":
@@ -106,6 +114,7 @@ def _update(catalog: Catalog, arguments: argparse.Namespace) -> int:
             lenient=arguments.lenient,
             progress=shows_progress(),
             max_removed=arguments.max_removed,
+            memory=arguments.memory,
         )
     if arguments.json:
         print(json.dumps({"schema": _UPDATE_SCHEMA} | msgspec.to_builtins(done)))

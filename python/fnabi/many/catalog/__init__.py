@@ -114,6 +114,8 @@ class _Before(NamedTuple):
         exists: Whether there is one.
         is_current: Whether its tables are of this version.
         is_answered: Whether its columns about releases are those of this fnabi.
+        had_memory: Whether it has the memory that modules take.
+        memory: Whether it will have that.
 
     """
 
@@ -123,6 +125,8 @@ class _Before(NamedTuple):
     exists: bool
     is_current: bool
     is_answered: bool = False
+    had_memory: bool = False
+    memory: bool = False
 
 
 class Catalog:
@@ -154,6 +158,7 @@ class Catalog:
         lenient: bool = False,
         progress: bool = False,
         max_removed: int | str | None = None,
+        memory: bool | None = None,
         storage_options: Options = None,
     ) -> Updated:
         """Read the modules that are new or have changed, and drop those that are gone.
@@ -175,6 +180,9 @@ class Catalog:
             max_removed: The most files that may leave the catalog: a number, or a percentage of
                 those below each path, such as ``"20%"``. Without it, ten files may, and more if
                 they are not more than half.
+            memory: Whether to read the memory that modules take, as `fnabi.costs` does, which
+                makes reading about twice as long. Without it, as before. Files of which it is
+                missing are read again.
             storage_options: Arguments of the file systems of fsspec for URLs, as for `vmfb.scan`.
                 The catalog does not keep them.
 
@@ -192,7 +200,7 @@ class Catalog:
         limit = Limit(max_removed)
         given = _absolute(paths)
         with self._store.lock():
-            before = self._before()
+            before = self._before(memory)
             if not given and not before.roots:
                 raise ArgumentValueError(
                     "Catalog.update: paths: none, and the catalog has none either"
@@ -220,16 +228,18 @@ class Catalog:
                 or (plan.gone or plan.read or marks)
                 or (roots != before.roots or plan.mounts != {*before.mounts})
                 or not before.is_answered
+                or before.memory != before.had_memory
             ):
                 with self._changing(fresh=not before.is_current) as connection:
                     delete_files(connection, plan.gone)
                     mark_files(connection, marks)
                     if before.is_current and not before.is_answered:
                         self._answer(connection)
-                    how = lenient, threads, processes, storage_options
+                    how = lenient, threads, processes, storage_options, before.memory
                     unread = self._read(connection, plan.read, before, how, progress=progress)
                     set_values(connection, "path", roots)
                     set_values(connection, "mount", sorted(plan.mounts))
+                    set_values(connection, "memory", ["yes"] if before.memory else [])
                     for key, values in _measured().items():
                         set_values(connection, key, values)
         added = sum(file not in known for file, _ in plan.read)
@@ -271,21 +281,26 @@ class Catalog:
                     set_values(connection, "path", roots)
         return len(gone)
 
-    def _before(self) -> _Before:
+    def _before(self, memory: bool | None = None) -> _Before:
         if not self._store.exists():
-            return _Before({}, [], [], exists=False, is_current=False)
+            return _Before({}, [], [], exists=False, is_current=False, memory=bool(memory))
         opened = self._store.open(earlier=True)
-        columns = f"size, mtime_ns, etag, settled, error_code IS DISTINCT FROM '{UNREAD}', stale"
+        columns = (
+            f"size, mtime_ns, etag, settled, error_code IS DISTINCT FROM '{UNREAD}', stale,"
+            " memory IS NULL AND error IS NULL"
+        )
         if not opened.is_current:  # which may not have them
-            columns = "NULL, NULL, NULL, false, true, NULL"
+            columns = "NULL, NULL, NULL, false, true, NULL, false"
         try:
             rows = self._fetch(opened.own, f"SELECT file, {columns} FROM files")
             values = self._fetch(opened.own, "SELECT key, value FROM catalog")
         finally:
             opened.close()
+        had_memory = ("memory", "yes") in values
+        memory = had_memory if memory is None else memory
         files = {
-            file: Known((size, time, etag) if settled else None, was_read, stale)
-            for file, size, time, etag, settled, was_read, stale in rows
+            file: Known((*state,) if settled and not (memory and lacks) else None, was_read, stale)
+            for file, *state, settled, was_read, stale, lacks in rows
         }
         roots, mounts = (
             [value for key, value in values if key == wanted and value is not None]
@@ -301,6 +316,8 @@ class Catalog:
             exists=True,
             is_current=opened.is_current,
             is_answered=answered == {key: sorted(each) for key, each in _measured().items()},
+            had_memory=had_memory,
+            memory=memory,
         )
 
     @contextmanager
@@ -322,7 +339,7 @@ class Catalog:
         connection: DuckDBPyConnection,
         files: list[tuple[str, Found]],
         before: _Before,
-        how: tuple[bool, int, int, Options],
+        how: tuple[bool, int, int, Options, bool],
         *,
         progress: bool,
     ) -> set[str]:

@@ -12,8 +12,10 @@ from fnabi._base.text import shown_text
 from fnabi.compat._record import demands, digest, has_debug, record
 from fnabi.errors import FormatError, contrast
 from fnabi.many.catalog._table import UNREAD
+from fnabi.vmfb import costs
 from fnabi.vmfb._facts import flag_names
 from fnabi.vmfb._records import RwdataSegment, State
+from fnabi.vmfb._size import Size
 from fnabi.vmfb._verdict import Answers, answers_to
 from fnabi.vmfb.needs import ExecutableTarget, Parameter
 
@@ -21,7 +23,9 @@ _SETTLES = 2_000_000_000
 """Nanoseconds after which a file system gives another time to another content."""
 
 
-def file_row(found: Found, now_ns: int, lenient: bool, options: Options = None) -> dict[str, Any]:
+def file_row(
+    found: Found, now_ns: int, lenient: bool, options: Options = None, *, memory: bool = False
+) -> dict[str, Any]:
     """Read the facts of a file's module.
 
     Args:
@@ -29,6 +33,7 @@ def file_row(found: Found, now_ns: int, lenient: bool, options: Options = None) 
         now_ns: The time at which reading started.
         lenient: As for `vmfb.open`.
         options: Arguments of the file system of fsspec for a URL.
+        memory: Whether to read the memory that the module takes.
 
     Returns:
         The values of the columns of ``files``, without those that are null.
@@ -50,7 +55,7 @@ def file_row(found: Found, now_ns: int, lenient: bool, options: Options = None) 
         }
     try:
         with vmfb.open(found.path, lenient=lenient, storage_options=options) as module:
-            return row | _facts(module)
+            return row | _facts(module) | (_memory(module) if memory else {})
     except FormatError as problem:
         return row | {
             "error_code": problem.code,
@@ -121,6 +126,42 @@ def answer_row(answers: Answers) -> dict[str, Any]:
     }
 
 
+def _memory(module: vmfb.Module) -> dict[str, Any]:
+    """Return the columns of the memory that a module takes; empty ones where the code is unread."""
+    try:
+        counted = costs.read(module)
+        inside = sum(each.size for each in costs.weights(module))
+    except FormatError:  # which the functions or the needs report
+        return {"memory": []}
+    taken = (
+        (export.name, counted[export.ordinal])
+        for export in module.exports.values()
+        if 0 <= export.ordinal < len(counted)
+    )
+    return {
+        "weights_size": _int64(inside),
+        "memory": [
+            {
+                "function": shown_text(name),
+                "peak": _known(each.peak),
+                "peak_formula": _formula(each.peak),
+                "results": _known(each.results),
+                "results_formula": _formula(each.results),
+            }
+            for name, each in taken
+            if each is not None
+        ],
+    }
+
+
+def _known(size: Size | None) -> int | None:
+    return None if size is None else _int64(size.value)
+
+
+def _formula(size: Size | None) -> str | None:
+    return None if size is None else str(size)
+
+
 def _last(module: vmfb.Module) -> Iterable[tuple[str, str]]:
     return dict(module.attrs).items()
 
@@ -160,7 +201,7 @@ def _needs(module: vmfb.Module) -> dict[str, Any]:
             for each in executables
         ],
         "parameters": [_parameter(each) for each in parameters],
-        "parameters_size": _parameters_size(parameters),
+        "parameters_size": _int64(sum(costs.parameters(module).values())),
     }
 
 
@@ -182,15 +223,6 @@ def _parameter(each: Parameter) -> dict[str, Any]:
         "offset": _int64(each.offset),
         "size": _int64(each.size),
     }
-
-
-def _parameters_size(parameters: tuple[Parameter, ...]) -> int | None:
-    """Return the least size of all parameters in bytes, each counted once."""
-    sizes: dict[str, int] = {}
-    for each in parameters:
-        if each.key is not None:
-            sizes[each.full_name] = max(sizes.get(each.full_name, 0), each.required_size or 0)
-    return _int64(sum(sizes.values()))
 
 
 def _int64(number: int | None) -> int | None:

@@ -76,6 +76,7 @@ class Reading(NamedTuple):
         threads: The number of threads that decode signatures in each process.
         processes: The most processes that read files.
         options: Arguments of the file systems of fsspec for URLs.
+        memory: Whether to read the memory that modules take.
 
     """
 
@@ -83,6 +84,7 @@ class Reading(NamedTuple):
     threads: int
     processes: int
     options: Options = None
+    memory: bool = False
 
 
 def read_files(files: Sequence[Found], reading: Reading) -> Iterator[Batch]:
@@ -113,7 +115,8 @@ def _read(files: Sequence[Found], reading: Reading) -> Batch:
     pyarrow = import_module("pyarrow")
 
     now = time.time_ns()
-    rows = [file_row(file, now, reading.lenient, reading.options) for file in files]
+    how = reading.lenient, reading.options
+    rows = [file_row(file, now, *how, memory=reading.memory) for file in files]
     good = [file.path for file, row in zip(files, rows, strict=True) if row.get("error") is None]
     scan = Scan(
         good,

@@ -4,7 +4,10 @@
 last update could not look at the file, of which the catalog has what it had before; null if it
 did. Its columns ``runs_on`` and ``runs_unknown`` are the releases of IREE's runtime that load the
 module, and those of which that is unknown, for any driver, if the host registers ``host_modules``;
-all of them are null where the bytecode cannot be read.
+all of them are null where the bytecode cannot be read. Its columns ``weights_size`` and ``memory``
+are null unless updates read the memory that modules take, as `fnabi.costs` does, in bytes: the
+numbers of ``memory`` are null for sizes that depend on dims, which the formulas have, and both are
+null for what the code does not tell.
 
 ``functions`` has a row for each export, with the columns of `scan.Scan`, the text ``signature`` and
 ``signature_id``.
@@ -24,7 +27,8 @@ in preorder, ``inputs`` and ``results``::
     name         text, null where there is none; name_bytes instead, where it is not UTF-8
     ref          text, of a reference; ref_bytes instead, where it is not UTF-8
 
-``catalog`` has the version of the tables; under the key ``path``, what was given to
+``catalog`` has the version of the tables; under the key ``memory``, ``yes`` if updates read the
+memory that modules take; under the key ``path``, what was given to
 `Catalog.update`; under the key ``mount``, the mount points that the files are below; under the
 key ``release``, the releases that ``runs_on`` is about, and under ``fnabi`` the version that has
 written it, since a later one may know more of them.
@@ -81,6 +85,9 @@ _OF_FILE = {
     "parameters_size": "BIGINT",
     "transients": "STRUCT(function VARCHAR, size BIGINT, size_function VARCHAR)[]",
     "needs_error": "VARCHAR",
+    "weights_size": "BIGINT",
+    "memory": "STRUCT(function VARCHAR, peak BIGINT, peak_formula VARCHAR, results BIGINT,"
+    " results_formula VARCHAR)[]",
     "runs_on": "VARCHAR[]",
     "runs_unknown": "VARCHAR[]",
     "host_modules": "VARCHAR[]",

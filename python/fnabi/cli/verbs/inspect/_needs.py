@@ -8,43 +8,35 @@ from fnabi import vmfb
 from fnabi.cli._screen import Screen, counted, one_line, plain
 from fnabi.cli._values import error_json, fields
 from fnabi.errors import FormatError
+from fnabi.vmfb import costs
 from fnabi.vmfb._facts import answers_of
-from fnabi.vmfb.needs import Executable, ExecutableTarget, Parameter
+from fnabi.vmfb.needs import Executable, ExecutableTarget
 
 _SHOWN = 4
-"""The maximum number of parameter names in the summary."""
+"""The maximum number of parameter names in the summary of a scope."""
 
 
 def show_needs_head(screen: Screen, module: vmfb.Module) -> None:
-    """Write the targets and a summary of the parameters, one line each."""
+    """Write the targets, the size of the weights, and a summary of the parameters of each scope."""
     try:
         targets, parameters = module.targets, module.parameters
+        inside = costs.weights(module)
     except FormatError as problem:
         if problem.code != "bytecode-version":  # in the first line
             screen.write(("notice ", "notice"), f"needs cannot be read: {plain(problem.text)}")
         return
     for target in targets:
         screen.write("target ", one_line(str(target)))
-    sizes = _sizes(parameters)
-    if sizes:
-        names = [one_line(name) for name in list(sizes)[:_SHOWN]]
-        more = "" if len(sizes) <= _SHOWN else f" and {len(sizes) - _SHOWN} more"
-        size = sum(size or 0 for size in sizes.values())
-        screen.write(
-            f"parameters {len(sizes)}, {size} bytes: {', '.join(names)}{more}",
-        )
+    if inside:
+        size = sum(each.size for each in inside)
+        screen.write(f"weights {size} bytes in {counted(len(inside), 'read-only segment')}")
+    for scope, size in costs.parameters(module).items():
+        names = [*dict.fromkeys(each.full_name for each in parameters if each.scope == scope)]
+        more = "" if len(names) <= _SHOWN else f" and {len(names) - _SHOWN} more"
+        shown = ", ".join(map(one_line, names[:_SHOWN]))
+        screen.write(f"parameters {len(names)}, {size} bytes: {shown}{more}")
     for each in module.transients:
         screen.write("transients ", one_line(str(each)))
-
-
-def _sizes(parameters: tuple[Parameter, ...]) -> dict[str, int | None]:
-    """Return the size of each parameter by its name."""
-    sizes: dict[str, int | None] = {}
-    for each in parameters:
-        size = each.required_size
-        known = sizes.get(each.full_name)
-        sizes[each.full_name] = size if known is None else max(known, size or 0)
-    return sizes
 
 
 def show_needs(screen: Screen, module: vmfb.Module) -> None:
@@ -81,8 +73,10 @@ def needs_json(module: vmfb.Module) -> dict[str, Any]:
     }
     try:
         targets, parameters = module.targets, module.parameters
+        inside, outside = costs.weights(module), costs.parameters(module)
     except FormatError as problem:
-        nothing: dict[str, Any] = {"targets": None, "executables": None, "parameters": None}
+        names = "targets", "executables", "weights", "parameters", "parameter_sizes"
+        nothing: dict[str, Any] = dict.fromkeys(names)
         return nothing | always | {"needs_problem": error_json(problem)}
     return {
         "targets": [
@@ -102,7 +96,12 @@ def needs_json(module: vmfb.Module) -> dict[str, Any]:
             }
             for each in module.executables
         ],
+        "weights": {
+            "size": sum(each.size for each in inside),
+            "segments": [each.index for each in inside],
+        },
         "parameters": [fields(each) for each in parameters],
+        "parameter_sizes": [{"scope": scope, "size": size} for scope, size in outside.items()],
         **always,
         "needs_problem": None,
     }
