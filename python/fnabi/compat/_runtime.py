@@ -18,6 +18,7 @@ from fnabi.vmfb._verdict import (
     Verdict,
     check_release,
     parse_releases,
+    positions,
     ranges,
     releases,
 )
@@ -102,8 +103,7 @@ def runtime_differences(old: Module, new: Module, asked: Asked) -> Iterator[Diff
 
 
 def _position(release: str) -> int:
-    known = releases()
-    return known.index(release) if release in known else len(known)
+    return positions().get(release, len(positions()))
 
 
 class _Side(NamedTuple):

@@ -200,11 +200,10 @@ class Answers(Record, frozen=True):
 
     def of(self, release: str) -> Verdict:
         """Return the verdict of a release."""
-        names = releases()
-        if release not in names:
+        index = positions().get(release)
+        if index is None:
             cause = Cause("release", None, None, None, False, None, None, release)
             return Verdict(release, None, self.hosts, (cause,))
-        index = names.index(release)
         rows = [row for row in self.causes if row.releases >> index & 1]
         rows.sort(key=lambda row: not row.refuses)
         causes = tuple(_cause(row, index) for row in rows)
@@ -212,10 +211,9 @@ class Answers(Record, frozen=True):
 
     def loads(self, release: str) -> bool | None:
         """Return whether a release loads it, without the causes."""
-        names = releases()
-        if release not in names:
+        index = positions().get(release)
+        if index is None:
             return None
-        index = names.index(release)
         return False if self.refused >> index & 1 else None if self.unknown >> index & 1 else True
 
 
@@ -273,6 +271,12 @@ def releases() -> tuple[str, ...]:
         return size
 
     return core.decode(read, _names, b"")
+
+
+@cache
+def positions() -> dict[str, int]:
+    """Return the place of each measured release."""
+    return {name: index for index, name in enumerate(releases())}
 
 
 def check_release(function: str, release: object) -> str:
