@@ -6,17 +6,14 @@ request but that for the page itself.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
-import tarfile
 import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 import pytest
@@ -29,102 +26,19 @@ from support.callee import built, interop_library
 from support.pages import HOSTILE, fleet, hostile_module, large_module
 from support.paths import ROOT
 
-webdriver = pytest.importorskip("selenium.webdriver")
-from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.common.keys import Keys  # noqa: E402
-from selenium.webdriver.support.wait import WebDriverWait  # noqa: E402
+pytest.importorskip("selenium.webdriver")
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from support.browser import DESKTOP, PHONE, Browser, npm_file, started
 
 DATA = ROOT / "tests" / "data"
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-CHROMEDRIVER = shutil.which("chromedriver")
-
-DESKTOP, PHONE = 1280, 360
-
-
-class Browser:
-    """A browser with one page at a time."""
-
-    def __init__(self, folder: Path) -> None:
-        options = webdriver.ChromeOptions()
-        options.binary_location = CHROMIUM
-        for option in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
-            options.add_argument(option)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        service = webdriver.ChromeService(CHROMEDRIVER)
-        self.driver = webdriver.Chrome(options=options, service=service)
-        self.folder = folder
-        self.url = ""
-
-    def open(self, page: str, width: int = DESKTOP, theme: str = "light", anchor: str = "") -> None:
-        path = self.folder / "page.html"
-        path.write_text(page, "ascii")
-        self.url = path.as_uri()
-        self.resize(width)
-        features = [{"name": "prefers-color-scheme", "value": theme}]
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-        self.driver.get("about:blank")
-        self.driver.get(self.url + anchor)
-
-    def resize(self, width: int) -> None:
-        size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-
-    def run(self, script: str, *arguments: object) -> Any:
-        return self.driver.execute_script(script, *arguments)
-
-    def all(self, selector: str) -> list[Any]:
-        return [
-            each
-            for each in self.driver.find_elements(By.CSS_SELECTOR, selector)
-            if each.is_displayed()
-        ]
-
-    def one(self, selector: str) -> Any:
-        (found,) = self.all(selector)
-        return found
-
-    def texts(self, selector: str) -> list[str]:
-        return [each.text for each in self.all(selector)]
-
-    def contents(self, selector: str) -> list[str]:
-        script = "return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent)"
-        found: list[str] = self.run(script, selector)
-        return found
-
-    def names(self) -> list[str]:
-        return self.texts("[role=tabpanel]:not([hidden]) tbody th .name")
-
-    def focused(self) -> Any:
-        return self.driver.switch_to.active_element
-
-    def press(self, *keys: str) -> None:
-        for key in keys:
-            self.focused().send_keys(key)
-
-    def wait(self, script: str) -> None:
-        WebDriverWait(self.driver, 10).until(lambda _: self.run(f"return {script}"))
-
-    def check(self) -> None:
-        """Fail if the page wrote to the console or requested anything."""
-        assert self.driver.get_log("browser") == []
-        events = [
-            json.loads(each["message"])["message"] for each in self.driver.get_log("performance")
-        ]
-        requests = {
-            each["params"]["request"]["url"].partition("#")[0]
-            for each in events
-            if each["method"] == "Network.requestWillBeSent"
-        }
-        assert requests <= {self.url, "about:blank", "data:,"}
 
 
 @pytest.fixture(scope="module")
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    if CHROMIUM is None or CHROMEDRIVER is None:
-        pytest.skip("chromium and chromium-driver are not installed")
-    browser = Browser(tmp_path_factory.mktemp("pages"))
-    yield browser
-    browser.driver.quit()
+    with started(tmp_path_factory.mktemp("pages")) as browser:
+        yield browser
 
 
 @pytest.fixture
@@ -523,16 +437,7 @@ VIOLATIONS = """
 
 @pytest.fixture(scope="module")
 def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("could not find the program 'npm'")
-    folder = tmp_path_factory.mktemp("axe")
-    command = [npm, "pack", "--prefer-offline", "--silent", AXE]
-    name = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
-    with tarfile.open(folder / name.strip()) as package:
-        member = package.extractfile("package/axe.min.js")
-        assert member is not None
-        return member.read().decode()
+    return npm_file(tmp_path_factory.mktemp("axe"), AXE, "axe.min.js")
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _NOT_WITH = (
     *("json", "function", "imports", "needs", "rodata", "debug"),
-    *("disassemble", "run_library", "inputs", "extract"),
+    *("disassemble", "dispatches", "run_library", "inputs", "extract"),
 )
 """The options that choose what `inspect` shows, of which a page has everything."""
 

@@ -221,13 +221,21 @@ class Program(msgspec.Struct, frozen=True):
         """The steps of all blocks, in the order of the code."""
         return (step for block in self.blocks for step in block.steps)
 
-    def __str__(self) -> str:
-        lines = [f"@{self.name}" if self.name is not None else f"function[{self.ordinal}]"]
-        lines += [
-            f"  input{index} has dims {'x'.join(dims)}"
-            for index, dims in enumerate(self.dims)
-            if dims is not None and any(dim[0].isupper() for dim in dims)
+    @property
+    def _heading(self) -> list[str]:
+        """Its name, and a line for each input whose dims have letters."""
+        return [
+            f"@{self.name}" if self.name is not None else f"function[{self.ordinal}]",
+            *(
+                f"input{index} has dims {'x'.join(dims)}"
+                for index, dims in enumerate(self.dims)
+                if dims is not None and any(dim[0].isupper() for dim in dims)
+            ),
         ]
+
+    def __str__(self) -> str:
+        name, *dims = self._heading
+        lines = [name, *(f"  {each}" for each in dims)]
         numbers = {block.offset: index for index, block in enumerate(self.blocks)}
         several = _chain(self.blocks) is None
         for block in self.blocks:

@@ -27,7 +27,11 @@ from fnabi.cli.verbs.inspect._inputs import add_inputs, print_inputs
 from fnabi.cli.verbs.inspect._json import module_json
 from fnabi.cli.verbs.inspect._library import check_library, inspect_library
 from fnabi.cli.verbs.inspect._needs import show_needs
-from fnabi.cli.verbs.inspect._program import add_dispatches, print_dispatches
+from fnabi.cli.verbs.inspect._program import (
+    add_dispatches,
+    check_style,
+    print_dispatches,
+)
 from fnabi.cli.verbs.inspect._rodata import add_extract, extract_rodata, show_rodata
 from fnabi.cli.verbs.inspect._text import (
     show_debug,
@@ -92,6 +96,7 @@ def _check_options(arguments: argparse.Namespace) -> None:
         arguments.usage("--dim is only allowed with --inputs")
     if arguments.extract and arguments.function is not None:
         arguments.usage("--extract and --function cannot be combined")
+    check_style(arguments)
 
 
 _FOR_FOLDERS = (

@@ -12,8 +12,10 @@ from fnabi import vmfb
 from fnabi.cli._arguments import no_function
 from fnabi.cli._screen import Screen, one_line, plain
 from fnabi.cli._values import fields
+from fnabi.cli.verbs.inspect._diagram import diagram
 from fnabi.errors import FormatError, NotFoundError
 from fnabi.vmfb import bytecode, costs, program
+from fnabi.vmfb._graph import read_graphs
 
 _DISPATCHES_SCHEMA = "fnabi.dispatches/1"
 
@@ -25,6 +27,24 @@ def add_dispatches(verb: argparse.ArgumentParser) -> None:
         help="show what all functions do, or the one of --function and those that it calls:"
         " dispatches with their buffers, allocations, copies and loops",
     )
+    verb.add_argument(
+        "--style",
+        choices=("text", "json", "dot", "mermaid"),
+        default="text",
+        help="of --dispatches: text for people, json for programs, or a graph for Graphviz or"
+        " Mermaid, with what repeats as one (default: text)",
+    )
+
+
+def check_style(arguments: argparse.Namespace) -> None:
+    """Set ``--json`` as ``--style=json`` does, and refuse a style of anything else."""
+    if arguments.style == "text":
+        return
+    if not arguments.dispatches:
+        arguments.usage(f"--style={arguments.style} is only allowed with --dispatches")
+    if arguments.json and arguments.style != "json":
+        arguments.usage(f"--json and --style={arguments.style} cannot be combined")
+    arguments.json = arguments.style == "json"
 
 
 def print_dispatches(arguments: argparse.Namespace, module: vmfb.Module) -> int:
@@ -34,8 +54,13 @@ def print_dispatches(arguments: argparse.Namespace, module: vmfb.Module) -> int:
         first = None if name is None else bytecode.find(module, name)
     except NotFoundError:
         return no_function(arguments, bytecode.names(module).values())
-    wanted = programs if first is None else [programs[each] for each in _reached(programs, first)]
-    if arguments.json:
+    chosen = range(len(programs)) if first is None else _reached(programs, first)
+    wanted = [programs[each] for each in chosen]
+    if arguments.style in ("dot", "mermaid"):
+        graphs = [*read_graphs(programs)]
+        shown = [graphs[each] for each in chosen]
+        print(diagram([each for each in shown if each is not None], arguments.style))
+    elif arguments.json:
         memory = costs.count(programs)
         functions = [None if each is None else _json(each, memory) for each in wanted]
         print(json.dumps({"schema": _DISPATCHES_SCHEMA, "functions": functions}, indent=2))
