@@ -589,8 +589,9 @@ FNABI_API int64_t fnabi_vmfb_needs_with(const char* data, size_t size,
  *   [[[kind, subject, wanted, refuses, releases, [[has, releases]...]]...],
  *    [host...], refused, unknown]
  * with a cause for each thing that some releases lack: they refuse the module,
- * or, where `refuses` is false, it was not measured what they do. `has` is what
- * they have instead, nil for nothing. Each value is text:
+ * or, where `refuses` is false, it was not measured what they do. Where it is
+ * nil, they load the module and call a function of it with wrong values. `has`
+ * is what they have instead, nil for nothing. Each value is text:
  *   kind          subject        wanted
  *   "bytecode"    nil            version, "17.0"
  *   "feature"     bit number     nil
@@ -606,6 +607,10 @@ FNABI_API int64_t fnabi_vmfb_needs_with(const char* data, size_t size,
  *   "fault"       what fnabi_vmfb_verify or fnabi_bytecode_check finds, or that
  *                 read-only data is outside the file, unless the file ends with
  *                 its FlatBuffer, as the start of a remote one does    nil
+ *   "arguments"   an exported function whose arguments they put into wrong
+ *                 registers    its calling convention
+ *   "call"        a function that the module calls, of whose arguments and
+ *                 results they pass 32 of 64 bits    its calling convention
  * `host` names a module that the host registers, other than "hal". `driver` and
  * `machine` say where the module is loaded, "local-task" and "x86_64", "arm_64";
  * NULL: on any. Fails as fnabi_vmfb_needs and fnabi_bytecode_check do. */
@@ -621,12 +626,16 @@ FNABI_API int64_t fnabi_vmfb_runs_on(const char* data, size_t size,
  *    [[full_name, calling_convention, required]...],
  *    [type...],
  *    [opcode...], fault,
+ *    [[function, calling_convention, passed]...],
  *    [[format, content]...]]
  * with the version of the bytecode; the dependencies and imports, where
  * `required` is 0 or 1; the types; the instructions, each with the byte in front
  * of it as a prefix * 256, -1 for one that is not known, or nil where the
- * version of the bytecode is not; a text, or nil, as of the cause "fault"; and
- * the executables. Their content is nil where it is not at hand, or is not
+ * version of the bytecode is not; a text, or nil, as of the cause "fault"; the
+ * functions that get wrong values from runtimes that place arguments one after
+ * the other (1), or on even registers if they have 64 bits (2), or that pass 32
+ * of 64 bits of calls inside the module (4), where `passed` is the sum; and the
+ * executables. Their content is nil where it is not at hand, or is not
  * looked into; 0 where it is damaged; [machine, version] of an ELF file, -1 for
  * a version that is not known; or this message of a module, without executables.
  * Fails as fnabi_vmfb_needs and fnabi_bytecode_check do. */

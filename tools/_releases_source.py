@@ -32,7 +32,10 @@ def source(releases: Mapping[str, Mapping[str, Any]]) -> str:
     for name, row in zip(names, rows, strict=True):
         major, minor = row["bytecode"].split(".")
         library = row["executables"]["elf library"]
-        lines.append(f'    {{"{name}", {major}, {minor}, {row["features"]}, {library}}},')
+        wide = row["wide arguments"]
+        passed = ", ".join(str(wide[way]).lower() for way in ("invoked", "called"))
+        about = f'"{name}", {major}, {minor}, {row["features"]}, {library}, {passed}'
+        lines.append(f"    {{{about}}},")
     lines += ["};", f"const size_t fnabi_release_count = {len(names)};", ""]
 
     def table(name: str, found: Mapping[tuple[Any, ...], int]) -> None:

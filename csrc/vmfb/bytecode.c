@@ -420,6 +420,7 @@ static bool read_exports(fnabi_bytecode* b, const fnabi_fb_field* field) {
     if (ordinal < 0 || (uint64_t)ordinal >= b->function_count) continue;
     fnabi_callee* callee = &b->functions[ordinal].callee;
     if (callee->name.data == NULL) callee->name = name;
+    b->functions[ordinal].exported = true;
   }
   return true;
 }

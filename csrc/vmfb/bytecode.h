@@ -189,6 +189,7 @@ typedef struct fnabi_function {
   int32_t offset, length;   /* in the bytecode, unchecked */
   uint32_t requirements;
   int16_t blocks, values, refs; /* counts of blocks, and of registers by bank */
+  bool exported;                /* read with the names */
 } fnabi_function;
 
 typedef struct fnabi_rodata {

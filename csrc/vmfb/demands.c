@@ -3,10 +3,13 @@
  * module. */
 #include "vmfb/demands.h"
 
+#include <stdio.h>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "base/vector.h"
 #include "elf/executable.h"
+#include "vmfb/arguments.h"
 #include "vmfb/bytecode.h"
 
 typedef struct demands {
@@ -14,7 +17,8 @@ typedef struct demands {
   fnabi_bytecode* b;
   const char* data;
   size_t size;
-  uint64_t work; /* bytes of executables that may still be read */
+  uint64_t work;   /* bytes of executables that may still be read */
+  uint8_t* passed; /* bits of arguments.h, for each function */
 } demands;
 
 static void pack(fnabi_writer* w, fnabi_text text) {
@@ -89,8 +93,20 @@ typedef struct opcodes {
 } opcodes;
 static const uint8_t prefixes[] = {0, FNABI_PAGE_F32, FNABI_PAGE_F64};
 
-/* Returns false if the code of a function cannot be decoded to its end. */
-static bool collect(const fnabi_bytecode* b, opcodes* used) {
+/* Notes a call of a function of the module. */
+static void collect_call(const fnabi_bytecode* b, const uint8_t* operand,
+                         uint8_t* passed) {
+  uint32_t callee = operand[0] | (uint32_t)operand[1] << 8 |
+                    (uint32_t)operand[2] << 16 | (uint32_t)operand[3] << 24;
+  if (callee < b->function_count &&
+      fnabi_arguments_wide(&b->functions[callee].callee))
+    passed[callee] |= FNABI_PASSED_INSIDE;
+}
+
+/* Collects the instructions, and which functions the module calls with values
+ * of 64 bits. Returns false if the code of a function cannot be decoded to its
+ * end. */
+static bool collect(const fnabi_bytecode* b, opcodes* used, uint8_t* passed) {
   fnabi_bytecode_sizes sizes = {{0}};
   fnabi_error ignored;
   bool whole = true;
@@ -108,6 +124,9 @@ static bool collect(const fnabi_bytecode* b, opcodes* used) {
                       : number == FNABI_PAGE_F64 ? 2
                                                  : 0;
       if (page != 0) number = view->code[o + 1];
+      if (page == 0 &&
+          (number == FNABI_OP_CALL || number == FNABI_OP_CALL_YIELDABLE))
+        collect_call(b, view->code + o + 1, passed);
       used->bits[page][number >> 6] |= UINT64_C(1) << (number & 63);
     }
   }
@@ -122,7 +141,7 @@ static void write_opcodes(demands* d) {
     return;
   }
   size_t written = 0, head = fnabi_pack_open(d->w);
-  if (!collect(d->b, &used)) {
+  if (!collect(d->b, &used, d->passed)) {
     fnabi_pack_int(d->w, -1);
     written++;
   }
@@ -133,6 +152,33 @@ static void write_opcodes(demands* d) {
         written++;
       }
   fnabi_pack_close(d->w, head, written);
+}
+
+enum { NAME_SIZE = 32 };
+/* The functions that get wrong values from some runtimes. */
+static bool write_calls(demands* d) {
+  fnabi_bytecode* b = d->b;
+  fnabi_error ignored;
+  char number[NAME_SIZE];
+  if (fnabi_bytecode_known(b, &ignored) &&
+      !fnabi_arguments_exported(b, d->passed))
+    return false;
+  size_t written = 0, head = fnabi_pack_open(d->w);
+  for (size_t i = 0; i < b->function_count; i++) {
+    if (d->passed[i] == 0) continue;
+    fnabi_text name = b->functions[i].callee.name;
+    if (name.data == NULL) {
+      int size = snprintf(number, sizeof number, "function[%zu]", i);
+      name = (fnabi_text){number, (size_t)size};
+    }
+    fnabi_pack_array(d->w, 3);
+    pack(d->w, name);
+    pack(d->w, b->functions[i].callee.cconv);
+    fnabi_pack_uint(d->w, d->passed[i]);
+    written++;
+  }
+  fnabi_pack_close(d->w, head, written);
+  return true;
 }
 
 /* The text of the first finding that is an error in a message of
@@ -211,8 +257,7 @@ static bool write_fault(demands* d) {
   return true;
 }
 
-/* All but the executables, in which a module inside is not followed. */
-static bool write_module(demands* d) {
+static bool write_parts(demands* d) {
   fnabi_pack_array(d->w, FNABI_DEMANDS);
   fnabi_pack_uint(d->w, d->b->major);
   fnabi_pack_uint(d->w, d->b->minor);
@@ -220,7 +265,16 @@ static bool write_module(demands* d) {
   if (!write_dependencies(d) || !write_imports(d)) return false;
   write_types(d);
   write_opcodes(d);
-  return write_fault(d);
+  return write_fault(d) && write_calls(d);
+}
+
+/* All but the executables, in which a module inside is not followed. */
+static bool write_module(demands* d) {
+  d->passed = (uint8_t*)calloc(d->b->function_count + 1, 1);
+  if (d->passed == NULL) return fnabi_fail(d->b->error, FNABI_MEMORY, 0, NULL);
+  bool good = write_parts(d);
+  free(d->passed);
+  return good;
 }
 
 /* ---------------------------------------------------------------- executables */
@@ -230,7 +284,8 @@ static bool write_inner(demands* d, const fnabi_rodata* data,
   fnabi_bytecode b;
   fnabi_error ignored = {0};
   size_t size = d->w->size;
-  demands inner = {d->w, &b, (const char*)data->data, (size_t)data->size, 0};
+  demands inner = {d->w, &b,  (const char*)data->data, (size_t)data->size,
+                   0,    NULL};
   bool good = fnabi_bytecode_open(&b, inner.data, inner.size, &ignored) &&
               write_module(&inner);
   if (good) {
@@ -333,7 +388,7 @@ int64_t fnabi_vmfb_demands(const char* data, size_t size, uint8_t* out,
                            size_t capacity, fnabi_error* error) {
   fnabi_writer w = {out, capacity, 0};
   fnabi_bytecode b;
-  demands d = {&w, &b, data, size, 64 * (uint64_t)size};
+  demands d = {&w, &b, data, size, 64 * (uint64_t)size, NULL};
   bool good = fnabi_bytecode_open(&b, data, size, error) && write_module(&d) &&
               write_executables(&d, error);
   fnabi_bytecode_close(&b);

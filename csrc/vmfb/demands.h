@@ -2,7 +2,8 @@
 #ifndef FNABI_VMFB_DEMANDS_H
 #define FNABI_VMFB_DEMANDS_H
 
-/* The elements of the message. */
-#define FNABI_DEMANDS 9
+/* The elements of the message; earlier ones lack the calls. */
+#define FNABI_DEMANDS 10
+#define FNABI_DEMANDS_WITHOUT_CALLS 9
 
 #endif /* FNABI_VMFB_DEMANDS_H */

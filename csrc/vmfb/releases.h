@@ -3,6 +3,7 @@
 #ifndef FNABI_VMFB_RELEASES_H
 #define FNABI_VMFB_RELEASES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,7 +15,9 @@ typedef struct fnabi_release {
   const char* name;
   uint16_t major, minor; /* of the bytecode; a module's minor may be lower */
   uint32_t features;
-  int library; /* the version of the library in ELF executables */
+  int library;  /* the version of the library in ELF executables */
+  bool aligned; /* whether it aligns arguments of 64 bits, see arguments.h */
+  bool whole;   /* whether calls inside a module copy all of 64 bits */
 } fnabi_release;
 
 /* A name that these releases know, with its value. */

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/vector.h"
+#include "vmfb/arguments.h"
 #include "vmfb/bytecode.h"
 #include "vmfb/demands.h"
 #include "vmfb/releases.h"
@@ -22,7 +23,7 @@ typedef struct verdict {
   fnabi_writer* w;
   fnabi_reader* r; /* the demands */
   size_t causes;
-  set all, refused, unknown;
+  set all, refused, unknown, mistaken;
   fnabi_vector hosts; /* names, each with a NUL */
   size_t host_count;
   bool no_memory;
@@ -47,20 +48,25 @@ typedef struct others {
   size_t place, count;
 } others;
 
+/* What releases do because of a cause. */
+typedef enum effect { UNKNOWN, REFUSES, MISTAKES } effect;
+
 /* Begins a cause; after it comes what these releases have, and end(). */
 static others begin(verdict* v, const char* kind, fnabi_text subject,
-                    fnabi_text wanted, set releases, bool refuses) {
+                    fnabi_text wanted, set releases, effect does) {
   fnabi_pack_array(v->w, 6);
   fnabi_pack_ascii(v->w, kind);
   pack(v->w, subject);
   pack(v->w, wanted);
-  fnabi_pack_bool(v->w, refuses);
+  if (does == MISTAKES)
+    fnabi_pack_nil(v->w);
+  else
+    fnabi_pack_bool(v->w, does == REFUSES);
   fnabi_pack_uint(v->w, releases);
   v->causes++;
-  if (refuses)
-    v->refused |= releases;
-  else
-    v->unknown |= releases;
+  *(does == REFUSES   ? &v->refused
+    : does == UNKNOWN ? &v->unknown
+                      : &v->mistaken) |= releases;
   return (others){fnabi_pack_open(v->w), 0};
 }
 
@@ -77,8 +83,8 @@ static void end(verdict* v, others o) {
 }
 
 static void cause(verdict* v, const char* kind, fnabi_text subject,
-                  fnabi_text wanted, set releases, bool refuses) {
-  if (releases != 0) end(v, begin(v, kind, subject, wanted, releases, refuses));
+                  fnabi_text wanted, set releases, effect does) {
+  if (releases != 0) end(v, begin(v, kind, subject, wanted, releases, does));
 }
 
 enum { DIGITS = 24 };
@@ -196,7 +202,7 @@ static bool judge_version(verdict* v) {
   if ((v->all & ~good) == 0) return true;
   others o = begin(v, "bytecode", text_of(NULL),
                    version_text(wanted, (uint16_t)major, (uint16_t)minor),
-                   v->all & ~good, true);
+                   v->all & ~good, REFUSES);
   for (size_t i = 0; i < fnabi_release_count; i++)
     if ((good >> i & 1) == 0)
       has(v, &o,
@@ -215,7 +221,7 @@ static bool judge_features(verdict* v) {
     set bad = 0;
     for (size_t i = 0; i < fnabi_release_count; i++)
       if ((fnabi_releases[i].features >> bit & 1) == 0) bad |= (set)1 << i;
-    cause(v, "feature", digits(wanted, bit), text_of(NULL), bad, true);
+    cause(v, "feature", digits(wanted, bit), text_of(NULL), bad, REFUSES);
   }
   return true;
 }
@@ -231,8 +237,8 @@ static void judge_dependency(verdict* v, fnabi_text name, uint32_t version) {
     if (rows[i].number >= version) good |= rows[i].releases;
   }
   if (count == 0 || (v->all & ~good) == 0) return;
-  others o =
-      begin(v, "module", name, digits(wanted, version), v->all & ~good, true);
+  others o = begin(v, "module", name, digits(wanted, version), v->all & ~good,
+                   REFUSES);
   for (size_t i = 0; i < count; i++)
     if (rows[i].number < version)
       has(v, &o, digits(other, rows[i].number), rows[i].releases);
@@ -269,7 +275,7 @@ static void judge_import(verdict* v, fnabi_text name, fnabi_text cconv,
   }
   if (!required) good |= v->all & ~known;
   if ((v->all & ~good) == 0) return;
-  others o = begin(v, "import", name, cconv, v->all & ~good, true);
+  others o = begin(v, "import", name, cconv, v->all & ~good, REFUSES);
   for (size_t i = 0; i < count; i++)
     has(v, &o, text_of(rows[i].value), rows[i].releases & ~good);
   has(v, &o, text_of(NULL), v->all & ~known & ~good);
@@ -308,7 +314,7 @@ static void judge_type(verdict* v, fnabi_text name) {
     module.size--;
   }
   if (count == 0 && !is_known(module) && has_host(v, module)) return;
-  cause(v, "type", name, text_of(NULL), v->all & ~good, true);
+  cause(v, "type", name, text_of(NULL), v->all & ~good, REFUSES);
 }
 
 static bool judge_types(verdict* v) {
@@ -332,7 +338,7 @@ static void judge_opcode(verdict* v, unsigned code) {
   }
   const fnabi_bytecode_op* op = fnabi_bytecode_find(code);
   cause(v, "opcode", text_of(op == NULL ? NULL : op->name), text_of(NULL),
-        v->all & ~good, true);
+        v->all & ~good, REFUSES);
 }
 
 static bool judge_opcodes(verdict* v) {
@@ -344,7 +350,7 @@ static bool judge_opcodes(verdict* v) {
     if (!fnabi_unpack_int(v->r, &code) || code < -1 || code > 0xFFFF)
       return false;
     if (code < 0)
-      cause(v, "opcode", text_of(NULL), text_of(NULL), v->all, false);
+      cause(v, "opcode", text_of(NULL), text_of(NULL), v->all, UNKNOWN);
     else
       judge_opcode(v, (unsigned)code);
   }
@@ -354,15 +360,44 @@ static bool judge_opcodes(verdict* v) {
 static bool judge_fault(verdict* v) {
   fnabi_text text;
   if (!take_text(v->r, &text)) return false;
-  if (text.data != NULL) cause(v, "fault", text, text_of(NULL), v->all, true);
+  if (text.data != NULL)
+    cause(v, "fault", text, text_of(NULL), v->all, REFUSES);
+  return true;
+}
+
+/* Functions that get wrong values. */
+static bool judge_calls(verdict* v) {
+  size_t count;
+  set aligned = 0, whole = 0;
+  for (size_t i = 0; i < fnabi_release_count; i++) {
+    aligned |= (set)fnabi_releases[i].aligned << i;
+    whole |= (set)fnabi_releases[i].whole << i;
+  }
+  if (!fnabi_unpack_array(v->r, &count)) return false;
+  for (; count > 0; count--) {
+    fnabi_text name, cconv;
+    uint32_t passed;
+    if (!take_array(v->r, 3) || !take_text(v->r, &name) || name.data == NULL ||
+        !take_text(v->r, &cconv) || !take_number(v->r, 7, &passed))
+      return false;
+    set wrong = (passed & FNABI_PASSED_PACKED) != 0 ? v->all & ~aligned : 0;
+    if ((passed & FNABI_PASSED_ALIGNED) != 0) wrong |= v->all & aligned;
+    cause(v, "arguments", name, cconv, wrong, MISTAKES);
+    if ((passed & FNABI_PASSED_INSIDE) != 0)
+      cause(v, "call", name, cconv, v->all & ~whole, MISTAKES);
+  }
   return true;
 }
 
 /* Reads all but the executables. */
 static bool judge(verdict* v) {
-  return take_array(v->r, FNABI_DEMANDS) && judge_version(v) &&
-         judge_features(v) && judge_dependencies(v) && judge_imports(v) &&
-         judge_types(v) && judge_opcodes(v) && judge_fault(v);
+  size_t count;
+  return fnabi_unpack_array(v->r, &count) &&
+         (count == FNABI_DEMANDS || count == FNABI_DEMANDS_WITHOUT_CALLS) &&
+         judge_version(v) && judge_features(v) && judge_dependencies(v) &&
+         judge_imports(v) && judge_types(v) && judge_opcodes(v) &&
+         judge_fault(v) &&
+         (count == FNABI_DEMANDS_WITHOUT_CALLS || judge_calls(v));
 }
 
 /* ---------------------------------------------------------------- executables */
@@ -430,11 +465,11 @@ static void judge_elf(verdict* v, const format* f, uint32_t machine,
                       int64_t version) {
   char wanted[DIGITS], other[DIGITS];
   if (FNABI_TEXT_IS(machine_of(f->name), MEASURED) && machine != ELF_MEASURED) {
-    cause(v, "executable", f->name, text_of(NULL), f->supported, true);
+    cause(v, "executable", f->name, text_of(NULL), f->supported, REFUSES);
     return;
   }
   if (version < 0) {
-    cause(v, "library", f->name, text_of(NULL), f->supported, false);
+    cause(v, "library", f->name, text_of(NULL), f->supported, UNKNOWN);
     return;
   }
   set bad = 0;
@@ -443,7 +478,7 @@ static void judge_elf(verdict* v, const format* f, uint32_t machine,
   bad &= f->supported;
   if (bad == 0) return;
   others o = begin(v, "library", f->name, digits(wanted, (uint32_t)version),
-                   bad, true);
+                   bad, REFUSES);
   for (size_t i = 0; i < fnabi_release_count; i++)
     if ((bad >> i & 1) != 0)
       has(v, &o, digits(other, (uint32_t)fnabi_releases[i].library),
@@ -458,6 +493,7 @@ static bool judge_inner(verdict* v, const format* f) {
   v->causes += inner.causes;
   v->refused |= inner.refused;
   v->unknown |= inner.unknown;
+  v->mistaken |= inner.mistaken;
   v->no_memory |= inner.no_memory;
   free(inner.hosts.data);
   return good;
@@ -471,11 +507,11 @@ static bool judge_executable(verdict* v, const format* f) {
   size_t count;
   if (f->supported == 0) return fnabi_unpack_skip(r);
   if (fnabi_unpack_nil(r)) { /* it is not at hand, or the system loads it */
-    cause(v, "library", f->name, text_of(NULL), f->supported, false);
+    cause(v, "library", f->name, text_of(NULL), f->supported, UNKNOWN);
     return true;
   }
   if (take_number(r, 0, &number)) {
-    cause(v, "executable", f->name, text_of(NULL), f->supported, true);
+    cause(v, "executable", f->name, text_of(NULL), f->supported, REFUSES);
     return true;
   }
   if (!fnabi_unpack_array(r, &count)) return false;
@@ -514,17 +550,18 @@ static bool judge_executables(verdict* v) {
       supported |= known[formats].supported;
       possible |= known[formats++].unknown;
     }
-    set refused = v->refused, unknown = v->unknown;
+    set refused = v->refused, unknown = v->unknown, mistaken = v->mistaken;
     size_t causes = v->causes, size = v->w->size;
     if (!judge_executable(v, &known[i])) return false;
-    if (v->refused == refused && v->unknown == unknown) {
+    if (v->refused == refused && v->unknown == unknown &&
+        v->mistaken == mistaken) {
       v->causes = causes;
       v->w->size = size;
     }
   }
   for (size_t i = 0; i < formats; i++)
     cause(v, "format", known[i].name, text_of(NULL), v->all & ~supported,
-          !possible);
+          possible ? UNKNOWN : REFUSES);
   return true;
 }
 
@@ -547,7 +584,7 @@ int64_t fnabi_runtime_verdict(const uint8_t* demands, size_t demands_size,
   bool good = judge(&v) && judge_executables(&v) && r.at == r.size;
   if (good && machine != NULL && !FNABI_TEXT_IS(v.on.machine, MEASURED))
     cause(&v, "machine", v.on.machine, text_of(NULL), v.all & ~v.refused,
-          false);
+          UNKNOWN);
   fnabi_pack_close(&w, place, v.causes);
   place = fnabi_pack_open(&w);
   size_t hosts = 0;

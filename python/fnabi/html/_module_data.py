@@ -290,9 +290,13 @@ def _runtime(answers: Answers, kept: Kept) -> dict[str, Any]:
         **{
             name: [
                 [ranges(group), kept.text(str(cause))]
-                for group, cause in reversed(answers.by_cause(answers.loading(loads)))
+                for group, cause in reversed(answers.by_cause(names))
             ]
-            for name, loads in (("refuses", False), ("unknown", None))
+            for name, names in (
+                ("miscalls", answers.miscalling()),
+                ("refuses", answers.loading(False)),
+                ("unknown", answers.loading(None)),
+            )
         },
     }
 

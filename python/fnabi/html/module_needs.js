@@ -41,8 +41,9 @@ function needsPanel() {
 }
 
 // Which releases load the module; the others with the reason.
-const releaseRows = ({ loads, refuses, unknown }) => [
+const releaseRows = ({ loads, miscalls, refuses, unknown }) => [
   [loads || "none", h("span.good", "loads")],
+  ...miscalls.map(([releases, cause]) => [releases, [h("span.unknown", "calls functions wrongly: "), cause]]),
   ...unknown.map(([releases, cause]) => [releases, [h("span.unknown", "unknown: "), cause]]),
   ...refuses.map(([releases, cause]) => [releases, [h("span.error", "does not load: "), cause]]),
 ];

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from functools import cache, lru_cache
+from functools import cache, lru_cache, reduce
+from operator import or_
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -34,19 +35,23 @@ Kind: TypeAlias = Literal[
     "machine",
     "fault",
     "release",
+    "arguments",
+    "call",
 ]
-"""What a release lacks."""
+"""What a release lacks, or does wrong."""
 
 
 class Cause(msgspec.Struct, frozen=True, gc=False):
-    """A reason why a release does not load a module, or why that is unknown.
+    """A reason why a release does not load a module, why that is unknown, or a warning.
 
     Attributes:
         kind: What it is about: the version of the ``"bytecode"``, a ``"feature"`` of it, the
             version of a system ``"module"``, an ``"import"``, a ``"type"``, an instruction
             (``"opcode"``), the ``"format"`` of executables, an ``"executable"`` that is damaged,
             the ``"library"`` interface in an ELF executable, a ``"machine"`` or a ``"release"``
-            that was not measured, or a ``"fault"`` that every release refuses.
+            that was not measured, or a ``"fault"`` that every release refuses. Of a warning: a
+            function that gets other ``"arguments"`` than those that a program gives to it, or a
+            ``"call"`` inside the module that passes 32 of 64 bits.
         subject: The name of that; None where there is only one, or the code does not contain it.
         wanted: What the module requires of it: a version, a calling convention; or None.
         has: What the release has instead, or None.
@@ -105,6 +110,10 @@ def _fault(cause: Cause) -> str:
             return f"has executables of the format {subject}, for a device that was not measured"
         case "executable":
             return f"an executable of the format {subject} is damaged, or for another machine"
+        case "arguments":
+            return f"passes wrong arguments to {subject} ({wanted})"
+        case "call":
+            return f"passes 32 of 64 bits where the module calls {subject} ({wanted})"
         case _ if cause.is_known:
             return f"needs version {wanted} of the interface of ELF executables; {has}"
         case _:
@@ -114,11 +123,15 @@ def _fault(cause: Cause) -> str:
 def _way_out(cause: Cause) -> str:
     if not cause.is_known:
         return ""
+    warns = cause.kind in ("arguments", "call")
+    good = "that does not" if warns else "with it"
     if cause.since is not None:
-        return f"; the first release with it is {cause.since}"
+        return f"; the first release {good} is {cause.since}"
     if cause.until is not None:
-        return f"; the last release with it is {cause.until}"
-    return "" if cause.kind in ("executable", "fault") else "; no measured release has it"
+        return f"; the last release {good} is {cause.until}"
+    if cause.kind in ("executable", "fault"):
+        return ""
+    return "; every measured release does" if warns else "; no measured release has it"
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False):
@@ -130,6 +143,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
         hosts: The modules that the host has to register besides ``hal``, such as
             ``"io_parameters"``.
         causes: Why it does not load, or why that is unknown; those that refuse come first.
+        warnings: Which functions compute with wrong values where it loads.
 
     """
 
@@ -137,12 +151,17 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     loads: bool | None
     hosts: tuple[str, ...]
     causes: tuple[Cause, ...]
+    warnings: tuple[Cause, ...] = ()
 
     def __str__(self) -> str:
         answer = {True: "loads", False: "does not load", None: "unknown"}[self.loads]
-        reason = f": {self.causes[0]}" if self.causes else ""
-        needed = f" if the host registers {', '.join(self.hosts)}" if self.hosts else ""
-        return f"IREE {self.release}: {answer}{reason if self.loads is not True else needed}"
+        reasons = self.warnings if self.loads else self.causes
+        reason = f": {reasons[0]}" if reasons else ""
+        if self.loads and self.hosts:
+            answer += f" if the host registers {', '.join(self.hosts)}"
+        if self.loads and self.warnings:
+            answer += ", but calls functions wrongly"
+        return f"IREE {self.release}: {answer}{reason}"
 
 
 _Has: TypeAlias = tuple[str | None, int]
@@ -152,7 +171,7 @@ class _Row(Record, frozen=True):
     kind: Kind
     subject: str | None
     wanted: str | None
-    refuses: bool
+    refuses: bool | None
     releases: int
     has: tuple[_Has, ...]
 
@@ -171,26 +190,43 @@ class Answers(Record, frozen=True):
         return [*_named(answers[loads])]
 
     def by_cause(self, names: Iterable[str]) -> list[tuple[list[str], Cause]]:
-        """Group releases that do not load it, or of which that is unknown, by their first cause.
+        """Group releases by their first cause, or first warning where they load it.
 
         The cause is that of the last release of each group.
         """
         found: dict[tuple[object, ...], list[str]] = {}
         for name in names:
-            cause = self.of(name).causes[0]
+            cause = self._first(name)
             key = cause.kind, cause.subject, cause.wanted, cause.is_known
             found.setdefault(key, []).append(name)
-        return [(group, self.of(group[-1]).causes[0]) for group in found.values()]
+        return [(group, self._first(group[-1])) for group in found.values()]
+
+    def _first(self, name: str) -> Cause:
+        verdict = self.of(name)
+        return (verdict.warnings if verdict.loads else verdict.causes)[0]
+
+    def miscalling(self) -> list[str]:
+        """Return the releases that load it and call functions wrongly."""
+        sets = (row.releases for row in self.causes if row.refuses is None)
+        return [*_named(reduce(or_, sets, 0) & ~self.refused & ~self.unknown)]
 
     def by_verdict(self) -> dict[str, list[str]]:
-        """Return the releases by verdict: those that load it, that refuse it, and the others."""
+        """Return the releases by verdict: those that load it, that refuse it, and the others.
+
+        Those that load it and call functions wrongly come once more.
+        """
         names = {"loads": True, "refuses": False, "unknown": None}
-        return {name: self.loading(loads) for name, loads in names.items()}
+        found = {name: self.loading(loads) for name, loads in names.items()}
+        return found | {"miscalls": self.miscalling()}
 
     def __str__(self) -> str:
         loading, unknown = self.loading(), self.loading(None)
         hosts = f" if the host registers {', '.join(self.hosts)}" if self.hosts else ""
         parts = [f"loads in IREE {ranges(loading)}{hosts}"] if loading else []
+        if wrong := self.miscalling():
+            parts.append(
+                f"calls functions wrongly in IREE {ranges(wrong)}: {self._first(wrong[-1])}"
+            )
         if unknown:
             cause = self.of(unknown[-1]).causes[0]
             needed = "" if loading else hosts
@@ -206,8 +242,12 @@ class Answers(Record, frozen=True):
             return Verdict(release, None, self.hosts, (cause,))
         rows = [row for row in self.causes if row.releases >> index & 1]
         rows.sort(key=lambda row: not row.refuses)
-        causes = tuple(_cause(row, index) for row in rows)
-        return Verdict(release, self.loads(release), self.hosts, causes)
+        causes = tuple(_cause(row, index) for row in rows if row.refuses is not None)
+        loads = self.loads(release)
+        wrong = tuple(
+            _cause(row, index) for row in rows if row.refuses is None and loads is not False
+        )
+        return Verdict(release, loads, self.hosts, causes, wrong)
 
     def loads(self, release: str) -> bool | None:
         """Return whether a release loads it, without the causes."""
@@ -256,7 +296,8 @@ def _cause(row: _Row, index: int) -> Cause:
     subject = row.subject
     if row.kind == "feature":
         subject = str(Features(1 << int(subject or 0)).name)
-    return Cause(row.kind, subject, row.wanted, has, row.refuses, since, until, names[index])
+    known = row.refuses is not False
+    return Cause(row.kind, subject, row.wanted, has, known, since, until, names[index])
 
 
 @cache

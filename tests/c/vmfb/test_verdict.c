@@ -23,12 +23,15 @@ DEFINE_WRITER(demands, fnabi_vmfb_demands)
 
 enum { STEP = 61 };
 
-static const char* const names[] = {"mm_llvm-cpu", "mm_vmvx", "params_vulkan",
-                                    "storage_vmvx", "types_vmvx"};
+static const char* const names[] = {
+    "needs/mm_llvm-cpu",      "needs/mm_vmvx",
+    "needs/params_vulkan",    "needs/storage_vmvx",
+    "needs/types_vmvx",       "arguments/calls@3.1.0",
+    "arguments/calls@3.13.0", "bytecode_types/func_abi@3.0.0@vmvx"};
 
-static char* read_needs(const char* name, size_t* size) {
+static char* read_module(const char* name, size_t* size) {
   char path[256];
-  snprintf(path, sizeof path, "../tests/data/needs/%s.vmfb", name);
+  snprintf(path, sizeof path, "../tests/data/%s.vmfb", name);
   return read_file(path, size);
 }
 
@@ -49,7 +52,7 @@ static int32_t decide(const char* data, size_t size) {
 static void check_demands(const char* name) {
   size_t size, kept, written;
   fnabi_error error;
-  char* data = read_needs(name, &size);
+  char* data = read_module(name, &size);
   call first = {demands, data, size, 0, 0};
   char* message = (char*)output_of(&first, &kept, &error);
   call whole = {verdict, data, size, 0, 0};
@@ -82,7 +85,7 @@ static void check_demands(const char* name) {
 
 static void check_edits(const char* name) {
   size_t size;
-  char* data = read_needs(name, &size);
+  char* data = read_module(name, &size);
   call c = {verdict, data, size, 0, 0};
   check_capacities(&c);
   CHECK(decide(data, size) == FNABI_OK);
@@ -105,7 +108,7 @@ static void check_edits(const char* name) {
 /* The first ELF file in a module. */
 static char* executable(size_t* size) {
   size_t all;
-  char* data = read_needs("mm_llvm-cpu", &all);
+  char* data = read_module("needs/mm_llvm-cpu", &all);
   for (size_t at = 0; at + 4 < all; at++)
     if (memcmp(data + at, "\x7F\x45\x4C\x46", 4) == 0) {
       *size = all - at;
@@ -152,7 +155,7 @@ static void check_tables(void) {
 static void check_sizes(void) {
   size_t size, kept;
   fnabi_error error;
-  char* data = read_needs("mm_vmvx", &size);
+  char* data = read_module("needs/mm_vmvx", &size);
   call first = {demands, data, size, 0, 0};
   check_capacities(&first);
   char* message = (char*)output_of(&first, &kept, &error);

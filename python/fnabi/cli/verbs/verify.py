@@ -42,7 +42,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
     add_lenient(verb)
 
 
-_REFUSED, _BAD, _UNKNOWN = 1, 3, 4
+_REFUSED, _BAD, _UNKNOWN, _WRONG = 1, 3, 4, 5
 """The statuses of ``--runtime``; the gravest is that of the run."""
 
 
@@ -107,7 +107,7 @@ def _verify(
         complain(where(file), unread)
     good = unread is None and all(each.severity == "notice" for each in findings)
     if good:
-        statuses.update(_STATUS[each.loads] for each in verdicts)
+        statuses.update(map(_status, verdicts))
     if arguments.json:
         result = {
             "schema": _VERIFY_SCHEMA,
@@ -133,18 +133,27 @@ def _verify(
 
 def _show(screen: Screen, file: str, verdict: vmfb.Verdict) -> None:
     meaning = {True: "good", False: "bad", None: "notice"}[verdict.loads]
+    if verdict.loads and verdict.warnings:
+        meaning = "notice"
     release, answer, *rest = one_line(str(verdict)).removeprefix("IREE ").split(": ", 2)
     reason = "".join(f": {each}" for each in rest)
     screen.write(f"{file}: IREE {release}: ", (answer, meaning), reason)
 
 
 def verdict_json(verdict: vmfb.Verdict) -> dict[str, object]:
-    causes = [fields(each) | {"text": str(each)} for each in verdict.causes]
-    return fields(verdict) | {"causes": causes}
+    parts = {"causes": verdict.causes, "warnings": verdict.warnings}
+    return fields(verdict) | {
+        name: [fields(each) | {"text": str(each)} for each in part] for name, part in parts.items()
+    }
 
 
-_STATUS = {True: 0, None: _UNKNOWN, False: _REFUSED}
-_GRAVITY = (0, _UNKNOWN, _REFUSED, _BAD)
+def _status(verdict: vmfb.Verdict) -> int:
+    if verdict.loads and verdict.warnings:
+        return _WRONG
+    return {True: 0, None: _UNKNOWN, False: _REFUSED}[verdict.loads]
+
+
+_GRAVITY = (0, _UNKNOWN, _WRONG, _REFUSED, _BAD)
 
 
 class Recorded(NamedTuple):
@@ -172,7 +181,7 @@ def _verify_recorded(
             error = problem.text
     if error is not None:
         complain(where(shown_path(found.path)), error)
-    statuses.update(_STATUS[each.loads] for each in verdicts)
+    statuses.update(map(_status, verdicts))
     if arguments.json:
         result = {"schema": _VERIFY_SCHEMA, "file": found.path, "good": error is None}
         result |= {"unread": error, "findings": []}
