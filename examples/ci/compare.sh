@@ -2,12 +2,15 @@
 # The step of action.yml: compares OLD with NEW, annotates the changes, and writes a summary.
 set -uo pipefail
 
+verb=diff
+[[ $OLD == *.json ]] && verb=check-abi
+command=(fnabi "$verb")
+[[ -n ${RUNTIME:-} ]] && command+=(--runtime="$RUNTIME")
+[[ -n ${DRIVER:-} ]] && command+=(--driver="$DRIVER")
+[[ -n ${ARCH:-} ]] && command+=(--arch="$ARCH")
+
 compare() {
-  if [[ $OLD == *.json ]]; then
-    fnabi check-abi --style="$1" -- "$OLD" "$NEW"
-  else
-    fnabi diff --style="$1" -- "$OLD" "$NEW"
-  fi
+  "${command[@]}" --style="$1" -- "$OLD" "$NEW"
 }
 
 compare github

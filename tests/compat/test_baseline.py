@@ -239,7 +239,40 @@ printf '%s\\n' "$*" >> "{tmp_path}/log"
     assert (tmp_path / "path").read_text() == f"{tmp_path}/fnabi/bin\n"
 
 
-def act(folder: Path, cwd: Path, old: str, new: str) -> tuple[int, str]:
+NEEDS = ROOT / "tests/data/needs"
+OF_3_0, OF_3_13 = NEEDS / "params_vmvx@3.0.0.vmfb", NEEDS / "params_vmvx.vmfb"
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="could not find bash")
+def test_the_action_asks_releases(tmp_path: Path) -> None:
+    recorded = tmp_path / "old.abi.json"
+    recorded.write_text(baseline.encode(vmfb.open(OF_3_0)))
+    for old in (OF_3_0, recorded):
+        asked = str(old), str(OF_3_13)
+        assert act(tmp_path, ROOT, *asked)[0] == 0
+        assert act(tmp_path, ROOT, *asked, RUNTIME="3.3.0", DRIVER="local-task")[0] == 1
+        assert "IREE 3.3.0: needs bytecode" in (tmp_path / "summary").read_text()
+        assert act(tmp_path, ROOT, *asked, RUNTIME="3.13.0")[0] == 0
+        assert act(tmp_path, ROOT, *asked, RUNTIME="3.13.0", ARCH="riscv64")[0] == 4
+    inputs = (ROOT / "action.yml").read_text()
+    assert all(f"{name.upper()}: ${{{{ inputs.{name} }}}}" in inputs for name in OPTIONS)
+
+
+OPTIONS = ("runtime", "driver", "arch")
+
+
+def test_the_hook_asks_releases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    module = shutil.copy(OF_3_13, tmp_path / "model.vmfb")
+    (tmp_path / "model.abi.json").write_text(baseline.encode(vmfb.open(OF_3_0)))
+    assert baseline_hook.main([str(module)]) == 0
+    assert baseline_hook.main(["--runtime=3.3.0", "--driver=local-sync", str(module)]) == 1
+    assert "breaking  runtime removed: IREE 3.3.0: needs bytecode" in capsys.readouterr().out
+    assert baseline_hook.main(["--runtime=3.13.0", "--arch=riscv64", str(module)]) == 4
+    with pytest.raises(SystemExit):
+        baseline_hook.main(["--rumtime=3.3.0", str(module)])
+
+
+def act(folder: Path, cwd: Path, old: str, new: str, **inputs: str) -> tuple[int, str]:
     """Run the step of the action, and return its status and its output."""
     (folder / "output").unlink(missing_ok=True)
     files = {"GITHUB_OUTPUT": folder / "output", "GITHUB_STEP_SUMMARY": folder / "summary"}
@@ -248,7 +281,8 @@ def act(folder: Path, cwd: Path, old: str, new: str) -> tuple[int, str]:
         cwd=cwd,
         env=environment()
         | {name: str(file) for name, file in files.items()}
-        | {"OLD": old, "NEW": new},
+        | {"OLD": old, "NEW": new}
+        | inputs,
         capture_output=True,
         text=True,
     )

@@ -1,7 +1,8 @@
 """The pre-commit hook: compares each module that a commit touches with its baseline.
 
-``python -m fnabi.cli._hook FILE...``: the baseline of ``model.vmfb`` is ``model.abi.json``
-beside it. Modules without a baseline are skipped.
+``python -m fnabi.cli._hook [OPTION...] FILE...``: the baseline of ``model.vmfb`` is
+``model.abi.json`` beside it. Modules without a baseline are skipped. Options are those of
+``check-abi``, each one word: ``--runtime=3.9.0``.
 """
 
 from __future__ import annotations
@@ -15,19 +16,17 @@ from fnabi.cli import main as command
 _BASELINE, _MODULE = ".abi.json", ".vmfb"
 
 
-def main(files: Sequence[str]) -> int:
+def main(words: Sequence[str]) -> int:
     """Compare the modules of some files, and return the worst exit status of ``check-abi``."""
-    stems = dict.fromkeys(
-        file.removesuffix(_BASELINE).removesuffix(_MODULE)
-        for file in files
-        if file.endswith((_BASELINE, _MODULE))
-    )
+    files = [word for word in words if word.endswith((_BASELINE, _MODULE))]
+    options = [word for word in words if word.startswith("-") and word not in files]
+    stems = dict.fromkeys(file.removesuffix(_BASELINE).removesuffix(_MODULE) for file in files)
     status = 0
     for stem in stems:
         pair = f"{stem}{_BASELINE}", f"{stem}{_MODULE}"
         if all(map(os.path.exists, pair)):
             print(f"{pair[1]}:", flush=True)
-            status = max(status, command(["check-abi", "--", *pair]))
+            status = max(status, command(["check-abi", *options, "--", *pair]))
     return status
 
 
