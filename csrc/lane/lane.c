@@ -20,18 +20,18 @@ PyMODINIT_FUNC PyInit_lane(void) {
   PyObject* module = PyModule_Create(&definition);
   if (module != NULL &&
       (lane_object_init(module) < 0 || lane_moved_init(module) < 0 ||
-       lane_dialect_init(module) < 0 || lane_any_init(module) < 0 ||
-       lane_any_array_init(module) < 0 || lane_array_init(module) < 0 ||
-       lane_map_init(module) < 0 || lane_error_init(module) < 0 ||
-       lane_tensor_init(module) < 0 || lane_function_init(module) < 0 ||
-       lane_function_class_init(module) < 0 || lane_call_init(module) < 0 ||
-       lane_callback_init(module) < 0 || lane_library_init(module) < 0 ||
-       lane_stream_init(module) < 0 || lane_registry_init(module) < 0 ||
-       lane_stand_in_init(module) < 0 || lane_reflection_init(module) < 0 ||
-       lane_definition_init(module) < 0 || lane_columns_init(module) < 0 ||
-       lane_arrow_init(module) < 0 || lane_record_init(module) < 0 ||
-       lane_record_decode_init(module) < 0 || lane_signature_init(module) < 0 ||
-       lane_shutdown_init(module) < 0))
+       lane_attributes_init(module) < 0 || lane_dialect_init(module) < 0 ||
+       lane_any_init(module) < 0 || lane_any_array_init(module) < 0 ||
+       lane_array_init(module) < 0 || lane_map_init(module) < 0 ||
+       lane_error_init(module) < 0 || lane_tensor_init(module) < 0 ||
+       lane_function_init(module) < 0 || lane_function_class_init(module) < 0 ||
+       lane_call_init(module) < 0 || lane_callback_init(module) < 0 ||
+       lane_library_init(module) < 0 || lane_stream_init(module) < 0 ||
+       lane_registry_init(module) < 0 || lane_stand_in_init(module) < 0 ||
+       lane_reflection_init(module) < 0 || lane_definition_init(module) < 0 ||
+       lane_columns_init(module) < 0 || lane_arrow_init(module) < 0 ||
+       lane_record_init(module) < 0 || lane_record_decode_init(module) < 0 ||
+       lane_signature_init(module) < 0 || lane_shutdown_init(module) < 0))
     Py_CLEAR(module);
   return module;
 }

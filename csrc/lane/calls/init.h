@@ -9,6 +9,7 @@ int lane_any_init(PyObject* module);
 int lane_any_array_init(PyObject* module);
 int lane_object_init(PyObject* module);
 int lane_moved_init(PyObject* module);
+int lane_attributes_init(PyObject* module);
 int lane_array_init(PyObject* module);
 int lane_map_init(PyObject* module);
 int lane_error_init(PyObject* module);

@@ -3,6 +3,7 @@
 /* after Python.h, which settles what the system headers offer */
 #include "calls/array.h"
 #include "calls/map.h"
+#include "lane/calls/attributes.h"
 #include "lane/calls/init.h"
 #include "lane/calls/to_value.h"
 #include "lane/calls/wrap.h"
@@ -50,6 +51,7 @@ static fnabi_object* take_out(PyObject* from) {
   if (left == NULL) return NULL;
   self->object = left;
   self->empty = true;
+  lane_attributes_moved(from, object);
   return object;
 }
 
@@ -86,6 +88,7 @@ static PyObject* move_object(PyObject* module, PyObject* args) {
   target->object = object;
   target->exchange = ((lane_object*)from)->exchange;
   target->empty = false;
+  lane_attributes_moved(to, old);
   lane_release(old);
   Py_RETURN_NONE;
 }

@@ -1,4 +1,5 @@
 /* The Python type Object: an object of the ABI without a class of its own. */
+#include "lane/calls/attributes.h"
 #include "lane/calls/container.h"
 #include "lane/calls/init.h"
 #include "lane/calls/known_types.h"
@@ -8,6 +9,7 @@
 static void object_dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   fnabi_object* object = ((lane_object*)self)->object;
+  if (lane_has_attributes(type)) lane_attributes_freed(self);
   if (PyType_GetFlags(type) & Py_TPFLAGS_HAVE_GC)
     PyObject_GC_Del(self);
   else

@@ -1,6 +1,7 @@
 /* Types that libraries have registered with libtvm_ffi: their classes, fields
  * and methods. What a library wrote into the table of types is checked here
  * once, when a class is made. */
+#include "lane/calls/attributes.h"
 #include "lane/calls/context.h"
 #include "lane/calls/dialect.h"
 #include "lane/calls/error.h"
@@ -18,7 +19,8 @@
 #include "lane/runtime/tvm_ffi.h"
 
 static int check_layout(PyTypeObject* class) {
-  if (lane_has_our_layout(class) && lane_kind_of(class) == lane.object)
+  if ((lane_has_our_layout(class) || lane_has_attributes(class)) &&
+      lane_kind_of(class) == lane.object)
     return 0;
   PyObject* name = PyType_GetName(class);
   if (name != NULL)

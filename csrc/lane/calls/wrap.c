@@ -2,16 +2,23 @@
  * dialect and the library have for them. */
 #include "lane/calls/wrap.h"
 
+#include "lane/calls/attributes.h"
 #include "lane/calls/context.h"
 #include "lane/calls/dialect.h"
 #include "lane/calls/known_types.h"
 
 PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object) {
-  /* Classes derived in Python support garbage collection. These objects hold
-   * nothing to visit, so they stay untracked. */
-  lane_object* self = PyType_GetFlags(type) & Py_TPFLAGS_HAVE_GC
-                          ? PyObject_GC_New(lane_object, type)
-                          : PyObject_New(lane_object, type);
+  lane_object* self;
+  if ((PyType_GetFlags(type) & Py_TPFLAGS_HAVE_GC) == 0) {
+    self = PyObject_New(lane_object, type);
+  } else if (lane_has_attributes(type)) {
+    self = (lane_object*)lane_attributes_wrap(type, object);
+    if (self == NULL) return NULL;
+  } else {
+    /* Classes derived in Python support garbage collection. These objects hold
+     * nothing to visit, so they stay untracked. */
+    self = PyObject_GC_New(lane_object, type);
+  }
   if (self == NULL) {
     fnabi_object_release(object);
     return NULL;

@@ -5,7 +5,8 @@
 #include "lane/calls/types.h"
 
 /* Returns a Python object that owns `object`, whose reference it takes over,
- * also on failure. The type has the layout of lane.object. */
+ * also on failure. The type has the layout of lane.object, or attributes: then
+ * it is the one that the object has already, if there is one. */
 PyObject* lane_wrap(PyTypeObject* type, fnabi_object* object);
 /* The same for constructors, whose type may be any class derived in Python. */
 PyObject* lane_construct(PyTypeObject* type, fnabi_object* object);

@@ -23,7 +23,7 @@ from typing import Any
 from fnabi._base import lane
 from fnabi._base.files import check_regular, path_text
 from fnabi.calls import library
-from fnabi.calls.reflection import Instance
+from fnabi.calls.reflection import Instance, fields_of
 from fnabi.calls.schema import FunctionSchema, parse, signature
 from fnabi.errors import (
     ArgumentTypeError,
@@ -96,7 +96,7 @@ class Module(Instance):
     @property
     def imports(self) -> list[Module]:
         """The modules that it imports directly."""
-        return list(type(self).fields["imports_"].__get__(self))
+        return list(fields_of(type(self))["imports_"].__get__(self))
 
     @property
     def is_runnable(self) -> bool:

@@ -37,13 +37,14 @@ The types are in a table of ``libtvm_ffi``. Without it there are no others than 
 
 from __future__ import annotations
 
+import gc
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from importlib import import_module
 from inspect import Parameter, Signature
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from fnabi._base import lane
 from fnabi.calls import schema
@@ -186,6 +187,18 @@ def _named_marker() -> Any:
     return runtime_function("ffi.GetKwargsObject")()
 
 
+def _lines_of(cls: Any) -> Iterator[TypeRecord]:
+    """Yield the records of a class and those that it derives from, ``ffi.Object`` first."""
+    for index in cls.__fnabi_type__.ancestors:
+        yield cls.__fnabi_classes__.of_index(index).__fnabi_type__
+    yield cls.__fnabi_type__
+
+
+def fields_of(cls: Any) -> Mapping[str, lane.Field]:
+    """Return the fields by name, those of the ancestors first."""
+    return MappingProxyType({each.name: each for line in _lines_of(cls) for each in line.fields})
+
+
 class ObjectType(type):
     """The class of the classes that represent types of libraries.
 
@@ -194,6 +207,9 @@ class ObjectType(type):
 
     __fnabi_type__: TypeRecord
     __fnabi_classes__: ObjectClasses
+
+    has_attributes: ClassVar[bool] = False
+    """Whether classes may have attributes for their instances all the same."""
 
     def __new__(  # noqa: D102
         mcs,
@@ -205,13 +221,16 @@ class ObjectType(type):
     ) -> ObjectType:
         namespace.setdefault("__slots__", ())
         made = super().__new__(mcs, name, bases, namespace)
-        if made.__basicsize__ != Object.__basicsize__ or made.__dictoffset__:
+        is_plain = made.__basicsize__ == Object.__basicsize__ and not made.__dictoffset__
+        if not (is_plain or mcs.has_attributes):
             raise ArgumentTypeError(
                 f"{name}: expected a class without attributes of its own and without bases that"
                 " have some: objects hold their fields in memory of the library"
             )
+        if not is_plain:
+            _give_attributes(made)
         if register:
-            made.__fnabi_classes__.adopt(made.type_index, made)
+            made.__fnabi_classes__.adopt(made.__fnabi_type__.index, made)
         return made
 
     def __init__(cls, *args: Any, register: bool = False) -> None:
@@ -236,14 +255,13 @@ class ObjectType(type):
     @property
     def fields(cls) -> Mapping[str, lane.Field]:
         """The fields by name, those of the ancestors first."""
-        lines = (*(each.__fnabi_type__ for each in cls.ancestors), cls.__fnabi_type__)
-        return MappingProxyType({field.name: field for line in lines for field in line.fields})
+        return fields_of(cls)
 
     @property
     def methods(cls) -> Mapping[str, lane.Method]:
         """The methods by name, those of the ancestors first."""
-        lines = (*(each.__fnabi_type__ for each in cls.ancestors), cls.__fnabi_type__)
-        return MappingProxyType({method.name: method for line in lines for method in line.methods})
+        found = {each.name: each for line in _lines_of(cls) for each in line.methods}
+        return MappingProxyType(found)
 
     @property
     def __signature__(cls) -> Signature:
@@ -253,20 +271,42 @@ class ObjectType(type):
         return _initialiser_signature(cls)
 
     def __repr__(cls) -> str:
-        return f"<class {cls.__name__} of {cls.type_key}>"
+        return f"<class {cls.__name__} of {cls.__fnabi_type__.key}>"
+
+
+def _give_attributes(cls: type) -> None:
+    """Let instances of a class keep their attributes as long as a library has the object."""
+    slots = {name for each in cls.__mro__ for name in vars(each).get("__slots__", ())}
+    lane.give_attributes(cls, bool(slots - {"__dict__", "__weakref__"}))
+    own: Any = vars(cls).get("__del__")
+    if own is not None or not hasattr(cls, "__del__"):
+
+        def __del__(self: Any) -> None:
+            if own is not None and not self._empty:
+                own(self)
+            lane.outlive(self)
+
+        cls.__del__ = __del__  # type: ignore[attr-defined]
+    if _sweep not in gc.callbacks:
+        gc.callbacks.append(_sweep)
+
+
+def _sweep(phase: str, info: Mapping[str, int]) -> None:
+    if phase == "start":
+        lane.sweep_kept()
 
 
 class _OwnType(ObjectType):
     """A type whose objects have a class of this package; it makes and recognises them."""
 
     def __call__(cls, *args: Any, **named: Any) -> Any:
-        own = _OWN[cls.type_key]
+        own = _OWN[cls.__fnabi_type__.key]
         if own is Object:
             raise ArgumentTypeError("ffi.Object: the type has no initialiser")
         return own(*args, **named)
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, _OWN[cls.type_key])
+        return isinstance(instance, _OWN[cls.__fnabi_type__.key])
 
 
 class Instance(Object, metaclass=ObjectType):
@@ -293,7 +333,7 @@ class Instance(Object, metaclass=ObjectType):
         copy = type(self).__fnabi_type__.attribute("__ffi_shallow_copy__")
         if copy is None:
             raise ArgumentTypeError(
-                f"{self.type_key}: the library registered no way to copy an object"
+                f"{type(self).__fnabi_type__.key}: the library registered no way to copy an object"
             )
         return copy(self)
 
@@ -537,7 +577,7 @@ _shown = _Shown()
 
 
 def _repr(self: Instance) -> str:
-    key = self.type_key
+    key = type(self).__fnabi_type__.key
     own = type(self).__fnabi_type__.attribute("__ffi_repr__")
     if own is not None:
         try:
@@ -546,7 +586,7 @@ def _repr(self: Instance) -> str:
             text = None
         if isinstance(text, str):
             return text
-    fields = [field for field in type(self).fields.values() if not field.hidden]
+    fields = [field for field in fields_of(type(self)).values() if not field.hidden]
     if not fields:
         return f"<{key} at {self.address:#x}>"
     shown = _shown.addresses
@@ -605,7 +645,7 @@ def _initialiser_signature(cls: ObjectType) -> Signature:
 
 def _accepted_fields(cls: ObjectType) -> list[lane.Field]:
     """Return the fields that an initialiser sets: those by position first, those by name last."""
-    fields = [each for each in cls.fields.values() if not each.flags & _NO_INIT]
+    fields = [each for each in fields_of(cls).values() if not each.flags & _NO_INIT]
     fields.sort(key=lambda each: (is_by_name(each), each.has_default))
     return fields
 

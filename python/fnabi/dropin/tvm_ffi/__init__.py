@@ -36,10 +36,11 @@ from fnabi.dropin.tvm_ffi import (
 )
 from fnabi.dropin.tvm_ffi._advice import lacking
 from fnabi.dropin.tvm_ffi._convert import convert, convert_func
+from fnabi.dropin.tvm_ffi._dtype import dtype
 from fnabi.dropin.tvm_ffi._install import install
 from fnabi.dropin.tvm_ffi._py_class import method
 from fnabi.dropin.tvm_ffi._tensor import Tensor, from_dlpack
-from fnabi.dropin.tvm_ffi._values import Device, DLDeviceType, Shape, device, dtype
+from fnabi.dropin.tvm_ffi._values import Device, DLDeviceType, Shape, device
 from fnabi.dropin.tvm_ffi.container import Array, Dict, List, Map
 from fnabi.dropin.tvm_ffi.core import CAny, Function, Object, ObjectConvertible
 from fnabi.dropin.tvm_ffi.error import register_error

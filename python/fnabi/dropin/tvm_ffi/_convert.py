@@ -10,7 +10,7 @@ from typing import Any
 from fnabi._base import lane
 from fnabi.dropin.tvm_ffi import container, core
 from fnabi.dropin.tvm_ffi._dialect import dialect
-from fnabi.dropin.tvm_ffi._values import dtype
+from fnabi.dropin.tvm_ffi._dtype import dtype
 
 _KEPT = (core.Object, core.PyNativeObject, bool, Number, ctypes.c_void_p, dtype, type(None))
 _OPAQUE = 74  # the type index of a Python object that a library keeps

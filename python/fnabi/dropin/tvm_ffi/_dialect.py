@@ -101,9 +101,23 @@ def _hashed(self: Any) -> int:
     return hash(address_of(self))
 
 
+class _Hidden:
+    """A property of classes of fnabi, which a member of this name hides."""
+
+    def __init__(self, name: str) -> None:
+        self.of = getattr(ObjectType, name)
+
+    def __get__(self, cls: Any, _: type | None = None) -> Any:
+        return self if cls is None else self.of.__get__(cls)
+
+
 class ObjectMeta(ObjectType):
     """The class of the classes of objects. Functions count as objects."""
 
+    has_attributes = True
+    type_key, type_index, ancestors, fields, methods = map(
+        _Hidden, ("type_key", "type_index", "ancestors", "fields", "methods")
+    )
     describe: ClassVar[Any]
     """Returns what a record has, in the words of the original."""
 
@@ -176,7 +190,7 @@ class Object(Instance, metaclass=ObjectMeta):
 
     def __copy__(self) -> Any:
         if type(self).__fnabi_type__.attribute("__ffi_shallow_copy__") is None:
-            raise TypeError(f"Type `{self.type_key}` does not support copy")
+            raise TypeError(f"Type `{type(self).__fnabi_type__.key}` does not support copy")
         return super().__copy__()
 
     def __reduce__(self) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from fnabi._base import lane
+from fnabi.calls.reflection import fields_of
 from fnabi.dropin.tvm_ffi._dialect import (
     Object,
     api,
@@ -46,7 +47,7 @@ def no_initialiser(self: Any, *args: Any, **named: Any) -> None:
 
 def _replaced(self: Any, **changes: Any) -> Any:
     made = copy.copy(self)
-    known = type(self).fields
+    known = fields_of(type(self))
     for name, value in changes.items():
         if name not in known:
             raise TypeError(f"{type(self).__name__} has no field {name!r}")
@@ -84,7 +85,7 @@ def set_match_args(cls: Any, own: Collection[str]) -> None:
     """Make patterns match the fields that the initialiser accepts by position."""
     if "__match_args__" not in own:
         names = [
-            name for name, each in cls.fields.items() if not each.flags & (_NO_INIT | _BY_NAME)
+            name for name, each in fields_of(cls).items() if not each.flags & (_NO_INIT | _BY_NAME)
         ]
         setattr(cls, "__match_args__", tuple(names))  # noqa: B010
 
@@ -109,7 +110,7 @@ def install_initialiser(cls: Any, init: bool) -> None:
             for name in [name for name, value in named.items() if is_missing(value)]:
                 del named[name]
             lane.move_object(self, record.make(args, named))
-            fields = type(self).fields
+            fields = fields_of(type(self))
             for name, function in computed:
                 fields[name].set(self, function(self))
             if hasattr(self, "__post_init__"):

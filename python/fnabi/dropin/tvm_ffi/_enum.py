@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from fnabi._base import lane
+from fnabi.calls.reflection import fields_of
 from fnabi.dropin.tvm_ffi._c_class import c_class
 from fnabi.dropin.tvm_ffi._dialect import MISSING, Object, ObjectMeta, dialect
 from fnabi.dropin.tvm_ffi._py_class import own_hints, py_class
@@ -330,7 +331,7 @@ def _made_by_library(cls: Any, args: Any, named: dict[str, Any]) -> Any:
     new = cls.__fnabi_type__.attribute("__ffi_new__")
     if new is None:
         raise TypeError("the library registered no way to make an object")
-    made, fields = new(), cls.fields
+    made, fields = new(), fields_of(cls)
     for name, value in named.items():
         if name not in fields:
             raise TypeError(f"there is no field {name!r}")

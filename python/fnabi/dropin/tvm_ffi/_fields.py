@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 from fnabi._base import lane
 from fnabi.dropin.tvm_ffi import core
 from fnabi.dropin.tvm_ffi._dialect import MISSING, Object
+from fnabi.dropin.tvm_ffi._dtype import dtype
 from fnabi.dropin.tvm_ffi._tensor import Tensor
-from fnabi.dropin.tvm_ffi._values import Bytes, Device, Shape, String, device, dtype
+from fnabi.dropin.tvm_ffi._values import Bytes, Device, Shape, String, device
 from fnabi.dropin.tvm_ffi.container import Array, Dict, List, Map
 from fnabi.errors import type_name
 
@@ -438,7 +439,7 @@ def _part(hint: Hint, value: Any, where: str) -> Any:
 
 def _object(cls: Any) -> Hint:
     payload = getattr(cls, "__fnabi_payload__", None)
-    key = "ffi.Tensor" if cls is Tensor else "ffi.Shape" if cls is Shape else cls.type_key
+    key = "ffi.Tensor" if cls is Tensor else "ffi.Shape" if cls is Shape else cls.__fnabi_type__.key
 
     def convert(value: Any) -> Any:
         if isinstance(value, cls):

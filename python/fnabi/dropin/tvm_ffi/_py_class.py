@@ -140,7 +140,7 @@ def py_class(
         kw_only: Whether the initialiser accepts fields by name only.
         structural_eq: How objects are compared by structure: ``"tree"``, ``"var"``, ``"dag"``,
             ``"const-tree"``, ``"singleton"``, or None for not at all.
-        slots: Ignored: objects have no attributes of their own.
+        slots: Ignored: a class has the attributes that its own ``__slots__`` name.
 
     Raises:
         TypeError: The class derives from no type, or a field cannot have the type of its hint.

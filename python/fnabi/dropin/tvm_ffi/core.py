@@ -20,6 +20,7 @@ from fnabi.dropin.tvm_ffi._dialect import (
     register,
     unequal,
 )
+from fnabi.dropin.tvm_ffi._dtype import DataType
 from fnabi.dropin.tvm_ffi._tensor import Tensor, from_dlpack
 from fnabi.dropin.tvm_ffi._types import (
     TypeField,
@@ -37,7 +38,6 @@ from fnabi.dropin.tvm_ffi._types import (
 )
 from fnabi.dropin.tvm_ffi._values import (
     Bytes,
-    DataType,
     Device,
     DLDeviceType,
     PyNativeObject,

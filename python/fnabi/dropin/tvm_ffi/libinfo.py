@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from fnabi.dropin.tvm_ffi.module import Module
 
 __all__ = [
+    "find_dlpack_include_path",
     "find_include_path",
     "find_libtvm_ffi",
     "include_paths",
@@ -96,8 +98,25 @@ def load_lib_module(
     return load_module(_find_library(package, target_name, extra_lib_paths), keep_module_alive)
 
 
+def find_dlpack_include_path() -> str:
+    """Return the folder with the header of DLPack of the same package."""
+    headers = Path(find_include_path())
+    for folder in (headers, headers.parent / "3rdparty" / "dlpack" / "include"):
+        if (folder / "dlpack" / "dlpack.h").is_file():
+            return str(folder)
+    raise RuntimeError("Cannot find dlpack include path.")
+
+
 def include_paths() -> list[str]:
     """Return the folders with the C headers of libtvm_ffi and of DLPack."""
-    headers = Path(find_include_path())
-    dlpack = headers.parent / "3rdparty" / "dlpack" / "include"
-    return sorted({str(each) for each in (headers, dlpack) if each.is_dir()})
+    return sorted({find_include_path(), find_dlpack_include_path()})
+
+
+def _resolve_and_validate(paths: Sequence[Path], cond: Callable[[Path], bool | Path]) -> str | None:
+    """Return the first path that meets a condition, resolved, or what the condition returns."""
+    for path in paths:
+        with suppress(OSError, AssertionError):
+            found = cond(path.resolve())
+            if found:
+                return str(path.resolve() if found is True else found)
+    return None

@@ -9,8 +9,8 @@ from typing import Any
 
 from fnabi.dropin.tvm_ffi import core
 from fnabi.dropin.tvm_ffi._dialect import Object, api
+from fnabi.dropin.tvm_ffi._dtype import dtype
 from fnabi.dropin.tvm_ffi._types import _type_cls_to_type_info
-from fnabi.dropin.tvm_ffi._values import dtype
 from fnabi.dropin.tvm_ffi.registry import register_object
 
 __all__ = [

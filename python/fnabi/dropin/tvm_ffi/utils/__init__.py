@@ -1,0 +1,7 @@
+"""Utilities of the original that programs use."""
+
+from __future__ import annotations
+
+from fnabi.dropin.tvm_ffi.utils.lockfile import FileLock
+
+__all__ = ["FileLock"]

@@ -1,0 +1,174 @@
+"""Attributes that Python gives to objects of the drop-in, and how long they last."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import pytest
+
+tvm_ffi: Any = pytest.importorskip("fnabi.dropin.tvm_ffi", exc_type=ImportError)
+py_class = tvm_ffi.dataclasses.py_class
+
+
+class Value:
+    """An attribute whose end can be seen."""
+
+
+class Mixin:
+    def greet(self) -> str:
+        return f"hello {self.name}"  # type: ignore[attr-defined]
+
+
+@py_class("test.attributes.Base")
+class Base(tvm_ffi.Object):  # type: ignore[misc]
+    number: int
+
+
+@py_class("test.attributes.Open")
+class Open(Base, Mixin):
+    __slots__ = ("__dict__", "__weakref__")
+
+
+def collect() -> None:
+    for _ in range(3):
+        gc.collect()
+
+
+def test_attributes_last_as_long_as_the_object() -> None:
+    made = Open(1)
+    made.name, made.value = "a", Value()
+    value = weakref.ref(made.value)
+    assert made.greet() == "hello a"
+    array = tvm_ffi.Array([made])
+    del made
+    collect()
+    assert array[0].greet() == "hello a"
+    assert array[0].number == 1
+    assert array[0] is array[0]
+    array[0].name = "b"
+    collect()
+    assert array[0].greet() == "hello b"
+    del array
+    collect()
+    assert value() is None
+
+
+def test_attributes_of_what_no_library_has_end_with_it() -> None:
+    made = Open(1)
+    made.value = Value()
+    value, itself = weakref.ref(made.value), weakref.ref(made)
+    del made
+    assert value() is None
+    assert itself() is None
+
+
+def test_cycles_are_collected() -> None:
+    made = Open(1)
+    made.me, made.value = made, Value()
+    array = tvm_ffi.Array([made])
+    del made
+    collect()
+    assert array[0].me is array[0]
+    assert isinstance(array[0].value, Value)
+    del array
+    collect()
+    assert not any(type(each) is Value for each in gc.get_objects())
+
+
+def test_a_cycle_through_two_objects() -> None:
+    one, two = Open(1), Open(2)
+    one.other, two.other = two, one
+    one.value = Value()
+    value = weakref.ref(one.value)
+    del one, two
+    collect()
+    assert value() is None
+
+
+def test_many_that_a_library_drops() -> None:
+    values = weakref.WeakSet[Value]()
+    for i in range(5000):
+        made = Open(i)
+        made.value = Value()
+        values.add(made.value)
+        array = tvm_ffi.Array([made])
+        del made, array
+    collect()
+    assert len(values) == 0
+    kept = []
+    for i in range(3000):
+        made = Open(i)
+        made.index = i
+        kept.append(tvm_ffi.Array([made]))
+    del made
+    collect()
+    assert [each[0].index for each in kept] == list(range(3000))
+
+
+def test_a_class_with_a_finalizer_of_its_own() -> None:
+    ended = []
+
+    @py_class("test.attributes.Ending")
+    class Ending(Base):
+        __slots__ = ("__dict__",)
+
+        def __del__(self) -> None:
+            ended.append(self.name)
+
+    made: Any = Ending(1)
+    made.name = "x"
+    del made
+    assert ended == ["x"]
+
+
+def test_slots() -> None:
+    @py_class("test.attributes.Slotted")
+    class Slotted(Base):
+        __slots__ = ("extra",)
+
+    made: Any = Slotted(3)
+    made.extra = Value()
+    value = weakref.ref(made.extra)
+    array = tvm_ffi.Array([made])
+    del made
+    collect()
+    assert array[0].extra is value()
+    assert array[0].number == 3
+    del array
+    collect()
+    assert value() is None
+
+
+def test_a_moved_object_leaves_its_attributes() -> None:
+    made = Open(1)
+    made.name = "a"
+    taken = tvm_ffi.get_global_func("testing.nop", allow_missing=True)
+    array = tvm_ffi.Array([made])
+    made._move()
+    again = array[0]
+    assert again.number == 1
+    assert again is not made
+    assert taken is None or callable(taken)
+
+
+def test_fields_with_the_names_of_what_classes_have() -> None:
+    @py_class("test.attributes.Named")
+    class Named(tvm_ffi.Object):  # type: ignore[misc]
+        fields: int
+        methods: str
+        type_key: str
+        ancestors: int
+
+    made = Named(1, "m", "k", 2)
+    assert (made.fields, made.methods, made.type_key, made.ancestors) == (1, "m", "k", 2)
+    made.fields = 5
+    assert made.fields == 5
+    assert "fields=5" in repr(made)
+
+
+def test_a_class_without_attributes_has_none() -> None:
+    made = Base(1)
+    with pytest.raises(AttributeError):
+        made.extra = 1
