@@ -1,7 +1,11 @@
+from __future__ import annotations
+
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -9,6 +13,9 @@ from hypothesis import settings
 from support.paths import ROOT
 from support.reasons import counted
 from support.sanitizers import SANITIZE, examples
+
+if TYPE_CHECKING:
+    from support.browser import Browser
 
 # Every run has the same examples. A failure found by a longer search becomes its own test.
 # `.ci/run` and `.ci/run full` choose longer profiles with --hypothesis-profile.
@@ -74,3 +81,36 @@ def objects():
     csrc = ROOT / "csrc"
     core = [str(csrc / "calls" / f"{noun}.c") for noun in ("any", "object", "array", "map")]
     return tvm_ffi.load_module(callee.interop_library("objects", f"-I{csrc}", *core))
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Start a browser for the tests of a file, or skip them."""
+    pytest.importorskip("selenium.webdriver")
+    from support.browser import started
+
+    with started(tmp_path_factory.mktemp("pages")) as browser:
+        yield browser
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Iterator[Browser]:
+    """Return the browser, and look at its console and requests after the test."""
+    yield chromium
+    chromium.check()
+
+
+@pytest.fixture
+def unguarded(browser: Browser) -> Iterator[Browser]:
+    """Return the browser without the pages' policy, which forbids the checker what it does."""
+    browser.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
+    yield browser
+    browser.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": False})
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the script of the checker of accessibility."""
+    from support.browser import AXE, npm_file
+
+    return npm_file(tmp_path_factory.mktemp("axe"), AXE, "axe.min.js")

@@ -50,7 +50,7 @@ from support.sanitizers import examples
 DATA = ROOT / "tests" / "data"
 MODULES = sorted(
     path
-    for folder in ("vmfb", "needs", "bytecode_types")
+    for folder in ("vmfb", "needs", "bytecode_types", "program")
     for path in (DATA / folder).glob("*.vmfb")
     if "@2023" not in path.name  # of a schema that is not read
 )
@@ -551,9 +551,39 @@ def test_bad_input_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_a_page_has_what_functions_do() -> None:
     with vmfb.open(DATA / "program" / "chain.vmfb") as module:
-        rows = {row["name"]: row for row in page_of(module).data["exports"]}
+        data = page_of(module).data
+    rows = {row["name"]: row for row in data["exports"]}
     assert rows["main"]["memory"] == "49152 bytes at the peak, 16384 of them in results"
     assert rows["rows"]["memory"] == "512*A bytes at the peak, 256*A of them in results"
     assert rows["loop"]["memory"] == "unknown"
-    assert rows["rows"]["steps"].startswith("  input0 has dims Ax64\n  t0 = allocate 256*A bytes\n")
-    assert rows["rows"]["steps"].count("dispatch rows_dispatch_0_matmul_Dx64x64_f32") == 2
+    steps = rows["rows"]["steps"]
+    words = data["words"]
+    assert [words[each] for each in steps["dims"]] == ["input0 has dims Ax64"]
+    titles = [words[texts[0]] for _, _, texts, *_ in steps["nodes"]]
+    assert titles[:2] == ["t0 = allocate 256*A bytes", "t1 = allocate 256*A bytes"]
+    assert titles.count("dispatch rows_dispatch_0_matmul_Dx64x64_f32") == 2
+    _, _, texts, details = steps["nodes"][2]
+    assert words[texts[1]] == "[-(-A // 64), 1, 1]"
+    ranges = [[words[each] for each in part] for part in details["ranges"]]
+    assert ranges == [["input0", "0", "256*A"], ["input1", "0", "16384"], ["t1", "0", "256*A"]]
+    assert data["needs"]["executables"][details["executable"]]["entry_points"]
+    assert [each[:2] for each in steps["edges"]][:3] == [[0, 1], [0, 4], [1, 2]]
+    assert len(words) == len({*words})
+
+
+def test_a_page_has_the_steps_of_some_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fnabi.html._graph_data.STEPS_MAX", 20)
+    with vmfb.open(DATA / "program" / "chain.vmfb") as module:
+        data = page_of(module).data
+    shown = [each for each in data["exports"] + data["internal"] if "steps" in each]
+    assert len(shown) == 2
+    remedy = "fnabi inspect --dispatches shows them."
+    assert data["left_out"] == [f"8 of 10 functions with steps. {remedy}"]
+
+
+def test_a_page_has_what_repeats() -> None:
+    with vmfb.open(DATA / "program" / "layers.vmfb") as module:
+        page = page_of(module)
+    (main_,) = (each for each in page.data["exports"] if each["name"] == "main")
+    assert main_["steps"]["repeats"] == [[2, 16, 24]]
+    assert len(page.texts["data"]) < 60_000

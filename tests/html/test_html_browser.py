@@ -10,7 +10,6 @@ import os
 import shutil
 import subprocess
 import unicodedata
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,21 +29,9 @@ pytest.importorskip("selenium.webdriver")
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from support.browser import DESKTOP, PHONE, Browser, npm_file, started
+from support.browser import DESKTOP, PHONE, Browser, violations
 
 DATA = ROOT / "tests" / "data"
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with started(tmp_path_factory.mktemp("pages")) as browser:
-        yield browser
-
-
-@pytest.fixture
-def browser(chromium: Browser) -> Iterator[Browser]:
-    yield chromium
-    chromium.check()
 
 
 def page(name: str) -> str:
@@ -423,35 +410,6 @@ def test_a_phone_has_the_roles_of_a_table(browser: Browser) -> None:
         }
     expected = {"table": 1, "row": 4, "rowheader": 3, "cell": 9, "tab": 6, "main": 1}
     assert found == {DESKTOP: expected, PHONE: expected}
-
-
-AXE = "axe-core@4.14.1"
-"""The checker of accessibility, a package of npm."""
-
-VIOLATIONS = """
-  const done = arguments[0];
-  const told = ({ id, nodes }) => `${id}: ${nodes.map((each) => each.html).join(' ')}`;
-  axe.run({ resultTypes: ['violations'] }).then(({ violations }) => done(violations.map(told)));
-"""
-
-
-@pytest.fixture(scope="module")
-def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return npm_file(tmp_path_factory.mktemp("axe"), AXE, "axe.min.js")
-
-
-@pytest.fixture
-def unguarded(browser: Browser) -> Iterator[Browser]:
-    """Return the browser without the pages' policy, which forbids the checker what it does."""
-    browser.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
-    yield browser
-    browser.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": False})
-
-
-def violations(browser: Browser, axe: str) -> list[str]:
-    browser.run(axe)
-    found: list[str] = browser.driver.execute_async_script(VIOLATIONS)
-    return found
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -22,6 +22,15 @@ CHROMEDRIVER = shutil.which("chromedriver")
 
 DESKTOP, PHONE = 1280, 360
 
+AXE = "axe-core@4.14.1"
+"""The checker of accessibility, a package of npm."""
+
+VIOLATIONS = """
+  const done = arguments[0];
+  const told = ({ id, nodes }) => `${id}: ${nodes.map((each) => each.html).join(' ')}`;
+  axe.run({ resultTypes: ['violations'] }).then(({ violations }) => done(violations.map(told)));
+"""
+
 
 class Browser:
     """A browser with one page at a time."""
@@ -121,3 +130,10 @@ def npm_file(folder: Path, package: str, path: str) -> str:
         member = archive.extractfile(f"package/{path}")
         assert member is not None
         return member.read().decode()
+
+
+def violations(browser: Browser, axe: str) -> list[str]:
+    """Return what the checker of accessibility says of the page."""
+    browser.run(axe)
+    found: list[str] = browser.driver.execute_async_script(VIOLATIONS)
+    return found

@@ -1,7 +1,7 @@
 """Pages of HTML about modules and libraries, each in one file that needs nothing else.
 
 A page has a table of functions to search and sort, typed signatures and structures, the sizes of
-all data as a picture, and the bytecode of each function::
+all data as a picture, the steps of each function as a graph, and its bytecode::
 
     >>> from pathlib import Path
     >>> from fnabi import html, vmfb
@@ -45,7 +45,10 @@ _SHARED = ("document", "types", "table")
 """The scripts of every page, before its own."""
 
 _OWN = {
-    "module": ("module_functions", "module_code", "module_storage", "module_needs", "module"),
+    "module": (
+        *("module_functions", "module_graph", "module_code", "module_storage", "module_needs"),
+        "module",
+    ),
     "library": ("library",),
     "catalog": ("catalog",),
     "diff": ("changes", "diff"),
@@ -153,7 +156,9 @@ def _page(kind: str, data: dict[str, Any], file: str, blocks: Iterable[str] = ()
 
     style = _part("page.css")
     script = "".join(_part(f"{name}.js") for name in (*_SHARED, *_OWN[kind]))
-    content = json.dumps({"kind": kind, "file": file, "version": VERSION, **data})
+    content = json.dumps(
+        {"kind": kind, "file": file, "version": VERSION, **data}, separators=(",", ":")
+    )
     fields = {
         "TITLE": f"{one_line(file) or kind} - fnabi",
         "STYLE_HASH": _hash(style),

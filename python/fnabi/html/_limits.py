@@ -16,6 +16,9 @@ TEXT_MAX = 10_000
 TEXTS_MAX = 64 << 20
 """The characters of all texts."""
 
+STEPS_MAX = 100_000
+"""The steps of all functions."""
+
 CODE_MAX = 32 << 20
 """The characters of all bytecode as text, before it is compressed."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from fnabi.errors import CallError, FormatError
 from fnabi.html._code import code_blocks
+from fnabi.html._graph_data import GraphData
 from fnabi.html._limits import Kept
 from fnabi.html._values import export_signature, signature_value, sip_value
 from fnabi.vmfb import Export, Module, bytecode, costs, program
@@ -25,13 +26,14 @@ def module_data(module: Module) -> tuple[dict[str, Any], list[str]]:
     kept = Kept()
     firsts, blocks = code_blocks(module, kept)
     exports = kept.rows(module.exports.values(), "exported functions", _SHOWN_BY)
-    steps = _steps(module, kept)
+    steps, words = _steps(module, kept)
     data = {
         **head_data(module),
         "attrs": [[kept.text(key), kept.text(value)] for key, value in module.attrs.pairs],
         "exports": [_export(module, each, kept) | steps.get(each.ordinal, {}) for each in exports],
         "internal": [each | steps.get(each["ordinal"], {}) for each in _internal(module, kept)],
         "code": firsts,
+        "words": words,
         "imports": [
             {
                 "name": kept.text(each.full_name),
@@ -171,22 +173,23 @@ def _function(module: Module, ordinal: int, convention: str, kept: Kept) -> dict
     return found
 
 
-def _steps(module: Module, kept: Kept) -> dict[int, dict[str, Any]]:
-    """Return what functions do, and the memory that they take, by ordinal."""
+def _steps(module: Module, kept: Kept) -> tuple[dict[int, dict[str, Any]], list[str]]:
+    """Return what functions do, and the memory that they take, by ordinal; and the words of it."""
     try:
         programs = program.read(module)
     except FormatError:  # bytecode of an unknown version
-        return {}
-    found = {}
+        return {}, []
+    graphs = GraphData(module, programs, kept)
+    found: dict[int, dict[str, Any]]
+    found = {ordinal: {"steps": each} for ordinal, each in graphs.all().items()}
     for each, memory in zip(programs, costs.count(programs), strict=True):
         if each is None or memory is None or next(each.steps, None) is None:
             continue
-        found[each.ordinal] = {"steps": kept.text(str(each).partition("\n")[2])}
         if memory.peak is None or memory.peak.terms:
             peak = "unknown" if memory.peak is None else f"{memory.peak} bytes at the peak"
             kept_by = f", {memory.results} of them in results" if memory.results else ""
-            found[each.ordinal]["memory"] = kept.text(peak + kept_by)
-    return found
+            found.setdefault(each.ordinal, {})["memory"] = kept.text(peak + kept_by)
+    return found, graphs.words
 
 
 def _registers(convention: str) -> str:

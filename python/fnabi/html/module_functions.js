@@ -78,6 +78,7 @@ const sourceCell = (row) =>
   h("span.muted", { title: SOURCES[row.source] || null }, row.source === "iree.abi.declaration" ? "declaration" : row.source || "-");
 
 function functionDetail(row) {
+  const code = codeOf(row);
   return [
     row.problem && lines("pre.error", row.problem),
     (row.notes || []).length > 0 && h("ul.notes", row.notes.map((note) => h("li", note))),
@@ -93,9 +94,9 @@ function functionDetail(row) {
       ["Requires", (row.features || []).join(", ")],
     ]),
     row.attrs.length > 0 && attributeList("Attributes", row.attrs),
-    row.steps && h("section", h("h3", "Steps"), lines("pre.code", row.steps)),
+    row.steps && graphSection(row, code.reach),
     command(row),
-    codeOf(row),
+    code.node,
   ];
 }
 

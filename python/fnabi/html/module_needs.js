@@ -12,9 +12,10 @@ function needsPanel() {
       h(
         "section",
         h("h3.part", "Executables"),
-        executables.map((each) =>
+        executables.map((each, index) =>
           h(
             "div.card",
+            { id: `executable-${index}`, tabindex: "-1" },
             h("h4", each.name ? nameNode(each.name) : each.format || "unknown format"),
             facts([
               ["Format", each.format],

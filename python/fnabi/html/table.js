@@ -8,7 +8,9 @@ const CHUNK = 100;
 function cover() {
   const shown = [...document.querySelectorAll(".tools, .tools > .search")];
   const heights = shown.filter((each) => getComputedStyle(each).position === "sticky").map((each) => each.offsetHeight);
-  document.documentElement.style.scrollPaddingTop = `${Math.max(0, ...heights) + 8}px`;
+  const height = Math.max(0, ...heights);
+  document.documentElement.style.scrollPaddingTop = `${height + 8}px`;
+  document.documentElement.style.setProperty("--cover", `${height}px`); // for what is sticky below it
 }
 const covering = new ResizeObserver(cover);
 
