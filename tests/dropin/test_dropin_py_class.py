@@ -20,8 +20,8 @@ from support.sanitizers import check_grown, examples, resident
 
 theirs = pytest.importorskip("tvm_ffi", reason="tvm_ffi is not installed")
 ours = import_module("fnabi.dropin.tvm_ffi")
-_py_class = import_module("fnabi.dropin.tvm_ffi._py_class")
-hint_of = import_module("fnabi.dropin.tvm_ffi._fields").hint_of
+_py_class = import_module("fnabi.dropin.tvm_ffi.dataclasses.py_class")
+hint_of = import_module("fnabi.dropin.tvm_ffi.dataclasses.field").hint_of
 for _part in ("dataclasses", "testing"):
     import_module(f"tvm_ffi.{_part}")
     import_module(f"fnabi.dropin.tvm_ffi.{_part}")

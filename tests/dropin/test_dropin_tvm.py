@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from pathlib import Path
+from importlib.util import find_spec
 
 import pytest
 
@@ -26,8 +26,9 @@ def answers(*command: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_every_step_is_the_same(tmp_path: Path) -> None:
-    pytest.importorskip("tvm", reason="tvm is not installed")
+def test_every_step_is_the_same() -> None:
+    if find_spec("tvm") is None:  # imported here, it would change the classes of the original
+        pytest.skip("tvm is not installed")
     theirs, ours = answers(), answers("-m", "fnabi.dropin.tvm_ffi")
     assert len(ours) == len(theirs) > 60
     for mine, original in zip(ours, theirs, strict=True):

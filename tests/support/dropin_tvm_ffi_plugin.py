@@ -46,9 +46,7 @@ lacks(core.__name__, "_OPAQUE_PTR_HANDLERS", "FFIProperty")
 lacks(f"{root}.registry", "_add_class_attrs", "_warn_missing_field_annotations")
 lacks(f"{root}._dunder", "_install_dataclass_dunders")
 vars(dataclasses)["common"] = lacks(f"{root}.dataclasses.common", "_make_namedtuple")
-enums = lacks(f"{root}.dataclasses.enum")
-enums.ENUM_STATE_ATTR, enums._EnumEntry = "__ffi_enum__", type(dataclasses.auto())
-vars(lacks(f"{root}.dataclasses.c_class", "_attach_field_objects"))["c_class"] = dataclasses.c_class
+lacks(f"{root}.dataclasses.c_class", "_attach_field_objects")
 vars(dataclasses)["gen_abi_cpp"] = lacks(f"{root}.dataclasses.gen_abi_cpp", "_Generator")
 
 # Marks for tests, which the original defines beside the classes that they test.

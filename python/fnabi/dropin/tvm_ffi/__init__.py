@@ -38,11 +38,11 @@ from fnabi.dropin.tvm_ffi._advice import lacking
 from fnabi.dropin.tvm_ffi._convert import convert, convert_func
 from fnabi.dropin.tvm_ffi._dtype import dtype
 from fnabi.dropin.tvm_ffi._install import install
-from fnabi.dropin.tvm_ffi._py_class import method
 from fnabi.dropin.tvm_ffi._tensor import Tensor, from_dlpack
 from fnabi.dropin.tvm_ffi._values import Device, DLDeviceType, Shape, device
 from fnabi.dropin.tvm_ffi.container import Array, Dict, List, Map
 from fnabi.dropin.tvm_ffi.core import CAny, Function, Object, ObjectConvertible
+from fnabi.dropin.tvm_ffi.dataclasses.py_class import method
 from fnabi.dropin.tvm_ffi.error import register_error
 from fnabi.dropin.tvm_ffi.module import Module, load_module, system_lib
 from fnabi.dropin.tvm_ffi.registry import (
@@ -153,15 +153,14 @@ float6_e3m2fn = dtype("float6_e3m2fn")
 float4_e2m1fn = dtype("float4_e2m1fn")
 float4_e2m1fnx2 = dtype("float4_e2m1fnx2")
 
-_missing = lacking(
-    __name__,
-    {"testing": "import fnabi.dropin.tvm_ffi.testing"},
-)
+_missing = lacking(__name__, {})
+_LATE = ("cpp", "testing", "utils")
+"""Modules that few programs need, imported when they are first asked for."""
 
 
 def __getattr__(name: str) -> Any:
-    if name == "cpp":
-        return import_module(f"{__name__}.cpp")
+    if name in _LATE:
+        return import_module(f"{__name__}.{name}")
     if name == "__version__":
         return version("apache-tvm-ffi")
     if name == "__version_tuple__":
@@ -172,4 +171,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), "__version__", "__version_tuple__", "cpp"]
+    return [*globals(), "__version__", "__version_tuple__", *_LATE]

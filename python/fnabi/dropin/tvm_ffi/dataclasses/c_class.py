@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fnabi.dropin.tvm_ffi._dunders import install, no_initialiser, set_match_args
+from fnabi.dropin.tvm_ffi._dunder import install, no_initialiser, set_match_args
 from fnabi.dropin.tvm_ffi.registry import register_object
 
 

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from fnabi.dropin.tvm_ffi._advice import lacking
-from fnabi.dropin.tvm_ffi._c_class import c_class
 from fnabi.dropin.tvm_ffi._dialect import MISSING, Object
-from fnabi.dropin.tvm_ffi._dunders import MARK
-from fnabi.dropin.tvm_ffi._enum import (
+from fnabi.dropin.tvm_ffi._dunder import MARK
+from fnabi.dropin.tvm_ffi._types import declared
+from fnabi.dropin.tvm_ffi.container import Array, Dict, List, Map
+from fnabi.dropin.tvm_ffi.dataclasses.c_class import c_class
+from fnabi.dropin.tvm_ffi.dataclasses.enum import (
     Enum,
     EnumAttrMap,
     EnumState,
@@ -19,10 +21,8 @@ from fnabi.dropin.tvm_ffi._enum import (
     auto,
     entry,
 )
-from fnabi.dropin.tvm_ffi._fields import KW_ONLY, Field, field, init_property
-from fnabi.dropin.tvm_ffi._py_class import py_class
-from fnabi.dropin.tvm_ffi._types import declared
-from fnabi.dropin.tvm_ffi.container import Array, Dict, List, Map
+from fnabi.dropin.tvm_ffi.dataclasses.field import KW_ONLY, Field, field, init_property
+from fnabi.dropin.tvm_ffi.dataclasses.py_class import py_class
 
 __all__ = [
     "KW_ONLY",

@@ -19,13 +19,13 @@ from fnabi._base import lane
 from fnabi.calls.reflection import TypeRecord
 from fnabi.dropin.tvm_ffi import _types
 from fnabi.dropin.tvm_ffi._dialect import MISSING, Object, add_members, api, dialect, object_classes
-from fnabi.dropin.tvm_ffi._dunders import (
+from fnabi.dropin.tvm_ffi._dunder import (
     MARK,
     install,
     install_initialiser,
     set_match_args,
 )
-from fnabi.dropin.tvm_ffi._fields import (
+from fnabi.dropin.tvm_ffi.dataclasses.field import (
     KW_ONLY,
     LAYOUTS,
     Field,

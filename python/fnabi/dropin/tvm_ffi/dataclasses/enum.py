@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 from fnabi._base import lane
 from fnabi.calls.reflection import fields_of
-from fnabi.dropin.tvm_ffi._c_class import c_class
 from fnabi.dropin.tvm_ffi._dialect import MISSING, Object, ObjectMeta, dialect
-from fnabi.dropin.tvm_ffi._py_class import own_hints, py_class
 from fnabi.dropin.tvm_ffi.container import Dict
+from fnabi.dropin.tvm_ffi.dataclasses.c_class import c_class
+from fnabi.dropin.tvm_ffi.dataclasses.py_class import own_hints, py_class
 from fnabi.errors import type_name
 
-_STATE = "__ffi_enum__"
+ENUM_STATE_ATTR = "__ffi_enum__"
 
 
 @c_class("ffi.EnumState")
@@ -24,7 +24,7 @@ class EnumState(Object):
     __slots__ = ()
 
 
-class _Entry:
+class _EnumEntry:
     """A member that the body of a class declares, with the values of its fields."""
 
     __slots__ = ("args", "named")
@@ -40,21 +40,21 @@ class _Entry:
 
 def entry(*args: Any, **kwargs: Any) -> Any:
     """Declare a member of an enum by the values of its fields."""
-    return _Entry(*args, **kwargs)
+    return _EnumEntry(*args, **kwargs)
 
 
 def auto() -> Any:
     """Declare a member of an enum without fields."""
-    return _Entry()
+    return _EnumEntry()
 
 
 def _state(cls: Any, create: bool = False) -> Any:
     """Return the members of an enum, which every library sees; None where there are none."""
     index = cls.__fnabi_type__.index
-    found = dialect(lane.type_attribute, index, _STATE)
+    found = dialect(lane.type_attribute, index, ENUM_STATE_ATTR)
     if found is None and create:
-        dialect(lane.define_attribute, index, _STATE, EnumState())
-        found = dialect(lane.type_attribute, index, _STATE)
+        dialect(lane.define_attribute, index, ENUM_STATE_ATTR, EnumState())
+        found = dialect(lane.type_attribute, index, ENUM_STATE_ATTR)
     return found
 
 
@@ -263,12 +263,12 @@ def _define(cls: Any, key: str, frozen: bool, init: bool, repr: bool) -> None:
         elif payload is int:
             raise TypeError(f"{cls.__name__}.{name} requires an integer value")
         else:
-            declared[name] = _Entry(value=name) if payload is str else _Entry()
+            declared[name] = _EnumEntry(value=name) if payload is str else _EnumEntry()
     for name, each in declared.items():
         setattr(cls, name, _member(cls, state, name, each, known))
 
 
-def _declarations(cls: Any, payload: Any) -> tuple[list[str], dict[str, _Entry]]:
+def _declarations(cls: Any, payload: Any) -> tuple[list[str], dict[str, _EnumEntry]]:
     """Return the names of members without values, and the members with; both leave the class."""
     hints = {name: _is_class_variable(hint) for name, hint in own_hints(cls).items()}
     names = [
@@ -280,19 +280,19 @@ def _declarations(cls: Any, payload: Any) -> tuple[list[str], dict[str, _Entry]]
     for name, value in list(vars(cls).items()):
         if name.startswith("_") or hints.get(name) is False:
             continue
-        if isinstance(value, _Entry):
+        if isinstance(value, _EnumEntry):
             declared[name] = value
         elif payload is not None and not (
             callable(value) or isinstance(value, (staticmethod, classmethod, property))
         ):
-            declared[name] = _Entry(value=value)
+            declared[name] = _EnumEntry(value=value)
         else:
             continue
         delattr(cls, name)
     return names, declared
 
 
-def _member(cls: Any, state: Any, name: str, declared: _Entry, known: bool) -> Any:
+def _member(cls: Any, state: Any, name: str, declared: _EnumEntry, known: bool) -> Any:
     """Return the member of a declaration, which is made unless a library has it."""
     payload, where = cls.__fnabi_payload__, f"{cls.__name__}.{name}"
     named = dict(declared.named)
