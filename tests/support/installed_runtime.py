@@ -25,6 +25,6 @@ def loaded(data: bytes) -> str:
     try:
         modules = [rt.create_hal_module(instance, device), rt.VmModule.copy_buffer(instance, data)]
         rt.VmContext(instance, modules)
-    except (RuntimeError, ValueError) as problem:
+    except (RuntimeError, ValueError, IndexError) as problem:
         return str(problem)
     return ""

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +14,7 @@ import pytest
 import fnabi
 from fnabi import vmfb
 from fnabi.cli import main
-from support.installed_runtime import installed, loaded
+from support.installed_runtime import installed, loaded, runtime
 from support.paths import DATA, ROOT
 
 MODULES = sorted(
@@ -83,6 +87,82 @@ def test_what_no_release_loads(data: bytes, kind: str, text: str) -> None:
             assert text in " ".join(map(str, verdict.causes))
     assert module.executables  # it is a module for fnabi
     assert loaded(data) != ""
+
+
+# Of an ELF file: where the header has the program headers, and the fields of one of these.
+PROGRAMS, LOAD, DYNAMIC, READ_ONLY = 32, 1, 2, 0x6474E552
+ADDRESS, IN_FILE, IN_MEMORY = 16, 32, 40
+
+
+def elf_field(data: bytearray, kind: int, field: int) -> int:
+    """Return the offset of a field of the first program header of a kind."""
+    start = data.index(b"\x7fELF")
+    (programs,) = struct.unpack_from("<Q", data, start + PROGRAMS)
+    (count,) = struct.unpack_from("<H", data, start + 56)
+    headers = (start + programs + 56 * i for i in range(count))
+    return next(at for at in headers if struct.unpack_from("<I", data, at)[0] == kind) + field
+
+
+def elf_tag(data: bytearray, tag: int) -> int:
+    """Return the offset of the value of a tag in the dynamic table."""
+    start = data.index(b"\x7fELF")
+    at, *_, size = struct.unpack_from("<QQQQ", data, elf_field(data, DYNAMIC, 8))
+    entries = range(start + at, start + at + size, 16)
+    return next(each for each in entries if struct.unpack_from("<Q", data, each)[0] == tag) + 8
+
+
+def relocation(data: bytearray) -> int:
+    """Return the offset of the first relocation, whose segment is at its address in the file."""
+    return data.index(b"\x7fELF") + int(struct.unpack_from("<Q", data, elf_tag(data, 7))[0])
+
+
+ELF_DAMAGE = {
+    "type": lambda data: (data.index(b"\x7fELF") + 16, "<H", 2),
+    "version": lambda data: (data.index(b"\x7fELF") + 20, "<I", 2),
+    "section size": lambda data: (data.index(b"\x7fELF") + 58, "<H", 63),
+    "no sections": lambda data: (data.index(b"\x7fELF") + 60, "<H", 0),
+    "segment outside the file": lambda data: (elf_field(data, LOAD, IN_FILE), "<Q", 1 << 30),
+    "address of the table": lambda data: (elf_field(data, DYNAMIC, ADDRESS), "<Q", 1 << 30),
+    "size of the table": lambda data: (elf_field(data, DYNAMIC, IN_FILE), "<Q", 1 << 20),
+    "size of relocations": lambda data: (elf_tag(data, 9), "<Q", 25),
+    "no count of symbols": lambda data: (elf_tag(data, 4) - 8, "<Q", 0x70),
+    "no names": lambda data: (elf_tag(data, 10), "<Q", 0),
+    "symbol of a relocation": lambda data: (relocation(data) + 12, "<I", 99),
+    "type of a relocation": lambda data: (relocation(data) + 8, "<I", 77),
+    "address of a relocation": lambda data: (relocation(data), "<Q", 1 << 30),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"), [(READ_ONLY, ADDRESS), (LOAD, IN_MEMORY)], ids=["read-only", "memory"]
+)
+def test_an_unusual_elf_executable_is_unknown(kind: int, field: int) -> None:
+    data = bytearray(ELF)
+    struct.pack_into("<Q", data, elf_field(data, kind, field), 1 << 36)
+    assert vmfb.from_buffer(data).runs_on(vmfb.releases()[-1]).loads is None
+
+
+@pytest.mark.parametrize("case", ELF_DAMAGE)
+def test_elf_executables_that_no_release_loads(case: str, tmp_path: Path) -> None:
+    """Some of them end the process that loads them."""
+    data = bytearray(ELF)
+    offset, form, value = ELF_DAMAGE[case](data)
+    struct.pack_into(form, data, offset, value)
+    verdict = vmfb.from_buffer(data).runs_on(vmfb.releases()[-1])
+    assert [cause.kind for cause in verdict.causes] == ["executable"]
+    runtime()
+    file = tmp_path / "damaged.vmfb"
+    file.write_bytes(data)
+    code = "import sys; from support.installed_runtime import loaded\n"
+    code += "print(loaded(open(sys.argv[1], 'rb').read()) or 'loads')"
+    ran = subprocess.run(
+        [sys.executable, "-c", code, str(file)],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "tests")},
+    )
+    assert ran.returncode < 0 or ran.stdout.strip() != "loads"
+    assert ran.returncode < 0 or ran.stdout, ran.stderr
 
 
 def test_causes_in_words() -> None:
