@@ -335,11 +335,51 @@ static bool write_content(demands* d, fnabi_text format, int64_t segment,
   return true;
 }
 
-/* Reads the executables in the message of fnabi_vmfb_needs. */
+static bool take_text(fnabi_reader* r, fnabi_text* text) {
+  *text = (fnabi_text){NULL, 0};
+  return fnabi_unpack_nil(r) || fnabi_unpack_text(r, &text->data, &text->size);
+}
+
+/* Whether it is known what devices answer to a query. */
+static bool is_usual(fnabi_text category, fnabi_text key) {
+  static const char* const devices[] = {"local", "vulkan", "cuda",   "hip",
+                                        "rocm",  "metal",  "webgpu", "amdgpu"};
+  if (category.data == NULL || FNABI_TEXT_IS(category, "hal_loader") ||
+      FNABI_TEXT_IS(category, "hal.executable.format"))
+    return true;
+  if (!FNABI_TEXT_IS(category, "hal.device.id")) return false;
+  if (key.data == NULL) return true;
+  const char* end = (const char*)memchr(key.data, '*', key.size);
+  if (end == NULL) end = (const char*)memchr(key.data, '-', key.size);
+  if (end != NULL) key.size = (size_t)(end - key.data);
+  for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+    if (strlen(devices[i]) == key.size && starts(key, devices[i])) return true;
+  return false;
+}
+
+/* Reads the queries in the message of fnabi_vmfb_needs. */
+static bool read_queries(fnabi_reader* r, bool* usual) {
+  size_t count, members;
+  int64_t number;
+  fnabi_text category, key;
+  if (!fnabi_unpack_array(r, &count)) return false;
+  for (; count > 0; count--) {
+    if (!fnabi_unpack_array(r, &members) || !fnabi_unpack_int(r, &number) ||
+        !fnabi_unpack_int(r, &number) || !take_text(r, &category) ||
+        !take_text(r, &key))
+      return false;
+    *usual = *usual && is_usual(category, key);
+  }
+  return true;
+}
+
+/* Reads the executables in the message of fnabi_vmfb_needs. The format of those
+ * that are loaded by the answer to an unusual query is open. */
 static bool write_each(demands* d, fnabi_reader* r, fnabi_error* error) {
   size_t lists, count, members;
   int64_t number;
-  if (!fnabi_unpack_array(r, &lists) || !fnabi_unpack_skip(r) ||
+  bool usual = true;
+  if (!fnabi_unpack_array(r, &lists) || !read_queries(r, &usual) ||
       !fnabi_unpack_array(r, &count))
     return false;
   fnabi_pack_count(d->w, count);
@@ -347,11 +387,10 @@ static bool write_each(demands* d, fnabi_reader* r, fnabi_error* error) {
     fnabi_text format = {NULL, 0};
     int64_t segment = -1;
     if (!fnabi_unpack_array(r, &members) || !fnabi_unpack_int(r, &number) ||
-        !fnabi_unpack_int(r, &number) ||
-        (!fnabi_unpack_nil(r) &&
-         !fnabi_unpack_text(r, &format.data, &format.size)) ||
+        !fnabi_unpack_int(r, &number) || !take_text(r, &format) ||
         (!fnabi_unpack_nil(r) && !fnabi_unpack_int(r, &segment)))
       return false;
+    if (!usual) format = (fnabi_text){NULL, 0};
     fnabi_pack_array(d->w, 2);
     pack(d->w, format);
     if (!write_content(d, format, segment, error)) return false;

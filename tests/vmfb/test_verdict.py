@@ -165,6 +165,15 @@ def test_elf_executables_that_no_release_loads(case: str, tmp_path: Path) -> Non
     assert ran.returncode < 0 or ran.stdout, ran.stderr
 
 
+@pytest.mark.parametrize("name", [b"hal.device.id", b"hal.executable.format", b"local*"])
+def test_an_unusual_query_of_a_device_is_unknown(name: bytes) -> None:
+    """Of its answer, which executable is loaded depends."""
+    data = changed(HAL, name, name[:-1] + b"X")
+    (cause,) = vmfb.from_buffer(data).runs_on(vmfb.releases()[-1]).causes
+    assert str(cause) == "the format of its executables is not in its code"
+    assert loaded(data) != ""
+
+
 def test_causes_in_words() -> None:
     module = vmfb.open(CLASSIFIER)
     assert str(module.runs_on("3.13.0")) == "IREE 3.13.0: loads"
