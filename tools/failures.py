@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from fnabi import vmfb
+from tools._environments import Probe, installed
 from tools.releases import (
     REQUIRED,
     RETURN,
@@ -28,7 +29,6 @@ from tools.releases import (
     Release,
     assemble,
     build,
-    installed,
     library,
     read,
 )
@@ -381,7 +381,7 @@ class Failing:
     def __init__(self, release: str, python: str) -> None:
         self.maker = Maker(release)
         self.release = Release(python)
-        self.process: subprocess.Popen[str] | None = None
+        self.probe = Probe(python, PROBE)
 
     def ask(self, name: str) -> str | None:
         """Return what the release prints in a case; None if it does not fail or lacks the case."""
@@ -392,25 +392,8 @@ class Failing:
         return self._run(request) if request["verb"] == "tool" else self._ask(request)
 
     def _ask(self, request: Request) -> str | None:
-        if self.process is None:
-            self.process = subprocess.Popen(
-                [self.release.python, str(PROBE)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-            )
-        assert self.process.stdin
-        assert self.process.stdout
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            self.process.wait()
-            self.close()
-            return None
-        answer: str | None = json.loads(line)
-        return answer
+        answer: str | int | None = self.probe.ask(request)
+        return None if isinstance(answer, int) else answer
 
     def _run(self, request: Request) -> str | None:
         with tempfile.TemporaryDirectory() as folder:
@@ -421,15 +404,6 @@ class Failing:
         said = (run.stdout + run.stderr).decode("utf-8", "replace")
         return said.replace(str(self.release.tool), "iree-run-module") if run.returncode else None
 
-    def close(self) -> None:
-        """End the process that was asked."""
-        if self.process is not None:
-            for pipe in (self.process.stdin, self.process.stdout):
-                assert pipe
-                pipe.close()
-            self.process.wait()
-            self.process = None
-
 
 def record(release: str, python: str) -> dict[str, str]:
     """Return what a release prints, by case."""
@@ -437,7 +411,7 @@ def record(release: str, python: str) -> dict[str, str]:
     try:
         return {name: said for name in TRIES if (said := failing.ask(name)) is not None}
     finally:
-        failing.close()
+        failing.probe.close()
 
 
 def main() -> int:

@@ -23,6 +23,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from tools._environments import Probe, installed, listed, order, package
 from tools._releases_source import source
 
 ROOT = Path(__file__).parents[1]
@@ -37,9 +38,6 @@ PROBE = Path(__file__).with_name("_releases_probe.py")
 MACHINE = f"{platform.system()} {platform.machine()}"
 WIDTH = 110
 
-OLDEST = 2023  # the compilers of 2022 wrote another schema
-PACKAGES = {"iree-runtime": r"\d{8}\.\d+", "iree-base-runtime": r"\d+\.\d+\.\d+"}
-PYTHONS = (".pyenv/versions/3.10*", ".pyenv/versions/3.1[1-9]*")
 
 # Tags of the wheels for machines other than this one. The bytes of their files are read.
 WHEELS = {
@@ -296,7 +294,7 @@ class Release:
 
     def __init__(self, python: str) -> None:
         self.python = python
-        self.process: subprocess.Popen[str] | None = None
+        self.probe = Probe(python, PROBE)
         self.folder = Path(self._output("import iree.runtime as r; print(r.__file__)")).parents[2]
         self.tool = self._find("iree/_runtime_libs/iree-run-module", "iree/runtime/iree-run-module")
         self.library = self._find("iree/_runtime_libs/_runtime*.so", "iree/_runtime*.so")
@@ -310,24 +308,9 @@ class Release:
 
     def ask(self, **request: Any) -> Any:
         """Return the answer of ``_releases_probe.py``, or an `Answer` for what was raised."""
-        if self.process is None:
-            self.process = subprocess.Popen(
-                [self.python, str(PROBE)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-            )
-        assert self.process.stdin
-        assert self.process.stdout
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            status = self.process.wait()
-            self.close()
-            return Answer(f"ended with status {status}")
-        answer = json.loads(line)
+        answer = self.probe.ask(request)
+        if isinstance(answer, int):
+            return Answer(f"ended with status {answer}")
         return answer["result"] if "result" in answer else Answer(plain(answer["error"]))
 
     def load(self, data: bytes, *hosts: str, driver: str = DRIVERS[0], call: str = "") -> Answer:
@@ -352,15 +335,6 @@ class Release:
         said = run.stdout + run.stderr
         return Answer() if run.returncode == 0 else Answer(plain(said) or f"ended {run.returncode}")
 
-    def close(self) -> None:
-        """End the process that was asked."""
-        if self.process is not None:
-            for pipe in (self.process.stdin, self.process.stdout):
-                assert pipe
-                pipe.close()
-            self.process.wait()
-            self.process = None
-
 
 def plain(message: str) -> str:
     """Return a message of the runtime without the place in its sources that it comes from."""
@@ -384,7 +358,7 @@ def measure(python: str) -> dict[str, Any]:
     try:
         return Measurement(release).entry()
     finally:
-        release.close()
+        release.probe.close()
 
 
 class Unreadable(Exception):
@@ -713,12 +687,6 @@ def patched(old: Entry, changes: Entry) -> Entry:
     return new
 
 
-def order(version: str) -> tuple[int, ...]:
-    """Return a key that sorts releases by time: those of three parts came after the dates."""
-    parts = [int(part) for part in version.split(".")]
-    return (len(parts), *parts)
-
-
 def read(text: str) -> dict[str, Entry]:
     """Return the entries of all releases in the text of a table, oldest first."""
     entries: dict[str, Entry] = {}
@@ -796,60 +764,6 @@ def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
 
 
 # ------------------------------------------------------------------------------ releases
-
-
-def pythons() -> list[str]:
-    """Return this Python, and those that may import releases that this one cannot."""
-    others = [
-        path / "bin" / "python" for each in PYTHONS for path in sorted(Path.home().glob(each))
-    ]
-    return [sys.executable, *(str(path) for path in others if path.exists())]
-
-
-def package(version: str) -> str:
-    """Return the package that has a release."""
-    for name, pattern in PACKAGES.items():
-        if re.fullmatch(pattern, version):
-            return name
-    raise SystemExit(f"{version} is not the version of a release")
-
-
-def listed() -> list[str]:
-    """Return the releases that the registry has for any of the Pythons."""
-    versions = set()
-    for python, name in product(pythons(), PACKAGES):
-        command = [python, "-m", "pip", "index", "versions", name]
-        run = subprocess.run(command, capture_output=True, text=True)
-        for line in run.stdout.splitlines():
-            if line.startswith("Available versions:"):
-                versions |= set(line.partition(":")[2].replace(" ", "").split(","))
-    return sorted((each for each in versions if order(each) >= (2, OLDEST * 10_000)), key=order)
-
-
-def installed(version: str, folder: Path) -> str:
-    """Return a Python with a release in an environment below the folder, made where missing."""
-    target = folder / version
-    python = target / "bin" / "python"
-    if (target / "complete").exists():
-        return str(python)
-    # The wheels of 2023 and 2024 were built for NumPy 1.
-    needs = [f"{package(version)}=={version}", "numpy<2" if order(version)[0] == 2 else "numpy"]
-    problem = ""
-    for base in pythons():
-        steps = (
-            [base, "-m", "venv", "--clear", str(target)],
-            [str(python), "-m", "pip", "install", "-q", "--only-binary=:all:", *needs],
-            [str(python), "-c", "import iree.runtime"],
-        )
-        for step in steps:
-            run = subprocess.run(step, capture_output=True, text=True)
-            if run.returncode:
-                problem = run.stderr
-                break
-        else:
-            (target / "complete").touch()
-            return str(python)
-    raise SystemExit(f"no Python here can import {version}: {problem[-500:]}")
 
 
 def formats_in(wheel: Path) -> list[str]:

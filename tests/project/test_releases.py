@@ -18,6 +18,7 @@ import fnabi
 from fnabi import vmfb
 from support.each import check_each
 from tools import releases
+from tools._environments import Probe, order
 
 ENTRIES = releases.read(releases.TABLE.read_text())
 MEASURED = {name: entry for name, entry in ENTRIES.items() if "unreadable" not in entry}
@@ -33,7 +34,7 @@ DICTS = st.dictionaries(TEXT, VALUES, max_size=3)
 def test_the_table_is_as_it_is_written() -> None:
     assert releases.write(ENTRIES) == releases.TABLE.read_text()
     assert releases.in_c(ENTRIES) == releases.SOURCE.read_text()
-    assert [*MEASURED] == sorted(MEASURED, key=releases.order)
+    assert [*MEASURED] == sorted(MEASURED, key=order)
     assert len(ENTRIES) > 30
 
 
@@ -162,7 +163,7 @@ def installed() -> Any:
         pytest.skip(f"the table has no iree-base-runtime {name} for this machine")
     release = releases.Release(sys.executable)
     yield releases.Measurement(release), MEASURED[name]
-    release.close()
+    release.probe.close()
 
 
 def test_the_installed_runtime_agrees(installed: Any) -> None:
@@ -185,12 +186,11 @@ def test_the_installed_runtime_agrees_in_everything(installed: Any) -> None:
     assert [*releases.differences(entry, measurement.entry())] == []
 
 
-def test_a_runtime_that_ends_is_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_runtime_that_ends_is_an_answer(tmp_path: Path) -> None:
     """A crash of the runtime does not end the measurement."""
     probe = tmp_path / "probe.py"
     probe.write_text("import os; input(); os.abort()")
-    monkeypatch.setattr(releases, "PROBE", probe)
     release = object.__new__(releases.Release)
-    release.python, release.process = sys.executable, None
+    release.probe = Probe(sys.executable, probe)
     assert release.load(b"") == "ended with status -6"
     assert release.load(b"") == "ended with status -6"

@@ -16,6 +16,7 @@ from fnabi.vmfb._verdict import answers_to
 from support.each import check_each
 from support.installed_runtime import installed, loaded, runtime
 from support.paths import DATA
+from tools import arguments
 
 FOLDER = DATA / "arguments"
 MODULES = sorted(FOLDER.glob("*.vmfb"))
@@ -30,6 +31,10 @@ def told(verdict: vmfb.Verdict) -> set[str | None]:
         each.subject if each.kind == "arguments" else CALLERS[str(each.wanted)]
         for each in verdict.warnings
     }
+
+
+def test_the_table_is_as_it_is_written() -> None:
+    assert arguments.write(WRONG) == arguments.TABLE.read_text()
 
 
 def test_what_releases_returned() -> None:
