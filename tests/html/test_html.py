@@ -585,5 +585,5 @@ def test_a_page_has_what_repeats() -> None:
     with vmfb.open(DATA / "program" / "layers.vmfb") as module:
         page = page_of(module)
     (main_,) = (each for each in page.data["exports"] if each["name"] == "main")
-    assert main_["steps"]["repeats"] == [[2, 16, 24]]
+    assert main_["steps"]["sections"] == [[0, 0, 0, 389, [], [[2, 16, 24]]]]
     assert len(page.texts["data"]) < 60_000

@@ -46,11 +46,12 @@ def check(graph: Graph) -> None:
         assert all(0 <= to < len(graph.sections) for to in each.next)
     reached = {0, *(to for each in graph.sections for to in each.next)}
     assert reached == set(range(len(graph.sections))) or not graph.sections
-    end = 0
-    for each in graph.repeats:
-        assert each.first >= end
-        end = each.end
-    assert end <= count
+    for part in graph.sections:
+        end = part.first
+        for each in part.repeats:
+            assert each.first >= end
+            end = each.end
+        assert end <= part.end
     shown = {graph.shown[index] for index in range(count)}
     for edge in graph.folded_edges():
         assert {edge.source, edge.target} <= shown
@@ -133,6 +134,23 @@ def test_parts_of_a_buffer_that_do_not_overlap_connect_nothing() -> None:
     assert pairs == [(0, 2), (1, 3), (2, 3)]
 
 
+@pytest.mark.parametrize("buffer", ["input0", "t0"])
+def test_edges_of_many_commands_are_not_many_more(buffer: str) -> None:
+    part = program.BufferRange(buffer)
+    steps = [
+        Barrier(index) if index % 2000 == 1999 else Dispatch(index, "f", None, (), 0, (part,))
+        for index in range(6000)
+    ]
+    block = Block(0, False, tuple(steps), (), "return")
+    (found,) = read_graphs([Program(0, "f", (block,), ())])
+    assert found is not None
+    check(found)
+    assert len(found.edges) <= 17 * len(found.nodes)
+    assert {each.source for each in found.edges} | {each.target for each in found.edges} == {
+        index for index, each in enumerate(found.nodes) if not isinstance(each, Barrier)
+    }
+
+
 # ---------------------------------------------------------------------------------------- sections
 
 
@@ -165,7 +183,7 @@ def test_any_branches(next: list[list[int]], data: st.DataObject) -> None:
 def test_layers_are_found() -> None:
     found = graphs(DATA / "program" / "layers.vmfb")["main"]
     assert sum(isinstance(each, Dispatch) for each in found.nodes) == 216
-    (repeat,) = found.repeats
+    (repeat,) = found.sections[0].repeats
     assert (repeat.length, repeat.count, repeat.inside) == (16, 24, ())
     assert isinstance(found.nodes[repeat.first], Dispatch)
     assert len({*found.shown}) == len(found.nodes) - 23 * 16

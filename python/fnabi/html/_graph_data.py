@@ -69,13 +69,15 @@ class GraphData:
             "nodes": [self._node(each, name) for each in graph.nodes],
             "beside": beside,
             "sections": [
-                [each.block, int(each.in_loop), each.first, each.end, each.next]
+                [
+                    *(each.block, int(each.in_loop), each.first, each.end, each.next),
+                    [_repeat(repeat) for repeat in each.repeats],
+                ]
                 for each in graph.sections
             ],
             "edges": [
                 [each.source, each.target, *map(self._word, each.buffers)] for each in graph.edges
             ],
-            "repeats": [_repeat(each) for each in graph.repeats],
         }
 
     def _node(self, node: Node, function: str | None) -> list[Any]:

@@ -53,7 +53,7 @@ function stepFacts(step) {
 
 // The graph of a row of the table; `reach` shows an offset in its bytecode.
 function graphSection(row, reach) {
-  const { dims, nodes, beside, sections, edges, repeats } = row.steps;
+  const { dims, nodes, beside, sections, edges } = row.steps;
   const steps = nodes.map(stepOf);
   const joined = new Set(beside);
   const unfolded = new Set();
@@ -84,9 +84,9 @@ function graphSection(row, reach) {
     hideTip();
     const several = sections.length > 1;
     drawn.replaceChildren(
-      ...sections.map(([number, inLoop, first, end, next], index) => {
+      ...sections.map(([number, inLoop, first, end, next, repeats], index) => {
         const inside = [];
-        place(inside, first, end, repeats.filter(([start]) => first <= start && start < end), 0);
+        place(inside, first, end, repeats, 0);
         if (!several) return h("div", inside);
         heads[index] = h("h4", { tabindex: "-1" }, `Block ${number}`, inLoop === 1 && ", in a loop");
         return h("div.part", heads[index], inside, next.length > 0 && h("p.next", "goes to ", links(next)));
@@ -217,7 +217,7 @@ function graphSection(row, reach) {
     while (shown[index] !== index) {
       if (left <= 0) capacity = Infinity;
       else {
-        const key = folded(repeats, 0, index);
+        const key = folded(sections.find(([, , , end]) => index < end)[5], 0, index);
         if (key === null) return;
         unfolded.add(key);
       }

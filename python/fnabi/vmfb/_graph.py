@@ -9,7 +9,7 @@ before it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import TypeAlias
@@ -74,6 +74,7 @@ class Section(msgspec.Struct, frozen=True):
         first: The index of its first node.
         end: The index after its last node.
         next: The indexes of the sections that may follow.
+        repeats: What repeats in it.
 
     """
 
@@ -82,6 +83,7 @@ class Section(msgspec.Struct, frozen=True):
     first: int
     end: int
     next: tuple[int, ...]
+    repeats: tuple[Repeat, ...]
 
 
 class Graph(msgspec.Struct, frozen=True, dict=True):
@@ -92,7 +94,6 @@ class Graph(msgspec.Struct, frozen=True, dict=True):
         nodes: Its steps, in order, and its ends.
         sections: The parts of `nodes` between branches.
         edges: What follows what within a section, each pair once.
-        repeats: What repeats within a section.
 
     """
 
@@ -100,7 +101,6 @@ class Graph(msgspec.Struct, frozen=True, dict=True):
     nodes: tuple[Node, ...]
     sections: tuple[Section, ...]
     edges: tuple[Edge, ...]
-    repeats: tuple[Repeat, ...]
 
     @cached_property
     def shown(self) -> tuple[int, ...]:
@@ -113,7 +113,8 @@ class Graph(msgspec.Struct, frozen=True, dict=True):
                 for index in range(each.first + each.length, each.end):
                     found[index] = found[index - each.length]
 
-        fold(self.repeats)
+        for each in self.sections:
+            fold(each.repeats)
         return tuple(found)
 
     def folded_edges(self) -> tuple[Edge, ...]:
@@ -165,17 +166,16 @@ def _graph(program: Program, bound: dict[str, bool]) -> Graph:
     sections = []
     written = {step.target.buffer for step in program.steps if isinstance(step, Copy | Fill)}
     edges: list[Edge] = []
-    repeats: list[Repeat] = []
     for number, blocks, following in _chains(program.blocks):
         first = len(nodes)
         for block in blocks:
             nodes += block.steps
             if block.end == "return":
                 nodes.append(Return(block.returned))
-        sections.append(Section(number, blocks[0].in_loop, first, len(nodes), following))
+        repeats = _repeats(nodes, first)
+        sections.append(Section(number, blocks[0].in_loop, first, len(nodes), following, repeats))
         edges += _edges(nodes, first, written, bound)
-        repeats += _repeats(nodes, first)
-    return Graph(program, tuple(nodes), tuple(sections), tuple(edges), tuple(repeats))
+    return Graph(program, tuple(nodes), tuple(sections), tuple(edges))
 
 
 # ---------------------------------------------------------------------------------------- sections
@@ -335,11 +335,12 @@ def _edges(
     sources, targets = ({pair[side] for pair in edges} for side in (0, 1))
     for before, group in pairwise(order):
         ends = [each for each in before if each not in sources] or before[-1:]
-        for index in group:
-            if index not in targets:
-                edges.update({(each, index): {} for each in ends})
-        sources |= set(ends) if any(each not in targets for each in group) else set()
-        edges.update({(each, group[0]): {} for each in before if each not in sources})
+        starts = [each for each in group if each not in targets] or group[:1]
+        if starts[0] not in targets or ends[0] not in sources:
+            # Not of all with all, which may be many.
+            edges.update({(each, starts[0]): {} for each in ends})
+            edges.update({(ends[-1], each): {} for each in starts})
+            sources.update(ends)
     for (source, target), names in sorted(edges.items()):
         yield Edge(source, target, tuple(names))
 
@@ -367,7 +368,7 @@ def _shape(node: Node) -> Hashable:
     return kind
 
 
-def _repeats(nodes: Sequence[Node], first: int) -> Iterable[Repeat]:
+def _repeats(nodes: Sequence[Node], first: int) -> tuple[Repeat, ...]:
     if len(nodes) - first > _SEARCHED:
         return ()
     numbers: dict[Hashable, int] = {}

@@ -113,17 +113,16 @@ class _Writer:
     def end(self, section: Section, last: bool = True) -> str:
         """Return the name of the last or the first node of a section that is shown."""
         indexes = range(section.first, section.end)
-        nodes = [each for each in indexes if not isinstance(self.graph.nodes[each], Barrier)]
-        if not nodes:
-            return f"b{section.block}"
-        return f"n{self.graph.shown[nodes[-1 if last else 0]]}"
+        for index in reversed(indexes) if last else indexes:
+            if not isinstance(self.graph.nodes[index], Barrier):
+                return f"n{self.graph.shown[index]}"
+        return f"b{section.block}"
 
     def section(self, section: Section) -> Iterator[str]:
         name = f"b{section.block}"
         loop = ", in a loop" if section.in_loop else ""
         title = [f"block {section.block}{loop}"]
-        found = [each for each in self.graph.repeats if section.first <= each.first < section.end]
-        inside = [*self.nodes(section.first, section.end, found)]
+        inside = [*self.nodes(section.first, section.end, section.repeats)]
         if not inside:
             yield self.language.node(f"{self.prefix}{name}", None, title)
         elif len(self.graph.sections) > 1:
