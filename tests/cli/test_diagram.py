@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,6 +24,16 @@ PAGE = """<!DOCTYPE html>
 <meta charset="utf-8">
 <script src="mermaid.js"></script>
 <p id="place">"""
+DRAW = """
+  const [text, done] = arguments;
+  mermaid.initialize({ startOnLoad: false });
+  mermaid.render('drawn', text).then(({ svg }) => {
+    document.getElementById('place').innerHTML = svg;
+    done(null);
+  }, (problem) => done(String(problem)));
+"""
+
+Draw = Callable[[str], tuple[list[str], int]]
 
 NAMES = (
     *HOSTILE,
@@ -134,7 +144,7 @@ def test_graphviz_reads_hostile_names_as_text() -> None:
 
 
 @pytest.fixture(scope="module")
-def draw(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[list[str], int]]:
+def draw(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Draw]:
     """Return a function that draws a diagram, and gives its labels and the number of edges."""
     pytest.importorskip("selenium.webdriver")
     from support.browser import npm_file, started
@@ -142,19 +152,11 @@ def draw(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[list
     folder = tmp_path_factory.mktemp("mermaid")
     script = npm_file(folder, MERMAID, "dist/mermaid.min.js")
     (folder / "mermaid.js").write_text(script, "utf-8")
+    with started(folder) as browser:
 
-    def drawn(text: str) -> tuple[list[str], int]:
-        with started(folder) as browser:
+        def drawn(text: str) -> tuple[list[str], int]:
             browser.open(PAGE)
-            problem = browser.driver.execute_async_script(
-                """const [text, done] = arguments;
-                mermaid.initialize({ startOnLoad: false });
-                mermaid.render('drawn', text).then(({ svg }) => {
-                  document.getElementById('place').innerHTML = svg;
-                  done(null);
-                }, (problem) => done(String(problem)));""",
-                text,
-            )
+            problem = browser.driver.execute_async_script(DRAW, text)
             assert problem is None
             assert browser.run("return window.hacked === undefined")
             assert browser.run("return document.querySelector('img, #place script') === null")
@@ -164,10 +166,7 @@ def draw(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[list
             edges = "return document.querySelectorAll('.flowchart-link').length"
             return labels, browser.run(edges)
 
-    return drawn
-
-
-Draw = Callable[[str], tuple[list[str], int]]
+        yield drawn
 
 
 @pytest.mark.parametrize("path", [CHAIN, LAYERS], ids=lambda path: path.stem)

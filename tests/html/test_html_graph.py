@@ -32,7 +32,7 @@ def show(
 
 
 def titles(browser: Browser) -> list[str]:
-    return browser.texts(".step > .name")
+    return browser.contents(".step > .name")
 
 
 def edges(browser: Browser, kind: str = ".edge") -> list[tuple[int, int]]:
@@ -125,7 +125,7 @@ def test_what_repeats_is_folded_and_unfolds(browser: Browser) -> None:
     assert (button.text, button.get_attribute("aria-expanded")) == ("Show each", "false")
     button.click()
     assert len(titles(browser)) == 221
-    assert browser.texts(".turn")[23] == "24 of 24"
+    assert browser.contents(".turn")[23] == "24 of 24"
     button = browser.focused()
     assert (button.text, button.get_attribute("aria-expanded")) == ("Fold", "true")
     assert all(source < target for source, target in edges(browser))
