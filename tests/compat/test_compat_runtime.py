@@ -64,6 +64,22 @@ def test_a_lost_release_is_breaking_where_it_is_named() -> None:
     assert compat.compare(new, new, runtime="all").changes == ()
 
 
+def test_functions_that_are_called_wrongly() -> None:
+    """Both modules load in 3.12.0, which calls functions of one of them wrongly."""
+    right, wrong = (
+        DATA / "bytecode_types" / f"{name}@3.13.0@vmvx.vmfb" for name in ("globals", "torch_hand")
+    )
+    call = "passes 32 of 64 bits where the module calls scalars$async (0rIFirr_rI); the first"
+    line = f"runtime changed: IREE 3.12.0 => IREE 3.12.0: {call} release that does not is 3.13.0"
+    assert f"notice    {line}" in texts(right, wrong)
+    assert f"breaking  {line}" in texts(right, wrong, runtime="3.12.0,3.13.0")
+    assert f"notice    {line}" in texts(right, wrong, runtime="3.13.0")
+    assert not [each for each in texts(wrong, wrong, runtime="3.12.0") if "runtime" in each]
+    back = [each for each in texts(wrong, right, runtime="3.12.0") if "runtime" in each]
+    assert len(back) == 1
+    assert back[0].startswith("notice    runtime changed: IREE 3.12.0: passes 32 of 64 bits")
+
+
 def test_what_is_not_known() -> None:
     reason = "has executables of the format vulkan-spirv-fb, for a device that was not measured"
     both = "IREE 3.12.0 and 3.13.0"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 import msgspec
@@ -33,7 +33,7 @@ class Releases(msgspec.Struct, frozen=True):
         names: The releases, oldest first.
         loads: True if they load it, False if they refuse it, None if that is unknown.
         cause: Why they do not load it, or why that is unknown, as the last of them answers; None
-            if they load it.
+            if they load it, unless the other module differs in what they call wrongly.
 
     """
 
@@ -125,35 +125,46 @@ def _differences(
     sides: tuple[Answers, Answers], names: Iterable[str], is_named: bool
 ) -> Iterator[Difference]:
     groups: dict[_Key, list[str]] = {}
+    wrong_before, wrong_after = (answers.miscalling() for answers in sides)
     for name in names:
         before, after = (answers.loads(name) for answers in sides)
-        if before is after and before is not None:
+        miscalls = (name in wrong_before) is not (name in wrong_after)
+        if before is after and before is not None and not (before and miscalls):
             continue
         old, new = (answers.of(name) for answers in sides)
         key = old.loads, new.loads, _reason(old), _reason(new)
+        if old.loads and new.loads:
+            key = True, True, _named_by(old.warnings), _named_by(new.warnings)
         same_doubt = old.loads is None and key[2] == key[3] and name in releases()
-        if old.loads is not new.loads or (old.loads is None and not same_doubt):
+        if not same_doubt:
             groups.setdefault(key, []).append(name)
     for (loaded, loads, *_), group in groups.items():
-        old_side, new_side = (_releases(answers, group) for answers in sides)
+        both = bool(loaded and loads)
+        old_side, new_side = (_releases(answers, group, both) for answers in sides)
         if (loaded, loads) == (True, False):
             severity = "breaking" if is_named else "notice"
             yield Difference("removed", severity, "runtime", new_side, None)
         elif (loaded, loads) == (False, True):
             yield Difference("added", "notice", "runtime", None, new_side)
+        elif both:
+            severity = "breaking" if is_named and new_side.cause else "notice"
+            yield Difference("changed", severity, "runtime", old_side, new_side)
         else:
             severity = "unknown" if is_named and loads is not True else "notice"
             yield Difference("unknown", severity, "runtime", old_side, new_side)
 
 
 def _reason(verdict: Verdict) -> tuple[object, ...]:
-    if not verdict.causes:
+    return _named_by(verdict.causes)
+
+
+def _named_by(causes: Sequence[Cause]) -> tuple[object, ...]:
+    if not causes:
         return ()
-    cause = verdict.causes[0]
-    return cause.kind, cause.subject, cause.wanted, cause.is_known
+    return causes[0].kind, causes[0].subject, causes[0].wanted, causes[0].is_known
 
 
-def _releases(answers: Answers, names: list[str]) -> Releases:
+def _releases(answers: Answers, names: list[str], miscalls: bool) -> Releases:
     last = answers.of(names[-1])
-    cause = last.causes[0] if last.causes and last.loads is not True else None
-    return Releases(tuple(names), last.loads, cause)
+    causes = last.causes if not last.loads else last.warnings if miscalls else ()
+    return Releases(tuple(names), last.loads, causes[0] if causes else None)
