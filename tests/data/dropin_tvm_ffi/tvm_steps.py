@@ -508,13 +508,6 @@ def instrument2():
 
 
 @step
-def printinst():
-    with tvm.transform.PassContext(instruments=[tvm.ir.instrument.PassTimingInstrument()]):
-        relax.transform.LegalizeOps()(RM)
-        return len(tvm.ir.instrument.PassTimingInstrument().render())
-
-
-@step
 def modpass():
     @tvm.transform.module_pass(opt_level=1, name="mine", required=["a"])
     def p(mod, ctx):

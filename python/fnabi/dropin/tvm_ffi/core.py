@@ -22,13 +22,12 @@ from fnabi.dropin.tvm_ffi._dialect import (
 )
 from fnabi.dropin.tvm_ffi._dtype import DataType
 from fnabi.dropin.tvm_ffi._tensor import Tensor, from_dlpack
+from fnabi.dropin.tvm_ffi._type_schema import TypeSchema
 from fnabi.dropin.tvm_ffi._types import (
     TypeField,
     TypeInfo,
     TypeMethod,
-    TypeSchema,
     _type_cls_to_type_info,
-    _type_index_to_type_info,
 )
 from fnabi.dropin.tvm_ffi._types import (
     _lookup_type_attr as _lookup_type_attr,
@@ -166,13 +165,24 @@ class CAny:
         return self._any.type_index
 
     def __repr__(self) -> str:
-        info = _type_index_to_type_info(self.type_index)
-        value = _to_py_class_value(self)
-        return f"CAny({info.type_key if info else self.type_index}={value!r})"
+        index = self.type_index
+        if index >= Object.__fnabi_type__.index:
+            return f"CAny(object, type_index={index})"
+        name = _SINGLE.get(index)
+        if name is None:
+            return f"CAny(type_index={index})"
+        return f"CAny({name}={_to_py_class_value(self)!r})"
+
+
+_SINGLE = {0: "None", 1: "int", 2: "bool", 3: "float", 4: "void*", 5: "dtype", 6: "Device"}
 
 
 def _to_py_class_value(value: CAny) -> Any:
-    return dialect(type(value._any).value.__get__, value._any)
+    """Return the value as Python has it; a text is a `String` even if it has no object."""
+    found = dialect(type(value._any).value.__get__, value._any)
+    if type(found) is str:
+        return String(found)
+    return Bytes(found) if type(found) is bytes else found
 
 
 for _index, _cls in (

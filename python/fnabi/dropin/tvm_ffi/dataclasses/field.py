@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import collections.abc
-import ctypes
 import dataclasses
 import inspect
-import types
-import typing
 from collections.abc import Callable, Mapping
-from numbers import Integral, Real
 from typing import Any, NamedTuple
 
-from fnabi._base import lane
-from fnabi.dropin.tvm_ffi import core
-from fnabi.dropin.tvm_ffi._dialect import MISSING, Object
-from fnabi.dropin.tvm_ffi._dtype import dtype
-from fnabi.dropin.tvm_ffi._tensor import Tensor
-from fnabi.dropin.tvm_ffi._values import Bytes, Device, Shape, String, device
-from fnabi.dropin.tvm_ffi.container import Array, Dict, List, Map
+from fnabi.dropin.tvm_ffi._dialect import MISSING
+from fnabi.dropin.tvm_ffi._type_convert import converter, normal
+from fnabi.dropin.tvm_ffi._type_schema import TypeSchema
 from fnabi.errors import type_name
 
 KW_ONLY = dataclasses.KW_ONLY
@@ -206,6 +197,35 @@ LAYOUTS = {
 """The size and the alignment of a field in memory, by the type index that it has for C."""
 
 
+_STORAGE = {
+    "int": _INT,
+    "bool": _BOOL,
+    "float": _FLOAT,
+    "ctypes.c_void_p": _POINTER,
+    "dtype": _DTYPE,
+    "Device": _DEVICE,
+    **dict.fromkeys(("Any", "None", "str", "bytes", "Optional", "Union"), _ANY),
+}
+"""The type indexes of fields in memory by the origin of a type; those of others are objects."""
+
+_KEPT = {"int": (1,), "bool": (2,), "float": (3,), "str": (11, 65), "bytes": (12, 66)}
+
+_KEYS = {
+    "dtype": "DataType",
+    "ctypes.c_void_p": "void*",
+    "str": "ffi.String",
+    "bytes": "ffi.Bytes",
+    "Callable": "ffi.Function",
+    "Union": "Variant",
+    "tuple": "Tuple",
+    **{
+        name: f"ffi.{name}"
+        for name in ("Object", "Tensor", "Shape", "Module", "Error", "Array", "List", "Map", "Dict")
+    },
+}
+"""The names of types in libraries by those in type hints."""
+
+
 class Hint(NamedTuple):
     """What a type hint means for a field.
 
@@ -223,81 +243,6 @@ class Hint(NamedTuple):
     kept: tuple[int, ...] = ()
 
 
-def _refuse(expected: str, value: Any) -> TypeError:
-    return TypeError(f"expected {expected}, got {'None' if value is None else type_name(value)}")
-
-
-def _made_of(expected: str, *accepted: Any, make: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def convert(value: Any) -> Any:
-        if isinstance(value, accepted):
-            return make(value)
-        raise _refuse(expected, value)
-
-    return convert
-
-
-_as_str = _made_of("str", str, make=lambda value: value)
-_as_bytes = _made_of("bytes", bytes, bytearray, make=bytes)
-
-
-def _as_pointer(value: Any) -> Any:
-    if value is None or isinstance(value, (int, ctypes.c_void_p)):
-        return ctypes.c_void_p(value) if isinstance(value, int) else value
-    raise _refuse("ctypes.c_void_p", value)
-
-
-def _as_device(value: Any) -> Any:
-    if isinstance(value, Device):
-        return value
-    if isinstance(value, str):
-        return device(value)
-    raise _refuse("Device", value)
-
-
-def _as_function(value: Any) -> Any:
-    if callable(value):
-        return core._convert_to_ffi_func(value)
-    raise _refuse("Callable", value)
-
-
-def _as_none(value: Any) -> None:
-    if value is not None:
-        raise _refuse("None", value)
-
-
-_NONE = Hint({"type": "None"}, _ANY, _as_none)
-
-_PLAIN: dict[Any, Hint] = {
-    Any: Hint({"type": "Any"}, _ANY, lambda value: value),
-    None: _NONE,
-    type(None): _NONE,
-    int: Hint({"type": "int"}, _INT, _made_of("int", Integral, make=int), (_INT,)),
-    float: Hint({"type": "float"}, _FLOAT, _made_of("float", Real, make=float), (_FLOAT,)),
-    bool: Hint({"type": "bool"}, _BOOL, _made_of("bool", Integral, make=bool), (_BOOL,)),
-    str: Hint({"type": "ffi.String"}, _ANY, _as_str, (11, 65)),
-    String: Hint({"type": "ffi.String"}, _ANY, _as_str, (11, 65)),
-    bytes: Hint({"type": "ffi.Bytes"}, _ANY, _as_bytes, (12, 66)),
-    Bytes: Hint({"type": "ffi.Bytes"}, _ANY, _as_bytes, (12, 66)),
-    ctypes.c_void_p: Hint({"type": "void*"}, _POINTER, _as_pointer),
-    dtype: Hint({"type": "DataType"}, _DTYPE, _made_of("dtype", str, dtype, make=dtype)),
-    Device: Hint({"type": "Device"}, _DEVICE, _as_device),
-    collections.abc.Callable: Hint({"type": "ffi.Function"}, _OBJECT, _as_function),
-    core.Function: Hint({"type": "ffi.Function"}, _OBJECT, _as_function),
-}
-
-_SEQUENCES: dict[Any, tuple[str, Any]] = {
-    list: ("ffi.List", List),
-    List: ("ffi.List", List),
-    tuple: ("ffi.Array", Array),
-    Array: ("ffi.Array", Array),
-}
-_MAPPINGS: dict[Any, tuple[str, Any]] = {
-    dict: ("ffi.Dict", Dict),
-    Dict: ("ffi.Dict", Dict),
-    Map: ("ffi.Map", Map),
-}
-
-
 def hint_of(hint: Any) -> Hint:
     """Return what a type hint means.
 
@@ -306,151 +251,21 @@ def hint_of(hint: Any) -> Hint:
 
     """
     try:
-        found = _PLAIN.get(hint)
-    except TypeError:
-        found = None
-    if found is not None:
-        return found
-    origin, args = typing.get_origin(hint), typing.get_args(hint)
-    if origin is typing.Annotated:
-        return hint_of(args[0])
-    if origin is typing.Union or origin is types.UnionType:
-        return _union(args)
-    if origin is collections.abc.Callable:
-        return _function(args)
-    origin = origin or hint
-    if origin is tuple and args and args[-1] is not Ellipsis:
-        return _tuple(args)
-    if origin in _SEQUENCES:
-        return _sequence(*_SEQUENCES[origin], args[: len(args) - (origin is tuple)])
-    if origin in _MAPPINGS:
-        return _mapping(*_MAPPINGS[origin], args)
-    if isinstance(origin, type) and issubclass(origin, (Object, Tensor, Shape)):
-        return _object(origin)
-    raise TypeError(f"no field can have the type {hint!r}")
-
-
-def _union(args: tuple[Any, ...]) -> Hint:
-    choices = [hint_of(each) for each in args if each is not type(None)]
-    optional = len(choices) < len(args)
-    schemas = [each.schema for each in choices]
-    schema = schemas[0] if len(schemas) == 1 else {"type": "Variant", "args": schemas}
-    if optional:
-        schema = {"type": "Optional", "args": [schema]}
-    exact = [each for each in args if isinstance(each, type)]
-
-    def convert(value: Any) -> Any:
-        if value is None and optional:
-            return None
-        for each in exact:
-            if type(value) is each:
-                return value
-        for choice in choices:
-            try:
-                return choice.convert(value)
-            except TypeError:
-                continue
-        raise _refuse(_told(schema), value)
-
-    return Hint(schema, _ANY, convert)
-
-
-def _told(schema: dict[str, Any]) -> str:
-    return str(core.TypeSchema.from_json_obj(schema))
-
-
-def _function(args: tuple[Any, ...]) -> Hint:
-    if not args:
-        return _PLAIN[collections.abc.Callable]
-    params, result = args
-    types_of = [hint_of(result).schema]
-    if params is not Ellipsis:
-        types_of += [hint_of(each).schema for each in params]
-        return Hint({"type": "ffi.Function", "args": types_of}, _OBJECT, _as_function)
-    return _PLAIN[collections.abc.Callable]
-
-
-def _items(value: Any, expected: str) -> list[Any]:
-    if not isinstance(value, (list, tuple, lane.Array, lane.List)):
-        raise _refuse(expected, value)
-    return list(value)
-
-
-def _sequence(key: str, made: Any, args: tuple[Any, ...]) -> Hint:
-    inner = [hint_of(each) for each in args[:1]]
-    schema: dict[str, Any] = {"type": key}
-    if inner:
-        schema["args"] = [inner[0].schema]
-
-    def convert(value: Any) -> Any:
-        items = _items(value, _told(schema))
-        parts = items
-        if inner:
-            parts = [_part(inner[0], item, f"element [{at}]") for at, item in enumerate(items)]
-        same = all(part is item for part, item in zip(parts, items, strict=True))
-        return value if same and isinstance(value, made) else made(parts)
-
-    return Hint(schema, _OBJECT, convert)
-
-
-def _tuple(args: tuple[Any, ...]) -> Hint:
-    inner = [hint_of(each) for each in args]
-    schema = {"type": "Tuple", "args": [each.schema for each in inner]}
-
-    def convert(value: Any) -> Any:
-        items = _items(value, _told(schema))
-        if len(items) != len(inner):
-            raise TypeError(f"expected {_told(schema)}, got {len(items)} items")
-        pairs = enumerate(zip(inner, items, strict=True))
-        return Array([_part(each, item, f"element [{at}]") for at, (each, item) in pairs])
-
-    return Hint(schema, _OBJECT, convert)
-
-
-def _mapping(key: str, made: Any, args: tuple[Any, ...]) -> Hint:
-    inner = [hint_of(each) for each in args]
-    schema: dict[str, Any] = {"type": key}
-    if inner:
-        schema["args"] = [each.schema for each in inner]
-
-    def convert(value: Any) -> Any:
-        if not isinstance(value, (dict, lane.Map, lane.Dict)):
-            raise _refuse(_told(schema), value)
-        items = list(value.items())
-        if not inner:
-            return value if isinstance(value, made) else made(dict(items))
-        keys, values = inner
-        pairs = [
-            (_part(keys, k, f"key {k!r}"), _part(values, v, f"value for key {k!r}"))
-            for k, v in items
-        ]
-        same = all(a[0] is b[0] and a[1] is b[1] for a, b in zip(pairs, items, strict=True))
-        return value if same and isinstance(value, made) else made(dict(pairs))
-
-    return Hint(schema, _OBJECT, convert)
-
-
-def _part(hint: Hint, value: Any, where: str) -> Any:
-    try:
-        return hint.convert(value)
+        schema = TypeSchema.from_annotation(hint)
     except TypeError as problem:
-        raise TypeError(f"{where}: {problem}") from None
+        raise TypeError(f"no field can have the type {hint!r}: {problem}") from None
+    make = converter(schema)
+    return Hint(
+        _described(schema),
+        _STORAGE.get(schema.origin, _OBJECT),
+        lambda value: make(normal(value)),
+        _KEPT.get(schema.origin, ()),
+    )
 
 
-def _object(cls: Any) -> Hint:
-    payload = getattr(cls, "__fnabi_payload__", None)
-    key = "ffi.Tensor" if cls is Tensor else "ffi.Shape" if cls is Shape else cls.__fnabi_type__.key
-
-    def convert(value: Any) -> Any:
-        if isinstance(value, cls):
-            return value
-        if payload is not None and isinstance(value, payload):
-            try:
-                return cls(value)
-            except (ValueError, OverflowError) as problem:
-                raise TypeError(f"expected {key}: {problem}") from None
-        if cls is Shape and isinstance(value, (list, tuple)):
-            return Shape(value)
-        raise _refuse(key, value)
-
-    return Hint({"type": key}, _OBJECT, convert)
+def _described(schema: TypeSchema) -> dict[str, Any]:
+    """Return a type as libraries describe theirs."""
+    found: dict[str, Any] = {"type": _KEYS.get(schema.origin, schema.origin)}
+    if schema.args and "params" in (schema.named_args or ("params",)):
+        found["args"] = [_described(each) for each in schema.args]
+    return found

@@ -16,7 +16,7 @@ class FileLock:
 
     def __init__(self, lock_file_path: str) -> None:
         self.lock_file_path = lock_file_path
-        self._file: int | None = None
+        self._file_descriptor: int | None = None
 
     def __enter__(self) -> FileLock:
         self.blocking_acquire()
@@ -27,14 +27,14 @@ class FileLock:
         return False
 
     def acquire(self) -> bool:
-        """Take the lock if no other process has it; return whether it did.
+        """Take the lock if nobody has it; return whether it did.
 
         Raises:
-            RuntimeError: This one has it already, or the file cannot be locked.
+            RuntimeError: The file cannot be locked.
 
         """
-        if self._file is not None:
-            raise RuntimeError("Lock is already held by this instance")
+        if self._file_descriptor is not None:
+            return False
         try:
             file = os.open(self.lock_file_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as problem:
@@ -47,7 +47,7 @@ class FileLock:
         except OSError as problem:
             os.close(file)
             raise RuntimeError(f"Failed to acquire lock: {problem}") from problem
-        self._file = file
+        self._file_descriptor = file
         return True
 
     def blocking_acquire(self, timeout: float | None = None, poll_interval: float = 0.1) -> bool:
@@ -59,9 +59,11 @@ class FileLock:
 
         Raises:
             TimeoutError: Another process had it for `timeout` seconds.
-            RuntimeError: As for `acquire`.
+            RuntimeError: This one has it already, or the file cannot be locked.
 
         """
+        if self._file_descriptor is not None:
+            raise RuntimeError("Lock is already held by this instance")
         end = None if timeout is None else time.monotonic() + timeout
         while not self.acquire():
             if end is not None and time.monotonic() >= end:
@@ -73,7 +75,7 @@ class FileLock:
 
     def release(self) -> None:
         """Give the lock back, if this one has it."""
-        file, self._file = self._file, None
+        file, self._file_descriptor = self._file_descriptor, None
         if file is not None:
             os.close(file)
 
