@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import subprocess
 import sys
+from collections import namedtuple
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -104,3 +108,103 @@ def test_names_of_dtypes_and_devices() -> None:
     assert theirs.Device._DEVICE_NAME_TO_TYPE.items() <= names.items()
     for name in ("float32", "nope", "", 3, tvm_ffi.dtype("int8")):
         assert tvm_ffi.dtype.is_dtype(name) is (name not in ("nope", 3))
+
+
+# -------------------------------------------------------------------------------- named arguments
+
+
+@dataclasses.dataclass
+class Inner:
+    x: int
+    y: Any
+
+
+@dataclasses.dataclass
+class Outer:
+    inner: Inner
+    rest: list[Any]
+
+
+def modules() -> list[Any]:
+    names = ("kwargs_wrapper", "unpack_dataclass")
+    roots = ("fnabi.dropin.tvm_ffi.utils", "tvm_ffi.utils")
+    pytest.importorskip("tvm_ffi", reason="tvm_ffi is not installed")
+    return [[import_module(f"{root}.{name}") for name in names] for root in roots]
+
+
+def told(function: Any, *args: Any, **named: Any) -> Any:
+    try:
+        return function(*args, **named)
+    except (TypeError, ValueError) as problem:
+        return type(problem)
+
+
+def test_named_arguments_are_those_of_the_original() -> None:
+    def source(a: int, b: int = 2, *, c: str = "c", d: Any = None) -> None:
+        """What it does."""
+
+    calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
+        ((1,), {}),
+        ((1, 5), {"d": [1]}),
+        ((), {"a": 1, "c": 2}),
+        ((), {}),
+        ((1, 2, 3), {}),
+        ((1,), {"e": 1}),
+        ((Inner(1, 2),), {}),
+    ]
+    found = []
+    for wrappers, _ in modules():
+        made = wrappers.make_kwargs_wrapper_from_signature(
+            lambda *args: args,
+            inspect.signature(source),
+            source,
+            map_dataclass_to_tuple=["a"],
+        )
+        assert (made.__name__, made.__doc__) == ("source", "What it does.")
+        assert made.__annotations__ == source.__annotations__
+        found.append([told(made, *args, **named) for args, named in calls])
+    assert found[0] == found[1]
+    assert found[0][:2] == [(1, 2, "c", None), (1, 5, "c", [1])]
+
+
+@pytest.mark.parametrize(
+    ("args", "named"),
+    [
+        ((["a", "a"],), {}),
+        ((["a", 3],), {}),
+        ((["a-b"],), {}),
+        ((["if"],), {}),
+        ((["__i_target_func"],), {}),
+        ((["a"], [1]), {}),
+        ((["a"], (1, 2)), {}),
+        ((["a"],), {"kwonly_names": ["a"]}),
+        ((["a"],), {"kwonly_names": ["b", "b"]}),
+        ((["a"],), {"kwonly_names": ["b"], "kwonly_defaults": {"c": 1}}),
+    ],
+)
+def test_names_that_no_function_can_have(args: Any, named: Any) -> None:
+    kinds = [told(each.make_kwargs_wrapper, print, *args, **named) for each, _ in modules()]
+    assert kinds[0] is kinds[1]
+    assert issubclass(kinds[0], (TypeError, ValueError))
+
+
+def test_a_dataclass_that_no_argument_has() -> None:
+    make = modules()[0][0].make_kwargs_wrapper
+    with pytest.raises(ValueError, match="there is no argument 'b'"):
+        make(print, ["a"], map_dataclass_to_tuple=["b"])
+
+
+def test_dataclasses_become_tuples() -> None:
+    pair = namedtuple("pair", "a b")
+    values = [
+        3,
+        Inner(1, None),
+        Outer(Inner(1, {"k": Inner(2, 3)}), [Inner(4, (5, Inner(6, 7)))]),
+        [Inner(1, 2)],
+        pair(Inner(1, 2), "x"),
+        {"a": Inner(1, 2)},
+    ]
+    ours, theirs = (unpack.unpack_dataclass_to_tuple for _, unpack in modules())
+    for value in values:
+        assert ours(value) == theirs(value)
+        assert type(ours(value)) is type(theirs(value))
