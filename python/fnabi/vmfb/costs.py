@@ -17,8 +17,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from fnabi._base.arguments import check_attribute
-from fnabi.vmfb import Module
-from fnabi.vmfb._program import ModuleReader
+from fnabi.vmfb import Module, _weights
 from fnabi.vmfb._size import ZERO, Size, largest
 from fnabi.vmfb.bytecode import find
 from fnabi.vmfb.program import Allocation, Block, FunctionCall, Program, Release
@@ -87,27 +86,7 @@ def weights(module: Module) -> tuple[RodataSegment, ...]:
 
     """
     check_attribute("costs.weights: module", module, "_source", "a Module of fnabi.vmfb")
-    executables = {each.segment for each in module.executables}
-    found = [each for each in module.rodata if each.index not in executables and _may_weigh(each)]
-    if not found:
-        return ()
-    others = ModuleReader(module).given(_UPLOADS)
-    return tuple(each for each in found if each.index not in others)
-
-
-_UPLOADS = (
-    "hal.allocator.import",
-    "hal.command_buffer.update_buffer",
-    "hal.device.queue.update",
-    "hal.ex.file.from_memory",
-    "hal_inline.buffer.wrap",
-)
-"""The imports that make buffers of a segment, or copy it to one."""
-
-
-def _may_weigh(segment: RodataSegment) -> bool:
-    """Return whether a segment may be weights, without reading one outside the FlatBuffer."""
-    return segment.size > 0 and (segment.external or segment.kind != "string table")
+    return _weights.weights(module)
 
 
 def parameters(module: Module) -> dict[str | None, int]:
@@ -123,15 +102,7 @@ def parameters(module: Module) -> dict[str | None, int]:
 
     """
     check_attribute("costs.parameters: module", module, "_source", "a Module of fnabi.vmfb")
-    sizes: dict[tuple[str | None, str | None], int] = {}
-    for each in module.parameters:
-        name = each.scope, each.key
-        size = 0 if each.key is None else each.required_size or 0
-        sizes[name] = max(sizes.get(name, 0), size)
-    found: dict[str | None, int] = {}
-    for (scope, _), size in sizes.items():
-        found[scope] = found.get(scope, 0) + size
-    return found
+    return _weights.parameter_sizes(module)
 
 
 def count(programs: Sequence[Program | None]) -> tuple[Costs | None, ...]:

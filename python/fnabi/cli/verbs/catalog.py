@@ -61,7 +61,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         "--memory",
         action=argparse.BooleanOptionalAction,
         help="with update, also read the weights inside modules and the memory that calls take,"
-        " which needs about twice the time (default: as before)",
+        " which takes longer (default: as before)",
     )
     add_threads(verb)
     add_processes(verb)

@@ -22,7 +22,7 @@ from fnabi.cli._runtime import add_runtime
 from fnabi.cli._screen import Screen, complain, one_line, where
 from fnabi.cli._values import fields
 from fnabi.errors import FormatError, contrast
-from fnabi.vmfb import parameters, program
+from fnabi.vmfb import parameters
 from fnabi.vmfb._walk import walk
 
 _VERIFY_SCHEMA = "fnabi.verify/1"
@@ -244,6 +244,8 @@ def _findings(
         OSError: It cannot be read.
 
     """
+    from fnabi.vmfb import program  # slow, and inspect does without
+
     with open_module(file, arguments.lenient) as module:
         skipped = module.skipped
         found = [

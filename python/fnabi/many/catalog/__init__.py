@@ -181,7 +181,7 @@ class Catalog:
                 those below each path, such as ``"20%"``. Without it, ten files may, and more if
                 they are not more than half.
             memory: Whether to read the memory that modules take, as `fnabi.costs` does, which
-                makes reading about twice as long. Without it, as before. Files of which it is
+                takes half as long again, or more. Without it, as before. Files of which it is
                 missing are read again.
             storage_options: Arguments of the file systems of fsspec for URLs, as for `vmfb.scan`.
                 The catalog does not keep them.

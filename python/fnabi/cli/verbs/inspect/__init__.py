@@ -23,15 +23,11 @@ from fnabi.cli._html import (
 )
 from fnabi.cli._screen import Screen, complain, counted, one_line, where
 from fnabi.cli.verbs.inspect._bytecode import add_disassemble, print_disassembly
+from fnabi.cli.verbs.inspect._dispatches import add_dispatches, check_style
 from fnabi.cli.verbs.inspect._inputs import add_inputs, print_inputs
 from fnabi.cli.verbs.inspect._json import module_json
 from fnabi.cli.verbs.inspect._library import check_library, inspect_library
 from fnabi.cli.verbs.inspect._needs import show_needs
-from fnabi.cli.verbs.inspect._program import (
-    add_dispatches,
-    check_style,
-    print_dispatches,
-)
 from fnabi.cli.verbs.inspect._rodata import add_extract, extract_rodata, show_rodata
 from fnabi.cli.verbs.inspect._text import (
     show_debug,
@@ -150,6 +146,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.disassemble:
         return print_disassembly(arguments, module)
     if arguments.dispatches:
+        from fnabi.cli.verbs.inspect._program import print_dispatches  # slow
+
         return print_dispatches(arguments, module)
     exports: Sequence[vmfb.Export] = module.exports.values()
     name = arguments.function

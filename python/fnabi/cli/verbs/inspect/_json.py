@@ -7,7 +7,6 @@ from typing import Any
 from fnabi import vmfb
 from fnabi.cli._values import error_json, fields, json_value
 from fnabi.cli.verbs.inspect._needs import needs_json
-from fnabi.cli.verbs.inspect._program import memory_json
 from fnabi.cli.verbs.inspect._rodata import rodata_json
 from fnabi.errors import FormatError
 from fnabi.vmfb import bytecode, debug
@@ -19,6 +18,8 @@ _INSPECT_SCHEMA = "fnabi.inspect/1"
 
 def module_json(module: vmfb.Module, found: list[tuple[vmfb.Export, Texts]]) -> dict[str, Any]:
     names = bytecode.names(module)
+    from fnabi.cli.verbs.inspect._program import memory_json  # slow
+
     memory = memory_json(module)
     return {
         "schema": _INSPECT_SCHEMA,

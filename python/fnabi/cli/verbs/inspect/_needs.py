@@ -8,8 +8,8 @@ from fnabi import vmfb
 from fnabi.cli._screen import Screen, counted, one_line, plain
 from fnabi.cli._values import error_json, fields
 from fnabi.errors import FormatError
-from fnabi.vmfb import costs
 from fnabi.vmfb._facts import answers_of
+from fnabi.vmfb._weights import parameter_sizes, weights
 from fnabi.vmfb.needs import Executable, ExecutableTarget
 
 _SHOWN = 4
@@ -20,7 +20,7 @@ def show_needs_head(screen: Screen, module: vmfb.Module) -> None:
     """Write the targets, the size of the weights, and a summary of the parameters of each scope."""
     try:
         targets, parameters = module.targets, module.parameters
-        inside = costs.weights(module)
+        inside = weights(module)
     except FormatError as problem:
         if problem.code != "bytecode-version":  # in the first line
             screen.write(("notice ", "notice"), f"needs cannot be read: {plain(problem.text)}")
@@ -30,7 +30,7 @@ def show_needs_head(screen: Screen, module: vmfb.Module) -> None:
     if inside:
         size = sum(each.size for each in inside)
         screen.write(f"weights {size} bytes in {counted(len(inside), 'read-only segment')}")
-    for scope, size in costs.parameters(module).items():
+    for scope, size in parameter_sizes(module).items():
         names = [*dict.fromkeys(each.full_name for each in parameters if each.scope == scope)]
         more = "" if len(names) <= _SHOWN else f" and {len(names) - _SHOWN} more"
         shown = ", ".join(map(one_line, names[:_SHOWN]))
@@ -73,7 +73,7 @@ def needs_json(module: vmfb.Module) -> dict[str, Any]:
     }
     try:
         targets, parameters = module.targets, module.parameters
-        inside, outside = costs.weights(module), costs.parameters(module)
+        inside, outside = weights(module), parameter_sizes(module)
     except FormatError as problem:
         names = "targets", "executables", "weights", "parameters", "parameter_sizes"
         nothing: dict[str, Any] = dict.fromkeys(names)

@@ -20,33 +20,6 @@ from fnabi.vmfb._graph import read_graphs
 _DISPATCHES_SCHEMA = "fnabi.dispatches/1"
 
 
-def add_dispatches(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument(
-        "--dispatches",
-        action="store_true",
-        help="show what all functions do, or the one of --function and those that it calls:"
-        " dispatches with their buffers, allocations, copies and loops",
-    )
-    verb.add_argument(
-        "--style",
-        choices=("text", "json", "dot", "mermaid"),
-        default="text",
-        help="of --dispatches: text for people, json for programs, or a graph for Graphviz or"
-        " Mermaid, with what repeats as one (default: text)",
-    )
-
-
-def check_style(arguments: argparse.Namespace) -> None:
-    """Set ``--json`` as ``--style=json`` does, and refuse a style of anything else."""
-    if arguments.style == "text":
-        return
-    if not arguments.dispatches:
-        arguments.usage(f"--style={arguments.style} is only allowed with --dispatches")
-    if arguments.json and arguments.style != "json":
-        arguments.usage(f"--json and --style={arguments.style} cannot be combined")
-    arguments.json = arguments.style == "json"
-
-
 def print_dispatches(arguments: argparse.Namespace, module: vmfb.Module) -> int:
     name: str | None = arguments.function
     programs = program.read(module)

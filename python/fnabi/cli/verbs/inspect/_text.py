@@ -10,7 +10,6 @@ from fnabi._base.dtype import NUMPY_OWN
 from fnabi.abi import cconv, declaration
 from fnabi.cli._screen import Part, Screen, counted, name_width, one_line, plain, signature
 from fnabi.cli.verbs.inspect._needs import show_needs_head
-from fnabi.cli.verbs.inspect._program import show_memory
 from fnabi.cli.verbs.verify import finding_text
 from fnabi.errors import FormatError
 from fnabi.types import Buffer, DType, Named, Scalar
@@ -168,6 +167,8 @@ def show_function(screen: Screen, module: vmfb.Module, export: vmfb.Export, text
         screen.write(f"  uses {numbers}, {references}")
         if function.requirements:
             screen.write(f"  requires {', '.join(flag_names(function.requirements))}")
+        from fnabi.cli.verbs.inspect._program import show_memory  # slow
+
         show_memory(screen, module, export.ordinal)
 
 
