@@ -50,8 +50,14 @@ def test_the_status_of_the_program_is_kept() -> None:
 @pytest.mark.parametrize("words", [(), ("-m",), ("-c",)])
 def test_nothing_to_run(words: tuple[str, ...]) -> None:
     done = run(*words)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr.startswith("usage: python -m fnabi.dropin.tvm_ffi ")
+
+
+def test_a_script_that_does_not_exist() -> None:
+    done = run("none.py")
+    assert done.returncode == 2
+    assert done.stderr == "fnabi.dropin.tvm_ffi: none.py: No such file or directory\n"
 
 
 # ------------------------------------------------------------------------------- what programs ask

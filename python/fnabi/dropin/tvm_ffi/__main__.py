@@ -17,7 +17,8 @@ _USAGE = "usage: python -m fnabi.dropin.tvm_ffi [-m MODULE | -c CODE | SCRIPT] A
 def main(words: list[str]) -> None:
     """Run a program as ``python`` does."""
     if not words or (words[0] in ("-m", "-c") and len(words) == 1):
-        sys.exit(_USAGE)
+        print(_USAGE, file=sys.stderr)
+        sys.exit(2)
     if words[0] in ("-h", "--help"):
         print(_USAGE)
         return
@@ -30,6 +31,9 @@ def main(words: list[str]) -> None:
         sys.argv = ["-c", *words[2:]]
         sys.path[0] = ""
         exec(compile(words[1], "<string>", "exec"), {"__name__": "__main__"})
+    elif not os.path.exists(words[0]):
+        print(f"fnabi.dropin.tvm_ffi: {words[0]}: No such file or directory", file=sys.stderr)
+        sys.exit(2)
     else:
         sys.argv = words
         sys.path[0] = os.path.dirname(os.path.abspath(words[0]))
