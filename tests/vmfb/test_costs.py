@@ -61,6 +61,16 @@ def test_the_runtime_allocates_as_much(name: str) -> None:
     assert abs(peak - live - stated) <= 0.05 * stated
 
 
+def test_a_result_that_is_one_of_several_buffers() -> None:
+    step = Allocation(0, "t0", Size((((), 16),)))
+    for returned, expected in (((None,), None), (("t0",), 16), ((), 0)):
+        block = Block(0, False, (step,), (), "return", returned)
+        (found,) = costs.count([Program(0, "main", (block,), ())])
+        assert found is not None
+        assert found.peak == step.size
+        assert (found.results and found.results.value) == expected
+
+
 def test_results() -> None:
     with vmfb.open(CHAIN) as module:
         found = {name: costs.of(module, name) for name in SHAPES}

@@ -230,6 +230,8 @@ class FunctionReader:
     ) -> None:
         self.module, self.ordinal, self.proofs = module, ordinal, proofs
         self.values, self.function = function.values, function
+        convention: str = module.module.functions[ordinal].calling_convention or ""
+        self.results = convention.partition("_")[2]
         self.sizes = Sizes(function.values, self._leaf)
         self.calls = {call.offset: call for block in function.blocks for call in block.calls}
         self.allocated: dict[Index, str] = {}
@@ -392,8 +394,9 @@ class FunctionReader:
         steps = [self.step(call) for call in block.calls]
         returned: tuple[str | None, ...] = ()
         if block.end == "return":
-            references = (each for each in block.values if not self._is_number(each))
-            returned = tuple(self.buffer(each) for each in references)
+            letters = self.results or "r" * len(block.values)
+            pairs = zip(letters, block.values, strict=False)
+            returned = tuple(self.buffer(each) for letter, each in pairs if letter == "r")
         return Block(
             offset=block.offset,
             in_loop=in_loop,
@@ -402,9 +405,6 @@ class FunctionReader:
             end=block.end,
             returned=returned,
         )
-
-    def _is_number(self, index: Index) -> bool:
-        return index is not None and self.sizes[index] is not None
 
 
 _SILENT = (

@@ -35,7 +35,7 @@ class Costs(msgspec.Struct, frozen=True):
             is freed where the code releases it; an upper bound where the code has branches, after
             which the buffers of each are counted. None where the code does not tell: a size is
             unknown, a loop allocates more in each run, or functions call each other in a circle.
-        results: The bytes of it that the results keep, or None.
+        results: The bytes of it that the results keep, or None where the code does not tell.
 
     """
 
@@ -166,6 +166,7 @@ def _count(
 ) -> Costs:
     entry: dict[int, dict[str, Size]] = {}
     peaks, results = [ZERO], [ZERO]
+    known_results = True  # not where a result is one of several buffers
     for block in program.blocks:
         if block.end == "fail":
             continue
@@ -179,11 +180,12 @@ def _count(
             else:
                 entry.setdefault(following, {}).update(live.buffers)
         if block.end == "return":
+            known_results = known_results and None not in block.returned
             kept = {name for name in block.returned if name in live.buffers}
             _keep(results, sum((live.buffers[name] for name in kept), ZERO))
     if len(peaks) > _FORMULAS or len(results) > _FORMULAS:
         return _UNKNOWN
-    return Costs(largest(peaks), largest(results))
+    return Costs(largest(peaks), largest(results) if known_results else None)
 
 
 def _keep(sizes: list[Size], size: Size) -> None:
