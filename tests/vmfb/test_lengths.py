@@ -70,3 +70,10 @@ def test_a_finding_has_the_place_in_the_source(monkeypatch) -> None:
         "a buffer view of 32 bytes is made of 16 bytes: calls fail, model.py:3:8"
     )
     assert "model.py" not in found[3].text
+
+
+def test_the_releases_answer_about_what_fails_at_each_call(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["verify", "--runtime=3.13.0", str(DATA / "program" / "demoted.vmfb")]) == 3
+    assert capsys.readouterr().out.endswith("IREE 3.13.0: loads\n")

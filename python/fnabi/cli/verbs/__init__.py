@@ -81,7 +81,8 @@ VERBS = (
             ("fnabi verify --runtime 3.13.0 *.vmfb", "whether that release of IREE loads them"),
         ),
         status="0 for success, 1 for bad input, 2 for wrong usage; with --runtime 1 if a release"
-        " does not load a module, 3 for bad input, and 4 if it is unknown",
+        " does not load a module, 3 for bad input, 4 if it is unknown, and 5 if it calls functions"
+        " of one wrongly",
     ),
     Verb(
         "explain",

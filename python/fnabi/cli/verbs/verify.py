@@ -117,7 +117,7 @@ def _verify(
             "findings": [fields(each) | allowed for each in findings],
         }
         if arguments.runtime is not None:
-            result["runtime"] = [verdict_json(each) for each in verdicts] if good else None
+            result["runtime"] = [*map(verdict_json, verdicts)] if good or verdicts else None
         print(json.dumps(result))
         return good
     for each in findings:
@@ -126,7 +126,7 @@ def _verify(
         screen.write(f"{one_line(file)}: ", (each.severity, meaning), f": {text}")
     if unread is None and not findings and not verdicts:
         screen.write(f"{one_line(file)}: ", ("ok", "good"))
-    for verdict in verdicts if good else ():
+    for verdict in verdicts:
         _show(screen, one_line(file), verdict)
     return good
 
