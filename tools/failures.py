@@ -260,6 +260,25 @@ TRIES: dict[str, Try] = {
     "function, tool": lambda m: tool(
         "--module=m.vmfb", "--function=absent", "--device=local-sync", m_vmfb=m.build()
     ),
+    "functions, tool": lambda m: tool(
+        "--module=m.vmfb", "--device=local-sync", m_vmfb=m.module("elem_ints")
+    ),
+    "no module, tool": lambda m: tool("--function=main", "--device=local-sync"),
+    "view, tool": lambda m: tool(
+        "--module=m.vmfb",
+        "--function=main",
+        "--device=local-sync",
+        "--input=4xf64=1",
+        m_vmfb=m.module("demoted"),
+    ),
+    "output file, tool": lambda m: tool(
+        "--module=m.vmfb",
+        "--function=keep_i8",
+        "--device=local-sync",
+        "--input=5x2xi8=1",
+        "--output=@absent/y.npy",
+        m_vmfb=m.module("elem_ints"),
+    ),
     "no function, tool": lambda m: tool(
         "--module=m.vmfb", "--device=local-sync", m_vmfb=m.build(convention=b"0r_v")
     ),

@@ -49,6 +49,10 @@ KINDS = {
     "driver-library": ("cuda", "cuda, tool", "vulkan", "hip"),
     "device-path": ("device path", "device path, tool"),
     "function-missing": ("function", "function, tool"),
+    "function-unnamed": ("functions, tool",),
+    "module-unnamed": ("no module, tool",),
+    "view-length": ("view, tool",),
+    "output-file": ("output file, tool",),
     "argument-count": (
         *("no function, tool", "arguments few", "arguments many", "arguments few, Python"),
         *("arguments many, Python", "arguments few, tool", "arguments many, tool"),

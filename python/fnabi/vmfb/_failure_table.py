@@ -297,6 +297,20 @@ FAILURES = (
         "'NoneType' object has no attribute 'reflection'",
     ),
     _failure(
+        "function-unnamed",
+        "no function was named, and the module has several",
+        "`iree-run-module` runs the only function of a module by itself.",
+        "Give `--function=NAME`; `fnabi inspect FILE` lists the functions.",
+        "more than one exported function present; --function= must be specified explicitly",
+    ),
+    _failure(
+        "module-unnamed",
+        "no module was named",
+        "The program was started without a file.",
+        "Give `--module=FILE`.",
+        "no user module specified; use --module=",
+    ),
+    _failure(
         "argument-count",
         "the call has too many or too few arguments",
         "The function takes a fixed number of values. What is nested in a model of torch or JAX"
@@ -338,8 +352,27 @@ FAILURES = (
         "the file of an input cannot be opened",
         "An input names a file, `--input=@x.npy`, that does not exist or cannot be read.",
         "Correct the path, which is relative to the folder in which the program runs.",
-        "unable to open file `<file>` with mode",
+        "unable to open file `<file>` with mode <mode:n>; parsing",
         "failed to open file '<file>'; parsing",
+    ),
+    _failure(
+        "output-file",
+        "the file of a result cannot be written",
+        "A result goes to a file, `--output=@y.npy`, in a folder that does not exist or cannot be"
+        " written to. The function has run.",
+        "Correct the path, which is relative to the folder in which the program runs.",
+        "unable to open file `<file>` with mode <mode:n>; outputting",
+        "failed to open file '<file>'; outputting",
+    ),
+    _failure(
+        "view-length",
+        "a function makes a tensor that is larger than its memory",
+        "The sizes in the code contradict each other: a compiler has changed the type of elements"
+        " on one side only, as its default flags do with 64-bit numbers of torch.",
+        "`fnabi verify FILE` names the functions. Compile again with the flags that keep 64-bit"
+        " types, `--iree-input-demote-f64-to-f32=false` and `--iree-input-demote-i64-to-i32=false`,"
+        " or give the model narrower types.",
+        "buffer view byte length <wanted:n> exceeds backing buffer byte length <has:n>",
     ),
     _failure(
         "buffer-type",
