@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import weakref
 from typing import Any
@@ -166,6 +167,22 @@ def test_fields_with_the_names_of_what_classes_have() -> None:
     made.fields = 5
     assert made.fields == 5
     assert "fields=5" in repr(made)
+
+
+def test_copies_of_containers() -> None:
+    inner = [1, 2]
+    for made in (
+        tvm_ffi.Array([inner]),
+        tvm_ffi.List([inner]),
+        tvm_ffi.Map({"a": inner}),
+        tvm_ffi.Dict({"a": inner}),
+    ):
+        found = copy.copy(made)
+        assert type(found) is type(made)
+        assert not found.same_as(made)
+        assert repr(found) == repr(made)
+        key = 0 if isinstance(made, (tvm_ffi.Array, tvm_ffi.List)) else "a"
+        assert found[key].same_as(made[key])
 
 
 def test_a_class_without_attributes_has_none() -> None:

@@ -21,6 +21,10 @@ def _hashed(self: object) -> int:
     return hash(api("RecursiveHash")(self))
 
 
+def _shallowly(self: Any) -> Any:
+    return type(self)(self)
+
+
 def _deeply(self: Any, memo: Any) -> Any:
     copy = api("DeepCopy")(self)
     memo[id(self)] = copy
@@ -58,6 +62,7 @@ class Array(lane.Array, CContainerBase):
     __ne__ = unequal
     __hash__ = _hashed
     __repr__ = Object.__repr__
+    __copy__ = _shallowly
     __deepcopy__ = _deeply
 
 
@@ -75,6 +80,7 @@ class List(lane.List, CContainerBase):
     __ne__ = unequal
     __hash__ = _hashed  # type: ignore[misc,assignment]
     __repr__ = Object.__repr__
+    __copy__ = _shallowly
     __deepcopy__ = _deeply
 
 
@@ -92,6 +98,7 @@ class Map(lane.Map, CContainerBase):
     __ne__ = unequal
     __hash__ = _hashed
     __repr__ = Object.__repr__
+    __copy__ = _shallowly
     __deepcopy__ = _deeply
 
 
@@ -109,6 +116,7 @@ class Dict(lane.Dict, CContainerBase):
     __ne__ = unequal
     __hash__ = _hashed  # type: ignore[misc,assignment]
     __repr__ = Object.__repr__
+    __copy__ = _shallowly
     __deepcopy__ = _deeply
 
 
