@@ -238,6 +238,14 @@ def test_verify_names_the_installed_release(capsys: pytest.CaptureFixture[str]) 
     assert (found["release"], found["loads"]) == (release, True)
 
 
+@pytest.mark.parametrize("name", ["driver", "arch"])
+def test_where_is_only_asked_with_a_release(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["verify", f"--{name}=x", str(CLASSIFIER)])
+    assert ended.value.code == 2
+    assert f"--{name} is only allowed with --runtime" in capsys.readouterr().err
+
+
 def test_inspect_names_the_releases(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", str(CLASSIFIER)]) == 0
     assert "\nloads in IREE 3.12.0 and 3.13.0\n" in capsys.readouterr().out

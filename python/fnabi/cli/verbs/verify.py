@@ -47,6 +47,10 @@ _REFUSED, _BAD, _UNKNOWN, _WRONG = 1, 3, 4, 5
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.runtime is None:
+        for name in ("driver", "arch"):
+            if getattr(arguments, name) is not None:
+                arguments.usage(f"--{name} is only allowed with --runtime")
     screen = Screen()
     given = read_given(arguments.against)
     empty: list[str] = []
