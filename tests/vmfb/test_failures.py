@@ -217,6 +217,32 @@ def test_the_time_is_linear_in_the_text() -> None:
         assert time.process_time() - before < 5, start
 
 
+def test_the_fast_search_finds_what_the_patterns_find() -> None:
+    texts = ["", *(text for texts in RECORDED.values() for text in texts.values())]
+    texts += ["noise\n".join(texts), " ".join(text.replace("\n", " ") for text in texts)]
+    for text in texts:
+        for failure in failures.FAILURES:
+            for pattern in failure.patterns:
+                plain = [match.span() for match in pattern.finditer(text)]
+                assert [match.span() for match in failures._found(pattern, text)] == plain
+
+
+def test_the_function_that_was_called_is_the_place() -> None:
+    text = NEWEST["dim, compiled"]
+    with vmfb.open(DATA / "vmfb" / "elem_ints.vmfb") as module:
+        names = [name for name in module.exports if len(module.exports[name].signature.inputs)]
+        assert len(names) > 3
+        (every,) = failures.explain(
+            "input0 shape dimension 1 mismatch; expected 8 but have 7", module
+        )
+        assert len(every.places) == len(names)
+        for name in names[:3]:
+            for end in (f"; invoking function '{name}'", f"; `sync func @{name}(%input0: t)`"):
+                (found,) = failures.explain(f"{every.message}{end}\n", module)
+                assert [place.split(" ")[0] for place in found.places] == [name]
+    assert failures.explain(text)
+
+
 def test_wrong_arguments() -> None:
     with pytest.raises(ArgumentTypeError, match="expected str, got bytes"):
         failures.explain(b"text")  # type: ignore[arg-type]
@@ -264,7 +290,12 @@ def test_the_command_on_other_texts(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "\x1b" not in out
     assert "\u202e" not in out
     assert run(capsys, tmp_path / "absent")[0] == 3
-    assert run(capsys, f"--file={file}", file)[0] == 3
+    status, out, error = run(capsys, f"--file={file}", file)
+    assert status == 3
+    assert out.startswith(
+        "driver-missing: "
+    )  # what a damaged module causes is explained all the same
+    assert str(file) in error
     assert run(capsys, f"--file={tmp_path / 'absent'}", file)[0] == 3
     assert run(capsys)[0] == 2
     assert run(capsys, "--file=-", "-")[0] == 2

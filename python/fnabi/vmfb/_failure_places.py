@@ -16,15 +16,35 @@ _Values: TypeAlias = dict[str, str]
 _MOST = 8  # functions that are listed
 
 
-def places(name: str, values: _Values, module: Module) -> tuple[str, ...]:
+def places(
+    name: str, values: _Values, module: Module, called: str | None = None
+) -> tuple[str, ...]:
     """Return what of a module a kind of failure is about, a line for each.
+
+    Args:
+        name: The kind.
+        values: What varies in the message.
+        module: The module.
+        called: The function that was called, where that is known.
 
     Raises:
         FormatError: when its bytecode cannot be read.
 
     """
     find = _FINDERS.get(name)
-    return () if find is None else tuple(map(one_line, find(values, module)))
+    if find is None:
+        return ()
+    context = {} if called is None else {_CALLED: called}
+    return tuple(map(one_line, find(values | context, module)))
+
+
+_CALLED = "called function"  # no group of a pattern has this name
+
+
+def _exports(values: _Values, module: Module) -> list[Export]:
+    """Return the function that was called, or all."""
+    found = module.exports.get(values.get(_CALLED, ""))
+    return [*module.exports.values()] if found is None else [found]
 
 
 def _loading(module: Module) -> str:
@@ -113,9 +133,10 @@ def _functions(_: _Values, module: Module) -> Iterator[str]:
 
 def _count(values: _Values, module: Module) -> Iterator[str]:
     wanted = values.get("wanted")
-    for export in _some(
-        module.exports.values(), lambda each: wanted is None or _arity(each) == int(wanted)
-    ):
+    exports = _exports(values, module)
+    if len(exports) > 1 and wanted is not None:
+        exports = [each for each in exports if _arity(each) == int(wanted)]
+    for export in exports:
         yield f"{export.name} takes {export.signature}"
 
 
@@ -128,7 +149,7 @@ def _input(values: _Values, module: Module) -> Iterator[str]:
     """Yield the functions that have an input of this name or number, and the type of it."""
     name = values["input"]
     digits = name.removeprefix("input")
-    for export in module.exports.values():
+    for export in _exports(values, module):
         inputs = export.signature.inputs
         for number, each in enumerate(inputs):
             named = getattr(each, "name", None)
@@ -153,12 +174,6 @@ def _code(values: _Values, module: Module) -> Iterator[str]:
     named = f", which is exported as {_listed(names)}" if names else ""
     offset = int(values["offset"], 16)
     yield f"it is in functions[{number}] of the module{named}, at its byte {offset}"
-
-
-def _some(exports: Iterable[Export], which: Callable[[Export], bool]) -> Iterator[Export]:
-    for export in exports:
-        if which(export):
-            yield export
 
 
 def _listed(names: list[str]) -> str:

@@ -33,6 +33,14 @@ class Failure(msgspec.Struct, frozen=True):
 _GROUP = re.compile(r"<(?!vm>)(\w+)(:[nhwlt])?>")
 
 
+_FIXED: dict[re.Pattern[str], str] = {}
+
+
+def fixed_part(pattern: re.Pattern[str]) -> str:
+    """Return the longest part of a pattern that does not vary."""
+    return _FIXED[pattern]
+
+
 def _pattern(text: str) -> re.Pattern[str]:
     """Compile a message, in which ``<name>`` is a group of some text without quotes.
 
@@ -54,7 +62,9 @@ def _pattern(text: str) -> re.Pattern[str]:
         parts.append(re.escape(text[at : found.start()]))
         parts.append(f"(?P<{found[1]}>{kinds[found[2]]})")
         at = found.end()
-    return re.compile("".join([*parts, re.escape(text[at:])]))
+    made = re.compile("".join([*parts, re.escape(text[at:])]))
+    _FIXED[made] = max(_GROUP.sub("\0", text).split("\0"), key=len)
+    return made
 
 
 _INSTALL = (

@@ -12,7 +12,9 @@ other lines around it. `FAILURES` has every kind that is known, with its meaning
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from itertools import accumulate
 
 import msgspec
@@ -20,7 +22,7 @@ import msgspec
 from fnabi.errors import ArgumentTypeError, type_name
 from fnabi.vmfb import Module
 from fnabi.vmfb._failure_places import places
-from fnabi.vmfb._failure_table import FAILURES, Failure
+from fnabi.vmfb._failure_table import FAILURES, Failure, fixed_part
 
 __all__ = ["FAILURES", "Explanation", "Failure", "explain"]
 
@@ -76,17 +78,19 @@ def explain(text: str, module: Module | None = None) -> tuple[Explanation, ...]:
         (match.start(), order, match)
         for order, failure in enumerate(FAILURES)
         for pattern in failure.patterns
-        for match in pattern.finditer(text)
+        for match in _found(pattern, text)
     ]
     matches.sort(key=lambda each: each[:2])
     lines = [0, *accumulate(len(line) for line in text.split("\n"))]
     starts = [start + number for number, start in enumerate(lines)]
     found: dict[tuple[object, ...], Explanation] = {}
     end = 0
-    for start, order, match in matches:
+    nexts = [*(start for start, *_ in matches[1:]), len(text)]
+    for (start, order, match), following in zip(matches, nexts, strict=False):
         if start < end:
             continue  # part of what was found before
         end = match.end()
+        called = _CALLED.search(text, end, max(end, min(following, end + _CONTEXT)))
         failure = FAILURES[order]
         values = {name: value for name, value in match.groupdict().items() if value is not None}
         key = (order, *values.items())
@@ -98,7 +102,30 @@ def explain(text: str, module: Module | None = None) -> tuple[Explanation, ...]:
                 values,
                 failure.title,
                 failure.meaning,
-                () if module is None else places(failure.name, values, module),
+                () if module is None else places(failure.name, values, module, _name(called)),
                 failure.remedy,
             )
     return tuple(found.values())
+
+
+_CALLED = re.compile(r"invoking function '([^'\n]{1,300})'|\bfunc @([^(\n]{1,300})\(")
+"""Which function was called, as the runtime says after an error."""
+
+_CONTEXT = 2000
+"""The most characters after an error that are looked at."""
+
+
+def _name(called: re.Match[str] | None) -> str | None:
+    return None if called is None else called[1] or called[2]
+
+
+def _found(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """Find a pattern in the lines that have its longest fixed part, which is found faster."""
+    fixed = fixed_part(pattern)
+    at = text.find(fixed)
+    while at >= 0:
+        begin = text.rfind("\n", 0, at) + 1
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        yield from pattern.finditer(text, begin, end)
+        at = text.find(fixed, end)

@@ -11,6 +11,7 @@ from fnabi._base.url import is_remote, public
 from fnabi.cli._arguments import add_lenient, open_module
 from fnabi.cli._screen import Screen, complain, one_line, where
 from fnabi.cli._values import fields
+from fnabi.errors import FormatError
 from fnabi.vmfb.failures import Explanation, explain
 
 _EXPLAIN_SCHEMA = "fnabi.explain/1"
@@ -43,16 +44,22 @@ def run(arguments: argparse.Namespace) -> int:
         with open_file(file) as opened:
             data = bytes(read_stream(opened))
     text = data.decode("utf-8", "replace")
+    fault: FormatError | None = None
     if arguments.file is None:
         found = explain(text)
     else:
-        with open_module(arguments.file, arguments.lenient) as module:
-            found = explain(text, module)
+        try:
+            with open_module(arguments.file, arguments.lenient) as module:
+                found = explain(text, module)
+        except FormatError as problem:  # which may be why the runtime failed
+            found, fault = explain(text), problem
     if arguments.json:
         errors = [fields(each) for each in found]
         print(json.dumps({"schema": _EXPLAIN_SCHEMA, "file": arguments.file, "errors": errors}))
     else:
         _show(found, arguments.file)
+    if fault is not None:
+        raise fault
     if not found:
         hint = "; give a module with --file" if b"\0" in data else ""
         complain(where(file), f"no error of IREE's runtime that is known{hint}")
