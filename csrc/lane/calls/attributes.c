@@ -153,19 +153,19 @@ static bool has_some(PyObject* self) {
   return some;
 }
 
-/* Drops the Python objects whose object no library has any more. */
+/* Drops the Python objects whose object no library has any more. Making a list
+ * may collect garbage, and what is freed may run any code: no entry is read
+ * after either. */
 static void sweep(void) {
-  PyObject* dropped = NULL; /* a list: what is freed may run any code */
-  for (size_t i = 0; i < kept.room; i++) {
+  PyObject* dropped = PyList_New(0);
+  for (size_t i = 0; dropped != NULL && i < kept.room; i++) {
     const entry* each = &kept.entries[i];
-    if (each->key == NULL || owners_of(each->key) != 1) continue;
-    if (dropped == NULL) dropped = PyList_New(0);
-    if (dropped == NULL || PyList_Append(dropped, each->value) < 0) break;
+    if (each->key != NULL && owners_of(each->key) == 1 &&
+        PyList_Append(dropped, each->value) < 0)
+      break;
   }
-  if (dropped == NULL) {
-    PyErr_Clear();
-    return;
-  }
+  PyErr_Clear();
+  if (dropped == NULL) return;
   for (Py_ssize_t i = PyList_Size(dropped); i-- > 0;) {
     PyObject* self = PyList_GetItem(dropped, i);
     take_away(&kept, ((lane_object*)self)->object);
@@ -187,13 +187,13 @@ static PyObject* outlive(PyObject* module, PyObject* self) {
   if (!PyObject_TypeCheck(self, lane.object))
     return lane_type_error_got(self, "outlive: expected Object"), NULL;
   lane_object* of = (lane_object*)self;
-  if (lane_finished || of->empty || owners_of(of->object) < 2 ||
-      find(&kept, of->object) != NULL || !has_some(self))
-    Py_RETURN_NONE;
   if (kept.count > 2 * kept_before + 1000) {
     sweep();
     kept_before = kept.count;
   }
+  if (lane_finished || of->empty || owners_of(of->object) < 2 ||
+      !has_some(self) || find(&kept, of->object) != NULL)
+    Py_RETURN_NONE;
   if (put(&kept, of->object, self)) Py_INCREF(self);
   Py_RETURN_NONE;
 }
