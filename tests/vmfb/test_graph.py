@@ -165,6 +165,18 @@ def test_blocks_that_only_follow_each_other_are_one_section() -> None:
     ]
 
 
+def test_a_graph_begins_where_the_function_does() -> None:
+    ends = {1: "return", 2: "return"}
+    targets = {0: (3,), 3: (1, 2)}
+    blocks = [
+        Block(at, False, (), targets.get(at, ()), ends.get(at, "branch"))  # type: ignore[arg-type]
+        for at in range(4)
+    ]
+    (found,) = read_graphs([Program(0, "f", tuple(blocks), ())])
+    assert found is not None
+    assert [(each.block, each.next) for each in found.sections] == [(3, (1, 2)), (1, ()), (2, ())]
+
+
 @given(st.lists(st.lists(st.integers(0, 7), max_size=3), min_size=1, max_size=8), st.data())
 def test_any_branches(next: list[list[int]], data: st.DataObject) -> None:
     blocks = []

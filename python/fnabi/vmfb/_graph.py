@@ -214,7 +214,7 @@ def _chains(blocks: Sequence[Block]) -> list[tuple[int, list[Block], tuple[int, 
     }
     inside = set(joined.values())
     chains = []
-    for head in numbers:
+    for head in dict.fromkeys([start, *numbers]):  # a function begins with its first section
         if head in before and head not in inside:
             chain = [head]
             while chain[-1] in joined:
