@@ -77,7 +77,7 @@ def _name(value: Any) -> str:
 
 
 def normal(value: Any) -> Any:
-    """Return the value that stands for another one by the protocols of the ABI."""
+    """Return the value that another one gives instead of itself, by the protocols of the ABI."""
     if isinstance(value, (lane.Object, lane.Function, PyNativeObject)):
         return value
     for _ in range(_CHAIN):

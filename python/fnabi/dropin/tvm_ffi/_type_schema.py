@@ -383,7 +383,7 @@ def _of_hint(hint: Any) -> TypeSchema:
 
 
 plain: dict[Any, str] = {}
-"""The names of types by the classes that stand for them; `_type_convert` has these classes."""
+"""The names of types by the classes that type hints name them with; `_type_convert` adds them."""
 
 
 def _union(args: tuple[Any, ...]) -> TypeSchema:
