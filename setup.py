@@ -98,6 +98,7 @@ setup(
         "fnabi.compat",
         "fnabi.dropin",
         "fnabi.dropin.tvm_ffi",
+        "fnabi.dropin.tvm_ffi._path.tvm_ffi",
         "fnabi.dropin.tvm_ffi.dataclasses",
         "fnabi.dropin.tvm_ffi.utils",
         "fnabi.html",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import os
 import subprocess
 import sys
 from collections import namedtuple
@@ -19,9 +20,20 @@ SHOW = "import sys, tvm_ffi; print(tvm_ffi.Array.__module__, sys.argv[1:], __nam
 FOUND = "fnabi.dropin.tvm_ffi.container ['a', '-b'] __main__\n"
 
 
-def run(*words: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fnabi.dropin.tvm_ffi", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+RUN = ("-m", "fnabi.dropin.tvm_ffi")
+
+
+def run(
+    *words: str, folder: Path | None = None, text: str | None = None, before: tuple[str, ...] = RUN
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *before, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        input=text,
+    )
 
 
 def test_a_script(tmp_path: Path) -> None:
@@ -43,21 +55,212 @@ def test_code() -> None:
     assert (done.stdout, done.stderr) == (FOUND, "")
 
 
+def test_standard_input() -> None:
+    done = run("-", "a", "-b", text=SHOW)
+    assert (done.stdout, done.stderr) == (FOUND, "")
+
+
 def test_the_status_of_the_program_is_kept() -> None:
     assert run("-c", "raise SystemExit(7)").returncode == 7
 
 
-@pytest.mark.parametrize("words", [(), ("-m",), ("-c",)])
-def test_nothing_to_run(words: tuple[str, ...]) -> None:
-    done = run(*words)
+SELF = """
+import sys
+print(__file__, __name__, getattr(__spec__, 'name', None), sys.argv, sys.path[0])
+print(sys.flags.dev_mode, sys.flags.optimize, sys.stdout.write_through, sys.warnoptions)
+def fail():
+    raise ValueError("here")
+fail()
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "words"),
+    [
+        ((), ("script.py", "-u", "x")),
+        ((), ("-u", "-X", "dev", "-Werror", "-O", "script.py")),
+        (("-O",), ("-uX", "dev", "./script.py", "--help")),
+        (("-X", "dev", "-u"), ("script.py",)),
+        ((), ("-m", "script", "-m")),
+        ((), ("-mscript",)),
+        ((), ("-c", SELF.replace("__file__", "0"), "--path")),
+        ((), ("none.py",)),
+        ((), ("-m",)),
+        ((), ("--version",)),
+    ],
+)
+def test_it_runs_as_python_does(
+    tmp_path: Path, before: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    (tmp_path / "script.py").write_text(SELF)
+    plain = run(*before, *words, folder=tmp_path, before=())
+    ours = run(*before, *RUN, *words, folder=tmp_path, before=())
+    assert (ours.stdout, ours.stderr) == (plain.stdout, plain.stderr)
+    assert ours.returncode == plain.returncode
+
+
+def test_options_may_stand_with_the_module(tmp_path: Path) -> None:
+    done = run("-c", "import sys; print(sys.flags.optimize)", before=("-Omfnabi.dropin.tvm_ffi",))
+    assert (done.stdout, done.stderr) == ("1\n", "")
+
+
+@pytest.mark.parametrize("option", ["-I", "-E", "-sE", "-uI"])
+def test_options_that_hide_the_folder(option: str) -> None:
+    for words in ([*RUN, option], [option, *RUN]):
+        done = run(*words, "-c", SHOW, before=())
+        assert done.returncode == 2
+        assert done.stderr.startswith("fnabi.dropin.tvm_ffi: -I and -E hide the folder ")
+    assert run("-W", "error", "-c", SHOW, "a", "-b", option).stdout.startswith(FOUND[:30])
+
+
+def test_nothing_to_run() -> None:
+    done = run()
     assert done.returncode == 2
     assert done.stderr.startswith("usage: python -m fnabi.dropin.tvm_ffi ")
 
 
-def test_a_script_that_does_not_exist() -> None:
-    done = run("none.py")
-    assert done.returncode == 2
-    assert done.stderr == "fnabi.dropin.tvm_ffi: none.py: No such file or directory\n"
+# ------------------------------------------------------------------------------------- the folder
+
+
+def folder() -> str:
+    return run("--path").stdout.rstrip("\n")
+
+
+def in_folder(code: str, *words: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([folder(), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return subprocess.run(
+        [sys.executable, *(words or ("-c", code))],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+
+
+def test_the_folder_is_the_package() -> None:
+    code = """
+import importlib.util, os
+spec = importlib.util.find_spec("tvm_ffi")
+import tvm_ffi.core, fnabi.dropin.tvm_ffi as ours
+from tvm_ffi.container import Array
+print(os.path.dirname(os.path.dirname(spec.origin)))
+print(tvm_ffi is ours, tvm_ffi.core is ours.core, Array is ours.Array)
+print(tvm_ffi.Array([1, "two"]), os.path.basename(tvm_ffi.libinfo.find_libtvm_ffi()))
+print(importlib.util.find_spec("tvm_ffi.container").origin == ours.container.__file__)
+print(importlib.util.find_spec("tvm_ffi.nothing"))
+ours.install()
+"""
+    done = in_folder(code)
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        folder(),
+        "True True True",
+        '(1, "two") libtvm_ffi.so',
+        "True",
+        "None",
+    ]
+
+
+def test_programs_that_a_program_starts_run_over_it_too() -> None:
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {SHOW!r}, 'a', '-b'])"
+    assert run("-c", code).stdout == FOUND
+
+
+def test_a_module_of_it_runs_as_a_program() -> None:
+    done = in_folder("", "-m", "tvm_ffi.libinfo")
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
+def test_the_original_is_still_found_by_what_needs_it() -> None:
+    pytest.importorskip("tvm_ffi", reason="tvm_ffi is not installed")
+    code = """
+import os, subprocess, sys
+from fnabi.dropin.tvm_ffi import _install
+code = "import tvm_ffi; print(tvm_ffi.Array.__module__)"
+subprocess.run([sys.executable, "-c", code], env=_install.without_folder())
+"""
+    assert in_folder(code).stdout == "tvm_ffi.container\n"
+
+
+# ---------------------------------------------------------------------------- what was asked for
+
+ASKS = """
+import tvm_ffi, tvm_ffi.testing, tvm_ffi.dataclasses as d
+from tvm_ffi.core import Function
+tvm_ffi.Array([1])
+d.field
+print(hasattr(tvm_ffi, "nope"), hasattr(tvm_ffi, "__wrapped__"))
+try:
+    from tvm_ffi.core import Absent
+except ImportError as problem:
+    print(type(problem).__name__)
+try:
+    import tvm_ffi.absent
+except ImportError as problem:
+    print(type(problem).__name__)
+"""
+
+REPORT = """\
+tvm_ffi: 6 names found, 3 missing
+  tvm_ffi.Array
+  tvm_ffi.core
+  tvm_ffi.core.Function
+  tvm_ffi.dataclasses
+  tvm_ffi.dataclasses.field
+  tvm_ffi.testing
+! tvm_ffi.absent
+! tvm_ffi.core.Absent
+! tvm_ffi.nope
+"""
+INSTALL = """
+import fnabi.dropin.tvm_ffi as ours
+report = ours.report
+ours.install({})
+"""
+
+
+def test_a_report() -> None:
+    missing = "False False\nImportError\nModuleNotFoundError\n"
+    code = INSTALL.format("record=True") + ASKS + "print(report())"
+    done = run("-c", code, before=())
+    assert (done.stdout, done.stderr) == (missing + REPORT, "")
+    done = run("--report", "-c", ASKS)
+    assert (done.stdout, done.stderr) == (missing, REPORT)
+
+
+def test_nothing_is_recorded_where_nothing_asks_for_it() -> None:
+    code = INSTALL.format("") + ASKS + "print(type(tvm_ffi), report())"
+    assert "<class 'module'> tvm_ffi: 0 names found, 0 missing" in run("-c", code, before=()).stdout
+
+
+@pytest.mark.parametrize(
+    ("code", "problem"),
+    [
+        (
+            "import tvm_ffi; hasattr(tvm_ffi, 'nope')",
+            "module 'fnabi.dropin.tvm_ffi' has no attribute 'nope'",
+        ),
+        (
+            "from tvm_ffi.core import Absent",
+            "module 'fnabi.dropin.tvm_ffi.core' has no attribute 'Absent'",
+        ),
+        ("import tvm_ffi.absent", "fnabi.dropin.tvm_ffi has no module 'tvm_ffi.absent'"),
+        (
+            "import tvm_ffi; tvm_ffi.cpp.nvrtc",
+            "module 'fnabi.dropin.tvm_ffi.cpp' has no attribute 'nvrtc'; "
+            "it belongs to the compiler of the package tvm_ffi",
+        ),
+    ],
+)
+def test_the_first_missing_name_is_an_error(code: str, problem: str) -> None:
+    guarded = "try:\n    {}\nexcept (ImportError, AttributeError):\n    print('hidden')"
+    guarded = guarded.format(code)
+    assert run("-c", guarded).stdout == ("" if "hasattr" in code else "hidden\n")
+    strict = INSTALL.format("strict=True") + guarded
+    for done in (run("--strict", "-c", guarded), run("-c", strict, before=())):
+        assert done.returncode == 1
+        assert done.stderr.splitlines()[-1] == f"fnabi.errors.NotFoundError: {problem}"
+        assert "During handling" not in done.stderr
 
 
 # ------------------------------------------------------------------------------- what programs ask

@@ -617,7 +617,7 @@ def test_installed_as_the_original():
     """
     assert run_apart(program).splitlines() == [
         "<class 'fnabi.calls.tensor.Device'>",
-        "No module named 'fnabi.dropin.tvm_ffi.no_such_module'",
+        "No module named 'tvm_ffi.no_such_module'",
     ]
     with pytest.raises(ImportError, match="is imported already"):
         ours.install()

@@ -40,6 +40,7 @@ from fnabi.dropin.tvm_ffi._dtype import dtype
 from fnabi.dropin.tvm_ffi._install import install
 from fnabi.dropin.tvm_ffi._tensor import Tensor, from_dlpack
 from fnabi.dropin.tvm_ffi._values import Device, DLDeviceType, Shape, device
+from fnabi.dropin.tvm_ffi._watch import report
 from fnabi.dropin.tvm_ffi.container import Array, Dict, List, Map
 from fnabi.dropin.tvm_ffi.core import CAny, Function, Object, ObjectConvertible
 from fnabi.dropin.tvm_ffi.dataclasses.py_class import method
@@ -123,6 +124,7 @@ __all__ = [
     "register_global_func",
     "register_object",
     "remove_global_func",
+    "report",
     "serialization",
     "structural",
     "structural_equal",

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fnabi.dropin.tvm_ffi._advice import lacking
+from fnabi.dropin.tvm_ffi._install import without_folder
 from fnabi.dropin.tvm_ffi.module import Module, load_module
 
 __all__ = ["build", "build_inline", "load", "load_inline"]
@@ -30,6 +31,7 @@ def _compiled(function: str, arguments: Mapping[str, Any]) -> str:
         capture_output=True,
         text=True,
         check=False,
+        env=without_folder(),
     )
     if done.returncode != 0:
         raise RuntimeError(f"{function}: the package tvm_ffi cannot compile it\n{done.stderr}")
