@@ -6,6 +6,7 @@ import ctypes
 import gc
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ import pytest
 
 import fnabi
 from fnabi import library
-from support.callee import built
+from support.callee import built, found
 from support.paths import DATA
+from support.sanitizers import SANITIZE
 
 SOURCES = DATA / "callee"
 PLAIN = [str(SOURCES / "plain.c"), str(SOURCES / "second.c")]
@@ -22,7 +24,7 @@ PLAIN = [str(SOURCES / "plain.c"), str(SOURCES / "second.c")]
 
 def compiled(name: str, compiler: str, *arguments: str) -> str:
     warnings = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
-    return built(name, compiler, *warnings, "-I", fnabi.get_include(), *arguments)
+    return built(name, compiler, *warnings, *SANITIZE, "-I", fnabi.get_include(), *arguments)
 
 
 @pytest.fixture(scope="session", params=["c", "c++"])
@@ -30,7 +32,15 @@ def plain(request: pytest.FixtureRequest) -> str:
     """Build the library of two files as C or as C++."""
     if request.param == "c":
         return compiled("plain_c", "cc", "-std=c11", "-O2", *PLAIN)
-    return compiled("plain_cc", "c++", "-std=c++17", "-x", "c++", *PLAIN)
+    return compiled("plain_cc", "c++", "-std=c++11", "-x", "c++", *PLAIN)
+
+
+@pytest.fixture(scope="session", params=["c", "c++"])
+def making(request: pytest.FixtureRequest) -> str:
+    source = str(SOURCES / "making.c")
+    if request.param == "c":
+        return compiled("making_c", "cc", "-std=c11", "-O2", source)
+    return compiled("making_cc", "c++", "-std=c++11", "-x", "c++", source)
 
 
 @pytest.fixture(scope="session")
@@ -41,6 +51,8 @@ def exceptions() -> str:
 def test_nothing_is_linked() -> None:
     # The C driver does not link with the C++ library.
     flags = ("-std=c++20", "-fno-exceptions", "-fno-rtti", "-x", "c++")
+    if SANITIZE:
+        pytest.skip("the runtimes of the sanitizers are linked")
     for path in (
         compiled("alone_c", "cc", "-std=c11", *PLAIN),
         compiled("alone_cc", "cc", *flags, *PLAIN),
@@ -225,6 +237,178 @@ def test_the_runtime_may_come_after_the_library(plain: str, tvm_ffi: Any) -> Non
         [sys.executable, "-c", code, plain], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (0, "told\n"), done.stderr
+
+
+# ------------------------------------------------------------------ what the compiler refuses
+
+MISTAKES = {
+    "return callee_return_int(call, call->args[0].as.integer);": "read arguments with callee_int",
+    "int a = 1; return a + 1;": "callee_status",
+    "callee_value v; callee_put_int(&v, 1); return v;": "callee_status",
+    "callee_value v; callee_put_int(&v, 1); return callee_return_owned(call, v);": "callee_value",
+    "const callee_tensor_value* x; callee_tensor(call, 0, &x);"
+    "return callee_return_tensor(call, x);": "callee_tensor_object",
+    "callee_put_none(call->result);": "return-type",
+}
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("language", ["c", "c++"])
+def test_mistakes_do_not_compile(compiler: str, language: str) -> None:
+    for body, told in MISTAKES.items():
+        done = subprocess.run(
+            [found(compiler), "-x", language, "-fsyntax-only", "-I", fnabi.get_include(), "-"],
+            input=f"#include <fnabi/callee.h>\nCALLEE_EXPORT(f) {{ {body} }}\n",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode != 0, body
+        assert told in done.stderr, (body, done.stderr)
+
+
+# ------------------------------------------------------------------------- maps and tensors
+
+
+@pytest.fixture(params=["fnabi", "tvm_ffi"])
+def caller(request: pytest.FixtureRequest) -> Any:
+    return pytest.importorskip(request.param)
+
+
+def test_maps_are_made(making: str, caller: Any) -> None:
+    lib = caller.load_module(making)
+    for size in (0, 1, 3, 4, 5, 8, 9, 100, 3000):
+        keys = [f"k{i}" * (i % 5 + 1) for i in range(size)]
+        made = lib.zip(keys, list(range(size)))
+        assert type(made) is caller.Map
+        assert list(made.items()) == list(zip(keys, range(size), strict=True))
+        assert all(made[key] == i for i, key in enumerate(keys))
+        assert "nothing" not in made
+    keys = [0, 1, True, 1.0, "a", b"a", "a longer key", b"a longer key", None]
+    made = lib.zip(keys * 2, list(range(len(keys) * 2)))
+    assert [value for _, value in made.items()] == list(range(len(keys), len(keys) * 2))
+    twice = lib.zip(["b", "a", "b"], [["dropped"], 2, ["a value", 3]])
+    assert [(key, str(value)) for key, value in twice.items()][1] == ("a", "2")
+    assert list(twice["b"]) == ["a value", 3]
+    assert lib.find({"a": 1, "b": [2]}, "a") == 1
+    assert error_of(lib.find, {"a": 1}, "c") == (KeyError, "c")
+    assert error_of(lib.zip, ["a"], []) == (ValueError, "1 keys and 0 values")
+
+
+def test_a_map_can_be_changed_by_the_caller(making: str, caller: Any) -> None:
+    """A Dict of any size, which is changed in place."""
+    lib = caller.load_module(making)
+    for size in (0, 1, 2, 3, 4, 5, 7, 8, 9, 31, 32, 33, 500):
+        keys = [f"k{i}" * (i % 5 + 1) for i in range(size)]
+        made = lib.dict(lib.zip(keys, list(range(size))))
+        assert type(made) is caller.Dict
+        model = dict(zip(keys, range(size), strict=True))
+        for i in range(100):
+            made[f"more {i}"] = model[f"more {i}"] = i
+        for key in list(model)[::3]:
+            del made[key], model[key]
+        assert list(made.items()) == list(model.items())
+        assert all(made[key] == value for key, value in model.items())
+
+
+def test_tensors_are_made(making: str, caller: Any) -> None:
+    numpy = pytest.importorskip("numpy")
+    lib = caller.load_module(making)
+    x = numpy.arange(6, dtype="float32").reshape(2, 3)
+    made = lib.scaled(x, 2)
+    assert type(made) is caller.Tensor
+    assert (numpy.from_dlpack(made) == 2 * x).all()
+    assert lib.dropped(x) is None
+    assert error_of(lib.scaled, x.T, 2)[0] is TypeError
+    assert "non-contiguous float32 of rank 2" in error_of(lib.scaled, x.T, 2)[1]
+    assert lib.scaled(x[:1].T, 2).shape == (3, 1)
+    assert lib.matrix(numpy.zeros((3, 4), dtype="int64")) == 12
+    assert "float32 of rank 2 on device 1:0" in error_of(lib.matrix, x)[1]
+    assert lib.scaled(numpy.zeros((0, 3), dtype="float32"), 1).shape == (0, 3)
+
+
+def test_tensors_are_those_of_torch(making: str, caller: Any) -> None:
+    torch = pytest.importorskip("torch")
+    lib = caller.load_module(making)
+    x = torch.arange(6, dtype=torch.float32)
+    made = lib.scaled(x, 2)
+    assert type(made) is torch.Tensor
+    assert (made == 2 * x).all()
+    made += 1
+    assert lib.dropped(x) is None
+
+
+def test_tensors_that_cannot_be(making: str, caller: Any) -> None:
+    lib = caller.load_module(making)
+    float32 = fnabi.DType("float32") if caller is fnabi else caller.dtype("float32")
+    cpu, cuda = (
+        fnabi.Device(name) if caller is fnabi else caller.device(name) for name in ("cpu", "cuda")
+    )
+    for rank, dims, device, no_shape, kind, told in (
+        (-1, [2], cpu, False, ValueError, "a tensor of rank -1; expected 0 to 64"),
+        (65, [2], cpu, False, ValueError, "a tensor of rank 65; expected 0 to 64"),
+        (None, [2, -3], cpu, False, ValueError, "dim 1 of a tensor is negative: -3"),
+        (None, [2**62, 4], cpu, False, ValueError, "a tensor that is larger than memory"),
+        (None, [2**50], cpu, False, (MemoryError, RuntimeError), "memory"),
+        (None, [2], cpu, True, ValueError, "a tensor whose shape is NULL"),
+        (None, [2], cuda, False, RuntimeError, "without|allocator"),
+    ):
+        with pytest.raises(kind, match=told):
+            lib.empty(float32, caller.Shape(dims), device, rank, no_shape)
+    assert lib.empty(float32, caller.Shape([2, 3]), cpu, None, False)[1] is True
+    assert lib.empty(float32, caller.Shape([]), cpu, None, True)[0].shape == ()
+
+
+def test_null_is_an_error(making: str, caller: Any) -> None:
+    lib = caller.load_module(making)
+    for which in range(8):
+        assert error_of(lib.null, which) == (ValueError, "null() returned a value that is NULL")
+    assert error_of(lib.null, 8)[0] is ValueError
+    assert error_of(lib.null, 9) == (TypeError, "null() argument 1 is missing")
+    assert error_of(lib.null, 10) == (RuntimeError, "")
+    assert lib.null(11) == ""
+    assert len(lib.null(12)) == 0
+
+
+MAKING = """
+import sys
+if sys.argv[2] == "without":
+    sys.modules["tvm_ffi"] = None
+import fnabi, numpy
+lib = fnabi.load_module(sys.argv[1])
+if sys.argv[2] == "after":
+    import tvm_ffi
+x = numpy.arange(3, dtype="float32")
+assert type(lib.scaled(x, 2)) is fnabi.Tensor
+assert lib.scaled(x, 2).numpy().tolist() == [0, 2, 4]
+try:
+    lib.scaled("x", 2)
+except TypeError as error:
+    assert str(error) == "scaled() argument 0 must be ffi.Tensor, not str"
+else:
+    raise AssertionError
+if sys.argv[3] == "torch":
+    import torch
+    assert type(lib.scaled(torch.ones(3), 2)) is torch.Tensor
+    assert type(lib.scaled(x, 2)) is fnabi.Tensor
+if sys.argv[2] == "after":
+    assert type(tvm_ffi.load_module(sys.argv[1]).scaled(x, 2)) is tvm_ffi.Tensor
+"""
+
+
+@pytest.mark.parametrize("runtime", ["without", "installed", "after"])
+def test_tensors_are_made_whatever_is_loaded(making: str, runtime: str) -> None:
+    pytest.importorskip("numpy")
+    if runtime != "without":
+        pytest.importorskip("tvm_ffi")
+    torch = "torch" if find_spec("torch") else "-"
+    done = subprocess.run(
+        [sys.executable, "-c", MAKING, making, runtime, torch],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 # ---------------------------------------------------------------------- without any runtime

@@ -390,12 +390,12 @@ STANDARDS = [
         for header in ("fnabi.h", "callee.h")
         for year in ("11", "17", "2x")
     ),
-    *(("c++", "fnabi.h", f"c++{year}") for year in ("11", "14", "17", "20", "2b")),
     *(
         ("c++", header, f"c++{year}")
-        for header in ("callee.h", "signature_mangle.hpp")
-        for year in ("17", "20", "2b")
+        for header in ("fnabi.h", "callee.h")
+        for year in ("11", "14", "17", "20", "2b")
     ),
+    *(("c++", "signature_mangle.hpp", f"c++{year}") for year in ("17", "20", "2b")),
 ]
 
 

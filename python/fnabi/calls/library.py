@@ -83,6 +83,7 @@ _MAIN = "main"
 _CONTEXT = "__tvm_ffi__library_ctx"
 _OF_RUNTIME = "TVMFFI"
 _OF_TVM = "libtvm"
+_RAISE = "TVMFFIErrorSetRaisedFromCStr"
 _EVERYONE = 0  # RTLD_DEFAULT: the libraries that are loaded for everyone
 _REGISTERS = ("TVMFFIFunctionSetGlobal", "TVMFFITypeRegister")
 _FORMATS = {"win32": "PE", "darwin": "Mach-O"}
@@ -422,7 +423,8 @@ def _gap(name: str, file: LibraryFile) -> bool:
             )
         raise LibraryError(f"{name}: the library needs {why}")
     # A library with its own error slot stores its errors there.
-    return any(each.name in known and not (each.weak and file.has_error_slot) for each in missing)
+    own = WantedSymbol(_RAISE, weak=True) if file.has_error_slot else None
+    return any(each.name in known and each != own for each in missing)
 
 
 def _is_unlinked(file: LibraryFile) -> bool:

@@ -1,8 +1,10 @@
 /* Calls the exports of tests/data/callee as a caller without any runtime. */
 #include <pthread.h>
 
+#include "callee/making.c"
 #include "callee/plain.c"
 #include "callee/second.c"
+#include "calls/map_layout.h"
 #include "check.h"
 
 #define RUN(function, result, ...)                               \
@@ -94,24 +96,24 @@ static void test_refused_arguments(void) {
   callee_value r, none, real;
   callee_put_none(&none);
   callee_put_float(&real, 1);
-  CHECK(RUN(add, &r, integer(1)) == CALLEE_FAILED);
+  CHECK(RUN(add, &r, integer(1)) == -1);
   check_raised("TypeError", "add() takes 2 arguments, not 1");
-  CHECK(RUN(add, &r, integer(1), real) == CALLEE_FAILED);
+  CHECK(RUN(add, &r, integer(1), real) == -1);
   check_raised("TypeError", "add() argument 1 must be int, not float");
-  CHECK(RUN(nothing, &r, integer(1)) == CALLEE_FAILED);
+  CHECK(RUN(nothing, &r, integer(1)) == -1);
   check_raised("TypeError", "nothing() takes 0 arguments, not 1");
-  CHECK(run(__tvm_ffi_halve, NULL, 0, &r) == CALLEE_FAILED);
+  CHECK(run(__tvm_ffi_halve, NULL, 0, &r) == -1);
   check_raised("TypeError", "halve() argument 0 is missing");
-  CHECK(RUN(halve, &r, none) == CALLEE_FAILED);
+  CHECK(RUN(halve, &r, none) == -1);
   check_raised("TypeError", "halve() argument 0 must be float, not None");
-  CHECK(RUN(negate, &r, real) == CALLEE_FAILED);
+  CHECK(RUN(negate, &r, real) == -1);
   check_raised("TypeError", "negate() argument 0 must be bool, not float");
-  CHECK(RUN(repeat, &r, integer(1), integer(1)) == CALLEE_FAILED);
+  CHECK(RUN(repeat, &r, integer(1), integer(1)) == -1);
   check_raised("TypeError", "repeat() argument 0 must be str, not int");
-  CHECK(RUN(double_lanes, &r, none) == CALLEE_FAILED);
+  CHECK(RUN(double_lanes, &r, none) == -1);
   check_raised("TypeError",
                "double_lanes() argument 0 must be DataType, not None");
-  CHECK(RUN(sum_tensor, &r, view(33, NULL)) == CALLEE_FAILED);
+  CHECK(RUN(sum_tensor, &r, view(33, NULL)) == -1);
   check_raised("TypeError",
                "sum_tensor() argument 0 must be ffi.Tensor, not a value of an "
                "unknown type");
@@ -119,14 +121,14 @@ static void test_refused_arguments(void) {
       callee_new(200, sizeof *strange, 0, 1, callee_delete_plain);
   callee_value its = object(strange),
                moved = view(CALLEE_MOVED_OBJECT, &strange);
-  CHECK(RUN(sum, &r, its) == CALLEE_FAILED);
+  CHECK(RUN(sum, &r, its) == -1);
   check_raised("TypeError",
                "sum() argument 0 must be ffi.Array, not an object");
-  CHECK(RUN(flatten, &r, moved) == CALLEE_FAILED);
+  CHECK(RUN(flatten, &r, moved) == -1);
   check_raised("TypeError",
                "flatten() argument 0 must be ffi.Map, not an object");
   callee_release(&its);
-  CHECK(RUN(repeat, &r, text("x"), integer(-1)) == CALLEE_FAILED);
+  CHECK(RUN(repeat, &r, text("x"), integer(-1)) == -1);
   check_raised("ValueError", "repeat() argument 1 must be 0 or more");
 }
 
@@ -146,7 +148,7 @@ static void test_text_in_every_form(void) {
     callee_release(&r);
     CHECK(RUN(repeat, &r, string, integer(1)) == 0 && is_text(&r, words[i]));
     callee_release(&r);
-    CHECK(RUN(repeat, &r, bytes, integer(1)) == CALLEE_FAILED);
+    CHECK(RUN(repeat, &r, bytes, integer(1)) == -1);
     check_raised("TypeError",
                  "repeat() argument 0 must be str, not TVMFFIByteArray*");
 
@@ -202,7 +204,7 @@ static void test_objects(void) {
 
   callee_value r;
   CHECK(RUN(same, &r, integer(5)) == 0 && r.as.integer == 5);
-  CHECK(RUN(same, &r, view(CALLEE_TENSOR_VIEW, NULL)) == CALLEE_FAILED);
+  CHECK(RUN(same, &r, view(CALLEE_TENSOR_VIEW, NULL)) == -1);
   check_raised("TypeError",
                "a DLTensor* cannot be kept after the call; expected "
                "ffi.Tensor");
@@ -213,7 +215,7 @@ static void test_objects(void) {
   CHECK(RUN(same, &r, moved) == 0);
   CHECK(o == NULL && r.as.object == v.as.object &&
         (uint32_t)v.as.object->counts == 1);
-  CHECK(RUN(same, &moved, moved) == CALLEE_FAILED);
+  CHECK(RUN(same, &moved, moved) == -1);
   check_raised("ValueError", "the object was already moved");
   callee_release(&r);
   CHECK(RUN(same, &r, view(CALLEE_C_STRING, "kept as a copy")) == 0);
@@ -241,7 +243,7 @@ static void test_containers(void) {
   all.as.object->tag = all.tag = CALLEE_LIST;
   CHECK(RUN(sum, &r, all) == 0 && r.as.real == 3.5);
   ((callee_array_object*)all.as.object)->items[1] = text("of some length");
-  CHECK(RUN(sum, &r, all) == CALLEE_FAILED);
+  CHECK(RUN(sum, &r, all) == -1);
   check_raised("TypeError", "sum() item 1 must be float, not str");
   callee_release(&all);
   CHECK(callee_put_array(&all, NULL, 0));
@@ -325,11 +327,158 @@ static void test_tensors(void) {
   } owner = {{UINT64_C(1) << 32 | 1, CALLEE_TENSOR, 0, NULL}, x};
   CHECK(RUN(sum_tensor, &r, object(&owner)) == 0 && r.as.real == 10);
   owner.tensor.dtype.bits = 64;
-  CHECK(RUN(sum_tensor, &r, object(&owner)) == CALLEE_FAILED);
+  CHECK(RUN(sum_tensor, &r, object(&owner)) == -1);
   check_raised("TypeError", "sum_tensor() takes float32");
   owner.tensor.rank = 0;
   CHECK(RUN(shape_of, &r, object(&owner)) == 0);
   CHECK(RUN(product, &product, r) == 0 && product.as.integer == 1);
+  callee_release(&r);
+}
+
+/* Keys of several types, some of them twice. */
+static callee_value key_of(int i) {
+  char name[32];
+  callee_value key;
+  switch (i % 4) {
+    case 0:
+      return integer(i / 8);
+    case 1:
+      callee_put_float(&key, i / 8);
+      return key;
+    default:
+      snprintf(name, sizeof name, "%d%s", i / 8,
+               i % 4 == 2 ? "" : " is a longer key");
+      return text(name);
+  }
+}
+
+static void test_made_maps(void) {
+  for (int size = 0; size < 300; size = size < 20 ? size + 1 : size * 2) {
+    callee_value keys[320], values[320], all[2], map, one;
+    for (int i = 0; i < size; i++) {
+      keys[i] = key_of(i);
+      values[i] = i % 3 == 0 ? text("a text on the heap") : integer(i);
+    }
+    CHECK(callee_put_array(&all[0], keys, (size_t)size));
+    CHECK(callee_put_array(&all[1], values, (size_t)size));
+    CHECK(RUN(zip, &map, all[0], all[1]) == 0 && map.tag == CALLEE_MAP);
+    fnabi_map_object* object = (fnabi_map_object*)(void*)map.as.object;
+    check_layout(object);
+    CHECK(is_dense(object) == (size > 4));
+    callee_entries entries;
+    const callee_value *key, *value;
+    CHECK(callee_as_map(&map, &entries));
+    for (int i = 0; i < size; i++) {
+      const callee_value* last = &values[i];
+      if (i % 8 >= 4) continue; /* the key of i - 4 again */
+      if (i + 4 < size) last += 4;
+      CHECK(callee_next(&entries, &key, &value));
+      CHECK(callee_same_key(key, &keys[i]));
+      CHECK(memcmp(value, last, sizeof *value) == 0);
+      value = (const callee_value*)(const void*)fnabi_map_find(
+          object, (const fnabi_any*)(const void*)&keys[i]);
+      CHECK(value != NULL && memcmp(value, last, sizeof *value) == 0);
+    }
+    CHECK(!callee_next(&entries, &key, &value));
+    for (int i = 0; i < 100; i++) { /* another library changes it */
+      one = integer(1000 + i);
+      CHECK(fnabi_map_set(object, (const fnabi_any*)(const void*)&one,
+                          (const fnabi_any*)(const void*)&one));
+      check_layout(object);
+    }
+    callee_release(&map);
+    callee_release(&all[0]);
+    callee_release(&all[1]);
+  }
+  callee_value r, name = text("b");
+  callee_pair pairs[] = {{text("a"), integer(1)}, {text("b"), integer(2)}};
+  CHECK(callee_put_map(&r, pairs, 2));
+  CHECK(RUN(find, &name, r, name) == 0 && name.as.integer == 2);
+  CHECK(RUN(find, &name, r, text("c")) == -1);
+  check_raised("KeyError", "c");
+  callee_release(&r);
+}
+
+static void test_made_tensors(void) {
+  float data[] = {1, 2, 3, 4, 5, 6};
+  int64_t shape[] = {2, 3}, strides[] = {1, 2};
+  callee_tensor_value x = {data, {1, 0}, 2, {2, 32, 1}, shape, NULL, 0};
+  callee_value r, y, p = view(CALLEE_TENSOR_VIEW, &x);
+  CHECK(RUN(scaled, &y, p, integer(2)) == 0 && y.tag == CALLEE_TENSOR);
+  const callee_tensor_value* made;
+  CHECK(callee_as_tensor(&y, &made) && made->rank == 2);
+  CHECK(made->shape != shape && made->shape[1] == 3 && made->strides[0] == 3);
+  CHECK((uintptr_t)made->data % 256 == 0);
+  CHECK(RUN(sum_tensor, &r, y) == 0 && r.as.real == 42);
+  callee_release(&y);
+  CHECK(RUN(dropped, &r, p) == 0);
+  x.strides = strides;
+  CHECK(RUN(scaled, &r, p, integer(2)) == -1);
+  check_raised("TypeError",
+               "scaled() argument 0 must be a contiguous float32 tensor in "
+               "memory of the CPU, not non-contiguous float32 of rank 2 on "
+               "device 1:0");
+  x.strides = NULL;
+  x.device.type = 2;
+  CHECK(RUN(matrix, &r, p) == -1);
+  check_raised("TypeError",
+               "matrix() argument 0 must be a contiguous int64 tensor of rank "
+               "2 in memory of the CPU, not float32 of rank 2 on device 2:0");
+  CHECK(RUN(dropped, &r, p) == 0);
+  check_raised("RuntimeError",
+               "memory of device 2:0 cannot be allocated: the caller has no "
+               "allocator for it");
+}
+
+static void test_wrong_tensors(void) {
+  static const struct {
+    int32_t rank;
+    int64_t dims[2];
+    uint8_t bits;
+    const char* problem;
+  } all[] = {
+      {-1, {0}, 32, "a tensor of rank -1; expected 0 to 64"},
+      {INT32_MIN, {0}, 32, "a tensor of rank -2147483648; expected 0 to 64"},
+      {65, {0}, 32, "a tensor of rank 65; expected 0 to 64"},
+      {2, {1, -2}, 32, "dim 1 of a tensor is negative: -2"},
+      {2,
+       {0, INT64_MIN},
+       8,
+       "dim 1 of a tensor is negative: -9223372036854775808"},
+      {2, {1, 1}, 0, "a tensor whose elements have no bits"},
+      {2, {INT64_MAX, INT64_MAX}, 8, "a tensor that is larger than memory"},
+      {2, {0, INT64_MAX}, 8, "a tensor that is larger than memory"},
+      {2, {INT64_C(1) << 59, 1}, 8, "a tensor that is larger than memory"},
+  };
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    CHECK(callee_new_tensor(callee_dtype_of(2, all[i].bits), all[i].dims,
+                            all[i].rank, CALLEE_CPU) == NULL);
+    check_raised("ValueError", all[i].problem);
+  }
+  CHECK(callee_new_tensor(CALLEE_INT8, NULL, 1, CALLEE_CPU) == NULL);
+  check_raised("ValueError", "a tensor whose shape is NULL");
+  callee_tensor_object* scalar =
+      callee_new_tensor(CALLEE_BOOL8, NULL, 0, CALLEE_CPU);
+  CHECK(scalar != NULL && callee_elements(&scalar->tensor) == 1);
+  *(char*)callee_data(&scalar->tensor) = 1;
+  callee_drop(scalar);
+}
+
+static void test_null(void) {
+  callee_value r;
+  for (int i = 0; i < 8; i++) {
+    CHECK(RUN(null, &r, integer(i)) == -1 && callee_is_none(&r));
+    check_raised("ValueError", "null() returned a value that is NULL");
+  }
+  CHECK(RUN(null, &r, integer(8)) == -1);
+  check_raised("ValueError",
+               "callee_invoke: the function or its arguments are NULL");
+  CHECK(RUN(null, &r, integer(9)) == -1);
+  check_raised("TypeError", "null() argument 1 is missing");
+  CHECK(RUN(null, &r, integer(10)) == -1);
+  check_raised("RuntimeError", "");
+  CHECK(RUN(null, &r, integer(11)) == 0 && is_text(&r, ""));
+  CHECK(RUN(null, &r, integer(12)) == 0);
   callee_release(&r);
 }
 
@@ -345,10 +494,10 @@ static void test_functions(void) {
   CHECK(live() == 1);
   CHECK(RUN(apply, &r, f) == 0 && r.as.integer == 11);
   CHECK(RUN(apply, &r, f, integer(5)) == 0 && r.as.integer == 16);
-  CHECK(RUN(apply, &r, f, f) == CALLEE_FAILED);
+  CHECK(RUN(apply, &r, f, f) == -1);
   check_raised("TypeError",
                "counter() argument 0 must be int, not ffi.Function");
-  CHECK(RUN(apply, &r, f, f, f) == CALLEE_FAILED);
+  CHECK(RUN(apply, &r, f, f, f) == -1);
   check_raised("TypeError", "counter() takes 0 to 1 arguments, not 2");
   f.as.object->counts += UINT64_C(1) << 32;
   callee_release(&f);
@@ -377,7 +526,7 @@ static void test_slot(void) {
   callee_value r, kind = text("ValueError"), message = text("100 %s %n");
   memset(&later, 0xAA, sizeof later);
   CHECK(__fnabi_error_slot(&later.error, sizeof later) == 0);
-  CHECK(RUN(fail, &r, kind, message) == CALLEE_FAILED);
+  CHECK(RUN(fail, &r, kind, message) == -1);
   CHECK(__fnabi_error_slot(&later.error, sizeof later.error - 1) == -1);
   CHECK(__fnabi_error_slot(NULL, 0) == -1);
   CHECK(__fnabi_error_slot(&later.error, sizeof later) == 1);
@@ -388,10 +537,10 @@ static void test_slot(void) {
   const char* kept = later.error.kind.data;
   CHECK(run(__tvm_ffi_nothing, NULL, 0, &r) == 0);
   CHECK(strcmp(kept, "ValueError") == 0);
-  CHECK(RUN(fail, &r, kind, message) == CALLEE_FAILED);
-  CHECK(run(__tvm_ffi_fail_elsewhere, NULL, 0, &r) == CALLEE_FAILED);
+  CHECK(RUN(fail, &r, kind, message) == -1);
+  CHECK(run(__tvm_ffi_fail_elsewhere, NULL, 0, &r) == -1);
   check_raised("KeyError", "fail_elsewhere: elsewhere");
-  CHECK(run(__tvm_ffi_fail_silently, NULL, 0, &r) == CALLEE_FAILED);
+  CHECK(run(__tvm_ffi_fail_silently, NULL, 0, &r) == -1);
   CHECK(__fnabi_error_slot(&later.error, sizeof later) == 0);
   callee_release(&kind);
   callee_release(&message);
@@ -404,7 +553,7 @@ static void test_long_errors(void) {
     callee_value r, kind, message;
     CHECK(callee_put_text(&kind, much, size - 4096 + 128));
     CHECK(callee_put_text(&message, much, size));
-    CHECK(RUN(fail, &r, kind, message) == CALLEE_FAILED);
+    CHECK(RUN(fail, &r, kind, message) == -1);
     callee_error error;
     CHECK(__fnabi_error_slot(&error, sizeof error) == 1);
     CHECK(error.message.size == (size < 4095 ? size : 4095));
@@ -424,17 +573,17 @@ static void* other_thread(void* unused) {
   callee_value r;
   CHECK(__fnabi_error_slot(&error, sizeof error) == 0);
   for (int i = 0; i < 1000; i++) {
-    CHECK(RUN(add, &r, integer(1)) == CALLEE_FAILED);
+    CHECK(RUN(add, &r, integer(1)) == -1);
     check_raised("TypeError", "add() takes 2 arguments, not 1");
   }
-  CHECK(RUN(add, &r, integer(1)) == CALLEE_FAILED);
+  CHECK(RUN(add, &r, integer(1)) == -1);
   return NULL;
 }
 
 static void test_threads(void) {
   callee_value r;
   pthread_t threads[3];
-  CHECK(run(__tvm_ffi_fail_elsewhere, NULL, 0, &r) == CALLEE_FAILED);
+  CHECK(run(__tvm_ffi_fail_elsewhere, NULL, 0, &r) == -1);
   for (int i = 0; i < 3; i++)
     CHECK(pthread_create(&threads[i], NULL, other_thread, NULL) == 0);
   for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
@@ -450,6 +599,10 @@ int main(void) {
   test_containers();
   test_maps();
   test_tensors();
+  test_made_maps();
+  test_made_tensors();
+  test_wrong_tensors();
+  test_null();
   test_functions();
   test_texts_about_functions();
   test_slot();

@@ -21,13 +21,13 @@ CALLEE_EXPORT(collect) {
   callee_value items[16];
   if (!callee_count_between(call, 0, 16)) return CALLEE_FAILED;
   for (int32_t i = 0; i < call->count; i++)
-    if (callee_own(&items[i], &call->args[i]) != 0) return CALLEE_FAILED;
+    if (!callee_own(&items[i], callee_argument(call, i))) return CALLEE_FAILED;
   return callee_return_array(call, items, (size_t)call->count);
 }
 
 CALLEE_EXPORT(same) {
   if (!callee_count(call, 1)) return CALLEE_FAILED;
-  return callee_return_borrowed(call, &call->args[0]);
+  return callee_return_borrowed(call, callee_argument(call, 0));
 }
 
 /* (kind, text) */
@@ -53,5 +53,5 @@ CALLEE_EXPORT(nest) {
     if (!callee_put_array(&outer, &value, 1)) return callee_raise_memory();
     value = outer;
   }
-  return callee_return_owned(call, value);
+  return callee_return_owned(call, &value);
 }

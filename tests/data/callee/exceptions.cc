@@ -48,7 +48,7 @@ struct Words {
   std::map<std::string, int64_t> counts;
 };
 
-static int count_word(callee_call* call) {
+static callee_status count_word(callee_call* call) {
   auto* words = *static_cast<Words**>(call->state);
   callee_span word;
   if (!callee_count(call, 1) || !callee_text(call, 0, &word))

@@ -19,20 +19,20 @@ CALLEE_EXPORT(sequence) {
       !callee_bool(call, 2, &data))
     return CALLEE_FAILED;
   callee_put_object(call->result, array_of((int32_t)tag, size, data));
-  return 0;
+  return callee_status_of(0);
 }
 
 /* (list): a list that is damaged after it was given away */
 CALLEE_EXPORT(damage) {
-  callee_array_object* list = (callee_array_object*)call->args[0].as.object;
+  callee_array_object* list = (callee_array_object*)call->given[0].as.object;
   list->size = -5;
-  return 0;
+  return callee_status_of(0);
 }
 
 CALLEE_EXPORT(repair) {
-  callee_array_object* list = (callee_array_object*)call->args[0].as.object;
+  callee_array_object* list = (callee_array_object*)call->given[0].as.object;
   list->size = 0;
-  return 0;
+  return callee_status_of(0);
 }
 
 typedef struct map_object {
@@ -60,7 +60,7 @@ CALLEE_EXPORT(map) {
   map->slots =
       slots < 0 ? (uint64_t)-slots | UINT64_C(1) << 63 : (uint64_t)slots;
   callee_put_object(call->result, map);
-  return 0;
+  return callee_status_of(0);
 }
 
 typedef struct tensor_object {
@@ -95,7 +95,7 @@ CALLEE_EXPORT(tensor) {
                                        .strides = strides ? made->dims[1] : 0,
                                        .byte_offset = (uint64_t)offset};
   callee_put_object(call->result, made);
-  return 0;
+  return callee_status_of(0);
 }
 
 /* (value's tag, object's tag): a result whose tag and header disagree */
@@ -105,7 +105,7 @@ CALLEE_EXPORT(disagree) {
     return CALLEE_FAILED;
   callee_put_object(call->result, array_of((int32_t)own, 0, false));
   call->result->tag = (int32_t)tag;
-  return 0;
+  return callee_status_of(0);
 }
 
 /* (value's tag, object's tag): an Array with such an element */
@@ -122,7 +122,7 @@ CALLEE_EXPORT(disagree_within) {
 CALLEE_EXPORT(unchanged) {
   callee_put_none(call->result);
   call->result->tag = 13;
-  return 0;
+  return callee_status_of(0);
 }
 
 typedef struct error_object {
@@ -144,7 +144,7 @@ CALLEE_EXPORT(error_value) {
     error->texts[i].size = 4;
   }
   callee_put_object(call->result, error);
-  return 0;
+  return callee_status_of(0);
 }
 
 /* (function, which): calls it with a frame that is none */
@@ -157,11 +157,12 @@ CALLEE_EXPORT(bad_frame) {
   callee_put_none(&result);
   switch (which) {
     case 0:
-      return function->run(function, call->args, -1, &result);
+      return callee_status_of(
+          function->run(function, call->given, -1, &result));
     case 1:
-      return function->run(function, NULL, 2, &result);
+      return callee_status_of(function->run(function, NULL, 2, &result));
     default:
-      return function->run(function, call->args, 0, NULL);
+      return callee_status_of(function->run(function, call->given, 0, NULL));
   }
 }
 
@@ -171,7 +172,7 @@ CALLEE_SYMBOL(__tvm_ffi__metadata_badly_described) {
   (void)args;
   (void)count;
   (void)result;
-  return callee_raise("ValueError", "no metadata today");
+  return callee_raise("ValueError", "no metadata today").code;
 }
 CALLEE_EXPORT(badly_documented) { return callee_return_none(call); }
 CALLEE_SYMBOL(__tvm_ffi__doc_badly_documented) {

@@ -43,7 +43,7 @@ CALLEE_EXPORT(repeat) {
   if (all == NULL) return callee_raise_memory();
   for (size_t i = 0; i < (size_t)times; i++)
     memcpy(all + i * text.size, text.data, text.size);
-  int answer = callee_return_text(call, all, size);
+  callee_status answer = callee_return_text(call, all, size);
   free(all);
   return answer;
 }
@@ -55,7 +55,7 @@ CALLEE_EXPORT(reverse) {
   if (all == NULL) return callee_raise_memory();
   for (size_t i = 0; i < bytes.size; i++)
     all[i] = bytes.data[bytes.size - 1 - i];
-  int answer = callee_return_bytes(call, all, bytes.size);
+  callee_status answer = callee_return_bytes(call, all, bytes.size);
   free(all);
   return answer;
 }
@@ -143,12 +143,10 @@ CALLEE_EXPORT(flatten) {
       (callee_value*)calloc(2 * entries.size + 1, sizeof *items);
   if (items == NULL) return callee_raise_memory();
   while (callee_next(&entries, &key, &value)) {
-    if (callee_own(&items[size], key) != 0) callee_put_none(&items[size]);
-    if (callee_own(&items[size + 1], value) != 0)
-      callee_put_none(&items[size + 1]);
-    size += 2;
+    callee_own(&items[size++], key);
+    callee_own(&items[size++], value);
   }
-  int answer = callee_return_array(call, items, size);
+  callee_status answer = callee_return_array(call, items, size);
   free(items);
   return answer;
 }
@@ -164,7 +162,6 @@ CALLEE_EXPORT(texts) {
     int size = snprintf(text, sizeof text, "%s%d",
                         i % 2 == 0 ? "" : "a longer text, number ", (int)i);
     if (!callee_put_text(&items[i], text, (size_t)size)) {
-      callee_put_none(&items[i]);
       callee_return_array(call, items, (size_t)i);
       return callee_raise_memory();
     }
@@ -189,9 +186,10 @@ CALLEE_EXPORT(apply) {
   callee_function_object* function;
   callee_value result;
   if (!callee_function(call, 0, &function)) return CALLEE_FAILED;
-  int answer =
-      callee_invoke(function, call->args + 1, call->count - 1, &result);
-  return answer != 0 ? answer : callee_return_owned(call, result);
+  callee_items rest = callee_arguments(call, 1);
+  callee_status status =
+      callee_invoke(function, rest.data, (int32_t)rest.size, &result);
+  return status.code != 0 ? status : callee_return_owned(call, &result);
 }
 
 /* How many closures there are. */
@@ -201,7 +199,7 @@ typedef struct counter {
   int64_t count;
 } counter;
 
-static int count_up(callee_call* call) {
+static callee_status count_up(callee_call* call) {
   counter* state = (counter*)call->state;
   int64_t step = 1;
   if (!callee_count_between(call, 0, 1)) return CALLEE_FAILED;

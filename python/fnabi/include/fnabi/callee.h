@@ -1,4 +1,4 @@
-/* callee.h - write functions of TVM-FFI's stable C ABI in C11 or C++17.
+/* callee.h - write functions of TVM-FFI's stable C ABI in C11 or C++11.
  *
  *   #include <fnabi/callee.h>
  *
@@ -20,16 +20,19 @@
  * How a function is called
  * ------------------------
  * CALLEE_EXPORT(name) begins the definition of a function whose only parameter
- * is `callee_call* call`. The function returns 0 on success. To fail, it raises
- * an error and returns CALLEE_FAILED. The functions below raise errors
- * themselves: callee_int, for example, returns false if the argument is missing
- * or has another type, after raising an error that names the function and the
- * argument.
+ * is `callee_call* call`. The function ends by returning what callee_return_*
+ * returns. To fail, it raises an error and returns CALLEE_FAILED, or returns
+ * what callee_raise returns. The functions below raise errors themselves:
+ * callee_int, for example, returns false if the argument is missing or has
+ * another type, after raising an error that names the function and the argument.
  *
  * The caller owns the arguments. They are valid until the call returns, and so
  * is everything they point to. The caller owns the result once it is returned.
  * The tag of a result that is an object equals that in the object's header;
  * a caller refuses another one, and may leak the object.
+ *
+ * Tensors that a function makes have memory of the caller's allocator, which is
+ * that of torch in a call with a tensor of torch; see callee_new_tensor.
  *
  * C++ exceptions do not leave the function: each becomes an error whose message
  * is that of the exception.
@@ -93,13 +96,43 @@
 #define CALLEE_ASSERT _Static_assert
 #endif
 
+/* Mistakes that end in a crash when the function is called. */
+#pragma GCC diagnostic error "-Wreturn-type"
+#ifndef __cplusplus
+#pragma GCC diagnostic error "-Wincompatible-pointer-types"
+#pragma GCC diagnostic error "-Wint-conversion"
+#pragma GCC diagnostic error "-Wimplicit-function-declaration"
+#endif
+
 #define CALLEE_VISIBLE __attribute__((visibility("default")))
 /* For functions with static data: every file that includes the header defines
  * them, and the linker keeps one definition for the library. */
 #define CALLEE_ONCE __attribute__((weak, visibility("hidden")))
 #define CALLEE_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#ifdef __has_attribute
+#if __has_attribute(unavailable)
+#define CALLEE_REFUSED(reason) __attribute__((unavailable(reason)))
+#endif
+#endif
+#ifndef CALLEE_REFUSED
+#define CALLEE_REFUSED(reason)
+#endif
 
-#define CALLEE_FAILED (-1)
+/* What a body returns, and callee_raise and callee_return_*. A struct, so that
+ * the compiler refuses `return a + b;` instead of `return callee_return_int(call,
+ * a + b);`. */
+typedef struct callee_status {
+  int code; /* 0: success */
+} callee_status;
+
+static inline callee_status callee_status_of(int code) {
+  callee_status status;
+  status.code = code;
+  return status;
+}
+
+/* What a function returns after an error was raised. */
+#define CALLEE_FAILED callee_status_of(-1)
 
 /* ------------------------------------------------------------------- values
  *
@@ -137,7 +170,8 @@ enum {
   CALLEE_MAP = 72,
   CALLEE_MODULE = 73,
   CALLEE_LIST = 75,
-  CALLEE_DICT = 76
+  CALLEE_DICT = 76,
+  CALLEE_BIG_INT = 78 /* an int outside int64 */
 };
 
 /* DLPack's DLDataType. code: 0 int, 1 uint, 2 float, 3 pointer, 4 bfloat,
@@ -148,11 +182,42 @@ typedef struct callee_dtype_value {
   uint16_t lanes;
 } callee_dtype_value;
 
+static inline callee_dtype_value callee_dtype_of(uint8_t code, uint8_t bits) {
+  callee_dtype_value dtype;
+  dtype.code = code;
+  dtype.bits = bits;
+  dtype.lanes = 1;
+  return dtype;
+}
+
+#define CALLEE_INT8 callee_dtype_of(0, 8)
+#define CALLEE_INT16 callee_dtype_of(0, 16)
+#define CALLEE_INT32 callee_dtype_of(0, 32)
+#define CALLEE_INT64 callee_dtype_of(0, 64)
+#define CALLEE_UINT8 callee_dtype_of(1, 8)
+#define CALLEE_UINT16 callee_dtype_of(1, 16)
+#define CALLEE_UINT32 callee_dtype_of(1, 32)
+#define CALLEE_UINT64 callee_dtype_of(1, 64)
+#define CALLEE_FLOAT16 callee_dtype_of(2, 16)
+#define CALLEE_FLOAT32 callee_dtype_of(2, 32)
+#define CALLEE_FLOAT64 callee_dtype_of(2, 64)
+#define CALLEE_BFLOAT16 callee_dtype_of(4, 16)
+#define CALLEE_BOOL8 callee_dtype_of(6, 8)
+
 /* DLPack's DLDevice: type 1 is the CPU, type 2 is CUDA. */
 typedef struct callee_device_value {
   int32_t type;
   int32_t id;
 } callee_device_value;
+
+static inline callee_device_value callee_device_of(int32_t type, int32_t id) {
+  callee_device_value device;
+  device.type = type;
+  device.id = id;
+  return device;
+}
+
+#define CALLEE_CPU callee_device_of(1, 0)
 
 /* Same layout as DLPack's DLTensor; pointers to one may be cast to the other.
  * Strides are in elements, `byte_offset` is in bytes. If `strides` is NULL, the
@@ -210,16 +275,23 @@ CALLEE_ASSERT(sizeof(callee_value) == 16 && sizeof(callee_header) == 24 &&
 typedef int callee_entry_point(void* self, const callee_value* args,
                                int32_t count, callee_value* result);
 
-/* One call. Valid until the function returns. */
+/* One call. Valid until the function returns. Its arguments are read by
+ * callee_int, callee_text, callee_argument and so on, which check that they
+ * exist and what they are; `args` cannot be read. */
 typedef struct callee_call {
   const char* name; /* of the function */
   void* state;      /* of a closure, otherwise NULL */
-  const callee_value* args;
+  union {
+    const callee_value* given; /* private */
+    const struct read_arguments_with_callee_int_and_others* args CALLEE_REFUSED(
+        "read arguments with callee_int(call, 0, &x), callee_text and so on, "
+        "or callee_argument(call, 0) for one of any type");
+  };
   int32_t count;
-  callee_value* result;
+  callee_value* result; /* set by callee_return_* */
 } callee_call;
 
-typedef int callee_body(callee_call* call);
+typedef callee_status callee_body(callee_call* call);
 
 /* ------------------------------------------------------------------- errors */
 
@@ -262,28 +334,43 @@ CALLEE_C int32_t __fnabi_error_slot(callee_error* error, size_t size) {
 
 typedef void callee_raiser(const char* kind, const char* message);
 
-/* A weak symbol is resolved only when the library is loaded. The runtime may be
- * loaded later, and callers would then ask it for the error. So if the weak
- * symbol is NULL, callee_runtime looks the symbol up again with dlsym. */
+/* Functions of the runtime. A weak symbol is resolved only when the library is
+ * loaded; the runtime may be loaded later. So if the weak symbol is NULL, it is
+ * looked up again with dlsym. */
 #ifdef __ELF__
 CALLEE_C void TVMFFIErrorSetRaisedFromCStr(const char* kind,
                                            const char* message)
     __attribute__((weak)) CALLEE_VISIBLE;
+CALLEE_C void (*callee_env_allocator(void))(void) __asm__(
+    "TVMFFIEnvGetDLPackManagedTensorAllocator")
+    __attribute__((weak)) CALLEE_VISIBLE;
+CALLEE_C int callee_env_allocate(callee_tensor_value* like,
+                                 void** made) __asm__("TVMFFIEnvTensorAlloc")
+    __attribute__((weak)) CALLEE_VISIBLE;
+#define CALLEE_WEAK(function) function
 #pragma weak dlsym
+#else
+#define CALLEE_WEAK(function) NULL
 #endif
 
-static inline callee_raiser* callee_runtime(void) {
-  callee_raiser* raiser = NULL;
+/* Writes the address of a symbol to *found, the pointer to a function; NULL if
+ * nothing in the process has it. */
+static inline void callee_look_up(const char* name, void* found) {
+  void* symbol = NULL;
 #ifdef __ELF__
-  if (TVMFFIErrorSetRaisedFromCStr != NULL) return TVMFFIErrorSetRaisedFromCStr;
-  if (dlsym == NULL) return NULL; /* an old libc keeps dlsym in libdl */
+  if (dlsym != NULL) /* an old libc keeps dlsym in libdl */
 #endif
 #ifdef RTLD_DEFAULT
-  void* found = dlsym(RTLD_DEFAULT, "TVMFFIErrorSetRaisedFromCStr");
+    symbol = dlsym(RTLD_DEFAULT, name);
 #else
-  void* found = dlsym(NULL, "TVMFFIErrorSetRaisedFromCStr");
+  symbol = dlsym(NULL, name);
 #endif
-  memcpy(&raiser, &found, sizeof raiser);
+  memcpy(found, &symbol, sizeof symbol);
+}
+
+static inline callee_raiser* callee_runtime(void) {
+  callee_raiser* raiser = CALLEE_WEAK(TVMFFIErrorSetRaisedFromCStr);
+  if (raiser == NULL) callee_look_up("TVMFFIErrorSetRaisedFromCStr", &raiser);
   return raiser;
 }
 
@@ -292,13 +379,17 @@ static inline void callee_truncate(char* text, size_t capacity) {
 }
 
 CALLEE_PRINTF(2, 0)
-static inline int callee_raise_list(const char* kind, const char* format,
-                                    va_list list) {
+static inline callee_status callee_raise_list(const char* kind,
+                                              const char* format,
+                                              va_list list) {
   callee_slot* slot = callee_own_slot();
-  int size = snprintf(slot->kind, sizeof slot->kind, "%s", kind);
+  int size = snprintf(slot->kind, sizeof slot->kind, "%s",
+                      kind != NULL ? kind : "RuntimeError");
   if (size >= (int)sizeof slot->kind)
     callee_truncate(slot->kind, sizeof slot->kind);
-  size = vsnprintf(slot->message, sizeof slot->message, format, list);
+  size = format == NULL
+             ? -1
+             : vsnprintf(slot->message, sizeof slot->message, format, list);
   if (size < 0) slot->message[0] = 0;
   if (size >= (int)sizeof slot->message)
     callee_truncate(slot->message, sizeof slot->message);
@@ -309,24 +400,26 @@ static inline int callee_raise_list(const char* kind, const char* format,
 }
 
 /* Raises an error and returns CALLEE_FAILED. `kind` is the name of a Python
- * exception; `format` and what follows are those of printf. */
+ * exception, or NULL for RuntimeError; `format` and what follows are those of
+ * printf. Both are copied. */
 CALLEE_PRINTF(2, 3)
-static inline int callee_raise(const char* kind, const char* format, ...) {
+static inline callee_status callee_raise(const char* kind, const char* format,
+                                         ...) {
   va_list list;
   va_start(list, format);
-  int result = callee_raise_list(kind, format, list);
+  callee_status result = callee_raise_list(kind, format, list);
   va_end(list);
   return result;
 }
 
-static inline int callee_raise_memory(void) {
+static inline callee_status callee_raise_memory(void) {
   return callee_raise("MemoryError", "out of memory");
 }
 
 /* ---------------------------------------------------------------- functions */
 
 #if defined(__cplusplus) && defined(__cpp_exceptions)
-static inline int callee_run(callee_body* body, callee_call* call) {
+static inline callee_status callee_run(callee_body* body, callee_call* call) {
   try {
     return body(call);
   } catch (const std::bad_alloc&) {
@@ -348,7 +441,7 @@ static inline int callee_run(callee_body* body, callee_call* call) {
   }
 }
 #else
-static inline int callee_run(callee_body* body, callee_call* call) {
+static inline callee_status callee_run(callee_body* body, callee_call* call) {
   return body(call);
 }
 #endif
@@ -359,15 +452,27 @@ static inline int callee_run(callee_body* body, callee_call* call) {
   CALLEE_C CALLEE_VISIBLE int symbol(void* self, const callee_value* args, \
                                      int32_t count, callee_value* result)
 
+static inline int callee_enter(callee_body* body, const char* name, void* state,
+                               const callee_value* args, int32_t count,
+                               callee_value* result) {
+  callee_call call;
+  call.name = name;
+  call.state = state;
+  call.given = args;
+  call.count = count;
+  call.result = result;
+  return callee_run(body, &call).code;
+}
+
 /* Begins the definition of an exported function. */
-#define CALLEE_EXPORT(function)                                \
-  static int callee_body_##function(callee_call* call);        \
-  CALLEE_SYMBOL(__tvm_ffi_##function) {                        \
-    callee_call call = {#function, NULL, args, count, result}; \
-    (void)self;                                                \
-    return callee_run(callee_body_##function, &call);          \
-  }                                                            \
-  static int callee_body_##function(callee_call* call)
+#define CALLEE_EXPORT(function)                                               \
+  static callee_status callee_body_##function(callee_call* call);             \
+  CALLEE_SYMBOL(__tvm_ffi_##function) {                                       \
+    (void)self;                                                               \
+    return callee_enter(callee_body_##function, #function, NULL, args, count, \
+                        result);                                              \
+  }                                                                           \
+  static callee_status callee_body_##function(callee_call* call)
 
 /* Exports a function that returns a string literal. */
 #define CALLEE_TEXT_SYMBOL(symbol, literal)                      \
@@ -377,7 +482,7 @@ static inline int callee_run(callee_body* body, callee_call* call) {
     (void)count;                                                 \
     return callee_put_text(result, literal, sizeof(literal) - 1) \
                ? 0                                               \
-               : callee_raise_memory();                          \
+               : callee_raise_memory().code;                     \
   }
 
 /* Exports the docstring of a function, a string literal. */
@@ -496,6 +601,46 @@ typedef struct callee_array_object {
   void (*data_deleter)(void* data);
 } callee_array_object;
 
+typedef struct callee_tensor_object {
+  callee_header header;
+  callee_tensor_value tensor;
+} callee_tensor_object;
+
+/* A Map or Dict in its small form: `slots` is the capacity in pairs, with bit 63
+ * set, and `data` points to pairs of key and value. */
+typedef struct callee_map_object {
+  callee_header header;
+  void* data;
+  size_t size;
+  uint64_t slots;
+  void (*data_deleter)(void* data); /* may be NULL */
+} callee_map_object;
+
+/* The other form: a hash table of `slots` slots, a power of two. `data` points
+ * to blocks of 16 slots: 16 bytes about the slots, then 16 entries. */
+typedef struct callee_table_object {
+  callee_map_object map;
+  uint32_t shift; /* 64 - log2(slots) */
+  uint32_t padding;
+  uint64_t head; /* the slot of the first entry; UINT64_MAX if there is none */
+  uint64_t tail;
+} callee_table_object;
+
+typedef struct callee_pair {
+  callee_value key, value;
+} callee_pair;
+
+typedef struct callee_entry {
+  callee_pair pair;
+  uint64_t before; /* the slots of its neighbours, in the order of insertion */
+  uint64_t after;
+} callee_entry;
+
+CALLEE_ASSERT(sizeof(callee_map_object) == 56 &&
+                  sizeof(callee_table_object) == 80 &&
+                  sizeof(callee_entry) == 48,
+              "the layouts of the ABI");
+
 typedef struct callee_function_object {
   callee_header header;
   callee_entry_point* run;
@@ -506,8 +651,9 @@ typedef struct callee_function_object {
  *
  * callee_as_* read a borrowed value, such as an element of an array. They
  * return false if the value has another type. callee_put_* write a value that
- * the caller then owns. Those that allocate return false if memory is
- * exhausted. None of them raises an error. */
+ * the caller then owns. Those that allocate return false and write None if memory
+ * is exhausted, or if what they copy is NULL and not empty. None of them raises
+ * an error. A value that is None or no object may be released, or not. */
 
 static inline const char* callee_type_name(int32_t tag) {
   static const char* const plain[] = {"None",
@@ -645,11 +791,41 @@ static inline bool callee_as_tensor(const callee_value* value,
                                     const callee_tensor_value** found) {
   callee_header* object = callee_object_of(value, CALLEE_TENSOR, CALLEE_TENSOR);
   if (object != NULL)
-    *found = (const callee_tensor_value*)(void*)(object + 1);
+    *found = &((callee_tensor_object*)object)->tensor;
   else if (value->tag == CALLEE_TENSOR_VIEW)
     *found = value->as.tensor;
   else
     return false;
+  return true;
+}
+
+/* Returns a pointer to the first element. */
+static inline void* callee_data(const callee_tensor_value* tensor) {
+  return (char*)tensor->data + tensor->byte_offset;
+}
+
+/* Returns the number of elements. */
+static inline int64_t callee_elements(const callee_tensor_value* tensor) {
+  uint64_t count = 1;
+  for (int32_t i = 0; i < tensor->rank; i++)
+    count *= (uint64_t)tensor->shape[i];
+  return (int64_t)count;
+}
+
+static inline bool callee_same_dtype(callee_dtype_value a,
+                                     callee_dtype_value b) {
+  return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
+}
+
+/* Returns whether the elements follow each other in row-major order. */
+static inline bool callee_is_contiguous(const callee_tensor_value* tensor) {
+  int64_t step = 1;
+  if (tensor->strides == NULL || callee_elements(tensor) == 0) return true;
+  for (int32_t i = tensor->rank; i-- > 0;) {
+    if (tensor->shape[i] == 1) continue;
+    if (tensor->strides[i] != step) return false;
+    step *= tensor->shape[i];
+  }
   return true;
 }
 
@@ -693,32 +869,41 @@ static inline bool callee_as_function(const callee_value* value,
 }
 
 /* The entries of a Map or a Dict. callee_next returns them in insertion order.
- * There are two layouts: `small` is an array of entries; the other is a hash
- * table of blocks with 16 entries each, whose entries form a linked list. */
+ * A Dict is mutable: code that runs meanwhile may change it. */
 typedef struct callee_entries {
   size_t size;
   /* the rest is for callee_next */
   const char* data;
-  uint64_t next;
+  uint64_t first, next;
   size_t given;
   bool small;
 } callee_entries;
 
-enum { CALLEE_PAIR = 32, CALLEE_ENTRY = 48, CALLEE_BLOCK = 16 };
+enum { CALLEE_BLOCK = 16, CALLEE_SMALL_MAP = 4 };
+#define CALLEE_SMALL (UINT64_C(1) << 63)
+#define CALLEE_NOWHERE UINT64_MAX
+
+static inline callee_entry* callee_entry_at(const void* data, uint64_t slot) {
+  const uint64_t block = CALLEE_BLOCK + CALLEE_BLOCK * sizeof(callee_entry);
+  const char* at = (const char*)data + slot / CALLEE_BLOCK * block;
+  return (callee_entry*)(uintptr_t)(at + CALLEE_BLOCK) + slot % CALLEE_BLOCK;
+}
+
+static inline void callee_begin(const callee_map_object* map,
+                                callee_entries* found) {
+  found->data = (const char*)map->data;
+  found->size = map->size;
+  found->given = 0;
+  found->small = (map->slots & CALLEE_SMALL) != 0;
+  found->first = found->small ? 0 : ((const callee_table_object*)map)->head;
+  found->next = found->first;
+}
 
 static inline bool callee_as_map(const callee_value* value,
                                  callee_entries* found) {
   callee_header* object = callee_object_of(value, CALLEE_MAP, CALLEE_DICT);
-  uint64_t slots;
   if (object == NULL) return false;
-  const char* base = (const char*)(object + 1);
-  memcpy(&found->data, base, sizeof found->data);
-  memcpy(&found->size, base + 8, sizeof found->size);
-  memcpy(&slots, base + 16, sizeof slots);
-  found->given = 0;
-  found->next = 0;
-  found->small = slots >> 63 != 0;
-  if (!found->small) memcpy(&found->next, base + 40, sizeof found->next);
+  callee_begin((const callee_map_object*)object, found);
   return true;
 }
 
@@ -726,21 +911,37 @@ static inline bool callee_as_map(const callee_value* value,
 static inline bool callee_next(callee_entries* entries,
                                const callee_value** key,
                                const callee_value** value) {
+  const callee_pair* pair;
   if (entries->given >= entries->size) return false;
-  const char* entry = entries->data;
   if (entries->small) {
-    entry += CALLEE_PAIR * entries->given;
+    pair = (const callee_pair*)(const void*)entries->data + entries->given;
   } else {
-    if (entries->next == UINT64_MAX) return false;
-    entry += entries->next / CALLEE_BLOCK *
-                 (CALLEE_BLOCK + CALLEE_BLOCK * CALLEE_ENTRY) +
-             CALLEE_BLOCK + entries->next % CALLEE_BLOCK * CALLEE_ENTRY;
-    memcpy(&entries->next, entry + 40, sizeof entries->next);
+    if (entries->next == CALLEE_NOWHERE) return false;
+    const callee_entry* entry = callee_entry_at(entries->data, entries->next);
+    entries->next = entry->after;
+    pair = &entry->pair;
   }
   entries->given++;
-  *key = (const callee_value*)(const void*)entry;
-  *value = *key + 1;
+  *key = &pair->key;
+  *value = &pair->value;
   return true;
+}
+
+/* Returns the value of a key that is text, or NULL if there is none. Takes time
+ * in proportion to the number of entries. callee_next is not affected. */
+static inline const callee_value* callee_find(const callee_entries* entries,
+                                              const char* name) {
+  callee_entries rest = *entries;
+  rest.given = 0;
+  rest.next = rest.first;
+  const callee_value *key, *value;
+  callee_span text;
+  size_t size = strlen(name);
+  while (callee_next(&rest, &key, &value))
+    if (callee_as_text(key, &text) && text.size == size &&
+        memcmp(text.data, name, size) == 0)
+      return value;
+  return NULL;
 }
 
 static inline void callee_put_none(callee_value* out) {
@@ -797,12 +998,13 @@ static inline bool callee_put_span(callee_value* out, const char* data,
                                    size_t size, int32_t small, int32_t tag) {
   callee_put_none(out);
   if (size < sizeof out->as.text) {
+    if (size != 0 && data == NULL) return false;
+    if (size != 0) memcpy(out->as.text, data, size);
     out->tag = small;
     out->size = (uint32_t)size;
-    if (size != 0) memcpy(out->as.text, data, size);
     return true;
   }
-  if (size == SIZE_MAX) return false;
+  if (size == SIZE_MAX || data == NULL) return false;
   callee_text_object* object = (callee_text_object*)callee_new(
       tag, sizeof *object, size + 1, 1, callee_delete_plain);
   if (object == NULL) return false;
@@ -826,6 +1028,7 @@ static inline bool callee_put_bytes(callee_value* out, const void* data,
 
 static inline bool callee_put_shape(callee_value* out, const int64_t* dims,
                                     size_t rank) {
+  if (rank != 0 && dims == NULL) return callee_put_object(out, NULL);
   callee_shape_object* object = (callee_shape_object*)callee_new(
       CALLEE_SHAPE, sizeof *object, rank, sizeof *dims, callee_delete_plain);
   if (object != NULL) {
@@ -847,6 +1050,8 @@ static inline void callee_delete_array(void* self, int flags) {
  * they are then released. */
 static inline bool callee_put_array(callee_value* out,
                                     const callee_value* items, size_t size) {
+  callee_put_none(out);
+  if (size != 0 && items == NULL) return false;
   callee_array_object* array = (callee_array_object*)callee_new(
       CALLEE_ARRAY, sizeof *array, size, sizeof *items, callee_delete_array);
   if (array == NULL)
@@ -858,6 +1063,382 @@ static inline bool callee_put_array(callee_value* out,
   }
   return callee_put_object(out, array);
 }
+
+/* ---------------------------------------------------------------------- maps
+ *
+ * The runtime finds keys and adds entries in place, in the tables that it finds
+ * in memory. So a map has the layout that the runtime gives it: up to 4 pairs
+ * are an array, more are a hash table. The keys with one home slot form a chain
+ * that begins there. The byte about a slot is 0xFF if it is empty; otherwise bit
+ * 7 is clear if a chain begins there, and the rest is the number of the distance
+ * to the next slot of the chain, or 0 at its end. */
+
+static inline void callee_delete_map(void* self, int flags) {
+  callee_map_object* map = (callee_map_object*)self;
+  if ((flags & CALLEE_DELETE_CONTENTS) != 0) {
+    callee_entries entries;
+    const callee_value *key, *value;
+    callee_begin(map, &entries);
+    while (callee_next(&entries, &key, &value)) {
+      callee_release(key);
+      callee_release(value);
+    }
+    if (map->data_deleter != NULL) map->data_deleter(map->data);
+  }
+  if ((flags & CALLEE_DELETE_MEMORY) != 0) callee_free(self);
+}
+
+/* Returns the tag under which a key is hashed, and the bytes that are, if these
+ * are not the payload. */
+static inline int32_t callee_key(const callee_value* key, callee_span* found) {
+  if (callee_as_bytes(key, found)) {
+    if (found->data == NULL) found->data = "";
+    callee_span text;
+    return callee_as_text(key, &text) ? CALLEE_TEXT : CALLEE_BYTES;
+  }
+  found->data = NULL;
+  found->size = 0;
+  if (key->tag == CALLEE_BIG_INT) {
+    const char* words = (const char*)(key->as.object + 1);
+    memcpy(&found->size, words, sizeof found->size);
+    found->data = words + sizeof found->size;
+    found->size *= 8;
+  }
+  return key->tag;
+}
+
+static inline bool callee_same_key(const callee_value* a,
+                                   const callee_value* b) {
+  callee_span of_a, of_b;
+  if (callee_key(a, &of_a) != callee_key(b, &of_b)) return false;
+  if (of_a.data == NULL) return a->as.bits == b->as.bits;
+  return of_a.size == of_b.size && memcmp(of_a.data, of_b.data, of_a.size) == 0;
+}
+
+static inline uint64_t callee_hash(const callee_value* key) {
+  callee_span bytes;
+  uint64_t tag = (uint64_t)callee_key(key, &bytes), hash = 0;
+  if (bytes.data == NULL) hash = key->as.bits;
+  for (size_t at = 0; at < bytes.size; at += 8) {
+    uint64_t word = 0; /* little-endian */
+    for (size_t i = 0; i < 8 && at + i < bytes.size; i++)
+      word |= (uint64_t)(unsigned char)bytes.data[at + i] << 8 * i;
+    hash = (hash * UINT64_C(1099511628211) + word) % 2147483647;
+  }
+  return tag ^ (hash + 0x9E3779B9u + (tag << 6) + (tag >> 2));
+}
+
+/* Distances have numbers from 1 on: 1 to 15, then triangular numbers. There are
+ * more beyond these, which an insertion does without. */
+enum { CALLEE_DISTANCES = 83 };
+
+static inline uint64_t callee_distance(uint64_t number) {
+  return number < 16 ? number : (number - 10) * (number - 9) / 2;
+}
+
+static inline uint8_t* callee_about(const callee_table_object* table,
+                                    uint64_t slot) {
+  return (uint8_t*)callee_entry_at(table->map.data,
+                                   slot - slot % CALLEE_BLOCK) -
+         CALLEE_BLOCK + slot % CALLEE_BLOCK;
+}
+
+static inline uint64_t callee_home(const callee_table_object* table,
+                                   const callee_value* key) {
+  return callee_hash(key) * UINT64_C(11400714819323198485) >> table->shift;
+}
+
+/* Returns the next slot of a chain, or CALLEE_NOWHERE. */
+static inline uint64_t callee_after(const callee_table_object* table,
+                                    uint64_t slot) {
+  uint64_t number = *callee_about(table, slot) & 0x7F;
+  return number == 0
+             ? CALLEE_NOWHERE
+             : (slot + callee_distance(number)) & (table->map.slots - 1);
+}
+
+/* Appends an empty slot to the chain that ends at `last`. Returns it, or
+ * CALLEE_NOWHERE if there is none in reach. */
+static inline uint64_t callee_extend(callee_table_object* table,
+                                     uint64_t last) {
+  for (uint64_t number = 1; number < CALLEE_DISTANCES; number++) {
+    uint64_t slot = (last + callee_distance(number)) & (table->map.slots - 1);
+    if (*callee_about(table, slot) != 0xFF) continue;
+    *callee_about(table, slot) = 0x80;
+    *callee_about(table, last) =
+        (uint8_t)((*callee_about(table, last) & 0x80) | number);
+    return slot;
+  }
+  return CALLEE_NOWHERE;
+}
+
+/* Finds a slot for each pair, and writes it to `slots`, with CALLEE_AGAIN if an
+ * equal key came before. First those at which chains begin, so that nothing has
+ * to be moved later. Returns false if a chain cannot grow. */
+#define CALLEE_AGAIN (UINT64_C(1) << 63)
+
+static inline bool callee_place(callee_table_object* table,
+                                const callee_pair* pairs, size_t count,
+                                uint64_t* slots) {
+  for (size_t i = 0; i < count; i++) {
+    uint64_t home = callee_home(table, &pairs[i].key);
+    bool is_first = *callee_about(table, home) == 0xFF;
+    slots[i] = is_first ? home : home | CALLEE_AGAIN;
+    if (!is_first) continue;
+    *callee_about(table, home) = 0;
+    callee_entry_at(table->map.data, home)->pair.key = pairs[i].key;
+  }
+  for (size_t i = 0; i < count; i++) {
+    if ((slots[i] & CALLEE_AGAIN) == 0) continue;
+    uint64_t at = slots[i] & ~CALLEE_AGAIN, last = at;
+    while (at != CALLEE_NOWHERE &&
+           !callee_same_key(&callee_entry_at(table->map.data, at)->pair.key,
+                            &pairs[i].key)) {
+      last = at;
+      at = callee_after(table, at);
+    }
+    slots[i] = at | CALLEE_AGAIN;
+    if (at != CALLEE_NOWHERE) continue;
+    slots[i] = callee_extend(table, last);
+    if (slots[i] == CALLEE_NOWHERE) return false;
+    callee_entry_at(table->map.data, slots[i])->pair.key = pairs[i].key;
+  }
+  return true;
+}
+
+/* Fills an empty table. */
+static inline void callee_fill(callee_table_object* table,
+                               const callee_pair* pairs, size_t count,
+                               const uint64_t* slots) {
+  for (size_t i = 0; i < count; i++) {
+    callee_entry* entry =
+        callee_entry_at(table->map.data, slots[i] & ~CALLEE_AGAIN);
+    if ((slots[i] & CALLEE_AGAIN) != 0) {
+      callee_release(&pairs[i].key);
+      callee_release(&entry->pair.value);
+      entry->pair.value = pairs[i].value;
+      continue;
+    }
+    entry->pair = pairs[i];
+    entry->before = table->tail;
+    entry->after = CALLEE_NOWHERE;
+    if (table->tail == CALLEE_NOWHERE)
+      table->head = slots[i];
+    else
+      callee_entry_at(table->map.data, table->tail)->after = slots[i];
+    table->tail = slots[i];
+    table->map.size++;
+  }
+}
+
+static inline callee_map_object* callee_new_table(const callee_pair* pairs,
+                                                  size_t count) {
+  const size_t block = CALLEE_BLOCK * (1 + sizeof(callee_entry));
+  if (count > SIZE_MAX / 1024) return NULL;
+  callee_table_object* table = (callee_table_object*)callee_new(
+      CALLEE_MAP, sizeof *table, 0, 1, callee_delete_map);
+  uint64_t* slots = (uint64_t*)malloc(count * sizeof *slots);
+  bool done = false;
+  uint64_t size = CALLEE_BLOCK;
+  while (size < 2 * count) size *= 2;
+  for (; table != NULL && slots != NULL && !done && size / 64 <= count;
+       size *= 2) {
+    free(table->map.data);
+    table->map.data = calloc(size / CALLEE_BLOCK, block);
+    if (table->map.data == NULL) break;
+    table->map.slots = size;
+    table->shift = 64;
+    for (uint64_t n = size; n > 1; n /= 2) table->shift--;
+    for (uint64_t i = 0; i < size; i += CALLEE_BLOCK)
+      memset(callee_about(table, i), 0xFF, CALLEE_BLOCK);
+    done = callee_place(table, pairs, count, slots);
+  }
+  if (done) {
+    table->map.data_deleter = free;
+    table->head = table->tail = CALLEE_NOWHERE;
+    callee_fill(table, pairs, count, slots);
+  } else if (table != NULL) {
+    free(table->map.data);
+    callee_free(table);
+    table = NULL;
+  }
+  free(slots);
+  return (callee_map_object*)table;
+}
+
+static inline callee_map_object* callee_new_small(const callee_pair* pairs,
+                                                  size_t count) {
+  callee_map_object* map =
+      (callee_map_object*)callee_new(CALLEE_MAP, sizeof *map, CALLEE_SMALL_MAP,
+                                     sizeof *pairs, callee_delete_map);
+  if (map == NULL) return NULL;
+  callee_pair* in = (callee_pair*)(void*)(map + 1);
+  map->data = in;
+  map->slots = CALLEE_SMALL | CALLEE_SMALL_MAP;
+  for (size_t i = 0; i < count; i++) {
+    size_t at = 0;
+    while (at < map->size && !callee_same_key(&in[at].key, &pairs[i].key)) at++;
+    if (at == map->size) {
+      in[map->size++] = pairs[i];
+      continue;
+    }
+    callee_release(&pairs[i].key);
+    callee_release(&in[at].value);
+    in[at].value = pairs[i].value;
+  }
+  return map;
+}
+
+/* Creates a Map from `count` pairs of owned values, in their order. If keys are
+ * equal, the last value and the first position count. Texts are equal to texts,
+ * bytes to bytes and numbers of one type to each other if they have the same
+ * content; other objects only to themselves. Takes ownership of keys and values
+ * even if it fails; they are then released. */
+static inline bool callee_put_map(callee_value* out, const callee_pair* pairs,
+                                  size_t count) {
+  callee_put_none(out);
+  if (count != 0 && pairs == NULL) return false;
+  callee_map_object* map = count <= CALLEE_SMALL_MAP
+                               ? callee_new_small(pairs, count)
+                               : callee_new_table(pairs, count);
+  for (size_t i = 0; map == NULL && i < count; i++) {
+    callee_release(&pairs[i].key);
+    callee_release(&pairs[i].value);
+  }
+  return callee_put_object(out, map);
+}
+
+/* ------------------------------------------------------------------- tensors */
+
+/* Writes a dtype as text, such as "float32" or "int8x4". */
+static inline void callee_dtype_text(callee_dtype_value dtype, char* text,
+                                     size_t size) {
+  static const char* const names[] = {"int",    "uint",    "float", "handle",
+                                      "bfloat", "complex", "bool"};
+  char lanes[16] = "";
+  if (dtype.lanes != 1) snprintf(lanes, sizeof lanes, "x%d", (int)dtype.lanes);
+  snprintf(text, size, "%s%d%s", dtype.code < 7 ? names[dtype.code] : "code?",
+           (int)dtype.bits, lanes);
+}
+
+/* Computes the size of a tensor in bytes. Returns true, or raises an error and
+ * returns false if there is no such tensor. */
+static inline bool callee_tensor_size(callee_dtype_value dtype,
+                                      const int64_t* shape, int32_t rank,
+                                      uint64_t* size) {
+  const uint64_t most = PTRDIFF_MAX / 2;
+  uint64_t bits = (uint64_t)dtype.bits * dtype.lanes, all = bits;
+  bool empty = false;
+  const char* problem = NULL;
+  if (rank < 0 || rank > 64) {
+    callee_raise("ValueError", "a tensor of rank %d; expected 0 to 64",
+                 (int)rank);
+    return false;
+  }
+  if (bits == 0) problem = "a tensor whose elements have no bits";
+  if (rank > 0 && shape == NULL) problem = "a tensor whose shape is NULL";
+  for (int32_t i = 0; problem == NULL && i < rank; i++) {
+    if (shape[i] < 0) {
+      callee_raise("ValueError", "dim %d of a tensor is negative: %lld", (int)i,
+                   (long long)shape[i]);
+      return false;
+    }
+    if (shape[i] == 0)
+      empty = true;
+    else if (all > most / (uint64_t)shape[i])
+      problem = "a tensor that is larger than memory";
+    else
+      all *= (uint64_t)shape[i];
+  }
+  if (problem != NULL) callee_raise("ValueError", "%s", problem);
+  *size = empty ? 0 : (all + 7) / 8;
+  return problem == NULL;
+}
+
+/* Memory of the CPU, aligned to 256 bytes. Raises an error and returns NULL for
+ * other devices, or if memory is exhausted. */
+static inline callee_tensor_object* callee_new_own(
+    const callee_tensor_value* like, uint64_t size) {
+  enum { ALIGNMENT = 256 };
+  if (like->device.type != 1) {
+    callee_raise(
+        "RuntimeError",
+        "memory of device %d:%d cannot be allocated: the caller has no "
+        "allocator for it",
+        (int)like->device.type, (int)like->device.id);
+    return NULL;
+  }
+  size_t dims = (size_t)like->rank * 2 * sizeof(int64_t);
+  callee_tensor_object* made = (callee_tensor_object*)callee_new(
+      CALLEE_TENSOR, sizeof *made + dims + ALIGNMENT, size, 1,
+      callee_delete_plain);
+  if (made == NULL) {
+    callee_raise_memory();
+    return NULL;
+  }
+  char* data = (char*)(made + 1) + dims;
+  made->tensor = *like;
+  made->tensor.data = data + (0 - (uintptr_t)data) % ALIGNMENT;
+  made->tensor.shape = (int64_t*)(void*)(made + 1);
+  made->tensor.strides = made->tensor.shape + like->rank;
+  uint64_t step = 1;
+  for (int32_t i = like->rank; i-- > 0;) {
+    made->tensor.shape[i] = like->shape[i];
+    made->tensor.strides[i] = (int64_t)step;
+    if (like->shape[i] > 1) step *= (uint64_t)like->shape[i];
+  }
+  return made;
+}
+
+/* Creates a tensor, contiguous in row-major order, whose elements may have any
+ * value. The memory is that of the caller's allocator: in a call with a tensor
+ * of torch it is a tensor of torch, on any device that torch has. If the caller
+ * has no allocator, as in a call with arrays of NumPy in tvm_ffi, the library
+ * allocates memory of the CPU itself.
+ *
+ * The dims are copied. Returns a reference for callee_return_tensor,
+ * callee_put_object or callee_drop. Raises an error and returns NULL if the rank
+ * is not 0 to 64, `shape` is NULL and the rank not 0, a dim is negative, the
+ * dtype has no bits, the tensor is larger than memory, or the allocator fails. */
+static inline callee_tensor_object* callee_new_tensor(
+    callee_dtype_value dtype, const int64_t* shape, int32_t rank,
+    callee_device_value device) {
+  callee_tensor_value like;
+  uint64_t size;
+  int (*allocate)(callee_tensor_value*, void**) =
+      CALLEE_WEAK(callee_env_allocate);
+  void (*(*allocator)(void))(void) = CALLEE_WEAK(callee_env_allocator);
+  void* made = NULL;
+  if (!callee_tensor_size(dtype, shape, rank, &size)) return NULL;
+  memset(&like, 0, sizeof like);
+  like.device = device;
+  like.rank = rank;
+  like.dtype = dtype;
+  like.shape = (int64_t*)(uintptr_t)shape;
+  if (allocate == NULL || allocator == NULL) {
+    callee_look_up("TVMFFIEnvTensorAlloc", &allocate);
+    callee_look_up("TVMFFIEnvGetDLPackManagedTensorAllocator", &allocator);
+  }
+  if (allocate == NULL || allocator == NULL || allocator() == NULL)
+    return callee_new_own(&like, size);
+  return allocate(&like, &made) == 0 ? (callee_tensor_object*)made : NULL;
+}
+
+/* As callee_new_tensor, with the dtype, the shape and the device of another
+ * tensor. */
+static inline callee_tensor_object* callee_new_tensor_like(
+    const callee_tensor_value* like) {
+  return callee_new_tensor(like->dtype, like->shape, like->rank, like->device);
+}
+
+/* Drops a reference to an object that was created, such as a tensor that is not
+ * returned because of an error. `object` may be NULL. */
+static inline void callee_drop(void* object) {
+  callee_value value;
+  if (callee_put_object(&value, object)) callee_release(&value);
+}
+
+/* ---------------------------------------------------------------- functions */
 
 typedef struct callee_closure {
   callee_function_object function;
@@ -872,8 +1453,8 @@ CALLEE_ASSERT(sizeof(callee_closure) % 16 == 0, "the state is aligned to 16");
 static inline int callee_run_closure(void* self, const callee_value* args,
                                      int32_t count, callee_value* result) {
   callee_closure* closure = (callee_closure*)self;
-  callee_call call = {closure->name, closure + 1, args, count, result};
-  return callee_run(closure->body, &call);
+  return callee_enter(closure->body, closure->name, closure + 1, args, count,
+                      result);
 }
 
 static inline void callee_delete_closure(void* self, int flags) {
@@ -892,6 +1473,8 @@ static inline bool callee_put_function(callee_value* out, const char* name,
                                        callee_body* body, const void* state,
                                        size_t size,
                                        void (*destroy)(void* state)) {
+  if (body == NULL || (state == NULL && size != 0))
+    return callee_put_object(out, NULL);
   callee_closure* closure = (callee_closure*)callee_new(
       CALLEE_FUNCTION, sizeof *closure, size, 1, callee_delete_closure);
   if (closure != NULL) {
@@ -905,47 +1488,61 @@ static inline bool callee_put_function(callee_value* out, const char* name,
 }
 
 /* Makes an owned copy of a borrowed value, such as an argument; an object that
- * may be moved is moved. Returns 0. Raises an error and returns CALLEE_FAILED
- * for a DLTensor*, which nothing keeps alive after the call, for an object that
- * was already moved, and if memory is exhausted. */
-static inline int callee_own(callee_value* out, const callee_value* value) {
+ * may be moved is moved. Returns true. Raises an error, writes None and returns
+ * false for a DLTensor*, which nothing keeps alive after the call, for an object
+ * that was already moved, and if memory is exhausted. `value` may be NULL if
+ * callee_argument has raised an error. */
+static inline bool callee_own(callee_value* out, const callee_value* value) {
   callee_span span;
+  bool done = true;
+  if (value == NULL) {
+    callee_put_none(out);
+    return false;
+  }
   switch (value->tag) {
     case CALLEE_TENSOR_VIEW:
-      return callee_raise("TypeError",
-                          "a DLTensor* cannot be kept after the call; expected "
-                          "ffi.Tensor");
+      callee_put_none(out);
+      callee_raise("TypeError",
+                   "a DLTensor* cannot be kept after the call; expected "
+                   "ffi.Tensor");
+      return false;
     case CALLEE_C_STRING:
       callee_as_text(value, &span);
-      return callee_put_text(out, span.data, span.size) ? 0
-                                                        : callee_raise_memory();
+      done = callee_put_text(out, span.data, span.size);
+      break;
     case CALLEE_BYTES_VIEW:
       callee_as_bytes(value, &span);
-      return callee_put_bytes(out, span.data, span.size)
-                 ? 0
-                 : callee_raise_memory();
+      done = callee_put_bytes(out, span.data, span.size);
+      break;
     case CALLEE_MOVED_OBJECT:
-      if (*value->as.moved == NULL)
-        return callee_raise("ValueError", "the object was already moved");
-      callee_put_object(out, *value->as.moved);
+      if (!callee_put_object(out, *value->as.moved)) {
+        callee_raise("ValueError", "the object was already moved");
+        return false;
+      }
       *value->as.moved = NULL;
-      return 0;
+      break;
     default:
       callee_retain(value);
       *out = *value;
-      return 0;
   }
+  if (!done) callee_raise_memory();
+  return done;
 }
 
-/* Calls a function that was passed as an argument. Returns 0 on success; the
- * caller then owns *result and must release or return it. Otherwise the called
- * function has raised an error, and the calling function should return the same
- * number. */
-static inline int callee_invoke(callee_function_object* function,
-                                const callee_value* args, int32_t count,
-                                callee_value* result) {
+/* Calls a function, such as one that was passed as an argument. The arguments
+ * stay the caller's. If the code of the returned status is 0, the caller owns
+ * *result, and releases or returns it. Otherwise *result is None, the called
+ * function has raised an error, and the calling function returns the status. */
+static inline callee_status callee_invoke(callee_function_object* function,
+                                          const callee_value* args,
+                                          int32_t count, callee_value* result) {
   callee_put_none(result);
-  return function->run(function, args, count, result);
+  if (function == NULL || count < 0 || (args == NULL && count != 0))
+    return callee_raise(
+        "ValueError", "callee_invoke: the function or its arguments are NULL");
+  int code = function->run(function, args, count, result);
+  if (code != 0) callee_put_none(result);
+  return callee_status_of(code);
 }
 
 /* ---------------------------------------------------------------- arguments */
@@ -970,15 +1567,26 @@ static inline bool callee_count(callee_call* call, int32_t count) {
  * missing. */
 static inline const callee_value* callee_argument(callee_call* call,
                                                   int32_t index) {
-  if (index >= 0 && index < call->count) return &call->args[index];
+  if (index >= 0 && index < call->count) return &call->given[index];
   callee_raise("TypeError", "%s() argument %d is missing", call->name,
                (int)index);
   return NULL;
 }
 
+/* Returns the arguments from one on, of any type; `from` may be the number of
+ * arguments or more, then there are none. */
+static inline callee_items callee_arguments(callee_call* call, int32_t from) {
+  callee_items rest = {NULL, 0};
+  if (from >= 0 && from < call->count) {
+    rest.data = call->given + from;
+    rest.size = (size_t)(call->count - from);
+  }
+  return rest;
+}
+
 static inline bool callee_mismatch(callee_call* call, int32_t index,
                                    const char* expected) {
-  const callee_value* value = &call->args[index];
+  const callee_value* value = &call->given[index];
   const callee_header* object = callee_object(value);
   callee_raise("TypeError", "%s() argument %d must be %s, not %s", call->name,
                (int)index, expected,
@@ -1009,93 +1617,156 @@ CALLEE_ARGUMENT(array, callee_items, "ffi.Array")
 CALLEE_ARGUMENT(map, callee_entries, "ffi.Map")
 CALLEE_ARGUMENT(function, callee_function_object*, "ffi.Function")
 
+/* A tensor with elements of one dtype, in memory of the CPU and contiguous in
+ * row-major order, so that callee_data points to an array of callee_elements
+ * elements. A rank of -1 accepts any. Raises an error that says what is wrong
+ * and returns false otherwise. */
+static inline bool callee_tensor_of(callee_call* call, int32_t index,
+                                    callee_dtype_value dtype, int32_t rank,
+                                    const callee_tensor_value** found) {
+  char expected[32], text[32], ranks[32] = "";
+  if (!callee_tensor(call, index, found)) return false;
+  const callee_tensor_value* x = *found;
+  bool contiguous = callee_is_contiguous(x);
+  if (callee_same_dtype(x->dtype, dtype) && (rank < 0 || x->rank == rank) &&
+      contiguous && x->device.type == 1)
+    return true;
+  callee_dtype_text(dtype, expected, sizeof expected);
+  callee_dtype_text(x->dtype, text, sizeof text);
+  if (rank >= 0) snprintf(ranks, sizeof ranks, " of rank %d", (int)rank);
+  callee_raise("TypeError",
+               "%s() argument %d must be a contiguous %s tensor%s in memory of "
+               "the CPU, not %s%s of rank %d on device %d:%d",
+               call->name, (int)index, expected, ranks,
+               contiguous ? "" : "non-contiguous ", text, (int)x->rank,
+               (int)x->device.type, (int)x->device.id);
+  return false;
+}
+
 /* ------------------------------------------------------------------ results
  *
- * Each sets the result of the call and returns 0, or raises an error and
+ * Each sets the result of the call and returns success, or raises an error and
  * returns CALLEE_FAILED. */
 
-static inline int callee_return_none(callee_call* call) {
+/* The status after callee_put_*, whose arguments were NULL or not. */
+static inline callee_status callee_done(callee_call* call, bool done,
+                                        bool is_null) {
+  if (done) return callee_status_of(0);
+  if (!is_null) return callee_raise_memory();
+  return callee_raise("ValueError", "%s() returned a value that is NULL",
+                      call->name);
+}
+
+static inline callee_status callee_return_none(callee_call* call) {
   callee_put_none(call->result);
-  return 0;
+  return callee_status_of(0);
 }
 
-static inline int callee_return_int(callee_call* call, int64_t value) {
+static inline callee_status callee_return_int(callee_call* call,
+                                              int64_t value) {
   callee_put_int(call->result, value);
-  return 0;
+  return callee_status_of(0);
 }
 
-static inline int callee_return_float(callee_call* call, double value) {
+static inline callee_status callee_return_float(callee_call* call,
+                                                double value) {
   callee_put_float(call->result, value);
-  return 0;
+  return callee_status_of(0);
 }
 
-static inline int callee_return_bool(callee_call* call, bool value) {
+static inline callee_status callee_return_bool(callee_call* call, bool value) {
   callee_put_bool(call->result, value);
-  return 0;
+  return callee_status_of(0);
 }
 
-static inline int callee_return_pointer(callee_call* call, void* value) {
+static inline callee_status callee_return_pointer(callee_call* call,
+                                                  void* value) {
   callee_put_pointer(call->result, value);
-  return 0;
+  return callee_status_of(0);
 }
 
-static inline int callee_return_dtype(callee_call* call,
-                                      callee_dtype_value value) {
+static inline callee_status callee_return_dtype(callee_call* call,
+                                                callee_dtype_value value) {
   callee_put_dtype(call->result, value);
-  return 0;
+  return callee_status_of(0);
 }
 
-static inline int callee_return_device(callee_call* call,
-                                       callee_device_value value) {
+static inline callee_status callee_return_device(callee_call* call,
+                                                 callee_device_value value) {
   callee_put_device(call->result, value);
-  return 0;
+  return callee_status_of(0);
 }
 
-static inline int callee_return_text(callee_call* call, const char* data,
-                                     size_t size) {
-  return callee_put_text(call->result, data, size) ? 0 : callee_raise_memory();
+static inline callee_status callee_return_text(callee_call* call,
+                                               const char* data, size_t size) {
+  return callee_done(call, callee_put_text(call->result, data, size),
+                     data == NULL);
 }
 
-static inline int callee_return_c_string(callee_call* call, const char* text) {
-  return callee_return_text(call, text, strlen(text));
+static inline callee_status callee_return_c_string(callee_call* call,
+                                                   const char* text) {
+  size_t size = text == NULL ? 1 : strlen(text);
+  return callee_return_text(call, text, size);
 }
 
-static inline int callee_return_bytes(callee_call* call, const void* data,
-                                      size_t size) {
-  return callee_put_bytes(call->result, data, size) ? 0 : callee_raise_memory();
+static inline callee_status callee_return_bytes(callee_call* call,
+                                                const void* data, size_t size) {
+  return callee_done(call, callee_put_bytes(call->result, data, size),
+                     data == NULL);
 }
 
-static inline int callee_return_shape(callee_call* call, const int64_t* dims,
-                                      size_t rank) {
-  return callee_put_shape(call->result, dims, rank) ? 0 : callee_raise_memory();
+static inline callee_status callee_return_shape(callee_call* call,
+                                                const int64_t* dims,
+                                                size_t rank) {
+  return callee_done(call, callee_put_shape(call->result, dims, rank),
+                     dims == NULL);
 }
 
 /* Takes ownership of the items, as callee_put_array does. */
-static inline int callee_return_array(callee_call* call,
-                                      const callee_value* items, size_t size) {
-  return callee_put_array(call->result, items, size) ? 0
-                                                     : callee_raise_memory();
+static inline callee_status callee_return_array(callee_call* call,
+                                                const callee_value* items,
+                                                size_t size) {
+  return callee_done(call, callee_put_array(call->result, items, size),
+                     items == NULL);
 }
 
-static inline int callee_return_function(callee_call* call, const char* name,
-                                         callee_body* body, const void* state,
-                                         size_t size,
-                                         void (*destroy)(void* state)) {
-  return callee_put_function(call->result, name, body, state, size, destroy)
-             ? 0
-             : callee_raise_memory();
+/* Takes ownership of keys and values, as callee_put_map does. */
+static inline callee_status callee_return_map(callee_call* call,
+                                              const callee_pair* pairs,
+                                              size_t count) {
+  return callee_done(call, callee_put_map(call->result, pairs, count),
+                     pairs == NULL);
+}
+
+/* Takes over the reference. If `tensor` is NULL, the error of callee_new_tensor
+ * stays. */
+static inline callee_status callee_return_tensor(callee_call* call,
+                                                 callee_tensor_object* tensor) {
+  return callee_put_object(call->result, tensor) ? callee_status_of(0)
+                                                 : CALLEE_FAILED;
+}
+
+static inline callee_status callee_return_function(
+    callee_call* call, const char* name, callee_body* body, const void* state,
+    size_t size, void (*destroy)(void* state)) {
+  return callee_done(
+      call, callee_put_function(call->result, name, body, state, size, destroy),
+      body == NULL || (state == NULL && size != 0));
 }
 
 /* Returns a copy of a borrowed value: an argument or an element of one. */
-static inline int callee_return_borrowed(callee_call* call,
-                                         const callee_value* value) {
-  return callee_own(call->result, value);
+static inline callee_status callee_return_borrowed(callee_call* call,
+                                                   const callee_value* value) {
+  return callee_own(call->result, value) ? callee_status_of(0) : CALLEE_FAILED;
 }
 
-/* Returns an owned value, such as the result of callee_invoke. */
-static inline int callee_return_owned(callee_call* call, callee_value value) {
-  *call->result = value;
-  return 0;
+/* Returns an owned value, such as the result of callee_invoke, and leaves None
+ * in its place. */
+static inline callee_status callee_return_owned(callee_call* call,
+                                                callee_value* value) {
+  *call->result = *value;
+  callee_put_none(value);
+  return callee_status_of(0);
 }
 
 #endif /* FNABI_CALLEE_H */
