@@ -27,7 +27,8 @@
  * another type, after raising an error that names the function and the argument.
  *
  * The caller owns the arguments. They are valid until the call returns, and so
- * is everything they point to. The caller owns the result once it is returned.
+ * is everything they point to. The caller owns the result once it is returned;
+ * a result that is set before the function fails is released.
  * The tag of a result that is an object equals that in the object's header;
  * a caller refuses another one, and may leak the object.
  *
@@ -452,16 +453,26 @@ static inline callee_status callee_run(callee_body* body, callee_call* call) {
   CALLEE_C CALLEE_VISIBLE int symbol(void* self, const callee_value* args, \
                                      int32_t count, callee_value* result)
 
+static inline void callee_release(const callee_value* value);
+
+/* A result that is set by a function that then fails is released. */
 static inline int callee_enter(callee_body* body, const char* name, void* state,
                                const callee_value* args, int32_t count,
                                callee_value* result) {
   callee_call call;
+  callee_value own;
+  memset(&own, 0, sizeof own);
   call.name = name;
   call.state = state;
   call.given = args;
   call.count = count;
-  call.result = result;
-  return callee_run(body, &call).code;
+  call.result = &own;
+  int code = callee_run(body, &call).code;
+  if (code == 0)
+    *result = own;
+  else
+    callee_release(&own);
+  return code;
 }
 
 /* Begins the definition of an exported function. */
