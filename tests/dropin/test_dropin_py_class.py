@@ -16,12 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fnabi
+from support.apart import run_apart
 from support.sanitizers import check_grown, examples, resident
 
 theirs = pytest.importorskip("tvm_ffi", reason="tvm_ffi is not installed")
 ours = import_module("fnabi.dropin.tvm_ffi")
-_py_class = import_module("fnabi.dropin.tvm_ffi.dataclasses.py_class")
-hint_of = import_module("fnabi.dropin.tvm_ffi.dataclasses.field").hint_of
+_definition = import_module("fnabi.dropin.tvm_ffi._definition")
+_layout = import_module("fnabi.dropin.tvm_ffi._layout")
 for _part in ("dataclasses", "testing"):
     import_module(f"tvm_ffi.{_part}")
     import_module(f"fnabi.dropin.tvm_ffi.{_part}")
@@ -330,11 +331,118 @@ def test_fields_of_enums_accept_their_values() -> None:
     class Level(ours.dataclasses.IntEnum, type_key=key("Level")):
         low = 1
 
-    convert = hint_of(Level).convert
+    convert = _layout.storage_of(_layout.schema_of(Level)).convert
     assert convert(1).same_as(Level.low)
     assert convert(Level.low).same_as(Level.low)
     with pytest.raises(TypeError, match=r"expected tests\.py_class\.Level"):
         convert("low")
+
+
+@BOTH
+def test_fields_of_enums_in_libraries_accept_their_values(t: Any) -> None:
+    testing = t.testing
+    held = testing._TestCxxEnumHolder(20, opcode="*")
+    assert held.priority.same_as(testing._TestCxxIntEnum.high)
+    held.priority = 10
+    assert held.priority.same_as(testing._TestCxxIntEnum.low)
+    with pytest.raises(TypeError, match="expected"):
+        held.opcode = "?"
+    assert held.opcode.same_as(testing._TestCxxStrEnum.mul)
+
+
+@BOTH
+def test_a_type_below_py_class(t: Any) -> None:
+    """What packages build on that have a decorator of their own."""
+    core = t.core
+    cls = type("Below", (t.Object,), {"__slots__": ()})
+    info = core._register_py_class(core._type_cls_to_type_info(t.Object), key("Below"), cls)
+    assert (info.fields, info.methods, info.type_cls) == (None, [], cls)
+    fields = [
+        t.dataclasses.Field("x", core.TypeSchema("int")),
+        t.dataclasses.Field("y", core.TypeSchema("Array", (core.TypeSchema("float"),)), default=()),
+    ]
+    info._register_fields(fields)
+    assert [(each.name, each.c_default is core.MISSING) for each in info.fields] == [
+        ("x", True),
+        ("y", False),
+    ]
+    with pytest.raises((AssertionError, ValueError)):
+        info._register_fields(fields)
+    dunder, registry = (import_module(f"{t.__name__}.{name}") for name in ("_dunder", "registry"))
+    cls.__tvm_ffi_type_info__ = info  # type: ignore[attr-defined]
+    registry._add_class_attrs(cls, info)
+    dunder._install_dataclass_dunders(
+        cls, init=True, repr=True, eq=False, order=False, unsafe_hash=False
+    )
+    made: Any = cls(1, y=[2])
+    assert (made.x, list(made.y)) == (1, [2.0])
+    with pytest.raises(TypeError):
+        made.x = "a"
+
+
+@BOTH
+def test_extensions_of_py_class(t: Any) -> None:
+    class Mark:
+        pass
+
+    seen = []
+
+    class Marked(t.Object):  # type: ignore[misc]
+        __ffi_field_markers__ = (Mark,)
+        first: int
+        here: Mark
+        second: int = t.dataclasses.field(unit="m")
+
+        def hook(info: Any, fields: Any) -> None:
+            assert not info.fields
+            for each in fields:
+                each.metadata["unit"] = each.extra_kwargs.pop("unit", None)
+            seen.append((info.type_key, info._decorator_args["field_markers"]))
+
+        hook.__ffi_on_fields_resolved__ = True  # type: ignore[attr-defined]
+
+    Marked.__annotations__ = {"first": int, "here": Mark, "second": int}
+    name = key("Marked")
+    made = t.dataclasses.py_class(name)(Marked)
+    assert seen == [(name, ((Mark, made, "here", 1),))]
+    assert [each.metadata for each in t.dataclasses.fields(made)] == [{"unit": None}, {"unit": "m"}]
+    assert made(1, 2).second == 2
+    given = {"name": t.dataclasses.field(unit="m"), "__annotations__": {"name": str}}
+    point = type("Point", (t.Object,), given)
+    with pytest.raises(TypeError, match=r"Point\.name: unrecognized field options: unit"):
+        t.dataclasses.py_class(key("Point"))(point)
+
+
+@BOTH
+def test_classes_of_libraries_as_dataclasses(t: Any) -> None:
+    program = f"""
+    import {t.__name__} as t, {t.__name__}.testing, warnings
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        plain = type("Plain", (t.Object,), {{"__slots__": ()}})
+        frozen = t.dataclasses.c_class("testing.TestCxxAutoInitSimple", frozen=True)(plain)
+    print("does not annotate" in str(seen[0].message) and "x, y" in str(seen[0].message))
+    made = frozen(1, 2)
+    try:
+        made.x = 3
+    except AttributeError:
+        print("frozen")
+    frozen.x.set(made, 3)
+    print(made.x, [each.type for each in t.dataclasses.fields(frozen)])
+    """
+    frozen = ["frozen"] if t is ours else []  # which the original ignores
+    assert run_apart(program).splitlines() == ["True", *frozen, "3 [None, None]"]
+
+
+@BOTH
+def test_a_named_tuple_of_fields(t: Any) -> None:
+    common = import_module(f"{t.__name__}.dataclasses.common")
+    fields = t.dataclasses.fields(make_point(t))
+    made = common._make_namedtuple("Values", fields[:2])
+    assert made(True, y=2) == (1, 2.0)
+    assert type(made._make([1, 2]).y) is float
+    with pytest.raises(TypeError, match=r"Values\.x: .*expected int"):
+        made("a", 2)
 
 
 HINTS: list[tuple[Any, Any, Any]] = [
@@ -423,7 +531,8 @@ def holder(hint: Any, kept: bool) -> Any:
     cls = type(ours.Object)("Holder", (ours.Object,), namespace)
     with pytest.MonkeyPatch.context() as patch:
         if not kept:
-            patch.setattr(_py_class, "hint_of", lambda found: hint_of(found)._replace(kept=()))
+            stored = _layout.storage_of
+            patch.setattr(_definition, "storage_of", lambda found: stored(found)._replace(kept=()))
         return ours.dataclasses.py_class(key("Holder"))(cls)
 
 
@@ -436,10 +545,10 @@ def test_an_object_that_is_moved_into_a_field() -> None:
 
 
 def test_fields_without_a_type_are_refused() -> None:
-    assert hint_of(typing.Annotated[int, "x"]).convert(3) == 3
+    assert _layout.schema_of(typing.Annotated[int, "x"]) == ours.core.TypeSchema("int")
     for hint in (complex, int.__add__, "text", typing.TypeVar("T")):
         with pytest.raises(TypeError, match="no field can have the type"):
-            hint_of(hint)
+            _layout.schema_of(hint)
 
 
 @ours.dataclasses.py_class("tests.py_class.Pickled")

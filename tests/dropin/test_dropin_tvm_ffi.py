@@ -5,19 +5,8 @@ from __future__ import annotations
 import copy
 import gc
 import inspect
-import json
-import os
 import pickle
-import shutil
-import subprocess
-import sys
-import tarfile
-import tempfile
-import tomllib
-from collections import Counter
-from contextlib import suppress
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -26,7 +15,6 @@ import fnabi
 from fnabi._base import lane
 from support.apart import run_apart
 from support.callee import callee_library, installed_library
-from support.paths import ROOT, TESTS
 
 theirs = pytest.importorskip("tvm_ffi", reason="tvm_ffi is not installed")
 np = pytest.importorskip("numpy", reason="NumPy is not installed")
@@ -35,8 +23,6 @@ ours = import_module("fnabi.dropin.tvm_ffi")
 for _part in ("cpp", "testing"):
     import_module(f"tvm_ffi.{_part}")
     import_module(f"fnabi.dropin.tvm_ffi.{_part}")
-
-TABLE = tomllib.loads((ROOT / "tests/data/dropin_tvm_ffi/differences.toml").read_text())
 
 # --------------------------------------------------------------- compared with the original
 
@@ -609,6 +595,8 @@ def test_installed_as_the_original():
     assert ours.testing is tvm_ffi.testing
     assert ours.core.__spec__.name == "fnabi.dropin.tvm_ffi.core"
     assert fnabi.library.runtime_path() == find_libtvm_ffi()
+    from tvm_ffi.dataclasses.py_class import py_class
+    assert tvm_ffi.dataclasses.py_class is py_class
     print(type(fnabi.Function(lambda: tvm_ffi.device("cpu"))()))
     try:
         import tvm_ffi.no_such_module
@@ -641,115 +629,7 @@ def test_compiled_by_the_original(monkeypatch):
         ours.cpp.build("nothing", sources=[])
 
 
-# ------------------------------------------------------------------- under the original's tests
-
-
 def test_the_error_of_an_int_outside_int64_is_the_librarys() -> None:
     add = ours.load_module(callee_library()).add
     with pytest.raises(TypeError, match="argument 0 must be int"):
         add(2**63, 1)
-
-
-@pytest.fixture(scope="session")
-def original_tests():
-    """The folder with the tests of the installed version, from its source distribution."""
-    release = version("apache-tvm-ffi")
-    if release != TABLE["version"]:
-        pytest.skip(f"the table is of {TABLE['version']}, and {release} is installed")
-    name = f"apache_tvm_ffi-{release}"
-    cache = Path(tempfile.gettempdir()) / "fnabi-tests"
-    if not (cache / name).is_dir():
-        cache.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache) as folder:
-            download(f"apache-tvm-ffi=={release}", Path(folder))
-            with suppress(OSError):  # another process was faster
-                (Path(folder) / name).rename(cache / name)
-    return cache / name / "tests" / "python"
-
-
-def download(requirement, folder):
-    """Unpack a source distribution, or skip the test."""
-    package = requirement.partition("=")[0]
-    command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", package]
-    command += ["--retries", "1", "--timeout", "15", "-d", str(folder), requirement]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    except subprocess.TimeoutExpired:
-        pytest.skip(f"the sources of {requirement} cannot be had: pip takes too long")
-    found = list(folder.glob("*.tar.gz"))
-    if not found:
-        pytest.skip(f"the sources of {requirement} cannot be had: {done.stderr[-300:]}")
-    with tarfile.open(found[0]) as archive:
-        archive.extractall(folder, filter="data")
-
-
-def test_the_table_is_in_the_documentation():
-    page = (ROOT / "docs/port/tvm_ffi.md").read_text()
-    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
-    for part in TABLE["difference"]:
-        assert [part["name"], str(len(part["tests"])), part["reason"]] in rows
-    for part in TABLE["unrun"]:
-        assert part["reason"] in [row[-1] for row in rows]
-    for part in TABLE["outside"]:
-        assert [", ".join(f"`{file}`" for file in part["files"]), part["reason"]] in rows
-    assert f"release {TABLE['version']} " in page
-
-
-@pytest.mark.full
-def test_every_file_of_the_original_is_in_the_table(original_tests):
-    inside = [file for group in TABLE["group"] for file in group["files"]]
-    outside = [file for part in TABLE["outside"] for file in part["files"]]
-    assert sorted(inside + outside) == sorted(
-        each.name for each in original_tests.glob("test_*.py")
-    )
-
-
-@pytest.mark.full
-@pytest.mark.unsanitized("it starts the interpreter without the library of the sanitizer")
-def test_the_original_tests(original_tests, tmp_path):
-    """Each test in scope passes, or is in the table of differences."""
-    outcomes_file = tmp_path / "outcomes.json"
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "--tb=line",
-        "-p",
-        "support.dropin_tvm_ffi_plugin",
-    ]
-    command += ["-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", "."]
-    unrun = [test for part in TABLE["unrun"] for test in part["tests"]]
-    if shutil.which("ninja") is None or shutil.which("c++") is None:
-        unrun += TABLE["compiled"]
-    for test in unrun:
-        command += ["--deselect", test]
-    command += [file for group in TABLE["group"] for file in group["files"]]
-    paths = [str(TESTS), os.environ.get("PYTHONPATH", "")]
-    environment = os.environ | {
-        "FNABI_DROPIN_OUTCOMES": str(outcomes_file),
-        "PYTHONPATH": os.pathsep.join(path for path in paths if path),
-    }
-    done = subprocess.run(
-        command,
-        cwd=original_tests,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )
-    assert outcomes_file.exists(), done.stdout[-3000:] + done.stderr[-3000:]
-    outcomes = json.loads(outcomes_file.read_text())
-    failed = {test for test, outcome in outcomes.items() if outcome == "failed"}
-    listed = {test for part in TABLE["difference"] for test in part["tests"]}
-    assert failed - listed == set(), done.stdout[-6000:]
-    assert {test for test in listed if outcomes.get(test) == "passed"} == set()
-    for group in TABLE["group"]:
-        counts = Counter(
-            outcome for test, outcome in outcomes.items() if test.split("::")[0] in group["files"]
-        )
-        skipped = counts["skipped"]  # without torch, CUDA or Python 3.13
-        skipped += sum(test.split("::")[0] in group["files"] for test in unrun)
-        assert counts["passed"] + skipped >= group["floor"], (group["name"], counts)
-        assert skipped <= group["skipped"], (group["name"], counts)

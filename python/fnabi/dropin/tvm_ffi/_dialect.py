@@ -125,6 +125,11 @@ class ObjectMeta(ObjectType):
     def __tvm_ffi_type_info__(cls) -> Any:
         return cls.describe(cls.__fnabi_type__)
 
+    @__tvm_ffi_type_info__.setter
+    def __tvm_ffi_type_info__(cls, info: Any) -> None:
+        if info is not cls.describe(cls.__fnabi_type__):
+            raise AttributeError(f"{cls.__name__}: the type of a class cannot be changed")
+
     def __instancecheck__(cls, instance: object) -> bool:
         if cls is Object and isinstance(instance, lane.Function):
             return True
@@ -252,7 +257,7 @@ MISSING: Any = api("GetInvalidObject")() if lane.runtime_loaded() else None
 KWARGS: Any = api("GetKwargsObject")() if lane.runtime_loaded() else None
 
 
-def _install_init(cls: Any) -> None:
+def install_init(cls: Any) -> None:
     """Give a class an initialiser of its own, with the signature of the library's."""
     record = cls.__fnabi_type__
 
@@ -308,5 +313,5 @@ def register(cls: Any, type_key: str, index: int | None = None, init: bool = Tru
     add_members(cls)
     object_classes.adopt(index, cls)
     if init and index >= _DYNAMIC:
-        _install_init(cls)
+        install_init(cls)
     return cls

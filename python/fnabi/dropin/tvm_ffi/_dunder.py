@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 from fnabi._base import lane
@@ -12,6 +12,7 @@ from fnabi.calls.reflection import fields_of
 from fnabi.dropin.tvm_ffi._dialect import (
     Object,
     api,
+    install_init,
     is_missing,
     object_repr,
     signature_of,
@@ -55,42 +56,69 @@ def _replaced(self: Any, **changes: Any) -> Any:
     return made
 
 
-def install(
-    cls: Any, own: Collection[str], *, repr: bool, eq: bool, order: bool, unsafe_hash: bool
+def _install_dataclass_dunders(
+    cls: Any,
+    *,
+    init: bool,
+    repr: bool,
+    eq: bool,
+    order: bool,
+    unsafe_hash: bool,
+    match_args: bool = True,
+    py_class_mode: bool = False,
 ) -> None:
-    """Add special methods to a class, except those that it defines itself."""
+    """Add special methods to a class, except those that it defines itself.
+
+    Args:
+        cls: The class.
+        init: Whether calling the class makes an object.
+        repr: Whether the library writes the repr.
+        eq: Whether two objects with equal fields are equal.
+        order: Whether objects are ordered by their fields.
+        unsafe_hash: Whether the hash is that of the fields.
+        match_args: Whether patterns match the fields by position.
+        py_class_mode: Whether an initialiser of the class finds an object without its fields.
+
+    """
+    own = set(vars(cls))
 
     def add(name: str, value: Any) -> None:
         if name not in own:
             setattr(cls, name, value)
 
+    if py_class_mode:
+        _install_py_init(cls, init)
+    elif init:
+        install_init(cls)
+    else:
+        add("__init__", no_initialiser)
     if repr:
         add("__repr__", lambda self: object_repr(self))
-    if eq and not {"__eq__", "__ne__"} & set(own):
+    if eq and not {"__eq__", "__ne__"} & own:
         cls.__eq__ = _compared("RecursiveEq")
         cls.__ne__ = unequal
         if "__hash__" not in own and not unsafe_hash:
             cls.__hash__ = Object.__hash__
     ordering = ("Lt", "Le", "Gt", "Ge")
-    if order and not {f"__{name.lower()}__" for name in ordering} & set(own):
+    if order and not {f"__{name.lower()}__" for name in ordering} & own:
         for name in ordering:
             setattr(cls, f"__{name.lower()}__", _compared(f"Recursive{name}"))
     if unsafe_hash:
         add("__hash__", _hashed)
     add("__replace__", _replaced)
     setattr(cls, MARK, True)
+    if match_args:
+        add(
+            "__match_args__",
+            tuple(
+                name
+                for name, each in fields_of(cls).items()
+                if not each.flags & (_NO_INIT | _BY_NAME)
+            ),
+        )
 
 
-def set_match_args(cls: Any, own: Collection[str]) -> None:
-    """Make patterns match the fields that the initialiser accepts by position."""
-    if "__match_args__" not in own:
-        names = [
-            name for name, each in fields_of(cls).items() if not each.flags & (_NO_INIT | _BY_NAME)
-        ]
-        setattr(cls, "__match_args__", tuple(names))  # noqa: B010
-
-
-def install_initialiser(cls: Any, init: bool) -> None:
+def _install_py_init(cls: Any, init: bool) -> None:
     """Give a class that is defined in Python its initialiser.
 
     One that the class defines itself gets an object whose fields are not set yet. One of a base,

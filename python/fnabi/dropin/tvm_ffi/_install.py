@@ -24,6 +24,10 @@ TOLD = "FNABI_DROPIN_TVM_FFI"
 """The environment variable that says how the package in the folder is installed."""
 
 
+_HIDDEN = ("dataclasses.c_class", "dataclasses.field", "dataclasses.py_class")
+"""Modules with the name of a function, whose place they would take when they are imported."""
+
+
 class _Alias(MetaPathFinder, InspectLoader):
     """Finds the modules of the original among those of this package."""
 
@@ -94,6 +98,8 @@ def install(*, strict: bool = False, record: bool = False) -> None:
         raise ImportError(f"{_PACKAGE}.install: the package {_NAME} is imported already")
     if known is None:
         sys.modules[_NAME] = package
+        for name in _HIDDEN:
+            sys.modules[f"{_NAME}.{name}"] = sys.modules[f"{_PACKAGE}.{name}"]
         sys.meta_path.insert(0, _Alias())
     if strict or record:
         _watch.watch(strict)

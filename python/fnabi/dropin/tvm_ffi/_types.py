@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Collection, Iterable
+from typing import Any, ClassVar
 
 from fnabi._base import lane
 from fnabi.calls.reflection import TypeRecord
-from fnabi.dropin.tvm_ffi._dialect import Object, object_classes
+from fnabi.dropin.tvm_ffi._dialect import MISSING, Object, object_classes
 from fnabi.dropin.tvm_ffi._type_schema import TypeSchema
 
 
@@ -39,18 +40,77 @@ class _Member:
         return f"{type(self).__name__}(name={self.name!r})"
 
 
-declared: dict[tuple[str, str], Any] = {}
-"""What classes declare fields as, by the key of the type and the name."""
-
 _HEADER = 24  # the size of an object without fields
 
+_FACTORY = 32
 _STRUCTURAL = {8: "ignore", 16: "def-pattern", 4096: "def-simple"}
 
 
-class TypeField(_Member):
-    """A field of a type."""
+class FFIProperty:
+    """A field as an attribute of a class that sets it in another way than its library.
 
-    __slots__ = ()
+    Args:
+        field: The field.
+        frozen: Whether the attribute cannot be set.
+        convert: Returns the value to set, or None where the library converts it.
+
+    """
+
+    __slots__ = ("_field", "_frozen", "convert")
+
+    def __init__(self, field: lane.Field, frozen: bool, convert: Any = None) -> None:
+        self._field = field
+        self._frozen = frozen
+        self.convert = convert
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else self._field.__get__(instance)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        if self._frozen:
+            owner, name = self._field.owner, self._field.name
+            raise AttributeError(f"{owner}.{name}: the field is read-only")
+        self.set(instance, value)
+
+    def set(self, instance: Any, value: Any) -> None:
+        """Set the field, even where it is frozen."""
+        self._field.set(instance, value if self.convert is None else self.convert(value))
+
+    @property
+    def fget(self) -> Any:
+        """The function that returns the value of the field in an object."""
+        return self._field.__get__
+
+    @property
+    def fset(self) -> Any:
+        """The function that sets it, or None where it is frozen."""
+        return None if self._frozen else self.set
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]
+        return self._field.__doc__
+
+
+payload_enums: dict[str, Any] = {}
+"""The enums whose members stand for an int or a text, by the key of the type."""
+
+
+class TypeField(_Member):
+    """A field of a type.
+
+    Attributes:
+        dataclass_field: What a class in Python declares it as, or None.
+        frozen: Whether it is read-only.
+        ty: Its type, or None.
+
+    """
+
+    __slots__ = ("_type", "dataclass_field", "frozen")
+
+    def __init__(self, member: Any) -> None:
+        super().__init__(member)
+        self.dataclass_field: Any = None
+        self.frozen = not member.writable
 
     @property
     def offset(self) -> int:
@@ -58,26 +118,17 @@ class TypeField(_Member):
         return self._member.offset  # type: ignore[no-any-return]
 
     @property
-    def frozen(self) -> bool:
-        """Whether it is read-only."""
-        field = self.dataclass_field
-        return not self._member.writable or (field is not None and field.frozen)
-
-    @property
     def size(self) -> int:
         """Its size in bytes."""
         return self._member.size  # type: ignore[no-any-return]
 
     @property
-    def dataclass_field(self) -> Any:
-        """What a class in Python declares it as, or None."""
-        return declared.get((self._member.owner, self.name))
-
-    @property
     def ty(self) -> TypeSchema | None:
         """Its type."""
-        text = self.metadata.get("type_schema")
-        return None if text is None else TypeSchema.from_json_str(text)
+        if not hasattr(self, "_type"):
+            text = self.metadata.get("type_schema")
+            self._type = None if text is None else TypeSchema.from_json_str(text)
+        return self._type
 
     @property
     def c_has_default(self) -> bool:
@@ -86,8 +137,15 @@ class TypeField(_Member):
 
     @property
     def c_default(self) -> Any:
-        """The value where none is given."""
-        return self._member.default
+        """The value where none is given, or `MISSING`."""
+        given = self.c_has_default and not self._member.flags & _FACTORY
+        return self._member.default if given else MISSING
+
+    @property
+    def c_default_factory(self) -> Any:
+        """The function that makes the value where none is given, or `MISSING`."""
+        given = self.c_has_default and self._member.flags & _FACTORY
+        return self._member.default if given else MISSING
 
     @property
     def c_init(self) -> bool:
@@ -128,9 +186,26 @@ class TypeField(_Member):
         """Set its value in an object."""
         self._member.__set__(obj, value)
 
+    def normalize_value(self, value: Any) -> Any:
+        """Return the member of an enum for its value; another value as it is."""
+        enum = self._enum()
+        return value if enum is None else enum(value)
+
+    def _enum(self) -> Any:
+        """Return the function that finds a member of the enum of this field, or None."""
+        text = self._member.metadata or ""
+        if not any(key in text for key in payload_enums) or self.ty is None:
+            return None
+        if self.ty.origin not in payload_enums:
+            return None
+        return TypeInfo._definition.storage_of(self.ty).convert
+
     def as_property(self, cls: type) -> Any:
         """Return the descriptor."""
-        return self._member
+        enum = self._enum()
+        if enum is None and (not self.frozen or not self._member.writable):
+            return self._member
+        return FFIProperty(self._member, self.frozen, enum)
 
 
 class TypeMethod(_Member):
@@ -174,20 +249,55 @@ class TypeInfo:
         type_index: Its index in this process.
         type_key: Its key.
         type_ancestors: The indexes of the types that it derives from.
-        fields: Its own fields.
+        fields: Its own fields; None while a class in Python is not completely defined.
         methods: Its own methods.
 
     """
 
-    __slots__ = ("_record", "fields", "methods", "type_ancestors", "type_index", "type_key")
+    __slots__ = (
+        "_decorator_args",
+        "_record",
+        "fields",
+        "methods",
+        "type_ancestors",
+        "type_index",
+        "type_key",
+    )
+
+    _definition: ClassVar[Any]
+    """The module `_definition`, which needs all classes of values."""
+
+    fields: list[TypeField]
+    _decorator_args: dict[str, Any]
+    """The options of a class that is defined in Python."""
 
     def __init__(self, record: TypeRecord) -> None:
-        self._record = record
         self.type_index = record.index
         self.type_key = record.key
+        self.fields = []
+        self._read(record)
+
+    def _read(self, record: TypeRecord) -> None:
+        """Take over what the table has now; fields keep what classes declare them as."""
+        known = {each.name: each for each in self.fields or ()}
+        self._record = record
         self.type_ancestors = list(record.ancestors)
         self.fields = [TypeField(each) for each in record.fields]
         self.methods = [TypeMethod(each) for each in record.methods]
+        for each in self.fields:
+            if each.name in known:
+                each.dataclass_field = known[each.name].dataclass_field
+                each.frozen = known[each.name].frozen
+
+    def _register_fields(self, fields: Iterable[Any], structure_kind: int | None = None) -> None:
+        """Register the fields of a type that is defined in Python."""
+        self._definition.define_fields(self, fields, structure_kind)
+
+    def _register_py_methods(
+        self, py_methods: Iterable[Any] | None = None, type_attr_names: Collection[str] = ()
+    ) -> None:
+        """Register the methods of a type that is defined in Python."""
+        self._definition.define_methods(self, py_methods or (), type_attr_names)
 
     @property
     def type_cls(self) -> Any:
@@ -226,8 +336,10 @@ def know(index: int, cls: Any) -> None:
 def info_of(record: TypeRecord) -> TypeInfo:
     """Return what is known of a type."""
     info = _infos.get(record.index)
-    if info is None or info._record is not record:
+    if info is None:
         info = _infos[record.index] = TypeInfo(record)
+    elif info._record is not record:
+        info._read(record)
     return info
 
 
@@ -262,6 +374,15 @@ def _lookup_type_attr(type_index: int, attr_key: str, ancestor: bool = False) ->
         if found is not None:
             return found
     return None
+
+
+def _lookup_or_register_type_info_from_type_key(type_key: str) -> TypeInfo:
+    """Return what the table has of a type, whose objects have a class from then on."""
+    index = lane.type_index_of(type_key)
+    info = None if index is None else _type_index_to_type_info(index)
+    if info is None:
+        raise ValueError(f"Cannot find type info for {type_key}")
+    return info
 
 
 def _object_type_key_to_index(type_key: str) -> int | None:

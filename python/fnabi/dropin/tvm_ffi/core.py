@@ -24,10 +24,14 @@ from fnabi.dropin.tvm_ffi._dtype import DataType
 from fnabi.dropin.tvm_ffi._tensor import Tensor, from_dlpack
 from fnabi.dropin.tvm_ffi._type_schema import TypeSchema
 from fnabi.dropin.tvm_ffi._types import (
+    FFIProperty,
     TypeField,
     TypeInfo,
     TypeMethod,
     _type_cls_to_type_info,
+)
+from fnabi.dropin.tvm_ffi._types import (
+    _lookup_or_register_type_info_from_type_key as _lookup_or_register_type_info_from_type_key,
 )
 from fnabi.dropin.tvm_ffi._types import (
     _lookup_type_attr as _lookup_type_attr,
@@ -55,6 +59,7 @@ __all__ = [
     "DataType",
     "Device",
     "Error",
+    "FFIProperty",
     "Function",
     "Object",
     "ObjectConvertible",
@@ -258,6 +263,12 @@ class _WithTensors:
 
 
 _identity = lane.Function(lambda x: x)
+
+
+def _register_py_class(parent_type_info: TypeInfo, type_key: str, type_cls: type) -> TypeInfo:
+    """Give a class a type, whose fields are not known yet."""
+    made: TypeInfo = TypeInfo._definition.define_type(parent_type_info, type_key, type_cls)
+    return made
 
 
 def _convert_to_opaque_object(pyobject: Any) -> OpaquePyObject:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 import sys
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import fnabi.calls.registry as plain
-from fnabi.dropin.tvm_ffi._dialect import Object, api, dialect, register
+from fnabi.calls.reflection import fields_of
+from fnabi.dropin.tvm_ffi._dialect import Object, add_members, api, dialect, register
+from fnabi.dropin.tvm_ffi._types import FFIProperty, TypeInfo, _lookup_type_attr
 
 __all__ = [
     "get_global_func",
@@ -34,7 +39,11 @@ def register_object(type_key: str | type | None = None, *, init: bool = True) ->
     def registered(cls: Any, key: str) -> Any:
         if not isinstance(cls, type) or not issubclass(cls, Object):
             raise TypeError(f"expected a class derived from Object, got {cls!r}")
-        return register(cls, key, init=init)
+        made: Any = register(cls, key, init=init)
+        _add_class_attrs(made, made.__tvm_ffi_type_info__)
+        if init:
+            _accept_values_of_enums(made)
+        return made
 
     if isinstance(type_key, str):
         return lambda cls: registered(cls, type_key)
@@ -43,6 +52,57 @@ def register_object(type_key: str | type | None = None, *, init: bool = True) ->
     if isinstance(type_key, type):
         return registered(type_key, type_key.__name__)
     raise TypeError("type_key must be a string, type, or None")
+
+
+def _accept_values_of_enums(cls: Any) -> None:
+    """Let the initialiser of a class accept the values of enums for their members."""
+    enums = {}
+    for name in fields_of(cls):
+        found = inspect.getattr_static(cls, name)
+        if isinstance(found, FFIProperty) and found.convert is not None:
+            enums[name] = found.convert
+    written = vars(cls).get("__init__")
+    if not enums or not hasattr(written, "__signature__"):
+        return
+    positional = [*inspect.signature(written).parameters][1:]
+
+    @functools.wraps(written)
+    def __init__(self: Any, /, *args: Any, **named: Any) -> None:
+        for name, value in zip(positional, args, strict=False):
+            named[name] = value
+        for name in enums.keys() & named.keys():
+            named[name] = enums[name](named[name])
+        written(self, *args[len(positional) :], **named)
+
+    cls.__init__ = __init__
+
+
+def _add_class_attrs(
+    type_cls: Any, type_info: TypeInfo, type_attr_names: Collection[str] = ()
+) -> Any:
+    """Add the fields and methods of a type to its class, and values under the names given."""
+    add_members(type_cls)
+    for field in type_info.fields:
+        if vars(type_cls).get(field.name) is field._member:
+            setattr(type_cls, field.name, field.as_property(type_cls))
+    for name in type_attr_names:
+        value = _lookup_type_attr(type_info.type_index, name)
+        if value is not None and name not in vars(type_cls):
+            setattr(type_cls, name, value)
+    return type_cls
+
+
+def _warn_missing_field_annotations(cls: type, type_info: TypeInfo, *, stacklevel: int) -> None:
+    """Warn of fields that a class does not annotate, which type checkers then do not know."""
+    known = inspect.get_annotations(cls)
+    missing = sorted(each.name for each in type_info.fields if each.name not in known)
+    if missing:
+        warnings.warn(
+            f"{type_info.type_key}: the class {cls.__qualname__} does not annotate the field(s)"
+            f" {', '.join(missing)}, which type checkers then do not know",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
 
 
 def register_global_func(

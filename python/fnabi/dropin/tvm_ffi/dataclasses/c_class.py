@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable
 from typing import Any
 
-from fnabi.dropin.tvm_ffi._dunder import install, no_initialiser, set_match_args
-from fnabi.dropin.tvm_ffi.registry import register_object
+from fnabi.dropin.tvm_ffi._dunder import _install_dataclass_dunders
+from fnabi.dropin.tvm_ffi._types import TypeInfo
+from fnabi.dropin.tvm_ffi.dataclasses.field import Field, converted, field
+from fnabi.dropin.tvm_ffi.dataclasses.py_class import TYPE_ATTRIBUTES
+from fnabi.dropin.tvm_ffi.registry import (
+    _add_class_attrs,
+    _warn_missing_field_annotations,
+    register_object,
+)
 
 
+@typing.dataclass_transform(eq_default=False, field_specifiers=(Field, field))
 def c_class(
     type_key: str,
     *,
@@ -24,7 +33,7 @@ def c_class(
 
     Args:
         type_key: The key of the type.
-        frozen: Not supported: whether a field can be set is up to the library.
+        frozen: Whether the fields of the type itself are read-only, also those that libraries set.
         init: Whether calling the class makes an object.
         repr: Whether the library writes the repr.
         eq: Whether two objects with equal fields are equal.
@@ -33,19 +42,41 @@ def c_class(
         match_args: Whether patterns match the fields by position.
 
     """
-    if frozen:
-        raise TypeError(
-            "c_class: frozen is not supported; whether a field can be set is up to the library"
-        )
 
     def decorated(cls: Any) -> Any:
-        own = set(vars(cls))
+        for name, value in list(vars(cls).items()):
+            if isinstance(value, Field):
+                delattr(cls, name)
         made = register_object(type_key, init=init)(cls)
-        if not init and "__init__" not in own:
-            made.__init__ = no_initialiser
-        install(made, own, repr=repr, eq=eq, order=order, unsafe_hash=unsafe_hash)
-        if match_args:
-            set_match_args(made, own)
+        info = made.__tvm_ffi_type_info__
+        _warn_missing_field_annotations(made, info, stacklevel=2)
+        _attach_field_objects(made, info)
+        if frozen:
+            for each in info.fields:
+                each.frozen = each.dataclass_field.frozen = True
+        _add_class_attrs(made, info, TYPE_ATTRIBUTES)
+        _install_dataclass_dunders(
+            made,
+            init=init,
+            repr=repr,
+            eq=eq,
+            order=order,
+            unsafe_hash=unsafe_hash,
+            match_args=match_args,
+        )
         return made
 
     return decorated
+
+
+c_class.__dataclass_transform__["kwargs"]["converter"] = converted  # type: ignore[attr-defined]
+
+
+def _attach_field_objects(cls: Any, type_info: TypeInfo) -> None:
+    """Describe the fields of a type as those of a dataclass, with the type hints of a class."""
+    try:
+        hints = typing.get_type_hints(cls)
+    except Exception:  # whatever a hint does
+        hints = {}
+    for each in type_info.fields:
+        each.dataclass_field = Field.of(each, hints.get(each.name))

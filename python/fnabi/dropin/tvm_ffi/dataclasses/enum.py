@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from fnabi._base import lane
 from fnabi.calls.reflection import fields_of
 from fnabi.dropin.tvm_ffi._dialect import MISSING, Object, ObjectMeta, dialect
+from fnabi.dropin.tvm_ffi._types import payload_enums
 from fnabi.dropin.tvm_ffi.container import Dict
 from fnabi.dropin.tvm_ffi.dataclasses.c_class import c_class
 from fnabi.dropin.tvm_ffi.dataclasses.py_class import own_hints, py_class
@@ -22,6 +23,9 @@ class EnumState(Object):
     """The members of an enum: in order, by index, and their attributes."""
 
     __slots__ = ()
+    entries: Any
+    indexes: Any
+    attrs: Any
 
 
 class _EnumEntry:
@@ -53,7 +57,7 @@ def _state(cls: Any, create: bool = False) -> Any:
     index = cls.__fnabi_type__.index
     found = dialect(lane.type_attribute, index, ENUM_STATE_ATTR)
     if found is None and create:
-        dialect(lane.define_attribute, index, ENUM_STATE_ATTR, EnumState())
+        dialect(lane.define_attribute, index, ENUM_STATE_ATTR, EnumState())  # type: ignore[call-arg]
         found = dialect(lane.type_attribute, index, ENUM_STATE_ATTR)
     return found
 
@@ -101,7 +105,7 @@ class _EnumType(ObjectMeta):
         repr: bool = True,
     ) -> None:
         super().__init__(name, bases, namespace)
-        if cls.__fnabi_payload__ is not None:
+        if cls.__fnabi_payload__ is not None and "__fnabi_payload__" not in namespace:
             _check_value(cls)
         if type_key is not None:
             _define(cls, type_key, frozen, init, repr)
@@ -141,6 +145,8 @@ class Enum(Object, metaclass=_EnumType):
 
     __slots__ = ()
     __fnabi_payload__: ClassVar[Any] = None
+    _int_index: int
+    _str_index: str
 
     @classmethod
     def get(cls, index: int | str) -> Any:
@@ -173,6 +179,7 @@ class IntEnum(Enum):
 
     __slots__ = ()
     __fnabi_payload__ = int
+    value: int
 
 
 @c_class("ffi.StrEnum", init=False)
@@ -181,6 +188,7 @@ class StrEnum(Enum):
 
     __slots__ = ()
     __fnabi_payload__ = str
+    value: str
 
 
 class EnumAttrMap:
@@ -253,6 +261,7 @@ def _define(cls: Any, key: str, frozen: bool, init: bool, repr: bool) -> None:
     else:
         py_class(key, frozen=frozen, structural_eq="singleton")(cls)
     if payload is not None:
+        payload_enums[key] = cls
         _add_payload(cls, own)
     state = _state(cls, create=True)
     for name in names:

@@ -1,20 +1,24 @@
-"""Fields of types that are defined in Python: what they hold, and how values are converted."""
+"""Fields of classes that behave as dataclasses, and how classes declare them."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from fnabi.dropin.tvm_ffi._dialect import MISSING
-from fnabi.dropin.tvm_ffi._type_convert import converter, normal
 from fnabi.dropin.tvm_ffi._type_schema import TypeSchema
 from fnabi.errors import type_name
 
 KW_ONLY = dataclasses.KW_ONLY
 
 _EQUALITIES = (None, "ignore", "def", "def-pattern", "def-simple")
+
+
+def converted(value: Any) -> Any:
+    """Tell type checkers that a field accepts what its type converts."""
+    return value
 
 
 class Field:
@@ -36,15 +40,18 @@ class Field:
         metadata: What a program wants to keep with it.
         converter: For type checkers alone: values are converted by the type.
         doc: What it is.
+        extra_kwargs: Options that extensions of `py_class` read and remove.
 
     """
 
     __slots__ = (
+        "_ty_schema",
         "compare",
         "converter",
         "default",
         "default_factory",
         "doc",
+        "extra_kwargs",
         "frozen",
         "hash",
         "init",
@@ -59,6 +66,7 @@ class Field:
     def __init__(
         self,
         name: str = "",
+        _ty_schema: TypeSchema | None = None,
         *,
         default: Any = MISSING,
         default_factory: Any = MISSING,
@@ -72,6 +80,7 @@ class Field:
         structural_eq: str | None = None,
         doc: str | None = None,
         converter: Any = None,
+        **extra_kwargs: Any,
     ) -> None:
         if default_factory is not MISSING:
             if default is not MISSING:
@@ -84,6 +93,7 @@ class Field:
             known = ", ".join(map(str, _EQUALITIES))
             raise ValueError(f"structural_eq must be one of {known}, got {structural_eq!r}")
         self.name = name
+        self._ty_schema = _ty_schema
         self.type: Any = None
         self.default = default
         self.default_factory = default_factory
@@ -96,20 +106,24 @@ class Field:
         self.metadata = dict(metadata or {})
         self.structural_eq = structural_eq
         self.doc = doc
-        self.converter = converter
+        self.converter = converted if converter is None else converter
+        self.extra_kwargs = extra_kwargs
 
     @classmethod
     def of(cls, member: Any, hint: Any) -> Field:
         """Describe a field that a library has registered."""
         made = cls(
             member.name,
-            default=member.c_default if member.c_has_default else MISSING,
+            member.ty,
+            default=member.c_default,
+            default_factory=member.c_default_factory,
             frozen=member.frozen,
             init=member.c_init,
             repr=member.c_repr,
             hash=member.c_hash,
             compare=member.c_compare,
             kw_only=member.c_kw_only,
+            structural_eq=member.c_structural_eq,
             doc=member.doc,
         )
         made.type = hint
@@ -120,6 +134,7 @@ class Field:
         for name in Field.__slots__:
             setattr(made, name, getattr(self, name))
         made.metadata = dict(self.metadata)
+        made.extra_kwargs = dict(self.extra_kwargs)
         return made
 
     def __repr__(self) -> str:
@@ -140,6 +155,7 @@ def field(
     structural_eq: str | None = None,
     doc: str | None = None,
     converter: Any = None,
+    **extra_kwargs: Any,
 ) -> Any:
     """Declare a field in the body of a class below `py_class`; see `Field`.
 
@@ -158,6 +174,7 @@ def field(
         structural_eq=structural_eq,
         doc=doc,
         converter=converter,
+        **extra_kwargs,
     )
 
 
@@ -172,100 +189,10 @@ class InitProperty:
     def __set_name__(self, owner: type, name: str) -> None:
         """Declare the field by the hint of what the function returns, unless there is one."""
         hint = inspect.get_annotations(self.function).get("return", Any)
-        owner.__annotations__ = {name: hint} | inspect.get_annotations(owner)
+        own = inspect.get_annotations(owner)
+        owner.__annotations__ = own if name in own else own | {name: hint}
 
 
 def init_property(function: Callable[[Any], Any]) -> Any:
     """Declare a field whose value a function of the object gives, once."""
     return InitProperty(function)
-
-
-# ------------------------------------------------------------------------------- type hints
-
-_INT, _BOOL, _FLOAT, _POINTER, _DTYPE, _DEVICE, _OBJECT, _ANY = 1, 2, 3, 4, 5, 6, 64, -1
-
-LAYOUTS = {
-    _INT: (8, 8),
-    _BOOL: (1, 1),
-    _FLOAT: (8, 8),
-    _POINTER: (8, 8),
-    _DTYPE: (4, 2),
-    _DEVICE: (8, 4),
-    _OBJECT: (8, 8),
-    _ANY: (16, 8),
-}
-"""The size and the alignment of a field in memory, by the type index that it has for C."""
-
-
-_STORAGE = {
-    "int": _INT,
-    "bool": _BOOL,
-    "float": _FLOAT,
-    "ctypes.c_void_p": _POINTER,
-    "dtype": _DTYPE,
-    "Device": _DEVICE,
-    **dict.fromkeys(("Any", "None", "str", "bytes", "Optional", "Union"), _ANY),
-}
-"""The type indexes of fields in memory by the origin of a type; those of others are objects."""
-
-_KEPT = {"int": (1,), "bool": (2,), "float": (3,), "str": (11, 65), "bytes": (12, 66)}
-
-_KEYS = {
-    "dtype": "DataType",
-    "ctypes.c_void_p": "void*",
-    "str": "ffi.String",
-    "bytes": "ffi.Bytes",
-    "Callable": "ffi.Function",
-    "Union": "Variant",
-    "tuple": "Tuple",
-    **{
-        name: f"ffi.{name}"
-        for name in ("Object", "Tensor", "Shape", "Module", "Error", "Array", "List", "Map", "Dict")
-    },
-}
-"""The names of types in libraries by those in type hints."""
-
-
-class Hint(NamedTuple):
-    """What a type hint means for a field.
-
-    Attributes:
-        schema: The type, as libraries describe theirs.
-        storage: The type index of the field in memory; -1 for a value of any kind.
-        convert: Returns the value to store, or raises a TypeError.
-        kept: Type indexes of values that are stored as they are.
-
-    """
-
-    schema: dict[str, Any]
-    storage: int
-    convert: Callable[[Any], Any]
-    kept: tuple[int, ...] = ()
-
-
-def hint_of(hint: Any) -> Hint:
-    """Return what a type hint means.
-
-    Raises:
-        TypeError: No field can have the type.
-
-    """
-    try:
-        schema = TypeSchema.from_annotation(hint)
-    except TypeError as problem:
-        raise TypeError(f"no field can have the type {hint!r}: {problem}") from None
-    make = converter(schema)
-    return Hint(
-        _described(schema),
-        _STORAGE.get(schema.origin, _OBJECT),
-        lambda value: make(normal(value)),
-        _KEPT.get(schema.origin, ()),
-    )
-
-
-def _described(schema: TypeSchema) -> dict[str, Any]:
-    """Return a type as libraries describe theirs."""
-    found: dict[str, Any] = {"type": _KEYS.get(schema.origin, schema.origin)}
-    if schema.args and "params" in (schema.named_args or ("params",)):
-        found["args"] = [_described(each) for each in schema.args]
-    return found

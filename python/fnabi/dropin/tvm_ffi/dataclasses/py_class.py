@@ -8,7 +8,6 @@ libtvm_ffi allocates, copies, compares and frees.
 from __future__ import annotations
 
 import inspect
-import json
 import sys
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -16,35 +15,20 @@ from copy import copy
 from typing import Any, ClassVar, NamedTuple
 
 from fnabi._base import lane
-from fnabi.calls.reflection import TypeRecord
-from fnabi.dropin.tvm_ffi import _types
-from fnabi.dropin.tvm_ffi._dialect import MISSING, Object, add_members, api, dialect, object_classes
-from fnabi.dropin.tvm_ffi._dunder import (
-    MARK,
-    install,
-    install_initialiser,
-    set_match_args,
-)
-from fnabi.dropin.tvm_ffi.dataclasses.field import (
-    KW_ONLY,
-    LAYOUTS,
-    Field,
-    InitProperty,
-    field,
-    hint_of,
-)
+from fnabi.calls.reflection import fields_of
+from fnabi.dropin.tvm_ffi._definition import abandon_type, define_type
+from fnabi.dropin.tvm_ffi._dialect import MISSING, Object, dialect, object_classes
+from fnabi.dropin.tvm_ffi._dunder import MARK, _install_dataclass_dunders
+from fnabi.dropin.tvm_ffi._layout import schema_of
+from fnabi.dropin.tvm_ffi._types import TypeInfo
+from fnabi.dropin.tvm_ffi.dataclasses.field import KW_ONLY, Field, InitProperty, converted, field
+from fnabi.dropin.tvm_ffi.registry import _add_class_attrs
 
 _KINDS = {None: 0, "tree": 1, "var": 2, "dag": 3, "const-tree": 4, "singleton": 5}
 """How objects are compared by structure, as the C ABI counts it."""
 
-_WRITABLE, _FACTORY = 1, 32
-_FLAGS = {"repr": 64, "compare": 128, "hash": 256, "init": 512}
-"""The bits of a field that lacks something."""
-_KW_ONLY = 1024
-_EQUALITIES = {"ignore": 8, "def": 16, "def-pattern": 16, "def-simple": 4096}
-
 _INHERITED = ("__s_equal__", "__s_hash__", "__s_visit__", "__data_to_json__", "__data_from_json__")
-_ATTRIBUTES = frozenset(
+TYPE_ATTRIBUTES = frozenset(
     (
         "__ffi_repr__",
         "__ffi_hash__",
@@ -62,6 +46,7 @@ _ATTRIBUTES = frozenset(
 """The names of methods that libraries look up as attributes of the type."""
 
 _METHOD = "__ffi_method__"
+_HOOK = "__ffi_on_fields_resolved__"
 
 
 class _Options(NamedTuple):
@@ -87,9 +72,6 @@ class _Waiting(NamedTuple):
 _waiting: list[_Waiting] = []
 _by_module: dict[str, dict[str, Any]] = {}
 """The classes that are defined, by module and name: a module may not have them yet."""
-
-_failed: set[str] = set()
-"""Keys of classes whose definition has failed; they have an index, and may be used again."""
 
 
 def method(fn: Any) -> Any:
@@ -162,19 +144,17 @@ def py_class(
     return lambda cls: _define(cls, cls_or_type_key or type_key, options)
 
 
+py_class.__dataclass_transform__["kwargs"]["converter"] = converted  # type: ignore[attr-defined]
+
+
 def _define(cls: Any, key: str | None, options: _Options) -> Any:
     if not (isinstance(cls, type) and issubclass(cls, Object)):
         name = getattr(cls, "__name__", cls)
         raise TypeError(f"{name} must inherit from a registered FFI Object type")
     key = key or f"{cls.__module__}.{cls.__qualname__}"
-    if key not in _failed and lane.type_index_of(key) is not None:
-        raise ValueError(f"Type key '{key}' is already registered")
-    parent: TypeRecord = cls.__fnabi_type__
-    _failed.discard(key)
-    index = lane.define_type(key, parent.index)
+    info = define_type(cls.__tvm_ffi_type_info__, key, cls)
+    info._decorator_args = options._asdict()
     made: Any = cls
-    made.__fnabi_type__ = object_classes.record(key, index)
-    object_classes.adopt(index, made)
     names = _by_module.setdefault(cls.__module__, {})
     names[cls.__name__] = cls
     setattr(made, MARK, True)
@@ -187,9 +167,8 @@ def _define(cls: Any, key: str | None, options: _Options) -> Any:
             _finish(made, hints, options)
             _retry()
     except BaseException:
-        _failed.add(key)
         names.pop(cls.__name__, None)
-        del made.__fnabi_type__
+        abandon_type(info, made)
         delattr(made, MARK)
         raise
     return cls
@@ -213,6 +192,8 @@ def _owners(cls: Any) -> Iterator[Any]:
 
 def _resolved(cls: Any) -> list[tuple[Any, str, Any]] | None:
     """Return the owner, name and hint of each field; None where one is not defined yet."""
+    if any(each.cls in cls.__mro__[1:] for each in _waiting):
+        return None
     local = _by_module.get(cls.__module__, {}) | {cls.__name__: cls}
     elsewhere = {name: each for names in _by_module.values() for name, each in names.items()}
     for names in (local, elsewhere | local):
@@ -292,63 +273,55 @@ def _unresolved(cls: Any) -> list[str]:
 
 def _finish(cls: Any, hints: list[tuple[Any, str, Any]], options: _Options) -> None:
     """Register the fields and the methods of a type, and complete its class."""
-    own = set(vars(cls))
-    record = cls.__fnabi_type__
-    fields, computed = _declared(cls, hints, options)
-    size = _define_fields(record, fields)
-    api("_PyClassRegisterTypeAttrColumns")(record.index, size)
-    if options.structural_eq is not None:
-        lane.define_metadata(record.index, size, _KINDS[options.structural_eq])
-    _define_methods(cls)
-    cls.__fnabi_type__ = object_classes.record(record.key, record.index)
+    info = cls.__tvm_ffi_type_info__
+    fields, computed = _declared(cls, hints, options, info)
+    for base in reversed(cls.__mro__):
+        for value in list(vars(base).values()):
+            if callable(value) and getattr(value, _HOOK, False) is True:
+                value(info, fields)
+    for each in fields:
+        if each.extra_kwargs:
+            names = ", ".join(sorted(each.extra_kwargs))
+            raise TypeError(f"{cls.__name__}.{each.name}: unrecognized field options: {names}")
+    structure = options.structural_eq
+    info._register_fields(fields, None if structure is None else _KINDS[structure])
     cls.__fnabi_computed__ = computed
-    for each in fields:
-        _types.declared[record.key, each.name] = each
-    add_members(cls)
-    for each in fields:
-        if each.frozen:
-            setattr(cls, each.name, _Frozen(vars(cls)[each.name]))
-    install_initialiser(cls, options.init)
-    install(
+    info._register_py_methods(_collect_py_methods(cls), _attributes_of(cls))
+    _inherit_attributes(cls)
+    _add_class_attrs(cls, info)
+    _install_dataclass_dunders(
         cls,
-        own,
+        init=options.init,
         repr=options.repr,
         eq=options.eq,
         order=options.order,
         unsafe_hash=options.unsafe_hash,
+        match_args=options.match_args,
+        py_class_mode=True,
     )
-    if options.match_args:
-        set_match_args(cls, own)
-
-
-class _Frozen:
-    """A field that cannot be set as an attribute."""
-
-    __slots__ = ("field",)
-
-    def __init__(self, field: lane.Field) -> None:
-        self.field = field
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else self.field.__get__(instance)
-
-    def __set__(self, instance: Any, value: Any) -> None:
-        raise AttributeError(f"{self.field.owner}.{self.field.name}: the field is read-only")
-
-    def set(self, instance: Any, value: Any) -> None:
-        """Set the field all the same."""
-        self.field.set(instance, value)
 
 
 def _declared(
-    cls: Any, hints: list[tuple[Any, str, Any]], options: _Options
+    cls: Any, hints: list[tuple[Any, str, Any]], options: _Options, info: TypeInfo
 ) -> tuple[list[Field], dict[str, Callable[[Any], Any]]]:
-    """Return the fields of a class, and the functions that compute some of them."""
+    """Return the fields of a class, and the functions that compute some of them.
+
+    Hints that an extension marks are no fields; the options of the class have their positions.
+    """
     found: dict[str, Field] = {}
     computed = {}
+    parent: Any = info.parent_type_info
+    marks = list(getattr(parent, "_decorator_args", {}).get("field_markers", ()))
+    marking = getattr(cls, "__ffi_field_markers__", ())
+    if not isinstance(marking, (tuple, list)) or not all(isinstance(t, type) for t in marking):
+        raise TypeError(f"{cls.__name__}.__ffi_field_markers__: expected a tuple or list of types")
+    before = len(fields_of(object_classes.class_of(parent.type_index)))
     kw_only = options.kw_only
     for owner, name, hint in hints:
         if hint is ClassVar or typing.get_origin(hint) is ClassVar:
+            continue
+        if any(hint is each for each in marking):
+            marks.append((hint, owner, name, before + len(found)))
             continue
         value = vars(owner).get(name, MISSING)
         if owner is cls and value is not MISSING:
@@ -365,76 +338,52 @@ def _declared(
             made = field(default=value)
         made.name = name
         made.type = hint
+        made._ty_schema = schema_of(hint)
         made.kw_only = kw_only if made.kw_only is None else made.kw_only
         made.frozen = made.frozen or options.frozen
         made.hash = made.compare if made.hash is None else made.hash
         found[name] = made
+    info._decorator_args["field_markers"] = tuple(marks)
     return list(found.values()), computed
 
 
-def _define_fields(record: TypeRecord, fields: list[Field]) -> int:
-    """Register fields and return the size of an object in bytes."""
-    end = _types.end_of_bases(record)
-    getter, setter = api("MakeFieldGetter"), api("MakeFieldSetter")
-    for each in fields:
-        hint = hint_of(each.type)
-        size, alignment = LAYOUTS[hint.storage]
-        offset = -(-end // alignment) * alignment
-        end = offset + size
-        flags = _WRITABLE | _EQUALITIES.get(each.structural_eq or "", 0)
-        flags |= sum(bit for name, bit in _FLAGS.items() if not getattr(each, name))
-        if each.kw_only:
-            flags |= _KW_ONLY
-        default = []
-        if each.default_factory is not MISSING:
-            flags |= _FACTORY
-            default = [dialect(lane.Function, each.default_factory)]
-        elif each.default is not MISSING:
-            default = [each.default]
-        dialect(
-            lane.define_field,
-            record.index,
-            each.name,
-            each.doc or "",
-            json.dumps({"type_schema": json.dumps(hint.schema)}),
-            flags,
-            (size, alignment, offset),
-            hint.storage,
-            getter(hint.storage),
-            setter(hint.storage, *dialect(lane.converter, hint.convert, *hint.kept)),
-            *default,
-        )
-    return -(-end // 8) * 8
+def _names_to_inherit(cls: Any) -> tuple[str, ...]:
+    return tuple(getattr(cls, "__ffi_inherit_type_attrs__", _INHERITED))
 
 
-def _define_methods(cls: Any) -> None:
-    record = cls.__fnabi_type__
-    inherited = tuple(getattr(cls, "__ffi_inherit_type_attrs__", _INHERITED))
-    extra = tuple(getattr(cls, "__ffi_type_attr_names__", ()))
-    attributes = _ATTRIBUTES | set(extra) | set(inherited)
-    for name, value in list(vars(cls).items()):
+def _attributes_of(cls: Any) -> frozenset[str]:
+    """Return the names of members that libraries look up for the type."""
+    extra = getattr(cls, "__ffi_type_attr_names__", ())
+    return TYPE_ATTRIBUTES.union(extra, _names_to_inherit(cls))
+
+
+def _collect_py_methods(cls: Any) -> list[tuple[str, Any, bool]] | None:
+    """Return the name of what libraries can call, it, and whether it does without an object.
+
+    Raises:
+        TypeError: It is a class method.
+
+    """
+    attributes, found = _attributes_of(cls), []
+    for name, value in vars(cls).items():
         static = isinstance(value, staticmethod)
         function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
-        marked = getattr(function, _METHOD, False) is True
-        if name not in attributes and not marked:
+        if name not in attributes and getattr(function, _METHOD, False) is not True:
             continue
         if isinstance(value, classmethod):
             raise TypeError(
                 f"{cls.__name__}.{name}: wrapped by @classmethod, which libraries cannot call"
             )
-        if callable(function):
-            function = dialect(lane.Function, function)
-        if name in attributes:
-            dialect(lane.define_attribute, record.index, name, function)
-        else:
-            metadata = json.dumps({"type_schema": json.dumps({"type": "ffi.Function"})})
-            doc = inspect.getdoc(value) or ""
-            lane.define_method(record.index, name, doc, metadata, static, function)
-    for name in inherited:
+        found.append((name, function, static))
+    return found or None
+
+
+def _inherit_attributes(cls: Any) -> None:
+    for name in _names_to_inherit(cls):
         if name not in vars(cls):
             value = _inherited(cls, name)
             if value is not None:
-                dialect(lane.define_attribute, record.index, name, value)
+                dialect(lane.define_attribute, cls.__fnabi_type__.index, name, value)
 
 
 def _inherited(cls: Any, name: str) -> Any:

@@ -7,17 +7,28 @@ from typing import Any
 
 from fnabi.dropin.tvm_ffi import libinfo
 from fnabi.dropin.tvm_ffi._dialect import Object, api
-from fnabi.dropin.tvm_ffi._types import _lookup_type_attr
+from fnabi.dropin.tvm_ffi._types import (
+    _lookup_or_register_type_info_from_type_key,
+    _lookup_type_attr,
+)
 from fnabi.dropin.tvm_ffi.dataclasses import IntEnum, StrEnum, c_class, entry
 from fnabi.dropin.tvm_ffi.registry import get_global_func
 
 _LIB = libinfo.load_lib_ctypes("apache-tvm-ffi", "tvm_ffi_testing", "RTLD_GLOBAL")
 
 
+def _hint(field: Any) -> Any:
+    """Return the type hint of a field."""
+    plain = {each.__name__: each for each in (int, float, bool, str, bytes)}
+    return plain.get(str(field.ty), Any)
+
+
 def _class(key: str, base: type = Object, **options: bool) -> Any:
     """Make the class of a type of the library."""
     name = key.removeprefix("testing.")
+    info = _lookup_or_register_type_info_from_type_key(key)
     namespace = {"__slots__": (), "__test__": False, "__module__": __name__}
+    namespace["__annotations__"] = {each.name: _hint(each) for each in info.fields}
     meta: Any = type(Object)
     return c_class(key, **options)(meta(name, (base,), namespace))
 
@@ -47,6 +58,8 @@ _TestCxxAutoInitChild = _class("testing.TestCxxAutoInitChild", _TestCxxAutoInitP
 @c_class("testing.TestCxxClassBase")
 class _TestCxxClassBase(Object):
     __test__ = False
+    v_i64: int
+    v_i32: int
     not_field_1 = 1
     not_field_2 = 2
 
@@ -59,11 +72,15 @@ class _TestCxxClassBase(Object):
 @c_class("testing.TestCxxClassDerived", eq=True, order=True, unsafe_hash=True)
 class _TestCxxClassDerived(_TestCxxClassBase):
     __test__ = False
+    v_f64: float
+    v_f32: float
 
 
 @c_class("testing.TestCxxClassDerivedDerived")
 class _TestCxxClassDerivedDerived(_TestCxxClassDerived):
     __test__ = False
+    v_str: str
+    v_bool: bool
 
 
 class _TestCxxIntEnum(IntEnum, type_key="testing.TestCxxIntEnum"):
