@@ -16,9 +16,14 @@ if TYPE_CHECKING:
     from fnabi.dropin.tvm_ffi.module import Module
 
 __all__ = [
+    "find_cmake_path",
+    "find_cython_lib",
     "find_dlpack_include_path",
     "find_include_path",
     "find_libtvm_ffi",
+    "find_python_helper_include_path",
+    "find_source_path",
+    "find_windows_implib",
     "include_paths",
     "load_lib_ctypes",
     "load_lib_module",
@@ -42,25 +47,80 @@ def find_libtvm_ffi() -> str:
 
 def find_include_path() -> str:
     """Return the folder with the C headers of the same package."""
-    folder = Path(find_libtvm_ffi()).parent.parent / "include"
-    if not folder.is_dir():
-        raise RuntimeError("Cannot find include path.")
-    return str(folder)
+    return _found("include", [_package() / "include"])
 
 
-def _find_library(package: str, target_name: str, extra: Sequence[Path] | None) -> str:
+def find_windows_implib() -> str:
+    """Return the path of the import library of libtvm_ffi on Windows.
+
+    Raises:
+        RuntimeError: There is none, as on other systems.
+
+    """
+    path = Path(find_libtvm_ffi()).with_name("tvm_ffi.lib")
+    if not path.is_file():
+        raise RuntimeError("Cannot find implib tvm_ffi.lib.")
+    return str(path)
+
+
+def find_source_path() -> str:
+    """Return the folder that has the C++ sources of libtvm_ffi in ``src``."""
+    return _found("home", [_package()], "src")
+
+
+def find_cmake_path() -> str:
+    """Return the folder with the files for CMake."""
+    return _found("cmake", [_package() / "share" / "cmake" / "tvm_ffi"])
+
+
+def find_python_helper_include_path() -> str:
+    """Return the folder with the C header of the original's extension."""
+    return _found("python helper include", [_package() / "include"], "tvm_ffi_python_helpers.h")
+
+
+def find_cython_lib() -> str:
+    """Return the path of the original's extension, which is not loaded."""
+    found = sorted(_package().glob("core.*.so"))
+    if not found:
+        raise RuntimeError("Cannot find tvm cython path.")
+    return str(found[0].resolve())
+
+
+def _package() -> Path:
+    """Return the folder of the installed package."""
+    return Path(find_libtvm_ffi()).parent.parent
+
+
+def _found(what: str, folders: Sequence[Path], needed: str = "") -> str:
+    """Return the first folder that exists and has a file or a folder in it."""
+    found = _resolve_and_validate(
+        folders, lambda folder: folder.is_dir() and (folder / needed).exists()
+    )
+    if found is None:
+        raise RuntimeError(f"Cannot find {what} path.")
+    return found
+
+
+def _find_library_by_basename(
+    package: str, target_name: str, extra_lib_paths: Sequence[Path] | None = None
+) -> Path:
     """Return the path of a library of a distribution, by the list of its files or in folders."""
     name = f"lib{target_name}.so"
+    for index, each in enumerate(extra_lib_paths or ()):
+        if not isinstance(each, Path):
+            raise TypeError(
+                f"extra_lib_paths[{index}] must be a pathlib.Path, got {type(each).__name__}"
+            )
     try:
         files = distribution(package).files or []
     except PackageNotFoundError:
         files = []
     found = [Path(str(each.locate())) for each in files if each.name == name]
-    folders = [*(extra or ()), Path(find_libtvm_ffi()).parent]
+    folders = [*(extra_lib_paths or ()), Path(find_libtvm_ffi()).parent]
     folders += map(Path, filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)))
     for path in (*found, *(folder / name for folder in folders)):
         if path.is_file():
-            return str(path.resolve())
+            return path.resolve()
     raise RuntimeError(
         f"Cannot find library {name} of {package}; searched directories:\n  "
         + "\n  ".join(map(str, folders))
@@ -82,8 +142,8 @@ def load_lib_ctypes(
         RuntimeError: There is no such library.
 
     """
-    path = _find_library(package, target_name, extra_lib_paths)
-    return ctypes.CDLL(path, getattr(ctypes, mode))
+    path = _find_library_by_basename(package, target_name, extra_lib_paths)
+    return ctypes.CDLL(str(path), getattr(ctypes, mode))
 
 
 def load_lib_module(
@@ -95,16 +155,14 @@ def load_lib_module(
     """Load a library of a distribution as a module; see `load_lib_ctypes`."""
     from fnabi.dropin.tvm_ffi.module import load_module
 
-    return load_module(_find_library(package, target_name, extra_lib_paths), keep_module_alive)
+    path = _find_library_by_basename(package, target_name, extra_lib_paths)
+    return load_module(str(path), keep_module_alive)
 
 
 def find_dlpack_include_path() -> str:
     """Return the folder with the header of DLPack of the same package."""
-    headers = Path(find_include_path())
-    for folder in (headers, headers.parent / "3rdparty" / "dlpack" / "include"):
-        if (folder / "dlpack" / "dlpack.h").is_file():
-            return str(folder)
-    raise RuntimeError("Cannot find dlpack include path.")
+    sources = _package() / "3rdparty" / "dlpack" / "include"
+    return _found("dlpack include", [_package() / "include", sources], "dlpack/dlpack.h")
 
 
 def include_paths() -> list[str]:
