@@ -266,6 +266,66 @@ def test_the_first_missing_name_is_an_error(code: str, problem: str) -> None:
 # ------------------------------------------------------------------------------- what programs ask
 
 
+def test_a_type_that_two_packages_register(tmp_path: Path) -> None:
+    for version in ("old", "new"):
+        (tmp_path / f"{version}.py").write_text(
+            "import tvm_ffi\n"
+            "@tvm_ffi.register_object('ffi.StructuralKey')\n"
+            "class Key(tvm_ffi.Object):\n"
+            "    pass\n"
+        )
+    code = """
+import old, new, tvm_ffi
+@tvm_ffi.register_object("ffi.StructuralKey")
+class Derived(new.Key):
+    pass
+print(type(tvm_ffi.get_global_func("ffi.StructuralKey")(1)).__module__)
+"""
+    done = run("-c", code, folder=tmp_path)
+    assert done.stdout == "__main__\n"
+    assert done.stderr == (
+        f"{tmp_path}/new.py:2: RuntimeWarning: the type ffi.StructuralKey has two classes: old.Key"
+        f" ({tmp_path}/old.py), and now new.Key ({tmp_path}/new.py), which its objects have from"
+        " here on\n  @tvm_ffi.register_object('ffi.StructuralKey')\n"
+    )
+
+
+def test_members_of_enums_as_older_libraries_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fnabi._base import lane
+    from fnabi.dropin.tvm_ffi.dataclasses import Enum, auto, enum
+
+    class Older(Enum, type_key="tests.OlderEnum"):
+        first = auto()
+        second = auto()
+
+    members = {each._str_index: each for each in Older}
+    index = Older.__tvm_ffi_type_info__.type_index
+    lane.define_attribute(index, "__ffi_enum_entries__", tvm_ffi.Dict(members))
+    monkeypatch.setattr(enum, "ENUM_STATE_ATTR", "__tests_no_state__")
+    assert Older.get("second") == Older.get(1) == members["second"]
+    assert [each._str_index for each in Older] == ["first", "second"]
+
+
+def test_dtypes_that_programs_define() -> None:
+    for known in (False, True):
+        if known:
+            tvm_ffi.register_global_func("dtype.get_custom_type_code", lambda name: 130)
+            tvm_ffi.register_global_func("dtype.get_custom_type_name", lambda code: f"n{code}")
+            made = tvm_ffi.dtype("custom[posit]16x4")
+            assert (made, made.type_code, made.bits, made.lanes) == (
+                "custom[posit]16x4",
+                130,
+                16,
+                4,
+            )
+            assert tvm_ffi.dtype("custom[posit]").bits == 32
+            assert tvm_ffi.convert(lambda x: x)(made) == "custom[n130]x4"
+            tvm_ffi.remove_global_func("dtype.get_custom_type_code")
+            tvm_ffi.remove_global_func("dtype.get_custom_type_name")
+        with pytest.raises(ValueError, match=r"unknown dtype `custom\[posit\]8`"):
+            tvm_ffi.dtype("custom[posit]8")
+
+
 def test_a_lock_between_processes(tmp_path: Path) -> None:
     path = str(tmp_path / "lock")
     code = f"""
@@ -301,6 +361,10 @@ def test_paths(tmp_path: Path) -> None:
     from fnabi.dropin.tvm_ffi import libinfo
 
     assert (Path(libinfo.find_dlpack_include_path()) / "dlpack" / "dlpack.h").is_file()
+    runtime = Path(libinfo.find_libtvm_ffi())
+    assert libinfo._find_library_by_basename("apache-tvm-ffi", "tvm_ffi") == runtime.resolve()
+    with pytest.raises(RuntimeError, match=r"Cannot find library libnope\.so"):
+        libinfo._find_library_by_basename("apache-tvm-ffi", "nope", [tmp_path])
     here = tmp_path.resolve()
     assert libinfo._resolve_and_validate([here / "no", here], Path.is_dir) == str(here)
     assert libinfo._resolve_and_validate([here], lambda path: path / "x") == str(here / "x")

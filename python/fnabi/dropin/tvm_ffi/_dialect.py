@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import sys
+import warnings
 from inspect import Parameter, Signature
 from typing import Any, ClassVar
 
@@ -21,6 +23,7 @@ from fnabi.errors import CallError
 
 library.load_runtime()
 
+_PACKAGE = __name__.rpartition(".")[0]
 _DYNAMIC = 128  # the first type index that a library registers
 
 dialect = lane.Dialect()
@@ -303,12 +306,40 @@ def signature_of(cls: Any) -> Signature:
     return Signature([first, *rest])
 
 
+_registered: dict[str, Any] = {}
+"""The classes that programs have registered, by the key of the type."""
+
+
+def _warn_of_two(type_key: str, cls: Any) -> None:
+    """Warn where two packages have a class for a type; the last one counts, as in the original."""
+    if cls.__module__.startswith(f"{_PACKAGE}."):
+        return
+    known = _registered.setdefault(type_key, cls)
+    files = [getattr(sys.modules.get(each.__module__), "__file__", "") for each in (known, cls)]
+    if files[0] == files[1] or issubclass(cls, known):
+        return
+    before, now = (
+        f"{each.__module__}.{each.__qualname__} ({file or 'no file'})"
+        for each, file in zip((known, cls), files, strict=True)
+    )
+    _registered[type_key] = cls
+    warnings.warn(
+        f"the type {type_key} has two classes: {before}, and now {now}, which its objects have"
+        " from here on",
+        RuntimeWarning,
+        stacklevel=5,
+    )
+
+
 def register(cls: Any, type_key: str, index: int | None = None, init: bool = True) -> Any:
     """Make a class that of the objects of a type."""
     if index is None:
         index = lane.type_index_of(type_key)
+    if index is None and cls.__module__.startswith(f"{_PACKAGE}."):
+        return cls  # of a later release of libtvm_ffi: objects of this type do not exist here
     if index is None:
         raise ValueError(f"Cannot find object type index for {type_key}")
+    _warn_of_two(type_key, cls)
     cls.__fnabi_type__ = object_classes.record(type_key, index)
     add_members(cls)
     object_classes.adopt(index, cls)

@@ -8,6 +8,7 @@ from enum import IntEnum
 from importlib import import_module
 from typing import Any
 
+from fnabi.calls.registry import get_global_func
 from fnabi.calls.tensor import dtype_of, dtype_parts
 from fnabi.dropin.tvm_ffi._dialect import dialect
 from fnabi.errors import CallError
@@ -17,6 +18,8 @@ _SHORT = re.compile(r"(bf|fp|f|i|u)(?=\d)")
 _LONG = {"bf": "bfloat", "fp": "float", "f": "float", "i": "int", "u": "uint"}
 _BITS = {"int": "int32", "uint": "uint32", "float": "float32", "bfloat": "bfloat16"}
 _VSCALE = re.compile(r"(.+)xvscalex(\d+)")
+_CUSTOM = re.compile(r"custom\[([^\]]*)\](\d+)?(?:x(\d+))?")
+_CUSTOM_CODE = 129  # the first of the codes that programs give to dtypes of their own
 
 
 class DataTypeCode(IntEnum):
@@ -45,6 +48,12 @@ def _parts_of(text: str) -> tuple[int, int, int]:
     """Return DLPack's code, bits and lanes of a name."""
     if text in ("", "void"):
         return 3, 0, 0
+    custom = _CUSTOM.fullmatch(text)
+    if custom:
+        known = get_global_func("dtype.get_custom_type_code", allow_missing=True)
+        if known is None:
+            raise ValueError(f"unknown dtype `{text}`: no function `dtype.get_custom_type_code`")
+        return known(custom[1]), int(custom[2] or 32), int(custom[3] or 1)
     scaled = _VSCALE.fullmatch(text)
     name = scaled[1] if scaled else _BITS.get(text, text)
     try:
@@ -66,6 +75,10 @@ def _text_of(code: int, bits: int, lanes: int) -> str:
         lanes -= 1 << 16
     if lanes < 0:
         return f"{dtype_of(code, bits, 1)}xvscalex{-lanes}"
+    if code >= _CUSTOM_CODE:
+        known = get_global_func("dtype.get_custom_type_name", allow_missing=True)
+        if known is not None:
+            return f"custom[{known(code)}]" + (f"x{lanes}" if lanes != 1 else "")
     return str(dtype_of(code, bits, lanes))
 
 

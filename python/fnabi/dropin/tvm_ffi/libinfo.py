@@ -102,7 +102,12 @@ def _found(what: str, folders: Sequence[Path], needed: str = "") -> str:
 
 
 def _find_library_by_basename(
-    package: str, target_name: str, extra_lib_paths: Sequence[Path] | None = None
+    package: str,
+    target_name: str,
+    extra_lib_paths: Sequence[Path] | None = None,
+    *,
+    use_fallback_build_path: bool = True,
+    use_env_path: bool = True,
 ) -> Path:
     """Return the path of a library of a distribution, by the list of its files or in folders."""
     name = f"lib{target_name}.so"
@@ -116,8 +121,11 @@ def _find_library_by_basename(
     except PackageNotFoundError:
         files = []
     found = [Path(str(each.locate())) for each in files if each.name == name]
-    folders = [*(extra_lib_paths or ()), Path(find_libtvm_ffi()).parent]
-    folders += map(Path, filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)))
+    folders = [*(extra_lib_paths or ())]
+    if use_fallback_build_path:
+        folders.append(Path(find_libtvm_ffi()).parent)
+    if use_env_path:
+        folders += map(Path, filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)))
     for path in (*found, *(folder / name for folder in folders)):
         if path.is_file():
             return path.resolve()

@@ -10,15 +10,25 @@ from fnabi._base import lane
 from fnabi.calls.reflection import fields_of
 from fnabi.dropin.tvm_ffi._dialect import MISSING, Object, ObjectMeta, dialect
 from fnabi.dropin.tvm_ffi._types import payload_enums
-from fnabi.dropin.tvm_ffi.container import Dict
+from fnabi.dropin.tvm_ffi.container import Dict, List
 from fnabi.dropin.tvm_ffi.dataclasses.c_class import c_class
+from fnabi.dropin.tvm_ffi.dataclasses.field import field
 from fnabi.dropin.tvm_ffi.dataclasses.py_class import own_hints, py_class
 from fnabi.errors import type_name
 
 ENUM_STATE_ATTR = "__ffi_enum__"
 
 
-@c_class("ffi.EnumState")
+def _registered(cls: Any) -> Any:
+    """Register the class of the states of enums, whose type libtvm_ffi has from 0.1.13 on."""
+    if lane.type_index_of("ffi.EnumState") is not None:
+        return c_class("ffi.EnumState")(cls)
+    for name, kind in {"entries": List, "indexes": Dict, "attrs": Dict}.items():
+        setattr(cls, name, field(default_factory=kind))
+    return py_class("ffi.EnumState")(cls)
+
+
+@_registered
 class EnumState(Object):
     """The members of an enum: in order, by index, and their attributes."""
 
@@ -52,12 +62,22 @@ def auto() -> Any:
     return _EnumEntry()
 
 
+_OLDER_ENTRIES = "__ffi_enum_entries__"
+"""The attribute of types in which libraries for releases up to 0.1.12 have their members."""
+
+
 def _state(cls: Any, create: bool = False) -> Any:
     """Return the members of an enum, which every library sees; None where there are none."""
     index = cls.__fnabi_type__.index
     found = dialect(lane.type_attribute, index, ENUM_STATE_ATTR)
-    if found is None and create:
-        dialect(lane.define_attribute, index, ENUM_STATE_ATTR, EnumState())  # type: ignore[call-arg]
+    older = None if found is not None else dialect(lane.type_attribute, index, _OLDER_ENTRIES)
+    if found is None and (create or older):
+        state = EnumState()
+        for name, member in (older or {}).items():
+            state.entries.append(member)
+            number = member._int_index if hasattr(member, "_int_index") else member._value
+            state.indexes[name] = state.indexes[number] = member
+        dialect(lane.define_attribute, index, ENUM_STATE_ATTR, state)
         found = dialect(lane.type_attribute, index, ENUM_STATE_ATTR)
     return found
 
