@@ -113,7 +113,7 @@ setup(
         "fnabi.vmfb",
     ],
     package_data={
-        "fnabi": ["py.typed", "*.pyi", "include/fnabi/*.h"],
+        "fnabi": ["py.typed", "*.pyi", "include/fnabi/*.h", "include/fnabi/*.rs"],
         "fnabi._base": ["*.pyi"],
         "fnabi.html": ["*.html", "*.css", "*.js"],
     },

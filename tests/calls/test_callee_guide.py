@@ -16,7 +16,7 @@ import pytest
 
 import fnabi
 from support import documents
-from support.callee import built
+from support.callee import built, rust_library
 from support.sanitizers import SANITIZE
 
 GUIDE = documents.ROOT / "docs" / "guide"
@@ -26,6 +26,8 @@ LIBRARIES = {
     "c by clang": ("kernel_c.md", "shop.c", "clang", ["-std=c11"]),
     "c++11": ("kernel_cpp.md", "shop.cc", "g++", ["-std=c++11"]),
     "c++20": ("kernel_cpp.md", "shop.cc", "g++", ["-std=c++20"]),
+    "rust 2021": ("kernel_rust.md", "shop.rs", "rustc", ["--edition", "2021"]),
+    "rust 2024": ("kernel_rust.md", "shop.rs", "rustc", ["--edition", "2024", "-O"]),
 }
 
 
@@ -43,8 +45,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @cache
 def library(language: str, folder: Path) -> str:
     page, name, compiler, flags = LIBRARIES[language]
-    path = folder / f"{language.replace(' ', '_')}_{name}"
+    path = folder / language.replace(" ", "_") / name
+    path.parent.mkdir()
     path.write_text(source(page, name))
+    if compiler == "rustc":
+        return rust_library(path, *flags)
     return built("shop", compiler, *flags, *STRICT, "-I", fnabi.get_include(), str(path))
 
 

@@ -87,6 +87,15 @@ def built(name: str, compiler: str, *arguments: str) -> str:
     return str(path)
 
 
+def rust_library(path: Path, *flags: str) -> str:
+    """Build a library of Rust beside its source, with fnabi/callee.rs, and return its path."""
+    shutil.copy(Path(fnabi.get_include(), "fnabi", "callee.rs"), path.parent)
+    output = str(path.with_suffix(".so"))
+    strict = ("-D", "warnings", "--crate-type", "cdylib")
+    subprocess.run([found("rustc"), *flags, *strict, str(path), "-o", output], check=True)
+    return output
+
+
 @cache
 def callee_library() -> str:
     """Build the library of tests/data/callee, which needs no libtvm_ffi, and return its path."""

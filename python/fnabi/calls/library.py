@@ -386,9 +386,9 @@ def _check_machine(name: str, file: LibraryFile) -> None:
 def _runtime(file: LibraryFile) -> int | None:
     """Return the handle of libtvm_ffi, loading it if the library needs it, or None."""
     loaded = lane.loaded_library(_RUNTIME_FILE)
-    # A library with its own error slot does not need the runtime's optional symbols.
+    # A library with its own error slot does not need the runtime's optional functions.
     wanted = file.needs_runtime_to_call or (file.optional and not file.has_error_slot)
-    if loaded is None and (wanted or file.variables):
+    if loaded is None and (wanted or (file.variables and not file.has_error_slot)):
         loaded = load_runtime()
     return loaded
 
