@@ -367,6 +367,7 @@ def test_null_is_an_error(making: str, caller: Any) -> None:
     assert error_of(lib.null, 9) == (TypeError, "null() argument 1 is missing")
     assert error_of(lib.null, 10) == (RuntimeError, "")
     assert lib.null(11) == ""
+    assert lib.null(13) is True
     assert len(lib.null(12)) == 0
 
 

@@ -60,6 +60,11 @@ def test_values(lib: Any) -> None:
         assert lib.same(value) == value
     assert list(lib.same(["a longer text", 1])) == ["a longer text", 1]
     assert lib.apply(lambda *xs: sum(xs), [1, 2, 3]) == 6
+    assert list(lib.lengths(["a", "ü", "a longer text"])) == [1, 2, 13]
+    assert list(lib.inverted({"a": 2, "a longer text": 1}).items()) == [
+        (1, "a longer text"),
+        (2, "a"),
+    ]
     assert lib.apply(lib.parse, ["12"]) == 12
 
 
@@ -118,6 +123,10 @@ def test_errors(lib: Any) -> None:
         (TypeError, r"parse\(\) takes 1 argument, not 0", lib.parse),
         (TypeError, r"nothing\(\) takes 0 arguments, not 1", lib.nothing, 1),
         (TypeError, r"next_or_none\(\) argument 0 must be int, not str", lib.next_or_none, "x"),
+        (TypeError, "must be ffi.Array whose item 1 is str, not int", lib.lengths, ["a", 1]),
+        (TypeError, "must be ffi.Array, not int", lib.lengths, 1),
+        (TypeError, "must be ffi.Map whose keys are str, not int", lib.inverted, {1: 1}),
+        (TypeError, "must be ffi.Map whose values are int, not str", lib.inverted, {"a": "b"}),
         (RuntimeError, "index out of bounds: the len is 3", lib.panics, 3),
         (RuntimeError, "which is negative", lib.panics, -1),
         (RuntimeError, "a result does not fit in int64", lib.size, -1),

@@ -477,6 +477,7 @@ static void test_null(void) {
   check_raised("TypeError", "null() argument 1 is missing");
   CHECK(RUN(null, &r, integer(10)) == -1);
   check_raised("RuntimeError", "");
+  CHECK(RUN(null, &r, integer(13)) == 0 && r.as.integer == 1);
   CHECK(RUN(null, &r, integer(11)) == 0 && is_text(&r, ""));
   CHECK(RUN(null, &r, integer(12)) == 0);
   callee_release(&r);

@@ -137,6 +137,13 @@ CALLEE_EXPORT(null) {
       return callee_return_borrowed(call, callee_argument(call, 1));
     case 10:
       return callee_raise(NULL, NULL);
+    case 13: {
+      callee_value values[2];
+      bool good = callee_put_c_string(&values[0], "a text on the heap");
+      if (callee_put_c_string(&values[1], NULL)) good = false;
+      callee_release_all(values, 2);
+      return callee_return_bool(call, good);
+    }
     case 11:
       return callee_return_text(call, NULL, 0);
     default:

@@ -1,6 +1,8 @@
 //! Exports of each kind of argument and result, and those that fail.
 mod callee;
 
+use std::collections::{BTreeMap, HashMap};
+
 use callee::{Error, Function, Map, NewTensor, Result, Tensor, Value};
 
 fn owned(values: &[Value]) -> Result<Vec<Value>> {
@@ -30,6 +32,14 @@ callee::export! {
 
     fn nested(n: i64) -> Result<Vec<Vec<String>>> {
         Ok((0..n).map(|i| vec!["a text that is long".repeat(i as usize); 2]).collect())
+    }
+
+    fn lengths(words: Vec<String>) -> Result<Vec<usize>> {
+        Ok(words.iter().map(String::len).collect())
+    }
+
+    fn inverted(entries: HashMap<String, i64>) -> Result<BTreeMap<i64, String>> {
+        Ok(entries.into_iter().map(|(key, value)| (value, key)).collect())
     }
 
     fn size(n: i64) -> Result<usize> {

@@ -561,6 +561,13 @@ static inline void callee_release(const callee_value* value) {
   }
 }
 
+/* Drops the references of `count` values, such as the elements that a function
+ * made before it failed. */
+static inline void callee_release_all(const callee_value* values,
+                                      size_t count) {
+  for (size_t i = 0; i < count; i++) callee_release(&values[i]);
+}
+
 /* Some versions of the runtime read 16 bytes before each object: 8 zero bytes,
  * then the pointer to the function that frees the memory. */
 enum { CALLEE_SPARE = 16 };
@@ -1031,6 +1038,10 @@ static inline bool callee_put_text(callee_value* out, const char* data,
   return callee_put_span(out, data, size, CALLEE_SMALL_TEXT, CALLEE_TEXT);
 }
 
+static inline bool callee_put_c_string(callee_value* out, const char* text) {
+  return callee_put_text(out, text, text == NULL ? SIZE_MAX : strlen(text));
+}
+
 static inline bool callee_put_bytes(callee_value* out, const void* data,
                                     size_t size) {
   return callee_put_span(out, (const char*)data, size, CALLEE_SMALL_BYTES,
@@ -1053,7 +1064,7 @@ static inline bool callee_put_shape(callee_value* out, const int64_t* dims,
 static inline void callee_delete_array(void* self, int flags) {
   callee_array_object* array = (callee_array_object*)self;
   if ((flags & CALLEE_DELETE_CONTENTS) != 0)
-    for (int64_t i = 0; i < array->size; i++) callee_release(&array->items[i]);
+    callee_release_all(array->items, (size_t)array->size);
   if ((flags & CALLEE_DELETE_MEMORY) != 0) callee_free(self);
 }
 
@@ -1065,9 +1076,9 @@ static inline bool callee_put_array(callee_value* out,
   if (size != 0 && items == NULL) return false;
   callee_array_object* array = (callee_array_object*)callee_new(
       CALLEE_ARRAY, sizeof *array, size, sizeof *items, callee_delete_array);
-  if (array == NULL)
-    for (size_t i = 0; i < size; i++) callee_release(&items[i]);
-  else {
+  if (array == NULL) {
+    callee_release_all(items, size);
+  } else {
     array->items = (callee_value*)(void*)(array + 1);
     array->size = array->capacity = (int64_t)size;
     if (size != 0) memcpy(array->items, items, size * sizeof *items);

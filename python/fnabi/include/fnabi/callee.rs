@@ -17,13 +17,13 @@
 //! # Functions
 //!
 //! [`export!`] exports functions. The types of their parameters are those that implement
-//! [`Argument`]: `i64`, `f64`, `bool`, `&str`, `&[u8]`, `&[Value]` for an Array or List, [`Map`],
-//! [`Tensor`], [`Function`], `&Value` for any, and `Option` of these for None. A call with another
-//! number of arguments or other types raises a `TypeError` that names the function and the
-//! argument. Callers may give arguments by their names. Doc comments are the documentation.
+//! [`Argument`]: `i64`, `f64`, `bool`, `&str`, `&[u8]`, [`Tensor`], [`Function`], `Vec` and
+//! `&[Value]` for an Array or List, `HashMap`, `BTreeMap` and [`Map`] for a Map or Dict, `&Value`
+//! for anything, and `Option` of these for None. A call with another number of arguments or other
+//! types raises a `TypeError` that names the function and the argument. Callers may give arguments by their names. Doc comments are the documentation.
 //!
 //! The result is a [`Result`] of what converts to [`Value`]: `()`, integers, floats, `bool`, text,
-//! `Vec`, [`NewTensor`], `Option` of these, and what [`Value::map`], [`Value::array`] and
+//! [`NewTensor`], `Vec`, `HashMap`, `BTreeMap` and `Option` of these, and what [`Value::map`], [`Value::array`] and
 //! [`Value::bytes`] make.
 //!
 //! The caller owns the arguments, which are borrowed for the call. [`Value::own`] makes a value
@@ -38,8 +38,10 @@
 
 use std::any::Any;
 use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fmt::Display;
+use std::hash::Hash;
 use std::marker::PhantomData;
 use std::mem;
 use std::panic::{self, AssertUnwindSafe};
@@ -489,12 +491,17 @@ macro_rules! from_number {
 from_number!(INT, i64, |x| x as u64, i8, i16, i32, i64, u8, u16, u32);
 from_number!(FLOAT, f64, f64::to_bits, f32, f64);
 
-/// Panics, which is an error of the function, if the number does not fit in int64.
-impl From<usize> for Value {
-    fn from(value: usize) -> Value {
-        i64::try_from(value).expect("a result does not fit in int64").into()
-    }
+macro_rules! from_unsigned {
+    ($($type:ty),*) => {
+        /// Panics, which is an error of the function, if the number does not fit in int64.
+        $(impl From<$type> for Value {
+            fn from(value: $type) -> Value {
+                i64::try_from(value).expect("a result does not fit in int64").into()
+            }
+        })*
+    };
 }
+from_unsigned!(u64, usize);
 
 impl From<&str> for Value {
     fn from(text: &str) -> Value {
@@ -632,6 +639,11 @@ impl Function<'_> {
 }
 
 /// A type of parameters of exported functions.
+#[diagnostic::on_unimplemented(
+    message = "an exported function cannot have a parameter of the type `{Self}`",
+    label = "the types of parameters are listed at the head of callee.rs",
+    note = "use `&Value` and its methods `as_...` to read an argument of any type"
+)]
 pub trait Argument<'a>: Sized {
     /// Reads an argument. Fails with a phrase about what was expected.
     fn read(value: &'a Value) -> std::result::Result<Self, String>;
@@ -654,6 +666,42 @@ argument!(&'a [u8], as_bytes, "bytes");
 argument!(&'a [Value], as_array, "ffi.Array");
 argument!(Map<'a>, as_map, "ffi.Map");
 argument!(Function<'a>, as_function, "ffi.Function");
+
+impl<'a> Argument<'a> for String {
+    fn read(value: &'a Value) -> std::result::Result<Self, String> {
+        <&str>::read(value).map(Into::into)
+    }
+}
+
+impl<'a, T: Argument<'a>> Argument<'a> for Vec<T> {
+    fn read(value: &'a Value) -> std::result::Result<Self, String> {
+        let item =
+            |(i, item)| T::read(item).map_err(|told| format!("ffi.Array whose item {i} is {told}"));
+        <&[Value]>::read(value)?.iter().enumerate().map(item).collect()
+    }
+}
+
+macro_rules! maps {
+    ($($map:ident: $($bound:ident)+),*) => {$(
+        impl<'a, K: Argument<'a> $(+ $bound)+, V: Argument<'a>> Argument<'a> for $map<K, V> {
+            fn read(value: &'a Value) -> std::result::Result<Self, String> {
+                let told = |part, told| format!("ffi.Map whose {part} are {told}");
+                let entry = |(key, value)| {
+                    let key = K::read(key).map_err(|phrase| told("keys", phrase))?;
+                    Ok((key, V::read(value).map_err(|phrase| told("values", phrase))?))
+                };
+                Map::read(value)?.map(entry).collect()
+            }
+        }
+
+        impl<K: Into<Value>, V: Into<Value>> From<$map<K, V>> for Value {
+            fn from(entries: $map<K, V>) -> Value {
+                Value::map(entries)
+            }
+        }
+    )*};
+}
+maps!(BTreeMap: Ord, HashMap: Eq Hash);
 
 impl<'a> Argument<'a> for &'a Value {
     fn read(value: &'a Value) -> std::result::Result<Self, String> {
@@ -749,7 +797,8 @@ macro_rules! export {
                     let mut _next = 0..args.len();
                     $(let $parameter = $crate::callee::argument(
                         stringify!($name), args, _next.next().unwrap_or_default())?;)*
-                    $name($($parameter),*).map(::std::convert::Into::into)
+                    let result: $crate::callee::Result<_> = $name($($parameter),*);
+                    result.map(::std::convert::Into::into)
                 };
                 unsafe {
                     $crate::callee::enter(
