@@ -6,6 +6,7 @@ pages have the same functions.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from functools import cache
@@ -141,3 +142,23 @@ def test_the_same_without_the_runtime(path: str) -> None:
         [sys.executable, "-c", code, path], capture_output=True, text=True, check=False
     )
     assert done.stdout == "4.0 Map({'a': 3.0})\n2 by -1 is no area\n", done.stderr
+
+
+NAME = re.compile(r"\b(?:callee|CALLEE)_\w+\b")
+HEADER = Path(fnabi.get_include(), "fnabi", "callee.h").read_text()
+READERS = {f"callee_{name}" for name in re.findall(r"^CALLEE_ARGUMENT\((\w+),", HEADER, re.M)}
+
+
+def test_the_pages_have_names_of_the_header() -> None:
+    known = {*NAME.findall(HEADER), *READERS}
+    for page in (documents.ROOT / "docs").rglob("*.md"):
+        unknown = set(NAME.findall(page.read_text())) - known
+        assert all(name.endswith("_") for name in unknown), f"{page}: {unknown}"
+
+
+def test_the_reference_has_what_arguments_and_results_need() -> None:
+    page = (documents.ROOT / "docs" / "reference" / "kernels.md").read_text()
+    families = r"\b(callee_(?:as|put|return|raise|count|argument|new|release)\w*)\("
+    private = re.compile(r"_(?:list|span|own|small|table|raiser)$")
+    public = {name for name in re.findall(families, HEADER) if not private.search(name)}
+    assert {*public, *READERS} <= set(NAME.findall(page))
