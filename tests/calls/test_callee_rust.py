@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,18 @@ def test_values(lib: Any) -> None:
         (2, "a"),
     ]
     assert lib.apply(lib.parse, ["12"]) == 12
+
+
+def test_functions_are_made(lib: Any) -> None:
+    counter = lib.counter(5)
+    assert [counter(1), counter(10), lib.apply(counter, [1])] == [6, 16, 17]
+    assert lib.live() == 1
+    for told, *arguments in (("argument 0 is missing",), ("argument 0 must be int, not str", "x")):
+        with pytest.raises(TypeError, match=rf"counter\(\) {told}"):
+            counter(*arguments)
+    del counter
+    gc.collect()  # the traceback of an error had it
+    assert lib.live() == 0
 
 
 def test_maps_are_made(lib: Any, caller: Any) -> None:

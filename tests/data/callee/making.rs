@@ -2,8 +2,19 @@
 mod callee;
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 use callee::{Error, Function, Map, NewTensor, Result, Tensor, Value};
+
+static LIVE: AtomicI64 = AtomicI64::new(0);
+
+struct Kept(AtomicI64);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        LIVE.fetch_sub(1, Relaxed);
+    }
+}
 
 fn owned(values: &[Value]) -> Result<Vec<Value>> {
     values.iter().map(Value::own).collect()
@@ -75,6 +86,19 @@ callee::export! {
 
     fn matrix(x: Tensor<i64, 2>) -> Result<Vec<i64>> {
         Ok(x.shape().to_vec())
+    }
+
+    fn counter(start: i64) -> Result<Value> {
+        let kept = Kept(AtomicI64::new(start));
+        LIVE.fetch_add(1, Relaxed);
+        Ok(Value::function(move |args| {
+            let step: i64 = callee::argument("counter", args, 0)?;
+            Ok((kept.0.fetch_add(step, Relaxed) + step).into())
+        }))
+    }
+
+    fn live() -> Result<i64> {
+        Ok(LIVE.load(Relaxed))
     }
 
     fn apply(f: Function, args: &[Value]) -> Result<Value> {

@@ -23,8 +23,8 @@
 //! types raises a `TypeError` that names the function and the argument. Callers may give arguments by their names. Doc comments are the documentation.
 //!
 //! The result is a [`Result`] of what converts to [`Value`]: `()`, integers, floats, `bool`, text,
-//! [`NewTensor`], `Vec`, `HashMap`, `BTreeMap` and `Option` of these, and what [`Value::map`], [`Value::array`] and
-//! [`Value::bytes`] make.
+//! [`NewTensor`], `Vec`, `HashMap`, `BTreeMap` and `Option` of these, and what [`Value::map`], [`Value::array`],
+//! [`Value::bytes`] and [`Value::function`] make.
 //!
 //! The caller owns the arguments, which are borrowed for the call. [`Value::own`] makes a value
 //! that can be kept or returned. Values that a function makes are dropped as usual.
@@ -160,6 +160,7 @@ struct ArrayObject {
 struct FunctionObject {
     header: Header,
     run: Entry,
+    reserved: *mut c_void,
 }
 
 type Entry = unsafe extern "C" fn(*mut c_void, *const Value, i32, *mut Value) -> c_int;
@@ -638,6 +639,61 @@ impl Function<'_> {
     }
 }
 
+/// A closure: what `run` calls and `delete_closure` drops.
+type Body = Box<dyn Fn(&[Value]) -> Result<Value> + Send + Sync>;
+
+#[repr(C)]
+struct Closure {
+    function: FunctionObject,
+    body: mem::ManuallyDrop<Body>,
+}
+
+unsafe extern "C" fn run_closure(
+    closure: *mut c_void,
+    args: *const Value,
+    count: i32,
+    result: *mut Value,
+) -> c_int {
+    unsafe {
+        let body = &(*closure.cast::<Closure>()).body;
+        run(args, count, result, |args| body(args))
+    }
+}
+
+unsafe extern "C" fn delete_closure(closure: *mut c_void, flags: c_int) {
+    unsafe {
+        if flags & CONTENTS != 0 {
+            mem::ManuallyDrop::drop(&mut (*closure.cast::<Closure>()).body);
+        }
+        delete_plain(closure, flags);
+    }
+}
+
+impl Value {
+    /// Creates a function, which may be called on any thread, such as this counter:
+    ///
+    /// ```ignore
+    /// let count = std::sync::atomic::AtomicI64::new(0);
+    /// Value::function(move |args| {
+    ///     let step: i64 = callee::argument("counter", args, 0)?;
+    ///     Ok((count.fetch_add(step, Ordering::Relaxed) + step).into())
+    /// })
+    /// ```
+    pub fn function<F>(body: F) -> Value
+    where
+        F: Fn(&[Value]) -> Result<Value> + Send + Sync + 'static,
+    {
+        let object = new_object(FUNCTION, mem::size_of::<Closure>(), delete_closure);
+        let body: Body = Box::new(body);
+        unsafe {
+            let closure = object.cast::<Closure>();
+            (&raw mut (*closure).function.run).write(run_closure);
+            (&raw mut (*closure).body).write(mem::ManuallyDrop::new(body));
+        }
+        Value::of_object(object)
+    }
+}
+
 /// A type of parameters of exported functions.
 #[diagnostic::on_unimplemented(
     message = "an exported function cannot have a parameter of the type `{Self}`",
@@ -715,9 +771,12 @@ impl<'a, T: Argument<'a>> Argument<'a> for Option<T> {
     }
 }
 
-/// Reads argument `index` of a function, for [`export!`].
+/// Reads argument `index` of a function of this name, for messages.
 pub fn argument<'a, T: Argument<'a>>(name: &str, args: &'a [Value], index: usize) -> Result<T> {
-    T::read(&args[index]).map_err(|expected| {
+    let Some(value) = args.get(index) else {
+        return Err(Error::new("TypeError", format!("{name}() argument {index} is missing")));
+    };
+    T::read(value).map_err(|expected| {
         Error::new("TypeError", format!("{name}() argument {index} must be {expected}"))
     })
 }
@@ -734,8 +793,7 @@ pub unsafe fn enter(
     result: *mut Value,
     body: impl FnOnce(&[Value]) -> Result<Value>,
 ) -> c_int {
-    let args = unsafe { slice_of(args, count.max(0) as usize) };
-    let outcome = panic::catch_unwind(AssertUnwindSafe(|| {
+    let checked = |args: &[Value]| {
         if args.len() == parameters {
             return body(args);
         }
@@ -743,7 +801,18 @@ pub unsafe fn enter(
         let given = args.len();
         let told = format!("{name}() takes {parameters} argument{s}, not {given}");
         Err(Error::new("TypeError", told))
-    }));
+    };
+    unsafe { run(args, count, result, checked) }
+}
+
+unsafe fn run(
+    args: *const Value,
+    count: i32,
+    result: *mut Value,
+    body: impl FnOnce(&[Value]) -> Result<Value>,
+) -> c_int {
+    let args = unsafe { slice_of(args, count.max(0) as usize) };
+    let outcome = panic::catch_unwind(AssertUnwindSafe(|| body(args)));
     match outcome.unwrap_or_else(|panic| Err(error_of(panic))) {
         Ok(value) => {
             unsafe { result.write(value) };
