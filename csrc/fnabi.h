@@ -1380,7 +1380,8 @@ FNABI_API int64_t fnabi_scan_array(fnabi_scan* scan, struct ArrowArray* out);
  *               table. kind: "function", "object" or "other"; value: the
  *               address before relocation
  *     then      its undefined symbols whose names begin with "TVM"; weak:
- *               whether the symbol may be missing */
+ *               whether the symbol may be missing. Those of the C++ namespace
+ *               tvm::ffi too, unless they may be missing */
 
 /* Decodes a whole library. Errors have paths such as "segments[2]",
  * "dynamic.strtab" or "symbols[7].name". Linear in the size of the file and of

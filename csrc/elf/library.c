@@ -483,9 +483,20 @@ static bool is_exported(const elf* e, const symbol* s) {
           begins(e, s->name, VARIABLE_PREFIX));
 }
 
+/* The namespace tvm::ffi, in the names that C++ compilers give to functions and
+ * methods, and to what describes classes. */
+static bool is_cpp(const elf* e, uint64_t name) {
+  static const char* const prefixes[] = {"_ZN3tvm3ffi", "_ZNK3tvm3ffi",
+                                         "_ZTIN3tvm3ffi", "_ZTVN3tvm3ffi"};
+  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+    if (begins(e, name, prefixes[i])) return true;
+  return false;
+}
+
 static bool is_runtime(const elf* e, const symbol* s) {
   return s->section == 0 && s->binding != LOCAL &&
-         begins(e, s->name, RUNTIME_PREFIX);
+         (begins(e, s->name, RUNTIME_PREFIX) ||
+          (s->binding != WEAK && is_cpp(e, s->name)));
 }
 
 static const char* kind_of(const symbol* s) {

@@ -4,10 +4,12 @@
  * and builds typed Python objects of the core's answers, without a step in
  * between. Its rooms: `runtime` is what both others stand on, of Python and of
  * the process; `records` makes objects of the core's answers; `calls` has values,
- * objects and functions. */
+ * objects and functions; `stand_in` has functions for libraries that would
+ * otherwise need libtvm_ffi. */
 #include "lane/calls/init.h"
 #include "lane/records/init.h"
 #include "lane/runtime/shutdown.h"
+#include "lane/stand_in/stand_in.h"
 
 static PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,

@@ -87,8 +87,7 @@ def absent(code: str, *arguments: str) -> str:
 def test_a_library_is_loaded_without_the_runtime(style: tuple[str, ...]) -> None:
     path = kernel(*style)
     found = library.read(path)
-    assert set(found.required) == stand_in.names()
-    assert set(found.provided) == stand_in.names()
+    assert set(found.required) == set(found.provided) < stand_in.names()
     absent(
         """
 import fnabi, pytest
@@ -379,8 +378,8 @@ assert sys.getrefcount(thing) == 2
 def test_what_is_not_provided(tmp_path: Path) -> None:
     source = tmp_path / "wants.c"
     source.write_text(
-        "int TVMFFIGetTypeInfo(int); int TVMFFIErrorSetRaised(int);"
-        "int f(void) { return TVMFFIGetTypeInfo(0) + TVMFFIErrorSetRaised(0); }"
+        "int TVMFFINoSuchFunction(int); int TVMFFIErrorSetRaised(int);"
+        "int f(void) { return TVMFFINoSuchFunction(0) + TVMFFIErrorSetRaised(0); }"
     )
     path = built("wants", "cc", "-fvisibility=default", str(source))
     told = absent(
@@ -390,7 +389,7 @@ def test_what_is_not_provided(tmp_path: Path) -> None:
         path,
     )
     assert told.endswith(
-        "needs libtvm_ffi.so (TVMFFIGetTypeInfo), which is not installed"
+        "needs libtvm_ffi.so (TVMFFINoSuchFunction), which is not installed"
         " (pip install apache-tvm-ffi)\n"
     )
     source.write_text("int TVMBackendNothing(void); int f(void) { return TVMBackendNothing(); }")
@@ -763,12 +762,12 @@ def test_inspect_says_what_is_provided(capsys: pytest.CaptureFixture[str], tmp_p
     assert "  fnabi provides all of these where libtvm_ffi is not installed\n" in told
     assert main(["inspect", "--json", kernel()]) == 0
     told = json.loads(capsys.readouterr().out)["libtvm_ffi"]
-    assert set(told["provided"]) == set(told["required"]) == stand_in.names()
+    assert set(told["provided"]) == set(told["required"]) < stand_in.names()
     assert "__TVMFFIFunctionCall" in told["variables"]
     path = tmp_path / "wants.c"
     path.write_text(
-        "int TVMFFIGetTypeInfo(int), TVMFFIErrorSetRaised(int);"
-        "int f(void) { return TVMFFIGetTypeInfo(0) + TVMFFIErrorSetRaised(0); }"
+        "int TVMFFINoSuchFunction(int), TVMFFIErrorSetRaised(int);"
+        "int f(void) { return TVMFFINoSuchFunction(0) + TVMFFIErrorSetRaised(0); }"
     )
     assert main(["inspect", built("wants", "cc", str(path), "-fvisibility=default")]) == 0
     told = capsys.readouterr().out

@@ -975,7 +975,7 @@ linked with libtvm_ffi.so, libc.so.6
 libtvm_ffi is used where it is installed
   requires TVMFFIErrorSetRaised
   may use TVMFFIGetVersion
-  fnabi provides TVMFFIErrorSetRaised where libtvm_ffi is not installed
+  fnabi provides all of these where libtvm_ffi is not installed
 errors are kept in its own slot where libtvm_ffi is not loaded
 3 TVM-FFI functions
   add
@@ -1041,7 +1041,7 @@ def test_inspect_a_library_json() -> None:
             "required": ["TVMFFIErrorSetRaised"],
             "optional": ["TVMFFIGetVersion"],
             "variables": [],
-            "provided": ["TVMFFIErrorSetRaised"],
+            "provided": ["TVMFFIErrorSetRaised", "TVMFFIGetVersion"],
         },
         "error_slot": True,
         "registers": {"functions": False, "types": False},

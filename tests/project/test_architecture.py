@@ -35,7 +35,8 @@ BELOW = {
     "lane/runtime": {"calls", "base"},
     "lane/records": {"lane/runtime", "many", "infer", "vmfb", "abi", "base"},
     "lane/calls": {"lane/runtime", "calls", "base"},
-    "lane": {"lane/runtime", "lane/records", "lane/calls"},
+    "lane/stand_in": {"lane/calls", "lane/runtime", "calls", "base"},
+    "lane": {"lane/runtime", "lane/records", "lane/calls", "lane/stand_in"},
 }
 """The rooms that a room may include and call, beside itself."""
 

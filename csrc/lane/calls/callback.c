@@ -11,9 +11,11 @@
 #include "lane/calls/init.h"
 #include "lane/calls/tensor_view.h"
 #include "lane/calls/to_value.h"
+#include "lane/runtime/both_tables.h"
 #include "lane/runtime/call_error.h"
 #include "lane/runtime/error_slot.h"
 #include "lane/runtime/shutdown.h"
+#include "lane/runtime/text.h"
 
 typedef struct callback {
   fnabi_function_object function;
@@ -96,6 +98,20 @@ static void report(callback* self, bool foreign) {
   Py_XDECREF(old);
 }
 
+static int check_table(fnabi_any* result) {
+  const fnabi_byte_array* refused = lane_tables_refused(result);
+  if (refused == NULL) return 0;
+  PyObject* key = lane_text(refused);
+  if (key != NULL)
+    lane_type_error(
+        "the callback returned an object of %R in fnabi's own table of types; "
+        "who called it belongs to libtvm_ffi, which has another table",
+        key);
+  Py_XDECREF(key);
+  fnabi_any_release(result);
+  return -1;
+}
+
 static int run_callback(void* handle, const fnabi_any* args, int32_t n,
                         fnabi_any* result) {
   if (lane_finished) {
@@ -121,6 +137,7 @@ static int run_callback(void* handle, const fnabi_any* args, int32_t n,
     lane_error_callback_begin();
     PyObject* answer = call_python(callable, args, n);
     if (answer != NULL) status = lane_own(answer, result);
+    if (status == 0 && lane_both_tables) status = check_table(result);
     Py_XDECREF(answer);
     lane_error_callback_end();
     Py_LeaveRecursiveCall();

@@ -1,6 +1,7 @@
-/* Types that a Python program defines: libtvm_ffi keeps them, with the fields,
- * methods and attributes that it is given here, for as long as the process
- * runs. It copies texts and keeps values. */
+/* Types that a Python program defines: libtvm_ffi keeps them, or fnabi's own
+ * table where that is not loaded, with the fields, methods and attributes that
+ * it is given here, for as long as the process runs. It copies texts and keeps
+ * values. */
 #include "lane/calls/context.h"
 #include "lane/calls/dialect.h"
 #include "lane/calls/error.h"
@@ -14,6 +15,8 @@
 #include "lane/runtime/shutdown.h"
 #include "lane/runtime/text.h"
 #include "lane/runtime/tvm_ffi.h"
+#include "lane/runtime/type_calls.h"
+#include "lane/runtime/types.h"
 
 typedef struct definer {
   int32_t (*type)(const fnabi_byte_array* key, int32_t static_index,
@@ -26,7 +29,12 @@ typedef struct definer {
                    const fnabi_any* value);
 } definer;
 
-static const definer* find_definer(const char* function) {
+static const definer own = {
+    lane_type_call_index,    lane_type_call_field,     lane_type_call_method,
+    lane_type_call_metadata, lane_type_call_attribute,
+};
+
+static const definer* find_runtime(void) {
   static definer found;
   static bool known; /* the GIL guards both */
   static const char* const names[] = {
@@ -43,11 +51,7 @@ static const definer* find_definer(const char* function) {
   }
   if (library != NULL)
     lane_loader_close(library); /* stays loaded, as others use it */
-  if (!complete) {
-    lane_call_error("%s: libtvm_ffi is not loaded, or defines no types",
-                    function);
-    return NULL;
-  }
+  if (!complete) return NULL;
   memcpy(&found.type, &symbols[0], sizeof symbols[0]);
   memcpy(&found.field, &symbols[1], sizeof symbols[0]);
   memcpy(&found.method, &symbols[2], sizeof symbols[0]);
@@ -55,6 +59,16 @@ static const definer* find_definer(const char* function) {
   memcpy(&found.attribute, &symbols[4], sizeof symbols[0]);
   known = true;
   return &found;
+}
+
+/* Returns the functions of the table that a type is in, or NULL with an
+ * exception. */
+static const definer* find_definer(const char* function, int32_t type_index) {
+  if (lane_table_is_own(type_index) || !lane_runtime_find()) return &own;
+  const definer* found = find_runtime();
+  if (found == NULL)
+    lane_call_error("%s: this libtvm_ffi defines no types", function);
+  return found;
 }
 
 /* The bytes of up to three texts, and what keeps them. */
@@ -93,19 +107,22 @@ static PyObject* define_type(PyObject* module, PyObject* args) {
   texts t;
   (void)module;
   if (!PyArg_ParseTuple(args, "Ui:define_type", &key, &parent)) return NULL;
-  const definer* define = find_definer("define_type");
+  const definer* define = find_definer("define_type", parent);
   if (define == NULL) return NULL;
-  const fnabi_type_info* info = lane_runtime_find()->type_info(parent);
+  const fnabi_type_info* info = lane_type_info(parent);
   if (info == NULL) {
     lane_value_error("define_type: no type has the index %d", parent);
     return NULL;
   }
   if (texts_open(&t, key, NULL, NULL) < 0) return NULL;
-  /* -1: libtvm_ffi chooses the index. 0, 1: any number of types may derive from
+  /* -1: the table chooses the index. 0, 1: any number of types may derive from
    * this one. */
+  fnabi_error_object* left = lane_error_begin();
   int32_t index = define->type(&t.bytes[0], -1, info->depth + 1, 0, 1, parent);
   texts_close(&t);
-  return PyLong_FromLong(index);
+  if (index < 0) lane_error_raise(key, -1);
+  lane_error_end(left, index >= 0);
+  return index < 0 ? NULL : PyLong_FromLong(index);
 }
 
 static PyObject* define_field(PyObject* module, PyObject* args) {
@@ -121,7 +138,7 @@ static PyObject* define_field(PyObject* module, PyObject* args) {
                         &static_index, &getter, lane.function, &setter,
                         &default_value))
     return NULL;
-  const definer* define = find_definer("define_field");
+  const definer* define = find_definer("define_field", index);
   if (define == NULL) return NULL;
   fnabi_object* object = lane_function_object(setter);
   if (object == NULL || texts_open(&t, name, doc, metadata) < 0) return NULL;
@@ -158,7 +175,7 @@ static PyObject* define_method(PyObject* module, PyObject* args) {
   if (!PyArg_ParseTuple(args, "iUUUpO!:define_method", &index, &name, &doc,
                         &metadata, &is_static, lane.function, &function))
     return NULL;
-  const definer* define = find_definer("define_method");
+  const definer* define = find_definer("define_method", index);
   if (define == NULL) return NULL;
   fnabi_object* object = lane_function_object(function);
   if (object == NULL || texts_open(&t, name, doc, metadata) < 0) return NULL;
@@ -181,7 +198,7 @@ static PyObject* define_attribute(PyObject* module, PyObject* args) {
   (void)module;
   if (!PyArg_ParseTuple(args, "iUO:define_attribute", &index, &name, &value))
     return NULL;
-  const definer* define = find_definer("define_attribute");
+  const definer* define = find_definer("define_attribute", index);
   if (define == NULL || texts_open(&t, name, NULL, NULL) < 0) return NULL;
   if (lane_own(value, &any) < 0) {
     texts_close(&t);
@@ -203,7 +220,7 @@ static PyObject* define_metadata(PyObject* module, PyObject* args) {
   if (!PyArg_ParseTuple(args, "iii:define_metadata", &index,
                         &metadata.total_size, &metadata.equality))
     return NULL;
-  const definer* define = find_definer("define_metadata");
+  const definer* define = find_definer("define_metadata", index);
   if (define == NULL) return NULL;
   fnabi_error_object* left = lane_error_begin();
   return done(NULL, left, define->metadata(index, &metadata));

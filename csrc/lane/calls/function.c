@@ -11,6 +11,7 @@
 #include "lane/calls/from_value.h"
 #include "lane/calls/result.h"
 #include "lane/calls/to_value.h"
+#include "lane/runtime/both_tables.h"
 #include "lane/runtime/call_error.h"
 #include "lane/runtime/error_slot.h"
 #include "lane/runtime/hooks.h"
@@ -230,7 +231,9 @@ static PyObject* from_result(lane_function* self, fnabi_any* result) {
 FNABI_NO_INLINE int TVMFFIFunctionCall_lane(const lane_function* self,
                                             const fnabi_any* args, int32_t n,
                                             fnabi_any* result) {
-  int status = self->call(self->handle, args, n, result);
+  int status = lane_both_tables
+                   ? lane_tables_call(self->call, self->handle, args, n, result)
+                   : self->call(self->handle, args, n, result);
   FNABI_OPAQUE(status);
   return status;
 }

@@ -21,7 +21,6 @@ int lane_library_init(PyObject* module);
 int lane_stream_init(PyObject* module);
 int lane_dialect_init(PyObject* module);
 int lane_registry_init(PyObject* module);
-int lane_stand_in_init(PyObject* module);
 int lane_reflection_init(PyObject* module);
 int lane_definition_init(PyObject* module);
 int lane_function_class_init(PyObject* module);

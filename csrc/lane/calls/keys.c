@@ -6,28 +6,27 @@
 #include "lane/runtime/call_error.h"
 #include "lane/runtime/error_slot.h"
 #include "lane/runtime/tvm_ffi.h"
+#include "lane/runtime/types.h"
 
-/* libtvm_ffi keeps an attribute of all types in one column, which stays where
- * it is once it exists. */
-static bool has_attribute(const char* name, const fnabi_type_column** column,
+/* A column stays where it is, but built-in types have another one once
+ * libtvm_ffi is loaded. */
+static bool has_attribute(const char* name, const fnabi_type_column** known,
                           int32_t type_index) {
-  const lane_runtime* runtime = lane_runtime_find();
-  if (runtime == NULL) return false;
-  if (*column == NULL) {
-    const fnabi_byte_array text = {name, strlen(name)};
-    *column = runtime->type_column(&text);
-    if (*column == NULL) return false;
+  const fnabi_type_column* column = *known;
+  if (column == NULL) {
+    column = lane_type_column(name, type_index);
+    if (lane_table_is_own(type_index) || lane_runtime_find() != NULL)
+      *known = column;
   }
-  int32_t at = type_index - (*column)->begin;
-  return at >= 0 && at < (*column)->size &&
-         (*column)->data[at].type_index != FNABI_INDEX_NONE;
+  return lane_type_attribute(column, type_index) != NULL;
 }
 
 bool lane_key_is_custom(const fnabi_any* key) {
-  static const fnabi_type_column *hashes,
-      *comparisons; /* the GIL guards them */
-  return has_attribute("__any_hash__", &hashes, key->type_index) ||
-         has_attribute("__any_equal__", &comparisons, key->type_index);
+  static const fnabi_type_column *hashes[2],
+      *equals[2]; /* by table; the GIL guards them */
+  bool is_own = lane_table_is_own(key->type_index);
+  return has_attribute("__any_hash__", &hashes[is_own], key->type_index) ||
+         has_attribute("__any_equal__", &equals[is_own], key->type_index);
 }
 
 bool lane_keys_are_custom(const fnabi_any* pairs, Py_ssize_t count) {

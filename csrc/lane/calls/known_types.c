@@ -5,6 +5,7 @@
 #include "lane/runtime/hooks.h"
 #include "lane/runtime/text.h"
 #include "lane/runtime/tvm_ffi.h"
+#include "lane/runtime/type_table.h"
 
 /* The class of the objects of a type, and what libtvm_ffi records of it. */
 typedef struct known_type {
@@ -39,7 +40,7 @@ PyTypeObject* lane_class_of(int32_t type_index) {
   const known_type* type = find(type_index);
   if (type != NULL && type->class != NULL) return type->class;
   if (type_index <= FNABI_INDEX_OBJECT || type_index > TYPE_INDEX_MAX ||
-      lane_runtime_find() == NULL)
+      (lane_runtime_find() == NULL && lane_table_info(type_index) == NULL))
     return lane.object;
   PyObject* make = lane_get(LANE_CLASS_OF);
   PyObject* made = make ? PyObject_CallFunction(make, "i", type_index) : NULL;

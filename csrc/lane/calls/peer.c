@@ -1,7 +1,9 @@
 /* Hands objects over to the package tvm_ffi. */
 #include "lane/calls/peer.h"
 
+#include "lane/runtime/both_tables.h"
 #include "lane/runtime/call_error.h"
+#include "lane/runtime/text.h"
 
 /* tvm_ffi wraps whatever a function returns. So it gets a function that returns
  * the object at a given address. */
@@ -17,6 +19,20 @@ static int hand_over(void* handle, const fnabi_any* args, int32_t n,
 
 PyObject* lane_object_peer(fnabi_object* object) {
   static PyObject* give;
+  if (lane_both_tables) {
+    fnabi_any value;
+    fnabi_any_set_object(&value, object);
+    const fnabi_byte_array* own = lane_tables_own_in(&value);
+    PyObject* key = own != NULL ? lane_text(own) : NULL;
+    if (key != NULL)
+      lane_type_error(
+          "__tvm_ffi_object__: %R is in fnabi's own table of types; "
+          "libtvm_ffi, "
+          "which was loaded later, has another table",
+          key);
+    Py_XDECREF(key);
+    if (own != NULL) return NULL;
+  }
   if (give == NULL) {
     PyObject* type = lane_imported("tvm_ffi", "Function");
     if (type == NULL) {

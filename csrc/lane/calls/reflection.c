@@ -16,7 +16,7 @@
 #include "lane/runtime/error_slot.h"
 #include "lane/runtime/hooks.h"
 #include "lane/runtime/text.h"
-#include "lane/runtime/tvm_ffi.h"
+#include "lane/runtime/types.h"
 
 static int check_layout(PyTypeObject* class) {
   if ((lane_has_our_layout(class) || lane_has_attributes(class)) &&
@@ -32,12 +32,10 @@ static int check_layout(PyTypeObject* class) {
   return -1;
 }
 
-/* Only for indexes that are in the table of libtvm_ffi. */
+/* As lane_type_info. */
 static const fnabi_type_info* find_info(const char* function,
                                         int32_t type_index) {
-  const lane_runtime* runtime = lane_runtime_find();
-  const fnabi_type_info* info =
-      runtime != NULL ? runtime->type_info(type_index) : NULL;
+  const fnabi_type_info* info = lane_type_info(type_index);
   if (info != NULL && info->depth >= 0 &&
       (info->depth == 0 || info->ancestors != NULL))
     return info;
@@ -522,16 +520,10 @@ static PyObject* type_index_of(PyObject* module, PyObject* key) {
     lane_type_error_got(key, "type_index_of: key: expected str");
     return NULL;
   }
-  const lane_runtime* runtime = lane_runtime_find();
-  if (runtime == NULL) Py_RETURN_NONE;
   if (lane_utf8(key, &text, &keep) < 0) return NULL;
-  fnabi_error_object* left = lane_error_begin();
-  int status = runtime->type_of_key(&text, &type_index);
+  bool found = lane_type_of_key(&text, &type_index);
   Py_XDECREF(keep);
-  fnabi_error_object* error = status != 0 ? lane_error_take() : NULL;
-  if (error != NULL) lane_release(&error->object);
-  lane_error_end(left, true);
-  if (status != 0) Py_RETURN_NONE;
+  if (!found) Py_RETURN_NONE;
   return PyLong_FromLong(type_index);
 }
 
@@ -614,24 +606,37 @@ static PyObject* type_attribute(PyObject* module, PyObject* args) {
   (void)module;
   if (!PyArg_ParseTuple(args, "is:type_attribute", &type_index, &name))
     return NULL;
-  const lane_runtime* runtime = lane_runtime_find();
-  const fnabi_byte_array text = {name, strlen(name)};
-  const fnabi_type_column* column =
-      runtime != NULL ? runtime->type_column(&text) : NULL;
+  const fnabi_any* value =
+      lane_type_attribute(lane_type_column(name, type_index), type_index);
   /* A pointer is the address of a C++ function, which cannot be called here. */
-  if (column == NULL || column->data == NULL || type_index < column->begin ||
-      type_index - column->begin >= column->size ||
-      column->data[type_index - column->begin].type_index ==
-          FNABI_INDEX_POINTER)
-    Py_RETURN_NONE;
-  return lane_from(&column->data[type_index - column->begin], false);
+  if (value == NULL || value->type_index == FNABI_INDEX_POINTER) Py_RETURN_NONE;
+  return lane_from(value, false);
+}
+
+static PyObject* own_type_keys(PyObject* module, PyObject* unused) {
+  (void)module;
+  (void)unused;
+  PyObject* keys = PyList_New(0);
+  for (int32_t i = 0; keys != NULL && i < LANE_OWN_TYPES_END; i++) {
+    if (i == LANE_STATIC_TYPES) i = LANE_OWN_TYPES;
+    const fnabi_type_info* info = lane_table_info(i);
+    PyObject* key = info != NULL ? lane_text(&info->key) : Py_NewRef(Py_None);
+    if (key == NULL || (info != NULL && PyList_Append(keys, key) < 0))
+      Py_CLEAR(keys);
+    Py_XDECREF(key);
+  }
+  return keys;
 }
 
 static PyMethodDef reflection_methods[] = {
+    {"own_type_keys", own_type_keys, METH_NOARGS,
+     "own_type_keys()\n--\n\n"
+     "The keys of the types in fnabi's own table, in the order of their "
+     "indexes."},
     {"type_index_of", type_index_of, METH_O,
      "type_index_of(key, /)\n--\n\n"
-     "The index of a type by its key. None when no type has it, or libtvm_ffi "
-     "is not\nloaded."},
+     "The index of a type by its key, in the table of libtvm_ffi or in fnabi's "
+     "own. None when no\ntype has it."},
     {"type_info", type_info, METH_O,
      "type_info(index, /)\n--\n\n"
      "The key, ancestors, doc, kind of equality, fields, methods and size of a "
@@ -655,5 +660,7 @@ int lane_reflection_init(PyObject* module) {
   field_type = lane_add_type(module, &field_spec, NULL);
   method_type = lane_add_type(module, &method_spec, NULL);
   if (field_type == NULL || method_type == NULL) return -1;
+  if (PyModule_AddIntConstant(module, "OWN_TYPES", LANE_OWN_TYPES) < 0)
+    return -1;
   return PyModule_AddFunctions(module, reflection_methods);
 }

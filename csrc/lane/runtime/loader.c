@@ -64,6 +64,15 @@ bool lane_loader_owns(const void* address) {
                             (const char*)address, &library) != 0;
 }
 
+const void* lane_loader_of(const void* address) {
+  HMODULE library;
+  return GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |
+                                GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+                            (const char*)address, &library)
+             ? (const void*)library
+             : NULL;
+}
+
 bool lane_loader_is_variable(void* address) {
   const DWORD writable = PAGE_READWRITE | PAGE_WRITECOPY |
                          PAGE_EXECUTE_READWRITE | PAGE_EXECUTE_WRITECOPY;
@@ -105,6 +114,18 @@ void* lane_loader_symbol(void* library, const char* name) {
 bool lane_loader_owns(const void* address) {
   Dl_info library;
   return dladdr(address, &library) != 0;
+}
+
+/* A handle of the GNU C library is the address of its record of the library. */
+const void* lane_loader_of(const void* address) {
+  Dl_info about;
+#ifdef __GLIBC__
+  void* record = NULL;
+  return dladdr1(address, &about, &record, RTLD_DL_LINKMAP) != 0 ? record
+                                                                 : NULL;
+#else
+  return dladdr(address, &about) != 0 ? about.dli_fbase : NULL;
+#endif
 }
 
 #ifdef __linux__

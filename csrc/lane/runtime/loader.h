@@ -33,6 +33,10 @@ void* lane_loader_symbol(void* library, const char* name);
 /* Whether an address is in a library or the program. */
 bool lane_loader_owns(const void* address);
 
+/* The handle of the library that an address is in, to compare it with others, or
+ * NULL. */
+const void* lane_loader_of(const void* address);
+
 /* Whether a symbol is a pointer in memory that can be written, as far as the
  * loader knows: a library may have any symbol under the name. */
 bool lane_loader_is_variable(void* address);

@@ -4,6 +4,7 @@
 #include "lane/runtime/error_slot.h"
 #include "lane/runtime/loader.h"
 #include "lane/runtime/streams.h"
+#include "lane/runtime/type_table.h"
 
 /* A library calls TVMFFIEnvCheckSignals to find out whether a signal waits for
  * Python. The runtime asks Python once it has these three functions. */
@@ -76,6 +77,7 @@ const lane_runtime* lane_runtime_find(void) {
       lane_loader_symbol(library, "TVMFFIFunctionSetGlobalFromMethodInfo");
   memcpy(&found.set_described, &described, sizeof described);
   known = true;
+  lane_table_met_runtime();
   lane_error_find();
   return &found;
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -110,7 +111,8 @@ class LibraryFile(_Record, frozen=True):
         needed: The libraries that it is linked with (``DT_NEEDED``).
         symbols: The exported symbols whose names begin with ``__tvm_ffi_``, ``__fnabi_`` or
             ``__TVM``.
-        wanted: The imported symbols whose names begin with ``TVM``.
+        wanted: The imported symbols whose names begin with ``TVM``, and those of the C++ namespace
+            ``tvm::ffi``.
         format: ``"ELF"``, ``"PE"`` or ``"Mach-O"``.
 
     """
@@ -237,6 +239,19 @@ class LibraryFile(_Record, frozen=True):
     def has_error_slot(self) -> bool:
         """Whether it stores its errors itself if ``libtvm_ffi`` is missing (``fnabi/callee.h``)."""
         return any(symbol.name == ERROR_SLOT for symbol in self.symbols)
+
+
+def readable(symbol: str) -> str:
+    """Return the name of a symbol, for C++ that of the function without its parameters.
+
+    The nested names of the Itanium C++ ABI are the lengths and texts of their parts.
+    """
+    start = re.match(r"_Z(?:T[IV])?NK?", symbol)
+    parts, at = [], start.end() if start else 0
+    while start and (length := re.compile(r"[1-9][0-9]*").match(symbol, at)):
+        at = length.end() + int(length[0])
+        parts.append(symbol[length.end() : at])
+    return "::".join(parts) or symbol
 
 
 def is_runtime(needed: str) -> bool:

@@ -1,17 +1,27 @@
 """Functions of ``libtvm_ffi`` that fnabi provides where that is not installed.
 
 Kernels that TVM's compiler wrote (``export_library``) import a few functions of ``libtvm_ffi``, to
-raise errors above all, and of ``libtvm_runtime``, to run on several threads. `fnabi.load_module`
+raise errors above all, and of ``libtvm_runtime``, to run on several threads. Libraries of C++ that
+were compiled against its headers import more, to register functions and types. `fnabi.load_module`
 resolves them to functions of fnabi when the real libraries are not there::
 
     >>> lib = fnabi.load_module("add_one.so")  # apache-tvm-ffi is not installed
     >>> lib.file.provided
     ('TVMFFIErrorSetRaisedFromCStrParts',)
 
+fnabi has all 50 functions that ``libtvm_ffi`` exports in C, those that it registers by itself for
+headers and containers (``ffi.Array``, ``ffi.MapGetItem``, ``ffi._RegisterFFIInit`` and others), and
+a table of types of its own. A library that imports functions of C++ from it, such as TVM's own, is
+refused with their names.
+
 The real library always comes first. A kernel that is loaded when ``libtvm_ffi`` is in the process
 is bound to it. One that was loaded before stays bound to fnabi's functions, which work on the
 errors, streams, allocator and global functions of ``libtvm_ffi`` from the time it is loaded on, by
-whoever.
+whoever. Its types stay in the table that they were registered in: their indexes begin at 16,384,
+which those of ``libtvm_ffi`` do not reach. An object of one table is a `TypeError` for a function
+of a library of the other, which names both; values without types of their own, containers and
+functions of Python pass. A library of C++ is loaded from a copy whose symbols are all its own,
+because compilers let libraries share variables of headers, such as type indexes.
 
 How symbols are resolved: a library with an undefined symbol finds it in the libraries that are
 loaded for everyone, and in those of the group that it is loaded with. So fnabi writes a library
@@ -39,7 +49,7 @@ from functools import cache
 from fnabi._base import lane
 from fnabi.errors import LibraryError
 
-__all__ = ["names", "open_library", "unlinked"]
+__all__ = ["names", "open_library", "shared", "unlinked", "unshared"]
 
 _GLIBC = (2, 28)
 _RUNTIME = "libtvm_ffi"
@@ -117,11 +127,37 @@ def unlinked(data: bytes, indices: Collection[int]) -> bytes:
     return bytes(changed)
 
 
+def shared(data: bytes) -> list[int]:
+    """Return where the bindings of symbols are that a library shares with all others.
+
+    Compilers of C++ give variables of headers such a binding (``STB_GNU_UNIQUE``), so that a
+    process has one of each. Those with type indexes would be shared with ``libtvm_ffi``.
+    """
+    try:
+        (at,) = struct.unpack_from("=Q", data, 40)
+        size, count = struct.unpack_from("=HH", data, 58)
+        sections = (struct.unpack_from("=IIQQQQ", data, at + i * size) for i in range(count))
+        start, length = next((of[4], of[5]) for of in sections if of[1] == _DYNSYM)
+    except (struct.error, StopIteration):
+        return []  # no sections: a linker that leaves them out makes no such symbols
+    bindings = data[start + 4 : start + length : _SYMBOL]
+    return [start + 4 + i * _SYMBOL for i, each in enumerate(bindings) if each >> 4 == _UNIQUE]
+
+
+def unshared(data: bytes) -> bytes:
+    """Return a library whose symbols are all its own."""
+    changed = bytearray(data)
+    for at in shared(data):
+        changed[at] = changed[at] & 15 | _GLOBAL << 4
+    return bytes(changed)
+
+
 # The ELF format, System V gABI, chapters 4 and 5. Numbers have the byte order of this machine.
 _HEADER, _SEGMENT, _ENTRY, _SYMBOL = 64, 56, 16, 24
 _LOAD, _DYNAMIC, _STACK = 1, 2, 0x6474E551
 _READ_WRITE = 6
 _NEEDED, _HASH, _STRTAB, _SYMTAB, _STRSZ, _SYMENT = 1, 4, 5, 6, 10, 11
+_DYNSYM, _GLOBAL, _UNIQUE = 11, 1, 10
 _IGNORED = 21  # DT_DEBUG, which only means something in a program
 _GLOBAL_FUNCTION, _ABSOLUTE = 0x12, 0xFFF1
 _PAGE = 1 << 16  # the largest of all machines

@@ -53,6 +53,7 @@ from fnabi.calls._library_file import (
     is_runtime,
     looks_like_one,
     read,
+    readable,
 )
 from fnabi.errors import (
     FormatError,
@@ -82,9 +83,13 @@ _RUNTIME_PACKAGE = "apache-tvm-ffi"
 _MAIN = "main"
 _CONTEXT = "__tvm_ffi__library_ctx"
 _OF_RUNTIME = "TVMFFI"
+_OF_CPP = "_Z"
 _OF_TVM = "libtvm"
 _RAISE = "TVMFFIErrorSetRaisedFromCStr"
 _EVERYONE = 0  # RTLD_DEFAULT: the libraries that are loaded for everyone
+_TYPES = ("TVMFFIType", "TVMFFIGetType")
+"""What the functions begin with that a library with types of its own imports."""
+
 _REGISTERS = ("TVMFFIFunctionSetGlobal", "TVMFFITypeRegister")
 _FORMATS = {"win32": "PE", "darwin": "Mach-O"}
 """The format of the libraries of this platform, if not ELF."""
@@ -258,7 +263,8 @@ def load_module(path: str | os.PathLike[str]) -> Library:
 
     If the library imports symbols of ``libtvm_ffi``, that of the installed package tvm_ffi is
     loaded, without importing the package; errors and objects are then shared with tvm_ffi. Where
-    it is not installed, fnabi provides the functions that kernels import (`_stand_in`).
+    it is not installed, fnabi provides its functions of C (`_stand_in`); a library that imports
+    functions of C++ from it is refused with their names.
     All symbols are resolved at once, so a missing one raises an error here instead of ending the
     process in a call. The library must be one for this machine.
     On Windows and macOS, lief reads what it exports.
@@ -307,13 +313,13 @@ def _open(name: str, file: LibraryFile, gap: bool) -> tuple[str, int]:
         return known[1:]
     if known is not None or _was_replaced(name):
         found = _open_again(name, file, gap)
-    elif _is_unlinked(file):
+    elif _is_unlinked(file) or (gap and _has_types(file) and _is_shared(name)):
         try:
             found = _open_copy(name, file, gap)
         except OSError as problem:
             raise LibraryError(f"{name}: a copy cannot be loaded: {problem}") from problem
     else:
-        found = name, _link(name, gap)
+        found = name, _link(name, file, gap)
     _loaded[name] = (identity, *found)
     return found
 
@@ -329,8 +335,21 @@ def _was_replaced(name: str) -> bool:
     return f" {os.path.realpath(name)} (deleted)\n" in maps
 
 
-def _link(name: str, gap: bool) -> int:
-    return stand_in.open_library(name) if gap else lane.open_library(name, False)
+def _link(name: str, file: LibraryFile, gap: bool) -> int:
+    if not gap:
+        return lane.open_library(name, False)
+    handle = stand_in.open_library(name)
+    if _has_types(file):
+        lane.bind(handle)
+    return handle
+
+
+def _has_types(file: LibraryFile) -> bool:
+    return any(each.name.startswith(_TYPES) for each in file.wanted)
+
+
+def _is_shared(name: str) -> bool:
+    return bool(stand_in.shared(Path(name).read_bytes()))
 
 
 def _open_again(name: str, file: LibraryFile, gap: bool) -> tuple[str, int]:
@@ -354,6 +373,8 @@ def _open_copy(name: str, file: LibraryFile, gap: bool) -> tuple[str, int]:
             data,
             {i for i, needed in enumerate(file.needed) if is_runtime(needed)},
         )
+    if gap and _has_types(file):
+        data = stand_in.unshared(data)
     # What it looks for beside itself, it has to find beside the copy.
     beside = "$ORIGIN" in (file.runpath or "") or "${ORIGIN}" in (file.runpath or "")
     folder = os.path.dirname(name) if beside else None
@@ -361,7 +382,7 @@ def _open_copy(name: str, file: LibraryFile, gap: bool) -> tuple[str, int]:
     with tempfile.NamedTemporaryFile(prefix=f"{stem}-", suffix=".so", dir=folder) as copy:
         copy.write(data)
         copy.flush()
-        return copy.name, _link(copy.name, gap)
+        return copy.name, _link(copy.name, file, gap)
 
 
 def _check_machine(name: str, file: LibraryFile) -> None:
@@ -401,7 +422,7 @@ def _gap(name: str, file: LibraryFile) -> bool:
     linked = any(os.path.basename(needed).startswith(_OF_TVM) for needed in file.needed)
 
     def is_missing(symbol: WantedSymbol) -> bool:
-        if not symbol.name.startswith(_OF_RUNTIME):
+        if not symbol.name.startswith((_OF_RUNTIME, _OF_CPP)):
             return not linked and lane.library_symbol(_EVERYONE, symbol.name) is None
         return all(
             lane.library_symbol(where, symbol.name) is None for where in (_EVERYONE, runtime or 0)
@@ -411,8 +432,8 @@ def _gap(name: str, file: LibraryFile) -> bool:
     known = stand_in.names() if file.format == "ELF" else frozenset[str]()
     lacking = sorted({each.name for each in missing if not each.weak and each.name not in known})
     if lacking or (_is_unlinked(file) and not known):
-        what = ", ".join(lacking) or "to be linked with it"
-        if lacking and not lacking[-1].startswith(_OF_RUNTIME):
+        what = ", ".join(dict.fromkeys(map(readable, lacking))) or "to be linked with it"
+        if lacking and not lacking[-1].startswith((_OF_RUNTIME, _OF_CPP)):
             why = f"{what}, which libtvm_runtime.so may have; load that first"
         elif runtime is None:
             why = f"{_RUNTIME_FILE} ({what}), which is not installed (pip install apache-tvm-ffi)"

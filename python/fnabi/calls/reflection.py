@@ -32,7 +32,8 @@ Two instances are equal as the type declares it:
 * by structure, where the type declares that as a tree, a DAG or a constant tree;
 * otherwise, when they stand for the same object.
 
-The types are in a table of ``libtvm_ffi``. Without it there are no others than those of fnabi.
+The types are in a table of ``libtvm_ffi``, or in fnabi's own: there are those of libraries that
+were loaded before ``libtvm_ffi``, or without it (`_stand_in`), and they stay there.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ from fnabi.calls import schema
 from fnabi.calls._array import Array, List
 from fnabi.calls._map import Dict, Map
 from fnabi.calls._object import Object, Shape
-from fnabi.calls.registry import runtime_function
+from fnabi.calls.registry import builtin_function, runtime_function
 from fnabi.errors import ArgumentTypeError, CallError, FnabiError, FormatError, NotFoundError
 
 __all__ = ["Instance", "ObjectType", "get_type", "list_type_keys"]
@@ -79,21 +80,6 @@ _OWN: Final[dict[str, type]] = {
     "ffi.BigInt": int,
 }
 """The types whose objects have classes of this package, or of Python."""
-
-_OWN_INDEXES: Final = {
-    "ffi.Object": 64,
-    "ffi.String": 65,
-    "ffi.Bytes": 66,
-    "ffi.Error": 67,
-    "ffi.Function": 68,
-    "ffi.Shape": 69,
-    "ffi.Tensor": 70,
-    "ffi.Array": 71,
-    "ffi.Map": 72,
-    "ffi.List": 75,
-    "ffi.Dict": 76,
-    "ffi.BigInt": 78,
-}
 
 _OF_ONE_TYPE: Final = (lane.Error, lane.Tensor, Array, Map, List, Dict)
 """The classes whose methods read objects of one type; a `Dialect` has them by name."""
@@ -136,7 +122,7 @@ class TypeRecord:
         self.fields: tuple[lane.Field, ...] = ()
         self.methods: tuple[lane.Method, ...] = ()
         self.initialiser: tuple[lane.Function, bool] | None = None
-        if lane.runtime_loaded() and lane.type_index_of(key) == index:
+        if lane.type_index_of(key) == index:
             self.read()
 
     def read(self) -> None:
@@ -172,7 +158,7 @@ class TypeRecord:
         if not named:
             return function(*args)
         if by_name:
-            marker = _named_marker()
+            marker = _named_marker(self.index >= lane.OWN_TYPES)
             flat = [part for pair in named.items() for part in pair]
             return function(*args, marker, *flat)
         raise ArgumentTypeError(
@@ -182,9 +168,9 @@ class TypeRecord:
 
 
 @cache
-def _named_marker() -> Any:
-    """Return the object after which arguments are pairs of name and value."""
-    return runtime_function("ffi.GetKwargsObject")()
+def _named_marker(is_own: bool) -> Any:
+    """Return the object after which arguments are pairs of name and value, for a table."""
+    return lane.initialiser_marker() if is_own else runtime_function("ffi.GetKwargsObject")()
 
 
 def _lines_of(cls: Any) -> Iterator[TypeRecord]:
@@ -357,20 +343,21 @@ def get_type(type_key: str) -> ObjectType:
     if not isinstance(type_key, str):
         raise ArgumentTypeError(f"get_type: type_key: expected str, got {type(type_key).__name__}")
     index = lane.type_index_of(type_key)
-    if index is None:
-        index = _OWN_INDEXES.get(type_key)
     if index is None or index < _FIRST:
-        why = "" if lane.runtime_loaded() else "; libtvm_ffi is not loaded"
-        raise NotFoundError(f"get_type: type_key: no type has the key {type_key!r}{why}")
-    return _classes_of_fnabi.refreshed(index, type_key)
+        raise NotFoundError(f"get_type: type_key: no type has the key {type_key!r}")
+    return _classes_of_fnabi.refreshed(index)
 
 
 def list_type_keys() -> list[str]:
     """Return the keys of all registered types of objects, in the order of their indexes."""
+    return [key for key in _all_keys() if (lane.type_index_of(key) or 0) >= _FIRST]
+
+
+def _all_keys() -> list[str]:
+    """Return the keys of libtvm_ffi's types and then those of fnabi's own table."""
     keys = lane.global_function("ffi.GetRegisteredTypeKeys")
-    if keys is None:
-        return list(_OWN_INDEXES)
-    return [key for key in keys() if (lane.type_index_of(key) or 0) >= _FIRST]
+    theirs = list(keys()) if keys is not None else []
+    return list(dict.fromkeys([*theirs, *lane.own_type_keys()]))
 
 
 # --------------------------------------------------------------------------------- classes
@@ -379,16 +366,19 @@ _making = threading.RLock()
 """Held while a class is made: there is one for each type, in fnabi and in each dialect."""
 
 _known: set[int] = set()
-"""The type indexes that are in the table: asking for any other ends the process."""
+"""The type indexes that are in a table: libtvm_ffi ends the process for any other."""
 
 
 def _is_known(index: int) -> bool:
     if index not in _known:
-        keys = lane.global_function("ffi.GetRegisteredTypeKeys")
-        if keys is None:  # a libtvm_ffi older than 0.1.3
-            return False
-        _known.update(found for key in keys() if (found := lane.type_index_of(key)) is not None)
+        _known.update(at for key in _all_keys() if (at := lane.type_index_of(key)) is not None)
     return index in _known
+
+
+def _value_of(function: lane.Function) -> lane.Function:
+    """Return the same function as a value of the dialect."""
+    value: lane.Function = lane.Any(function).value
+    return value
 
 
 class ObjectClasses:
@@ -404,7 +394,7 @@ class ObjectClasses:
         self.root = root
         self.dialect = dialect
         self.in_dialect: Callable[..., Any] = dialect or lane.without_dialect
-        self._functions: dict[str, Any] = {}
+        self._functions: dict[str, lane.Function] = {}
         self._classes: dict[int, ObjectType] = {}
 
     def record(self, key: str, index: int) -> TypeRecord:
@@ -413,12 +403,13 @@ class ObjectClasses:
 
     def function(self, name: str) -> lane.Function:
         """Return a function of libtvm_ffi itself, whose results are in the dialect."""
-        if self.dialect is None:
-            return runtime_function(name)
-        found: lane.Function | None = self._functions.get(name)
+        found = self._functions.get(name)
         if found is None:
-            runtime_function(name)  # or an error
-            found = self._functions[name] = self.in_dialect(lane.global_function, name)
+            found = builtin_function(name)
+            if self.dialect is not None:
+                found = self.in_dialect(_value_of, found)
+            if lane.runtime_loaded():
+                self._functions[name] = found
         return found
 
     def class_of(self, index: int) -> ObjectType | None:
@@ -430,7 +421,7 @@ class ObjectClasses:
         except FnabiError:
             return None  # get_type says why
 
-    def of_index(self, index: int, key: str | None = None) -> ObjectType:
+    def of_index(self, index: int) -> ObjectType:
         """Return the class of a type, which is made when it is first needed."""
         found = self._classes.get(index)
         if found is not None:
@@ -438,7 +429,7 @@ class ObjectClasses:
         with _making:
             found = self._classes.get(index)
             if found is None:
-                found = self._make(index, key)
+                found = self._make(index)
                 if isinstance(found, _OwnType):
                     self._classes[index] = found
                 else:
@@ -448,26 +439,21 @@ class ObjectClasses:
     def adopt(self, index: int, cls: ObjectType) -> None:
         """Make a class that of the objects of a type from now on."""
         self._classes[index] = cls
-        if lane.runtime_loaded() and not issubclass(cls, _OF_ONE_TYPE):
+        if not issubclass(cls, _OF_ONE_TYPE):
             lane.set_class(index, cls, self.dialect)
 
-    def refreshed(self, index: int, key: str | None = None) -> ObjectType:
+    def refreshed(self, index: int) -> ObjectType:
         """Return the class of a type, with what was registered after it was made."""
-        found = self.of_index(index, key)
+        found = self.of_index(index)
         record = found.__fnabi_type__
-        if lane.runtime_loaded() and lane.type_size(record.index) != (
-            len(record.fields),
-            len(record.methods),
-        ):
+        if lane.type_size(record.index) != (len(record.fields), len(record.methods)):
             record.read()
             if not isinstance(found, _OwnType):
                 _add(found)
         return found
 
-    def _make(self, index: int, key: str | None) -> ObjectType:
-        if lane.runtime_loaded():
-            key = lane.type_info(index)[0]
-        assert key is not None
+    def _make(self, index: int) -> ObjectType:
+        key = lane.type_info(index)[0]
         record = self.record(key, index)
         if key in _WRITTEN and self.dialect is None:
             module, name = _WRITTEN[key]

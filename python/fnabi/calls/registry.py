@@ -21,7 +21,8 @@ There are two registries with the same semantics:
   they find and register functions in it as they do in the first one (`_stand_in`). Its
   functions move to that, in their order, when fnabi loads ``libtvm_ffi``, or else at the next use
   of a function of this module. Where a name is taken there, that function stays and a
-  `RuntimeWarning` names the one that is dropped.
+  `RuntimeWarning` names the one that is dropped. Functions of libraries with types of their own do
+  not move: libraries of ``libtvm_ffi`` know no objects of these types.
 
 Names are any text. Names with dots group functions by convention.
 """
@@ -34,6 +35,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from fnabi._base import lane
+from fnabi.calls import _builtin as builtin
 from fnabi.calls import schema
 from fnabi.errors import ArgumentTypeError, FormatError, NotFoundError, RegisteredError
 
@@ -92,7 +94,8 @@ def list_global_func_names() -> list[str]:
     if listing is None:
         return list(_own)
     name_at = listing()
-    return [name_at(index) for index in range(name_at(-1))]
+    theirs = [name_at(index) for index in range(name_at(-1))]
+    return list(dict.fromkeys([*theirs, *_own]))
 
 
 @overload
@@ -140,29 +143,63 @@ def remove_global_func(name: str) -> None:
 
     """
     _check(name, "remove_global_func")
+    forget(name)
+
+
+def forget(name: str) -> bool:
+    """Remove a global function; return whether there was one."""
     use_runtime()
     remove = lane.global_function("ffi.FunctionRemoveGlobal")
-    if remove is None:
-        _own.pop(name, None)
-        _metadata.pop(name, None)
-    else:
-        remove(name)
+    if remove is not None and remove(name):
+        return True
+    _metadata.pop(name, None)
+    return _own.pop(name, None) is not None
+
+
+def metadata_of(name: str) -> str:
+    """Return what a library says of a global function, as JSON, or an empty text."""
+    read = None if name in _own else lane.global_function("ffi.GetGlobalFuncMetadata")
+    return str(read(name)) if read is not None else _metadata.get(name, "")
 
 
 @cache
 def runtime_function(name: str) -> lane.Function:
-    """Return a function of libtvm_ffi itself, which nobody replaces."""
+    """Return a function of libtvm_ffi itself, which nobody replaces.
+
+    Raises:
+        NotFoundError: It has none of the name, or is not loaded.
+
+    """
     function = lane.without_dialect(lane.global_function, name)
     if function is None:
-        why = "has no such function" if lane.runtime_loaded() else "is not loaded"
+        why = (
+            "has no such function"
+            if lane.runtime_loaded()
+            else "is not loaded (pip install apache-tvm-ffi)"
+        )
         raise NotFoundError(f"{name}: libtvm_ffi {why}")
     return function
 
 
+def builtin_function(name: str) -> lane.Function:
+    """Return a function of libtvm_ffi itself, or where that is not loaded, one of fnabi for it.
+
+    Raises:
+        NotFoundError: There is none of the name.
+
+    """
+    own = None if lane.runtime_loaded() else lane.without_dialect(builtin.find, name)
+    return own or runtime_function(name)
+
+
 def find_function(name: str) -> lane.Function | None:
-    """Return a global function for a library that asks for it; None if there is none."""
+    """Return a global function for a library that is bound to fnabi; None if there is none.
+
+    Its types are in fnabi's own table, so those of the functions that belong to a table are
+    fnabi's, too.
+    """
     use_runtime()
-    return lane.global_function(name) or _own.get(name)
+    return _own.get(name) or builtin.find(name) or lane.global_function(name)
 
 
 def accept_function(name: str, function: lane.Function, override: bool, metadata: str) -> None:
@@ -195,13 +232,12 @@ def _get(name: str) -> lane.Function | None:
     use_runtime()
     function = lane.global_function(name)
     if function is None:
-        return _own.get(name)
+        return _own.get(name) or (None if lane.runtime_loaded() else builtin.find(name))
     wrapped = lane.callable_of(function)
     if wrapped is not None:
         return _about(function, name, wrapped)
     function.__name__ = name
-    metadata = lane.global_function("ffi.GetGlobalFuncMetadata")
-    _describe(function, metadata(name) if metadata is not None else "")
+    _describe(function, metadata_of(name))
     return function
 
 
@@ -241,7 +277,7 @@ def _register(
         )
     use_runtime()
     function = _function_of(func)
-    if lane.runtime_loaded():
+    if lane.runtime_loaded() and not lane.is_bound(function):
         if not override and lane.global_function(name) is not None:
             raise RegisteredError(_taken(name))
         lane.set_global_function(name, function, override, metadata)
@@ -277,9 +313,10 @@ def use_runtime() -> None:
     """Move fnabi's own functions to libtvm_ffi, once it is loaded."""
     if not _own or not lane.runtime_loaded():
         return
-    moving, metadata = dict(_own), dict(_metadata)
-    _own.clear()
-    _metadata.clear()
+    moving = {name: each for name, each in _own.items() if not lane.is_bound(each)}
+    metadata = {name: _metadata.pop(name, "") for name in moving}
+    for name in moving:
+        del _own[name]
     for name, function in moving.items():
         if lane.global_function(name) is None:
             lane.set_global_function(name, function, False, metadata.get(name, ""))
@@ -290,3 +327,14 @@ def use_runtime() -> None:
                 RuntimeWarning,
                 stacklevel=3,
             )
+
+
+def _list_names() -> Callable[[int], Any]:
+    """Return a function that gives the names by their indexes, and for -1 how many there are."""
+    found = list_global_func_names()
+    return lambda index: len(found) if index == -1 else found[index]
+
+
+builtin.provide("ffi.FunctionListGlobalNamesFunctor", _list_names)
+builtin.provide("ffi.FunctionRemoveGlobal", forget)
+builtin.provide("ffi.GetGlobalFuncMetadata", metadata_of)

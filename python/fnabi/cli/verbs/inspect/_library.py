@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from fnabi.calls import library, reflection, registry
+from fnabi.calls._library_file import readable
 from fnabi.cli._arguments import no_function
 from fnabi.cli._screen import Part, Screen, counted, name_width, one_line, plain, signature
 from fnabi.cli._values import fields
@@ -129,7 +130,8 @@ def _show_library_head(screen: Screen, found: library.LibraryFile, run: bool) ->
         ("calls by variables", found.variables),
     ):
         if names:
-            screen.write(f"  {label} ", ", ".join(map(one_line, names)))
+            shown = dict.fromkeys(map(readable, names))
+            screen.write(f"  {label} ", ", ".join(map(one_line, shown)))
     if found.provided:
         called = {name.removeprefix("__") for name in found.variables}
         lacking = {*found.required, *found.optional} | called > {*found.provided}

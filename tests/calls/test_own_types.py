@@ -1,0 +1,309 @@
+"""Types of libraries without libtvm_ffi: in fnabi's own table, with the answers of the real one.
+
+The library is compiled against the original's headers; each program runs in two processes, in one
+of which the original is not installed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from textwrap import dedent
+
+import pytest
+
+from fnabi.calls import _builtin as builtin
+from fnabi.calls import _stand_in as stand_in
+from support.apart import run_apart
+from support.callee import SOURCES, built, installed_library, tvm_ffi_folder
+
+if not stand_in.names():
+    pytest.skip("the dynamic linker has no absolute symbols", allow_module_level=True)
+
+TYPED = SOURCES.parent / "callee" / "typed.cc"
+ABSENT = 'import sys; sys.modules["tvm_ffi"] = None; sys.modules["torch"] = None\n'
+PRESENT = 'import sys; sys.modules["torch"] = None; import tvm_ffi\n'
+
+BEGIN = """
+import fnabi
+lib = fnabi.load_module(sys.argv[1])
+def of(name): return fnabi.get_global_func("typed." + name)
+def tell(function, *args, **named):
+    try: answer = function(*args, **named)
+    except Exception as problem: answer = type(problem).__name__ + ": " + str(problem)
+    print(repr(answer))
+Pair, Triple, Counter = (fnabi.get_type("typed." + name) for name in ("Pair", "Triple", "Counter"))
+"""
+
+
+@cache
+def typed(visibility: str = "default") -> str:
+    """Build the library; with the default visibility, it shares the variables of its headers."""
+    include = f"-I{tvm_ffi_folder()}/include"
+    flags = ("-std=c++17", "-O1", "-w", f"-fvisibility={visibility}", include)
+    return built("typed", "c++", str(TYPED), *flags)
+
+
+def both(program: str, path: str) -> list[str]:
+    """Return what a program prints without libtvm_ffi; it prints the same with it."""
+    told = [run_apart(way + BEGIN + dedent(program), path) for way in (ABSENT, PRESENT)]
+    assert told[0] == told[1]
+    return told[0].splitlines()
+
+
+def test_all_functions_are_provided() -> None:
+    headers = [
+        tvm_ffi_folder() / "include/tvm/ffi" / name for name in ("c_api.h", "extra/c_env_api.h")
+    ]
+    declared = re.compile(r"^TVM_FFI_DLL [\w\s*]*?\b(TVMFFI\w+)\(", re.MULTILINE)
+    names = {name for header in headers for name in declared.findall(header.read_text())}
+    assert len(names) == 50
+    assert names <= stand_in.names()
+
+
+@pytest.mark.parametrize("visibility", ["default", "hidden"])
+def test_types_and_their_functions(visibility: str) -> None:
+    told = both(
+        """
+        import inspect
+        for each in (Pair, Triple, Counter):
+            print(each, each.ancestors, inspect.signature(each), each.__doc__)
+            print([(f.name, f.__doc__, str(f.schema), f.has_default) for f in each.fields.values()])
+            print(list(each.methods))
+        pair, triple = Pair(3, rest=[1, 2]), Triple(4, 2.5, "three", rest=[])
+        print(pair, triple, isinstance(triple, Pair))
+        pair.first = 5
+        pair.rest = [7]
+        tell(setattr, pair, "first", "five")
+        tell(setattr, triple, "last", 1.0)
+        for name in ("sum", "last", "key", "is_pair"):
+            for value in (pair, triple, Counter(1), 3, "a", "a longer text", [pair], {}, 2**70):
+                tell(of(name), value)
+        counter = Counter(40)
+        print(counter.add(2), counter.count)
+        print(counter == counter, Counter(1) == Counter(1), len({pair, pair, triple}))
+        """,
+        typed(visibility),
+    )
+    assert told[0].startswith("<class Pair of typed.Pair> (<class Object of ffi.Object>,)")
+    assert any("Expected `typed.Triple` but got `typed.Pair`" in line for line in told)
+
+
+def test_kinds_of_errors_of_initialisers() -> None:
+    program = """
+    for args, named in (((), {}), ((1,), {}), ((1, "a", 3), {}), ((1,), {"rest": [], "first": 2}),
+                        ((1,), {"rest": [], "more": 2}), (("a",), {"rest": []}),
+                        ((1,), {"rest": 4})):
+        try: Pair(*args, **named)
+        except Exception as problem: print(type(problem).__name__)
+        else: print("made")
+    """
+    assert set(both(program, typed())) == {"TypeError"}
+
+
+def test_functions_values_and_errors() -> None:
+    both(
+        """
+        tell(of("add"), 1, 2)
+        print(of("add").schema, of("add").__signature__)
+        tell(of("add"), 1)
+        tell(of("add"), 1, "b")
+        tell(of("fail"), "luck")
+        tell(of("apply"), lambda x: x * 2, 21)
+        def fails(x): raise LookupError(f"no {x}")
+        try: of("apply")(fails, 3)
+        except LookupError as problem: print(problem)
+        tell(of("total"), {"a": 1, "b": 2, "a longer key": 3})
+        tell(of("total"), {"a": "b"})
+        for count in (0, 3, 4, 5, 40): tell(lambda: dict(of("numbered")(count)))
+        for value in (2**70, -(2**63), 2**63, -(2**200), 5): tell(of("negated"), value)
+        print(sorted(of("names")()))
+        of("remove")("typed.add")
+        print(fnabi.get_global_func("typed.add", allow_missing=True))
+        for name in ("version", "allocated", "released", "registered"): tell(of(name))
+        """,
+        typed(),
+    )
+
+
+def test_dtypes() -> None:
+    told = both(
+        """
+        names = '''
+            int int8 i8 uint16 u1 float f16 float64 bfloat bf16 bool bool8 bool1 handle handle32
+            void float8_e4m3fn float8_e4m3 fp8_e5m2 f8_e8m0fnu float6_e2m3fn fp6_e3m2fn
+            float4_e2m1fn f4_e2m1fn float4_e2m1fn_x2 float8_e4m3b11fnuz float8_e5m2fnuz
+            float8_e3m4 float8_e4m3fnuz int8x4 int32xvscalex4 float32x1 int0 float0x2 int256
+            int8x0 int8x intx4 int8x65536 xint complex64 float8_e9 float8_ fp8_e4m3fnx4
+            float8_e4m3fn_x4 int8 _ f b i u bf fp custom int32xvscale int32xvscale4
+            int32xvscalex boolx4 handlex2 float4_e2m1fnx2 uint4x8 INT8
+        '''.split()
+        for name in [*names, "", "int8 ", " int8", "int8\\0"]:
+            try: print(name, of("read_dtype")(name))
+            except ValueError: print(name, "none")
+        for code in (*range(5), *range(6, 18)):
+            for bits, lanes in ((8, 1), (0, 0), (32, 4), (1, 1), (16, 65532), (64, 0), (4, 65535)):
+                tell(of("write_dtype"), code, bits, lanes)
+        """,
+        typed(),
+    )
+    assert "int32xvscalex4 0 32 -4 int32xvscalex4" in told
+
+
+def test_views_of_tensors() -> None:
+    pytest.importorskip("numpy")
+    both(
+        """
+        import numpy
+        whole = numpy.arange(12, dtype="int32").reshape(3, 4)
+        row = of("row")(whole, 1)
+        print(numpy.asarray(row), row.shape)
+        del whole
+        print(numpy.asarray(row))
+        """,
+        typed(),
+    )
+
+
+def test_the_functions_that_libraries_look_up() -> None:
+    told = both(
+        """
+        ffi = lambda name, *args: fnabi.get_global_func("ffi." + name)(*args)
+        array, values = ffi("Array", 1, "b", None), ffi("List", 3, 4, 5)
+        tell(ffi, "ArraySize", array)
+        tell(ffi, "ArrayGetItem", array, 1)
+        tell(ffi, "ArrayContains", array, "b")
+        tell(ffi, "ListSize", values)
+        for name, *args in (("Append", 6), ("Insert", 0, 2), ("SetItem", 1, 9), ("GetItem", 2),
+                            ("Pop", 3), ("Contains", 9), ("Erase", 0), ("Reverse",),
+                            ("ReplaceSlice", 0, 1, [7, 8]), ("Reserve", 90), ("EraseRange", 0, 2),
+                            ("Clear",)):
+            print(name, ffi("List" + name, values, *args), list(values))
+        for kind in ("Map", "Dict"):
+            mapping = ffi(kind, "a", 1, "b", 2)
+            print(ffi(kind + "Size", mapping), ffi(kind + "Count", mapping, "c"))
+            print(ffi(kind + "GetItem", mapping, "b"))
+            missing = ffi(kind + "GetItemOrMissing", mapping, "c")
+            print(missing == ffi("GetInvalidObject"), ffi(kind + "GetItemOrMissing", mapping, "a"))
+            walk, seen = ffi(kind + "ForwardIterFunctor", mapping), []
+            while True:
+                seen.append((walk(0), walk(1)))
+                if not walk(2): break
+            print(seen)
+        for name, *args in (("SetItem", "c", 3), ("Erase", "a"), ("Clear",)):
+            ffi("Dict" + name, mapping, *args)
+            print(dict(mapping))
+        print(ffi("Shape", 2, 3), ffi("String", "text"), ffi("Bytes", b"data"))
+        print(ffi("json.Parse", '[1, {"a": [null, 2.5, "b"]}]'))
+        print(ffi("json.Stringify", [1, {"a": None}], None))
+        print(ffi("GetKwargsObject") == ffi("GetKwargsObject"), ffi("GetKwargsObject") == missing)
+        print("typed.Pair" in ffi("GetRegisteredTypeKeys"))
+        print(ffi("GetGlobalFuncMetadata", "typed.add"))
+        for name, *args in (("ArrayGetItem", array, 3), ("MapGetItem", ffi("Map"), 1),
+                            ("ListErase", values, 0), ("Map", 1)):
+            try: ffi(name, *args)
+            except Exception as problem: print(type(problem).__name__)
+        """,
+        typed(),
+    )
+    assert len(told) > 20
+    assert builtin.find("ffi.NoSuchFunction") is None
+
+
+def test_a_damaged_definition_is_an_error() -> None:
+    told = run_apart(
+        ABSENT
+        + BEGIN
+        + """
+from fnabi._base import lane
+index = lane.type_index_of("typed.Pair")
+for call in ((lane.define_type, "typed.New", 12345), (lane.define_metadata, index, 8, 0),
+             (lane.define_attribute, index, "__ffi_init__", 1), (lane.add_initialiser, 3),
+             (lane.type_info, lane.OWN_TYPES + 4000),
+             (lane.define_metadata, lane.OWN_TYPES - 1, 8, 0)):
+    try: print(call[0](*call[1:]))
+    except Exception as problem: print(type(problem).__name__, problem)
+print(lane.define_type("typed.New", 64) > index, fnabi.get_type("typed.New"))
+for i in range(5000):
+    try: lane.define_type(f"typed.many.{i}", 64)
+    except RuntimeError as problem:
+        print(i > 3000, problem)
+        break
+""",
+        typed(),
+    )
+    lines = told.splitlines()
+    assert [line.split()[0] for line in lines[:-2]].count("RuntimeError") == 3
+    assert lines[-1].startswith("True ")
+    assert "the table is full" in lines[-1]
+
+
+def test_libraries_of_both_tables() -> None:
+    """The original is loaded later: the same library is bound to it from a copy."""
+    told = run_apart(
+        ABSENT
+        + BEGIN
+        + """
+import shutil
+names = ("sum", "key", "apply", "names")
+own = {name: of(name) for name in names}
+pair = Pair(3, rest=[1, 2])
+del sys.modules["tvm_ffi"]
+import tvm_ffi
+shutil.copy(sys.argv[1], sys.argv[2])
+tvm_ffi.load_module(sys.argv[2])
+original = {name: tvm_ffi.get_global_func("typed." + name) for name in names}
+theirs = {name: of(name) for name in names}
+
+@tvm_ffi.register_object("typed.Pair")
+class Theirs(tvm_ffi.Object): pass
+
+other = Theirs(5, rest=[1])
+print(own["sum"](pair), theirs["sum"](other), original["sum"](other))
+print(own["key"](pair), own["key"]([other]), theirs["key"](other))
+print("refused")
+tell(own["sum"], other)
+tell(theirs["sum"], pair)
+tell(theirs["key"], [1, {"a": pair}])
+tell(theirs["apply"], lambda x: pair, 1)
+tell(theirs["apply"], own["sum"], 1)
+tell(own["apply"], theirs["sum"], pair)
+tell(original["sum"], pair)
+print("allowed")
+print(own["apply"](lambda x: x, pair) == pair, own["apply"](theirs["sum"], other))
+print(own["sum"](pair), Pair(1, rest=[]), fnabi.get_type("typed.Pair") is Pair)
+print(len(set(fnabi.list_global_func_names())) == len(fnabi.list_global_func_names()))
+""",
+        typed(),
+        os.path.join(os.path.dirname(typed()), "copy.so"),
+    )
+    lines = told.splitlines()
+    first, refused, allowed = 0, lines.index("refused"), lines.index("allowed")
+    assert lines[first:refused] == ["6 6 6", "typed.Pair ffi.Array typed.Pair"]
+    for line in lines[refused + 1 : allowed]:
+        assert (
+            re.match(
+                r"'(Argument)?TypeError: .*(typed\\.Pair|ffi\\.Function)".replace("\\\\", "\\"),
+                line,
+            )
+            or "libtvm_ffi" in line
+        )
+        assert "libtvm_ffi" in line
+    assert allowed - refused == 8
+    assert lines[allowed + 1] == "True 6"
+
+
+def test_xgrammar_alone() -> None:
+    library = installed_library("xgrammar", "libxgrammar_bindings.so")
+    program = """
+import fnabi
+lib = fnabi.load_module(sys.argv[1])
+Grammar = fnabi.get_type("xgrammar.tvm_ffi_binding.Grammar")
+print(Grammar.from_ebnf('root ::= "a" [0-9]+ | "b"', "root").to_string())
+print(sorted(name for name in fnabi.list_global_func_names() if name.startswith("xgrammar")))
+print(sorted(Grammar.methods))
+try: Grammar.from_ebnf("root ::= (", "root")
+except RuntimeError as problem: print(str(problem)[12:])
+"""
+    assert run_apart(ABSENT + program, library) == run_apart(PRESENT + program, library)
