@@ -611,18 +611,6 @@ def test_installed_as_the_original():
         ours.install()
 
 
-def test_without_libtvm_ffi():
-    program = """
-    import sys
-    sys.modules["tvm_ffi"] = None
-    try:
-        import fnabi.dropin.tvm_ffi
-    except ImportError as problem:
-        print(problem)
-    """
-    assert "pip install apache-tvm-ffi" in run_apart(program)
-
-
 @pytest.mark.unsanitized("it starts the interpreter without the library of the sanitizer")
 def test_compiled_by_the_original(monkeypatch):
     with pytest.raises(RuntimeError, match="cannot compile it"):

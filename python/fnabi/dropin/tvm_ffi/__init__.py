@@ -22,9 +22,9 @@ from typing import Any
 from fnabi.dropin.tvm_ffi import libinfo
 
 try:
-    LIB = ctypes.CDLL(libinfo.find_libtvm_ffi(), ctypes.RTLD_GLOBAL)
-except RuntimeError as problem:
-    raise ImportError(f"{__name__}: {problem}") from None
+    LIB: ctypes.CDLL | None = ctypes.CDLL(libinfo.find_libtvm_ffi(), ctypes.RTLD_GLOBAL)
+except RuntimeError:
+    LIB = None
 
 from fnabi.dropin.tvm_ffi import (
     access_path,

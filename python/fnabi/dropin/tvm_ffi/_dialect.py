@@ -256,8 +256,8 @@ Object.__fnabi_type__ = object_classes.record("ffi.Object", 64)
 dialect.class_of = object_classes.class_of
 dialect.function = Function
 object_classes.adopt(64, Object)
-MISSING: Any = api("GetInvalidObject")() if lane.runtime_loaded() else None
-KWARGS: Any = api("GetKwargsObject")() if lane.runtime_loaded() else None
+MISSING: Any = api("GetInvalidObject")()
+KWARGS: Any = api("GetKwargsObject")()
 
 
 def install_init(cls: Any) -> None:

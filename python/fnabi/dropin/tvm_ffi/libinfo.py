@@ -122,8 +122,8 @@ def _find_library_by_basename(
         files = []
     found = [Path(str(each.locate())) for each in files if each.name == name]
     folders = [*(extra_lib_paths or ())]
-    if use_fallback_build_path:
-        folders.append(Path(find_libtvm_ffi()).parent)
+    if use_fallback_build_path and _RUNTIME is not None:
+        folders.append(Path(_RUNTIME).parent)
     if use_env_path:
         folders += map(Path, filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)))
     for path in (*found, *(folder / name for folder in folders)):
@@ -150,8 +150,10 @@ def load_lib_ctypes(
         RuntimeError: There is no such library.
 
     """
-    path = _find_library_by_basename(package, target_name, extra_lib_paths)
-    return ctypes.CDLL(str(path), getattr(ctypes, mode))
+    path = str(_find_library_by_basename(package, target_name, extra_lib_paths))
+    if _RUNTIME is None:  # fnabi has the functions that the library imports
+        library.load_module(path)
+    return ctypes.CDLL(path, getattr(ctypes, mode))
 
 
 def load_lib_module(

@@ -9,7 +9,9 @@ from enum import IntEnum
 from typing import Any
 
 import fnabi.calls._module
+from fnabi._base import lane
 from fnabi.dropin.tvm_ffi._dialect import Object, api, object_classes, register
+from fnabi.dropin.tvm_ffi._loaded import LoadedModule
 from fnabi.errors import NotFoundError
 
 __all__ = ["Module", "ModulePropertyMask", "load_module", "system_lib"]
@@ -106,6 +108,7 @@ class Module(fnabi.calls._module.Module, Object):
 
 
 register(Module, "ffi.Module", 73)
+LoadedModule._like = Module
 
 
 def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) -> Module:
@@ -116,6 +119,9 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
         keep_module_alive: Whether a library stays loaded until the process ends.
 
     """
+    if not lane.runtime_loaded():
+        loaded: Any = LoadedModule(os.fspath(path))
+        return loaded  # type: ignore[no-any-return]
     module: Module = object_classes.function("ffi.ModuleLoadFromFile")(os.fspath(path))
     if keep_module_alive:
         api("ModuleGlobalsAdd")(module)
