@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
-import tarfile
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import pytest
 
 from support.original_tests import END, PAGE_FILE, START, TABLE, as_page, keep, listed
 from support.paths import TESTS
+from support.sdist import unpacked
 
 pytest.importorskip("tvm_ffi", reason="tvm_ffi is not installed")
 pytest.importorskip("numpy", reason="NumPy is not installed")
-
-INDEX = "https://pypi.org/simple/apache-tvm-ffi/"
 
 
 @pytest.fixture(scope="session")
@@ -36,28 +28,7 @@ def original_tests() -> Path:
     release = version("apache-tvm-ffi")
     if release != TABLE["version"]:
         pytest.skip(f"the table is of {TABLE['version']}, and {release} is installed")
-    name = f"apache_tvm_ffi-{release}"
-    cache = Path(tempfile.gettempdir()) / "fnabi-tests"
-    if not (cache / name).is_dir():
-        cache.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache) as folder:
-            unpack(f"{name}.tar.gz", Path(folder))
-            with suppress(OSError):  # another process was faster
-                (Path(folder) / name).rename(cache / name)
-    return cache / name / "tests" / "python"
-
-
-def unpack(file: str, folder: Path) -> None:
-    """Unpack a source distribution of the package index, or skip the test."""
-    try:
-        with urlopen(INDEX, timeout=15) as page:
-            addresses = re.findall(r'href="([^"#]+)', page.read().decode())
-        with urlopen(next(each for each in addresses if each.endswith(file)), timeout=60) as found:
-            content = io.BytesIO(found.read())
-    except (URLError, TimeoutError, StopIteration) as problem:
-        pytest.skip(f"{file} cannot be had: {problem!r}")
-    with tarfile.open(fileobj=content) as archive:
-        archive.extractall(folder, filter="data")
+    return unpacked("apache-tvm-ffi", release) / "tests" / "python"
 
 
 def test_the_table_is_in_the_documentation() -> None:

@@ -147,6 +147,25 @@ static PyObject* stand_in_fill(PyObject* module, PyObject* number) {
   return PyLong_FromLong(by_name.count);
 }
 
+static void add_symbol(void* data, const char* name, void* value) {
+  PyObject* number = PyLong_FromVoidPtr(value);
+  PyObject* key =
+      PyUnicode_DecodeUTF8(name, (Py_ssize_t)strlen(name), "replace");
+  if (number != NULL && key != NULL && !PyDict_Contains(data, key))
+    PyDict_SetItem(data, key, number); /* the newest comes first */
+  Py_XDECREF(number);
+  Py_XDECREF(key);
+}
+
+static PyObject* stand_in_system_symbols(PyObject* module, PyObject* unused) {
+  (void)module;
+  (void)unused;
+  PyObject* all = PyDict_New();
+  if (all != NULL) stand_in_each_symbol(false, add_symbol, all);
+  if (PyErr_Occurred()) Py_CLEAR(all);
+  return all;
+}
+
 static PyObject* stand_in_marker_object(PyObject* module, PyObject* unused) {
   (void)module;
   (void)unused;
@@ -219,6 +238,10 @@ static PyMethodDef stand_in_methods[] = {
     {"is_bound", stand_in_is_bound, METH_O,
      "is_bound(function, /)\n--\n\n"
      "Whether the code of a function is of such a library."},
+    {"system_symbols", stand_in_system_symbols, METH_NOARGS,
+     "system_symbols()\n--\n\n"
+     "Return the addresses that libraries registered for the system library, "
+     "by name."},
     {"initialiser_marker", stand_in_marker_object, METH_NOARGS,
      "initialiser_marker()\n--\n\n"
      "The object after which arguments of an initialiser are pairs of name and "

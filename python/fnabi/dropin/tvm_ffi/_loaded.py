@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from fnabi._base import lane
 from fnabi.calls import library
+from fnabi.calls._library_file import FUNCTION
 from fnabi.dropin.tvm_ffi._dialect import dialect
 
 _METADATA, _DOC = "_metadata_", "_doc_"
@@ -22,6 +23,29 @@ def _in_dialect(name: str, function: lane.Function) -> Any:
     return made
 
 
+def load(path: str) -> LoadedModule:
+    """Load a library as a module."""
+    found = library.load_module(path)
+    return LoadedModule(found.functions, f"path={found.path!r}")
+
+
+def system(prefix: str) -> LoadedModule:
+    """Return the functions that libraries registered for the system library.
+
+    Those with the prefix in their names come before those without.
+    """
+    symbols = lane.system_symbols()
+    names = [name for name in symbols if name.startswith(FUNCTION)]
+    with_prefix = FUNCTION + prefix
+    functions = {
+        name.removeprefix(start): lane.Function.from_address(symbols[name])
+        for start in (FUNCTION, with_prefix)
+        for name in names
+        if name.startswith(start)
+    }
+    return LoadedModule(functions, "path=''")
+
+
 class LoadedModule:
     """A library as a module, without an object that functions of C++ could take.
 
@@ -33,8 +57,9 @@ class LoadedModule:
     _like: ClassVar[type]
     """The class that it is an instance of."""
 
-    def __init__(self, path: str) -> None:
-        self._library = library.load_module(path)
+    def __init__(self, functions: Mapping[str, lane.Function], what: str) -> None:
+        self._functions = functions
+        self._what = what
         self.imports: list[Any] = []
 
     @property  # type: ignore[misc]
@@ -47,8 +72,8 @@ class LoadedModule:
         return self.imports
 
     def _find(self, name: str, query_imports: bool) -> Any:
-        if name in self._library.functions:
-            return _in_dialect(name, self._library.functions[name])
+        if name in self._functions:
+            return _in_dialect(name, self._functions[name])
         if query_imports:
             found = (each._find(name, True) for each in self.imports)
             return next((each for each in found if each is not None), None)
@@ -136,4 +161,4 @@ class LoadedModule:
         return self.get_function(self.entry_name)(*args)
 
     def __repr__(self) -> str:
-        return f"Module(kind='library', path={self._library.path!r})"
+        return f"Module(kind='library', {self._what})"

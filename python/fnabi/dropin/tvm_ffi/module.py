@@ -10,8 +10,8 @@ from typing import Any
 
 import fnabi.calls._module
 from fnabi._base import lane
+from fnabi.dropin.tvm_ffi import _loaded
 from fnabi.dropin.tvm_ffi._dialect import Object, api, object_classes, register
-from fnabi.dropin.tvm_ffi._loaded import LoadedModule
 from fnabi.errors import NotFoundError
 
 __all__ = ["Module", "ModulePropertyMask", "load_module", "system_lib"]
@@ -108,7 +108,7 @@ class Module(fnabi.calls._module.Module, Object):
 
 
 register(Module, "ffi.Module", 73)
-LoadedModule._like = Module
+_loaded.LoadedModule._like = Module
 
 
 def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) -> Module:
@@ -120,7 +120,7 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
 
     """
     if not lane.runtime_loaded():
-        loaded: Any = LoadedModule(os.fspath(path))
+        loaded: Any = _loaded.load(os.fspath(path))
         return loaded  # type: ignore[no-any-return]
     module: Module = object_classes.function("ffi.ModuleLoadFromFile")(os.fspath(path))
     if keep_module_alive:
@@ -130,5 +130,8 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
 
 def system_lib(symbol_prefix: str = "") -> Module:
     """Return the module of the functions that are linked into the process."""
+    if not lane.runtime_loaded():
+        system: Any = _loaded.system(symbol_prefix)
+        return system  # type: ignore[no-any-return]
     module: Module = api("SystemLib")(symbol_prefix)
     return module
