@@ -35,7 +35,6 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from fnabi._base import lane
-from fnabi.calls import _builtin as builtin
 from fnabi.calls import schema
 from fnabi.errors import ArgumentTypeError, FormatError, NotFoundError, RegisteredError
 
@@ -188,7 +187,7 @@ def builtin_function(name: str) -> lane.Function:
         NotFoundError: There is none of the name.
 
     """
-    own = None if lane.runtime_loaded() else lane.without_dialect(builtin.find, name)
+    own = None if lane.runtime_loaded() else lane.without_dialect(_builtin, name)
     return own or runtime_function(name)
 
 
@@ -199,7 +198,7 @@ def find_function(name: str) -> lane.Function | None:
     fnabi's, too.
     """
     use_runtime()
-    return _own.get(name) or builtin.find(name) or lane.global_function(name)
+    return _own.get(name) or _builtin(name) or lane.global_function(name)
 
 
 def accept_function(name: str, function: lane.Function, override: bool, metadata: str) -> None:
@@ -232,7 +231,7 @@ def _get(name: str) -> lane.Function | None:
     use_runtime()
     function = lane.global_function(name)
     if function is None:
-        return _own.get(name) or (None if lane.runtime_loaded() else builtin.find(name))
+        return _own.get(name) or (None if lane.runtime_loaded() else _builtin(name))
     wrapped = lane.callable_of(function)
     if wrapped is not None:
         return _about(function, name, wrapped)
@@ -329,12 +328,22 @@ def use_runtime() -> None:
             )
 
 
+def _builtin(name: str) -> lane.Function | None:
+    """Return a function that libtvm_ffi registers by itself, as fnabi has it, or None."""
+    return _builtins().find(name) if name.startswith("ffi.") else None
+
+
+@cache
+def _builtins() -> Any:
+    from fnabi.calls import _builtin as builtin  # imports the containers
+
+    builtin.provide("ffi.FunctionListGlobalNamesFunctor", _list_names)
+    builtin.provide("ffi.FunctionRemoveGlobal", forget)
+    builtin.provide("ffi.GetGlobalFuncMetadata", metadata_of)
+    return builtin
+
+
 def _list_names() -> Callable[[int], Any]:
     """Return a function that gives the names by their indexes, and for -1 how many there are."""
     found = list_global_func_names()
     return lambda index: len(found) if index == -1 else found[index]
-
-
-builtin.provide("ffi.FunctionListGlobalNamesFunctor", _list_names)
-builtin.provide("ffi.FunctionRemoveGlobal", forget)
-builtin.provide("ffi.GetGlobalFuncMetadata", metadata_of)
