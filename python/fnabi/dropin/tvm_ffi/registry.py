@@ -13,7 +13,7 @@ from typing import Any
 import fnabi.calls.registry as plain
 from fnabi.calls.reflection import fields_of
 from fnabi.dropin.tvm_ffi._dialect import Object, add_members, api, dialect, register
-from fnabi.dropin.tvm_ffi._types import FFIProperty, TypeInfo, _lookup_type_attr
+from fnabi.dropin.tvm_ffi._types import FFIProperty, TypeInfo, _lookup_type_attr, payload_enums
 
 __all__ = [
     "get_global_func",
@@ -57,10 +57,8 @@ def register_object(type_key: str | type | None = None, *, init: bool = True) ->
 def _accept_values_of_enums(cls: Any) -> None:
     """Let the initialiser of a class accept the values of enums for their members."""
     enums = {}
-    for name in fields_of(cls):
-        found = inspect.getattr_static(
-            cls, name, None
-        )  # a class may derive from less than its type
+    for name in fields_of(cls) if payload_enums else ():
+        found = inspect.getattr_static(cls, name, None)  # a base may lack a class
         if isinstance(found, FFIProperty) and found.convert is not None:
             enums[name] = found.convert
     written = vars(cls).get("__init__")
