@@ -100,6 +100,8 @@ setup(
         "fnabi.dropin.tvm_ffi",
         "fnabi.dropin.tvm_ffi._path.tvm_ffi",
         "fnabi.dropin.tvm_ffi.dataclasses",
+        "fnabi.dropin.tvm_ffi.stub",
+        "fnabi.dropin.tvm_ffi.stub.python_generator",
         "fnabi.dropin.tvm_ffi.testing",
         "fnabi.dropin.tvm_ffi.utils",
         "fnabi.html",

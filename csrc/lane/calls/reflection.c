@@ -159,7 +159,7 @@ static PyObject* member_repr(PyObject* object) {
 
 typedef struct lane_field {
   member member;
-  int64_t offset, size;
+  int64_t offset, size, alignment;
   int (*getter)(void* field, fnabi_any* result);
   void* setter;
   fnabi_any default_value; /* owned */
@@ -326,6 +326,8 @@ static PyMemberDef field_members[] = {
      "Where it is, in bytes from the start of the object."},
     {"size", T_LONGLONG, offsetof(lane_field, size), READONLY,
      "Its size in bytes."},
+    {"alignment", T_LONGLONG, offsetof(lane_field, alignment), READONLY,
+     "Its alignment in bytes."},
     {0}};
 
 static PyGetSetDef field_getset[] = {
@@ -361,6 +363,7 @@ static PyObject* field_new(const fnabi_type_info* info, PyObject* owner,
   if (self == NULL) return NULL;
   self->offset = from->offset;
   self->size = from->size;
+  self->alignment = from->alignment;
   self->getter = from->getter;
   self->setter = from->setter;
   fnabi_any_set(&self->default_value, FNABI_INDEX_NONE, 0);

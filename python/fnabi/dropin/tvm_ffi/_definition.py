@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 import json
 import sys
+import typing
 from collections.abc import Collection, Iterable
 from typing import Any
 
 from fnabi._base import lane
 from fnabi.dropin.tvm_ffi._dialect import MISSING, api, dialect, object_classes
 from fnabi.dropin.tvm_ffi._layout import LAYOUTS, schema_of, storage_of
+from fnabi.dropin.tvm_ffi._type_schema import TypeSchema
 from fnabi.dropin.tvm_ffi._types import TypeInfo, end_of_bases, info_of
 
 _WRITABLE, _FACTORY = 1, 32
@@ -108,15 +110,34 @@ def define_methods(
     other values.
     """
     for name, value, static in methods:
-        doc = inspect.getdoc(value) or ""
+        doc, metadata = inspect.getdoc(value) or "", ""
+        if name not in attributes:
+            schema = _schema_of_method(info.type_cls, value, static)
+            metadata = json.dumps({"type_schema": json.dumps(schema.to_json())})
         if callable(value):
             value = dialect(lane.Function, value)
         if name in attributes:
             dialect(lane.define_attribute, info.type_index, name, value)
         else:
-            metadata = json.dumps({"type_schema": json.dumps({"type": "ffi.Function"})})
             lane.define_method(info.type_index, name, doc, metadata, static, value)
     _refresh(info)
+
+
+def _schema_of_method(cls: type, function: Any, static: bool) -> TypeSchema:
+    """Return the type of a method by its hints; that of any function where they say nothing."""
+    try:
+        hints = typing.get_type_hints(function, localns={cls.__name__: cls})
+        parameters = [*inspect.signature(function).parameters.values()]
+        by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        if all(each.kind in by_position for each in parameters):
+            given = [hints.get(each.name, Any) for each in parameters]
+            given[: not static] = [] if static else [cls]
+            result = TypeSchema.from_annotation(hints.get("return", Any))
+            params = tuple(map(TypeSchema.from_annotation, given))
+            return TypeSchema("Callable", named_args={"return": (result,), "params": params})
+    except (NameError, AttributeError, TypeError, ValueError):
+        pass  # a hint is not defined yet, or is no type of a value
+    return TypeSchema("Callable")
 
 
 def _refresh(info: TypeInfo) -> None:

@@ -126,11 +126,11 @@ class ObjectMeta(ObjectType):
 
     @property
     def __tvm_ffi_type_info__(cls) -> Any:
-        return cls.describe(cls.__fnabi_type__)
+        return ObjectMeta.describe(cls.__fnabi_type__)
 
     @__tvm_ffi_type_info__.setter
     def __tvm_ffi_type_info__(cls, info: Any) -> None:
-        if info is not cls.describe(cls.__fnabi_type__):
+        if info is not ObjectMeta.describe(cls.__fnabi_type__):
             raise AttributeError(f"{cls.__name__}: the type of a class cannot be changed")
 
     def __instancecheck__(cls, instance: object) -> bool:

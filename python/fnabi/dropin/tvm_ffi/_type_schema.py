@@ -149,6 +149,11 @@ class TypeSchema:
         )
         self._convert: Callable[[Any], Any] | None = None
 
+    def become(self, other: TypeSchema) -> None:
+        """Take over what another type means."""
+        for name in TypeSchema.__slots__:
+            setattr(self, name, getattr(other, name))
+
     # -------------------------------------------------------------------------------------- making
 
     @staticmethod

@@ -36,6 +36,13 @@ class _Member:
         text = self._member.metadata
         return json.loads(text) if text else {}
 
+    def _schema(self) -> TypeSchema | None:
+        """Return its type, which is JSON in the metadata, or a text of JSON."""
+        found = self.metadata.get("type_schema")
+        if isinstance(found, str):
+            return TypeSchema.from_json_str(found)
+        return None if found is None else TypeSchema.from_json_obj(found)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}(name={self.name!r})"
 
@@ -123,11 +130,15 @@ class TypeField(_Member):
         return self._member.size  # type: ignore[no-any-return]
 
     @property
+    def alignment(self) -> int:
+        """Its alignment in bytes."""
+        return self._member.alignment  # type: ignore[no-any-return]
+
+    @property
     def ty(self) -> TypeSchema | None:
         """Its type."""
         if not hasattr(self, "_type"):
-            text = self.metadata.get("type_schema")
-            self._type = None if text is None else TypeSchema.from_json_str(text)
+            self._type = self._schema()
         return self._type
 
     @property
@@ -217,6 +228,11 @@ class TypeMethod(_Member):
     def func(self) -> Any:
         """The function."""
         return self._member.function
+
+    @property
+    def ty(self) -> TypeSchema:
+        """Its type."""
+        return self._schema() or TypeSchema("Callable")
 
     @property
     def is_static(self) -> bool:
@@ -312,6 +328,11 @@ class TypeInfo:
         return -(-_end_of([*_bases(self._record), self._record]) // 8) * 8
 
     @property
+    def _has_type_metadata(self) -> bool:
+        """Whether the library has registered the size of objects."""
+        return bool(self._record.size)
+
+    @property
     def parent_type_info(self) -> TypeInfo | None:
         """The type that it derives from."""
         if not self.type_ancestors:
@@ -351,7 +372,11 @@ def _type_index_to_type_info(type_index: int) -> TypeInfo | None:
         info = _infos.get(type_index)
         return info or info_of(object_classes.record(lane.type_info(type_index)[0], type_index))
     cls = object_classes.class_of(type_index)
-    return None if cls is None else info_of(cls.__fnabi_type__)
+    if cls is None:
+        return None
+    record = cls.__fnabi_type__
+    failed = record.index != type_index  # the definition of its class in Python
+    return _infos.get(type_index) if failed else info_of(record)
 
 
 def _type_cls_to_type_info(type_cls: Any) -> TypeInfo | None:
