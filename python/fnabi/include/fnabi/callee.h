@@ -1567,7 +1567,18 @@ static inline callee_status callee_invoke(callee_function_object* function,
   return callee_status_of(code);
 }
 
-/* ---------------------------------------------------------------- arguments */
+/* ---------------------------------------------------------------- arguments
+ *
+ * callee_int, callee_float, callee_bool, callee_text, callee_bytes,
+ * callee_pointer, callee_dtype, callee_device, callee_tensor, callee_shape,
+ * callee_array, callee_map and callee_function read argument `index`, which
+ * counts from 0. Each writes to *found what callee_as_* writes, and returns
+ * true. If the argument is missing or has another type, it raises a TypeError
+ * that names the function and the argument, and returns false. What they find
+ * is the caller's, and valid until the call returns. */
+
+/* Checks the number of arguments. Returns true, or raises a TypeError and
+ * returns false. */
 
 static inline bool callee_count_between(callee_call* call, int32_t least,
                                         int32_t most) {
@@ -1668,9 +1679,13 @@ static inline bool callee_tensor_of(callee_call* call, int32_t index,
 /* ------------------------------------------------------------------ results
  *
  * Each sets the result of the call and returns success, or raises an error and
- * returns CALLEE_FAILED. */
+ * returns CALLEE_FAILED: MemoryError if memory is exhausted, ValueError if what
+ * it copies is NULL and not empty. Text, bytes, dims and the state of a function
+ * are copied; of items, pairs, tensors and owned values, the function takes over
+ * the references. */
 
-/* The status after callee_put_*, whose arguments were NULL or not. */
+/* Returns the status after callee_put_*. `is_null` is whether what it copied is
+ * NULL. */
 static inline callee_status callee_done(callee_call* call, bool done,
                                         bool is_null) {
   if (done) return callee_status_of(0);
