@@ -457,6 +457,8 @@ static void test_wrong_tensors(void) {
   }
   CHECK(callee_new_tensor(CALLEE_INT8, NULL, 1, CALLEE_CPU) == NULL);
   check_raised("ValueError", "a tensor whose shape is NULL");
+  CHECK(callee_new_tensor_like(NULL) == NULL);
+  check_raised("ValueError", "a tensor whose shape is NULL");
   callee_tensor_object* scalar =
       callee_new_tensor(CALLEE_BOOL8, NULL, 0, CALLEE_CPU);
   CHECK(scalar != NULL && callee_elements(&scalar->tensor) == 1);

@@ -1447,9 +1447,10 @@ static inline callee_tensor_object* callee_new_tensor(
 }
 
 /* As callee_new_tensor, with the dtype, the shape and the device of another
- * tensor. */
+ * tensor. Raises the error of a shape that is NULL if `like` is NULL. */
 static inline callee_tensor_object* callee_new_tensor_like(
     const callee_tensor_value* like) {
+  if (like == NULL) return callee_new_tensor(CALLEE_INT8, NULL, 1, CALLEE_CPU);
   return callee_new_tensor(like->dtype, like->shape, like->rank, like->device);
 }
 
