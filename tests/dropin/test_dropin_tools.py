@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from support.apart import run_apart
+
 theirs = pytest.importorskip("tvm_ffi", reason="tvm_ffi is not installed")
 ours = import_module("fnabi.dropin.tvm_ffi")
 
@@ -87,3 +89,20 @@ def test_tuples_of_dataclasses(t: Any) -> None:
         "number": None,
         "anything": "unpack",
     }
+
+
+@BOTH
+def test_what_programs_ask_of_types(t: Any) -> None:
+    numpy = pytest.importorskip("numpy", reason="NumPy is not installed")
+    assert str(t.core.TypeSchema.from_annotation(numpy.ndarray)) == "Tensor"
+    for made, key in ((t.Array([1]), "ffi.Array"), (t.Dict({}), "ffi.Dict")):
+        assert made.__tvm_ffi_type_info__.type_key == key
+        assert made.__tvm_ffi_type_info__ is type(made).__tvm_ffi_type_info__
+    program = f"""
+    import {t.__name__} as t
+    @t.register_object("testing.TestIntPair")
+    class Pair(t.Object):
+        pass
+    print(Pair(1, 2).sum())
+    """
+    assert run_apart(program) == "3\n"

@@ -176,6 +176,10 @@ class Object(Instance, metaclass=ObjectMeta):
         """Make the object with a function."""
         lane.move_object(self, fconstructor(*args))
 
+    @property
+    def __tvm_ffi_type_info__(self) -> Any:
+        return ObjectMeta.describe(type(self).__fnabi_type__)
+
     __chandle__ = _chandle
     __ctypes_handle__ = _ctypes_handle
     id_ = property(_chandle, doc="The address of the object.")

@@ -384,6 +384,8 @@ def _of_hint(hint: Any) -> TypeSchema:
         if own is None:
             raise TypeError(f"{hint.__name__} is not registered: no type has this class")
         return TypeSchema(own.key, (), own.index)
+    if isinstance(hint, type) and hasattr(hint, "__dlpack__"):
+        return TypeSchema("Tensor")  # the array of another package
     raise TypeError(f"Cannot convert the type hint {hint!r} to a type")
 
 

@@ -8,6 +8,7 @@ import json
 import sys
 import warnings
 from collections.abc import Callable, Collection, Sequence
+from importlib import import_module
 from typing import Any
 
 import fnabi.calls.registry as plain
@@ -39,6 +40,8 @@ def register_object(type_key: str | type | None = None, *, init: bool = True) ->
     def registered(cls: Any, key: str) -> Any:
         if not isinstance(cls, type) or not issubclass(cls, Object):
             raise TypeError(f"expected a class derived from Object, got {cls!r}")
+        if key.startswith("testing."):
+            import_module(f"{__package__}.testing")  # whose library the original always loads
         made: Any = register(cls, key, init=init)
         _add_class_attrs(made, made.__tvm_ffi_type_info__)
         if init:

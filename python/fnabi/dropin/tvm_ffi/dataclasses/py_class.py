@@ -152,9 +152,9 @@ def _define(cls: Any, key: str | None, options: _Options) -> Any:
         name = getattr(cls, "__name__", cls)
         raise TypeError(f"{name} must inherit from a registered FFI Object type")
     key = key or f"{cls.__module__}.{cls.__qualname__}"
-    info = define_type(cls.__tvm_ffi_type_info__, key, cls)
-    info._decorator_args = options._asdict()
     made: Any = cls
+    info = define_type(made.__tvm_ffi_type_info__, key, made)
+    info._decorator_args = options._asdict()
     names = _by_module.setdefault(cls.__module__, {})
     names[cls.__name__] = cls
     setattr(made, MARK, True)

@@ -64,7 +64,7 @@ class _TestCxxClassBase(Object):
     not_field_2 = 2
 
     def __init__(self, v_i64: int, v_i32: int) -> None:
-        info = type(self).__tvm_ffi_type_info__
+        info = self.__tvm_ffi_type_info__
         initialiser = _lookup_type_attr(info.type_index, "__ffi_init__")
         self.__init_handle_by_constructor__(initialiser, v_i64 + 1, v_i32 + 2)
 
