@@ -339,13 +339,38 @@ def test_a_callback_that_uses_fnabi_gets_its_classes():
     assert nested() == "fnabi.dropin.tvm_ffi.container"
 
 
+def test_an_exception_goes_through_callbacks_of_the_original():
+    """In a process of its own: the original ends one where the attribute is of another class."""
+    program = """
+import fnabi.dropin.tvm_ffi as ours
+def fails():
+    raise KeyError("here")
+failing = ours.convert(fails)
+def seen(function):
+    try:
+        function()
+    except KeyError as error:
+        return type(error.__tvm_ffi_error__).__module__, error.__tvm_ffi_error__.message
+print(seen(failing))
+import tvm_ffi
+print(seen(failing), seen(tvm_ffi.convert(failing)), seen(ours.convert(tvm_ffi.convert(failing))))
+print(seen(tvm_ffi.convert(lambda: ours.testing.test_raise_error("KeyError", "there"))))
+"""
+    assert run_apart(program).splitlines() == [
+        "('fnabi.dropin.tvm_ffi.core', 'here')",
+        " ".join(["('tvm_ffi.core', 'here')"] * 3),
+        "('tvm_ffi.core', 'there')",
+    ]
+
+
 def test_exceptions_cross_with_both_attributes():
     with pytest.raises(ValueError, match="text") as caught:
         ours.testing.test_raise_error("ValueError", "text")
     error = caught.value.__tvm_ffi_error__
-    assert type(error) is ours.core.Error
+    assert type(error) is theirs.core.Error  # which the original trusts it to be, if imported
     assert error.kind == "ValueError"
     assert "TestRaiseError" in error.backtrace
+    assert type(caught.value.ffi_error) is ours.core.Error
     assert caught.value.ffi_error.same_as(error)
 
     def fails(x):

@@ -4,6 +4,7 @@
 #include "lane/calls/context.h"
 #include "lane/calls/dialect.h"
 #include "lane/calls/init.h"
+#include "lane/calls/peer.h"
 #include "lane/calls/wrap.h"
 #include "lane/runtime/call_error.h"
 #include "lane/runtime/error_slot.h"
@@ -201,11 +202,28 @@ static PyObject* exception_of(const fnabi_byte_array* kind,
   return exception;
 }
 
+/* The error in the class of the package that the dialect stands for, if that is
+ * imported too: it trusts the attribute of exceptions to be of its own class.
+ * Else the error itself. NULL with an exception on failure. */
+static PyObject* error_in_dialect(PyObject* wrapper) {
+  PyObject* function = lane_imported("tvm_ffi", "Function");
+  bool other = function != NULL && PyType_Check(function) &&
+               !PyType_IsSubtype((PyTypeObject*)function, lane.function);
+  Py_XDECREF(function);
+  return other ? lane_object_peer(((lane_object*)wrapper)->object)
+               : Py_NewRef(wrapper);
+}
+
 /* Gives an exception its error under the name that the dialect has for it. */
 static int name_in_dialect(PyObject* exception, PyObject* wrapper) {
   if (lane_current_dialect == NULL || lane_current_dialect->attribute == NULL)
     return 0;
-  return PyObject_SetAttr(exception, lane_current_dialect->attribute, wrapper);
+  PyObject* named = error_in_dialect(wrapper);
+  int status = named ? PyObject_SetAttr(exception,
+                                        lane_current_dialect->attribute, named)
+                     : -1;
+  Py_XDECREF(named);
+  return status;
 }
 
 /* The same for an exception of Python, which has not got one yet: a copy of its

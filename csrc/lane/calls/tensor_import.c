@@ -515,8 +515,10 @@ PyObject* lane_tensor_into_framework(fnabi_object* object) {
     return NULL;
   }
   const fnabi_held_tensor* held = fnabi_tensor_held(object);
-  /* a tensor over an array of the framework becomes that array again */
-  if (held != NULL && held->let_go == let_go) {
+  /* a tensor over an array of the framework becomes that array again; in a
+   * dialect a new one, as in the original: without a gradient, of no subclass
+   */
+  if (held != NULL && held->let_go == let_go && lane_current_dialect == NULL) {
     const fnabi_dl_exchange* lent =
         lane_exchange_of(Py_TYPE((PyObject*)held->owner));
     bool failed = lent == NULL && PyErr_Occurred() != NULL;

@@ -27,6 +27,12 @@ METADATA, DOC = "_metadata_", "_doc_"
 PARAMETERS = "__fnabi_parameters_"
 """What the symbol with the names of a function's parameters begins with."""
 
+
+def parameter_names(text: str) -> tuple[str, ...]:
+    """Return the names that the function of such a symbol returns as one text."""
+    return tuple(each.strip() for each in text.split(",")) if text else ()
+
+
 ERROR_SLOT = "__fnabi_error_slot"
 """The symbol of the error slot that a library has itself (``fnabi/callee.h``)."""
 

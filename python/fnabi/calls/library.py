@@ -52,6 +52,7 @@ from fnabi.calls._library_file import (
     WantedSymbol,
     is_runtime,
     looks_like_one,
+    parameter_names,
     read,
     readable,
 )
@@ -155,8 +156,7 @@ class Functions(Mapping[str, "lane.Function"]):
             described = self._describe(name)
         function.schema = described
         if name in self._named:
-            text = self._text(name, PARAMETERS)
-            function.names = tuple(each.strip() for each in text.split(",")) if text else ()
+            function.names = parameter_names(self._text(name, PARAMETERS))
         if isinstance(described, schema.FunctionSchema) or function.names is not None:
             function.__signature__ = schema.signature(described, function.names)
         function.__doc__ = self._text(DOC + name) if name in self._documented else None

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from enum import IntEnum
 from typing import Any
 
 import fnabi.calls._module
 from fnabi._base import lane
+from fnabi.calls._library_file import PARAMETERS, parameter_names
+from fnabi.calls.schema import signature
 from fnabi.dropin.tvm_ffi import _loaded
 from fnabi.dropin.tvm_ffi._dialect import Object, api, object_classes, register
-from fnabi.errors import NotFoundError
+from fnabi.errors import FnabiError
 
 __all__ = ["Module", "ModulePropertyMask", "load_module", "system_lib"]
 
@@ -30,12 +33,17 @@ class ModulePropertyMask(IntEnum):
 class Module(fnabi.calls._module.Module, Object):
     """A module."""
 
-    __slots__ = ()
+    __slots__ = ("__dict__",)
     entry_name = "main"
+
+    @property
+    def imports(self) -> Any:
+        """The modules that it imports directly."""
+        return self.imports_
 
     def implements_function(self, name: str, query_imports: bool = False) -> bool:
         """Return whether the module has a function."""
-        return super().implements_function(name, query_imports)
+        return bool(self._global("ImplementsFunction")(self, name, query_imports))
 
     def get_function(self, name: str, query_imports: bool = False) -> Any:
         """Return a function of the module.
@@ -44,10 +52,14 @@ class Module(fnabi.calls._module.Module, Object):
             AttributeError: There is none of this name.
 
         """
-        try:
-            return super().get_function(name, query_imports)
-        except NotFoundError:
-            raise AttributeError(f"Module has no function '{name}'") from None
+        function = self._global("GetFunction")(self, name, query_imports)
+        if function is None:
+            raise AttributeError(f"Module has no function '{name}'")
+        function.__name__ = name
+        function.names = parameters = _parameters(self.address, name)
+        if parameters is not None:
+            function.__signature__ = signature(None, parameters)
+        return function
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -77,7 +89,8 @@ class Module(fnabi.calls._module.Module, Object):
 
     def get_write_formats(self) -> Sequence[str]:
         """Return the formats that it lists for `write_to_file`."""
-        return self.write_formats
+        formats: Sequence[str] = self._global("GetWriteFormats")(self)
+        return formats
 
     def get_property_mask(self) -> int:
         """Return what can be done with it, bits of `ModulePropertyMask`."""
@@ -98,12 +111,19 @@ class Module(fnabi.calls._module.Module, Object):
 
     def write_to_file(self, file_name: str | os.PathLike[str], fmt: str = "") -> None:
         """Write the module to a file."""
-        super().write_to_file(file_name, fmt)
+        self._global("WriteToFile")(self, os.fspath(file_name), fmt)
 
     def __call__(self, *args: Any) -> Any:
         """Call the function ``main``."""
         return self.get_function(self.entry_name)(*args)
 
+    def __copy__(self) -> Any:
+        return self.__reduce__()  # which refuses
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.__reduce__()
+
+    __reduce__ = Object.__reduce__
     __repr__ = Object.__repr__
 
 
@@ -119,13 +139,27 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
         keep_module_alive: Whether a library stays loaded until the process ends.
 
     """
+    path = os.fspath(path)
     if not lane.runtime_loaded():
-        loaded: Any = _loaded.load(os.fspath(path))
+        loaded: Any = _loaded.load(path)
         return loaded  # type: ignore[no-any-return]
-    module: Module = object_classes.function("ffi.ModuleLoadFromFile")(os.fspath(path))
+    module: Module = object_classes.function("ffi.ModuleLoadFromFile")(path)
     if keep_module_alive:
         api("ModuleGlobalsAdd")(module)
+        with suppress(FnabiError, OSError):  # a file that no library is made of
+            _libraries[module.address] = lane.open_library(path, False)
     return module
+
+
+_libraries: dict[int, int] = {}
+"""What the loader has for the libraries that stay loaded, by the address of the module."""
+
+
+def _parameters(module: int, name: str) -> tuple[str, ...] | None:
+    """Return the names of the parameters of a function, if its library has them."""
+    handle = _libraries.get(module)
+    address = handle and lane.library_symbol(handle, PARAMETERS + name)
+    return parameter_names(lane.Function.from_address(address)()) if address else None
 
 
 def system_lib(symbol_prefix: str = "") -> Module:
