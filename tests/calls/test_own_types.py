@@ -200,6 +200,16 @@ def test_the_functions_that_libraries_look_up() -> None:
         print(ffi("GetKwargsObject") == ffi("GetKwargsObject"), ffi("GetKwargsObject") == missing)
         print("typed.Pair" in ffi("GetRegisteredTypeKeys"))
         print(ffi("GetGlobalFuncMetadata", "typed.add"))
+        text = "a'b" + chr(34) + chr(10) + chr(92) + chr(1) + chr(233) + chr(0x20ac) + chr(0x1f600)
+        ring = fnabi.List([1])
+        ring.append(ring)
+        pair = Pair(3, text, rest=[1])
+        for value in (1, True, None, 2.5, 1e20, 1 / 3, float("nan"), float("-inf"), text, 2**70,
+                      b"a" + bytes([0, 34]), [1, [2]], [1], [], {"a": {"b": 2}}, {}, values, ring,
+                      fnabi.Shape((2, 3)), fnabi.Shape(()), fnabi.Device("cuda:1"), lambda x: x,
+                      ValueError("x"), pair, Triple(1, 2.5, rest=[]), [pair, pair, {"b": pair}],
+                      Counter(3)):
+            print(ffi("ReprPrint", value))
         for name, *args in (("ArrayGetItem", array, 3), ("MapGetItem", ffi("Map"), 1),
                             ("ListErase", values, 0), ("Map", 1)):
             try: ffi(name, *args)

@@ -2,7 +2,7 @@
 
 They are found under their names where ``libtvm_ffi`` is not loaded, are not listed, and are never
 moved to it. There are those that headers of C++ call, those of containers, and those that make
-objects; what compares, copies, prints or converts whole graphs of objects needs ``libtvm_ffi``.
+objects; what compares, copies or converts whole graphs of objects needs ``libtvm_ffi``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from fnabi._base import lane
 from fnabi.calls._array import Array, List
 from fnabi.calls._map import Dict, Map
 from fnabi.calls._object import Shape
+from fnabi.calls._repr_print import repr_print
 
 
 def find(name: str) -> lane.Function | None:
@@ -165,6 +166,7 @@ _CALLABLES: Final[dict[str, Callable[..., Any]]] = {
     "ffi.GetInvalidObject": _missing,
     "ffi.GetKwargsObject": lane.initialiser_marker,
     "ffi.GetRegisteredTypeKeys": lambda: Array(lane.own_type_keys()),
+    "ffi.ReprPrint": repr_print,
     "ffi._RegisterFFIInit": _add_initialiser,
     "ffi.json.Parse": lambda text: msgspec.json.decode(text),
     "ffi.json.Stringify": _stringify,

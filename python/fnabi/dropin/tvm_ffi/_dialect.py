@@ -6,7 +6,7 @@ import ctypes
 import sys
 import warnings
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from fnabi._base import lane
 from fnabi.calls import library
@@ -171,12 +171,6 @@ class Object(Instance, metaclass=ObjectMeta):
         for name in [name for name, value in named.items() if is_missing(value)]:
             del named[name]
         lane.move_object(self, type(self).__fnabi_type__.make(args, named))
-
-    if not TYPE_CHECKING:  # type checkers would take it for the property of classes
-
-        @property
-        def __tvm_ffi_type_info__(self) -> Any:
-            return type(self).__tvm_ffi_type_info__
 
     def __init_handle_by_constructor__(self, fconstructor: Any, *args: Any) -> None:
         """Make the object with a function."""

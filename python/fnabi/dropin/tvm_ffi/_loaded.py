@@ -19,7 +19,7 @@ _SERIALIZABLE, _RUNNABLE = 1, 2
 def _in_dialect(name: str, function: lane.Function) -> Any:
     """Return the same function with results of this package."""
     made = dialect(lambda: lane.Any(function).value)
-    made.__name__, made.__doc__, made.names = name, function.__doc__, function.names
+    made.__name__, made.names = name, function.names
     return made
 
 
