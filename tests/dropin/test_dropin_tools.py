@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -106,3 +108,58 @@ def test_what_programs_ask_of_types(t: Any) -> None:
     print(Pair(1, 2).sum())
     """
     assert run_apart(program) == "3\n"
+
+
+def test_headers_of_types_are_those_of_the_original() -> None:
+    for t in (ours, theirs):
+        import_module(f"{t.__name__}.testing")
+    keys = [str(key) for key in ours.registry.get_registered_type_keys() if key.startswith("test")]
+    assert len(keys) > 20
+    for key in keys:
+        made = []
+        for t in (ours, theirs):
+            try:
+                made.append(t.dataclasses.gen_abi_cpp(key))
+            except ValueError:
+                made.append("ValueError")
+        assert made[0] == made[1], key
+
+
+def test_headers_of_types_with_names_that_cpp_does_not_have() -> None:
+    @ours.dataclasses.py_class("namespace.tools.default")
+    class Named(ours.Object):
+        operator: int
+        texts: list[str | None]
+
+    text = ours.dataclasses.gen_abi_cpp("namespace.tools.*")
+    assert f"namespace __ffi_escape_{b'namespace'.hex()} {{" in text
+    assert "struct alignas(8) defaultObj" in text
+    assert f"int64_t __ffi_escape_{b'operator'.hex()};" in text
+    assert "::tvm::ffi::List<::tvm::ffi::Any> texts;" in text
+
+
+@pytest.mark.skipif(
+    not all(map(shutil.which, ("as", "ld", "objcopy", "nm"))), reason="binutils are not installed"
+)
+@pytest.mark.skipif(sys.platform != "linux", reason="object files of ELF")
+def test_a_binary_in_an_object_file(tmp_path: Path) -> None:
+    embed = import_module("fnabi.dropin.tvm_ffi.utils.embed_cubin")
+    source, given, cubin, made = (tmp_path / name for name in ("a.s", "a.o", "a.cubin", "b.o"))
+    source.write_text(".data\n.quad __tvm_ffi__cubin_k, __tvm_ffi__cubin_k_end\n")
+    subprocess.run(["as", "-o", given, source], check=True)
+    cubin.write_bytes(b"of the GPU" * 100)
+    embed.embed_cubin(cubin, given, made, "k")
+    listed = subprocess.run(["nm", made], capture_output=True, text=True, check=True).stdout
+    symbols = {name: (int(at, 16), kind) for at, kind, name in map(str.split, listed.splitlines())}
+    start, kind = symbols["__tvm_ffi__cubin_k"]
+    assert symbols["__tvm_ffi__cubin_k_end"] == (start + 1000, kind)
+    assert kind == "r", "of this object file alone"
+    assert cubin.read_bytes() in made.read_bytes()
+    with pytest.raises(ValueError, match="no identifier"):
+        embed.embed_cubin(cubin, given, made, "k\n.err")
+    with pytest.raises(FileNotFoundError, match="lacking"):
+        embed.embed_cubin(tmp_path / "lacking", given, made, "k")
+    cubin.write_bytes(b"")
+    given.write_bytes(b"no object file")
+    with pytest.raises(RuntimeError, match="ld"):
+        embed.embed_cubin(cubin, given, made, "k")

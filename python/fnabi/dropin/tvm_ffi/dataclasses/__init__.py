@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fnabi.dropin.tvm_ffi._advice import lacking
 from fnabi.dropin.tvm_ffi._dialect import MISSING, Object
 from fnabi.dropin.tvm_ffi.dataclasses.c_class import c_class
 from fnabi.dropin.tvm_ffi.dataclasses.common import asdict, astuple, fields, is_dataclass, replace
@@ -16,6 +15,7 @@ from fnabi.dropin.tvm_ffi.dataclasses.enum import (
     entry,
 )
 from fnabi.dropin.tvm_ffi.dataclasses.field import KW_ONLY, Field, field, init_property
+from fnabi.dropin.tvm_ffi.dataclasses.gen_abi_cpp import gen_abi_cpp
 from fnabi.dropin.tvm_ffi.dataclasses.py_class import py_class
 
 __all__ = [
@@ -35,14 +35,9 @@ __all__ = [
     "entry",
     "field",
     "fields",
+    "gen_abi_cpp",
     "init_property",
     "is_dataclass",
     "py_class",
     "replace",
 ]
-
-
-__getattr__ = lacking(
-    __name__,
-    {"gen_abi_cpp": "the package tvm_ffi writes the headers of types"},
-)
