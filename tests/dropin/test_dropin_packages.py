@@ -49,7 +49,8 @@ def outcomes(way: str, folder: Path, where: Path, *options: str) -> dict[str, st
             *(f"--junit-xml={report}", *options),
         ],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+        # some tests take their parameters from a set
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "PYTHONHASHSEED": "0"},
         capture_output=True,
         timeout=1800,
         check=False,
