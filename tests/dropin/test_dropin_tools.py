@@ -163,3 +163,27 @@ def test_a_binary_in_an_object_file(tmp_path: Path) -> None:
     given.write_bytes(b"no object file")
     with pytest.raises(RuntimeError, match="ld"):
         embed.embed_cubin(cubin, given, made, "k")
+
+
+def test_classes_whose_instances_are_passed_as_pointers() -> None:
+    class Event:
+        address = 0xCAFE
+
+    handlers = ours.core._OPAQUE_PTR_HANDLERS
+    handlers[Event] = lambda event: event.address
+    echo = ours.convert(lambda x: x)
+    assert echo(Event()).value == 0xCAFE
+    handlers.clear()
+    assert not hasattr(Event, "__tvm_ffi_opaque_ptr__")
+    with pytest.raises(TypeError, match="immutable type 'complex'"):
+        handlers[complex] = lambda number: 0
+    assert not handlers
+
+
+def test_the_base_of_objects_is_no_type() -> None:
+    base = ours.core.CObject
+    assert all(isinstance(each, base) for each in (ours.Array([1]), ours.convert(len)))
+    assert issubclass(ours.Object, base)
+    assert base is not ours.Object
+    with pytest.raises(TypeError, match="CObject is not registered"):
+        ours.core.TypeSchema.from_annotation(base)

@@ -134,17 +134,23 @@ class ObjectMeta(ObjectType):
             raise AttributeError(f"{cls.__name__}: the type of a class cannot be changed")
 
     def __instancecheck__(cls, instance: object) -> bool:
-        if cls is Object and isinstance(instance, lane.Function):
+        if cls in (CObject, Object) and isinstance(instance, lane.Function):
             return True
         return super().__instancecheck__(instance)
 
     def __subclasscheck__(cls, subclass: type) -> bool:
-        if cls is Object and issubclass(subclass, lane.Function):
+        if cls in (CObject, Object) and issubclass(subclass, lane.Function):
             return True
         return super().__subclasscheck__(subclass)
 
 
-class Object(Instance, metaclass=ObjectMeta):
+class CObject(Instance, metaclass=ObjectMeta):
+    """The base of `Object`, which no type has."""
+
+    __slots__ = ()
+
+
+class Object(CObject):
     """An object of a library; classes are registered with `register_object`."""
 
     __slots__ = ()

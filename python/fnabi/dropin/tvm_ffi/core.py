@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 import ctypes
+from collections import UserDict
+from collections.abc import Callable
 from typing import Any
 
 from fnabi._base import lane
@@ -13,6 +15,7 @@ from fnabi.dropin.tvm_ffi import _types
 from fnabi.dropin.tvm_ffi._dialect import (
     KWARGS,
     MISSING,
+    CObject,
     Function,
     Object,
     dialect,
@@ -77,7 +80,6 @@ __all__ = [
     "object_repr",
 ]
 
-CObject = Object
 ObjectRValueRef = lane.Moved
 
 ERROR_NAME_TO_TYPE: dict[str, type] = {}
@@ -263,6 +265,25 @@ class _WithTensors:
 
 
 _identity = lane.Function(lambda x: x)
+
+
+class _PointerHandlers(UserDict[type, Callable[[Any], int]]):
+    """Functions that return the address to pass for an instance of a class.
+
+    A class gets a method for that, before an instance is passed for the first time. One that is
+    not defined in Python cannot have it.
+    """
+
+    def __setitem__(self, cls: Any, handler: Callable[[Any], int]) -> None:
+        cls.__tvm_ffi_opaque_ptr__ = lambda instance: handler(instance)
+        super().__setitem__(cls, handler)
+
+    def __delitem__(self, cls: Any) -> None:
+        super().__delitem__(cls)
+        del cls.__tvm_ffi_opaque_ptr__
+
+
+_OPAQUE_PTR_HANDLERS = _PointerHandlers()
 
 
 def _register_py_class(parent_type_info: TypeInfo, type_key: str, type_cls: type) -> TypeInfo:
