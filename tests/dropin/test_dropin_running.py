@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("tvm_ffi", reason="tvm_ffi is not installed")
 tvm_ffi: Any = pytest.importorskip("fnabi.dropin.tvm_ffi", exc_type=ImportError)
 
 SHOW = "import sys, tvm_ffi; print(tvm_ffi.Array.__module__, sys.argv[1:], __name__)"
