@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("tvm_ffi", reason="tvm_ffi is not installed")
 tvm_ffi: Any = pytest.importorskip("fnabi.dropin.tvm_ffi", exc_type=ImportError)
 py_class = tvm_ffi.dataclasses.py_class
 
@@ -189,3 +190,24 @@ def test_a_class_without_attributes_has_none() -> None:
     made = Base(1)
     with pytest.raises(AttributeError):
         made.extra = 1
+
+
+def test_a_constructor_may_return_an_object_that_others_have() -> None:
+    """As a library does that has one object for equal values."""
+    known = Open(3)
+    known.name = "known"
+    find = tvm_ffi.convert(lambda: known)
+    for _ in range(2):
+        other = Open.__new__(Open)
+        other.__init_handle_by_constructor__(find)
+        assert (known.number, other.number) == (3, 3)
+        assert other.same_as(known)
+        assert known.name == "known"
+    del other
+    collect()
+    assert find() is known
+
+
+def test_a_type_without_an_initialiser() -> None:
+    with pytest.raises(TypeError, match="`StructuralVisitor` cannot be constructed directly"):
+        tvm_ffi.structural.StructuralVisitor()

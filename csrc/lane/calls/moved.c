@@ -71,25 +71,59 @@ static PyObject* empty_object(PyObject* module, PyObject* class) {
   return made;
 }
 
+static int check_target(PyObject* to) {
+  if (lane_kind_of(Py_TYPE(to)) == lane.object) return 0;
+  lane_type_error_got(to, "move_object: to: expected an object with fields");
+  return -1;
+}
+
+/* Makes an object that the caller owns that of a Python object. */
+static void give(PyObject* to, PyObject* from, fnabi_object* object,
+                 bool shared) {
+  lane_object* target = (lane_object*)to;
+  fnabi_object* old = target->object;
+  target->object = object;
+  target->exchange = ((lane_object*)from)->exchange;
+  target->empty = false;
+  if (!shared) lane_attributes_moved(to, old);
+  lane_release(old);
+}
+
 static PyObject* move_object(PyObject* module, PyObject* args) {
   PyObject *to, *from;
   (void)module;
   if (!PyArg_ParseTuple(args, "O!O!:move_object", lane.object, &to, lane.object,
                         &from))
     return NULL;
-  lane_object* target = (lane_object*)to;
   if (to == from) Py_RETURN_NONE;
-  if (lane_kind_of(Py_TYPE(to)) != lane.object) {
-    lane_type_error_got(to, "move_object: to: expected an object with fields");
+  if (check_target(to) < 0) return NULL;
+  fnabi_object* object = take_out(from);
+  if (object == NULL) return NULL;
+  give(to, from, object, false);
+  Py_RETURN_NONE;
+}
+
+/* What a function returns is a Python object that others may have, where the
+ * library has one object for equal values. */
+static PyObject* take_object(PyObject* module, PyObject* const* args,
+                             Py_ssize_t count) {
+  (void)module;
+  if (count != 2 || !PyObject_TypeCheck(args[0], lane.object) ||
+      !PyObject_TypeCheck(args[1], lane.object)) {
+    lane_type_error("take_object: expected two instances of Object");
     return NULL;
   }
-  fnabi_object *object = take_out(from), *old = target->object;
+  PyObject *to = args[0], *from = args[1];
+  if (to == from) Py_RETURN_NONE;
+  if (check_target(to) < 0) return NULL;
+  bool shared = Py_REFCNT(from) > 1;
+  fnabi_object* object = ((lane_object*)from)->object;
+  if (shared)
+    fnabi_object_retain(object);
+  else
+    object = take_out(from);
   if (object == NULL) return NULL;
-  target->object = object;
-  target->exchange = ((lane_object*)from)->exchange;
-  target->empty = false;
-  lane_attributes_moved(to, old);
-  lane_release(old);
+  give(to, from, object, shared);
   Py_RETURN_NONE;
 }
 
@@ -143,6 +177,8 @@ static PyObject* object_of(PyObject* module, PyObject* value) {
   return NULL;
 }
 
+/* The cast goes through void (*)(void), because METH_FASTCALL functions have
+ * other parameters. */
 static PyMethodDef functions[] = {
     {"empty_object", empty_object, METH_O,
      "empty_object(class, /)\n--\n\n"
@@ -150,6 +186,10 @@ static PyMethodDef functions[] = {
     {"move_object", move_object, METH_VARARGS,
      "move_object(to, from, /)\n--\n\n"
      "Move the object of an instance into another one, whose own is released."},
+    {"take_object", (PyCFunction)(void (*)(void))take_object, METH_FASTCALL,
+     "take_object(to, from, /)\n--\n\n"
+     "Give an instance the object of one that a function has just returned: it "
+     "is moved, or\nshared where others have that instance, too."},
     {"object_of", object_of, METH_O,
      "object_of(value, /)\n--\n\n"
      "The object that a value is passed as, in a wrapper."},

@@ -176,11 +176,11 @@ class Object(CObject):
         """Make the object with the initialiser that the library registered."""
         for name in [name for name, value in named.items() if is_missing(value)]:
             del named[name]
-        lane.move_object(self, type(self).__fnabi_type__.make(args, named))
+        lane.take_object(self, type(self).__fnabi_type__.make(args, named))
 
     def __init_handle_by_constructor__(self, fconstructor: Any, *args: Any) -> None:
         """Make the object with a function."""
-        lane.move_object(self, fconstructor(*args))
+        lane.take_object(self, fconstructor(*args))
 
     @property
     def __tvm_ffi_type_info__(self) -> Any:
@@ -283,10 +283,11 @@ def install_init(cls: Any) -> None:
         Object.__ffi_init__(self, *args, **named)
 
     def __init__(self: Any, /, *args: Any, **named: Any) -> None:
-        if type(self).__fnabi_type__ is not record or any(map(is_missing, named.values())):
+        is_other = type(self).__fnabi_type__ is not record or record.initialiser is None
+        if is_other or any(map(is_missing, named.values())):
             Object.__init__(self, *args, **named)
         else:
-            lane.move_object(self, record.make(args, named))
+            lane.take_object(self, record.make(args, named))
 
     if "__ffi_init__" not in vars(cls):
         cls.__ffi_init__ = __ffi_init__

@@ -137,7 +137,7 @@ def _install_py_init(cls: Any, init: bool) -> None:
                 return
             for name in [name for name, value in named.items() if is_missing(value)]:
                 del named[name]
-            lane.move_object(self, record.make(args, named))
+            lane.take_object(self, record.make(args, named))
             fields = fields_of(type(self))
             for name, function in computed:
                 fields[name].set(self, function(self))
@@ -153,7 +153,7 @@ def _install_py_init(cls: Any, init: bool) -> None:
     @functools.wraps(written)
     def allocated(self: Any, /, *args: Any, **named: Any) -> None:
         if self._empty:
-            lane.move_object(self, type(self).__fnabi_type__.attribute("__ffi_new__")())
+            lane.take_object(self, type(self).__fnabi_type__.attribute("__ffi_new__")())
         written(self, *args, **named)
 
     cls.__init__ = allocated
