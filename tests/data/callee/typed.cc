@@ -65,7 +65,8 @@ static ffi::Array<ffi::String> GlobalNames() {
 
 static ffi::String ReadDtype(ffi::String text) {
   DLDataType read = ffi::StringToDLDataType(text);
-  std::string numbers = std::to_string(read.code) + " " + std::to_string(read.bits) + " " +
+  std::string numbers = std::to_string(read.code) + " " +
+                        std::to_string(read.bits) + " " +
                         std::to_string(static_cast<int16_t>(read.lanes));
   return numbers + " " + std::string(ffi::DLDataTypeToString(read));
 }
@@ -78,7 +79,8 @@ static ffi::String WriteDtype(int64_t code, int64_t bits, int64_t lanes) {
 
 static ffi::Map<ffi::String, int64_t> Numbered(int64_t count) {
   ffi::Map<ffi::String, int64_t> made;
-  for (int64_t i = 0; i < count; i++) made.Set("the key " + std::to_string(i), i);
+  for (int64_t i = 0; i < count; i++)
+    made.Set("the key " + std::to_string(i), i);
   return made;
 }
 
@@ -89,12 +91,15 @@ static ffi::Tensor Row(ffi::Tensor of, int64_t row) {
   like.ndim = 1;
   like.shape = &shape;
   like.strides = &stride;
-  like.data = static_cast<char*>(like.data) + row * shape * (like.dtype.bits / 8);
+  like.data =
+      static_cast<char*>(like.data) + row * shape * (like.dtype.bits / 8);
   TVMFFIObjectHandle made;
   TVM_FFI_CHECK_SAFE_CALL(TVMFFITensorCreateUnsafeView(
-      ffi::detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(of), &like, &made));
-  return ffi::Tensor(ffi::detail::ObjectUnsafe::ObjectPtrFromOwned<ffi::TensorObj>(
-      static_cast<TVMFFIObject*>(made)));
+      ffi::detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(of), &like,
+      &made));
+  return ffi::Tensor(
+      ffi::detail::ObjectUnsafe::ObjectPtrFromOwned<ffi::TensorObj>(
+          static_cast<TVMFFIObject*>(made)));
 }
 
 static ffi::String Version() {
@@ -105,9 +110,13 @@ static ffi::String Version() {
 
 static int64_t Allocated() {
   TVMFFICustomAllocator* allocator = TVMFFIGetCustomAllocator();
-  if (TVMFFISetCustomAllocator(allocator) != 0 || TVMFFIGetCustomAllocator() != allocator) return 0;
-  void* object = allocator->allocate(64, 8, ffi::TypeIndex::kTVMFFIObject, allocator->context);
-  TVMFFIObjectAllocHeader* header = static_cast<TVMFFIObjectAllocHeader*>(object) - 1;
+  if (TVMFFISetCustomAllocator(allocator) != 0 ||
+      TVMFFIGetCustomAllocator() != allocator)
+    return 0;
+  void* object = allocator->allocate(64, 8, ffi::TypeIndex::kTVMFFIObject,
+                                     allocator->context);
+  TVMFFIObjectAllocHeader* header =
+      static_cast<TVMFFIObjectAllocHeader*>(object) - 1;
   header->delete_space(object);
   return 64;
 }
@@ -117,8 +126,8 @@ static int64_t Released() {
   released = 0;
   TVMFFIObjectHandle made;
   auto release = [](void* handle) { *static_cast<int64_t*>(handle) += 1; };
-  TVM_FFI_CHECK_SAFE_CALL(
-      TVMFFIObjectCreateOpaque(&released, ffi::TypeIndex::kTVMFFIOpaquePyObject, release, &made));
+  TVM_FFI_CHECK_SAFE_CALL(TVMFFIObjectCreateOpaque(
+      &released, ffi::TypeIndex::kTVMFFIOpaquePyObject, release, &made));
   TVMFFIObjectDecRef(made);
   return released;
 }
@@ -132,8 +141,13 @@ static int Answer(void*, const TVMFFIAny*, int32_t, TVMFFIAny* result) {
 static int64_t Registered() {
   int64_t failed = 0;
   failed += TVMFFIEnvRegisterCAPI("PyErr_CheckSignals", nullptr) != 0 ? 1 : 0;
-  failed += TVMFFIEnvModRegisterContextSymbol("__typed_context", &failed) != 0 ? 2 : 0;
-  failed += TVMFFIEnvModRegisterSystemLibSymbol("__tvm_ffi_answer", reinterpret_cast<void*>(Answer)) != 0 ? 4 : 0;
+  failed += TVMFFIEnvModRegisterContextSymbol("__typed_context", &failed) != 0
+                ? 2
+                : 0;
+  failed += TVMFFIEnvModRegisterSystemLibSymbol(
+                "__tvm_ffi_answer", reinterpret_cast<void*>(Answer)) != 0
+                ? 4
+                : 0;
   return failed;
 }
 
@@ -150,14 +164,20 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def_ro("count", &CounterObj::count)
       .def("add", &CounterObj::Add, "Count further.");
   refl::GlobalDef()
-      .def("typed.add", [](int64_t x, int64_t y) { return x + y; }, "Add two numbers.")
+      .def(
+          "typed.add", [](int64_t x, int64_t y) { return x + y; },
+          "Add two numbers.")
       .def("typed.sum", Sum)
       .def("typed.last", [](Triple of) { return of->last; })
-      .def("typed.key", [](ffi::Any of) { return ffi::String(of.GetTypeKey()); })
-      .def("typed.is_pair", [](ffi::Any of) { return of.as<PairObj>() != nullptr; })
+      .def("typed.key",
+           [](ffi::Any of) { return ffi::String(of.GetTypeKey()); })
+      .def("typed.is_pair",
+           [](ffi::Any of) { return of.as<PairObj>() != nullptr; })
       .def("typed.names", GlobalNames)
-      .def("typed.fail", [](ffi::String why) { TVM_FFI_THROW(ValueError) << "bad " << why; })
-      .def("typed.apply", [](ffi::Function run, ffi::Any with) { return run(with); })
+      .def("typed.fail",
+           [](ffi::String why) { TVM_FFI_THROW(ValueError) << "bad " << why; })
+      .def("typed.apply",
+           [](ffi::Function run, ffi::Any with) { return run(with); })
       .def("typed.total",
            [](ffi::Map<ffi::String, int64_t> of) {
              int64_t sum = 0;
@@ -173,5 +193,6 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("typed.allocated", Allocated)
       .def("typed.released", Released)
       .def("typed.registered", Registered)
-      .def("typed.remove", [](ffi::String name) { ffi::Function::RemoveGlobal(name); });
+      .def("typed.remove",
+           [](ffi::String name) { ffi::Function::RemoveGlobal(name); });
 }
