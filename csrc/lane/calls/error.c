@@ -202,7 +202,7 @@ static PyObject* exception_of(const fnabi_byte_array* kind,
   return exception;
 }
 
-/* The error in the class of the package that the dialect stands for, if that is
+/* The error in the class of the package that the dialect is of, if that is
  * imported too: it trusts the attribute of exceptions to be of its own class.
  * Else the error itself. NULL with an exception on failure. */
 static PyObject* error_in_dialect(PyObject* wrapper) {

@@ -99,7 +99,7 @@ class FFIProperty:
 
 
 payload_enums: dict[str, Any] = {}
-"""The enums whose members stand for an int or a text, by the key of the type."""
+"""The enums whose members have an int or a text as value, by the key of the type."""
 
 
 class TypeField(_Member):

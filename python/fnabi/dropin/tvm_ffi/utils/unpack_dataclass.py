@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 UNPACK = "unpack"
-"""Stands for a field whose values may contain dataclasses."""
+"""The mark of a field whose values may contain dataclasses."""
 
 _LEAVES = (int, float, str, bool, bytes, complex, type(None))
 _OF_LEAVES = (tuple, dict, set, frozenset, typing.Union, types.UnionType)

@@ -48,7 +48,7 @@ class ImportItem:
 
     @property
     def name_with_alias(self) -> str:
-        """What stands in an import for it."""
+        """Its text in an import."""
         return f"{self.name} as {self.alias}" if self.alias else self.name
 
 
