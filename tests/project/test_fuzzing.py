@@ -1,0 +1,139 @@
+"""The fuzz targets, and `python -m tools fuzz`: what each calls, its row, and what a run makes."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.paths import ROOT
+from tools import _fuzz_table, fuzz
+from tools._fuzz_table import Line, Row
+from tools._fuzz_targets import targets
+
+TARGETS = targets()
+
+LIBFUZZER = """\
+INFO: Seed: 1
+#1\tINITED cov: 7 ft: 9 corp: 1/1b exec/s: 0 rss: 30Mb
+#5\tNEW    cov: 9 ft: 12 corp: 2/2b lim: 4 exec/s: 0 rss: 30Mb L: 1/1 MS: 1 ChangeBit-
+#8\tREDUCE cov: 9 ft: 12 corp: 2/2b lim: 4 exec/s: 0 rss: 30Mb L: 1/1 MS: 1 EraseBytes-
+#16\tpulse  cov: 9 ft: 12 corp: 2/2b lim: 4 exec/s: 8 rss: 30Mb
+stat::number_of_executed_units: 21
+"""
+
+
+def test_each_target_states_an_invariant_and_has_a_row() -> None:
+    lines = _fuzz_table.read()
+    for name, target in TARGETS.items():
+        assert len(target.invariant) > 20, f"{target.path}: no sentence comes first"
+        assert name in lines, f"no row of {name}: run `python -m tools fuzz --runs 0`"
+    assert set(lines) == set(TARGETS), "rows without a target: run `python -m tools fuzz --runs 0`"
+
+
+def test_what_libfuzzer_prints_becomes_a_row() -> None:
+    run = fuzz.Run()
+    for line in LIBFUZZER.encode().splitlines(keepends=True):
+        run.add(line)
+    assert run.start == 7
+    assert run.row() == Row(executions=20, seconds=0, edges=9, flat=16, flat_seconds=0)
+
+
+def test_rows_add_up_until_there_is_a_new_edge() -> None:
+    row = Row(executions=100, seconds=10, edges=7, flat=50, flat_seconds=5)
+    none_new = Row(executions=20, seconds=3, edges=7, flat=20, flat_seconds=3)
+    assert row.after(none_new, 7) == Row(120, 13, 7, 70, 8)
+    new = Row(executions=20, seconds=3, edges=9, flat=4, flat_seconds=1)
+    assert row.after(new, 7) == Row(120, 13, 9, 4, 1)
+    assert row.after(none_new, 6) == Row(120, 13, 7, 20, 3), "other code"
+
+
+def test_the_table_reads_what_it_writes(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Title\n\nText.\n\n| target |\n\nMore.\n")
+    lines = {"raw": Line(Row(1_234_567, 3_600, 300, 5, 6), "2026-01-02 abc")}
+    for _ in range(2):
+        _fuzz_table.write(lines, TARGETS.values(), page)
+        read = _fuzz_table.read(page)
+        assert read == {name: lines.get(name, Line()) for name in TARGETS}
+        text = page.read_text()
+        assert text.startswith("# Title\n\nText.\n\n| target | ")
+        assert text.endswith("|\n\nMore.\n")
+
+
+def script(path: Path, status: int, crash: str = "") -> list[str]:
+    """Return a command that prints what libFuzzer prints, and writes an input that fails."""
+    path.write_text(
+        "import sys\n"
+        f"sys.stdout.write({LIBFUZZER!r})\n"
+        "prefix = next(each[17:] for each in sys.argv if each.startswith('-artifact_prefix='))\n"
+        f"if {crash!r}: open(prefix + {crash!r}, 'w').write('input')\n"
+        f"sys.exit({status})\n"
+    )
+    return [sys.executable, str(path)]
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Run targets that a script stands for; returns the status."""
+    page = tmp_path / "page.md"
+    page.write_text("| target |\n")
+    monkeypatch.setattr(fuzz, "read", lambda: _fuzz_table.read(page))
+    monkeypatch.setattr(fuzz, "write", lambda *args: _fuzz_table.write(*args, page))
+    monkeypatch.setattr(fuzz, "built", lambda chosen: chosen)
+
+    def run(status: int, crash: str, *arguments: str) -> tuple[int, dict[str, Line]]:
+        command = script(tmp_path / "target.py", status, crash)
+        monkeypatch.setattr(fuzz, "command_of", lambda *_: command)
+        monkeypatch.setattr(sys, "argv", ["fuzz", *arguments, "--folder", str(tmp_path / "made")])
+        return fuzz.main(), _fuzz_table.read(page)
+
+    return run
+
+
+def test_runs_go_on_until_there_are_enough(runs, capsys: pytest.CaptureFixture[str]) -> None:
+    status, lines = runs(0, "", "raw", "--runs", "50")
+    assert (status, lines["raw"].row.executions) == (0, 60), "three of 20"
+    status, lines = runs(0, "", "raw", "--total", "90")
+    assert (status, lines["raw"].row.executions) == (0, 100)
+    status, lines = runs(0, "", "raw", "sip", "--total", "90")
+    assert lines["raw"].row.executions == 100, "it has enough"
+    assert lines["sip"].row.executions == 100
+    assert re.search(r"\d{4}-\d\d-\d\d [0-9a-f]{9}", lines["sip"].last)
+    status, lines = runs(0, "", "raw", "--runs", "1", "--no-table")
+    assert lines["raw"].row.executions == 100
+    assert "raw: 20 executions in 0 s, 9 edges, 2 of them new" in capsys.readouterr().out
+
+
+def test_an_input_that_fails_is_kept_and_told(runs, capsys, tmp_path: Path) -> None:
+    status, lines = runs(77, "crash-1", "raw", "--total", "90")
+    crash = tmp_path / "made/faults/raw/crash-1"
+    assert status == 1
+    assert lines["raw"].row.executions == 20, "what fails runs no further"
+    assert crash.read_text() == "input"
+    told = capsys.readouterr().out
+    assert f"raw: fault; replay: python -m tools fuzz raw --replay {crash}" in told
+    status, _ = runs(1, "", "raw", "--runs", "1")
+    assert status == 1, "what fails without an input fails too"
+
+
+def test_wrong_names_are_refused(runs, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        runs(0, "", "rax")
+    assert "no target is named rax" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("clang") is None, reason="needs clang")
+def test_a_target_runs(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tools", "fuzz", "cconv", "--runs", "1000", "--no-table"]
+    command += ["--folder", str(tmp_path)]
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    found = re.search(r"^cconv: ([\d,]+) executions in .* edges", printed, re.M)
+    assert found is not None, printed
+    assert int(found[1].replace(",", "")) >= 1000
+    assert any((tmp_path / "found/cconv").iterdir())
