@@ -1,12 +1,16 @@
 """Change one place of the code at a time, and see whether a test fails: ``python -m tools mutate``.
 
 A comparison is flipped, a check or a release of memory is dropped, or a reference is not counted,
-in a seeded sample of lines of C and Python. The tests of the room run on each mutant, in a copy of
-HEAD. A mutant that all of them pass has survived: a test is missing there, or the change means
-nothing. Survivors are printed with their lines; the status is 1 if more than a tenth survives.
+in a seeded sample of lines of C and Python. The fitting tests run on each mutant, in a copy of
+HEAD: those of its file first, then those of its room, until one fails. A mutant that all of them
+pass has survived: a test is missing there, or the change means nothing, which
+``tests/project/equivalent.toml`` says of those that were read. Survivors are printed with their
+lines; the status is 1 if more than a tenth of the others survives.
 
 ``--seed`` is the commit's hash unless it is given, ``--count`` the number of mutants, ``--room``
-chooses places by the beginning of their path, such as ``csrc/vmfb``.
+chooses places by the beginning of their path, such as ``csrc/vmfb``. ``--jobs`` mutants are tried
+at once. ``--results`` keeps each verdict in a file of lines of JSON; what it has already of this
+commit is not tried again, so a run that was ended goes on.
 """
 
 from __future__ import annotations
@@ -14,20 +18,30 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
+import json
 import os
+import queue
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import tempfile
+import time
+import tomllib
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+EQUIVALENT = ROOT / "tests" / "project" / "equivalent.toml"
+CCACHE = Path("/usr/lib/ccache")
 LIMIT = 600
-"""Seconds for the tests of a mutant; one that runs longer hangs, which is found."""
+"""Seconds for one command of the tests; one that runs longer hangs, which is found."""
 
 FLIPPED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 COMPARISON = re.compile(r" (<=|>=|==|!=|<|>) ")
@@ -41,10 +55,13 @@ NOT_CODE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\
 FITTING = {
     "base": ("base abi", "tests/base tests/abi"),
     "abi": ("abi", "tests/abi"),
-    "elf": ("elf", "tests/calls/test_library.py tests/calls/test_library_file.py"),
+    "elf": ("elf vmfb", "tests/calls/test_library.py tests/vmfb/test_verdict.py"),
     "calls": ("calls", "tests/calls"),
     "vmfb": ("vmfb", "tests/vmfb"),
-    "infer": ("infer", "tests/vmfb/test_bytecode_types.py tests/vmfb/test_vmfb.py"),
+    "infer": (
+        "infer",
+        "tests/vmfb/test_bytecode_types.py tests/vmfb/test_program.py tests/vmfb/test_vmfb.py",
+    ),
     "many": ("many", "tests/many tests/vmfb/test_scan.py"),
     "lane/records": ("", "tests/project/test_crossing.py tests/base tests/abi tests/vmfb"),
     "lane/calls": ("", "tests/calls tests/dropin"),
@@ -148,32 +165,60 @@ def sample(found: list[Mutant], seed: str, count: int) -> list[Mutant]:
     return chosen
 
 
+def of_noun(path: str, folders: list[str], pattern: str) -> list[str]:
+    """Return the tests of a source's noun: of its own name, or of the beginning of it."""
+    source = Path(path)
+    stem, parent = source.stem.strip("_"), source.parent.name.strip("_")
+    words = stem.split("_")
+    for noun in ["_".join(words[:count]) for count in range(len(words), 0, -1)] + [parent]:
+        for name in (noun, f"{noun}_*"):
+            found = [
+                each.relative_to(ROOT).as_posix()
+                for folder in folders
+                for each in sorted((ROOT / folder).glob(pattern.format(name)))
+            ]
+            if found:
+                return found
+    return []
+
+
 def commands(path: str) -> list[list[str]]:
-    """Return what builds a mutant, and the tests that fit it, the quickest first."""
-    python = sys.executable
-    pytest = [python, "-m", "pytest", "-q", "-x", "-n", "2", "--dist=worksteal"]
+    """Return what builds a mutant, and the tests that fit it, the nearest first."""
+    pytest = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
     parts = path.split("/")
+    found: list[list[str]] = []
     if path.endswith(".py"):
-        room = parts[2] if len(parts) > 3 else "base"
-        room = {"_base": "base"}.get(room, room)
-        near = ROOT / "tests" / room / f"test_{Path(path).stem.lstrip('_')}.py"
-        first = [[*pytest, str(near.relative_to(ROOT))]] if near.exists() else []
-        beside = ["tests/cli"] if room in ("compat", "html", "many", "run", "stub") else []
-        return [*first, [*pytest, f"tests/{room}", *beside]]
-    room = "/".join(parts[1:-1])
-    folders, tests = FITTING[room if room in FITTING else parts[1]]
-    sources = [ROOT.glob(f"tests/c/{name}/test_*.c") for name in folders.split()]
-    names = [each.stem for found in sources for each in found]
-    core = [["make", "-s", "-C", "csrc", *sorted(names)]] if names else []
-    build = [python, "setup.py", "-q", "build_ext", "--inplace"]
-    return [*core, build, [*pytest, *(name for name in tests.split() if (ROOT / name).exists())]]
+        room = {"_base": "base"}.get(parts[2], parts[2]) if len(parts) > 3 else "base"
+        tests = [f"tests/{room}"]
+        if room in ("compat", "html", "many", "run", "stub"):
+            tests.append("tests/cli")
+    else:
+        room = "/".join(parts[1:-1])
+        folders, listed = FITTING[room if room in FITTING else parts[1]]
+        tests = listed.split()
+        core = [f"tests/c/{name}" for name in folders.split()]
+        near = [Path(name).stem for name in of_noun(path, core, "test_{}.c")]
+        every = sorted(each.stem for name in core for each in (ROOT / name).glob("test_*.c"))
+        rest = [name for name in every if name not in near]
+        found += [["make", "-s", "-C", "csrc", *names] for names in (near, rest) if names]
+        found.append([sys.executable, "setup.py", "-q", "build_ext", "--inplace"])
+    folders_of_tests = [name for name in tests if not name.endswith(".py")]
+    near = of_noun(path, folders_of_tests, "test_{}.py")
+    if near:
+        found.append([*pytest, "-n", "0", *near])
+    around = [f"--ignore={name}" for name in near]
+    return [*found, [*pytest, "-n", "2", "--dist=worksteal", *tests, *around]]
 
 
 def run(command: list[str], folder: Path) -> bool:
     """Return whether a command succeeds in time. What it started is ended with it."""
     paths = os.pathsep.join([str(folder / "python"), str(folder / "tests")])
+    environment = os.environ | {"PYTHONPATH": paths}
+    if CCACHE.is_dir():
+        environment["PATH"] = f"{CCACHE}{os.pathsep}{environment['PATH']}"
+        environment |= {"CCACHE_BASEDIR": str(folder), "CCACHE_NOHASHDIR": "1"}
     process = subprocess.Popen(
-        command, cwd=folder, env=os.environ | {"PYTHONPATH": paths}, start_new_session=True,
+        command, cwd=folder, env=environment, start_new_session=True,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
@@ -190,7 +235,111 @@ def compiles(mutant: Mutant, folder: Path) -> bool:
     """Return whether the change is one that a compiler takes; its warnings are no tests."""
     if mutant.path.endswith(".py"):
         return run([sys.executable, "-m", "py_compile", mutant.path], folder)
-    return run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], folder)
+    include = sysconfig.get_path("include")
+    flags = ["-std=c11", "-w", "-fsyntax-only", "-Icsrc", f"-I{include}", "-DFNABI_API="]
+    return run(["cc", *flags, "-DPy_LIMITED_API=0x030B0000", mutant.path], folder)
+
+
+def line_of(mutant: Mutant) -> tuple[int, str]:
+    """Return the number of a mutant's line, and its text: changed, but for one that is dropped."""
+    code = (ROOT / mutant.path).read_text()
+    number = code.count("\n", 0, mutant.start) + 1
+    dropped = mutant.kind in ("release", "reference")
+    return number, (code if dropped else mutant.apply(code)).splitlines()[number - 1].strip()
+
+
+def equivalent() -> dict[tuple[str, str, str], str]:
+    """Return the changes that mean nothing, by path, kind and line, with the reasons."""
+    listed = tomllib.loads(EQUIVALENT.read_text())["mutants"]
+    return {(each["path"], each["kind"], each["line"]): each["reason"] for each in listed}
+
+
+def verdict_of(mutant: Mutant, folder: Path) -> tuple[str, str]:
+    """Try a mutant in a copy of HEAD: whether it was found, and by which command."""
+    file = folder / mutant.path
+    code = file.read_text()
+    file.write_text(mutant.apply(code))
+    try:
+        if not compiles(mutant, folder):
+            return "invalid", ""
+        for command in commands(mutant.path):
+            if not run(command, folder):
+                tests = [word for word in command if "test" in word and not word.startswith("-")]
+                return "found", " ".join(tests or command[1:3])
+        return "survived", ""
+    finally:
+        file.write_text(code)
+
+
+def copy_of_head(folder: Path) -> Path:
+    """Make a copy of HEAD in this folder, and build it."""
+    folder.mkdir()
+    archive = subprocess.run(
+        ["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True
+    ).stdout
+    subprocess.run(["tar", "-x"], cwd=folder, input=archive, check=True)
+    if not run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], folder):
+        raise SystemExit("HEAD does not build")
+    return folder
+
+
+def table(kept: dict[Mutant, str]) -> Iterator[str]:
+    """Count the verdicts by kind of change and language."""
+    counts = Counter(
+        ("C" if mutant.path.endswith(".c") else "Python", mutant.kind, verdict)
+        for mutant, verdict in kept.items()
+    )
+    verdicts = ("found", "survived", "equivalent", "invalid")
+    yield f"{'':20}" + "".join(f"{each:>12}" for each in verdicts)
+    for language, kind in sorted({key[:2] for key in counts}):
+        numbers = "".join(f"{counts[language, kind, each]:12}" for each in verdicts)
+        yield f"{language + ' ' + kind:20}{numbers}"
+
+
+def tried(
+    chosen: list[Mutant], head: str, results: Path | None, jobs: int
+) -> Iterator[tuple[Mutant, str]]:
+    """Try the mutants that the file of results lacks, and yield each with its verdict."""
+    known: dict[tuple[str, int, int, str], str] = {}
+    if results is not None and results.exists():
+        for line in results.read_text().splitlines():
+            entry = json.loads(line)
+            if entry["head"] == head:
+                known[entry["path"], entry["start"], entry["end"], entry["kind"]] = entry["verdict"]
+    left = []
+    for mutant in chosen:
+        verdict = known.get((mutant.path, mutant.start, mutant.end, mutant.kind))
+        if verdict is None:
+            left.append(mutant)
+        else:
+            yield mutant, verdict
+    if not left:
+        return
+    with tempfile.TemporaryDirectory() as made, ThreadPoolExecutor(jobs) as pool:
+        copies: queue.SimpleQueue[Path] = queue.SimpleQueue()
+        first = copy_of_head(Path(made) / "0")
+        copies.put(first)
+        for number in range(1, jobs):
+            copies.put(Path(shutil.copytree(first, Path(made) / str(number), symlinks=True)))
+
+        def job(mutant: Mutant) -> tuple[str, str, float]:
+            folder = copies.get()
+            begin = time.monotonic()
+            try:
+                return *verdict_of(mutant, folder), time.monotonic() - begin
+            finally:
+                copies.put(folder)
+
+        started = {pool.submit(job, mutant): mutant for mutant in left}
+        for done in as_completed(started):
+            mutant = started[done]
+            verdict, by, seconds = done.result()
+            if results is not None:
+                entry = vars(mutant) | {"head": head, "verdict": verdict, "by": by}
+                entry |= {"line": line_of(mutant)[0], "seconds": round(seconds, 1)}
+                with results.open("a") as file:
+                    print(json.dumps(entry), file=file, flush=True)
+            yield mutant, verdict
 
 
 def main() -> int:
@@ -199,6 +348,8 @@ def main() -> int:
     parser.add_argument("--seed")
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--room", action="append", default=[])
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--results", type=Path)
     parser.add_argument("--list", action="store_true", help="print the mutants, and run nothing")
     options = parser.parse_args()
     head = subprocess.run(
@@ -207,41 +358,24 @@ def main() -> int:
     seed = options.seed or head
     rooms = tuple(options.room) or ("csrc/", "python/")
     chosen = sample(places(rooms), seed, options.count)
-    survivors = invalid = 0
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
-        if not options.list:
-            archive = subprocess.run(
-                ["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True
-            ).stdout
-            subprocess.run(["tar", "-x"], cwd=folder, input=archive, check=True)
-            if not run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], folder):
-                raise SystemExit("HEAD does not build")
-        for mutant in chosen:
-            code = (ROOT / mutant.path).read_text()
-            line = code.count("\n", 0, mutant.start) + 1
-            where = f"{mutant.path}:{line}: {mutant.kind}"
-            dropped = mutant.kind in ("release", "reference")
-            shown = (code if dropped else mutant.apply(code)).splitlines()[line - 1].strip()
-            if options.list:
-                print(f"{where}: {shown}")
-                continue
-            (folder / mutant.path).write_text(mutant.apply(code))
-            if not compiles(mutant, folder):
-                invalid += 1
-                verdict = "does not compile"
-            elif all(run(command, folder) for command in commands(mutant.path)):
-                survivors += 1
-                verdict = f"survived: {shown}"
-            else:
-                verdict = "found"
-            print(f"{where}: {verdict}", flush=True)
-            (folder / mutant.path).write_text(code)
     if options.list:
+        for mutant in chosen:
+            number, shown = line_of(mutant)
+            print(f"{mutant.path}:{number}: {mutant.kind}: {shown}")
         return 0
-    valid = len(chosen) - invalid
-    print(f"{valid - survivors} of {valid} mutants found, {invalid} did not compile; seed {seed}")
-    return int(10 * survivors > valid)
+    without_meaning = equivalent()
+    kept: dict[Mutant, str] = {}
+    for mutant, found in tried(chosen, head, options.results, options.jobs):
+        number, shown = line_of(mutant)
+        listed = found == "survived" and (mutant.path, mutant.kind, shown) in without_meaning
+        kept[mutant] = verdict = "equivalent" if listed else found
+        after = "" if verdict == "found" else f": {shown}"
+        print(f"{mutant.path}:{number}: {mutant.kind}: {verdict}{after}", flush=True)
+    print(*table(kept), sep="\n")
+    counts = Counter(kept.values())
+    valid = counts["found"] + counts["survived"]
+    print(f"{counts['found']} of {valid} mutants found; seed {seed}")
+    return int(10 * counts["survived"] > valid)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -70,10 +72,74 @@ def test_a_sample_depends_on_its_seed_alone() -> None:
 def test_every_room_has_its_tests() -> None:
     """What a mutant's tests are is found for each source, and exists."""
     for path in {each.path for each in mutate.places(("csrc/", "python/"))}:
-        pytest_run = mutate.commands(path)[-1]
-        assert any((mutate.ROOT / name).exists() for name in pytest_run[4:]), path
+        for command in mutate.commands(path):
+            named = [word for word in command if word.startswith("tests/")]
+            assert named or "pytest" not in command, path
+            assert all((mutate.ROOT / name).exists() for name in named), path
+
+
+@pytest.mark.parametrize(
+    ("path", "near"),
+    [
+        ("csrc/vmfb/bytecode_check.c", ["tests/vmfb/test_bytecode.py"]),
+        ("python/fnabi/vmfb/_verdict.py", ["tests/vmfb/test_verdict.py"]),
+        ("python/fnabi/many/columns/_part.py", ["tests/many/test_columns.py"]),
+        ("csrc/lane/calls/tensor_import.c", ["tests/calls/test_tensor.py"]),
+    ],
+)
+def test_the_nearest_tests_come_first(path: str, near: list[str]) -> None:
+    *_, first, rest = mutate.commands(path)
+    assert first[-len(near) :] == near
+    assert f"--ignore={near[0]}" in rest
 
 
 def test_what_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(mutate, "LIMIT", 0.2)
     assert not mutate.run([sys.executable, "-c", "import time; time.sleep(60)"], tmp_path)
+
+
+@pytest.fixture
+def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Make a project of one module and one test, which replaces fnabi for the command."""
+    module = "def least(a, b):\n    if a < b:\n        return a\n    return b\n"
+    (tmp_path / "python").mkdir()
+    (tmp_path / "python" / "pair.py").write_text(module)
+    (tmp_path / "check.py").write_text("from pair import least\nassert least(1, 2) == 1\n")
+    monkeypatch.setattr(mutate, "ROOT", tmp_path)
+    monkeypatch.setattr(mutate, "commands", lambda path: [[sys.executable, "-B", "check.py"]])
+    monkeypatch.setattr(mutate, "copy_of_head", lambda folder: shutil.copytree(tmp_path, folder))
+    return tmp_path
+
+
+def test_verdicts_are_kept_and_not_found_twice(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`a <= b` means the same as `a < b` here; without the check, the result is wrong."""
+    code = (project / "python" / "pair.py").read_text()
+    chosen = [*mutate.places_in_python("python/pair.py", code)]
+    results = project / "results.jsonl"
+    found = dict(mutate.tried(chosen[:1], "head", results, 1))
+    found |= dict(mutate.tried(chosen, "head", results, 2))
+    assert sorted((each.kind, verdict) for each, verdict in found.items()) == [
+        ("check", "found"),
+        ("comparison", "survived"),
+    ]
+    assert (project / "python" / "pair.py").read_text() == code
+    assert [json.loads(line)["line"] for line in results.read_text().splitlines()] == [2, 2]
+
+    monkeypatch.setattr(mutate, "verdict_of", None)
+    assert dict(mutate.tried(chosen, "head", results, 1)) == found
+    assert [*mutate.table(found)][1].split() == ["Python", "check", "1", "0", "0", "0"]
+
+
+def test_equivalent_changes_are_of_the_code() -> None:
+    """An entry that no place of the code has any more goes."""
+    listed = mutate.equivalent()
+    paths = {path for path, _, _ in listed}
+    here = {
+        (each.path, each.kind, mutate.line_of(each)[1])
+        for path in paths
+        for each in mutate.places((path,))
+    }
+    assert [each for each in listed if each not in here] == []
+    assert all(len(reason) > 20 for reason in listed.values())
