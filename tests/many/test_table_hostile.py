@@ -375,3 +375,23 @@ def test_damaged_files_end_in_an_error(kind: str, tmp_path: Path) -> None:
     assert "1" in ends.values()
     for name, end in ends.items():
         assert end == "0" or not (tmp_path / f"{name}.jsonl").exists()
+
+
+def test_a_description_that_ends_the_process(tmp_path: Path) -> None:
+    """Pyarrow ends the process that asks for these columns; the histogram lacks a level."""
+    path = tmp_path / "in.parquet"
+    rows = pa.table({"sig": ["I6!B3!a1_"], "number": [[1]]})
+    pa.parquet.write_table(rows, path)
+    data = path.read_bytes()
+    levels = b"\x29\x26\x02\x00"  # a list of two, by Thrift's compact protocol
+    assert data.count(levels) == 1
+    path.write_bytes(data.replace(levels, b"\x29\x16\x82\x00"))
+    done = subprocess.run(
+        [sys.executable, "-m", "fnabi", "decode", "--column=sig", "-o", "o.csv", "--input", path],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert "damaged Parquet: " in done.stderr

@@ -7,8 +7,10 @@ Where that is too much, texts are read as dictionaries, measured, and written ou
 
 from __future__ import annotations
 
+import io
 import struct
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -33,10 +35,11 @@ def read_parquet(
     """
     parquet = import_module("pyarrow.parquet")
     found = parquet.ParquetFile(file, pre_buffer=False)
-    metadata, schema = found.metadata, found.schema_arrow
+    metadata, schema, size = found.metadata, found.schema_arrow, file.size()
 
     def batches() -> Iterator[Any]:
         for index in range(metadata.num_row_groups):
+            _check_columns(metadata, size, index)
             chunks = [_Chunk(file, metadata, index, i, rows) for i in range(metadata.num_columns)]
             if sum(chunk.excess() for chunk in chunks) > lib.FNABI_ARROW_FREE:
                 raise refuse()
@@ -51,6 +54,47 @@ def read_parquet(
                 yield check(batch).cast(schema)
 
     return schema, batches()
+
+
+class _Unread(io.RawIOBase):
+    """A file of a size that cannot be read."""
+
+    def __init__(self, size: int) -> None:
+        self._size, self._at = size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._at = offset + (0, self._at, self._size)[whence]
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        raise _ReadError
+
+
+class _ReadError(Exception):
+    pass
+
+
+def _check_columns(metadata: Any, size: int, group: int) -> None:
+    """Raise the error of pyarrow if it cannot describe the columns of a group of rows.
+
+    A damaged description ends the process when it is asked for in Python. A reader looks at the
+    descriptions of all columns before it reads one, if it reads in parts (`buffer_size`), and its
+    errors are exceptions.
+    """
+    pyarrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+    file = pyarrow.PythonFile(_Unread(size), "r")
+    reader = parquet.ParquetFile(file, metadata=metadata, pre_buffer=False, buffer_size=1)
+    with suppress(_ReadError):
+        next(reader.iter_batches(1, row_groups=[group], use_threads=False), None)
 
 
 class _Chunk:
