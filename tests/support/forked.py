@@ -115,5 +115,7 @@ if __name__ == "__main__":
     for name in sys.argv[2:]:
         with suppress(ImportError):
             import_module(name)
-    if _serve(socket.socket(fileno=int(sys.argv[1]))):
+    with socket.socket(fileno=int(sys.argv[1])) as connection:
+        is_child = _serve(connection)
+    if is_child:
         sys.exit(main())
