@@ -1,7 +1,8 @@
 """Run a fuzz target in Python by atheris: ``python -m tools._fuzz_python NAME FOLDER …``.
 
 The seeds and the dictionary of the target are written into the folder. The other arguments are
-libFuzzer's. Coverage is that of `fnabi` in Python; of its core, the targets in C have it.
+libFuzzer's. Coverage is that of `fnabi` in Python and of the
+parser of HTML; of its core, the targets in C have it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ def main() -> None:
     folder = Path(sys.argv[2])
     seeds, words = folder / "seeds", folder / "words.dict"
     seeds.mkdir(parents=True, exist_ok=True)
-    with atheris.instrument_imports(include=["fnabi"], enable_loader_override=False):
+    covered = ["fnabi", "html.parser", "_markupbase"]
+    with atheris.instrument_imports(include=covered, enable_loader_override=False):
         module = load(target)
         for number, seed in enumerate(module.SEEDS):
             (seeds / f"{number:03}").write_bytes(seed)

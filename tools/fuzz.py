@@ -88,6 +88,7 @@ class Fuzzer:
         self.lock = threading.Lock()
         self.processes: set[subprocess.Popen[bytes]] = set()
         self.is_stopped = False
+        self.replayed: dict[str, int] = {}
         self.commit = subprocess.run(
             ["git", "rev-parse", "--short=9", "HEAD"], cwd=ROOT, capture_output=True, text=True
         ).stdout.strip()
@@ -122,9 +123,9 @@ class Fuzzer:
         before = {*faults.iterdir()}
         command = [*command_of(target, self.folder), "-print_final_stats=1", f"-timeout={UNIT}"]
         command += [f"-max_total_time={seconds}", f"-artifact_prefix={faults}/"]
-        if runs is not None:
-            folders = [found, *target.folders]
-            command.append(f"-runs={runs + 10 + sum(len(os.listdir(each)) for each in folders)}")
+        if runs is not None:  # and those that it begins with
+            files = sum(len(os.listdir(each)) for each in [found, *target.folders])
+            command.append(f"-runs={runs + 10 + max(files, self.replayed.get(target.name, 0))}")
         words = ROOT / "tests/c/dictionaries" / f"{target.name}.dict"
         if words.exists() and not target.is_python:
             command.append(f"-dict={words}")
@@ -136,6 +137,7 @@ class Fuzzer:
             if not failed:
                 failed = [faults]
         row = run.row()
+        self.replayed[target.name] = run.replayed
         with self.lock:
             today = datetime.datetime.now(datetime.UTC).date().isoformat()
             line = self.lines.get(target.name, Line())
