@@ -146,10 +146,10 @@ def _split(rest: str) -> tuple[str, str, str]:
 
     end = end_after(0)
     place = rest[:end]
-    if "@" in rest[end:] and ":" in place and "@" not in place:
+    if "@" in rest[end:] and ":" in place:
         # perhaps a password that should have been escaped, if there is no port, or no path
         beside = rest[end] in "?#" and "@" in rest[end:].partition("/")[0]
-        if beside or re.fullmatch(r"[^\[:]+:.*[^0-9].*", place):
+        if beside or re.fullmatch(r"[^\[:]+:.*[^0-9].*", place.rpartition("@")[2]):
             end = end_after(rest.rindex("@"))
             place = rest[:end]
     user, _, host = place.rpartition("@")

@@ -247,6 +247,9 @@ class LibraryFile(_Record, frozen=True):
         return any(symbol.name == ERROR_SLOT for symbol in self.symbols)
 
 
+_LENGTH = re.compile(r"[1-9][0-9]{0,9}(?![0-9])")
+
+
 def readable(symbol: str) -> str:
     """Return the name of a symbol, for C++ that of the function without its parameters.
 
@@ -254,7 +257,7 @@ def readable(symbol: str) -> str:
     """
     start = re.match(r"_Z(?:T[IV])?NK?", symbol)
     parts, at = [], start.end() if start else 0
-    while start and (length := re.compile(r"[1-9][0-9]*").match(symbol, at)):
+    while start and (length := _LENGTH.match(symbol, at)):
         at = length.end() + int(length[0])
         parts.append(symbol[length.end() : at])
     return "::".join(parts) or symbol

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 import msgspec
 
+from fnabi._base import core
 from fnabi._base.arguments import check_type
 from fnabi.abi import cconv, sip
 from fnabi.compat._change import Change, ChangeKind, Severity, quoted
@@ -291,7 +292,7 @@ def _functions(modules: tuple[Module, Module], name: str) -> Iterator[Change]:
 def _registers(convention: str) -> cconv.CallingConvention | str:
     """Parse a calling convention, since there are several spellings of no values."""
     try:
-        return cconv.parse(convention)
+        return cconv.parse(core.text_bytes(convention))
     except FormatError:
         return convention
 

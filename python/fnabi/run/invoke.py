@@ -392,7 +392,7 @@ def _runtime_widens() -> bool:
 
 def _widens(signature: Signature | None, convention: str) -> bool:
     """Return whether a function gets float scalars below 32 bits as f32 numbers."""
-    registers = cconv.parse(convention).arguments
+    registers = cconv.parse(core.text_bytes(convention)).arguments
     for type, register in zip(signature.inputs if signature else (), registers, strict=False):
         inner = type.type if isinstance(type, Named) else type
         if isinstance(inner, Scalar) and _is_small_float(inner.dtype) and register == "f32":

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fnabi import types
+from fnabi._base import core
 from fnabi._base.names import Names, identifier
 from fnabi._base.text import one_line
 from fnabi._base.version import VERSION
@@ -288,7 +289,7 @@ class _Slot(NamedTuple):
 def _call(prefix: str, module: str, entry: Entry) -> list[str]:
     """Return the C function that calls a function of the module."""
     try:
-        convention = cconv.parse(entry.export.calling_convention)
+        convention = cconv.parse(core.text_bytes(entry.export.calling_convention))
     except FormatError as problem:
         problem.excerpt = None
         raise _Inexpressible(f"its calling convention is malformed: {problem}") from None

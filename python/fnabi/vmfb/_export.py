@@ -353,7 +353,9 @@ class Export(Record, frozen=True):
         return type(self), fields
 
     def _error(self, problem: _Problem) -> FormatError:
-        text = self.calling_convention if problem.key is None else self.attrs[problem.key]
+        text = self.calling_convention
+        if problem.key is not None:
+            text = self.attrs.get(problem.key, "")  # a damaged record may have another key
         return FormatError(
             core.code_name(problem.code),
             problem.offset,

@@ -14,6 +14,10 @@ class _Links(HTMLParser):
         super().__init__()
         self.found: list[str] = []
 
+    def parse_marked_section(self, i: int, report: int = 1) -> int:
+        """Skip what no standard has, such as ``<![a[``, as browsers do."""
+        return self.parse_bogus_comment(i)
+
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "a":
             self.found += [value for name, value in attrs if name == "href" and value]

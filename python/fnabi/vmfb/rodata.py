@@ -103,7 +103,7 @@ def remote_files(file: RemoteFile) -> tuple[File, ...]:
         origin = found.needed
     for index, entry in enumerate(found.entries):
         if entry.header + _LOCAL.size > file.size:
-            raise _damaged(entry.header, index)
+            raise _damaged(min(entry.header, file.size), index)
     headers = file.read([(entry.header, _LOCAL.size) for entry in found.entries])
     files = []
     for index, (entry, header) in enumerate(zip(found.entries, headers, strict=True)):
