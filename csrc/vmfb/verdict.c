@@ -154,10 +154,14 @@ static void add_host(verdict* v, fnabi_text name) {
     return;
   for (size_t at = 0; at < v->hosts.size; at += strlen(all + at) + 1)
     if (compare(name, all + at) == 0) return;
-  v->host_count++;
-  if (!fnabi_vector_append(&v->hosts, name.data, name.size) ||
-      !fnabi_vector_append(&v->hosts, "", 1))
+  /* both or neither: the names are read up to their NULs */
+  if (!fnabi_vector_reserve(&v->hosts, name.size + 1)) {
     v->no_memory = true;
+    return;
+  }
+  v->host_count++;
+  fnabi_vector_append(&v->hosts, name.data, name.size);
+  fnabi_vector_append(&v->hosts, "", 1);
 }
 
 static bool has_host(const verdict* v, fnabi_text name) {
