@@ -140,6 +140,13 @@ def test_sql_shows_sizes_of_binaries(capsys: pytest.CaptureFixture[str]) -> None
     assert row["row"]["long"] == "61" * 2013
 
 
+def test_sql_writes_structures_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "catalog", "update", "c.duckdb", "releases")
+    query = "SELECT {'a': 1, 'b': ['x'::BLOB]} AS struct, MAP {2: 'two'} AS map"
+    (row,) = lines(capsys, "catalog", "sql", "c.duckdb", query)
+    assert row["row"] == {"struct": {"a": 1, "b": ["78"]}, "map": {"2": "two"}}
+
+
 @pytest.mark.parametrize("where", ["releases", "all.duckdb", "releases/2.0/vision.vmfb"])
 def test_find(where: str, capsys: pytest.CaptureFixture[str]) -> None:
     if where.startswith("all"):

@@ -522,8 +522,63 @@ static void test_allocations(void) {
   fnabi_object_release(map);
 }
 
+/* What is wrong with maps of other libraries; and one with more pairs than
+ * slots, whose last pair comes before its first, ends. */
+static void test_problems(void) {
+  static const uint64_t small = (uint64_t)1 << 63;
+  const struct {
+    uint64_t size, slots;
+    bool has_data;
+    const char* problem;
+  } cases[] = {
+      {10, 16, true, NULL},
+      {16, 16, true, NULL},
+      {17, 16, true, "it has more pairs than slots"},
+      {10, 17, true, "its slots are no power of two"},
+      {10, small - 1 - (small - 1) / 2, true, "it is larger than memory"},
+      {10, 16, false, "it has no pairs at all"},
+      {0, 16, false, NULL},
+      {10, small | 10, true, NULL},
+      {11, small | 10, true, "it has more pairs than slots"},
+      {0, small | 1024, true, NULL},
+      {0, small | 1025, true, "it is small and has too many slots"},
+      {10, small | 10, false, "it has no pairs at all"},
+  };
+  fnabi_map_object* map = dict_new();
+  for (int i = 0; i < 10; i++) put(map, int_value(i), i);
+  fnabi_map_object kept = *map;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    map->size = cases[i].size;
+    map->slots = cases[i].slots;
+    if (!cases[i].has_data) map->data = NULL;
+    const char* problem = fnabi_map_problem(map);
+    CHECK((problem == NULL) == (cases[i].problem == NULL));
+    CHECK(problem == NULL || strcmp(problem, cases[i].problem) == 0);
+    *map = kept;
+  }
+
+  uint64_t first = 0, last = 0;
+  for (uint64_t slot = 0; slot < map->slots; slot++) {
+    if (*meta_byte(map, slot) >= 0xFE) continue;
+    if (item_field(map, slot, 32) == UINT64_MAX) first = slot;
+    if (item_field(map, slot, 40) == UINT64_MAX) last = slot;
+  }
+  CHECK(first != last);
+  memcpy(item_bytes(map, last) + 40, &first, sizeof first);
+  map->size = 1000;
+  uint64_t cursor = FNABI_MAP_BEGIN, pairs = 0;
+  const fnabi_any *key, *value;
+  while (fnabi_map_next(map, &cursor, &key, &value))
+    CHECK(value->v_int == (int64_t)(pairs++ % 10));
+  CHECK(pairs == map->slots);
+  memset(item_bytes(map, last) + 40, 0xFF, sizeof last);
+  map->size = kept.size;
+  fnabi_object_release(map);
+}
+
 int main(void) {
   test_new();
+  test_problems();
   test_duplicates();
   test_counts();
   test_chains();
