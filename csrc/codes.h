@@ -34,6 +34,10 @@ FNABI_CODE(
 FNABI_CODE(FNABI_WORK, "work", "more references than the size allows",
            "A damaged file refers to the same bytes from many places, so that "
            "reading it would not end. Get the file again.")
+FNABI_CODE(FNABI_INTERRUPTED, "interrupted", "interrupted",
+           "The caller's poll function ended the operation: see "
+           "`fnabi_set_poll`. In Python, the exception of the signal's handler "
+           "comes instead, such as KeyboardInterrupt.")
 /* encoding: the message is not a value of the type model */
 FNABI_CODE(
     FNABI_MESSAGE, "message", "not a value of the type model",

@@ -24,7 +24,8 @@
  * input     Time is linear in the input and the result, nesting is limited,
  *           and every size is checked before it is added to another.
  * Threads   share no state: there are no mutable globals, so every function
- *           may run on every thread at once.
+ *           may run on every thread at once. Each thread has its own poll
+ *           function (fnabi_set_poll).
  * Memory    is allocated only where a function says so. What is allocated for the
  *           time of a call is freed before it returns.
  * Objects   that a function makes, such as fnabi_columns, are the caller's, who
@@ -111,6 +112,14 @@ typedef struct fnabi_error {
 FNABI_API const char* fnabi_code_text(int32_t code);
 FNABI_API const char* fnabi_code_name(int32_t code);
 FNABI_API const char* fnabi_code_remedy(int32_t code);
+
+/* --------------------------------------------------------------- interrupts */
+
+/* Long operations call a function of the caller's about every millisecond, with
+ * `data`. Where it returns true, they end with FNABI_INTERRUPTED. It may call
+ * functions of this header. Each thread has its own, at first NULL: none. */
+typedef bool fnabi_poll_function(void* data);
+FNABI_API void fnabi_set_poll(fnabi_poll_function* poll, void* data);
 
 /* ---------------------------------------------------------------- signature */
 

@@ -80,6 +80,7 @@ def objects():
 
     csrc = ROOT / "csrc"
     core = [str(csrc / "calls" / f"{noun}.c") for noun in ("any", "object", "array", "map")]
+    core.append(str(csrc / "base/poll.c"))
     return tvm_ffi.load_module(callee.interop_library("objects", f"-I{csrc}", *core))
 
 

@@ -7,6 +7,7 @@
 #define FNABI_JSON_H
 
 #include "base/message.h"
+#include "base/poll.h"
 
 /* A JSON text. `data` is never NULL. */
 typedef struct fnabi_json {
@@ -42,6 +43,16 @@ static inline const char* fnabi_json_space(const fnabi_json* j, const char* p) {
   return p;
 }
 
+/* Whether reading must end, after some elements; then it has failed. */
+static inline bool fnabi_json_stop(const fnabi_json* j, const char* p,
+                                   size_t elements) {
+  return fnabi_poll(2 * elements) &&
+         fnabi_json_fail(j, FNABI_INTERRUPTED, p, NULL) == NULL;
+}
+
+/* Elements: a power of two, and a number that is not worth counting. */
+enum { FNABI_JSON_POLL = 256, FNABI_JSON_FEW = 8 };
+
 /* Goes on to element `index` of an array or an object. *more: the element
  * begins at the position returned, which is still unchecked. Otherwise the
  * position is after the closing bracket. */
@@ -51,8 +62,14 @@ static inline const char* fnabi_json_next(const fnabi_json* j, const char* p,
   p = fnabi_json_space(j, p);
   int c = fnabi_json_peek(j, p);
   *more = c != closing;
-  if (!*more) return p + 1;
+  if (!*more)
+    return index % FNABI_JSON_POLL > FNABI_JSON_FEW &&
+                   fnabi_json_stop(j, p, index % FNABI_JSON_POLL)
+               ? NULL
+               : p + 1;
   if (index == 0) return p;
+  if (index % FNABI_JSON_POLL == 0 && fnabi_json_stop(j, p, FNABI_JSON_POLL))
+    return NULL;
   if (c == ',') return fnabi_json_space(j, p + 1);
   return fnabi_json_fail(j, FNABI_JSON, p,
                          closing == ']' ? "',' or ']'" : "',' or '}'");

@@ -14,6 +14,7 @@
 
 #include "abi/signature.h"
 #include "base/error.h"
+#include "base/poll.h"
 
 static const char* const EXPECT_VALUE = "'_', 'S' or 'D'";
 
@@ -204,6 +205,7 @@ static bool read_value(const char* data, const fnabi_component* side,
   bool good = true;
   while (good) {
     fnabi_component c;
+    if (fnabi_poll(2)) return refuse(&k, FNABI_INTERRUPTED, k.at, NULL);
     uint64_t end = k.depth > 0 ? k.frames[k.depth - 1].end : side->end;
     fnabi_signature_read(data, (size_t)end, k.at, &c);
     if (k.depth == 0 && !k.value && c.type == FNABI_COMPONENT_END) return true;

@@ -174,6 +174,12 @@ static __forceinline bool fnabi_replace(volatile void* to, void* expected,
 #define FNABI_FAST_THREAD FNABI_THREAD
 #endif
 
+/* Whether a pointer can be of memory: systems keep the first page free, so that
+ * NULL and small numbers are none. */
+static inline bool fnabi_is_address(const void* pointer) {
+  return (uintptr_t)pointer >= 4096;
+}
+
 /* Memory at a multiple of the alignment, a power of two; so is the size. NULL if
  * out of memory. */
 #if defined(_WIN32)

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/poll.h"
+
 /* The layouts
  * -----------
  * Both layouts are those of the ABI's first implementation, byte for byte,
@@ -117,7 +119,8 @@ const char* fnabi_map_problem(const fnabi_map_object* map) {
     if (map->slots > SLOTS_MAX) return "it is larger than memory";
     if (map->size > map->slots) return "it has more pairs than slots";
   }
-  if (map->size > 0 && map->data == NULL) return "it has no pairs at all";
+  if (map->size > 0 && !fnabi_is_address(map->data))
+    return "it has no pairs at all";
   return NULL;
 }
 
@@ -728,6 +731,8 @@ static bool fill_small(fnabi_map_object* map, const pair* pairs, size_t count,
   return true;
 }
 
+enum { POLL = 256 }; /* pairs; a power of two */
+
 static bool fill_dense(fnabi_map_object* map, const pair* pairs, size_t count,
                        leftover* left) {
   table t;
@@ -737,6 +742,7 @@ static bool fill_dense(fnabi_map_object* map, const pair* pairs, size_t count,
   store(map, &t);
   for (size_t i = 0; i < count; i++) {
     const pair* p = &pairs[i];
+    if (i % POLL == POLL - 1 && fnabi_poll(8 * POLL)) return false;
     outcome outcome = place(&t, &p->key, fnabi_any_hash(&p->key), &at);
     if (outcome == ADDED) {
       append(&t, at, &p->key, &p->value);

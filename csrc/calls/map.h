@@ -7,7 +7,8 @@
 
 /* Creates a MAP or DICT from `count` pairs of key and value, and takes
  * ownership of them on success. If keys are equal, the last value wins and the
- * first position is kept. Returns NULL if memory is exhausted. */
+ * first position is kept. Returns NULL if memory is exhausted, or if it is
+ * interrupted. */
 fnabi_map_object* fnabi_map_new(const fnabi_any* pairs, size_t count,
                                 int32_t type_index);
 

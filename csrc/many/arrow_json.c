@@ -1,6 +1,7 @@
 /* Rows of Arrow data as lines of JSON. */
 #include "base/decimal.h"
 #include "base/error.h"
+#include "base/poll.h"
 #include "many/arrow.h"
 
 /* How the values of a column are written, followed by the plans of its
@@ -197,6 +198,7 @@ int64_t fnabi_arrow_json(const struct ArrowSchema* schema,
     return fnabi_fail(error, FNABI_UNSUPPORTED, 0, "Arrow data of fnabi");
   fnabi_writer w = {out, capacity, 0};
   for (size_t i = first; i < first + count; i++) {
+    if (fnabi_poll(16)) return fnabi_fail(error, FNABI_INTERRUPTED, i, NULL);
     put_value(&w, plans, i);
     fnabi_put_byte(&w, '\n');
   }

@@ -1,5 +1,6 @@
 /* Texts on their way into rows, a batch at a time, from whatever holds them. */
 #include "base/error.h"
+#include "base/poll.h"
 #include "many/kernels/sides.h"
 #include "many/rows.h"
 
@@ -55,14 +56,17 @@ static void reserve_estimate(batch* b) {
 
 static bool flush(batch* b) {
   size_t count = b->count;
+  int32_t code = fnabi_poll(4 * count) ? FNABI_INTERRUPTED : FNABI_MEMORY;
   b->count = 0;
   for (size_t i = 0; i < count; i++) b->used += b->texts[i].size;
-  if (fnabi_columns_add(b->columns, b->texts, count, b->contiguous)) {
+  if (code != FNABI_INTERRUPTED &&
+      fnabi_columns_add(b->columns, b->texts, count, b->contiguous)) {
     reserve_estimate(b);
     b->limit = BATCH;
     return true;
   }
-  fnabi_fail(b->error, FNABI_MEMORY, b->columns->rows - b->before, NULL);
+  if (fnabi_poll(0)) code = FNABI_INTERRUPTED; /* within a text */
+  fnabi_fail(b->error, code, b->columns->rows - b->before, NULL);
   return false;
 }
 

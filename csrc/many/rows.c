@@ -250,7 +250,7 @@ static bool add_text(fnabi_columns* columns, fnabi_text text) {
     if (w.size > w.capacity) return false; /* the text has changed */
   }
   if (!good)
-    return error.code != FNABI_MEMORY &&
+    return error.code != FNABI_MEMORY && error.code != FNABI_INTERRUPTED &&
            put_row(columns, error.code, error.offset, FNABI_AMBIGUITY_NONE,
                    &text);
   fnabi_reader r = {scratch->data, w.size, 0};

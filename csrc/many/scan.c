@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/poll.h"
 #include "many/rows.h"
 #include "many/scan_table.h"
 #include "vmfb/needs.h"
@@ -166,6 +167,11 @@ static bool add_export(fnabi_scan* scan, const fnabi_scan_row* shared,
 
 typedef enum outcome { ADDED, MISSING, NO_MEMORY } outcome;
 
+/* Interrupted work ends as if out of memory: its rows are not kept. */
+static int32_t why_not(void) {
+  return fnabi_poll(0) ? FNABI_INTERRUPTED : FNABI_MEMORY;
+}
+
 /* What a module is read from. */
 typedef struct module {
   fnabi_text name, data;
@@ -176,6 +182,7 @@ typedef struct module {
 
 static outcome put_error(fnabi_scan* scan, fnabi_text name,
                          const fnabi_error* error) {
+  if (error->code == FNABI_INTERRUPTED) return NO_MEMORY;
   return put_bad_module(scan, name, error) ? ADDED : NO_MEMORY;
 }
 
@@ -286,7 +293,7 @@ int64_t fnabi_scan_data(fnabi_scan* scan, const char* name, size_t name_size,
   fnabi_writer w = {out, capacity, 0};
   switch (add_whole_module(scan, &m, lenient)) {
     case NO_MEMORY:
-      return fnabi_fail(error, FNABI_MEMORY, 0, NULL);
+      return fnabi_fail(error, why_not(), 0, NULL);
     case MISSING: {
       const fnabi_missing* all = (const void*)scan->missing.data;
       size_t count = scan->missing.size / sizeof *all;
@@ -319,8 +326,10 @@ int64_t fnabi_scan_files(fnabi_scan* scan, const uint8_t* message, size_t size,
       return fnabi_fail(error, FNABI_MESSAGE, done, "names");
     if (i < first) continue;
     if (scan->rows >= limit) break;
+    if (fnabi_poll(FNABI_POLL_STEPS)) /* each file is that much work */
+      return fnabi_fail(error, FNABI_INTERRUPTED, done, NULL);
     if (!add_file(scan, name, lenient, failed))
-      return fnabi_fail(error, FNABI_MEMORY, done, NULL);
+      return fnabi_fail(error, why_not(), done, NULL);
     if (*failed != 0) break;
     done++;
   }

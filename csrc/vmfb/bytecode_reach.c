@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/poll.h"
 
 enum { REGISTERS = FNABI_REGISTER_REF_NUMBER + 1 };
 
@@ -49,7 +50,9 @@ static bool spend(fnabi_reach* r, uint64_t steps, fnabi_error* error) {
     return false;
   }
   *r->work -= steps;
-  return true;
+  if (!fnabi_poll((size_t)steps)) return true;
+  fnabi_fail(error, FNABI_INTERRUPTED, r->function->view.origin, NULL);
+  return false;
 }
 
 /* ------------------------------------------------------------ the function */

@@ -5,6 +5,7 @@
 #include "lane/calls/init.h"
 #include "lane/calls/to_value.h"
 #include "lane/runtime/call_error.h"
+#include "lane/runtime/interrupt.h"
 
 PyObject* lane_any_array_new(Py_ssize_t size) {
   lane_any_array* self = PyObject_New(lane_any_array, lane.any_array);
@@ -33,14 +34,20 @@ static PyObject* array_new(PyTypeObject* type, PyObject* args,
   PyObject* each = PyObject_GetIter(values);
   if (each == NULL && PyErr_ExceptionMatches(PyExc_TypeError))
     lane_type_error_got(values, "AnyArray: values: expected an iterable");
-  PyObject* fast = each != NULL ? PySequence_Tuple(each) : NULL;
+  PyObject* fast = each != NULL ? lane_list(each) : NULL;
   Py_XDECREF(each);
   if (fast == NULL) return NULL;
-  Py_ssize_t size = PyTuple_Size(fast);
+  Py_ssize_t size = PyList_Size(fast);
   PyObject* self = lane_any_array_new(size);
-  for (Py_ssize_t i = 0; self != NULL && i < size; i++)
-    if (lane_own(PyTuple_GetItem(fast, i), lane_any_array_data(self) + i) < 0)
-      Py_CLEAR(self);
+  for (Py_ssize_t i = 0, end; self != NULL && i < size;) {
+    bool good = (end = lane_part(i, size)) >= 0;
+    for (; good && i < end; i++)
+      good =
+          lane_own(PyList_GetItem(fast, i), lane_any_array_data(self) + i) == 0;
+    if (good) continue;
+    ((lane_any_array*)self)->size = i; /* the others take no time to release */
+    Py_CLEAR(self);
+  }
   Py_DECREF(fast);
   return self;
 }
@@ -116,9 +123,12 @@ static PyObject* array_tolist(PyObject* self, PyObject* unused) {
   PyObject* list = PyList_New(array->size);
   const struct fnabi_dl_exchange* outer = lane_exchange;
   lane_exchange = array->exchange;
-  for (Py_ssize_t i = 0; list != NULL && i < array->size; i++) {
-    PyObject* value = lane_from(array->data + i, false);
-    if (value == NULL || PyList_SetItem(list, i, value) < 0) Py_CLEAR(list);
+  for (Py_ssize_t i = 0, end; list != NULL && i < array->size;) {
+    if ((end = lane_part(i, array->size)) < 0) Py_CLEAR(list);
+    for (; list != NULL && i < end; i++) {
+      PyObject* value = lane_from(array->data + i, false);
+      if (value == NULL || PyList_SetItem(list, i, value) < 0) Py_CLEAR(list);
+    }
   }
   lane_exchange = outer;
   return list;

@@ -8,6 +8,7 @@
 #include "lane/calls/to_value.h"
 #include "lane/calls/wrap.h"
 #include "lane/runtime/call_error.h"
+#include "lane/runtime/interrupt.h"
 
 /* -------------------------------------------------------------- to an array */
 
@@ -28,6 +29,15 @@ static bool fill_simple(PyObject* value, fnabi_any* out) {
   return false;
 }
 
+static int change(void) {
+  return lane_call_error("the list changed while it was converted");
+}
+
+/* Converting an element may run Python code, which may change the list. */
+static int check_size(PyObject* items, bool list, Py_ssize_t size) {
+  return list && PyList_Size(items) != size ? change() : 0;
+}
+
 /* Creates an array or list with the values of a Python list or tuple. */
 static fnabi_seq_object* own_items(PyObject* items, bool as_list) {
   bool list = PyList_Check(items);
@@ -43,19 +53,23 @@ static fnabi_seq_object* own_items(PyObject* items, bool as_list) {
     return NULL;
   }
   int status = 0;
-  for (Py_ssize_t i = 0; i < size && status == 0; i++) {
-    PyObject* item =
-        list ? PyList_GetItem(items, i) : PyTuple_GetItem(items, i);
-    if (fill_simple(item, seq->data + i)) continue;
-    Py_INCREF(item);
-    status = lane_own(item, seq->data + i);
-    Py_DECREF(item);
-    /* Converting an element may run Python code, which may change the list. */
-    if (list && status == 0 && PyList_Size(items) != size)
-      status = lane_call_error("the list changed while it was converted");
+  Py_ssize_t i = 0, end;
+  while (i < size && status == 0) {
+    if ((end = lane_part(i, size)) < 0) status = -1;
+    if (i != 0 && status == 0) status = check_size(items, list, size);
+    for (; i < end && status == 0; i++) {
+      PyObject* item =
+          list ? PyList_GetItem(items, i) : PyTuple_GetItem(items, i);
+      if (fill_simple(item, seq->data + i)) continue;
+      Py_INCREF(item);
+      status = lane_own(item, seq->data + i);
+      Py_DECREF(item);
+      if (status == 0) status = check_size(items, list, size);
+    }
   }
   Py_LeaveRecursiveCall();
   if (status == 0) return seq;
+  seq->size = i; /* what was never touched takes no time to release */
   fnabi_object_release(seq);
   return NULL;
 }
@@ -76,9 +90,18 @@ static fnabi_seq_object* copy(const fnabi_seq_object* seq, int64_t start,
     PyErr_NoMemory();
     return NULL;
   }
-  for (int64_t i = 0; i < count; i++) {
-    made->data[i] = seq->data[start + i * step];
-    fnabi_any_retain(made->data + i);
+  int64_t size = seq->size;
+  for (int64_t i = 0, end; i < count;) {
+    end = lane_part(i, count);
+    if (end < 0 || (seq->size != size && change() < 0)) {
+      made->size = i;
+      fnabi_object_release(made);
+      return NULL;
+    }
+    for (; i < end; i++) {
+      made->data[i] = seq->data[start + i * step];
+      fnabi_any_retain(made->data + i);
+    }
   }
   return made;
 }
@@ -112,7 +135,7 @@ static fnabi_seq_object* own_values(PyObject* values, const char* function,
     lane_type_error_got(values, "%s: values: expected an iterable", function);
     return NULL;
   }
-  PyObject* items = PySequence_List(iterator);
+  PyObject* items = lane_list(iterator);
   Py_DECREF(iterator);
   if (items == NULL) return NULL;
   fnabi_seq_object* made = own_items(items, as_list);
@@ -157,7 +180,7 @@ static PyObject* item_of_list(const fnabi_seq_object* list, int64_t i,
                               bool plain) {
   fnabi_any value;
   if (get(list, i, &value)) return lane_take(&value, plain);
-  lane_call_error("the list changed while it was converted");
+  change();
   return NULL;
 }
 
@@ -171,14 +194,17 @@ PyObject* lane_array_list(fnabi_seq_object* array, bool plain) {
   }
   if (Py_EnterRecursiveCall(" while an array is converted")) return NULL;
   PyObject* list = PyList_New(size);
-  for (Py_ssize_t i = 0; list != NULL && i < size; i++) {
-    PyObject* item = fixed ? lane_from(array->data + i, plain)
-                           : item_of_list(array, i, plain);
-    if (item == NULL || PyList_SetItem(list, i, item) < 0) Py_CLEAR(list);
+  for (Py_ssize_t i = 0, end; list != NULL && i < size;) {
+    if ((end = lane_part(i, size)) < 0) Py_CLEAR(list);
+    for (; list != NULL && i < end; i++) {
+      PyObject* item = fixed ? lane_from(array->data + i, plain)
+                             : item_of_list(array, i, plain);
+      if (item == NULL || PyList_SetItem(list, i, item) < 0) Py_CLEAR(list);
+    }
   }
   Py_LeaveRecursiveCall();
   if (list != NULL && size != array->size) {
-    lane_call_error("the list changed while it was converted");
+    change();
     Py_CLEAR(list);
   }
   return list;
@@ -191,7 +217,9 @@ int lane_array_equal(const fnabi_seq_object* a, const fnabi_seq_object* b) {
   int equal = 1;
   fnabi_any x, y;
   for (int64_t i = 0; equal == 1 && get(a, i, &x); i++) {
-    if (get(b, i, &y)) {
+    if (lane_work(1) < 0) {
+      equal = -1;
+    } else if (get(b, i, &y)) {
       equal = lane_equal(&x, &y);
       fnabi_any_release(&y);
     } else {
@@ -208,7 +236,7 @@ int lane_array_repr(const fnabi_seq_object* seq, const lane_nest* nest,
   int status = 0;
   fnabi_any value;
   for (int64_t i = 0; status == 0 && get(seq, i, &value); i++) {
-    PyObject* part = lane_repr(&value, nest, true);
+    PyObject* part = lane_work(10) == 0 ? lane_repr(&value, nest, true) : NULL;
     status = part ? PyList_Append(parts, part) : -1;
     Py_XDECREF(part);
     fnabi_any_release(&value);
@@ -337,7 +365,7 @@ static Py_ssize_t find(PyObject* self, PyObject* value, Py_ssize_t start,
   if (lane_own(value, &sought) < 0) return -2;
   Py_ssize_t found = count ? 0 : -1;
   for (Py_ssize_t i = start; i < stop && get(seq_of(self), i, &here); i++) {
-    int equal = lane_equal(&here, &sought);
+    int equal = lane_work(1) < 0 ? -1 : lane_equal(&here, &sought);
     fnabi_any_release(&here);
     if (equal < 0) found = -2;
     if (equal > 0) found = count ? found + 1 : i;

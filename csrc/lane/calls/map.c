@@ -10,6 +10,7 @@
 #include "lane/calls/wrap.h"
 #include "lane/runtime/call_error.h"
 #include "lane/runtime/hooks.h"
+#include "lane/runtime/interrupt.h"
 
 static fnabi_map_object* map_of(PyObject* self) {
   return (fnabi_map_object*)((lane_object*)self)->object;
@@ -26,6 +27,8 @@ static const char* name_of(PyObject* self) {
 }
 
 /* ----------------------------------------------------------------- to a map */
+
+enum { POLL = 256 }; /* pairs; a power of two */
 
 /* Owned keys and values, alternating. */
 typedef struct pairs {
@@ -56,6 +59,7 @@ static void pairs_close(pairs* p, bool taken) {
 
 static int pairs_add(pairs* p, PyObject* key, PyObject* value) {
   fnabi_any* at = p->data + 2 * p->count;
+  if (p->count % POLL == POLL - 1 && lane_work(4 * POLL) < 0) return -1;
   if (lane_own(key, at) < 0) return -1;
   if (lane_own(value, at + 1) < 0) {
     fnabi_any_release(at);
@@ -146,7 +150,7 @@ static int pairs_of(pairs* p, PyObject* source, const char* function) {
       return lane_type_error_got(
           source, "%s: pairs: expected a mapping, or pairs of key and value",
           function);
-    list = PySequence_List(iterator);
+    list = lane_list(iterator);
     Py_DECREF(iterator);
   }
   if (list == NULL) return -1;
@@ -164,7 +168,10 @@ static fnabi_map_object* map_of_pairs(pairs* p, int32_t type_index) {
   }
   fnabi_map_object* map = fnabi_map_new(p->data, (size_t)p->count, type_index);
   pairs_close(p, map != NULL);
-  if (map == NULL) PyErr_NoMemory();
+  if (map == NULL && !fnabi_poll(0))
+    PyErr_NoMemory();
+  else if (map == NULL)
+    lane_interrupted();
   return map;
 }
 
@@ -237,8 +244,11 @@ static int put_pairs_of_map(PyObject* dict, const fnabi_map_object* map,
   uint64_t cursor = FNABI_MAP_BEGIN;
   const fnabi_any *key, *value;
   int status = 0;
-  while (status == 0 && fnabi_map_next(map, &cursor, &key, &value))
+  for (unsigned i = 1;
+       status == 0 && fnabi_map_next(map, &cursor, &key, &value); i++) {
     status = put_pair(dict, key, value, plain);
+    if (i % POLL == 0 && status == 0) status = lane_work(4 * POLL);
+  }
   return status;
 }
 
@@ -247,8 +257,9 @@ static int put_pairs_of_dict(PyObject* dict, const fnabi_map_object* map,
   walk w = walk_over(map);
   fnabi_any key, value;
   int status = 0;
-  while (status == 0 && next(&w, &key, &value)) {
+  for (unsigned i = 1; status == 0 && next(&w, &key, &value); i++) {
     status = put_pair(dict, &key, &value, plain);
+    if (i % POLL == 0 && status == 0) status = lane_work(4 * POLL);
     fnabi_any_release(&key);
     fnabi_any_release(&value);
   }
@@ -294,7 +305,7 @@ int lane_map_equal(const fnabi_map_object* a, const fnabi_map_object* b) {
   walk w = walk_over(a);
   fnabi_any key, left, right;
   while (equal == 1 && next(&w, &key, &left)) {
-    equal = look_up(b, &key, &right);
+    equal = lane_work(4) < 0 ? -1 : look_up(b, &key, &right);
     if (equal == 1) {
       equal = lane_equal(&left, &right);
       fnabi_any_release(&right);
@@ -312,7 +323,7 @@ int lane_map_repr(const fnabi_map_object* map, const lane_nest* nest,
   walk w = walk_over(map);
   fnabi_any key, value;
   while (status == 0 && next(&w, &key, &value)) {
-    PyObject *k = lane_repr(&key, nest, false),
+    PyObject *k = lane_work(20) == 0 ? lane_repr(&key, nest, false) : NULL,
              *v = k ? lane_repr(&value, nest, true) : NULL,
              *part = v ? PyUnicode_FromFormat("%U: %U", k, v) : NULL;
     status = part ? PyList_Append(parts, part) : -1;

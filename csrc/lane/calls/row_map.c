@@ -387,8 +387,11 @@ static PyObject* map(lane_function* self, PyObject* const* args,
     Py_ssize_t last = rows - begin < most ? rows : begin + most;
     if (PyErr_CheckSignals() < 0 ||
         map_block(self, columns, width, begin, last, block,
-                  lane_any_array_data(results) + begin, &environment) < 0)
+                  lane_any_array_data(results) + begin, &environment) < 0) {
+      /* the others take no time to release */
+      ((lane_any_array*)results)->size = last;
       Py_CLEAR(results);
+    }
   }
   if (results != NULL) lane_any_array_keep_exchange(results);
   if (environment.entered) lane_environment_leave(&environment.environment);

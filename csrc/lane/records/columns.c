@@ -1,6 +1,7 @@
 /* Columns of a list of texts, read in place. */
 #include "lane/records/init.h"
 #include "lane/runtime/call_error.h"
+#include "lane/runtime/interrupt.h"
 #include "many/rows.h"
 
 /* -------------------------------------------------------------------- lists */
@@ -44,6 +45,10 @@ static PyObject* add_slice(fnabi_columns* columns, PyObject* slice,
   PyEval_RestoreThread(state);
   PyMem_Free(texts);
   if (PyErr_Occurred()) return NULL; /* of PyList_GetItem */
+  if (rows < 0 && error.code == FNABI_INTERRUPTED) {
+    lane_interrupted();
+    return NULL;
+  }
   return PyLong_FromLongLong(rows);
 }
 

@@ -9,6 +9,7 @@
 #include "base/dtype.h"
 #include "lane/records/init.h"
 #include "lane/records/record.h"
+#include "lane/runtime/interrupt.h"
 
 /* --------------------------------------------------------------------- memo */
 
@@ -219,13 +220,19 @@ static void build_fields(builder* b, PyObject** fields, build* const* items,
   }
 }
 
+enum { FEW = 8 }; /* elements that are not worth counting */
+
 static PyObject* build_tuple(builder* b, build* item) {
   size_t count = take_count(b);
   PyObject* tuple = PyTuple_New((Py_ssize_t)count);
-  for (size_t i = 0; i < count && tuple != NULL; i++) {
-    PyObject* value = item(b);
-    if (value == NULL || PyTuple_SetItem(tuple, (Py_ssize_t)i, value) < 0)
-      Py_CLEAR(tuple);
+  for (Py_ssize_t i = 0, end; i < (Py_ssize_t)count && tuple != NULL;) {
+    end = count < FEW ? (Py_ssize_t)count : lane_part(i, (Py_ssize_t)count);
+    if (end < 0) Py_CLEAR(tuple);
+    for (; i < end && tuple != NULL; i++) {
+      PyObject* value = item(b);
+      if (value == NULL || PyTuple_SetItem(tuple, i, value) < 0)
+        Py_CLEAR(tuple);
+    }
   }
   /* The record cannot be part of a reference cycle. */
   if (count != 0 && tuple != NULL) PyObject_GC_UnTrack(tuple);
@@ -546,6 +553,10 @@ static void input_close(input* in) {
 /* Raises the exception that `refuse` returns for an error. */
 static void refuse(const decoder* self, const fnabi_error* error,
                    PyObject* data) {
+  if (error->code == FNABI_INTERRUPTED) {
+    lane_interrupted();
+    return;
+  }
   PyObject* exception =
       PyObject_CallFunction(self->refuse, "iKyzzO", (int)error->code,
                             (unsigned long long)error->offset, error->path,

@@ -38,6 +38,7 @@ _CAPACITY_KEPT = 1 << 20
 """The size up to which scratch memory is kept for the next call."""
 
 _CODE_INT32: int = lib.FNABI_INT32
+_CODE_INTERRUPTED: int = lib.FNABI_INTERRUPTED
 
 # Scratch memory that no thread is using; list.pop and list.append are atomic.
 _pool: list[_Scratch] = []
@@ -152,6 +153,7 @@ def refusal(
     code: int, offset: int, path: bytes, expected: str | None, found: str | None, data: object
 ) -> FormatError:
     """Make the exception for the parts of a C error; only bytes and str get an excerpt."""
+    check_interrupt(code)
     if isinstance(data, str):
         data = data.encode()
     return FormatError(
@@ -165,8 +167,17 @@ def refusal(
     )
 
 
+def check_interrupt(code: int) -> None:
+    """Raise the exception of the signal's handler that interrupted the core, if one did."""
+    if code == _CODE_INTERRUPTED:
+        from fnabi._base import lane
+
+        lane._raise_interrupt()
+
+
 def call_error(error: Any, function: str) -> CallError:
     """Make the exception for a C error about an argument of `function`."""
+    check_interrupt(error.code)
     place = ffi.string(error.path).decode("utf-8", "replace")
     text = f"{function}: {place + ': ' if place else ''}{code_text(error.code)}"
     text += contrast(words(error.expected), words(error.found))

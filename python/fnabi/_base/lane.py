@@ -1,6 +1,7 @@
 """Load the lane, the second module in the library of the binding."""
 
 import atexit
+import os
 import sys
 from collections import abc
 from importlib.machinery import ExtensionFileLoader
@@ -15,6 +16,8 @@ _lane = sys.modules[__name__] = module_from_spec(_spec)
 _loader.exec_module(_lane)
 
 atexit.register(_lane._finish)
+if hasattr(os, "register_at_fork"):  # the thread that forks is the child's main one
+    os.register_at_fork(after_in_child=_lane._poll_signals)
 abc.Sequence.register(_lane.Array)
 abc.MutableSequence.register(_lane.List)
 abc.Mapping.register(_lane.Map)

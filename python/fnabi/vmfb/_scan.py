@@ -423,6 +423,8 @@ class _Batches:
             taken = lib.fnabi_scan_files(
                 self._batch._scan, message, len(message), at, _ROWS, self._lenient, failed, error
             )
+            if taken < 0:
+                core.check_interrupt(error.code)
             at += taken if taken >= 0 else error.offset
             if taken >= 0 and failed[0]:
                 self._fail(files[at], reason(files[at], failed[0]))

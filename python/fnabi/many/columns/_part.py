@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, TypeAlias, get_args
 
+from fnabi._base import core
 from fnabi._base.arguments import argument_error
 from fnabi._base.capsule import check_memory
 from fnabi._fnabi import ffi, lib
@@ -98,6 +99,7 @@ class Part:
         error = ffi.new("fnabi_error *")
         if read(self.columns, *arguments, error) >= 0:
             return
+        core.check_interrupt(error.code)
         check_rows(-(error.code == lib.FNABI_MEMORY))
         if error.code == lib.FNABI_LINE:
             raise LineError

@@ -55,10 +55,16 @@ def run(shares: Sequence[Share], abi: Abi) -> list[Part]:
 
     if len(shares) == 1:
         return [decode(shares[0])]
+    stop = ffi.new("int32_t *")
     # this thread runs one too: one thread fewer to start, and its memory is warm
-    with ThreadPoolExecutor(len(shares) - 1) as pool:
-        others = pool.map(decode, shares[1:])
-        return [decode(shares[0]), *others]
+    address = int(ffi.cast("uintptr_t", stop))
+    with ThreadPoolExecutor(len(shares) - 1, "", lane._stop_at, (address,)) as pool:
+        try:
+            others = pool.map(decode, shares[1:])
+            return [decode(shares[0]), *others]
+        except BaseException:  # such as KeyboardInterrupt: the others need not end their work
+            stop[0] = 1
+            raise
 
 
 def _bounds(count: int, threads: int) -> list[tuple[int, int]]:

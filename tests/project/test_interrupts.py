@@ -1,0 +1,140 @@
+"""Ctrl-C ends every long operation soon: a real SIGINT to a process in the midst of each."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from statistics import median
+
+import pytest
+
+from support.paths import TESTS
+
+TEXT = "I15!B11!d10d128d64R15!B11!t6d32d8d64"
+
+OPERATIONS = {
+    "Array of ints": ("x = list(range(N))", "fnabi.Array(x)"),
+    "Array of lists": ("x = [list(range(1000))] * (N // 1000)", "fnabi.Array(x)"),
+    "Array of an iterator": ("x = range(N)", "fnabi.Array(x)"),
+    "Array to list": ("x = fnabi.Array(list(range(N)))", "x.tolist()"),
+    "Array slice": ("x = fnabi.Array(list(range(N)))", "x[1:]"),
+    "Array hash": ("x = fnabi.Array(list(range(N)))", "hash(x)"),
+    "Array search": ("x = fnabi.Array(list(range(N)))", "-1 in x"),
+    "Array repr": ("x = fnabi.Array(list(range(N)))", "repr(x)"),
+    "List extended": ("x, y = list(range(N)), fnabi.List()", "y.extend(x); y.clear()"),
+    "argument": ("x, f = list(range(N)), fnabi.Function(lambda x: None)", "f(x)"),
+    "Map of a dict": ("x = dict.fromkeys(range(N // 4))", "fnabi.Map(x)"),
+    "Map of pairs": ("x = [(i, i) for i in range(N // 8)]", "fnabi.Map(x)"),
+    "Map to dict": ("x = fnabi.Map(dict.fromkeys(range(N // 4)))", "x.todict()"),
+    "Map compared": (
+        "x, y = (fnabi.Dict(dict.fromkeys(range(N // 4))) for _ in range(2))",
+        "x == y",
+    ),
+    "AnyArray": ("x = list(range(N))", "fnabi.AnyArray(x)"),
+    "AnyArray to list": ("x = fnabi.AnyArray(list(range(N)))", "x.tolist()"),
+    "row map": ("x, f = list(range(N)), fnabi.Function(abs)", "f.map(x)"),
+    "iree_abi.parse": (
+        """x = '{"a": [], "r": [' + ", ".join(['"i32"'] * N) + "]}" """,
+        "iree_abi.parse(x)",
+    ),
+    "iree_abi.parse of nested types": (
+        """x = '["slist"' + ',"i32"' * 100 + "]"
+x = '["slist"' + ("," + x) * 100 + "]"
+x = '{"a": [], "r": [' + ",".join([x] * (N // 10_000)) + "]}" """,
+        "iree_abi.parse(x)",
+    ),
+    "iree_abi.parse of other keys": (
+        """x = '{"a": [], "r": [], "x": [' + ",".join("1" * N) + "]}" """,
+        "iree_abi.parse(x)",
+    ),
+    "raw.parse": (
+        """x = "B9!t4d-1d64" * (N // 4)
+x = f"I{len(x) + 1}!{x}R1!" """,
+        "raw.parse(x)",
+    ),
+    "raw.parse of dims": (
+        """x = "d64" * N
+x = f"B{len(x) + 1}!{x}"
+x = f"I{len(x) + 1}!{x}R1!" """,
+        "raw.parse(x)",
+    ),
+    "columns of a list": (f"x = [{TEXT!r}] * N", "fnabi.decode_columns(x)"),
+    "columns of a buffer": (
+        f"""x = {TEXT.encode()} * N
+o = memoryview(array.array("q", range(0, len(x) + 1, {len(TEXT)})))""",
+        "fnabi.decode_columns(x, offsets=o)",
+    ),
+    "columns on three threads": (
+        f"""x = {TEXT.encode()} * N
+o = memoryview(array.array("q", range(0, len(x) + 1, {len(TEXT)})))""",
+        "fnabi.decode_columns(x, offsets=o, threads=3)",
+    ),
+    "columns to texts": (
+        f"x = fnabi.decode_columns([{TEXT!r}] * N)",
+        "fnabi.encode_columns(x)",
+    ),
+    "scan": ("x = [vmfb_file] * (N // 500)", "list(vmfb.scan(x))"),
+}
+"""Operations that take a second or more, each with what has to be made before."""
+
+PROGRAM = """
+import array, gc, os, signal, sys, time
+import fnabi
+from fnabi import iree_abi, raw, vmfb
+vmfb_file = sys.argv[1]
+N = int(sys.argv[2])
+signal.signal(signal.SIGINT, signal.default_int_handler)
+{setup}
+gc.disable()
+print("ready", flush=True)
+try:
+    while True:
+        {operation}
+except KeyboardInterrupt:
+    print(time.monotonic(), flush=True)
+os._exit(0)
+"""
+
+
+def delay(name: str, size: int, wait: float) -> float:
+    """Return the seconds from a SIGINT during an operation to its KeyboardInterrupt."""
+    setup, operation = OPERATIONS[name]
+    program = PROGRAM.format(setup=setup, operation=operation)
+    module = str(TESTS / "data/vmfb/many_300.vmfb")
+    with subprocess.Popen(
+        [sys.executable, "-c", program, module, str(size)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        try:
+            if process.stdout.readline() != "ready\n":
+                pytest.fail(process.stderr.read())
+            time.sleep(wait)
+            begin = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            end = process.stdout.readline()
+            assert end, process.stderr.read()
+        finally:
+            process.kill()
+    return float(end) - begin
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="a process cannot be sent SIGINT")
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_long_operation_is_interrupted(name: str) -> None:
+    """100 ms on an idle machine; without care, the rest of the operation, a second or more."""
+    assert delay(name, 4_000_000, 0.1) < 0.5
+
+
+if __name__ == "__main__":
+    for each in OPERATIONS:
+        if len(sys.argv) == 1 or any(part in each for part in sys.argv[1:]):
+            delays = [1000 * delay(each, 10_000_000, wait) for wait in (0.1, 0.25, 0.4)]
+            print(f"{each:32} {median(delays):5.0f} ms, at most {max(delays):5.0f} ms", flush=True)
