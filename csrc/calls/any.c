@@ -8,7 +8,7 @@ static bool object_text(const fnabi_any* any, fnabi_byte_array* text) {
   const fnabi_object* object = fnabi_any_object(any);
   if (object == NULL) return false;
   *text = ((const fnabi_bytes_object*)object)->text;
-  return text->data != NULL || text->size == 0;
+  return fnabi_is_address(text->data) || text->size == 0;
 }
 
 bool fnabi_any_string(const fnabi_any* any, fnabi_byte_array* text) {
@@ -19,7 +19,7 @@ bool fnabi_any_string(const fnabi_any* any, fnabi_byte_array* text) {
       *text = (fnabi_byte_array){any->v_small, any->small_size};
       return any->small_size <= FNABI_SMALL_MAX;
     case FNABI_INDEX_RAW_STR:
-      if (any->v_str == NULL) return false;
+      if (!fnabi_is_address(any->v_str)) return false;
       *text = (fnabi_byte_array){any->v_str, strlen(any->v_str)};
       return true;
     default:
@@ -35,7 +35,7 @@ bool fnabi_any_bytes(const fnabi_any* any, fnabi_byte_array* text) {
       *text = (fnabi_byte_array){any->v_small, any->small_size};
       return any->small_size <= FNABI_SMALL_MAX;
     case FNABI_INDEX_BYTE_ARRAY:
-      if (any->v_pointer == NULL) return false;
+      if (!fnabi_is_address(any->v_pointer)) return false;
       *text = *(const fnabi_byte_array*)any->v_pointer;
       return true;
     default:

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/platform.h"
 #include "fnabi.h"
 
 static inline bool fnabi_any_is_object(const fnabi_any* any) {
@@ -43,11 +44,11 @@ static inline void fnabi_any_set_object(fnabi_any* any, void* object) {
 bool fnabi_any_string(const fnabi_any* any, fnabi_byte_array* text);
 bool fnabi_any_bytes(const fnabi_any* any, fnabi_byte_array* text);
 
-/* Returns the object of a value, or NULL if the value is not an object or its
- * type index differs from that in the object's header. Code that casts the
+/* Returns the object of a value, or NULL if the value is not an object, its
+ * payload is no address, or its type index differs from that in the object's header. Code that casts the
  * payload of a foreign value must call this first. */
 static inline fnabi_object* fnabi_any_object(const fnabi_any* any) {
-  if (!fnabi_any_is_object(any) || any->v_object == NULL ||
+  if (!fnabi_any_is_object(any) || !fnabi_is_address(any->v_object) ||
       any->v_object->type_index != any->type_index)
     return NULL;
   return any->v_object;

@@ -39,7 +39,8 @@ fnabi_seq_object* fnabi_list_new(int64_t size) {
 const char* fnabi_seq_problem(const fnabi_seq_object* seq) {
   if (seq->size < 0) return "its size is negative";
   if (seq->size > SIZE_LIMIT) return "its size is larger than memory";
-  if (seq->size > 0 && seq->data == NULL) return "it has no values at all";
+  if (seq->size > 0 && !fnabi_is_address(seq->data))
+    return "it has no values at all";
   return NULL;
 }
 

@@ -23,7 +23,8 @@ static bool add_reach(int64_t* to, int64_t dim, int64_t stride, int64_t bits) {
 const char* fnabi_dl_problem(const fnabi_dl_tensor* tensor) {
   if (tensor->ndim < 0) return "its number of dims is negative";
   if (tensor->ndim > FNABI_DL_DIMS) return "it has more than 64 dims";
-  if (tensor->ndim > 0 && tensor->shape == NULL) return "it has no shape";
+  if (tensor->ndim > 0 && !fnabi_is_address(tensor->shape))
+    return "it has no shape";
   const int64_t bits = (int64_t)tensor->dtype.bits * tensor->dtype.lanes;
   int64_t all = bits > 0 ? bits : 1;
   bool empty = false;
@@ -35,6 +36,9 @@ const char* fnabi_dl_problem(const fnabi_dl_tensor* tensor) {
     if (fnabi_mul_overflows(all, dim, &all) || all > INT64_MAX / 2)
       return "it is larger than memory";
   }
+  if (tensor->ndim > 0 && tensor->strides != NULL &&
+      !fnabi_is_address(tensor->strides))
+    return "it has no strides";
   if (empty || bits == 0) return NULL;
   int64_t reach[2] = {0, tensor->strides == NULL ? all : bits};
   if (reach[1] > most_bits) return "it is larger than memory";
@@ -45,7 +49,7 @@ const char* fnabi_dl_problem(const fnabi_dl_tensor* tensor) {
   if (tensor->byte_offset > (uint64_t)(most_bits / 8))
     return "its byte offset leads outside of the address space";
   if (!fnabi_dl_on_host(tensor->device)) return NULL;
-  if (tensor->data == NULL) return "it has no memory";
+  if (!fnabi_is_address(tensor->data)) return "it has no memory";
   const uint64_t most = UINTPTR_MAX;
   uint64_t first = (uintptr_t)tensor->data;
   if (tensor->byte_offset > most - first)

@@ -21,7 +21,7 @@ static PyObject* from_shape(fnabi_shape_object* shape) {
   PyObject* type = lane_get(LANE_SHAPE);
   if (type == NULL) return NULL;
   if (shape->ndim > PY_SSIZE_T_MAX / 8 ||
-      (shape->dims == NULL && shape->ndim != 0)) {
+      (!fnabi_is_address(shape->dims) && shape->ndim != 0)) {
     lane_call_error("invalid shape from a library: pointer %p, %zu dims",
                     (void*)shape->dims, shape->ndim);
     return NULL;

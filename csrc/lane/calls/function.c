@@ -158,7 +158,7 @@ static void release_made(fnabi_any* args, const uint64_t* made,
  * leaking an object. */
 static void release_refused(const fnabi_any* refused) {
   const fnabi_object* object = refused->v_object;
-  if (!fnabi_any_is_object(refused) || object == NULL) return;
+  if (!fnabi_any_is_object(refused) || !fnabi_is_address(object)) return;
   uint64_t strong = object->counts & UINT32_MAX, weak = object->counts >> 32;
   void* deleter;
   memcpy(&deleter, &object->deleter, sizeof deleter);
@@ -177,7 +177,7 @@ static void raise_refused(lane_function* self, const fnabi_any* refused) {
                         (int)refused->type_index);
     return;
   }
-  if (fnabi_any_is_object(refused) && refused->v_object != NULL) {
+  if (fnabi_any_is_object(refused) && fnabi_is_address(refused->v_object)) {
     lane_function_error(
         self, lane_error_class(LANE_CALL_ERROR),
         "the function returned type index %d with an object of type index %d",

@@ -3,16 +3,19 @@
 
 #include "lane/runtime/call_error.h"
 
+/* The bytes that a process can address: half of what 48 bits number. */
+static const uint64_t most_bytes = UINT64_C(1) << 47;
+
 /* Checks the pointer and the size of a text from a library. */
-static bool check_text(const fnabi_byte_array* text) {
-  if (lane_text_is_good(text)) return true;
+static bool check_text(const fnabi_byte_array* text, bool good) {
+  if (good) return true;
   lane_call_error("invalid text from a library: pointer %p, size %zu",
                   (void*)text->data, text->size);
   return false;
 }
 
 PyObject* lane_text(const fnabi_byte_array* text) {
-  if (!check_text(text)) return NULL;
+  if (!check_text(text, lane_text_is_good(text))) return NULL;
   if (text->size == 0) return PyUnicode_FromStringAndSize("", 0);
   PyObject* str =
       PyUnicode_DecodeUTF8(text->data, (Py_ssize_t)text->size, NULL);
@@ -25,7 +28,9 @@ PyObject* lane_text(const fnabi_byte_array* text) {
 }
 
 PyObject* lane_bytes(const fnabi_byte_array* text) {
-  if (!check_text(text)) return NULL;
+  bool good = text->size <= most_bytes &&
+              (fnabi_is_address(text->data) || text->size == 0);
+  if (!check_text(text, good)) return NULL;
   return PyBytes_FromStringAndSize(text->size ? text->data : "",
                                    (Py_ssize_t)text->size);
 }

@@ -10,12 +10,16 @@
  * the bytes they represent. *keep is a new reference, or NULL. */
 int lane_utf8(PyObject* str, fnabi_byte_array* text, PyObject** keep);
 
-/* Whether a library's text can be read: its data is not NULL, its size one. */
+/* The most bytes of a text. Bytes may have more. */
+#define LANE_TEXT_MAX UINT32_MAX
+
+/* Whether a library's text can be read: its data is an address, its size that
+ * of a text. */
 static inline bool lane_text_is_good(const fnabi_byte_array* text) {
-  return text->size <= PTRDIFF_MAX && (text->data != NULL || text->size == 0);
+  return text->size <= LANE_TEXT_MAX &&
+         (fnabi_is_address(text->data) || text->size == 0);
 }
-/* Return NULL and raise CallError for a text whose data is NULL, or whose
- * size is no size. */
+/* Return NULL and raise CallError for a text or bytes that cannot be read. */
 PyObject* lane_text(const fnabi_byte_array* text);
 
 PyObject* lane_bytes(const fnabi_byte_array* text);

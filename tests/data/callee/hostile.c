@@ -182,3 +182,46 @@ CALLEE_SYMBOL(__tvm_ffi__doc_badly_documented) {
   callee_put_int(result, 1);
   return 0;
 }
+
+/* (tag, padding, payload): a result with these three */
+CALLEE_EXPORT(any_value) {
+  int64_t tag, padding, payload;
+  if (!callee_int(call, 0, &tag) || !callee_int(call, 1, &padding) ||
+      !callee_int(call, 2, &payload))
+    return CALLEE_FAILED;
+  call->result->tag = (int32_t)tag;
+  call->result->size = (uint32_t)padding;
+  call->result->as.integer = payload;
+  return callee_status_of(0);
+}
+
+typedef struct words_object {
+  callee_header header;
+  int64_t words[16];
+} words_object;
+
+/* (tag, counts, deleter, words...): an object with these words after its header,
+ * and a deleter where that is 1 */
+CALLEE_EXPORT(any_object) {
+  int64_t tag, counts, deleter, word;
+  if (!callee_int(call, 0, &tag) || !callee_int(call, 1, &counts) ||
+      !callee_int(call, 2, &deleter))
+    return CALLEE_FAILED;
+  words_object* made = (words_object*)callee_new(
+      (int32_t)tag, sizeof *made, 0, 1, deleter ? callee_delete_plain : NULL);
+  if (made == NULL) abort();
+  made->header.counts = (uint64_t)counts;
+  for (int32_t i = 3; i < call->count && i < 19; i++) {
+    if (!callee_int(call, i, &word)) return CALLEE_FAILED;
+    made->words[i - 3] = word;
+  }
+  callee_put_object(call->result, made);
+  return callee_status_of(0);
+}
+
+/* (status): fails with this status and no error */
+CALLEE_EXPORT(any_status) {
+  int64_t status;
+  if (!callee_int(call, 0, &status)) return CALLEE_FAILED;
+  return callee_status_of((int)status);
+}
