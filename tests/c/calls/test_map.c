@@ -295,13 +295,18 @@ static void test_new_without_way(void) {
   CHECK(get(map, pairs[0]) == COUNT - 1);
   check_layout(map);
   fnabi_object_release(map);
-  for (size_t refuse = 0; refuse < 4; refuse++) {
-    allocations = 0;
-    refused_from = refuse;
-    map = fnabi_map_new(pairs, COUNT, FNABI_INDEX_MAP);
-    refused_from = SIZE_MAX;
-    CHECK((map == NULL) == (allocations > refuse));
-    if (map != NULL) fnabi_object_release(map);
+  for (int again = 0; again < 2; again++) {
+    for (size_t refuse = 0; refuse < 5; refuse++) {
+      allocations = 0;
+      refused_from = refuse;
+      map = fnabi_map_new(pairs, COUNT, FNABI_INDEX_MAP);
+      refused_from = SIZE_MAX;
+      CHECK((map == NULL) == (allocations > refuse));
+      if (map != NULL) fnabi_object_release(map);
+    }
+    /* Now the first pair is repeated before the table grows. */
+    memmove(pairs + 4, pairs + 2, (COUNT - 2) * 2 * sizeof *pairs);
+    pairs[2] = pairs[0];
   }
   free(pairs);
 }
