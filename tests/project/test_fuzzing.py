@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -137,3 +138,32 @@ def test_a_target_runs(tmp_path: Path) -> None:
     assert found is not None, printed
     assert int(found[1].replace(",", "")) >= 1000
     assert any((tmp_path / "found/cconv").iterdir())
+
+
+# -------------------------------------------------------------------------------------- the targets
+
+
+@pytest.mark.full
+@pytest.mark.skipif(shutil.which("clang") is None, reason="needs clang")
+@pytest.mark.skipif(shutil.which("zip") is None, reason="needs zip")
+def test_oss_fuzz_builds_the_targets(tmp_path: Path) -> None:
+    folders = {name: tmp_path / name.lower() for name in ("SRC", "OUT", "WORK")}
+    for folder in folders.values():
+        folder.mkdir()
+    (folders["SRC"] / "fnabi").symlink_to(ROOT)
+    flags = "-O1 -g -fsanitize=address,fuzzer-no-link"
+    given = {name: str(folder) for name, folder in folders.items()} | {
+        "CC": "clang", "CXX": "clang --driver-mode=g++", "CFLAGS": flags, "CXXFLAGS": flags,
+        "LIB_FUZZING_ENGINE": "-fsanitize=fuzzer",
+    }  # fmt: skip
+    subprocess.run([ROOT / "tools/oss_fuzz/build.sh"], env=os.environ | given, check=True)
+    for name, target in TARGETS.items():
+        if target.is_python:
+            continue
+        made = folders["OUT"] / f"fuzz_{name}"
+        assert made.exists()
+        assert made.with_name(f"fuzz_{name}_seed_corpus.zip").exists()
+        words = ROOT / f"tests/c/dictionaries/{name}.dict"
+        assert made.with_name(f"fuzz_{name}.dict").exists() == words.exists()
+    for name in ("raw", "bytecode"):
+        subprocess.run([f"./fuzz_{name}", "-runs=1000"], cwd=folders["OUT"], check=True)
