@@ -52,8 +52,8 @@ static bool is_valid(const struct ArrowArray* array, uint64_t at) {
 /* Element `at` of a buffer of offsets or sizes. */
 static uint64_t offset_at(const part* p, int buffer, bool wide, uint64_t at) {
   const void* data = p->array->buffers[buffer];
-  return wide ? (uint64_t)((const int64_t*)data)[at]
-              : (uint64_t)((const int32_t*)data)[at];
+  return wide ? (uint64_t)fnabi_arrow_int64(data, at)
+              : (uint64_t)fnabi_arrow_int32(data, at);
 }
 
 static bool is_wide(const char* format) {
@@ -132,34 +132,31 @@ static uint64_t indexed_texts(const part* p, uint64_t at, uint64_t end) {
   const uint8_t* bits = p->array->null_count != 0 ? p->array->buffers[0] : NULL;
   bool wide = is_wide(p->schema->dictionary->format);
   uint64_t length = (uint64_t)of->length, first = (uint64_t)of->offset;
-  const int32_t* small = wide ? NULL : of->buffers[1];
-  const int64_t* large = wide ? of->buffers[1] : NULL;
+  const void* offsets = of->buffers[1];
   const void* indexes = p->array->buffers[1];
   uint64_t size = 0;
-#define ADD(type)                                                           \
-  for (; at < end; at++) {                                                  \
-    uint64_t i = (uint64_t)((const type*)indexes)[at];                      \
-    if (i >= length || (bits != NULL && (bits[at / 8] >> at % 8 & 1) == 0)) \
-      continue;                                                             \
-    i += first;                                                             \
-    size += wide ? (uint64_t)(large[i + 1] - large[i])                      \
-                 : (uint64_t)(small[i + 1] - small[i]);                     \
-  }
+#define ADD(format, type)                                                     \
+  case format:                                                                \
+    for (; at < end; at++) {                                                  \
+      uint64_t i = (uint64_t)fnabi_arrow_##type(indexes, at);                 \
+      if (i >= length || (bits != NULL && (bits[at / 8] >> at % 8 & 1) == 0)) \
+        continue;                                                             \
+      i += first;                                                             \
+      size += wide ? (uint64_t)(fnabi_arrow_int64(offsets, i + 1) -           \
+                                fnabi_arrow_int64(offsets, i))                \
+                   : (uint64_t)(fnabi_arrow_int32(offsets, i + 1) -           \
+                                fnabi_arrow_int32(offsets, i));               \
+    }                                                                         \
+    break;
   switch (p->schema->format[0]) {
-    case 'c':
-      ADD(int8_t) break;
-    case 'C':
-      ADD(uint8_t) break;
-    case 's':
-      ADD(int16_t) break;
-    case 'S':
-      ADD(uint16_t) break;
-    case 'i':
-      ADD(int32_t) break;
-    case 'I':
-      ADD(uint32_t) break;
+    ADD('c', int8)
+    ADD('C', uint8)
+    ADD('s', int16)
+    ADD('S', uint16)
+    ADD('i', int32)
+    ADD('I', uint32)
     default:
-      ADD(int64_t) break;
+      ADD('l', int64)
   }
 #undef ADD
   return size;
@@ -305,7 +302,7 @@ static uint64_t view_bytes(const struct ArrowArray* array) {
   int64_t last = array->n_buffers - 1;
   uint64_t bytes = 0;
   for (int64_t i = 2; i < last; i++)
-    bytes += (uint64_t)((const int64_t*)array->buffers[last])[i - 2];
+    bytes += (uint64_t)fnabi_arrow_int64(array->buffers[last], (size_t)i - 2);
   return bytes;
 }
 

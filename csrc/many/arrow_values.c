@@ -135,24 +135,22 @@ size_t fnabi_arrow_find_run(fnabi_arrow_values* v, size_t at) {
 
 bool fnabi_arrow_list(const fnabi_arrow_values* v, size_t i, size_t* begin,
                       size_t* end) {
-  const int32_t* small = v->data;
-  const int64_t* large = v->data;
   switch (v->layout) {
     case FNABI_ARROW_LIST:
-      *begin = (size_t)small[i];
-      *end = (size_t)small[i + 1];
+      *begin = (size_t)fnabi_arrow_int32(v->data, i);
+      *end = (size_t)fnabi_arrow_int32(v->data, i + 1);
       return true;
     case FNABI_ARROW_LARGE_LIST:
-      *begin = (size_t)large[i];
-      *end = (size_t)large[i + 1];
+      *begin = (size_t)fnabi_arrow_int64(v->data, i);
+      *end = (size_t)fnabi_arrow_int64(v->data, i + 1);
       return true;
     case FNABI_ARROW_LIST_VIEW:
-      *begin = (size_t)small[i];
-      *end = *begin + (size_t)((const int32_t*)v->more)[i];
+      *begin = (size_t)fnabi_arrow_int32(v->data, i);
+      *end = *begin + (size_t)fnabi_arrow_int32(v->more, i);
       return true;
     case FNABI_ARROW_LARGE_LIST_VIEW:
-      *begin = (size_t)large[i];
-      *end = *begin + (size_t)((const int64_t*)v->more)[i];
+      *begin = (size_t)fnabi_arrow_int64(v->data, i);
+      *end = *begin + (size_t)fnabi_arrow_int64(v->more, i);
       return true;
     case FNABI_ARROW_FIXED_LIST:
       *begin = i * v->width;

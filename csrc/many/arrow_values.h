@@ -65,30 +65,49 @@ fnabi_arrow_values* fnabi_arrow_open_field(fnabi_arrow_pool* pool,
                                            const fnabi_arrow_values* v,
                                            const char* name);
 
+/* Define functions that return element `i` of a buffer, which need not be
+ * aligned. */
+#define FNABI_ARROW_ELEMENT(name, type)                                       \
+  static inline type fnabi_arrow_##name(const void* data, size_t i) {         \
+    type element;                                                             \
+    memcpy(&element, (const char*)data + i * sizeof element, sizeof element); \
+    return element;                                                           \
+  }
+FNABI_ARROW_ELEMENT(int8, int8_t)
+FNABI_ARROW_ELEMENT(uint8, uint8_t)
+FNABI_ARROW_ELEMENT(int16, int16_t)
+FNABI_ARROW_ELEMENT(uint16, uint16_t)
+FNABI_ARROW_ELEMENT(int32, int32_t)
+FNABI_ARROW_ELEMENT(uint32, uint32_t)
+FNABI_ARROW_ELEMENT(int64, int64_t)
+FNABI_ARROW_ELEMENT(float32, float)
+FNABI_ARROW_ELEMENT(float64, double)
+#undef FNABI_ARROW_ELEMENT
+
 /* Element `i` of an array of integers. */
 static inline int64_t fnabi_arrow_number(char format, const void* data,
                                          size_t i) {
   switch (format) {
     case 'c':
-      return ((const int8_t*)data)[i];
+      return fnabi_arrow_int8(data, i);
     case 'C':
-      return ((const uint8_t*)data)[i];
+      return fnabi_arrow_uint8(data, i);
     case 's':
-      return ((const int16_t*)data)[i];
+      return fnabi_arrow_int16(data, i);
     case 'S':
-      return ((const uint16_t*)data)[i];
+      return fnabi_arrow_uint16(data, i);
     case 'i':
-      return ((const int32_t*)data)[i];
+      return fnabi_arrow_int32(data, i);
     case 'I':
-      return ((const uint32_t*)data)[i];
+      return fnabi_arrow_uint32(data, i);
     default: /* above INT64_MAX it is negative */
-      return ((const int64_t*)data)[i];
+      return fnabi_arrow_int64(data, i);
   }
 }
 
 static inline double fnabi_arrow_float(const fnabi_arrow_values* v, size_t i) {
-  return v->number == 'f' ? (double)((const float*)v->data)[i]
-                          : ((const double*)v->data)[i];
+  return v->number == 'f' ? (double)fnabi_arrow_float32(v->data, i)
+                          : fnabi_arrow_float64(v->data, i);
 }
 
 size_t fnabi_arrow_find_run(fnabi_arrow_values* v, size_t at);
@@ -128,12 +147,12 @@ static inline bool fnabi_arrow_text(const fnabi_arrow_values* v, size_t i,
   int64_t begin, end;
   switch (v->layout) {
     case FNABI_ARROW_TEXT:
-      begin = ((const int32_t*)v->data)[i];
-      end = ((const int32_t*)v->data)[i + 1];
+      begin = fnabi_arrow_int32(v->data, i);
+      end = fnabi_arrow_int32(v->data, i + 1);
       break;
     case FNABI_ARROW_LARGE_TEXT:
-      begin = ((const int64_t*)v->data)[i];
-      end = ((const int64_t*)v->data)[i + 1];
+      begin = fnabi_arrow_int64(v->data, i);
+      end = fnabi_arrow_int64(v->data, i + 1);
       break;
     case FNABI_ARROW_TEXT_VIEW: { /* a size; the text, or its buffer and offset
                                    */
