@@ -1,4 +1,4 @@
-"""The fuzz targets: ``tests/c/ROOM/fuzz_NAME.c``, and ``tests/ROOM/fuzz_NAME.py``.
+"""The fuzz targets: ``tests/c/ROOM/fuzz_NAME.c``, ``tests/cpp/fuzz_NAME.cc``, ``tests/ROOM/fuzz_NAME.py``.
 
 A target in C is a function of libFuzzer; the first sentence of its file states its invariant, and
 its inputs are in folders of ``tests/c``. A target in Python is a module: the first line of its
@@ -75,6 +75,7 @@ def targets() -> dict[str, Target]:
 
 def _files() -> Iterator[Path]:
     yield from sorted(ROOT.glob("tests/c/*/fuzz_*.c"))
+    yield from sorted(ROOT.glob("tests/cpp/fuzz_*.cc"))
     yield from sorted(ROOT.glob("tests/*/fuzz_*.py"))
 
 

@@ -2,8 +2,7 @@
  * its buffers can be laid out, or its error lies inside it; a message encodes
  * to a text that decodes. */
 #include "codec.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size);
+#include "fuzz.h"
 
 DEFINE_WRITER(decode, fnabi_cconv_decode)
 DEFINE_WRITER(encode, fnabi_cconv_encode)

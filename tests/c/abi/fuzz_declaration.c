@@ -1,8 +1,6 @@
 /* A text has a result that contains it, or an error inside it, whatever is
  * known of its values; and what is known decides between readings only. */
-#include "check.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size);
+#include "fuzz.h"
 
 static int64_t decode(const call* c, uint8_t* out, size_t capacity,
                       fnabi_error* error) {

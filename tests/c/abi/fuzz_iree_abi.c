@@ -1,8 +1,7 @@
 /* A text decodes to a message that encodes to a text of the same message, or
  * its error lies inside it; a message encodes to a text that decodes. */
 #include "codec.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size);
+#include "fuzz.h"
 
 DEFINE_WRITER(decode, fnabi_iree_abi_decode)
 DEFINE_WRITER(encode, fnabi_iree_abi_encode)

@@ -1,8 +1,6 @@
 /* Components follow one another inside the text up to its end or an error, and
  * writing one gives a component that reads as the same. */
-#include "check.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size);
+#include "fuzz.h"
 
 static int64_t decode(const call* c, uint8_t* out, size_t capacity,
                       fnabi_error* error) {

@@ -3,8 +3,7 @@
  * text of the same events; a message is refused, or gives a text that decodes.
  */
 #include "codec.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size);
+#include "fuzz.h"
 
 DEFINE_WRITER(decode, fnabi_sip_decode)
 DEFINE_WRITER(encode, fnabi_sip_encode)

@@ -1,7 +1,6 @@
 /* A library decodes, or the offset of the error is inside the file. */
 #include "elf/elf.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size);
+#include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   fnabi_error error;

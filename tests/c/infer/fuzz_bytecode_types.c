@@ -3,6 +3,7 @@
  *
  * The first three bytes of the input are the version and the counts of
  * registers; the others are the code of all functions. */
+#include "fuzz.h"
 #include "infer/any_bytecode_types.h"
 #include "infer/any_program.h"
 
@@ -26,8 +27,6 @@ static void read_template(void) {
 static void put_u32(char* at, size_t value) {
   for (int i = 0; i < 4; i++) at[i] = (char)(value >> (8 * i));
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   fnabi_bytecode b;

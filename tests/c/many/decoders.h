@@ -179,9 +179,29 @@ static inline void change_types(struct ArrowSchema* schema, int which) {
     change_types(schema->children[i], which);
 }
 
-/* Checks that Arrow data of the columns is encoded as the columns are, whatever
- * its types. The other keys of iree.abi are not in it. */
-static inline void check_arrow_texts(fnabi_columns* columns, int32_t abi) {
+/* Exports columns as Arrow data, in types of that number. */
+enum { ARROW_TYPES = 6 };
+
+static inline void export_as(fnabi_columns* columns, int32_t abi, int which,
+                             struct ArrowSchema* schema,
+                             struct ArrowArray* array) {
+  fnabi_error error;
+  struct ArrowSchema wanted;
+  CHECK(fnabi_columns_schema(abi, schema) == 0);
+  CHECK(fnabi_columns_schema(abi, &wanted) == 0);
+  CHECK(fnabi_columns_array(columns, array) == 0);
+  if (which == 2 || which == 4) fnabi_arrow_plain_schema(&wanted);
+  if (which > 0) change_types(&wanted, which == 5 ? 3 : which - 1);
+  CHECK(fnabi_arrow_fits(schema, &wanted, &error) == FNABI_ARROW_ALWAYS);
+  CHECK(fnabi_arrow_cast(array, schema, &wanted) == 1);
+  fnabi_arrow_cast_schema(schema, &wanted);
+  wanted.release(&wanted);
+}
+
+/* Checks that Arrow data of the columns, in some types, is encoded as the
+ * columns are. The other keys of iree.abi are not in it. */
+static inline void check_arrow_texts(fnabi_columns* columns, int32_t abi,
+                                     int which) {
   fnabi_error error = {0};
   size_t rows = fnabi_columns_rows(columns);
   int64_t* ends = malloc((rows + 1) * sizeof *ends);
@@ -192,37 +212,26 @@ static inline void check_arrow_texts(fnabi_columns* columns, int32_t abi) {
   if (size >= 0)
     fnabi_columns_encode(columns, 0, rows, ends, expected, (size_t)size,
                          &error);
-  for (int which = 0; which < 6; which++) {
-    struct ArrowSchema natural, wanted;
-    struct ArrowArray array;
-    CHECK(fnabi_columns_schema(abi, &natural) == 0);
-    CHECK(fnabi_columns_schema(abi, &wanted) == 0);
-    CHECK(fnabi_columns_array(columns, &array) == 0);
-    if (which == 2 || which == 4) fnabi_arrow_plain_schema(&wanted);
-    if (which > 0) change_types(&wanted, which == 5 ? 3 : which - 1);
-    CHECK(fnabi_arrow_fits(&natural, &wanted, &error) == FNABI_ARROW_ALWAYS);
-    CHECK(fnabi_arrow_cast(&array, &natural, &wanted) == 1);
-    fnabi_arrow_cast_schema(&natural, &wanted);
-    wanted.release(&wanted);
-    int64_t found = fnabi_columns_encode_arrow(abi, &natural, &array, 0, rows,
-                                               ends, status, NULL, 0, &error);
-    if (abi == FNABI_ABI_DECLARATION) {
-      CHECK(found < 0 && error.code == FNABI_UNSUPPORTED);
-    } else {
-      CHECK(abi == FNABI_ABI_IREE_ABI ? found >= 0 : found == size);
-      for (size_t i = 0; i < rows; i++)
-        CHECK(status[i] == FNABI_OK || status[i] == FNABI_ROW_NULL);
-      uint8_t* text = exact(NULL, (size_t)found);
-      CHECK(fnabi_columns_encode_arrow(abi, &natural, &array, 0, rows, ends,
-                                       NULL, text, (size_t)found,
-                                       &error) == found);
-      CHECK(found != size || found == 0 || abi == FNABI_ABI_IREE_ABI ||
-            memcmp(text, expected, (size_t)size) == 0);
-      release(text);
-    }
-    array.release(&array);
-    natural.release(&natural);
+  struct ArrowSchema schema;
+  struct ArrowArray array;
+  export_as(columns, abi, which, &schema, &array);
+  int64_t found = fnabi_columns_encode_arrow(abi, &schema, &array, 0, rows,
+                                             ends, status, NULL, 0, &error);
+  if (abi == FNABI_ABI_DECLARATION) {
+    CHECK(found < 0 && error.code == FNABI_UNSUPPORTED);
+  } else {
+    CHECK(abi == FNABI_ABI_IREE_ABI ? found >= 0 : found == size);
+    for (size_t i = 0; i < rows; i++)
+      CHECK(status[i] == FNABI_OK || status[i] == FNABI_ROW_NULL);
+    uint8_t* text = exact(NULL, (size_t)found);
+    CHECK(fnabi_columns_encode_arrow(abi, &schema, &array, 0, rows, ends, NULL,
+                                     text, (size_t)found, &error) == found);
+    CHECK(found != size || found == 0 || abi == FNABI_ABI_IREE_ABI ||
+          memcmp(text, expected, (size_t)size) == 0);
+    release(text);
   }
+  array.release(&array);
+  schema.release(&schema);
   release(expected);
   free(status);
   free(ends);
@@ -270,11 +279,26 @@ static inline void check_restored(const fnabi_columns* columns, int32_t abi) {
   release(dtypes);
 }
 
-/* Checks that every decoder of this processor makes the columns that the
- * reference makes, of lines and of the same texts with nothing between them. */
-static inline void check_decoders(int32_t abi, const char* data, size_t size) {
+static inline fnabi_columns* decoded_lines(int32_t abi, int32_t decoder,
+                                           const char* data, size_t size,
+                                           bool whole) {
   fnabi_error error;
-  size_t used, rows = 0, length = 0;
+  size_t used;
+  fnabi_columns* columns = fnabi_columns_new(abi, decoder);
+  CHECK(columns != NULL);
+  int64_t rows = fnabi_columns_decode_lines(columns, data, size, whole,
+                                            SIZE_MAX, &used, &error);
+  CHECK(rows == (int64_t)fnabi_columns_rows(columns) && used == size);
+  return columns;
+}
+
+/* Checks that a decoder, if this processor has it, makes the columns that the
+ * reference makes, of lines and of the same texts with nothing between them. */
+static inline void check_decoder(int32_t abi, int32_t decoder, const char* data,
+                                 size_t size) {
+  fnabi_error error;
+  size_t rows = 0, length = 0;
+  if (fnabi_decoder_find(decoder) < 0) return;
   char* joined = exact(data, size);
   int64_t* offsets = malloc((size + 2) * sizeof *offsets);
   CHECK(offsets != NULL);
@@ -284,68 +308,101 @@ static inline void check_decoders(int32_t abi, const char* data, size_t size) {
     if (data[i] != '\n' && !ends) joined[length++] = data[i];
     if (data[i] == '\n' || i + 1 == size) offsets[++rows] = (int64_t)length;
   }
-  fnabi_columns* plain = fnabi_columns_new(abi, FNABI_DECODER_REFERENCE);
-  CHECK(plain != NULL);
-  CHECK(fnabi_columns_decode_lines(plain, data, size, true, SIZE_MAX, &used,
-                                   &error) == (int64_t)rows);
-  for (int32_t decoder = 0; decoder < FNABI_DECODER_COUNT; decoder++) {
-    if (fnabi_decoder_find(decoder) < 0) continue;
-    fnabi_columns* lines = fnabi_columns_new(abi, decoder);
-    fnabi_columns* texts = fnabi_columns_new(abi, decoder);
-    CHECK(lines != NULL && texts != NULL);
-    CHECK(fnabi_columns_decode_lines(lines, data, size, true, SIZE_MAX, &used,
-                                     &error) == (int64_t)rows);
-    CHECK(fnabi_columns_decode(texts, joined, length, offsets, 8, NULL, 0, rows,
-                               &error) == (int64_t)rows);
-    check_same_columns(lines, plain);
-    check_same_columns(texts, plain);
-    fnabi_columns_free(lines);
-    fnabi_columns_free(texts);
-  }
+  fnabi_columns* plain =
+      decoded_lines(abi, FNABI_DECODER_REFERENCE, data, size, true);
+  fnabi_columns* lines = decoded_lines(abi, decoder, data, size, true);
+  fnabi_columns* texts = fnabi_columns_new(abi, decoder);
+  CHECK(texts != NULL);
+  CHECK(fnabi_columns_decode(texts, joined, length, offsets, 8, NULL, 0, rows,
+                             &error) == (int64_t)rows);
+  CHECK(fnabi_columns_rows(lines) == rows);
+  check_same_columns(lines, plain);
+  check_same_columns(texts, plain);
+  fnabi_columns_free(lines);
+  fnabi_columns_free(texts);
   fnabi_columns_free(plain);
   free(offsets);
   release(joined);
 }
 
-/* Checks everything that must be true of the columns of lines. */
-static inline void check_lines(int32_t abi, const char* data, size_t size) {
-  fnabi_error error;
-  size_t used, row = 0, half = 0;
-  check_decoders(abi, data, size);
-  fnabi_columns* fast = fnabi_columns_new(abi, FNABI_DECODER_BEST);
-  CHECK(fast != NULL);
-  int64_t rows = fnabi_columns_decode_lines(fast, data, size, true, SIZE_MAX,
-                                            &used, &error);
-  CHECK(rows >= 0 && used == size);
+static inline void check_decoders(int32_t abi, const char* data, size_t size) {
+  for (int32_t decoder = 0; decoder < FNABI_DECODER_COUNT; decoder++)
+    check_decoder(abi, decoder, data, size);
+}
+
+/* Checks that the rows are those of single texts. Returns the offset of the
+ * second half of the rows. */
+static inline size_t check_rows(const fnabi_columns* columns, int32_t abi,
+                                const char* data, size_t size) {
+  size_t rows = fnabi_columns_rows(columns), row = 0, half = 0;
   for (size_t at = 0; at < size; row++) {
     const char* end = memchr(data + at, '\n', size - at);
     size_t stop = end == NULL ? size : (size_t)(end - data);
     bool has_return = end != NULL && stop > at && end[-1] == '\r';
-    check_row(fast, abi, row, data + at, stop - at - has_return);
+    check_row(columns, abi, row, data + at, stop - at - has_return);
     at = stop + (end != NULL);
-    if (row < (size_t)rows / 2) half = at;
+    if (row < rows / 2) half = at;
   }
-  CHECK(row == (size_t)rows);
+  CHECK(row == rows);
+  return half;
+}
 
-  /* in two parts, joined */
-  fnabi_columns* parts[2] = {fnabi_columns_new(abi, 0),
-                             fnabi_columns_new(abi, 0)};
-  CHECK(fnabi_columns_decode_lines(parts[0], data, half, false, SIZE_MAX, &used,
-                                   &error) == rows / 2);
-  CHECK(used == half);
-  CHECK(fnabi_columns_decode_lines(parts[1], data + half, size - half, true,
-                                   SIZE_MAX, &used, &error) == rows - rows / 2);
+/* Checks that the lines in two parts, joined, are the same columns. */
+static inline void check_joined(const fnabi_columns* columns, int32_t abi,
+                                const char* data, size_t size, size_t half) {
+  fnabi_columns* parts[2] = {
+      decoded_lines(abi, 0, data, half, false),
+      decoded_lines(abi, 0, data + half, size - half, true)};
   fnabi_columns* joined = fnabi_columns_join(parts, 2);
   CHECK(joined != NULL);
   fnabi_columns_free(parts[0]);
   fnabi_columns_free(parts[1]);
-  check_same_columns(joined, fast);
+  check_same_columns(joined, columns);
   fnabi_columns_free(joined);
+}
 
-  check_texts(fast, abi);
-  check_arrow_texts(fast, abi);
-  check_restored(fast, abi);
-  check_export(fast, abi);
+/* What must be true of the columns of lines, by number. */
+enum {
+  CHECK_ROWS = FNABI_DECODER_COUNT, /* those before are of the decoders */
+  CHECK_TEXTS,
+  CHECK_RESTORED,
+  CHECK_EXPORT,
+  CHECK_ARROW_TEXTS,
+  CHECKS = CHECK_ARROW_TEXTS + ARROW_TYPES
+};
+
+static inline void check_lines_for(int32_t abi, int which, const char* data,
+                                   size_t size) {
+  if (which < FNABI_DECODER_COUNT) {
+    check_decoder(abi, which, data, size);
+    return;
+  }
+  fnabi_columns* columns =
+      decoded_lines(abi, FNABI_DECODER_BEST, data, size, true);
+  switch (which) {
+    case CHECK_ROWS:
+      check_joined(columns, abi, data, size,
+                   check_rows(columns, abi, data, size));
+      break;
+    case CHECK_TEXTS:
+      check_texts(columns, abi);
+      break;
+    case CHECK_RESTORED:
+      check_restored(columns, abi);
+      break;
+    case CHECK_EXPORT: /* frees them */
+      check_export(columns, abi);
+      return;
+    default:
+      check_arrow_texts(columns, abi, which - CHECK_ARROW_TEXTS);
+  }
+  fnabi_columns_free(columns);
+}
+
+static inline void check_lines(int32_t abi, const char* data, size_t size) {
+  check_decoders(abi, data, size);
+  for (int which = FNABI_DECODER_COUNT; which < CHECKS; which++)
+    check_lines_for(abi, which, data, size);
 }
 
 #endif /* DECODERS_H */

@@ -4,6 +4,7 @@
  *
  * The first five bytes of the input are the version, the requirements, and the
  * counts of blocks and registers. */
+#include "fuzz.h"
 #include "vmfb/any_bytecode.h"
 
 enum { HEAD = 5, FUNCTIONS = 2 };
@@ -23,8 +24,6 @@ static void read_template(void) {
 static void put_u32(char* at, size_t value) {
   for (int i = 0; i < 4; i++) at[i] = (char)(value >> (8 * i));
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size);
 
 /* The template ends in the size of its bytecode, which is empty. */
 int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
