@@ -1,9 +1,10 @@
-"""The fuzz targets: ``tests/c/ROOM/fuzz_NAME.c``, ``tests/cpp/fuzz_NAME.cc``, ``tests/ROOM/fuzz_NAME.py``.
+"""The fuzz targets: ``tests/c/ROOM/fuzz_NAME.c``, and ``tests/ROOM/fuzz_NAME.py``.
 
-A target in C is a function of libFuzzer; the first sentence of its file states its invariant, and
-its inputs are in folders of ``tests/c``. A target in Python is a module: the first line of its
-docstring states the invariant, ``check(data)`` raises where it does not hold, `SEEDS` are inputs,
-and `WORDS` are what mutations insert. Inputs that failed once are in ``tests/data/regressions``.
+A target in C, or in C++ in ``tests/cpp``, is a function of libFuzzer; the first sentence of its
+file states its invariant, and its inputs are in folders of ``tests/c``. A target in Python is a
+module: the first line of its docstring states the invariant, ``check(data)`` raises where it does
+not hold, `SEEDS` are inputs, and `WORDS` are what mutations insert. Inputs that failed once are in
+``tests/data/regressions``.
 """
 
 from __future__ import annotations
