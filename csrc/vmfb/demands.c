@@ -104,19 +104,21 @@ static void collect_call(const fnabi_bytecode* b, const uint8_t* operand,
 }
 
 /* Collects the instructions, and which functions the module calls with values
- * of 64 bits. Returns false if the code of a function cannot be decoded to its
- * end. */
-static bool collect(const fnabi_bytecode* b, opcodes* used, uint8_t* passed) {
+ * of 64 bits. *whole is whether the code of every function can be decoded to its
+ * end. Fails with FNABI_WORK where functions share their bytes too often. */
+static bool collect(fnabi_bytecode* b, opcodes* used, uint8_t* passed,
+                    bool* whole) {
   fnabi_bytecode_sizes sizes = {{0}};
   fnabi_error ignored;
-  bool whole = true;
+  *whole = true;
   for (size_t i = 0; i < b->function_count; i++) {
     const fnabi_bytecode_view* view = &b->functions[i].view;
     uint32_t size;
+    if (!fnabi_fb_spend(&b->fb, view->size, 0)) return false;
     for (uint32_t o = 0; o < view->size; o += size) {
       size = fnabi_bytecode_measure(view, o, &sizes, &ignored);
       if (size == 0) {
-        whole = false;
+        *whole = false;
         break;
       }
       uint8_t number = view->code[o];
@@ -130,18 +132,20 @@ static bool collect(const fnabi_bytecode* b, opcodes* used, uint8_t* passed) {
       used->bits[page][number >> 6] |= UINT64_C(1) << (number & 63);
     }
   }
-  return whole;
+  return true;
 }
 
-static void write_opcodes(demands* d) {
+static bool write_opcodes(demands* d) {
   opcodes used = {{{0}}};
   fnabi_error ignored;
+  bool whole;
   if (!fnabi_bytecode_known(d->b, &ignored)) {
     fnabi_pack_nil(d->w);
-    return;
+    return true;
   }
+  if (!collect(d->b, &used, d->passed, &whole)) return false;
   size_t written = 0, head = fnabi_pack_open(d->w);
-  if (!collect(d->b, &used, d->passed)) {
+  if (!whole) {
     fnabi_pack_int(d->w, -1);
     written++;
   }
@@ -152,6 +156,7 @@ static void write_opcodes(demands* d) {
         written++;
       }
   fnabi_pack_close(d->w, head, written);
+  return true;
 }
 
 enum { NAME_SIZE = 32 };
@@ -264,8 +269,7 @@ static bool write_parts(demands* d) {
   fnabi_pack_uint(d->w, d->b->requirements);
   if (!write_dependencies(d) || !write_imports(d)) return false;
   write_types(d);
-  write_opcodes(d);
-  return write_fault(d) && write_calls(d);
+  return write_opcodes(d) && write_fault(d) && write_calls(d);
 }
 
 /* All but the executables, in which a module inside is not followed. */

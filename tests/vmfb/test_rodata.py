@@ -199,3 +199,23 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "size": 4272,
         "compression": 0,
     }
+
+
+def test_segments_that_share_their_bytes() -> None:
+    """Equal ranges are read once; too many that overlap are not read at all."""
+
+    def opened(places: list[tuple[int, int]]) -> vmfb.Module:
+        segments = [
+            Table({3: place.to_bytes(8, "little"), 4: size.to_bytes(8, "little")})
+            for place, size in places
+        ]
+        data = module(Table({0: String(b"m"), 9: Vector([*segments])}))
+        return vmfb.from_buffer(data + b"x" * 100_000)
+
+    equal = opened([(0, 50_000)] * 1000).rodata
+    assert {id(each.content) for each in equal} == {id(equal[0].content)}
+    assert equal[0].kind == "splat"
+    overlapping = opened([(index, 50_000) for index in range(100)]).rodata
+    with pytest.raises(FormatError) as caught:
+        _ = overlapping[3].content
+    assert (caught.value.code, caught.value.path) == ("work", "rodata_segments[3]")

@@ -18,6 +18,7 @@ import pytest
 
 import fnabi
 from fnabi import vmfb
+from fnabi._base.url import hidden_urls
 from fnabi.cli import main
 from support.documents import ROOT
 from support.paths import DATA
@@ -396,3 +397,12 @@ def test_processes_read_what_needs_access(http: Server) -> None:
         [sys.executable, "-c", program], input=pickle.dumps(files), capture_output=True, check=True
     )
     assert done.stdout.decode().strip() == f"{http.url}/scalars.vmfb"
+
+
+def test_a_url_within_many_others_is_not_shown() -> None:
+    url = "https://h?u=" * 3000 + "https://u:SECRET@h"
+    assert "SECRET" not in shown(url)
+    assert hidden_urls("1.https://u:SECRET@h 2https://SECRET@h").split() == [
+        "1.https://h",
+        "2https://h",
+    ]

@@ -55,6 +55,7 @@ class Names:
 
     def __init__(self, taken: Iterable[str] = (), reserved: Collection[str] = ()) -> None:
         self._taken = set(taken)
+        self._numbers: dict[str, int] = {}
         self._reserved = reserved
 
     def add(self, name: str, default: str = "_") -> str:
@@ -63,9 +64,10 @@ class Names:
         if first in self._reserved:
             first += "_"
         found = first
-        number = 1
+        number = self._numbers.get(first, 1)  # so that many equal names take linear time
         while found in self._taken:
             number += 1
             found = f"{first}_{number}"
+        self._numbers[first] = number
         self._taken.add(found)
         return found

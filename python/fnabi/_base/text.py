@@ -11,6 +11,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return the end of an error about an unknown word: the known ones that are like it."""
     from difflib import get_close_matches
 
+    if len(word) > _LONGEST:
+        return ""
     close = get_close_matches(word, list(known), n=2, cutoff=0.7)
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
@@ -25,6 +27,9 @@ def known_names(word: str, known: Iterable[str]) -> str:
     rest = f" or one of {more} more" if more > 0 else ""
     return f", expected {one_line(', '.join(shown))}{rest}"
 
+
+_LONGEST = 100
+"""The longest word that is compared with others, which takes quadratic time."""
 
 _SHOWN = 6
 """The most names that an error lists."""

@@ -64,11 +64,19 @@ _WEB = ("http", "https", "webdav", "webdavs", "dav", "davs")
 _LOGINS = ("ftp", "ftps", "sftp", "ssh", "smb", "hdfs", "webhdfs")
 """Protocols with the name of a user there, which is a part of where a file is."""
 
-_IN_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>`{}|\\^]+")
-_PAIR = re.compile(
-    r"(?<![A-Za-z0-9])([A-Za-z][\w.-]*)([\"']\s*:\s*[\"']|=[\"']?|%3[Dd])([^\s&;\"'<>,)\]}]+)"
+_IN_TEXT = re.compile(
+    r"(?<![A-Za-z0-9+.-])([0-9+.-]*+)([A-Za-z][A-Za-z0-9+.-]*+://[^\s\"'<>`{}|\\^]+)"
 )
+_PAIR = re.compile(
+    r"(?<![\w.-])((?:(?![A-Za-z])[\w.-])*+)([A-Za-z][\w.-]*+)"
+    r"([\"']\s*+:\s*+[\"']|=[\"']?|%3[Dd])([^\s&;\"'<>,)\]}]+)"
+)
+"""Both begin where a word does, and read it once: a search within would take quadratic time."""
+
 _HEADER = re.compile(r"(?i)\b(bearer|basic|token) ([A-Za-z0-9._~+/=-]*[0-9][A-Za-z0-9._~+/=-]{7,})")
+
+_DEPTH = 8
+"""How often a URL may be in the query of another; one that is deeper is not shown."""
 
 _LONG = 8
 """The length from which on a secret is no part of a word by chance."""
@@ -117,21 +125,23 @@ def full_of(path: str) -> str:
 # ----------------------------------------------------------------------------------- parts of URLs
 
 
-def _without_secrets(url: str) -> str:
+def _without_secrets(url: str, depth: int = 0) -> str:
     """Return a URL, or several that are chained by ``::``, without secrets."""
-    return "::".join(map(_plain_part, _CHAIN.split(url)))
+    if depth > _DEPTH:
+        return _HIDDEN
+    return "::".join(_plain_part(part, depth) for part in _CHAIN.split(url))
 
 
-def _plain_part(url: str) -> str:
+def _plain_part(url: str, depth: int) -> str:
     protocol, mark, rest = url.partition("://")
     if not mark:
         return url
     user, host, rest = _split(rest)
     rest, hash, fragment = rest.partition("#")
     path, question, query = rest.partition("?")
-    query = _plain_query(query)
+    query = _plain_query(query, depth)
     if hash and "=" in fragment:
-        fragment = _plain_query(fragment)
+        fragment = _plain_query(fragment, depth)
     return (
         f"{protocol}{mark}{_plain_user(protocol.lower(), user)}{host}{path}"
         f"{question if query else ''}{query}{hash if fragment else ''}{fragment}"
@@ -166,7 +176,7 @@ def _plain_user(protocol: str, user: str) -> str:
     return "" if colon and protocol not in _LOGINS else f"{name}@"
 
 
-def _plain_query(query: str) -> str:
+def _plain_query(query: str, depth: int) -> str:
     if not query:
         return ""
     parts = re.split(r"([&;])", query)
@@ -188,7 +198,7 @@ def _plain_query(query: str) -> str:
 
             value = blake2b(value.encode(), digest_size=4).hexdigest()
             part = f"{part.partition('=')[0]}={value}" if name else value
-        elif "://" in value and (plain := _without_secrets(value)) != value:
+        elif "://" in value and (plain := _without_secrets(value, depth + 1)) != value:
             part = f"{part.partition('=')[0]}={_quoted(plain)}"
         kept += (parts[2 * index - 1] if kept else "") + part
     return kept
@@ -211,7 +221,7 @@ def hidden_urls(text: str) -> str:
     """Return a text in which all URLs are as `public` makes them."""
     if "://" not in text:
         return text
-    return _IN_TEXT.sub(lambda found: _without_secrets(found[0]), text)
+    return _IN_TEXT.sub(lambda found: found[1] + _without_secrets(found[2]), text)
 
 
 def _hidden(text: str) -> str:
@@ -222,8 +232,8 @@ def _hidden(text: str) -> str:
 
 
 def _hide_pair(found: re.Match[str]) -> str:
-    name, equals, _ = found.groups()
-    return f"{name}{equals}{_HIDDEN}" if _gives_access(name) else found[0]
+    before, name, equals, _ = found.groups()
+    return f"{before}{name}{equals}{_HIDDEN}" if _gives_access(name) else found[0]
 
 
 def without_secrets(text: str, url: str, options: Mapping[str, Any] | None) -> str:
@@ -267,7 +277,7 @@ def _unquoted(text: str) -> str:
     return unquote(text)
 
 
-def _of_url(url: str) -> Iterator[str]:
+def _of_url(url: str, depth: int = 0) -> Iterator[str]:
     for part in _CHAIN.split(url):
         protocol, _, rest = part.partition("://")
         user, _, rest = _split(rest)
@@ -282,8 +292,8 @@ def _of_url(url: str) -> Iterator[str]:
             random = name.lower() in _UNCERTAIN and _RANDOM.fullmatch(_unquoted(value))
             if (equals and _gives_access(name)) or random:
                 yield value
-            elif "://" in _unquoted(value):
-                yield from _of_url(_unquoted(value))
+            elif depth < _DEPTH and "://" in _unquoted(value):
+                yield from _of_url(_unquoted(value), depth + 1)
 
 
 def _of_options(value: Any, is_secret: bool = False) -> Iterator[str]:

@@ -114,7 +114,7 @@ def _side(value: object, text: str, kept: Kept) -> list[Any] | None:
 def _signature(module: Module, name: str) -> list[Any] | None:
     """Return the signature of a function, None where there is none."""
     try:
-        export = module.exports[name]
-        return export_signature(export)
-    except (KeyError, FormatError):
+        export = module.exports.get(name)
+        return None if export is None else export_signature(export)
+    except FormatError:
         return None

@@ -57,7 +57,7 @@ from fnabi.vmfb._verdict import (
     check_release,
     releases,
 )
-from fnabi.vmfb.rodata import File, RodataSegment
+from fnabi.vmfb.rodata import Contents, File, RodataSegment
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -251,6 +251,10 @@ class Module:
         """The segments of read-only data, such as constants and executables."""
         segments = self._field(_RODATA, _segments)
         return tuple(RodataSegment(self, index, each) for index, each in enumerate(segments))
+
+    @cached_property
+    def _contents(self) -> Contents:
+        return Contents(self.rodata, self.layout.file_size)
 
     @cached_property
     def _names(self) -> dict[tuple[int, int], str]:

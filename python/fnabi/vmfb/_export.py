@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 import msgspec
 
@@ -26,6 +26,8 @@ from fnabi.vmfb._records import Attributes, Record
 if TYPE_CHECKING:
     from fnabi.abi.declaration import Declaration
     from fnabi.vmfb.needs import Transients
+
+_T = TypeVar("_T")
 
 Source: TypeAlias = Literal["iree.abi", "iree.abi.declaration", "f", "bytecode", "cconv"]
 """What a signature can be read from, the best first."""
@@ -426,6 +428,14 @@ class Exports(Mapping[str, Export]):
         except KeyError:
             hint = did_you_mean(name, self._by_name) if isinstance(name, str) else ""
             raise MissingKeyError(f"the module has no export {name!r}{hint}") from None
+
+    @overload
+    def get(self, key: str) -> Export | None: ...
+    @overload
+    def get(self, key: str, default: Export | _T) -> Export | _T: ...
+    def get(self, key: str, default: Export | _T | None = None) -> Export | _T | None:
+        """Return the first export of a name, or `default`."""
+        return self._by_name.get(key, default)
 
     def __contains__(self, name: object, /) -> bool:
         return name in self._by_name

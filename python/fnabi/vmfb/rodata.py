@@ -23,6 +23,8 @@ from fnabi.errors import FormatError
 from fnabi.vmfb._records import Layout, Record
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from fnabi.vmfb._remote import RemoteFile
 
 __all__ = ["Content", "ContentKind", "File", "RodataSegment", "Segment"]
@@ -130,7 +132,28 @@ class _Module(Protocol):
     def layout(self) -> Layout: ...
     @property
     def _names(self) -> dict[tuple[int, int], str]: ...
+    @property
+    def _contents(self) -> Contents: ...
     def _bytes(self, offset: int, size: int) -> memoryview: ...
+
+
+_SHARED = 32
+"""The most bytes of different segments for each byte of a file."""
+
+
+class Contents:
+    """The contents of a module's segments, which may refer to the same bytes.
+
+    Attributes:
+        known: By offset and size.
+        shared: Whether the segments have too many bytes, so that none is looked at.
+
+    """
+
+    def __init__(self, segments: Iterable[RodataSegment], file_size: int) -> None:
+        places = {(each.offset, each.size) for each in segments if each.is_inside}
+        self.known: dict[tuple[int, int], Content] = {}
+        self.shared = sum(size for _, size in places) > _SHARED * file_size
 
 
 class RodataSegment:
@@ -229,12 +252,22 @@ class RodataSegment:
         """The content of the segment, recognised by its bytes.
 
         Raises:
-            FormatError: As `data` does.
+            FormatError: As `data` does, and if the segments of the module overlap so often that
+                they have 32 times as many bytes as the file (``work``).
             CallError: If the module is closed.
 
         """
-        view: Any = ffi.from_buffer(self.data)
-        return core.decode(lib.fnabi_rodata_content, _content, view)
+        data = self.data
+        contents = self._module._contents
+        if contents.shared:
+            code = lib.FNABI_WORK
+            reason = core.code_text(code)
+            raise FormatError(core.code_name(code), self.offset, self.path, reason=reason)
+        place = self.offset, self.size
+        if place not in contents.known:
+            view: Any = ffi.from_buffer(data)
+            contents.known[place] = core.decode(lib.fnabi_rodata_content, _content, view)
+        return contents.known[place]
 
     @property
     def kind(self) -> ContentKind:
