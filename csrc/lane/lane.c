@@ -20,6 +20,7 @@ static PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit_lane(void);
 PyMODINIT_FUNC PyInit_lane(void) {
+  if (lane_check_interpreter() < 0) return NULL;
   PyObject* module = PyModule_Create(&definition);
   if (module != NULL &&
       (lane_object_init(module) < 0 || lane_moved_init(module) < 0 ||

@@ -19,10 +19,29 @@ static PyObject* finish(PyObject* module, PyObject* unused) {
   Py_RETURN_NONE;
 }
 
+int lane_check_interpreter(void) {
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return 0;
+  PyErr_SetString(PyExc_ImportError,
+                  "fnabi can be used in the main interpreter alone, not in a "
+                  "subinterpreter");
+  return -1;
+}
+
+/* Python does not run the initialiser of a module that another interpreter has
+ * imported. */
+static PyObject* check_interpreter(PyObject* module, PyObject* unused) {
+  (void)module;
+  (void)unused;
+  if (lane_check_interpreter() < 0) return NULL;
+  Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
     {"_finish", finish, METH_NOARGS,
      "_finish()\n--\n\n"
      "Run no Python code from now on: the interpreter is shutting down."},
+    {"_check_interpreter", check_interpreter, METH_NOARGS,
+     "_check_interpreter()\n--\n\nRaise ImportError in a subinterpreter."},
     {0}};
 
 int lane_shutdown_init(PyObject* module) {

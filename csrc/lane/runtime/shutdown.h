@@ -9,7 +9,11 @@
 void lane_drop(PyObject* object);
 extern bool lane_finished; /* the interpreter is shutting down */
 
-/* Adds the function that sets lane_finished to the module. */
+/* Raises ImportError in a subinterpreter: types and objects of the lane are those
+ * of the main one. */
+int lane_check_interpreter(void);
+
+/* Adds the functions of this file, one of which sets lane_finished to the module. */
 int lane_shutdown_init(PyObject* module);
 
 #endif /* FNABI_LANE_RUNTIME_SHUTDOWN_H */

@@ -14,6 +14,7 @@ _spec = spec_from_file_location(__name__, _fnabi.__file__, loader=_loader)
 assert _spec is not None
 _lane = sys.modules[__name__] = module_from_spec(_spec)
 _loader.exec_module(_lane)
+_lane._check_interpreter()
 
 atexit.register(_lane._finish)
 if hasattr(os, "register_at_fork"):  # the thread that forks is the child's main one
