@@ -389,6 +389,39 @@ def test_threads() -> None:
     assert sorted(shared) == list(range(100))
 
 
+@pytest.mark.threads
+def test_iteration_beside_a_writer() -> None:
+    """It gives whole pairs, and ends with the error of dict where the size has changed."""
+    shared = Dict({number: f"a long text of {number}" for number in range(200)})
+    ended = threading.Event()
+
+    def write() -> None:
+        rng = random.Random(7)
+        while not ended.is_set():
+            key = rng.randrange(400)
+            if shared.pop(key, None) is None:
+                shared[key] = f"a long text of {key}"
+
+    writer = threading.Thread(target=write)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    changes = 0
+    try:
+        writer.start()
+        for _ in range(300):
+            try:
+                for key, value in shared.items():
+                    assert value == f"a long text of {key}"
+            except RuntimeError as problem:
+                assert str(problem) == "Dict changed size during iteration"  # noqa: PT017
+                changes += 1
+    finally:
+        ended.set()
+        writer.join()
+        sys.setswitchinterval(interval)
+    assert changes > 0
+
+
 # ----------------------------------------------------------------------------------------- tvm_ffi
 
 
