@@ -104,14 +104,14 @@ def remote_files(file: RemoteFile) -> tuple[File, ...]:
             break
         origin = found.needed
     for index, entry in enumerate(found.entries):
-        if entry.header + _LOCAL.size > file.size:
+        if entry.header + _LOCAL.size > found.needed:  # where the directory begins
             raise _damaged(min(entry.header, file.size), index)
     headers = file.read([(entry.header, _LOCAL.size) for entry in found.entries])
     files = []
     for index, (entry, header) in enumerate(zip(found.entries, headers, strict=True)):
         magic, name, extra = _LOCAL.unpack(header)
         offset = entry.header + _LOCAL.size + name + extra
-        if magic != b"PK\3\4" or offset + entry.size > file.size:
+        if magic != b"PK\3\4" or offset + entry.size > found.needed:
             raise _damaged(entry.header, index)
         files.append(File(entry.name, offset, entry.size))
     return tuple(files)
