@@ -14,7 +14,7 @@ import pytest
 from support.paths import ROOT
 from tools import _fuzz_table, fuzz
 from tools._fuzz_table import Line, Row
-from tools._fuzz_targets import targets
+from tools._fuzz_targets import Target, targets
 
 TARGETS = targets()
 
@@ -141,6 +141,62 @@ def test_a_target_runs(tmp_path: Path) -> None:
 
 
 # -------------------------------------------------------------------------------------- the targets
+
+NOT_CALLED = {
+    "fnabi_columns_decode_list": "its message is packed by Python from a list of the caller",
+    "fnabi_arrow_texts": "its rows are those that fnabi has encoded",
+    "fnabi_arrow_texts_schema": "its names are those of the caller",
+    "fnabi_scan_files": "it reads files, for which fnabi_scan_data has the bytes",
+}
+"""Functions that take memory, but nothing that others have made."""
+
+MEMORY = re.compile(r"const (?:char|uint8_t|void)\s*\*|struct Arrow(?:Array|Schema)\s*\*")
+
+
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+
+
+def takes_memory() -> set[str]:
+    """Return the functions of the contract that read bytes or Arrow data."""
+    header = (ROOT / "csrc/fnabi.h").read_text()
+    code = COMMENT.sub("", header)
+    declared = re.findall(r"FNABI_API\s[\w\s*]*?\b(fnabi_\w+)\s*\((.*?)\)\s*;", code, re.S)
+    return {name for name, arguments in declared if MEMORY.search(" ".join(arguments.split()))}
+
+
+def sources_of(path: Path) -> set[Path]:
+    """Return a target, and the headers of `tests/c` that it includes."""
+    found, waiting = set(), [path]
+    while waiting:
+        each = waiting.pop()
+        found.add(each)
+        for name in re.findall(r'#include "(.*?)"', each.read_text()):
+            places = [ROOT / "tests/c" / name, each.parent / name]
+            waiting += [place for place in places if place.exists() and place not in found]
+    return found
+
+
+def called_by(target: Target) -> set[str]:
+    """Return the functions of the contract that a target names, and the rest of fnabi it has."""
+    if target.is_python:
+        return set(re.findall(r"\bfnabi_\w+|(?<=^from )fnabi", target.path.read_text(), re.M))
+    texts = [COMMENT.sub("", path.read_text()) for path in sources_of(target.path)]
+    return {name for text in texts for name in re.findall(r"\bfnabi_\w+|(?<=\"install/)\w+", text)}
+
+
+def test_each_target_calls_fnabi() -> None:
+    for target in TARGETS.values():
+        assert called_by(target), f"{target.path} calls no function of fnabi"
+
+
+def test_each_function_that_reads_bytes_has_a_target() -> None:
+    called = set().union(*map(called_by, TARGETS.values()))
+    expected = takes_memory()
+    assert len(expected) > 40
+    missing = expected - called - set(NOT_CALLED)
+    assert not missing, f"no target calls {sorted(missing)}"
+    assert set(NOT_CALLED) <= expected, "what is listed is in the contract"
+    assert not called & set(NOT_CALLED), "what is called is not listed"
 
 
 @pytest.mark.full
