@@ -111,8 +111,91 @@ static void check_content(const void* data, size_t size, const void* message,
   release(copy);
 }
 
+/* An ELF file of this class, byte order and machine is for this ISA. */
+static void check_isa(int class, int order, int machine, const char* isa) {
+  char data[20] =
+      "\x7F"
+      "ELF";
+  char message[32];
+  fnabi_writer w = {(uint8_t*)message, sizeof message, 0};
+  data[4] = (char)class;
+  data[5] = (char)order;
+  data[order == 2 ? 19 : 18] = (char)machine;
+  fnabi_pack_array(&w, 3);
+  fnabi_pack_ascii(&w, "elf");
+  fnabi_pack_nil(&w);
+  if (isa != NULL) {
+    fnabi_pack_ascii(&w, isa);
+  } else {
+    fnabi_pack_nil(&w);
+  }
+  check_content(data, sizeof data, message, w.size);
+}
+
+static void check_isas(void) {
+  check_isa(1, 1, 3, "x86_32");
+  check_isa(1, 1, 40, "arm_32");
+  check_isa(2, 1, 62, "x86_64");
+  check_isa(2, 1, 183, "arm_64");
+  check_isa(2, 2, 183, "arm_64");
+  check_isa(2, 1, 224, "amdgpu");
+  check_isa(2, 1, 243, "riscv_64");
+  check_isa(1, 1, 243, "riscv_32");
+  check_isa(2, 1, 8, NULL);
+}
+
+/* Changes that leave no FlatBuffer, each in one byte of one. */
+static void check_flatbuffers(void) {
+  static const struct {
+    size_t at;
+    char value;
+  } edits[] = {
+      {0, 3},    /* the root is in the offset of the root */
+      {0, 14},   /* not aligned */
+      {0, 16},   /* outside */
+      {4, 'a'},  /* no identifier */
+      {12, 16},  /* the vtable is before the data */
+      {12, -16}, /* and after them */
+      {8, 3},    /* the vtable is shorter than its head */
+      {8, 5},    /* or has half an entry */
+      {8, 10},   /* or ends outside */
+  };
+  char plain[17] = "\x0C\0\0\0ABCD\x04\0\x04\0\x04\0\0\0";
+  char sized[21] = "\x10\0\0\0";
+  memcpy(sized + 4, plain, 16);
+  check_content(sized, 20,
+                TEXT("\x93\xAA"
+                     "flatbuffer\xA4"
+                     "ABCD\xC0"));
+  sized[0] = 17; /* more than there is */
+  check_content(sized, 20, TEXT("\x93\xA3raw\xC0\xC0"));
+  sized[0] = 16;
+  for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+    char* bytes[] = {plain, sized + 4};
+    for (size_t k = 0; k < 2; k++) {
+      char kept = bytes[k][edits[i].at];
+      bytes[k][edits[i].at] = edits[i].value;
+      check_content(k == 0 ? plain : sized, k == 0 ? 16 : 20,
+                    TEXT("\x93\xA3raw\xC0\xC0"));
+      bytes[k][edits[i].at] = kept;
+    }
+  }
+  /* After the header of a ZIP archive, modules alone are recognised. */
+  char zip[30 + 2 + 12] = "PK\x03\x04";
+  zip[26] = 2;
+  memcpy(zip + 32 + 8, "IREE", 4);
+  check_content(zip, sizeof zip,
+                TEXT("\x93\xAA"
+                     "flatbuffer\xA4"
+                     "IREE\xC0"));
+  zip[32 + 8] = 'J';
+  check_content(zip, sizeof zip, TEXT("\x93\xA3raw\xC0\xC0"));
+}
+
 int main(void) {
   check_archive();
+  check_isas();
+  check_flatbuffers();
   CHECK(list("", 0) == FNABI_OK);
   CHECK(list(TEXT("IREE, without a ZIP header")) == FNABI_OK);
 #define KIND(name, size) "\x93" size name "\xC0\xC0"
@@ -125,8 +208,13 @@ int main(void) {
   check_content(TEXT("caf\xC3\xA9"), TEXT(KIND("string table", "\xAC")));
   check_content(TEXT("ab\0cd\0"), TEXT(KIND("string table", "\xAC")));
   check_content(TEXT("ab\0\0cd"), TEXT(KIND("raw", "\xA3")));
+  check_content(TEXT("a\tb\r\nc"), TEXT(KIND("string table", "\xAC")));
+  check_content(TEXT("ab\x7F"), TEXT(KIND("raw", "\xA3")));
+  check_content(TEXT("ab\x1B[0m"), TEXT(KIND("raw", "\xA3")));
   check_content(TEXT("\xFF\xFEtext"), TEXT(KIND("raw", "\xA3")));
   check_content(TEXT("\x03\x02\x23\x07\0\0\x01\0\0\0\0\0\x01\0\0\0\0\0\0\0"),
+                TEXT(KIND("spir-v", "\xA6")));
+  check_content(TEXT("\x07\x23\x02\x03\0\x01\0\0\0\0\0\0\0\0\0\x01\0\0\0\0"),
                 TEXT(KIND("spir-v", "\xA6")));
   check_content(TEXT("\x7F"
                      "ELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\xB7\0"),
