@@ -1,17 +1,88 @@
+import gzip
 import hashlib
+import json
 import os
 import shlex
 import shutil
+import subprocess
 import sysconfig
+import tarfile
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import PathDistribution, metadata
 from pathlib import Path
 
 from setuptools import setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
+from setuptools.command.sdist import sdist
 from setuptools.errors import PlatformError
 
 # A free-threaded build has no stable ABI: its wheel is its own.
 stable_abi = not sysconfig.get_config_var("Py_GIL_DISABLED")
+
+
+def commit_time() -> str:
+    """Return the time of the commit, which an sdist keeps as the time of its files."""
+    if os.path.isfile("PKG-INFO"):
+        return str(int(os.stat("PKG-INFO").st_mtime))
+    command = ["git", "-c", "safe.directory=*", "log", "-1", "--format=%ct"]
+    try:
+        return subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):  # an archive of the files alone
+        return "315532800"  # 1980, the first year of zip files
+
+
+class BuildSource(sdist):
+    """Writes the same bytes for a commit, wherever, whenever and by whomever it is built."""
+
+    def make_archive(
+        self, base_name: str, format: str, root_dir: object = None, base_dir: str = "", **_: object
+    ) -> str:
+        name = f"{base_name}.tar.gz"
+        self.mkpath(os.path.dirname(name))
+        time = int(os.environ["SOURCE_DATE_EPOCH"])
+
+        def same(member: tarfile.TarInfo) -> tarfile.TarInfo:
+            member.mtime, member.mode = time, 0o755 if member.mode & 0o100 else 0o644
+            member.uid = member.gid = 0
+            member.uname = member.gname = ""
+            return member
+
+        with (
+            open(name, "wb") as file,
+            gzip.GzipFile("", "wb", 9, file, time) as packed,
+            tarfile.open(fileobj=packed, mode="w") as archive,
+        ):
+            archive.add(base_dir, filter=same)  # sorted by name
+        return name
+
+
+class BuildWheel(bdist_wheel):
+    """Adds a bill of materials (PEP 770): what of other projects is compiled into the library."""
+
+    def egg2dist(self, egginfo_path: str, distinfo_path: str) -> None:
+        super().egg2dist(egginfo_path, distinfo_path)
+        own, cffi = (
+            {
+                "type": "library",
+                "bom-ref": each["Name"],
+                "name": each["Name"],
+                "version": each["Version"],
+                "purl": f"pkg:pypi/{each['Name']}@{each['Version']}",
+                "licenses": [{"expression": each["License-Expression"]}],
+            }
+            for each in (PathDistribution(Path(distinfo_path)).metadata, metadata("cffi"))
+        )
+        bill = {
+            "bomFormat": "CycloneDX",
+            "specVersion": "1.6",
+            "metadata": {"component": own},
+            "components": [cffi],
+            "dependencies": [{"ref": "fnabi", "dependsOn": ["cffi"]}, {"ref": "cffi"}],
+        }
+        path = Path(distinfo_path, "sboms", "fnabi.cdx.json")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(bill, indent=1))
 
 
 class BuildExtensions(build_ext):
@@ -82,6 +153,9 @@ def is_current(made: Path, rule: Path, name: str) -> bool:
 
 NEEDED = "building fnabi needs a C compiler"
 
+os.umask(0o022)  # for the modes of what goes into the archives
+os.environ.setdefault("SOURCE_DATE_EPOCH", commit_time())
+
 setup(
     package_dir={"": "python"},
     packages=[
@@ -121,6 +195,6 @@ setup(
     },
     include_package_data=False,
     cffi_modules=["csrc/ffi_build.py:ffibuilder"],
-    cmdclass={"build_ext": BuildExtensions},
+    cmdclass={"bdist_wheel": BuildWheel, "build_ext": BuildExtensions, "sdist": BuildSource},
     options={"bdist_wheel": {"py_limited_api": "cp311"}} if stable_abi else {},
 )
