@@ -1,0 +1,82 @@
+"""``python -m tools lock``: write ``.ci/requirements``, what CI installs, with hashes.
+
+Each file has the newest versions that pyproject.toml allows, for every platform. Needs uv.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / ".ci" / "requirements"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+BUILD = PROJECT["build-system"]["requires"]
+OLDEST = next(each for each in PROJECT["project"]["dependencies"] if each.startswith("msgspec"))
+# torch itself is installed without a hash: its build depends on the machine.
+TORCH = ["filelock", "fsspec", "jinja2", "networkx", "sympy", "typing_extensions"]
+CHECKS = ["abi3audit", "auditwheel", "check-wheel-contents", "pip-audit", "twine"]
+PACKAGE = re.compile(r"^\w.*\n(?:    .*\n)*", re.MULTILINE)
+
+
+class Lock(NamedTuple):
+    """A file of requirements: extras of fnabi, and other packages."""
+
+    extras: list[str]
+    packages: list[str]
+    base: str = ""
+    """Another file, which this one includes."""
+
+
+LOCKS = {
+    "build": Lock([], BUILD),
+    "lint": Lock(["lint", "test"], BUILD),
+    "docs": Lock(["docs"], BUILD),
+    "test": Lock(["test"], BUILD),
+    "peers": Lock(["bench", "dask"], [*BUILD, *TORCH, "ninja"]),
+    "packages": Lock(["ray", "spark"], ["jax", "transformers"], base="peers"),
+    "coverage": Lock([], ["coverage>=7.10", "pytest-cov"], base="peers"),
+    "iree-3.12.0": Lock([], ["iree-base-compiler==3.12.0", "iree-base-runtime==3.12.0"], "test"),
+    "iree-3.13.0": Lock([], ["iree-base-compiler==3.13.0", "iree-base-runtime==3.13.0"], "test"),
+    "wheel": Lock([], ["build", *CHECKS, "cyclonedx-python-lib[validation]"], base="build"),
+    "cibuildwheel": Lock([], ["cibuildwheel"], base="build"),
+    "cross": Lock([], ["ziglang"], base="build"),
+}
+ALONE = {
+    "atheris": ["atheris"],
+    "oldest": [OLDEST.replace(">=", "==")],
+    "packages-alone": ["apache-tvm", "jax-tvm-ffi", "xgrammar"],
+}
+"""Packages without those that they depend on."""
+
+
+def compiled(packages: list[str], *options: str) -> str:
+    """Return a file of requirements as uv writes it, without its head."""
+    command = ["uv", "pip", "compile", "-q", "--universal", "--python-version=3.11"]
+    command += ["--no-config", "--generate-hashes", "--no-header", "--no-annotate", *options, "-"]
+    needs = "\n".join(packages)
+    run = subprocess.run(command, input=needs, cwd=ROOT, check=True, capture_output=True, text=True)
+    return run.stdout
+
+
+def main() -> int:
+    """Write each file."""
+    FOLDER.mkdir(exist_ok=True)
+    head = "# Written by `python -m tools lock`.\n"
+    texts: dict[str, str] = {}
+    for name, lock in LOCKS.items():
+        options = ["pyproject.toml", *(f"--extra={each}" for each in lock.extras)]
+        if lock.base:
+            options += ["--constraints", str(FOLDER / f"{lock.base}.txt")]
+        text = compiled(lock.packages, *options)
+        included = PACKAGE.findall(texts.get(lock.base, ""))
+        own = [each for each in PACKAGE.findall(text) if each not in included]
+        texts[name] = "".join(own)
+        include = f"-r {lock.base}.txt\n" if lock.base else ""
+        (FOLDER / f"{name}.txt").write_text(head + include + texts[name])
+    for name, packages in ALONE.items():
+        (FOLDER / f"{name}.txt").write_text(head + compiled(packages, "--no-deps"))
+    return 0
