@@ -221,5 +221,5 @@ def test_oss_fuzz_builds_the_targets(tmp_path: Path) -> None:
         assert made.with_name(f"fuzz_{name}_seed_corpus.zip").exists()
         words = ROOT / f"tests/c/dictionaries/{name}.dict"
         assert made.with_name(f"fuzz_{name}.dict").exists() == words.exists()
-    for name in ("raw", "bytecode"):
+    for name in ("raw", "bytecode", "needs"):
         subprocess.run([f"./fuzz_{name}", "-runs=1000"], cwd=folders["OUT"], check=True)

@@ -15,20 +15,21 @@ typedef struct module {
  * and the byte to put there. */
 static inline module edited_module(input* in) {
   static const char* const names[] = {
-      "arguments/calls@3.13.0",  "needs/exp_vmvx_inline-static",
-      "needs/types_vmvx",        "needs/exp_vmvx_async-external",
-      "needs/mm_vmvx",           "needs/mm_vulkan",
-      "needs/params_vmvx",       "needs/storage_vmvx",
-      "needs/add_vmvx@20230209", "needs/mm_llvm-cpu"};
+      "../tests/data/arguments/calls@3.13.0.vmfb",
+      "../tests/data/needs/exp_vmvx_inline-static.vmfb",
+      "../tests/data/needs/types_vmvx.vmfb",
+      "../tests/data/needs/exp_vmvx_async-external.vmfb",
+      "../tests/data/needs/mm_vmvx.vmfb",
+      "../tests/data/needs/mm_vulkan.vmfb",
+      "../tests/data/needs/params_vmvx.vmfb",
+      "../tests/data/needs/storage_vmvx.vmfb",
+      "../tests/data/needs/add_vmvx@20230209.vmfb",
+      "../tests/data/needs/mm_llvm-cpu.vmfb"};
   enum { COUNT = sizeof names / sizeof *names };
   static module read[COUNT];
   const uint32_t which = take(in, 1) % COUNT, cut = take(in, 2);
   module* from = &read[which];
-  if (from->data == NULL) {
-    char path[64];
-    snprintf(path, sizeof path, "../tests/data/%s.vmfb", names[which]);
-    from->data = read_file(path, &from->size);
-  }
+  if (from->data == NULL) from->data = read_file(names[which], &from->size);
   size_t size = cut > 0 && cut < from->size ? cut : from->size;
   module m = {exact(from->data, size), size};
   while (in->size >= 3) {
