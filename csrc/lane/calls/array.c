@@ -217,9 +217,7 @@ int lane_array_equal(const fnabi_seq_object* a, const fnabi_seq_object* b) {
   int equal = 1;
   fnabi_any x, y;
   for (int64_t i = 0; equal == 1 && get(a, i, &x); i++) {
-    if (lane_work(1) < 0) {
-      equal = -1;
-    } else if (get(b, i, &y)) {
+    if (get(b, i, &y)) {
       equal = lane_equal(&x, &y);
       fnabi_any_release(&y);
     } else {
@@ -365,7 +363,7 @@ static Py_ssize_t find(PyObject* self, PyObject* value, Py_ssize_t start,
   if (lane_own(value, &sought) < 0) return -2;
   Py_ssize_t found = count ? 0 : -1;
   for (Py_ssize_t i = start; i < stop && get(seq_of(self), i, &here); i++) {
-    int equal = lane_work(1) < 0 ? -1 : lane_equal(&here, &sought);
+    int equal = lane_equal(&here, &sought);
     fnabi_any_release(&here);
     if (equal < 0) found = -2;
     if (equal > 0) found = count ? found + 1 : i;
