@@ -8,6 +8,7 @@
  * otherwise need libtvm_ffi. */
 #include "lane/calls/init.h"
 #include "lane/records/init.h"
+#include "lane/runtime/cut_files.h"
 #include "lane/runtime/interrupt.h"
 #include "lane/runtime/shutdown.h"
 #include "lane/stand_in/stand_in.h"
@@ -36,7 +37,7 @@ PyMODINIT_FUNC PyInit_lane(void) {
        lane_columns_init(module) < 0 || lane_arrow_init(module) < 0 ||
        lane_record_init(module) < 0 || lane_record_decode_init(module) < 0 ||
        lane_signature_init(module) < 0 || lane_shutdown_init(module) < 0 ||
-       lane_interrupt_init(module) < 0))
+       lane_interrupt_init(module) < 0 || lane_cut_files_init(module) < 0))
     Py_CLEAR(module);
   return module;
 }

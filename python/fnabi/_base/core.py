@@ -138,7 +138,7 @@ def int32_array(values: Iterable[int], function: str, argument: str) -> Any:
         raise ArgumentTypeError(f"{function}: {argument}: expected ints: {problem}") from problem
 
 
-def format_error(error: Any, data: Any) -> FormatError:
+def format_error(error: Any, data: Any) -> FormatError | MemoryError:
     """Make the exception for a C error; only bytes get an excerpt, other buffers are not text."""
     expected, found = words(error.expected), words(error.found)
     return refusal(error.code, error.offset, ffi.string(error.path), expected, found, data)
@@ -151,9 +151,11 @@ def words(text: Any) -> str | None:
 
 def refusal(
     code: int, offset: int, path: bytes, expected: str | None, found: str | None, data: object
-) -> FormatError:
+) -> FormatError | MemoryError:
     """Make the exception for the parts of a C error; only bytes and str get an excerpt."""
     check_interrupt(code)
+    if code == lib.FNABI_MEMORY:  # what was read may be faultless
+        return MemoryError(code_text(code))
     if isinstance(data, str):
         data = data.encode()
     return FormatError(

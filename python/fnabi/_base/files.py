@@ -8,7 +8,7 @@ import os
 import select
 import stat
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from io import BufferedWriter, FileIO
 from typing import IO, Any, TypeAlias
@@ -43,6 +43,11 @@ _READ_FLAGS = (
 )
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SHARED_FLAGS | getattr(os, "O_CLOEXEC", 0)
 
+_FULL = tuple(
+    getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG") if hasattr(errno, name)
+)
+"""The errors of files that cannot grow."""
+
 _KINDS = {
     stat.S_IFIFO: "a FIFO",
     stat.S_IFCHR: "a character device",
@@ -72,6 +77,10 @@ class Found(msgspec.Struct, frozen=True, gc=False):
     etag: str | None = None
     error: str | None = None
     is_folder: bool = False
+
+
+before_mapping: Callable[[str], object] | None = None
+"""What the command does before a file is mapped; see `lane.end_when_cut`."""
 
 
 class MappedFile:
@@ -109,9 +118,32 @@ def read_or_map(path: Path) -> tuple[bytes | mmap.mmap, MappedFile | None]:
             return read_stream(file, path), None
         if status.st_size <= _READ_MOST:
             # Files such as those in /proc report a size of 0.
-            return file.readall(), None
+            try:
+                return file.readall(), None
+            except OSError as problem:
+                problem.filename = path
+                raise
+        if before_mapping is not None:
+            before_mapping(os.fspath(path))
         state = MappedFile(file, path)  # first: what changes from here on is noticed
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), state
+
+
+@contextmanager
+def named(path: Path, *numbers: int) -> Iterator[None]:
+    """Let errors of the system in the block name a file: those of open files do not.
+
+    Args:
+        path: The file.
+        numbers: The error numbers that are about this file; without any, all are.
+
+    """
+    try:
+        yield
+    except OSError as problem:
+        if problem.filename is None and (not numbers or problem.errno in numbers):
+            problem.filename = os.fspath(path)
+        raise
 
 
 # ---------------------------------------------------------------------------------- special files
@@ -274,7 +306,7 @@ def write_whole(path: Path, *, replace: bool = True) -> Iterator[BufferedWriter]
         except OSError as problem:
             problem.filename = target  # the caller does not know the other name
             raise
-        with open(number, "wb") as file:
+        with named(target, *_FULL), open(number, "wb") as file:
             if mode is not None and hasattr(os, "fchmod"):
                 os.fchmod(number, mode)
             yield file

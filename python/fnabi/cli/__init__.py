@@ -7,6 +7,7 @@ anywhere, so control characters are escaped before they are shown.
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Sequence
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 
+_NO_MEMORY = b"fnabi: out of memory\n"
+_LACKS = "t allocate ", "failed to map segment"
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     words = sys.argv[1:] if argv is None else [*argv]
@@ -28,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         prepare()
     try:
-        return _run(words)
+        return _run(words, is_process=argv is None)
     finally:
         try:
             sys.stderr.flush()
@@ -38,21 +43,65 @@ def main(argv: Sequence[str] | None = None) -> int:
             drop_errors()
 
 
-def _run(words: list[str]) -> int:
+def _run(words: list[str], *, is_process: bool) -> int:
     """Run the command; no exception but SystemExit leaves it."""
     try:
         try:
             return _main(words)
         finally:
             print(end="", flush=True)
-    except OSError as problem:  # of the help; verbs handle their own
-        from fnabi.cli._running import failed
-
-        return failed(problem, 1)
     except (Exception, KeyboardInterrupt) as problem:
-        from fnabi.cli._problems import tell_unknown
+        status = next((each.bad_input for each in VERBS if [each.name] == words[:1]), 1)
+        if _lacks_memory(problem):
+            return _tell_memory(status, is_process=is_process)
+        try:
+            if isinstance(problem, OSError):  # of the help; verbs handle their own
+                from fnabi.cli._running import failed
 
-        return tell_unknown(problem)
+                return failed(problem, status)
+            from fnabi.cli._problems import tell_unknown
+
+            return tell_unknown(problem)
+        except Exception as another:  # fnabi itself cannot be read
+            if _lacks_memory(another):
+                return _tell_memory(status, is_process=is_process)
+            sys.stderr.write(f"fnabi: {getattr(another, 'strerror', None) or another}\n")
+            return status
+
+
+def _lacks_memory(problem: BaseException | None) -> bool:
+    """Return whether an error, or one that it hides, comes from a lack of memory.
+
+    Python's modules of C report some of those as other errors.
+    """
+    while problem is not None:
+        text = str(problem.args[0]) if problem.args else ""
+        if isinstance(problem, MemoryError) or any(each in text for each in _LACKS):
+            return True
+        problem = problem.__context__
+    return False
+
+
+def _tell_memory(status: int, *, is_process: bool) -> int:
+    """Report a lack of memory and return the exit status.
+
+    Where there is not even memory to do so, or Python would have to clean up, the process ends.
+    """
+    try:
+        from fnabi.cli._screen import complain
+        from fnabi.cli._streams import drop_output
+
+        drop_output()
+        complain("", "out of memory")
+        sys.stderr.flush()
+    except Exception:  # of its own imports, too
+        try:
+            os.write(2, _NO_MEMORY)
+        finally:
+            os._exit(status)
+    if is_process:
+        os._exit(status)
+    return status
 
 
 def _main(words: list[str]) -> int:
@@ -100,8 +149,6 @@ def _meant(word: str) -> str:
     hint = did_you_mean(word, [each.name for each in VERBS])
     if hint:
         return hint
-    import os
-
     if os.path.exists(word):
         return f"; it is a file, did you mean {PROGRAM} {VERBS[0].name} {word}?"
     return f", expected {', '.join(each.name for each in VERBS)}"

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable
 from stat import S_ISFIFO
 
-from fnabi._base.files import open_file, read_stream
+from fnabi._base.files import named, open_file, read_stream
 from fnabi._base.text import known_names
 from fnabi._base.url import is_remote
 from fnabi.cli._screen import complain, one_line, where
@@ -106,7 +106,7 @@ def start_of(file: str) -> bytes:
     """Return the first bytes of a file, or none of a pipe or a URL."""
     if is_remote(file) or S_ISFIFO(os.stat(file).st_mode):
         return b""
-    with open_file(file) as opened:
+    with named(file), open_file(file) as opened:
         return opened.read(START) or b""
 
 

@@ -55,9 +55,6 @@ def tell_unknown(problem: Exception | KeyboardInterrupt) -> int:
     drop_output()
     if isinstance(problem, KeyboardInterrupt):
         return 130
-    if isinstance(problem, MemoryError):
-        complain("", "out of memory")
-        return 1
     if os.environ.get("FNABI_TRACEBACK", "0") not in ("", "0"):
         text = "".join(traceback.format_exception(problem))
         sys.stderr.write(plain(hidden_urls(text)))

@@ -7,10 +7,10 @@ import io
 import sys
 from collections.abc import Callable
 
+from fnabi._base import files
 from fnabi.cli._ending import Ended, leave
 from fnabi.cli._pager import paged
 from fnabi.cli._problems import tell
-from fnabi.cli._screen import complain
 from fnabi.cli._streams import drop_output
 from fnabi.cli.verbs import Verb
 from fnabi.errors import FnabiError
@@ -26,6 +26,7 @@ def run(
     for stream in (sys.stdout, sys.stderr):  # whose encoding may lack characters
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    files.before_mapping = _Mapped(verb.bad_input)
     try:
         with paged(verb.has_pager and not arguments.no_pager):
             status = work(arguments)
@@ -35,10 +36,6 @@ def run(
         return verb.bad_input
     except OSError as problem:
         return failed(problem, verb.bad_input)
-    except MemoryError:
-        complain("", "out of memory")
-        drop_output()
-        return verb.bad_input
     except KeyboardInterrupt:
         drop_output()
         return leave(130)
@@ -46,6 +43,24 @@ def run(
         drop_output()
         return leave(end.status)
     return status
+
+
+class _Mapped:
+    """Ends the process in one line where another program cuts a file that is mapped."""
+
+    def __init__(self, status: int) -> None:
+        self._status = status
+        self._count = 0
+
+    def __call__(self, path: str) -> None:
+        from fnabi._base import lane
+        from fnabi._base.url import hidden_urls
+        from fnabi.cli._screen import one_line
+
+        self._count += 1
+        what = hidden_urls(f"{path}: file") if self._count == 1 else "a file"
+        text = one_line(f"fnabi: {what} cut by another program while it was read")
+        lane.end_when_cut(text.encode("utf-8", "backslashreplace") + b"\n", self._status)
 
 
 def failed(problem: OSError, status: int) -> int:

@@ -7,7 +7,7 @@ import json
 import os
 
 from fnabi import compat
-from fnabi._base.files import check_regular, write_whole
+from fnabi._base.files import check_regular, named, write_whole
 from fnabi._base.url import public
 from fnabi.cli._arguments import add_lenient, open_checked
 from fnabi.cli._problems import tell
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.update or os.path.exists(name):
         try:
             check_regular(name)
-            with open(name, "rb") as file:
+            with named(name), open(name, "rb") as file:
                 old = baseline.parse(file.read())
         except FileNotFoundError as problem:
             tell(problem, hint="; --update writes it")

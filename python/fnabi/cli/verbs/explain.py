@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 
-from fnabi._base.files import open_file, read_stream
+from fnabi._base.files import named, open_file, read_stream
 from fnabi._base.url import is_remote, public
 from fnabi.cli._arguments import add_lenient, open_module
 from fnabi.cli._screen import Screen, complain, one_line, where
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     if file == "-":
         data = bytes(read_stream(sys.stdin.buffer))
     else:
-        with open_file(file) as opened:
+        with named(file), open_file(file) as opened:
             data = bytes(read_stream(opened))
     text = data.decode("utf-8", "replace")
     fault: FormatError | None = None

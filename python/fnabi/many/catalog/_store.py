@@ -91,7 +91,11 @@ def _connect(spill: str = "") -> DuckDBPyConnection:
 
     """
     config = _CONFIG | {"temp_directory": spill}
-    connection: DuckDBPyConnection = load_duckdb().connect(":memory:", config=config)
+    duckdb = load_duckdb()
+    try:
+        connection: DuckDBPyConnection = duckdb.connect(":memory:", config=config)
+    except duckdb.OutOfMemoryException as problem:
+        raise _no_memory(problem) from None
     return connection
 
 
@@ -379,11 +383,16 @@ _OF_SYSTEM = [
 """The errors of the system that DuckDB quotes by their texts."""
 
 
+def _no_memory(problem: Exception) -> MemoryError:
+    """Return the error to raise for DuckDB's lack of memory."""
+    return MemoryError(str(problem).partition("\n")[0])
+
+
 def _problem(problem: Exception, path: str) -> Exception:
     """Return the error to raise for one of DuckDB."""
     duckdb, text = load_duckdb(), str(problem)
     if isinstance(problem, duckdb.OutOfMemoryException):
-        return MemoryError(text.partition("\n")[0])
+        return _no_memory(problem)
     if "Conflicting lock" in text or "Could not set lock" in text:
         return CatalogError(f"{path}: another program has opened the catalog for writing")
     for number in _OF_SYSTEM:

@@ -265,7 +265,7 @@ def split_file(file: IO[bytes], threads: int, size: int, most: int) -> Iterator[
             return
 
 
-def line_error(at: int, most: int) -> FormatError:
+def line_error(at: int, most: int) -> FormatError | MemoryError:
     """Return the error for a line that begins at byte `at` and has more than `most` bytes."""
     expected = f"at most {most} bytes"
     return core.refusal(lib.FNABI_LINE, at, b"", expected, None, None)

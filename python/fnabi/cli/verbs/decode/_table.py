@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import stat
 import sys
@@ -13,7 +14,7 @@ from io import BufferedReader
 from itertools import islice
 from typing import Any
 
-from fnabi._base.files import open_file
+from fnabi._base.files import named, open_file
 from fnabi._base.text import did_you_mean
 from fnabi.cli._output import Rows, output_format, progress_bar, write_table
 from fnabi.cli._screen import complain
@@ -39,6 +40,7 @@ def opened(arguments: argparse.Namespace, stack: ExitStack, *, progress: bool = 
         file: Any = sys.stdin.buffer
         file = getattr(file, "raw", file)
     else:
+        stack.enter_context(named(name, errno.EIO))
         file = stack.enter_context(open_file(name))
     bar = progress_bar(progress, "decode", _size_of(file), "bytes")
     counted: Any = _Input(file, stack.enter_context(bar))
