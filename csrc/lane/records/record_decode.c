@@ -222,15 +222,30 @@ static void build_fields(builder* b, PyObject** fields, build* const* items,
 
 enum { FEW = 8 }; /* elements that are not worth counting */
 
+/* Fills a tuple of many elements, in parts. It is not inlined, so that
+ * build_tuple is for each kind of element. */
+FNABI_NO_INLINE static bool build_many(builder* b, build* item, PyObject* tuple,
+                                       Py_ssize_t count) {
+  for (Py_ssize_t i = 0, end; i < count;) {
+    if ((end = lane_part(i, count)) < 0) return false;
+    for (; i < end; i++) {
+      PyObject* value = item(b);
+      if (value == NULL || PyTuple_SetItem(tuple, i, value) < 0) return false;
+    }
+  }
+  return true;
+}
+
 static PyObject* build_tuple(builder* b, build* item) {
   size_t count = take_count(b);
   PyObject* tuple = PyTuple_New((Py_ssize_t)count);
-  for (Py_ssize_t i = 0, end; i < (Py_ssize_t)count && tuple != NULL;) {
-    end = count < FEW ? (Py_ssize_t)count : lane_part(i, (Py_ssize_t)count);
-    if (end < 0) Py_CLEAR(tuple);
-    for (; i < end && tuple != NULL; i++) {
+  if (count >= FEW) {
+    if (tuple != NULL && !build_many(b, item, tuple, (Py_ssize_t)count))
+      Py_CLEAR(tuple);
+  } else {
+    for (size_t i = 0; i < count && tuple != NULL; i++) {
       PyObject* value = item(b);
-      if (value == NULL || PyTuple_SetItem(tuple, i, value) < 0)
+      if (value == NULL || PyTuple_SetItem(tuple, (Py_ssize_t)i, value) < 0)
         Py_CLEAR(tuple);
     }
   }
