@@ -57,7 +57,7 @@ from fnabi.vmfb._verdict import (
     check_release,
     releases,
 )
-from fnabi.vmfb.rodata import Contents, File, RodataSegment
+from fnabi.vmfb.rodata import File, RodataSegment, share_too_much
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -253,8 +253,8 @@ class Module:
         return tuple(RodataSegment(self, index, each) for index, each in enumerate(segments))
 
     @cached_property
-    def _contents(self) -> Contents:
-        return Contents(self.rodata, self.layout.file_size)
+    def _shares_too_much(self) -> bool:
+        return share_too_much(self, self.rodata, len(self._source()))
 
     @cached_property
     def _names(self) -> dict[tuple[int, int], str]:

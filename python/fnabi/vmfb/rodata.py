@@ -23,7 +23,7 @@ from fnabi.errors import FormatError
 from fnabi.vmfb._records import Layout, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from fnabi.vmfb._remote import RemoteFile
 
@@ -133,27 +133,27 @@ class _Module(Protocol):
     @property
     def _names(self) -> dict[tuple[int, int], str]: ...
     @property
-    def _contents(self) -> Contents: ...
+    def _shares_too_much(self) -> bool: ...
     def _bytes(self, offset: int, size: int) -> memoryview: ...
 
 
 _SHARED = 32
-"""The most bytes of different segments for each byte of a file."""
+"""The most bytes of segments for each byte of a file."""
 
 
-class Contents:
-    """The contents of a module's segments, which may refer to the same bytes.
+def share_too_much(module: _Module, segments: Sequence[RodataSegment], at_least: int) -> bool:
+    """Return whether segments overlap so often that none is looked into.
 
-    Attributes:
-        known: By offset and size.
-        shared: Whether the segments have too many bytes, so that none is looked at.
+    Args:
+        module: The module.
+        segments: Its segments.
+        at_least: As many bytes as the file has, or fewer; its layout takes longer to read.
 
     """
-
-    def __init__(self, segments: Iterable[RodataSegment], file_size: int) -> None:
-        places = {(each.offset, each.size) for each in segments if each.is_inside}
-        self.known: dict[tuple[int, int], Content] = {}
-        self.shared = sum(size for _, size in places) > _SHARED * file_size
+    if sum(each.size for each in segments) <= _SHARED * at_least:
+        return False
+    inside = sum(each.size for each in segments if each.is_inside)
+    return inside > _SHARED * module.layout.file_size
 
 
 class RodataSegment:
@@ -257,17 +257,12 @@ class RodataSegment:
             CallError: If the module is closed.
 
         """
-        data = self.data
-        contents = self._module._contents
-        if contents.shared:
+        view: Any = ffi.from_buffer(self.data)
+        if self._module._shares_too_much:
             code = lib.FNABI_WORK
             reason = core.code_text(code)
             raise FormatError(core.code_name(code), self.offset, self.path, reason=reason)
-        place = self.offset, self.size
-        if place not in contents.known:
-            view: Any = ffi.from_buffer(data)
-            contents.known[place] = core.decode(lib.fnabi_rodata_content, _content, view)
-        return contents.known[place]
+        return core.decode(lib.fnabi_rodata_content, _content, view)
 
     @property
     def kind(self) -> ContentKind:
