@@ -254,7 +254,7 @@ class Module:
 
     @cached_property
     def _shares_too_much(self) -> bool:
-        return share_too_much(self, self.rodata, len(self._source()))
+        return share_too_much(self.rodata, self.layout.file_size)
 
     @cached_property
     def _names(self) -> dict[tuple[int, int], str]:

@@ -133,6 +133,8 @@ class _Module(Protocol):
     @property
     def _names(self) -> dict[tuple[int, int], str]: ...
     @property
+    def rodata(self) -> tuple[RodataSegment, ...]: ...
+    @property
     def _shares_too_much(self) -> bool: ...
     def _bytes(self, offset: int, size: int) -> memoryview: ...
 
@@ -141,19 +143,9 @@ _SHARED = 32
 """The most bytes of segments for each byte of a file."""
 
 
-def share_too_much(module: _Module, segments: Sequence[RodataSegment], at_least: int) -> bool:
-    """Return whether segments overlap so often that none is looked into.
-
-    Args:
-        module: The module.
-        segments: Its segments.
-        at_least: As many bytes as the file has, or fewer; its layout takes longer to read.
-
-    """
-    if sum(each.size for each in segments) <= _SHARED * at_least:
-        return False
-    inside = sum(each.size for each in segments if each.is_inside)
-    return inside > _SHARED * module.layout.file_size
+def share_too_much(segments: Sequence[RodataSegment], file_size: int) -> bool:
+    """Return whether segments overlap so often that none is looked into."""
+    return sum(each.size for each in segments if each.is_inside) > _SHARED * file_size
 
 
 class RodataSegment:
@@ -258,7 +250,9 @@ class RodataSegment:
 
         """
         view: Any = ffi.from_buffer(self.data)
-        if self._module._shares_too_much:
+        module = self._module
+        few = self.size * len(module.rodata) <= _SHARED * module.layout.file_size
+        if not few and module._shares_too_much:  # few bytes even if all were as large
             code = lib.FNABI_WORK
             reason = core.code_text(code)
             raise FormatError(core.code_name(code), self.offset, self.path, reason=reason)
