@@ -95,6 +95,7 @@ def is_told(found: Outcome, expected: Outcome, bad_input: int) -> bool:
     return found.err.count("\n") == 1 and (
         (found.status, found.err) == (bad_input, "fnabi: out of memory\n")
         or (found.status == 70 and lost)
+        or (found.status == 127 and found.err.startswith(ABORTS))
     )
 
 
