@@ -2,10 +2,10 @@
 #include "base/poll.h"
 
 FNABI_FAST_THREAD size_t fnabi_steps;
-static FNABI_THREAD fnabi_poll_function* asked;
+static FNABI_THREAD fnabi_poll_function asked;
 static FNABI_THREAD void* asked_with;
 
-void fnabi_set_poll(fnabi_poll_function* poll, void* data) {
+void fnabi_set_poll(fnabi_poll_function poll, void* data) {
   asked = poll;
   asked_with = data;
 }
