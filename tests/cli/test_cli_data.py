@@ -463,7 +463,7 @@ def test_a_full_output_is_told_once(tmp_path: Path) -> None:
         ["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert ended.returncode == 1
-    assert ended.stderr.splitlines()[-1] == "fnabi: File too large"
+    assert ended.stderr.splitlines()[-1] == "fnabi: out.parquet: File too large"
     assert "ignored" not in ended.stderr
     assert os.listdir(tmp_path) == ["in"]
 
@@ -509,7 +509,8 @@ def test_max_errors_stops_early(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 def test_a_failure_does_not_wait_for_input(tmp_path: Path) -> None:
     """The output is full, and a pipe is silent."""
-    command = [sys.executable, "-m", "fnabi", "decode", "-", "-o", str(tmp_path / "out.jsonl")]
+    out = tmp_path / "out.jsonl"
+    command = [sys.executable, "-m", "fnabi", "decode", "-", "-o", str(out)]
     with subprocess.Popen(
         ["sh", "-c", f"ulimit -f 100; exec {shlex.join(command)}"],
         stdin=subprocess.PIPE,
@@ -521,7 +522,7 @@ def test_a_failure_does_not_wait_for_input(tmp_path: Path) -> None:
             child.stdin.write(b"I1!R1!\n" * 2_000_000)
             child.stdin.flush()
         assert child.wait(30) == 1
-        assert child.stderr.read() == b"fnabi: File too large\n"
+        assert child.stderr.read() == f"fnabi: {out}: File too large\n".encode()
         with suppress(BrokenPipeError):
             child.stdin.close()
     assert os.listdir(tmp_path) == []

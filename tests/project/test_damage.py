@@ -81,7 +81,7 @@ def test_what_ends_the_process_is_a_fault(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", program, "--kind=raw", "--count=3", f"--folder={tmp_path}"],
         cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(["python", "."])},
+        env=os.environ | {"PYTHONPATH": "."},
         capture_output=True,
         text=True,
         check=False,

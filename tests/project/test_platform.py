@@ -100,6 +100,7 @@ SYSTEM = re.compile(
 OWN_SYSTEM = {
     "base/file.c",
     "base/vector.c",
+    "lane/runtime/cut_files.c",
     "lane/runtime/loader.c",
     "lane/runtime/threads.c",
     "lane/runtime/threads.h",

@@ -142,7 +142,7 @@ def test_reading_runs_no_code(kind: str, tmp_path_factory: pytest.TempPathFactor
     done = subprocess.run(
         [sys.executable, "-c", READ, kind, str(folder)],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": f"{ROOT / 'python'}:{ROOT}"},
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,
