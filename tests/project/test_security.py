@@ -139,10 +139,11 @@ def test_reading_runs_no_code(kind: str, tmp_path_factory: pytest.TempPathFactor
     for name in {"table": ("pyarrow",), "catalog": ("duckdb", "pyarrow")}.get(kind, ()):
         pytest.importorskip(name)
     folder = tmp_path_factory.mktemp("empty")
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     done = subprocess.run(
         [sys.executable, "-c", READ, kind, str(folder)],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
         capture_output=True,
         text=True,
         check=False,
