@@ -11,7 +11,7 @@ import pytest
 from support.growth import FAMILIES, texts  # noqa: F401
 from support.paths import TESTS
 
-SIZE = 1_000_000
+SIZE = 300_000
 
 MOST = {
     "DType.parse": 8,
