@@ -10,7 +10,7 @@ import pickle
 from fnabi._base.url import Url, full_of, hidden_urls, is_remote, public, without_secrets
 
 SECRET = "Zq7SECRETvalue0123456789"
-"""What no text may have that is shown, where it stands for a secret."""
+"""What no text may have that is shown, where it replaces a secret."""
 
 SEEDS = tuple(
     text.replace("SECRET", SECRET).encode()

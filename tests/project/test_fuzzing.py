@@ -80,7 +80,7 @@ def script(path: Path, status: int, crash: str = "") -> list[str]:
 
 @pytest.fixture
 def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Run targets that a script stands for; returns the status."""
+    """Run targets that a script replaces, and return the status."""
     page = tmp_path / "page.md"
     page.write_text("| target |\n")
     monkeypatch.setattr(fuzz, "read", lambda: _fuzz_table.read(page))
