@@ -25,7 +25,7 @@ from fnabi.types import (
     Type,
     Unknown,
 )
-from support import declaration_grammar
+from support import corpora, declaration_grammar
 from support.paths import DATA
 
 MODULES = DATA / "vmfb"
@@ -689,6 +689,19 @@ def test_the_answer_is_a_reading_and_the_only_one_when_certain(
     text: bytes, inputs: int | str | None, results: int | str | None
 ) -> None:
     assume(text.count(b": ") < 13)  # the slow way has to try all subsets
+    check_answer(text, inputs, results)
+
+
+def test_every_text_and_changes_of_them() -> None:
+    seen = 0
+    for text in (*corpora.texts("declaration"), *corpora.changes("declaration", 5000)):
+        if text.count(b": ") < 7:
+            check_answer(text, None, None)
+            seen += 1
+    assert seen > 4000
+
+
+def check_answer(text: bytes, inputs: int | str | None, results: int | str | None) -> None:
     every = list(dict.fromkeys(declaration_grammar.readings(text)))
     known = inputs
     if text.startswith(b"async ") and inputs is not None:

@@ -50,7 +50,7 @@ from support.strategies import (
 )
 from support.vectors import inputs
 
-MODULES = sorted((DATA / "vmfb").rglob("*.vmfb"))
+MODULES = sorted(DATA.rglob("*.vmfb"))
 
 
 RECORDS = [
