@@ -10,7 +10,8 @@ lines; the status is 1 if more than a tenth of the others survives.
 ``--seed`` is the commit's hash unless it is given, ``--count`` the number of mutants, ``--room``
 chooses places by the beginning of their path, such as ``csrc/vmfb``. ``--jobs`` mutants are tried
 at once. ``--results`` keeps each verdict in a file of lines of JSON; what it has already of this
-commit is not tried again, so a run that was ended goes on.
+commit is not tried again, so a run that was ended goes on. ``--again`` tries its survivors again:
+the first run is fastest where the large libraries that tests compare with are not installed.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 EQUIVALENT = ROOT / "tests" / "project" / "equivalent.toml"
 CCACHE = Path("/usr/lib/ccache")
-LIMIT = 600
-"""Seconds for one command of the tests; one that runs longer hangs, which is found."""
+LIMIT, TEST_LIMIT = 600, 60
+"""Seconds for one command and for one test; what runs longer hangs, which is found."""
 
 FLIPPED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 COMPARISON = re.compile(r" (<=|>=|==|!=|<|>) ")
@@ -57,7 +58,7 @@ FITTING = {
     "abi": ("abi", "tests/abi"),
     "elf": ("elf vmfb", "tests/calls/test_library.py tests/vmfb/test_verdict.py"),
     "calls": ("calls", "tests/calls"),
-    "vmfb": ("vmfb", "tests/vmfb"),
+    "vmfb": ("vmfb", "tests/vmfb tests/cli/test_cli_problems.py"),
     "infer": (
         "infer",
         "tests/vmfb/test_bytecode_types.py tests/vmfb/test_program.py tests/vmfb/test_vmfb.py",
@@ -68,6 +69,11 @@ FITTING = {
     "lane/runtime": ("", "tests/calls tests/project/test_allocations.py"),
     "lane": ("", "tests/calls"),
 }
+
+SLOW = [
+    each.relative_to(ROOT).as_posix() for each in sorted(ROOT.glob("tests/calls/test_callee*.py"))
+]
+"""Tests that compile much: they come last."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +190,9 @@ def of_noun(path: str, folders: list[str], pattern: str) -> list[str]:
 
 def commands(path: str) -> list[list[str]]:
     """Return what builds a mutant, and the tests that fit it, the nearest first."""
-    pytest = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
+    pytest = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-n", "0"]
+    pytest += ["-o", f"faulthandler_timeout={TEST_LIMIT}"]
+    pytest += ["-o", "faulthandler_exit_on_timeout=true"]
     parts = path.split("/")
     found: list[list[str]] = []
     if path.endswith(".py"):
@@ -192,6 +200,8 @@ def commands(path: str) -> list[list[str]]:
         tests = [f"tests/{room}"]
         if room in ("compat", "html", "many", "run", "stub"):
             tests.append("tests/cli")
+        elif room == "vmfb":
+            tests.append("tests/cli/test_cli_problems.py")
     else:
         room = "/".join(parts[1:-1])
         folders, listed = FITTING[room if room in FITTING else parts[1]]
@@ -205,9 +215,12 @@ def commands(path: str) -> list[list[str]]:
     folders_of_tests = [name for name in tests if not name.endswith(".py")]
     near = of_noun(path, folders_of_tests, "test_{}.py")
     if near:
-        found.append([*pytest, "-n", "0", *near])
+        found.append([*pytest, *near])
+    slow = [name for name in SLOW if name not in near]
     around = [f"--ignore={name}" for name in near]
-    return [*found, [*pytest, "-n", "2", "--dist=worksteal", *tests, *around]]
+    found.append([*pytest, *tests, *around, *(f"--ignore={name}" for name in slow)])
+    last = [name for name in slow if any(name.startswith(each) for each in tests)]
+    return [*found, *([[*pytest, *last]] if last else [])]
 
 
 def run(command: list[str], folder: Path) -> bool:
@@ -297,7 +310,7 @@ def table(kept: dict[Mutant, str]) -> Iterator[str]:
 
 
 def tried(
-    chosen: list[Mutant], head: str, results: Path | None, jobs: int
+    chosen: list[Mutant], head: str, results: Path | None, jobs: int, again: bool = False
 ) -> Iterator[tuple[Mutant, str]]:
     """Try the mutants that the file of results lacks, and yield each with its verdict."""
     known: dict[tuple[str, int, int, str], str] = {}
@@ -309,7 +322,7 @@ def tried(
     left = []
     for mutant in chosen:
         verdict = known.get((mutant.path, mutant.start, mutant.end, mutant.kind))
-        if verdict is None:
+        if verdict is None or (again and verdict == "survived"):
             left.append(mutant)
         else:
             yield mutant, verdict
@@ -350,6 +363,7 @@ def main() -> int:
     parser.add_argument("--room", action="append", default=[])
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--results", type=Path)
+    parser.add_argument("--again", action="store_true", help="try survivors again")
     parser.add_argument("--list", action="store_true", help="print the mutants, and run nothing")
     options = parser.parse_args()
     head = subprocess.run(
@@ -365,7 +379,7 @@ def main() -> int:
         return 0
     without_meaning = equivalent()
     kept: dict[Mutant, str] = {}
-    for mutant, found in tried(chosen, head, options.results, options.jobs):
+    for mutant, found in tried(chosen, head, options.results, options.jobs, options.again):
         number, shown = line_of(mutant)
         listed = found == "survived" and (mutant.path, mutant.kind, shown) in without_meaning
         kept[mutant] = verdict = "equivalent" if listed else found
