@@ -325,11 +325,10 @@ static bool find_types(fnabi_bytecode* b, const fnabi_fb_field* field) {
 static bool read_type(fnabi_bytecode* b, const fnabi_fb_field* field,
                       size_t index) {
   fnabi_fb_view view;
-  return (fnabi_fb_enter(&b->fb, field->table, b->type_place + 4 * index,
-                         &view) &&
-          read_text(b, &view, &field->table->fields[TYPE_NAME],
-                    &b->types[index])) ||
-         fnabi_fb_in_element(&b->fb, field->name, index);
+  if (fnabi_fb_enter(&b->fb, field->table, b->type_place + 4 * index, &view) &&
+      read_text(b, &view, &field->table->fields[TYPE_NAME], &b->types[index]))
+    return true;
+  return fnabi_fb_in_element(&b->fb, field->name, index);
 }
 
 static bool find_imports(fnabi_bytecode* b, const fnabi_fb_field* field) {
@@ -354,9 +353,10 @@ static bool read_import_table(fnabi_bytecode* b, const fnabi_fb_field* field,
 
 static bool read_import(fnabi_bytecode* b, const fnabi_fb_field* field,
                         size_t index) {
-  return read_import_table(b, field, b->import_place + 4 * index,
-                           &b->imports[index]) ||
-         fnabi_fb_in_element(&b->fb, field->name, index);
+  if (read_import_table(b, field, b->import_place + 4 * index,
+                        &b->imports[index]))
+    return true;
+  return fnabi_fb_in_element(&b->fb, field->name, index);
 }
 
 static bool find_functions(fnabi_bytecode* b, const fnabi_fb_field* fields) {
@@ -399,10 +399,11 @@ static bool read_function(fnabi_bytecode* b, const fnabi_fb_field* fields,
   const fnabi_fb_field* signatures = &fields[MODULE_SIGNATURES];
   fnabi_function* f = &b->functions[ordinal];
   read_descriptor(b, fields, ordinal);
-  return ordinal >= b->signature_count ||
-         read_signature(b, signatures->table, b->signature_place + 4 * ordinal,
-                        &f->callee) ||
-         fnabi_fb_in_element(&b->fb, signatures->name, ordinal);
+  if (ordinal >= b->signature_count ||
+      read_signature(b, signatures->table, b->signature_place + 4 * ordinal,
+                     &f->callee))
+    return true;
+  return fnabi_fb_in_element(&b->fb, signatures->name, ordinal);
 }
 
 /* The name of a function is that of its first export. */
@@ -543,10 +544,11 @@ bool fnabi_bytecode_read_import(fnabi_bytecode* b, size_t index, bool name) {
   const fnabi_fb_field* of = &field->table->fields[IMPORT_NAME];
   fnabi_fb_view view;
   if (!name) return read_import(b, field, index);
-  return (fnabi_fb_enter(&b->fb, field->table, b->import_place + 4 * index,
-                         &view) &&
-          read_text(b, &view, of, &b->imports[index].name)) ||
-         fnabi_fb_in_element(&b->fb, field->name, index);
+  if (fnabi_fb_enter(&b->fb, field->table, b->import_place + 4 * index,
+                     &view) &&
+      read_text(b, &view, of, &b->imports[index].name))
+    return true;
+  return fnabi_fb_in_element(&b->fb, field->name, index);
 }
 
 bool fnabi_bytecode_open_unnamed(fnabi_bytecode* b, const char* data,

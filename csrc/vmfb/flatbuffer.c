@@ -256,8 +256,8 @@ bool fnabi_fb_tables(fnabi_fb* fb, const fnabi_fb_view* view,
   uint16_t at = view->shape->at[field->id];
   *place = *count = 0;
   if (at == 0) return true;
-  return offsets_at(fb, view->place + at, place, count) ||
-         fnabi_fb_in_field(fb, field->name);
+  if (offsets_at(fb, view->place + at, place, count)) return true;
+  return fnabi_fb_in_field(fb, field->name);
 }
 
 bool fnabi_fb_is_null(const fnabi_fb* fb, size_t from) {
@@ -289,8 +289,8 @@ bool fnabi_fb_unions(fnabi_fb* fb, const fnabi_fb_view* view,
                      size_t* place, size_t* count) {
   *members = *place = *count = 0;
   if (!is_present(view->shape, field)) return true;
-  return unions_at(fb, view, field, members, place, count) ||
-         fnabi_fb_in_field(fb, field->name);
+  if (unions_at(fb, view, field, members, place, count)) return true;
+  return fnabi_fb_in_field(fb, field->name);
 }
 
 int64_t fnabi_fb_int(const fnabi_fb* fb, const fnabi_fb_view* view,
@@ -370,10 +370,11 @@ bool fnabi_fb_flat(fnabi_fb* fb, const fnabi_fb_view* view,
   size_t from = view->place + at;
   *place = *count = 0;
   if (at == 0) return true;
-  return (vector_at(fb, from, element.size, element.align, place, count) &&
-          (field->kind == FNABI_FB_BYTES ||
-           spend(fb, (uint64_t)*count * element.size, from))) ||
-         fnabi_fb_in_field(fb, field->name);
+  if (vector_at(fb, from, element.size, element.align, place, count) &&
+      (field->kind == FNABI_FB_BYTES ||
+       spend(fb, (uint64_t)*count * element.size, from)))
+    return true;
+  return fnabi_fb_in_field(fb, field->name);
 }
 
 void fnabi_fb_element(const fnabi_fb* fb, const fnabi_fb_field* field,
@@ -491,10 +492,12 @@ static bool walk_present(fnabi_fb* fb, const fnabi_fb_view* view,
 
 bool fnabi_fb_walk_field(fnabi_fb* fb, const fnabi_fb_view* view,
                          const fnabi_fb_field* field) {
-  if (is_present(view->shape, field))
-    return walk_present(fb, view, field) || fnabi_fb_in_field(fb, field->name);
-  if (fb->writer != NULL) pack_absent(fb->writer, field);
-  return true;
+  if (!is_present(view->shape, field)) {
+    if (fb->writer != NULL) pack_absent(fb->writer, field);
+    return true;
+  }
+  if (walk_present(fb, view, field)) return true;
+  return fnabi_fb_in_field(fb, field->name);
 }
 
 /* With a writer, walks all fields in order, after the number of the union's
