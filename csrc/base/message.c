@@ -130,3 +130,25 @@ bool fnabi_unpack_skip(fnabi_reader* r) {
   }
   return true;
 }
+
+size_t fnabi_read_array(fnabi_reader* r) {
+  size_t count = 0;
+  fnabi_unpack_array(r, &count);
+  return count;
+}
+
+int64_t fnabi_read_int(fnabi_reader* r) {
+  int64_t number = 0;
+  fnabi_unpack_int(r, &number);
+  return number;
+}
+
+fnabi_text fnabi_read_text(fnabi_reader* r) {
+  fnabi_text text = {NULL, 0};
+  if (!fnabi_unpack_nil(r)) fnabi_unpack_text(r, &text.data, &text.size);
+  return text;
+}
+
+void fnabi_read_past(fnabi_reader* r, size_t values) {
+  for (; values > 0; values--) fnabi_unpack_skip(r);
+}

@@ -144,4 +144,11 @@ bool fnabi_unpack_text(fnabi_reader* r, const char** data, size_t* size);
 /* Skips a value made of arrays, nils, integers and text. */
 bool fnabi_unpack_skip(fnabi_reader* r);
 
+/* Read the next value of a message that the core itself wrote, which is of this
+ * kind: otherwise they return 0, or no text. */
+size_t fnabi_read_array(fnabi_reader* r);
+int64_t fnabi_read_int(fnabi_reader* r);
+fnabi_text fnabi_read_text(fnabi_reader* r); /* no text for nil */
+void fnabi_read_past(fnabi_reader* r, size_t values);
+
 #endif /* FNABI_MESSAGE_H */

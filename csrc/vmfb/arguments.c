@@ -263,5 +263,6 @@ bool fnabi_arguments_exported(const fnabi_bytecode* b, uint8_t* passed) {
     work -= f->view.size;
     passed[i] |= passed_to(&p, reads(b, &f->view, &p, &no_memory));
   }
-  return !no_memory || fnabi_fail(b->error, FNABI_MEMORY, 0, NULL);
+  if (no_memory) fnabi_fail(b->error, FNABI_MEMORY, 0, NULL);
+  return !no_memory;
 }

@@ -190,23 +190,14 @@ static bool write_calls(demands* d) {
  * fnabi_bytecode_check; no data without one. */
 static fnabi_text first_error(const fnabi_vector* message, size_t size) {
   fnabi_reader r = {message->data, size, 0};
-  size_t count, members;
-  int64_t number;
-  fnabi_text code, path, text, severity, none = {NULL, 0};
-  if (!fnabi_unpack_array(&r, &count)) return none;
-  for (; count > 0; count--) {
-    if (!fnabi_unpack_array(&r, &members) || members < 5 ||
-        !fnabi_unpack_text(&r, &code.data, &code.size) ||
-        !fnabi_unpack_int(&r, &number) ||
-        !fnabi_unpack_text(&r, &path.data, &path.size) ||
-        !fnabi_unpack_text(&r, &text.data, &text.size) ||
-        !fnabi_unpack_text(&r, &severity.data, &severity.size))
-      return none;
+  for (size_t count = fnabi_read_array(&r); count > 0; count--) {
+    size_t members = fnabi_read_array(&r);
+    fnabi_read_past(&r, 3); /* the code, the offset and the path */
+    fnabi_text text = fnabi_read_text(&r), severity = fnabi_read_text(&r);
     if (FNABI_TEXT_IS(severity, "error")) return text;
-    for (size_t i = 5; i < members; i++)
-      if (!fnabi_unpack_skip(&r)) return none;
+    fnabi_read_past(&r, members - 5);
   }
-  return none;
+  return (fnabi_text){NULL, 0};
 }
 
 static bool write_check(demands* d) {
@@ -275,7 +266,10 @@ static bool write_parts(demands* d) {
 /* All but the executables, in which a module inside is not followed. */
 static bool write_module(demands* d) {
   d->passed = (uint8_t*)calloc(d->b->function_count + 1, 1);
-  if (d->passed == NULL) return fnabi_fail(d->b->error, FNABI_MEMORY, 0, NULL);
+  if (d->passed == NULL) {
+    fnabi_fail(d->b->error, FNABI_MEMORY, 0, NULL);
+    return false;
+  }
   bool good = write_parts(d);
   free(d->passed);
   return good;
@@ -339,11 +333,6 @@ static bool write_content(demands* d, fnabi_text format, int64_t segment,
   return true;
 }
 
-static bool take_text(fnabi_reader* r, fnabi_text* text) {
-  *text = (fnabi_text){NULL, 0};
-  return fnabi_unpack_nil(r) || fnabi_unpack_text(r, &text->data, &text->size);
-}
-
 /* Whether it is known what devices answer to a query. */
 static bool is_usual(fnabi_text category, fnabi_text key) {
   static const char* const devices[] = {"local", "vulkan", "cuda",   "hip",
@@ -361,39 +350,30 @@ static bool is_usual(fnabi_text category, fnabi_text key) {
   return false;
 }
 
-/* Reads the queries in the message of fnabi_vmfb_needs. */
-static bool read_queries(fnabi_reader* r, bool* usual) {
-  size_t count, members;
-  int64_t number;
-  fnabi_text category, key;
-  if (!fnabi_unpack_array(r, &count)) return false;
-  for (; count > 0; count--) {
-    if (!fnabi_unpack_array(r, &members) || !fnabi_unpack_int(r, &number) ||
-        !fnabi_unpack_int(r, &number) || !take_text(r, &category) ||
-        !take_text(r, &key))
-      return false;
-    *usual = *usual && is_usual(category, key);
+/* Reads the queries in the message of fnabi_vmfb_needs; whether all are usual. */
+static bool read_queries(fnabi_reader* r) {
+  bool usual = true;
+  for (size_t count = fnabi_read_array(r); count > 0; count--) {
+    fnabi_read_array(r);
+    fnabi_read_past(r, 2); /* the function and the offset */
+    fnabi_text category = fnabi_read_text(r), key = fnabi_read_text(r);
+    usual = usual && is_usual(category, key);
   }
-  return true;
+  return usual;
 }
 
 /* Reads the executables in the message of fnabi_vmfb_needs. The format of those
  * that are loaded by the answer to an unusual query is open. */
 static bool write_each(demands* d, fnabi_reader* r, fnabi_error* error) {
-  size_t lists, count, members;
-  int64_t number;
-  bool usual = true;
-  if (!fnabi_unpack_array(r, &lists) || !read_queries(r, &usual) ||
-      !fnabi_unpack_array(r, &count))
-    return false;
+  fnabi_read_array(r);
+  bool usual = read_queries(r);
+  size_t count = fnabi_read_array(r);
   fnabi_pack_count(d->w, count);
   for (; count > 0; count--) {
-    fnabi_text format = {NULL, 0};
-    int64_t segment = -1;
-    if (!fnabi_unpack_array(r, &members) || !fnabi_unpack_int(r, &number) ||
-        !fnabi_unpack_int(r, &number) || !take_text(r, &format) ||
-        (!fnabi_unpack_nil(r) && !fnabi_unpack_int(r, &segment)))
-      return false;
+    fnabi_read_array(r);
+    fnabi_read_past(r, 2); /* the function and the offset */
+    fnabi_text format = fnabi_read_text(r);
+    int64_t segment = fnabi_unpack_nil(r) ? -1 : fnabi_read_int(r);
     if (!usual) format = (fnabi_text){NULL, 0};
     fnabi_pack_array(d->w, 2);
     pack(d->w, format);

@@ -77,7 +77,6 @@ typedef struct site {
 typedef struct needs {
   fnabi_bytecode b;
   fnabi_reach reach;
-  uint64_t work; /* steps, and bytes written */
   fnabi_writer* w;
   uint32_t wanted; /* bits: the lists to fill */
   fnabi_bytecode_sizes sizes;
@@ -145,7 +144,7 @@ static bool find_reference(needs* n, const site* s, unsigned reg,
   reg &= FNABI_REGISTER_REF_NUMBER;
   if (fnabi_reach_loaded(f, s->block, s->offset, reg, found)) return true;
   if (n->reach.function != f &&
-      !fnabi_reach_open(&n->reach, &n->b, f, &n->work, n->error)) {
+      !fnabi_reach_open(&n->reach, &n->b, f, &n->b.fb.work, n->error)) {
     n->reach.function = NULL;
     return false;
   }
@@ -170,12 +169,7 @@ static bool find_operand(needs* n, const fnabi_instruction* at, const site* s,
 }
 
 static bool spend(needs* n, uint64_t bytes) {
-  if (bytes > n->work) {
-    fnabi_fail(n->error, FNABI_WORK, n->b.fb.origin, NULL);
-    return false;
-  }
-  n->work -= bytes;
-  return true;
+  return fnabi_fb_spend(&n->b.fb, bytes, 0);
 }
 
 /* Notes a segment whose bytes are not inside the data. */
@@ -503,7 +497,7 @@ static bool pack_all(needs* n) {
   }
   const fnabi_missing* missing = (const void*)n->missing.data;
   count = n->missing.size / sizeof *missing;
-  fnabi_pack_array(n->w, (uint32_t)count);
+  fnabi_pack_count(n->w, count);
   for (size_t i = 0; i < count; i++) fnabi_pack_uint(n->w, missing[i].ordinal);
   return true;
 }
@@ -541,12 +535,14 @@ static int64_t write_needs(const char* data, size_t size, fnabi_text segments,
   fnabi_writer w = {out, capacity, 0};
   needs n = {.w = &w, .wanted = wanted, .error = error};
   bool any;
-  n.work = 64 * ((uint64_t)size + segments.size) + (1 << 16);
   bool ok = fnabi_bytecode_open_tables(&n.b, data, size, error) &&
             fnabi_bytecode_known(&n.b, error) && find_rules(&n, &any);
   if (ok && !any) n.b.function_count = 0;
   ok = ok && (!any || fnabi_bytecode_read_code(&n.b, data, size)) &&
-       take_segments(&n, segments) && pack_all(&n);
+       take_segments(&n, segments);
+  /* from here on also the steps of fnabi_reach */
+  n.b.fb.work = 64 * ((uint64_t)size + segments.size) + (1 << 16);
+  ok = ok && pack_all(&n);
   fnabi_reach_close(&n.reach);
   fnabi_bytecode_close(&n.b);
   free(n.rules.data);
@@ -580,11 +576,6 @@ int64_t fnabi_vmfb_needs_with(const char* data, size_t size,
 
 enum { TARGET_SIZE = 4096 }; /* longer data is not a text */
 
-static bool take_text(fnabi_reader* r, fnabi_text* text) {
-  *text = (fnabi_text){NULL, 0};
-  return fnabi_unpack_nil(r) || fnabi_unpack_text(r, &text->data, &text->size);
-}
-
 /* Adds a name to a list unless the list contains it. */
 static bool add_once(fnabi_vector* list, fnabi_text name) {
   const char* all = (const char*)list->data;
@@ -596,22 +587,19 @@ static bool add_once(fnabi_vector* list, fnabi_text name) {
     at += size + 1;
   }
   if (list->size + name.size > TARGET_SIZE) return true;
-  return (list->size == 0 || fnabi_vector_append(list, ",", 1)) &&
-         fnabi_vector_append(list, name.data, name.size);
+  if (!fnabi_vector_reserve(list, 1 + name.size)) return false;
+  if (list->size != 0) fnabi_vector_append(list, ",", 1);
+  fnabi_vector_append(list, name.data, name.size);
+  return true;
 }
 
 /* Reads the first list: the devices and their executable formats. */
 static bool read_queries(fnabi_reader* r, fnabi_vector* devices,
                          fnabi_vector* formats) {
-  size_t count, members;
-  int64_t number;
-  if (!fnabi_unpack_array(r, &count)) return false;
-  for (; count > 0; count--) {
-    fnabi_text category, key;
-    if (!fnabi_unpack_array(r, &members) || !fnabi_unpack_int(r, &number) ||
-        !fnabi_unpack_int(r, &number) || !take_text(r, &category) ||
-        !take_text(r, &key))
-      return false;
+  for (size_t count = fnabi_read_array(r); count > 0; count--) {
+    fnabi_read_array(r);
+    fnabi_read_past(r, 2); /* the function and the offset */
+    fnabi_text category = fnabi_read_text(r), key = fnabi_read_text(r);
     if (category.data == NULL || key.data == NULL) continue;
     bool device = is_text(category, "hal.device.id");
     if (device && key.size > 0 && key.data[key.size - 1] == '*') key.size--;
@@ -626,27 +614,22 @@ static bool read_queries(fnabi_reader* r, fnabi_vector* devices,
 
 /* Reads the fourth list: the parameters. */
 static bool read_parameters(fnabi_reader* r, fnabi_vector* names) {
-  size_t count, members, keys;
-  int64_t number;
-  if (!fnabi_unpack_array(r, &count)) return false;
-  for (; count > 0; count--) {
-    fnabi_text access, scope, key;
-    if (!fnabi_unpack_array(r, &members) || !fnabi_unpack_int(r, &number) ||
-        !fnabi_unpack_int(r, &number) || !take_text(r, &access) ||
-        !take_text(r, &scope))
-      return false;
+  for (size_t count = fnabi_read_array(r); count > 0; count--) {
+    fnabi_read_array(r);
+    fnabi_read_past(r, 3); /* the function, the offset and the access */
+    fnabi_text scope = fnabi_read_text(r);
     if (fnabi_unpack_nil(r)) continue;
-    if (!fnabi_unpack_array(r, &keys)) return false;
-    for (; keys > 0; keys--) {
-      if (!fnabi_unpack_array(r, &members) || !take_text(r, &key) ||
-          !fnabi_unpack_skip(r) || !fnabi_unpack_skip(r) ||
-          !fnabi_unpack_skip(r) ||
-          (names->size != 0 && !fnabi_vector_append(names, ", ", 2)) ||
-          (scope.size != 0 &&
-           (!fnabi_vector_append(names, scope.data, scope.size) ||
-            !fnabi_vector_append(names, "::", 2))) ||
-          !fnabi_vector_append(names, key.data, key.size))
-        return false;
+    for (size_t keys = fnabi_read_array(r); keys > 0; keys--) {
+      fnabi_read_array(r);
+      fnabi_text key = fnabi_read_text(r);
+      fnabi_read_past(r, 3); /* the offsets and the length */
+      if (!fnabi_vector_reserve(names, scope.size + key.size + 4)) return false;
+      if (names->size != 0) fnabi_vector_append(names, ", ", 2);
+      if (scope.size != 0) {
+        fnabi_vector_append(names, scope.data, scope.size);
+        fnabi_vector_append(names, "::", 2);
+      }
+      fnabi_vector_append(names, key.data, key.size);
     }
   }
   return true;
@@ -667,20 +650,20 @@ bool fnabi_needs_texts(const char* data, size_t size, fnabi_text segments,
     if (!fnabi_vector_reserve(memory, (size_t)needed)) return false;
   if (needed < 0) return error.code != FNABI_MEMORY;
   fnabi_reader r = {memory->data, (size_t)needed, 0};
-  size_t lists;
-  bool good = fnabi_unpack_array(&r, &lists) &&
-              read_queries(&r, &parts[0], &parts[1]) && fnabi_unpack_skip(&r) &&
-              fnabi_unpack_skip(&r) && read_parameters(&r, &parts[2]);
+  fnabi_read_array(&r);
+  bool good = read_queries(&r, &parts[0], &parts[1]);
+  fnabi_read_past(&r, 2); /* the executables and their functions */
+  good = good && read_parameters(&r, &parts[2]) &&
+         fnabi_vector_reserve(
+             memory, parts[0].size + 1 + parts[1].size + parts[2].size);
   if (good) { /* the message is no longer needed */
-    memory->size = 0;
-    good = fnabi_vector_append(memory, parts[0].data, parts[0].size) &&
-           (parts[1].size == 0 || fnabi_vector_append(memory, " ", 1)) &&
-           fnabi_vector_append(memory, parts[1].data, parts[1].size);
+    fnabi_vector_append(memory, parts[0].data, parts[0].size);
+    if (parts[1].size != 0) fnabi_vector_append(memory, " ", 1);
+    fnabi_vector_append(memory, parts[1].data, parts[1].size);
     size_t first = memory->size;
-    good = good && fnabi_vector_append(memory, parts[2].data, parts[2].size);
-    if (good && first != 0)
-      *target = (fnabi_text){(const char*)memory->data, first};
-    if (good && memory->size != first)
+    fnabi_vector_append(memory, parts[2].data, parts[2].size);
+    if (first != 0) *target = (fnabi_text){(const char*)memory->data, first};
+    if (memory->size != first)
       *parameters =
           (fnabi_text){(const char*)memory->data + first, memory->size - first};
   }

@@ -19,12 +19,15 @@ void* __wrap_calloc(size_t count, size_t size);
 void* __wrap_realloc(void* block, size_t size);
 void* __wrap_aligned_alloc(size_t alignment, size_t size);
 
-/* The allocation number `refused_from` and all later ones fail. */
-static size_t allocations, largest, refused_from = SIZE_MAX;
+/* The allocation number `refused_from` and all later ones fail, and that number
+ * `refused_one`. */
+static size_t allocations, largest, refused_from = SIZE_MAX,
+                                    refused_one = SIZE_MAX;
 
 static bool allowed(size_t size) {
   if (size > largest) largest = size;
-  return allocations++ < refused_from;
+  size_t number = allocations++;
+  return number < refused_from && number != refused_one;
 }
 
 void* __wrap_malloc(size_t size) {

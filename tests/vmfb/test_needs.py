@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -213,6 +214,37 @@ def test_damaged_tables_of_keys() -> None:
         *("module-range", table.offset + 8),
         "rodata_segments[6]",
     )
+
+
+def queries(count: int) -> bytes:
+    """Return a module with queries whose keys are segments that the file lacks."""
+    code = bytearray(b"\x79")
+    for index in range(count):
+        code += b"\x11" + struct.pack("<IH", index, 0x8001)
+        code += b"\x58" + struct.pack("<I", 1 << 31)
+        code += b"\0" * (len(code) % 2)
+        code += struct.pack("<7H", 3, 0x8000, 0x8001, 0x8001, 2, 0, 2)
+    code += b"\x5a" + b"\0" * (3 - len(code) % 2)
+    sized = [
+        Table({3: struct.pack("<Q", 64 * index), 4: struct.pack("<Q", 4)}) for index in range(count)
+    ]
+    query = Table({0: String(b"0rrr_iI")})
+    fields = {
+        0: String(b"m"),
+        6: Vector([Table({0: String(b"hal.device.query.i64"), 1: query})]),
+        8: Vector([Table({0: String(b"0v_v")})]),
+        9: Vector([*sized]),
+        12: Numbers(struct.pack("<iiIhhhh", 0, len(code), 0, 0, 1, 4, 2), 20),
+        13: struct.pack("<I", 17 << 16),
+        14: Numbers(bytes(code)),
+    }
+    return module(Table(fields))
+
+
+def test_any_number_of_segments_may_be_elsewhere() -> None:
+    opened = vmfb.from_buffer(queries(20))
+    assert len(opened.functions[0].instructions) == 42
+    assert opened.targets == ()
 
 
 def test_another_version_of_bytecode() -> None:

@@ -37,7 +37,7 @@ from fnabi.types import (
     Type,
 )
 from support.flatbuffer import Numbers, String, Table, Vector, module
-from support.paths import DATA
+from support.paths import DATA, TESTS
 from support.sanitizers import check_grown, resident
 
 MODULES = DATA / "vmfb"
@@ -1630,12 +1630,12 @@ def whole_module() -> dict[int, Any]:
     }
 
 
-def findings_of(fields: dict[int, Any]) -> list[tuple[str, str, int]]:
+def findings_of(fields: dict[int, Any], lenient: bool = False) -> list[tuple[str, str, int]]:
     """Code, path and the 32 bits at the offset of each finding, but for those about bytecode."""
     data = module(Table(fields))
     found = [
         finding
-        for finding in vmfb.from_buffer(data).check()
+        for finding in vmfb.from_buffer(data, lenient=lenient).check()
         if not finding.code.startswith("bytecode-")
     ]
     assert all(finding.severity == "error" or finding.code in NOTICES for finding in found)
@@ -1760,6 +1760,82 @@ def test_findings_are_where_they_say() -> None:
     fields[15].fields[1].items[3] = Table({1: u32(-6 & NEGATIVE)})
     fields[15].fields[1].items[2] = Table({1: Numbers(u32(0) + u32(99), 4)})
     assert [bits for _, _, bits in findings_of(fields)] == [77, -1, 1 << 30, -5, 99, -6]
+
+
+def everything_wrong() -> dict[int, Any]:
+    """A module with a finding of each kind in each part, of which the tests in C have a copy."""
+    m = whole_module()
+    bad = Table({0: String(b"0iq_i"), 1: Vector([Table()])})
+    m[0] = String(b"")
+    m[2] = u32(1 << 20)
+    m[3] = Vector([None, Table()])
+    m[4] = Vector([Table()])
+    m[5] = Vector([Table({2: u32(4)})])
+    same = [Table({0: String(b"same")}), Table({0: String(b"same")})]
+    m[6] = Vector([Table({2: u32(8)}), Table({0: NAME, 1: bad}), *same])
+    m[7] = Vector([Table({1: u32(9)}), *same])
+    m[8] = Vector([bad])
+    m[9] = Vector([Table({0: b"\7", 1: Table(), 4: struct.pack("<Q", 1 << 20)})])
+    m[10] = Vector([Table({0: u32(NEGATIVE)})])
+    m[11] = Table({0: u32(1 << 31), 1: u32(NEGATIVE)})
+    m[12] = descriptors((9, 1, 16, 1, -1, -1, -1), (0, 4, 0, 0, 0, 0, 0))
+    debug = m[15].fields
+    debug[0] = Numbers(b"\1\2\3\4\5\3\0")
+    locations = debug[1].items
+    locations[0] = Table({0: u32(9), 1: u32(NEGATIVE)})
+    locations[2] = Table({1: Numbers(u32(0) + u32(9), 4)})
+    locations[3] = Table({1: u32(9)})
+    locations += [Table(), Table({1: Numbers(u32(9), 4)}), None]
+    debug[2].items.append(Table({1: Numbers(u32(8) + u32(9), 8)}))
+    return m
+
+
+def test_everything_is_wrong() -> None:
+    fields = everything_wrong()
+    assert (TESTS / "c" / "corpus" / "vmfb" / "findings").read_bytes() == module(Table(fields))
+    found = [
+        f"{code.removeprefix('module-')} {path}" for code, path, _ in findings_of(fields, True)
+    ]
+    assert found == [
+        "name name",
+        "flags requirements",
+        "offset attrs[0]",
+        "name attrs[1].key",
+        "name types[0].full_name",
+        "name dependencies[0].name",
+        "flags dependencies[0].flags",
+        "name imported_functions[0].full_name",
+        "flags imported_functions[0].flags",
+        "cconv-register imported_functions[1].signature.calling_convention.arguments[1]",
+        "name imported_functions[1].signature.attrs[0].key",
+        "duplicate imported_functions[3].full_name",
+        "name exported_functions[0].local_name",
+        "ordinal exported_functions[0].internal_ordinal",
+        "duplicate exported_functions[2].local_name",
+        "cconv-register function_signatures[0].calling_convention.arguments[1]",
+        "name function_signatures[0].attrs[0].key",
+        "kind rodata_segments[0].compression_type",
+        "range rodata_segments[0]",
+        "negative rwdata_segments[0].byte_size",
+        "negative module_state.global_bytes_capacity",
+        "negative module_state.global_ref_count",
+        "count function_descriptors",
+        "range function_descriptors[0]",
+        "flags function_descriptors[0].requirements",
+        "flags function_descriptors[0].reserved",
+        "negative function_descriptors[0].block_count",
+        "negative function_descriptors[0].i32_register_count",
+        "negative function_descriptors[0].ref_register_count",
+        "ordinal debug_database.location_table[0].callee",
+        "ordinal debug_database.location_table[0].caller",
+        "ordinal debug_database.location_table[2].locations[1]",
+        "ordinal debug_database.location_table[3].child_location",
+        "kind debug_database.location_table[4]",
+        "ordinal debug_database.location_table[5].locations[0]",
+        "name debug_database.functions[1].local_name",
+        "range debug_database.functions[1].locations[0].bytecode_offset",
+        "ordinal debug_database.functions[1].locations[0].location",
+    ]
 
 
 def test_calling_conventions_that_cannot_be_read() -> None:

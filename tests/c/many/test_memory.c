@@ -1,21 +1,9 @@
 /* Whatever allocation fails, the functions of modules report that, or return
  * what they return with enough memory; and free the others. The same with the
  * work that they limit, whichever unit of it is one too many. */
-#include "allocations.h"
-#include "check.h"
-#include "vmfb/flatbuffer.h"
-
-/* The linker redirects fnabi_fb_spend to this function. The unit number
- * `exhausted_at` exceeds the limit. */
-bool __real_fnabi_fb_spend(fnabi_fb* fb, uint64_t bytes, size_t place);
-bool __wrap_fnabi_fb_spend(fnabi_fb* fb, uint64_t bytes, size_t place);
-
-static size_t spent, exhausted_at = SIZE_MAX;
-
-bool __wrap_fnabi_fb_spend(fnabi_fb* fb, uint64_t bytes, size_t place) {
-  bool exhausted = spent++ == exhausted_at;
-  return __real_fnabi_fb_spend(fb, exhausted ? UINT64_MAX : bytes, place);
-}
+#include "base/message.h"
+#include "refusals.h"
+#include "vmfb/needs.h"
 
 DEFINE_WRITER(head, fnabi_vmfb_head)
 DEFINE_WRITER(exports, fnabi_vmfb_exports)
@@ -51,51 +39,26 @@ static int64_t verdict(const call* c, uint8_t* out, size_t capacity,
                             out, capacity, error);
 }
 
-static size_t refused, exhausted;
-
-/* The call returns what it returned, or fails for this reason. Where the work
- * ends, it may also return less: without types, or with a finding. */
-static bool is_refused(const call* c, const uint8_t* whole, uint8_t* out,
-                       size_t size, int32_t reason) {
-  fnabi_error error;
-  allocations = spent = 0;
-  int64_t written = c->run(c, out, size, &error);
-  refused_from = exhausted_at = SIZE_MAX;
-  if (written < 0) {
-    CHECK(error.code == reason);
-    return true;
-  }
-  CHECK(reason == FNABI_WORK ||
-        (written == (int64_t)size && memcmp(out, whole, size) == 0));
-  return false;
-}
-
-/* Each allocation of the call fails in turn, with all later ones; then each
- * unit of work, or some of very many. */
-static void check_refusals(const call* c) {
-  fnabi_error error;
-  size_t size;
-  uint8_t* whole = output_of(c, &size, &error);
-  if (whole == NULL) return;
-  uint8_t* out = exact(NULL, size);
-  CHECK(!is_refused(c, whole, out, size, FNABI_OK));
-  size_t needed = allocations, units = spent;
-  for (size_t i = 0; i < needed; i++) {
-    refused_from = i;
-    refused += is_refused(c, whole, out, size, FNABI_MEMORY);
-  }
-  for (size_t i = 0; i < units; i += 1 + units / 300) {
-    exhausted_at = i;
-    exhausted += is_refused(c, whole, out, size, FNABI_WORK);
-  }
-  release(out);
-  release(whole);
+/* The needs as two texts. */
+static int64_t texts(const call* c, uint8_t* out, size_t capacity,
+                     fnabi_error* error) {
+  fnabi_writer w = {out, capacity, 0};
+  fnabi_vector memory = {0}, missing = {0};
+  fnabi_text parts[2], none = {NULL, 0};
+  bool good = fnabi_needs_texts(c->data, c->size, none, &memory, &missing,
+                                &parts[0], &parts[1]);
+  for (int i = 0; good && i < 2; i++)
+    fnabi_pack_text(&w, parts[i].data, parts[i].size);
+  free(memory.data);
+  free(missing.data);
+  error->code = FNABI_MEMORY;
+  return good ? (int64_t)w.size : -1;
 }
 
 static void check_module(const char* name) {
   static writer* const writers[] = {
       head,       exports, findings, files, needs, demands, bytecode_findings,
-      signatures, program, verdict,  text};
+      signatures, program, verdict,  text,  texts};
   char path[256];
   snprintf(path, sizeof path, "../tests/data/%s.vmfb", name);
   size_t size;
