@@ -496,17 +496,16 @@ static bool read_rodata(fnabi_bytecode* b, const fnabi_fb_field* field,
   return true;
 }
 
+/* The runtime takes a negative size of globals for a large one, too. */
 static bool read_state(fnabi_bytecode* b, const fnabi_fb_field* field) {
   fnabi_fb_view view;
   uint16_t at = b->root.shape->at[field->id];
   if (at == 0) return true;
   if (!fnabi_fb_enter(&b->fb, field->table, b->root.place + at, &view))
     return fnabi_fb_in_field(&b->fb, field->name);
-  int64_t bytes =
-      fnabi_fb_int(&b->fb, &view, &field->table->fields[STATE_BYTES]);
-  int64_t refs = fnabi_fb_int(&b->fb, &view, &field->table->fields[STATE_REFS]);
-  b->value_bytes = bytes < 0 ? 0 : (uint64_t)bytes;
-  b->ref_count = refs < 0 ? 0 : (uint64_t)refs;
+  const fnabi_fb_field* fields = field->table->fields;
+  b->value_bytes = (uint64_t)fnabi_fb_int(&b->fb, &view, &fields[STATE_BYTES]);
+  b->ref_count = (uint64_t)fnabi_fb_int(&b->fb, &view, &fields[STATE_REFS]);
   return true;
 }
 

@@ -226,9 +226,55 @@ static bool is_cut(const demands* d) {
   return false;
 }
 
+/* Finds a table of a vector of the module without a name, or an export of a
+ * function that there is not. *code stays as it is where there is none. */
+static bool check_tables(demands* d, const fnabi_fb_field* field,
+                         int32_t* code) {
+  const fnabi_fb_field* fields = field->table->fields;
+  bool exports = field == &fnabi_vmfb_table.fields[MODULE_EXPORTS];
+  fnabi_bytecode* b = d->b;
+  size_t place, count;
+  fnabi_fb_view view;
+  fnabi_text name;
+  if (!fnabi_fb_tables(&b->fb, &b->root, field, &place, &count)) return false;
+  for (size_t i = 0; i < count && *code == FNABI_OK; i++) {
+    if (!fnabi_fb_enter(&b->fb, field->table, place + 4 * i, &view) ||
+        !fnabi_fb_string(&b->fb, &view, &fields[0], &name.data, &name.size))
+      return fnabi_fb_in_element(&b->fb, field->name, i);
+    if (name.size == 0)
+      *code = FNABI_MODULE_NAME;
+    else if (exports &&
+             (uint64_t)fnabi_fb_int(&b->fb, &view, &fields[EXPORT_ORDINAL]) >=
+                 b->function_count)
+      *code = FNABI_MODULE_ORDINAL;
+  }
+  return true;
+}
+
+/* Finds what every release refuses of the tables of a module. */
+static bool check_module(demands* d, int32_t* code) {
+  static const unsigned char vectors[] = {MODULE_TYPES, MODULE_DEPENDENCIES,
+                                          MODULE_IMPORTS, MODULE_EXPORTS};
+  const fnabi_fb_field* fields = fnabi_vmfb_table.fields;
+  fnabi_bytecode* b = d->b;
+  size_t place, signatures, functions;
+  if (!fnabi_fb_tables(&b->fb, &b->root, &fields[MODULE_SIGNATURES], &place,
+                       &signatures) ||
+      !fnabi_fb_flat(&b->fb, &b->root, &fields[MODULE_FUNCTIONS], &place,
+                     &functions))
+    return false;
+  if (signatures != functions)
+    *code = FNABI_MODULE_COUNT;
+  else if ((int64_t)b->value_bytes < 0 || (int64_t)b->ref_count < 0)
+    *code = FNABI_MODULE_NEGATIVE;
+  for (size_t i = 0; i < sizeof vectors && *code == FNABI_OK; i++)
+    if (!check_tables(d, &fields[vectors[i]], code)) return false;
+  return true;
+}
+
 /* What every release finds when it loads a module: a structure that only a
- * lenient reader accepts, data that the file lacks, and code that it cannot
- * run. */
+ * lenient reader accepts, data that the file lacks, tables without names or
+ * functions, and code that it cannot run. */
 static bool write_fault(demands* d) {
   fnabi_error found;
   size_t findings = 0;
@@ -242,6 +288,12 @@ static bool write_fault(demands* d) {
   }
   if (is_cut(d)) {
     fnabi_pack_ascii(d->w, fnabi_code_text(FNABI_MODULE_RANGE));
+    return true;
+  }
+  int32_t code = FNABI_OK;
+  if (!check_module(d, &code)) return false;
+  if (code != FNABI_OK) {
+    fnabi_pack_ascii(d->w, fnabi_code_text(code));
     return true;
   }
   fnabi_writer counted = {NULL, 0, 0};

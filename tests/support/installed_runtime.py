@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import struct
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import metadata
 from typing import Any
 
 import pytest
+
+from support.paths import TESTS
+
+Load = Callable[[bytes], str]
+"""Loads a module in a process of its own, and returns what `official_loader` prints."""
 
 
 def runtime() -> Any:
@@ -28,3 +38,22 @@ def loaded(data: bytes) -> str:
     except (RuntimeError, ValueError, IndexError) as problem:
         return str(problem)
     return ""
+
+
+@contextmanager
+def loading() -> Iterator[Load]:
+    """Start the loader of modules, and give what loads one."""
+    runtime()
+    command = [sys.executable, str(TESTS / "support" / "official_loader.py")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        stdin, stdout = process.stdin, process.stdout
+
+        def load(data: bytes) -> str:
+            stdin.write(struct.pack("<Q", len(data)) + data)
+            stdin.flush()
+            return stdout.readline().decode("utf-8", "surrogateescape").strip()
+
+        yield load
+        stdin.close()

@@ -14,8 +14,7 @@ import re
 import shutil
 import struct
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -38,6 +37,7 @@ from fnabi.vmfb.bytecode import (
 )
 from support.bytecode_template import FUZZED, TEMPLATE, seed, template
 from support.each import each
+from support.installed_runtime import Load, loading
 from support.paths import DATA, TESTS
 
 FOLDERS = (DATA / "vmfb", DATA / "bytecode_types", DATA / "needs")
@@ -505,24 +505,12 @@ def test_functions_that_share_their_bytecode_too_often() -> None:
 
 
 @pytest.fixture(scope="module")
-def loader() -> Iterator[Callable[[bytes], str]]:
-    pytest.importorskip("iree.runtime")
-    command = [sys.executable, str(TESTS / "support" / "official_loader.py")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        stdin, stdout = process.stdin, process.stdout
-
-        def load(data: bytes) -> str:
-            stdin.write(struct.pack("<Q", len(data)) + data)
-            stdin.flush()
-            return stdout.readline().decode().strip()
-
+def loader() -> Iterator[Load]:
+    with loading() as load:
         yield load
-        stdin.close()
 
 
-def check_verdict(load: Callable[[bytes], str], data: bytes) -> str:
+def check_verdict(load: Load, data: bytes) -> str:
     """That a module has an error exactly where the loader refuses it.
 
     The loader reads the convention of a function that is not there from whatever is in its place.
@@ -538,7 +526,7 @@ def check_verdict(load: Callable[[bytes], str], data: bytes) -> str:
     return verdict.partition(":")[0]
 
 
-def test_errors_are_what_the_official_loader_refuses(loader: Callable[[bytes], str]) -> None:
+def test_errors_are_what_the_official_loader_refuses(loader: Load) -> None:
     for name in BAD:
         _, changes, _ = BAD[name]
         if changes.get("major", 17) == 17:
@@ -549,9 +537,7 @@ EDITED = ("debug_kept", "vm_globals", "vm_imports_plain", "raw_v0", "vm_sigs", "
 
 
 @pytest.mark.parametrize("name", EDITED)
-def test_edits_of_bytecode_and_the_official_loader(
-    name: str, loader: Callable[[bytes], str]
-) -> None:
+def test_edits_of_bytecode_and_the_official_loader(name: str, loader: Load) -> None:
     data = (DATA / "vmfb" / f"{name}.vmfb").read_bytes()
     module = vmfb.from_buffer(data, lenient=True)
     assert check_verdict(loader, data) == "loads"
