@@ -532,8 +532,8 @@ FNABI_API int64_t fnabi_vmfb_files(const char* data, size_t size, uint8_t* out,
  * where `header` is the offset of the file's local header, "PK\3\4", 22 bytes,
  * u16 size of a name and u16 size of extra fields; after those are the data. If
  * `needed` is below `origin`, there are no files: call again with the bytes from
- * `needed` on. The last 66 KB are enough to learn that. Fails as
- * fnabi_vmfb_files does; offsets in errors are in the file. */
+ * `needed` on, twice at most. The last 66 KB are enough for the first call. Fails
+ * as fnabi_vmfb_files does; offsets in errors are in the file. */
 FNABI_API int64_t fnabi_vmfb_directory(const char* data, size_t size,
                                        uint64_t origin, uint8_t* out,
                                        size_t capacity, fnabi_error* error);
