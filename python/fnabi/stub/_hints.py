@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Mapping
 
@@ -41,6 +40,12 @@ HINT_WORDS = frozenset(
     )
 )
 """The names that hints and the lines around them use."""
+
+_WORD = re.compile(
+    r'"{3}(?:\\.|[^\\])*?"{3}|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|#[^\n]*|(?<![\w.])([^\W\d]\w*)',
+    re.S,
+)
+"""A name, or text without one: literals, comments. A tree of the code takes far more memory."""
 
 RESERVED = HINT_WORDS | {"annotations", "self", "super", "LIBRARY", "MODULE", "_library"}
 """The names that generated modules use themselves."""
@@ -92,8 +97,7 @@ class ModuleSpelling(schema.Spelling):
 
 def imports_of(lines: list[str]) -> list[str]:
     """Return the import statements for the names that lines of code use."""
-    tree = ast.parse("\n".join(lines))
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    used = {found[1] for found in _WORD.finditer("\n".join(lines))}
     grouped: dict[str, list[str]] = {}
     plain: dict[bool, list[str]] = {True: [], False: []}
     for name, statement in _IMPORTS.items():

@@ -11,7 +11,7 @@ import gc
 import sys
 from pathlib import Path
 
-from support.growth import FAMILIES, texts  # noqa: F401
+from support.growth import load
 
 PROCESS = Path("/proc/self")
 
@@ -22,9 +22,10 @@ def resident(key: str) -> int:
 
 
 def main() -> None:
+    families = load()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", lambda _: 0)
     for name in sys.stdin.read().splitlines():
-        size, work = FAMILIES[name].prepare(int(sys.argv[1]))
+        size, work = families[name].prepare(int(sys.argv[1]))
         gc.collect()
         trim(0)
         (PROCESS / "clear_refs").write_text("5")  # the peak is that from now on
