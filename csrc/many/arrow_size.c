@@ -352,7 +352,7 @@ static void hold(sum* s, const part* p, uint64_t weight) {
       uint64_t first = find_run(p, start_of(p)),
                last = find_run(p, start_of(p) + p->count - 1);
       uint64_t runs = (uint64_t)p->array->children[1]->length;
-      if (last >= runs || last < first) return;
+      if (last >= runs) return;
       add(s, weight * index_width(*p->schema->children[0]->format),
           last + 1 - first);
       inner = child_of(p, 1, first, last + 1 - first);
