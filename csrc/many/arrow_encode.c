@@ -31,8 +31,12 @@ typedef struct side {
   fnabi_arrow_values* fields[NODE_FIELDS]; /* NULL: there is none */
 } side;
 
+typedef int64_t encoder(const uint8_t* message, size_t size, uint8_t* out,
+                        size_t capacity, fnabi_error* error);
+
 typedef struct table {
   int32_t abi;
+  encoder* encode;
   fnabi_arrow_pool pool;
   fnabi_arrow_values *rows, *status; /* NULL: there is no status */
   side sides[2];
@@ -389,27 +393,22 @@ static row_state write_row(const table* t, size_t row, fnabi_writer* w,
   return FULL;
 }
 
-static int64_t encode_message(int32_t abi, const fnabi_writer* message,
-                              uint8_t* out, size_t capacity,
-                              fnabi_error* error) {
+/* The encoder of an ABI, or NULL. */
+static encoder* encoder_of(int32_t abi) {
   switch ((fnabi_abi)abi) {
     case FNABI_ABI_RAW:
-      return fnabi_raw_encode(message->out, message->size, out, capacity,
-                              error);
+      return fnabi_raw_encode;
     case FNABI_ABI_SIP:
-      return fnabi_sip_encode(message->out, message->size, out, capacity,
-                              error);
+      return fnabi_sip_encode;
     case FNABI_ABI_CCONV:
-      return fnabi_cconv_encode(message->out, message->size, out, capacity,
-                                error);
+      return fnabi_cconv_encode;
     case FNABI_ABI_IREE_ABI:
-      return fnabi_iree_abi_encode(message->out, message->size, out, capacity,
-                                   error);
+      return fnabi_iree_abi_encode;
     case FNABI_ABI_DECLARATION:
     case FNABI_ABI_COUNT:
       break;
   }
-  return fnabi_fail(error, FNABI_UNSUPPORTED, 0, "an ABI with an encoder");
+  return NULL;
 }
 
 /* Returns the size of the text of a row, 0 and *empty without one, or -1. */
@@ -426,7 +425,7 @@ static int64_t encode_row(const table* t, size_t row, fnabi_vector* scratch,
   }
   *empty = state == EMPTY;
   if (state != FULL) return state == EMPTY ? 0 : -1;
-  return encode_message(t->abi, &w, out, capacity, error);
+  return t->encode(w.out, w.size, out, capacity, error);
 }
 
 int64_t fnabi_columns_encode_arrow(int32_t abi,
@@ -439,7 +438,8 @@ int64_t fnabi_columns_encode_arrow(int32_t abi,
   fnabi_vector scratch = {NULL, 0, 0};
   size_t used = 0;
   bool good = true;
-  if (abi == FNABI_ABI_DECLARATION)
+  t.encode = encoder_of(abi);
+  if (t.encode == NULL)
     return fnabi_fail(error, FNABI_UNSUPPORTED, 0, "an ABI with an encoder");
   if (!open_table(&t, abi, schema, array))
     return fnabi_fail(error, FNABI_UNSUPPORTED, 0,
