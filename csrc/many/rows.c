@@ -1,6 +1,6 @@
 /* One row by way of its message. The decoder of single texts is the reference:
- * the message that it writes becomes a row, node by node. A message has the
- * form that the decoder gave it, so a false here means out of memory. */
+ * the message that it writes becomes a row, node by node. A false here means out
+ * of memory. */
 #include "many/rows.h"
 
 #include "abi/cconv.h"
@@ -8,6 +8,7 @@
 #include "abi/iree_abi.h"
 #include "abi/raw.h"
 #include "abi/sip.h"
+#include "many/take.h"
 
 static bool push8(fnabi_vector* v, int value) {
   uint8_t byte = (uint8_t)value;
@@ -41,8 +42,7 @@ typedef struct node {
   int64_t kind;
   int32_t dtype;
   unsigned flags, depth;
-  const char *name, *ref;
-  size_t name_size, ref_size;
+  fnabi_text name, ref;
 } node;
 
 /* Adds a node, whose dims have been added already. */
@@ -54,32 +54,29 @@ static bool put_node(side* s, const node* n) {
     return false;
   if (s->columns->abi == FNABI_ABI_RAW)
     return push8(&c[FNABI_COLUMN_DTYPE], n->dtype);
-  return (push32(&c[FNABI_COLUMN_DTYPE], n->dtype) &&
-          push8(&c[FNABI_COLUMN_FLAGS], (int)n->flags) &&
-          push8(&c[FNABI_COLUMN_DEPTH], (int)n->depth) &&
-          fnabi_vector_append(&c[FNABI_COLUMN_NAMES], n->name, n->name_size) &&
-          push_end(&c[FNABI_COLUMN_NAME_OFFSETS], c[FNABI_COLUMN_NAMES].size) &&
-          fnabi_vector_append(&c[FNABI_COLUMN_REFS], n->ref, n->ref_size) &&
-          push_end(&c[FNABI_COLUMN_REF_OFFSETS], c[FNABI_COLUMN_REFS].size));
+  return (
+      push32(&c[FNABI_COLUMN_DTYPE], n->dtype) &&
+      push8(&c[FNABI_COLUMN_FLAGS], (int)n->flags) &&
+      push8(&c[FNABI_COLUMN_DEPTH], (int)n->depth) &&
+      fnabi_vector_append(&c[FNABI_COLUMN_NAMES], n->name.data, n->name.size) &&
+      push_end(&c[FNABI_COLUMN_NAME_OFFSETS], c[FNABI_COLUMN_NAMES].size) &&
+      fnabi_vector_append(&c[FNABI_COLUMN_REFS], n->ref.data, n->ref.size) &&
+      push_end(&c[FNABI_COLUMN_REF_OFFSETS], c[FNABI_COLUMN_REFS].size));
 }
 
 static bool take_dtype(side* s, node* n) {
-  fnabi_dtype dtype;
+  fnabi_dtype dtype = {FNABI_DTYPE_SIGNED, 0, "", 0};
   fnabi_error error;
-  if (!fnabi_unpack_dtype(&s->r, &dtype, &error)) return false;
+  fnabi_unpack_dtype(&s->r, &dtype, &error);
   n->dtype = fnabi_dtype_table_add(&s->columns->dtypes, &dtype);
   return n->dtype >= 0;
 }
 
 static bool take_shape(side* s, node* n) {
-  size_t rank;
   if (fnabi_unpack_nil(&s->r)) return true;
-  if (!fnabi_unpack_array(&s->r, &rank)) return false;
   n->flags |= FNABI_NODE_RANKED;
-  for (; rank > 0; rank--) {
-    int64_t dim = -1;
-    if (!fnabi_unpack_nil(&s->r) && !fnabi_unpack_int(&s->r, &dim))
-      return false;
+  for (size_t rank = fnabi_take_count(&s->r); rank > 0; rank--) {
+    int64_t dim = fnabi_unpack_nil(&s->r) ? -1 : fnabi_take_int(&s->r);
     if (!push64(&s->column[FNABI_COLUMN_DIMS], (size_t)dim)) return false;
   }
   return true;
@@ -88,35 +85,30 @@ static bool take_shape(side* s, node* n) {
 static bool take_type(side* s, node n);
 
 static bool take_types(side* s, unsigned depth) {
-  size_t count;
-  if (!fnabi_unpack_array(&s->r, &count)) return false;
-  for (; count > 0; count--)
+  for (size_t count = fnabi_take_count(&s->r); count > 0; count--)
     if (!take_type(s, (node){.depth = depth})) return false;
   return true;
 }
 
-static bool take_name(side* s, node* n) {
+static void take_name(side* s, node* n) {
   n->flags |= FNABI_NODE_NAMED;
-  return fnabi_unpack_text(&s->r, &n->name, &n->name_size);
+  n->name = fnabi_take_text(&s->r);
 }
 
 /* Adds a type; `n` has its depth and its name. The decoder has limited how deep
  * types nest. */
 static bool take_type(side* s, node n) {
-  size_t count;
   n.dtype = -1;
-  if (!fnabi_unpack_array(&s->r, &count) || !fnabi_unpack_int(&s->r, &n.kind))
-    return false;
+  fnabi_take_count(&s->r);
+  n.kind = fnabi_take_int(&s->r);
   switch (n.kind) {
     case FNABI_TYPE_SCALAR:
       return take_dtype(s, &n) && put_node(s, &n);
     case FNABI_TYPE_BUFFER:
       return take_dtype(s, &n) && take_shape(s, &n) && put_node(s, &n);
     case FNABI_TYPE_REF:
-      if (!fnabi_unpack_nil(&s->r)) {
-        n.flags |= FNABI_NODE_REF_NAMED;
-        if (!fnabi_unpack_text(&s->r, &n.ref, &n.ref_size)) return false;
-      }
+      n.ref = fnabi_take_text(&s->r);
+      if (n.ref.data != NULL) n.flags |= FNABI_NODE_REF_NAMED;
       return put_node(s, &n);
     case FNABI_TYPE_LIST:
     case FNABI_TYPE_TUPLE:
@@ -124,22 +116,22 @@ static bool take_type(side* s, node n) {
     case FNABI_TYPE_HOMOGENEOUS_LIST:
       return put_node(s, &n) && take_type(s, (node){.depth = n.depth + 1});
     case FNABI_TYPE_DICT:
-      if (!put_node(s, &n) || !fnabi_unpack_array(&s->r, &count)) return false;
-      for (; count > 0; count--) {
+      if (!put_node(s, &n)) return false;
+      for (size_t count = fnabi_take_count(&s->r); count > 0; count--) {
         node child = {.depth = n.depth + 1};
-        size_t two;
-        if (!fnabi_unpack_array(&s->r, &two) || !take_name(s, &child) ||
-            !take_type(s, child))
-          return false;
+        fnabi_take_count(&s->r);
+        take_name(s, &child);
+        if (!take_type(s, child)) return false;
       }
       return true;
     case FNABI_TYPE_NAMED:
-      return take_name(s, &n) && take_type(s, n);
+      take_name(s, &n);
+      return take_type(s, n);
     case FNABI_TYPE_REF_ARRAY: {
       /* the message has the shape after the element, the columns before it */
       fnabi_reader element = s->r;
-      if (!fnabi_unpack_skip(&s->r) || !take_shape(s, &n) || !put_node(s, &n))
-        return false;
+      fnabi_unpack_skip(&s->r);
+      if (!take_shape(s, &n) || !put_node(s, &n)) return false;
       fnabi_reader rest = s->r;
       s->r = element;
       bool good = take_type(s, (node){.depth = n.depth + 1});
@@ -154,31 +146,27 @@ static bool take_type(side* s, node n) {
 /* Adds a node of SIP, or nothing for a root that is nil; `n` has its key. */
 static bool take_sip_node(side* s, node n, int64_t position) {
   fnabi_vector* c = s->column;
-  size_t count;
-  int64_t index = -1;
   if (fnabi_unpack_nil(&s->r)) return true;
-  if (!fnabi_unpack_array(&s->r, &count) || !fnabi_unpack_int(&s->r, &n.kind))
-    return false;
+  fnabi_take_count(&s->r);
+  n.kind = fnabi_take_int(&s->r);
   bool leaf = n.kind == FNABI_SIP_LEAF;
-  if (leaf ? !fnabi_unpack_int(&s->r, &index)
-           : !fnabi_unpack_array(&s->r, &count))
-    return false;
+  int64_t index = leaf ? fnabi_take_int(&s->r) : -1;
   if (!push8(&c[FNABI_COLUMN_KIND], (int)n.kind) ||
       !push8(&c[FNABI_COLUMN_DEPTH], (int)n.depth) ||
-      !fnabi_vector_append(&c[FNABI_COLUMN_NAMES], n.name, n.name_size) ||
+      !fnabi_vector_append(&c[FNABI_COLUMN_NAMES], n.name.data, n.name.size) ||
       !push_end(&c[FNABI_COLUMN_NAME_OFFSETS], c[FNABI_COLUMN_NAMES].size) ||
       !push32(&c[FNABI_COLUMN_INDEX], (int32_t)index) ||
       !push32(&c[FNABI_COLUMN_POSITION], (int32_t)position))
     return false;
-  for (; !leaf && count > 0; count--) {
+  for (size_t count = leaf ? 0 : fnabi_take_count(&s->r); count > 0; count--) {
     node child = {.depth = n.depth + 1};
-    size_t two;
     position = -1;
-    if (!fnabi_unpack_array(&s->r, &two) ||
-        (n.kind == FNABI_SIP_SEQUENCE ? !fnabi_unpack_int(&s->r, &position)
-                                      : !take_name(s, &child)) ||
-        !take_sip_node(s, child, position))
-      return false;
+    fnabi_take_count(&s->r);
+    if (n.kind == FNABI_SIP_SEQUENCE)
+      position = fnabi_take_int(&s->r);
+    else
+      take_name(s, &child);
+    if (!take_sip_node(s, child, position)) return false;
   }
   return true;
 }
@@ -254,8 +242,7 @@ static bool add_text(fnabi_columns* columns, fnabi_text text) {
            put_row(columns, error.code, error.offset, FNABI_AMBIGUITY_NONE,
                    &text);
   fnabi_reader r = {scratch->data, w.size, 0};
-  size_t count;
-  if (!fnabi_unpack_array(&r, &count)) return false;
+  fnabi_take_count(&r);
   for (int i = 0; i < 2; i++) {
     side s = {columns, columns->vectors + i * FNABI_COLUMN_SIDE, r};
     if (columns->abi == FNABI_ABI_SIP ? !take_sip_node(&s, (node){0}, -1)
@@ -281,14 +268,13 @@ bool fnabi_columns_add_signature(fnabi_columns* columns, fnabi_reader* r) {
   fnabi_columns_mark before = fnabi_columns_mark_of(columns);
   bool good = true, missing = fnabi_unpack_nil(r);
   if (!missing) {
-    size_t count;
-    good = fnabi_unpack_array(r, &count);
+    size_t count = fnabi_take_count(r);
     for (int i = 0; i < 2 && good; i++) {
       side s = {columns, columns->vectors + i * FNABI_COLUMN_SIDE, *r};
       good = take_types(&s, 0);
       *r = s.r;
     }
-    for (; good && count > 2; count--) good = fnabi_unpack_skip(r);
+    for (; count > 2; count--) fnabi_unpack_skip(r);
   }
   if (good && put_row(columns, missing ? FNABI_ROW_NULL : FNABI_OK, 0,
                       FNABI_AMBIGUITY_NONE, NULL)) {

@@ -7,6 +7,7 @@
 #include "base/poll.h"
 #include "many/rows.h"
 #include "many/scan_table.h"
+#include "many/take.h"
 #include "vmfb/needs.h"
 #include "vmfb/vmfb.h"
 
@@ -102,12 +103,6 @@ static bool put_bad_module(fnabi_scan* scan, fnabi_text name,
   return fnabi_scan_put_bad(scan, &r);
 }
 
-/* Reads a text; nil is one without data. */
-static bool take_text(fnabi_reader* r, fnabi_text* text) {
-  *text = (fnabi_text){NULL, 0};
-  return fnabi_unpack_nil(r) || fnabi_unpack_text(r, &text->data, &text->size);
-}
-
 static int index_of(fnabi_text text, const char* const* names, size_t count) {
   for (size_t i = 0; i < count && text.data != NULL; i++)
     if (strlen(names[i]) == text.size &&
@@ -121,47 +116,36 @@ static int index_of(fnabi_text text, const char* const* names, size_t count) {
 static bool add_export(fnabi_scan* scan, const fnabi_scan_row* shared,
                        fnabi_reader* r) {
   fnabi_scan_row out = *shared;
-  size_t count;
-  fnabi_text text;
-  if (!fnabi_unpack_array(r, &count) ||
-      !take_text(r, &out.texts[FNABI_SCAN_FUNCTION]) ||
-      !fnabi_unpack_int(r, &out.ordinal) ||
-      !take_text(r, &out.texts[FNABI_SCAN_CCONV]) ||
-      !fnabi_unpack_array(r, &count))
-    return false;
-  for (; count > 0;
-       count -= 2) { /* keys and values; of equal keys the last one counts */
-    fnabi_text key, value;
-    if (!take_text(r, &key) || !take_text(r, &value)) return false;
+  fnabi_take_count(r);
+  out.texts[FNABI_SCAN_FUNCTION] = fnabi_take_text(r);
+  out.ordinal = fnabi_take_int(r);
+  out.texts[FNABI_SCAN_CCONV] = fnabi_take_text(r);
+  /* keys and values; of equal keys the last one counts */
+  for (size_t count = fnabi_take_count(r) / 2; count > 0; count--) {
+    fnabi_text key = fnabi_take_text(r), value = fnabi_take_text(r);
     if (FNABI_TEXT_IS(key, "iree.abi.declaration"))
       out.texts[FNABI_SCAN_DECLARATION] = value;
   }
-  if (!take_text(r, &text)) return false;
-  out.source = index_of(text, fnabi_scan_sources, FNABI_SCAN_SOURCE_COUNT);
+  out.source =
+      index_of(fnabi_take_text(r), fnabi_scan_sources, FNABI_SCAN_SOURCE_COUNT);
   out.begin = r->data + r->at;
   if (!fnabi_columns_add_signature(scan->columns, r)) return false;
   out.end = r->data + r->at;
-  if (!take_text(r, &text)) return false;
-  out.ambiguity =
-      index_of(text, fnabi_scan_ambiguities, FNABI_SCAN_AMBIGUITY_COUNT);
+  out.ambiguity = index_of(fnabi_take_text(r), fnabi_scan_ambiguities,
+                           FNABI_SCAN_AMBIGUITY_COUNT);
   fnabi_reader problem = *r;
-  if (!fnabi_unpack_skip(r)) return false;
+  fnabi_unpack_skip(r);
   if (out.source < 0) {
-    int64_t code;
-    if (!fnabi_unpack_array(&problem, &count) ||
-        !fnabi_unpack_int(&problem, &code) ||
-        !fnabi_unpack_int(&problem, &out.offset) ||
-        !take_text(&problem, &out.expected) ||
-        !take_text(&problem, &out.texts[FNABI_SCAN_PATH]))
-      return false;
-    out.code = (int32_t)code;
+    fnabi_take_count(&problem);
+    out.code = (int32_t)fnabi_take_int(&problem);
+    out.offset = fnabi_take_int(&problem);
+    out.expected = fnabi_take_text(&problem);
+    out.texts[FNABI_SCAN_PATH] = fnabi_take_text(&problem);
     out.reason = text_of(fnabi_code_text(out.code));
   }
-  bool is_async;
-  if (!fnabi_unpack_skip(r) || !fnabi_unpack_skip(r) ||
-      !fnabi_unpack_bool(r, &is_async))
-    return false;
-  out.is_async = is_async;
+  fnabi_unpack_skip(r);
+  fnabi_unpack_skip(r);
+  out.is_async = fnabi_take_bool(r);
   return fnabi_scan_put_row(scan, &out);
 }
 
@@ -229,11 +213,9 @@ static outcome add_module(fnabi_scan* scan, const module* m, bool lenient) {
   }
   fnabi_reader r = {v->data, (size_t)(head + all), 0};
   fnabi_scan_row shared = FNABI_SCAN_NO_ROW;
-  size_t count;
   shared.texts[FNABI_SCAN_FILE] = m->name;
-  if (!take_text(&r, &shared.texts[FNABI_SCAN_MODULE]) ||
-      !fnabi_unpack_array(&r, &count))
-    return NO_MEMORY;
+  shared.texts[FNABI_SCAN_MODULE] = fnabi_take_text(&r);
+  size_t count = fnabi_take_count(&r);
   outcome found = find_needs(scan, m, &shared);
   for (; found == ADDED && count > 0; count--)
     if (!add_export(scan, &shared, &r)) return NO_MEMORY;
