@@ -244,6 +244,72 @@ static void test_names(void) {
                                   "I35!D31!K10!sameeight2_0K9!sameeight_1R1!"));
 }
 
+/* Gives columns with wide offsets, or as views. */
+static bool try_cast(fnabi_columns* columns, bool views) {
+  struct ArrowSchema schema, wanted;
+  struct ArrowArray array;
+  if (fnabi_columns_schema(columns->abi, &schema) < 0) return false;
+  bool good = fnabi_columns_schema(columns->abi, &wanted) == 0;
+  if (good) {
+    fnabi_arrow_plain_schema(&wanted);
+    for (int64_t i = 0; i < wanted.n_children; i++) {
+      const char* format = wanted.children[i]->format;
+      if (strcmp(format, "u") == 0)
+        wanted.children[i]->format = views ? "vu" : "U";
+      if (strcmp(format, "+l") == 0)
+        wanted.children[i]->format = views ? "+vL" : "+L";
+    }
+    good = fnabi_columns_array(columns, &array) == 0;
+    if (good) {
+      good = fnabi_arrow_cast(&array, &schema, &wanted) == 1;
+      array.release(&array);
+    }
+    wanted.release(&wanted);
+  }
+  schema.release(&schema);
+  return good;
+}
+
+/* Copies columns by way of their bytes, and writes their texts. */
+static bool try_restore(const fnabi_columns* columns) {
+  const void* data[FNABI_COLUMN_COUNT];
+  size_t sizes[FNABI_COLUMN_COUNT] = {0};
+  uint8_t dtypes[1024];
+  for (int32_t i = 0; i < FNABI_COLUMN_COUNT; i++) {
+    data[i] = "";
+    fnabi_columns_read(columns, i, &data[i], &sizes[i]);
+  }
+  int64_t size = fnabi_columns_dtypes(columns, dtypes, sizeof dtypes);
+  CHECK((size_t)size <= sizeof dtypes);
+  fnabi_columns* restored =
+      fnabi_columns_restore(columns->abi, data, sizes, dtypes, (size_t)size);
+  if (restored == NULL) return false;
+  CHECK(fnabi_columns_equal(columns, restored));
+  fnabi_columns_free(restored);
+  int64_t end;
+  fnabi_error error = {0};
+  bool good = fnabi_columns_encode(columns, 0, 1, &end, NULL, 0, &error) >= 0;
+  CHECK(good || error.code == FNABI_MEMORY ||
+        columns->abi == FNABI_ABI_DECLARATION);
+  return good || error.code != FNABI_MEMORY;
+}
+
+/* Reads an array of columns by way of a stream. */
+static bool try_stream(fnabi_columns* columns) {
+  struct ArrowArrayStream stream;
+  struct ArrowSchema schema;
+  struct ArrowArray array;
+  if (fnabi_columns_stream(&columns, 1, &stream) < 0) return false;
+  bool good = stream.get_schema(&stream, &schema) == 0;
+  if (good) {
+    schema.release(&schema);
+    good = stream.get_next(&stream, &array) == 0;
+  }
+  if (good) array.release(&array);
+  stream.release(&stream);
+  return good;
+}
+
 /* A table with the columns and their plain equivalents, and the texts of it. */
 static bool try_arrow(fnabi_columns* columns, const struct ArrowSchema* schema,
                       struct ArrowArray* array, size_t rows) {
@@ -325,7 +391,10 @@ static bool try_refused(int32_t abi, const char* text, size_t copies,
                fnabi_columns_schema(abi, &schema) == 0) {
       good = fnabi_columns_array(joined, &array) == 0;
       if (good) {
-        good = copies > 3 || try_arrow(joined, &schema, &array, rows);
+        good =
+            copies > 3 || (try_arrow(joined, &schema, &array, rows) &&
+                           try_cast(joined, false) && try_cast(joined, true) &&
+                           try_restore(joined) && try_stream(joined));
         array.release(&array);
       }
       schema.release(&schema);
@@ -398,6 +467,12 @@ int main(int count, char** arguments) {
     test_refused(abi, texts[abi], 3);
     test_refused(abi, "?", 3);
   }
+  test_refused(
+      FNABI_ABI_IREE_ABI,
+      "{\"a\":[[\"sdict\",[\"key\",\"i1\"],[\"l\",[\"slist\",\"i8\",[\"named\","
+      "\"n\",[\"ndarray\",\"f32\",2,null,128]]]]]],\"r\":[[\"py_homogeneous_"
+      "list\",\"i8\"]]}",
+      3);
   test_refused(FNABI_ABI_RAW, raw[0], 50000); /* in huge pages */
   test_refused(FNABI_ABI_SIP, sip[0], 50000);
   test_changed(FNABI_ABI_RAW, raw, sizeof raw / sizeof *raw, rounds);
