@@ -139,6 +139,8 @@ static bool is_usual(const elf* e) {
 
 /* Reads the dynamic table, which a loader reads in memory to its end. */
 static bool read_dynamic(const elf* e, uint64_t tags[TAGS]) {
+  tags[TAG_RELOCATION] = RELOCATION; /* those of a table without sizes */
+  tags[TAG_SYMBOL] = SYMBOL;
   for (unsigned i = 0; i < e->count; i++) {
     const uint8_t* p = program(e, i);
     if (little(p, 4) != DYNAMIC) continue; /* there is only one */
@@ -148,8 +150,7 @@ static bool read_dynamic(const elf* e, uint64_t tags[TAGS]) {
       uint64_t tag = little(e->data + at, 8);
       if (tag < TAGS) tags[tag] = little(e->data + at + 8, 8);
     }
-    return (tags[TAG_RELOCATION] == 0 || tags[TAG_RELOCATION] == RELOCATION) &&
-           (tags[TAG_SYMBOL] == 0 || tags[TAG_SYMBOL] == SYMBOL) &&
+    return tags[TAG_RELOCATION] == RELOCATION && tags[TAG_SYMBOL] == SYMBOL &&
            tags[TAG_STRINGS] != 0 && tags[TAG_STRINGS_SIZE] != 0 &&
            tags[TAG_SYMBOLS] != 0 && tags[TAG_HASH] != 0;
   }
@@ -157,14 +158,15 @@ static bool read_dynamic(const elf* e, uint64_t tags[TAGS]) {
 }
 
 /* Whether relocations, of which those of x86-64 are known, write into loaded
- * memory and refer to symbols that there are. */
+ * memory and refer to symbols that there are. Without an address, a loader
+ * reads them at address 0. */
 static bool can_relocate(const elf* e, const uint64_t tags[TAGS],
                          unsigned machine, uint64_t symbols) {
   /* 64, PC32, COPY, GLOB_DAT, JUMP_SLOT, RELATIVE, 32, 32S */
   enum { KNOWN = 1 << 1 | 1 << 2 | 1 << 5 | 7 << 6 | 3 << 10 };
   uint64_t at, size = tags[TAG_RELOCATIONS_SIZE];
   size -= size % RELOCATION;
-  if (size == 0 || tags[TAG_RELOCATIONS] == 0 || machine != X86_64) return true;
+  if (size == 0 || machine != X86_64) return true;
   if (!find_range(e, tags[TAG_RELOCATIONS], size, &at)) return false;
   for (; size != 0; size -= RELOCATION, at += RELOCATION) {
     uint64_t type = little(e->data + at + 8, 4);

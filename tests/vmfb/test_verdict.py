@@ -125,6 +125,9 @@ ELF_DAMAGE = {
     "address of the table": lambda data: (elf_field(data, DYNAMIC, ADDRESS), "<Q", 1 << 30),
     "size of the table": lambda data: (elf_field(data, DYNAMIC, IN_FILE), "<Q", 1 << 20),
     "size of relocations": lambda data: (elf_tag(data, 9), "<Q", 25),
+    "relocations without a size": lambda data: (elf_tag(data, 9), "<Q", 0),
+    "symbols without a size": lambda data: (elf_tag(data, 11), "<Q", 0),
+    "relocations at address 0": lambda data: (elf_tag(data, 7), "<Q", 0),
     "no count of symbols": lambda data: (elf_tag(data, 4) - 8, "<Q", 0x70),
     "no names": lambda data: (elf_tag(data, 10), "<Q", 0),
     "symbol of a relocation": lambda data: (relocation(data) + 12, "<I", 99),
@@ -163,6 +166,13 @@ def test_elf_executables_that_no_release_loads(case: str, tmp_path: Path) -> Non
     )
     assert ran.returncode < 0 or ran.stdout.strip() != "loads"
     assert ran.returncode < 0 or ran.stdout, ran.stderr
+
+
+def test_relocations_of_other_machines_are_not_judged() -> None:
+    data = bytearray(ELF.replace(b"embedded-elf-x86_64", b"embedded-elf-arm_64"))
+    struct.pack_into("<H", data, data.index(b"\x7fELF") + 18, 183)
+    struct.pack_into("<I", data, relocation(data) + 8, 1027)
+    assert vmfb.from_buffer(data).runs_on("3.13.0", machine="aarch64").loads is None
 
 
 @pytest.mark.parametrize("name", [b"hal.device.id", b"hal.executable.format", b"local*"])
