@@ -14,6 +14,7 @@ import pytest
 
 from fnabi import FormatError, costs, vmfb
 from fnabi.cli import main
+from fnabi.vmfb import _size
 from fnabi.vmfb.program import Allocation, Block, Program, Size
 from support.paths import DATA, ROOT
 
@@ -191,3 +192,9 @@ def test_the_weights_of_every_module_are_within_its_data() -> None:
             executables = {each.segment for each in module.executables}
             assert not inside & executables, path
             assert sum(each.size for each in costs.weights(module)) <= module.layout.file_size, path
+
+
+@pytest.mark.parametrize("count", [32, 33])
+def test_formulas_of_more_than_32_products_are_unknown(count: int) -> None:
+    dims = Size(tuple(((f"A{i}",), 1) for i in range(count)))
+    assert _size._is_short(dims) == (count == 32)

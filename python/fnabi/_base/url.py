@@ -177,8 +177,6 @@ def _plain_user(protocol: str, user: str) -> str:
 
 
 def _plain_query(query: str, depth: int) -> str:
-    if not query:
-        return ""
     parts = re.split(r"([&;])", query)
     names = [_unquoted(part.partition("=")[0]) if "=" in part else "" for part in parts[::2]]
     lower = {name.lower() for name in names}
