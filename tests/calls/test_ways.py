@@ -102,7 +102,11 @@ def by_ctypes(name: str, values: tuple[Any, ...]) -> Any:
         return taken(result)
     error = (Text * 2)()
     slot = library["__fnabi_error_slot"]
-    assert slot(ctypes.byref(error), ctypes.c_size_t(ctypes.sizeof(error))) == 1
+    if slot(ctypes.byref(error), ctypes.c_size_t(ctypes.sizeof(error))) != 1:
+        raised = ctypes.c_void_p()  # libtvm_ffi is loaded, and has the error
+        ctypes.CDLL(None).TVMFFIErrorMoveFromRaised(ctypes.byref(raised))
+        assert raised.value is not None
+        error = (Text * 2).from_address(raised.value + 24)
     return [ctypes.string_at(each.data, each.size).decode() for each in error]
 
 
