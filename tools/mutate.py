@@ -193,8 +193,10 @@ def commands(path: str) -> list[list[str]]:
     pytest = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-n", "0"]
     pytest += ["-o", f"faulthandler_timeout={TEST_LIMIT}"]
     pytest += ["-o", "faulthandler_exit_on_timeout=true"]
+    make = ["make", "-s", "-C", "csrc"]
     parts = path.split("/")
     found: list[list[str]] = []
+    rest: list[str] = []
     if path.endswith(".py"):
         room = {"_base": "base"}.get(parts[2], parts[2]) if len(parts) > 3 else "base"
         tests = [f"tests/{room}"]
@@ -207,15 +209,18 @@ def commands(path: str) -> list[list[str]]:
         folders, listed = FITTING[room if room in FITTING else parts[1]]
         tests = listed.split()
         core = [f"tests/c/{name}" for name in folders.split()]
-        near = [Path(name).stem for name in of_noun(path, core, "test_{}.c")]
+        first = [Path(name).stem for name in of_noun(path, core, "test_{}.c")]
         every = sorted(each.stem for name in core for each in (ROOT / name).glob("test_*.c"))
-        rest = [name for name in every if name not in near]
-        found += [["make", "-s", "-C", "csrc", *names] for names in (near, rest) if names]
+        if first:
+            found.append([*make, *first])
         found.append([sys.executable, "setup.py", "-q", "build_ext", "--inplace"])
+        rest = [name for name in every if name not in first]
     folders_of_tests = [name for name in tests if not name.endswith(".py")]
     near = of_noun(path, folders_of_tests, "test_{}.py")
     if near:
         found.append([*pytest, *near])
+    if rest:
+        found.append([*make, *rest])
     slow = [name for name in SLOW if name not in near]
     around = [f"--ignore={name}" for name in near]
     found.append([*pytest, *tests, *around, *(f"--ignore={name}" for name in slow)])

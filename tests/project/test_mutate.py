@@ -88,7 +88,8 @@ def test_every_room_has_its_tests() -> None:
     ],
 )
 def test_the_nearest_tests_come_first(path: str, near: list[str]) -> None:
-    *_, first, rest = (each for each in mutate.commands(path) if set(each).isdisjoint(mutate.SLOW))
+    listed = [each for each in mutate.commands(path) if "pytest" in each]
+    first, rest = (each for each in listed if set(each).isdisjoint(mutate.SLOW))
     assert first[-len(near) :] == near
     assert f"--ignore={near[0]}" in rest
 
