@@ -6,6 +6,7 @@ import pickle
 import struct
 from collections.abc import Callable
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -27,6 +28,7 @@ from fnabi import (
     vmfb,
 )
 from fnabi._base import url
+from fnabi.vmfb import parameters
 from support.growth import Work, add
 from support.growth.modules import MODULES
 from support.growth.texts import CCONV, DECLARATION, IREE_ABI, RAW, SIP, fill, span
@@ -443,3 +445,70 @@ def catalogued(data: bytes) -> None:
 
 for name in ("exports", "same exports", "exports of one", "structures", "faulty", "long name"):
     family(f"Catalog: {name}", "Catalog", MODULES[name], catalogued)
+
+# --------------------------------------------------------------------------------------- parameters
+
+
+def archive(count: int, name: int, shared: bool = False, headers: int = 1) -> bytes:
+    """Return an archive of parameters, whose names have so many bytes; one has all of them."""
+    entries = b"".join(
+        struct.pack("<QIQ7Q", 76, 2, 0, 0 if shared else i * name, name, 0, 0, 0, 0, 0).ljust(80)
+        for i in range(count)
+    )
+    names = b"".join(b"%0*d" % (name, i) for i in range(1 if shared else count))
+    data = b""
+    for header in range(headers):
+        at = 96 * (headers - header)
+        ends = at + len(entries), at + len(entries) + len(names)
+        data += struct.pack(
+            "<4sHHQQQQ6Q",
+            *(b"IRPA", 0, 0, 88, 96 if at > 96 else 0, 0, count),
+            *(at, len(entries), ends[0], len(names), ends[1], 0),
+        ).ljust(96)
+    return data + entries + names
+
+
+def parameters_of(data: bytes) -> object:
+    path = Path(FOLDER.name, "p.irpa")
+    path.write_bytes(data)
+    return parameters.read(path)
+
+
+ARCHIVES: dict[str, Callable[[int], bytes]] = {
+    "entries": lambda size: archive(size // 90, 10),
+    "a long name": lambda size: archive(1, size),
+    "a shared name": lambda size: archive(size // 160, size // 2, shared=True),
+    "shared entries": lambda size: archive(size // 180, 10, headers=size // 192),
+}
+for name, make in ARCHIVES.items():
+    family(f"parameters.read: {name}", "parameters.read", make, parameters_of)
+
+# ------------------------------------------------------------------------------------------- Arrow
+
+if find_spec("pyarrow") is not None:
+    import pyarrow as pa
+
+    KINDS = {
+        "string": pa.string(),
+        "large binary": pa.large_binary(),
+        "view": pa.string_view(),
+        "dictionary": pa.dictionary(pa.int32(), pa.string()),
+        "runs": None,
+    }
+
+    def arrow(text: str, size: int, kind: Any) -> Any:
+        texts = pa.array([text, "?", None] * (size // (len(text) + 16)))
+        if kind is not None:
+            return texts.cast(kind)
+        return pa.RunEndEncodedArray.from_arrays(range(1, len(texts) + 1), texts)
+
+    for abi, (text, _) in ONE.items():
+        for name, kind in KINDS.items():
+            family(
+                f"decode_columns {abi} in Arrow: {name}",
+                "decode_columns",
+                lambda size, text=text, kind=kind: arrow(text.decode(), size, kind),
+                lambda made, abi=abi: columns.encode_columns(
+                    pa.table(columns.decode_columns(made, abi=abi))
+                ),
+            )
