@@ -322,8 +322,6 @@ bool fnabi_int_new(const uint64_t* words, size_t count, fnabi_any* out) {
     fnabi_any_set(out, FNABI_INDEX_INT, (int64_t)words[0]);
     return true;
   }
-  if (count > (SIZE_MAX - sizeof(fnabi_big_int_object)) / sizeof *words)
-    return false;
   fnabi_big_int_object* big = allocate(sizeof *big + count * sizeof *words,
                                        FNABI_INDEX_BIG_INT, NULL, false);
   if (big == NULL) return false;

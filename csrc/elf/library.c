@@ -599,7 +599,7 @@ int64_t fnabi_library_decode(const char* data, size_t size, uint8_t* out,
                              size_t capacity, fnabi_error* error) {
   elf e = {.data = (const uint8_t*)data, .size = size, .error = error};
   fnabi_writer w = {out, capacity, 0};
-  e.text_left = size > UINT64_MAX / TEXT_LIMIT ? size : TEXT_LIMIT * size;
+  e.text_left = TEXT_LIMIT * (uint64_t)size;
   if (!read_headers(&e) || !find_dynamic(&e)) return -1;
   read_dynamic(&e);
   if (!find_strings(&e) || !find_symbols(&e)) return -1;

@@ -154,10 +154,7 @@ static uint64_t follow(search* s, const fnabi_instruction* at, uint64_t held) {
           read_list(s, o, held);
         break;
       case 'p':
-        branch(
-            s, o->value,
-            i + 1 < at->count && at->operands[i + 1].kind == 'm' ? o + 1 : NULL,
-            held);
+        branch(s, o->value, o[1].kind == 'm' ? o + 1 : NULL, held);
         break;
       case 'T':
         while (fnabi_operand_case(o, &cases, &target, &remap))

@@ -429,7 +429,7 @@ static bool check_lists(check* c, const fnabi_instruction* at) {
   if (callee != NULL) return check_call(c, callee, segments, lists);
   if (at->op->op == FNABI_OP_RETURN && c->f->callee.readable)
     return check_side(c, lists[0], c->f->callee.results, NULL);
-  return lists[0] == NULL || check_list(c, lists[0], 0);
+  return check_list(c, lists[0], 0);
 }
 
 static bool check_features(check* c, const fnabi_instruction* at) {

@@ -265,8 +265,7 @@ static bool pack_operand(printer* p, const fnabi_instruction* at, int index,
       fnabi_pack_text(p->w, (const char*)operand->items, operand->count);
       break;
     case 'p':
-      pack_branch(p->w, operand,
-                  index + 1 < at->count && next->kind == 'm' ? next : NULL);
+      pack_branch(p->w, operand, next->kind == 'm' ? next : NULL);
       break;
     case '#':
       pack_segments(p->w, operand);
@@ -313,9 +312,11 @@ static bool fail_ordinal(fnabi_error* error) {
 /* Opens a module of a known version for one of its functions. */
 static bool begin(fnabi_bytecode* b, const char* data, size_t size,
                   uint64_t ordinal, fnabi_error* error) {
-  return fnabi_bytecode_open_function(b, data, size, ordinal, error) &&
-         fnabi_bytecode_known(b, error) &&
-         (ordinal < b->function_count || fail_ordinal(error));
+  if (!fnabi_bytecode_open_function(b, data, size, ordinal, error) ||
+      !fnabi_bytecode_known(b, error))
+    return false;
+  if (ordinal < b->function_count) return true;
+  return fail_ordinal(error);
 }
 
 /* Adds the function to the path of an error in its bytes. */

@@ -121,7 +121,7 @@ static bool add_writes(fnabi_reach* r, const fnabi_instruction* at,
   for (unsigned k = 0; k < at->count; k++) {
     const fnabi_operand* operand = &at->operands[k];
     if (!operand->written) continue;
-    if (operand->kind == 'r' || operand->kind == 'R') {
+    if (operand->kind == 'R') {
       fnabi_reference value = unknown;
       uint32_t source = REGISTERS;
       uint64_t number = at->operands[0].value;
@@ -166,9 +166,7 @@ static bool add_edges(fnabi_reach* r, const fnabi_instruction* at,
   for (unsigned k = 0; k < at->count; k++) {
     const fnabi_operand* operand = &at->operands[k];
     if (operand->kind == 'p') {
-      const fnabi_operand* remap =
-          k + 1 < at->count && at->operands[k + 1].kind == 'm' ? operand + 1
-                                                               : NULL;
+      const fnabi_operand* remap = operand[1].kind == 'm' ? operand + 1 : NULL;
       if (!add_edge(r, index, operand->value, remap)) return false;
     } else if (operand->kind == 'T') {
       fnabi_operand target, remap;

@@ -29,6 +29,9 @@
  *   >         the operands after it are written
  *   .         ends the block
  *
+ * A p is never last, a ref register that is written is an R, and a * that is
+ * written comes after one that is read.
+ *
  * Lists other than T begin at an even offset in the function, after one zero
  * byte where they would not. All integers are little endian. */
 #ifndef FNABI_MODULE_BYTECODE_TABLE_H

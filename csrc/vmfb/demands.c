@@ -279,7 +279,7 @@ static bool write_fault(demands* d) {
   fnabi_error found;
   size_t findings = 0;
   if (fnabi_vmfb_verify(d->data, d->size, false, &found) < 0) {
-    if (found.code == FNABI_MEMORY || found.code == FNABI_WORK) {
+    if (found.code == FNABI_WORK) {
       *d->b->error = found;
       return false;
     }

@@ -157,15 +157,12 @@ static bool find_operand(needs* n, const fnabi_instruction* at, const site* s,
                          fnabi_reference* found) {
   *found = (fnabi_reference){FNABI_REFERENCE_UNKNOWN, 0};
   if (rule->arguments == NULL) return true;
-  for (unsigned k = 0; k < at->count; k++) {
-    const fnabi_operand* list = &at->operands[k];
-    if ((list->kind != '*' && list->kind != '[') || list->written) continue;
-    uint32_t place = (uint32_t)rule->operands[which];
-    if (place >= list->count) return true;
-    unsigned reg = fnabi_operand_item(list, place);
-    return (reg & FNABI_REGISTER_REF) == 0 || find_reference(n, s, reg, found);
-  }
-  return true;
+  const fnabi_operand* list = at->operands;
+  while (list->kind != '*') list++; /* every call has arguments */
+  uint32_t place = (uint32_t)rule->operands[which];
+  if (place >= list->count) return true;
+  unsigned reg = fnabi_operand_item(list, place);
+  return (reg & FNABI_REGISTER_REF) == 0 || find_reference(n, s, reg, found);
 }
 
 static bool spend(needs* n, uint64_t bytes) {

@@ -26,22 +26,17 @@ typedef struct check {
   } steps[STEPS];
 } check;
 
-static bool enter_step(check* c, const char* name, size_t index) {
+static void enter_step(check* c, const char* name, size_t index) {
   c->steps[c->depth].name = name;
   c->steps[c->depth++].index = index;
-  return true;
 }
 
-static bool leave_step(check* c) {
-  c->depth--;
-  return true;
-}
+static void leave_step(check* c) { c->depth--; }
 
 /* Puts the steps before the path of an error. */
 static void complete_path(const check* c, fnabi_error* error) {
   for (size_t i = c->depth; i-- > 0;) {
-    char first = error->path[0];
-    if (first != 0 && first != '[') fnabi_path_field(error, ".");
+    if (error->path[0] != 0) fnabi_path_field(error, ".");
     if (c->steps[i].index != NO_INDEX)
       fnabi_path_index(error, c->steps[i].index);
     fnabi_path_field(error, c->steps[i].name);
@@ -172,7 +167,7 @@ static bool check_cconv(check* c, const fnabi_fb_view* view,
   size_t place = place_of(view, field);
   if (!fnabi_fb_spend(&c->fb, size, place)) return false;
   if (fnabi_cconv_write_signature(text, size, &nowhere, &problem)) return true;
-  if (text != NULL) place = (size_t)((const uint8_t*)text - c->fb.data);
+  place = (size_t)((const uint8_t*)text - c->fb.data);
   problem.offset += c->fb.origin + place;
   if (problem.path[0] != 0) fnabi_path_field(&problem, ".");
   fnabi_path_field(&problem, field->name);
@@ -194,9 +189,12 @@ static bool check_import(check* c, const fnabi_fb_view* view,
     return false;
   if (view->shape->at[field->id] == 0) return true;
   enter_step(c, field->name, NO_INDEX);
-  return fnabi_fb_enter(&c->fb, field->table, place_of(view, field),
-                        &signature) &&
-         check_signature(c, &signature, field->table->fields) && leave_step(c);
+  if (!fnabi_fb_enter(&c->fb, field->table, place_of(view, field),
+                      &signature) ||
+      !check_signature(c, &signature, field->table->fields))
+    return false;
+  leave_step(c);
+  return true;
 }
 
 static bool check_export(check* c, const fnabi_fb_view* view,
@@ -232,11 +230,13 @@ static bool check_state(check* c, const fnabi_fb_field* field) {
   fnabi_fb_view state;
   if (c->root.shape->at[field->id] == 0) return true;
   enter_step(c, field->name, NO_INDEX);
-  return fnabi_fb_enter(&c->fb, field->table, place_of(&c->root, field),
-                        &state) &&
-         check_positive(c, &state, &field->table->fields[STATE_BYTES]) &&
-         check_positive(c, &state, &field->table->fields[STATE_REFS]) &&
-         leave_step(c);
+  if (!fnabi_fb_enter(&c->fb, field->table, place_of(&c->root, field),
+                      &state) ||
+      !check_positive(c, &state, &field->table->fields[STATE_BYTES]) ||
+      !check_positive(c, &state, &field->table->fields[STATE_REFS]))
+    return false;
+  leave_step(c);
+  return true;
 }
 
 static bool check_function(check* c, const uint64_t* values, size_t place) {
@@ -351,9 +351,11 @@ static bool check_debug(check* c, const fnabi_fb_field* field) {
       return false;
     leave_step(c);
   }
-  return check_tables(c, &view, &field->table->fields[DEBUG_FUNCTIONS],
-                      check_source_map) &&
-         leave_step(c);
+  if (!check_tables(c, &view, &field->table->fields[DEBUG_FUNCTIONS],
+                    check_source_map))
+    return false;
+  leave_step(c);
+  return true;
 }
 
 /* --------------------------------------------------------------- duplicates */

@@ -82,6 +82,8 @@ static inline void check_refusals(const call* c) {
     drained_at = i;
     exhausted += is_refused(c, whole, out, size, FNABI_WORK);
   }
+  exhausted_at = units - 1;
+  exhausted += is_refused(c, whole, out, size, FNABI_WORK);
   for (uint64_t limit = 0; limit < LIMIT; limit += 1 + limit / 16) {
     most_work = limit;
     exhausted += is_refused(c, whole, out, size, FNABI_WORK);

@@ -613,21 +613,34 @@ def test_functions_outlive_the_name_of_their_module() -> None:
     assert functions[0].instructions[0].opcode == "block"
 
 
-def test_names_that_are_not_plain() -> None:
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        (b'a b"\n\xff\xc3\xa4', '"a b\\"\\x0A\\xFFä"'),
+        (b"A-z.$_9!<?>", "A-z.$_9!<?>"),
+        (b"a{", '"a{"'),
+        (b"[", '"["'),
+        (b"\x7f\xc2\x9f\xc2\xa0", '"\\x7F\\xC2\\x9F\u00a0"'),
+    ],
+)
+def test_names_that_are_not_plain(name: bytes, shown: str) -> None:
     from support.flatbuffer import Numbers, String, Table, Vector
     from support.flatbuffer import module as written
 
-    code = bytes.fromhex(HEAD + "58" + "00000080" + "00000000" + "5a000000")
+    loads = "11" + "00000000" + "0080" + "11" + "01000000" + "0080"
+    code = bytes.fromhex(HEAD + "58" + "00000080" + "00000000" + loads + "5a000000")
     fields = {
         0: String(b"m"),
-        6: Vector([Table({0: String(b'a b"\n\xff\xc3\xa4')})]),
+        6: Vector([Table({0: String(name)})]),
         8: Vector([Table({0: String(b"0v_v")})]),
+        9: Vector([Table({2: Numbers(b"\x7f")}), Table({2: Numbers(b"\x7e\xff")})]),
         12: Numbers(struct.pack("<iiIhhhh", 0, len(code), 0, 0, 1, 0, 0), 20),
         13: struct.pack("<I", 17 << 16),
         14: Numbers(code),
     }
-    text = bytecode.disassemble(vmfb.from_buffer(written(Table(fields))))
-    assert text.split("\n")[2] == '  0001  call @"a b\\"\\x0A\\xFFä"()'
+    lines = bytecode.disassemble(vmfb.from_buffer(written(Table(fields)))).split("\n")
+    assert lines[2] == f"  0001  call @{shown}()"
+    assert [line.partition("  // ")[2] for line in lines[3:5]] == ["1 byte", "2 bytes"]
 
 
 def test_the_template_is_the_file_of_the_fuzz_target() -> None:

@@ -14,7 +14,7 @@ from fnabi import FormatError, compat, needs, vmfb
 from fnabi.cli import main
 from fnabi.vmfb.needs import Parameter
 from support.flatbuffer import Numbers, String, Table, Vector, module
-from support.paths import DATA
+from support.paths import DATA, TESTS
 
 NEEDS = DATA / "needs"
 MODULES = DATA / "vmfb"
@@ -245,6 +245,147 @@ def test_any_number_of_segments_may_be_elsewhere() -> None:
     opened = vmfb.from_buffer(queries(20))
     assert len(opened.functions[0].instructions) == 42
     assert opened.targets == ()
+
+
+Part = bytes | str | list[int]
+
+
+def assemble(*lines: tuple[Part, ...]) -> bytes:
+    """Return bytecode: bytes, targets by the name of a block, and lists of registers or pairs.
+
+    A line of one name is a block.
+    """
+    places: dict[str, int] = {}
+    for _ in range(2):  # the second time with the places of blocks
+        code = bytearray()
+        for line in lines:
+            for part in line:
+                if isinstance(part, bytes):
+                    code += part
+                elif isinstance(part, list):
+                    width = 2 if line[0] in BRANCHES else 1
+                    code += b"\0" * (len(code) % 2)
+                    code += struct.pack(f"<{1 + len(part)}H", len(part) // width, *part)
+                elif len(line) == 1:
+                    places[part] = len(code)
+                    code += b"\x79"
+                else:
+                    code += struct.pack("<I", places.get(part, 0))
+    return bytes(code)
+
+
+BRANCHES = (b"\x56", b"\x83\0\0")
+REF, MOVE = 0x8000, 0xC000
+TEXTS = (
+    *(b"hal.device.id", b"local*", b"vulkan*", b"hal.executable.format", b"vmvx-bytecode-fb"),
+    *(b"hal.other", b"x" * 5000, b"", b"an executable", b"main"),
+    *(struct.pack("<4I", 0, 1, 1, 2), b"abc", struct.pack("<6Q", 0, 1, 2, 3, 4, 5), b"model"),
+)
+
+
+def load(segment: int, register: int) -> tuple[Part, ...]:
+    return (b"\x11", struct.pack("<IH", segment, REF | register))
+
+
+def call(function: int, arguments: list[int], results: list[int]) -> tuple[Part, ...]:
+    return (b"\x58", struct.pack("<I", 1 << 31 | function), arguments, results)
+
+
+def query(category: int, key: int) -> tuple[Part, ...]:
+    return call(0, [REF, REF | category, REF | key], [0, 2])
+
+
+def everything() -> bytes:
+    """Return a module that needs something of every kind, of which the tests in C have a copy."""
+    store = b"\x09" + struct.pack("<II", 0, 0)
+    code = assemble(
+        ("first",),
+        load(0, 2),
+        load(1, 3),
+        (b"\x86", struct.pack("<HH", REF | 3, REF | 4)),  # assign.ref
+        (b"\x86", struct.pack("<HH", MOVE | 4, REF | 5)),
+        (
+            *(b"\x83\0\0", "asks", [REF | 2, REF | 6, REF | 5, REF | 7], b"\2\0"),
+            *("asks", [MOVE | 2, REF | 6, REF | 5, REF | 7], "needs", []),
+        ),
+        ("asks",),
+        query(6, 7),  # what the block before has
+        load(2, 3),
+        query(6, 3),
+        query(6, 3),
+        load(3, 8),
+        load(4, 9),
+        query(8, 9),
+        load(5, 8),
+        query(8, 9),  # another category
+        query(6, 0),  # a key that is not known
+        load(7, 3),
+        query(6, 3),  # a key without text
+        load(6, 3),
+        query(6, 3),  # too long for a text
+        call(4, [REF | 9], [0]),
+        (b"\x56", "needs", []),
+        ("needs",),
+        load(8, 3),
+        load(4, 9),
+        call(1, [REF, REF | 9, REF | 3, REF], [REF | 10]),
+        (store, struct.pack("<H", REF | 10)),
+        call(1, [REF, REF | 9, REF | 3, REF], [REF | 11]),
+        (store, struct.pack("<H", REF | 11)),
+        (store, struct.pack("<H", REF)),
+        (b"\x08", struct.pack("<IIH", 0, 0, REF | 12)),
+        load(9, 13),
+        call(2, [REF | 12, REF | 13], [4]),  # one of the two
+        call(2, [REF | 10, REF | 13], [4]),
+        load(10, 3),
+        load(11, 4),
+        load(12, 5),
+        load(13, 6),
+        call(3, [REF, 2, REF, REF, REF | 6, 4, 0, 0, REF | 3, REF | 4, REF | 5], [REF | 7]),
+        call(3, [REF, 2, REF, REF, REF, 4, 0, 0, REF, REF | 4, REF | 5], [REF | 7]),
+        (b"\x5a", []),
+    )
+    last = b"\x79\x0d\0\0\0\0\0\x58\x5a\0\0\0"  # a number like that of a call
+    functions = [(0, len(code)), (0, 0), (len(code), len(last)), (len(code), 1)]
+    rows = [struct.pack("<iiIhhhh", *each, 0, 0, 3, 16, 16) for each in functions]
+    imports = {
+        b"hal.device.query.i64": b"0rrr_iI",
+        b"hal.executable.create": b"0rrrr_r",
+        b"hal.executable.lookup.function": b"0rr_i",
+        b"io_parameters.load": b"0rIrrrIiirrr_r",
+        b"hal_loader.executable.query_support": b"0r_i",
+    }
+    fields = {
+        0: String(b"m"),
+        4: Vector([Table({0: String(b"!hal.executable")})]),
+        6: Vector(
+            [Table({0: String(name), 1: Table({0: String(by)})}) for name, by in imports.items()]
+        ),
+        8: Vector([Table({0: String(b"0v_v")}) for _ in rows]),
+        9: Vector([Table({2: Numbers(text)}) for text in TEXTS]),
+        11: Table({0: struct.pack("<I", 0), 1: struct.pack("<I", 1)}),
+        12: Numbers(b"".join(rows), 20),
+        13: struct.pack("<I", 17 << 16),
+        14: Numbers(code + last),
+    }
+    return module(Table(fields))
+
+
+def test_everything_that_a_module_needs() -> None:
+    data = everything()
+    assert (TESTS / "c" / "corpus" / "vmfb" / "needs").read_bytes() == data
+    opened = vmfb.from_buffer(data)
+    devices = ["local", "vulkan", "", "x" * 5000, "hal_loader"]
+    assert [each.device for each in opened.targets] == devices
+    assert [each.formats for each in opened.targets if each.formats] == [("vmvx-bytecode-fb",)]
+    first, second = opened.executables
+    assert (first.segment, first.entry_points) == (8, ("main",))
+    assert (second.segment, second.entry_points) == (8, ())
+    assert opened.parameters == (
+        Parameter("load", "model", "a", 0, 2),
+        Parameter("load", "model", "bc", 3, 5),
+        Parameter("load", None, None, None, None),
+    )
 
 
 def test_another_version_of_bytecode() -> None:

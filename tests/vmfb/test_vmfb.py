@@ -1773,7 +1773,9 @@ def everything_wrong() -> dict[int, Any]:
     m[5] = Vector([Table({2: u32(4)})])
     same = [Table({0: String(b"same")}), Table({0: String(b"same")})]
     m[6] = Vector([Table({2: u32(8)}), Table({0: NAME, 1: bad}), *same])
-    m[7] = Vector([Table({1: u32(9)}), *same])
+    zero = bytes.fromhex("d56bb95342870836")  # whose hash is 0, with NULs after it as well
+    alike = [Table({0: String(zero + b"\0" * nuls)}) for nuls in (1, 0, 2, 0)]
+    m[7] = Vector([Table({1: u32(9)}), *same, *alike])
     m[8] = Vector([bad])
     m[9] = Vector([Table({0: b"\7", 1: Table(), 4: struct.pack("<Q", 1 << 20)})])
     m[10] = Vector([Table({0: u32(NEGATIVE)})])
@@ -1812,6 +1814,7 @@ def test_everything_is_wrong() -> None:
         "name exported_functions[0].local_name",
         "ordinal exported_functions[0].internal_ordinal",
         "duplicate exported_functions[2].local_name",
+        "duplicate exported_functions[6].local_name",
         "cconv-register function_signatures[0].calling_convention.arguments[1]",
         "name function_signatures[0].attrs[0].key",
         "kind rodata_segments[0].compression_type",

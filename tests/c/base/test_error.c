@@ -20,6 +20,12 @@ static void test_fail(void) {
   CHECK(error.found == NULL);
 }
 
+static void test_unknown_codes(void) {
+  CHECK(fnabi_code_remedy(FNABI_TAG) != NULL);
+  CHECK(fnabi_code_remedy(-1) == NULL);
+  CHECK(fnabi_code_remedy(FNABI_CODE_COUNT) == NULL);
+}
+
 static void test_path(void) {
   fnabi_error error;
   fnabi_fail(&error, FNABI_TAG, 0, NULL);
@@ -51,6 +57,7 @@ static void test_a_long_path_keeps_its_end(void) {
 int main(void) {
   test_codes();
   test_fail();
+  test_unknown_codes();
   test_path();
   test_a_long_path_keeps_its_end();
   return 0;

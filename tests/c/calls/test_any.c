@@ -63,6 +63,13 @@ static void test_texts(void) {
     any = view(indexes[i], NULL);
     CHECK(!fnabi_any_string(&any, &out) && !fnabi_any_bytes(&any, &out));
   }
+  any = raw(FNABI_INDEX_STR, 0, 0);
+  CHECK(!fnabi_any_string(&any, &out));
+  fnabi_bytes_object object = {.object.type_index = FNABI_INDEX_STR};
+  any = view(FNABI_INDEX_STR, &object); /* an empty text needs no data */
+  CHECK(fnabi_any_string(&any, &out) && out.size == 0);
+  object.text.size = 3;
+  CHECK(!fnabi_any_string(&any, &out));
   any = raw(FNABI_INDEX_SMALL_STR, 8, 0);
   CHECK(!fnabi_any_string(&any, &out));
   any = raw(FNABI_INDEX_SMALL_BYTES, UINT32_MAX, 0);

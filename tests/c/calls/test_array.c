@@ -115,6 +115,26 @@ static void test_foreign(void) {
   CHECK(foreign_frees == 2);
 }
 
+/* Another library need not have a deleter, nor a capacity that can be. */
+static void test_odd(void) {
+  static fnabi_any values[2];
+  fnabi_seq_object* list = fnabi_list_new(0);
+  list->data = values;
+  list->capacity = 2;
+  list->data_deleter = NULL;
+  fnabi_any value = int_value(1);
+  for (int i = 0; i < 3; i++) CHECK(fnabi_list_insert(list, i, &value));
+  CHECK(list->data != values && list->data_deleter != NULL);
+  fnabi_list_erase(list, 3, 1);
+  CHECK(list->size == 3);
+  fnabi_list_erase(list, 1, 100);
+  CHECK(list->size == 1);
+  fnabi_seq_object full = *list;
+  full.size = full.capacity = INT64_MAX / (int64_t)sizeof value;
+  CHECK(!fnabi_list_insert(&full, 0, &value) && full.data == list->data);
+  fnabi_object_release(list);
+}
+
 /* An element whose deleter changes the list that it was in. */
 typedef struct meddler {
   fnabi_object object;
@@ -188,6 +208,7 @@ int main(void) {
   test_changes();
   test_counts();
   test_foreign();
+  test_odd();
   test_meddling();
   test_allocations();
   return 0;

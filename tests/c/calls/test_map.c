@@ -474,6 +474,35 @@ static void test_damaged(void) {
   }
 }
 
+/* Chains of another library that never end: in turn, each slot is its own next
+ * one, at a distance of 31 times the 16 slots. */
+static void test_cycles(void) {
+  enum { OWN = 41, PAIRS = 10, KEYS = 60 };
+  for (uint64_t slot = 0; slot < 16; slot++) {
+    fnabi_map_object* map = dict_new();
+    for (int i = 0; i < PAIRS; i++) put(map, int_value(i), i);
+    CHECK(map->slots == 32 || map->slots == 16);
+    uint8_t* meta = meta_byte(map, slot);
+    if (*meta < 0xFE) *meta = (uint8_t)((*meta & 0x80) | OWN);
+    for (int i = PAIRS; i < 4 * KEYS; i++) {
+      const fnabi_any key = int_value(i);
+      CHECK(fnabi_map_find(map, &key) == NULL);
+    }
+    for (int i = 0; i < KEYS; i++) {
+      const fnabi_any key = int_value(i);
+      uint64_t before = map->size;
+      bool set = fnabi_map_set(map, &key, &key);
+      CHECK(map->size == before + (set && i >= PAIRS) || map->size == before);
+    }
+    for (int i = 0; i < KEYS; i++) {
+      const fnabi_any key = int_value(i);
+      fnabi_map_erase(map, &key);
+    }
+    fnabi_map_clear(map);
+    fnabi_object_release(map);
+  }
+}
+
 /* -------------------------------------------------------------- allocations */
 
 static void test_allocations(void) {
@@ -559,6 +588,12 @@ static void test_problems(void) {
     const char* problem = fnabi_map_problem(map);
     CHECK((problem == NULL) == (cases[i].problem == NULL));
     CHECK(problem == NULL || strcmp(problem, cases[i].problem) == 0);
+    if (map->slots > (small | 1024) || (!is_dense(map) && map->data == NULL)) {
+      const fnabi_any one = int_value(1);
+      map->size = 10; /* of which none can be used */
+      CHECK(fnabi_map_find(map, &one) == NULL && !fnabi_map_erase(map, &one));
+      fnabi_map_clear(map);
+    }
     *map = kept;
   }
 
@@ -594,6 +629,7 @@ int main(void) {
   test_moved_away();
   test_foreign_hashes();
   test_damaged();
+  test_cycles();
   test_allocations();
   return 0;
 }

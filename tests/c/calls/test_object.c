@@ -22,6 +22,11 @@ static void test_header(void) {
   fnabi_object_release(object);
 
   object = fnabi_object_new(40, 99, NULL);
+  object->deleter(object, FNABI_DELETER_STRONG); /* the memory stays */
+  CHECK(object->type_index == 99);
+  object->deleter(object, FNABI_DELETER_WEAK);
+
+  object = fnabi_object_new(40, 99, NULL);
   memcpy(&delete_space, (char*)object - 8, sizeof delete_space);
   delete_space(object);
   CHECK(fnabi_object_new(SIZE_MAX - 8, 99, NULL) == NULL);

@@ -1,3 +1,4 @@
+#include "allocations.h"
 #include "calls/tensor.h"
 #include "check.h"
 
@@ -65,6 +66,54 @@ static void test_problems(void) {
   fnabi_dl_tensor none = good;
   none.dtype = (fnabi_dl_dtype){0}; /* void */
   CHECK(fnabi_dl_problem(&none) == NULL && fnabi_dl_bytes(&none) == 0);
+}
+
+/* Elements at the end of the address space. */
+static void test_ends(void) {
+  int64_t shape[] = {4};
+  char* last = (char*)(UINTPTR_MAX - 15);
+  fnabi_dl_tensor tensor = floats(last - 1, 1, shape, NULL);
+  CHECK(fnabi_dl_problem(&tensor) == NULL);
+  tensor.byte_offset = 2;
+  CHECK(strstr(fnabi_dl_problem(&tensor), "its elements") != NULL);
+  tensor.byte_offset = 17;
+  CHECK(strstr(fnabi_dl_problem(&tensor), "its byte offset") != NULL);
+  int64_t vast = INT64_C(1) << 57; /* in bits between two and four EiB */
+  tensor = floats(last, 1, &vast, NULL);
+  CHECK(strstr(fnabi_dl_problem(&tensor), "larger than memory") != NULL);
+}
+
+static void test_devices(void) {
+  static const int32_t hosts[] = {FNABI_DL_CPU, FNABI_DL_CUDA_HOST,
+                                  FNABI_DL_ROCM_HOST, FNABI_DL_CUDA_MANAGED};
+  int found = 0;
+  for (int32_t type = 0; type < 32; type++)
+    found += fnabi_dl_on_host((fnabi_dl_device){type, 0});
+  for (size_t i = 0; i < 4; i++)
+    CHECK(fnabi_dl_on_host((fnabi_dl_device){hosts[i], 0}));
+  CHECK(found == 4);
+}
+
+/* Nothing is owned, and nothing kept, where memory is short. */
+static void test_allocations(void) {
+  float data[6] = {1, 2, 3, 4, 5, 6};
+  int64_t shape[] = {2, 3}, columns[] = {1, 2};
+  fnabi_dl_tensor tensor = floats(data, 2, shape, columns);
+  for (size_t i = 0; i < 3; i++) { /* the elements, the object, the index */
+    allocations = 0;
+    refused_one = i;
+    CHECK(fnabi_tensor_copy(&tensor) == NULL);
+    CHECK(allocations == i + 1);
+  }
+  refused_one = SIZE_MAX;
+  fnabi_held_tensor* held = fnabi_tensor_new(&tensor, NULL, NULL, 0);
+  refused_from = 0;
+  CHECK(fnabi_tensor_new(&tensor, NULL, NULL, 0) == NULL);
+  CHECK(fnabi_tensor_to_managed(&held->tensor) == NULL);
+  CHECK(fnabi_tensor_to_versioned(&held->tensor, 0) == NULL);
+  refused_from = SIZE_MAX;
+  CHECK((uint32_t)held->tensor.object.counts == 1);
+  fnabi_object_release(held);
 }
 
 static void test_item_sizes(void) {
@@ -210,6 +259,9 @@ static void test_copies(void) {
 
 int main(void) {
   test_problems();
+  test_ends();
+  test_devices();
+  test_allocations();
   test_item_sizes();
   test_compact();
   test_owners();

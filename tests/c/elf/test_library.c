@@ -104,6 +104,9 @@ static void test_wide_hash(void) {
   fnabi_error error;
   size_t size[2];
   elf_file f = sample(true, true, WIDE_HASH);
+  elf_patch(&f, 18, 0x9026, 2); /* Alpha */
+  CHECK(library_takes(f.data, f.size, &error));
+  elf_patch(&f, 18, 22, 2); /* S390 */
   for (int i = 0; i < 2; i++) {
     uint8_t* message = output_of(&(call){library_decode, f.data, f.size, 0, 0},
                                  &size[i], &error);
@@ -114,6 +117,15 @@ static void test_wide_hash(void) {
   CHECK(size[0] > size[1] + 100);
   check_refused(&f, f.hash + 4, UINT32_MAX, 4, FNABI_LIBRARY_HASH, f.hash,
                 "hash");
+}
+
+/* The first section has the number of segments that the header has no room for.
+ */
+static void test_many_segments(void) {
+  elf_file f = sample(true, false, SECTIONS); /* its first section has zeros */
+  fnabi_error error;
+  elf_patch(&f, 56, 0xFFFF, 2);
+  CHECK(library_takes(f.data, f.size, &error));
 }
 
 /* Undefined symbols are listed even if nothing is exported. An empty hash table
@@ -153,7 +165,18 @@ static uint8_t bind_now(uint64_t flags, uint64_t flags_1) {
   return value;
 }
 
+static size_t value_of(const elf_file* f, uint64_t tag);
+
 static void test_bind_now(void) {
+  elf_file f = sample(true, false, 0);
+  elf_patch(&f, value_of(&f, 1) - 8, 24, 8); /* DT_BIND_NOW, before DT_FLAGS */
+  elf_patch(&f, value_of(&f, 30), 0, 8);
+  fnabi_error error;
+  size_t size;
+  call c = {library_decode, f.data, f.size, 0, 0};
+  uint8_t* message = output_of(&c, &size, &error);
+  CHECK(message != NULL && message[11] == 0xC3);
+  release(message);
   CHECK(bind_now(0, 0) == 0xC2);
   CHECK(bind_now(4, 2) == 0xC2);
   CHECK(bind_now(12, 0) == 0xC3);
@@ -200,11 +223,72 @@ static void test_early(void) {
     CHECK(early(wide, 0) == 0xC2);
     CHECK(early(wide, 5000) == 0xC2);
   }
+  elf_file small = sample(false, false, RELOCATIONS);
+  fnabi_error error;
+  for (size_t at = small.dynamic;; at += 8) /* DT_REL */
+    if (small.data[at] == 17 && small.data[at + 1] == 0) {
+      elf_patch(&small, at + 4, 0, 4);
+      CHECK(!library_takes(small.data, small.size, &error));
+      check_error_is(&error, FNABI_LIBRARY_ADDRESS, at + 4, "dynamic.rel");
+      break;
+    }
   elf_file f = sample(true, false, RELOCATIONS);
   size_t at = value_of(&f, 7);
   check_refused(&f, at, 0, 8, FNABI_LIBRARY_ADDRESS, at, "dynamic.rela");
   check_refused(&f, at + 16, UINT64_MAX, 8, FNABI_LIBRARY_RANGE, at + 16,
                 "dynamic.rela");
+}
+
+/* Whether the message of a library with one symbol names it. */
+static bool names(const char* name, int section) {
+  elf_symbol one = {name, FUNC, 0, (uint16_t)section, 1};
+  elf_file f = {.wide = true, .symbols = &one, .symbol_count = 1};
+  fnabi_error error;
+  size_t size, length = strlen(name);
+  elf_make(&f);
+  call c = {library_decode, f.data, f.size, 0, 0};
+  uint8_t* message = output_of(&c, &size, &error);
+  CHECK(message != NULL);
+  bool found = false;
+  for (size_t at = 0; at + length <= size; at++)
+    found |= memcmp(message + at, name, length) == 0;
+  release(message);
+  return found;
+}
+
+static void test_names(void) {
+  CHECK(names("__TVM_variable", 1) && !names("__TVX_variable", 1));
+  CHECK(names("_ZN3tvm3ffi4callEv", 0) && !names("_ZN3tvm3ffi4callEv", 1));
+  CHECK(names("_ZNK3tvm3ffi4sizeEv", 0) && names("_ZTIN3tvm3ffi3AnyE", 0));
+  CHECK(names("_ZTVN3tvm3ffi3AnyE", 0) && !names("_ZN3tvm4callEv", 0));
+}
+
+/* The names of needed libraries may overlap up to a limit too. */
+static void test_shared_libraries(void) {
+  static char name[1800];
+  static const char* all[16];
+  memset(name, 'x', sizeof name - 1);
+  for (int i = 0; i < 16; i++) all[i] = i == 0 ? name : "";
+  elf_file f = {.wide = true,
+                .symbols = symbols,
+                .symbol_count = 1,
+                .needed = all,
+                .needed_count = 16};
+  elf_make(&f);
+  fnabi_error error;
+  size_t first = 0, at = f.dynamic;
+  uint64_t place = 0;
+  for (int i = 0; i < 16; at += 16) {
+    if (f.data[at] != 1 || f.data[at + 1] != 0) continue;
+    if (i++ == 0) {
+      first = at + 8;
+      place = f.data[first] | (uint64_t)f.data[first + 1] << 8;
+    } else {
+      elf_patch(&f, at + 8, place, 8);
+    }
+  }
+  CHECK(!library_takes(f.data, f.size, &error));
+  CHECK(error.code == FNABI_WORK && memcmp(error.path, "needed[", 7) == 0);
 }
 
 static void test_errors(void) {
@@ -253,6 +337,8 @@ static void test_errors(void) {
   check_refused(&f, at, 5000, 4, FNABI_LIBRARY_STRING, at, "symbols[3].name");
   at = value_of(&f, 4);
   check_refused(&f, at, huge, 8, FNABI_LIBRARY_ADDRESS, at, "dynamic.hash");
+  check_refused(&f, at, f.size - 7 + ELF_BASE, 8, FNABI_LIBRARY_HASH,
+                f.size - 7, "hash");
   check_refused(&f, f.hash, UINT32_MAX, 4, FNABI_LIBRARY_HASH, f.hash, "hash");
   check_refused(&f, f.hash + 4, UINT32_MAX, 4, FNABI_LIBRARY_HASH, f.hash,
                 "hash");
@@ -341,11 +427,14 @@ int main(int count, char** arguments) {
   }
   test_decode();
   test_wide_hash();
+  test_many_segments();
   test_nothing_exported();
   test_bind_now();
   test_early();
+  test_names();
   test_errors();
   test_shared_names();
+  test_shared_libraries();
   test_damage();
   return 0;
 }

@@ -60,7 +60,7 @@ static void check_module(const char* name) {
       head,       exports, findings, files, needs, demands, bytecode_findings,
       signatures, program, verdict,  text,  texts};
   char path[256];
-  snprintf(path, sizeof path, "../tests/data/%s.vmfb", name);
+  snprintf(path, sizeof path, "../tests/%s", name);
   size_t size;
   char* data = read_file(path, &size);
   for (size_t i = 0; i < sizeof writers / sizeof *writers; i++) {
@@ -77,17 +77,20 @@ static void check_module(const char* name) {
 }
 
 int main(void) {
-  static const char* const names[] = {"needs/mm_llvm-cpu",
-                                      "needs/params_vulkan",
-                                      "needs/storage_vmvx",
-                                      "needs/types_vmvx",
-                                      "arguments/calls@3.1.0",
-                                      "bytecode_types/func_abi@3.0.0@vmvx",
-                                      "bytecode_types/globals@3.13.0@vmvx",
-                                      "bytecode_types/vm_lists",
-                                      "vmfb/attr_kinds",
-                                      "vmfb/rodata_mixed",
-                                      "vmfb/abi_records"};
+  static const char* const names[] = {
+      "data/needs/mm_llvm-cpu.vmfb",
+      "data/needs/params_vulkan.vmfb",
+      "data/needs/storage_vmvx.vmfb",
+      "data/needs/types_vmvx.vmfb",
+      "data/arguments/calls@3.1.0.vmfb",
+      "data/bytecode_types/func_abi@3.0.0@vmvx.vmfb",
+      "data/bytecode_types/globals@3.13.0@vmvx.vmfb",
+      "data/bytecode_types/vm_lists.vmfb",
+      "data/vmfb/attr_kinds.vmfb",
+      "data/vmfb/rodata_mixed.vmfb",
+      "data/vmfb/abi_records.vmfb",
+      "c/corpus/vmfb/findings",
+      "c/corpus/vmfb/needs"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     check_module(names[i]);
   CHECK(refused > 1000 && exhausted > 1000);

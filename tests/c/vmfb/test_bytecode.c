@@ -18,13 +18,16 @@ static size_t edits;
 
 static void check_row(const fnabi_bytecode_op* row) {
   int operands = 0;
-  bool written = false, ends = false;
+  bool written = false, ends = false, list = false;
   for (const char* letter = row->operands; *letter != 0; letter++) {
     CHECK(strchr("iIfFrR48eEghGtdcCsp*[#mT>.", *letter) != NULL);
     CHECK(!ends);
     if (*letter == '[') CHECK(strchr("iIfFR", *++letter) != NULL);
     if (*letter == '>') CHECK(!written);
     if (written) CHECK(strchr("iIfFR*.", *letter) != NULL);
+    if (*letter == 'p') CHECK(strpbrk(letter + 1, "m*") != NULL);
+    if (*letter == '*') CHECK(list || !written);
+    list |= *letter == '*';
     written |= *letter == '>';
     ends |= *letter == '.';
     operands += *letter != '>' && *letter != '.';

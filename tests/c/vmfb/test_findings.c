@@ -1,13 +1,17 @@
 /* What is wrong with bytecode is found, each in its place; and whatever memory
- * or work is lacking while that is written, the checks of modules report that,
- * and free the rest. */
+ * or work is lacking while that is written is reported, and the rest freed. */
 #include "base/message.h"
 #include "refusals.h"
 #include "vmfb/bytecode.h"
 
 DEFINE_WRITER(bytecode_check, fnabi_bytecode_check)
-DEFINE_WRITER(module_check, fnabi_vmfb_check)
 DEFINE_WRITER(demands, fnabi_vmfb_demands)
+
+static int64_t bytecode_listing(const call* c, uint8_t* out, size_t capacity,
+                                fnabi_error* error) {
+  return fnabi_bytecode_disassemble(c->data, c->size, 0, 1, out, capacity,
+                                    error);
+}
 
 /* Two functions in a module that share their code, in hexadecimal: | is the
  * padding byte before a list at an odd offset, and ! the same that is not 0.
@@ -82,6 +86,14 @@ static const faults all[] = {
     {17, 3, 1, 8, 4, "0q_i", "79 58 01000000|0100 0900 0100 0900 5A|0100 0000",
      "cconv@-1 cconv@2 register@8 register@12 "},
     {17, 3, 1, 8, 4, "0CiID_rI", "79 5A|0000", "cconv@-1 missing@2 "},
+    {17, 15, 1, 8, 4, NULL,
+     "79 0C0000 1F 00000000!0100 0000 0000 0E0000 1F 00000000!0100 0000 0000 "
+     "56 00000000!0000 79 0E0000 0C0000 56 00000000!0000 "
+     "79 83 0000 00000000|0000 0200 00000000!0000 00000000!0000 "
+     "79 0C0000 83 0000 00000000!0000 0200 00000000!0000 00000000!0000 "
+     "79 57 0000 00000000!0000 00000000!0000 "
+     "79 0C0000 57 0000 00000000!0000 00000000!0000",
+     "padding@9 padding@35 padding@87 padding@131 blocks@-1 "},
 };
 
 static size_t assemble(const char* text, uint8_t* code) {
@@ -208,22 +220,66 @@ static void check_large(void) {
   release(code);
 }
 
-/* A module in which each part has what is wrong with it; another test has what
- * is found. */
-static void check_module(void) {
-  static writer* const writers[] = {module_check, bytecode_check, demands};
-  size_t size;
-  char* data = read_file("../tests/c/corpus/vmfb/findings", &size);
-  for (size_t i = 0; i < sizeof writers / sizeof *writers; i++) {
-    call c = {writers[i], data, size, 0, 0};
-    check_refusals(&c);
-  }
+/* Beyond a thousand findings one counts the others; the work may end there. */
+static void check_many(void) {
+  enum { MANY = 2000 };
+  static const faults f = {17, 15, 1, 8, 4, NULL, "", ""};
+  uint8_t code[3 * MANY + 8] = {0x79};
+  uint64_t origin;
+  fnabi_error error;
+  size_t size = 1;
+  for (int i = 0; i < MANY; i++, size += 3) memcpy(code + size, "\x0C\t", 3);
+  size += assemble(size % 2 ? "5A0000" : "5A000000", code + size);
+  char* data = build(&f, code, &size, &origin);
+  spent = 0;
+  int64_t whole = fnabi_bytecode_check(data, size, NULL, 0, &error);
+  CHECK(whole > 0 && spent > 1000);
+  exhausted_at = spent - 1;
+  spent = 0;
+  CHECK(fnabi_bytecode_check(data, size, NULL, 0, &error) == -1);
+  exhausted_at = SIZE_MAX;
+  check_error_is(&error, FNABI_WORK, 0, "");
   release(data);
 }
 
+/* A long function, and one of many blocks: offsets of more than 16 bits, and more
+ * blocks than are listed at first. */
+static void check_listing(void) {
+  enum { BLOCKS = 200, LONG = 1 << 16 };
+  static const faults f = {17, 15, 1, 8, 4, NULL, "", ""};
+  uint8_t* code = exact(NULL, LONG + 16 * BLOCKS);
+  uint64_t origin;
+  size_t size = 0;
+  for (int i = 0; i < BLOCKS; i++)
+    size +=
+        assemble(size % 2 ? "79 56 00000000 00 0000" : "79 56 00000000 0000",
+                 code + size);
+  code[size++] = 0x79;
+  for (; size < LONG; size += 3) memcpy(code + size, "\x0C\0", 3);
+  size += assemble(size % 2 ? "5A0000" : "5A000000", code + size);
+  char* data = build(&f, code, &size, &origin);
+  call c = {bytecode_listing, data, size, 0, 0};
+  size_t written;
+  fnabi_error error;
+  uint8_t* text = output_of(&c, &written, &error);
+  CHECK(text != NULL);
+  char* end = exact(NULL, written + 1);
+  memcpy(end, text, written);
+  end[written] = 0;
+  CHECK(strstr(end, "\nbb200:\n") != NULL && strstr(end, "bb201") == NULL);
+  CHECK(strstr(end, "\n  00010000  return") != NULL ||
+        strstr(end, "\n  00010001  return") != NULL ||
+        strstr(end, "\n  00010002  return") != NULL);
+  release(end);
+  release(text);
+  release(data);
+  release(code);
+}
+
 int main(void) {
-  check_module();
   check_large();
+  check_many();
+  check_listing();
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) check_faults(&all[i]);
   printf("%zu refused allocations, %zu limits of work\n", refused, exhausted);
   return 0;

@@ -54,8 +54,50 @@ static void check_edits(const char* name, int step) {
   release(data);
 }
 
+/* Segments are given in a message, which may be anything. */
+static void check_segments(void) {
+  static const struct {
+    const char* message;
+    size_t size;
+    uint64_t at; /* of the error; UINT64_MAX: none */
+  } messages[] = {
+      {TEXT(""), UINT64_MAX},
+      {TEXT("\x90"), UINT64_MAX},
+      {TEXT("\x01"), 0},
+      {TEXT("\x91\x01"), 1},
+      {TEXT("\x91\x91\x01"), 2},
+      {TEXT("\x91\x92\xC0\xA0"), 2},
+      {TEXT("\x91\x92\0\xC0"), 3},
+      {TEXT("\x91\x92\xFF\xA0"), UINT64_MAX}, /* no segments */
+      {TEXT("\x91\x92\xCD\x7F\xFF\xA0"), UINT64_MAX},
+      {TEXT("\x93\x92\0\xA0\x92\1\xA1x\x92\2\xA0"), UINT64_MAX}, /* sizes */
+  };
+  size_t size;
+  fnabi_error error;
+  char* data = read_needs("params_vmvx", &size);
+  for (int cut = 0; cut < 2; cut++) {
+    if (cut) size = (size_t)fnabi_vmfb_extent(data, size);
+    uint8_t out[1 << 12], other[1 << 12];
+    int64_t plain = fnabi_vmfb_needs(data, size, out, sizeof out, &error);
+    CHECK(plain > 0 && plain <= (int64_t)sizeof out);
+    for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) {
+      int64_t given =
+          fnabi_vmfb_needs_with(data, size, (const uint8_t*)messages[i].message,
+                                messages[i].size, other, sizeof other, &error);
+      if (messages[i].at != UINT64_MAX) {
+        CHECK(given == -1 && strcmp(error.expected, "segments") == 0);
+        check_error_is(&error, FNABI_MESSAGE, messages[i].at, "");
+      } else {
+        CHECK(given == plain && memcmp(out, other, (size_t)plain) == 0);
+      }
+    }
+  }
+  release(data);
+}
+
 int main(int argc, char** argv) {
   (void)argv;
+  check_segments();
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     check_edits(names[i], argc > 1 ? 1 : STEP);
   return 0;

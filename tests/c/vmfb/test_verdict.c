@@ -143,6 +143,54 @@ static void check_executables(void) {
   release(data);
 }
 
+/* The version that a changed executable is read to have; -2 if it is refused. */
+static int version_of(const char* data, size_t size) {
+  fnabi_executable found;
+  if (!fnabi_elf_executable((const uint8_t*)data, size, &found)) return -2;
+  return found.version;
+}
+
+/* Compilers compare the version in one of four ways. */
+static void check_comparisons(void) {
+  static const struct {
+    char machine;
+    uint8_t code[5];
+    size_t changed; /* the byte that makes it another instruction */
+  } ways[] = {{62, {0x83, 0xFF, 7}, 1},               /* cmp edi, 7 */
+              {62, {0x83, 0x7D, 0xF8, 7}, 1},         /* cmp [rbp - 8], 7 */
+              {62, {0x83, 0x7C, 0x24, 0xF8, 7}, 2},   /* cmp [rsp - 8], 7 */
+              {(char)183, {0x1F, 0x1C, 0, 0x71}, 3}}; /* cmp w0, 7 */
+  size_t size, at = 0;
+  char* data = executable(&size);
+  while (memcmp(data + at, "\x83\xFF\x06", 3) != 0) at++;
+  char* place = data + at / 4 * 4; /* functions begin at multiples of 16 */
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    char kept[16];
+    memcpy(kept, place, sizeof kept);
+    memset(place, 0, 12);
+    memcpy(place, ways[i].code, sizeof ways[i].code);
+    data[18] = ways[i].machine;
+    CHECK(version_of(data, size) == 7);
+    place[ways[i].changed] = 1;
+    CHECK(version_of(data, size) == -1);
+    data[18] = 62;
+    memcpy(place, kept, sizeof kept);
+  }
+  CHECK(version_of(data, size) == 6);
+  /* no headers of segments, or of sections */
+  static const struct {
+    size_t at, size;
+  } empty[] = {{32, 8}, {56, 2}, {40, 8}, {60, 2}};
+  for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
+    char kept[8];
+    memcpy(kept, data + empty[i].at, empty[i].size);
+    memset(data + empty[i].at, 0, empty[i].size);
+    CHECK(version_of(data, size) == -2);
+    memcpy(data + empty[i].at, kept, empty[i].size);
+  }
+  release(data);
+}
+
 static void check_tables(void) {
   const fnabi_release_rows* tables[] = {
       &fnabi_release_modules, &fnabi_release_functions, &fnabi_release_types};
@@ -168,6 +216,7 @@ static void check_sizes(void) {
 int main(void) {
   check_tables();
   check_executables();
+  check_comparisons();
   check_sizes();
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     check_edits(names[i]);

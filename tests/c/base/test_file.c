@@ -1,0 +1,19 @@
+/* Files that cannot be read have no size, and give the system's error. */
+#include <errno.h>
+
+#include "base/file.h"
+#include "check.h"
+
+int main(void) {
+  char out[4];
+  size_t got;
+#if !defined(_WIN32) /* where such a file ends the process */
+  CHECK(fnabi_file_size(-1) == 0);
+  CHECK(fnabi_file_read(-1, out, sizeof out, &got) == EBADF && got == 0);
+#endif
+  int file = fnabi_file_open("../tests/data/bytecode/template.vmfb");
+  CHECK(file >= 0 && fnabi_file_size(file) == 1036);
+  CHECK(fnabi_file_read(file, out, sizeof out, &got) == 0 && got == 4);
+  fnabi_file_close(file);
+  return 0;
+}

@@ -1,0 +1,38 @@
+/* Values of another kind, and values that are cut, are not read. */
+#include "base/message.h"
+#include "check.h"
+
+static void check_other(const char* bytes, size_t size) {
+  fnabi_reader r = {(const uint8_t*)bytes, size, 0};
+  bool value = true;
+  CHECK(!fnabi_unpack_bool(&r, &value) && value);
+  CHECK(!fnabi_unpack_skip(&r));
+  CHECK(r.at == 0);
+}
+
+/* In a message of its own the core finds what it wrote. */
+static void check_own(void) {
+  uint8_t out[32];
+  fnabi_writer w = {out, sizeof out, 0};
+  fnabi_pack_array(&w, 4);
+  fnabi_pack_int(&w, -7);
+  fnabi_pack_text(&w, "text", 4);
+  fnabi_pack_nil(&w);
+  fnabi_pack_array(&w, 0);
+  fnabi_reader r = {out, w.size, 0};
+  CHECK(fnabi_read_array(&r) == 4 && fnabi_read_int(&r) == -7);
+  fnabi_text text = fnabi_read_text(&r);
+  CHECK(FNABI_TEXT_IS(text, "text") && fnabi_read_text(&r).data == NULL);
+  fnabi_read_past(&r, 1);
+  CHECK(r.at == w.size);
+  CHECK(fnabi_read_array(&r) == 0 && fnabi_read_int(&r) == 0);
+  CHECK(fnabi_read_text(&r).data == NULL && r.at == w.size);
+}
+
+int main(void) {
+  check_other("", 0);
+  check_other("\xCA\0\0\0\0", 5); /* a float */
+  check_other("\xD9\5cut", 5);
+  check_own();
+  return 0;
+}
