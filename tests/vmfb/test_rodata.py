@@ -201,7 +201,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
-def test_segments_that_share_their_bytes() -> None:
+def test_segments_that_share_their_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Segments that have more than 32 times the bytes of the file are not read at all."""
 
     def opened(places: list[tuple[int, int]]) -> vmfb.Module:
@@ -220,3 +220,11 @@ def test_segments_that_share_their_bytes() -> None:
     with pytest.raises(FormatError) as caught:
         _ = overlapping[3].content
     assert (caught.value.code, caught.value.path) == ("work", "rodata_segments[3]")
+    monkeypatch.setattr(
+        rodata.RodataSegment, "name", property(lambda segment: f"named {segment.index}")
+    )  # as in a ZIP directory: else each content would be read for its suffix
+    with pytest.raises(FormatError, match="more references"):
+        extract.extract(overlapping, tmp_path / "all")
+    assert not (tmp_path / "all").exists()
+    overlapping[3].extract(tmp_path / "one")
+    assert (tmp_path / "one").stat().st_size == 50_000

@@ -73,7 +73,8 @@ def extract(
     Raises:
         CallError: when no segment has that name or index.
         FileExistsError: when a file is there already.
-        FormatError: when a segment is outside the file.
+        FormatError: when a segment is outside the file, or several overlap so often that the
+            segments have 32 times as many bytes as the file (``work``).
         OSError: when a file cannot be written.
 
     """
@@ -93,6 +94,8 @@ def extract(
         if os.path.lexists(path):
             raise FileExistsError(EEXIST, os.strerror(EEXIST), str(path))
         _ = segment.data
+        if len(found) > 1:
+            segment._check_sharing()
     folder.mkdir(parents=True, exist_ok=True)
     for path, segment in found:
         segment.extract(path)

@@ -250,13 +250,16 @@ class RodataSegment:
 
         """
         view: Any = ffi.from_buffer(self.data)
+        self._check_sharing()
+        return core.decode(lib.fnabi_rodata_content, _content, view)
+
+    def _check_sharing(self) -> None:
         module = self._module
         few = self.size * len(module.rodata) <= _SHARED * module.layout.file_size
         if not few and module._shares_too_much:  # few bytes even if all were as large
             code = lib.FNABI_WORK
             reason = core.code_text(code)
             raise FormatError(core.code_name(code), self.offset, self.path, reason=reason)
-        return core.decode(lib.fnabi_rodata_content, _content, view)
 
     @property
     def kind(self) -> ContentKind:
