@@ -362,23 +362,28 @@ static unsigned side_of(const fnabi_json_text* key) {
   return FNABI_TEXT_IS(w, "a") ? 0 : FNABI_TEXT_IS(w, "r") ? 1 : 2;
 }
 
-/* Writes the members from `p` on whose keys name no side. All members are
- * well-formed. */
-static void pack_others(decoder* d, const char* p) {
+/* Writes the members from `p` on whose keys name no side. Returns false where
+ * the work is interrupted, or the text has changed after it was read. */
+static bool pack_others(decoder* d, const char* p) {
+  size_t place = fnabi_pack_open(d->w), others = 0;
   fnabi_json_text key;
   for (size_t i = 0;; i++) {
     bool more;
     const char* value;
-    if ((p = fnabi_json_next(&d->json, p, i, '}', &more)) == NULL || !more ||
-        (value = fnabi_json_key(&d->json, p, &key)) == NULL ||
+    if ((p = fnabi_json_next(&d->json, p, i, '}', &more)) == NULL) return false;
+    if (!more) break;
+    if ((value = fnabi_json_key(&d->json, p, &key)) == NULL ||
         (p = fnabi_json_skip(&d->json, value, 1)) == NULL)
-      return; /* the end, or the text changed after it was read */
+      return false;
     if (side_of(&key) < 2) continue;
     fnabi_pack_array(d->w, 2);
     fnabi_json_pack_text(d->w, &key);
     fnabi_pack_string(d->w, (size_t)(p - value));
     fnabi_put(d->w, value, (size_t)(p - value));
+    others++;
   }
+  fnabi_pack_close(d->w, place, others);
+  return true;
 }
 
 /* The members of the object, from `p` on. An "r" before "a" is first read for
@@ -389,7 +394,7 @@ static const char* read_members(decoder* d, const char* p) {
   const char* sides[2] = {NULL, NULL}; /* where their values begin */
   fnabi_writer* w = d->w;
   unsigned written = 0;
-  size_t others = 0;
+  bool has_others = false;
   for (size_t i = 0;; i++) {
     bool more;
     fnabi_json_text key;
@@ -399,7 +404,7 @@ static const char* read_members(decoder* d, const char* p) {
     if ((p = fnabi_json_key(&d->json, p, &key)) == NULL) return NULL;
     unsigned side = side_of(&key);
     if (side == 2) {
-      others++;
+      has_others = true;
       p = fnabi_json_skip(&d->json, p, 1);
     } else if (sides[side] != NULL) {
       return fnabi_json_fail(&d->json, FNABI_IREE_ABI_DUPLICATE, begin, NULL);
@@ -420,9 +425,8 @@ static const char* read_members(decoder* d, const char* p) {
       return fnabi_json_fail(&d->json, FNABI_IREE_ABI_MISSING, p - 1,
                              side == 0 ? "\"a\"" : "\"r\"");
   if (written == 1 && read_side(d, sides[1], 1) == NULL) return NULL;
-  size_t place = fnabi_pack_open(w);
-  if (others > 0) pack_others(d, members);
-  fnabi_pack_close(w, place, others);
+  if (has_others) return pack_others(d, members) ? p : NULL;
+  fnabi_pack_close(w, fnabi_pack_open(w), 0);
   return p;
 }
 

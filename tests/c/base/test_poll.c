@@ -1,5 +1,6 @@
 /* Poll functions: long operations end when the caller's says so. */
 #include "check.h"
+#include "many/arrow.h"
 
 static int calls, most;
 
@@ -58,8 +59,181 @@ static void test_columns(void) {
   free(text);
 }
 
+/* -------------------------------------------------------------- operations */
+
+enum { MANY = 40000 };
+
+/* A text: a head, a part MANY times, and an end. */
+typedef struct long_text {
+  const char *head, *part, *end;
+  int32_t abi;
+  int32_t span; /* 1: the head has a "%zu" for the size of what follows */
+} long_text;
+
+static char* repeated(const long_text* t, size_t* size) {
+  size_t part = strlen(t->part), end = strlen(t->end);
+  char* text = malloc(64 + strlen(t->head) + MANY * part + end);
+  CHECK(text != NULL);
+  size_t inner = MANY * part, at;
+  if (t->span == 1)
+    at = (size_t)sprintf(text, "I%zu!", inner + 1);
+  else if (t->span == 2) { /* a span with a type inside of one */
+    char buffer[32];
+    size_t head = (size_t)sprintf(buffer, "B%zu!", inner + 1);
+    at = (size_t)sprintf(text, "I%zu!%s", head + inner + 1, buffer);
+  } else {
+    at = (size_t)sprintf(text, "%s", t->head);
+  }
+  for (size_t i = 0; i < MANY; i++, at += part)
+    memcpy(text + at, t->part, part);
+  memcpy(text + at, t->end, end);
+  *size = at + end;
+  return text;
+}
+
+static int64_t decode(int32_t abi, const char* text, size_t size,
+                      fnabi_error* error) {
+  switch (abi) {
+    case FNABI_ABI_RAW:
+      return fnabi_raw_decode(text, size, NULL, 0, error);
+    case FNABI_ABI_SIP:
+      return fnabi_sip_decode(text, size, NULL, 0, error);
+    default:
+      return fnabi_iree_abi_decode(text, size, NULL, 0, error);
+  }
+}
+
+/* Whichever call of the poll function ends it, the operation is interrupted. */
+static void test_texts(void) {
+  static const long_text texts[] = {
+      {"", "O1!", "R1!", FNABI_ABI_RAW, 1},
+      {"", "d1", "R1!", FNABI_ABI_RAW, 2},
+      {"{\"a\":[[\"ndarray\",\"i8\",40000", ",1", "]],\"r\":[]}",
+       FNABI_ABI_IREE_ABI, 0},
+      {"{\"a\":[", "\"i8\",", "\"i8\"],\"r\":[]}", FNABI_ABI_IREE_ABI, 0},
+      {"{\"x\":[", "1,", "1],\"a\":[],\"r\":[]}", FNABI_ABI_IREE_ABI, 0},
+      {"{\"a\":[[\"sdict\"", ",[\"k\",null]", "]],\"r\":[]}",
+       FNABI_ABI_IREE_ABI, 0},
+      {"{\"a\":[],\"r\":[[\"stuple\"", ",null", "]]}", FNABI_ABI_IREE_ABI, 0},
+  };
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    size_t size;
+    fnabi_error error = {0};
+    char* text = repeated(&texts[i], &size);
+    int64_t whole = decode(texts[i].abi, text, size, &error);
+    CHECK(whole > 0);
+    calls = 0;
+    most = 1 << 20;
+    fnabi_set_poll(end_after, &most);
+    CHECK(decode(texts[i].abi, text, size, &error) == whole);
+    int needed = calls, ended = 0;
+    for (most = 0; most < needed; most++) {
+      calls = 0;
+      error.code = FNABI_OK;
+      int64_t got = decode(texts[i].abi, text, size, &error);
+      if (got < 0)
+        CHECK(error.code == FNABI_INTERRUPTED && error.offset <= size);
+      CHECK(got == (calls > most ? -1 : whole));
+      ended += got < 0;
+    }
+    CHECK(needed > 0 && ended >= needed - 1);
+    fnabi_set_poll(NULL, NULL);
+    free(text);
+  }
+}
+
+/* A scan keeps the rows of whole files. */
+static void test_scan(void) {
+  static const char path[] = "../tests/data/vmfb/scalars.vmfb";
+  enum { FILES = 64, NAME = sizeof path - 1 };
+  uint8_t names[5 + FILES * (2 + NAME)] = {0xDD, 0, 0, 0, FILES};
+  for (size_t i = 0; i < FILES; i++) {
+    uint8_t* at = names + 5 + i * (2 + NAME);
+    at[0] = 0xC4;
+    at[1] = NAME;
+    memcpy(at + 2, path, NAME);
+  }
+  int32_t failed;
+  fnabi_error error = {0};
+  for (most = 0; most < 200; most += 1 + most / 8) {
+    fnabi_scan* scan = fnabi_scan_new();
+    CHECK(scan != NULL);
+    calls = 0;
+    fnabi_set_poll(end_after, &most);
+    int64_t done = fnabi_scan_files(scan, names, sizeof names, 0, SIZE_MAX,
+                                    false, &failed, &error);
+    fnabi_set_poll(NULL, NULL);
+    size_t whole = done < 0 ? (size_t)error.offset : (size_t)done;
+    if (done < 0) CHECK(error.code == FNABI_INTERRUPTED && calls > most);
+    CHECK(whole <= FILES && (whole == FILES) == (done >= 0));
+    fnabi_scan* other = fnabi_scan_new();
+    if (whole > 0)
+      CHECK(fnabi_scan_files(other, names, sizeof names, FILES - whole,
+                             SIZE_MAX, false, &failed,
+                             &error) == (int64_t)whole);
+    CHECK(fnabi_scan_rows(scan) == fnabi_scan_rows(other));
+    CHECK(fnabi_scan_bad(scan) == 0);
+    fnabi_scan_free(other);
+    fnabi_scan_free(scan);
+  }
+}
+
+/* Many short texts: the rows so far stay. */
+static void test_rows(void) {
+  static const char line[] = "I1!R1!\n";
+  size_t size = MANY * (sizeof line - 1), used;
+  char* lines = malloc(size);
+  CHECK(lines != NULL);
+  for (size_t i = 0; i < MANY; i++)
+    memcpy(lines + i * (sizeof line - 1), line, sizeof line - 1);
+  fnabi_error error = {0};
+  for (most = 0; most < 3; most++) {
+    fnabi_columns* columns = fnabi_columns_new(FNABI_ABI_RAW, 0);
+    calls = 0;
+    fnabi_set_poll(end_after, &most);
+    CHECK(fnabi_columns_decode_lines(columns, lines, size, true, SIZE_MAX,
+                                     &used, &error) == -1);
+    fnabi_set_poll(NULL, NULL);
+    CHECK(error.code == FNABI_INTERRUPTED);
+    CHECK(error.offset == fnabi_columns_rows(columns) && error.offset < MANY);
+    fnabi_columns_free(columns);
+  }
+  free(lines);
+}
+
+/* Lines of JSON. */
+static void test_json(void) {
+  enum { ROWS = 100000 };
+  const void* buffers[] = {NULL, calloc(ROWS, 1)};
+  CHECK(buffers[1] != NULL);
+  struct ArrowSchema number = {.format = "c", .name = "n"},
+                     *types[] = {&number};
+  struct ArrowArray numbers = {.length = ROWS,
+                               .n_buffers = 2,
+                               .buffers = buffers},
+                    *arrays[] = {&numbers};
+  struct ArrowSchema schema = {
+      .format = "+s", .n_children = 1, .children = types};
+  struct ArrowArray array = {
+      .length = ROWS, .n_children = 1, .children = arrays};
+  fnabi_error error = {0};
+  CHECK(fnabi_arrow_json(&schema, &array, 0, ROWS, NULL, 0, &error) > ROWS);
+  for (most = 0; most < 3; most++) {
+    calls = 0;
+    fnabi_set_poll(end_after, &most);
+    CHECK(fnabi_arrow_json(&schema, &array, 0, ROWS, NULL, 0, &error) == -1);
+    CHECK(error.code == FNABI_INTERRUPTED);
+    fnabi_set_poll(NULL, NULL);
+  }
+  free((void*)(uintptr_t)buffers[1]);
+}
+
 int main(void) {
   test_iree_abi();
   test_columns();
+  test_texts();
+  test_scan();
+  test_rows();
+  test_json();
   return 0;
 }
