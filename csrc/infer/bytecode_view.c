@@ -248,8 +248,8 @@ void fnabi_walk_run_list(walk* w, const fnabi_instruction* at) {
 
 /* --------------------------------------------------------------- conditions */
 
+/* A constant is none here: what is computed from two constants is one too. */
 static bool is_boolean(const fnabi_term_node* n) {
-  if (n->kind == FNABI_TERM_CONSTANT) return n->b == 0 && n->a <= 1;
   if (n->kind != FNABI_TERM_PURE) return false;
   switch (n->op) {
     case FNABI_OP_CMP_EQ_I32:
@@ -288,7 +288,7 @@ void fnabi_walk_assume(walk* w, fnabi_term condition, bool holds) {
     uint64_t value;
     const fnabi_term_node n = *fnabi_term_get(terms, condition);
     if (fnabi_term_value(terms, condition, &value)) {
-      w->dead = w->dead || (value != 0) != holds;
+      w->dead = (value != 0) != holds;
       return;
     }
     if (n.kind != FNABI_TERM_PURE || (condition & FNABI_TERM_HALF) != 0) return;

@@ -86,7 +86,7 @@ def test_only_these_modules_of_compilers_have_such_functions() -> None:
             continue  # of an old schema
         if any(each.warnings for each in verdicts):
             names.add(file.name.partition("@")[0].removesuffix(".vmfb"))
-    assert names == {"func_abi", "torch_hand", "util_calls", "vm_flow"}
+    assert names == {"func_abi", "torch_hand", "util_calls", "vm_flow", "vm_terms"}
 
 
 def verify(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, str]:

@@ -362,6 +362,64 @@ def test_lists(function: str, text: str) -> None:
     assert text_of("vm_lists", function) == text
 
 
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        ("own_view", "ref<?>, ref<!hal.buffer>) -> (float32[4x?x2], float32[4x?])"),
+        (
+            "unknown_view",
+            "ref<?>, ref<!hal.buffer>) -> (float32[*], ref<!hal.buffer_view>,"
+            " ref<!hal.buffer_view>, ref<?>, float32[*])",
+        ),
+        (
+            "folded",
+            "ref<?>, ref<!hal.buffer>) -> (float32[12x4x32x0x12x12], float32[12x4x32x0x12x12])",
+        ),
+        ("selected", "ref<?>, ref<!hal.buffer>) -> (float32[8x4xAx8x?xAx8x4])"),
+        ("compared", "ref<?>, ref<!hal.buffer>) -> (float32[0x1x1x1x0x1x1])"),
+        ("negated", "float32[?x?], ref<?>) -> ()"),
+        ("negated_other", "float32[*], ref<?>) -> ()"),
+        ("negated_ne", "float32[?x?], ref<?>) -> ()"),
+        ("negated_nz", "float32[], ref<?>) -> ()"),
+        ("dim_eq", "float32[?], ref<?>) -> ()"),
+        ("dim_ne", "float32[4], ref<?>) -> ()"),
+        ("dim_nz", "float32[0], ref<?>) -> ()"),
+        ("less", "float32[*], ref<?>) -> ()"),
+        ("known", "float32[8], ref<!hal.buffer>) -> ()"),
+        ("dim_first", "ref<!hal.buffer_view>, ref<?>) -> ()"),
+        ("dim_outside", "float32[?], ref<?>) -> ()"),
+        ("two_dims", "float32[8x4], ref<?>) -> ()"),
+        ("bit_eq", "float32[*], ref<!hal.buffer>) -> ()"),
+        ("bit_ne", "float32[?x?], ref<!hal.buffer>) -> ()"),
+        ("bit_nz", "float32[], ref<!hal.buffer>) -> ()"),
+        ("bit_dim_eq", "float32[?], ref<!hal.buffer>) -> ()"),
+        ("bit_dim_ne", "float32[4], ref<!hal.buffer>) -> ()"),
+        ("bit_dim_nz", "float32[0], ref<!hal.buffer>) -> ()"),
+        ("bit_of_a_number", "float32[*], ref<!hal.buffer>) -> ()"),
+        ("many_negations", "float32[*], ref<!hal.buffer>) -> ()"),
+        ("number_first", "float32[?], ref<!hal.buffer>) -> ()"),
+        ("encoding", "ref<!hal.buffer_view>, ref<?>) -> (i32)"),
+        ("asked", "ref<?>, ref<!hal.buffer>) -> (float32[1x?], float32[*])"),
+        ("asked_in_a_loop", "ref<?>, ref<!hal.buffer>) -> (float32[?x4])"),
+        ("type_of_callee", "float32[?x?], ref<?>) -> ()"),
+        ("table", "float32[4x?], ref<?>) -> ()"),
+        ("table_apart", "ref<!hal.buffer_view>, ref<?>) -> ()"),
+        ("yields", "float32[4], ref<!hal.buffer>) -> (float32[4])"),
+        ("breaks", "float32[4], ref<!hal.buffer>) -> (float32[4])"),
+        ("floats", "float32[4], ref<?>) -> (ref<?>, ref<?>, float32[4])"),
+    ],
+)
+def test_values_that_are_known(function: str, text: str) -> None:
+    """Each function has a number of each width before these arguments."""
+    assert text_of("vm_terms", function) == "(i32, i64, " + text
+
+
+def test_the_highest_rank() -> None:
+    fours, symbols = "x".join(["4"] * 128), "x".join(["A"] * 128)
+    expected = f"(i64, float32[{fours}], float32[{symbols}], float32[{fours}]) -> ()"
+    assert text_of("vm_terms", "large") == expected
+
+
 def test_aliases_through_lists() -> None:
     module = vmfb.open(FOLDER / "vm_lists.vmfb", lenient=True)
     aliases = {}

@@ -86,6 +86,7 @@ int main(void) {
       "data/bytecode_types/func_abi@3.0.0@vmvx.vmfb",
       "data/bytecode_types/globals@3.13.0@vmvx.vmfb",
       "data/bytecode_types/vm_lists.vmfb",
+      "data/bytecode_types/vm_terms.vmfb",
       "data/vmfb/attr_kinds.vmfb",
       "data/vmfb/rodata_mixed.vmfb",
       "data/vmfb/abi_records.vmfb",
