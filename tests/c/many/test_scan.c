@@ -289,6 +289,87 @@ static void test_outside(void) {
   release(part);
 }
 
+#define FAR "out/far__________________________.vmfb"
+
+/* Writes the module with its read-only data `gap` bytes later, and without the
+ * last `cut` bytes. */
+static void write_far(const char* data, size_t size, size_t gap, size_t cut) {
+  size_t extent = (size_t)fnabi_vmfb_extent(data, size);
+  size_t begin = (extent + 63) / 64 * 64, used = 0;
+  char *part = exact(data, begin), *zeros = calloc(gap + 1, 1);
+  uint8_t asked[1 << 10];
+  fnabi_error error;
+  fnabi_scan* scan = fnabi_scan_new();
+  CHECK(zeros != NULL && scan != NULL);
+  int64_t missing = fnabi_scan_data(scan, "", 0, data, extent, NULL, 0, false,
+                                    asked, sizeof asked, &error);
+  CHECK(missing > 0 && (size_t)missing <= sizeof asked);
+  fnabi_reader r = {asked, (size_t)missing, 0};
+  size_t count, members;
+  int64_t ordinal, offset, length;
+  CHECK(fnabi_unpack_array(&r, &count));
+  for (; count > 0; count--) {
+    CHECK(fnabi_unpack_array(&r, &members) && fnabi_unpack_int(&r, &ordinal) &&
+          fnabi_unpack_int(&r, &offset) && fnabi_unpack_int(&r, &length));
+    uint64_t range[2] = {(uint64_t)offset - begin, (uint64_t)length};
+    for (size_t i = 0; i + sizeof range <= extent; i += 4)
+      if (memcmp(data + i, range, sizeof range) == 0) {
+        range[0] += gap;
+        memcpy(part + i, range, sizeof range);
+        used++;
+        break;
+      }
+  }
+  CHECK(used > 3);
+  fnabi_scan_free(scan);
+  FILE* file = fopen(FAR, "wb");
+  CHECK(file != NULL && fwrite(part, 1, begin, file) == begin &&
+        fwrite(zeros, 1, gap, file) == gap &&
+        fwrite(data + begin, 1, size - begin - cut, file) ==
+            size - begin - cut);
+  CHECK(fclose(file) == 0);
+  release(part);
+  free(zeros);
+}
+
+/* Read-only data that is not in what a scan reads first. Where the file ends
+ * before it, or memory does, the other texts are found. */
+static void test_far(void) {
+  enum { GAP = 1 << 17 };
+  static uint8_t messages[2][1 << 14];
+  static const char path[] = "../tests/data/outside/params_vmvx.vmfb";
+  fnabi_error error;
+  size_t size;
+  char* data = read_whole(path, &size);
+  fnabi_scan* near = fnabi_scan_new();
+  CHECK(scan_path(near, path, &error) == 1);
+  int64_t whole = fnabi_scan_message(near, messages[0], sizeof messages[0]);
+  fnabi_scan_free(near);
+  for (size_t cut = 0; cut < 2100; cut += 700) {
+    write_far(data, size, GAP, cut);
+    bool done = false;
+    for (size_t from = 0; !done; from++) {
+      allocations = 0;
+      refused_from = from;
+      fnabi_scan* scan = fnabi_scan_new();
+      int64_t taken = scan == NULL ? -1 : scan_path(scan, FAR, &error);
+      refused_from = SIZE_MAX;
+      done = taken == 1;
+      if (scan != NULL && taken < 0) CHECK(error.code == FNABI_MEMORY);
+      if (done) {
+        int64_t got = fnabi_scan_message(scan, messages[1], sizeof messages[1]);
+        CHECK(fnabi_scan_rows(scan) > 0 && fnabi_scan_bad(scan) == 0);
+        /* the names of the files are of one size */
+        CHECK(sizeof path == sizeof FAR);
+        CHECK(cut > 0 ? got <= whole : got == whole);
+      }
+      fnabi_scan_free(scan);
+    }
+  }
+  unlink(FAR);
+  release(data);
+}
+
 /* Wherever memory ends, rows are whole and nothing leaks. */
 static void test_refused(void) {
   fnabi_error error;
@@ -324,6 +405,7 @@ int main(void) {
   test_unread();
   test_data();
   test_outside();
+  test_far();
   test_refused();
   return 0;
 }
