@@ -2,23 +2,106 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import os
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
+from support import allocations
 from support.allocations import DATA, FAULTS, OPERATIONS
 from support.callee import built, callee_library
+from support.public import BY_FNABI, public_callables
 
-pytestmark = [
+
+def with_fork(test: Callable[..., None]) -> Callable[..., None]:
+    for mark in WITH_FORK:
+        test = mark(test)
+    return test
+
+
+WITH_FORK = (
     pytest.mark.skipif(
         sys.version_info >= (3, 12),
         reason="CPython 3.12 and 3.13 end the process where they cannot allocate a function",
     ),
     pytest.mark.skipif(not hasattr(os, "fork"), reason="os.fork is missing"),
-]
+)
+
+EXEMPT = {
+    "Catalog": "DuckDB's memory: tests/many/test_catalog_limit.py",
+    "catalog": "as Catalog",
+    "catalog_diff": "as Catalog",
+    "html.render_catalog": "as Catalog",
+    "arrow": "the memory of pyarrow, pandas or polars, which hold the data",
+    "dask": "the engine's memory, in its workers",
+    "ray": "as dask",
+    "spark": "as dask",
+    "client": "the memory of iree.runtime",
+    "invoke": "as client",
+    "library.load_runtime": "the memory of libtvm_ffi",
+    "library.runtime_path": "the memory of Python's import system, which looks for a package",
+    "Module": "as library.load_runtime",
+    "use_torch_stream": "torch's memory",
+}
+"""Operations without a case, by name or module, with the reason."""
+
+
+def called(run: Callable[[], object], names: dict[str, Any]) -> set[str]:
+    """Return which of some functions are called."""
+    codes = {
+        code: name
+        for name, each in names.items()
+        if (code := getattr(inspect.unwrap(each), "__code__", None))
+    }
+    found = set()
+
+    def profile(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call" and frame.f_code in codes:
+            found.add(codes[frame.f_code])
+        elif event == "c_call":
+            found.update(name for name, each in names.items() if each is argument)
+
+    sys.setprofile(profile)
+    with suppress(Exception):
+        run()
+    sys.setprofile(None)
+    return found
+
+
+def constructed() -> set[str]:
+    """Return the names that are called in the table of operations: classes, as `fnabi.Array`."""
+    tree = ast.parse(Path(allocations.__file__).read_text())
+    calls = (each.func for each in ast.walk(tree) if isinstance(each, ast.Call))
+    names = [ast.unparse(each) for each in calls if isinstance(each, (ast.Attribute, ast.Name))]
+    return {each.removeprefix("fnabi.") for each in names}
+
+
+@pytest.mark.slow
+def test_every_public_operation_has_a_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["", "", callee_library()])
+    public = public_callables()
+    functions = {name: each for name, each in public.items() if not inspect.isclass(each)}
+    found = constructed()
+    for prepare in OPERATIONS.values():
+        work = prepare()
+        found |= called(work, functions)
+    exempt = {
+        name for name in public if name in EXEMPT or name.rpartition(".")[0] in EXEMPT
+    } | BY_FNABI
+    assert sorted(public.keys() - found - exempt) == []
+    assert [
+        name for name in EXEMPT if not any(name in (each, each.split(".")[0]) for each in public)
+    ] == []
+    assert [name for name in EXEMPT if name in found] == []
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +124,7 @@ def run(refusing: str, *names: str) -> subprocess.CompletedProcess[str]:
 PARTS = 4
 
 
+@with_fork
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_each_allocation_fails(part: int, refusing: str) -> None:
@@ -48,6 +132,7 @@ def test_each_allocation_fails(part: int, refusing: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@with_fork
 def test_faults_are_found(refusing: str) -> None:
     done = run(refusing, *FAULTS)
     assert done.returncode == 1

@@ -12,24 +12,47 @@ import copy
 import ctypes
 import faulthandler
 import gc
+import io
 import json
+import linecache
 import os
 import pickle
 import re
+import signal
 import sys
 import traceback
 from collections.abc import Callable
 from functools import partial
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 import fnabi
-from fnabi import bytecode, cconv, declaration, iree_abi, raw, sip, vmfb
+from fnabi import (
+    baseline,
+    bytecode,
+    cconv,
+    costs,
+    declaration,
+    example,
+    extract,
+    failures,
+    html,
+    iree_abi,
+    library,
+    parameters,
+    program,
+    raw,
+    report,
+    schema,
+    sip,
+    tensor,
+    vmfb,
+)
 from fnabi.types import Signature
 from support.paths import DATA
 
@@ -108,6 +131,76 @@ def sip_flatten() -> Work:
 def iree_abi_flatten() -> Work:
     signature = iree_abi.parse('{"a":[["slist","i32","f32"],["named","x","i32"]],"r":["i32"]}')
     return lambda: iree_abi.flatten(signature, [[1, 2.5]], {"x": 3})
+
+
+@operation
+def iree_abi_unflatten() -> Work:
+    signature = iree_abi.parse('{"a":[],"r":["i32","f32"]}')
+    return lambda: iree_abi.unflatten(signature, [1, 2.5])
+
+
+@operation
+def raw_results() -> Work:
+    buffers = Signature.parse("(float32[10x?x64]) -> (int32[?])")
+
+    def work() -> object:
+        array = np.zeros((10, 3, 64), np.float32)
+        results = raw.allocate_results(buffers, lambda dims: [np.zeros(dims, np.int32)], [7])
+        return raw.dynamic_dims(buffers, [array]), str(results)
+
+    return work
+
+
+@operation
+def raw_classes() -> Work:
+    def work() -> object:
+        inputs, results = raw.RawSignatureMangler(), raw.RawSignatureMangler()
+        inputs.add_shaped_nd_buffer(0, [2, -1])
+        results.add_scalar(0)
+        signature = raw.RawSignatureMangler.to_function_signature(inputs, results)
+        return raw.RawSignatureParser().function_signature_to_string(signature.encoded)
+
+    return work
+
+
+class _Visitor:
+    """Ignores what it is told."""
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *_: None
+
+
+@operation
+def sip_classes() -> Work:
+    def work() -> object:
+        inputs, results = sip.SipSignatureMangler(), sip.SipSignatureMangler()
+        inputs.set_raw_signature_index(0, ["a", 1])
+        results.set_raw_signature_index(0, [])
+        signature = sip.SipSignatureMangler.to_function_signature(inputs, results)
+        parser = sip.SipSignatureParser()
+        parser.visit_inputs(_Visitor(), signature.encoded)
+        return signature.encoded, parser.error
+
+    return work
+
+
+@operation
+def sip_paths() -> Work:
+    inputs = sip.parse(_TEXTS[sip]).inputs
+    return lambda: str(sip.paths(inputs))
+
+
+@operation
+def dtype_of_text() -> Work:
+    def work() -> object:
+        kinds = (
+            fnabi.DType("float8_e4m3fn"),
+            fnabi.DType("int8x4"),
+            tensor.dtype_parts(np.dtype("f4")),
+        )
+        return str(kinds), tensor.device_parts(fnabi.Device("cuda:1"))
+
+    return work
 
 
 @operation
@@ -194,6 +287,113 @@ def vmfb_open() -> Work:
 def vmfb_mapped() -> Work:
     path = DATA / "vmfb" / "many_vm_2000.vmfb"
     return lambda: vmfb.open(path).name
+
+
+_MORE_READ: dict[str, Callable[[vmfb.Module], object]] = {
+    "costs_of": lambda module: costs.of(module, "main"),
+    "costs_read": costs.read,
+    "costs_weights": costs.weights,
+    "costs_parameters": costs.parameters,
+    "program_of": lambda module: program.of(module, "main"),
+    "program_read": program.read,
+    "program_verify": program.verify,
+    "bytecode_find": lambda module: bytecode.find(module, 0),
+    "html_render": lambda module: len(html.render(module)),
+    "baseline_encode": lambda module: len(baseline.encode(module)),
+    "file_names": lambda module: extract.file_names(module.rodata),
+}
+for _what, _read in _MORE_READ.items():
+    OPERATIONS[_what] = partial(_of_module, _read, _PROVEN)
+
+
+@operation
+def vmfb_scan() -> Work:
+    folder = DATA.parents[1] / "examples" / "releases"
+    return lambda: str([batch.rows() for batch in vmfb.scan(folder)])
+
+
+@operation
+def extract_files() -> Work:
+    module = vmfb.from_buffer(_CLASSIFIER)
+
+    def work() -> object:
+        with TemporaryDirectory() as folder:
+            return len(list(extract.extract(module.rodata, folder)))
+
+    return work
+
+
+@operation
+def baseline_parse() -> Work:
+    text = baseline.encode(vmfb.from_buffer(_CLASSIFIER))
+    return lambda: str(baseline.parse(text))
+
+
+@operation
+def compared_signatures() -> Work:
+    old, new = Signature.parse("(i32) -> (i8)"), Signature.parse("(i64, i8) -> (i8)")
+    return lambda: str(fnabi.compat.compare_signatures(old, new))
+
+
+_RELEASES = DATA.parents[1] / "examples" / "releases"
+
+
+@operation
+def compared_folders() -> Work:
+    def work() -> object:
+        files = list(fnabi.compat.compare_folders(_RELEASES / "1.0", _RELEASES / "2.0"))
+        return [report.write(files, "sarif"), str(report.verdict(files))]
+
+    return work
+
+
+@operation
+def html_of_folders() -> Work:
+    files = list(fnabi.compat.compare_folders(_RELEASES / "1.0", _RELEASES / "2.0"))
+    return lambda: len(html.render_folders(files, ("1.0", "2.0")))
+
+
+@operation
+def html_of_difference() -> Work:
+    def work() -> object:
+        old, new = vmfb.from_buffer(_PROVEN), vmfb.from_buffer(_CLASSIFIER)
+        return len(html.render_diff(old, new))
+
+    return work
+
+
+@operation
+def examples() -> Work:
+    signature = Signature.parse("(float32[?x4], i8) -> (i32)")
+
+    def work() -> object:
+        return (
+            str(example.example_values(signature)),
+            example.runner_inputs(signature),
+            example.unknown_shapes(signature),
+            example.runner_module("model.vmfb"),
+            example.runner_function("main"),
+        )
+
+    return work
+
+
+@operation
+def failure_explained() -> Work:
+    text = "iree/vm/bytecode/verifier.c:184: INVALID_ARGUMENT; bytecode version mismatch"
+    return lambda: str(failures.explain(text))
+
+
+@operation
+def parameters_read() -> Work:
+    path = DATA / "needs" / "params.irpa"
+    needed = vmfb.from_buffer(_NEEDS).parameters
+
+    def work() -> object:
+        index = parameters.read(path)
+        return str(index), str(parameters.compare(needed, {"model": index}))
+
+    return work
 
 
 # ------------------------------------------------------------------------------------------ calls
@@ -298,6 +498,47 @@ def load_module() -> Work:
 def library_shown() -> Work:
     library = _functions()
     return lambda: (str(library.functions), str(library.add.__signature__), library.add.__doc__)
+
+
+@operation
+def library_looked_at() -> Work:
+    def work() -> object:
+        return library.looks_like_one(b"\x7fELF"), fnabi.get_include()
+
+    return work
+
+
+@operation
+def registered() -> Work:
+    def work() -> object:
+        fnabi.register_global_func("fnabi.test.twice", _twice, override=True)
+        found = fnabi.get_global_func("fnabi.test.twice")(_LONG)
+        names = "fnabi.test.twice" in fnabi.list_global_func_names()
+        fnabi.remove_global_func("fnabi.test.twice")
+        return found, names
+
+    return work
+
+
+@operation
+def types_listed() -> Work:
+    return lambda: (fnabi.get_type("ffi.Array").type_key, "ffi.Map" in fnabi.list_type_keys())
+
+
+@operation
+def schema_parse() -> Work:
+    text = '{"type":"ffi.Function","args":[{"type":"int"},{"type":"ffi.Array","args":[]}]}'
+    return lambda: str(schema.parse_type(text))
+
+
+@operation
+def streams() -> Work:
+    def work() -> object:
+        device = fnabi.Device("cuda:0")
+        with fnabi.use_raw_stream(device, 5), fnabi.use_tensors(fnabi.Tensor):
+            return fnabi.get_raw_stream(device)
+
+    return work
 
 
 @operation
@@ -487,6 +728,12 @@ def columns_decode() -> Work:
 
 
 @operation
+def columns_of_a_file() -> Work:
+    data = b"\n".join([_TEXTS[raw]] * 5)
+    return lambda: [len(each) for each in fnabi.iter_columns(io.BytesIO(data))]
+
+
+@operation
 def columns_encode() -> Work:
     columns = fnabi.decode_columns([_TEXTS[raw]] * 3)
     return lambda: [bytes(each) for each in fnabi.encode_columns(columns, abi="raw")]
@@ -541,6 +788,10 @@ FAULTS: dict[str, Callable[[], Work]] = {
 
 # ------------------------------------------------------------------------------------ the harness
 
+PACKAGE = os.path.dirname(fnabi.__file__)
+MANY, RUNS = 2500, 150
+"""Of an operation with many allocations so many fail, evenly spread."""
+
 _MORE = 50
 """How many allocations fail after the first: some of Python's loops end only where one succeeds."""
 
@@ -558,10 +809,48 @@ def is_lost(problem: BaseException | None) -> bool:
     return isinstance(problem, SystemError) and re.fullmatch(lost, str(problem)) is not None
 
 
-def check(run: Callable[[Work, int, int], tuple[Any, Any, int]], work: Work) -> int:
+OTHERS = {
+    r"\.items\(\)": "CPython 3.11 frees an iterator of items that it has not made (dictiter_new)",
+    r"decoder\.decode\(": "msgspec decodes JSON without looking whether it gets memory",
+}
+"""Lines where the process ends without memory for a reason that is not fnabi's."""
+
+
+def crash_of_others(lines: list[str]) -> bool:
+    """Return whether the process ended in such a line, by what faulthandler has printed."""
+    for line in lines:
+        if place := re.match(r'  File "(.*)", line (\d+) in ', line):
+            at = int(place[2])  # of a statement, which may have more lines
+            text = "".join(linecache.getline(place[1], each) for each in range(at, at + 3))
+            return any(re.search(known, text) for known in OTHERS)
+    return False
+
+
+def is_of_others(problem: BaseException | None) -> bool:
+    """Return whether Python, its library or NumPy raised an exception that is not ours.
+
+    They report what fails without memory as something else: `os.fspath` says that a path is no
+    path, and locks raise a RuntimeError.
+    """
+    known = r".*expected str, bytes or os\.PathLike object, not \w+Path|can't allocate (read )?lock"
+    if re.fullmatch(known, str(problem)):
+        return True
+    traceback = problem.__traceback__ if problem is not None else None
+    file = ""
+    while traceback is not None:
+        file, traceback = traceback.tb_frame.f_code.co_filename, traceback.tb_next
+    return file != "" and not file.startswith((PACKAGE, str(DATA.parent)))
+
+
+def check(
+    run: Callable[[Work, int, int], tuple[Any, Any, int]],
+    work: Work,
+    after: tuple[int, int] = (0, 0),
+) -> int:
     """Fail every allocation of an operation, and return how many there are.
 
-    A run ends with MemoryError, or as usual where the allocation was dispensable.
+    A run ends with MemoryError, or as usual where the allocation was dispensable. `after` is where
+    the process before this one ended: the first and the last allocation that failed.
     """
     for _ in range(3):  # what is imported and kept at the first use is there
         value, problem, most = run(work, 0, 0)
@@ -569,22 +858,44 @@ def check(run: Callable[[Work, int, int], tuple[Any, Any, int]], work: Work) -> 
     del value, problem
     gc.collect()
     gc.freeze()
-    for more in (0, _MORE):
-        number = 1
+    step = 1 + most // RUNS if most > MANY else 1
+    begun = after[1] - after[0]
+    for more in (begun, *((_MORE,) if begun < _MORE else ())):
+        number = after[0] + 1 if more == begun else 1
         while number <= most:
             print(number, "to", number + more, flush=True)
             gc.collect()  # which frees the lists of objects that need no allocation
             value, problem, count = run(work, number, number + more)
-            if not isinstance(problem, MemoryError) and not (fails and is_lost(problem)):
+            dispensable = isinstance(problem, MemoryError) or is_of_others(problem)
+            if not dispensable and not (fails and is_lost(problem)):
                 found = outcome_of(value, problem)
                 if found != expected:
                     print(f"expected {expected!r} or MemoryError, got {found!r}", flush=True)
                     raise problem or AssertionError
             del value, problem
             most = max(most, count)
-            number += 1
+            number += step
     assert outcome_of(*run(work, 0, 0)[:2]) == expected
     return most
+
+
+def check_apart(run: Any, name: str, after: tuple[int, int]) -> tuple[int, list[str]]:
+    """Check an operation in a process of its own; return its status and what it printed."""
+    with TemporaryFile("w+") as said:
+        child = os.fork()
+        if child == 0:
+            os.dup2(said.fileno(), 1)
+            os.dup2(said.fileno(), 2)
+            try:
+                check(run, (OPERATIONS | FAULTS)[name](), after)
+            except BaseException:
+                traceback.print_exc()
+                sys.stderr.flush()
+                os._exit(1)
+            os._exit(0)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        said.seek(0)
+        return status, said.read().splitlines()
 
 
 def main(library: str, names: list[str]) -> int:
@@ -596,21 +907,15 @@ def main(library: str, names: list[str]) -> int:
     faulthandler.enable()
     bad = 0
     for name in names:
-        with TemporaryFile("w+") as said:
-            child = os.fork()
-            if child == 0:
-                os.dup2(said.fileno(), 1)
-                os.dup2(said.fileno(), 2)
-                try:
-                    check(refusing.run, (OPERATIONS | FAULTS)[name]())
-                except BaseException:
-                    traceback.print_exc()
-                    sys.stderr.flush()
-                    os._exit(1)
-                os._exit(0)
-            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-            said.seek(0)
-            lines = said.read().splitlines()
+        after: tuple[int, int] | None = (0, 0)
+        while after is not None:
+            status, lines = check_apart(refusing.run, name, after)
+            after = None
+            if status == -signal.SIGSEGV and crash_of_others(lines):
+                first, last = [line for line in lines if re.fullmatch(r"\d+ to \d+", line)][
+                    -1
+                ].split(" to ")
+                after = int(first), int(last)
         if status != 0:
             bad += 1
             end = next((i for i, line in enumerate(lines) if " to " not in line), len(lines))
