@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 
 import pytest
 
+from fnabi._base import lane
 from support.paths import TESTS
 
 TEXT = "I15!B11!d10d128d64R15!B11!t6d32d8d64"
@@ -23,6 +26,11 @@ OPERATIONS = {
     "Array slice": ("x = fnabi.Array(list(range(N)))", "x[1:]"),
     "Array hash": ("x = fnabi.Array(list(range(N)))", "hash(x)"),
     "Array search": ("x = fnabi.Array(list(range(N)))", "-1 in x"),
+    "Array compared": ("x, y = (fnabi.Array(list(range(N))) for _ in range(2))", "x == y"),
+    "List compared": ("x, y = (fnabi.List(list(range(N))) for _ in range(2))", "x == y"),
+    "list of an Array": ("x = fnabi.Array(list(range(N)))", "list(x)"),
+    "list of a List": ("x = fnabi.List(list(range(N)))", "list(x)"),
+    "list of a Dict": ("x = fnabi.Dict(dict.fromkeys(range(N // 4)))", "list(x.items())"),
     "Array repr": ("x = fnabi.Array(list(range(N)))", "repr(x)"),
     "List extended": ("x, y = list(range(N)), fnabi.List()", "y.extend(x); y.clear()"),
     "argument": ("x, f = list(range(N)), fnabi.Function(lambda x: None)", "f(x)"),
@@ -35,6 +43,8 @@ OPERATIONS = {
     ),
     "AnyArray": ("x = list(range(N))", "fnabi.AnyArray(x)"),
     "AnyArray to list": ("x = fnabi.AnyArray(list(range(N)))", "x.tolist()"),
+    "AnyArray compared": ("x = [fnabi.AnyArray(list(range(N))) for _ in range(2)]", "x[0] == x[1]"),
+    "list of an AnyArray": ("x = fnabi.AnyArray(list(range(N)))", "list(x)"),
     "row map": ("x, f = list(range(N)), fnabi.Function(abs)", "f.map(x)"),
     "iree_abi.parse": (
         """x = '{"a": [], "r": [' + ", ".join(['"i32"'] * N) + "]}" """,
@@ -49,6 +59,26 @@ x = '{"a": [], "r": [' + ",".join([x] * (N // 10_000)) + "]}" """,
     "iree_abi.parse of other keys": (
         """x = '{"a": [], "r": [], "x": [' + ",".join("1" * N) + "]}" """,
         "iree_abi.parse(x)",
+    ),
+    "iree_abi.parse of deep types": (
+        """x = ",".join(['["slist",["slist",["slist","i32"]]]'] * (N // 10))
+x = '{"a": [], "r": [' + x + "]}" """,
+        "iree_abi.parse(x)",
+    ),
+    "iree_abi.encode": (
+        """x = iree_abi.parse('{"a": [], "r": [' + ", ".join(['"i32"'] * (N // 4)) + "]}")""",
+        "iree_abi.encode(x)",
+    ),
+    "cconv.parse": ("""x = "0" + "i" * N + "_" + "r" * N""", "cconv.parse(x)"),
+    "declaration.parse": (
+        """x = ", ".join(["%input0: tensor<4xf32>"] * (N // 20))
+x = f"sync func @f({x}) -> ()" """,
+        "declaration.parse(x)",
+    ),
+    "raw.encode": (
+        """x = "B9!t4d-1d64" * (N // 10)
+x = raw.parse(f"I{len(x) + 1}!{x}R1!")""",
+        "raw.encode(x)",
     ),
     "raw.parse": (
         """x = "B9!t4d-1d64" * (N // 2)
@@ -80,10 +110,12 @@ o = memoryview(array.array("q", range(0, len(x) + 1, {len(TEXT)})))""",
 }
 """Operations that take a second or more, each with what has to be made before."""
 
+TEXTS = "cconv, declaration, iree_abi, raw, vmfb"
+
 PROGRAM = """
 import array, gc, os, signal, sys, time
 import fnabi
-from fnabi import iree_abi, raw, vmfb
+from fnabi import {texts}
 vmfb_file = sys.argv[1]
 N = int(sys.argv[2])
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -102,7 +134,7 @@ os._exit(0)
 def delay(name: str, size: int, wait: float) -> float:
     """Return the seconds from a SIGINT during an operation to its KeyboardInterrupt."""
     setup, operation = OPERATIONS[name]
-    program = PROGRAM.format(setup=setup, operation=operation)
+    program = PROGRAM.format(texts=TEXTS, setup=setup, operation=operation)
     module = str(TESTS / "data/vmfb/many_300.vmfb")
     with subprocess.Popen(
         [sys.executable, "-c", program, module, str(size)],
@@ -140,6 +172,35 @@ FEW = ("Array of ints", "Map to dict", "iree_abi.parse", "raw.parse", "columns o
 def test_a_long_operation_is_interrupted(name: str) -> None:
     """100 ms on an idle machine; without care, the rest of an operation of a second or more."""
     assert delay(name, 20_000_000, 0.1) < 0.7
+
+
+UNASKED = (
+    "row map",  # Python asks for each row that calls a function of Python
+    "columns to texts", "cconv.parse", "declaration.parse", "iree_abi.encode", "raw.encode",
+)  # fmt: skip
+"""Those that go on to their end, which tens of megabytes of text reach within half a second."""
+
+
+@pytest.mark.parametrize("name", [name for name in OPERATIONS if name not in UNASKED])
+def test_an_operation_asks_whether_to_end(name: str) -> None:
+    """Where the answer is yes from the beginning, it ends; on a thread, whose answer is its own."""
+    setup, operation = OPERATIONS[name]
+    names: dict[str, object] = {"N": 200_000, "vmfb_file": str(TESTS / "data/vmfb/many_300.vmfb")}
+    exec(f"import array, fnabi\nfrom fnabi import {TEXTS}\n{setup}", names)
+    stop = ctypes.c_int32(1)
+
+    def ends() -> bool:
+        lane._stop_at(ctypes.addressof(stop))
+        try:
+            exec(operation, names)
+        except KeyboardInterrupt:
+            return True
+        finally:
+            lane._stop_at(0)
+        return False
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(ends).result()
 
 
 if __name__ == "__main__":

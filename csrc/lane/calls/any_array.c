@@ -68,6 +68,7 @@ static Py_ssize_t array_length(PyObject* self) {
 
 static PyObject* array_item(PyObject* self, Py_ssize_t i) {
   lane_any_array* array = (lane_any_array*)self;
+  if (lane_step(i) < 0) return NULL;
   if (i < 0 || i >= array->size) {
     PyErr_SetString(PyExc_IndexError, "AnyArray index out of range");
     return NULL;
@@ -112,8 +113,11 @@ static PyObject* array_compare(PyObject* self, PyObject* other, int operation) {
     Py_RETURN_NOTIMPLEMENTED;
   lane_any_array *left = (lane_any_array*)self, *right = (lane_any_array*)other;
   bool equal = left->size == right->size;
-  for (Py_ssize_t i = 0; equal && i < left->size; i++)
-    equal = fnabi_any_equal(left->data + i, right->data + i);
+  for (Py_ssize_t i = 0, end; equal && i < left->size;) {
+    if ((end = lane_part(i, left->size)) < 0) return NULL;
+    for (; equal && i < end; i++)
+      equal = fnabi_any_equal(left->data + i, right->data + i);
+  }
   return PyBool_FromLong(equal == (operation == Py_EQ));
 }
 

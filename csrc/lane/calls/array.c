@@ -210,20 +210,32 @@ PyObject* lane_array_list(fnabi_seq_object* array, bool plain) {
   return list;
 }
 
+static bool is_fixed(const fnabi_seq_object* seq) {
+  return seq->object.type_index == FNABI_INDEX_ARRAY && seq->data != NULL;
+}
+
 int lane_array_equal(const fnabi_seq_object* a, const fnabi_seq_object* b) {
   if (a == b) return 1;
   if (a->size != b->size) return 0;
   if (Py_EnterRecursiveCall(" while arrays are compared")) return -1;
   int equal = 1;
   fnabi_any x, y;
-  for (int64_t i = 0; equal == 1 && get(a, i, &x); i++) {
-    if (get(b, i, &y)) {
-      equal = lane_equal(&x, &y);
-      fnabi_any_release(&y);
-    } else {
-      equal = 0;
+  if (is_fixed(a) && is_fixed(b)) {
+    for (Py_ssize_t i = 0, end; equal == 1 && i < a->size;) {
+      if ((end = lane_part(i, (Py_ssize_t)a->size)) < 0) equal = -1;
+      for (; equal == 1 && i < end; i++)
+        equal = lane_equal(a->data + i, b->data + i);
     }
-    fnabi_any_release(&x);
+  } else {
+    for (Py_ssize_t i = 0; equal == 1 && get(a, i, &x); i++) {
+      if (!get(b, i, &y)) {
+        equal = 0;
+      } else {
+        equal = lane_step(i) < 0 ? -1 : lane_equal(&x, &y);
+        fnabi_any_release(&y);
+      }
+      fnabi_any_release(&x);
+    }
   }
   Py_LeaveRecursiveCall();
   return equal == 1 ? a->size == b->size : equal;
@@ -270,6 +282,7 @@ static Py_ssize_t length(PyObject* self) {
 
 static PyObject* item(PyObject* self, Py_ssize_t i) {
   fnabi_any value;
+  if (lane_step(i) < 0) return NULL;
   if (i >= 0 && get(seq_of(self), i, &value)) {
     lane_context outer = lane_enter(self);
     PyObject* taken = lane_take(&value, false);
@@ -362,12 +375,24 @@ static Py_ssize_t find(PyObject* self, PyObject* value, Py_ssize_t start,
   fnabi_any sought, here;
   if (lane_own(value, &sought) < 0) return -2;
   Py_ssize_t found = count ? 0 : -1;
-  for (Py_ssize_t i = start; i < stop && get(seq_of(self), i, &here); i++) {
-    int equal = lane_equal(&here, &sought);
-    fnabi_any_release(&here);
-    if (equal < 0) found = -2;
-    if (equal > 0) found = count ? found + 1 : i;
-    if (equal < 0 || (equal > 0 && !count)) break;
+  bool more = true;
+  for (Py_ssize_t i = start, end; more && i < stop;) {
+    Py_ssize_t size = (Py_ssize_t)seq_of(self)->size;
+    if (i >= size) break;
+    if ((end = lane_part(i, stop < size ? stop : size)) < 0) {
+      found = -2;
+      break;
+    }
+    for (; i < end && (more = get(seq_of(self), i, &here)); i++) {
+      int equal = lane_equal(&here, &sought);
+      fnabi_any_release(&here);
+      if (equal < 0) found = -2;
+      if (equal > 0) found = count ? found + 1 : i;
+      if (equal < 0 || (equal > 0 && !count)) {
+        more = false;
+        break;
+      }
+    }
   }
   fnabi_any_release(&sought);
   return found;

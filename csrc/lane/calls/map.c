@@ -394,6 +394,7 @@ static PyObject* iterator_next(PyObject* self) {
   map_iterator* iterator = (map_iterator*)self;
   fnabi_any key, value;
   if (iterator->map == NULL) return NULL;
+  if (lane_work(4) < 0) return NULL;
   if (next(&iterator->walk, &key, &value))
     return part_of_pair(iterator->map, iterator->part, &key, &value);
   if (changed(&iterator->walk))

@@ -18,12 +18,19 @@ static inline int lane_work(Py_ssize_t steps) {
   return fnabi_poll((size_t)steps) ? lane_interrupted() : 0;
 }
 
+enum { LANE_PART = 4096 }; /* a power of two */
+
 /* The end of the next part of a loop over `size` elements, `i` of which are
  * done; -1 if it must end. Loops of parts take no longer than plain ones. */
 static inline Py_ssize_t lane_part(Py_ssize_t i, Py_ssize_t size) {
-  enum { PART = 4096 };
-  Py_ssize_t count = size - i < PART ? size - i : PART;
+  Py_ssize_t count = size - i < LANE_PART ? size - i : LANE_PART;
   return lane_work(count) < 0 ? -1 : i + count;
+}
+
+/* Counts steps for element `i` of an iteration whose loop is Python's. -1 if it
+ * must end. */
+static inline int lane_step(Py_ssize_t i) {
+  return i % LANE_PART == LANE_PART - 1 ? lane_work(4 * LANE_PART) : 0;
 }
 
 /* What is left of an iterator, as a list. */
