@@ -159,6 +159,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "scan files": scan,
     "any value": any_values,
     "array list": lambda: made("Array", list, "tolist"),
+    "array equal": lambda: made("Array", list, "__eq__"),
     "map dict": lambda: made("Map", lambda keys: dict.fromkeys(keys, 1), "todict"),
     "function call": function_call,
     "function bound": function_bound,
