@@ -772,3 +772,9 @@ def test_inspect_says_what_is_provided(capsys: pytest.CaptureFixture[str], tmp_p
     assert main(["inspect", built("wants", "cc", str(path), "-fvisibility=default")]) == 0
     told = capsys.readouterr().out
     assert "  fnabi provides TVMFFIErrorSetRaised where libtvm_ffi is not installed" in told
+
+
+def test_the_dict_alone_holds_the_addresses() -> None:
+    found = lane.stand_in_symbols()
+    made = {name: int(str(address)) for name, address in found.items()}
+    assert [*map(sys.getrefcount, found.values())] == [*map(sys.getrefcount, made.values())]
