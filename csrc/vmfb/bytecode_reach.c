@@ -406,13 +406,14 @@ static bool visit(fnabi_reach* r, uint32_t block, uint32_t reg, bool* any,
   }
   if (s->query == r->query) return true;
   s->query = r->query;
-  return fnabi_vector_append(&r->pending, &p, sizeof p) || no_memory(error);
+  if (fnabi_vector_append(&r->pending, &p, sizeof p)) return true;
+  return no_memory(error);
 }
 
 bool fnabi_reach_find(fnabi_reach* r, uint32_t instruction, uint32_t reg,
                       fnabi_reference* found, fnabi_error* error) {
   *found = unknown;
-  if (!r->regular || reg >= REGISTERS) return true;
+  if (!r->regular) return true;
   uint32_t block = block_of(r, instruction);
   if (follow(r, block, instruction, &reg, found)) return true;
   bool any = false, agree = true;

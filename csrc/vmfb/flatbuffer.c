@@ -460,8 +460,7 @@ static bool walk_scalar(fnabi_fb* fb, const fnabi_fb_field* field,
 HOT bool walk_string(fnabi_fb* fb, size_t from) {
   size_t place, size;
   if (!string_at(fb, from, &place, &size)) return false;
-  return fb->writer == NULL ||
-         fnabi_fb_pack_text(fb, (const char*)fb->data + place, size);
+  return fnabi_fb_pack_text(fb, (const char*)fb->data + place, size);
 }
 
 static bool walk_tables(fnabi_fb* fb, const fnabi_fb_field* field, size_t from);
@@ -490,10 +489,11 @@ static bool walk_present(fnabi_fb* fb, const fnabi_fb_view* view,
   return true;
 }
 
+/* Without a writer, only for a field that is present and no string. */
 bool fnabi_fb_walk_field(fnabi_fb* fb, const fnabi_fb_view* view,
                          const fnabi_fb_field* field) {
   if (!is_present(view->shape, field)) {
-    if (fb->writer != NULL) pack_absent(fb->writer, field);
+    pack_absent(fb->writer, field);
     return true;
   }
   if (walk_present(fb, view, field)) return true;

@@ -170,8 +170,8 @@ int64_t fnabi_fb_int(const fnabi_fb* fb, const fnabi_fb_view* view,
 /* Counts bytes that are read or written as work. */
 bool fnabi_fb_spend(fnabi_fb* fb, uint64_t bytes, size_t place);
 
-/* Walk one field, or all fields of the table that the offset at `from` points
- * to. */
+/* Walk one field, with a writer, or all fields of the table that the offset at
+ * `from` points to. */
 bool fnabi_fb_walk_field(fnabi_fb* fb, const fnabi_fb_view* view,
                          const fnabi_fb_field* field);
 bool fnabi_fb_walk(fnabi_fb* fb, const fnabi_fb_table* table, size_t from);

@@ -158,10 +158,9 @@ int64_t fnabi_vmfb_head(const char* data, size_t size, uint8_t* out,
       &fb, &root, &fnabi_vmfb_table.fields[MODULE_BYTECODE_VERSION]);
   fnabi_pack_array(&w, 6);
   pack_layout(&fb, size, &w);
-  if (!write_field(&fb, &root, MODULE_NAME) ||
-      !write_field(&fb, &root, MODULE_VERSION) ||
-      !write_field(&fb, &root, MODULE_REQUIREMENTS))
-    return -1;
+  if (!write_field(&fb, &root, MODULE_NAME)) return -1;
+  write_field(&fb, &root, MODULE_VERSION); /* numbers, which cannot fail */
+  write_field(&fb, &root, MODULE_REQUIREMENTS);
   fnabi_pack_array(&w, 2);
   fnabi_pack_uint(&w, bytecode >> 16);
   fnabi_pack_uint(&w, bytecode & 0xFFFF);

@@ -56,3 +56,44 @@ def template(
 def seed(code: bytes, major: int, blocks: int, values: int, refs: int, requirements: int) -> bytes:
     """Return an input of the fuzz target: five bytes of the descriptor, then bytecode."""
     return bytes([major, requirements, blocks & 255, values & 255, refs & 255]) + code
+
+
+Part = bytes | str | list[int]
+
+
+def assemble(*lines: tuple[Part, ...]) -> bytes:
+    """Return bytecode: bytes, targets by the name of a block, and lists of registers or pairs.
+
+    A line of one name is a block.
+    """
+    places: dict[str, int] = {}
+    for _ in range(2):  # the second time with the places of blocks
+        code = bytearray()
+        for line in lines:
+            for part in line:
+                if isinstance(part, bytes):
+                    code += part
+                elif isinstance(part, list):
+                    width = 2 if line[0] in BRANCHES else 1
+                    code += b"\0" * (len(code) % 2)
+                    code += struct.pack(f"<{1 + len(part)}H", len(part) // width, *part)
+                elif len(line) == 1:
+                    places[part] = len(code)
+                    code += b"\x79"
+                else:
+                    code += struct.pack("<I", places.get(part, 0))
+    return bytes(code)
+
+
+BRANCHES = (b"\x56", b"\x83\0\0")
+REF, MOVE = 0x8000, 0xC000
+
+
+def load(segment: int, register: int) -> tuple[Part, ...]:
+    """Return a line that puts a segment of read-only data into a ref register."""
+    return (b"\x11", struct.pack("<IH", segment, REF | register))
+
+
+def call(function: int, arguments: list[int], results: list[int]) -> tuple[Part, ...]:
+    """Return a line that calls an import."""
+    return (b"\x58", struct.pack("<I", 1 << 31 | function), arguments, results)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import runpy
+import struct
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from fnabi import vmfb
+from fnabi import bytecode, vmfb
 from fnabi.cli import main
 from fnabi.compat._record import RecordedModule, demands, record
 from fnabi.vmfb._verdict import answers_to
+from support.bytecode_template import Part, assemble
 from support.each import check_each
+from support.flatbuffer import Numbers, String, Table, Vector, module
 from support.installed_runtime import installed, loaded, runtime
 from support.paths import DATA
 from tools import arguments
@@ -142,3 +145,86 @@ def test_a_real_function_of_torch_gets_wrong_values() -> None:
     result, number = module.scalars(np.array([1, 2], np.int64), -5, 0.5, 1)
     right = number == -5 and result.to_host().tolist() == [-4, -3]
     assert right is not bool(verdict.warnings)
+
+
+def exported(convention: str, lines: list[tuple[Part, ...]], count: int = 1) -> vmfb.Module:
+    """Return a module that exports functions that share their code, and has one that returns."""
+    code, back = assemble(*lines), b"\x79\x5a" + b"\1\0\0\0"
+    blocks = sum(len(line) == 1 for line in lines)
+    function = struct.Struct("<iiIhhhh")
+    rows = function.pack(len(code), len(back), 0, 0, 1, 2, 0)
+    rows += function.pack(0, len(code), 3, 0, blocks, 64, 0) * count
+    names = [
+        Table({0: String(b"f%d" % each), 1: struct.pack("<I", each)})
+        for each in range(1, count + 1)
+    ]
+    conventions = ["0v_I", *[convention] * count]
+    fields = {
+        0: String(b"m"),
+        7: Vector([*names]),
+        8: Vector([Table({0: String(each.encode())}) for each in conventions]),
+        11: Table({0: struct.pack("<I", 64)}),
+        12: Numbers(rows, function.size),
+        13: struct.pack("<I", 15 << 16),
+        14: Numbers(code + back),
+    }
+    return vmfb.from_buffer(module(Table(fields)))
+
+
+def store(register: int, opcode: str = "05") -> tuple[bytes, ...]:
+    """Return a line that reads a register of a kind."""
+    return (bytes.fromhex(opcode), struct.pack("<IH", 0, register))
+
+
+END: tuple[Part, ...] = (b"\x5a", [])
+
+
+def turned(blocks: int) -> list[tuple[Part, ...]]:
+    """Return blocks of which each goes to the one before it, and the first reads the argument."""
+    lines: list[tuple[Part, ...]] = [("first",), (b"\x56", f"b{blocks - 1}", [])]
+    lines += [("b0",), store(2), END]
+    for each in range(1, blocks):
+        lines += [(f"b{each}",), (b"\x56", f"b{each - 1}", [])]
+    return lines
+
+
+CODES: dict[str, tuple[str, list[tuple[Part, ...]], bool]] = {
+    "i64": ("0iI_v", [("first",), store(2), END], True),
+    "f64": ("0iF_v", [("first",), store(2, "e101"), END], True),
+    "f32 after i64": ("0iIf_v", [("first",), store(4, "e001"), END], True),
+    "another register": ("0iI_v", [("first",), store(6), END], False),
+    "written as f64": (
+        "0iF_v",
+        [("first",), (b"\xe1\4", b"\2\0"), store(2, "e101"), END],
+        False,
+    ),
+    "case of a table": (
+        "0iI_v",
+        [("first",), (b"\x83\0\0", "last", [], b"\1\0", "last", [2, 8]), ("last",), END],
+        True,
+    ),
+    "result of a call": (
+        "0iI_v",
+        [("first",), (b"\x58", b"\0\0\0\0", [], [2]), store(2), END],
+        False,
+    ),
+    "a few blocks": ("0iI_v", turned(5), True),
+    "more blocks than are followed": ("0iI_v", turned(20), False),
+    "more arguments than are placed": (f"0{'i' * 33}I_v", [("first",), store(34), END], False),
+}
+
+
+@pytest.mark.parametrize("name", CODES)
+def test_code_that_reads_arguments(name: str) -> None:
+    convention, lines, wrong = CODES[name]
+    opened = exported(convention, lines)
+    assert not [each for each in bytecode.verify(opened) if each.severity == "error"]
+    warnings = opened.runs_on("3.4.0").warnings
+    assert [each.subject for each in warnings if each.kind == "arguments"] == ["f1"] * wrong
+
+
+def test_functions_that_share_their_code() -> None:
+    """No more is read than four times the code, which is a little more than that of a function."""
+    opened = exported("0iI_v", [("first",), *[store(2)] * 40, END], 6)
+    subjects = [each.subject for each in opened.runs_on("3.4.0").warnings]
+    assert subjects == ["f1", "f2", "f3", "f4"]

@@ -13,6 +13,7 @@ import pytest
 from fnabi import FormatError, compat, needs, vmfb
 from fnabi.cli import main
 from fnabi.vmfb.needs import Parameter
+from support.bytecode_template import MOVE, REF, Part, assemble, call, load
 from support.flatbuffer import Numbers, String, Table, Vector, module
 from support.paths import DATA, TESTS
 
@@ -247,48 +248,12 @@ def test_any_number_of_segments_may_be_elsewhere() -> None:
     assert opened.targets == ()
 
 
-Part = bytes | str | list[int]
-
-
-def assemble(*lines: tuple[Part, ...]) -> bytes:
-    """Return bytecode: bytes, targets by the name of a block, and lists of registers or pairs.
-
-    A line of one name is a block.
-    """
-    places: dict[str, int] = {}
-    for _ in range(2):  # the second time with the places of blocks
-        code = bytearray()
-        for line in lines:
-            for part in line:
-                if isinstance(part, bytes):
-                    code += part
-                elif isinstance(part, list):
-                    width = 2 if line[0] in BRANCHES else 1
-                    code += b"\0" * (len(code) % 2)
-                    code += struct.pack(f"<{1 + len(part)}H", len(part) // width, *part)
-                elif len(line) == 1:
-                    places[part] = len(code)
-                    code += b"\x79"
-                else:
-                    code += struct.pack("<I", places.get(part, 0))
-    return bytes(code)
-
-
-BRANCHES = (b"\x56", b"\x83\0\0")
-REF, MOVE = 0x8000, 0xC000
 TEXTS = (
     *(b"hal.device.id", b"local*", b"vulkan*", b"hal.executable.format", b"vmvx-bytecode-fb"),
     *(b"hal.other", b"x" * 5000, b"", b"an executable", b"main"),
     *(struct.pack("<4I", 0, 1, 1, 2), b"abc", struct.pack("<6Q", 0, 1, 2, 3, 4, 5), b"model"),
+    b"metal*",
 )
-
-
-def load(segment: int, register: int) -> tuple[Part, ...]:
-    return (b"\x11", struct.pack("<IH", segment, REF | register))
-
-
-def call(function: int, arguments: list[int], results: list[int]) -> tuple[Part, ...]:
-    return (b"\x58", struct.pack("<I", 1 << 31 | function), arguments, results)
 
 
 def query(category: int, key: int) -> tuple[Part, ...]:
@@ -300,6 +265,7 @@ def everything() -> bytes:
     store = b"\x09" + struct.pack("<II", 0, 0)
     code = assemble(
         ("first",),
+        (b"\x86", struct.pack("<HH", MOVE | 1, REF | 14)),
         load(0, 2),
         load(1, 3),
         (b"\x86", struct.pack("<HH", REF | 3, REF | 4)),  # assign.ref
@@ -312,6 +278,10 @@ def everything() -> bytes:
         query(6, 7),  # what the block before has
         load(2, 3),
         query(6, 3),
+        query(6, 3),
+        load(14, 3),
+        query(6, 3),
+        load(15, 3),  # which is elsewhere
         query(6, 3),
         load(3, 8),
         load(4, 9),
@@ -346,7 +316,21 @@ def everything() -> bytes:
         (b"\x5a", []),
     )
     last = b"\x79\x0d\0\0\0\0\0\x58\x5a\0\0\0"  # a number like that of a call
-    functions = [(0, len(code)), (0, 0), (len(code), len(last)), (len(code), 1)]
+    creates = assemble(
+        ("all",), load(4, 9), call(1, [REF, REF | 9, REF | 1, REF], [REF | 10]), (b"\x5a", [])
+    )
+    loads = assemble(
+        ("all",),
+        load(13, 6),
+        call(3, [REF, 2, REF, REF, REF | 6, 4, 0, 0, REF | 1, REF | 1, REF | 1], [REF | 7]),
+        (b"\x5a", []),
+    )
+    functions = [(0, 0)]
+    whole = b""
+    for each in (code, last, creates, loads):
+        functions.append((len(whole), len(each)))
+        whole += each
+    functions.append((0, 1))
     rows = [struct.pack("<iiIhhhh", *each, 0, 0, 3, 16, 16) for each in functions]
     imports = {
         b"hal.device.query.i64": b"0rrr_iI",
@@ -362,11 +346,16 @@ def everything() -> bytes:
             [Table({0: String(name), 1: Table({0: String(by)})}) for name, by in imports.items()]
         ),
         8: Vector([Table({0: String(b"0v_v")}) for _ in rows]),
-        9: Vector([Table({2: Numbers(text)}) for text in TEXTS]),
+        9: Vector(
+            [
+                *(Table({2: Numbers(text)}) for text in TEXTS),
+                Table({3: struct.pack("<Q", 1 << 20), 4: struct.pack("<Q", 4)}),
+            ]
+        ),
         11: Table({0: struct.pack("<I", 0), 1: struct.pack("<I", 1)}),
         12: Numbers(b"".join(rows), 20),
         13: struct.pack("<I", 17 << 16),
-        14: Numbers(code + last),
+        14: Numbers(whole),
     }
     return module(Table(fields))
 
@@ -375,17 +364,42 @@ def test_everything_that_a_module_needs() -> None:
     data = everything()
     assert (TESTS / "c" / "corpus" / "vmfb" / "needs").read_bytes() == data
     opened = vmfb.from_buffer(data)
-    devices = ["local", "vulkan", "", "x" * 5000, "hal_loader"]
+    devices = ["local", "vulkan", "metal", "", "x" * 5000, "hal_loader"]
     assert [each.device for each in opened.targets] == devices
     assert [each.formats for each in opened.targets if each.formats] == [("vmvx-bytecode-fb",)]
-    first, second = opened.executables
+    first, second, third = opened.executables
+    assert (third.segment, third.entry_points) == (None, ())
     assert (first.segment, first.entry_points) == (8, ("main",))
     assert (second.segment, second.entry_points) == (8, ())
     assert opened.parameters == (
         Parameter("load", "model", "a", 0, 2),
         Parameter("load", "model", "bc", 3, 5),
         Parameter("load", None, None, None, None),
+        Parameter("load", "model", None, None, None),
     )
+
+
+def test_executables_that_share_their_bytes_too_often() -> None:
+    create = call(0, [REF, REF | 1, REF | 2, REF], [REF | 3])
+    code = assemble(("all",), *(load(0, 1), load(1, 2), create) * 400, (b"\x5a", []))
+    fields = {
+        0: String(b"m"),
+        6: Vector(
+            [Table({0: String(b"hal.executable.create"), 1: Table({0: String(b"0rrrr_r")})})]
+        ),
+        8: Vector([Table({0: String(b"0v_v")})]),
+        9: Vector(
+            [Table({2: Numbers(text)}) for text in (b"embedded-elf-x86_64", b"\x7fELF" * 2000)]
+        ),
+        12: Numbers(struct.pack("<iiIhhhh", 0, len(code), 0, 0, 1, 0, 4), 20),
+        13: struct.pack("<I", 17 << 16),
+        14: Numbers(code),
+    }
+    opened = vmfb.from_buffer(module(Table(fields)))
+    assert len(opened.executables) == 400
+    with pytest.raises(FormatError) as caught:
+        opened.runs_on("3.13.0")
+    assert caught.value.code == "work"
 
 
 def test_another_version_of_bytecode() -> None:

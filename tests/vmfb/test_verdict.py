@@ -14,6 +14,7 @@ import pytest
 import fnabi
 from fnabi import vmfb
 from fnabi.cli import main
+from support.flatbuffer import String, Table, Vector, module
 from support.installed_runtime import installed, loaded, runtime
 from support.paths import DATA, ROOT
 
@@ -182,6 +183,23 @@ def test_an_unusual_query_of_a_device_is_unknown(name: bytes) -> None:
     (cause,) = vmfb.from_buffer(data).runs_on(vmfb.releases()[-1]).causes
     assert str(cause) == "the format of its executables is not in its code"
     assert loaded(data) != ""
+
+
+def test_hosts_are_named_up_to_a_limit() -> None:
+    names = [b"", b".f", b"odd\0.f", *(b"host%d.f" % number for number in range(70))]
+    data = module(Table({0: String(b"m"), 6: Vector([Table({0: String(each)}) for each in names])}))
+    verdict = vmfb.from_buffer(data).runs_on(vmfb.releases()[-1])
+    assert verdict.hosts == tuple(f"host{number}" for number in range(64))
+
+
+def test_a_segment_without_bytes_need_not_be_there() -> None:
+    for size, faults in (0, 0), (1, 1):
+        segment = Table({3: struct.pack("<Q", 1 << 20), 4: struct.pack("<Q", size)})
+        data = module(
+            Table({0: String(b"m"), 9: Vector([segment]), 13: struct.pack("<I", 17 << 16)})
+        )
+        verdict = vmfb.from_buffer(data + b"\0" * 128).runs_on(vmfb.releases()[-1])
+        assert len([each for each in verdict.causes if each.kind == "fault"]) == faults
 
 
 def test_causes_in_words() -> None:

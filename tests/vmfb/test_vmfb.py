@@ -1762,6 +1762,18 @@ def test_findings_are_where_they_say() -> None:
     assert [bits for _, _, bits in findings_of(fields)] == [77, -1, 1 << 30, -5, 99, -6]
 
 
+def test_wide_numbers_are_aligned() -> None:
+    segment = Table({3: struct.pack("<Q", 7), 4: struct.pack("<Q", 0)})
+    data = module(Table({0: NAME, 9: Vector([segment])}))
+    vmfb.verify(data)
+    entries = struct.pack("<7H", 14, 24, 0, 0, 0, 8, 16)
+    moved = data.replace(entries, struct.pack("<7H", 14, 24, 0, 0, 0, 12, 16))
+    with pytest.raises(FormatError) as caught:
+        vmfb.verify(moved)
+    assert caught.value.code == "module-alignment"
+    assert caught.value.path == "rodata_segments[0].external_data_offset"
+
+
 def everything_wrong() -> dict[int, Any]:
     """A module with a finding of each kind in each part, of which the tests in C have a copy."""
     m = whole_module()

@@ -18,6 +18,8 @@ static void check_names(void) {
   sprintf(name, "complex<i%u>", (unsigned)FNABI_DTYPE_BITS_MAX / 2 + 1);
   CHECK(!reads(name, &dtype));
   CHECK(reads("complex<f32>", &dtype) && dtype.format_size == 0);
+  CHECK(reads("complex<f8E5M2>", &dtype) && dtype.bits == 16);
+  CHECK(memcmp(dtype.format, "f8E5M2", dtype.format_size) == 0);
   CHECK(reads("complex<bf16>", &dtype) && dtype.format_size == 4);
   CHECK(memcmp(dtype.format, "bf16", 4) == 0 && dtype.bits == 32);
 }

@@ -91,7 +91,8 @@ int main(void) {
       "data/vmfb/rodata_mixed.vmfb",
       "data/vmfb/abi_records.vmfb",
       "c/corpus/vmfb/findings",
-      "c/corpus/vmfb/needs"};
+      "c/corpus/vmfb/needs",
+      "data/needs/exp_vmvx_inline-dynamic.vmfb"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     check_module(names[i]);
   CHECK(refused > 1000 && exhausted > 1000);

@@ -137,6 +137,33 @@ static void check_calls(void) {
   release(data);
 }
 
+/* A damaged type fails the function that refers to it. */
+static void check_types(void) {
+  fnabi_bytecode b;
+  fnabi_error error;
+  size_t size, head;
+  char* template = read_file("../tests/data/bytecode/template.vmfb", &head);
+  static const char code[] = "\x79\x12\1\0\0\0\0\0\0\x80"; /* list.alloc */
+  size = head + sizeof code - 1;
+  char* data = exact(NULL, size);
+  memcpy(data, template, head);
+  memcpy(data + head, code, sizeof code - 1);
+  release(template);
+  data[head - 4] = sizeof code - 1;
+  data[0] = (char)((size - 4) & 0xFF);
+  data[1] = (char)((size - 4) >> 8);
+  CHECK(fnabi_bytecode_open(&b, data, size, &error));
+  data[b.functions[0].place + 4] = sizeof code - 1;
+  char* type = data + b.type_place;
+  fnabi_bytecode_close(&b);
+  CHECK(fnabi_bytecode_instructions(data, size, 0, NULL, 0, &error) > 0);
+  memset(type + 4, 0xF0, 4);
+  CHECK(fnabi_bytecode_instructions(data, size, 0, NULL, 0, &error) == -1);
+  check_error_is(&error, FNABI_MODULE_OFFSET, (uint64_t)(type + 4 - data),
+                 "types[1]");
+  release(data);
+}
+
 /* Each refused allocation makes the call fail, without leaks. */
 static void check_refused(writer* run, const void* data, size_t size) {
   call c = {run, data, size, 0, 0};
@@ -166,6 +193,7 @@ int main(int count, char** names) {
   bool all = count == 2 && strcmp(names[1], "edits") == 0;
   check_table();
   check_calls();
+  check_types();
   check_refusals();
   check_folder("../tests/data/vmfb", 100);
   check_folder("../tests/data/vmfb/malformed", 100);

@@ -1,6 +1,7 @@
 /* What modules need decodes; then with bytes of them set to other values, and
  * cut, it decodes or fails inside the input. `test_needs edits` sets every byte
  * to every value. */
+#include "base/message.h"
 #include "check.h"
 #include "vmfb/vmfb.h"
 
@@ -92,6 +93,19 @@ static void check_segments(void) {
       }
     }
   }
+  uint8_t many[256];
+  fnabi_writer w = {many, sizeof many, 0};
+  fnabi_pack_count(&w, 40); /* segments, all of another size */
+  for (unsigned i = 0; i < 40; i++) {
+    fnabi_pack_array(&w, 2);
+    fnabi_pack_uint(&w, i);
+    fnabi_pack_text(&w, "x", 1);
+  }
+  uint8_t out[1 << 12], other[1 << 12];
+  int64_t plain = fnabi_vmfb_needs(data, size, out, sizeof out, &error);
+  CHECK(fnabi_vmfb_needs_with(data, size, many, w.size, other, sizeof other,
+                              &error) == plain);
+  CHECK(memcmp(out, other, (size_t)plain) == 0);
   release(data);
 }
 

@@ -192,7 +192,35 @@ static void check_flatbuffers(void) {
   check_content(zip, sizeof zip, TEXT("\x93\xA3raw\xC0\xC0"));
 }
 
+/* The wide end record of a directory, and its locator. */
+static void check_wide(void) {
+  char end[] =
+      "PK\x06\x07\0\0\0\0\xF4\x01\0\0\0\0\0\0\1\0\0\0"
+      "PK\x05\x06\0\0\0\0\1\0\1\0\0\0\0\0\xFF\xFF\xFF\xFF\0\0";
+  uint8_t out[16];
+  fnabi_error error;
+  enum { SIZE = 20 + 22, ORIGIN = 1000, WIDE = 500, RECORD = 56 };
+  static const uint8_t before[] = "\x92\xCE\0\0\1\xF4\xDD\0\0\0";
+  for (int wide_size = 0; wide_size < 2; wide_size++) { /* or a wide offset */
+    /* The record is before the data: that much more is needed. */
+    CHECK(fnabi_vmfb_directory(end, SIZE, ORIGIN, out, sizeof out, &error) ==
+          sizeof before);
+    CHECK(memcmp(out, before, sizeof before) == 0);
+    /* or after them */
+    CHECK(fnabi_vmfb_directory(end, SIZE, WIDE + RECORD - 1, out, sizeof out,
+                               &error) == -1);
+    check_error_is(&error, FNABI_MODULE_ZIP, WIDE + RECORD - 1 + 8, "");
+    /* Without a locator the numbers are what they are. */
+    CHECK(fnabi_vmfb_directory(end + 20, 22, ORIGIN, out, sizeof out, &error) ==
+          -1);
+    check_error_is(&error, FNABI_MODULE_ZIP, ORIGIN + 12, "");
+    memset(end + 20 + 16, 0, 4);
+    memset(end + 20 + 12, 0xFF, 4);
+  }
+}
+
 int main(void) {
+  check_wide();
   check_archive();
   check_isas();
   check_flatbuffers();
@@ -236,5 +264,7 @@ int main(void) {
                      "VKE1\xC0"));
   header[8] = 17; /* more than there is */
   check_content(header, sizeof header, TEXT(KIND("raw", "\xA3")));
+  header[8] = 4; /* less than a FlatBuffer */
+  check_content(header, 68, TEXT(KIND("raw", "\xA3")));
   return 0;
 }

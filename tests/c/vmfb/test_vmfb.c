@@ -125,6 +125,46 @@ static void check_successor(void) {
   CHECK(error.code == FNABI_MODULE_SIZE);
 }
 
+/* A module of the old schema, of which the version is where it was, and is one
+ * of its versions; otherwise it is damaged. */
+static void check_old(void) {
+  size_t size;
+  fnabi_error error;
+  char* data = read_file("../tests/data/needs/add_vmvx@20230209.vmfb", &size);
+  size_t start = 64;
+  while (memcmp(data + start + 8, "IREE", 4) != 0) start++;
+  size_t root = 4 + (uint8_t)data[start + 4] + 256 * (uint8_t)data[start + 5];
+  int32_t back;
+  memcpy(&back, data + start + root, 4);
+  size_t entry = root - (size_t)back + 4 + 2 * 11;
+  size_t at = root + (uint8_t)data[start + entry];
+  const struct {
+    size_t place, size;
+    uint32_t value;
+    bool old;
+  } edits[] = {
+      {at, 4, 14u << 16, true},
+      {at, 4, 1u << 16, true},
+      {at, 4, 0, false},
+      {at, 4, 15u << 16, false},
+      {at, 4, 14u << 16 | 1, false},
+      {entry, 2, 0xFFFC, false},
+  };
+  for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+    char kept[4];
+    memcpy(kept, data + start + edits[i].place, edits[i].size);
+    memcpy(data + start + edits[i].place, &edits[i].value, edits[i].size);
+    CHECK(fnabi_vmfb_verify(data, size, false, &error) == -1);
+    CHECK((error.code == FNABI_MODULE_SCHEMA) == edits[i].old);
+    memcpy(data + start + edits[i].place, kept, edits[i].size);
+  }
+  uint32_t outside = UINT32_MAX - 15; /* the root */
+  memcpy(data + start + 4, &outside, 4);
+  CHECK(fnabi_vmfb_verify(data, size, false, &error) == -1);
+  check_error_is(&error, FNABI_MODULE_OFFSET, start + 4, "");
+  release(data);
+}
+
 int main(int count, char** names) {
   fnabi_error error;
   bool all = count == 2 && strcmp(names[1], "edits") == 0;
@@ -137,6 +177,7 @@ int main(int count, char** names) {
     return 0;
   }
   check_kinds();
+  check_old();
   check_successor();
   check_folder("../tests/data/vmfb", VALID, LENIENT);
   check_folder("../tests/data/vmfb/malformed", VALID_MALFORMED, 0);
