@@ -1,12 +1,14 @@
-"""Subinterpreters, and a fork while another thread imports fnabi."""
+"""Subinterpreters, and forks while other threads import fnabi or use it."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
 
 from support.apart import run_apart
+from support.paths import DATA
 
 interpreters: Any
 try:
@@ -48,3 +50,57 @@ def test_a_subinterpreter_is_refused(first: str) -> None:
     """Whichever interpreter comes first, and the main one works all the while."""
     program = f"{ANYWHERE}\n{first}\nrefused()\nimport fnabi\nprint(fnabi.Array([1, 2]).tolist())"
     assert run_apart(program) == "[1, 2]\n"
+
+
+STORM = f"""
+import os, signal, threading, warnings
+import fnabi
+from fnabi import iree_abi, raw, vmfb
+warnings.simplefilter("ignore", DeprecationWarning)  # of a fork with threads
+text = '{{"a": ["i32", ["slist", "f32"]], "r": ["i64"]}}'
+module = {str(DATA / "vmfb" / "many_300.vmfb")!r}
+shared = fnabi.Dict({{1: "a text that is no small one"}})
+last = fnabi.Function(lambda *values: values[-1])
+rows = [*vmfb.scan([module] * 2)]
+
+def work():
+    assert iree_abi.encode(iree_abi.parse(text)) == iree_abi.encode(iree_abi.parse(text))
+    assert len(fnabi.decode_columns([text] * 500, abi="iree_abi", threads=2)) == 500
+    assert len([*vmfb.scan([module] * 2, threads=2)]) == len(rows)
+    shared[os.getpid()] = list(last(fnabi.Array(range(100)), shared)[1])
+    try:
+        raw.parse("x")
+    except fnabi.FormatError:
+        pass
+
+def storm():
+    while not ended.is_set():
+        work()
+
+work()  # imports what it needs: a child would wait for an import that was under way
+ended = threading.Event()
+threads = [threading.Thread(target=storm) for _ in range(3)]
+for each in threads:
+    each.start()
+try:
+    for _ in range(30):
+        child = os.fork()
+        if child == 0:
+            signal.alarm(30)
+            try:
+                work()
+                os._exit(0)
+            finally:
+                os._exit(1)
+        assert os.waitpid(child, 0)[1] == 0
+finally:
+    ended.set()
+    for each in threads:
+        each.join()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_child_of_a_fork_beside_busy_threads_works() -> None:
+    """Whatever the threads were doing: decoding, scanning, calling or changing a `Dict`."""
+    run_apart(STORM)
