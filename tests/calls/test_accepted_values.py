@@ -16,6 +16,7 @@ import os
 import pathlib
 import random
 import re
+import sys
 import types
 import uuid
 from collections.abc import Callable
@@ -207,7 +208,7 @@ VALUES: dict[str, object] = {
     "memoryview": memoryview(b"x"),
     "memoryview to write": memoryview(bytearray(b"x")),
     "array.array": array.array("f", [1]),
-    "array.array of text": array.array("u", "x"),
+    "array.array of text": array.array("u" if sys.version_info < (3, 13) else "w", "x"),
     "ctypes array": (ctypes.c_int * 3)(),
     "list in itself": LOOP,
     "ordered": collections.OrderedDict(a=1),
