@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import inspect
 import os
+import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -19,6 +21,7 @@ import pytest
 from support import allocations
 from support.allocations import DATA, FAULTS, OPERATIONS
 from support.callee import built, callee_library
+from support.paths import ROOT
 from support.public import BY_FNABI, public_callables
 
 
@@ -137,3 +140,61 @@ def test_faults_are_found(refusing: str) -> None:
     done = run(refusing, *FAULTS)
     assert done.returncode == 1
     assert all(f"{name}: status" in done.stdout for name in FAULTS)
+
+
+# -------------------------------------------------------------------------------------- the core
+
+ALLOCATORS = ("malloc", "calloc", "realloc", "aligned_alloc")
+
+
+def calls_of_core(folder: Path) -> dict[str, set[str]]:
+    """Compile the core, and return what each of its functions and tables refers to."""
+    core = ROOT / "csrc"
+    found: dict[str, set[str]] = {}
+    for number, room in enumerate(["base", "abi", "vmfb", "infer", "calls", "elf", "many"]):
+        (made := folder / str(number)).mkdir()
+        flags = ("-std=c11", "-D_GNU_SOURCE", "-O0", "-ffunction-sections", "-fdata-sections")
+        paths = [str(path) for path in sorted((core / room).rglob("*.c"))]
+        subprocess.run(["cc", *flags, "-w", f"-I{core}", "-c", *paths], cwd=made, check=True)
+        for file in made.glob("*.o"):
+            told = subprocess.run(
+                ["objdump", "-r", str(file)], capture_output=True, text=True, check=True
+            ).stdout
+            for part in told.split("RELOCATION RECORDS FOR [")[1:]:
+                section, _, lines = part.partition("]:\n")
+                names = re.findall(r"^[0-9a-f]{8,} \S+\s+(\S+)", lines, re.M)
+                wanted = {named(each, str(file)) for each in names}
+                found.setdefault(named(section, str(file)), set()).update(wanted)
+    return found
+
+
+def named(text: str, file: str) -> str:
+    """Return the name of a symbol or of its section; of one that is static, with its file."""
+    kinds = r"text|data\.rel\.ro\.local|data\.rel\.ro|data\.rel\.local|data\.rel|data|rodata"
+    name = re.sub(rf"^\.({kinds})\.|[-+]0x[0-9a-f]+$", "", text)
+    name = re.sub(rf"^\.({kinds})\.", "", name)
+    return name if name.startswith("fnabi_") or name in ALLOCATORS else f"{file}:{name}"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads ELF objects")
+def test_every_function_of_the_core_that_allocates_is_refused(tmp_path: Path) -> None:
+    """A C test that makes allocations fail calls each of them."""
+    for tool in ("cc", "objdump"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} is not installed")
+    calls = calls_of_core(tmp_path)
+    allocating = set(ALLOCATORS)
+    while more := {each for each, wanted in calls.items() if wanted & allocating} - allocating:
+        allocating |= more
+    header = (ROOT / "csrc" / "fnabi.h").read_text()
+    functions = {*re.findall(r"^FNABI_API [^;(]*?(fnabi_\w+)\(", header, re.M)} & allocating
+    assert len(functions) > 40
+    assert "fnabi_raw_decode" not in functions
+    makefile = (ROOT / "csrc" / "Makefile").read_text()
+    refusing = re.search(r"^REFUSING =((?:.*\\\n)*.*)", makefile, re.M)
+    assert refusing is not None
+    nouns = refusing[1].replace("\\", "").split()
+    tests = [path for noun in nouns for path in (ROOT / "tests/c").rglob(f"test_{noun}.c")]
+    text = "".join(path.read_text() for path in tests)
+    assert sorted(each for each in functions if not re.search(rf"\b{each}\b", text)) == []

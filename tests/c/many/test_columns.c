@@ -362,10 +362,46 @@ static bool try_arrow(fnabi_columns* columns, const struct ArrowSchema* schema,
   return good;
 }
 
-/* All that takes memory, with the allocation of that number refused and those
- * after it. Answers whether there was none. */
+/* The columns joined in steps, and a text that Arrow data has added. */
+static bool try_steps(fnabi_columns* columns, int32_t abi, const char* text) {
+  fnabi_error error;
+  int32_t offsets[2] = {0, (int32_t)strlen(text)};
+  const void* buffers[] = {NULL, offsets, text};
+  struct ArrowSchema schema = {.format = "u"};
+  struct ArrowArray array = {.length = 1, .n_buffers = 3, .buffers = buffers};
+  fnabi_columns* more = fnabi_columns_new(abi, 0);
+  fnabi_columns* joined = fnabi_columns_join_new(&columns, 1);
+  bool good = more != NULL && joined != NULL;
+  for (int32_t i = 0; good && i < FNABI_COLUMN_COUNT; i++)
+    good = fnabi_columns_join_column(joined, &columns, 1, i) == 0;
+  if (good) {
+    good = fnabi_columns_decode_arrow(more, &schema, &array, -1, 0, 1,
+                                      &error) == 1;
+    CHECK(good || fnabi_columns_rows(more) == error.offset);
+  }
+  fnabi_columns_free(joined);
+  fnabi_columns_free(more);
+  return good;
+}
+
+static void release_source(void* context) { (void)context; }
+
+/* A stream of nobody's arrays, and an array. */
+static bool try_source(void) {
+  struct ArrowArray* made = fnabi_arrow_new("arrow_array");
+  if (made == NULL) return false;
+  fnabi_arrow_free("arrow_array", made);
+  const fnabi_arrow_source source = {.release = release_source};
+  struct ArrowArrayStream stream;
+  if (fnabi_arrow_stream(&source, &stream) < 0) return false;
+  stream.release(&stream);
+  return true;
+}
+
+/* All that takes memory, with the allocation of that number refused, `alone` or
+ * with those after it. Answers whether there was none. */
 static bool try_refused(int32_t abi, const char* text, size_t copies,
-                        size_t number) {
+                        size_t number, bool alone) {
   fnabi_error error = {0};
   size_t used, length = strlen(text), size = copies * (length + 1);
   char* lines = __real_malloc(size);
@@ -377,7 +413,7 @@ static bool try_refused(int32_t abi, const char* text, size_t copies,
   bool good = false;
   struct ArrowArray array;
   struct ArrowSchema schema;
-  refused_from = allocations + number;
+  *(alone ? &refused_one : &refused_from) = allocations + number;
   fnabi_columns *joined = NULL, *c = fnabi_columns_new(abi, 0);
   size_t rows = 0;
   if (c != NULL) {
@@ -394,13 +430,14 @@ static bool try_refused(int32_t abi, const char* text, size_t copies,
         good =
             copies > 3 || (try_arrow(joined, &schema, &array, rows) &&
                            try_cast(joined, false) && try_cast(joined, true) &&
-                           try_restore(joined) && try_stream(joined));
+                           try_restore(joined) && try_stream(joined) &&
+                           try_steps(joined, abi, text) && try_source());
         array.release(&array);
       }
       schema.release(&schema);
     }
   }
-  refused_from = SIZE_MAX;
+  refused_from = refused_one = SIZE_MAX;
   if (c != NULL) { /* the rows that there are stay, and more can follow */
     for (size_t row = 0; row < rows; row += 1 + rows / 50)
       check_row(c, abi, row, text, length);
@@ -417,8 +454,10 @@ static bool try_refused(int32_t abi, const char* text, size_t copies,
 
 static void test_refused(int32_t abi, const char* text, size_t copies) {
   size_t number = 0;
-  while (!try_refused(abi, text, copies, number)) number++;
+  while (!try_refused(abi, text, copies, number, false)) number++;
   CHECK(number > 20);
+  while (copies <= 3 && number-- > 0)
+    try_refused(abi, text, copies, number, true);
 }
 
 int main(int count, char** arguments) {

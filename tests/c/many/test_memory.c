@@ -55,6 +55,24 @@ static int64_t texts(const call* c, uint8_t* out, size_t capacity,
   return good ? (int64_t)w.size : -1;
 }
 
+static int64_t decided(const call* c, uint8_t* out, size_t capacity,
+                       fnabi_error* error) {
+  return fnabi_runtime_verdict((const uint8_t*)c->data, c->size, "local-task",
+                               10, "x86_64", 6, out, capacity, error);
+}
+
+/* The verdict by the demands of a module. */
+static void check_demands(const char* data, size_t size) {
+  fnabi_error error;
+  call demanding = {demands, data, size, 0, 0};
+  size_t message_size;
+  uint8_t* message = output_of(&demanding, &message_size, &error);
+  if (message == NULL) return;
+  call deciding = {decided, (const char*)message, message_size, 0, 0};
+  check_refusals(&deciding);
+  release(message);
+}
+
 static void check_module(const char* name) {
   static writer* const writers[] = {
       head,       exports, findings, files, needs, demands, bytecode_findings,
@@ -67,6 +85,7 @@ static void check_module(const char* name) {
     call c = {writers[i], data, size, 0, 0};
     check_refusals(&c);
   }
+  check_demands(data, size);
   for (int i = 0; i < 16; i++) {
     call c = {field, data, size, i, 0};
     check_refusals(&c);
