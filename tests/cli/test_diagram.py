@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -81,6 +82,13 @@ def test_what_repeats_is_one(capsys: pytest.CaptureFixture[str]) -> None:
         assert text.count("dispatch main_dispatch") == 9
         assert "allocate 128" in text
         assert "input0 has dims Ax32" in text
+
+
+def test_edges_join_nodes_that_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    text = run(capsys, "--style=dot", str(CHAIN))
+    nodes = re.findall(r"^ *(\w+) \[label=", text, re.MULTILINE)
+    ends = re.findall(r"^ *(\w+) -> (\w+)", text, re.MULTILINE)
+    assert {end for pair in ends for end in pair} <= {*nodes}
 
 
 def test_options(capsys: pytest.CaptureFixture[str]) -> None:

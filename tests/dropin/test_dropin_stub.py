@@ -160,3 +160,11 @@ def test_the_memory_of_types_is_judged_as_by_the_original(
         theirs_of.pop("detail")
         assert ours_of == theirs_of, key
     assert found["testing.TestCxxClassHiddenField"]["uncovered"] == [[32, 40]]
+
+
+def test_methods_of_one_name_are_overloads() -> None:
+    utils: Any = import_module("fnabi.dropin.tvm_ffi.stub.utils")
+    schema = utils.NamedTypeSchema("f", utils.TypeSchema("Callable"))
+    once, beside = (utils.FuncInfo(schema, is_member=each) for each in (True, False))
+    assert not utils.ObjectInfo([], [once, beside]).has_overloaded_methods()
+    assert utils.ObjectInfo([], [once, beside, once]).has_overloaded_methods()
