@@ -82,7 +82,9 @@ def slope(bytes_: Sequence[float], work: Sequence[float]) -> float:
 # ------------------------------------------------------------------------------------ instructions
 
 
-def steep(folder: Path, names: Sequence[str], sizes: Sequence[int]) -> list[str]:
+def steep(
+    folder: Path, names: Sequence[str], sizes: Sequence[int], most: float = MOST
+) -> list[str]:
     """Count the instructions of families; return those that grow too fast."""
     if not shutil.which("valgrind"):
         pytest.skip("valgrind is not installed")
@@ -113,7 +115,7 @@ def steep(folder: Path, names: Sequence[str], sizes: Sequence[int]) -> list[str]
     return [
         f"{name}: {totals[part]} instructions for {bytes_[part]} bytes"
         for name, part in zip(names, parts, strict=True)
-        if slope(bytes_[part], totals[part]) > MOST
+        if slope(bytes_[part], totals[part]) > most
     ]
 
 
@@ -135,6 +137,26 @@ def test_the_instructions_for_texts_are_linear(
     names: Sequence[str], sizes: Sequence[int], tmp_path: Path
 ) -> None:
     assert steep(tmp_path, names, sizes) == []
+
+
+PARTS = 4
+
+MOST_OF_SMALL = 1.25
+"""The slope where inputs are small, which some work that they all need flattens and bends."""
+
+SHARED = (": shared attributes", ": shared code")
+"""Modules whose parts refer to the same bytes: the work grows faster up to a limit."""
+
+
+@pytest.mark.full
+@pytest.mark.unsanitized("counts the instructions of the library that is installed")
+@pytest.mark.parametrize("part", range(PARTS))
+def test_the_instructions_of_work_are_linear(part: int, tmp_path: Path) -> None:
+    names = [name for name in FAMILIES if name not in TEXTS][part::PARTS]
+    once = [name for name in names if not name.endswith(SHARED)]
+    assert steep(tmp_path, once, (4_000, 32_000), MOST_OF_SMALL) == []
+    shared = [name for name in names if name.endswith(SHARED) and name not in LIMITED]
+    assert steep(tmp_path, shared, (100_000, 400_000)) == []
 
 
 # ----------------------------------------------------------------------------------------- seconds
@@ -193,9 +215,6 @@ MENDED = (
 @pytest.mark.unsanitized("takes the time of what is installed")
 def test_what_was_slow_is_not() -> None:
     assert too_slow(MENDED, (8_000, 64_000), 0.003) == []
-
-
-PARTS = 4
 
 
 @pytest.mark.slow
