@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import ItemsView, KeysView, Mapping, MutableMapping, ValuesView
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -668,3 +669,10 @@ def test_such_keys_are_released() -> None:
     assert count(held) == 3
     del made[held]
     assert count(held) == 1
+
+
+def test_a_mapping_is_not_kept() -> None:
+    source = MappingProxyType({1: 2})
+    before = sys.getrefcount(source)
+    assert Map(source) == Map({1: 2})
+    assert sys.getrefcount(source) == before
