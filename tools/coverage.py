@@ -5,8 +5,8 @@ coverage`` leaves ``csrc/out/coverage/branches.json``), of the Python tests, or 
 one side of one condition in a source of the core; it is taken if any of them took it.
 
 ``tests/c/uncovered.toml`` lists branches that no test can take, with the reason. The others that
-are not taken are printed. The status is 1 if a listed one is taken, or if less than 92 % are: of
-the tests of Python and C, those that ran when this was written took 92.5 %.
+are not taken are printed. The status is 1 if a listed one is taken, or if less than 97 % are: of
+the tests of Python and C, those that ran when this was written took 97.3 %.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 LISTED = ROOT / "tests" / "c" / "uncovered.toml"
-LEAST = 92.0
+LEAST = 97.0
 """Percent of the branches that tests take."""
 
 
