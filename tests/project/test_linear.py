@@ -206,6 +206,8 @@ MENDED = (
     "hidden URLs: letters",
     "hidden URLs: words",
     "html.render_diff: plain exports",
+    "links of a page: '<'",
+    "links of a page: '<a '",
     "runs_on: shared code",
     "stub: alike exports",
 )

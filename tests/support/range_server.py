@@ -22,6 +22,7 @@ SLOW = 0.2
 FAULTS = (
     *("slow", "hang", "fail", "cut", "short", "long", "other", "whole", "changing"),
     *("part", "unsized", "loop", "nowhere", "nothing", "encoded", "text"),
+    *("vast", "future", "garbled"),
 )
 
 PASSING = {"busy": "fail", "limited": "limit", "reset": "reset", "torn": "cut"}
@@ -36,7 +37,8 @@ class Server(ThreadingHTTPServer):
     (more than the range), ``other`` (another range), ``whole`` (without ranges), ``changing`` (a
     new etag for each answer), ``part`` (a part without saying which), ``unsized`` (of a file of
     any size), ``loop`` (a redirect to itself), ``nowhere`` (one without an address), ``nothing``
-    (status 204), ``encoded`` (compressed), ``text`` (without links).
+    (status 204), ``encoded`` (compressed), ``text`` (without links), ``vast`` (of a size beyond
+    int64), ``future`` (of the year 9999, without an etag), ``garbled`` (an etag that is not UTF-8).
 
     Below these, only the first two answers for each name are wrong: ``busy`` (status 503),
     ``limited`` (status 429), ``reset`` (the connection is reset), ``torn`` (it ends in the
@@ -166,6 +168,10 @@ class _Handler(BaseHTTPRequestHandler):
         if fault == "changing":
             etag = f'"{self.server.requests}"'
         headers = {"ETag": etag, "Accept-Ranges": "bytes"}
+        if fault == "garbled":
+            headers["ETag"] = '"\xff\xfe"'
+        if fault == "future":
+            headers = {"Last-Modified": "Fri, 31 Dec 9999 23:59:59 GMT"}
         asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         if asked is None or fault == "whole":
             self.send(200, headers, path.read_bytes(), body)
@@ -187,7 +193,7 @@ class _Handler(BaseHTTPRequestHandler):
         if fault == "other":
             start += 1
         if fault != "part":
-            whole = "*" if fault == "unsized" else size
+            whole = {"unsized": "*", "vast": 1 << 64}.get(fault, size)
             headers["Content-Range"] = f"bytes {start}-{end - 1}/{whole}"
         self.send(206, headers, data, body, cut=fault == "cut")
 

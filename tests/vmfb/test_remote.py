@@ -208,6 +208,7 @@ FAULTS = {
     "cut": "ClientPayloadError: Response payload is not completed",
     "short": "the answer has 1242 bytes, expected 2485",
     "other": "the server answers with another range",
+    "vast": "the server reports a size that does not fit in int64",
 }
 
 
@@ -228,6 +229,19 @@ def test_bad_answers(http: Server, fault: str) -> None:
         vmfb.open(url)
     assert caught.value.filename == url
     assert time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize("fault", ["vast", "future", "garbled"])
+def test_versions_that_a_catalog_cannot_store(http: Server, fault: str) -> None:
+    """They end in an error of the file, or the file has none of them."""
+    pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    with Catalog(None) as catalog:
+        done = catalog.update(f"{http.url}/{fault}/vmfb/scalars.vmfb")
+        assert (done.added, done.failed) == (1, int(fault == "vast"))
+        ((mtime, etag),) = catalog.sql("SELECT mtime_ns, etag FROM files").fetchall()
+        assert mtime is None
+        assert etag == {"garbled": r'"\udcff\udcfe"'}.get(fault)
 
 
 @pytest.mark.parametrize("fault", PASSING)
@@ -342,6 +356,10 @@ def test_links_of_pages() -> None:
     assert found == {f"http://h:1/f/{name}" for name in names}
     named = remote_page.links_below(pages, "http://u:p@h:1/f/")
     assert named == {f"http://u:p@h:1/f/{name}" for name in names}
+    odd = """<!-- <a href=no> --><script><a href=no></script><a href = 'x/' href=no><!DOCTYPE a>
+        <b title="<a href=no>"><a class="a>b" download href=y/><a href><a href=""><a href="no
+    """
+    assert remote_page.links_below(odd, "http://h:1/f/") == {f"http://h:1/f/{c}/" for c in "xy"}
     text = "http://h:1/f/text.vmfb and http://h:1/other"
     assert remote_page.links_below(text, "http://h:1/f/") == {"http://h:1/f/text.vmfb"}
 

@@ -3,24 +3,51 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
+from collections.abc import Iterator
+from html import unescape
 from urllib.parse import urljoin
 
 _PLAIN = re.compile(r"https?://[^\s\"'<>]+")
 
+_START = re.compile(r"<(?:(!--)|([a-z][^\s/>]*+))", re.IGNORECASE)
+"""Where a comment or a tag begins."""
 
-class _Links(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
+_ATTRIBUTE = re.compile(
+    r"[\s/]*+(?:(>)|([^\s/>][^\s/>=]*+)"
+    r"(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s>\"'][^\s>]*+)|(?=>)))?+)"
+)
+"""The end of a tag, or an attribute with its value."""
 
-    def parse_marked_section(self, i: int, report: int = 1) -> int:
-        """Skip what no standard has, such as ``<![a[``, as browsers do."""
-        return self.parse_bogus_comment(i)
+_ENDS = {name: re.compile(f"</{name}", re.IGNORECASE) for name in ("script", "style")}
+"""Where what is no HTML ends."""
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "a":
-            self.found += [value for name, value in attrs if name == "href" and value]
+
+def _links(text: str) -> Iterator[str]:
+    """Yield the links of a page. No part of it is read twice: a page of a stranger may be long."""
+    at = 0
+    while found := _START.search(text, at):
+        at = found.end()
+        if found[1]:
+            at = text.find("-->", at)
+            if at < 0:
+                return
+            continue
+        name, is_link = found[2].lower(), False
+        while part := _ATTRIBUTE.match(text, at):
+            at = part.end()
+            if part[1]:
+                break
+            value = part[3] or part[4] or part[5]
+            if name == "a" and not is_link and value and part[2].lower() == "href":
+                is_link = True
+                yield unescape(value)
+        else:  # a tag, or the text of a value, that does not end
+            return
+        if name in _ENDS:
+            end = _ENDS[name].search(text, at)
+            if end is None:
+                return
+            at = end.start()
 
 
 def links_below(text: str, url: str) -> set[str]:
@@ -32,13 +59,10 @@ def links_below(text: str, url: str) -> set[str]:
             links.
 
     """
-    parser = _Links()
-    parser.feed(text)
-    parser.close()
     scheme, _, place = url.partition("://")
     user, at, host = place.rpartition("@") if "@" in place.partition("/")[0] else ("", "", place)
     found = set()
-    for link in parser.found or _PLAIN.findall(text):
+    for link in [*_links(text)] or _PLAIN.findall(text):
         try:
             full = urljoin(f"{scheme}://{host}", link).partition("#")[0]
         except ValueError:  # such as http://[

@@ -58,6 +58,9 @@ _WHOLE_MOST = 1 << 20
 _PAGE_MOST = 1 << 26
 """The most bytes of the page of a folder."""
 
+_INT64_MOST = (1 << 63) - 1
+"""What catalogs and tables can store as a size or a time."""
+
 _PAGES = ("text/html", "application/xhtml+xml")
 
 _ETAGS = ("ETag", "etag", "md5Hash", "content_md5", "blob_id", "checksum", "Content-MD5")
@@ -93,7 +96,11 @@ def version_of(info: Mapping[str, Any]) -> Version:
     if isinstance(time, datetime):
         time = time.timestamp()
     nanoseconds = round(time * 1e9) if isinstance(time, (int, float)) else None
-    return Version(info.get("size"), nanoseconds, None if etag is None else str(etag))
+    if nanoseconds is not None and abs(nanoseconds) > _INT64_MOST:  # before 1678 or after 2261
+        nanoseconds = None
+    if etag is not None:  # which may have bytes that are not UTF-8
+        etag = str(etag).encode("utf-8", "backslashreplace").decode()
+    return Version(info.get("size"), nanoseconds, etag)
 
 
 class Store:
@@ -253,7 +260,7 @@ class Store:
             found = answer.headers
             place = re.fullmatch(r"bytes (?:(\d+)-(\d+)|\*)/(\d+)", found.get("Content-Range", ""))
             if answer.status == 416 and place:
-                return b"", version_of(found)._replace(size=int(place[3]))
+                return b"", version_of(found)._replace(size=_size(place[3]))
             _check_status(answer, (200, 206))
             encoding = found.get("Content-Encoding", "identity")
             if encoding != "identity":
@@ -262,7 +269,7 @@ class Store:
             if answer.status == 206:
                 if not (place and place[1]):
                     raise fault("the server answers 206 without a valid Content-Range")
-                size = int(place[3])
+                size = _size(place[3])
                 if int(place[1]) != start:
                     raise fault("the server answers with another range")
                 expected = min(end, size) - start
@@ -276,6 +283,12 @@ class Store:
                 data += part
             _check_length(data, expected)
             return data[start - sent :], version_of(found)._replace(size=size)
+
+
+def _size(digits: str) -> int:
+    if len(digits) > len(str(_INT64_MOST)) or int(digits) > _INT64_MOST:
+        raise fault("the server reports a size that does not fit in int64")
+    return int(digits)
 
 
 def _check_status(answer: Any, expected: tuple[int, ...]) -> None:

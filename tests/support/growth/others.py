@@ -29,6 +29,7 @@ from fnabi import (
 )
 from fnabi._base import url
 from fnabi.vmfb import parameters
+from fnabi.vmfb._page import links_below
 from support.growth import Work, add
 from support.growth.modules import MODULES
 from support.growth.texts import CCONV, DECLARATION, IREE_ABI, RAW, SIP, fill, span
@@ -416,6 +417,27 @@ URLS: dict[str, Callable[[int], str]] = {
 }
 for name, make in URLS.items():
     family(f"hidden URLs: {name}", "", make, lambda text: (url.public(text), url._hidden(text)))
+
+PAGES = (
+    "<",
+    "<a ",
+    "<!",
+    "<!--",
+    "<?",
+    "</",
+    "<a href='",
+    "<script>",
+    "<a href=x>",
+    "<a x=y ",
+    "&amp",
+)
+for each in PAGES:
+    family(
+        f"links of a page: {each!r}",
+        "",
+        lambda size, each=each: each * (size // len(each)),
+        lambda text: links_below(text, "http://h/f/"),
+    )
 
 # -------------------------------------------------------------------------------------------- names
 
