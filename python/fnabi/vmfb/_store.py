@@ -55,7 +55,7 @@ _BUSY = (429, 502, 503, 504)
 _WHOLE_MOST = 1 << 20
 """The most bytes that are read from a server without ranges."""
 
-_PAGE_MOST = 1 << 26
+_PAGE_MOST = 1 << 24
 """The most bytes of the page of a folder."""
 
 _INT64_MOST = (1 << 63) - 1
