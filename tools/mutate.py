@@ -2,10 +2,10 @@
 
 A comparison is flipped, a check or a release of memory is dropped, or a reference is not counted,
 in a seeded sample of lines of C and Python. The fitting tests run on each mutant, in a copy of
-HEAD: those of its file first, then those of its room, until one fails. A mutant that all of them
-pass has survived: a test is missing there, or the change means nothing, which
-``tests/project/equivalent.toml`` says of those that were read. Survivors are printed with their
-lines; the status is 1 if more than a tenth of the others survives.
+HEAD: those of its file first, then those of its room, until one fails that passes without the
+change. A mutant that all of them pass has survived: a test is missing there, or the change means
+nothing, which ``tests/project/equivalent.toml`` says of those that were read. Survivors are printed
+with their lines; the status is 1 if more than a tenth of the others survives.
 
 ``--seed`` is the commit's hash unless it is given, ``--count`` the number of mutants, ``--room``
 chooses places by the beginning of their path, such as ``csrc/vmfb``. ``--jobs`` mutants are tried
@@ -30,6 +30,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import threading
 import time
 import tomllib
 from collections import Counter
@@ -37,6 +38,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 ROOT = Path(__file__).parents[1]
 EQUIVALENT = ROOT / "tests" / "project" / "equivalent.toml"
@@ -228,7 +230,59 @@ def commands(path: str) -> list[list[str]]:
     return [*found, *([[*pytest, *last]] if last else [])]
 
 
-def run(command: list[str], folder: Path) -> bool:
+FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py(?:::.+?)?)(?: - .*)?$", re.M)
+
+
+def failed(command: list[str], folder: Path) -> tuple[str, ...] | None:
+    """Run a command; return None if it succeeds, otherwise the names of the tests that failed."""
+    with tempfile.TemporaryFile() as written:
+        if run(command, folder, written):
+            return None
+        written.seek(0)
+        return tuple(FAILED.findall(written.read().decode(errors="replace")))
+
+
+class Baseline:
+    """The tests that fail in a copy of HEAD without a change: their failure finds no mutant."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.known: dict[str, bool] = {}
+        self.lock = threading.Lock()
+
+    def fails(self, command: list[str], tests: tuple[str, ...]) -> bool:
+        """Return whether these tests, or a command that names none, fail without a change."""
+        pytest = command[: command.index("pytest") + 1] if "pytest" in command else []
+        options = [word for word in command[len(pytest) :] if not word.startswith(("tests/", "--"))]
+        alone = {test: [*pytest, *options, test] for test in tests} or {" ".join(command): command}
+        with self.lock:
+            for name, each in alone.items():
+                if name not in self.known:
+                    self.known[name] = not run(each, self.folder)
+            return all(self.known[name] for name in alone)
+
+    def without(self, command: list[str]) -> list[str]:
+        """Return a command without the tests that are known to fail."""
+        if "pytest" not in command:
+            return command
+        tests = [name for name, fails in self.known.items() if fails and name.startswith("tests/")]
+        return [*command, *(f"--deselect={name}" for name in tests)]
+
+
+def finds(command: list[str], folder: Path, baseline: Baseline) -> str | None:
+    """Return what of a command fails on a mutant, and only there."""
+    while True:
+        tests = failed(baseline.without(command), folder)
+        if tests is None:
+            return None
+        if not baseline.fails(command, tests):
+            named = [word for word in command if "test" in word and not word.startswith("-")]
+            return " ".join(tests or named or command[1:3])
+        if not tests:
+            return None
+
+
+def run(command: list[str], folder: Path, output: IO[bytes] | int = subprocess.DEVNULL) -> bool:
     """Return whether a command succeeds in time. What it started is ended with it."""
     paths = os.pathsep.join([str(folder / "python"), str(folder / "tests")])
     environment = os.environ | {"PYTHONPATH": paths}
@@ -237,7 +291,7 @@ def run(command: list[str], folder: Path) -> bool:
         environment |= {"CCACHE_BASEDIR": str(folder), "CCACHE_NOHASHDIR": "1"}
     process = subprocess.Popen(
         command, cwd=folder, env=environment, start_new_session=True,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        stdout=output, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
         return process.wait(LIMIT) == 0
@@ -272,8 +326,8 @@ def equivalent() -> dict[tuple[str, str, str], str]:
     return {(each["path"], each["kind"], each["line"]): each["reason"] for each in listed}
 
 
-def verdict_of(mutant: Mutant, folder: Path) -> tuple[str, str]:
-    """Try a mutant in a copy of HEAD: whether it was found, and by which command."""
+def verdict_of(mutant: Mutant, folder: Path, baseline: Baseline) -> tuple[str, str]:
+    """Try a mutant in a copy of HEAD: whether it was found, and by which test or command."""
     file = folder / mutant.path
     code = file.read_text()
     file.write_text(mutant.apply(code))
@@ -281,9 +335,8 @@ def verdict_of(mutant: Mutant, folder: Path) -> tuple[str, str]:
         if not compiles(mutant, folder):
             return "invalid", ""
         for command in commands(mutant.path):
-            if not run(command, folder):
-                tests = [word for word in command if "test" in word and not word.startswith("-")]
-                return "found", " ".join(tests or command[1:3])
+            if by := finds(command, folder, baseline):
+                return "found", by
         return "survived", ""
     finally:
         file.write_text(code)
@@ -336,15 +389,15 @@ def tried(
     with tempfile.TemporaryDirectory() as made, ThreadPoolExecutor(jobs) as pool:
         copies: queue.SimpleQueue[Path] = queue.SimpleQueue()
         first = copy_of_head(Path(made) / "0")
-        copies.put(first)
-        for number in range(1, jobs):
+        baseline = Baseline(first)
+        for number in range(1, jobs + 1):
             copies.put(Path(shutil.copytree(first, Path(made) / str(number), symlinks=True)))
 
         def job(mutant: Mutant) -> tuple[str, str, float]:
             folder = copies.get()
             begin = time.monotonic()
             try:
-                return *verdict_of(mutant, folder), time.monotonic() - begin
+                return *verdict_of(mutant, folder, baseline), time.monotonic() - begin
             finally:
                 copies.put(folder)
 

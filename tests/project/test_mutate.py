@@ -138,6 +138,26 @@ def test_verdicts_are_kept_and_not_found_twice(
     assert [*mutate.table(found)][1].split() == ["Python", "check", "1", "0", "0", "0"]
 
 
+def test_what_fails_without_a_change_finds_nothing(tmp_path: Path) -> None:
+    """One test fails always, and hides another that fails where `least` is changed."""
+    (tmp_path / "python").mkdir()
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_pair.py").write_text(
+        "import pathlib\n\n"
+        "def test_always():\n    assert False, 'always'\n\n"
+        "def test_change():\n    assert not pathlib.Path('changed').exists()\n"
+    )
+    shutil.copytree(tmp_path, tmp_path / "head")
+    shutil.copytree(tmp_path / "tests", tmp_path / "mutant" / "tests")
+    baseline = mutate.Baseline(tmp_path / "head")
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "tests/test_pair.py"]
+    assert mutate.finds(command, tmp_path / "mutant", baseline) is None
+    (tmp_path / "mutant" / "changed").touch()
+    found = mutate.finds(command, tmp_path / "mutant", baseline)
+    assert found == "tests/test_pair.py::test_change"
+    assert mutate.finds(["false"], tmp_path / "mutant", baseline) is None
+
+
 def test_equivalent_changes_are_of_the_code() -> None:
     """An entry that no place of the code has any more goes."""
     listed = mutate.equivalent()
