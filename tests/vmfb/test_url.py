@@ -72,6 +72,10 @@ SIGNED = {
     "camel case": "https://h/m.vmfb?accessToken=SECRET&apiKey=SECRET",
     "a key of Google": "https://h/m.vmfb?api-key=SECRET",
     "a semicolon": "https://h/m.vmfb?a_password=SECRET;sig=SECRET",
+    "a path": "https://h/m.vmfb;token=SECRET",
+    "a name that is escaped twice": "https://h/m.vmfb?s%2569g=SECRET",
+    "an escaped mark after a password": "https://user:SECRET%40h/m.vmfb",
+    "an escaped mark and colon": "https://user%3ASECRET%40h/m.vmfb",
     "a fragment": "https://h/m.vmfb#access_token=SECRET",
     "secure_link of nginx": "https://h/m.vmfb?md5=SECRET&expires=17",
     "Tencent": "https://h/m.vmfb?q-sign-algorithm=sha1&q-ak=SECRET&q-signature=SECRET",
@@ -84,6 +88,11 @@ def test_secrets_of_urls(kind: str) -> None:
     expected = SIGNED[kind][:5] + "://h/m.vmfb"
     for secret in ("hunter2", QUOTED):
         assert shown(SIGNED[kind].replace("SECRET", secret)) == expected
+
+
+def test_secrets_of_a_url_in_a_path() -> None:
+    found = shown("https://h/proxy/https://user:hunter2@h/m.vmfb;v=1;sig=hunter2?token=hunter2")
+    assert found == "https://h/proxy/https://h/m.vmfb;v=1"
 
 
 def test_what_stays_of_urls() -> None:

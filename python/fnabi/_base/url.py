@@ -16,7 +16,7 @@ _CHAIN = re.compile(r"::(?=[A-Za-z][A-Za-z0-9+.-]*(?:::|://))")
 """Where URLs of fsspec are chained, unlike the colons of an address of IPv6."""
 
 _HIDDEN = "***"
-"""What stands for a secret in a text."""
+"""What is shown in place of a secret."""
 
 _SECRETS = {
     *("sig", "signature", "secret", "token", "password", "passwd", "passphrase", "passcode"),
@@ -73,6 +73,11 @@ _PAIR = re.compile(
 )
 """Both begin where a word does, and read it once: a search within would take quadratic time."""
 
+_PARAMETER = re.compile(r";([^=/;]++)=[^/;]*+")
+"""A parameter of a path."""
+
+_ESCAPED = re.compile(r".*%40", re.IGNORECASE)
+
 _HEADER = re.compile(r"(?i)\b(bearer|basic|token) ([A-Za-z0-9._~+/=-]*[0-9][A-Za-z0-9._~+/=-]{7,})")
 
 _DEPTH = 8
@@ -111,7 +116,7 @@ class Url(str):
 
 def public(path: str) -> str:
     """Return a path as it may be shown; a `Url` for a URL with secrets."""
-    if isinstance(path, Url) or not (is_remote(path) and {*"@?#"} & {*path}):
+    if isinstance(path, Url) or not (is_remote(path) and {*"@?#;%"} & {*path}):
         return path
     made = Url(path)
     return made if made != path else path
@@ -139,6 +144,8 @@ def _plain_part(url: str, depth: int) -> str:
     user, host, rest = _split(rest)
     rest, hash, fragment = rest.partition("#")
     path, question, query = rest.partition("?")
+    path = _PARAMETER.sub(lambda each: "" if _gives_access(_name(each[1])) else each[0], path)
+    path = _IN_TEXT.sub(lambda each: each[1] + _without_secrets(each[2], depth + 1), path)
     query = _plain_query(query, depth)
     if hash and "=" in fragment:
         fragment = _plain_query(fragment, depth)
@@ -162,6 +169,8 @@ def _split(rest: str) -> tuple[str, str, str]:
         if beside or re.fullmatch(r"[^\[:]+:.*[^0-9].*", place.rpartition("@")[2]):
             end = end_after(rest.rindex("@"))
             place = rest[:end]
+    if "@" not in place:  # perhaps it was escaped, with all before it
+        place = _ESCAPED.sub(lambda each: _unquoted(each[0]), place)
     user, _, host = place.rpartition("@")
     return user, host, rest[end:]
 
@@ -178,7 +187,7 @@ def _plain_user(protocol: str, user: str) -> str:
 
 def _plain_query(query: str, depth: int) -> str:
     parts = re.split(r"([&;])", query)
-    names = [_unquoted(part.partition("=")[0]) if "=" in part else "" for part in parts[::2]]
+    names = [_name(part.partition("=")[0]) if "=" in part else "" for part in parts[::2]]
     lower = {name.lower() for name in names}
     is_signed = any(map(_gives_access, names)) or {"md5", "expires"} <= lower
     is_sas = "sig" in lower
@@ -275,6 +284,13 @@ def _unquoted(text: str) -> str:
     return unquote(text)
 
 
+def _name(text: str) -> str:
+    """Return the name of a parameter, which may be escaped more than once."""
+    for _ in range(3):
+        text = _unquoted(text)
+    return text
+
+
 def _of_url(url: str, depth: int = 0) -> Iterator[str]:
     for part in _CHAIN.split(url):
         protocol, _, rest = part.partition("://")
@@ -286,7 +302,7 @@ def _of_url(url: str, depth: int = 0) -> Iterator[str]:
                 yield user.partition(":")[0]
         for pair in re.split(r"[&;?#]", rest)[1:]:
             name, equals, value = pair.partition("=")
-            name = _unquoted(name)
+            name = _name(name)
             random = name.lower() in _UNCERTAIN and _RANDOM.fullmatch(_unquoted(value))
             if (equals and _gives_access(name)) or random:
                 yield value
