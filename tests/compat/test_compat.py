@@ -33,7 +33,7 @@ from fnabi.types import (
 )
 from fnabi.vmfb import Attributes
 from support.command import Run, run
-from support.flatbuffer import String, Table, Vector, module
+from support.flatbuffer import Numbers, String, Table, Vector, module
 from support.paths import DATA
 from support.strategies import iree_abi_signatures, raw_signatures, sip_signatures
 
@@ -415,7 +415,9 @@ def crafted(
                 ),
                 7: Vector([Table({0: text(f[0]), 1: u32(i)}) for i, f in enumerate(functions)]),
                 8: Vector([Table({0: text(c), 1: attributes(a)}) for _, c, a in functions]),
+                12: Numbers(struct.pack("<iiIhhhh", 0, 4, 0, 0, 1, 1, 0) * len(functions), 20),
                 13: u32(bytecode),
+                14: Numbers(b"\x79\x5a\0\0"),  # a block, and a return of nothing
             }
         )
     )

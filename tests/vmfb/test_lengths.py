@@ -12,6 +12,10 @@ from support.paths import DATA, ROOT
 DEMOTED = DATA / "program" / "demoted.vmfb"
 
 
+TERMS = DATA / "bytecode_types" / "vm_terms.vmfb"
+"""Its functions are written for what is known of their values; no runtime calls them."""
+
+
 def found_in(path) -> list[bytecode.BytecodeFinding]:
     try:
         module = vmfb.open(path, lenient=True)
@@ -51,7 +55,7 @@ def test_the_calls_fail(name, shape) -> None:
 def test_no_false_alarm() -> None:
     modules = [*DATA.glob("*/*.vmfb"), *(ROOT / "examples").rglob("*.vmfb")]
     assert len(modules) > 100
-    alarms = {path.name: found_in(path) for path in modules if path != DEMOTED}
+    alarms = {path.name: found_in(path) for path in modules if path not in (DEMOTED, TERMS)}
     assert not {name: found for name, found in alarms.items() if found}
 
 
