@@ -296,6 +296,15 @@ PATTERNS = [
 ]
 
 
+def test_a_rank_beyond_127() -> None:
+    with fnabi.Catalog(None) as catalog:
+        catalog.update(DATA / "bytecode_types" / "vm_terms.vmfb")
+        ((rank,),) = catalog.sql(
+            "SELECT max(node.rank) FROM (SELECT unnest(inputs || results) node FROM signatures)"
+        ).fetchall()
+        assert rank == 128
+
+
 @pytest.fixture(scope="module")
 def searched() -> fnabi.Catalog:
     catalog = fnabi.Catalog(None)

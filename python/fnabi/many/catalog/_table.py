@@ -20,7 +20,7 @@ in preorder, ``inputs`` and ``results``::
 
     kind         text
     dtype        text, null where there is none
-    rank         int8: -1 for an unknown one, null where there is no shape
+    rank         int32: -1 for an unknown one, null where there is no shape
     dims         list of int64: -1 for a dynamic dim, null where the rank is not known
     depth        int16
     end          int32: the index, from 1 on, after the last node inside
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 UNREAD = core.code_name(lib.FNABI_FILE)
 """The ``error_code`` of a file that could not be read, whatever is in it."""
 
-VERSION = "5"
+VERSION = "6"
 """The version of the tables, in the table ``catalog`` under the key ``version``."""
 
 _TARGET = "STRUCT(backend VARCHAR, format VARCHAR, triple VARCHAR, cpu VARCHAR, features VARCHAR[])"
@@ -136,7 +136,7 @@ _OF_SIGNATURE = {
 _OF_SIDES = {
     "{0}_count": ("INTEGER", "len({0})"),
     "{0}": (
-        "STRUCT(kind VARCHAR, dtype VARCHAR, rank TINYINT, dims BIGINT[], depth SMALLINT,"
+        "STRUCT(kind VARCHAR, dtype VARCHAR, rank INTEGER, dims BIGINT[], depth SMALLINT,"
         ' "end" INTEGER, name VARCHAR, name_bytes BLOB, ref VARCHAR, ref_bytes BLOB)[]',
         "list_transform({0}, lambda n, i: {{kind: n.kind, dtype: n.dtype,"
         " rank: CASE WHEN n.shape IS NOT NULL THEN len(n.shape)"
