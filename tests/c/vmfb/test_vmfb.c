@@ -133,7 +133,7 @@ static void check_old(void) {
   char* data = read_file("../tests/data/needs/add_vmvx@20230209.vmfb", &size);
   size_t start = 64;
   while (memcmp(data + start + 8, "IREE", 4) != 0) start++;
-  size_t root = 4 + (uint8_t)data[start + 4] + 256 * (uint8_t)data[start + 5];
+  size_t root = 4 + (uint8_t)data[start + 4] + 256u * (uint8_t)data[start + 5];
   int32_t back;
   memcpy(&back, data + start + root, 4);
   size_t entry = root - (size_t)back + 4 + 2 * 11;
