@@ -59,7 +59,7 @@ def passed(value: Any, keep: list[object]) -> Value:
         elif isinstance(value, ctypes.c_void_p):
             held = kind(value.value or 0)
         else:
-            held = kind(value or 0)
+            held = kind(0 if value is None else value)
     ctypes.memmove(found.payload, ctypes.byref(held), 8)
     return found
 

@@ -1542,6 +1542,7 @@ def test_files_that_are_replaced_or_small_may_change(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="of Linux")
 def test_files_are_let_go_of(tmp_path: Path) -> None:
     path = big(tmp_path)
+    gc.collect()
     before = os.listdir("/proc/self/fd")
     opened = [vmfb.open(path) for _ in range(20)]
     assert opened[0].name
