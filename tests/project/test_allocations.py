@@ -118,10 +118,12 @@ def refusing() -> str:
 
 
 def run(refusing: str, *names: str) -> subprocess.CompletedProcess[str]:
+    sanitizer = f"{os.environ.get('ASAN_OPTIONS', '')}:handle_segv=0"  # faulthandler says where
     return subprocess.run(
         [sys.executable, "-m", "support.allocations", refusing, callee_library(), *names],
         capture_output=True,
         text=True,
+        env=os.environ | {"ASAN_OPTIONS": sanitizer},
         cwd=DATA.parent,
         timeout=600,
         check=False,
