@@ -76,8 +76,6 @@ _PAIR = re.compile(
 _PARAMETER = re.compile(r";([^=/;]++)=[^/;]*+")
 """A parameter of a path."""
 
-_ESCAPED = re.compile(r".*%40", re.IGNORECASE)
-
 _HEADER = re.compile(r"(?i)\b(bearer|basic|token) ([A-Za-z0-9._~+/=-]*[0-9][A-Za-z0-9._~+/=-]{7,})")
 
 _DEPTH = 8
@@ -130,8 +128,17 @@ def full_of(path: str) -> str:
 # ----------------------------------------------------------------------------------- parts of URLs
 
 
-def _without_secrets(url: str, depth: int = 0) -> str:
+def _without_secrets(url: str) -> str:
     """Return a URL, or several that are chained by ``::``, without secrets."""
+    for _ in range(_DEPTH):  # what is left may be read in another way
+        shown = _plain(url, 0)
+        if shown == url:
+            return shown
+        url = shown
+    return _HIDDEN
+
+
+def _plain(url: str, depth: int) -> str:
     if depth > _DEPTH:
         return _HIDDEN
     return "::".join(_plain_part(part, depth) for part in _CHAIN.split(url))
@@ -145,7 +152,7 @@ def _plain_part(url: str, depth: int) -> str:
     rest, hash, fragment = rest.partition("#")
     path, question, query = rest.partition("?")
     path = _PARAMETER.sub(lambda each: "" if _gives_access(_name(each[1])) else each[0], path)
-    path = _IN_TEXT.sub(lambda each: each[1] + _without_secrets(each[2], depth + 1), path)
+    path = _IN_TEXT.sub(lambda each: each[1] + _plain(each[2], depth + 1), path)
     query = _plain_query(query, depth)
     if hash and "=" in fragment:
         fragment = _plain_query(fragment, depth)
@@ -169,8 +176,8 @@ def _split(rest: str) -> tuple[str, str, str]:
         if beside or re.fullmatch(r"[^\[:]+:.*[^0-9].*", place.rpartition("@")[2]):
             end = end_after(rest.rindex("@"))
             place = rest[:end]
-    if "@" not in place:  # perhaps it was escaped, with all before it
-        place = _ESCAPED.sub(lambda each: _unquoted(each[0]), place)
+    if "%40" in place:  # an "@", and perhaps a colon, that should not have been escaped
+        place = place.replace("%40", "@").replace("%3A", ":").replace("%3a", ":")
     user, _, host = place.rpartition("@")
     return user, host, rest[end:]
 
@@ -182,7 +189,7 @@ def _plain_user(protocol: str, user: str) -> str:
         return ""
     if protocol in _REPOSITORIES:
         return f"{user}@"
-    return "" if colon and protocol not in _LOGINS else f"{name}@"
+    return "" if not name or (colon and protocol not in _LOGINS) else f"{name}@"
 
 
 def _plain_query(query: str, depth: int) -> str:
@@ -205,7 +212,7 @@ def _plain_query(query: str, depth: int) -> str:
 
             value = blake2b(value.encode(), digest_size=4).hexdigest()
             part = f"{part.partition('=')[0]}={value}" if name else value
-        elif "://" in value and (plain := _without_secrets(value, depth + 1)) != value:
+        elif "://" in value and (plain := _plain(value, depth + 1)) != value:
             part = f"{part.partition('=')[0]}={_quoted(plain)}"
         kept += (parts[2 * index - 1] if kept else "") + part
     return kept
