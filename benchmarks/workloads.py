@@ -116,6 +116,13 @@ def made(name: str, values: Callable[[Any], object], give: str) -> Workload:
     return lambda item: back(kind(item)), items
 
 
+def equal_arrays() -> Workload:
+    """Return a workload that compares arrays of 100 items with an equal one."""
+    kind = resolve_name("fnabi:Array")
+    one = kind(range(COUNT))
+    return lambda item: item == one, [kind(range(COUNT)) for _ in range(10)]
+
+
 def function_call() -> Workload:
     function = resolve_name("fnabi:Function")(lambda *arguments: None)
     return lambda arguments: function(*arguments), ARGUMENTS * 10
@@ -159,7 +166,7 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "scan files": scan,
     "any value": any_values,
     "array list": lambda: made("Array", list, "tolist"),
-    "array equal": lambda: made("Array", list, "__eq__"),
+    "array equal": equal_arrays,
     "map dict": lambda: made("Map", lambda keys: dict.fromkeys(keys, 1), "todict"),
     "function call": function_call,
     "function bound": function_bound,
