@@ -10,6 +10,7 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,6 +48,30 @@ def run(folder: Path, *argv: str | Path) -> tuple[int, str, int]:
     assert "Traceback" not in done.stderr
     assert done.returncode in (0, 1, 2), done.stderr
     return done.returncode, done.stderr, int(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    ("form", "line"), [("csv", b"name\n" + b"f\n" * 9999), ("json", b'{"name": "f"}\n' * 9999)]
+)
+def test_threads_that_outlive_the_interpreter_have_no_object_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, line: bytes
+) -> None:
+    """A thread of pyarrow may let go of a text last: the process is aborted if Python made it."""
+    pyarrow, module = pytest.importorskip("pyarrow"), pytest.importorskip(f"pyarrow.{form}")
+    reading, sizes = getattr(module, f"read_{form}"), []
+
+    def read(file: Any, *args: Any, **options: Any) -> Any:
+        sizes.append(pyarrow.total_allocated_bytes() - before)
+        return reading(file, *args, **options)
+
+    monkeypatch.setattr(module, f"read_{form}", read)
+    path = tmp_path / "in"
+    path.write_bytes(line)
+    with path.open("rb") as file:
+        before = pyarrow.total_allocated_bytes()
+        table = table_read.open_table(table_read.Source(file, "in", "test"))
+        assert sum(batch.num_rows for batch in table.batches) == 9999
+    assert min(sizes) >= 9999 * 2
 
 
 # ------------------------------------------------------------------------------------ long lines

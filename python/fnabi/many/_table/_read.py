@@ -336,6 +336,18 @@ def _native(source: Source) -> Any:
     return pyarrow.BufferReader(read_stream(source.file, source.name))
 
 
+def _own(text: bytes) -> Any:
+    """Return a text in memory of pyarrow.
+
+    A thread of pyarrow may be the last that has it, when the interpreter ends already and kills
+    each thread that lets go of an object of Python.
+    """
+    pyarrow = import_module("pyarrow")
+    memory = pyarrow.BufferOutputStream()
+    memory.write(text)
+    return pyarrow.BufferReader(memory.getvalue())
+
+
 def _parquet(source: Source, _: _Lines, __: bytes) -> tuple[Any, Iterator[Any]]:
     return read_parquet(_native(source), _ROWS, _Check(source), lambda: _too_large(source))
 
@@ -362,7 +374,7 @@ def _csv(_: Source, lines: _Lines, header: bytes) -> tuple[Any, Iterator[Any]]:
     def parse(rows: bytes) -> Any:
         # not as a stream, which pyarrow reads in a thread that may outlive the interpreter
         return module.read_csv(
-            pyarrow.BufferReader(rows),
+            _own(rows),
             read_options=module.ReadOptions(block_size=len(rows) + 1, column_names=names),
             parse_options=module.ParseOptions(newlines_in_values=True),
             convert_options=module.ConvertOptions(
@@ -390,7 +402,7 @@ def _json(_: Source, lines: _Lines, line: bytes) -> tuple[Any, Iterator[Any]]:
         reading = module.ReadOptions(block_size=len(block) + 1)
         parsing = module.ParseOptions(explicit_schema=schema, unexpected_field_behavior=other)
         try:
-            return module.read_json(pyarrow.BufferReader(block), reading, parsing)
+            return module.read_json(_own(block), reading, parsing)
         except ValueError as problem:  # which counts the rows of the block
             text = re.sub(
                 r"\bin row (\d+)", lambda at: f"in row {rows + int(at[1]) + 1}", str(problem)
