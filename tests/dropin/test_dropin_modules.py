@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 import fnabi
-from support.callee import built, interop_library
+from fnabi.dropin.tvm_ffi import _loaded
+from support.callee import built, callee_library, interop_library
 from support.paths import DATA
 
 theirs = pytest.importorskip("tvm_ffi", reason="tvm_ffi is not installed")
@@ -148,3 +149,49 @@ def test_streams_are_handles(torch: Any) -> None:
 
     for package in (theirs, ours):
         assert package.get_global_func("testing.echo")(Stream()).value == 1234
+
+
+# -------------------------------------------------------------------- libraries without the runtime
+
+
+def test_texts_of_a_library_without_the_runtime() -> None:
+    with_runtime, without = ours.load_module(callee_library()), _loaded.load(callee_library())
+    for name in ("add", "halve", "nothing", "none"):
+        doc, metadata = without.get_function_doc(name), without.get_function_metadata(name)
+        assert doc == with_runtime.get_function_doc(name), name
+        assert metadata == with_runtime.get_function_metadata(name), name
+    assert without.get_function_doc("add").startswith("Adds two integers.")
+    outer = _loaded.load(interop_library("c_plain"))
+    outer.import_module(without)
+    assert outer.get_function_doc("add") is None
+    assert outer.get_function_doc("add", query_imports=True) == without.get_function_doc("add")
+    assert _loaded.system("").get_function_doc("add") is None
+
+
+def test_a_library_without_the_runtime() -> None:
+    plain, outer = _loaded.load(callee_library()), _loaded.load(interop_library("c_plain"))
+    assert isinstance(plain, ours.Module)
+    assert repr(plain) == f"Module(kind='library', path={callee_library()!r})"
+    assert plain() == "the library"
+    assert not outer.implements_function("halve", query_imports=True)
+    outer.import_module(plain)
+    assert outer.imports == outer.imports_ == [plain]
+    assert not outer.implements_function("halve")
+    assert outer.halve(3.0) == outer.get_function("halve", query_imports=True)(3.0) == 1.5
+    outer.clear_imports()
+    assert outer.imports == []
+    assert (plain.get_write_formats(), plain.inspect_source()) == ([], "")
+    assert (plain.is_binary_serializable(), plain.is_runnable()) == (True, True)
+    assert not plain.is_compilation_exportable()
+    with pytest.raises(RuntimeError, match="does not support write_to_file"):
+        plain.write_to_file("m.so")
+
+
+@pytest.mark.parametrize("name", ["attribute", "dunder", "item", "item of an int"])
+def test_wrong_use_of_a_library_without_the_runtime(name: str) -> None:
+    outcomes = []
+    for module in (load(interop_library("c_plain")) for load in (ours.load_module, _loaded.load)):
+        with pytest.raises((AttributeError, ValueError)) as raised:
+            WRONG[name](module, None)
+        outcomes.append((type(raised.value), str(raised.value)))
+    assert outcomes[0] == outcomes[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from fnabi._base import lane
@@ -26,7 +26,13 @@ def _in_dialect(name: str, function: lane.Function) -> Any:
 def load(path: str) -> LoadedModule:
     """Load a library as a module."""
     found = library.load_module(path)
-    return LoadedModule(found.functions, f"path={found.path!r}")
+    functions = found.functions
+
+    def text(name: str) -> lane.Function | None:
+        address = lane.library_symbol(functions._handle, FUNCTION + name)
+        return None if address is None else lane.Function.from_address(address)
+
+    return LoadedModule(functions, f"path={found.path!r}", text)
 
 
 def system(prefix: str) -> LoadedModule:
@@ -43,7 +49,7 @@ def system(prefix: str) -> LoadedModule:
         for name in names
         if name.startswith(start)
     }
-    return LoadedModule(functions, "path=''")
+    return LoadedModule(functions, "path=''", functions.get)
 
 
 class LoadedModule:
@@ -57,9 +63,15 @@ class LoadedModule:
     _like: ClassVar[type]
     """The class that it is an instance of."""
 
-    def __init__(self, functions: Mapping[str, lane.Function], what: str) -> None:
+    def __init__(
+        self,
+        functions: Mapping[str, lane.Function],
+        what: str,
+        texts: Callable[[str], lane.Function | None],
+    ) -> None:
         self._functions = functions
         self._what = what
+        self._texts = texts
         self.imports: list[Any] = []
 
     @property  # type: ignore[misc]
@@ -106,8 +118,11 @@ class LoadedModule:
         return self.get_function(name)
 
     def _text(self, prefix: str, name: str, query_imports: bool) -> str | None:
-        found = self._find(prefix + name, query_imports)
-        return None if found is None else str(found())
+        found = self._texts(prefix + name)
+        if found is not None:
+            return str(found())
+        inner = (each._text(prefix, name, True) for each in self.imports if query_imports)
+        return next((each for each in inner if each is not None), None)
 
     def get_function_metadata(
         self, name: str, query_imports: bool = False
