@@ -188,6 +188,64 @@ def test_nothing_is_left_out_silently(tmp_path: Path) -> None:
     ]
 
 
+def described(arguments: list[Any], results: list[Any]) -> Vector:
+    return attributes(abi=json.dumps({"a": arguments, "r": results}).encode())
+
+
+def test_functions_that_a_target_cannot_express() -> None:
+    data = exporting(
+        (b"variadic", b"0CiD_v", described(["i32"], [])),
+        (b"bad", b"0qq", described(["i32"], [])),
+        (b"deep", b"0r_v", described([["slist", "i32"]], [])),
+    )
+    stubs = {each: FORMATS[each](vmfb.from_buffer(data), "m") for each in FORMATS}
+    assert stubs["c-header"].notices == (
+        '"variadic" has no C function: it is variadic',
+        '"bad" has no C function: its calling convention is malformed: unknown register type at'
+        " byte 1 in arguments[0], expected 'i', 'I', 'f', 'F', 'r', 'C' or '_'",
+    )
+    assert stubs["iree-run-module"].notices == (
+        '"deep": iree-run-module has no notation for [i32]',
+    )
+    assert stubs["python"].notices == stubs["json-schema"].notices == ()
+
+
+def test_a_structure_as_the_only_result_is_an_output_for_each_slot() -> None:
+    data = exporting(
+        (b"listed", b"0v_if", described([], [["slist", "i32", "f32"]])),
+        (b"keyed", b"0v_if", described([], [["sdict", ["a", "i32"], ["b", "f32"]]])),
+    )
+    text = FORMATS["c-header"](vmfb.from_buffer(data), "m").text
+    session = "    iree_runtime_session_t* session,\n"
+    assert f"m_listed(\n{session}    int32_t* result0_0,\n    float* result0_1) {{" in text
+    assert f"m_keyed(\n{session}    int32_t* a,\n    float* b) {{" in text
+
+
+def test_arrays_of_structures() -> None:
+    data = exporting((b"f", b"0r_v", described([["ndarray", ["slist", "i32"], 2, 3, None]], [])))
+    opened = vmfb.from_buffer(data)
+    schema = json.loads(FORMATS["json-schema"](opened, "m").text)
+    inputs = schema["$defs"]["f"]["properties"]["inputs"]
+    rows = inputs["properties"]["input0"]
+    assert rows.pop("description") == "array<[i32]>[3x?]"
+    item = {"type": "array", "prefixItems": [{"$ref": "#/$defs/i32"}], "minItems": 1, "maxItems": 1}
+    columns = {"type": "array", "items": item}
+    index = {"x-fnabi-index": 0}
+    assert rows == {"type": "array", "items": columns, "minItems": 3, "maxItems": 3} | index
+    text = FORMATS["python"](opened, "m").text
+    assert (
+        'types.RefArray(types.List((types.Scalar(types.DType("signless", 32)),)), (3, None)),'
+        in text
+    )
+    assert "def f(self, input0: Any) -> None:" in text
+
+
+def test_a_client_of_a_module_at_a_url() -> None:
+    with vmfb.open(CLASSIFIER) as opened:
+        text = FORMATS["python"](opened, "https://host/m.vmfb", output="client.py").text
+    assert '    MODULE = "https://host/m.vmfb"\n' in text
+
+
 @pytest.mark.parametrize("format", FORMATS)
 def test_chosen_functions(format: str) -> None:
     text = text_of(format, CLASSIFIER, only=["dense"])

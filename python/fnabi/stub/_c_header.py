@@ -236,8 +236,6 @@ class _Tables:
         text = _string(str(type))
         element, rank, shape, items = "0", "0", "NULL", "0, NULL"
         match type:
-            case types.Named(inner_name, inner):
-                return self._row(inner_name, inner)
             case types.Scalar(dtype):
                 kind, element = "SCALAR", self._element(element_type(dtype))
             case types.Buffer(dtype, dims):
@@ -388,7 +386,7 @@ def _slots(
         if isinstance(register, cconv.Span):
             raise _Inexpressible("it is variadic")
         name = value.identifier + ("_" if value.identifier.isupper() else "")
-        type = value.type.type if isinstance(value.type, types.Named) else value.type
+        type = value.type
         is_view = isinstance(type, types.Buffer) or (
             isinstance(type, types.Ref) and (type.name or "").lstrip("!") == "hal.buffer_view"
         )

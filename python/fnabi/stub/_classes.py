@@ -119,8 +119,6 @@ def _method(method: Method, spelling: ModuleSpelling) -> list[str]:
     described: schema.Schema | None = method.schema
     found = parameters(described, None, spelling, 0 if method.static else 1)
     declared = found.declared if method.static else ["self", *found.declared]
-    if not method.static and declared[-1] == "/" and len(declared) == 2:
-        declared = ["self"]
     doc = docstring(method.__doc__ or "") if method.__doc__ else []
     lines = function(method.name, declared, result_hint(described, spelling), [], doc)
     return ["@staticmethod", *lines] if method.static else lines

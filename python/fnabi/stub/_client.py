@@ -152,8 +152,6 @@ class _Structures:
     def hint(self, type: types.Type, wanted: str, result: bool) -> str:
         """Return the hint of a type; a structure in it is named after `wanted`."""
         match type:
-            case types.Named(_, inner):
-                return self.hint(inner, wanted, result)
             case types.Scalar(dtype):
                 kinds = {"float": "float", "bfloat": "float", "bool": "bool"}
                 return kinds.get(dtype.kind, "int")

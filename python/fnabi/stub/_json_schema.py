@@ -85,8 +85,6 @@ class _Definitions:
     def type(self, type: types.Type) -> dict[str, Any]:
         """Return the schema of a type."""
         match type:
-            case types.Named(_, inner):
-                return self.type(inner)
             case types.Scalar(dtype):
                 return self._element(dtype)
             case types.Buffer(dtype, shape):
