@@ -178,6 +178,8 @@ class CAny:
         name = _SINGLE.get(index)
         if name is None:
             return f"CAny(type_index={index})"
+        if name == "None":
+            return "CAny(None)"
         return f"CAny({name}={_to_py_class_value(self)!r})"
 
 
