@@ -144,7 +144,9 @@ def test_headers_of_types_with_names_that_cpp_does_not_have() -> None:
     not all(map(shutil.which, ("as", "ld", "objcopy", "nm"))), reason="binutils are not installed"
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="object files of ELF")
-def test_a_binary_in_an_object_file(tmp_path: Path) -> None:
+def test_a_binary_in_an_object_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     embed = import_module("fnabi.dropin.tvm_ffi.utils.embed_cubin")
     source, given, cubin, made = (tmp_path / name for name in ("a.s", "a.o", "a.cubin", "b.o"))
     source.write_text(".data\n.quad __tvm_ffi__cubin_k, __tvm_ffi__cubin_k_end\n")
@@ -161,6 +163,15 @@ def test_a_binary_in_an_object_file(tmp_path: Path) -> None:
         embed.embed_cubin(cubin, given, made, "k\n.err")
     with pytest.raises(FileNotFoundError, match="lacking"):
         embed.embed_cubin(tmp_path / "lacking", given, made, "k")
+    words = [f"--output-obj={tmp_path / 'new' / 'c.o'}", f"--input-obj={given}", "--name=k"]
+    monkeypatch.setattr(sys, "argv", ["embed_cubin", *words, f"--cubin={cubin}", "--verbose"])
+    assert embed.main() == 0
+    assert (tmp_path / "new" / "c.o").read_bytes() == made.read_bytes()
+    told = [line.partition(" ")[0] for line in capsys.readouterr().out.splitlines()]
+    assert [each for each in told if each[-1] != ":"] == ["as", "ld", "objcopy"]
+    monkeypatch.setattr(sys, "argv", ["embed_cubin", *words, "--cubin=lacking"])
+    assert embed.main() == 1
+    assert capsys.readouterr().err == "embed_cubin: no such file: lacking\n"
     cubin.write_bytes(b"")
     given.write_bytes(b"no object file")
     with pytest.raises(RuntimeError, match="ld"):

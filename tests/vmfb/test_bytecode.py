@@ -655,6 +655,22 @@ def test_the_template_is_the_file_of_the_fuzz_target() -> None:
     assert seed(code, 17, 1, 2, 0, 3)[5:] == code
 
 
+def test_operands_are_written_as_in_the_text() -> None:
+    kinds = set()
+    for name in MODULES[:12]:
+        module = opened(name)
+        for ordinal, function in enumerate(module.functions):
+            text = bytecode.disassemble(module, ordinal).splitlines()
+            lines = {int(line.split()[0], 16): line for line in text if line.startswith("  ")}
+            for instruction in function.instructions:
+                for operand in instruction.operands:
+                    kind = type(operand).__name__
+                    kinds.add(kind)
+                    if kind not in ("Branch", "Segments", "Text"):  # whose text depends on others
+                        assert str(operand) in lines[instruction.offset], (name, instruction)
+    assert kinds >= {"Register", "Immediate", "Global", "TypeName", "Rodata", "Callee"}
+
+
 # -------------------------------------------------------------------------------- command line
 
 
