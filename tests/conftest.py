@@ -64,6 +64,13 @@ def _unfolded() -> None:
         os.environ.pop(name, None)
 
 
+@pytest.fixture(autouse=True)
+def _unmeasured(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start processes without coverage in tests with the marker."""
+    if request.node.get_closest_marker("unmeasured"):
+        monkeypatch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip tests that cannot run under the sanitizers, with the reason of their marker."""
     for item in items:

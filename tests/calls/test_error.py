@@ -415,6 +415,7 @@ def test_a_callback_after_the_end_of_python():
     assert run(script) == "refused\n"
 
 
+@pytest.mark.unmeasured("coverage keeps the module's objects alive")
 def test_a_callback_at_the_end_of_python():
     script = """
 import atexit

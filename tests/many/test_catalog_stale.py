@@ -435,6 +435,7 @@ sys.exit(main(["catalog", "update", "c.duckdb", "models", "more"]))
 """
 
 
+@pytest.mark.unmeasured("coverage could not write its files, either")
 def test_files_that_may_not_grow(here: Path, run: Run) -> None:
     """A copy of a catalog that cannot be finished is removed."""
     pytest.importorskip("resource")
