@@ -2,16 +2,18 @@
 
 A comparison is flipped, a check or a release of memory is dropped, or a reference is not counted,
 in a seeded sample of lines of C and Python. The fitting tests run on each mutant, in a copy of
-HEAD: those of its file first, then those of its room, until one fails that passes without the
-change. A mutant that all of them pass has survived: a test is missing there, or the change means
-nothing, which ``tests/project/equivalent.toml`` says of those that were read. Survivors are printed
-with their lines; the status is 1 if more than a tenth of the others survives.
+HEAD: those of its noun, and then each folder of tests of its room, once with all the changes that
+are left. Those that fail there are run again with each change alone, until every failure has its
+change. A mutant that all tests pass which pass without it has survived: a test is missing there, or
+the change means nothing, which ``tests/project/equivalent.toml`` says of those that were read.
+Survivors are printed with their lines; the status is 1 if more than a tenth of the others survives.
 
 ``--seed`` is the commit's hash unless it is given, ``--count`` the number of mutants, ``--room``
 chooses places by the beginning of their path, such as ``csrc/vmfb``. ``--jobs`` mutants are tried
-at once. ``--results`` keeps each verdict in a file of lines of JSON; what it has already of this
-commit is not tried again, so a run that was ended goes on. ``--again`` tries its survivors again:
-the first run is fastest where the large libraries that tests compare with are not installed.
+at once. ``--results`` keeps each verdict in a file of lines of JSON, "open" until the folders are
+run; what it has already of this commit is not tried again, so a run that was ended goes on.
+``--again`` tries its survivors again: the first run is fastest where the large libraries that tests
+compare with are not installed.
 """
 
 from __future__ import annotations
@@ -31,7 +33,6 @@ import sys
 import sysconfig
 import tempfile
 import threading
-import time
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
@@ -44,7 +45,7 @@ ROOT = Path(__file__).parents[1]
 EQUIVALENT = ROOT / "tests" / "project" / "equivalent.toml"
 CCACHE = Path("/usr/lib/ccache")
 LIMIT, TEST_LIMIT = 1800, 60
-"""Seconds for one command and for one test; what runs longer hangs, which is found."""
+"""Seconds for one command and for one test of Python; what runs longer hangs, which is found."""
 
 FLIPPED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 COMPARISON = re.compile(r" (<=|>=|==|!=|<|>) ")
@@ -71,11 +72,6 @@ FITTING = {
     "lane/runtime": ("", "tests/calls tests/project/test_allocations.py"),
     "lane": ("", "tests/calls"),
 }
-
-SLOW = [
-    each.relative_to(ROOT).as_posix() for each in sorted(ROOT.glob("tests/calls/test_callee*.py"))
-]
-"""Tests that compile much: they come last."""
 
 
 @dataclass(frozen=True)
@@ -190,56 +186,74 @@ def of_noun(path: str, folders: list[str], pattern: str) -> list[str]:
     return []
 
 
-def commands(path: str) -> list[list[str]]:
-    """Return what builds a mutant, and the tests that fit it, the nearest first."""
-    pytest = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-n", "0"]
-    pytest += ["-o", f"faulthandler_timeout={TEST_LIMIT}"]
-    pytest += ["-o", "faulthandler_exit_on_timeout=true"]
-    make = ["make", "-s", "-C", "csrc"]
+PYTEST = [
+    sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-n", "0",
+    "-o", f"faulthandler_timeout={TEST_LIMIT}", "-o", "faulthandler_exit_on_timeout=true",
+    "-o", "console_output_style=classic",
+]  # fmt: skip
+MAKE = ["make", "-s", "-k", "-C", "csrc", "RUN=timeout 300"]
+BUILD = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+
+
+def fitting(path: str) -> tuple[list[str], list[str]]:
+    """Return the folders of tests/c that fit a source, and the folders and files of pytest."""
     parts = path.split("/")
-    found: list[list[str]] = []
-    rest: list[str] = []
-    if path.endswith(".py"):
-        room = {"_base": "base"}.get(parts[2], parts[2]) if len(parts) > 3 else "base"
-        tests = [f"tests/{room}"]
-        if room in ("compat", "html", "many", "run", "stub"):
-            tests.append("tests/cli")
-        elif room == "vmfb":
-            tests.append("tests/cli/test_cli_problems.py")
-    else:
+    if path.endswith(".c"):
         room = "/".join(parts[1:-1])
         folders, listed = FITTING[room if room in FITTING else parts[1]]
-        tests = listed.split()
-        core = [f"tests/c/{name}" for name in folders.split()]
-        first = [Path(name).stem for name in of_noun(path, core, "test_{}.c")]
-        every = sorted(each.stem for name in core for each in (ROOT / name).glob("test_*.c"))
-        if first:
-            found.append([*make, *first])
-        found.append([sys.executable, "setup.py", "-q", "build_ext", "--inplace"])
-        rest = [name for name in every if name not in first]
-    folders_of_tests = [name for name in tests if not name.endswith(".py")]
-    near = of_noun(path, folders_of_tests, "test_{}.py")
-    if near:
-        found.append([*pytest, *near])
-    if rest:
-        found.append([*make, *rest])
-    slow = [name for name in SLOW if name not in near]
-    around = [f"--ignore={name}" for name in near]
-    found.append([*pytest, *tests, *around, *(f"--ignore={name}" for name in slow)])
-    last = [name for name in slow if any(name.startswith(each) for each in tests)]
-    return [*found, *([[*pytest, *last]] if last else [])]
+        return [f"tests/c/{name}" for name in folders.split()], listed.split()
+    room = {"_base": "base"}.get(parts[2], parts[2]) if len(parts) > 3 else "base"
+    tests = [f"tests/{room}"]
+    if room in ("compat", "html", "many", "run", "stub"):
+        tests.append("tests/cli")
+    elif room == "vmfb":
+        tests.append("tests/cli/test_cli_problems.py")
+    return [], tests
 
 
-FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py(?:::.+?)?)(?: - .*)?$", re.M)
+def near(path: str) -> list[list[str]]:
+    """Return what builds a mutant, and the tests of its noun."""
+    core, tests = fitting(path)
+    found: list[list[str]] = []
+    if first := of_noun(path, core, "test_{}.c"):
+        found.append([*MAKE, *(Path(name).stem for name in first)])
+    found.append(BUILD)  # of a module too: the mutant before may have changed C
+    if first := of_noun(path, [name for name in tests if not name.endswith(".py")], "test_{}.py"):
+        found.append([*PYTEST, "-x", *first])
+    return found
 
 
-def failed(command: list[str], folder: Path) -> tuple[str, ...] | None:
+def around(path: str) -> list[list[str]]:
+    """Return the other tests that fit a source: what a folder has is one command."""
+    core, tests = fitting(path)
+    made = [sorted(each.stem for each in (ROOT / name).glob("test_*.c")) for name in core]
+    return [*([*MAKE, *names] for names in made), *([*PYTEST, name] for name in tests)]
+
+
+FAILED = re.compile(
+    r"^(?:FAILED|ERROR) (\S+?\.py(?:::.+?)?)(?: - .*)?$"  # the summary of pytest
+    r"|^(tests/\S+?\.py::.+?) (?:FAILED|ERROR)\b"
+    r"|^(tests/\S+?\.py::(?:(?! (?:PASSED|SKIPPED|FAILED|ERROR|XFAIL|XPASS)\b).)+)$"  # ends here
+    r"|^make: \*\*\* \[\S+ (\w+)\] ",
+    re.M,
+)
+
+
+def failed(command: list[str], folder: Path) -> list[str] | None:
     """Run a command; return None if it succeeds, otherwise the names of the tests that failed."""
     with tempfile.TemporaryFile() as written:
         if run(command, folder, written):
             return None
         written.seek(0)
-        return tuple(FAILED.findall(written.read().decode(errors="replace")))
+        found = FAILED.findall(written.read().decode(errors="replace"))
+        return [*dict.fromkeys("".join(names).strip() for names in found)]
+
+
+def of_names(command: list[str], names: list[str]) -> list[str]:
+    """Return a command with these tests alone, or as it is where it names none."""
+    if not names:
+        return command
+    return [*(PYTEST if "pytest" in command else MAKE), *names]
 
 
 class Baseline:
@@ -250,16 +264,17 @@ class Baseline:
         self.known: dict[str, bool] = {}
         self.lock = threading.Lock()
 
-    def fails(self, command: list[str], tests: tuple[str, ...]) -> bool:
-        """Return whether these tests, or a command that names none, fail without a change."""
-        pytest = command[: command.index("pytest") + 1] if "pytest" in command else []
-        options = [word for word in command[len(pytest) :] if not word.startswith(("tests/", "--"))]
-        alone = {test: [*pytest, *options, test] for test in tests} or {" ".join(command): command}
+    def fails(self, command: list[str], names: list[str]) -> list[str]:
+        """Return which of these tests, or a command that names none, fail without a change."""
+        keys = names or [" ".join(command)]
         with self.lock:
-            for name, each in alone.items():
+            new = [name for name in keys if name not in self.known]
+            if new and run(of_names(command, names and new), self.folder):
+                self.known |= dict.fromkeys(new, False)
+            for name in new:
                 if name not in self.known:
-                    self.known[name] = not run(each, self.folder)
-            return all(self.known[name] for name in alone)
+                    self.known[name] = not run(of_names(command, names and [name]), self.folder)
+            return [name for name in keys if self.known[name]]
 
     def without(self, command: list[str]) -> list[str]:
         """Return a command without the tests that are known to fail."""
@@ -269,16 +284,18 @@ class Baseline:
         return [*command, *(f"--deselect={name}" for name in tests)]
 
 
-def finds(command: list[str], folder: Path, baseline: Baseline) -> str | None:
-    """Return what of a command fails on a mutant, and only there."""
+def finds(command: list[str], folder: Path, baseline: Baseline) -> list[str] | None:
+    """Return the tests of a command that fail on a mutant, and only there: None if all pass."""
     while True:
-        tests = failed(baseline.without(command), folder)
-        if tests is None:
+        names = failed(baseline.without(command), folder)
+        if names is None:
             return None
-        if not baseline.fails(command, tests):
-            named = [word for word in command if "test" in word and not word.startswith("-")]
-            return " ".join(tests or named or command[1:3])
-        if not tests:
+        here = baseline.fails(command, names)
+        if not here:
+            return names
+        if only := [name for name in names if name not in here]:
+            return only
+        if not names or "-x" not in command:
             return None
 
 
@@ -291,7 +308,7 @@ def run(command: list[str], folder: Path, output: IO[bytes] | int = subprocess.D
         environment |= {"CCACHE_BASEDIR": str(folder), "CCACHE_NOHASHDIR": "1"}
     process = subprocess.Popen(
         command, cwd=folder, env=environment, start_new_session=True,
-        stdout=output, stderr=subprocess.DEVNULL,
+        stdout=output, stderr=output if command[0] == "make" else subprocess.DEVNULL,
     )  # fmt: skip
     try:
         return process.wait(LIMIT) == 0
@@ -326,20 +343,85 @@ def equivalent() -> dict[tuple[str, str, str], str]:
     return {(each["path"], each["kind"], each["line"]): each["reason"] for each in listed}
 
 
-def verdict_of(mutant: Mutant, folder: Path, baseline: Baseline) -> tuple[str, str]:
-    """Try a mutant in a copy of HEAD: whether it was found, and by which test or command."""
-    file = folder / mutant.path
-    code = file.read_text()
-    file.write_text(mutant.apply(code))
+def place(mutant: Mutant) -> tuple[str, int, int, str]:
+    """Return what a mutant is known by in a file of results."""
+    return mutant.path, mutant.start, mutant.end, mutant.kind
+
+
+@contextlib.contextmanager
+def applied(group: list[Mutant], folder: Path) -> Iterator[None]:
+    """Make these changes in a copy of HEAD, and undo them at the end."""
+    codes = {mutant.path: (folder / mutant.path).read_text() for mutant in group}
     try:
+        for mutant in sorted(group, key=lambda each: -each.start):
+            file = folder / mutant.path
+            file.write_text(mutant.apply(file.read_text()))
+        yield
+    finally:
+        for path, code in codes.items():
+            (folder / path).write_text(code)
+
+
+def verdict_of(mutant: Mutant, folder: Path, baseline: Baseline) -> tuple[str, str]:
+    """Try a mutant with the tests of its noun: whether it was found, and by which of them."""
+    with applied([mutant], folder):
         if not compiles(mutant, folder):
             return "invalid", ""
-        for command in commands(mutant.path):
-            if by := finds(command, folder, baseline):
-                return "found", by
-        return "survived", ""
-    finally:
-        file.write_text(code)
+        for command in near(mutant.path):
+            names = finds(command, folder, baseline)
+            if names is not None:
+                return "found", " ".join(names or command[-1:])
+        return "open", ""
+
+
+def apart(group: list[Mutant]) -> tuple[list[Mutant], list[Mutant]]:
+    """Return those of a group that can be made together, and those that overlap one of them."""
+    together: list[Mutant] = []
+    for each in group:
+        if not any(
+            each.path == other.path and each.start < other.end and other.start < each.end
+            for other in together
+        ):
+            together.append(each)
+    return together, [each for each in group if each not in together]
+
+
+def found_together(
+    command: list[str], group: list[Mutant], folder: Path, baseline: Baseline
+) -> Iterator[tuple[Mutant, str]]:
+    """Make all these changes at once and run a command; yield each that fails it alone, and where.
+
+    A group that passes has passed. What fails is run again with each change alone, until all of it
+    has failed so, and the command then with those that remain.
+    """
+
+    def fails(command: list[str], group: list[Mutant]) -> list[str] | None:
+        with applied(group, folder):
+            run(BUILD, folder)
+            return finds(command, folder, baseline)
+
+    group, others = apart(group)
+    while (names := fails(command, group)) is not None:
+        if len(group) == 1:
+            yield group[0], " ".join(names[:3] or command[-1:])
+            break
+        found: dict[Mutant, list[str]] = {}
+        left = names
+        for mutant in group:
+            alone = fails(of_names(command, left), [mutant]) if left else None
+            if alone is not None:
+                found[mutant] = alone
+                left = [name for name in left if name not in alone]
+        yield from ((mutant, " ".join(alone[:3])) for mutant, alone in found.items())
+        group = [mutant for mutant in group if mutant not in found]
+        if not found:
+            middle = len(group) // 2
+            yield from found_together(command, group[:middle], folder, baseline)
+            group = group[middle:]
+        if not group:
+            break
+    if others:
+        yield from found_together(command, others, folder, baseline)
 
 
 def copy_of_head(folder: Path) -> Path:
@@ -377,15 +459,26 @@ def tried(
             entry = json.loads(line)
             if entry["head"] == head:
                 known[entry["path"], entry["start"], entry["end"], entry["kind"]] = entry["verdict"]
-    left = []
-    for mutant in chosen:
-        verdict = known.get((mutant.path, mutant.start, mutant.end, mutant.kind))
-        if verdict is None or (again and verdict == "survived"):
-            left.append(mutant)
-        else:
-            yield mutant, verdict
-    if not left:
+    verdicts = {mutant: known.get(place(mutant)) for mutant in chosen}
+    left = [
+        each for each, found in verdicts.items() if not found or (again and found == "survived")
+    ]
+    yield from (
+        (each, found)
+        for each, found in verdicts.items()
+        if found not in (None, "open") and each not in left
+    )
+    stay = [each for each, found in verdicts.items() if found == "open"]
+    if not left and not stay:
         return
+
+    def record(mutant: Mutant, verdict: str, by: str) -> tuple[Mutant, str]:
+        if results is not None:
+            entry = vars(mutant) | {"head": head, "verdict": verdict, "by": by}
+            with results.open("a") as file:
+                print(json.dumps(entry | {"line": line_of(mutant)[0]}), file=file, flush=True)
+        return mutant, verdict
+
     with tempfile.TemporaryDirectory() as made, ThreadPoolExecutor(jobs) as pool:
         copies: queue.SimpleQueue[Path] = queue.SimpleQueue()
         first = copy_of_head(Path(made) / "0")
@@ -393,24 +486,39 @@ def tried(
         for number in range(1, jobs + 1):
             copies.put(Path(shutil.copytree(first, Path(made) / str(number), symlinks=True)))
 
-        def job(mutant: Mutant) -> tuple[str, str, float]:
+        @contextlib.contextmanager
+        def copy() -> Iterator[Path]:
             folder = copies.get()
-            begin = time.monotonic()
             try:
-                return *verdict_of(mutant, folder, baseline), time.monotonic() - begin
+                yield folder
             finally:
                 copies.put(folder)
 
-        started = {pool.submit(job, mutant): mutant for mutant in left}
-        for done in as_completed(started):
-            mutant = started[done]
-            verdict, by, seconds = done.result()
-            if results is not None:
-                entry = vars(mutant) | {"head": head, "verdict": verdict, "by": by}
-                entry |= {"line": line_of(mutant)[0], "seconds": round(seconds, 1)}
-                with results.open("a") as file:
-                    print(json.dumps(entry), file=file, flush=True)
-            yield mutant, verdict
+        def job(mutant: Mutant) -> tuple[Mutant, str, str]:
+            with copy() as folder:
+                return mutant, *verdict_of(mutant, folder, baseline)
+
+        for done in as_completed([pool.submit(job, mutant) for mutant in left]):
+            mutant, verdict = record(*done.result())
+            if verdict == "open":
+                stay.append(mutant)
+            else:
+                yield mutant, verdict
+
+        found: set[Mutant] = set()
+
+        def job_together(command: list[str]) -> list[tuple[Mutant, str]]:
+            group = [each for each in stay if command in around(each.path) and each not in found]
+            with copy() as folder:
+                return [*found_together(command, group, folder, baseline)] if group else []
+
+        fit = {tuple(command): command for each in stay for command in around(each.path)}
+        for several in as_completed([pool.submit(job_together, each) for each in fit.values()]):
+            for mutant, by in several.result():
+                if mutant not in found:
+                    found.add(mutant)
+                    yield record(mutant, "found", by)
+        yield from (record(each, "survived", "") for each in stay if each not in found)
 
 
 def main() -> int:

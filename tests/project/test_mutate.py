@@ -72,7 +72,8 @@ def test_a_sample_depends_on_its_seed_alone() -> None:
 def test_every_room_has_its_tests() -> None:
     """What a mutant's tests are is found for each source, and exists."""
     for path in {each.path for each in mutate.places(("csrc/", "python/"))}:
-        for command in mutate.commands(path):
+        assert mutate.around(path), path
+        for command in [*mutate.near(path), *mutate.around(path)]:
             named = [word for word in command if word.startswith("tests/")]
             assert named or "pytest" not in command, path
             assert all((mutate.ROOT / name).exists() for name in named), path
@@ -88,10 +89,9 @@ def test_every_room_has_its_tests() -> None:
     ],
 )
 def test_the_nearest_tests_come_first(path: str, near: list[str]) -> None:
-    listed = [each for each in mutate.commands(path) if "pytest" in each]
-    first, rest = (each for each in listed if set(each).isdisjoint(mutate.SLOW))
-    assert first[-len(near) :] == near
-    assert f"--ignore={near[0]}" in rest
+    last = mutate.near(path)[-1]
+    assert "-x" in last
+    assert last[-len(near) :] == near
 
 
 def test_what_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -102,12 +102,28 @@ def test_what_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 @pytest.fixture
 def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Make a project of one module and one test, which replaces fnabi for the command."""
-    module = "def least(a, b):\n    if a < b:\n        return a\n    return b\n"
+    module = """\
+def least(a, b):
+    if a < b:
+        return a
+    return b
+
+def is_even(number):
+    return number % 2 == 0
+"""
     (tmp_path / "python").mkdir()
     (tmp_path / "python" / "pair.py").write_text(module)
     (tmp_path / "check.py").write_text("from pair import least\nassert least(1, 2) == 1\n")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_pair.py").write_text(
+        "from pair import is_even, least\n\n"
+        "def test_least():\n    assert least(1, 2) == 1\n\n"
+        "def test_even():\n    assert is_even(2)\n"
+    )
     monkeypatch.setattr(mutate, "ROOT", tmp_path)
-    monkeypatch.setattr(mutate, "commands", lambda path: [[sys.executable, "-B", "check.py"]])
+    monkeypatch.setattr(mutate, "BUILD", [sys.executable, "-c", ""])
+    monkeypatch.setattr(mutate, "near", lambda path: [[sys.executable, "-B", "check.py"]])
+    monkeypatch.setattr(mutate, "around", lambda path: [[*mutate.PYTEST, "tests"]])
     monkeypatch.setattr(mutate, "copy_of_head", lambda folder: shutil.copytree(tmp_path, folder))
     return tmp_path
 
@@ -121,14 +137,18 @@ def test_verdicts_are_kept_and_not_found_twice(
     results = project / "results.jsonl"
     found = dict(mutate.tried(chosen[:1], "head", results, 1))
     found |= dict(mutate.tried(chosen, "head", results, 2))
-    assert sorted((each.kind, verdict) for each, verdict in found.items()) == [
-        ("check", "found"),
-        ("comparison", "survived"),
+    assert sorted((each.kind, each.text, verdict) for each, verdict in found.items()) == [
+        ("check", "False and (a < b)", "found"),
+        ("comparison", " != ", "found"),
+        ("comparison", " <= ", "survived"),
     ]
     assert (project / "python" / "pair.py").read_text() == code
-    assert [json.loads(line)["line"] for line in results.read_text().splitlines()] == [2, 2]
-
     entries = [json.loads(line) for line in results.read_text().splitlines()]
+    assert sorted(each["verdict"] for each in entries) == [
+        "found", "found", "open", "open", "survived",
+    ]  # fmt: skip
+    assert "tests/test_pair.py::test_even" in [each["by"] for each in entries]
+
     doubted = "".join(json.dumps(each | {"verdict": "survived"}) + "\n" for each in entries)
     (project / "doubted.jsonl").write_text(doubted)
     assert dict(mutate.tried(chosen, "head", project / "doubted.jsonl", 1, again=True)) == found
@@ -136,6 +156,30 @@ def test_verdicts_are_kept_and_not_found_twice(
     monkeypatch.setattr(mutate, "verdict_of", None)
     assert dict(mutate.tried(chosen, "head", results, 1)) == found
     assert [*mutate.table(found)][1].split() == ["Python", "check", "1", "0", "0", "0"]
+
+
+@pytest.mark.slow
+def test_a_group_is_tried_at_once(project: Path) -> None:
+    """Changes that overlap are tried one after the other; one that ends Python, by itself."""
+    module = project / "python" / "pair.py"
+    module.write_text(
+        f"import os\n\ndef leave(number):\n    if number != 1:\n        os._exit(3)\n\n"
+        f"{module.read_text()}"
+    )
+    tests = project / "tests" / "test_pair.py"
+    tests.write_text(
+        f"{tests.read_text()}\ndef test_leave():\n    from pair import leave\n    leave(1)\n"
+    )
+    group = [*mutate.places_in_python("python/pair.py", module.read_text())]
+    assert len(mutate.apart(group)[1]) == 1
+    copied = Path(shutil.copytree(project, project / "copied"))
+    baseline = mutate.Baseline(project)
+    found = mutate.found_together([*mutate.PYTEST, "tests/test_pair.py"], group, copied, baseline)
+    assert sorted((each.text, by) for each, by in found) == [
+        (" != ", "tests/test_pair.py::test_even"),
+        (" == ", "tests/test_pair.py::test_leave"),
+        ("False and (a < b)", "tests/test_pair.py::test_least"),
+    ]
 
 
 def test_what_fails_without_a_change_finds_nothing(tmp_path: Path) -> None:
@@ -154,7 +198,7 @@ def test_what_fails_without_a_change_finds_nothing(tmp_path: Path) -> None:
     assert mutate.finds(command, tmp_path / "mutant", baseline) is None
     (tmp_path / "mutant" / "changed").touch()
     found = mutate.finds(command, tmp_path / "mutant", baseline)
-    assert found == "tests/test_pair.py::test_change"
+    assert found == ["tests/test_pair.py::test_change"]
     assert mutate.finds(["false"], tmp_path / "mutant", baseline) is None
 
 
