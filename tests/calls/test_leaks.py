@@ -1,14 +1,20 @@
-"""What the lane has allocated is free when all other tests of a run have ended."""
+"""What the lane has allocated is free at the end: of an operation, and of a run of all tests."""
 
 from __future__ import annotations
 
 import ctypes
 import gc
+import os
+import subprocess
 import sys
 from types import FrameType
 
 import pytest
 
+from support import leaks
+from support.allocations import OPERATIONS
+from support.callee import callee_library
+from support.paths import TESTS
 from support.sanitizers import SANITIZE
 
 _held: list[object] = []
@@ -23,3 +29,23 @@ def test_nothing_is_leaked() -> None:
         _held.append(frame.f_locals)
         frame = frame.f_back
     assert ctypes.CDLL(None)["__lsan_do_recoverable_leak_check"]() == 0
+
+
+def names_of_calls() -> list[str]:
+    """Return the operations that call, and those with values."""
+    names = [*OPERATIONS]
+    return names[names.index("call add") : names.index("error_value") + 1]
+
+
+@pytest.mark.skipif(bool(SANITIZE), reason="counts the memory of glibc's allocator")
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="needs glibc 2.33")
+def test_no_operation_keeps_memory() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "support.leaks", "", callee_library(), *names_of_calls()],
+        capture_output=True,
+        text=True,
+        env=os.environ | leaks.ENVIRONMENT,
+        cwd=TESTS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

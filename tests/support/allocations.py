@@ -53,6 +53,7 @@ from fnabi import (
     tensor,
     vmfb,
 )
+from fnabi._base import lane
 from fnabi.types import Signature
 from support.paths import DATA
 
@@ -567,6 +568,34 @@ def row_map_fails() -> Work:
 
 
 @operation
+def row_map_fails_twice() -> Work:
+    """The call of a row fails, and a value of a later row cannot be converted."""
+    fail = _functions().fail
+    return lambda: fail.map(["ValueError"] * 3, [_LONG, _LONG, 5])
+
+
+@operation
+def row_map_fails_in_two_columns() -> Work:
+    add = _functions().add
+    return lambda: add.map([1, 2, "x"], [4, "y", 6])
+
+
+@operation
+def function_of_a_name() -> Work:
+    def work() -> object:
+        made = fnabi.Function(_twice)
+        made.__name__ = "".join([_LONG, "s name"])  # a new object
+        return made(1 << 70)
+
+    return work
+
+
+@operation
+def dialects() -> Work:
+    return lambda: lane.without_dialect(_twice, 2)
+
+
+@operation
 def function_of_callable() -> Work:
     return lambda: fnabi.Function(_twice)(_LONG)
 
@@ -574,6 +603,11 @@ def function_of_callable() -> Work:
 @operation
 def function_of_callable_fails() -> Work:
     return lambda: fnabi.Function(_fails)(_LONG)
+
+
+@operation
+def function_of_callable_fails_with_surrogates() -> Work:
+    return lambda: fnabi.Function(_fails)("\udcff" + _LONG)
 
 
 @operation
@@ -635,6 +669,7 @@ def list_value() -> Work:
         made.extend(range(20))
         made.insert(0, None)
         made[1] = [1, 2]
+        made[1] = _LONG
         del made[2]
         made += [3]
         return made.pop(), repr(made), made.tolist()
@@ -692,8 +727,8 @@ def copies() -> Work:
 def tensor_value() -> Work:
     def work() -> object:
         made = fnabi.from_dlpack(_VECTOR)
-        again = np.from_dlpack(made)
-        return repr(made), made.shape, str(made.dtype), str(made.device), again.tolist()
+        again, wide = np.from_dlpack(made), np.asarray(made, np.float64)
+        return repr(made), made.shape, str(made.dtype), str(made.device), again.tolist(), len(wide)
 
     return work
 

@@ -198,3 +198,10 @@ def test_the_weights_of_every_module_are_within_its_data() -> None:
 def test_formulas_of_more_than_32_products_are_unknown(count: int) -> None:
     dims = Size(tuple(((f"A{i}",), 1) for i in range(count)))
     assert _size._is_short(dims) == (count == 32)
+
+
+def test_the_largest_of_sizes_that_depend_on_different_dims() -> None:
+    a, b = _size.named("A"), _size.named("B")
+    assert str(_size.largest([a, b, a])) == "max(A, B)"
+    assert _size.largest([a, a]) == a
+    assert _size.largest([]) == Size()
