@@ -503,6 +503,7 @@ def test_long_values() -> None:
     assert argument(f'["ndarray","i8",100000,{dims}]') == Buffer(I8, (1,) * 100_000)
 
 
+@pytest.mark.threads
 def test_threads() -> None:
     texts = [f'{{"a":[["named","x{i}","i32"]],"r":[]}}' for i in range(200)]
     with ThreadPoolExecutor(8) as pool:

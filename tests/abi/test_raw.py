@@ -711,6 +711,7 @@ def test_a_million_nested_spans_are_refused() -> None:
     assert visit(data, "I") == ([], "Unrecognized buffer field tag")
 
 
+@pytest.mark.threads
 def test_threads() -> None:
     """Every thread gets its own results: errors, large ones and small ones."""
     texts = [vectors.bytes_of(case["in"]) for case in vectors.load("raw")[:300]]

@@ -1230,6 +1230,7 @@ def test_time_is_linear_in_the_nesting() -> None:
     assert large < 10 * small
 
 
+@pytest.mark.threads
 def test_threads() -> None:
     """Every thread gets its own results: errors, large ones and small ones."""
     texts = [data for data in vectors.inputs("sip") if len(data) < 5_000][:300]

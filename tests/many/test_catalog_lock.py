@@ -70,6 +70,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     assert not (tmp_path / "elsewhere").exists()
 
 
+@pytest.mark.threads
 def test_holders_that_come_and_go_exclude_each_other(tmp_path: Path) -> None:
     """While one removes the file, another may have opened it."""
     lock = str(tmp_path / "lock")

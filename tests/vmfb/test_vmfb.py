@@ -1224,6 +1224,7 @@ def test_features() -> None:
     assert vmfb.from_buffer(unknown).version == 4294967295
 
 
+@pytest.mark.threads
 def test_threads_share_a_module() -> None:
     opened = vmfb.from_buffer(read("many_300"))
     expected = vmfb.from_buffer(read("many_300")).exports
