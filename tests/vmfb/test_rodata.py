@@ -133,6 +133,13 @@ def test_equal_names_get_their_own_files(tmp_path: Path) -> None:
     assert len(extract.extract(opened.rodata, tmp_path)) == 3
 
 
+def test_names_that_other_segments_would_get(tmp_path: Path) -> None:
+    opened = vmfb.from_buffer(archive(b"x", b"rodata_2_x", b"x"))
+    paths = extract.extract(opened.rodata, tmp_path)
+    assert [each.name for each in paths] == ["x", "rodata_2_x", "rodata_2_rodata_2_x"]
+    assert len(set(paths)) == len(list(tmp_path.iterdir())) == 3
+
+
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     opened = vmfb.open(NEEDS / "params_vulkan.vmfb")
     name = "run_dispatch_1_vulkan_spirv_fb.fb"

@@ -47,7 +47,7 @@ def file_names(segments: Iterable[RodataSegment]) -> list[str]:
             if name.startswith(".") or _RESERVED.fullmatch(name):
                 name = f"_{name}"
             name = name or stem
-        if name.lower() in taken:  # as file systems that ignore case see it
+        while name.lower() in taken:  # as file systems that ignore case see it
             name = f"{stem}_{name}"
         taken.add(name.lower())
         names.append(name)
