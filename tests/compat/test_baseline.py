@@ -134,6 +134,12 @@ def test_annotations_escape_names() -> None:
     assert len(lines) == 2
 
 
+def test_annotations_have_no_control_characters() -> None:
+    found = [FileComparison("\x1b[31m\r\u202ea\udcff.vmfb", "unreadable", problem="\x1b[0m")]
+    line = report.write(found, "github").splitlines()[0]
+    assert line == ("::error file=\\x1b[31m\\r\\u202ea\\xff.vmfb,title=ABI%3A unreadable::\\x1b[0m")
+
+
 def test_sarif(compared: list[FileComparison]) -> None:
     found = json.loads(report.write(compared, "sarif"))
     assert found["version"] == "2.1.0"

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from fnabi._base.arguments import argument_error, check_items
-from fnabi._base.text import one_line
+from fnabi._base.text import one_line, plain
 from fnabi._base.version import VERSION
 from fnabi.compat._change import Change, Severity
 from fnabi.compat._folders import FileComparison, FileCompatibility
@@ -130,7 +130,8 @@ def _github(files: Sequence[FileComparison]) -> str:
             title = parameter(f"ABI: {severity}")
             place = f"{function}: " if function else ""
             lines.append(
-                f"::{command} file={parameter(file.file)},title={title}::{value(place + text)}"
+                f"::{command} file={parameter(plain(file.file))},title={title}"
+                f"::{value(place + text)}"
             )
     lines.append(f"{verdict(files)}: {_counts(files)} in {_files(files)}")
     return "\n".join(lines) + "\n"
