@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import shutil
 import subprocess
 import sys
+import tracemalloc
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ from fnabi.cli import _hook as baseline_hook
 from fnabi.cli import main
 from fnabi.compat import FileComparison, compare_folders
 from support.documents import ROOT, environment
+from support.flatbuffer import String, Table, module
 
 RELEASES = ROOT / "examples/releases"
 OLD, NEW = (str(RELEASES / name / "rank.vmfb") for name in ("1.0", "2.0"))
@@ -63,6 +67,24 @@ def test_a_baseline_compares_as_its_module(path: Path) -> None:
 def test_a_damaged_baseline_is_refused(kept: Path, change: Any, words: str) -> None:
     with pytest.raises(FormatError, match=words):
         baseline.parse(change(kept.read_text()))
+
+
+def test_a_record_that_expands_to_too_much() -> None:
+    size = 64 << 20
+    record = zlib.compress(b"\x95\xc4\0\xc4\0\xc6" + size.to_bytes(4, "big") + bytes(size))
+    text = json.dumps({"schema": baseline.SCHEMA, "record": [base64.b64encode(record).decode()]})
+    tracemalloc.start()
+    try:
+        with pytest.raises(FormatError, match="damaged record of a module"):
+            baseline.parse(text)
+        assert tracemalloc.get_traced_memory()[1] < 100 * len(record) + (4 << 20) < size // 4
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_record_of_repeated_text_is_stored() -> None:
+    made = vmfb.from_buffer(module(Table({0: String(b"a" * (4 << 20))})))
+    assert len(baseline.parse(baseline.encode(made)).name) == 4 << 20
 
 
 def test_a_module_is_no_baseline() -> None:

@@ -27,6 +27,12 @@ _T = TypeVar("_T")
 _LARGEST = 1 << 28
 """The most bytes of a record that are decompressed."""
 
+_EXPANSION = 64
+"""The most bytes that each byte of a record expands to, beside `_FREE`."""
+
+_FREE = 1 << 20
+"""The number of bytes that any record may expand to."""
+
 _READS: dict[tuple[Any, ...], str] = {
     (lib.fnabi_vmfb_head,): "head",
     (lib.fnabi_vmfb_field, 5): "dependencies",
@@ -110,7 +116,14 @@ def record(module: Module, known: bytes | None = None, demanded: bytes | None = 
             problems[name] = told
     bytecode = hashlib.blake2b(module.bytecode, digest_size=16).digest()
     made = _Record(known or digest(module), bytecode, exports_message(source), parts, problems)
-    return zlib.compress(core.pack(made), 1)
+    packed = core.pack(made)
+    compressed = zlib.compress(packed, 1)
+    return compressed if len(packed) <= _capacity(compressed) else zlib.compress(packed, 0)
+
+
+def _capacity(compressed: bytes) -> int:
+    """Return the most bytes that a record may expand to."""
+    return min(_LARGEST, _FREE + _EXPANSION * len(compressed))
 
 
 class _RecordedTypes(ModuleBytes):
@@ -136,9 +149,10 @@ class RecordedModule(Module):
     """A module that is built from its record; it has the parts that `compat` reads."""
 
     def __init__(self, recorded: bytes | None) -> None:
+        recorded = recorded or b""
         try:
             inflate = zlib.decompressobj()
-            self._record = _decoder.decode(inflate.decompress(recorded or b"", _LARGEST))
+            self._record = _decoder.decode(inflate.decompress(recorded, _capacity(recorded)))
         except (zlib.error, ValueError, TypeError) as problem:
             raise _damaged(problem) from problem
         self._kept = _RecordedTypes(self._record)
