@@ -283,6 +283,7 @@ def test_a_scan_as_csv(tmp_path: Path) -> None:
 
 
 HARMLESS = {
+    "a;=1+1": None,
     "=1+1": "'=1+1",
     "+cmd": "'+cmd",
     "-1+1": "'-1+1",
