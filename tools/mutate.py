@@ -38,6 +38,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import IO
 
@@ -355,11 +356,17 @@ def applied(group: list[Mutant], folder: Path) -> Iterator[None]:
     try:
         for mutant in sorted(group, key=lambda each: -each.start):
             file = folder / mutant.path
-            file.write_text(mutant.apply(file.read_text()))
+            write(file, mutant.apply(file.read_text()))
         yield
     finally:
         for path, code in codes.items():
-            (folder / path).write_text(code)
+            write(folder / path, code)
+
+
+def write(file: Path, code: str) -> None:
+    """Write a source, and remove its bytecode: Python takes that of the same second and size."""
+    file.write_text(code)
+    Path(cache_from_source(str(file))).unlink(missing_ok=True)
 
 
 def verdict_of(mutant: Mutant, folder: Path, baseline: Baseline) -> tuple[str, str]:

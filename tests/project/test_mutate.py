@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -128,6 +130,26 @@ def is_even(number):
     return tmp_path
 
 
+def test_bytecode_of_another_change_is_not_run(project: Path) -> None:
+    """It looks as new as the change if it was made in the same second."""
+    module = project / "python" / "pair.py"
+    chosen = [*mutate.places_in_python("python/pair.py", module.read_text())]
+    flipped = next(each for each in chosen if each.text == " != ")
+
+    def is_even() -> bytes:
+        os.utime(module, (1e9, 1e9))
+        command = [sys.executable, "-c", "import pair; print(pair.is_even(2))"]
+        environment = {**os.environ, "PYTHONPATH": str(module.parent)}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        return subprocess.check_output(command, env=environment).strip()
+
+    assert is_even() == b"True"
+    with mutate.applied([flipped], project):
+        assert is_even() == b"False"
+    assert is_even() == b"True"
+
+
+@pytest.mark.slow
 def test_verdicts_are_kept_and_not_found_twice(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,6 +204,7 @@ def test_a_group_is_tried_at_once(project: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_what_fails_without_a_change_finds_nothing(tmp_path: Path) -> None:
     """One test fails always, and hides another that fails where `least` is changed."""
     (tmp_path / "python").mkdir()
