@@ -3,12 +3,12 @@
 
 #include "many/columns.h"
 
-/* Appends numbers of a column from index `first` on, each raised by `by`. */
+/* Appends numbers of a column from index `first` on, each raised by `by`. The
+ * vector has the capacity. */
 static bool append_raised(fnabi_vector* v, const fnabi_vector* more,
                           size_t width, size_t first, int64_t by) {
   size_t count = more->size / width - first, size = count * width;
   if (count == 0) return true;
-  if (!fnabi_vector_reserve(v, size)) return false;
   void* out = v->data + v->size;
   const void* from = more->data + first * width;
   if (width == sizeof(int64_t)) {
@@ -23,15 +23,13 @@ static bool append_raised(fnabi_vector* v, const fnabi_vector* more,
   return true;
 }
 
-/* Appends indexes of dtypes, translated to those of the joined columns. */
+/* Appends indexes of dtypes, translated to those of the joined columns. The
+ * vector has the capacity. */
 static bool append_dtypes(const fnabi_columns* columns, fnabi_vector* v,
                           const fnabi_columns* more, const fnabi_vector* from) {
   size_t count = fnabi_dtype_table_count(&more->dtypes);
   int32_t* here = malloc((count + 1) * sizeof *here);
-  if (here == NULL || !fnabi_vector_reserve(v, from->size)) {
-    free(here);
-    return false;
-  }
+  if (here == NULL) return false;
   for (size_t i = 0; i < count; i++) {
     fnabi_dtype dtype = fnabi_dtype_table_at(&more->dtypes, i);
     here[i] = fnabi_dtype_table_find(&columns->dtypes, &dtype);

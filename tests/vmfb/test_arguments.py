@@ -192,6 +192,7 @@ CODES: dict[str, tuple[str, list[tuple[Part, ...]], bool]] = {
     "i64": ("0iI_v", [("first",), store(2), END], True),
     "f64": ("0iF_v", [("first",), store(2, "e101"), END], True),
     "f32 after i64": ("0iIf_v", [("first",), store(4, "e001"), END], True),
+    "where either of two may be": ("0iIiI_v", [("first",), store(4), END], False),
     "another register": ("0iI_v", [("first",), store(6), END], False),
     "written as f64": (
         "0iF_v",

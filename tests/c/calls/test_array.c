@@ -28,6 +28,19 @@ static void test_new(void) {
   CHECK(fnabi_list_new(INT64_MAX / 16) == NULL);
 }
 
+/* Half of what can be addressed is asked for, and no value more. */
+static void test_largest(void) {
+  const int64_t most = PTRDIFF_MAX / (int64_t)sizeof(fnabi_any) / 2;
+  size_t before = allocations;
+  refused_from = 0;
+  CHECK(fnabi_array_new(most) == NULL && allocations == before + 1);
+  CHECK(fnabi_array_new(most + 1) == NULL && allocations == before + 1);
+  refused_from = before + 2; /* the values, after the list */
+  CHECK(fnabi_list_new(most) == NULL && allocations == before + 3);
+  CHECK(fnabi_list_new(most + 1) == NULL && allocations == before + 3);
+  refused_from = SIZE_MAX;
+}
+
 /* A list has the same elements as a plain array after the same changes. */
 static void check_list(const fnabi_seq_object* list, const int* model,
                        int64_t size) {
@@ -205,6 +218,7 @@ static void test_allocations(void) {
 
 int main(void) {
   test_new();
+  test_largest();
   test_changes();
   test_counts();
   test_foreign();

@@ -51,6 +51,7 @@ static const char raw[] = "I12!B9!t4d-1d64R1!\nx";
 static const char sip[] = "I12!S9!k0_0k1_1R3!_0";
 static const char iree_abi[] =
     "{\"a\":[\"i8\",[\"ndarray\",\"f32\",1,4]],\"r\":[]}";
+static const char declaration[] = "sync func @f(%a: i32) -> ()";
 
 static void test_dtypes(void) {
   static const struct {
@@ -116,6 +117,10 @@ static void test_values(void) {
       {FNABI_ABI_IREE_ABI, iree_abi, FNABI_COLUMN_KIND, 1, 0, 0, false},
       {FNABI_ABI_IREE_ABI, iree_abi, FNABI_COLUMN_KIND, 1, 0, 99, false},
       {FNABI_ABI_IREE_ABI, iree_abi, FNABI_COLUMN_DTYPE, 4, 0, 99, false},
+      {FNABI_ABI_DECLARATION, declaration, FNABI_COLUMN_AMBIGUITY, 1, 0,
+       FNABI_AMBIGUITY_TYPE, true},
+      {FNABI_ABI_DECLARATION, declaration, FNABI_COLUMN_AMBIGUITY, 1, 0,
+       FNABI_AMBIGUITY_TYPE + 1, false},
   };
   for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
     saved s = save(values[i].abi, values[i].lines);

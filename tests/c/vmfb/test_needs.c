@@ -3,6 +3,7 @@
  * to every value. */
 #include "base/message.h"
 #include "check.h"
+#include "vmfb/needs.h"
 #include "vmfb/vmfb.h"
 
 DEFINE_WRITER(needs, fnabi_vmfb_needs)
@@ -109,9 +110,31 @@ static void check_segments(void) {
   release(data);
 }
 
+/* The list of missing segments is that of the last call. */
+static void check_missing(void) {
+  size_t size, count = 0;
+  fnabi_vector memory = {0}, missing = {0};
+  fnabi_text target, parameters, none = {NULL, 0};
+  char* data = read_file("../tests/data/outside/params_vmvx.vmfb", &size);
+  size_t flatbuffer = (size_t)fnabi_vmfb_extent(data, size);
+  for (int i = 0; i < 2; i++) {
+    CHECK(fnabi_needs_texts(data, flatbuffer, none, &memory, &missing, &target,
+                            &parameters));
+    CHECK(missing.size != 0 && (i == 0 || missing.size == count));
+    count = missing.size;
+  }
+  CHECK(fnabi_needs_texts(data, size, none, &memory, &missing, &target,
+                          &parameters));
+  CHECK(missing.size == 0);
+  free(memory.data);
+  free(missing.data);
+  release(data);
+}
+
 int main(int argc, char** argv) {
   (void)argv;
   check_segments();
+  check_missing();
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     check_edits(names[i], argc > 1 ? 1 : STEP);
   return 0;

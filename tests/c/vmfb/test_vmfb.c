@@ -165,6 +165,41 @@ static void check_old(void) {
   release(data);
 }
 
+/* The parts of the smallest roots of the old schema may overlap others. */
+static void check_small_old(void) {
+  static const struct {
+    int size, root, vtable, vtable_size, version;
+    bool old;
+  } roots[] = {
+      {36, 16, 0, 32, 4, true},   /* the size prefix is that of the vtable */
+      {40, 16, 0, 36, 4, false},  /* and is larger than a vtable */
+      {40, 16, 12, 27, 4, false}, /* which lacks the version */
+      {40, 16, 12, 28, 4, true},  /* the vtable is at the end */
+      {40, 16, 13, 28, 4, false}, /* after it */
+      {40, 16, -1, 28, 4, false}, /* before the buffer */
+      {40, 37, 12, 28, 4, false}, /* the root is after the end */
+      {48, 16, 12, 28, 0, false}, /* no version */
+      {48, 16, 12, 28, 28, true}, /* the version is at the end */
+      {48, 16, 12, 28, 29, false},
+  };
+  for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
+    fnabi_error error;
+    const int root = roots[i].root, vtable = roots[i].vtable;
+    uint8_t all[64] = {0};
+    all[0] = (uint8_t)(roots[i].size - 4);
+    all[4] = (uint8_t)(root - 4);
+    memcpy(all + 8, "IREE", 4);
+    if (vtable >= 0) all[vtable] = (uint8_t)roots[i].vtable_size;
+    all[vtable + 26] = (uint8_t)roots[i].version;
+    all[root] = (uint8_t)(root - vtable);
+    all[root + roots[i].version + 2] = 14;
+    char* data = exact(all, (size_t)roots[i].size);
+    CHECK(fnabi_vmfb_verify(data, (size_t)roots[i].size, false, &error) == -1);
+    CHECK((error.code == FNABI_MODULE_SCHEMA) == roots[i].old);
+    release(data);
+  }
+}
+
 int main(int count, char** names) {
   fnabi_error error;
   bool all = count == 2 && strcmp(names[1], "edits") == 0;
@@ -178,6 +213,7 @@ int main(int count, char** names) {
   }
   check_kinds();
   check_old();
+  check_small_old();
   check_successor();
   check_folder("../tests/data/vmfb", VALID, LENIENT);
   check_folder("../tests/data/vmfb/malformed", VALID_MALFORMED, 0);

@@ -1,0 +1,22 @@
+/* Terms: what is not known of a view is equal to nothing. */
+#include "check.h"
+#include "infer/term.h"
+
+int main(void) {
+  static const fnabi_term nothing[] = {FNABI_TERM_UNKNOWN, FNABI_TERM_NULL};
+  fnabi_terms terms;
+  CHECK(fnabi_terms_open(&terms, 100));
+  for (int i = 0; i < 2; i++) {
+    CHECK(fnabi_term_dim(&terms, nothing[i], 0) == FNABI_TERM_UNKNOWN);
+    CHECK(fnabi_term_rank(&terms, nothing[i]) == FNABI_TERM_UNKNOWN);
+    CHECK(fnabi_term_element_type(&terms, nothing[i]) == FNABI_TERM_UNKNOWN);
+    CHECK(fnabi_term_storage(&terms, nothing[i]) == FNABI_TERM_UNKNOWN);
+  }
+  fnabi_term view = fnabi_term_view(&terms, 0, FNABI_RANK_UNKNOWN, NULL, 0);
+  CHECK(view != FNABI_TERM_UNKNOWN);
+  CHECK(fnabi_term_dim(&terms, view, 0) == FNABI_TERM_UNKNOWN);
+  CHECK(fnabi_term_rank(&terms, view) == FNABI_TERM_UNKNOWN);
+  CHECK(fnabi_term_element_type(&terms, view) == FNABI_TERM_UNKNOWN);
+  fnabi_terms_close(&terms);
+  return 0;
+}
