@@ -155,6 +155,40 @@ def test_a_moved_object_leaves_its_attributes() -> None:
     assert taken is None or callable(taken)
 
 
+def test_an_object_that_a_library_kept_is_moved() -> None:
+    """Its attributes end with the Python object, and no later object gets them."""
+    made = Open(1)
+    made.value = Value()
+    value = weakref.ref(made.value)
+    array = tvm_ffi.Array([made])
+    del made
+    again = array[0]
+    again._move()
+    del again
+    assert value() is None
+    assert array[0].number == 1
+    assert not hasattr(array[0], "value")
+
+
+def test_a_python_object_gets_an_object_that_others_have() -> None:
+    """What it had before is not its own any more."""
+    known, other = Open(3), Open(4)
+    array = tvm_ffi.Array([other])
+    other.name = "other"
+    other.__init_handle_by_constructor__(tvm_ffi.convert(lambda: known))
+    assert other.number == 3
+    assert array[0].number == 4
+    assert array[0] is not other
+    assert not hasattr(array[0], "name")
+
+
+def test_many_that_end_in_any_order() -> None:
+    made = [Open(i) for i in range(2000)]
+    arrays = [tvm_ffi.Array([each]) for each in made]
+    del made[::2], arrays[::2]
+    assert [each[0] is one for each, one in zip(arrays, made, strict=True)] == [True] * 1000
+
+
 def test_fields_with_the_names_of_what_classes_have() -> None:
     @py_class("test.attributes.Named")
     class Named(tvm_ffi.Object):  # type: ignore[misc]

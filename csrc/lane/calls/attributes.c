@@ -61,8 +61,8 @@ static bool put(table* t, const void* key, PyObject* value) {
   return true;
 }
 
+/* The key is in the table. */
 static void take_away(table* t, const void* key) {
-  if (find(t, key) == NULL) return;
   entry* hole = place_of(t, key);
   size_t mask = t->room - 1, free_at = (size_t)(hole - t->entries);
   for (size_t at = (free_at + 1) & mask; t->entries[at].key != NULL;
@@ -137,11 +137,16 @@ void lane_attributes_freed(PyObject* self) {
   if (find(&current, object) == self) take_away(&current, object);
 }
 
-void lane_attributes_moved(PyObject* self, const fnabi_object* old) {
+void lane_attributes_moved(PyObject* self, const fnabi_object* old,
+                           bool shared) {
   if (!lane_has_attributes(Py_TYPE(self))) return;
   lane_object* of = (lane_object*)self;
   if (find(&current, old) == self) take_away(&current, old);
-  if (!of->empty) put(&current, of->object, self); /* else it is not shared */
+  if (find(&kept, old) == self) {
+    take_away(&kept, old);
+    Py_DECREF(self); /* not the last reference */
+  }
+  if (!of->empty && !shared) put(&current, of->object, self);
 }
 
 static bool has_some(PyObject* self) {

@@ -16,8 +16,10 @@ static inline bool lane_has_attributes(PyTypeObject* type) {
  * attributes, or a new one. Takes over the reference, also on failure. */
 PyObject* lane_attributes_wrap(PyTypeObject* type, fnabi_object* object);
 
-/* A Python object has got another object instead of `old`, which is not read. */
-void lane_attributes_moved(PyObject* self, const fnabi_object* old);
+/* A Python object has another object instead of `old`, which is not read: none,
+ * or one that it may share with another Python object. */
+void lane_attributes_moved(PyObject* self, const fnabi_object* old,
+                           bool shared);
 
 /* A Python object is about to be freed. */
 void lane_attributes_freed(PyObject* self);

@@ -51,7 +51,7 @@ static fnabi_object* take_out(PyObject* from) {
   if (left == NULL) return NULL;
   self->object = left;
   self->empty = true;
-  lane_attributes_moved(from, object);
+  lane_attributes_moved(from, object, false);
   return object;
 }
 
@@ -85,7 +85,7 @@ static void give(PyObject* to, PyObject* from, fnabi_object* object,
   target->object = object;
   target->exchange = ((lane_object*)from)->exchange;
   target->empty = false;
-  if (!shared) lane_attributes_moved(to, old);
+  lane_attributes_moved(to, old, shared);
   lane_release(old);
 }
 
