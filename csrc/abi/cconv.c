@@ -11,7 +11,7 @@
 #include "abi/cconv.h"
 
 #include "base/dtype.h"
-#include "base/error.h"
+#include "base/poll.h"
 
 typedef struct register_type {
   char letter;
@@ -183,17 +183,22 @@ void fnabi_cconv_write_type(char letter, fnabi_writer* w) {
   }
 }
 
-static void write_registers(const char* data, side s, fnabi_writer* w,
-                            write_register* write) {
+static bool write_registers(const char* data, side s, fnabi_writer* w,
+                            write_register* write, fnabi_error* error) {
   size_t head = fnabi_pack_open(w);
-  for (size_t at = s.begin; at < s.end; at++) write(data[at], w);
+  for (size_t at = s.begin; at < s.end; at++) {
+    if (fnabi_stop_at(at, 1, at, error)) return false;
+    write(data[at], w);
+  }
   fnabi_pack_close(w, head, s.end - s.begin);
+  return true;
 }
 
-static void write_arguments(const char* data, side s, fnabi_writer* w,
-                            write_register* write) {
+static bool write_arguments(const char* data, side s, fnabi_writer* w,
+                            write_register* write, fnabi_error* error) {
   size_t head = fnabi_pack_open(w), count = 0;
   for (size_t at = s.begin; at < s.end; at++, count++) {
+    if (fnabi_stop_at(count, 1, at, error)) return false;
     if (data[at] != 'C') {
       write(data[at], w);
       continue;
@@ -207,30 +212,33 @@ static void write_arguments(const char* data, side s, fnabi_writer* w,
     } else {
       fnabi_pack_array(w, 1);
     }
-    write_registers(data, span, w, write);
+    if (!write_registers(data, span, w, write, error)) return false;
     at = span.end;
   }
   fnabi_pack_close(w, head, count);
+  return true;
+}
+
+/* Writes both sides, and before them the head of an array of some elements. */
+static bool write_sides(const char* data, size_t size, unsigned elements,
+                        fnabi_writer* w, write_register* write,
+                        fnabi_error* error) {
+  side sides[2];
+  if (!fnabi_cconv_sides(data, size, sides, error)) return false;
+  fnabi_pack_array(w, elements);
+  return write_arguments(data, sides[ARGUMENTS], w, write, error) &&
+         write_registers(data, sides[RESULTS], w, write, error);
 }
 
 bool fnabi_cconv_write_signature(const char* data, size_t size, fnabi_writer* w,
                                  fnabi_error* error) {
-  side sides[2];
-  if (!fnabi_cconv_sides(data, size, sides, error)) return false;
-  fnabi_pack_array(w, 2);
-  write_arguments(data, sides[ARGUMENTS], w, fnabi_cconv_write_type);
-  write_registers(data, sides[RESULTS], w, fnabi_cconv_write_type);
-  return true;
+  return write_sides(data, size, 2, w, fnabi_cconv_write_type, error);
 }
 
 int64_t fnabi_cconv_decode(const char* data, size_t size, uint8_t* out,
                            size_t capacity, fnabi_error* error) {
   fnabi_writer w = {out, capacity, 0};
-  side sides[2];
-  if (!fnabi_cconv_sides(data, size, sides, error)) return -1;
-  fnabi_pack_array(&w, 3);
-  write_arguments(data, sides[ARGUMENTS], &w, write_name);
-  write_registers(data, sides[RESULTS], &w, write_name);
+  if (!write_sides(data, size, 3, &w, write_name, error)) return -1;
   fnabi_pack_int(&w, 0);
   return (int64_t)w.size;
 }
@@ -292,7 +300,9 @@ static bool encode_items(fnabi_reader* r, fnabi_writer* w, int which, bool span,
     fnabi_fail(error, FNABI_MESSAGE, 0, "a tuple of registers");
   } else {
     if (count == 0 && !span) fnabi_put_byte(w, 'v');
-    while (i < count && encode_item(r, w, which, span, error)) i++;
+    while (i < count && !fnabi_stop_at(i, 1, 0, error) &&
+           encode_item(r, w, which, span, error))
+      i++;
     if (i == count) return true;
     fnabi_path_index(error, i);
   }
@@ -357,10 +367,10 @@ static void lay_element(layout* l, const char* data, side span) {
 }
 
 /* The elements of a span: the first is aligned for all of its registers, the
- * others follow without padding of their own; each register is aligned. False
- * where the end is outside int64. */
-static bool lay_elements(layout* l, const char* data, side span,
-                         uint64_t count) {
+ * others follow without padding of their own; each register is aligned. Returns
+ * FNABI_OK, or FNABI_CCONV_SIZE where the end is outside int64. */
+static int32_t lay_elements(layout* l, const char* data, side span,
+                            uint64_t count) {
   /* The size of an element depends on where it begins: at a multiple of 8, as
    * the first one does, or 4 bytes after one. The size differs only if the
    * element has a register to align, and after that register both cases are
@@ -376,21 +386,25 @@ static bool lay_elements(layout* l, const char* data, side span,
   }
   if (count == 0) {
     if (l->alignment < first.alignment) l->alignment = first.alignment;
-    return true;
+    return FNABI_OK;
   }
   lay_align(l, first.alignment);
   uint64_t width = span.end - span.begin;
   uint64_t left = l->capacity > l->count ? l->capacity - l->count : 0;
   if (width != 0 && count <= left / width) {
-    while (count-- > 0) lay_element(l, data, span);
-    return true;
+    for (; count > 0; count--) {
+      if (fnabi_poll((size_t)width)) return FNABI_INTERRUPTED;
+      lay_element(l, data, span);
+    }
+    return FNABI_OK;
   }
   l->count += width * count;
   l->at += first.at;
-  if (l->at > INT64_MAX) return false;
-  if (stride != 0 && count - 1 > (INT64_MAX - l->at) / stride) return false;
+  if (l->at > INT64_MAX ||
+      (stride != 0 && count - 1 > (INT64_MAX - l->at) / stride))
+    return FNABI_CCONV_SIZE;
   l->at += stride * (count - 1);
-  return true;
+  return FNABI_OK;
 }
 
 static bool span_fail(fnabi_error* error, int32_t code, size_t at,
@@ -421,8 +435,9 @@ static bool lay_out(const char* data, size_t size, int32_t buffer,
       return span_fail(error, FNABI_CCONV_COUNT, at, "0 or more", span);
     side elements = read_span(data, at, s);
     lay_register(l, 'i');
-    if (!lay_elements(l, data, elements, (uint64_t)span_counts[span]))
-      return span_fail(error, FNABI_CCONV_SIZE, at, "a smaller count", span);
+    int32_t code = lay_elements(l, data, elements, (uint64_t)span_counts[span]);
+    if (code != FNABI_OK)
+      return span_fail(error, code, at, "a smaller count", span);
     span++;
     at = elements.end;
   }

@@ -25,7 +25,7 @@
 #include "abi/declaration.h"
 
 #include "base/dtype.h"
-#include "base/error.h"
+#include "base/poll.h"
 
 enum { INPUTS, RESULTS };
 
@@ -50,11 +50,20 @@ typedef struct reading {
   bool types_only; /* the signature alone is written */
   bool results_tried;
   bool ascii;   /* the whole text */
-  bool deep;    /* nesting is too deep at `stuck` */
+  int32_t code; /* what ends reading at `stuck`: FNABI_DEPTH or
+                   FNABI_INTERRUPTED; or FNABI_OK */
   size_t stuck; /* the last value that could not be read */
   size_t stuck_index;
   int stuck_side;
 } reading;
+
+/* Whether reading must end, at `at`. */
+static bool is_stopped(reading* r, size_t at) {
+  if (!fnabi_poll(8)) return false;
+  r->code = FNABI_INTERRUPTED;
+  r->stuck = at;
+  return true;
+}
 
 /* ----------------------------------------------------------------- scanning */
 
@@ -106,7 +115,7 @@ static size_t skip_brackets(reading* r, size_t at) {
       if (depth == 0 || (uint8_t)r->data[at] != open[depth - 1]) return 0;
       if (--depth == 0) return at + 1;
     } else if (depth == FNABI_DEPTH_MAX) {
-      r->deep = true;
+      r->code = FNABI_DEPTH;
       r->stuck = at;
       return 0;
     } else {
@@ -399,7 +408,7 @@ static void write_attributes(reading* r, const value* v) {
   attribute a;
   size_t place = fnabi_pack_open(r->w), count = 0;
   size_t at = v->attributes + 1, end = v->end - 1;
-  for (; at < end; count++) {
+  for (; at < end && !is_stopped(r, at); count++) {
     at = next_attribute(r, at, end, &a);
     fnabi_pack_array(r->w, 2);
     write_text(r, a.key, a.key_end);
@@ -529,6 +538,7 @@ static bool read_list(reading* r, int side, size_t at) {
   if (side == RESULTS) r->results_tried = true;
   r->starts++;
   for (;;) {
+    if (is_stopped(r, v.colon)) return false;
     v.colon = find(r, v.colon + 1, r->size, ':');
     if (v.colon == r->size) {
       note_stuck(r, side, &v, index);
@@ -536,7 +546,7 @@ static bool read_list(reading* r, int side, size_t at) {
     }
     if (!AT(r, v.colon, ": ")) continue;
     if (!scan_value(r, &v)) {
-      if (r->deep) return false;
+      if (r->code != FNABI_OK) return false;
       continue;
     }
     separator behind = separator_at(r, side, v.end);
@@ -548,6 +558,7 @@ static bool read_list(reading* r, int side, size_t at) {
     }
     size_t before = r->w->size, starts = r->starts;
     write_value(r, &v);
+    if (r->code == FNABI_INTERRUPTED) return false;
     if (r->told[side].count < 0 && index > 0 &&
         !is_numbered(r, &v, side, index))
       r->named[side] = true;
@@ -559,7 +570,7 @@ static bool read_list(reading* r, int side, size_t at) {
     fnabi_pack_close(r->w, place, index + 1);
     r->count[side] = index + 1;
     if (side == RESULTS || read_list(r, RESULTS, v.end + 6)) return true;
-    if (r->deep) return false;
+    if (r->code != FNABI_OK) return false;
     r->w->size = before; /* the ')' was part of the name */
     r->starts = starts;
     v.colon = v.end;
@@ -571,7 +582,9 @@ static bool read_list(reading* r, int side, size_t at) {
 static bool read_function(reading* r, size_t name, const char* model) {
   size_t start = r->w->size;
   bool tried = false;
-  r->results_tried = r->deep = false;
+  if (r->code == FNABI_INTERRUPTED) return false;
+  r->results_tried = false;
+  r->code = FNABI_OK;
   for (size_t at = name;; at++) {
     at = find(r, at, r->size, '(');
     if (at == r->size) return false;
@@ -594,7 +607,7 @@ static bool read_function(reading* r, size_t name, const char* model) {
         fnabi_pack_ascii(r->w, model);
     }
     if (read_list(r, INPUTS, at + 1)) return true;
-    if (r->deep) return false;
+    if (r->code != FNABI_OK) return false;
   }
 }
 
@@ -622,7 +635,9 @@ static const char* ambiguity_of(const reading* r, size_t name) {
 }
 
 static bool refuse(const reading* r, fnabi_error* error) {
-  if (r->deep) {
+  if (r->code == FNABI_INTERRUPTED) {
+    fnabi_fail(error, FNABI_INTERRUPTED, r->stuck, NULL);
+  } else if (r->code == FNABI_DEPTH) {
     fnabi_fail(error, FNABI_DEPTH, r->stuck, FNABI_DEPTH_EXPECTED);
   } else if (r->stuck == 0) {
     fnabi_fail(error, FNABI_DECLARATION_LISTS, r->size, "'(...) -> (...)'");

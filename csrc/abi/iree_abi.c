@@ -549,7 +549,7 @@ static bool encode_shape(fnabi_reader* r, fnabi_writer* w, fnabi_error* error) {
     return refuse_part(error, FNABI_MESSAGE, "a tuple of dims", ".shape");
   put_size(w, rank);
   for (size_t i = 0; i < rank; i++)
-    if (!encode_dim(r, w, error)) {
+    if (fnabi_stop_at(i, 1, 0, error) || !encode_dim(r, w, error)) {
       fnabi_path_index(error, i);
       fnabi_path_field(error, ".shape");
       return false;
@@ -594,7 +594,8 @@ static bool encode_slots(fnabi_reader* r, fnabi_writer* w, bool keys,
                        ".items");
   for (; i < count; i++) {
     fnabi_put_byte(w, ',');
-    if (!(keys ? encode_slot(r, w, depth, error)
+    if (fnabi_stop_at(i, 2, 0, error) ||
+        !(keys ? encode_slot(r, w, depth, error)
                : encode_type(r, w, depth, false, error)))
       break;
   }
@@ -689,7 +690,8 @@ static bool encode_type(fnabi_reader* r, fnabi_writer* w, unsigned depth,
     return refuse_part(error, FNABI_UNSUPPORTED, "any type but Ref", NULL);
   if (depth == FNABI_DEPTH_MAX)
     return refuse_part(error, FNABI_DEPTH, FNABI_DEPTH_EXPECTED, NULL);
-  if (!encode_fields(r, w, type, depth + 1, error)) return false;
+  if (fnabi_stop(2, 0, error) || !encode_fields(r, w, type, depth + 1, error))
+    return false;
   fnabi_put_byte(w, ']');
   return true;
 }
@@ -703,7 +705,8 @@ static bool encode_side(fnabi_reader* r, fnabi_writer* w, unsigned side,
   put_ascii(w, side == 0 ? "{\"a\":[" : ",\"r\":[");
   for (size_t i = 0; i < count; i++) {
     if (i > 0) fnabi_put_byte(w, ',');
-    if (!encode_type(r, w, 2, side == 0, error)) {
+    if (fnabi_stop_at(i, 2, 0, error) ||
+        !encode_type(r, w, 2, side == 0, error)) {
       fnabi_path_index(error, i);
       fnabi_path_field(error, field);
       return false;
@@ -755,7 +758,7 @@ static bool encode_others(fnabi_reader* r, fnabi_writer* w,
   if (!fnabi_unpack_array(r, &count))
     return refuse_part(error, FNABI_MESSAGE, "a tuple of pairs", "extra");
   for (size_t i = 0; i < count; i++)
-    if (!encode_other(r, w, error)) {
+    if (fnabi_stop_at(i, 4, 0, error) || !encode_other(r, w, error)) {
       fnabi_path_index(error, i);
       fnabi_path_field(error, "extra");
       return false;

@@ -14,7 +14,6 @@
 
 #include "abi/signature.h"
 #include "base/dtype.h"
-#include "base/error.h"
 #include "base/poll.h"
 
 typedef struct scalar_type {
@@ -76,14 +75,6 @@ static unsigned elements(int64_t type) {
 
 static const char* const EXPECT_VALUE = "'B', 'S', 'O' or 'U'";
 
-enum { POLL = 256 }; /* values or dims; a power of two */
-
-static bool stop(size_t steps, size_t at, fnabi_error* error) {
-  if (!fnabi_poll(steps)) return false;
-  fnabi_fail(error, FNABI_INTERRUPTED, at, NULL);
-  return true;
-}
-
 /* buffer ::= scalar-type? dim*     scalar ::= scalar-type?
  *
  * Exactly so when `strict`, or else by the rules of the drop-in parser. Writes
@@ -128,7 +119,7 @@ static bool read_fields(const char* data, const fnabi_component* value,
         fnabi_pack_nil(w);
       else
         fnabi_pack_int(w, c.ival);
-      if (++rank % POLL == 0 && stop(POLL, (size_t)c.end, error)) return false;
+      if (fnabi_stop_at(rank++, 1, c.end, error)) return false;
     } else if (!strict && c.tag == 't') {
       if (!is_scalar_type(c.ival)) {
         fnabi_fail(error, FNABI_RAW_SCALAR_TYPE, c.begin, "0 to 11");
@@ -190,7 +181,7 @@ static int64_t read_values(const char* data, const fnabi_component* side,
   fnabi_component c;
   for (*count = 0;; ++*count, at = (size_t)c.end) {
     *good = w->size;
-    if (*count % POLL == POLL - 1 && stop(4 * POLL, at, error)) return -1;
+    if (fnabi_stop_at(*count, 4, at, error)) return -1;
     fnabi_signature_read(data, (size_t)side->end, at, &c);
     if (c.type == FNABI_COMPONENT_END) return 0;
     if (c.type == FNABI_COMPONENT_ERROR)
@@ -331,7 +322,9 @@ static bool encode_shape(fnabi_reader* r, fnabi_writer* w, fnabi_error* error) {
   } else if (!fnabi_unpack_array(r, &rank)) {
     fnabi_fail(error, FNABI_MESSAGE, 0, "a tuple of dims");
   } else {
-    while (i < rank && encode_dim(r, w, error)) i++;
+    while (i < rank && !fnabi_stop_at(i, 1, 0, error) &&
+           encode_dim(r, w, error))
+      i++;
     if (i == rank) return true;
     fnabi_path_index(error, i);
   }
@@ -386,7 +379,9 @@ static bool encode_side(fnabi_reader* r, fnabi_writer* w, char tag,
   if (!fnabi_unpack_array(r, &count)) {
     fnabi_fail(error, FNABI_MESSAGE, 0, "a tuple of types");
   } else {
-    while (i < count && encode_value(r, w, error)) i++;
+    while (i < count && !fnabi_stop_at(i, 4, 0, error) &&
+           encode_value(r, w, error))
+      i++;
     if (i != count)
       fnabi_path_index(error, i);
     else if (!fnabi_span_close(w, place))

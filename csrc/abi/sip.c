@@ -13,7 +13,6 @@
 #include <stdlib.h>
 
 #include "abi/signature.h"
-#include "base/error.h"
 #include "base/poll.h"
 
 static const char* const EXPECT_VALUE = "'_', 'S' or 'D'";
@@ -205,7 +204,7 @@ static bool read_value(const char* data, const fnabi_component* side,
   bool good = true;
   while (good) {
     fnabi_component c;
-    if (fnabi_poll(2)) return refuse(&k, FNABI_INTERRUPTED, k.at, NULL);
+    if (fnabi_stop(2, k.at, error)) return false;
     uint64_t end = k.depth > 0 ? k.frames[k.depth - 1].end : side->end;
     fnabi_signature_read(data, (size_t)end, k.at, &c);
     if (k.depth == 0 && !k.value && c.type == FNABI_COMPONENT_END) return true;
@@ -427,6 +426,7 @@ static bool encode_node(encoder* e, unsigned depth) {
   size_t count;
   int64_t node;
   int32_t index;
+  if (fnabi_stop(2, 0, e->error)) return false;
   if (!fnabi_unpack_array(&e->r, &count) || count != 2 ||
       !fnabi_unpack_int(&e->r, &node) || node < FNABI_SIP_LEAF ||
       node > FNABI_SIP_DICT)
@@ -561,7 +561,7 @@ static bool mangle_events(const uint8_t* message, size_t size, fnabi_writer* w,
   size_t count;
   bool good = fnabi_unpack_array(&r, &count);
   for (size_t i = 0; good && i < count; i++)
-    if (!mangle_event(&r, w, p, error)) {
+    if (fnabi_stop_at(i, 2, 0, error) || !mangle_event(&r, w, p, error)) {
       fnabi_path_index(error, i);
       return false;
     }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/decimal.h"
-#include "base/error.h"
+#include "base/poll.h"
 #include "many/columns.h"
 
 /* -------------------------------------------------------------- raw and SIP */
@@ -198,7 +198,9 @@ int64_t fnabi_columns_encode(const fnabi_columns* columns, size_t first,
   size_t used = 0;
   bool good = true;
   for (size_t i = 0; i < count && good; i++) {
-    if (columns->vectors[FNABI_COLUMN_STATUS].data[first + i] == FNABI_OK) {
+    good = !fnabi_stop(16, i, error);
+    if (good &&
+        columns->vectors[FNABI_COLUMN_STATUS].data[first + i] == FNABI_OK) {
       size_t room = used < capacity ? capacity - used : 0;
       int64_t size = encode_row(columns, first + i, &scratch,
                                 room > 0 ? out + used : NULL, room, error);

@@ -70,8 +70,26 @@ x = '{"a": [], "r": [' + x + "]}" """,
         "iree_abi.encode(x)",
     ),
     "cconv.parse": ("""x = "0" + "i" * N + "_" + "r" * N""", "cconv.parse(x)"),
+    "cconv.encode": ("""x = cconv.parse("0" + "i" * N + "CiD" * (N // 10))""", "cconv.encode(x)"),
+    "offsets of registers": ("x, n = cconv.parse('0CiD'), N // 10", "x.argument_offsets((n,))"),
+    "sip.parse": (
+        """x = "".join(f"k{i}_{i}" for i in range(N // 20))
+x = f"S{len(x) + 1}!{x}"
+x = f"I{len(x) + 1}!{x}R1!" """,
+        "sip.parse(x)",
+    ),
+    "sip.encode": (
+        """x = sip.Sequence([(i, sip.Leaf(i)) for i in range(N // 10)])
+x = sip.Signature(x, None)""",
+        "sip.encode(x)",
+    ),
+    "declaration.parse of attributes": (
+        """x = ", ".join(["a = 1"] * (N // 20))
+x = f"sync func @f(%input0: tensor<4xf32> {{{x}}}) -> ()" """,
+        "declaration.parse(x)",
+    ),
     "declaration.parse": (
-        """x = ", ".join(["%input0: tensor<4xf32>"] * (N // 20))
+        """x = ", ".join(["%input0: tensor<4xf32>"] * (N // 50))
 x = f"sync func @f({x}) -> ()" """,
         "declaration.parse(x)",
     ),
@@ -106,11 +124,15 @@ o = memoryview(array.array("q", range(0, len(x) + 1, {len(TEXT)})))""",
         f"x = fnabi.decode_columns([{TEXT!r}] * N)",
         "fnabi.encode_columns(x)",
     ),
+    "columns to texts on three threads": (
+        f"x = fnabi.decode_columns([{TEXT!r}] * N)",
+        "fnabi.encode_columns(x, threads=3)",
+    ),
     "scan": ("x = [vmfb_file] * (N // 500)", "list(vmfb.scan(x))"),
 }
 """Operations that take a second or more, each with what has to be made before."""
 
-TEXTS = "cconv, declaration, iree_abi, raw, vmfb"
+TEXTS = "cconv, declaration, iree_abi, raw, sip, vmfb"
 
 PROGRAM = """
 import array, gc, os, signal, sys, time
@@ -174,11 +196,8 @@ def test_a_long_operation_is_interrupted(name: str) -> None:
     assert delay(name, 20_000_000, 0.1) < 0.7
 
 
-UNASKED = (
-    "row map",  # Python asks for each row that calls a function of Python
-    "columns to texts", "cconv.parse", "declaration.parse", "iree_abi.encode", "raw.encode",
-)  # fmt: skip
-"""Those that go on to their end, which tens of megabytes of text reach within half a second."""
+UNASKED = ("row map", "columns to texts on three threads")
+"""Those for which Python asks: for each row, and while it waits for threads."""
 
 
 @pytest.mark.parametrize("name", [name for name in OPERATIONS if name not in UNASKED])

@@ -67,13 +67,29 @@ enum { MANY = 40000 };
 typedef struct long_text {
   const char *head, *part, *end;
   int32_t abi;
-  int32_t span; /* 1: the head has a "%zu" for the size of what follows */
+  int32_t span; /* 1: of inputs; 2: with a type inside; 3: with a structure, in
+                   which the part is the longest pair of key and index */
 } long_text;
 
 static char* repeated(const long_text* t, size_t* size) {
   size_t part = strlen(t->part), end = strlen(t->end);
   char* text = malloc(64 + strlen(t->head) + MANY * part + end);
   CHECK(text != NULL);
+  if (t->span == 3) {
+    size_t pairs = 0, at;
+    char* more = malloc(MANY * part + 1);
+    CHECK(more != NULL);
+    for (int i = 0; i < MANY; i++)
+      pairs += (size_t)sprintf(more + pairs, "k%d_%d", i, i);
+    char buffer[32];
+    size_t head = (size_t)sprintf(buffer, "S%zu!", pairs + 1);
+    at = (size_t)sprintf(text, "I%zu!%s", head + pairs + 1, buffer);
+    memcpy(text + at, more, pairs);
+    memcpy(text + at + pairs, t->end, end);
+    free(more);
+    *size = at + pairs + end;
+    return text;
+  }
   size_t inner = MANY * part, at;
   if (t->span == 1)
     at = (size_t)sprintf(text, "I%zu!", inner + 1);
@@ -91,19 +107,74 @@ static char* repeated(const long_text* t, size_t* size) {
   return text;
 }
 
-static int64_t decode(int32_t abi, const char* text, size_t size,
-                      fnabi_error* error) {
+static int64_t decode(int32_t abi, const char* text, size_t size, uint8_t* out,
+                      size_t capacity, fnabi_error* error) {
   switch (abi) {
     case FNABI_ABI_RAW:
-      return fnabi_raw_decode(text, size, NULL, 0, error);
+      return fnabi_raw_decode(text, size, out, capacity, error);
     case FNABI_ABI_SIP:
-      return fnabi_sip_decode(text, size, NULL, 0, error);
+      return fnabi_sip_decode(text, size, out, capacity, error);
+    case FNABI_ABI_CCONV:
+      return fnabi_cconv_decode(text, size, out, capacity, error);
+    case FNABI_ABI_DECLARATION:
+      return fnabi_declaration_decode(text, size, -1, NULL, -1, NULL, out,
+                                      capacity, error);
     default:
-      return fnabi_iree_abi_decode(text, size, NULL, 0, error);
+      return fnabi_iree_abi_decode(text, size, out, capacity, error);
   }
 }
 
-/* Whichever call of the poll function ends it, the operation is interrupted. */
+static int64_t encode(int32_t abi, const uint8_t* message, size_t size,
+                      fnabi_error* error) {
+  switch (abi) {
+    case FNABI_ABI_RAW:
+      return fnabi_raw_encode(message, size, NULL, 0, error);
+    case FNABI_ABI_SIP:
+      return fnabi_sip_encode(message, size, NULL, 0, error);
+    case FNABI_ABI_CCONV:
+      return fnabi_cconv_encode(message, size, NULL, 0, error);
+    default:
+      return fnabi_iree_abi_encode(message, size, NULL, 0, error);
+  }
+}
+
+/* What is done with a text, or with its message. */
+typedef int64_t work(int32_t abi, const void* data, size_t size,
+                     fnabi_error* error);
+
+static int64_t work_on_text(int32_t abi, const void* data, size_t size,
+                            fnabi_error* error) {
+  return decode(abi, data, size, NULL, 0, error);
+}
+
+static int64_t work_on_message(int32_t abi, const void* data, size_t size,
+                               fnabi_error* error) {
+  return encode(abi, data, size, error);
+}
+
+/* Whichever call of the poll function ends it, the work is interrupted. */
+static void check_each_end(work* run, int32_t abi, const void* data,
+                           size_t size) {
+  fnabi_error error = {0};
+  int64_t whole = run(abi, data, size, &error);
+  CHECK(whole > 0);
+  calls = 0;
+  most = 1 << 20;
+  fnabi_set_poll(end_after, &most);
+  CHECK(run(abi, data, size, &error) == whole);
+  int needed = calls, ended = 0;
+  for (most = 0; most < needed; most++) {
+    calls = 0;
+    error.code = FNABI_OK;
+    int64_t got = run(abi, data, size, &error);
+    if (got < 0) CHECK(error.code == FNABI_INTERRUPTED && error.offset <= size);
+    CHECK(got == (calls > most ? -1 : whole));
+    ended += got < 0;
+  }
+  CHECK(needed > 0 && ended >= needed - 1);
+  fnabi_set_poll(NULL, NULL);
+}
+
 static void test_texts(void) {
   static const long_text texts[] = {
       {"", "O1!", "R1!", FNABI_ABI_RAW, 1},
@@ -115,29 +186,29 @@ static void test_texts(void) {
       {"{\"a\":[[\"sdict\"", ",[\"k\",null]", "]],\"r\":[]}",
        FNABI_ABI_IREE_ABI, 0},
       {"{\"a\":[],\"r\":[[\"stuple\"", ",null", "]]}", FNABI_ABI_IREE_ABI, 0},
+      {"0i_", "r", "i", FNABI_ABI_CCONV, 0},
+      {"0", "CiD", "", FNABI_ABI_CCONV, 0},
+      {"0C", "i", "D_r", FNABI_ABI_CCONV, 0},
+      {"sync func @f(", "%input0: i32, ", "%input1: i32) -> ()",
+       FNABI_ABI_DECLARATION, 0},
+      {"sync func @f(%input0: i32 {", "a = 1, ", "b}) -> ()",
+       FNABI_ABI_DECLARATION, 0},
+      {"", "k40000_40000", "R1!", FNABI_ABI_SIP, 3},
   };
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     size_t size;
     fnabi_error error = {0};
     char* text = repeated(&texts[i], &size);
-    int64_t whole = decode(texts[i].abi, text, size, &error);
-    CHECK(whole > 0);
-    calls = 0;
-    most = 1 << 20;
-    fnabi_set_poll(end_after, &most);
-    CHECK(decode(texts[i].abi, text, size, &error) == whole);
-    int needed = calls, ended = 0;
-    for (most = 0; most < needed; most++) {
-      calls = 0;
-      error.code = FNABI_OK;
-      int64_t got = decode(texts[i].abi, text, size, &error);
-      if (got < 0)
-        CHECK(error.code == FNABI_INTERRUPTED && error.offset <= size);
-      CHECK(got == (calls > most ? -1 : whole));
-      ended += got < 0;
+    check_each_end(work_on_text, texts[i].abi, text, size);
+    if (texts[i].abi != FNABI_ABI_DECLARATION) {
+      int64_t needed = decode(texts[i].abi, text, size, NULL, 0, &error);
+      uint8_t* message = malloc((size_t)needed);
+      CHECK(message != NULL);
+      CHECK(decode(texts[i].abi, text, size, message, (size_t)needed, &error) ==
+            needed);
+      check_each_end(work_on_message, texts[i].abi, message, (size_t)needed);
+      free(message);
     }
-    CHECK(needed > 0 && ended >= needed - 1);
-    fnabi_set_poll(NULL, NULL);
     free(text);
   }
 }

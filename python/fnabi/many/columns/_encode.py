@@ -59,9 +59,14 @@ def _join(
     steps = list(_steps(lengths))
     with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
         texts = map(run, steps) if pool is None else pool.map(run, steps)
-        for (_, _, count, row), text in zip(steps, texts, strict=True):
-            lib.fnabi_columns_raise(offsets + row + 1, count, data.tell())
-            data.write(text)
+        try:
+            for (_, _, count, row), text in zip(steps, texts, strict=True):
+                lib.fnabi_columns_raise(offsets + row + 1, count, data.tell())
+                data.write(text)
+        except BaseException:  # such as KeyboardInterrupt: the other steps need not begin
+            if pool is not None:
+                pool.shutdown(wait=False, cancel_futures=True)
+            raise
     return data.getvalue(), memoryview(ffi.buffer(offsets)).toreadonly().cast("B").cast("q")
 
 
