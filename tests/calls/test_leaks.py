@@ -12,7 +12,7 @@ from types import FrameType
 import pytest
 
 from support import leaks
-from support.allocations import OPERATIONS
+from support.allocations import names_of_calls
 from support.callee import callee_library
 from support.paths import TESTS
 from support.sanitizers import SANITIZE
@@ -29,12 +29,6 @@ def test_nothing_is_leaked() -> None:
         _held.append(frame.f_locals)
         frame = frame.f_back
     assert ctypes.CDLL(None)["__lsan_do_recoverable_leak_check"]() == 0
-
-
-def names_of_calls() -> list[str]:
-    """Return the operations that call, and those with values."""
-    names = [*OPERATIONS]
-    return names[names.index("call add") : names.index("error_value") + 1]
 
 
 @pytest.mark.skipif(bool(SANITIZE), reason="counts the memory of glibc's allocator")

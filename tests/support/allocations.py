@@ -412,6 +412,10 @@ _VECTOR = np.arange(4, dtype=np.float32)
 _LONG = "a text that is too long to be part of a value"
 
 
+_UNFIT = np.array(["x"])
+"""What no value of the ABI can be made of."""
+
+
 def _twice(value: Any) -> Any:
     return value + value
 
@@ -423,6 +427,7 @@ def _fails(value: Any) -> Any:
 _CALLS: dict[str, tuple[object, ...]] = {
     "add": (2, 3),
     "add wrong": (2, "x"),
+    "add unfit": (2, _UNFIT),
     "add too many": (2, 3, 4),
     "add too big": (1 << 70, 1),
     "nothing": (),
@@ -543,6 +548,12 @@ def streams() -> Work:
 
 
 @operation
+def stand_in_symbols() -> Work:
+    marker = lane.initialiser_marker()
+    return lambda: (len(lane.stand_in_symbols()), lane.initialiser_marker() == marker)
+
+
+@operation
 def bind() -> Work:
     add = _functions().add
     return lambda: add.bind(2, 3)()
@@ -571,13 +582,33 @@ def row_map_fails() -> Work:
 def row_map_fails_twice() -> Work:
     """The call of a row fails, and a value of a later row cannot be converted."""
     fail = _functions().fail
-    return lambda: fail.map(["ValueError"] * 3, [_LONG, _LONG, 5])
+    return lambda: fail.map(["ValueError"] * 3, [_LONG, _LONG, _UNFIT])
 
 
 @operation
 def row_map_fails_in_two_columns() -> Work:
     add = _functions().add
-    return lambda: add.map([1, 2, "x"], [4, "y", 6])
+    add.names = ["first", "second"]
+    return lambda: add.map([1, 2, _UNFIT], [4, _UNFIT, 6])
+
+
+@operation
+def function_called_with_a_dict() -> Work:
+    add, named = _functions().add, {"second": 3}
+    add.names = ["first", "second"]
+    return lambda: fnabi.Function.__call__(add, 2, **named)
+
+
+@operation
+def function_of_a_class() -> Work:
+    made_by = lane.function_class("tests.Function")
+
+    def work() -> object:
+        made = made_by()
+        lane.move_function(made, fnabi.Function(_twice))
+        return made(_LONG)
+
+    return work
 
 
 @operation
@@ -593,6 +624,14 @@ def function_of_a_name() -> Work:
 @operation
 def dialects() -> Work:
     return lambda: lane.without_dialect(_twice, 2)
+
+
+@operation
+def dialect_without_a_class() -> Work:
+    """A library gives an object, and Python no class for it."""
+    marker, dialect = lane.initialiser_marker(), lane.Dialect()
+    dialect.class_of = _fails
+    return lambda: dialect(getattr, fnabi.Any(marker), "value")
 
 
 @operation
@@ -678,6 +717,31 @@ def list_value() -> Work:
 
 
 @operation
+def array_of_objects() -> Work:
+    tensor = fnabi.from_dlpack(_VECTOR)
+    made = fnabi.Array([tensor, _twice])
+    return lambda: (len(made[0:1]), made[0].shape, made[1](_LONG))
+
+
+@operation
+def objects_moved() -> Work:
+    class Plain(fnabi.Object):
+        pass
+
+    empty, marker = lane.empty_object(Plain), lane.initialiser_marker()
+    shared = fnabi.Array([_LONG])
+
+    def work() -> object:
+        made = lane.empty_object(type(empty))
+        lane.take_object(made, lane.initialiser_marker())
+        same = made == marker
+        lane.take_object(made, shared)
+        return same, made == shared
+
+    return work
+
+
+@operation
 def map_value() -> Work:
     given = {"a": 1, _LONG: [1, 2], 3: None, 2.5: {"b": b"bytes"}}
 
@@ -697,6 +761,8 @@ def map_misses() -> Work:
 
 @operation
 def dict_value() -> Work:
+    given = "".join(["a ", "text"])
+
     def work() -> object:
         made = fnabi.Dict({"a": 1})
         for number in range(20):
@@ -704,7 +770,7 @@ def dict_value() -> Work:
         del made["a"]
         made.update({"b": 2})
         made.setdefault("c", [])
-        return made.pop("b"), repr(made), len(made)
+        return made.pop("b"), made.pop("b", given), repr(made), len(made)
 
     return work
 
@@ -728,7 +794,9 @@ def tensor_value() -> Work:
     def work() -> object:
         made = fnabi.from_dlpack(_VECTOR)
         again, wide = np.from_dlpack(made), np.asarray(made, np.float64)
-        return repr(made), made.shape, str(made.dtype), str(made.device), again.tolist(), len(wide)
+        wider = made.__array__(np.float64), made.__array__(None, True)
+        shown = repr(made), made.shape, str(made.dtype), str(made.device)
+        return shown, again.tolist(), len(wide), *(each.tolist() for each in wider)
 
     return work
 
@@ -796,6 +864,12 @@ def described() -> Work:
     signature = raw.parse(_TEXTS[raw])
     buffer = signature.inputs[0]
     return lambda: raw.oracle(buffer, raw.describe(np.zeros((10, 3, 64), np.float32)))
+
+
+def names_of_calls() -> list[str]:
+    """Return the operations that call, and those with values."""
+    names = [*OPERATIONS]
+    return names[names.index("call add") : names.index("error_value") + 1]
 
 
 # ----------------------------------------------------------------------------------------- faults

@@ -1,8 +1,9 @@
 """Operations that leave something behind: ``python -m support.leaks CALLEE NAME...`` prints them.
 
-It repeats each of `allocations.OPERATIONS`, and counts the memory that stays allocated and the
-references to objects that all share. CALLEE is the library of `callee.callee_library`. The
-environment has to be `ENVIRONMENT`, with which every byte is counted.
+It repeats each of `allocations.OPERATIONS`, and counts the memory that stays allocated, and the
+references to objects that all share and to those that the operation is given. CALLEE is the library
+of `callee.callee_library`. The environment has to be `ENVIRONMENT`, with which every byte is
+counted.
 """
 
 from __future__ import annotations
@@ -12,7 +13,12 @@ import gc
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
+from types import CellType
+from typing import Any
 
+import fnabi
+from fnabi.errors import ArgumentTypeError, ArgumentValueError
 from support.allocations import OPERATIONS
 
 ENVIRONMENT = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
@@ -20,7 +26,11 @@ ENVIRONMENT = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.tcache_
 _RUNS, _ROUNDS, _LEAST = 30, 60, 32
 """Runs of a round, rounds, and the bytes that a run keeps at least if it keeps an object."""
 
-_SHARED = (None, True, False, NotImplemented, ..., (), "", b"", 0, 1)
+_SHARED = (
+    None, True, False, NotImplemented, ..., (), "", b"", 0, 1,
+    ValueError, TypeError, fnabi.CallError, ArgumentTypeError, ArgumentValueError,
+    fnabi.Array, fnabi.List, fnabi.Map, fnabi.Dict, fnabi.Tensor, fnabi.Function,
+)  # fmt: skip
 
 
 _COUNTS = (
@@ -35,18 +45,44 @@ class _Counts(ctypes.Structure):
     _fields_ = [(name, ctypes.c_size_t) for name in _COUNTS]
 
 
-def kept(work: Callable[[], object]) -> tuple[int, list[int]]:
+def given_to(work: Any) -> list[object]:
+    """Return the objects that an operation has, and those that they contain."""
+    found: dict[int, object] = {}
+    left = [work.func, *work.args] if isinstance(work, partial) else [*(work.__closure__ or ())]
+    while left:
+        each = left.pop()
+        if id(each) not in found:
+            found[id(each)] = each
+            if isinstance(each, fnabi.Function):
+                left += [each.__name__, *(each.names or ())]
+            elif isinstance(each, CellType | tuple | list | dict):
+                left += gc.get_referents(each)
+    return [*found.values()]
+
+
+def _strong_count(of: fnabi.Object) -> ctypes.c_uint32:
+    """Return where the count of a library's references is, also of the placeholder for none."""
+    address = int.from_bytes(bytes(fnabi.Any(of))[8:], sys.byteorder)
+    return ctypes.c_uint32.from_address(address)
+
+
+def kept(work: Callable[[], object]) -> tuple[int, dict[str, int]]:
     """Return the bytes and the references that each run keeps: none if one of the rounds does.
 
     What fills a cache ends some time; what leaks goes on.
     """
     count = ctypes.CDLL(None).mallinfo2
     count.restype = _Counts
+    objects = [*_SHARED, *given_to(work)]
+    of_libraries = [each for each in objects if isinstance(each, fnabi.Object)]
+    strong = [*map(_strong_count, of_libraries)]
+    names = [repr(each) for each in (*objects, *of_libraries)]
 
     def state() -> tuple[int, list[int]]:
         gc.collect()
         used = count()
-        return used.uordblks + used.hblkhd, [sys.getrefcount(each) for each in _SHARED]
+        counts = [*map(sys.getrefcount, objects), *(each.value for each in strong)]
+        return used.uordblks + used.hblkhd, counts
 
     before = state()
     for _ in range(_ROUNDS):
@@ -57,9 +93,9 @@ def kept(work: Callable[[], object]) -> tuple[int, list[int]]:
         size = (after[0] - before[0]) // _RUNS
         added = [round((new - old) / _RUNS) for old, new in zip(before[1], after[1], strict=True)]
         if size < _LEAST and not any(added):
-            return 0, []
+            return 0, {}
         before = after
-    return size, added
+    return size, {name: number for name, number in zip(names, added, strict=True) if number}
 
 
 def main(names: list[str]) -> int:
@@ -70,7 +106,7 @@ def main(names: list[str]) -> int:
         size, added = kept(work)
         if size or added:
             bad += 1
-            print(f"{name}: {size} bytes; references of {_SHARED}: {added}")
+            print(f"{name}: {size} bytes, references: {added}")
     return bad
 
 
