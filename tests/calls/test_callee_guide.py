@@ -47,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def library(language: str, folder: Path) -> str:
     page, name, compiler, flags = LIBRARIES[language]
     path = folder / language.replace(" ", "_") / name
-    path.parent.mkdir()
+    path.parent.mkdir(exist_ok=True)  # a skip is not cached
     path.write_text(source(page, name))
     if compiler == "rustc":
         return rust_library(path, *flags)
