@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tracemalloc
@@ -13,14 +14,16 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from fnabi import FormatError, baseline, compat, report, vmfb
 from fnabi.cli import _hook as baseline_hook
 from fnabi.cli import main
 from fnabi.compat import FileComparison, compare_folders
+from fnabi.compat._record import RecordedModule, record
 from support.documents import ROOT, environment
-from support.flatbuffer import String, Table, module
+from support.flatbuffer import Numbers, String, Table, Vector, module
 
 RELEASES = ROOT / "examples/releases"
 OLD, NEW = (str(RELEASES / name / "rank.vmfb") for name in ("1.0", "2.0"))
@@ -316,3 +319,65 @@ def act(folder: Path, cwd: Path, old: str, new: str, **inputs: str) -> tuple[int
     )
     assert not ran.stderr or ran.returncode == 3, ran.stderr
     return ran.returncode, (folder / "output").read_text()
+
+
+def without_a_version(code: bytes = b"\x79\x5a\0\0") -> vmfb.Module:
+    """A module of the hal, whose function has no text of its signature; of unknown bytecode."""
+    name = String(b"hal.buffer_view.create")
+    tables = {
+        6: Vector([Table({0: name, 1: Table({0: String(b"0v_v")})})]),
+        7: Vector([Table({0: String(b"f"), 1: bytes(4)})]),
+        8: Vector([Table({0: String(b"0r_v"), 1: Vector([])})]),
+        12: Numbers(struct.pack("<iiIhhhh", 0, 4, 0, 0, 0, 1, 0), 20),
+        13: (99 << 16).to_bytes(4, "little"),
+        14: Numbers(code),
+    }
+    return vmfb.from_buffer(module(Table({0: String(b"m")} | tables)))
+
+
+def test_records_have_the_problems_of_their_modules() -> None:
+    old, new = without_a_version(), without_a_version(b"\x79\x5b\0\0")
+    before, after = (baseline.parse(baseline.encode(each)) for each in (old, new))
+    for read in (lambda each: each.targets, lambda each: each.bytecode_types):
+        problems = []
+        for each in (old, before):
+            with pytest.raises(FormatError) as caught:
+                read(each)
+            problem = caught.value
+            problems.append((problem.code, problem.offset, problem.path, problem.text))
+        assert problems[0] == problems[1]
+        assert problems[0][0] == "bytecode-version"
+
+    def needs(old: vmfb.Module, new: vmfb.Module) -> list[tuple[str, str]]:
+        changes = compat.compare(old, new).changes
+        return [(each.kind, each.severity) for each in changes if each.path == "needs"]
+
+    assert needs(old, old) == needs(before, before) == []
+    assert needs(old, new) == needs(before, after) == [("unreadable", "unknown")]
+
+
+def test_a_record_without_a_part() -> None:
+    content = msgspec.msgpack.decode(zlib.decompress(record(without_a_version())))
+    del content[3]["head"]
+    with pytest.raises(FormatError, match="the record has no head"):
+        _ = RecordedModule(zlib.compress(msgspec.msgpack.encode(content))).name
+    content[3]["head"] = b"\x91\xc3"
+    with pytest.raises(FormatError, match="damaged record of a module"):
+        _ = RecordedModule(zlib.compress(msgspec.msgpack.encode(content))).name
+
+
+def test_a_number_of_too_many_digits_is_no_baseline() -> None:
+    with pytest.raises(FormatError, match="a number has too many digits at byte 0"):
+        baseline.parse('{"schema": ' + "9" * 5000 + "}")
+
+
+def test_a_malformed_signature_is_a_line() -> None:
+    text = [Table({0: String(b"iree.abi"), 1: String(b'{"a":["i3')})]
+    function = {
+        7: Vector([Table({0: String(b"f"), 1: bytes(4)})]),
+        8: Vector([Table({0: String(b"0v_v"), 1: Vector(text)})]),
+    }
+    encoded = baseline.encode(vmfb.from_buffer(module(Table({0: String(b"m")} | function))))
+    assert json.loads(encoded)["functions"] == {"f": "malformed: json-string [None] 0v_v"}
+    with pytest.raises(FormatError, match="unterminated string"):
+        _ = baseline.parse(encoded).exports["f"].signature

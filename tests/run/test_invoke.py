@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from fnabi import CallError, invoke, vmfb
+from fnabi import CallError, MissingPackageError, invoke, vmfb
 from fnabi.dropin.iree_runtime import FunctionInvoker
 from fnabi.run.invoke import Invoker
 from fnabi.types import Buffer, DType, RefArray, Scalar, Signature
@@ -407,3 +408,71 @@ def test_too_many_results() -> None:
     signature = Signature((), (Buffer(DType("float", 32), (2,)),))
     with pytest.raises(CallError, match="expected 1 results, got 2"):
         Invoker(Context(ints(1, 2)), DEVICE, Named(None), signature)()
+
+
+def test_a_function_without_a_signature() -> None:
+    def call(fill: Fill, *given: Any, **named: Any) -> Any:
+        return Invoker(Context(fill), DEVICE, Named(None))(*given, **named)
+
+    assert call(ints()) is None
+    assert call(ints(3)) == 3
+    assert call(ints(3, 4), 1) == (3, 4)
+    assert call(views(I32)).tolist() == [1, 0]
+    with pytest.raises(CallError, match=r"has no signature; expected no keyword arguments$"):
+        call(ints(), a=1)
+    context = Context(ints())
+    Invoker(context, DEVICE, Named(None))(rt.HalFence(0))
+    assert context.packed == "<VmVariantList(1): [fence(0)]>"
+
+
+@pytest.mark.parametrize(
+    ("type", "value", "reason"),
+    [
+        (None, None, "iree.runtime cannot pass an empty slot"),
+        ("f32", "x", "expected float32: could not convert string to float: 'x'"),
+        ("i32", "x", "expected i32: invalid literal for int() with base 10: 'x'"),
+        ("f32", [], "expected float32: float() argument must be"),
+    ],
+)
+def test_an_argument_that_the_runtime_cannot_pass(type: Any, value: Any, reason: str) -> None:
+    function = Invoker(Context(ints()), DEVICE, Named(args(type, r=[])))
+    with pytest.raises(CallError) as caught:
+        function(value)
+    assert str(caught.value).startswith(f"Invoker: argument 0: {reason}")
+
+
+def test_an_array_of_elements_that_the_runtime_lacks() -> None:
+    array = np.zeros(2, ml_dtypes().float8_e3m4)
+    with pytest.raises(CallError, match=r"runtime has no element type float8_e3m4$"):
+        Invoker(Context(ints()), DEVICE, Named(None))(array)
+
+
+def test_a_resulting_array_of_references() -> None:
+    def pair(outputs: Any) -> None:
+        both, values, dims = (rt.VmVariantList(4) for _ in range(3))
+        ints(1, 2, 3, 4, 5, 6)(values)
+        ints(3, 2)(dims)
+        both.push_list(values)
+        both.push_list(dims)
+        outputs.push_list(both)
+
+    signature = Signature((), (RefArray(Scalar(DType("signed", 32)), (3, 2)),))
+    found = Invoker(Context(pair), DEVICE, Named(None), signature)()
+    assert found == [[1, 2], [3, 4], [5, 6]]
+
+
+def test_a_resulting_structure_of_another_size() -> None:
+    def fill(outputs: Any) -> None:
+        outputs.push_int(1)
+        listed(outputs)
+
+    function = Invoker(Context(fill), DEVICE, Named(args(r=["i32", ["slist", *["i32"] * 3]])))
+    with pytest.raises(CallError, match="Invoker: result 1: expected 3 values, got 2"):
+        function()
+
+
+def test_the_runtime_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "iree.runtime", None)
+    with pytest.raises(CallError, match=r"pip install iree-base-runtime") as caught:
+        invoke.Marshaller(DEVICE)
+    assert isinstance(caught.value, MissingPackageError)
