@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,9 @@ def test_parse(text: str, shown: str | None) -> None:
         ("any, " * 40 + "i8 -> *", 0, '40 values that are "any" or', None),
         ("[*], " * 33 + "i8 -> *", 0, '33 values that are "any" or', None),
         ("f32, " * 999 + "* -> *", 4096, "pattern is longer than 4096 characters", None),
+        ("[f32 f32] -> *", 5, "values end here", '"," or "]"'),
+        ("[f32,] -> *", 5, 'unexpected "]"', "a type"),
+        ("list<f32] -> *", 8, 'unexpected "]"', '">"'),
         ('"\\q": f32 -> *', 0, "invalid string", "a JSON string"),
     ],
 )
@@ -372,6 +376,46 @@ def test_the_query_matches_as_the_slow_matcher(
         if (number := differences(made, each, untold)) is not None
     }
     assert functions.find(made) == expected
+
+
+SHAPES = [None, (), (4,), (None,), (5,), (4, 5), (None, 4), (5, 5, None)]
+SHAPED = [
+    Signature(inputs, tuple(Buffer(F32, shape) for shape in results))
+    for first, second in product(SHAPES, SHAPES)
+    for inputs, results in (
+        ((Buffer(F32, first),), (second,)),
+        ((Buffer(F32, first), Buffer(F32, second)), ()),
+        ((Buffer(F32, first), Buffer(F32, second)), ((4,),)),
+        ((Buffer(F32, first),), (second, (4,))),
+        ((), (first, second, (None,))),
+    )
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("f32[*,4,*] -> *", "f32[*,4,*] -> f32[*,4,*]", "f32[*,?,*] -> f32[*,?,*]"),
+        *("f32[*,_,*] -> *", "f32[*,A,*] -> f32[A]", "f32[A] -> f32[*,A,*]"),
+        *("f32[A], f32[*,A,*] -> *", "* -> f32[A], f32[*,A,*], *", "f32[A], f32[A] -> f32[A]"),
+        *("f32[A] -> f32[A], f32[A]", "() -> f32[A], f32[A], f32[A]", "f32[A,A] -> f32[A]"),
+        *("f32[*,A,*], f32[*,A,*] -> *", "f32[*,A,*] -> f32[*,A,*], f32[A]"),
+    ],
+)
+def test_dims_match_as_by_the_slow_matcher(functions: Functions, text: str) -> None:
+    made = pattern.parse(text)
+    for untold in (False, True):
+        functions.fill(SHAPED, "bytecode" if untold else "iree.abi")
+        numbers = (differences(made, each, untold) for each in SHAPED)
+        expected = {index: number for index, number in enumerate(numbers) if number is not None}
+        assert functions.find(made) == expected
+        assert expected
+
+
+def test_names_with_surrogates_that_are_no_bytes(functions: Functions) -> None:
+    functions.fill([Signature((Named("\udcff", Null()),), ()), Signature((Null(),), ())])
+    made = Pattern((ValuePattern(Untyped("null"), "\ud800"),), ())
+    assert functions.find(made) == {}
 
 
 bytes_of_names = st.binary(max_size=4).map(lambda name: name.decode("utf-8", "surrogateescape"))

@@ -305,17 +305,16 @@ class _Parser:
             self._expect(">")
             return RefTo(quoted)
         start, depth = self._at, 1
-        while self._at < len(self._text):
+        while depth:
+            if self._at == len(self._text):
+                self._fail("name of a reference has no end", '">"')
             character = self._text[self._at]
             self._at += 1
             depth += (character == "<") - (character == ">")
-            if depth == 0:
-                name = self._text[start : self._at - 1].strip()
-                if not name:
-                    self._fail("empty name of a reference", 'a name or "?"', start)
-                return RefTo(None if name == "?" else name)
-        self._fail("name of a reference has no end", '">"')
-        return None
+        name = self._text[start : self._at - 1].strip()
+        if not name:
+            self._fail("empty name of a reference", 'a name or "?"', start)
+        return RefTo(None if name == "?" else name)
 
     def _dtype(self, word: str, start: int) -> DType | Class:
         if word in _CLASSES:
@@ -362,11 +361,10 @@ class _Parser:
                 self._fail(f"{_shown(name[0])} may be several dims", '"," between dims')
             self._at = name.end()
             return Variable(name[0])
-        if self._take("_"):
-            return "_"
-        shown = _shown(self._text[start : start + 1])
-        self._fail(f"unexpected {shown}", 'a dim: a number, "?", "_", "*" or a variable')
-        return None
+        if not self._take("_"):
+            shown = _shown(self._text[start : start + 1])
+            self._fail(f"unexpected {shown}", 'a dim: a number, "?", "_", "*" or a variable')
+        return "_"
 
     # ------------------------------------------------------------------------------ tokens
 
