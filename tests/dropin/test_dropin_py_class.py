@@ -327,6 +327,32 @@ def test_enums(t: Any) -> None:
     assert Holder(Level.high).level.same_as(Level.high)
 
 
+@BOTH
+def test_enums_that_are_refused(t: Any) -> None:
+    d = t.dataclasses
+
+    def make(base: Any, **members: Any) -> Any:
+        return type(base)("Made", (base,), members, type_key=key("Made"))
+
+    made = make(d.IntEnum, low=1, high=2)
+    assert made(made.low) is made.low
+    assert (bool(made), bool(make(d.IntEnum))) == (True, False)
+    for base, members in (
+        (d.IntEnum, {"__annotations__": {"low": ClassVar["Made"]}}),  # noqa: F821
+        (d.IntEnum, {"low": d.entry(value=1, _int_index=0)}),
+        (d.Enum, {"__annotations__": {"sides": int}, "square": d.entry(corners=4)}),
+    ):
+        with pytest.raises(TypeError):
+            make(base, **members)
+
+
+@BOTH
+def test_names_of_members_that_are_indexes_of_others(t: Any) -> None:
+    made = t.dataclasses.IntEnum
+    cls = type(made)("Made", (made,), {"a": 1, "b": 1}, type_key=key("Made"))
+    assert cls.a.same_as(cls.b)
+
+
 def test_fields_of_enums_accept_their_values() -> None:
     class Level(ours.dataclasses.IntEnum, type_key=key("Level")):
         low = 1

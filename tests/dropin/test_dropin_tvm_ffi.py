@@ -6,6 +6,7 @@ import copy
 import gc
 import inspect
 import pickle
+import typing
 from importlib import import_module
 from pathlib import Path
 
@@ -164,6 +165,21 @@ VALUES = [
     "t.core.TypeSchema.from_annotation(list)",
     "type(t.from_dlpack(np.zeros(2))._to_dlpack()).__name__",
     "type(t.from_dlpack(np.zeros(2))._to_dlpack_versioned()).__name__",
+    "t.convert(type('A', (t.ObjectConvertible,), {'asobject': lambda self: t.Array([1])})())",
+    "t.convert(type('A', (), {'__tvm_ffi_int__': lambda self: 3})()).__tvm_ffi_int__()",
+    "t.core.DataType('int8') == 'int8'",
+    "str(copy.copy(t.core.DataType('int8x2')))",
+    "str(t.core.DataType('int32xvscalex4'))",
+    "t.dtype.from_dlpack_data_type((0, 32, -4))",
+    "t.core.TypeSchema.from_annotation(typing.Callable)",
+    "t.testing.TestIntPair.__tvm_ffi_type_info__.fields[0].getter(t.testing.TestIntPair(1, 2))",
+    "[f := t.testing.TestObjectBase(), f.__tvm_ffi_type_info__.fields[0].setter(f, 9)][0].v_i64",
+    "t.device('cpu') == 3",
+    "t.core._type_cls_to_type_info(int)",
+    "t.testing.TestObjectBase(v_i64=t.core.MISSING, v_str='x').v_i64",
+    "t.core._to_py_class_value(t.core.CAny('x'))",
+    "t.core._to_py_class_value(t.core.CAny(b'x'))",
+    "t.system_lib().get_property_mask()",
 ]
 
 ERRORS = [
@@ -230,11 +246,16 @@ ERRORS = [
     "t.dataclasses.field(structural_eq='no')",
     "t.dataclasses.py_class(3)",
     "t.core._lookup_or_register_type_info_from_type_key('no.such.type')",
+    "t.ObjectConvertible().asobject()",
+    "t.core.DataType('complex64')",
+    "t.dtype('int32x2xvscalex4')",
+    "t.system_lib()()",
+    "t.dataclasses.replace(t.testing.TestObjectBase(), nothing=1)",
 ]
 
 
 def evaluated(package, expression):
-    names = {"t": package, "np": np, "copy": copy}
+    names = {"t": package, "np": np, "copy": copy, "typing": typing}
     names["echo"] = package.get_global_func("testing.echo")
     return eval(expression, names)
 
@@ -627,6 +648,7 @@ def test_a_library_that_registers():
     library = installed_library("xgrammar", "libxgrammar_bindings.so")
     program = """
     import sys
+import typing
     import fnabi.dropin.tvm_ffi as tvm_ffi
     module = tvm_ffi.load_module(sys.argv[1])
 
@@ -695,3 +717,50 @@ def test_the_error_of_an_int_outside_int64_is_the_librarys() -> None:
     add = ours.load_module(callee_library()).add
     with pytest.raises(TypeError, match="argument 0 must be int"):
         add(2**63, 1)
+
+
+def test_dtypes_and_types_have_a_hash():
+    core = ours.core
+    assert core.DataType("int8") == core.DataType("int8") != core.DataType("int8x2")
+    assert len({core.DataType("int8"), core.DataType("int8"), core.DataType("int8x2")}) == 2
+    union = core.TypeSchema.from_annotation(int | str)
+    assert len({union, core.TypeSchema.from_annotation(int | str), core.TypeSchema("int")}) == 2
+    moved = core.TypeSchema.from_json_obj({"type": "ObjectRValueRef", "args": [{"type": "int"}]})
+    assert moved == core.TypeSchema("int")  # a parameter that is moved accepts what it refers to
+
+
+def test_texts_of_what_describes_types():
+    info = ours.testing.TestIntPair.__tvm_ffi_type_info__
+    key = "testing.TestIntPair"
+    assert repr(info) == f"TypeInfo(type_key={key!r}, type_index={info.type_index})"
+    assert [repr(each) for each in info.fields] == ["TypeField(name='a')", "TypeField(name='b')"]
+    shown = [repr(each) for each in ours.dataclasses.fields(ours.testing.TestIntPair)]
+    assert shown == ["Field(name='a')", "Field(name='b')"]
+    with pytest.raises(AttributeError, match="TestIntPair: the type of a class cannot be changed"):
+        ours.testing.TestIntPair.__tvm_ffi_type_info__ = 3
+
+
+def test_functions_are_objects():
+    assert issubclass(ours.Function, ours.Object)
+    assert isinstance(ours.convert(len), ours.Object)
+    assert not issubclass(int, ours.Object)
+
+
+def test_tensors_of_a_framework_for_a_callback():
+    torch = pytest.importorskip("torch")
+    for package in (theirs, ours):
+        function = package.convert_func(lambda x, y: f"{type(x)}{y}", tensor_cls=torch.Tensor)
+        assert function(np.zeros(2), 1) == f"{torch.Tensor}1"
+
+
+def test_names_that_libtvm_ffi_lacks():
+    api = import_module("fnabi.dropin.tvm_ffi._ffi_api")
+    with pytest.raises(AttributeError, match=r"libtvm_ffi has no function ffi\.Nothing"):
+        _ = api.Nothing
+    assert api.StructuralEqual([1], [1], False, False)
+
+
+def test_functions_without_a_name_are_not_registered():
+    for name in (3, type("Callable", (), {"__call__": len})()):
+        with pytest.raises(ValueError, match="expect string function name"):
+            ours.register_global_func(name, len)

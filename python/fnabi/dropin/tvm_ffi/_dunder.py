@@ -51,7 +51,7 @@ def _replaced(self: Any, **changes: Any) -> Any:
     known = fields_of(type(self))
     for name, value in changes.items():
         if name not in known:
-            raise TypeError(f"{type(self).__name__} has no field {name!r}")
+            raise AttributeError(f"{type(self).__name__} has no field {name!r}")
         known[name].set(made, value)
     return made
 

@@ -149,9 +149,6 @@ class _EnumType(ObjectMeta):
     def __len__(cls) -> int:
         return len(list(iter(cls)))
 
-    def __bool__(cls) -> bool:
-        return True
-
     @property
     def attr_dict(cls) -> Any:
         """The attributes of members, by name and member."""
