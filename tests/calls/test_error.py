@@ -101,8 +101,10 @@ def test_a_python_error_that_is_not_set():
 
 
 def test_an_error_that_is_another_object():
+    live = linked("live")()
     with pytest.raises(CallError, match="left no error"):
         linked("raise_object")(66)
+    assert linked("live")() == live
 
 
 def test_messages_that_are_no_utf8():
@@ -288,6 +290,18 @@ def test_a_swallowed_exception_is_gone():
 
     swallow(once)
     plain("nop")()
+    gc.collect()
+    assert gone() is None
+
+    exception = type("Own", (Exception,), {})()
+    gone = weakref.ref(exception)
+
+    def fails_after_it():
+        swallow(once)
+        with pytest.raises(CallError, match="left no error"):
+            fail()
+
+    plain("apply")(fails_after_it)
     gc.collect()
     assert gone() is None
 

@@ -20,6 +20,7 @@ import fnabi
 from fnabi import Array, CallError, Dict, List, Map, Object
 from fnabi._base.lane import Function
 from support import callee, strategies
+from support.apart import run_apart
 from support.sanitizers import check_grown, examples, resident
 
 KINDS = pytest.mark.parametrize("kind", [Map, Dict])
@@ -478,6 +479,33 @@ print(names(fnabi.Array([1]), fnabi.Map({{1: 2}}), fnabi.List(), fnabi.Dict(), f
         "['Array', 'Map', 'List', 'Dict', 'Shape']",
     ]
     assert done.stderr == ""
+
+
+def test_what_libtvm_ffi_makes_instead_of_a_map_is_freed() -> None:
+    """Its function for maps is another one."""
+    pytest.importorskip("tvm_ffi")
+    run_apart(
+        """
+        import gc, sys, weakref
+        sys.modules["torch"] = None  # which takes seconds
+        import tvm_ffi, fnabi
+        class Held: pass
+        made = []
+        def no_map(*pairs):
+            held = Held()
+            made.append(weakref.ref(held))
+            return held
+        tvm_ffi.register_global_func("ffi.Map", no_map, override=True)
+        try:
+            fnabi.Map([(fnabi.get_type("ffi.StructuralKey")("x"), 3)])
+        except fnabi.CallError as error:
+            assert "made no map" in str(error), error
+        else:
+            raise AssertionError("a map")
+        gc.collect()
+        assert [each() for each in made] == [None]
+        """
+    )
 
 
 # ------------------------------------- of the core and of libtvm_ffi, which change them in turn

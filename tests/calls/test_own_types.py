@@ -249,6 +249,28 @@ for i in range(5000):
     assert "the table is full" in lines[-1]
 
 
+def test_a_field_holds_its_setter() -> None:
+    told = run_apart(
+        ABSENT
+        + """
+import gc, weakref
+from fnabi._base import lane
+from fnabi import Function
+class Setter:
+    def __call__(self, address, value): pass
+setter = Setter()
+held = weakref.ref(setter)
+index = lane.define_type("typed.Held", 64)
+layout = (8, 8, 24)
+lane.define_field(index, "x", "", "", 0, layout, 1, 1, Function(setter))
+del setter
+gc.collect()
+print(held() is not None)
+"""
+    )
+    assert told == "True\n"
+
+
 def test_libraries_of_both_tables() -> None:
     """The original is loaded later: the same library is bound to it from a copy."""
     told = run_apart(

@@ -404,11 +404,13 @@ def test_nothing_is_leaked(lib, Point, Auto):
     live = lib.live()
     point = Point(1.0, 2.0)
     tag = fnabi.Array(["some text that is long"])
-    counts = [sys.getrefcount(each) for each in (point, tag)]
+    thing = type("Thing", (), {})()
+    counts = [sys.getrefcount(each) for each in (point, tag, thing)]
     nones = sys.getrefcount(None)
     for _ in range(examples(100_000)):
         point.x = 3.0
         assert point.norm() == 13.0
+        point.tag = [thing]
         point.tag = tag
         assert point.tag is not None
     for _ in range(examples(100_000)):
@@ -429,7 +431,7 @@ def test_nothing_is_leaked(lib, Point, Auto):
     point.tag = None
     gc.collect()
     assert lib.live() == live + 1
-    assert [sys.getrefcount(each) for each in (point, tag)] == counts
+    assert [sys.getrefcount(each) for each in (point, tag, thing)] == counts
     # Others use None too; a reference lost in each call would be twice as many.
     assert abs(sys.getrefcount(None) - nones) < examples(50_000)
 

@@ -193,6 +193,8 @@ def test_strides_that_lead_nowhere_do_not_matter(first):
         ),
         (memoryview(b"abcd").cast("c"), None),
         (memoryview(np.zeros(2, ">f4")), "buffer of format '>f'"),
+        (memoryview(np.zeros(2, "U1")), "buffer of format '1w'"),
+        (memoryview(np.array([None])), "buffer of format 'O'"),
         (memoryview(np.zeros(2, "M8[s]").view("V8")), "buffer of format '8x'"),
     ],
 )
@@ -231,6 +233,7 @@ def test_buffers(first):
     assert bytes(tensor) == b"fdb"
     assert tensor.numpy().tobytes() == b"fdb"
     assert first(memoryview(b"abc")).read_only
+    assert first(memoryview(b"\0\1").cast("?")).dtype == DType("bool")
 
 
 NUMPY_CORE = (
@@ -748,8 +751,10 @@ def test_dlpack_arguments(first):
     for bad in ({"stream": 1}, {"max_version": 1}, {"max_version": (1,)}, {"dl_device": "cpu"}):
         with pytest.raises(CallError, match=rf"^Tensor\.__dlpack__: {next(iter(bad))}: "):
             tensor.__dlpack__(**bad)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="takes 0 positional arguments"):
         tensor.__dlpack__(1)
+    with pytest.raises(TypeError, match=r"^'max' is an invalid keyword argument for __dlpack__"):
+        tensor.__dlpack__(max=1)
     given.flags.writeable = False
     frozen = first(given)
     with pytest.raises(BufferError, match="the memory is read-only"):

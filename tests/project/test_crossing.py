@@ -260,6 +260,23 @@ def test_a_class_that_fails_is_refused() -> None:
         lane.record(Failing)
 
 
+def test_a_refusal_that_fails_is_reported() -> None:
+    def refuse(*_: object) -> Any:
+        raise LookupError("no refusal")
+
+    tags = sorted(get_args(types.Type), key=lambda type: type.__struct_config__.tag)
+    decoder = lane.RecordDecoder((types.DType, *tags), refuse)
+    assert raw._layout is not None
+    with pytest.raises(LookupError, match="no refusal"):
+        decoder.raw(b"?", raw._layout)
+
+
+def test_exports_are_of_bytes_alone() -> None:
+    data: Any = bytearray((DATA / "vmfb" / "scalars.vmfb").read_bytes())
+    with pytest.raises(TypeError, match="expected bytes, bytearray found"):
+        decode_exports(data, None)  # type: ignore[arg-type]
+
+
 def answers() -> list[str]:
     """Return the results of each decoder for some inputs."""
     module = vmfb.from_buffer((DATA / "vmfb" / "abi_records.vmfb").read_bytes())
