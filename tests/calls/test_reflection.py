@@ -410,7 +410,6 @@ def test_nothing_is_leaked(lib, Point, Auto):
     for _ in range(examples(100_000)):
         point.x = 3.0
         assert point.norm() == 13.0
-        point.tag = [thing]
         point.tag = tag
         assert point.tag is not None
     for _ in range(examples(100_000)):
@@ -427,6 +426,8 @@ def test_nothing_is_leaked(lib, Point, Auto):
         ):
             with pytest.raises((ValueError, TypeError, fnabi.CallError)):
                 act()
+        point.tag = [thing]
+        point.tag = tag
         hash(point), repr(point), point == Point(3.0, 2.0)
     point.tag = None
     gc.collect()
