@@ -328,6 +328,16 @@ def test_arrays_of_many_classes_leave_nothing_behind():
     check_nothing_kept(lambda: (nop(plain_array), nop(local)), *shared)
 
 
+def test_dtypes_are_kept_for_a_while(first):
+    """Those of the arrays that were converted last."""
+    noted = object()
+
+    def convert():
+        first(np.zeros(2, np.dtype("f4", metadata={"noted": noted})))
+
+    check_nothing_kept(convert, noted)
+
+
 @pytest.mark.parametrize(
     "make",
     [

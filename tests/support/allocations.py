@@ -635,6 +635,13 @@ def dialect_without_a_class() -> Work:
 
 
 @operation
+def dialect_without_a_class_for_a_value() -> Work:
+    marker, dialect = lane.initialiser_marker(), lane.Dialect()
+    dialect.class_of = _fails
+    return lambda: dialect(lane.object_of, marker)
+
+
+@operation
 def function_of_callable() -> Work:
     return lambda: fnabi.Function(_twice)(_LONG)
 
@@ -753,6 +760,21 @@ def map_value() -> Work:
     return work
 
 
+def _refused(make: Callable[[Any], object], values: object) -> Work:
+    return lambda: make(values)
+
+
+_DEEP: list[Any] = []
+for _ in range(2000):
+    _DEEP = [_DEEP]
+
+for _make in (fnabi.Any, fnabi.AnyArray, fnabi.Array, fnabi.List, fnabi.Map, fnabi.Dict):
+    _pair = _make in (fnabi.Map, fnabi.Dict)
+    for _what, _last in {"unfit": _UNFIT, "deep": _DEEP}.items():
+        _values = {_LONG: [_LONG], _LONG * 2: _last} if _pair else [_LONG, [_LONG], _last]
+        OPERATIONS[f"{_make.__name__} {_what}"] = partial(_refused, _make, _values)
+
+
 @operation
 def map_misses() -> Work:
     made = fnabi.Map({"a": 1})
@@ -791,11 +813,14 @@ def copies() -> Work:
 
 @operation
 def tensor_value() -> Work:
+    one = fnabi.from_dlpack(_VECTOR)
+    parts = one.dtype, one.device
+
     def work() -> object:
         made = fnabi.from_dlpack(_VECTOR)
         again, wide = np.from_dlpack(made), np.asarray(made, np.float64)
         wider = made.__array__(np.float64), made.__array__(None, True)
-        shown = repr(made), made.shape, str(made.dtype), str(made.device)
+        shown = repr(made), made.shape, (made.dtype, made.device) == parts
         return shown, again.tolist(), len(wide), *(each.tolist() for each in wider)
 
     return work
@@ -813,7 +838,11 @@ def shape_value() -> Work:
 
 @operation
 def error_value() -> Work:
-    return lambda: repr(fnabi.Error("ValueError", _LONG, "a backtrace").message)
+    def work() -> object:
+        made = fnabi.Error("ValueError", _LONG, _LONG)
+        return repr(made.message), made.__reduce__()
+
+    return work
 
 
 # ------------------------------------------------------------------------------ columns and others

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import reprlib
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -76,7 +77,7 @@ def kept(work: Callable[[], object]) -> tuple[int, dict[str, int]]:
     objects = [*_SHARED, *given_to(work)]
     of_libraries = [each for each in objects if isinstance(each, fnabi.Object)]
     strong = [*map(_strong_count, of_libraries)]
-    names = [repr(each) for each in (*objects, *of_libraries)]
+    names = [*map(reprlib.repr, (*objects, *of_libraries))]
 
     def state() -> tuple[int, list[int]]:
         gc.collect()
