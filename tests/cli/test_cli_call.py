@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import fnabi
 from fnabi.cli import main
+from fnabi.cli._call_values import json_of, load_array, show
 from support.callee import path_of
 from support.command import Run, run
 
@@ -278,3 +280,40 @@ def test_functions_that_are_registered_by_name() -> None:
     assert "ffi.Object" in done.out
     text = "no TVM-FFI function is named no.such.function, expected bad, live, plain, unregistered"
     assert run("call", path, "no.such.function") == Run(1, "", f"fnabi: {path}: {text}\n")
+
+
+# ------------------------------------------------------------------------ values without a library
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"a": [1]}, {"dict": {"a": [1]}}),
+        ({1: 2, "a": None}, {"dict": [[1, 2], ["a", None]]}),
+        ({(1, b"x"): 0.5}, {"dict": [[[1, {"bytes": "78"}], 0.5]]}),
+        (2j, {"object": "2j"}),
+        (float("-inf"), {"float": "-inf"}),
+    ],
+)
+def test_values_as_json(value: Any, expected: Any) -> None:
+    assert json_of(value) == expected
+
+
+def test_arrays_of_small_numbers_as_json() -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    for dtype, values in ((ml_dtypes.bfloat16, [1.5, -2.0]), (ml_dtypes.int4, [1, -2])):
+        found = json_of(np.array(values, dtype))
+        assert found == {"tensor": {"dtype": np.dtype(dtype).name, "data": values}}
+
+
+def test_tensors_inside_of_values_are_shown_as_arrays() -> None:
+    tensor = fnabi.from_dlpack(np.zeros(2, np.float32))
+    shown = "array([0., 0.], dtype=float32)"
+    assert show(tensor) == shown
+    assert show({"a": [tensor], 1: "x"}) == f"{{'a': [{shown}], 1: 'x'}}"
+    assert show("text", 80) == show("text") == "text"
+
+
+def test_an_array_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError):
+        load_array(str(tmp_path), "f")

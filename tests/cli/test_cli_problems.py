@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import pickle
 import shutil
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -16,9 +19,13 @@ import pytest
 import fnabi
 from fnabi import library, vmfb
 from fnabi.cli import main
+from fnabi.cli._arguments import opens_leniently
+from fnabi.cli._problems import tell, tell_unknown
+from fnabi.cli._terminal import width_of
 from fnabi.cli.verbs import VERBS
 from fnabi.errors import CallError, FormatError
 from support.callee import callee_library
+from support.flatbuffer import Numbers, String, Table, Vector, module
 from support.paths import ROOT
 
 MODULES = ROOT / "tests/data/vmfb"
@@ -419,6 +426,35 @@ def test_a_pattern_without_results(pattern: str, meant: str, run) -> None:
             "--json and --style=github cannot be combined",
         ),
         (["--version", "x"], "unexpected argument 'x'"),
+        (
+            ["catalog", "show", "x", "--memory"],
+            "--memory is only allowed with update",
+        ),
+        (
+            ["completion", "bash", "--", "x"],
+            "bash gives its word breaks and the line before and after the cursor",
+        ),
+        (
+            ["diff", "--catalog", "x", "y", "--style=markdown"],
+            "--style=markdown cannot be used with --catalog",
+        ),
+        (["diff", "--catalog", "x", "y", "--html"], "--html cannot be used with --catalog"),
+        (
+            ["inspect", "x", "--extract", "y", "z", "--function", "f"],
+            "--extract and --function cannot be combined",
+        ),
+        (
+            ["inspect", str(MODULES), "--html", "--metadata"],
+            "--metadata is only allowed for libraries",
+        ),
+        (
+            ["stub", str(CLASSIFIER), "--language=pyi"],
+            "--language pyi is for a library, not for a module",
+        ),
+        (
+            ["stub", str(CLASSIFIER), "--global", "x"],
+            "--global is for a library, not for a module",
+        ),
     ],
 )
 def test_wrong_usage(argv: list[str], text: str, run) -> None:
@@ -544,3 +580,166 @@ def test_a_closed_pipe(argv: list[str]) -> None:
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+# ------------------------------------------------------------------------------ out of memory
+
+
+@pytest.mark.parametrize("text", ["", "cannot allocate memory", "failed to map segment of x.so"])
+def test_a_lack_of_memory(text: str, run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Modules of C report it as other errors, too."""
+
+    def fail(_: list[str]) -> int:
+        try:
+            raise ImportError(text) if text else MemoryError
+        finally:
+            raise ValueError
+
+    monkeypatch.setattr("fnabi.cli._main", fail)
+    assert run("inspect", "x") == (1, "", "fnabi: out of memory\n")
+    assert run("diff", "x", "y") == (3, "", "fnabi: out of memory\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        ("", "fnabi: out of memory\n"),
+        ("sys.modules['fnabi.cli._screen'] = None", "fnabi: out of memory\n"),
+    ],
+)
+def test_a_process_without_memory_ends_at_once(before: str, expected: str) -> None:
+    """Python would have to allocate to clean up."""
+    program = f"""
+import atexit, sys
+import fnabi.cli
+
+def fail(words):
+    raise MemoryError
+
+fnabi.cli._main = fail
+atexit.register(print, "cleaned up", file=sys.stderr)
+sys.argv = ["fnabi", "inspect", "x"]
+{before}
+sys.exit(fnabi.cli.main())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", expected)
+
+
+@pytest.mark.parametrize(
+    ("problem", "text"),
+    [(ImportError("x is broken"), "x is broken"), (MemoryError(), "out of memory")],
+)
+def test_fnabi_itself_cannot_be_read(
+    problem: Exception, text: str, run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Any) -> int:
+        raise ValueError
+
+    def fail_again(_: Any) -> int:
+        raise problem
+
+    monkeypatch.setattr("fnabi.cli._main", fail)
+    monkeypatch.setattr("fnabi.cli._problems.tell_unknown", fail_again)
+    assert run("inspect", "x") == (1, "", f"fnabi: {text}\n")
+
+
+def test_an_interrupt_that_nothing_caught() -> None:
+    assert tell_unknown(KeyboardInterrupt()) == 130
+
+
+def test_an_error_of_a_path_of_bytes(capsys: pytest.CaptureFixture[str]) -> None:
+    tell(FileNotFoundError(2, "No such file or directory", b"a\xff"))
+    assert capsys.readouterr().err == "fnabi: a\\xff: No such file or directory\n"
+
+
+# ------------------------------------------------------------------------------ what cannot be read
+
+
+def test_a_module_of_unknown_bytecode(here: Path, run) -> None:
+    """What is not in its bytecode is shown."""
+    tables = {
+        6: Vector([Table({0: String(b"hal.x"), 1: Table({0: String(b"0v_v")})})]),
+        7: Vector([Table({0: String(b"f"), 1: bytes(4)})]),
+        8: Vector([Table({0: String(b"0i_v")})]),
+        12: Numbers(struct.pack("<iiIhhhh", 0, 4, 0, 1, 0, 1, 0), 20),
+        13: (99 << 16).to_bytes(4, "little"),
+        14: Numbers(b"\x79\x5a\0\0"),
+    }
+    (here / "m.vmfb").write_bytes(module(Table({0: String(b"m")} | tables)))
+    status, out, _ = run("inspect", "m.vmfb")
+    assert status == 0
+    assert "bytecode 99.0" in out
+    assert "target" not in out
+    status, out, _ = run("inspect", "--json", "m.vmfb")
+    assert status == 0
+    found = json.loads(out)
+    assert found["needs_problem"]["code"] == "bytecode-version"
+    assert found["targets"] is found["weights"] is None
+    assert [each["name"] for each in found["functions"]] == ["f"]
+
+
+def test_inputs_without_a_spelling(here: Path, run) -> None:
+    attributes = Vector([Table({0: String(b"iree.abi"), 1: String(ABI)})])
+    tables = {
+        7: Vector([Table({0: String(b"f"), 1: bytes(4)})]),
+        8: Vector([Table({0: String(b"0r_v"), 1: attributes})]),
+    }
+    (here / "m.vmfb").write_bytes(module(Table({0: String(b"m")} | tables)))
+    assert run("inspect", "m.vmfb", "--function", "f", "--inputs") == (
+        1,
+        "",
+        "fnabi: m.vmfb: f: iree-run-module has no notation for array<null>[2]\n",
+    )
+
+
+ABI = b'{"a":[["ndarray",null,1,2]],"r":[]}'
+
+
+def test_errors_of_the_runtime_from_standard_input(monkeypatch, run) -> None:
+    text = "required module 'hal' not registered on the context\n" * 2
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    status, out, _ = run("explain", "-")
+    assert status == 0
+    assert out.count("line 1: ") == 1
+    assert out.count("\n\n") == out.count("line 2: ")
+
+
+def test_a_table_on_a_stream_that_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+    class Stream(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    assert width_of(Stream()) is None  # it has no number
+    monkeypatch.setenv("COLUMNS", "72")
+    assert width_of(Stream()) == 72
+
+
+def test_what_a_lenient_opening_accepts(tmp_path: Path) -> None:
+    for path, opens in (
+        (MODULES / "module_attrs@2.9.0.vmfb", True),
+        (tmp_path, False),
+        (Path(__file__), False),
+    ):
+        assert opens_leniently(str(path)) is opens
+
+
+def test_versions_of_packages_that_are_missing(monkeypatch, run) -> None:
+    monkeypatch.setattr("fnabi.cli._version._PEERS", ("no-such-package",))
+    status, out, _ = run("--version")
+    assert status == 0
+    assert out.endswith("peers: no no-such-package\n")
+
+
+def test_a_thread_that_waits_does_not_hold_the_command_back() -> None:
+    program = """
+import threading, sys
+from fnabi.cli._ending import leave
+threading.Thread(target=threading.Event().wait, name="fnabi-waits").start()
+print("written")
+sys.exit(leave(3))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout) == (3, b"written\n")

@@ -15,10 +15,12 @@ from pathlib import Path
 
 import pytest
 
+from fnabi import library
 from fnabi.cli import main
 from fnabi.cli._candidates import FILES
 from fnabi.cli._parser import parser_of
 from fnabi.cli.verbs import VERBS
+from support.callee import path_of
 from support.paths import ROOT
 
 CLASSIFIER = ROOT / "examples" / "classifier.vmfb"
@@ -309,3 +311,48 @@ def test_functions_come_at_once() -> None:
     assert done.stdout.split() == ["words", "normalize", "dense", "version", "__init"]
     slow = {"importlib.metadata", "email", "rich", "numpy", "duckdb", "pyarrow", "asyncio", "ssl"}
     assert not slow & {*done.stderr.split()}
+
+
+@pytest.mark.parametrize(
+    ("breaks", "before", "found"),
+    [
+        (" =:", "no=1 fnabi diff --style=mark", ["words", "markdown"]),
+        (" =:", 'fnabi diff --style="mark', ["words", "markdown"]),
+        (" =:", "fnabi diff --style='mark", ["words", "markdown"]),
+        (" =:", 'fnabi nothing "a\\$b" ', ["words"]),
+        (" =:", 'fnabi inspect "a\\"b', ["files"]),
+        (" =:", "fnabi call lib.so f @a", ["words"]),
+    ],
+)
+def test_lines_of_bash(
+    breaks: str, before: str, found: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["completion", "bash", "--", breaks, before, ""]) == 0
+    assert capsys.readouterr().out.splitlines() == found
+
+
+def test_names_with_quotes_in_single_quotes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bash has no spelling for a quote inside of them."""
+    path = tmp_path / "m.vmfb"
+    path.write_bytes(CLASSIFIER.read_bytes().replace(b"normalize", b"n'ormaliz"))
+    for begin, found in (("'", ["dense", "version", "__init"]), ("", ["n\\'ormaliz", "dense"])):
+        line = f"fnabi inspect {path} --function {begin}"
+        assert main(["completion", "bash", "--", " =", line, ""]) == 0
+        assert capsys.readouterr().out.splitlines()[1:][: len(found)] == found
+
+
+def test_functions_of_libraries_and_of_broken_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "broken.vmfb"
+    broken.write_bytes(CLASSIFIER.read_bytes()[:200])
+    for file, names in (
+        (path_of("changing"), [*library.read(path_of("changing")).functions]),
+        (broken, []),
+    ):
+        words = ["4", "fnabi", "inspect", str(file), "--function", ""]
+        assert main(["completion", "zsh", "--", *words]) == 0
+        found = [each.rstrip("\t") for each in capsys.readouterr().out.splitlines()]
+        assert found == ["words", *names]
