@@ -22,6 +22,7 @@ import pytest
 
 from fnabi import CallError, FormatError, NotFoundError, bytecode, vmfb
 from fnabi.cli import main
+from fnabi.vmfb import _instructions
 from fnabi.vmfb.bytecode import (
     Branch,
     BytecodeFinding,
@@ -709,3 +710,30 @@ def test_verify_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixtur
     finding = next(each for each in shown["findings"] if each["code"] == "bytecode-rodata")
     assert (finding["function"], finding["position"]) == (0, 1)
     assert finding["instruction"] == "const.ref.rodata"
+
+
+def test_texts_of_operands() -> None:
+    register = _instructions.Register("i32", 1, False)
+    for operand, text in (
+        (_instructions.Global("ref", 3), "refs[3]"),
+        (_instructions.Global("value", 8), "values[8]"),
+        (_instructions.TypeName(4, "!vm.list<i8>"), "!vm.list<i8>"),
+        (_instructions.TypeName(4, None), "type[4]"),
+        (_instructions.Rodata(2), "rodata[2]"),
+        (_instructions.Callee(5, True, "hal.x"), "@hal.x"),
+        (_instructions.Callee(5, True, None), "import[5]"),
+        (_instructions.Callee(5, False, None), "function[5]"),
+        (_instructions.Text("a\n"), "'a\\n'"),
+        (_instructions.Branch(26, ()), "0x001A"),
+        (_instructions.Branch(26, ((register, register),)), f"0x001A({register} -> {register})"),
+    ):
+        assert str(operand) == text
+
+
+def test_what_is_no_module() -> None:
+    with pytest.raises(CallError, match="verify: module: expected a Module"):
+        bytecode.verify(3)  # type: ignore[arg-type]
+    closed = vmfb.open(DATA / "vmfb" / "scalars.vmfb")
+    closed.close()
+    with pytest.raises(CallError, match="closed"):
+        bytecode.verify(closed)

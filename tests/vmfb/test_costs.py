@@ -205,3 +205,20 @@ def test_the_largest_of_sizes_that_depend_on_different_dims() -> None:
     assert str(_size.largest([a, b, a])) == "max(A, B)"
     assert _size.largest([a, a]) == a
     assert _size.largest([]) == Size()
+
+
+A, B = _size.named("A"), _size.named("B")
+
+
+def test_sizes_that_are_no_formula() -> None:
+    assert _size._divide(A, _size.number(0)) is None
+    assert _size._shift(A, _size.number(64), True) is None
+    assert _size._shift(A, B, False) is None
+    assert _size._mask(A, B) is None
+    assert _size._mask(A, _size.number(5)) is None  # no complement of an alignment
+    for mask in (-64, (1 << 32) - 64):
+        rounded = _size._mask(A + _size.number(63), _size.number(mask))
+        assert str(rounded) == "64*((A + 63) // 64)"
+    assert str((A * B).renamed({"A": "C", "B": "D"})) == "C*D"
+    assert A.renamed({"B": "D"}) is None
+    assert _size.named("input0").renamed({"A": "B"}) is None

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fnabi import CallError, FormatError, example, program, vmfb
+from fnabi import CallError, FormatError, example, iree_abi, program, vmfb
 from fnabi.abi.declaration import parse
 from fnabi.cli import main
 from fnabi.run.invoke import Invoker
@@ -267,3 +267,17 @@ def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["inspect", "--inputs", path])
     assert "--inputs needs --function" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("element", ["i32", ["slist", "i32", "f32"], ["sdict", ["a", "i32"]]])
+@pytest.mark.parametrize("shape", [[], [2], [2, 0], [2, 3]])
+def test_arrays_of_structures_fit_their_signature(element: Any, shape: list[int]) -> None:
+    """An array of lists has lists as its elements."""
+    type = ["ndarray", element, len(shape), *shape]
+    signature = iree_abi.parse(json.dumps({"a": [type], "r": []}))
+    (array,) = example.example_values(signature)
+    assert array.shape == tuple(shape)
+    assert len(iree_abi.flatten(signature, (array,))) == 1
+    if not isinstance(element, str):
+        kind = list if element[0] == "slist" else dict
+        assert all(isinstance(each, kind) for each in array.flat)

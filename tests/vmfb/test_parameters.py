@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fnabi import FormatError, parameters, vmfb
+from fnabi import CallError, FormatError, parameters, vmfb
 from fnabi.cli import main
 from fnabi.vmfb.needs import Parameter
 from support.paths import DATA
@@ -199,3 +199,12 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == f"fnabi: {reason}\n"
     assert main(["verify", f"--against={tmp_path / 'none'}", module]) == 1
     assert "No such file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("suffix", [".gguf", ".safetensors"])
+def test_the_package_of_a_format_is_missing(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = suffix[1:]
+    with pytest.raises(CallError, match=rf"needs the package no_{name}, which is not installed"):
+        parameters._package(f"no_{name}", tmp_path)

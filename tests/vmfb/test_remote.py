@@ -425,8 +425,12 @@ def test_the_module_of_the_tests_in_c() -> None:
     assert (DATA / "outside" / "params_vmvx.vmfb").read_bytes() == outside
 
 
-def test_names_of_parameters_outside_the_flatbuffer(http: Server) -> None:
+@pytest.mark.parametrize("head", [1 << 16, 100])
+def test_names_of_parameters_outside_the_flatbuffer(
+    http: Server, head: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Keys of many parameters are too large for the FlatBuffer."""
+    monkeypatch.setattr(remote, "_HEAD", head)
     for file in NEEDS:
         expected = vmfb.open(file).parameters
         outside = http.root / "needs" / f"outside_{file.name}"
@@ -720,3 +724,37 @@ def test_the_package_of_a_store_is_missing(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.delitem(registry._registry, "gs", raising=False)
     with pytest.raises(CallError, match=r"^vmfb.open: gs://b/m.vmfb: Please install gcsfs"):
         vmfb.open("gs://b/m.vmfb")
+
+
+def test_pages_that_end_inside_of_something() -> None:
+    for end in ("<!-- <a href=b.vmfb>", "<script><a href=b.vmfb>", '<a href="b.vmfb'):
+        page = f'<a href="a.vmfb">{end}'
+        assert remote_page.links_below(page, "http://h/") == {"http://h/a.vmfb"}
+
+
+def test_what_a_store_says_of_an_object() -> None:
+    assert remote_store.version_of({"size": 3, "Last-Modified": "no time"}).mtime_ns is None
+    store = remote_store.Store.__new__(remote_store.Store)
+    assert isinstance(store.error(KeyboardInterrupt(), "http://h/x"), KeyboardInterrupt)
+
+
+def test_a_damaged_zip_directory_of_a_remote_module(tmp_path: Path) -> None:
+    """It is refused, as that of the file is."""
+    data = next(file.read_bytes() for file in NEEDS if file.read_bytes()[:2] == b"PK")
+    with vmfb.from_buffer(data) as opened:
+        assert opened._files()
+    at = data.index(b"PK\1\2")
+    cases = {
+        "second": data.replace(b"PK\3\4", b"PK\3\5").replace(b"PK\3\5", b"PK\3\4", 1),
+        "name": data[:26] + b"\xff\xff" + data[28:],
+        "offset": data[: at + 42] + (len(data) - 4).to_bytes(4, "little") + data[at + 46 :],
+    }
+    with serve(tmp_path) as server:
+        for name, damaged in cases.items():
+            (tmp_path / f"{name}.vmfb").write_bytes(damaged)
+            for place in (tmp_path, server.url):
+                opened = vmfb.open(f"{place}/{name}.vmfb")
+                with pytest.raises(FormatError) as caught:
+                    opened._files()
+                assert caught.value.code == "module-zip"
+                assert "zip_directory" in [each.path for each in opened.check()]

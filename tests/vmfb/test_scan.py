@@ -628,3 +628,8 @@ def test_scan_as_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
         assert (line["file"], line["function"]) == (row.file, row.function)
         assert line["error_code"] == (row.error.code if row.error else None)
         assert (line["inputs"] is None) == (row.signature is None)
+
+
+def test_a_batch_is_shown_with_its_numbers() -> None:
+    (batch,) = vmfb.scan([DATA / "vmfb" / "scalars.vmfb", DATA / "none.vmfb"])
+    assert repr(batch) == f"<ScanBatch of {len(batch)} rows, 1 with errors>"

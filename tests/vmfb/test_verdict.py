@@ -7,6 +7,7 @@ import os
 import struct
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 import fnabi
 from fnabi import vmfb
 from fnabi.cli import main
+from fnabi.vmfb._verdict import parse_releases
 from support.flatbuffer import String, Table, Vector, module
 from support.installed_runtime import installed, loaded, runtime
 from support.paths import DATA, ROOT
@@ -297,3 +299,12 @@ def test_a_file_that_lacks_read_only_data(missing: int) -> None:
         verdict = module.runs_on(installed())
     assert verdict.loads is False
     assert verdict.causes[0].kind == "fault"
+
+
+def test_no_runtime_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", missing)
+    with pytest.raises(fnabi.CallError, match=r"^f: no runtime of IREE is installed"):
+        parse_releases("f", "installed")

@@ -1956,3 +1956,19 @@ def test_a_module_of_the_old_schema() -> None:
 def test_open_refuses_what_is_not_a_path(path: Any) -> None:
     with pytest.raises(CallError, match=r"^vmfb\.open: path: expected str or os\.PathLike, got "):
         vmfb.open(path)
+
+
+def test_an_export_whose_signature_is_malformed() -> None:
+    attributes = Vector([Table({0: String(b"iree.abi"), 1: String(b'{"a":["i3')})])
+    tables = {
+        7: Vector([Table({0: String(b"f"), 1: bytes(4)})]),
+        8: Vector([Table({0: String(b"0r_v"), 1: attributes})]),
+    }
+    export = vmfb.from_buffer(module(Table({0: String(b"m")} | tables))).exports["f"]
+    assert "<code>unreadable: unterminated string at byte 9" in export._repr_html_()
+    assert pickle.loads(pickle.dumps(export)) == export
+
+
+def test_attributes_have_no_other_attributes() -> None:
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = vmfb.Attributes(()).nothing

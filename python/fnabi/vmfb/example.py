@@ -61,7 +61,7 @@ def _value(numpy: Any, type: types.Type, dim: int) -> Any:
             return numpy.zeros(_dims(type.shape, dim), _numpy_dtype(type.dtype))
         case types.RefArray():
             array = numpy.empty(_dims(type.shape, dim), object)
-            array[...] = _value(numpy, type.element, dim)
+            array.fill(_value(numpy, type.element, dim))  # a list is an element, too
             return array
         case types.List(items):
             return [_value(numpy, item, dim) for item in items]
