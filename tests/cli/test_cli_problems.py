@@ -7,7 +7,6 @@ import json
 import os
 import pickle
 import shutil
-import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -25,8 +24,9 @@ from fnabi.cli._terminal import width_of
 from fnabi.cli.verbs import VERBS
 from fnabi.errors import CallError, FormatError
 from support.callee import callee_library
-from support.flatbuffer import Numbers, String, Table, Vector, module
+from support.flatbuffer import String, Table, Vector, module
 from support.paths import ROOT
+from support.unknown_bytecode import unknown_bytecode
 
 MODULES = ROOT / "tests/data/vmfb"
 CLASSIFIER = ROOT / "examples" / "classifier.vmfb"
@@ -658,15 +658,7 @@ def test_an_error_of_a_path_of_bytes(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_a_module_of_unknown_bytecode(here: Path, run) -> None:
     """What is not in its bytecode is shown."""
-    tables = {
-        6: Vector([Table({0: String(b"hal.x"), 1: Table({0: String(b"0v_v")})})]),
-        7: Vector([Table({0: String(b"f"), 1: bytes(4)})]),
-        8: Vector([Table({0: String(b"0i_v")})]),
-        12: Numbers(struct.pack("<iiIhhhh", 0, 4, 0, 1, 0, 1, 0), 20),
-        13: (99 << 16).to_bytes(4, "little"),
-        14: Numbers(b"\x79\x5a\0\0"),
-    }
-    (here / "m.vmfb").write_bytes(module(Table({0: String(b"m")} | tables)))
+    (here / "m.vmfb").write_bytes(unknown_bytecode())
     status, out, _ = run("inspect", "m.vmfb")
     assert status == 0
     assert "bytecode 99.0" in out

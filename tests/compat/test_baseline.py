@@ -6,7 +6,6 @@ import base64
 import json
 import re
 import shutil
-import struct
 import subprocess
 import sys
 import tracemalloc
@@ -23,7 +22,8 @@ from fnabi.cli import main
 from fnabi.compat import FileComparison, compare_folders
 from fnabi.compat._record import RecordedModule, record
 from support.documents import ROOT, environment
-from support.flatbuffer import Numbers, String, Table, Vector, module
+from support.flatbuffer import String, Table, Vector, module
+from support.unknown_bytecode import unknown_bytecode
 
 RELEASES = ROOT / "examples/releases"
 OLD, NEW = (str(RELEASES / name / "rank.vmfb") for name in ("1.0", "2.0"))
@@ -321,22 +321,10 @@ def act(folder: Path, cwd: Path, old: str, new: str, **inputs: str) -> tuple[int
     return ran.returncode, (folder / "output").read_text()
 
 
-def without_a_version(code: bytes = b"\x79\x5a\0\0") -> vmfb.Module:
-    """A module of the hal, whose function has no text of its signature; of unknown bytecode."""
-    name = String(b"hal.buffer_view.create")
-    tables = {
-        6: Vector([Table({0: name, 1: Table({0: String(b"0v_v")})})]),
-        7: Vector([Table({0: String(b"f"), 1: bytes(4)})]),
-        8: Vector([Table({0: String(b"0r_v"), 1: Vector([])})]),
-        12: Numbers(struct.pack("<iiIhhhh", 0, 4, 0, 0, 0, 1, 0), 20),
-        13: (99 << 16).to_bytes(4, "little"),
-        14: Numbers(code),
-    }
-    return vmfb.from_buffer(module(Table({0: String(b"m")} | tables)))
-
-
 def test_records_have_the_problems_of_their_modules() -> None:
-    old, new = without_a_version(), without_a_version(b"\x79\x5b\0\0")
+    old, new = (
+        vmfb.from_buffer(unknown_bytecode(code)) for code in (b"\x79\x5a\0\0", b"\x79\x5b\0\0")
+    )
     before, after = (baseline.parse(baseline.encode(each)) for each in (old, new))
     for read in (lambda each: each.targets, lambda each: each.bytecode_types):
         problems = []
@@ -357,7 +345,7 @@ def test_records_have_the_problems_of_their_modules() -> None:
 
 
 def test_a_record_without_a_part() -> None:
-    content = msgspec.msgpack.decode(zlib.decompress(record(without_a_version())))
+    content = msgspec.msgpack.decode(zlib.decompress(record(vmfb.from_buffer(unknown_bytecode()))))
     del content[3]["head"]
     with pytest.raises(FormatError, match="the record has no head"):
         _ = RecordedModule(zlib.compress(msgspec.msgpack.encode(content))).name

@@ -870,3 +870,12 @@ def test_decode_frees_its_memory_without_a_collection() -> None:
         assert pa.total_allocated_bytes() == before
     finally:
         gc.enable()
+
+
+def test_frames_of_pandas_that_are_not_encoded() -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    with pytest.raises(CallError, match="expected a table with the columns inputs and results"):
+        arrow.encode(pandas.DataFrame({"a": [1]}))
+    with pytest.raises(CallError, match="no Arrow type has these objects: Could not convert"):
+        arrow.encode(pandas.DataFrame({"inputs": [object()], "results": [[]]}))

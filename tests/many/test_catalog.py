@@ -21,6 +21,7 @@ from fnabi.many.catalog import _store as catalog_store
 from support import catalog_update
 from support.paths import DATA
 from support.pattern_match import differences
+from support.unknown_bytecode import unknown_bytecode
 
 duckdb = pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
@@ -509,3 +510,38 @@ def test_an_update_that_is_killed_at_any_moment(tmp_path: Path) -> None:
         assert process.exitcode == -9 or not step
         ends.append(killed.check(path))
     assert False in ends
+
+
+def test_a_module_of_unknown_bytecode(path: str, tmp_path: Path) -> None:
+    """What does not depend on its bytecode is in the catalog."""
+    (tmp_path / "m.vmfb").write_bytes(unknown_bytecode())
+    with fnabi.Catalog(path) as catalog:
+        assert repr(catalog) == f"<Catalog {path!r}>"
+        catalog.update([tmp_path], memory=True)
+        ((name, bytecode, problem, hosts),) = catalog.sql(
+            "SELECT module, bytecode_version, needs_error, memory FROM files"
+        ).fetchall()
+    assert (name, bytecode, hosts) == ("m", "99.0", [])
+    assert problem.startswith("unknown bytecode version")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "expected"),
+    [
+        ("Could not set lock on file: Conflicting lock is held", CatalogError, "another program"),
+        ("Could not write: No space left on device", OSError, "No space left on device: 'c'"),
+        ("it is not a valid DuckDB database file!", FormatError, "not a catalog"),
+        ("something else", FormatError, "something else"),
+    ],
+)
+def test_errors_of_the_database(text: str, kind: type[Exception], expected: str) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    found = catalog_store._problem(duckdb.IOException(text), "c")
+    assert isinstance(found, kind)
+    assert expected in str(found)
+
+
+def test_the_database_is_out_of_memory() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    found = catalog_store._problem(duckdb.OutOfMemoryException("no memory\nmore of it"), "c")
+    assert (type(found), str(found)) == (MemoryError, "no memory")

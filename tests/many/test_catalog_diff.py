@@ -14,7 +14,7 @@ from fnabi.cli import main
 from fnabi.compat import compare_folders
 from fnabi.compat._compare import compare_asked
 from fnabi.compat._record import RecordedModule, digest, record
-from fnabi.many.catalog_diff import compare_catalogs, group
+from fnabi.many.catalog_diff import _general, compare_catalogs, group
 from support.paths import DATA, ROOT
 
 pytest.importorskip("duckdb")
@@ -142,3 +142,14 @@ def test_a_damaged_file_that_one_side_has_is_unreadable(tmp_path: Path, catalog:
     found = list(compare_folders(*folders))
     assert [each.verdict for each in found] == ["unreadable", "unreadable"]
     assert all("at byte" in str(each.problem) for each in found)
+
+
+def test_changes_of_one_kind_have_one_cause() -> None:
+    """Which of the inputs changes makes no difference, and which attribute does."""
+    for path, cause in (
+        ("", "function"),
+        ("inputs[3].shape[1]", "inputs[*].shape[*]"),
+        ('inputs[0]["a\\"]b"]', "inputs[*][*]"),
+        ('attrs["iree.abi.model"]', 'attrs["iree.abi.model"]'),
+    ):
+        assert _general(compat.Change("changed", "notice", path, None, None)) == cause
