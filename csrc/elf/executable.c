@@ -62,9 +62,9 @@ static const uint8_t* program(const elf* e, unsigned i) {
   return e->data + e->programs + (uint64_t)i * PROGRAM;
 }
 
-/* Finds the offset in the file, which has what is loaded of it, of an address
- * with `count` bytes in its segment; those that the file does not have are
- * zero, and hold nothing that is read here. */
+/* Finds the offset in the file of an address with `count` bytes in its segment;
+ * those that the file does not have are zero, and hold nothing that is read
+ * here. */
 static bool find_range(const elf* e, uint64_t address, uint64_t count,
                        uint64_t* offset) {
   for (unsigned i = 0; i < e->count; i++) {
@@ -73,7 +73,9 @@ static bool find_range(const elf* e, uint64_t address, uint64_t count,
     if (little(p, 4) != LOAD || address < start || address - start >= size ||
         count > size - (address - start))
       continue;
-    *offset = little(p + 8, 8) + (address - start);
+    uint64_t first = little(p + 8, 8);
+    if (!has(e, first, size)) return false;
+    *offset = first + (address - start);
     return true;
   }
   return false;
