@@ -648,7 +648,6 @@ def test_a_library_that_registers():
     library = installed_library("xgrammar", "libxgrammar_bindings.so")
     program = """
     import sys
-import typing
     import fnabi.dropin.tvm_ffi as tvm_ffi
     module = tvm_ffi.load_module(sys.argv[1])
 
