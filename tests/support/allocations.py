@@ -968,9 +968,12 @@ def is_of_others(problem: BaseException | None) -> bool:
     """Return whether Python, its library or NumPy raised an exception that is not ours.
 
     They report what fails without memory as something else: `os.fspath` says that a path is no
-    path, and locks raise a RuntimeError.
+    path, locks raise a RuntimeError, and a `__getattr__` that `hasattr` calls loses its exception.
     """
-    known = r".*expected str, bytes or os\.PathLike object, not \w+Path|can't allocate (read )?lock"
+    known = (
+        r".*expected str, bytes or os\.PathLike object, not \w+Path|can't allocate (read )?lock"
+        r"|<function __getattr__ at \w+> returned NULL without setting an exception"
+    )
     if re.fullmatch(known, str(problem)):
         return True
     traceback = problem.__traceback__ if problem is not None else None
