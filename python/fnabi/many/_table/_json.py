@@ -18,6 +18,9 @@ _LINES = 1 << 14
 _NAME = 24
 """The longest name of a column for which C has room."""
 
+_PLANS = 64
+"""The most columns, with those inside of them and one for the rows, for which C has room."""
+
 _encode_into = msgspec.json.Encoder(enc_hook=str).encode_into  # see `_core.pack`
 
 
@@ -95,7 +98,7 @@ def json_texts(column: Any) -> Any:
     """
     pyarrow = sys.modules["pyarrow"]
     table = pyarrow.table({"": column})
-    if pyarrow.types.is_nested(column.type) and _in_c(pyarrow, table.schema.field(0)):
+    if pyarrow.types.is_nested(column.type) and _plans(pyarrow, table.schema.field(0)) < _PLANS:
         compute = import_module("pyarrow.compute")
         lines = pyarrow.array([b"".join(JsonLines(None)._convert(table))], pyarrow.large_binary())
         values = compute.split_pattern(lines, "\n").flatten()[: len(column)]
@@ -112,23 +115,29 @@ def _others(schema: Any) -> int:
     pyarrow = sys.modules.get("pyarrow")
     if pyarrow is None or not isinstance(schema, pyarrow.Schema):
         return 0
-    columns = list(enumerate(schema, 1))
-    return next((index for index, each in reversed(columns) if not _in_c(pyarrow, each)), 0)
+    left = _PLANS - 1
+    for index in reversed(range(len(schema))):
+        left -= _plans(pyarrow, schema.field(index))
+        if left < 0:
+            return index + 1
+    return 0
 
 
-def _in_c(pyarrow: Any, field: Any) -> bool:
+def _plans(pyarrow: Any, field: Any) -> int:
+    """Return how many columns a field is with those inside; `_PLANS` where C does not write it."""
     types, type, name = pyarrow.types, field.type, field.name
     if not (name.isascii() and name.isprintable() and len(name) <= _NAME) or {*name} & {*'"\\'}:
-        return False
+        return _PLANS
     if types.is_dictionary(type):
         small = type.index_type in (pyarrow.int8(), pyarrow.uint8(), pyarrow.int32())
-        return small and type.value_type == pyarrow.string()
+        return 2 if small and type.value_type == pyarrow.string() else _PLANS
     if types.is_list(type):
-        return _in_c(pyarrow, type.value_field)
+        return min(_PLANS, 1 + _plans(pyarrow, type.value_field))
     if types.is_struct(type):
-        return type.num_fields > 0 and all(_in_c(pyarrow, each) for each in type)
+        inside = sum(_plans(pyarrow, each) for each in type)
+        return min(_PLANS, 1 + inside) if type.num_fields > 0 else _PLANS
     plain = "bool_", "int8", "uint8", "int32", "int64", "string", "binary"
-    return any(type == getattr(pyarrow, each)() for each in plain)
+    return 1 if any(type == getattr(pyarrow, each)() for each in plain) else _PLANS
 
 
 def _with_hex(value: Any) -> Any:
