@@ -1274,6 +1274,16 @@ FNABI_API int64_t fnabi_arrow_json(const struct ArrowSchema* schema,
                                    size_t count, uint8_t* out, size_t capacity,
                                    fnabi_error* error);
 
+/* How many columns lines of JSON have, with those inside of objects and lists:
+ * an upper bound, also for text that is no JSON. `places` has `room` zeros, a
+ * power of two; above room / 2 columns the result is room / 2 + 1. Columns are
+ * told apart by hashes that begin with `seed`, which texts must not know. Fails
+ * with FNABI_DEPTH where objects and lists nest above FNABI_DEPTH_MAX. Takes no
+ * memory, and time linear in `size`. */
+FNABI_API int64_t fnabi_json_fields(const char* data, size_t size,
+                                    uint64_t* places, size_t room,
+                                    uint64_t seed, fnabi_error* error);
+
 /* --------------------------------------------------------------------- scan */
 
 /* The exports of many modules as one table: a row for each export, and one for

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import io
+import json
 import random
 import struct
 import subprocess
@@ -15,7 +17,7 @@ import pytest
 
 import fnabi
 from fnabi.cli import main
-from fnabi.many._table import _parquet
+from fnabi.many._table import TableFile, _parquet
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -412,3 +414,83 @@ def test_headers_of_pages() -> None:
     ):
         with pytest.raises(problem):
             _parquet._read_header(fault)
+
+
+# ------------------------------------------------------------------------------------ many columns
+
+DEEP = "{" + '"sig": "I1!R1!", "x": ' + "[" * 200_000 + "]" * 200_000 + "}\n"
+ROW = '{"sig": "I1!R1!"}\n'
+TOO_WIDE = {
+    "lists.jsonl": (DEEP, "nested too deeply, expected at most 128 levels"),
+    "objects.jsonl": (
+        DEEP.replace("[", '{"a":').replace("]", "}").replace(":}", ":1}"),
+        "nested too deeply, expected at most 128 levels",
+    ),
+    "keys.jsonl": (
+        '{"sig": "I1!R1!", ' + ", ".join(f'"k{i}": 1' for i in range(20_000)) + "}\n",
+        "too many columns, expected at most 16,384",
+    ),
+    "paths.jsonl": (
+        "".join(
+            '{"a": ' * 15 + f"{{{bits}: 1}}" + "}" * 15 + "\n"
+            for bits in (f'"{i}"' for i in range(17_000))
+        ),
+        "too many columns, expected at most 16,384",
+    ),
+    "rows.jsonl": (
+        "".join(f'{{"sig": "I1!R1!", "k{i}": 1}}\n' for i in range(9_000)),
+        "make too much of the data",
+    ),
+    "later.jsonl": (
+        '{"sig": "I1!R1!", '
+        + ", ".join(f'"k{i}": 1' for i in range(900))
+        + "}\n"
+        + ROW * 250_000
+        + "{}\n" * 2_000_000,
+        "make too much of the data",
+    ),
+    "header.csv": (
+        "sig" + ",c" * 20_000 + "\nI1!R1!" + ",1" * 20_000 + "\n",
+        "too many columns, expected at most 16,384",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TOO_WIDE)
+def test_texts_with_too_many_columns(name: str, tmp_path: Path, capsys: Any) -> None:
+    text, fault = TOO_WIDE[name]
+    (tmp_path / name).write_text(text)
+    out = tmp_path / "out.parquet"
+    assert main(["decode", "--abi", "raw", "--column", "sig", str(tmp_path / name), "-o", str(out)])
+    problem = capsys.readouterr().err
+    assert fault in problem
+    assert problem.count("\n") == 1
+    assert not out.exists()
+
+
+def test_a_list_that_is_deeper_later(tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "x.jsonl").write_text('{"sig": "I1!R1!", "x": [1]}\n' * 200_000 + DEEP)
+    out = tmp_path / "out.parquet"
+    assert main(
+        ["decode", "--abi", "raw", "--column", "sig", str(tmp_path / "x.jsonl"), "-o", str(out)]
+    )
+    assert "damaged lines of JSON" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("columns", [60, 61, 62, 63, 200])
+def test_lines_with_many_columns(columns: int, tmp_path: Path) -> None:
+    """C writes so many columns alone; those before them become objects of Python."""
+    names = [f"k{i}" for i in range(columns)]
+    table = pa.table({"sig": ["I1!R1!"] * 2, **{name: [1, None] for name in names}})
+    pq.write_table(table, tmp_path / "in.parquet")
+    out = tmp_path / "out.jsonl"
+    main(
+        ["decode", "--abi", "raw", "--column", "sig", str(tmp_path / "in.parquet"), "-o", str(out)]
+    )
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [{key: line[key] for key in ("sig", *names)} for line in lines] == table.to_pylist()
+    one = pa.table({"row": pa.array([dict.fromkeys(names, 1)])})
+    with TableFile(str(tmp_path / "one.csv"), one.schema, "test") as written:
+        written.write(one)
+    with (tmp_path / "one.csv").open() as file:
+        assert json.loads(list(csv.reader(file))[1][0]) == dict.fromkeys(names, 1)

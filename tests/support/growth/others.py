@@ -16,6 +16,7 @@ from fnabi import (
     FnabiError,
     SignatureBuilder,
     SignatureParser,
+    _fnabi,
     cconv,
     columns,
     compat,
@@ -534,3 +535,27 @@ if find_spec("pyarrow") is not None:
                     pa.table(columns.decode_columns(made, abi=abi))
                 ),
             )
+
+
+# ------------------------------------------------------------------------------------ lines of JSON
+
+
+def count_fields(name: str, make: Callable[[int], bytes]) -> None:
+    def prepare(size: int) -> tuple[int, Work]:
+        text = make(size)
+        ffi, error = _fnabi.ffi, _fnabi.ffi.new("fnabi_error *")
+
+        def work() -> None:
+            places = ffi.new("uint64_t[]", 1 << 10)
+            _fnabi.lib.fnabi_json_fields(text, len(text), places, 1 << 10, 7, error)
+
+        return len(text), work
+
+    add(f"lines of JSON: {name}", "fnabi_json_fields", prepare)
+
+
+count_fields(
+    "a key before many colons", lambda size: b'"' + b"k" * (size // 2) + b'"' + b":" * (size // 2)
+)
+count_fields("a string that has no end", lambda size: b'"' + fill(b'\\"', size))
+count_fields("many rows", lambda size: fill(b'{"a":[{"b":1},[2]]}\n', size))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +17,9 @@ from io import BufferedReader, RawIOBase, StringIO
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from fnabi._base.capsule import ArrayOnly, Excess, open_arrays
+from fnabi._base.core import check_interrupt
 from fnabi._base.files import read_stream
+from fnabi._fnabi import ffi, lib
 from fnabi.errors import CallError, MissingPackageError
 from fnabi.many._table._ipc import read_arrow_file, read_arrow_stream
 from fnabi.many._table._parquet import read_parquet
@@ -44,6 +47,12 @@ _ROWS = 1 << 17
 
 _JOINED = 1 << 10
 """The most batches that become one."""
+
+_COLUMNS = 1 << 14
+"""The most columns of a text, with those inside of objects and lists of JSON."""
+
+_CELL = 8
+"""The bytes that pyarrow takes at least for a value of JSON, also for one that is missing."""
 
 
 class Source(NamedTuple):
@@ -368,7 +377,10 @@ def _csv(_: Source, lines: _Lines, header: bytes) -> tuple[Any, Iterator[Any]]:
     while is_open and (line := lines.readline(len(head))):
         head += line
         is_open ^= line.count(b'"') % 2 == 1
-    names = next(csv.reader(StringIO(head.decode("utf-8", "replace"), newline="")))
+    if head.count(b",") < _COLUMNS:
+        names = next(csv.reader(StringIO(head.decode("utf-8", "replace"), newline="")))
+    else:  # as pyarrow would need minutes for each row
+        raise pyarrow.ArrowInvalid(_TOO_WIDE)
     schema = pyarrow.schema([(name, pyarrow.string()) for name in names])
 
     def parse(rows: bytes) -> Any:
@@ -393,11 +405,35 @@ def _csv(_: Source, lines: _Lines, header: bytes) -> tuple[Any, Iterator[Any]]:
     return schema, batches()
 
 
-def _json(_: Source, lines: _Lines, line: bytes) -> tuple[Any, Iterator[Any]]:
+_TOO_WIDE = f"too many columns, expected at most {_COLUMNS:,}"
+
+
+def _count_fields(text: bytes) -> int:
+    """Return how many columns lines of JSON have, before pyarrow makes them.
+
+    pyarrow reads nested values by recursion, and makes a column for each key of each row.
+    """
+    pyarrow = import_module("pyarrow")
+    places, error = ffi.new("uint64_t[]", 2 * _COLUMNS), ffi.new("fnabi_error *")
+    seed = int.from_bytes(os.urandom(8))
+    fields = lib.fnabi_json_fields(text, len(text), places, 2 * _COLUMNS, seed, error)
+    if fields < 0:
+        check_interrupt(error.code)
+        most = lib.FNABI_DEPTH_MAX
+        raise pyarrow.ArrowInvalid(f"nested too deeply, expected at most {most} levels")
+    if fields > _COLUMNS:
+        raise pyarrow.ArrowInvalid(_TOO_WIDE)
+    return int(fields)
+
+
+def _json(source: Source, lines: _Lines, line: bytes) -> tuple[Any, Iterator[Any]]:
     pyarrow, module = import_module("pyarrow"), import_module("pyarrow.json")
 
     def parse(block: bytes, schema: Any, rows: int) -> Any:
         """Return a table; None for `schema` if it is not known yet."""
+        most = max(lib.FNABI_ARROW_FREE, lib.FNABI_ARROW_GROWTH * len(block))
+        if block.count(b"{") * fields * _CELL > most:
+            raise _too_large(source)
         other = "infer" if schema is None else "error"
         reading = module.ReadOptions(block_size=len(block) + 1)
         parsing = module.ParseOptions(explicit_schema=schema, unexpected_field_behavior=other)
@@ -410,6 +446,7 @@ def _json(_: Source, lines: _Lines, line: bytes) -> tuple[Any, Iterator[Any]]:
             raise pyarrow.ArrowInvalid(text) from None
 
     block = line + lines.read(_BLOCK)
+    fields = _count_fields(block)
     schema = _without_times(parse(block, None, 0).schema)
 
     def batches(block: bytes) -> Iterator[Any]:
