@@ -421,10 +421,10 @@ def test_headers_of_pages() -> None:
 DEEP = "{" + '"sig": "I1!R1!", "x": ' + "[" * 200_000 + "]" * 200_000 + "}\n"
 ROW = '{"sig": "I1!R1!"}\n'
 TOO_WIDE = {
-    "lists.jsonl": (DEEP, "nested too deeply, expected at most 128 levels"),
+    "lists.jsonl": (DEEP, "nested too deeply, expected at most 63 levels"),
     "objects.jsonl": (
         DEEP.replace("[", '{"a":').replace("]", "}").replace(":}", ":1}"),
-        "nested too deeply, expected at most 128 levels",
+        "nested too deeply, expected at most 63 levels",
     ),
     "keys.jsonl": (
         '{"sig": "I1!R1!", ' + ", ".join(f'"k{i}": 1' for i in range(20_000)) + "}\n",
@@ -475,6 +475,26 @@ def test_a_list_that_is_deeper_later(tmp_path: Path, capsys: Any) -> None:
         ["decode", "--abi", "raw", "--column", "sig", str(tmp_path / "x.jsonl"), "-o", str(out)]
     )
     assert "damaged lines of JSON" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "arrows"])
+def test_columns_of_many_levels(kind: str, tmp_path: Path, capsys: Any) -> None:
+    for levels, status in ((63, 0), (64, 1)):
+        file = tmp_path / f"{levels}.{kind}"
+        depth = levels - 1
+        if kind == "jsonl":
+            file.write_text('{"sig": "I1!R1!", "x": ' + "[" * depth + "1" + "]" * depth + "}\n")
+        else:
+            type = pa.int32()
+            for _ in range(depth):
+                type = pa.list_(type)
+            file.write_bytes(
+                ipc(pa.ipc.new_stream, pa.table({"sig": ["I1!R1!"], "x": pa.nulls(1, type)}))
+            )
+        out = str(tmp_path / "out.jsonl")
+        found = main(["decode", "--abi", "raw", "--column", "sig", str(file), "-o", out])
+        assert found == status, (levels, capsys.readouterr().err)
+    assert "nested too deeply, expected at most 63 levels" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("columns", [60, 61, 62, 63, 200])

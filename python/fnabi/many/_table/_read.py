@@ -48,8 +48,15 @@ _ROWS = 1 << 17
 _JOINED = 1 << 10
 """The most batches that become one."""
 
+_LEVELS = 63
+"""The most levels of a column's type: pyarrow takes no more from another library."""
+
+_TOO_DEEP = f"nested too deeply, expected at most {_LEVELS} levels"
+
 _COLUMNS = 1 << 14
 """The most columns of a text, with those inside of objects and lists of JSON."""
+
+_TOO_WIDE = f"too many columns, expected at most {_COLUMNS:,}"
 
 _CELL = 8
 """The bytes that pyarrow takes at least for a value of JSON, also for one that is missing."""
@@ -187,15 +194,17 @@ def open_table(source: Source, max_line: int = 1 << 26) -> Table:
     with _bad_file(source.name, what):
         schema, batches = _TABLES[what](source, lines, first)
         for field in schema:
-            _read_names(field)
+            _check_field(field, _LEVELS)
     return Table(schema, _checked(batches, source, what))
 
 
-def _read_names(field: Any) -> None:
-    """Read all names, which may be no UTF-8."""
+def _check_field(field: Any, levels: int) -> None:
+    """Read all names, which may be no UTF-8, and refuse more levels."""
+    if levels == 0:
+        raise import_module("pyarrow").ArrowInvalid(_TOO_DEEP)
     _ = field.name
     for index in range(field.type.num_fields):
-        _read_names(field.type.field(index))
+        _check_field(field.type.field(index), levels - 1)
 
 
 class _Lines:
@@ -405,9 +414,6 @@ def _csv(_: Source, lines: _Lines, header: bytes) -> tuple[Any, Iterator[Any]]:
     return schema, batches()
 
 
-_TOO_WIDE = f"too many columns, expected at most {_COLUMNS:,}"
-
-
 def _count_fields(text: bytes) -> int:
     """Return how many columns lines of JSON have, before pyarrow makes them.
 
@@ -419,8 +425,7 @@ def _count_fields(text: bytes) -> int:
     fields = lib.fnabi_json_fields(text, len(text), places, 2 * _COLUMNS, seed, error)
     if fields < 0:
         check_interrupt(error.code)
-        most = lib.FNABI_DEPTH_MAX
-        raise pyarrow.ArrowInvalid(f"nested too deeply, expected at most {most} levels")
+        raise pyarrow.ArrowInvalid(_TOO_DEEP)
     if fields > _COLUMNS:
         raise pyarrow.ArrowInvalid(_TOO_WIDE)
     return int(fields)
