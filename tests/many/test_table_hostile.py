@@ -419,7 +419,6 @@ def test_headers_of_pages() -> None:
 # ------------------------------------------------------------------------------------ many columns
 
 DEEP = "{" + '"sig": "I1!R1!", "x": ' + "[" * 200_000 + "]" * 200_000 + "}\n"
-ROW = '{"sig": "I1!R1!"}\n'
 TOO_WIDE = {
     "lists.jsonl": (DEEP, "nested too deeply, expected at most 63 levels"),
     "objects.jsonl": (
@@ -441,11 +440,10 @@ TOO_WIDE = {
         "".join(f'{{"sig": "I1!R1!", "k{i}": 1}}\n' for i in range(9_000)),
         "make too much of the data",
     ),
-    "later.jsonl": (
+    "later.jsonl": (  # what is first is a batch of its own
         '{"sig": "I1!R1!", '
         + ", ".join(f'"k{i}": 1' for i in range(900))
-        + "}\n"
-        + ROW * 250_000
+        + f', "long": "{"x" * (4 << 20)}"}}\n'
         + "{}\n" * 2_000_000,
         "make too much of the data",
     ),
