@@ -440,10 +440,11 @@ TOO_WIDE = {
         "".join(f'{{"sig": "I1!R1!", "k{i}": 1}}\n' for i in range(9_000)),
         "make too much of the data",
     ),
-    "later.jsonl": (  # what is first is a batch of its own
+    "later.jsonl": (  # the first two lines are a batch
         '{"sig": "I1!R1!", '
         + ", ".join(f'"k{i}": 1' for i in range(900))
-        + f', "long": "{"x" * (4 << 20)}"}}\n'
+        + ', "long": ""}\n'
+        + f'{{"long": "{"x" * (4 << 20)}"}}\n'
         + "{}\n" * 2_000_000,
         "make too much of the data",
     ),
