@@ -36,7 +36,8 @@ def check(data: bytes) -> None:
         assert str(problem)
     else:
         read(module)
-        assert list(from_buffer(data, lenient=True).exports) == list(module.exports)
+        lenient = from_buffer(data, lenient=True)
+        attempt(lambda: same(list(lenient.exports), list(module.exports)))
         return
     try:
         module = from_buffer(data, lenient=True)
@@ -63,6 +64,11 @@ def attempt(action: Callable[[], object]) -> None:
         action()
     except FormatError as problem:
         assert str(problem)
+
+
+def same(one: object, other: object) -> None:
+    """Raise where two things differ."""
+    assert one == other
 
 
 def compare(module: Module) -> None:
