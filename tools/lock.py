@@ -46,7 +46,7 @@ LOCKS = {
     "cross": Lock([], ["ziglang"], base="build"),
 }
 ALONE = {
-    "atheris": ["atheris"],
+    "atheris": ["atheris>=3.1; python_version >= '3.12'", "atheris<3.1; python_version < '3.12'"],
     "oldest": [OLDEST.replace(">=", "==")],
     "packages-alone": ["apache-tvm", "jax-tvm-ffi", "xgrammar"],
 }
