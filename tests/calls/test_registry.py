@@ -77,6 +77,11 @@ class TestRegistry:
         assert fnabi.get_global_func("tests.f")() == 2
         assert first() == 1
 
+    def test_a_function_object_is_registered_as_it_is(self):
+        first = fnabi.register_global_func("tests.f", lambda: 1)
+        assert fnabi.register_global_func("tests.g", first) is first
+        assert fnabi.get_global_func("tests.g")() == 1
+
     def test_order(self):
         names = ["tests.c", "tests.a", "tests.b"]
         for name in names:

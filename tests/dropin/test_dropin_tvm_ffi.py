@@ -6,9 +6,11 @@ import copy
 import gc
 import inspect
 import pickle
+import sys
 import typing
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -61,6 +63,8 @@ VALUES = [
     "t.dtype('float8_e4m3fn').type_code",
     "t.dtype('int').bits",
     "t.dtype('bf16').itemsize",
+    "t.core._type_index_to_type_info(10**6)",
+    "t.dataclasses.common._asdict_inner([(t.testing.TestObjectDerived({}, [1]),)], dict)",
     "t.dtype('bool').with_lanes(2)",
     "t.dtype('int32xvscalex4').lanes",
     "t.dtype.from_dlpack_data_type((3, 0, 0))",
@@ -757,6 +761,18 @@ def test_names_that_libtvm_ffi_lacks():
     with pytest.raises(AttributeError, match=r"libtvm_ffi has no function ffi\.Nothing"):
         _ = api.Nothing
     assert api.StructuralEqual([1], [1], False, False)
+
+
+def test_a_module_gets_the_functions_of_its_own_namespace_alone(monkeypatch):
+    """Not those of the namespaces below it, whose names are none of Python."""
+    for package in (ours, theirs):
+        of = package.__name__.rpartition(".")[2] if package is theirs else "fnabi_tests"
+        module = ModuleType(f"{of}.namespace")
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        for name in ("first", "below.second"):
+            package.register_global_func(f"{module.__name__}.{name}", lambda: 1, override=True)
+        package.init_ffi_api(module.__name__)
+        assert [each for each in vars(module) if not each.startswith("__")] == ["first"]
 
 
 def test_functions_without_a_name_are_not_registered():

@@ -174,7 +174,7 @@ PLACES = (
     ("parameters key", PARAMETERS, "needs the parameter model::layer.weight, 48 bytes"),
     ("parameters scope", PARAMETERS, "needs the parameter model::layer.bias, 12 bytes"),
     ("parameters absent", PARAMETERS, "the module imports from it: load"),
-    ("code", CLASSIFIER, "it is in functions[0] of the module"),
+    ("code", CLASSIFIER, "functions[0] of the module, which is exported as normalize, at its byte"),
 )
 
 

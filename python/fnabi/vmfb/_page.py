@@ -29,7 +29,7 @@ def _links(text: str) -> Iterator[str]:
         at = found.end()
         if found[1]:
             at = text.find("-->", at)
-            if at < 0:
+            if at == -1:
                 return
             continue
         name, is_link = found[2].lower(), False

@@ -42,6 +42,9 @@ from fnabi.dropin.tvm_ffi._types import (
 from fnabi.dropin.tvm_ffi._types import (
     _object_type_key_to_index as _object_type_key_to_index,
 )
+from fnabi.dropin.tvm_ffi._types import (
+    _type_index_to_type_info as _type_index_to_type_info,
+)
 from fnabi.dropin.tvm_ffi._values import (
     Bytes,
     Device,
