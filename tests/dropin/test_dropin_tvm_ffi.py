@@ -253,6 +253,8 @@ ERRORS = [
     "t.ObjectConvertible().asobject()",
     "t.core.DataType('complex64')",
     "t.dtype('int32x2xvscalex4')",
+    "t.dtype('int32x0')",
+    "t.dtype('int32xvscalex0')",
     "t.system_lib()()",
     "t.dataclasses.replace(t.testing.TestObjectBase(), nothing=1)",
 ]

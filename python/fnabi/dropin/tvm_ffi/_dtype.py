@@ -64,7 +64,10 @@ def _parts_of(text: str) -> tuple[int, int, int]:
         raise ValueError(f"unknown dtype `{text}`") from None
     if found.kind == "complex" or (scaled and lanes != 1):
         raise ValueError(f"unknown dtype `{text}`")
-    return code, bits, -int(scaled[2]) if scaled else lanes
+    lanes = -int(scaled[2]) if scaled else lanes
+    if lanes == 0:
+        raise ValueError(f"dtype `{text}` has no lanes; expected one at least")
+    return code, bits, lanes
 
 
 def _text_of(code: int, bits: int, lanes: int) -> str:
