@@ -62,6 +62,13 @@ _CELL = 8
 """The bytes that pyarrow takes at least for a value of JSON, also for one that is missing."""
 
 
+Select: TypeAlias = Callable[[Any], Any]
+"""Returns the schema of the columns to read, given that of all; no two of these have one name.
+
+Its types may be others for lines of JSON only, where no value shows one.
+"""
+
+
 class Source(NamedTuple):
     """An open file, and the names for errors: its own, and that of the function."""
 
@@ -168,7 +175,7 @@ def kind_of(file: BufferedReader) -> Kind:
     return next((_KINDS[each] for each in _KINDS if head.startswith(each)), "text")
 
 
-def open_table(source: Source, max_line: int = 1 << 26) -> Table:
+def open_table(source: Source, max_line: int = 1 << 26, select: Select = lambda all: all) -> Table:
     """Open a table in a file that is not compressed; see `unpacked`.
 
     A text whose first character is ``{`` is lines of JSON; each other text is CSV with a header.
@@ -179,9 +186,10 @@ def open_table(source: Source, max_line: int = 1 << 26) -> Table:
     Args:
         source: The file.
         max_line: The most bytes of a line of JSON, and of the header of CSV.
+        select: Chooses the columns to read.
 
     Raises:
-        CallError: when pyarrow is not installed.
+        CallError: when pyarrow is not installed; also what `select` raises.
         FormatError: when a line is longer than `max_line`; also while batches are read.
         OSError: when the file cannot be read or is damaged; also while batches are read.
 
@@ -192,7 +200,7 @@ def open_table(source: Source, max_line: int = 1 << 26) -> Table:
     what = kind if kind != "text" else "lines of JSON" if first.startswith(b"{") else "CSV"
     _load("pyarrow", source)
     with _bad_file(source.name, what):
-        schema, batches = _TABLES[what](source, lines, first)
+        schema, batches = _TABLES[what](source, lines, first, select)
         for field in schema:
             _check_field(field, _LEVELS)
     return Table(schema, _checked(batches, source, what))
@@ -366,20 +374,32 @@ def _own(text: bytes) -> Any:
     return pyarrow.BufferReader(memory.getvalue())
 
 
-def _parquet(source: Source, _: _Lines, __: bytes) -> tuple[Any, Iterator[Any]]:
-    return read_parquet(_native(source), _ROWS, _Check(source), lambda: _too_large(source))
+def _parquet(source: Source, _: _Lines, __: bytes, select: Select) -> tuple[Any, Iterator[Any]]:
+    def refuse() -> OSError:
+        return _too_large(source)
+
+    return read_parquet(_native(source), _ROWS, _Check(source), refuse, select)
 
 
-def _arrow_file(source: Source, _: _Lines, __: bytes) -> tuple[Any, Iterator[Any]]:
-    return read_arrow_file(_native(source), lambda: _too_large(source))
+def _arrow_file(source: Source, _: _Lines, __: bytes, select: Select) -> tuple[Any, Iterator[Any]]:
+    return _selected(select, *read_arrow_file(_native(source), lambda: _too_large(source)))
 
 
-def _arrow_stream(source: Source, _: _Lines, __: bytes) -> tuple[Any, Iterator[Any]]:
+def _arrow_stream(
+    source: Source, _: _Lines, __: bytes, select: Select
+) -> tuple[Any, Iterator[Any]]:
     file = import_module("pyarrow").PythonFile(source.file, "r")
-    return read_arrow_stream(file, lambda: _too_large(source))
+    return _selected(select, *read_arrow_stream(file, lambda: _too_large(source)))
 
 
-def _csv(_: Source, lines: _Lines, header: bytes) -> tuple[Any, Iterator[Any]]:
+def _selected(select: Select, schema: Any, batches: Iterator[Any]) -> tuple[Any, Iterator[Any]]:
+    chosen = select(schema)
+    if chosen.names == schema.names:
+        return schema, batches
+    return chosen, (batch.select(chosen.names) for batch in batches)
+
+
+def _csv(_: Source, lines: _Lines, header: bytes, select: Select) -> tuple[Any, Iterator[Any]]:
     pyarrow, module = import_module("pyarrow"), import_module("pyarrow.csv")
     head = bytearray(header)
     is_open = header.count(b'"') % 2 == 1
@@ -390,7 +410,7 @@ def _csv(_: Source, lines: _Lines, header: bytes) -> tuple[Any, Iterator[Any]]:
         names = next(csv.reader(StringIO(head.decode("utf-8", "replace"), newline="")))
     else:  # as pyarrow would need minutes for each row
         raise pyarrow.ArrowInvalid(_TOO_WIDE)
-    schema = pyarrow.schema([(name, pyarrow.string()) for name in names])
+    schema = select(pyarrow.schema([(name, pyarrow.string()) for name in names]))
 
     def parse(rows: bytes) -> Any:
         # not as a stream, which pyarrow reads in a thread that may outlive the interpreter
@@ -400,6 +420,7 @@ def _csv(_: Source, lines: _Lines, header: bytes) -> tuple[Any, Iterator[Any]]:
             parse_options=module.ParseOptions(newlines_in_values=True),
             convert_options=module.ConvertOptions(
                 column_types=dict.fromkeys(names, pyarrow.string()),
+                include_columns=None if schema.names == names else schema.names,
                 null_values=[""],
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=False,
@@ -431,7 +452,7 @@ def _count_fields(text: bytes) -> int:
     return int(fields)
 
 
-def _json(source: Source, lines: _Lines, line: bytes) -> tuple[Any, Iterator[Any]]:
+def _json(source: Source, lines: _Lines, line: bytes, select: Select) -> tuple[Any, Iterator[Any]]:
     pyarrow, module = import_module("pyarrow"), import_module("pyarrow.json")
 
     def parse(block: bytes, schema: Any, rows: int) -> Any:
@@ -439,7 +460,7 @@ def _json(source: Source, lines: _Lines, line: bytes) -> tuple[Any, Iterator[Any
         most = max(lib.FNABI_ARROW_FREE, lib.FNABI_ARROW_GROWTH * len(block))
         if block.count(b"{") * fields * _CELL > most:
             raise _too_large(source)
-        other = "infer" if schema is None else "error"
+        other = "infer" if schema is None else "error" if is_whole else "ignore"
         reading = module.ReadOptions(block_size=len(block) + 1)
         parsing = module.ParseOptions(explicit_schema=schema, unexpected_field_behavior=other)
         try:
@@ -452,7 +473,9 @@ def _json(source: Source, lines: _Lines, line: bytes) -> tuple[Any, Iterator[Any
 
     block = line + lines.read(_BLOCK)
     fields = _count_fields(block)
-    schema = _without_times(parse(block, None, 0).schema)
+    known = _without_times(parse(block, None, 0).schema)
+    schema = select(known)
+    is_whole = schema.names == known.names
 
     def batches(block: bytes) -> Iterator[Any]:
         rows = 0
@@ -482,7 +505,7 @@ def _without_times(schema: Any) -> Any:
     return pyarrow.schema([each.with_type(plain(each.type)) for each in schema])
 
 
-_TABLES: dict[str, Callable[[Source, _Lines, bytes], tuple[Any, Iterator[Any]]]] = {
+_TABLES: dict[str, Callable[[Source, _Lines, bytes, Select], tuple[Any, Iterator[Any]]]] = {
     "Parquet": _parquet,
     "Arrow file": _arrow_file,
     "Arrow stream": _arrow_stream,
