@@ -11,13 +11,12 @@ from typing import Any
 from fnabi._base.url import public
 from fnabi.cli._arguments import add_lenient, whole
 from fnabi.cli._call_values import ArgumentError, load_array
-from fnabi.cli._catalogs import is_catalog, lenient_hint, open_catalog, shown_path
+from fnabi.cli._catalogs import is_catalog, open_catalog, shown_path, told_of_unread
 from fnabi.cli._problems import tell
 from fnabi.cli._runtime import add_runtime
 from fnabi.cli._screen import Screen, complain, counted, name_width, one_line, signature, where
 from fnabi.errors import FormatError
 from fnabi.many import pattern
-from fnabi.many.catalog import Catalog
 from fnabi.many.catalog._search import Match, search_query
 
 _SCHEMA = "fnabi.find/1"
@@ -93,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(query)
         return 0
     with open_catalog(arguments.catalog, arguments.lenient) as catalog:
-        if not is_catalog(arguments.catalog) and not _told_of_unread(catalog):
+        if not is_catalog(arguments.catalog) and not told_of_unread(catalog):
             return _BAD_INPUT
         found = catalog.find(arguments.pattern, **names)
     if arguments.json:
@@ -113,20 +112,6 @@ def _with_arrow(text: str) -> str:
     except FormatError:
         return ""
     return f"; did you mean {shlex.quote(f'{text.strip()} -> *')}?"
-
-
-def _told_of_unread(catalog: Catalog) -> bool:
-    """Say that modules have errors; return whether any can be searched."""
-    total = catalog._rows("SELECT count(*) FROM files")[0][0]
-    errors = catalog._rows("SELECT file, error FROM files WHERE error IS NOT NULL")
-    if len(errors) == total == 1:
-        file, error = errors[0]
-        complain(f"{shown_path(file)}: ", f"{error}{lenient_hint(catalog)}")
-        return False
-    if errors:
-        hint = lenient_hint(catalog) or "; see fnabi scan"
-        complain("", f"{len(errors)} of {counted(total, 'file')} cannot be read{hint}")
-    return True
 
 
 def _show(found: list[Match]) -> None:

@@ -27,7 +27,7 @@ Files
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -35,14 +35,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from fnabi._base import core
-from fnabi._base.files import Found, Options
+from fnabi._base.files import Found, Options, path_text
 from fnabi._base.progress import show
 from fnabi._base.text import shown_text
 from fnabi._base.url import public
 from fnabi._base.version import VERSION
+from fnabi.compat._caller import Reason
 from fnabi.compat._runtime import Runtime, asked_releases
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, CatalogError, FormatError, type_name
 from fnabi.many.catalog._check import damaged
+from fnabi.many.catalog._checked import CheckedCall, CheckedCalls, UnreadCalls
 from fnabi.many.catalog._plan import Known, Limit, Unlisted, below, make_plan
 from fnabi.many.catalog._search import Match, matches, pattern_of_arrays, search_query
 from fnabi.many.catalog._store import Opened, open_store
@@ -63,7 +65,17 @@ from fnabi.vmfb._walk import Path, walk
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-__all__ = ["Catalog", "Match", "Unlisted", "Updated", "pattern_of_arrays"]
+__all__ = [
+    "Catalog",
+    "CheckedCall",
+    "CheckedCalls",
+    "Match",
+    "Reason",
+    "Unlisted",
+    "UnreadCalls",
+    "Updated",
+    "pattern_of_arrays",
+]
 
 
 ROOTS = "SELECT value FROM catalog WHERE key = 'path' AND value IS NOT NULL"
@@ -440,6 +452,55 @@ class Catalog:
                     f"{self._store.path}: an earlier fnabi has written the catalog, which did not"
                     f" know IREE {name}; `fnabi catalog update` asks it"
                 )
+
+    def check_calls(
+        self,
+        calls: Any,
+        *,
+        baseline: Catalog | str | os.PathLike[str] | None = None,
+        columns: Mapping[str, str] | None = None,
+        files: str | None = None,
+        limit: int | None = None,
+    ) -> CheckedCalls:
+        """Check which logged calls the modules accept, and which a release would break.
+
+        Each distinct call is decided once, by what the code of the function checks as far as the
+        bytecode proves that; the guide *Which callers break?* has the rules::
+
+            >>> checked = catalog.check_calls("calls.parquet", baseline="1.0.duckdb")
+            >>> checked.verdict, checked.calls["broken"]
+            ('incompatible', 4210)
+            >>> for call in checked.found:
+            ...     print(call.calls, call.model, call.function, call.inputs, call.reasons[0].text)
+
+        Args:
+            calls: A table with a row for each call: a path of a file in Parquet, Arrow's IPC
+                format, lines of JSON or CSV, or anything with ``__arrow_c_stream__`` or
+                ``__arrow_c_array__``. Its columns are ``model`` and ``function``, ``shapes``, a
+                list of lists of dims, ``dtypes``, a list of names of dtypes, and optionally
+                ``count``, for a row that stands for several calls.
+            baseline: The catalog of the release before, or its path: a call that it refuses, too,
+                is then failing, and not broken.
+            columns: The names of columns that have others: ``{"model": "model_name"}``.
+            files: How models name files, such as ``"{model}/*/model.vmfb"``: the end of the file's
+                name, from a slash on, in which ``*`` is any text without a slash. Without it, a
+                model is the end of the file's name, from a slash on, with or without ``.vmfb``, or
+                else the name of the module.
+            limit: The most calls that the result has.
+
+        Raises:
+            CallError: when an argument has another type, or a column is missing or has another.
+            FormatError: when one of the files is not a catalog, or a line of text is too long.
+            OSError: when a file cannot be read.
+
+        """
+        from fnabi.many.catalog._calls import check_calls  # searches do not need it
+
+        if baseline is None or isinstance(baseline, Catalog):
+            old = None if baseline is None else baseline._rows
+            return check_calls(calls, self._rows, old, columns, files, limit)
+        with Catalog(path_text("Catalog.check_calls: baseline", baseline)) as other:
+            return check_calls(calls, self._rows, other._rows, columns, files, limit)
 
     def sql(self, query: str, *, allow_files: bool = False, **values: object) -> DuckDBPyRelation:
         """Run a query over the tables ``files`` and ``functions``, which it cannot change.

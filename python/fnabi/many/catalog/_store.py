@@ -116,6 +116,30 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def open_scratch(threads: int | None = None) -> DuckDBPyConnection:
+    """Return a connection to an empty database in memory, which reaches no file.
+
+    Args:
+        threads: The number of threads of its queries; None for one for each processor.
+
+    """
+    connection = _connect()
+    if threads is not None:
+        connection.execute(f"SET threads = {threads}")
+    _confine(connection)
+    _seal(connection)
+    return connection
+
+
+@contextmanager
+def memory_errors() -> Iterator[None]:
+    """Turn DuckDB's lack of memory into a MemoryError."""
+    try:
+        yield
+    except load_duckdb().OutOfMemoryException as problem:
+        raise _no_memory(problem) from None
+
+
 class _Place:
     """A place of a catalog."""
 
@@ -174,9 +198,7 @@ class MemoryStore(_Place):
 
     def _database(self) -> DuckDBPyConnection:
         if self._connection is None:
-            self._connection = _connect()
-            _confine(self._connection)
-            _seal(self._connection)
+            self._connection = open_scratch()
             create(self._connection)
         return self._connection
 
