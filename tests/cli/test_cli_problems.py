@@ -589,13 +589,13 @@ def test_a_closed_pipe(argv: list[str]) -> None:
 def test_a_lack_of_memory(text: str, run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Modules of C report it as other errors, too."""
 
-    def fail(_: list[str]) -> int:
+    def fail(words: list[str], *, is_process: bool) -> int:
         try:
             raise ImportError(text) if text else MemoryError
         finally:
             raise ValueError
 
-    monkeypatch.setattr("fnabi.cli._main", fail)
+    monkeypatch.setattr("fnabi.cli._command._main", fail)
     assert run("inspect", "x") == (1, "", "fnabi: out of memory\n")
     assert run("diff", "x", "y") == (3, "", "fnabi: out of memory\n")
 
@@ -611,12 +611,12 @@ def test_a_process_without_memory_ends_at_once(before: str, expected: str) -> No
     """Python would have to allocate to clean up."""
     program = f"""
 import atexit, sys
-import fnabi.cli
+import fnabi.cli, fnabi.cli._command
 
-def fail(words):
+def fail(words, is_process):
     raise MemoryError
 
-fnabi.cli._main = fail
+fnabi.cli._command._main = fail
 atexit.register(print, "cleaned up", file=sys.stderr)
 sys.argv = ["fnabi", "inspect", "x"]
 {before}
@@ -633,13 +633,13 @@ sys.exit(fnabi.cli.main())
 def test_fnabi_itself_cannot_be_read(
     problem: Exception, text: str, run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(_: Any) -> int:
+    def fail(_: Any, **__: Any) -> int:
         raise ValueError
 
     def fail_again(_: Any) -> int:
         raise problem
 
-    monkeypatch.setattr("fnabi.cli._main", fail)
+    monkeypatch.setattr("fnabi.cli._command._main", fail)
     monkeypatch.setattr("fnabi.cli._problems.tell_unknown", fail_again)
     assert run("inspect", "x") == (1, "", f"fnabi: {text}\n")
 

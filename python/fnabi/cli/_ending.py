@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from types import FrameType
 
-_SIGNALS = {
-    getattr(signal, name): handler
-    for name, handler in (
-        ("SIGTERM", signal.SIG_DFL),
-        ("SIGHUP", signal.SIG_DFL),
-        ("SIGINT", signal.default_int_handler),
-    )
-    if hasattr(signal, name)
-}
-"""The signals that end the command, and what happens to them in a new process of Python."""
+TYPE_CHECKING = False  # as in typing, which takes longer to import than this module
+if TYPE_CHECKING:
+    from types import FrameType
 
 
 class Ended(BaseException):
@@ -38,6 +28,19 @@ def ended_by_signals() -> Iterator[None]:
     Signals that are ignored, as by ``nohup``, or have handlers already are left alone. Where a
     library has changed the exception to one of its own, it is raised again.
     """
+    import signal  # slow, as threading is, and most uses of the command write no file
+    import threading
+
+    # those that end the command, and what happens to them in a new process of Python
+    handlers = {
+        getattr(signal, name): handler
+        for name, handler in (
+            ("SIGTERM", signal.SIG_DFL),
+            ("SIGHUP", signal.SIG_DFL),
+            ("SIGINT", signal.default_int_handler),
+        )
+        if hasattr(signal, name)
+    }
     changed = []
     ended: list[BaseException] = []
 
@@ -47,7 +50,7 @@ def ended_by_signals() -> Iterator[None]:
         raise ended[0]
 
     if threading.current_thread() is threading.main_thread():
-        for number, handler in _SIGNALS.items():
+        for number, handler in handlers.items():
             if signal.getsignal(number) is handler:
                 signal.signal(number, end)
                 changed.append(number)
@@ -59,7 +62,7 @@ def ended_by_signals() -> Iterator[None]:
         raise
     finally:
         for number in changed:
-            signal.signal(number, _SIGNALS[number])
+            signal.signal(number, handlers[number])
 
 
 def leave(status: int) -> int:
@@ -67,6 +70,8 @@ def leave(status: int) -> int:
 
     A thread may wait for input. Everything that has to be cleaned up has been.
     """
+    import threading
+
     if any(thread.name.startswith("fnabi-") for thread in threading.enumerate()):
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):

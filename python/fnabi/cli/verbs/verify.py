@@ -20,7 +20,7 @@ from fnabi.cli._arguments import add_lenient, open_module, tell_empty
 from fnabi.cli._output import progress_bar, shows_progress
 from fnabi.cli._runtime import add_runtime
 from fnabi.cli._screen import Screen, complain, one_line, where
-from fnabi.cli._values import fields
+from fnabi.cli._values import fields, finding_text
 from fnabi.errors import FormatError, contrast
 from fnabi.vmfb import parameters
 from fnabi.vmfb._walk import walk
@@ -230,10 +230,6 @@ def _recorded(file: str) -> Iterator[Recorded]:
             yield from (Recorded(*row) for row in rows)
             at += len(rows)
             rows = catalog._rows(query, at=at)
-
-
-def finding_text(finding: vmfb.Finding) -> str:
-    return one_line(str(finding).removeprefix(f"{finding.severity}: "))
 
 
 def _findings(
