@@ -39,12 +39,20 @@ static inline bool lane_is_immortal(PyObject* object) {
 }
 
 static inline PyObject* lane_keep(PyObject* object) {
-  if (object != NULL && !lane_is_immortal(object)) Py_INCREF(object);
+  if (!lane_is_immortal(object)) Py_INCREF(object);
   return object;
 }
 
+static inline PyObject* lane_keep_if_any(PyObject* object) {
+  return object != NULL ? lane_keep(object) : NULL;
+}
+
 static inline void lane_let_go(PyObject* object) {
-  if (object != NULL && !lane_is_immortal(object)) Py_DECREF(object);
+  if (!lane_is_immortal(object)) Py_DECREF(object);
+}
+
+static inline void lane_let_go_if_any(PyObject* object) {
+  if (object != NULL) lane_let_go(object);
 }
 
 #undef Py_INCREF
@@ -55,10 +63,10 @@ static inline void lane_let_go(PyObject* object) {
 #undef Py_XNewRef
 #define Py_INCREF(object) ((void)lane_keep((PyObject*)(object)))
 #define Py_DECREF(object) lane_let_go((PyObject*)(object))
-#define Py_XINCREF Py_INCREF
-#define Py_XDECREF Py_DECREF
+#define Py_XINCREF(object) ((void)lane_keep_if_any((PyObject*)(object)))
+#define Py_XDECREF(object) lane_let_go_if_any((PyObject*)(object))
 #define Py_NewRef(object) lane_keep((PyObject*)(object))
-#define Py_XNewRef Py_NewRef
+#define Py_XNewRef(object) lane_keep_if_any((PyObject*)(object))
 #endif
 
 /* Whether an object is of one of these types, or of a class derived from it. */
