@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import sysconfig
 
 import pytest
 
-pytestmark = pytest.mark.skipif(
-    not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="not a free-threaded build"
-)
+from support.builds import FREE_THREADED
+
+pytestmark = pytest.mark.skipif(not FREE_THREADED, reason="not a free-threaded build")
 
 USE = "import sys, fnabi; print(fnabi.Array([1, 2]).tolist(), sys._is_gil_enabled())"
 
