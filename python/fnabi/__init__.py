@@ -1,7 +1,7 @@
 """Read, write and call the function ABIs of ML compilers.
 
-Public modules lie in rooms, and ``from fnabi import raw`` finds each of them. They are imported on
-first use, so ``import fnabi`` itself is cheap.
+Public modules lie in rooms, and ``from fnabi import raw`` and ``import fnabi.raw`` find each of
+them. They are imported on first use, so ``import fnabi`` itself is cheap.
 """
 
 from importlib import import_module
@@ -81,7 +81,8 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
 """The public modules by room, with the names that fnabi itself has of each; a module with an
 underscore only gives names.
 
-``python -m tools names`` writes ``__init__.pyi`` from it, for type checkers and editors.
+``python -m tools names`` writes from it ``__init__.pyi``, for type checkers and editors, and files
+such as ``raw.py``, for ``import fnabi.raw``.
 """
 
 _HOMES = {name: module for module, names in _PUBLIC.items() for name in names}

@@ -19,6 +19,7 @@ from fnabi._fnabi import lib
 from fnabi.calls import _hooks
 from support.crossings import CROSSINGS
 from support.paths import ROOT
+from tools import names as other_names
 
 CSRC = ROOT / "csrc"
 PACKAGE = ROOT / "python" / "fnabi"
@@ -238,7 +239,9 @@ def test_calls_point_down(tmp_path: Path) -> None:
 MODULES = {
     ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__"): path
     for path in sorted(PACKAGE.rglob("*.py"))
+    if path.relative_to(PACKAGE).as_posix() not in other_names.files()
 }
+"""Those of the rooms, without their other names."""
 
 _TEXTS = {"types", "_base", "errors"}
 _MODULES = {"vmfb", "abi", *_TEXTS}
