@@ -94,7 +94,11 @@ from fnabi.many.columns import decode_columns as decode_columns
 from fnabi.many.columns import encode_columns as encode_columns
 from fnabi.many.columns import iter_columns as iter_columns
 from fnabi.many import dask as dask
+from fnabi.many import datafusion as datafusion
+from fnabi.many import duckdb as duckdb
+from fnabi.many import pandas as pandas
 from fnabi.many import pattern as pattern
+from fnabi.many import polars as polars
 from fnabi.many import ray as ray
 from fnabi.many import spark as spark
 from fnabi import dropin as dropin
@@ -154,10 +158,12 @@ __all__ = [
     "compat",
     "costs",
     "dask",
+    "datafusion",
     "debug",
     "declaration",
     "decode_columns",
     "dropin",
+    "duckdb",
     "encode_columns",
     "errors",
     "example",
@@ -178,8 +184,10 @@ __all__ = [
     "list_type_keys",
     "load_module",
     "needs",
+    "pandas",
     "parameters",
     "pattern",
+    "polars",
     "program",
     "raw",
     "ray",

@@ -91,6 +91,12 @@ def refused(path: str, capfd: pytest.CaptureFixture[str], text: str, *verbs: str
         if verb in (verbs or VERBS):
             with pytest.raises(FormatError), fnabi.Catalog(path) as catalog:
                 use(catalog)
+    if not verbs:  # a connection of the user may do more, so it must not see anything of it
+        with duckdb.connect() as connection:
+            with pytest.raises(FormatError) as caught:
+                fnabi.duckdb.attach(connection, path)
+            assert text in str(caught.value).replace("\n", "\\n")
+            assert connection.sql("SHOW DATABASES").fetchall() == [("memory",)]
 
 
 # ------------------------------------------------------------------------ what its author would run

@@ -8,12 +8,14 @@ alone, of columns that only store values.
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from fnabi._base.text import one_line
 from fnabi.errors import FormatError
 from fnabi.many.catalog._table import COLUMNS, VERSION
+from fnabi.many.pattern._sql import literal, quoted_name
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -38,13 +40,20 @@ _TRIGGERS = {"trigger": ("triggers", "trigger_name", "true")}
 """What DuckDB has from 2.0 on."""
 
 
-def check(connection: DuckDBPyConnection, path: str, *, earlier: bool = False) -> bool:
-    """Check the tables of the attached database ``catalog``, and run nothing of it.
+def check(
+    connection: DuckDBPyConnection,
+    path: str,
+    *,
+    earlier: bool = False,
+    database: str = "catalog",
+) -> bool:
+    """Check the tables of an attached database, and run nothing of it.
 
     Args:
         connection: The connection; that database is not in its search path yet.
         path: The path that an error names.
         earlier: Whether tables of an earlier version are accepted.
+        database: The name of the database.
 
     Returns:
         Whether they are of this version.
@@ -54,39 +63,47 @@ def check(connection: DuckDBPyConnection, path: str, *, earlier: bool = False) -
 
     """
     duckdb = import_module("duckdb")
-    _refuse(connection, path, _KINDS)
+    _refuse(connection, path, database, _KINDS)
     with suppress(duckdb.CatalogException):
-        _refuse(connection, path, _TRIGGERS)
-    _check_columns(path, "catalog", _columns(connection, path, "catalog"), COLUMNS["catalog"])
+        _refuse(connection, path, database, _TRIGGERS)
+    columns_of = partial(_columns, connection, path, quoted_name(database))
+    _check_columns(path, "catalog", columns_of("catalog"), COLUMNS["catalog"])
     found = connection.execute(
-        "SELECT value FROM catalog.main.catalog WHERE key = 'version' AND value IS NOT NULL"
+        f"SELECT value FROM {quoted_name(database)}.main.catalog"
+        " WHERE key = 'version' AND value IS NOT NULL"
     )
     versions = [value for (value,) in found.fetchall()]
     if versions != [VERSION]:
         _check_version(path, versions, earlier)
-        if _columns(connection, path, "files").get("file") not in ("VARCHAR", "VARCHAR NOT NULL"):
+        if columns_of("files").get("file") not in ("VARCHAR", "VARCHAR NOT NULL"):
             raise no_catalog(path, "it has no column files.file")
         return False
     for table, columns in COLUMNS.items():
-        _check_columns(path, table, _columns(connection, path, table), columns)
+        _check_columns(path, table, columns_of(table), columns)
     return True
 
 
 def _refuse(
-    connection: DuckDBPyConnection, path: str, kinds: dict[str, tuple[str, str, str]]
+    connection: DuckDBPyConnection,
+    path: str,
+    database: str,
+    kinds: dict[str, tuple[str, str, str]],
 ) -> None:
     query = " UNION ALL ".join(
         f"(SELECT '{kind}', {name} FROM system.main.duckdb_{function}()"
-        f" WHERE database_name = 'catalog' AND {which} LIMIT 1)"
+        f" WHERE database_name = {literal(database)} AND {which} LIMIT 1)"
         for kind, (function, name, which) in kinds.items()
     )
     for kind, name in connection.execute(query).fetchall():
         raise no_catalog(path, f"it has the {kind} {_shown(name)}", "only tables of fnabi")
 
 
-def _columns(connection: DuckDBPyConnection, path: str, table: str) -> dict[str, str]:
+def _columns(
+    connection: DuckDBPyConnection, path: str, database: str, table: str
+) -> dict[str, str]:
     """Return the columns of a table, which have to store their values, with their types."""
-    query = f"SELECT * FROM system.main.pragma_table_info('catalog.main.{table}')"
+    name = literal(f"{database}.main.{table}")
+    query = f"SELECT * FROM system.main.pragma_table_info({name})"
     duckdb = import_module("duckdb")
     try:
         rows = connection.execute(query).fetchall()

@@ -36,6 +36,7 @@ from fnabi.errors import (
 from fnabi.many.catalog._check import check, damaged, no_catalog
 from fnabi.many.catalog._lock import locked
 from fnabi.many.catalog._table import create
+from fnabi.many.pattern._sql import literal, quoted_name
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -131,8 +132,12 @@ class _Place:
             raise _problem(problem, self.path) from None
 
 
-def open_store(path: str | os.PathLike[str] | None) -> Store:
+def open_store(path: str | os.PathLike[str] | None, where: str = "Catalog: path") -> Store:
     """Return the store for the path of a file, or for None.
+
+    Args:
+        path: The path.
+        where: The function and the argument that an error names.
 
     Raises:
         CallError: when it is no path.
@@ -142,7 +147,7 @@ def open_store(path: str | os.PathLike[str] | None) -> Store:
     """
     if path is None:
         return MemoryStore()
-    name = path_text("Catalog: path", path)
+    name = path_text(where, path)
     if name.endswith(_SLASHES) or os.path.isdir(name):
         why = "a folder, expected the name of a DuckDB file"
         raise IsADirectoryError(errno.EISDIR, why, name)
@@ -170,6 +175,12 @@ class MemoryStore(_Place):
         """Refuse a connection that may also read and write files."""
         raise ArgumentValueError(
             "Catalog.sql: allow_files: expected a catalog in a file, got one in memory"
+        )
+
+    def attach(self, connection: DuckDBPyConnection, name: str) -> None:
+        """Refuse a connection of the user, which sees no database in another's memory."""
+        raise ArgumentValueError(
+            "duckdb.attach: catalog: expected a catalog in a file, got one in memory"
         )
 
     def _database(self) -> DuckDBPyConnection:
@@ -266,6 +277,21 @@ class FileStore(_Place):
             self._attach(connection)
             _search(connection)
         return connection
+
+    def attach(self, connection: DuckDBPyConnection, name: str) -> None:
+        """Attach the catalog under a name to a connection of the user, which is not confined.
+
+        It is checked before, where its content reaches nothing, and again after, since the file
+        may be another one by then.
+        """
+        self.open().close()
+        connection.execute(f"ATTACH {literal(self._file)} AS {quoted_name(name)} (READ_ONLY)")
+        try:
+            with self.told():
+                check(connection, self.path, database=name)
+        except BaseException:
+            connection.execute(f"DETACH {quoted_name(name)}")
+            raise
 
     def _attach(self, connection: DuckDBPyConnection) -> None:
         connection.execute(f"ATTACH {_quoted(self._file)} AS catalog (READ_ONLY)")
