@@ -66,8 +66,8 @@ def check(
     _refuse(connection, path, database, _KINDS)
     with suppress(duckdb.CatalogException):
         _refuse(connection, path, database, _TRIGGERS)
-    columns_of = partial(_columns, connection, path, quoted_name(database))
-    _check_columns(path, "catalog", columns_of("catalog"), COLUMNS["catalog"])
+    read_columns = partial(_columns, connection, path, quoted_name(database))
+    _check_columns(path, "catalog", read_columns("catalog"), COLUMNS["catalog"])
     found = connection.execute(
         f"SELECT value FROM {quoted_name(database)}.main.catalog"
         " WHERE key = 'version' AND value IS NOT NULL"
@@ -75,11 +75,11 @@ def check(
     versions = [value for (value,) in found.fetchall()]
     if versions != [VERSION]:
         _check_version(path, versions, earlier)
-        if columns_of("files").get("file") not in ("VARCHAR", "VARCHAR NOT NULL"):
+        if read_columns("files").get("file") not in ("VARCHAR", "VARCHAR NOT NULL"):
             raise no_catalog(path, "it has no column files.file")
         return False
     for table, columns in COLUMNS.items():
-        _check_columns(path, table, columns_of(table), columns)
+        _check_columns(path, table, read_columns(table), columns)
     return True
 
 
