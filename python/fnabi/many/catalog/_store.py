@@ -33,8 +33,8 @@ from fnabi.errors import (
     MissingFileError,
     MissingPackageError,
 )
+from fnabi.many._lock import locked
 from fnabi.many.catalog._check import check, damaged, no_catalog
-from fnabi.many.catalog._lock import locked
 from fnabi.many.catalog._table import create
 from fnabi.many.pattern._sql import literal, quoted_name
 
@@ -228,7 +228,7 @@ class FileStore(_Place):
             OSError: when the lock cannot be created.
 
         """
-        with locked(self._lock, self.path):
+        with locked(self._lock, self.path, "is updating the catalog", CatalogError):
             self._clean()  # what a process that was ended has left
             yield
 
