@@ -735,3 +735,37 @@ sys.exit(leave(3))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60)
     assert (done.returncode, done.stdout) == (3, b"written\n")
+
+
+def test_a_signal_in_a_destructor_is_not_lost() -> None:
+    """Python drops the exceptions of destructors, and would print this one."""
+    program = """
+import os, signal, sys
+from fnabi.cli._ending import Ended, ended_by_signals
+
+class Last:
+    def __init__(self, problem=None):
+        self.problem = problem
+
+    def __del__(self):
+        if self.problem is not None:
+            raise self.problem
+        os.kill(os.getpid(), signal.SIGTERM)
+        for _ in range(1000):
+            pass
+
+try:
+    with ended_by_signals() as check:
+        check()
+        Last()
+        Last(ValueError("of a user"))
+        check()
+except Ended as end:
+    sys.exit(end.status)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 128 + 15
+    assert "ValueError: of a user" in done.stderr
+    assert "Ended" not in done.stderr

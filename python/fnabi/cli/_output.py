@@ -153,12 +153,13 @@ def write_table(
     format = output_format(arguments)
     try:
         with (
-            ended_by_signals(),
+            ended_by_signals() as check,
             TableFile(
                 arguments.output, schema, function, format=format, raw_csv=arguments.raw_csv
             ) as output,
         ):
             for batch in _ahead(batches):
+                check()
                 rows += batch.size
                 bad += batch.bad
                 if most is not None:
