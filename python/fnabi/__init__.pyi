@@ -17,6 +17,7 @@ from fnabi.errors import MissingPackageError as MissingPackageError
 from fnabi.errors import NotFoundError as NotFoundError
 from fnabi.errors import RangeError as RangeError
 from fnabi.errors import RegisteredError as RegisteredError
+from fnabi._base.progress import Progress as Progress
 from fnabi import types as types
 from fnabi.types import DType as DType
 from fnabi.types import Signature as Signature
@@ -139,6 +140,7 @@ __all__ = [
     "NotFoundError",
     "Object",
     "ObjectType",
+    "Progress",
     "RangeError",
     "RegisteredError",
     "Shape",

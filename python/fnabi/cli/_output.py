@@ -1,4 +1,4 @@
-"""The options ``--output``, ``--threads`` and ``--processes``, and the writing of tables."""
+"""The options ``--output``, ``--threads``, ``--processes`` and ``--progress``; tables as files."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, wait
 from importlib.util import find_spec
 from threading import Thread
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from fnabi._base import progress
+from fnabi._base.progress import Wanted, write_json
 from fnabi.cli._arguments import whole
 from fnabi.cli._ending import ended_by_signals
 from fnabi.cli._screen import complain, counted
@@ -210,12 +210,34 @@ def _ahead(batches: Iterable[Rows]) -> Iterator[Rows]:
         wait([coming], _SECONDS)
 
 
-def shows_progress() -> bool:
-    """Return whether a progress bar is visible; it needs rich and a terminal."""
-    return sys.stderr.isatty() and find_spec("rich") is not None
+def add_progress(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--progress",
+        choices=("auto", "bar", "json", "none"),
+        default="auto",
+        help="how progress is shown on standard error: a bar, on a terminal with rich; json, a line"
+        " about once a second and at the end; or none. auto is a bar where nothing else needs the"
+        " terminal (default: auto)",
+    )
 
 
-def progress_bar(
-    wanted: bool, title: str, total: int | None, unit: Literal["files", "bytes"]
-) -> Any:
-    return progress.show(wanted and shows_progress(), title, total, unit, "fnabi")
+def refuse_progress(arguments: argparse.Namespace, where: str) -> None:
+    """Refuse ``--progress`` where it has no effect."""
+    if arguments.progress != "auto":
+        arguments.usage(f"--progress is only allowed with {where}")
+
+
+def wanted_progress(arguments: argparse.Namespace, *, shown: bool = False) -> Wanted:
+    """Return what shows the progress.
+
+    Args:
+        arguments: The arguments of `add_progress`.
+        shown: Whether results appear on standard output while the work goes on.
+
+    """
+    if arguments.progress == "json":
+        return write_json
+    if arguments.progress == "bar":
+        return True
+    is_free = sys.stderr.isatty() and not (shown and sys.stdout.isatty())
+    return arguments.progress == "auto" and is_free and find_spec("rich") is not None

@@ -24,6 +24,7 @@ import msgspec
 
 from fnabi._base import core
 from fnabi._base.files import MappedFile, Options, path_text, read_or_map
+from fnabi._base.progress import Wanted
 from fnabi._base.url import is_remote
 from fnabi._fnabi import ffi, lib
 from fnabi.errors import ArgumentTypeError, FormatError
@@ -668,7 +669,7 @@ def scan(
     *,
     lenient: bool = False,
     threads: int = 1,
-    progress: bool = False,
+    progress: Wanted = False,
     storage_options: Options = None,
 ) -> Scan:
     """Return the exports of many modules as one table, which is read as it is consumed.
@@ -683,7 +684,8 @@ def scan(
             such as ``gs://bucket/**/*.vmfb``, and is read through fsspec.
         lenient: As for `open`.
         threads: The number of threads that read and decode.
-        progress: Whether to show a progress bar on standard error, if that is a terminal.
+        progress: Whether to show a progress bar on standard error, if that is a terminal; or a
+            function that is called with a `Progress` about once a second, and at the end.
         storage_options: Arguments of the file systems of fsspec for URLs.
 
     Raises:

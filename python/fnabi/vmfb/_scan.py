@@ -16,6 +16,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from itertools import groupby, islice
 from threading import Event
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,7 +26,7 @@ import msgspec
 from fnabi._base import core
 from fnabi._base.capsule import Plain, check_memory, export_array, export_schema, export_stream
 from fnabi._base.files import Found, Options, reason
-from fnabi._base.progress import show
+from fnabi._base.progress import Advance, Wanted, check_wanted, show
 from fnabi._base.text import one_line
 from fnabi._base.url import is_remote, public
 from fnabi._fnabi import ffi, lib
@@ -254,10 +255,11 @@ class Scan:
         *,
         lenient: bool = False,
         threads: int = 1,
-        progress: bool = False,
+        progress: Wanted = False,
         storage_options: Options = None,
     ) -> None:
         core.check_positive("vmfb.scan", "threads", threads)
+        check_wanted(progress, "vmfb.scan")
         if isinstance(paths, (str, os.PathLike)):
             paths = (paths,)
         try:
@@ -288,13 +290,19 @@ class Scan:
 
     def __iter__(self) -> Iterator[ScanBatch]:
         paths = self._take_paths()
-        total = None
+        count = size = None
         if self._progress and not self._once:
-            total = sum(1 for _ in self._walk(paths))
+            count, size = _counted(self._walk(paths))
         files = self._walk(paths)
         chunks = iter(lambda: list(islice(files, _FILES)), [])
-        with show(self._progress, "scan", total, "files", "vmfb.scan") as advance:
-            yield from self._run(chunks, advance)
+        with show(self._progress, "scan", "vmfb.scan", files=count, bytes=size) as advance:
+            yield from self._run(chunks, self._advanced(advance))
+
+    def _advanced(self, advance: Advance) -> Callable[[list[Found]], None]:
+        """Return a function to call with files that are done."""
+        if not self._progress:  # for which the sizes are not asked for
+            return lambda files: None
+        return lambda files: advance(*_counted(files))
 
     def _walk(self, paths: Iterable[Path | Found]) -> Iterator[Found]:
         self.empty = []
@@ -304,28 +312,28 @@ class Scan:
         yield from found
 
     def _run(
-        self, chunks: Iterable[list[Found]], advance: Callable[[int], None]
+        self, chunks: Iterable[list[Found]], advance: Callable[[list[Found]], None]
     ) -> Iterator[ScanBatch]:
         stop = Event()
         given = self._lenient, self._options, stop
         if self._threads == 1:
             for chunk in chunks:
                 yield from _Batches(*given).of(chunk)
-                advance(len(chunk))
+                advance(chunk)
             return
-        running: deque[tuple[int, Future[list[ScanBatch]]]] = deque()
+        running: deque[tuple[list[Found], Future[list[ScanBatch]]]] = deque()
         pool = ThreadPoolExecutor(self._threads, "fnabi-scan")
         try:
             for chunk in chunks:
                 done = pool.submit(lambda files: [*_Batches(*given).of(files)], chunk)
-                running.append((len(chunk), done))
+                running.append((chunk, done))
                 if len(running) > self._threads:
-                    count, oldest = running.popleft()
+                    chunk, oldest = running.popleft()
                     yield from oldest.result()
-                    advance(count)
-            for count, each in running:
+                    advance(chunk)
+            for chunk, each in running:
                 yield from each.result()
-                advance(count)
+                advance(chunk)
         finally:  # when interrupted, without waiting: each thread ends with what it is reading
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
@@ -373,6 +381,22 @@ class Scan:
         from fnabi._base.notebook import title
 
         return title(self)
+
+
+def _counted(files: Iterable[Found]) -> tuple[int, int | None]:
+    """Return the number of files, and of their bytes, if the size of each is known."""
+    count, size = 0, 0
+    is_known = True
+    for file in files:
+        count += 1
+        if file.size is not None:
+            size += file.size
+        elif is_remote(file.path):
+            is_known = False
+        elif file.error is None:
+            with suppress(OSError):
+                size += os.stat(file.path).st_size
+    return count, size if is_known else None
 
 
 def _schema() -> object:

@@ -15,7 +15,13 @@ from fnabi._base.url import is_remote, public
 from fnabi.cli._arguments import add_lenient, missing_of
 from fnabi.cli._catalogs import lenient_hint, shown_path
 from fnabi.cli._ending import ended_by_signals
-from fnabi.cli._output import add_processes, add_threads, shows_progress
+from fnabi.cli._output import (
+    add_processes,
+    add_progress,
+    add_threads,
+    refuse_progress,
+    wanted_progress,
+)
 from fnabi.cli._screen import Screen, complain, counted, one_line
 from fnabi.cli._table import write_table
 from fnabi.errors import CallError, FormatError
@@ -65,6 +71,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
     )
     add_threads(verb)
     add_processes(verb)
+    add_progress(verb)
     add_lenient(verb)
 
 
@@ -89,6 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.usage("--max-removed is only allowed with update")
     if arguments.memory is not None and arguments.action != "update":
         arguments.usage("--memory is only allowed with update")
+    if arguments.action != "update":
+        refuse_progress(arguments, "update")
     if arguments.allow_files and arguments.action != "sql":
         arguments.usage("--allow-files is only allowed with sql")
     if arguments.action != "sql":
@@ -112,7 +121,7 @@ def _update(catalog: Catalog, arguments: argparse.Namespace) -> int:
             threads=arguments.threads,
             processes=arguments.processes,
             lenient=arguments.lenient,
-            progress=shows_progress(),
+            progress=wanted_progress(arguments),
             max_removed=arguments.max_removed,
             memory=arguments.memory,
         )

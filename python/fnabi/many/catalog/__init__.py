@@ -36,7 +36,7 @@ import msgspec
 
 from fnabi._base import core
 from fnabi._base.files import Found, Options
-from fnabi._base.progress import show
+from fnabi._base.progress import Wanted, show
 from fnabi._base.text import shown_text
 from fnabi._base.url import public
 from fnabi._base.version import VERSION
@@ -156,7 +156,7 @@ class Catalog:
         threads: int = 1,
         processes: int = 1,
         lenient: bool = False,
-        progress: bool = False,
+        progress: Wanted = False,
         max_removed: int | str | None = None,
         memory: bool | None = None,
         storage_options: Options = None,
@@ -176,7 +176,8 @@ class Catalog:
                 read. As for `multiprocessing`, a script that gives more than one needs
                 ``if __name__ == "__main__":``.
             lenient: As for `vmfb.open`.
-            progress: Whether to show a progress bar on standard error, if that is a terminal.
+            progress: Whether to show a progress bar on standard error, if that is a terminal; or a
+                function that is called with a `Progress` about once a second, and at the end.
             max_removed: The most files that may leave the catalog: a number, or a percentage of
                 those below each path, such as ``"20%"``. Without it, ten files may, and more if
                 they are not more than half.
@@ -341,7 +342,7 @@ class Catalog:
         before: _Before,
         how: tuple[bool, int, int, Options, bool],
         *,
-        progress: bool,
+        progress: Wanted,
     ) -> set[str]:
         """Read files into the tables, and return those that keep their rows as they were."""
         from fnabi.many.catalog._read import Reading, read_files  # searches do not need it
@@ -349,7 +350,10 @@ class Catalog:
         known = before.files if before.is_current else {}
         was_read = {name for name, each in known.items() if each.was_read}
         unread: dict[str, str | None] = {}
-        with show(progress, "update", len(files), "files", "Catalog.update") as advance:
+        total = sum(found.size or 0 for _, found in files)
+        with show(
+            progress, "catalog update", "Catalog.update", files=len(files), bytes=total
+        ) as advance:
             for batch in read_files([found for _, found in files], Reading(*how)):
                 good, failed = batch.without_unread(was_read)
                 unread |= failed
@@ -357,7 +361,7 @@ class Catalog:
                 delete_files(connection, [name for name in names if name in known])
                 add_files(connection, good.files)
                 add_functions(connection, good.functions)
-                advance(batch.size)
+                advance(batch.size, sum(row.get("size") or 0 for row in batch.files))
         mark_files(connection, unread, read_again=True)
         return {*unread}
 

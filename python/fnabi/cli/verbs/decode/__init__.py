@@ -14,7 +14,7 @@ from fnabi._base.files import is_same_file
 from fnabi.abi import cconv, declaration, iree_abi, raw, sip
 from fnabi.abi.signature import Component, ComponentType, SignatureParser
 from fnabi.cli._arguments import size
-from fnabi.cli._output import Limit, add_output, check_output
+from fnabi.cli._output import Limit, add_output, add_progress, check_output, refuse_progress
 from fnabi.cli._screen import Screen, complain, one_line, signature
 from fnabi.cli._values import error_json, json_value
 from fnabi.cli.verbs.decode._table import long_lines, opened, write_decoded
@@ -84,6 +84,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         " no room for, above all a compressed one (default: 64MiB)",
     )
     add_output(verb, "write a table with one row for each line")
+    add_progress(verb)
 
 
 def _abi(text: str) -> str:
@@ -109,6 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
         if source != "-" and is_same_file(arguments.output, source):
             arguments.usage(f"--output is {source} itself, which is the input")
         return write_decoded(arguments, _PARSERS[arguments.abi])
+    refuse_progress(arguments, "--output")
     for option in ("column", "prefix", "into", "max_errors", "format", "raw_csv"):
         if getattr(arguments, option) not in (None, False):
             arguments.usage(f"--{option.replace('_', '-')} is only allowed with --output")

@@ -15,8 +15,9 @@ from itertools import islice
 from typing import Any
 
 from fnabi._base.files import named, open_file
+from fnabi._base.progress import show
 from fnabi._base.text import did_you_mean
-from fnabi.cli._output import Rows, output_format, progress_bar, write_table
+from fnabi.cli._output import Rows, output_format, wanted_progress, write_table
 from fnabi.cli._screen import complain
 from fnabi.errors import CallError, FormatError, NotFoundError
 from fnabi.many import arrow
@@ -42,8 +43,10 @@ def opened(arguments: argparse.Namespace, stack: ExitStack, *, progress: bool = 
     else:
         stack.enter_context(named(name, errno.EIO))
         file = stack.enter_context(open_file(name))
-    bar = progress_bar(progress, "decode", _size_of(file), "bytes")
-    counted: Any = _Input(file, stack.enter_context(bar))
+    wanted = wanted_progress(arguments) if progress else False
+    advance = stack.enter_context(show(wanted, "decode", "fnabi", files=1, bytes=_size_of(file)))
+    stack.push(lambda kind, *_: advance(1, 0) if kind is None else None)
+    counted: Any = _Input(file, lambda more: advance(0, more))
     return Source(BufferedReader(counted, BUFFER), name, "fnabi decode")
 
 

@@ -12,7 +12,7 @@ from fnabi import compat
 from fnabi._base.url import is_remote, public
 from fnabi.cli._arguments import add_lenient, open_checked
 from fnabi.cli._html import add_html, check_html, write_diff_html, write_folders_html
-from fnabi.cli._output import shows_progress
+from fnabi.cli._output import add_progress, refuse_progress, wanted_progress
 from fnabi.cli._runtime import add_runtime, where
 from fnabi.cli._screen import Part, Screen, counted, one_line, signature
 from fnabi.cli._values import json_value
@@ -68,6 +68,7 @@ def add_arguments(verb: argparse.ArgumentParser) -> None:
         help="OLD and NEW are catalogs or folders: show what changed in all modules, by cause",
     )
     add_runtime(verb, RUNTIME)
+    add_progress(verb)
     add_lenient(verb)
 
 
@@ -98,6 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         if check_html(arguments):
             arguments.usage("--html cannot be used with --catalog")
+        refuse_progress(arguments, "two folders")
         return run_catalogs(arguments, STATUS)
     files = arguments.old, arguments.new
     if files == ("-", "-"):
@@ -111,6 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.usage("one of OLD and NEW is a folder, expected two modules or two folders")
     if folders[0]:
         return _diff_folders(arguments, page)
+    refuse_progress(arguments, "two folders")
     from fnabi.cli._catalogs import is_catalog
 
     for file in files:
@@ -135,7 +138,7 @@ def _diff_folders(arguments: argparse.Namespace, page: bool) -> int:
             arguments.old,
             arguments.new,
             lenient=arguments.lenient,
-            progress=shows_progress(),
+            progress=wanted_progress(arguments),
             **where(arguments),
         )
     )
