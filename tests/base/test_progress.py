@@ -203,7 +203,8 @@ def test_lines_of_json(
     for argv, verb, files, total in (
         (["scan", str(EXAMPLES)], "scan", 4, size),
         (["scan", output, str(EXAMPLES)], "scan", 4, size),
-        (["decode", output, str(lines)], "decode", 1, 700_000),
+        (["decode", output, str(lines), str(lines)], "decode", 2, 1_400_000),
+        (["decode", "--resume", output, str(lines)], "decode", 1, 700_000),
         (["verify", str(EXAMPLES)], "verify", 4, size),
         (["verify", *map(str, EXAMPLES.glob("*.vmfb"))], "verify", 4, size),
         (["diff", str(EXAMPLES), str(EXAMPLES)], "diff", 4, 2 * size),
@@ -225,6 +226,33 @@ def test_lines_of_json(
         for name in ("files", "bytes", "seconds"):
             values = [each[name] for each in found]
             assert values == sorted(values), argv
+
+
+def test_bytes_that_are_read_of_each_kind_of_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They grow to the size of the file, though of some formats parts are read twice."""
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(progress, "_SECONDS", 0)
+    monkeypatch.setattr("fnabi.many._table._read._BLOCK", 1 << 19)
+    rows = 300_000
+    table = pa.table({"sig": [f"I1!R1!{row}" for row in range(rows)]})
+    pq.write_table(table, tmp_path / "parquet", row_group_size=50_000)
+    with pa.ipc.new_file(tmp_path / "arrow", table.schema) as writer:
+        writer.write_table(table, max_chunksize=50_000)
+    (tmp_path / "csv").write_text(
+        "sig\n" + "".join(f"{each}\n" for each in table["sig"].to_pylist())
+    )
+    for name in ("parquet", "arrow", "csv"):
+        size = (tmp_path / name).stat().st_size
+        argv = ["decode", "--column=sig", "--max-errors=100%", "--progress=json"]
+        main([*argv, str(tmp_path / name), "-o", str(tmp_path / "out.jsonl")])
+        lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
+        found = [each["bytes"] for each in lines_of("\n".join(lines))]
+        assert found == sorted(found), name
+        assert found[-1] == size, name
+        assert any(size * 0.2 < each < size * 0.8 for each in found), name
 
 
 @pytest.mark.parametrize(

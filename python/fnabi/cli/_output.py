@@ -17,6 +17,7 @@ from fnabi.cli._arguments import whole
 from fnabi.cli._ending import ended_by_signals
 from fnabi.cli._screen import complain, counted
 from fnabi.many._table import FORMATS, PACKED, TableFile, format_of
+from fnabi.many._table._parts import Parts, Place
 
 _WRITTEN_SCHEMA = "fnabi.written/1"
 
@@ -71,12 +72,14 @@ class Rows(NamedTuple):
         data: Arrow data.
         size: The number of rows.
         bad: The number of rows with errors.
+        place: Where the inputs go on, for an output with parts.
 
     """
 
     data: Any
     size: int
     bad: int
+    place: Place | None = None
 
 
 class TooMany(Exception):
@@ -136,6 +139,7 @@ def write_table(
     batches: Iterable[Rows],
     noun: str,
     most: Limit | None = None,
+    parts: Parts | None = None,
 ) -> int:
     """Write batches of rows to the output, and return the exit status.
 
@@ -146,32 +150,43 @@ def write_table(
         noun: What a row is.
         most: How many rows may have errors: with more, nothing is written and the status is 1.
             Without it everything is written, and the status is 1 if a row has an error.
+        parts: The parts of the output that are there already, or None if it is not made in parts.
 
     """
-    rows = bad = 0
+    kept = 0 if parts is None else parts.last.rows
+    rows, bad = kept, 0 if parts is None else parts.last.bad
     function = f"fnabi {arguments.verb}"
-    format = output_format(arguments)
+    how: dict[str, Any] = {"format": output_format(arguments), "raw_csv": arguments.raw_csv}
     try:
-        with (
-            ended_by_signals() as check,
-            TableFile(
-                arguments.output, schema, function, format=format, raw_csv=arguments.raw_csv
-            ) as output,
-        ):
-            for batch in _ahead(batches):
-                check()
-                rows += batch.size
-                bad += batch.bad
-                if most is not None:
-                    most.check(bad)
-                output.write(batch.data)
+        if parts is not None and parts.is_done:
             if most is not None:
                 most.check(bad, rows)
+            parts.finish()
+        else:
+            with (
+                ended_by_signals() as check,
+                TableFile(arguments.output, schema, function, **how, parts=parts) as output,
+            ):
+                for batch in _ahead(batches):
+                    check()
+                    rows += batch.size
+                    bad += batch.bad
+                    if most is not None:
+                        most.check(bad)
+                    output.write(batch.data)
+                    if parts is not None and parts.is_due:
+                        output.end_part(batch.place, rows, bad)
+                if most is not None:
+                    most.check(bad, rows)
+                if parts is not None and not parts.is_whole:
+                    output.end_part(None, rows, bad)
     except TooMany:
         complain("", f"{_told(bad, rows, noun)}, expected at most {most}; nothing is written")
         return 1
     if arguments.json:
         counts = {"output": arguments.output, "rows": rows, "bad": bad}
+        if parts is not None:
+            counts["kept"] = kept
         print(json.dumps({"schema": _WRITTEN_SCHEMA} | counts))
     fails = bad > 0 and most is None
     if bad:

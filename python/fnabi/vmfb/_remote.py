@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from importlib import import_module
+from io import SEEK_SET, RawIOBase
 from typing import Any
 
 from fnabi._base import core
@@ -26,6 +27,9 @@ _LISTING_SECONDS = 600.0
 
 _METADATA_MOST = 1 << 28
 """The most bytes of metadata that are read; a damaged file may claim any number."""
+
+_RANGE = 1 << 22
+"""The most bytes of a stream that one request is for, which ends after a minute."""
 
 _LARGE = 1 << 23
 """The size in bytes of metadata that are read for one module at a time."""
@@ -182,11 +186,71 @@ def open_file(url: str, options: Options, function: str) -> RemoteFile:
     raise found
 
 
+class RemoteStream(RawIOBase):
+    """An object in a remote store as a file, which is read in ranges. A change of it is an error.
+
+    Args:
+        found: The object.
+        options: As for `find`.
+        function: The function that an error names.
+
+    Raises:
+        CallError: when fsspec, or its package for the protocol, is not installed.
+        OSError: when the object cannot be read; also while it is read.
+
+    """
+
+    def __init__(self, found: Found, options: Options, function: str) -> None:
+        self._url = full_of(found.path)
+        self._store = Store(self._url, options, function)
+        self._at = 0
+        self._version = Version(found.size, found.mtime_ns, found.etag)
+        if self._version.size is None:
+            self._version = self._run(lambda: self._store.version(self._store.path))
+
+    def _run(self, work: Callable[[], Awaitable[Any]]) -> Any:
+        try:
+            return self._store.run(work)
+        except Exception as problem:
+            raise self._store.error(problem, self._url) from None
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seek(self, offset: int, whence: int = SEEK_SET) -> int:
+        """Set the position of the next range."""
+        assert self._version.size is not None
+        self._at = offset + (0, self._at, self._version.size)[whence]
+        return self._at
+
+    def tell(self) -> int:
+        """Return the position of the next range."""
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        """Read a range; at the end, check that it is still the same object."""
+        start, end = self._at, self._at + min(len(buffer), _RANGE)
+        if start >= (self._version.size or 0):
+            self._run(lambda: self._store.check(self._store.path, self._version))
+            return 0
+        data, _ = self._run(lambda: self._store.read(self._store.path, start, end, self._version))
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+
 # ---------------------------------------------------------------------------------------- listing
 
 
-def find(url: str, options: Options, function: str, *, status: bool = True) -> Iterator[Found]:
-    """Yield the files of a URL, which may be a pattern, or a folder of modules.
+def find(
+    url: str, options: Options, function: str, *, status: bool = True, suffix: str = ".vmfb"
+) -> Iterator[Found]:
+    """Yield the files of a URL, which may be a pattern, or a folder.
 
     A pattern has ``*``, ``**``, ``[...]``, and except with HTTP also ``?``. What cannot be listed
     is yielded with an error.
@@ -196,6 +260,7 @@ def find(url: str, options: Options, function: str, *, status: bool = True) -> I
         options: Arguments of the fsspec file system.
         function: The function that an error names.
         status: Whether to ask HTTP servers for the size, time and etag of each file.
+        suffix: What the names of files in a folder end in.
 
     Raises:
         CallError: when fsspec, or its package for the protocol, is not installed.
@@ -212,15 +277,15 @@ def find(url: str, options: Options, function: str, *, status: bool = True) -> I
         path = store.path
         if set(path) & {*store.wildcards}:
             return await _list(store, path)
-        if store.is_http or (not status and path.endswith(".vmfb")):
+        if store.is_http or (not status and path.endswith(suffix)):
             return {path: {}}
         info = await store.request(store.call("info", path))
         if info["type"] != "directory":
             return {path: info}
         if store.lists_deeply:
             infos = await store.call("find", path, detail=True)
-            return {name: info for name, info in infos.items() if name.endswith(".vmfb")}
-        return await _list(store, f"{path.rstrip('/')}/**/*.vmfb")
+            return {name: info for name, info in infos.items() if name.endswith(suffix)}
+        return await _list(store, f"{path.rstrip('/')}/**/*{suffix}")
 
     try:
         store.fs.invalidate_cache()

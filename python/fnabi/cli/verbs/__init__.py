@@ -135,6 +135,7 @@ VERBS = (
             ("fnabi decode --column=sig -o out.parquet in.parquet", "a column of a table"),
             ("fnabi decode --column=sig -o out.jsonl in.csv.gz", "of CSV, which is compressed"),
             ("fnabi decode --max-errors=1% -o out.parquet in.txt", "or nothing is written"),
+            ("fnabi decode --resume -o out.parquet texts/", "many files; goes on after a kill"),
         ),
     ),
     Verb(
