@@ -26,6 +26,7 @@ from fnabi.many._lock import locked
 from fnabi.many._table import _parts, _read
 from support.each import check_each
 from support.range_server import Server, serve
+from support.store_servers import serve_s3
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -787,3 +788,32 @@ def test_an_object_that_changes(store: Outage, capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit):
         decode("--resume", f"{store.url}/future/in", "-o", "out.jsonl", column=False)
     assert "a time or an etag, got" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_folder_of_s3(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Listings have sizes, times and etags; one request for each file asks for nothing else."""
+    fsspec = pytest.importorskip("fsspec")
+    for seed, name in enumerate("abc"):
+        pq.write_table(table(seed), name, row_group_size=700)
+    with serve_s3() as options:
+        monkeypatch.setitem(fsspec.config.conf, "s3", options)
+        fs = fsspec.filesystem("s3")
+        fs.mkdir("bucket")
+        for name in "abc":
+            fs.put_file(name, f"bucket/in/{name}.parquet")
+        fs.pipe_file("bucket/in/_SUCCESS", b"")
+        argv = ["s3://bucket/in", "-o", "out.jsonl"]
+        assert stopped(14, *argv) == 130
+        capsys.readouterr()
+        assert stopped(2, *argv) == 130
+        told = "goes on after 1 of 3 files and 700 of 2500 rows of s3://bucket/in/b.parquet\n"
+        assert told in capsys.readouterr().err
+        pq.write_table(table(5), "b")
+        fs.put_file("b", "bucket/in/b.parquet")
+        assert decode("--resume", *argv) == 0
+        assert "s3://bucket/in/b.parquet has changed; goes on after" in capsys.readouterr().err
+    assert decode("a", "b", "c", "-o", "plain.jsonl") == 0
+    assert Path("out.jsonl").read_bytes() == Path("plain.jsonl").read_bytes()
