@@ -254,7 +254,6 @@ def test_a_folder_instead_of_a_file(here: Path, run) -> None:
         (["stub", "models"], 1),
         (["call", "models", "f"], 1),
         (["decode", "--input=models"], 1),
-        (["decode", "--output=a.jsonl", "models"], 1),
         (["check-abi", "models", CLASSIFIER], 3),
         (["check-abi", "a.json", "models"], 3),
         (["find", ".", "--accepts", "array.npy"], 3),
