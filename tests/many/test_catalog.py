@@ -17,7 +17,7 @@ import fnabi
 from fnabi import CallError, CatalogError, FormatError, pattern, vmfb
 from fnabi.abi.raw import describe
 from fnabi.many.catalog import Updated, search_query
-from fnabi.many.catalog import _store as catalog_store
+from fnabi.many.catalog import _database as catalog_database
 from support import catalog_update
 from support.paths import DATA
 from support.pattern_match import differences
@@ -225,7 +225,7 @@ def test_a_fifo_is_no_catalog(tmp_path: Path) -> None:
 
 
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalog_store, "find_spec", lambda name: None)
+    monkeypatch.setattr(catalog_database, "find_spec", lambda name: None)
     with pytest.raises(CallError, match=r"pip install duckdb pyarrow"):
         fnabi.Catalog(None).update(DATA)
 
@@ -536,12 +536,12 @@ def test_a_module_of_unknown_bytecode(path: str, tmp_path: Path) -> None:
 )
 def test_errors_of_the_database(text: str, kind: type[Exception], expected: str) -> None:
     duckdb = pytest.importorskip("duckdb")
-    found = catalog_store._problem(duckdb.IOException(text), "c")
+    found = catalog_database.problem_of(duckdb.IOException(text), "c")
     assert isinstance(found, kind)
     assert expected in str(found)
 
 
 def test_the_database_is_out_of_memory() -> None:
     duckdb = pytest.importorskip("duckdb")
-    found = catalog_store._problem(duckdb.OutOfMemoryException("no memory\nmore of it"), "c")
+    found = catalog_database.problem_of(duckdb.OutOfMemoryException("no memory\nmore of it"), "c")
     assert (type(found), str(found)) == (MemoryError, "no memory")

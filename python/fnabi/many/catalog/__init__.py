@@ -43,9 +43,10 @@ from fnabi._base.version import VERSION
 from fnabi.compat._runtime import Runtime, asked_releases
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, CatalogError, FormatError, type_name
 from fnabi.many.catalog._check import damaged
+from fnabi.many.catalog._database import Opened
 from fnabi.many.catalog._plan import Known, Limit, Unlisted, below, make_plan
 from fnabi.many.catalog._search import Match, matches, pattern_of_arrays, search_query
-from fnabi.many.catalog._store import Opened, open_store
+from fnabi.many.catalog._store import open_store
 from fnabi.many.catalog._table import (
     UNREAD,
     add_files,

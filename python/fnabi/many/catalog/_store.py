@@ -19,11 +19,9 @@ import errno
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from importlib import import_module
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fnabi._base.files import check_regular, path_text
 from fnabi._base.text import shown_text
@@ -31,9 +29,18 @@ from fnabi.errors import (
     ArgumentValueError,
     CatalogError,
     MissingFileError,
-    MissingPackageError,
 )
-from fnabi.many.catalog._check import check, damaged, no_catalog
+from fnabi.many.catalog._check import check, no_catalog
+from fnabi.many.catalog._database import (
+    Opened,
+    confine,
+    connect,
+    load_duckdb,
+    look_inside_last,
+    problem_of,
+    quoted,
+    seal,
+)
 from fnabi.many.catalog._lock import locked
 from fnabi.many.catalog._table import create
 
@@ -42,78 +49,8 @@ if TYPE_CHECKING:
 
 _SLASHES = tuple(filter(None, (os.sep, os.altsep)))
 
-_CONFIG = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "allow_community_extensions": "false",
-    "python_enable_replacements": "false",  # reads of variables of Python by their names
-}
-
 _LOGS = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
 """The ends of the names of the files that DuckDB looks for when it opens a database."""
-
-
-class Opened(NamedTuple):
-    """Connections to one state of a catalog, which cannot change it.
-
-    Attributes:
-        own: For queries of fnabi.
-        user: For other ones, which may make temporary tables.
-        is_current: Whether the tables are of this version.
-
-    """
-
-    own: DuckDBPyConnection
-    user: DuckDBPyConnection
-    is_current: bool = True
-
-    def close(self) -> None:
-        """Close both."""
-        self.user.close()
-        self.own.close()
-
-
-def load_duckdb() -> Any:
-    """Import duckdb, and check that pyarrow is there, which only updates import."""
-    for name in ("duckdb", "pyarrow"):
-        if find_spec(name) is None:
-            raise MissingPackageError(
-                f"Catalog: {name} is not installed (pip install duckdb pyarrow)"
-            )
-    return import_module("duckdb")
-
-
-def _connect(spill: str = "") -> DuckDBPyConnection:
-    """Return a connection to a database in memory.
-
-    Args:
-        spill: The folder for what does not fit into memory; without it, that is an error.
-
-    """
-    config = _CONFIG | {"temp_directory": spill}
-    duckdb = load_duckdb()
-    try:
-        connection: DuckDBPyConnection = duckdb.connect(":memory:", config=config)
-    except duckdb.OutOfMemoryException as problem:
-        raise _no_memory(problem) from None
-    return connection
-
-
-def _confine(connection: DuckDBPyConnection, setting: str = "", names: Iterable[str] = ()) -> None:
-    """Allow no access to files, but for the names that a setting lists."""
-    if setting:
-        connection.execute(f"SET {setting} = [{', '.join(map(_quoted, names))}]")
-    connection.execute("SET enable_external_access = false")
-
-
-def _seal(connection: DuckDBPyConnection) -> None:
-    """Open no further file, not even an allowed one, and change no setting."""
-    connection.execute("SET disabled_filesystems = 'LocalFileSystem'")
-    connection.execute("SET lock_configuration = true")
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 class _Place:
@@ -128,7 +65,7 @@ class _Place:
         try:
             yield
         except load_duckdb().Error as problem:
-            raise _problem(problem, self.path) from None
+            raise problem_of(problem, self.path) from None
 
 
 def open_store(path: str | os.PathLike[str] | None) -> Store:
@@ -174,9 +111,9 @@ class MemoryStore(_Place):
 
     def _database(self) -> DuckDBPyConnection:
         if self._connection is None:
-            self._connection = _connect()
-            _confine(self._connection)
-            _seal(self._connection)
+            self._connection = connect()
+            confine(self._connection)
+            seal(self._connection)
             create(self._connection)
         return self._connection
 
@@ -243,16 +180,16 @@ class FileStore(_Place):
         check_regular(self._file)
         if not is_duckdb(self._file):  # DuckDB may import it as another format
             raise no_catalog(self.path)
-        own = _connect()
+        own = connect()
         try:
             with self.told():
-                _confine(own, "allowed_paths", [f"{self._file}{end}" for end in _LOGS])
+                confine(own, "allowed_paths", [f"{self._file}{end}" for end in _LOGS])
                 self._attach(own)
                 is_current = check(own, self.path, earlier=earlier)
                 opened = Opened(own, own.cursor(), is_current)
                 for connection in opened[:2]:
-                    _search(connection)
-                _seal(own)
+                    look_inside_last(connection)
+                seal(own)
         except BaseException:
             own.close()
             raise
@@ -261,14 +198,14 @@ class FileStore(_Place):
     def open_unconfined(self) -> DuckDBPyConnection:
         """Return a connection that may also read and write files."""
         self.open().close()
-        connection = _connect()
+        connection = connect()
         with self.told():
             self._attach(connection)
-            _search(connection)
+            look_inside_last(connection)
         return connection
 
     def _attach(self, connection: DuckDBPyConnection) -> None:
-        connection.execute(f"ATTACH {_quoted(self._file)} AS catalog (READ_ONLY)")
+        connection.execute(f"ATTACH {quoted(self._file)} AS catalog (READ_ONLY)")
 
     def begin(self, *, fresh: bool) -> DuckDBPyConnection:
         """Return a connection to a copy of the catalog, to be changed while the lock is held.
@@ -284,9 +221,9 @@ class FileStore(_Place):
                 self._merge_log()
                 shutil.copyfile(self._file, self._new)
             with self.told():
-                connection = _connect(os.path.join(self._part, "spill"))
-                _confine(connection, "allowed_directories", [self._part])
-                connection.execute(f"ATTACH {_quoted(self._new)} AS catalog; USE catalog")
+                connection = connect(os.path.join(self._part, "spill"))
+                confine(connection, "allowed_directories", [self._part])
+                connection.execute(f"ATTACH {quoted(self._new)} AS catalog; USE catalog")
                 if fresh:
                     create(connection)
         except BaseException as problem:
@@ -301,9 +238,9 @@ class FileStore(_Place):
         """Merge what another program wrote to the catalog before it was ended."""
         if os.path.exists(f"{self._file}.wal"):
             with self.told():
-                connection = _connect()
-                _confine(connection, "allowed_directories", [self._folder])
-                connection.execute(f"ATTACH {_quoted(self._file)} AS catalog; CHECKPOINT catalog")
+                connection = connect()
+                confine(connection, "allowed_directories", [self._folder])
+                connection.execute(f"ATTACH {quoted(self._file)} AS catalog; CHECKPOINT catalog")
                 connection.close()
 
     def commit(self, connection: DuckDBPyConnection) -> None:
@@ -350,11 +287,6 @@ class FileStore(_Place):
 Store: TypeAlias = MemoryStore | FileStore
 
 
-def _search(connection: DuckDBPyConnection) -> None:
-    """Look up names among the functions of DuckDB first, which macros can then not replace."""
-    connection.execute("SET search_path = 'system.main,catalog.main'")
-
-
 def _sync(path: str) -> None:
     """Wait until a file or a folder is on the disk."""
     flags = os.O_RDONLY
@@ -373,31 +305,3 @@ def is_duckdb(path: str) -> bool:
     """Return whether a regular file starts as those of DuckDB do."""
     with open(path, "rb") as file:
         return file.read(12)[8:] == b"DUCK"
-
-
-_OF_SYSTEM = [
-    getattr(errno, name)
-    for name in ("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EMFILE", "EIO")
-    if hasattr(errno, name)
-]
-"""The errors of the system that DuckDB quotes by their texts."""
-
-
-def _no_memory(problem: Exception) -> MemoryError:
-    """Return the error to raise for DuckDB's lack of memory."""
-    return MemoryError(str(problem).partition("\n")[0])
-
-
-def _problem(problem: Exception, path: str) -> Exception:
-    """Return the error to raise for one of DuckDB."""
-    duckdb, text = load_duckdb(), str(problem)
-    if isinstance(problem, duckdb.OutOfMemoryException):
-        return _no_memory(problem)
-    if "Conflicting lock" in text or "Could not set lock" in text:
-        return CatalogError(f"{path}: another program has opened the catalog for writing")
-    for number in _OF_SYSTEM:
-        if os.strerror(number) in text:
-            return OSError(number, os.strerror(number), path)
-    if "not a valid DuckDB database" in text:
-        return no_catalog(path)
-    return damaged(path, problem)
