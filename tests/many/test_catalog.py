@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import random
 import shutil
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -380,40 +378,19 @@ def test_sql_cannot_change_the_catalog(path: str, folder: Path) -> None:
 
 # -------------------------------------------------------------------------------- several processes
 
-_context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["fnabi.many.catalog", "duckdb", "pyarrow", "catalog_update"])
-
-
-def start(target: Callable[..., None], *arguments: Any) -> tuple[Any, Any]:
-    """Start a process, wait until it is about to work, and return it and its connection."""
-    ready, go = _context.Pipe(duplex=False)
-    process = _context.Process(target=target, args=(*arguments, go), daemon=True)
-    process.start()
-    go.close()
-    try:
-        ready.recv()
-    except EOFError:
-        process.join()
-        raise AssertionError(f"ended with {process.exitcode}") from None
-    return process, ready
-
-
-def end(process: Any) -> None:
-    process.kill()
-    process.join()
-
 
 def test_one_process_updates_at_a_time(path: str, folder: Path) -> None:
     with fnabi.Catalog(path) as catalog:
         catalog.update(folder / "inner")
         before = rows_of(catalog)
-        holder, _ = start(catalog_update.hold, path)
+        holder, _ = catalog_update.start(catalog_update.hold, path)
         text = f"process {holder.pid} is updating the catalog"
         for work in (catalog.update, lambda: catalog.remove(folder)):
             with pytest.raises(CatalogError, match=text):
                 work()
         assert rows_of(fnabi.Catalog(path)) == before  # consumers do not wait
-        end(holder)
+        holder.kill()
+        holder.join()
         assert catalog.update(folder).added == 2
         assert rows_of(fnabi.Catalog(path)) == rows_of(catalog)
 
@@ -491,7 +468,7 @@ def test_an_update_that_is_killed_at_any_moment(tmp_path: Path) -> None:
     killed = Killed(tmp_path)
     path = killed.path()
     begin = time.perf_counter()
-    process, ready = start(catalog_update.update, path, str(killed.folder), 0)
+    process, ready = catalog_update.start(catalog_update.update, path, str(killed.folder), 0)
     events = ready.recv()
     process.join()
     whole = time.perf_counter() - begin
@@ -502,7 +479,7 @@ def test_an_update_that_is_killed_at_any_moment(tmp_path: Path) -> None:
     ends = []
     for step in [*sorted(steps), *[0] * 8]:
         path = killed.path()
-        process, _ = start(catalog_update.update, path, str(killed.folder), step)
+        process, _ = catalog_update.start(catalog_update.update, path, str(killed.folder), step)
         if not step:
             time.sleep(whole * choose.random())
             process.kill()

@@ -106,6 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _update(catalog: Catalog, arguments: argparse.Namespace) -> int:
     if missing_of(_unknown(catalog, arguments.words)):
         return _BAD_INPUT
+    catalog._resumes = _tell_of_resumption
     with ended_by_signals():
         done = catalog.update(
             arguments.words,
@@ -138,6 +139,11 @@ def _update(catalog: Catalog, arguments: argparse.Namespace) -> int:
         f" {counted(done.functions, 'function')} in the catalog{hint}"
     )
     return _tell(catalog, done, arguments.words)
+
+
+def _tell_of_resumption(count: int) -> None:
+    verb = "is" if count == 1 else "are"
+    complain("", f"continues an unfinished update: {counted(count, 'file')} {verb} read already")
 
 
 def _unknown(catalog: Catalog, words: list[str]) -> list[str]:

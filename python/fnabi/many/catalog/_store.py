@@ -5,8 +5,9 @@ always as it was before a change or after it, whenever the process ends. One pro
 catalog at a time; it holds a lock, which the system releases when the process ends. Consumers
 need no lock: they keep what they have opened, while and after it is replaced.
 
-A file ``PATH`` is written in the folder ``.PATH.new`` beside it; ``.PATH.lock`` is there while it
-is changed, see `_lock`.
+A file ``PATH`` is written in the folder ``.PATH.new`` beside it, in transactions. An update that
+ends early leaves that folder with what it has committed, and the next one goes on there, see
+`_unfinished`. ``.PATH.lock`` is there while the catalog is changed, see `_lock`.
 
 A catalog may come from anywhere. DuckDB opens it without access to other files, extensions and
 variables of Python, and before anything is read, `_check` refuses a file with more
@@ -16,21 +17,26 @@ than tables. Then not even the catalog's own file can be opened again, and the s
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
 
 from fnabi._base.files import check_regular, path_text
 from fnabi._base.text import shown_text
 from fnabi.errors import (
     ArgumentValueError,
     CatalogError,
+    FormatError,
     MissingFileError,
 )
-from fnabi.many.catalog._check import check, no_catalog
+from fnabi.many.catalog._check import check, damaged, no_catalog, read_all
 from fnabi.many.catalog._database import (
     Opened,
     confine,
@@ -66,6 +72,28 @@ class _Place:
             yield
         except load_duckdb().Error as problem:
             raise problem_of(problem, self.path) from None
+
+    def fetch(
+        self, connection: DuckDBPyConnection, query: str, row: Any = None, **values: object
+    ) -> list[Any]:
+        """Return the rows of a query.
+
+        Args:
+            connection: The connection.
+            query: The query.
+            row: The type of a row, for values that fnabi looks into; msgspec checks them.
+            values: The values of its parameters.
+
+        Raises:
+            FormatError: when the catalog is damaged.
+
+        """
+        with self.told():
+            try:
+                rows: list[Any] = connection.execute(query, values or None).fetchall()
+                return rows if row is None else msgspec.convert(rows, list[row])
+            except (ValueError, OverflowError) as problem:  # text that is not UTF-8, odd dates
+                raise damaged(self.path, problem) from None
 
 
 def open_store(path: str | os.PathLike[str] | None) -> Store:
@@ -117,17 +145,34 @@ class MemoryStore(_Place):
             create(self._connection)
         return self._connection
 
-    def begin(self, *, fresh: bool) -> DuckDBPyConnection:
+    def identity(self, own: str | None) -> str:
+        """Return what tells the catalog from others: there are none."""
+        return ""
+
+    def open_unfinished(self) -> None:
+        """Return nothing: what is in memory does not outlive an update that ends early."""
+
+    def begin(self, *, fresh: bool, again: bool = False) -> DuckDBPyConnection:
         """Return a connection to a copy of the catalog."""
         return self._database().execute("BEGIN")
+
+    def transaction(self, connection: DuckDBPyConnection) -> Any:
+        """Return a context without effect: the whole change is one transaction."""
+        return nullcontext()
 
     def commit(self, connection: DuckDBPyConnection) -> None:
         """Put the tables in the place of the catalog."""
         connection.execute("COMMIT")
 
-    def discard(self, connection: DuckDBPyConnection) -> None:
+    def leave(self, connection: DuckDBPyConnection) -> None:
         """Drop what was changed."""
-        connection.execute("ROLLBACK")
+        with suppress(load_duckdb().Error):  # the database may be unusable
+            connection.execute("ROLLBACK")
+
+    discard = leave
+
+    def drop_unfinished(self) -> None:
+        """Do nothing: there is no copy."""
 
     def lock(self) -> Any:
         """Return a context without effect: other processes cannot see the catalog."""
@@ -144,6 +189,7 @@ class FileStore(_Place):
         self._lock = os.path.join(self._folder, f".{name}.lock")
         self._part = os.path.join(self._folder, f".{name}.new")
         self._new = os.path.join(self._part, "catalog.duckdb")
+        self._spill = os.path.join(self._part, "spill")
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -155,7 +201,6 @@ class FileStore(_Place):
 
         """
         with locked(self._lock, self.path):
-            self._clean()  # what a process that was ended has left
             yield
 
     def exists(self) -> bool:
@@ -177,14 +222,17 @@ class FileStore(_Place):
         """
         if not self.exists():
             raise MissingFileError(self.path, "no catalog")
-        check_regular(self._file)
-        if not is_duckdb(self._file):  # DuckDB may import it as another format
+        return self._open(self._file, earlier)
+
+    def _open(self, file: str, earlier: bool = False) -> Opened:
+        check_regular(file)
+        if not is_duckdb(file):  # DuckDB may import it as another format
             raise no_catalog(self.path)
         own = connect()
         try:
             with self.told():
-                confine(own, "allowed_paths", [f"{self._file}{end}" for end in _LOGS])
-                self._attach(own)
+                confine(own, "allowed_paths", [f"{file}{end}" for end in _LOGS])
+                _attach(own, file)
                 is_current = check(own, self.path, earlier=earlier)
                 opened = Opened(own, own.cursor(), is_current)
                 for connection in opened[:2]:
@@ -200,39 +248,92 @@ class FileStore(_Place):
         self.open().close()
         connection = connect()
         with self.told():
-            self._attach(connection)
+            _attach(connection, self._file)
             look_inside_last(connection)
         return connection
 
-    def _attach(self, connection: DuckDBPyConnection) -> None:
-        connection.execute(f"ATTACH {quoted(self._file)} AS catalog (READ_ONLY)")
+    def identity(self, own: str | None) -> str:
+        """Return what tells the state of the catalog from every other one.
 
-    def begin(self, *, fresh: bool) -> DuckDBPyConnection:
+        Args:
+            own: What its tables have under the key ``id``; None where they have nothing.
+
+        """
+        if not self.exists():
+            return "none"
+        self._merge_log()
+        if own is None:  # an earlier fnabi has written it
+            with open(self._file, "rb") as file:
+                return hashlib.file_digest(file, "blake2b").hexdigest()
+        status = os.stat(self._file)  # another program may have changed it
+        return f"{own} {status.st_size} {status.st_mtime_ns}"
+
+    def open_unfinished(self) -> Opened | None:
+        """Open the copy that an update has left that ended early; drop what is none.
+
+        It is checked as the catalog of a stranger is, and read to its end.
+        """
+        try:
+            if not stat.S_ISDIR(os.lstat(self._part).st_mode):
+                raise no_catalog(self.path)
+            with suppress(FileNotFoundError):
+                shutil.rmtree(self._spill)
+            for name in os.listdir(self._part):
+                check_regular(os.path.join(self._part, name))
+            opened = self._open(self._new)
+            try:
+                with self.told():
+                    read_all(opened.own)
+            except BaseException:
+                opened.close()
+                raise
+        except (OSError, FormatError, CatalogError):
+            self.drop_unfinished()
+            return None
+        return opened
+
+    def begin(self, *, fresh: bool, again: bool = False) -> DuckDBPyConnection:
         """Return a connection to a copy of the catalog, to be changed while the lock is held.
 
         Args:
             fresh: Whether it begins with empty tables instead.
+            again: Whether it is the copy that `open_unfinished` has opened.
 
         """
         connection = None
         try:
-            os.mkdir(self._part)
-            if not fresh:
-                self._merge_log()
-                shutil.copyfile(self._file, self._new)
+            if not again:
+                self.drop_unfinished()
+                os.mkdir(self._part)
+                if not fresh:
+                    self._merge_log()
+                    shutil.copyfile(self._file, self._new)
             with self.told():
-                connection = connect(os.path.join(self._part, "spill"))
+                connection = connect(self._spill)
                 confine(connection, "allowed_directories", [self._part])
                 connection.execute(f"ATTACH {quoted(self._new)} AS catalog; USE catalog")
-                if fresh:
+                if fresh and not again:
                     create(connection)
         except BaseException as problem:
             if connection is not None:
                 connection.close()
-            self._clean()
+            if not again:
+                self.drop_unfinished()
             self._rename(problem)
             raise
         return connection
+
+    @contextmanager
+    def transaction(self, connection: DuckDBPyConnection) -> Iterator[None]:
+        """Commit what the block changes, all of it or nothing."""
+        connection.execute("BEGIN")
+        try:
+            yield
+        except BaseException:
+            with suppress(load_duckdb().Error):  # the database may be unusable
+                connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
 
     def _merge_log(self) -> None:
         """Merge what another program wrote to the catalog before it was ended."""
@@ -261,16 +362,20 @@ class FileStore(_Place):
         except BaseException as problem:
             self._rename(problem)
             raise
-        finally:
-            self.discard(connection)
+        self.drop_unfinished()
         _sync(self._folder)
+
+    def leave(self, connection: DuckDBPyConnection) -> None:
+        """Close the connection, and keep what it has committed for the next update."""
+        connection.close()
 
     def discard(self, connection: DuckDBPyConnection) -> None:
         """Close the connection and drop what was changed."""
         connection.close()
-        self._clean()
+        self.drop_unfinished()
 
-    def _clean(self) -> None:
+    def drop_unfinished(self) -> None:
+        """Remove the copy."""
         with suppress(FileNotFoundError):
             try:
                 shutil.rmtree(self._part)
@@ -282,6 +387,10 @@ class FileStore(_Place):
         """Let an error about the copy name the catalog, as the caller does not know the other."""
         if isinstance(problem, OSError):
             problem.filename, problem.filename2 = self.path, None
+
+
+def _attach(connection: DuckDBPyConnection, file: str) -> None:
+    connection.execute(f"ATTACH {quoted(file)} AS catalog (READ_ONLY)")
 
 
 Store: TypeAlias = MemoryStore | FileStore

@@ -31,7 +31,8 @@ in preorder, ``inputs`` and ``results``::
 memory that modules take; under the key ``path``, what was given to
 `Catalog.update`; under the key ``mount``, the mount points that the files are below; under the
 key ``release``, the releases that ``runs_on`` is about, and under ``fnabi`` the version that has
-written it, since a later one may know more of them.
+written it, since a later one may know more of them; under the key ``id`` what tells this state of
+the catalog from every other, and under ``origin`` what it was made from, see `_unfinished`.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from fnabi._base import core
 from fnabi._base.text import shown_text
@@ -234,6 +236,8 @@ def _add_signatures(connection: DuckDBPyConnection) -> None:
 
 def delete_files(connection: DuckDBPyConnection, files: list[str]) -> None:
     """Delete the rows of files, and of their functions."""
+    if not files:
+        return
     pyarrow = import_module("pyarrow")
 
     connection.register("gone", pyarrow.table({"file": pyarrow.array(files, pyarrow.string())}))
@@ -246,6 +250,8 @@ def mark_files(
     connection: DuckDBPyConnection, stale: Mapping[str, str | None], *, read_again: bool = False
 ) -> None:
     """Set why files are stale, and whether the next update reads them again at any rate."""
+    if not stale:
+        return
     pyarrow = import_module("pyarrow")
 
     columns = {
@@ -281,7 +287,8 @@ def set_values(connection: DuckDBPyConnection, key: str, values: Iterable[str]) 
 
 
 def settle(connection: DuckDBPyConnection) -> None:
-    """Drop signatures that no function has, and put like ones beside each other."""
+    """Drop signatures that no function has, put like ones beside each other, and set the ``id``."""
+    set_values(connection, "id", [uuid4().hex])
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE settled AS SELECT * FROM signatures"
         " WHERE id IN (SELECT signature_id FROM functions)"

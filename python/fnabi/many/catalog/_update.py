@@ -1,0 +1,347 @@
+"""An update of a catalog: what it knows, reads, keeps and returns.
+
+What is read is committed to the copy batch by batch. Everything else waits for the last
+transaction, removals above all, so that an update that goes on with the copy of another one judges
+them by the catalog itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from fnabi._base.files import Found, Options
+from fnabi._base.progress import show
+from fnabi._base.text import shown_text
+from fnabi._base.url import public
+from fnabi._base.version import VERSION
+from fnabi.errors import ArgumentValueError, CatalogError, FormatError
+from fnabi.many.catalog._database import Opened
+from fnabi.many.catalog._plan import Known, Limit, Plan, Unlisted, make_plan
+from fnabi.many.catalog._store import Store
+from fnabi.many.catalog._table import (
+    UNREAD,
+    add_files,
+    add_functions,
+    answer_files,
+    delete_files,
+    mark_files,
+    set_values,
+    settle,
+)
+from fnabi.many.catalog._unfinished import Origin, read_origin
+from fnabi.vmfb._verdict import releases
+from fnabi.vmfb._walk import walk
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+class Updated(msgspec.Struct, frozen=True):
+    """What an update has done, in numbers of files.
+
+    Attributes:
+        added: Files that are new in the catalog.
+        changed: Files that were read again.
+        removed: Files that have left the catalog.
+        unchanged: Files that were not read.
+        failed: The files among all of these, except removed ones, that have an error.
+        functions: The functions in the catalog now.
+        stale: Files that the update could not look at, which have the rows of before.
+        unlisted: The folders and paths that could not be listed.
+        resumed: The files among the added and changed ones that an earlier update had read, which
+            ended before it was complete.
+
+    """
+
+    added: int
+    changed: int
+    removed: int
+    unchanged: int
+    failed: int
+    functions: int
+    stale: int = 0
+    unlisted: tuple[Unlisted, ...] = ()
+    resumed: int = 0
+
+
+class How(NamedTuple):
+    """The arguments of an update besides its paths.
+
+    Attributes:
+        threads: The number of threads that decode signatures.
+        processes: The most processes that read files.
+        lenient: As for `vmfb.open`.
+        memory: Whether to read the memory that modules take; None for as before.
+        options: Arguments of the file systems of fsspec for URLs.
+        limit: How many files may leave the catalog.
+        progress: Whether to show a progress bar.
+        resumes: Called with the number of files that need not be read, if the update goes on with
+            the copy of another one.
+
+    """
+
+    threads: int
+    processes: int
+    lenient: bool
+    memory: bool | None
+    options: Options
+    limit: Limit
+    progress: bool
+    resumes: Callable[[int], object]
+
+
+class State(NamedTuple):
+    """What a catalog has, or an unfinished copy of one.
+
+    Attributes:
+        files: Its files.
+        values: The values of the table ``catalog`` by their keys.
+        exists: Whether there is one.
+        is_current: Whether its tables are of this version.
+
+    """
+
+    files: dict[str, Known]
+    values: dict[str, list[str]]
+    exists: bool
+    is_current: bool
+
+    @property
+    def roots(self) -> list[str]:
+        """What was given to updates."""
+        return self.values.get("path", [])
+
+    @property
+    def mounts(self) -> list[str]:
+        """The mount points that the files are below."""
+        return self.values.get("mount", [])
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether it has the memory that modules take."""
+        return "yes" in self.values.get("memory", [])
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether its columns about releases are those of this fnabi."""
+        return all(
+            sorted(self.values.get(key, [])) == sorted(values)
+            for key, values in _measured().items()
+        )
+
+    @property
+    def id(self) -> str | None:
+        """What tells its state from others; None if an earlier fnabi has written it."""
+        return next(iter(self.values.get("id", [])), None)
+
+
+def read_state(store: Store, opened: Opened | None, memory: bool | None = None) -> State:
+    """Read what an update has to know of a catalog, and close it.
+
+    Args:
+        store: The store, which an error is about.
+        opened: The catalog, or None if there is none.
+        memory: As for `How`.
+
+    """
+    if opened is None:
+        return State({}, {}, exists=False, is_current=False)
+    columns = (
+        f"size, mtime_ns, etag, settled, error_code IS DISTINCT FROM '{UNREAD}', stale,"
+        " memory IS NULL AND error IS NULL"
+    )
+    if not opened.is_current:  # which may not have them
+        columns = "NULL, NULL, NULL, false, true, NULL, false"
+    try:
+        rows = store.fetch(opened.own, f"SELECT file, {columns} FROM files")
+        found = store.fetch(opened.own, "SELECT key, value FROM catalog WHERE value IS NOT NULL")
+    finally:
+        opened.close()
+    values: dict[str, list[str]] = {}
+    for key, value in found:
+        values.setdefault(key, []).append(value)
+    state = State({}, values, exists=True, is_current=opened.is_current)
+    wanted = state.has_memory if memory is None else memory
+    for file, size, time, etag, settled, was_read, stale, lacks in rows:
+        settled = settled and not (wanted and lacks)
+        state.files[file] = Known((size, time, etag), settled, was_read, stale)
+    return state
+
+
+def _measured() -> dict[str, list[str]]:
+    """Return what the table ``catalog`` has about the releases that this fnabi knows."""
+    return {"release": [*releases()], "fnabi": [VERSION]}
+
+
+class Update:
+    """An update while the lock is held.
+
+    Args:
+        store: The store of the catalog.
+        paths: Absolute names of files and folders, and URLs.
+        how: The other arguments.
+
+    Raises:
+        FormatError: when the file is not a catalog.
+        CallError: when no path was ever given.
+
+    """
+
+    def __init__(self, store: Store, paths: list[str], how: How) -> None:
+        self._store = store
+        opened = store.open(earlier=True) if store.exists() else None
+        self._base = base = read_state(store, opened, how.memory)
+        memory = base.has_memory if how.memory is None else how.memory
+        self._how = how = how._replace(memory=memory)
+        copy = read_state(store, store.open_unfinished(), memory)
+        begun = read_origin(copy.values.get("origin", []))
+        if not paths and not base.exists and begun is not None:
+            paths = [*begun.paths]
+        if not paths and not base.roots:
+            raise ArgumentValueError("Catalog.update: paths: none, and the catalog has none either")
+        if not paths or not base.is_current:
+            paths = [*dict.fromkeys([*paths, *map(public, base.roots)])]
+        self._paths = paths
+        identity = store.identity(base.id if base.is_current else None)
+        given = tuple(map(shown_text, paths))
+        self._origin = Origin(identity, VERSION, given, how.lenient, memory)
+        self._goes_on = begun is not None and self._origin.continues(begun)
+        if copy.exists and not self._goes_on:
+            store.drop_unfinished()
+        self._known = copy.files if self._goes_on else base.files
+
+    def run(self, release: Callable[[], object], rows: Callable[[str], list[Any]]) -> Updated:
+        """Update the catalog.
+
+        Args:
+            release: Called before the catalog is replaced, to close connections to it.
+            rows: Returns the rows of a query of the catalog as it is afterwards.
+
+        Raises:
+            CatalogError: when more files would leave than allowed, a process that reads files was
+                ended, or a path cannot be listed that has to be read again.
+            OSError: when the catalog cannot be written.
+
+        """
+        base, known, paths, how = self._base, self._known, self._paths, self._how
+        found = walk(paths, "Catalog.update", options=how.options)
+        plan = make_plan(known, found, paths, base.mounts)
+        left = [name for name in plan.gone if name in base.files]
+        how.limit.check(left, base.files, paths)
+        if base.exists and not base.is_current and plan.unlisted:
+            first = plan.unlisted[0]
+            raise CatalogError(
+                f"{self._store.path}: catalog of an earlier version, which is made again from"
+                f" all its files, but {first.path}: {first.error}"
+            )
+        roots = [*dict.fromkeys(str(public(each)) for each in base.roots + paths)]
+        unread: set[str] = set()
+        resumed = self._resumed(plan)
+        if resumed:
+            how.resumes(len(resumed))
+        if (
+            not base.is_current
+            or (self._goes_on or plan.gone or plan.read or plan.marks)
+            or (roots != base.roots or plan.mounts != {*base.mounts})
+            or not base.is_answered
+            or how.memory != base.has_memory
+        ):
+            release()
+            unread = self._change(plan, roots)
+        read = {name for name, _ in plan.read} - unread | resumed
+        counts = rows(
+            "SELECT count(*) FROM functions UNION ALL"
+            " SELECT count(*) FROM files WHERE error IS NOT NULL"
+        )
+        return Updated(
+            added=len(read - base.files.keys()),
+            changed=len(read & base.files.keys()),
+            removed=len(left),
+            unchanged=len(plan.unchanged - resumed),
+            failed=counts[1][0],
+            functions=counts[0][0],
+            stale=len(plan.stale) + len(unread),
+            unlisted=plan.unlisted,
+            resumed=len(resumed),
+        )
+
+    def _resumed(self, plan: Plan) -> set[str]:
+        """Return the files that the update before has read, and this one need not read."""
+        if not self._goes_on:
+            return set()
+        old, new = self._base.files, self._known
+        return {
+            name
+            for name in plan.unchanged
+            if name not in old or old[name]._replace(stale=None) != new[name]._replace(stale=None)
+        }
+
+    def _change(self, plan: Plan, roots: list[str]) -> set[str]:
+        """Read the files, and return those that could not be read and keep their rows."""
+        store, base = self._store, self._base
+        has_progress = self._goes_on
+        connection = store.begin(fresh=not base.is_current, again=self._goes_on)
+        try:
+            with store.told():
+                with store.transaction(connection):
+                    self._origin.write(connection)
+                unread: dict[str, str | None] = {}
+                for more in self._read(connection, plan.read):
+                    has_progress = True
+                    unread |= more
+                with store.transaction(connection):
+                    delete_files(connection, plan.gone)
+                    mark_files(connection, plan.marks)
+                    mark_files(connection, unread, read_again=True)
+                    if base.is_current and not base.is_answered:
+                        _answer(connection)
+                    set_values(connection, "path", roots)
+                    set_values(connection, "mount", sorted(plan.mounts))
+                    set_values(connection, "memory", ["yes"] if self._how.memory else [])
+                    for key, values in _measured().items():
+                        set_values(connection, key, values)
+                    settle(connection)
+            store.commit(connection)
+        except BaseException:
+            (store.leave if has_progress else store.discard)(connection)
+            raise
+        return {*unread}
+
+    def _read(
+        self, connection: DuckDBPyConnection, files: list[tuple[str, Found]]
+    ) -> Iterator[dict[str, str | None]]:
+        """Read files into the tables, and yield for each batch those that keep their rows."""
+        from fnabi.many.catalog._read import Reading, read_files  # searches do not need it
+
+        store, how = self._store, self._how
+        known = self._known if self._base.is_current or self._goes_on else {}
+        was_read = {name for name, each in known.items() if each.was_read}
+        reading = Reading(how.lenient, how.threads, how.processes, how.options, bool(how.memory))
+        with show(how.progress, "update", len(files), "files", "Catalog.update") as advance:
+            for batch in read_files([found for _, found in files], reading):
+                good, unread = batch.without_unread(was_read)
+                with store.transaction(connection):
+                    names = [row["file"] for row in good.files]
+                    delete_files(connection, [name for name in names if name in known])
+                    add_files(connection, good.files)
+                    add_functions(connection, good.functions)
+                advance(batch.size)
+                yield unread
+
+
+def _answer(connection: DuckDBPyConnection) -> None:
+    """Ask the releases that this fnabi knows again, by what the catalog recorded."""
+    from fnabi.compat._record import RecordedModule
+    from fnabi.many.catalog._file import answer_row
+
+    records = connection.execute("SELECT file, record FROM files WHERE record IS NOT NULL")
+    rows: list[dict[str, Any]] = []
+    for file, recorded in records.fetchall():
+        try:
+            rows.append({"file": file} | answer_row(RecordedModule(recorded)._answers()))
+        except FormatError:  # of a module that has no answers
+            rows.append({"file": file})
+    answer_files(connection, rows)
