@@ -42,8 +42,9 @@ from fnabi.many.catalog._database import Opened
 from fnabi.many.catalog._plan import Limit, Unlisted, below
 from fnabi.many.catalog._search import Match, matches, pattern_of_arrays, search_query
 from fnabi.many.catalog._store import open_store
-from fnabi.many.catalog._table import delete_files, set_values, settle
+from fnabi.many.catalog._table import set_values
 from fnabi.many.catalog._update import How, Update, Updated, read_state
+from fnabi.many.catalog._write import delete_files, settle
 from fnabi.many.pattern import Pattern
 from fnabi.vmfb._verdict import releases
 from fnabi.vmfb._walk import Path

@@ -37,15 +37,11 @@ the catalog from every other, and under ``origin`` what it was made from, see `_
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-from uuid import uuid4
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from fnabi._base import core
-from fnabi._base.text import shown_text
 from fnabi._fnabi import lib
-from fnabi.many.catalog._signature import from_nodes, message, node_ends
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -108,7 +104,7 @@ _NODES = (
     "STRUCT(kind VARCHAR, dtype VARCHAR, shape BIGINT[], depth SMALLINT, name VARCHAR,"
     " name_bytes BLOB, ref VARCHAR, ref_bytes BLOB)[]"
 )
-_FROM_SCAN = {
+FROM_SCAN = {
     "file": "VARCHAR NOT NULL",
     "module": "VARCHAR NOT NULL",
     "function": "VARCHAR NOT NULL",
@@ -135,7 +131,7 @@ _OF_SIGNATURE = {
     "signature": "VARCHAR NOT NULL",
     "untold": "BOOLEAN NOT NULL",
 }
-_OF_SIDES = {
+OF_SIDES = {
     "{0}_count": ("INTEGER", "len({0})"),
     "{0}": (
         "STRUCT(kind VARCHAR, dtype VARCHAR, rank INTEGER, dims BIGINT[], depth SMALLINT,"
@@ -148,14 +144,14 @@ _OF_SIDES = {
         " ref: n.ref, ref_bytes: n.ref_bytes}})",
     ),
 }
-_SIDES = ("inputs", "results")
+SIDES = ("inputs", "results")
 
 
 COLUMNS = {
     "files": _OF_FILE,
-    "functions": _FROM_SCAN | _ADDED,
+    "functions": FROM_SCAN | _ADDED,
     "signatures": _OF_SIGNATURE
-    | {name.format(side): of[0] for side in _SIDES for name, of in _OF_SIDES.items()},
+    | {name.format(side): of[0] for side in SIDES for name, of in OF_SIDES.items()},
     "catalog": {"key": "VARCHAR NOT NULL", "value": "VARCHAR"},
 }
 """The tables: their columns, with their types in SQL. `VERSION` changes with them."""
@@ -164,119 +160,14 @@ COLUMNS = {
 def create(connection: DuckDBPyConnection) -> None:
     """Create the tables, empty."""
     for table in COLUMNS:
-        _create(connection, table)
+        create_table(connection, table)
     connection.execute("INSERT INTO catalog VALUES ('version', ?)", [VERSION])
 
 
-def _create(connection: DuckDBPyConnection, table: str) -> None:
+def create_table(connection: DuckDBPyConnection, table: str) -> None:
+    """Create a table, empty, in the place of what has its name."""
     fields = ", ".join(f'"{name}" {type}' for name, type in COLUMNS[table].items())
     connection.execute(f"CREATE OR REPLACE TABLE {table} ({fields})")
-
-
-_DIGEST = (
-    "CASE WHEN inputs IS NOT NULL THEN"
-    " md5(to_json([inputs, results])::VARCHAR || (source IN ('bytecode', 'cconv')))::UUID END"
-)
-
-
-def add_functions(connection: DuckDBPyConnection, batch: Any) -> None:
-    """Add the exports of a batch of a scan, which is Arrow data."""
-    pyarrow = import_module("pyarrow")
-
-    connection.register("batch", pyarrow.table(batch))
-    connection.execute(
-        f"CREATE OR REPLACE TEMP TABLE scanned AS SELECT *, {_DIGEST} AS digest FROM batch"
-        " WHERE function IS NOT NULL"
-    )
-    connection.unregister("batch")
-    _add_signatures(connection)
-    columns = ", ".join(f'scanned."{name}"' for name in _FROM_SCAN)
-    connection.execute(
-        f"INSERT INTO functions SELECT {columns}, signatures.signature, signatures.id"
-        " FROM scanned LEFT JOIN signatures USING (digest)"
-    )
-    connection.execute("DROP TABLE scanned")
-
-
-def _add_signatures(connection: DuckDBPyConnection) -> None:
-    """Add the signatures of scanned functions that the catalog does not have yet."""
-    pyarrow = import_module("pyarrow")
-
-    connection.execute(
-        "CREATE OR REPLACE TEMP TABLE fresh AS"
-        " SELECT digest, any_value(inputs) AS inputs, any_value(results) AS results,"
-        " any_value(source IN ('bytecode', 'cconv')) AS untold FROM scanned"
-        " WHERE digest IS NOT NULL AND digest NOT IN (SELECT digest FROM signatures)"
-        " GROUP BY digest"
-    )
-    rows = connection.execute("SELECT digest::VARCHAR, inputs, results FROM fresh").fetchall()
-    if rows:
-        made = [from_nodes(inputs, results) for _, inputs, results in rows]
-        columns = {
-            "digest": pyarrow.array([row[0] for row in rows], pyarrow.string()),
-            "message": pyarrow.array([*map(message, made)], pyarrow.binary()),
-            "signature": pyarrow.array([shown_text(str(each)) for each in made], pyarrow.string()),
-        }
-        for at, side in enumerate(_SIDES, start=1):
-            ends = pyarrow.array(
-                [node_ends(row[at]) for row in rows], pyarrow.list_(pyarrow.int32())
-            )
-            columns[f"{side}_end"] = ends
-        connection.register("made", pyarrow.table(columns))
-        sides = [each.format(side) for side in _SIDES for _, each in _OF_SIDES.values()]
-        connection.execute(
-            "INSERT INTO signatures SELECT"
-            " (SELECT coalesce(max(id), 0) FROM signatures) + row_number() OVER (),"
-            f" fresh.digest, message, signature, untold, {', '.join(sides)}"
-            " FROM fresh JOIN made ON fresh.digest = made.digest::UUID"
-        )
-        connection.unregister("made")
-    connection.execute("DROP TABLE fresh")
-
-
-def delete_files(connection: DuckDBPyConnection, files: list[str]) -> None:
-    """Delete the rows of files, and of their functions."""
-    if not files:
-        return
-    pyarrow = import_module("pyarrow")
-
-    connection.register("gone", pyarrow.table({"file": pyarrow.array(files, pyarrow.string())}))
-    for table in ("files", "functions"):
-        connection.execute(f"DELETE FROM {table} WHERE file IN (SELECT file FROM gone)")
-    connection.unregister("gone")
-
-
-def mark_files(
-    connection: DuckDBPyConnection, stale: Mapping[str, str | None], *, read_again: bool = False
-) -> None:
-    """Set why files are stale, and whether the next update reads them again at any rate."""
-    if not stale:
-        return
-    pyarrow = import_module("pyarrow")
-
-    columns = {
-        "file": pyarrow.array(stale.keys(), pyarrow.string()),
-        "stale": pyarrow.array(stale.values(), pyarrow.string()),
-    }
-    connection.register("marks", pyarrow.table(columns))
-    connection.execute(
-        f"UPDATE files SET stale = marks.stale{', settled = false' if read_again else ''}"
-        " FROM marks WHERE files.file = marks.file"
-    )
-    connection.unregister("marks")
-
-
-def answer_files(connection: DuckDBPyConnection, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Set the columns of files that depend on which releases are known."""
-    pyarrow = import_module("pyarrow")
-
-    texts = pyarrow.list_(pyarrow.string())
-    schema = pyarrow.schema([("file", pyarrow.string()), *((name, texts) for name in OF_RELEASES)])
-    table = pyarrow.Table.from_pylist([*rows], schema)
-    connection.register("answered", table)
-    changes = ", ".join(f"{name} = answered.{name}" for name in OF_RELEASES)
-    connection.execute(f"UPDATE files SET {changes} FROM answered WHERE files.file = answered.file")
-    connection.unregister("answered")
 
 
 def set_values(connection: DuckDBPyConnection, key: str, values: Iterable[str]) -> None:
@@ -284,28 +175,3 @@ def set_values(connection: DuckDBPyConnection, key: str, values: Iterable[str]) 
     connection.execute("DELETE FROM catalog WHERE key = ?", [key])
     for value in values:
         connection.execute("INSERT INTO catalog VALUES (?, ?)", [key, value])
-
-
-def settle(connection: DuckDBPyConnection) -> None:
-    """Drop signatures that no function has, put like ones beside each other, and set the ``id``."""
-    set_values(connection, "id", [uuid4().hex])
-    connection.execute(
-        "CREATE OR REPLACE TEMP TABLE settled AS SELECT * FROM signatures"
-        " WHERE id IN (SELECT signature_id FROM functions)"
-        " ORDER BY inputs_count, results_count, inputs[1].dtype, signature"
-    )
-    _create(connection, "signatures")
-    connection.execute("INSERT INTO signatures FROM settled ORDER BY rowid")
-    connection.execute("DROP TABLE settled")
-
-
-def add_files(connection: DuckDBPyConnection, rows: Iterable[dict[str, Any]]) -> None:
-    """Add rows to ``files``; missing values become null."""
-    pyarrow = import_module("pyarrow")
-
-    schema = connection.sql("SELECT * FROM files LIMIT 0").to_arrow_table().schema
-    missing = dict.fromkeys(schema.names)
-    table = pyarrow.Table.from_pylist([missing | row for row in rows], schema)
-    connection.register("batch", table)
-    connection.execute("INSERT INTO files SELECT * FROM batch")
-    connection.unregister("batch")

@@ -21,17 +21,16 @@ from fnabi.errors import ArgumentValueError, CatalogError, FormatError
 from fnabi.many.catalog._database import Opened
 from fnabi.many.catalog._plan import Known, Limit, Plan, Unlisted, make_plan
 from fnabi.many.catalog._store import Store
-from fnabi.many.catalog._table import (
-    UNREAD,
+from fnabi.many.catalog._table import UNREAD, set_values
+from fnabi.many.catalog._unfinished import Origin, read_origin
+from fnabi.many.catalog._write import (
     add_files,
     add_functions,
     answer_files,
     delete_files,
     mark_files,
-    set_values,
     settle,
 )
-from fnabi.many.catalog._unfinished import Origin, read_origin
 from fnabi.vmfb._verdict import releases
 from fnabi.vmfb._walk import walk
 
