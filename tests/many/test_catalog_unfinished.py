@@ -52,12 +52,14 @@ def put(path: Path, source: int, age: float = 60) -> None:
 
 def rows_of(catalog: fnabi.Catalog) -> list[Any]:
     return [
-        catalog.sql("SELECT * FROM files ORDER BY file").fetchall(),
+        catalog.sql("SELECT * EXCLUDE since FROM files ORDER BY file").fetchall(),
         catalog.sql(
-            "SELECT * EXCLUDE signature_id FROM functions ORDER BY file, ordinal, function"
+            "SELECT * EXCLUDE (signature_id, since) FROM functions ORDER BY file, ordinal, function"
         ).fetchall(),
         catalog.sql("SELECT digest, signature FROM signatures ORDER BY ALL").fetchall(),
-        catalog.sql("FROM catalog WHERE key NOT IN ('id', 'origin') ORDER BY ALL").fetchall(),
+        catalog.sql(
+            "FROM catalog WHERE key NOT IN ('id', 'origin', 'first', 'updated') ORDER BY ALL"
+        ).fetchall(),
     ]
 
 
@@ -66,6 +68,10 @@ def fresh(*paths: Path) -> list[Any]:
     with fnabi.Catalog(None) as catalog:
         catalog.update(paths)
         return rows_of(catalog)
+
+
+NEW_KEYS = ("id", "origin", "first", "updated")
+"""What each catalog has of its own."""
 
 
 class Stop(BaseException):
@@ -378,7 +384,7 @@ def test_fewer_paths(path: str, folder: Path) -> None:
 
 def test_another_fnabi(path: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupt(path, folder, 2)
-    monkeypatch.setattr(_update, "VERSION", "99.0")
+    monkeypatch.setattr(_update, "FNABI", "99.0")
     assert goes_on(path, folder)[0].resumed == 0
 
 

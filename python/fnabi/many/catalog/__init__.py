@@ -29,22 +29,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from fnabi._base import core
 from fnabi._base.files import Options
+from fnabi._base.moment import Moment, parse_moment, shown_moment
 from fnabi._base.text import shown_text
 from fnabi._base.url import public
+from fnabi.compat import FileComparison
 from fnabi.compat._runtime import Runtime, asked_releases
 from fnabi.errors import ArgumentTypeError, ArgumentValueError, CatalogError, FormatError, type_name
+from fnabi.many.catalog._check import damaged
+from fnabi.many.catalog._compare import compare_sides, sides_since
 from fnabi.many.catalog._database import Opened
+from fnabi.many.catalog._history import next_time, read_time
+from fnabi.many.catalog._log import Event, EventKind, Row, events, log_query
 from fnabi.many.catalog._plan import Limit, Unlisted, below
 from fnabi.many.catalog._search import Match, matches, pattern_of_arrays, search_query
 from fnabi.many.catalog._store import open_store
 from fnabi.many.catalog._table import set_values
 from fnabi.many.catalog._update import How, Update, Updated, read_state
-from fnabi.many.catalog._write import delete_files, settle
+from fnabi.many.catalog._write import delete_files, finish
 from fnabi.many.pattern import Pattern
 from fnabi.vmfb._verdict import releases
 from fnabi.vmfb._walk import Path
@@ -52,12 +59,20 @@ from fnabi.vmfb._walk import Path
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-__all__ = ["Catalog", "Match", "Unlisted", "Updated", "pattern_of_arrays"]
+__all__ = [
+    "Catalog",
+    "Event",
+    "EventKind",
+    "Match",
+    "Moment",
+    "Unlisted",
+    "Updated",
+    "pattern_of_arrays",
+]
 
 
-ROOTS = "SELECT value FROM catalog WHERE key = 'path' AND value IS NOT NULL"
-"""The query for what was given to updates."""
-
+_FIRST = "SELECT value FROM catalog WHERE key = 'first' AND value IS NOT NULL"
+"""The query for the time of the first update that history knows."""
 
 _RELEASES = "SELECT value FROM catalog WHERE key = 'release'"
 """The query for the releases that the catalog knows."""
@@ -167,7 +182,7 @@ class Catalog:
                     with self._store.told(), self._store.transaction(connection):
                         delete_files(connection, gone)
                         set_values(connection, "path", roots)
-                        settle(connection)
+                        finish(connection, next_time(before.updated))
                     self._store.commit(connection)
                 except BaseException:
                     self._store.discard(connection)
@@ -188,6 +203,7 @@ class Catalog:
         target: str | None = None,
         limit: int | None = None,
         runtime: Runtime = None,
+        at: Moment | None = None,
     ) -> list[Match]:
         """Find functions by signature: exact matches first, then those with fewer differences.
 
@@ -204,21 +220,28 @@ class Catalog:
             limit: The most matches.
             runtime: Releases of IREE's runtime that all have to load the module, as for
                 `compat.compare`.
+            at: Search the catalog as it was at that time: a `datetime.datetime`, which is local if
+                it has no zone, a date, which is its beginning, a text such as ``"2026-10-01"``,
+                ``"2026-10-01 14:00"`` or ``"2026-10-01T12:00Z"``, or how long ago, such as
+                ``"7d"``, ``"12h"`` or ``"30min"``. Nothing is stale then.
 
         Raises:
             FormatError: when `pattern` is not a pattern.
-            CallError: when an argument has another type, or `runtime` names a release that was
-                not measured.
+            CallError: when an argument has another type, `runtime` names a release that was not
+                measured, or `at` is before the first update that the catalog knows.
             CatalogError: when an earlier fnabi has written the catalog, which did not know that
                 release.
             FileNotFoundError: when there is no catalog.
 
         """
         names = {"file": file, "module": module, "function": function, "target": target}
+        then = None if at is None else parse_moment(at, "Catalog.find: at")
         query = search_query(
-            pattern, accepts=accepts, exact=exact, limit=limit, runtime=runtime, **names
+            pattern, accepts=accepts, exact=exact, limit=limit, runtime=runtime, at=then, **names
         )
         self._check_runtime(runtime)
+        if then is not None:
+            self._check_moment("Catalog.find: at", then)
         try:
             return matches(self._rows(query))
         except FormatError as problem:
@@ -238,6 +261,87 @@ class Catalog:
                 raise CatalogError(
                     f"{self._store.path}: an earlier fnabi has written the catalog, which did not"
                     f" know IREE {name}; `fnabi catalog update` asks it"
+                )
+
+    def log(
+        self,
+        function: str | None = None,
+        *,
+        module: str | None = None,
+        file: str | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+    ) -> list[Event]:
+        """Return when functions appeared, changed, moved to another file and left.
+
+        The first update that the catalog knows is where all of its functions appeared.
+
+        Args:
+            function: A pattern of names of functions, as for `find`.
+            module: The same for names of modules.
+            file: The same for file names.
+            since: Only what happened at that time or later; times are as for `find`.
+            until: Only what happened at that time or earlier.
+
+        Raises:
+            FormatError: when the catalog is damaged.
+            CallError: when an argument has another type, or is not a time.
+            FileNotFoundError: when there is no catalog.
+
+        """
+        times = (
+            None if each is None else parse_moment(each, f"Catalog.log: {name}")
+            for name, each in (("since", since), ("until", until))
+        )
+        rows = self._rows(log_query(function, module, file, *times), Row)
+        try:
+            return events(rows)
+        except FormatError as problem:
+            problem.file = self._store.path
+            raise
+
+    def diff(
+        self,
+        since: Moment,
+        *,
+        runtime: Runtime = None,
+        driver: str | None = None,
+        machine: str | None = None,
+    ) -> list[FileComparison]:
+        """Compare the modules that have changed since a time with what they were then.
+
+        The comparisons are those of `catalog_diff.compare_catalogs`, and `catalog_diff.group` and
+        `report.write` take them. A file that could not be read then, and can be now, is added.
+
+        Args:
+            since: The time, as for `find`.
+            runtime: The releases of IREE's runtime that callers have, as for `compat.compare`.
+            driver: As for `compat.compare`.
+            machine: As for `compat.compare`.
+
+        Raises:
+            CallError: when `since` is not a time, or before the first update that the catalog
+                knows, or `runtime` names no release.
+            FormatError: when the catalog is damaged.
+            FileNotFoundError: when there is no catalog.
+
+        """
+        asked = asked_releases("Catalog.diff", runtime, driver, machine)
+        then = parse_moment(since, "Catalog.diff: since")
+        self._check_moment("Catalog.diff: since", then)
+        return [*compare_sides(*sides_since(self._rows, then), asked)]
+
+    def _check_moment(self, where: str, moment: datetime) -> None:
+        """Raise an error for a time of which the catalog knows nothing."""
+        for (value,) in self._rows(_FIRST):
+            try:
+                first = read_time(value)
+            except (ValueError, OverflowError) as problem:
+                raise damaged(self._store.path, problem) from None
+            if moment < first:
+                raise ArgumentValueError(
+                    f"{where}: {shown_moment(moment)} is before the first update that the catalog"
+                    f" knows, expected {shown_moment(first)} or later"
                 )
 
     def sql(self, query: str, *, allow_files: bool = False, **values: object) -> DuckDBPyRelation:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from fnabi._base.text import one_line
 from fnabi.errors import FormatError
+from fnabi.many.catalog._migrate import columns_of
 from fnabi.many.catalog._table import COLUMNS, VERSION
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ _TRIGGERS = {"trigger": ("triggers", "trigger_name", "true")}
 """What DuckDB has from 2.0 on."""
 
 
-def check(connection: DuckDBPyConnection, path: str, *, earlier: bool = False) -> bool:
+def check(connection: DuckDBPyConnection, path: str, *, earlier: bool = False) -> str:
     """Check the tables of the attached database ``catalog``, and run nothing of it.
 
     Args:
@@ -47,7 +48,7 @@ def check(connection: DuckDBPyConnection, path: str, *, earlier: bool = False) -
         earlier: Whether tables of an earlier version are accepted.
 
     Returns:
-        Whether they are of this version.
+        Their version. Of one that cannot be migrated, only the names of files were checked.
 
     Raises:
         FormatError: when it is not a catalog, or of another version.
@@ -61,15 +62,15 @@ def check(connection: DuckDBPyConnection, path: str, *, earlier: bool = False) -
     found = connection.execute(
         "SELECT value FROM catalog.main.catalog WHERE key = 'version' AND value IS NOT NULL"
     )
-    versions = [value for (value,) in found.fetchall()]
-    if versions != [VERSION]:
-        _check_version(path, versions, earlier)
+    version = _checked_version(path, [value for (value,) in found.fetchall()], earlier)
+    tables = columns_of(version)
+    if tables is None:
         if _columns(connection, path, "files").get("file") not in ("VARCHAR", "VARCHAR NOT NULL"):
             raise no_catalog(path, "it has no column files.file")
-        return False
-    for table, columns in COLUMNS.items():
+        return version
+    for table, columns in tables.items():
         _check_columns(path, table, _columns(connection, path, table), columns)
-    return True
+    return version
 
 
 def read_all(connection: DuckDBPyConnection) -> None:
@@ -130,14 +131,16 @@ def _shown(text: str) -> str:
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
 
 
-def _check_version(path: str, versions: list[str], earlier: bool) -> None:
+def _checked_version(path: str, versions: list[str], earlier: bool) -> str:
+    """Return the version of a catalog, or refuse it."""
     if len(versions) != 1:
         raise no_catalog(path, f"it has {len(versions)} versions", "one")
     found = versions[0]
     older = found.isdecimal() and len(found) < len(VERSION) + 1 and int(found) < int(VERSION)
-    if earlier and older:
-        return
-    hint = "; `fnabi catalog update` makes it again" if older else " of this fnabi"
+    if found == VERSION or (earlier and older):
+        return found
+    does = "makes it again" if columns_of(found) is None else "migrates it"
+    hint = f"; `fnabi catalog update` {does}" if older else " of this fnabi"
     raise _refusal(path, f"catalog of version {_shown(found)}", f"version {VERSION}{hint}")
 
 

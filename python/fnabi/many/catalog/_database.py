@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fnabi.errors import CatalogError, MissingPackageError
 from fnabi.many.catalog._check import damaged, no_catalog
+from fnabi.many.catalog._table import VERSION
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -29,13 +30,13 @@ class Opened(NamedTuple):
     Attributes:
         own: For queries of fnabi.
         user: For other ones, which may make temporary tables.
-        is_current: Whether the tables are of this version.
+        version: The version of the tables.
 
     """
 
     own: DuckDBPyConnection
     user: DuckDBPyConnection
-    is_current: bool = True
+    version: str = VERSION
 
     def close(self) -> None:
         """Close both."""

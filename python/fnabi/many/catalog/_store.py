@@ -24,6 +24,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -145,6 +146,10 @@ class MemoryStore(_Place):
             create(self._connection)
         return self._connection
 
+    def modified(self) -> datetime:
+        """Return the time of now: nothing in memory is of an earlier version."""
+        return datetime.now(UTC).replace(tzinfo=None)
+
     def identity(self, own: str | None) -> str:
         """Return what tells the catalog from others: there are none."""
         return ""
@@ -233,8 +238,7 @@ class FileStore(_Place):
             with self.told():
                 confine(own, "allowed_paths", [f"{file}{end}" for end in _LOGS])
                 _attach(own, file)
-                is_current = check(own, self.path, earlier=earlier)
-                opened = Opened(own, own.cursor(), is_current)
+                opened = Opened(own, own.cursor(), check(own, self.path, earlier=earlier))
                 for connection in opened[:2]:
                     look_inside_last(connection)
                 seal(own)
@@ -251,6 +255,10 @@ class FileStore(_Place):
             _attach(connection, self._file)
             look_inside_last(connection)
         return connection
+
+    def modified(self) -> datetime:
+        """Return when the catalog was written, in UTC and without the zone."""
+        return datetime.fromtimestamp(os.stat(self._file).st_mtime, UTC).replace(tzinfo=None)
 
     def identity(self, own: str | None) -> str:
         """Return what tells the state of the catalog from every other one.

@@ -12,6 +12,11 @@ null for what the code does not tell.
 ``functions`` has a row for each export, with the columns of `scan.Scan`, the text ``signature`` and
 ``signature_id``.
 
+``past_files`` and ``past_functions`` have rows that updates have replaced or removed, with the
+columns that history needs, and ``past_signatures`` has the signatures that no other functions have.
+`_history` writes them, and ``since`` and ``until``: the times in UTC of the updates from which on,
+and up to which, the catalog had such a row. They are null in an unfinished copy alone.
+
 ``signatures`` has a row for each different signature, which searches read: its ``id``, which
 functions refer to; its ``digest``; its ``message``, from which `_signature` builds it;
 its text ``signature``; whether it is ``untold`` because it is from the bytecode or the calling
@@ -32,7 +37,8 @@ memory that modules take; under the key ``path``, what was given to
 `Catalog.update`; under the key ``mount``, the mount points that the files are below; under the
 key ``release``, the releases that ``runs_on`` is about, and under ``fnabi`` the version that has
 written it, since a later one may know more of them; under the key ``id`` what tells this state of
-the catalog from every other, and under ``origin`` what it was made from, see `_unfinished`.
+the catalog from every other, and under ``origin`` what it was made from, see `_unfinished`; under
+``first`` and ``updated`` the times of the first and the last update that history knows.
 """
 
 from __future__ import annotations
@@ -49,8 +55,11 @@ if TYPE_CHECKING:
 UNREAD = core.code_name(lib.FNABI_FILE)
 """The ``error_code`` of a file that could not be read, whatever is in it."""
 
-VERSION = "6"
+VERSION = "7"
 """The version of the tables, in the table ``catalog`` under the key ``version``."""
+
+ROOTS = "SELECT value FROM catalog WHERE key = 'path' AND value IS NOT NULL"
+"""The query for what was given to updates."""
 
 _TARGET = "STRUCT(backend VARCHAR, format VARCHAR, triple VARCHAR, cpu VARCHAR, features VARCHAR[])"
 _OF_FILE = {
@@ -96,6 +105,7 @@ _OF_FILE = {
     "stale": "VARCHAR",
     "digest": "BLOB",
     "record": "BLOB",
+    "since": "TIMESTAMP",
 }
 OF_RELEASES = ("runs_on", "runs_unknown", "host_modules")
 """The columns of ``files`` that depend on which releases are known."""
@@ -123,7 +133,7 @@ FROM_SCAN = {
     "error_path": "VARCHAR",
     "error": "VARCHAR",
 }
-_ADDED = {"signature": "VARCHAR", "signature_id": "INTEGER"}
+_ADDED = {"signature": "VARCHAR", "signature_id": "INTEGER", "since": "TIMESTAMP"}
 _OF_SIGNATURE = {
     "id": "INTEGER NOT NULL",
     "digest": "UUID NOT NULL",
@@ -147,14 +157,27 @@ OF_SIDES = {
 SIDES = ("inputs", "results")
 
 
+_SIGNATURES = _OF_SIGNATURE | {
+    name.format(side): of[0] for side in SIDES for name, of in OF_SIDES.items()
+}
+_SPAN = {"since": "TIMESTAMP", "until": "TIMESTAMP"}
+PAST_FILE = ("file", "module", "runs_on", "error", "digest", "record")
+"""The columns of ``files`` that are kept of files of before."""
+
+PAST_FUNCTION = ("file", "module", "function", "source", "target", "signature_id")
+"""The columns of ``functions`` that are kept of functions of before."""
+
+_FUNCTIONS = FROM_SCAN | _ADDED
 COLUMNS = {
     "files": _OF_FILE,
-    "functions": FROM_SCAN | _ADDED,
-    "signatures": _OF_SIGNATURE
-    | {name.format(side): of[0] for side in SIDES for name, of in OF_SIDES.items()},
+    "functions": _FUNCTIONS,
+    "signatures": _SIGNATURES,
+    "past_files": {name: _OF_FILE[name] for name in PAST_FILE} | _SPAN,
+    "past_functions": {name: _FUNCTIONS[name] for name in PAST_FUNCTION} | _SPAN,
+    "past_signatures": _SIGNATURES,
     "catalog": {"key": "VARCHAR NOT NULL", "value": "VARCHAR"},
 }
-"""The tables: their columns, with their types in SQL. `VERSION` changes with them."""
+"""The tables: their columns, with their types in SQL. `VERSION` changes with them: `_migrate`."""
 
 
 def create(connection: DuckDBPyConnection) -> None:

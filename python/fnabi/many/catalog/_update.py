@@ -8,6 +8,7 @@ them by the catalog itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -16,20 +17,23 @@ from fnabi._base.files import Found, Options
 from fnabi._base.progress import show
 from fnabi._base.text import shown_text
 from fnabi._base.url import public
-from fnabi._base.version import VERSION
+from fnabi._base.version import VERSION as FNABI
 from fnabi.errors import ArgumentValueError, CatalogError, FormatError
+from fnabi.many.catalog._check import damaged
 from fnabi.many.catalog._database import Opened
+from fnabi.many.catalog._history import next_time, read_time
+from fnabi.many.catalog._migrate import columns_of, migrate
 from fnabi.many.catalog._plan import Known, Limit, Plan, Unlisted, make_plan
 from fnabi.many.catalog._store import Store
-from fnabi.many.catalog._table import UNREAD, set_values
+from fnabi.many.catalog._table import UNREAD, VERSION, set_values
 from fnabi.many.catalog._unfinished import Origin, read_origin
 from fnabi.many.catalog._write import (
     add_files,
     add_functions,
     answer_files,
     delete_files,
+    finish,
     mark_files,
-    settle,
 )
 from fnabi.vmfb._verdict import releases
 from fnabi.vmfb._walk import walk
@@ -52,6 +56,8 @@ class Updated(msgspec.Struct, frozen=True):
         unlisted: The folders and paths that could not be listed.
         resumed: The files among the added and changed ones that an earlier update had read, which
             ended before it was complete.
+        time: The time of the update in the history of the catalog, in UTC; None if it has changed
+            nothing. It is later than that of the clock where that was set back.
 
     """
 
@@ -64,6 +70,7 @@ class Updated(msgspec.Struct, frozen=True):
     stale: int = 0
     unlisted: tuple[Unlisted, ...] = ()
     resumed: int = 0
+    time: datetime | None = None
 
 
 class How(NamedTuple):
@@ -98,15 +105,20 @@ class State(NamedTuple):
     Attributes:
         files: Its files.
         values: The values of the table ``catalog`` by their keys.
-        exists: Whether there is one.
-        is_current: Whether its tables are of this version.
+        version: The version of its tables; None if there is none.
+        updated: The time of its last update; None if an earlier fnabi has written it.
 
     """
 
     files: dict[str, Known]
     values: dict[str, list[str]]
-    exists: bool
-    is_current: bool
+    version: str | None = None
+    updated: datetime | None = None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether an update keeps its rows: others are made again from all files."""
+        return self.version is not None and columns_of(self.version) is not None
 
     @property
     def roots(self) -> list[str]:
@@ -147,12 +159,12 @@ def read_state(store: Store, opened: Opened | None, memory: bool | None = None) 
 
     """
     if opened is None:
-        return State({}, {}, exists=False, is_current=False)
+        return State({}, {})
     columns = (
         f"size, mtime_ns, etag, settled, error_code IS DISTINCT FROM '{UNREAD}', stale,"
         " memory IS NULL AND error IS NULL"
     )
-    if not opened.is_current:  # which may not have them
+    if columns_of(opened.version) is None:  # which may not have them
         columns = "NULL, NULL, NULL, false, true, NULL, false"
     try:
         rows = store.fetch(opened.own, f"SELECT file, {columns} FROM files")
@@ -162,7 +174,11 @@ def read_state(store: Store, opened: Opened | None, memory: bool | None = None) 
     values: dict[str, list[str]] = {}
     for key, value in found:
         values.setdefault(key, []).append(value)
-    state = State({}, values, exists=True, is_current=opened.is_current)
+    try:
+        updated = next(map(read_time, values.get("updated", [])), None)
+    except (ValueError, OverflowError) as problem:
+        raise damaged(store.path, problem) from None
+    state = State({}, values, opened.version, updated)
     wanted = state.has_memory if memory is None else memory
     for file, size, time, etag, settled, was_read, stale, lacks in rows:
         settled = settled and not (wanted and lacks)
@@ -172,7 +188,7 @@ def read_state(store: Store, opened: Opened | None, memory: bool | None = None) 
 
 def _measured() -> dict[str, list[str]]:
     """Return what the table ``catalog`` has about the releases that this fnabi knows."""
-    return {"release": [*releases()], "fnabi": [VERSION]}
+    return {"release": [*releases()], "fnabi": [FNABI]}
 
 
 class Update:
@@ -197,20 +213,25 @@ class Update:
         self._how = how = how._replace(memory=memory)
         copy = read_state(store, store.open_unfinished(), memory)
         begun = read_origin(copy.values.get("origin", []))
-        if not paths and not base.exists and begun is not None:
+        if not paths and base.version is None and begun is not None:
             paths = [*begun.paths]
         if not paths and not base.roots:
             raise ArgumentValueError("Catalog.update: paths: none, and the catalog has none either")
-        if not paths or not base.is_current:
+        if not paths or not base.is_kept:
             paths = [*dict.fromkeys([*paths, *map(public, base.roots)])]
         self._paths = paths
-        identity = store.identity(base.id if base.is_current else None)
+        modified = store.modified() if base.version is not None else None
+        identity = store.identity(base.id)
         given = tuple(map(shown_text, paths))
-        self._origin = Origin(identity, VERSION, given, how.lenient, memory)
+        self._origin = Origin(identity, FNABI, given, how.lenient, memory)
         self._goes_on = begun is not None and self._origin.continues(begun)
-        if copy.exists and not self._goes_on:
+        if copy.version is not None and not self._goes_on:
             store.drop_unfinished()
         self._known = copy.files if self._goes_on else base.files
+        last = copy.updated if self._goes_on else base.updated
+        if last is None and modified is not None and base.is_kept:
+            last = min(modified, next_time(None))
+        self._last = last
 
     def run(self, release: Callable[[], object], rows: Callable[[str], list[Any]]) -> Updated:
         """Update the catalog.
@@ -230,7 +251,7 @@ class Update:
         plan = make_plan(known, found, paths, base.mounts)
         left = [name for name in plan.gone if name in base.files]
         how.limit.check(left, base.files, paths)
-        if base.exists and not base.is_current and plan.unlisted:
+        if base.version is not None and not base.is_kept and plan.unlisted:
             first = plan.unlisted[0]
             raise CatalogError(
                 f"{self._store.path}: catalog of an earlier version, which is made again from"
@@ -238,18 +259,19 @@ class Update:
             )
         roots = [*dict.fromkeys(str(public(each)) for each in base.roots + paths)]
         unread: set[str] = set()
+        time = None
         resumed = self._resumed(plan)
         if resumed:
             how.resumes(len(resumed))
         if (
-            not base.is_current
+            base.version != VERSION
             or (self._goes_on or plan.gone or plan.read or plan.marks)
             or (roots != base.roots or plan.mounts != {*base.mounts})
             or not base.is_answered
             or how.memory != base.has_memory
         ):
             release()
-            unread = self._change(plan, roots)
+            unread, time = self._change(plan, roots)
         read = {name for name, _ in plan.read} - unread | resumed
         counts = rows(
             "SELECT count(*) FROM functions UNION ALL"
@@ -265,6 +287,7 @@ class Update:
             stale=len(plan.stale) + len(unread),
             unlisted=plan.unlisted,
             resumed=len(resumed),
+            time=time,
         )
 
     def _resumed(self, plan: Plan) -> set[str]:
@@ -278,14 +301,23 @@ class Update:
             if name not in old or old[name]._replace(stale=None) != new[name]._replace(stale=None)
         }
 
-    def _change(self, plan: Plan, roots: list[str]) -> set[str]:
-        """Read the files, and return those that could not be read and keep their rows."""
+    def _change(self, plan: Plan, roots: list[str]) -> tuple[set[str], datetime]:
+        """Read the files, and return those that could not be read and keep their rows.
+
+        Returns:
+            Their names, and the time of the update.
+
+        """
         store, base = self._store, self._base
         has_progress = self._goes_on
-        connection = store.begin(fresh=not base.is_current, again=self._goes_on)
+        connection = store.begin(fresh=not base.is_kept, again=self._goes_on)
         try:
             with store.told():
                 with store.transaction(connection):
+                    if base.is_kept and not self._goes_on and base.version != VERSION:
+                        assert base.version is not None
+                        assert self._last is not None
+                        migrate(connection, base.version, self._last)
                     self._origin.write(connection)
                 unread: dict[str, str | None] = {}
                 for more in self._read(connection, plan.read):
@@ -295,19 +327,20 @@ class Update:
                     delete_files(connection, plan.gone)
                     mark_files(connection, plan.marks)
                     mark_files(connection, unread, read_again=True)
-                    if base.is_current and not base.is_answered:
+                    if base.is_kept and not base.is_answered:
                         _answer(connection)
                     set_values(connection, "path", roots)
                     set_values(connection, "mount", sorted(plan.mounts))
                     set_values(connection, "memory", ["yes"] if self._how.memory else [])
                     for key, values in _measured().items():
                         set_values(connection, key, values)
-                    settle(connection)
+                    time = next_time(self._last)  # when it is complete, not when it began
+                    finish(connection, time)
             store.commit(connection)
         except BaseException:
             (store.leave if has_progress else store.discard)(connection)
             raise
-        return {*unread}
+        return {*unread}, time.replace(tzinfo=UTC)
 
     def _read(
         self, connection: DuckDBPyConnection, files: list[tuple[str, Found]]
@@ -316,7 +349,7 @@ class Update:
         from fnabi.many.catalog._read import Reading, read_files  # searches do not need it
 
         store, how = self._store, self._how
-        known = self._known if self._base.is_current or self._goes_on else {}
+        known = self._known if self._base.is_kept or self._goes_on else {}
         was_read = {name for name, each in known.items() if each.was_read}
         reading = Reading(how.lenient, how.threads, how.processes, how.options, bool(how.memory))
         with show(how.progress, "update", len(files), "files", "Catalog.update") as advance:
@@ -336,11 +369,14 @@ def _answer(connection: DuckDBPyConnection) -> None:
     from fnabi.compat._record import RecordedModule
     from fnabi.many.catalog._file import answer_row
 
-    records = connection.execute("SELECT file, record FROM files WHERE record IS NOT NULL")
-    rows: list[dict[str, Any]] = []
-    for file, recorded in records.fetchall():
-        try:
-            rows.append({"file": file} | answer_row(RecordedModule(recorded)._answers()))
-        except FormatError:  # of a module that has no answers
-            rows.append({"file": file})
-    answer_files(connection, rows)
+    for table in ("files", "past_files"):
+        records = connection.execute(
+            f"SELECT rowid, record FROM {table} WHERE record IS NOT NULL"
+        ).fetchall()
+        rows: list[dict[str, Any]] = []
+        for row, recorded in records:
+            try:
+                rows.append({"row": row} | answer_row(RecordedModule(recorded)._answers()))
+            except FormatError:  # of a module that has no answers
+                rows.append({"row": row})
+        answer_files(connection, table, rows)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from fnabi._base.text import shown_text
+from fnabi.many.catalog._history import retire, write_history
 from fnabi.many.catalog._signature import from_nodes, message, node_ends
 from fnabi.many.catalog._table import (
+    COLUMNS,
     FROM_SCAN,
     OF_RELEASES,
     OF_SIDES,
@@ -40,7 +43,7 @@ def add_functions(connection: DuckDBPyConnection, batch: Any) -> None:
     _add_signatures(connection)
     columns = ", ".join(f'scanned."{name}"' for name in FROM_SCAN)
     connection.execute(
-        f"INSERT INTO functions SELECT {columns}, signatures.signature, signatures.id"
+        f"INSERT INTO functions SELECT {columns}, signatures.signature, signatures.id, NULL"
         " FROM scanned LEFT JOIN signatures USING (digest)"
     )
     connection.execute("DROP TABLE scanned")
@@ -50,6 +53,9 @@ def _add_signatures(connection: DuckDBPyConnection) -> None:
     """Add the signatures of scanned functions that the catalog does not have yet."""
     pyarrow = import_module("pyarrow")
 
+    again = "past_signatures WHERE digest IN (SELECT digest FROM scanned)"
+    connection.execute(f"INSERT INTO signatures FROM {again}")
+    connection.execute(f"DELETE FROM {again}")
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE fresh AS"
         " SELECT digest, any_value(inputs) AS inputs, any_value(results) AS results,"
@@ -74,7 +80,8 @@ def _add_signatures(connection: DuckDBPyConnection) -> None:
         sides = [each.format(side) for side in SIDES for _, each in OF_SIDES.values()]
         connection.execute(
             "INSERT INTO signatures SELECT"
-            " (SELECT coalesce(max(id), 0) FROM signatures) + row_number() OVER (),"
+            " (SELECT coalesce(max(id), 0) FROM (SELECT id FROM signatures UNION ALL"
+            " SELECT id FROM past_signatures)) + row_number() OVER (),"
             f" fresh.digest, message, signature, untold, {', '.join(sides)}"
             " FROM fresh JOIN made ON fresh.digest = made.digest::UUID"
         )
@@ -83,14 +90,13 @@ def _add_signatures(connection: DuckDBPyConnection) -> None:
 
 
 def delete_files(connection: DuckDBPyConnection, files: list[str]) -> None:
-    """Delete the rows of files, and of their functions."""
+    """Move the rows of files, and of their functions, to the past."""
     if not files:
         return
     pyarrow = import_module("pyarrow")
 
     connection.register("gone", pyarrow.table({"file": pyarrow.array(files, pyarrow.string())}))
-    for table in ("files", "functions"):
-        connection.execute(f"DELETE FROM {table} WHERE file IN (SELECT file FROM gone)")
+    retire(connection)
     connection.unregister("gone")
 
 
@@ -114,22 +120,50 @@ def mark_files(
     connection.unregister("marks")
 
 
-def answer_files(connection: DuckDBPyConnection, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Set the columns of files that depend on which releases are known."""
+def answer_files(
+    connection: DuckDBPyConnection, table: str, rows: Iterable[Mapping[str, Any]]
+) -> None:
+    """Set the columns of files that depend on which releases are known.
+
+    Args:
+        connection: A connection to a copy of the catalog.
+        table: ``files`` or ``past_files``.
+        rows: The columns, and the ``row`` of the table.
+
+    """
     pyarrow = import_module("pyarrow")
 
+    names = [name for name in OF_RELEASES if name in COLUMNS[table]]
     texts = pyarrow.list_(pyarrow.string())
-    schema = pyarrow.schema([("file", pyarrow.string()), *((name, texts) for name in OF_RELEASES)])
-    table = pyarrow.Table.from_pylist([*rows], schema)
-    connection.register("answered", table)
-    changes = ", ".join(f"{name} = answered.{name}" for name in OF_RELEASES)
-    connection.execute(f"UPDATE files SET {changes} FROM answered WHERE files.file = answered.file")
+    schema = pyarrow.schema([("row", pyarrow.int64()), *((name, texts) for name in names)])
+    connection.register("answered", pyarrow.Table.from_pylist([*rows], schema))
+    changes = ", ".join(f"{name} = answered.{name}" for name in names)
+    connection.execute(f'UPDATE {table} SET {changes} FROM answered WHERE rowid = answered."row"')
     connection.unregister("answered")
 
 
-def settle(connection: DuckDBPyConnection) -> None:
-    """Drop signatures that no function has, put like ones beside each other, and set the ``id``."""
+def finish(connection: DuckDBPyConnection, time: datetime) -> None:
+    """Write what all changes of a catalog need in the end.
+
+    Args:
+        connection: A connection to a copy of the catalog.
+        time: The time of the change.
+
+    """
+    write_history(connection, time)
+    _settle(connection)
     set_values(connection, "id", [uuid4().hex])
+
+
+def _settle(connection: DuckDBPyConnection) -> None:
+    """Keep signatures that no function has for the past, and put the others in a good order.
+
+    Searches read all that others have, so those of the past are elsewhere.
+    """
+    connection.execute(
+        "INSERT INTO past_signatures FROM signatures ANTI JOIN functions ON id = signature_id"
+        " SEMI JOIN past_functions ON id = past_functions.signature_id"
+    )
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE settled AS SELECT * FROM signatures"
         " WHERE id IN (SELECT signature_id FROM functions)"
