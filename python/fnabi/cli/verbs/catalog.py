@@ -299,10 +299,13 @@ def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
         for value, number in rows:
             shown = one_line(str(value))
             screen.write("  ", (f"{name:9}", "about"), f"{shown}: {counted(number, noun)}")
-    if first is not None and updated is not None:
-        span = [shown_moment(each) for each in (first, updated)]
-        kept = ", ".join(map(counted, earlier, ("earlier module", "earlier function")))
-        screen.write("  ", (f"{'history':9}", "about"), f"{span[0]} to {span[1]}: {kept}")
+    if updated is not None:
+        screen.write("  ", (f"{'updated':9}", "about"), shown_moment(updated))
+    if first is not None:
+        nouns = "earlier module", "earlier function"
+        kept = ", ".join(counted(*each) for each in zip(earlier, nouns, strict=True) if each[0])
+        since = f"since {shown_moment(first)}{': ' if kept else ''}{kept}"
+        screen.write("  ", (f"{'history':9}", "about"), since)
     for reason, number in Counter(reason for _, reason in stale).most_common():
         shown = f"{one_line(shown_path(reason))}: {counted(number, 'file')}"
         screen.write("  ", (f"{'stale':9}", "bad"), shown)

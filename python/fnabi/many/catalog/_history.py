@@ -91,6 +91,27 @@ def write_history(connection: DuckDBPyConnection, time: datetime) -> None:
         _set_time(connection, "first", time)
 
 
+def reopen(connection: DuckDBPyConnection, last: datetime | None) -> None:
+    """Undo the times of an update that was complete, but has not come into place.
+
+    Args:
+        connection: A connection to its copy of the catalog.
+        last: The time of the last update of the catalog itself; None if there is none.
+
+    """
+    later = "true" if last is None else "{} > ?"
+    values = [] if last is None else [last]
+    for table in _KEPT:
+        connection.execute(f"UPDATE {table} SET since = NULL WHERE {later.format('since')}", values)
+        connection.execute(
+            f"UPDATE past_{table} SET until = NULL WHERE {later.format('until')}", values
+        )
+    if last is None:
+        connection.execute("DELETE FROM catalog WHERE key IN ('first', 'updated')")
+    else:
+        _set_time(connection, "updated", last)
+
+
 def begin_history(connection: DuckDBPyConnection, time: datetime) -> None:
     """Begin the history of a catalog that has none, with its last update."""
     for table in _KEPT:
@@ -113,10 +134,9 @@ def as_of(time: datetime) -> str:
     tables = []
     for table, names in _KEPT.items():
         columns = f"{', '.join(names)}, {unkept[table]}"
-        tables.append(
-            f"{table} AS NOT MATERIALIZED (SELECT {columns} FROM {table} WHERE since <= {then} UNION ALL"
-            f" SELECT {columns} FROM past_{table} WHERE since <= {then} AND until > {then})"
-        )
+        now = f"SELECT {columns} FROM {table} WHERE since <= {then}"
+        past = f"SELECT {columns} FROM past_{table} WHERE since <= {then} AND until > {then}"
+        tables.append(f"{table} AS NOT MATERIALIZED ({now} UNION ALL {past})")
     both = "FROM signatures UNION ALL FROM past_signatures"
     tables.append(f"signatures AS NOT MATERIALIZED ({both})")
     return ", ".join(tables)

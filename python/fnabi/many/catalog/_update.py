@@ -21,7 +21,7 @@ from fnabi._base.version import VERSION as FNABI
 from fnabi.errors import ArgumentValueError, CatalogError, FormatError
 from fnabi.many.catalog._check import damaged
 from fnabi.many.catalog._database import Opened
-from fnabi.many.catalog._history import next_time, read_time
+from fnabi.many.catalog._history import next_time, read_time, reopen
 from fnabi.many.catalog._migrate import columns_of, migrate
 from fnabi.many.catalog._plan import Known, Limit, Plan, Unlisted, make_plan
 from fnabi.many.catalog._store import Store
@@ -106,13 +106,15 @@ class State(NamedTuple):
         files: Its files.
         values: The values of the table ``catalog`` by their keys.
         version: The version of its tables; None if there is none.
-        updated: The time of its last update; None if an earlier fnabi has written it.
+        first: The time of the first update that its history knows, if there is one.
+        updated: The time of the last one.
 
     """
 
     files: dict[str, Known]
     values: dict[str, list[str]]
     version: str | None = None
+    first: datetime | None = None
     updated: datetime | None = None
 
     @property
@@ -175,10 +177,12 @@ def read_state(store: Store, opened: Opened | None, memory: bool | None = None) 
     for key, value in found:
         values.setdefault(key, []).append(value)
     try:
-        updated = next(map(read_time, values.get("updated", [])), None)
+        first, updated = (
+            next(map(read_time, values.get(key, [])), None) for key in ("first", "updated")
+        )
     except (ValueError, OverflowError) as problem:
         raise damaged(store.path, problem) from None
-    state = State({}, values, opened.version, updated)
+    state = State({}, values, opened.version, first, updated)
     wanted = state.has_memory if memory is None else memory
     for file, size, time, etag, settled, was_read, stale, lacks in rows:
         settled = settled and not (wanted and lacks)
@@ -228,10 +232,10 @@ class Update:
         if copy.version is not None and not self._goes_on:
             store.drop_unfinished()
         self._known = copy.files if self._goes_on else base.files
-        last = copy.updated if self._goes_on else base.updated
-        if last is None and modified is not None and base.is_kept:
-            last = min(modified, next_time(None))
-        self._last = last
+        self._last = base.updated
+        if base.is_kept and base.version != VERSION:
+            assert modified is not None
+            self._last = copy.first if self._goes_on else min(modified, next_time(None))
 
     def run(self, release: Callable[[], object], rows: Callable[[str], list[Any]]) -> Updated:
         """Update the catalog.
@@ -314,7 +318,9 @@ class Update:
         try:
             with store.told():
                 with store.transaction(connection):
-                    if base.is_kept and not self._goes_on and base.version != VERSION:
+                    if self._goes_on:
+                        reopen(connection, self._last)
+                    elif base.is_kept and base.version != VERSION:
                         assert base.version is not None
                         assert self._last is not None
                         migrate(connection, base.version, self._last)
