@@ -28,11 +28,12 @@ COUNT = 60
 def rows_of(catalog: fnabi.Catalog) -> list[Any]:
     """Return what a catalog has, but for what stores know of files and disks do not."""
     files = catalog.sql(
-        "SELECT * EXCLUDE (file, mtime_ns, etag, settled) REPLACE (parse_filename(file) AS module)"
-        " FROM files ORDER BY parse_filename(file)"
+        "SELECT parse_filename(file), * EXCLUDE (file, mtime_ns, etag, settled, since) FROM files"
+        " ORDER BY parse_filename(file)"
     )
     functions = catalog.sql(
-        "SELECT parse_filename(file), * EXCLUDE (file, signature_id) FROM functions ORDER BY ALL"
+        "SELECT parse_filename(file), * EXCLUDE (file, signature_id, since) FROM functions"
+        " ORDER BY ALL"
     )
     return [files.fetchall(), functions.fetchall()]
 

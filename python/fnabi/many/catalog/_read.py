@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 _CHUNK = 512
 """The most files of a batch."""
 
-_REMOTE = 256
-"""The most files of stores in a batch, whose metadata are in memory at the same time."""
+_REMOTE = 128
+"""The most files of stores in a batch. The metadata of two batches are in memory at a time."""
 
 _SECONDS = 2.0
 """How long the files of a batch are read, since a kill loses what is not committed."""
@@ -119,8 +119,8 @@ def read_files(files: Sequence[Found], reading: Reading) -> Iterator[Batch]:
             batch = _read(chunk, reading)
             chunk = chunk[batch.size :]
             yield batch
-    for chunk in _chunks(remote, min(_CHUNK, _REMOTE)):
-        yield _read_remote(chunk, reading)
+    if remote:
+        yield from _in_stores(_chunks(remote, min(_CHUNK, _REMOTE)), reading)
 
 
 def _chunks(files: Sequence[Found], size: int) -> Iterator[Sequence[Found]]:
@@ -141,21 +141,50 @@ def _read(files: Sequence[Found], reading: Reading) -> Batch:
     return _batch(files[: len(rows)], rows, reading)
 
 
-def _read_remote(files: Sequence[Found], reading: Reading) -> Batch:
-    """Read files of stores, each range once, with many requests at a time."""
-    from fnabi.vmfb._remote import RemoteFile, open_files
+def _in_stores(chunks: Iterator[Sequence[Found]], reading: Reading) -> Iterator[Batch]:
+    """Yield what is read of files of stores: the next are requested while some are written."""
+    from fnabi.vmfb._remote import open_files
+
+    def opened(files: Sequence[Found]) -> tuple[int, dict[str, RemoteFile | Exception | None]]:
+        now = time.time_ns()
+        listed = [file for file in files if file.error is None]
+        found = open_files(listed, reading.options, "Catalog.update")
+        return now, dict(zip((file.path for file in listed), found, strict=True))
+
+    pool = ThreadPoolExecutor(1, "fnabi-catalog")
+    try:
+        files: Sequence[Found] = next(chunks)
+        ahead = pool.submit(opened, files)
+        while files:
+            now, found = ahead.result()
+            after = next(chunks, ())
+            if after:
+                ahead = pool.submit(opened, after)
+            yield _read_remote(files, found, now, reading)
+            files = after
+    finally:  # when interrupted, without waiting
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _read_remote(
+    files: Sequence[Found],
+    opened: Mapping[str, RemoteFile | Exception | None],
+    now: int,
+    reading: Reading,
+) -> Batch:
+    """Read files of stores, each range once, with many requests at a time.
+
+    Args:
+        files: The files.
+        opened: Those that are open, or why not; None for a large one, by their names.
+        now: The time at which they were opened.
+        reading: How files are read.
+
+    """
+    from fnabi.vmfb._remote import RemoteFile
     from fnabi.vmfb._store import REQUESTS
 
-    now = time.time_ns()
     how = reading.lenient, reading.options
-    listed = [file for file in files if file.error is None]
-    opened = dict(
-        zip(
-            (file.path for file in listed),
-            open_files(listed, reading.options, "Catalog.update"),
-            strict=True,
-        )
-    )
     kept = {path: one for path, one in opened.items() if isinstance(one, RemoteFile)}
     for one in kept.values():
         one.kept = {}
