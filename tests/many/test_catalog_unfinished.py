@@ -515,3 +515,30 @@ def test_origins() -> None:
         (_unfinished.Origin("a", "1", ("/models",), False, True), False),
     ):
         assert one.continues(other) is expected
+
+
+# ------------------------------------------------------------------------------------- no space
+
+LIMITED = """
+import resource, sys
+from fnabi.cli import main
+from fnabi.many.catalog import _read
+_read._CHUNK = 4
+resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
+sys.exit(main(["catalog", "update", *sys.argv[1:]]))
+"""
+
+
+@pytest.mark.unmeasured("coverage could not write its files, either")
+@pytest.mark.parametrize("limit", [150_000, 300_000])
+def test_what_fits_on_the_disk_stays(path: str, folder: Path, limit: int) -> None:
+    pytest.importorskip("resource")
+    words = [sys.executable, "-c", LIMITED.format(limit=limit), path, str(folder)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.split()[-3:] == ["File", "too", "large"]
+    update, names = goes_on(path, folder)
+    assert (update.added, update.resumed + len(names)) == (30, 30)
+    assert update.resumed >= 4
+    with fnabi.Catalog(path) as catalog:
+        assert rows_of(catalog) == fresh(folder)
