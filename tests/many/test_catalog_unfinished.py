@@ -228,6 +228,26 @@ def test_a_copy_that_is_complete_and_not_in_place(
         assert rows_of(catalog) == fresh(folder)
 
 
+def test_removals_of_a_copy_that_is_not_in_place(
+    path: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are judged again, by the limit of the update that goes on."""
+    with fnabi.Catalog(path) as catalog:
+        catalog.update(folder)
+        for index in range(16):
+            (folder / f"{index:02}.vmfb").unlink()
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(Stop))
+            with pytest.raises(Stop):
+                catalog.update(max_removed="100%")
+        with pytest.raises(CatalogError, match=r"16 of 30 files below .* are gone"):
+            catalog.update()
+        put(folder / "00.vmfb", 0)
+        done = catalog.update()
+        assert (done.changed, done.removed, done.unchanged) == (1, 15, 14)
+        assert rows_of(catalog) == fresh(folder)
+
+
 def test_files_of_a_batch_that_takes_long(
     path: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

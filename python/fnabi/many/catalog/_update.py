@@ -253,7 +253,8 @@ class Update:
         base, known, paths, how = self._base, self._known, self._paths, self._how
         found = walk(paths, "Catalog.update", options=how.options)
         plan = make_plan(known, found, paths, base.mounts)
-        left = [name for name in plan.gone if name in base.files]
+        kept = known.keys() - {*plan.gone} | {name for name, _ in plan.read}
+        left = [name for name in base.files if name not in kept]  # also by the update before
         how.limit.check(left, base.files, paths)
         if base.version is not None and not base.is_kept and plan.unlisted:
             first = plan.unlisted[0]
